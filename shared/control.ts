@@ -1,0 +1,53 @@
+/** The control channel: its messages, timing and close codes (spec.md sections 4.6 and 6; contract.md, WebSockets). */
+
+/** Announces a pending inbound connection; `id` opens its data WebSocket within {@link PENDING_TIMEOUT_MS}. */
+export interface ConnectionMessage {
+  readonly type: 'connection';
+  readonly id: string;
+}
+
+/** ms a client has from the `connection` message to its data WebSocket. */
+export const PENDING_TIMEOUT_MS = 10_000;
+/** ms between two WebSocket pings of the relay. */
+export const PING_INTERVAL_MS = 30_000;
+/** ms after a ping without a pong after which a control connection is dead. */
+export const PONG_TIMEOUT_MS = 60_000;
+/** Bytes of the largest message on a control socket, in either direction. */
+export const CONTROL_MESSAGE_MAX_BYTES = 4096;
+
+/** WebSocket close codes of the relay: RFC 6455 section 7.4.1 below 4000, Culvert's own from there. */
+export const CloseCode = {
+  normal: 1000,
+  /** The relay shuts down or the endpoint goes away: reconnect at once, with jitter. */
+  goingAway: 1001,
+  protocolError: 1002,
+  unsupportedData: 1003,
+  /** A Close frame without a code, as the receiver reports it; never sent. */
+  noStatus: 1005,
+  /** The connection ended without a Close frame; never sent. */
+  abnormal: 1006,
+  tooBig: 1009,
+  internalError: 1011,
+  replaced: 4000,
+  tunnelClosed: 4001,
+  tunnelExpired: 4002,
+  keyRevoked: 4003,
+} as const;
+
+/** Writes a `connection` message. */
+export function connectionMessage(id: string): string {
+  return JSON.stringify({ type: 'connection', id } satisfies ConnectionMessage);
+}
+
+/**
+ * Reads a message of the relay.
+ *
+ * @returns the message, or `undefined` for a type this client does not know, which it must ignore
+ * @throws SyntaxError when the text is no JSON
+ */
+export function parseControlMessage(text: string): ConnectionMessage | undefined {
+  const value: unknown = JSON.parse(text);
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { type, id } = value as Partial<Record<string, unknown>>;
+  return type === 'connection' && typeof id === 'string' ? { type, id } : undefined;
+}

@@ -1,0 +1,47 @@
+/**
+ * Duration strings as `ttl` carries them (contract.md, REST): the grammar of Go's `time.ParseDuration`
+ * without a sign and with the units `h`, `m`, `s` and `ms`.
+ */
+
+const NANOSECONDS_PER_UNIT: Readonly<Record<string, bigint>> = {
+  h: 3_600_000_000_000n,
+  m: 60_000_000_000n,
+  s: 1_000_000_000n,
+  ms: 1_000_000n,
+};
+
+const WHOLE = /^(?:(?:\d+(?:\.\d*)?|\.\d+)(?:h|ms|m|s))+$/;
+const TERM = /(\d*)\.?(\d*)(h|ms|m|s)/g;
+
+/**
+ * Reads a duration string.
+ *
+ * @returns whole seconds, what is below a second cut off; `Infinity` for a well-formed duration too large for a
+ *   number; `undefined` when the text is no duration string
+ */
+export function parseDuration(text: string): number | undefined {
+  if (!WHOLE.test(text)) return undefined;
+  // Whole numbers of nanoseconds, because 0.1 s + 0.7 s + 0.2 s must make one second.
+  let total = 0n;
+  for (const [, whole = '', fraction = '', unit = ''] of text.matchAll(TERM)) {
+    const scale = NANOSECONDS_PER_UNIT[unit] ?? 0n;
+    total += BigInt(whole || '0') * scale;
+    // Nanoseconds need no more digits than this; a longer tail cannot reach the next one.
+    const digits = fraction.slice(0, 18);
+    if (digits !== '') total += (BigInt(digits) * scale) / 10n ** BigInt(digits.length);
+  }
+  return Number(total / 1_000_000_000n);
+}
+
+/**
+ * Writes a duration in its normalized form, as Go prints it: `1h0m0s`, `30m0s`, `45s`.
+ *
+ * @param seconds whole seconds, 0 or more
+ */
+export function formatDuration(seconds: number): string {
+  const s = `${seconds % 60}s`;
+  if (seconds < 60) return s;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes}m${s}`;
+  return `${Math.floor(minutes / 60)}h${minutes % 60}m${s}`;
+}

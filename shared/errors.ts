@@ -1,0 +1,137 @@
+/**
+ * The error catalogue: one entry for each failure the relay or a client reports, with its status and its text
+ * (spec.md section 7; contract.md, REST and Inbound requests). The relay raises from it, clients switch on it.
+ */
+
+/** What the REST interface and the WebSocket endpoints answer: `{"error": "<text>"}`. */
+export const API_ERRORS = {
+  invalidBody: { status: 400, text: 'invalid request body' },
+  invalidPort: { status: 400, text: 'local_port must be 1-65535' },
+  invalidTtl: { status: 400, text: 'invalid ttl format' },
+  invalidName: {
+    status: 400,
+    text: 'tunnel name must be 2-63 characters: lowercase letters, digits and hyphens, not starting or ending with a hyphen',
+  },
+  missingParameter: { status: 400, text: 'exactly one of id and tunnel_id must be given' },
+  missingTunnelId: { status: 400, text: 'tunnel_id is required' },
+  missingKey: { status: 401, text: 'missing api key' },
+  invalidKey: { status: 401, text: 'invalid api key' },
+  planTooLow: { status: 403, text: 'custom names require the Dev plan or above' },
+  notFound: { status: 404, text: 'not found' },
+  tunnelNotFound: { status: 404, text: 'tunnel not found' },
+  connectionNotFound: { status: 404, text: 'connection not found' },
+  methodNotAllowed: { status: 405, text: 'method not allowed' },
+  nameInUse: { status: 409, text: 'name already in use' },
+  bodyTooLarge: { status: 413, text: 'request body too large' },
+  upgradeRequired: { status: 426, text: 'websocket upgrade required' },
+  rateLimited: { status: 429, text: 'rate limit exceeded' },
+  tooManyWarmSockets: { status: 429, text: 'too many warm data sockets' },
+  internal: { status: 500, text: 'internal error' },
+  unavailable: { status: 503, text: 'service unavailable' },
+} as const satisfies Record<string, ApiErrorEntry>;
+
+export interface ApiErrorEntry {
+  readonly status: number;
+  readonly text: string;
+}
+
+export type ApiErrorName = keyof typeof API_ERRORS;
+
+/** A failure of the catalogue on its way to the error boundary that answers it. */
+export class ApiError extends Error {
+  readonly status: number;
+  /** Header fields of the answer, such as `Retry-After`. */
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(entry: ApiErrorEntry, headers: Readonly<Record<string, string>> = {}) {
+    super(entry.text);
+    this.name = 'ApiError';
+    this.status = entry.status;
+    this.headers = headers;
+  }
+}
+
+/** The refusal of a `ttl` above the configured maximum, which its text shows in normalized form. */
+export function ttlTooLong(maxTtl: string): ApiErrorEntry {
+  return { status: 400, text: `ttl must be at most ${maxTtl}` };
+}
+
+/**
+ * What a visitor is told by the relay, or by the client in place of the local service, with the header field
+ * `Culvert-Error: <code>`. `title` and `text` are shown to people.
+ */
+export const VISITOR_ERRORS = {
+  'bad-request': {
+    status: 400,
+    title: 'Bad request',
+    text: 'The request is malformed or ambiguous, so it was not passed on.',
+  },
+  'tunnel-unknown': {
+    status: 404,
+    title: 'There is no tunnel here',
+    text: 'No tunnel has this address. It may have been closed or have expired, or the address has a typing error.',
+  },
+  'method-not-allowed': {
+    status: 405,
+    title: 'Method not allowed',
+    text: 'The relay does not take requests with this method.',
+  },
+  'request-timeout': {
+    status: 408,
+    title: 'The request took too long',
+    text: 'The request did not arrive completely in time.',
+  },
+  'uri-too-long': {
+    status: 414,
+    title: 'Address too long',
+    text: 'The address of the request is longer than 8 KiB.',
+  },
+  'expectation-failed': {
+    status: 417,
+    title: 'Expectation failed',
+    text: 'The only expectation the relay takes is 100-continue.',
+  },
+  'head-too-large': {
+    status: 431,
+    title: 'Request head too large',
+    text: 'The head of the request is larger than 16 KiB or has more than 200 fields.',
+  },
+  'not-implemented': {
+    status: 501,
+    title: 'Transfer coding not supported',
+    text: 'The only transfer coding the relay takes is chunked.',
+  },
+  'local-refused': {
+    status: 502,
+    title: 'Nothing answers on the local port',
+    text: 'The tunnel is up, but the local service behind it refused the connection. Start it and try again.',
+  },
+  'client-closed': {
+    status: 502,
+    title: 'The answer broke off',
+    text: 'The service behind this tunnel closed the connection before it had answered.',
+  },
+  'tunnel-offline': {
+    status: 503,
+    title: 'The tunnel is offline',
+    text: 'This tunnel exists, but its client is not connected right now. Try again in a moment.',
+  },
+  'client-timeout': {
+    status: 504,
+    title: 'The tunnel did not answer',
+    text: 'The client of this tunnel did not take the connection in time. Try again in a moment.',
+  },
+  'version-not-supported': {
+    status: 505,
+    title: 'HTTP version not supported',
+    text: 'The relay takes HTTP/1.0 and HTTP/1.1.',
+  },
+} as const satisfies Record<string, VisitorErrorEntry>;
+
+export interface VisitorErrorEntry {
+  readonly status: number;
+  readonly title: string;
+  readonly text: string;
+}
+
+export type VisitorErrorCode = keyof typeof VISITOR_ERRORS;

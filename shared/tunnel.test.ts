@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { API_ERRORS, ApiError } from './errors.ts';
+import { NAME_PATTERN, readCreateTunnel, readExtendTunnel } from './tunnel.ts';
+
+const limits = { defaultTtl: 3600, maxTtl: 604_800 };
+
+function refusal(read: () => unknown): { status: number; text: string } {
+  try {
+    read();
+  } catch (error) {
+    assert.ok(error instanceof ApiError);
+    return { status: error.status, text: error.message };
+  }
+  return assert.fail('nothing was refused');
+}
+
+describe('readCreateTunnel', () => {
+  it('fills in the defaults', () => {
+    assert.deepEqual(readCreateTunnel({ local_port: 3000 }, limits), {
+      localPort: 3000,
+      name: '',
+      ttl: 3600,
+      idleTtl: false,
+    });
+  });
+
+  it('takes every field', () => {
+    assert.deepEqual(
+      readCreateTunnel({ local_port: 65_535, name: 'my-app', ttl: '1.5h', idle_ttl: true, other: 1 }, limits),
+      { localPort: 65_535, name: 'my-app', ttl: 5400, idleTtl: true },
+    );
+  });
+
+  it('takes null and an empty name as not given', () => {
+    const given = { local_port: 1, name: null, ttl: null, idle_ttl: null };
+    assert.deepEqual(readCreateTunnel(given, limits), readCreateTunnel({ local_port: 1, name: '' }, limits));
+  });
+
+  for (const body of [null, [], 'x', 1, true]) {
+    it(`refuses a body of ${JSON.stringify(body)}`, () => {
+      assert.deepEqual(
+        refusal(() => readCreateTunnel(body, limits)),
+        API_ERRORS.invalidBody,
+      );
+    });
+  }
+
+  for (const port of [undefined, null, 0, -1, 65_536, 1.5, '80', true, [80], {}]) {
+    it(`refuses local_port ${JSON.stringify(port)}`, () => {
+      assert.deepEqual(
+        refusal(() => readCreateTunnel({ local_port: port }, limits)),
+        API_ERRORS.invalidPort,
+      );
+    });
+  }
+
+  for (const ttl of ['', '1', '0s', '999ms', '-1h', 60, true, {}]) {
+    it(`refuses ttl ${JSON.stringify(ttl)}`, () => {
+      assert.deepEqual(
+        refusal(() => readCreateTunnel({ local_port: 1, ttl }, limits)),
+        API_ERRORS.invalidTtl,
+      );
+    });
+  }
+
+  it('refuses a ttl above the maximum, and cuts to whole seconds before it compares', () => {
+    const tooLong = { status: 400, text: 'ttl must be at most 168h0m0s' };
+    assert.deepEqual(
+      refusal(() => readCreateTunnel({ local_port: 1, ttl: '168h1s' }, limits)),
+      tooLong,
+    );
+    assert.deepEqual(
+      refusal(() => readCreateTunnel({ local_port: 1, ttl: `${'9'.repeat(500)}h` }, limits)),
+      tooLong,
+    );
+    assert.equal(readCreateTunnel({ local_port: 1, ttl: '168h999ms' }, limits).ttl, 604_800);
+  });
+
+  it('names the first field in the order of the specification', () => {
+    const all = { local_port: 0, name: 'A', ttl: 'x', idle_ttl: 1 };
+    assert.deepEqual(
+      refusal(() => readCreateTunnel(all, limits)),
+      API_ERRORS.invalidPort,
+    );
+    assert.deepEqual(
+      refusal(() => readCreateTunnel({ ...all, local_port: 1 }, limits)),
+      API_ERRORS.invalidName,
+    );
+    assert.deepEqual(
+      refusal(() => readCreateTunnel({ ...all, local_port: 1, name: '' }, limits)),
+      API_ERRORS.invalidTtl,
+    );
+    assert.deepEqual(
+      refusal(() => readCreateTunnel({ local_port: 1, idle_ttl: 'true' }, limits)),
+      API_ERRORS.invalidBody,
+    );
+  });
+});
+
+describe('readExtendTunnel', () => {
+  it('takes a ttl or none', () => {
+    assert.equal(readExtendTunnel({ ttl: '30m' }, limits), 1800);
+    assert.equal(readExtendTunnel({ ttl: null }, limits), undefined);
+    assert.equal(readExtendTunnel({}, limits), undefined);
+  });
+});
+
+describe('NAME_PATTERN', () => {
+  for (const name of ['ab', 'a1', '1a', 'my-app', 'a--b', 'a'.repeat(63)]) {
+    it(`takes ${name}`, () => assert.match(name, NAME_PATTERN));
+  }
+  for (const name of ['a', '-a', 'a-', 'A1', 'a_b', 'a.b', 'xn--abc', 'a'.repeat(64), 'a b', 'ab\n', 'é1']) {
+    it(`refuses ${JSON.stringify(name)}`, () => assert.doesNotMatch(name, NAME_PATTERN));
+  }
+});

@@ -1,0 +1,206 @@
+/** Tunnels as the REST interface shows and takes them (spec.md sections 2 and 4; contract.md, REST). */
+import * as yup from 'yup';
+import { formatDuration, parseDuration } from './duration.ts';
+import { API_ERRORS, ApiError, type ApiErrorEntry, ttlTooLong } from './errors.ts';
+
+/** The tunnel object. */
+export interface Tunnel {
+  /** UUID */
+  id: string;
+  slug: string;
+  client_id: string;
+  local_port: number;
+  /** the requested name, or `''` */
+  name: string;
+  /** normalized duration string */
+  ttl: string;
+  mode: 'relay';
+  /** RFC 3339, UTC, milliseconds */
+  created_at: string;
+  /** RFC 3339, UTC, milliseconds */
+  expires_at: string;
+  idle_ttl: boolean;
+  bytes_in: number;
+  bytes_out: number;
+  requests: number;
+  /** the address to hand out */
+  public_url: string;
+  urls: TunnelUrls;
+}
+
+export interface TunnelUrls {
+  subdomain: string;
+  path: string;
+  /** only where the owner has an account subdomain */
+  account?: string;
+}
+
+/** What `GET /v1/account` answers; `null` stands for "unlimited". */
+export interface Account {
+  client_id: string;
+  name: string;
+  plan: Plan;
+  subdomain: string | null;
+  limits: {
+    default_ttl: string;
+    max_ttl: string;
+    creates_per_minute: number;
+    create_burst: number;
+    max_tunnels: number | null;
+    max_connections: number | null;
+  };
+}
+
+export const PLANS = ['free', 'dev', 'team'] as const;
+export type Plan = (typeof PLANS)[number];
+
+/** What every API key begins with. */
+export const API_KEY_PREFIX = 'cvt_';
+/** `cvt_` and at least 32 base62 characters; the upper bound keeps hashing cheap. */
+export const API_KEY_PATTERN = /^cvt_[0-9A-Za-z]{32,200}$/;
+
+export const LOCAL_PORT_MIN = 1;
+export const LOCAL_PORT_MAX = 65_535;
+
+/** Shorter names are for the operator to hand out. */
+export const NAME_MIN_LENGTH = 2;
+/** RFC 1035 section 2.3.4: a DNS label has at most 63 octets. */
+export const NAME_MAX_LENGTH = 63;
+/**
+ * A DNS label (RFC 1123 section 2.1) in lower case. `xn--` is kept back: browsers would show such a name as other
+ * characters than were asked for.
+ */
+export const NAME_PATTERN = /^(?!xn--)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])$/;
+
+/** A tunnel that lives shorter is over before its answer arrives. */
+export const TTL_MIN_SECONDS = 1;
+
+/** The lengths of life a relay allows, in seconds. */
+export interface TtlLimits {
+  readonly defaultTtl: number;
+  readonly maxTtl: number;
+}
+
+/** A create request as read: defaults filled in, `ttl` in seconds. */
+export interface CreateTunnel {
+  localPort: number;
+  /** `''` for none */
+  name: string;
+  ttl: number;
+  idleTtl: boolean;
+}
+
+/**
+ * Reads a `ttl` string.
+ *
+ * @param text duration string
+ * @param maxTtl the longest accepted, in seconds
+ * @returns whole seconds, or the entry of the error catalogue that refuses the text
+ */
+export function readTtl(text: string, maxTtl: number): number | ApiErrorEntry {
+  const seconds = parseDuration(text);
+  if (seconds === undefined || seconds < TTL_MIN_SECONDS) return API_ERRORS.invalidTtl;
+  return seconds > maxTtl ? ttlTooLong(formatDuration(maxTtl)) : seconds;
+}
+
+/** yup keeps the entry beside the text, so that whoever catches the failure knows its status. */
+function refuse(context: yup.TestContext, entry: ApiErrorEntry): yup.ValidationError {
+  return context.createError({ message: entry.text, params: { entry } });
+}
+
+const localPort = yup
+  .mixed<number>()
+  .test('local_port', (value: unknown, context) =>
+    Number.isInteger(value) && Number(value) >= LOCAL_PORT_MIN && Number(value) <= LOCAL_PORT_MAX
+      ? true
+      : refuse(context, API_ERRORS.invalidPort),
+  );
+
+const name = yup
+  .mixed<string>()
+  .nullable()
+  .test('name', (value: unknown, context) => {
+    if (value === undefined || value === null || value === '') return true;
+    return typeof value === 'string' && NAME_PATTERN.test(value)
+      ? true
+      : refuse(context, API_ERRORS.invalidName);
+  });
+
+const idleTtl = yup
+  .mixed<boolean>()
+  .nullable()
+  .test('idle_ttl', (value: unknown, context) =>
+    value === undefined || value === null || typeof value === 'boolean'
+      ? true
+      : refuse(context, API_ERRORS.invalidBody),
+  );
+
+function ttl(maxTtl: number) {
+  return yup
+    .mixed<string>()
+    .nullable()
+    .test('ttl', (value: unknown, context) => {
+      if (value === undefined || value === null) return true;
+      if (typeof value !== 'string') return refuse(context, API_ERRORS.invalidTtl);
+      const seconds = readTtl(value, maxTtl);
+      return typeof seconds === 'number' ? true : refuse(context, seconds);
+    });
+}
+
+/** The create request (spec.md section 4.1), fields in the order in which they are checked. */
+export function createTunnelSchema(limits: TtlLimits) {
+  return yup.object({ local_port: localPort, name, ttl: ttl(limits.maxTtl), idle_ttl: idleTtl }).strict();
+}
+
+/** The extend request (spec.md section 4.5). */
+export function extendTunnelSchema(limits: TtlLimits) {
+  return yup.object({ ttl: ttl(limits.maxTtl) }).strict();
+}
+
+/**
+ * Reads the body of a create request.
+ *
+ * @param body parsed JSON
+ * @throws ApiError for the first field, in the order of the table in spec.md section 4.1, that breaks a rule
+ */
+export function readCreateTunnel(body: unknown, limits: TtlLimits): CreateTunnel {
+  const fields = check(createTunnelSchema(limits), body);
+  return {
+    localPort: Number(fields.local_port),
+    name: fields.name ?? '',
+    ttl: readGivenTtl(fields.ttl, limits) ?? limits.defaultTtl,
+    idleTtl: fields.idle_ttl ?? false,
+  };
+}
+
+/**
+ * Reads the body of an extend request.
+ *
+ * @returns the seconds asked for, or `undefined` when the tunnel's own `ttl` is meant
+ * @throws ApiError
+ */
+export function readExtendTunnel(body: unknown, limits: TtlLimits): number | undefined {
+  return readGivenTtl(check(extendTunnelSchema(limits), body).ttl, limits);
+}
+
+function readGivenTtl(text: string | null | undefined, limits: TtlLimits): number | undefined {
+  if (text === undefined || text === null) return undefined;
+  const seconds = readTtl(text, limits.maxTtl);
+  if (typeof seconds !== 'number') throw new ApiError(seconds);
+  return seconds;
+}
+
+function check<T extends yup.AnyObject>(schema: yup.ObjectSchema<T>, body: unknown): T {
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw new ApiError(API_ERRORS.invalidBody);
+  try {
+    schema.validateSync(body, { abortEarly: false });
+    return body as T;
+  } catch (error) {
+    if (!(error instanceof yup.ValidationError)) throw error;
+    // yup reports fields in the order they fail; the contract has one order.
+    const order = Object.keys(schema.fields);
+    const [first] = error.inner.toSorted((a, b) => order.indexOf(a.path ?? '') - order.indexOf(b.path ?? ''));
+    throw new ApiError((first?.params?.['entry'] as ApiErrorEntry | undefined) ?? API_ERRORS.invalidBody);
+  }
+}
