@@ -110,6 +110,7 @@ function refuse(context: yup.TestContext, entry: ApiErrorEntry): yup.ValidationE
 
 const localPort = yup
   .mixed<number>()
+  .nullable()
   .test('local_port', (value: unknown, context) =>
     Number.isInteger(value) && Number(value) >= LOCAL_PORT_MIN && Number(value) <= LOCAL_PORT_MAX
       ? true
