@@ -1,0 +1,129 @@
+/** The chunked transfer coding (RFC 9112 section 7.1), followed byte by byte where it is framing, skipped where it is content. */
+import { BodyError, type BodyTracker } from './body.ts';
+import { parseFields } from './head.ts';
+
+const CR = 13;
+const LF = 10;
+/** Bytes of one chunk-size line: 15 hexadecimal digits stay below 2^60, the rest is for extensions. */
+const SIZE_LINE_MAX = 1024;
+/** Bytes of the trailer section. */
+const TRAILERS_MAX = 8192;
+const SIZE_LINE = /^([0-9A-Fa-f]{1,13})(?:[ \t]*;[\t\x20-\x7e\x80-\xff]*)?$/;
+/** Fields that say how or where a message is read have no say after it (RFC 9110 section 6.5.1). */
+const FORBIDDEN_TRAILERS = new Set([
+  'content-length',
+  'transfer-encoding',
+  'host',
+  'trailer',
+  'te',
+  'connection',
+  'upgrade',
+  'authorization',
+  'content-encoding',
+  'content-type',
+  'content-range',
+]);
+
+type State = 'size' | 'size-lf' | 'data' | 'data-cr' | 'data-lf' | 'trailers' | 'done';
+
+export class ChunkedBody implements BodyTracker {
+  #state: State = 'size';
+  /** the size line or the trailer section as far as it has come */
+  #line = '';
+  #left = 0;
+  readonly #onPayload: ((piece: Buffer) => void) | undefined;
+
+  constructor(onPayload?: (piece: Buffer) => void) {
+    this.#onPayload = onPayload;
+  }
+
+  get done(): boolean {
+    return this.#state === 'done';
+  }
+
+  advance(chunk: Buffer, start: number): number {
+    let position = start;
+    while (position < chunk.length && this.#state !== 'done') {
+      position = this.#state === 'data' ? this.#skipData(chunk, position) : this.#step(chunk, position);
+    }
+    return position;
+  }
+
+  #skipData(chunk: Buffer, position: number): number {
+    const end = Math.min(chunk.length, position + this.#left);
+    this.#onPayload?.(chunk.subarray(position, end));
+    this.#left -= end - position;
+    if (this.#left === 0) this.#state = 'data-cr';
+    return end;
+  }
+
+  #step(chunk: Buffer, position: number): number {
+    switch (this.#state) {
+      case 'size':
+        return this.#collect(chunk, position);
+      case 'size-lf':
+        expect(chunk[position], LF);
+        this.#startChunk();
+        return position + 1;
+      case 'data-cr':
+        expect(chunk[position], CR);
+        this.#state = 'data-lf';
+        return position + 1;
+      case 'data-lf':
+        expect(chunk[position], LF);
+        this.#state = 'size';
+        return position + 1;
+      case 'trailers':
+        return this.#collectTrailers(chunk, position);
+      case 'data':
+      case 'done':
+        return position;
+    }
+  }
+
+  #collect(chunk: Buffer, position: number): number {
+    const end = chunk.indexOf(CR, position);
+    const stop = end === -1 ? chunk.length : end;
+    if (this.#line.length + stop - position > SIZE_LINE_MAX) throw new BodyError('chunk-size line too long');
+    this.#line += chunk.toString('latin1', position, stop);
+    if (end === -1) return stop;
+    this.#state = 'size-lf';
+    return end + 1;
+  }
+
+  #startChunk(): void {
+    const digits = SIZE_LINE.exec(this.#line)?.[1];
+    if (digits === undefined) throw new BodyError('malformed chunk size');
+    this.#line = '';
+    this.#left = Number.parseInt(digits, 16);
+    this.#state = this.#left === 0 ? 'trailers' : 'data';
+  }
+
+  #collectTrailers(chunk: Buffer, position: number): number {
+    const before = this.#line.length;
+    const text =
+      this.#line + chunk.toString('latin1', position, Math.min(chunk.length, position + TRAILERS_MAX));
+    const end = text.startsWith('\r\n') ? 2 : endOfSection(text);
+    if (end === 0) {
+      if (text.length > TRAILERS_MAX) throw new BodyError('trailers too long');
+      this.#line = text;
+      return position + text.length - before;
+    }
+    const fields = parseFields(text.slice(0, end), 0);
+    if (fields === undefined || fields.some((field) => FORBIDDEN_TRAILERS.has(field.lower))) {
+      throw new BodyError('malformed trailers');
+    }
+    this.#state = 'done';
+    return position + end - before;
+  }
+}
+
+/** One past the empty line, or 0 when it has not come yet. */
+function endOfSection(text: string): number {
+  const at = text.indexOf('\r\n\r\n');
+  return at === -1 ? 0 : at + 4;
+}
+
+function expect(byte: number | undefined, wanted: number): void {
+  if (byte !== wanted) throw new BodyError('malformed chunk');
+}

@@ -1,0 +1,62 @@
+/** How long the body of a message is (RFC 9112 section 6.3), decided from its head, or refused. */
+import type { Field, RequestHead, ResponseHead } from './head.ts';
+
+export type Framing =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'length'; readonly length: number }
+  | { readonly kind: 'chunked' }
+  /** responses only: the body ends with the connection */
+  | { readonly kind: 'until-close' };
+
+/** Why the framing of a request is refused; each is an entry of `VISITOR_ERRORS`. */
+export type FramingFault = 'bad-request' | 'not-implemented';
+
+const NONE: Framing = { kind: 'none' };
+const CHUNKED: Framing = { kind: 'chunked' };
+const UNTIL_CLOSE: Framing = { kind: 'until-close' };
+
+// Plain digits, no leading zero, below 2^53: what every parser reads as the same number.
+const CONTENT_LENGTH = /^(?:0|[1-9]\d{0,14})$/;
+const CODING_LIST = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+(?:[ \t]*,[ \t]*[!#$%&'*+\-.^_`|~0-9A-Za-z]+)*$/;
+
+/** The framing of a request, or why it is ambiguous. */
+export function requestFraming(head: RequestHead): Framing | FramingFault {
+  const framing = declaredFraming(head.fields, head.minor);
+  return framing === undefined ? NONE : framing;
+}
+
+/**
+ * The framing of a response, or `undefined` when it is ambiguous.
+ *
+ * @param method the method of the request it answers
+ */
+export function responseFraming(head: ResponseHead, method: string): Framing | undefined {
+  const framing = declaredFraming(head.fields, head.minor);
+  if (typeof framing === 'string') return undefined;
+  if (method === 'HEAD' || head.status < 200 || head.status === 204 || head.status === 304) return NONE;
+  return framing ?? UNTIL_CLOSE;
+}
+
+/** What Content-Length and Transfer-Encoding say together; `undefined` when there is neither. */
+function declaredFraming(fields: readonly Field[], minor: 0 | 1): Framing | FramingFault | undefined {
+  let length: string | undefined;
+  let coding: string | undefined;
+  for (const field of fields) {
+    if (field.lower === 'content-length') {
+      if (length !== undefined) return 'bad-request';
+      length = field.value;
+    } else if (field.lower === 'transfer-encoding') {
+      if (coding !== undefined) return 'bad-request';
+      coding = field.value;
+    }
+  }
+  if (coding !== undefined) {
+    if (length !== undefined || minor === 0 || !CODING_LIST.test(coding)) return 'bad-request';
+    if (coding.toLowerCase() === 'chunked') return CHUNKED;
+    const onlyChunked = coding.split(',').every((member) => member.trim().toLowerCase() === 'chunked');
+    return onlyChunked ? 'bad-request' : 'not-implemented';
+  }
+  if (length === undefined) return undefined;
+  if (!CONTENT_LENGTH.test(length)) return 'bad-request';
+  return length === '0' ? NONE : { kind: 'length', length: Number(length) };
+}

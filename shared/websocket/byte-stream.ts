@@ -1,0 +1,187 @@
+/**
+ * An established WebSocket used as a byte stream: what a data socket is on either end (spec.md section 4.7). Each
+ * write is one binary message; what arrives is passed on in pieces as it comes.
+ */
+import type { Duplex } from 'node:stream';
+import { CloseCode } from '../control.ts';
+import { FrameReader, frameHeaderSize, Opcode, type Role, writeFrameHeader, applyMask } from './frames.ts';
+
+/** ms a peer has to take everything up to the Close frame. */
+const FLUSH_TIMEOUT_MS = 60_000;
+/** ms a peer has to answer a Close frame it was sent before its socket is cut. */
+const CLOSE_TIMEOUT_MS = 1000;
+/** Bytes up to which header and payload are copied into one write; above, the copy costs more than a second one. */
+const COPY_MAX = 16_384;
+/** Keys drawn from the system's random source at a time. */
+const KEY_POOL_SIZE = 1024;
+
+export interface ByteStreamHandler {
+  onData(piece: Buffer): void;
+  /** What was queued has been handed to the system; only after a `write` that answered `false`. */
+  onDrain(): void;
+  /**
+   * The stream has ended, once, whoever ended it: the code of the peer's Close frame, or
+   * {@link CloseCode.abnormal} where the connection broke or broke the protocol.
+   */
+  onClose(code: number): void;
+}
+
+/** Whether a close code says that the peer sent all it had to: 1000, or none given. */
+export function isCleanClose(code: number): boolean {
+  return code === CloseCode.normal || code === CloseCode.noStatus;
+}
+
+export class WebSocketByteStream {
+  readonly #socket: Duplex;
+  readonly #role: Role;
+  readonly #reader: FrameReader;
+  #head: Buffer;
+  #handler: ByteStreamHandler | undefined;
+  #closeSent = false;
+  #ended = false;
+  #closeTimer: NodeJS.Timeout | undefined;
+
+  /**
+   * @param socket upgraded, with nothing else listening to it but for errors
+   * @param head bytes that were read behind the upgrade
+   */
+  constructor(socket: Duplex, role: Role, head: Buffer) {
+    this.#socket = socket;
+    this.#role = role;
+    this.#head = head;
+    this.#reader = new FrameReader(role, {
+      onData: (piece) => {
+        if (!this.#ended) this.#handler?.onData(piece);
+      },
+      onPing: (payload) => this.#send(Opcode.pong, payload),
+      onClose: (code) => this.#peerClosed(code),
+      onProtocolError: (code) => this.#peerBrokeProtocol(code),
+    });
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => this.#socketClosed());
+  }
+
+  /** Starts the flow. */
+  attach(handler: ByteStreamHandler): void {
+    this.#handler = handler;
+    const socket = this.#socket;
+    socket.on('drain', () => {
+      if (!this.#ended) handler.onDrain();
+    });
+    socket.on('data', (chunk: Buffer) => this.#reader.push(chunk));
+    socket.on('end', () => socket.destroy());
+    if (socket.destroyed) return this.#end(CloseCode.abnormal);
+    const head = this.#head;
+    this.#head = Buffer.alloc(0);
+    if (head.length > 0) this.#reader.push(head);
+  }
+
+  /**
+   * Sends bytes as one binary message. They belong to the stream from then on: it may mask them in place.
+   *
+   * @returns `false` when more is queued than should be: wait for `onDrain`
+   */
+  write(chunk: Buffer): boolean {
+    if (this.#closeSent || this.#ended) return true;
+    return this.#send(Opcode.binary, chunk);
+  }
+
+  /** Stops the flow towards the handler, and so the peer once the system's buffers are full. */
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
+  /**
+   * Ends the stream: a Close frame behind what was written, then the connection. The handler hears nothing more.
+   *
+   * @param code {@link CloseCode}; `normal` says that everything was sent
+   */
+  close(code: number): void {
+    if (this.#closeSent) return;
+    this.#ended = true;
+    this.#sendClose(code);
+    // What the peer still sends must be read, or its Close frame never comes.
+    this.#socket.resume();
+  }
+
+  /** Cuts the connection. The handler hears nothing more. */
+  destroy(): void {
+    this.#ended = true;
+    this.#socket.destroy();
+  }
+
+  #send(opcode: Opcode, payload: Buffer, onFlushed?: () => void): boolean {
+    const socket = this.#socket;
+    if (this.#closeSent || !socket.writable) return true;
+    const mask = this.#role === 'client' ? nextMask() : 0;
+    const size = frameHeaderSize(payload.length, this.#role);
+    if (payload.length <= COPY_MAX) {
+      const frame = Buffer.allocUnsafe(size + payload.length);
+      writeFrameHeader(frame, opcode, payload.length, mask);
+      payload.copy(frame, size);
+      if (mask !== 0) applyMask(frame.subarray(size), mask, 0);
+      return socket.write(frame, onFlushed);
+    }
+    const header = Buffer.allocUnsafe(size);
+    writeFrameHeader(header, opcode, payload.length, mask);
+    if (mask !== 0) applyMask(payload, mask, 0);
+    socket.cork();
+    socket.write(header);
+    const room = socket.write(payload, onFlushed);
+    socket.uncork();
+    return room;
+  }
+
+  #sendClose(code: number): void {
+    const payload = Buffer.allocUnsafe(code === CloseCode.noStatus ? 0 : 2);
+    if (payload.length === 2) payload.writeUInt16BE(code);
+    this.#armCloseTimer(FLUSH_TIMEOUT_MS);
+    this.#send(Opcode.close, payload, () => this.#armCloseTimer(CLOSE_TIMEOUT_MS));
+    this.#closeSent = true;
+  }
+
+  #peerClosed(code: number): void {
+    if (!this.#closeSent) this.#sendClose(code);
+    this.#socket.end();
+    this.#end(code);
+  }
+
+  #peerBrokeProtocol(code: number): void {
+    this.#sendClose(code);
+    this.#socket.end();
+    this.#end(CloseCode.abnormal);
+  }
+
+  #socketClosed(): void {
+    clearTimeout(this.#closeTimer);
+    this.#end(CloseCode.abnormal);
+  }
+
+  #end(code: number): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#handler?.onClose(code);
+  }
+
+  #armCloseTimer(ms: number): void {
+    clearTimeout(this.#closeTimer);
+    if (this.#socket.destroyed) return;
+    this.#closeTimer = setTimeout(() => this.#socket.destroy(), ms);
+  }
+}
+
+const keys = new Int32Array(KEY_POOL_SIZE);
+let nextKey = KEY_POOL_SIZE;
+
+/** A fresh masking key (RFC 6455 section 10.3), never 0, which stands for "not masked". */
+function nextMask(): number {
+  if (nextKey === KEY_POOL_SIZE) {
+    crypto.getRandomValues(keys);
+    nextKey = 0;
+  }
+  return keys[nextKey++] || 1;
+}
