@@ -1,0 +1,54 @@
+import { randomBytes } from 'node:crypto';
+import type { Plan, Tunnel } from '../../shared/tunnel.ts';
+import { Api } from './api.ts';
+import type { Relay } from './programs.ts';
+
+export interface TestAccount {
+  readonly id: string;
+  readonly name: string;
+  readonly key: string;
+  readonly api: Api;
+}
+
+/** Makes an account and a key for it with `culvert-relay`, while the relay runs. */
+export async function createAccount(
+  relay: Relay,
+  options: { readonly plan?: Plan; readonly subdomain?: string } = {},
+): Promise<TestAccount> {
+  const name = `test-${randomBytes(6).toString('hex')}`;
+  const subdomain = options.subdomain === undefined ? [] : ['--subdomain', options.subdomain];
+  const plan = options.plan ?? 'dev';
+  const account = await relay.administer('account', 'create', '--name', name, '--plan', plan, ...subdomain);
+  const { key } = await relay.administer('key', 'create', '--account', name);
+  return { id: String(account['id']), name, key: String(key), api: new Api(relay, String(key)) };
+}
+
+/** Creates that an account may make at once (contract.md: burst 5). */
+const CREATES_AN_ACCOUNT = 5;
+
+/** Hands out accounts that may still create a tunnel, making new ones as their rate limits are used up. */
+export class AccountPool {
+  readonly #relay: Relay;
+  #account: Promise<TestAccount> | undefined;
+  #left = 0;
+
+  constructor(relay: Relay) {
+    this.#relay = relay;
+  }
+
+  /** An account for exactly one create. */
+  async take(): Promise<TestAccount> {
+    if (this.#account === undefined || this.#left === 0) {
+      this.#account = createAccount(this.#relay);
+      this.#left = CREATES_AN_ACCOUNT;
+    }
+    this.#left -= 1;
+    return await this.#account;
+  }
+
+  /** Creates a tunnel on some account. */
+  async tunnel(request: object = {}): Promise<{ tunnel: Tunnel; account: TestAccount }> {
+    const account = await this.take();
+    return { tunnel: await account.api.create({ local_port: 9, ...request }), account };
+  }
+}

@@ -1,0 +1,186 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { join } from 'node:path';
+import type { Tunnel } from '../../shared/tunnel.ts';
+import { Child, type Exit } from './child.ts';
+import type { Scope } from './scope.ts';
+
+/** The programs as `npm run build` leaves them. */
+const RELAY_SCRIPT = fileURLToPath(new URL('../../dist/server/cli.js', import.meta.url));
+const CULVERT_SCRIPT = fileURLToPath(new URL('../../dist/desktop/cli.js', import.meta.url));
+
+export type Environment = Readonly<Record<string, string>>;
+
+/** A key of the contract's form: `cvt_` and 32 base62 characters. */
+export function newApiKey(): string {
+  return `cvt_${randomBytes(16).toString('hex')}`;
+}
+
+/** An empty directory that is removed with the scope. */
+export function temporaryDirectory(scope: Scope): string {
+  const directory = mkdtempSync(join(tmpdir(), 'culvert-e2e-'));
+  scope.defer(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+/** Runs `culvert-relay` with arguments, as any program; killed with the scope. */
+export function spawnRelay(scope: Scope, args: readonly string[], environment: Environment): Child {
+  const child = new Child(RELAY_SCRIPT, args, environment);
+  scope.defer(() => child.stop('SIGKILL'));
+  return child;
+}
+
+/** Runs `culvert` with arguments, as any program; killed with the scope. */
+export function spawnCulvert(scope: Scope, args: readonly string[], environment: Environment): Child {
+  const child = new Child(CULVERT_SCRIPT, args, environment);
+  scope.defer(() => child.stop('SIGKILL'));
+  return child;
+}
+
+/** The relay program, serving on a free port with a data directory of its own. */
+export class Relay {
+  readonly #scope: Scope;
+  readonly #environment: Environment;
+  #child: Child;
+  #port = 0;
+
+  private constructor(scope: Scope, environment: Environment) {
+    this.#scope = scope;
+    this.#environment = environment;
+    this.#child = this.#spawn();
+  }
+
+  /**
+   * Starts a relay and waits until it takes requests.
+   *
+   * @param settings environment beyond port, data directory and bootstrap key
+   * @throws Error when no `listening on` line comes within 10 s
+   */
+  static async start(scope: Scope, settings: Environment = {}): Promise<Relay> {
+    const relay = new Relay(scope, {
+      CULVERT_DATA_DIR: temporaryDirectory(scope),
+      CULVERT_BOOTSTRAP_KEY: newApiKey(),
+      ...settings,
+    });
+    await relay.#listening();
+    return relay;
+  }
+
+  get port(): number {
+    return this.#port;
+  }
+
+  /** The relay's own address as its default settings have it. */
+  get url(): string {
+    return `http://localhost:${this.#port}`;
+  }
+
+  get bootstrapKey(): string {
+    return this.#environment['CULVERT_BOOTSTRAP_KEY'] ?? '';
+  }
+
+  get child(): Child {
+    return this.#child;
+  }
+
+  /** Ends the program; SIGKILL leaves it no time to do anything. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM', ms = 10_000): Promise<Exit> {
+    return await this.#child.stop(signal, ms);
+  }
+
+  /** Starts the program again on the same port and data directory. */
+  async restart(): Promise<void> {
+    this.#child = this.#spawn();
+    await this.#listening();
+  }
+
+  /**
+   * Runs an administering subcommand with `--json` against the relay's data directory.
+   *
+   * @returns the object it printed
+   */
+  async administer(...args: string[]): Promise<Record<string, unknown>> {
+    const child = spawnRelay(this.#scope, [...args, '--json'], this.#environment);
+    const exit = await child.exit();
+    if (exit.code !== 0)
+      throw new Error(`culvert-relay ${args.join(' ')} ended with ${exit.code}: ${child.stderr}`);
+    return JSON.parse(child.lines.join('\n')) as Record<string, unknown>;
+  }
+
+  #spawn(): Child {
+    return spawnRelay(this.#scope, ['serve'], { ...this.#environment, CULVERT_PORT: String(this.#port) });
+  }
+
+  async #listening(): Promise<void> {
+    const listening = /^listening on http:\/\/[^\s/]+:(\d+)$/;
+    this.#port = Number(await this.#child.line((line) => listening.exec(line)?.[1]));
+  }
+}
+
+/** One line that `culvert http --json` prints. */
+export interface CulvertEvent {
+  readonly event: string;
+  readonly tunnel?: Tunnel;
+}
+
+/** The client program, serving a tunnel. */
+export class Culvert {
+  readonly child: Child;
+  readonly tunnel: Tunnel;
+
+  private constructor(child: Child, tunnel: Tunnel) {
+    this.child = child;
+    this.tunnel = tunnel;
+  }
+
+  /**
+   * Starts `culvert http PORT --json` and waits for its first event.
+   *
+   * @param args further arguments, such as `--ttl 1m`
+   * @throws Error when the first line is not the `online` event with a tunnel
+   */
+  static async start(
+    scope: Scope,
+    relay: { readonly url: string },
+    key: string,
+    localPort: number,
+    args: readonly string[] = [],
+  ): Promise<Culvert> {
+    const child = spawnCulvert(scope, ['http', String(localPort), '--json', ...args], {
+      CULVERT_RELAY: relay.url,
+      CULVERT_API_KEY: key,
+    });
+    const first = await child.line((line) => readEvent(line));
+    if (first.event !== 'online' || first.tunnel === undefined) {
+      throw new Error(`the first event is ${JSON.stringify(first)}`);
+    }
+    return new Culvert(child, first.tunnel);
+  }
+
+  /** Waits for an event after the ones printed so far. */
+  async nextEvent(name: string, ms = 10_000): Promise<CulvertEvent> {
+    const printed = this.child.lines.length;
+    let line = 0;
+    return await this.child.line((text) => {
+      line += 1;
+      if (line <= printed) return undefined;
+      const event = readEvent(text);
+      return event.event === name ? event : undefined;
+    }, ms);
+  }
+
+  /** Ends the program as Ctrl-C does. */
+  async stop(): Promise<Exit> {
+    return await this.child.stop('SIGINT');
+  }
+}
+
+function readEvent(line: string): CulvertEvent {
+  const value: unknown = JSON.parse(line);
+  if (typeof value !== 'object' || value === null || !('event' in value)) {
+    throw new Error(`not an event: ${line}`);
+  }
+  return value as CulvertEvent;
+}

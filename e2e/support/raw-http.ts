@@ -1,0 +1,223 @@
+import { connect, type Socket } from 'node:net';
+import { deferred } from './deferred.ts';
+import { within } from './deadline.ts';
+import { Scope } from './scope.ts';
+import { type Ending, SocketReader } from './socket-reader.ts';
+
+export type Field = readonly [name: string, value: string];
+
+/** A response head exactly as it came. */
+export class ResponseHead {
+  readonly version: string;
+  readonly status: number;
+  readonly reason: string;
+  /** Fields in their order and case, duplicates kept. */
+  readonly fields: readonly Field[];
+
+  constructor(bytes: Buffer) {
+    const [start = '', ...lines] = bytes.toString('latin1').slice(0, -4).split('\r\n');
+    const [, version = '', status = '', reason = ''] = /^(HTTP\/\d\.\d) (\d{3}) ?(.*)$/.exec(start) ?? [];
+    if (version === '') throw new Error(`not a status line: ${JSON.stringify(start)}`);
+    this.version = version;
+    this.status = Number(status);
+    this.reason = reason;
+    this.fields = lines.map(readField);
+  }
+
+  /** Every value of a field, whatever the case of its name. */
+  all(name: string): string[] {
+    return this.fields.filter(([key]) => key.toLowerCase() === name.toLowerCase()).map(([, value]) => value);
+  }
+
+  /** The values of a field as one list, or `undefined` without any. */
+  field(name: string): string | undefined {
+    const values = this.all(name);
+    return values.length > 0 ? values.join(', ') : undefined;
+  }
+}
+
+function readField(line: string): Field {
+  const [, name, value] = /^([^:\s]+):[ \t]*(.*?)[ \t]*$/.exec(line) ?? [];
+  if (name === undefined || value === undefined) throw new Error(`not a field: ${JSON.stringify(line)}`);
+  return [name, value];
+}
+
+/** A complete response. */
+export interface Response {
+  readonly head: ResponseHead;
+  readonly status: number;
+  readonly body: Buffer;
+  /** The body as UTF-8 text. */
+  readonly text: string;
+  /** Fields after a chunked body. */
+  readonly trailers: readonly Field[];
+}
+
+/** What a request made by {@link formatRequest} consists of. */
+export interface Request {
+  readonly method?: string;
+  readonly target?: string;
+  /** `Host` field; left out when empty. */
+  readonly host: string;
+  readonly version?: string;
+  readonly headers?: readonly Field[];
+  /** Sent with `Content-Length`. */
+  readonly body?: string | Buffer;
+}
+
+/** The bytes of a request. */
+export function formatRequest(request: Request): Buffer {
+  const { method = 'GET', target = '/', host, version = 'HTTP/1.1', headers = [], body } = request;
+  const fields: Field[] = host === '' ? [...headers] : [['Host', host], ...headers];
+  const content = body === undefined ? Buffer.alloc(0) : Buffer.from(body);
+  if (body !== undefined) fields.push(['Content-Length', String(content.length)]);
+  const lines = fields.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+  return Buffer.concat([Buffer.from(`${method} ${target} ${version}\r\n${lines}\r\n`, 'latin1'), content]);
+}
+
+/** A visitor's connection that writes bytes as given and reads responses strictly (RFC 9112). */
+export class RawConnection {
+  readonly socket: Socket;
+  readonly reader: SocketReader;
+  /** How the other end finished. */
+  readonly ending: Promise<Ending>;
+  #trailers: readonly Field[] = [];
+
+  private constructor(socket: Socket) {
+    this.socket = socket;
+    this.reader = new SocketReader(socket);
+    this.ending = this.reader.ending;
+  }
+
+  /** Connects to a port of this machine; destroyed with the scope. */
+  static async open(scope: Scope, port: number): Promise<RawConnection> {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+    scope.defer(() => socket.destroy());
+    const connection = new RawConnection(socket);
+    const connected = deferred();
+    socket.once('connect', connected.resolve);
+    socket.once('error', connected.reject);
+    await within(5000, 'connection', connected.promise);
+    socket.off('error', connected.reject);
+    return connection;
+  }
+
+  /** Writes bytes; settles when more may be written. */
+  async write(bytes: string | Buffer): Promise<void> {
+    const content = typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes;
+    if (this.socket.write(content) || this.socket.destroyed) return;
+    const drained = deferred();
+    this.socket.once('drain', drained.resolve);
+    this.socket.once('close', drained.resolve);
+    await within(30_000, 'room to write', drained.promise);
+  }
+
+  /** Writes a request and reads its final response. */
+  async request(request: Request): Promise<Response> {
+    await this.write(formatRequest(request));
+    return await this.response(request.method);
+  }
+
+  /** Half-closes: nothing more is written, answers are still read. */
+  halfClose(): void {
+    this.socket.end();
+  }
+
+  /** Goes away with a reset. */
+  reset(): void {
+    this.socket.resetAndDestroy();
+  }
+
+  /** Reads one response head, interim ones (1xx) included. */
+  async head(): Promise<ResponseHead> {
+    return new ResponseHead(await this.reader.through('\r\n\r\n'));
+  }
+
+  /** Reads heads until a final one; a 101 is final. */
+  async finalHead(): Promise<ResponseHead> {
+    for (;;) {
+      const head = await this.head();
+      if (head.status >= 200 || head.status === 101) return head;
+    }
+  }
+
+  /**
+   * Reads one whole response, skipping interim ones.
+   *
+   * @param method of its request, on which the body's presence depends
+   */
+  async response(method = 'GET'): Promise<Response> {
+    const head = await this.finalHead();
+    const chunks: Buffer[] = [];
+    for await (const chunk of this.body(head, method)) chunks.push(chunk);
+    const body = Buffer.concat(chunks);
+    return { head, status: head.status, body, text: body.toString(), trailers: this.#trailers };
+  }
+
+  /**
+   * The body that follows a head (RFC 9112 section 6.3), as it arrives.
+   *
+   * @throws Error when the connection ends before the body does; an until-close body that ends by a reset is no end
+   */
+  async *body(head: ResponseHead, method = 'GET'): AsyncGenerator<Buffer> {
+    this.#trailers = [];
+    if (method === 'HEAD' || head.status < 200 || head.status === 204 || head.status === 304) return;
+    const coding = head.field('transfer-encoding');
+    const length = head.field('content-length');
+    if (coding !== undefined) {
+      if (coding.toLowerCase() !== 'chunked') throw new Error(`transfer coding ${coding}`);
+      yield* this.#chunkedBody();
+    } else if (length !== undefined) {
+      if (!/^\d+$/.test(length)) throw new Error(`content length ${length}`);
+      yield* this.#exactBody(Number(length));
+    } else {
+      yield* this.#bodyUntilClose();
+    }
+  }
+
+  async *#exactBody(length: number): AsyncGenerator<Buffer> {
+    let missing = length;
+    while (missing > 0) {
+      const available = Math.min(missing, Math.max(1, this.reader.buffered));
+      const chunk = await this.reader.exactly(available);
+      missing -= chunk.length;
+      yield chunk;
+    }
+  }
+
+  async *#chunkedBody(): AsyncGenerator<Buffer> {
+    for (;;) {
+      const line = (await this.reader.through('\r\n')).toString('latin1');
+      const size = /^([0-9a-f]+)(?:;.*)?\r\n$/i.exec(line)?.[1];
+      if (size === undefined) throw new Error(`chunk size ${JSON.stringify(line)}`);
+      if (Number.parseInt(size, 16) === 0) break;
+      yield* this.#exactBody(Number.parseInt(size, 16));
+      const end = (await this.reader.exactly(2)).toString('latin1');
+      if (end !== '\r\n') throw new Error(`chunk ends with ${JSON.stringify(end)}`);
+    }
+    const trailers: Field[] = [];
+    for (;;) {
+      const line = (await this.reader.through('\r\n')).toString('latin1');
+      if (line === '\r\n') break;
+      trailers.push(readField(line.slice(0, -2)));
+    }
+    this.#trailers = trailers;
+  }
+
+  async *#bodyUntilClose(): AsyncGenerator<Buffer> {
+    for (let chunk = await this.reader.some(); chunk !== undefined; chunk = await this.reader.some())
+      yield chunk;
+    const ending = await this.ending;
+    if (ending !== 'end') throw new Error(`the body ended by ${ending}`);
+  }
+}
+
+/** Makes one request on a connection of its own, which it closes. */
+export async function visit(port: number, request: Request): Promise<Response> {
+  const scope = new Scope();
+  try {
+    return await (await RawConnection.open(scope, port)).request(request);
+  } finally {
+    await scope.end();
+  }
+}

@@ -1,0 +1,60 @@
+import { createServer as createHttpServer, type RequestListener, type Server as HttpServer } from 'node:http';
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import type { Scope } from '../scope.ts';
+
+/** A local service on a free port of 127.0.0.1. */
+export interface Service {
+  readonly port: number;
+  /** Connections that are open now. */
+  readonly open: ReadonlySet<Socket>;
+  /** Connections so far. */
+  accepted: number;
+}
+
+export interface HttpService extends Service {
+  readonly server: HttpServer;
+}
+
+/** Starts an HTTP service; ends with the scope, connections and all. */
+export async function startHttpService(scope: Scope, listener: RequestListener): Promise<HttpService> {
+  const server = createHttpServer({ keepAliveTimeout: 60_000 }, listener);
+  return Object.assign(await listen(scope, server), { server });
+}
+
+/** Starts a service that answers bytes of its own making; half-open connections stay open. */
+export async function startRawService(
+  scope: Scope,
+  onConnection: (socket: Socket) => void,
+): Promise<Service> {
+  return await listen(scope, createServer({ allowHalfOpen: true, noDelay: true }, onConnection));
+}
+
+async function listen(scope: Scope, server: Server): Promise<Service> {
+  const open = new Set<Socket>();
+  const service = { port: 0, open, accepted: 0 };
+  server.on('connection', (socket: Socket) => {
+    service.accepted += 1;
+    open.add(socket);
+    socket.on('error', () => socket.destroy());
+    socket.once('close', () => open.delete(socket));
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  service.port = (server.address() as AddressInfo).port;
+  scope.defer(() => {
+    server.close();
+    for (const socket of open) socket.destroy();
+  });
+  return service;
+}
+
+/** A port of 127.0.0.1 on which nothing listens. */
+export async function closedPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

@@ -1,0 +1,57 @@
+import type { Socket } from 'node:net';
+import { deferred } from '../deferred.ts';
+import { within } from '../deadline.ts';
+import type { Scope } from '../scope.ts';
+import { SocketReader } from '../socket-reader.ts';
+import { type Service, startRawService } from './listen.ts';
+
+/** A connection that has reached a scripted service. */
+export interface LocalConnection {
+  readonly socket: Socket;
+  readonly reader: SocketReader;
+  /** Reads a request head, to the empty line. */
+  head(): Promise<string>;
+  /** Answers bytes as they are. */
+  write(bytes: string): void;
+}
+
+/** A local service whose every byte the test says, one connection after the other. */
+export interface ScriptedService extends Service {
+  /** The next connection; waits for it up to 15 s. */
+  next(): Promise<LocalConnection>;
+}
+
+export async function startScriptedService(scope: Scope): Promise<ScriptedService> {
+  const arrived: LocalConnection[] = [];
+  let wake = deferred();
+  const service = await startRawService(scope, (socket) => {
+    const reader = new SocketReader(socket);
+    arrived.push({
+      socket,
+      reader,
+      head: async () => (await reader.through('\r\n\r\n')).toString('latin1'),
+      write: (bytes) => void socket.write(Buffer.from(bytes, 'latin1')),
+    });
+    wake.resolve();
+  });
+  async function next(): Promise<LocalConnection> {
+    for (;;) {
+      const connection = arrived.shift();
+      if (connection !== undefined) return connection;
+      wake = deferred();
+      await within(15_000, 'connection to the local service', wake.promise);
+    }
+  }
+  return Object.assign(service, { next });
+}
+
+/** Starts a service that answers every request head with the same bytes and then ends the connection. */
+export async function startFixedAnswer(scope: Scope, answer: string): Promise<Service> {
+  return await startRawService(scope, (socket) => {
+    const reader = new SocketReader(socket);
+    reader.through('\r\n\r\n').then(
+      () => socket.end(Buffer.from(answer, 'latin1')),
+      () => socket.destroy(),
+    );
+  });
+}
