@@ -1,0 +1,35 @@
+/** Whose request it is: the `Authorization` field to an account (spec.md section 5; contract.md, REST). */
+import { API_ERRORS, ApiError } from '../../shared/errors.ts';
+import { API_KEY_PATTERN } from '../../shared/tunnel.ts';
+import { orUnavailable, type Store } from '../store/store.ts';
+import type { AccountRecord } from './account.ts';
+import { hashKey, sameHash } from './api-key.ts';
+
+/** The scheme in any case, one or more spaces, the key (RFC 9110 section 11.4). */
+const BEARER = /^bearer +(\S.*)$/i;
+const CHALLENGE = { 'WWW-Authenticate': 'Bearer' };
+
+export class Authenticator {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /**
+   * @param authorization value of the `Authorization` field
+   * @throws ApiError 401 for a missing or unknown key, 503 when the store cannot tell
+   */
+  async authenticate(authorization: string | undefined): Promise<AccountRecord> {
+    const key = BEARER.exec(authorization?.trim() ?? '')?.[1];
+    if (key === undefined) throw new ApiError(API_ERRORS.missingKey, CHALLENGE);
+    // A malformed key never reaches the store.
+    if (!API_KEY_PATTERN.test(key)) throw new ApiError(API_ERRORS.invalidKey, CHALLENGE);
+    const hash = hashKey(key);
+    const owner = await orUnavailable(this.#store.findKeyOwner(hash));
+    if (owner === undefined || !sameHash(owner.hash, hash)) {
+      throw new ApiError(API_ERRORS.invalidKey, CHALLENGE);
+    }
+    return owner.account;
+  }
+}

@@ -1,0 +1,43 @@
+/** The first key, so that a fresh relay can be used at once (contract.md, Programs: `CULVERT_BOOTSTRAP_KEY`). */
+import type { Clock } from '../clock.ts';
+import { ConflictError, type Store } from '../store/store.ts';
+import type { AccountRecord } from './account.ts';
+import { createAccount, issueKey } from './accounts.ts';
+import { hashKey } from './api-key.ts';
+
+/** It gets no subdomain: which label it should have is for the operator to say. */
+const DEFAULT_ACCOUNT = { name: 'default', plan: 'dev', subdomain: null } as const;
+
+/**
+ * Sees to it that there is a key.
+ *
+ * @param configured the key that shall exist, if the operator set one
+ * @returns a key that was made because there was none, to be shown once
+ */
+export async function ensureKey(
+  store: Store,
+  clock: Clock,
+  configured: string | undefined,
+): Promise<string | undefined> {
+  if (configured === undefined) {
+    if (await store.hasKeys()) return undefined;
+    return (await issueKey(store, clock, await defaultAccount(store, clock))).key;
+  }
+  if ((await store.findKeyOwner(hashKey(configured))) === undefined) {
+    await issueKey(store, clock, await defaultAccount(store, clock), configured);
+  }
+  return undefined;
+}
+
+async function defaultAccount(store: Store, clock: Clock): Promise<AccountRecord> {
+  const existing = await store.findAccount(DEFAULT_ACCOUNT.name);
+  if (existing !== undefined) return existing;
+  try {
+    return await createAccount(store, clock, DEFAULT_ACCOUNT);
+  } catch (error) {
+    // The command line may have made it in between.
+    const made = error instanceof ConflictError ? await store.findAccount(DEFAULT_ACCOUNT.name) : undefined;
+    if (made === undefined) throw error;
+    return made;
+  }
+}

@@ -1,0 +1,105 @@
+/** The relay's configuration, from flags and environment (contract.md, Programs). */
+import { BlockList } from 'node:net';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { formatDuration } from '../shared/duration.ts';
+import * as readers from './setting-readers.ts';
+import { DEFAULT_RESERVED_NAMES, GivenSettings, SETTING_FLAGS } from './settings.ts';
+
+export interface Config {
+  readonly host: string;
+  /** 0 for a free one */
+  readonly port: number;
+  /** `undefined` when not given: it then holds the bound port, see {@link publicUrlOf} */
+  readonly publicUrl: URL | undefined;
+  readonly tunnelDomain: string;
+  readonly serviceDomain: string;
+  /** absolute path */
+  readonly dataDir: string;
+  /** path of the SQLite file */
+  readonly databasePath: string;
+  readonly bootstrapKey: string | undefined;
+  /** seconds */
+  readonly maxTtl: number;
+  /** seconds, at most `maxTtl` */
+  readonly defaultTtl: number;
+  /** peers whose forwarded headers are believed */
+  readonly trustedProxies: BlockList;
+  readonly reservedNames: ReadonlySet<string>;
+}
+
+/** A configuration, or one line for each wrong setting. */
+export type ConfigResult = { readonly config: Config } | { readonly problems: readonly string[] };
+
+/**
+ * Reads the configuration of `culvert-relay serve`.
+ *
+ * @param env the environment
+ * @param argv arguments behind the subcommand; flags win over the environment
+ */
+export function loadConfig(env: NodeJS.ProcessEnv, argv: readonly string[]): ConfigResult {
+  try {
+    return readConfig(env, parseArgs({ args: [...argv], options: SETTING_FLAGS, strict: true }).values);
+  } catch (error) {
+    return { problems: [error instanceof Error ? error.message : String(error)] };
+  }
+}
+
+/**
+ * Reads the configuration from flags that are parsed already.
+ *
+ * @param flags values by flag name; flags of other kinds are ignored
+ */
+export function readConfig(env: NodeJS.ProcessEnv, flags: Readonly<Record<string, unknown>>): ConfigResult {
+  const given = new GivenSettings(env, flags);
+  given.refuseUnsupported();
+  const tunnelDomain = given.read('tunnel-domain', readers.domain) ?? 'localhost';
+  const dataDir = resolve(given.read('data-dir', readers.text) ?? '.culvert');
+  const publicUrl = given.read('public-url', readers.publicUrl);
+  const config: Config = {
+    host: given.read('host', readers.host) ?? '127.0.0.1',
+    port: given.read('port', readers.port) ?? 8080,
+    publicUrl,
+    tunnelDomain,
+    serviceDomain: given.read('service-domain', readers.domain) ?? tunnelDomain,
+    dataDir,
+    databasePath: given.read('database-url', readers.sqliteUrl) ?? join(dataDir, 'culvert.db'),
+    bootstrapKey: given.read('bootstrap-key', readers.apiKey),
+    ...readTtls(given),
+    trustedProxies: given.read('trust-proxy', readers.networks) ?? new BlockList(),
+    reservedNames: new Set([
+      ...(given.read('reserved-names', readers.names) ?? DEFAULT_RESERVED_NAMES),
+      ...ownLabels(publicUrl, tunnelDomain),
+    ]),
+  };
+  return given.problems.length === 0 ? { config } : { problems: given.problems };
+}
+
+/**
+ * The relay's own address.
+ *
+ * @param boundPort the port that was bound, for an address that is not configured
+ */
+export function publicUrlOf(config: Config, boundPort: number): URL {
+  return config.publicUrl ?? new URL(`http://localhost:${boundPort}`);
+}
+
+function readTtls(given: GivenSettings): { maxTtl: number; defaultTtl: number } {
+  const maxTtl = given.read('max-ttl', readers.ttl) ?? 168 * 3600;
+  // A maximum below the default's own hour needs no second setting.
+  const defaultTtl = given.read('default-ttl', readers.ttl) ?? Math.min(3600, maxTtl);
+  if (defaultTtl > maxTtl) {
+    given.problems.push(
+      `${given.nameAsGiven('default-ttl')} takes at most ${formatDuration(maxTtl)}, the maximum ttl`,
+    );
+  }
+  return { maxTtl, defaultTtl };
+}
+
+/** A tunnel of this name would have the relay's own host name as its address. */
+function ownLabels(publicUrl: URL | undefined, tunnelDomain: string): string[] {
+  const host = publicUrl?.hostname ?? '';
+  const suffix = `.${tunnelDomain}`;
+  const label = host.endsWith(suffix) ? host.slice(0, -suffix.length) : '';
+  return label === '' || label.includes('.') ? [] : [label];
+}

@@ -1,0 +1,62 @@
+/** The limits of the relay's state and API, each with its reason. Those of the protocol itself are in `shared/`. */
+
+/** Bytes of a request body (contract.md, REST: 413 above). A create request needs a few hundred. */
+export const BODY_MAX_BYTES = 16 * 1024;
+
+/** Creates an account may make in a minute in the long run (spec.md section 8). */
+export const CREATES_PER_MINUTE = 10;
+/** Creates an account may make at once (spec.md section 8). */
+export const CREATE_BURST = 5;
+
+/** ms between two flushes of traffic counters: what a crash may lose (contract.md, REST, `bytes_in`). */
+export const FLUSH_INTERVAL_MS = 1000;
+/** Tunnels whose counters go into one transaction. More at once would hold up visitors while it runs. */
+export const FLUSH_BATCH = 200;
+
+/** ms a statement waits for another process that writes to the same SQLite file, before it fails. */
+export const SQLITE_BUSY_MS = 2000;
+/** ms between two tries of such a statement. */
+export const SQLITE_RETRY_MS = 10;
+
+/** Seconds a client is told to wait while the store cannot be reached. */
+export const STORE_RETRY_AFTER_SECONDS = 1;
+
+/** Slugs drawn for one tunnel before giving up; with 50 random bits a second draw is already unheard of. */
+export const SLUG_ATTEMPTS = 5;
+
+/** ms open connections get to finish after the first SIGTERM (contract.md, Programs). */
+export const STOP_DEADLINE_MS = 30_000;
+
+/** The longest `CULVERT_MAX_TTL`, in seconds: ten years. Keeps every expiry a date JavaScript can show. */
+export const TTL_CEILING_SECONDS = 10 * 365 * 24 * 3600;
+
+/** ms visitors wait for a client that has just left (contract.md, Inbound requests). */
+export const HOLD_OVER_MS = 10_000;
+/** Bytes of announcements queued for a client that reads nothing; some ten thousand of them. */
+export const CONTROL_BUFFER_MAX_BYTES = 1024 * 1024;
+/** ms a client has to answer the Close frame of its control socket. */
+export const CONTROL_CLOSE_TIMEOUT_MS = 5000;
+
+/** Bytes of a request head (contract.md, Inbound requests: 431 above). */
+export const REQUEST_HEAD_MAX_BYTES = 16 * 1024;
+/** Field lines of a request head (contract.md: 431 above). */
+export const REQUEST_FIELDS_MAX = 200;
+/** Bytes of a request target (contract.md: 414 above). */
+export const REQUEST_TARGET_MAX_BYTES = 8 * 1024;
+/** Bytes of a response head of a local service. Generous: cookies and policies of development servers grow large. */
+export const RESPONSE_HEAD_MAX_BYTES = 64 * 1024;
+/** Bytes of a visitor's that wait for their turn before its connection is paused. */
+export const BACKLOG_MAX_BYTES = 64 * 1024;
+
+/** ms a request head may take from its first byte (contract.md: 408 after). */
+export const HEAD_TIMEOUT_MS = 15_000;
+/** ms without a byte of an unfinished request body (contract.md: 408 after). */
+export const BODY_TIMEOUT_MS = 60_000;
+/** ms without a visitor taking a byte while some wait for it (contract.md). */
+export const STALL_TIMEOUT_MS = 60_000;
+/** ms a connection may be kept open without a request. More than the usual 60 s of the proxies in front. */
+export const IDLE_TIMEOUT_MS = 75_000;
+/** ms an answered visitor may go on sending before its connection is cut: a cut at once would lose it the answer. */
+export const LINGER_TIMEOUT_MS = 2000;
+/** ms between two looks at the deadlines above. */
+export const DEADLINE_TICK_MS = 500;

@@ -1,0 +1,110 @@
+/** Readers for the texts of settings: each knows what it takes and says so. */
+import { BlockList, isIP } from 'node:net';
+import { formatDuration, parseDuration } from '../shared/duration.ts';
+import { API_KEY_PATTERN, NAME_PATTERN, TTL_MIN_SECONDS } from '../shared/tunnel.ts';
+import { TTL_CEILING_SECONDS } from './limits.ts';
+import type { SettingReader } from './settings.ts';
+
+export const text: SettingReader<string> = {
+  takes: 'a text',
+  read: (given) => given,
+};
+
+export const host: SettingReader<string> = {
+  takes: 'an IP address or a host name, without a port',
+  read: (given) => (isIP(given) !== 0 || /^[\w.-]+$/.test(given) ? given : undefined),
+};
+
+export const port: SettingReader<number> = {
+  takes: 'a port number from 0 to 65535',
+  read(given) {
+    const value = /^\d{1,5}$/.test(given) ? Number(given) : Number.NaN;
+    return value <= 65_535 ? value : undefined;
+  },
+};
+
+export const publicUrl: SettingReader<URL> = {
+  takes: 'an http:// or https:// address without a path, like https://relay.example.com',
+  read(given) {
+    const url = URL.canParse(given) ? new URL(given) : undefined;
+    if (url === undefined || !['http:', 'https:'].includes(url.protocol)) return undefined;
+    // Tunnel addresses are put together from scheme, host and port; anything more would be lost on the way.
+    return url.href === `${url.origin}/` ? url : undefined;
+  },
+};
+
+const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+/** RFC 1035 allows 253 characters; two labels of 63 and their dots must fit in front. */
+const DOMAIN_MAX_LENGTH = 253 - 2 * 64;
+
+export const domain: SettingReader<string> = {
+  takes: `a domain name of at most ${DOMAIN_MAX_LENGTH} characters, without scheme, port or leading dot`,
+  read(given) {
+    const name = given.toLowerCase();
+    const labels = name.split('.');
+    const fits = name.length <= DOMAIN_MAX_LENGTH && labels.every((label) => LABEL.test(label));
+    // A last label of digits makes an IP address, below which there are no names.
+    return fits && !/^\d+$/.test(labels.at(-1) ?? '') ? name : undefined;
+  },
+};
+
+/** `sqlite:<path>` as its path. */
+export const sqliteUrl: SettingReader<string> = {
+  takes: 'sqlite:<path of a file>; other databases are not supported by this version',
+  read: (given) => /^sqlite:(.+)$/s.exec(given)?.[1],
+};
+
+/** The value stays out of messages: it is a secret. */
+export const apiKey: SettingReader<string> = {
+  takes: 'cvt_ and 32 to 200 letters and digits',
+  read: (given) => (API_KEY_PATTERN.test(given) ? given : undefined),
+};
+
+/** A duration in whole seconds. */
+export const ttl: SettingReader<number> = {
+  takes: `a duration from 1s to ${formatDuration(TTL_CEILING_SECONDS)}, like 90m or 168h`,
+  read(given) {
+    const seconds = parseDuration(given);
+    if (seconds === undefined || seconds < TTL_MIN_SECONDS) return undefined;
+    return seconds <= TTL_CEILING_SECONDS ? seconds : undefined;
+  },
+};
+
+/** A list of IP addresses and CIDR networks. */
+export const networks: SettingReader<BlockList> = {
+  takes: 'IP addresses and networks separated by commas, like 10.0.0.0/8, ::1',
+  read(given) {
+    const list = new BlockList();
+    return items(given).every((item) => addNetwork(list, item)) ? list : undefined;
+  },
+};
+
+export const names: SettingReader<ReadonlySet<string>> = {
+  takes: 'names separated by commas: lowercase letters, digits and hyphens, 2-63 characters each',
+  read(given) {
+    const list = items(given);
+    return list.every((name) => NAME_PATTERN.test(name)) ? new Set(list) : undefined;
+  },
+};
+
+function items(list: string): string[] {
+  return list
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '');
+}
+
+function addNetwork(list: BlockList, item: string): boolean {
+  const [address = '', prefix, ...rest] = item.split('/');
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0) return false;
+  const family = version === 4 ? 'ipv4' : 'ipv6';
+  if (prefix === undefined) {
+    list.addAddress(address, family);
+    return true;
+  }
+  const bits = /^\d{1,3}$/.test(prefix) ? Number(prefix) : Number.NaN;
+  if (!(bits <= (version === 4 ? 32 : 128))) return false;
+  list.addSubnet(address, bits, family);
+  return true;
+}

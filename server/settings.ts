@@ -1,0 +1,120 @@
+/** The settings of `culvert-relay` (contract.md, Programs): names, defaults and what each means, as `--help` shows them. */
+
+export interface Setting {
+  /** the flag without its dashes; the variable is this in capitals behind `CULVERT_` */
+  readonly name: string;
+  /** the default, as people read it */
+  readonly fallback: string;
+  readonly meaning: string;
+}
+
+export const SETTINGS = [
+  { name: 'host', fallback: '127.0.0.1', meaning: 'address to listen on' },
+  { name: 'port', fallback: '8080', meaning: 'port to listen on; 0 picks a free one' },
+  { name: 'public-url', fallback: 'http://localhost:<port>', meaning: "the relay's own address" },
+  { name: 'tunnel-domain', fallback: 'localhost', meaning: 'tunnels are {slug}.<tunnel domain>' },
+  {
+    name: 'service-domain',
+    fallback: 'the tunnel domain',
+    meaning: 'account addresses are {slug}.{account}.<service domain>',
+  },
+  { name: 'data-dir', fallback: './.culvert', meaning: 'where the database is kept' },
+  { name: 'database-url', fallback: 'sqlite:<data dir>/culvert.db', meaning: 'the database' },
+  {
+    name: 'bootstrap-key',
+    fallback: 'made and printed once',
+    meaning: 'an API key that shall exist, for the account "default"',
+  },
+  { name: 'max-ttl', fallback: '168h', meaning: 'the longest life of a tunnel' },
+  { name: 'default-ttl', fallback: '1h', meaning: 'the life of a tunnel that asks for none' },
+  {
+    name: 'trust-proxy',
+    fallback: 'none',
+    meaning: 'addresses and networks whose forwarded headers are believed',
+  },
+  { name: 'reserved-names', fallback: 'www, api, admin, …', meaning: 'names no tunnel and no account gets' },
+] as const satisfies readonly Setting[];
+
+export type SettingName = (typeof SETTINGS)[number]['name'];
+
+/**
+ * Settings of the contract that this version does not have yet. Ignoring one would run a relay other than its
+ * operator meant, so a start with one of them ends.
+ */
+export const UNSUPPORTED_SETTINGS = ['redis-url', 'tls-cert', 'tls-key', 'name-hold'] as const;
+
+type AnySettingName = SettingName | (typeof UNSUPPORTED_SETTINGS)[number];
+
+/** Names no tunnel gets unless the operator says otherwise: what visitors or mail and proxy discovery take for the operator's. */
+export const DEFAULT_RESERVED_NAMES: readonly string[] = [
+  'www api admin app account accounts auth login sso dashboard console status help support docs blog about billing',
+  'security abuse legal static assets cdn ws relay tunnel culvert internal metrics localhost mail smtp imap pop pop3',
+  'mx ns ns1 ns2 dns ftp vpn webmaster hostmaster postmaster root autoconfig autodiscover wpad isatap',
+].flatMap((line) => line.split(' '));
+
+/** The environment variable of a setting. */
+export function variableOf(name: AnySettingName): string {
+  return `CULVERT_${name.toUpperCase().replaceAll('-', '_')}`;
+}
+
+/** The flags of all settings, for `parseArgs`. */
+export const SETTING_FLAGS: Readonly<Record<string, { type: 'string' }>> = Object.fromEntries(
+  [...SETTINGS.map((setting) => setting.name), ...UNSUPPORTED_SETTINGS].map((name) => [
+    name,
+    { type: 'string' },
+  ]),
+);
+
+/** Texts of settings as given: the flag where there is one, else the variable. An empty text counts as not given. */
+export class GivenSettings {
+  /** One line for each wrong setting, naming it and what it takes. */
+  readonly problems: string[] = [];
+  readonly #env: NodeJS.ProcessEnv;
+  readonly #flags: Readonly<Record<string, unknown>>;
+
+  constructor(env: NodeJS.ProcessEnv, flags: Readonly<Record<string, unknown>>) {
+    this.#env = env;
+    this.#flags = flags;
+  }
+
+  /**
+   * Reads one setting; a text the reader does not take is added to the problems.
+   *
+   * @returns `undefined` when the setting is not given or wrong
+   */
+  read<T>(name: SettingName, reader: SettingReader<T>): T | undefined {
+    const text = this.#text(name);
+    if (text === undefined) return undefined;
+    const value = reader.read(text);
+    if (value === undefined) this.problems.push(`${this.nameAsGiven(name)} takes ${reader.takes}`);
+    return value;
+  }
+
+  /** Adds a problem for each setting that this version does not have. */
+  refuseUnsupported(): void {
+    for (const name of UNSUPPORTED_SETTINGS) {
+      if (this.#text(name) !== undefined) {
+        this.problems.push(`${this.nameAsGiven(name)} is not supported by this version; leave it out`);
+      }
+    }
+  }
+
+  /** What the operator wrote: the flag, or else the variable. */
+  nameAsGiven(name: AnySettingName): string {
+    return this.#flags[name] === undefined ? variableOf(name) : `--${name}`;
+  }
+
+  #text(name: AnySettingName): string | undefined {
+    const flag = this.#flags[name];
+    const text = typeof flag === 'string' ? flag : this.#env[variableOf(name)];
+    return text === undefined || text.trim() === '' ? undefined : text.trim();
+  }
+}
+
+/** Reads the text of a setting. */
+export interface SettingReader<T> {
+  /** what the setting takes, as the end of a sentence */
+  readonly takes: string;
+  /** @returns `undefined` for a text it does not take */
+  read(text: string): T | undefined;
+}

@@ -1,0 +1,47 @@
+/** Opens the embedded database. */
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { Kysely } from 'kysely';
+import { SQLITE_BUSY_MS } from '../../limits.ts';
+import { KyselyStore } from '../kysely-store.ts';
+import { migrate } from '../migrate.ts';
+import { MIGRATIONS } from '../migrations.ts';
+import type { Database } from '../schema.ts';
+import type { Store } from '../store.ts';
+import { NodeSqliteDialect } from './dialect.ts';
+import { loadSqlite } from './load-sqlite.ts';
+
+/**
+ * Opens a SQLite file, makes it and its folder when missing, and brings it up to date.
+ *
+ * @param path of the file, or `:memory:`
+ * @throws Error with a text for the operator
+ */
+export async function openSqlite(path: string): Promise<Store> {
+  try {
+    const db = new Kysely<Database>({ dialect: new NodeSqliteDialect(openDatabase(path)) });
+    try {
+      await migrate(db, MIGRATIONS);
+    } catch (error) {
+      await db.destroy();
+      throw error;
+    }
+    return new KyselyStore(db);
+  } catch (error) {
+    throw new Error(`cannot open the database ${path}`, { cause: error });
+  }
+}
+
+function openDatabase(path: string) {
+  const { DatabaseSync } = loadSqlite();
+  // Only the relay's own user needs to read it.
+  if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const database = new DatabaseSync(path, { enableForeignKeyConstraints: true });
+  // While opening, before there is anybody to hold up, SQLite may wait for another program itself.
+  database.exec(`pragma busy_timeout = ${SQLITE_BUSY_MS}`);
+  // WAL: readers and the writer do not wait for each other. FULL: a commit is on the disk when it returns.
+  database.exec('pragma journal_mode = wal');
+  database.exec('pragma synchronous = full');
+  database.exec('pragma busy_timeout = 0');
+  return database;
+}

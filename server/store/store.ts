@@ -1,0 +1,113 @@
+/** What the relay keeps beyond its own life. One implementation for each database. */
+import { API_ERRORS, ApiError } from '../../shared/errors.ts';
+import type { AccountRecord, KeyRecord } from '../accounts/account.ts';
+import { STORE_RETRY_AFTER_SECONDS } from '../limits.ts';
+
+/** A tunnel as stored. */
+export interface TunnelRecord {
+  /** UUID */
+  readonly id: string;
+  readonly slug: string;
+  /** the requested name, or `''` */
+  readonly name: string;
+  readonly accountId: string;
+  readonly localPort: number;
+  /** seconds */
+  readonly ttl: number;
+  /** whether traffic prolongs its life */
+  readonly idle: boolean;
+  /** wall time in ms */
+  readonly createdAt: number;
+  /** wall time in ms */
+  readonly expiresAt: number;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  readonly requests: number;
+}
+
+/** A stored tunnel with its owner. */
+export interface OwnedTunnel {
+  readonly tunnel: TunnelRecord;
+  readonly account: AccountRecord;
+}
+
+/** What a tunnel's traffic has added since it was last stored. */
+export interface TrafficDelta {
+  readonly id: string;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  readonly requests: number;
+  /** wall time in ms, which traffic may have moved */
+  readonly expiresAt: number;
+}
+
+export interface KeyOwner {
+  readonly hash: string;
+  readonly account: AccountRecord;
+}
+
+/**
+ * Each method has stored what it was given once its promise is fulfilled, as a whole or not at all.
+ * A database that fails rejects with {@link StoreError}.
+ */
+export interface Store {
+  /** @throws ConflictError `name` or `subdomain` */
+  insertAccount(account: AccountRecord): Promise<void>;
+  findAccount(name: string): Promise<AccountRecord | undefined>;
+  /** @throws ConflictError `key` */
+  insertKey(key: KeyRecord): Promise<void>;
+  findKeyOwner(hash: string): Promise<KeyOwner | undefined>;
+  hasKeys(): Promise<boolean>;
+
+  /** @throws ConflictError `slug` */
+  insertTunnel(tunnel: TunnelRecord): Promise<void>;
+  /** All tunnels, oldest first. */
+  loadTunnels(): Promise<OwnedTunnel[]>;
+  /** Removes tunnels; unknown ids are no error. */
+  deleteTunnels(ids: readonly string[]): Promise<void>;
+  /** Moves an expiry later; never earlier, so that writes may arrive in any order. */
+  raiseExpiry(id: string, expiresAt: number): Promise<void>;
+  /** Adds traffic in one transaction; unknown ids are no error. */
+  addTraffic(deltas: readonly TrafficDelta[]): Promise<void>;
+
+  /** Fulfilled when the database answers. */
+  ping(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The database cannot be reached or fails. */
+export class StoreError extends Error {
+  constructor(cause: unknown) {
+    super('the store failed', { cause });
+    this.name = 'StoreError';
+  }
+}
+
+/** Another record has this value already. */
+export class ConflictError extends Error {
+  readonly field: 'name' | 'subdomain' | 'key' | 'slug';
+
+  constructor(field: ConflictError['field']) {
+    super(`${field} is taken`);
+    this.name = 'ConflictError';
+    this.field = field;
+  }
+}
+
+/**
+ * Waits for the store on behalf of a request.
+ *
+ * @throws ApiError 503 with the failure as its cause when the store fails
+ */
+export async function orUnavailable<T>(result: Promise<T>): Promise<T> {
+  try {
+    return await result;
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    const unavailable = new ApiError(API_ERRORS.unavailable, {
+      'Retry-After': String(STORE_RETRY_AFTER_SECONDS),
+    });
+    unavailable.cause = error.cause;
+    throw unavailable;
+  }
+}

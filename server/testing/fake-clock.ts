@@ -1,0 +1,67 @@
+/** A clock that moves only when a test says so. */
+import { type Clock, MAX_TIMER_MS, type Timer } from '../clock.ts';
+
+interface Waiting {
+  readonly at: number;
+  readonly fn: () => void;
+}
+
+export class FakeClock implements Clock {
+  #wall: number;
+  #monotonic = 1000;
+  readonly #waiting = new Set<Waiting>();
+
+  /** @param wall what the wall clock shows at first, ms since the epoch */
+  constructor(wall = Date.UTC(2026, 0, 1)) {
+    this.#wall = wall;
+  }
+
+  now(): number {
+    return this.#wall;
+  }
+
+  monotonic(): number {
+    return this.#monotonic;
+  }
+
+  setTimeout(fn: () => void, ms: number): Timer {
+    if (ms > MAX_TIMER_MS) throw new RangeError(`Node cannot wait ${ms} ms`);
+    const entry = { at: this.#monotonic + Math.max(ms, 1), fn };
+    this.#waiting.add(entry);
+    return { cancel: () => void this.#waiting.delete(entry) };
+  }
+
+  /** Timers that have not fired. */
+  get pending(): number {
+    return this.#waiting.size;
+  }
+
+  /** Lets `ms` pass and fires what is due, in order, each at its own moment. */
+  advance(ms: number): void {
+    const end = this.#monotonic + ms;
+    for (let next = this.#nextBefore(end); next !== undefined; next = this.#nextBefore(end)) {
+      this.#waiting.delete(next);
+      this.#moveTo(next.at);
+      next.fn();
+    }
+    this.#moveTo(end);
+  }
+
+  /** Sets the wall clock forward (or back) by `ms`; no time passes. */
+  jump(ms: number): void {
+    this.#wall += ms;
+  }
+
+  #nextBefore(end: number): Waiting | undefined {
+    let next: Waiting | undefined;
+    for (const entry of this.#waiting) {
+      if (entry.at <= end && (next === undefined || entry.at < next.at)) next = entry;
+    }
+    return next;
+  }
+
+  #moveTo(monotonic: number): void {
+    this.#wall += monotonic - this.#monotonic;
+    this.#monotonic = monotonic;
+  }
+}

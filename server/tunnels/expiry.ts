@@ -1,0 +1,42 @@
+/** Ends tunnels when their time is over (spec.md section 1). */
+import { type Clock, MAX_TIMER_MS, type Timer } from '../clock.ts';
+import type { LiveTunnel } from './live-tunnel.ts';
+
+export class Expiry {
+  readonly #clock: Clock;
+  readonly #onExpired: (tunnel: LiveTunnel) => void;
+  readonly #timers = new Map<LiveTunnel, Timer>();
+
+  /** @param onExpired called once for each watched tunnel whose deadline has passed */
+  constructor(clock: Clock, onExpired: (tunnel: LiveTunnel) => void) {
+    this.#clock = clock;
+    this.#onExpired = onExpired;
+  }
+
+  watch(tunnel: LiveTunnel): void {
+    const wait = Math.max(0, Math.ceil(tunnel.deadline - this.#clock.monotonic()));
+    // A longer wait is done in pieces, which also is how a deadline that moved meanwhile is noticed.
+    const timer = this.#clock.setTimeout(() => this.#check(tunnel), Math.min(wait, MAX_TIMER_MS));
+    this.#timers.set(tunnel, timer);
+  }
+
+  forget(tunnel: LiveTunnel): void {
+    this.#timers.get(tunnel)?.cancel();
+    this.#timers.delete(tunnel);
+  }
+
+  stop(): void {
+    for (const timer of this.#timers.values()) timer.cancel();
+    this.#timers.clear();
+  }
+
+  /** Deadlines only move later, so a timer that fires too early is the only kind there is. */
+  #check(tunnel: LiveTunnel): void {
+    if (tunnel.deadline > this.#clock.monotonic()) {
+      this.watch(tunnel);
+      return;
+    }
+    this.#timers.delete(tunnel);
+    this.#onExpired(tunnel);
+  }
+}

@@ -1,0 +1,135 @@
+/** One tunnel that is alive: what routing, counting and the API know of it, in memory. */
+import type { AccountRecord } from '../accounts/account.ts';
+import type { Clock } from '../clock.ts';
+import type { OwnedTunnel, TrafficDelta } from '../store/store.ts';
+
+export class LiveTunnel {
+  readonly id: string;
+  readonly slug: string;
+  /** the requested name, or `''` */
+  readonly name: string;
+  readonly account: AccountRecord;
+  readonly localPort: number;
+  /** seconds */
+  readonly ttl: number;
+  /** Whether traffic prolongs its life. */
+  readonly idle: boolean;
+  /** wall time in ms */
+  readonly createdAt: number;
+
+  readonly #clock: Clock;
+  readonly #onTraffic: (tunnel: LiveTunnel) => void;
+  #expiresAt: number;
+  #deadline: number;
+  #bytesIn: number;
+  #bytesOut: number;
+  #requests: number;
+  readonly #stored: { bytesIn: number; bytesOut: number; requests: number };
+  #trafficNoted = false;
+
+  /**
+   * @param owned the tunnel as it was stored just now or at the last run
+   * @param onTraffic called for the first traffic after the tunnel was made and after each `unstored()`
+   */
+  constructor(owned: OwnedTunnel, clock: Clock, onTraffic: (tunnel: LiveTunnel) => void) {
+    const { tunnel, account } = owned;
+    this.id = tunnel.id;
+    this.slug = tunnel.slug;
+    this.name = tunnel.name;
+    this.account = account;
+    this.localPort = tunnel.localPort;
+    this.ttl = tunnel.ttl;
+    this.idle = tunnel.idle;
+    this.createdAt = tunnel.createdAt;
+    this.#clock = clock;
+    this.#onTraffic = onTraffic;
+    this.#expiresAt = tunnel.expiresAt;
+    this.#deadline = clock.monotonic() + tunnel.expiresAt - clock.now();
+    this.#bytesIn = tunnel.bytesIn;
+    this.#bytesOut = tunnel.bytesOut;
+    this.#requests = tunnel.requests;
+    this.#stored = { bytesIn: tunnel.bytesIn, bytesOut: tunnel.bytesOut, requests: tunnel.requests };
+  }
+
+  /** Wall time in ms at which it expires, as shown and stored. */
+  get expiresAt(): number {
+    return this.#expiresAt;
+  }
+
+  /** The same moment on the monotonic clock, which decides: a wall clock that is set kills nobody. */
+  get deadline(): number {
+    return this.#deadline;
+  }
+
+  /** Bytes from visitors handed to the client, heads included. */
+  get bytesIn(): number {
+    return this.#bytesIn;
+  }
+
+  /** Bytes from the client to visitors, heads included. */
+  get bytesOut(): number {
+    return this.#bytesOut;
+  }
+
+  /** Requests handed to the client. */
+  get requests(): number {
+    return this.#requests;
+  }
+
+  countRequest(): void {
+    this.#requests += 1;
+    this.#noteTraffic();
+  }
+
+  /** @param bytes from a visitor, handed to the client */
+  countIn(bytes: number): void {
+    this.#bytesIn += bytes;
+    this.#noteTraffic();
+  }
+
+  /** @param bytes from the client, handed to a visitor */
+  countOut(bytes: number): void {
+    this.#bytesOut += bytes;
+    this.#noteTraffic();
+  }
+
+  /** Moves the expiry to a later wall time; an earlier one changes nothing. */
+  prolong(expiresAt: number): void {
+    const by = expiresAt - this.#expiresAt;
+    if (by <= 0) return;
+    this.#expiresAt = expiresAt;
+    this.#deadline += by;
+  }
+
+  /** What the store does not know yet; given to {@link markStored} once it does. */
+  unstored(): TrafficDelta {
+    this.#trafficNoted = false;
+    return {
+      id: this.id,
+      bytesIn: this.#bytesIn - this.#stored.bytesIn,
+      bytesOut: this.#bytesOut - this.#stored.bytesOut,
+      requests: this.#requests - this.#stored.requests,
+      expiresAt: this.#expiresAt,
+    };
+  }
+
+  markStored(delta: TrafficDelta): void {
+    this.#stored.bytesIn += delta.bytesIn;
+    this.#stored.bytesOut += delta.bytesOut;
+    this.#stored.requests += delta.requests;
+  }
+
+  #noteTraffic(): void {
+    if (this.idle) this.#restartLife();
+    if (this.#trafficNoted) return;
+    this.#trafficNoted = true;
+    this.#onTraffic(this);
+  }
+
+  /** The expiry moves to now + ttl, never earlier than it is (contract.md, REST, idle mode). */
+  #restartLife(): void {
+    const life = this.ttl * 1000;
+    this.#expiresAt = Math.max(this.#expiresAt, this.#clock.now() + life);
+    this.#deadline = Math.max(this.#deadline, this.#clock.monotonic() + life);
+  }
+}

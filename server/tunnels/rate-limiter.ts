@@ -1,0 +1,61 @@
+/** Token buckets, one for each account (spec.md section 8). */
+import type { Clock } from '../clock.ts';
+
+interface Bucket {
+  readonly tokens: number;
+  /** monotonic time in ms of the last change */
+  readonly at: number;
+}
+
+export interface Rate {
+  readonly perMinute: number;
+  readonly burst: number;
+}
+
+export class RateLimiter {
+  readonly #clock: Clock;
+  readonly #burst: number;
+  /** ms in which one token grows back */
+  readonly #interval: number;
+  /** Kept in the order of their last change, so that those that are full again are found at the front. */
+  readonly #buckets = new Map<string, Bucket>();
+
+  constructor(clock: Clock, rate: Rate) {
+    this.#clock = clock;
+    this.#burst = rate.burst;
+    this.#interval = 60_000 / rate.perMinute;
+  }
+
+  /** Buckets in memory: those of the accounts that took a token in the time a full burst needs to grow back. */
+  get size(): number {
+    return this.#buckets.size;
+  }
+
+  /**
+   * Takes a token.
+   *
+   * @returns 0 when there was one, else the whole seconds after which there is one
+   */
+  take(account: string): number {
+    const now = this.#clock.monotonic();
+    this.#dropFull(now);
+    const tokens = this.#tokensAt(now, this.#buckets.get(account));
+    if (tokens < 1) return Math.ceil(((1 - tokens) * this.#interval) / 1000);
+    this.#buckets.delete(account);
+    this.#buckets.set(account, { tokens: tokens - 1, at: now });
+    return 0;
+  }
+
+  #tokensAt(now: number, bucket: Bucket | undefined): number {
+    if (bucket === undefined) return this.#burst;
+    return Math.min(this.#burst, bucket.tokens + (now - bucket.at) / this.#interval);
+  }
+
+  /** A full bucket is the same as none. */
+  #dropFull(now: number): void {
+    for (const [account, bucket] of this.#buckets) {
+      if (now - bucket.at < this.#burst * this.#interval) return;
+      this.#buckets.delete(account);
+    }
+  }
+}

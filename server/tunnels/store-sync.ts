@@ -1,0 +1,114 @@
+/**
+ * Tells the store what happened in memory first: traffic, and tunnels that expired. A store that is down is told later,
+ * because neither visitors nor expiry wait for it.
+ */
+import { setImmediate as yieldToOthers } from 'node:timers/promises';
+import type { Clock, Timer } from '../clock.ts';
+import { FLUSH_BATCH, FLUSH_INTERVAL_MS } from '../limits.ts';
+import { describeError, type Log } from '../log.ts';
+import type { Store } from '../store/store.ts';
+import type { LiveTunnel } from './live-tunnel.ts';
+
+export class StoreSync {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  /** tunnels with traffic the store does not know */
+  readonly #busy = new Set<LiveTunnel>();
+  /** slug to id of tunnels that are gone here and not yet there; a slug can be in it only once, see `clear` */
+  readonly #gone = new Map<string, string>();
+  #timer: Timer | undefined;
+  #running: Promise<void> = Promise.resolve();
+  #failing = false;
+
+  constructor(store: Store, clock: Clock, log: Log) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /** The tunnel has traffic to store. */
+  readonly noteTraffic = (tunnel: LiveTunnel): void => {
+    this.#busy.add(tunnel);
+  };
+
+  /** The tunnel is gone and its record, if there is one, shall go too. */
+  noteGone(tunnel: { readonly slug: string; readonly id: string }): void {
+    this.#gone.set(tunnel.slug, tunnel.id);
+  }
+
+  /** The tunnel is gone, and so is its record. */
+  forget(tunnel: LiveTunnel): void {
+    this.#busy.delete(tunnel);
+  }
+
+  /**
+   * Makes room in the store for a new tunnel with this slug.
+   *
+   * @throws StoreError
+   */
+  async clear(slug: string): Promise<void> {
+    const id = this.#gone.get(slug);
+    if (id !== undefined) await this.#remove([[slug, id]]);
+  }
+
+  /** Begins to flush, every {@link FLUSH_INTERVAL_MS}. */
+  start(): void {
+    this.#timer = this.#clock.setTimeout(() => {
+      this.#running = this.#flushAndGoOn();
+    }, FLUSH_INTERVAL_MS);
+  }
+
+  /** Flushes what is left and ends. What could not be stored then is lost, which the log says. */
+  async stop(): Promise<void> {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    await this.#running;
+    await this.flush();
+  }
+
+  /** Stores what there is; what fails stays for the next time. Never rejects. */
+  async flush(): Promise<void> {
+    try {
+      for (const batch of batches([...this.#gone])) await this.#remove(batch);
+      for (const batch of batches([...this.#busy])) await this.#storeTraffic(batch);
+      if (this.#failing) this.#log('the store works again; traffic counters are up to date');
+      this.#failing = false;
+    } catch (error) {
+      // Once, not every second for as long as it lasts.
+      if (!this.#failing) this.#log(`traffic counters are kept in memory: ${describeError(error)}`);
+      this.#failing = true;
+    }
+  }
+
+  async #flushAndGoOn(): Promise<void> {
+    await this.flush();
+    if (this.#timer !== undefined) this.start();
+  }
+
+  async #remove(batch: readonly (readonly [slug: string, id: string])[]): Promise<void> {
+    await this.#store.deleteTunnels(batch.map(([, id]) => id));
+    for (const [slug, id] of batch) {
+      if (this.#gone.get(slug) === id) this.#gone.delete(slug);
+    }
+    await yieldToOthers();
+  }
+
+  async #storeTraffic(batch: readonly LiveTunnel[]): Promise<void> {
+    for (const tunnel of batch) this.#busy.delete(tunnel);
+    const deltas = batch.map((tunnel) => ({ tunnel, delta: tunnel.unstored() }));
+    try {
+      await this.#store.addTraffic(deltas.map(({ delta }) => delta));
+    } catch (error) {
+      for (const tunnel of batch) this.#busy.add(tunnel);
+      throw error;
+    }
+    for (const { tunnel, delta } of deltas) tunnel.markStored(delta);
+    await yieldToOthers();
+  }
+}
+
+function* batches<T>(items: readonly T[]): Generator<T[]> {
+  for (let start = 0; start < items.length; start += FLUSH_BATCH)
+    yield items.slice(start, start + FLUSH_BATCH);
+}

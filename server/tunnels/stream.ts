@@ -1,0 +1,46 @@
+/**
+ * The seam between visitors and tunnel clients: the edge asks for a byte stream to a tunnel and knows nothing of
+ * sockets; the link offers streams and knows nothing of HTTP.
+ */
+import type { VisitorErrorCode } from '../../shared/errors.ts';
+import type { LiveTunnel } from './live-tunnel.ts';
+
+export interface StreamHandler {
+  onData(piece: Buffer): void;
+  /** After a `write` that answered `false`: there is room again. */
+  onDrain(): void;
+  /** The other side ended the stream, once. `clean`: it had sent all it had to. */
+  onClose(clean: boolean): void;
+}
+
+/** A byte stream to whatever answers one inbound connection. */
+export interface ByteStream {
+  /** Starts the flow, or hands it to another handler. */
+  attach(handler: StreamHandler): void;
+  /** Takes bytes, which belong to the stream from then on; `false`: wait for `onDrain`. */
+  write(chunk: Buffer): boolean;
+  pause(): void;
+  resume(): void;
+  /** Ends the stream behind what was written. The handler hears nothing more. */
+  finish(): void;
+  /** Ends the stream because the visitor is gone or broke its request. The handler hears nothing more. */
+  abort(): void;
+}
+
+/** Why there is no stream to a tunnel; each is an entry of `VISITOR_ERRORS`. */
+export type DialFault = Extract<VisitorErrorCode, 'tunnel-unknown' | 'tunnel-offline' | 'client-timeout'>;
+
+export interface DialHandler {
+  opened(stream: ByteStream): void;
+  failed(fault: DialFault): void;
+}
+
+/** A stream on its way. After `cancel` the handler hears nothing more. */
+export interface Dial {
+  cancel(): void;
+}
+
+/** Opens streams to tunnels. The handler is never called before `dial` has returned. */
+export interface Dialer {
+  dial(tunnel: LiveTunnel, handler: DialHandler): Dial;
+}

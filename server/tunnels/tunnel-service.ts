@@ -1,0 +1,184 @@
+/** What can be done with tunnels (spec.md section 4): the store learns it first, then the registry, then the caller. */
+import { randomUUID } from 'node:crypto';
+import { formatDuration } from '../../shared/duration.ts';
+import { API_ERRORS, ApiError, ttlTooLong } from '../../shared/errors.ts';
+import type { CreateTunnel } from '../../shared/tunnel.ts';
+import type { AccountRecord } from '../accounts/account.ts';
+import type { Clock } from '../clock.ts';
+import { SLUG_ATTEMPTS } from '../limits.ts';
+import type { Log } from '../log.ts';
+import { ConflictError, orUnavailable, type OwnedTunnel, type Store } from '../store/store.ts';
+import { Expiry } from './expiry.ts';
+import { LiveTunnel } from './live-tunnel.ts';
+import type { TunnelRegistry } from './registry.ts';
+import { randomSlug } from './slug.ts';
+import { StoreSync } from './store-sync.ts';
+
+/** Why a tunnel ended. */
+export type EndReason = 'closed' | 'expired';
+
+export interface TunnelServiceDeps {
+  readonly store: Store;
+  readonly registry: TunnelRegistry;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** the longest life of a tunnel from now on, in seconds */
+  readonly maxTtl: number;
+}
+
+export class TunnelService {
+  /** Called when a tunnel has left the registry; its connections are to be ended. */
+  onEnd: (tunnel: LiveTunnel, reason: EndReason) => void = () => {};
+
+  readonly #store: Store;
+  readonly #registry: TunnelRegistry;
+  readonly #clock: Clock;
+  readonly #maxTtl: number;
+  readonly #expiry: Expiry;
+  readonly #sync: StoreSync;
+  /** the last extension of a tunnel that is under way */
+  readonly #extensions = new WeakMap<LiveTunnel, Promise<unknown>>();
+
+  constructor({ store, registry, clock, log, maxTtl }: TunnelServiceDeps) {
+    this.#store = store;
+    this.#registry = registry;
+    this.#clock = clock;
+    this.#maxTtl = maxTtl;
+    this.#expiry = new Expiry(clock, (tunnel) => this.#expire(tunnel));
+    this.#sync = new StoreSync(store, clock, log);
+  }
+
+  /**
+   * Brings the stored tunnels back to life, except those that expired meanwhile.
+   *
+   * @throws StoreError
+   */
+  async start(): Promise<void> {
+    for (const owned of await this.#store.loadTunnels()) {
+      if (owned.tunnel.expiresAt > this.#clock.now()) this.#bringToLife(owned);
+      else this.#sync.noteGone(owned.tunnel);
+    }
+    await this.#sync.flush();
+    this.#sync.start();
+  }
+
+  /** Stops expiry and stores the last of the traffic. */
+  async stop(): Promise<void> {
+    this.#expiry.stop();
+    await this.#sync.stop();
+  }
+
+  /**
+   * @param wanted checked already: fields, plan, rate
+   * @throws ApiError 409 when the name is taken or reserved; 503
+   */
+  async create(account: AccountRecord, wanted: CreateTunnel): Promise<LiveTunnel> {
+    // Before the first await, so that of two creates of one name only one gets further.
+    const slug = this.#reserveSlug(wanted.name);
+    try {
+      await orUnavailable(this.#sync.clear(slug));
+      const owned = { account, tunnel: this.#newRecord(account, wanted, slug) };
+      await orUnavailable(this.#store.insertTunnel(owned.tunnel));
+      return this.#bringToLife(owned);
+    } catch (error) {
+      throw error instanceof ConflictError ? new ApiError(API_ERRORS.nameInUse) : error;
+    } finally {
+      this.#registry.release(slug);
+    }
+  }
+
+  /** @returns the account's tunnels, newest first */
+  list(account: AccountRecord): LiveTunnel[] {
+    return this.#registry.forAccount(account.id).toReversed();
+  }
+
+  /** @throws ApiError 404, the same for a tunnel of somebody else */
+  get(account: AccountRecord, id: string): LiveTunnel {
+    const tunnel = this.#registry.byId(id);
+    if (tunnel?.account.id !== account.id) throw new ApiError(API_ERRORS.tunnelNotFound);
+    return tunnel;
+  }
+
+  /** @throws ApiError 404; 503 with the tunnel still alive */
+  async close(account: AccountRecord, id: string): Promise<void> {
+    const tunnel = this.get(account, id);
+    await orUnavailable(this.#store.deleteTunnels([tunnel.id]));
+    // It may have expired, or another close may have been faster.
+    if (!this.#registry.remove(tunnel)) throw new ApiError(API_ERRORS.tunnelNotFound);
+    this.#expiry.forget(tunnel);
+    this.#sync.forget(tunnel);
+    this.onEnd(tunnel, 'closed');
+  }
+
+  /**
+   * Moves the expiry later by `ttl` seconds, or by the tunnel's own ttl.
+   *
+   * @throws ApiError 400 when it would be later than now plus the maximum; 404; 503
+   */
+  async extend(account: AccountRecord, id: string, ttl: number | undefined): Promise<LiveTunnel> {
+    const tunnel = this.get(account, id);
+    // One after the other: each counts from where the one before has moved the expiry to.
+    const extend = () => this.#extendNow(tunnel, ttl ?? tunnel.ttl);
+    const extension = (this.#extensions.get(tunnel) ?? Promise.resolve()).then(extend, extend);
+    this.#extensions.set(tunnel, extension);
+    await extension;
+    return tunnel;
+  }
+
+  async #extendNow(tunnel: LiveTunnel, ttl: number): Promise<void> {
+    this.#mustBeAlive(tunnel);
+    const expiresAt = tunnel.expiresAt + ttl * 1000;
+    if (expiresAt > this.#clock.now() + this.#maxTtl * 1000) {
+      throw new ApiError(ttlTooLong(formatDuration(this.#maxTtl)));
+    }
+    await orUnavailable(this.#store.raiseExpiry(tunnel.id, expiresAt));
+    this.#mustBeAlive(tunnel);
+    tunnel.prolong(expiresAt);
+  }
+
+  #mustBeAlive(tunnel: LiveTunnel): void {
+    if (this.#registry.byId(tunnel.id) === undefined) throw new ApiError(API_ERRORS.tunnelNotFound);
+  }
+
+  #reserveSlug(name: string): string {
+    const attempts = name === '' ? SLUG_ATTEMPTS : 1;
+    for (let attempt = 0; attempt < attempts; attempt += 1) {
+      const slug = name === '' ? randomSlug() : name;
+      if (this.#registry.reserve(slug)) return slug;
+    }
+    throw new ApiError(API_ERRORS.nameInUse);
+  }
+
+  #newRecord(account: AccountRecord, wanted: CreateTunnel, slug: string) {
+    const createdAt = this.#clock.now();
+    return {
+      id: randomUUID(),
+      slug,
+      name: wanted.name,
+      accountId: account.id,
+      localPort: wanted.localPort,
+      ttl: wanted.ttl,
+      idle: wanted.idleTtl,
+      createdAt,
+      expiresAt: createdAt + wanted.ttl * 1000,
+      bytesIn: 0,
+      bytesOut: 0,
+      requests: 0,
+    };
+  }
+
+  #bringToLife(owned: OwnedTunnel): LiveTunnel {
+    const tunnel = new LiveTunnel(owned, this.#clock, this.#sync.noteTraffic);
+    this.#registry.add(tunnel);
+    this.#expiry.watch(tunnel);
+    return tunnel;
+  }
+
+  /** Does not wait for the store: what has expired is gone even while the store is down. */
+  #expire(tunnel: LiveTunnel): void {
+    if (!this.#registry.remove(tunnel)) return;
+    this.#sync.forget(tunnel);
+    this.#sync.noteGone(tunnel);
+    this.onEnd(tunnel, 'expired');
+  }
+}
