@@ -1,0 +1,39 @@
+import { RelayRefusal } from '../engine/errors.ts';
+import type { OfflineReason } from '../engine/verdict.ts';
+
+/** Exit codes of `culvert` (contract.md, Programs). */
+export const ExitCode = {
+  /** ended by Ctrl-C, or done */
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  keyRefused: 3,
+  /** the tunnel was closed or has expired */
+  gone: 4,
+  /** another client has taken the tunnel over */
+  replaced: 5,
+} as const;
+export type ExitCode = (typeof ExitCode)[keyof typeof ExitCode];
+
+/** The exit code for a tunnel that went offline. */
+export function exitCodeOf(reason: OfflineReason): ExitCode {
+  switch (reason) {
+    case 'stopped':
+      return ExitCode.ok;
+    case 'closed':
+    case 'expired':
+    case 'gone':
+      return ExitCode.gone;
+    case 'replaced':
+      return ExitCode.replaced;
+    case 'key-refused':
+      return ExitCode.keyRefused;
+    case 'refused':
+      return ExitCode.failed;
+  }
+}
+
+/** The exit code for a call of the REST interface that failed. */
+export function exitCodeOfFailure(error: unknown): ExitCode {
+  return error instanceof RelayRefusal && error.status === 401 ? ExitCode.keyRefused : ExitCode.failed;
+}

@@ -1,0 +1,42 @@
+/** Values as people read them. */
+
+/** `2026-07-10 14:03:05` in the time zone of this machine. */
+export function localTime(timestamp: string): string {
+  const date = new Date(timestamp);
+  if (Number.isNaN(date.getTime())) return timestamp;
+  const day = [date.getFullYear(), date.getMonth() + 1, date.getDate()];
+  const time = [date.getHours(), date.getMinutes(), date.getSeconds()];
+  return `${day.map(twoDigits).join('-')} ${time.map(twoDigits).join(':')}`;
+}
+
+function twoDigits(value: number): string {
+  return String(value).padStart(2, '0');
+}
+
+const UNITS = ['KiB', 'MiB', 'GiB', 'TiB'];
+
+/** `512 B`, `1.5 KiB`. */
+export function byteSize(bytes: number): string {
+  let value = bytes;
+  let unit = 'B';
+  for (const next of UNITS) {
+    if (value < 1024) break;
+    value /= 1024;
+    unit = next;
+  }
+  return unit === 'B' ? `${bytes} B` : `${value.toFixed(1)} ${unit}`;
+}
+
+/** Rows in columns as wide as their widest cell. */
+export function table(rows: readonly (readonly string[])[]): string {
+  const widths: number[] = [];
+  for (const row of rows) {
+    row.forEach((cell, column) => (widths[column] = Math.max(widths[column] ?? 0, cell.length)));
+  }
+  const line = (row: readonly string[]): string =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('  ')
+      .trimEnd();
+  return rows.map((row) => `${line(row)}\n`).join('');
+}

@@ -1,0 +1,127 @@
+/** How `culvert http` tells what happens: as text for people, or as one JSON event a line. */
+import type { Tunnel } from '../../shared/tunnel.ts';
+import type { Clock } from '../engine/clock.ts';
+import type { ConnectionProblem } from '../engine/connections.ts';
+import type { OfflineReason } from '../engine/verdict.ts';
+import { localTime } from './format.ts';
+
+/** Why the command ended: `failed` when there never was a tunnel. */
+export type EndReason = OfflineReason | 'failed';
+
+export interface Reporter {
+  online(tunnel: Tunnel): void;
+  /** @param retryInMs ms until the next try */
+  reconnecting(attempt: number, retryInMs: number, why: string): void;
+  problem(problem: ConnectionProblem): void;
+  offline(reason: EndReason, why: string): void;
+}
+
+/** Where text goes. */
+export interface Output {
+  /** what was asked for */
+  out(text: string): void;
+  /** what went wrong, for people */
+  err(text: string): void;
+}
+
+/** What `--json` prints; `--help` documents it. */
+type JsonEvent =
+  | { readonly event: 'online'; readonly tunnel: Tunnel }
+  | {
+      readonly event: 'reconnecting';
+      readonly attempt: number;
+      readonly retry_in_ms: number;
+      readonly message: string;
+    }
+  | { readonly event: 'problem'; readonly code: ConnectionProblem['code']; readonly message: string }
+  | { readonly event: 'offline'; readonly reason: EndReason; readonly message: string };
+
+export class JsonReporter implements Reporter {
+  readonly #output: Output;
+
+  constructor(output: Output) {
+    this.#output = output;
+  }
+
+  online(tunnel: Tunnel): void {
+    this.#print({ event: 'online', tunnel });
+  }
+
+  reconnecting(attempt: number, retryInMs: number, why: string): void {
+    this.#print({ event: 'reconnecting', attempt, retry_in_ms: retryInMs, message: why });
+  }
+
+  problem({ code, text }: ConnectionProblem): void {
+    this.#print({ event: 'problem', code, message: text });
+  }
+
+  offline(reason: EndReason, why: string): void {
+    this.#print({ event: 'offline', reason, message: why });
+    if (reason !== 'stopped') this.#output.err(`${why}\n`);
+  }
+
+  #print(event: JsonEvent): void {
+    this.#output.out(`${JSON.stringify(event)}\n`);
+  }
+}
+
+/** The same problem is said again after that many ms, not for every visitor. */
+const REPEAT_AFTER_MS = 30_000;
+
+export class TextReporter implements Reporter {
+  readonly #output: Output;
+  readonly #clock: Clock;
+  readonly #saidAt = new Map<string, number>();
+  #greeted = false;
+  #waiting = false;
+
+  constructor(output: Output, clock: Clock) {
+    this.#output = output;
+    this.#clock = clock;
+  }
+
+  online(tunnel: Tunnel): void {
+    this.#waiting = false;
+    if (this.#greeted) this.#output.out('Online again.\n');
+    else this.#output.out(greeting(tunnel));
+    this.#greeted = true;
+  }
+
+  reconnecting(_attempt: number, _retryInMs: number, why: string): void {
+    // A relay that is away for an hour is worth one line, not hundreds.
+    if (this.#waiting) return;
+    this.#waiting = true;
+    this.#output.out(`Offline: ${why}. Trying to reconnect…\n`);
+  }
+
+  problem({ code, text }: ConnectionProblem): void {
+    if (code === 'visitor-gone') return;
+    const now = this.#clock.now();
+    const last = this.#saidAt.get(code);
+    if (last !== undefined && now - last < REPEAT_AFTER_MS) return;
+    this.#saidAt.set(code, now);
+    this.#output.out(`${text}\n`);
+  }
+
+  offline(reason: EndReason, why: string): void {
+    if (reason === 'stopped') this.#output.out('Tunnel closed.\n');
+    else this.#output.err(`${why}\n`);
+  }
+}
+
+function greeting(tunnel: Tunnel): string {
+  const { public_url, urls } = tunnel;
+  const others = [urls.account, urls.subdomain, urls.path].filter(
+    (url) => url !== undefined && url !== public_url,
+  );
+  const lifetime = tunnel.idle_ttl
+    ? `after ${tunnel.ttl} without traffic`
+    : `${localTime(tunnel.expires_at)} (in ${tunnel.ttl})`;
+  return (
+    `Online at    ${public_url}\n` +
+    others.map((url) => `also at      ${url}\n`).join('') +
+    `Forwards to  http://localhost:${tunnel.local_port}\n` +
+    `Expires      ${lifetime}\n` +
+    'Ctrl-C closes the tunnel.\n'
+  );
+}

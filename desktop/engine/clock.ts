@@ -1,0 +1,20 @@
+/** Time as the engine sees it, so that tests can move it. */
+export interface Clock {
+  /** Wall-clock time in ms since the epoch. */
+  now(): number;
+  /** Calls `callback` once after `ms` ms, unless cancelled. A waiting timer keeps the process alive. */
+  setTimeout(callback: () => void, ms: number): Timer;
+}
+
+export interface Timer {
+  /** Has no effect after the timer fired or was cancelled. */
+  cancel(): void;
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  setTimeout(callback, ms) {
+    const handle = setTimeout(callback, ms);
+    return { cancel: () => clearTimeout(handle) };
+  },
+};

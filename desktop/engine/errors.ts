@@ -1,0 +1,52 @@
+/** What can go wrong between the engine and a relay, told apart by whether the relay answered. */
+
+/** The relay answered, with a status other than the one hoped for. */
+export class RelayRefusal extends Error {
+  readonly status: number;
+  /** ms to wait before another try, where the relay asked for it */
+  readonly retryAfterMs: number | undefined;
+
+  /** @param text the error text of the answer (contract.md, REST) */
+  constructor(status: number, text: string, retryAfterMs?: number) {
+    super(text);
+    this.name = 'RelayRefusal';
+    this.status = status;
+    this.retryAfterMs = retryAfterMs;
+  }
+}
+
+/** The relay could not be reached, broke off, or answered with what is no answer of a relay. */
+export class RelayUnreachable extends Error {
+  constructor(text: string, options?: ErrorOptions) {
+    super(text, options);
+    this.name = 'RelayUnreachable';
+  }
+}
+
+const NETWORK_ERRORS: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'nothing is listening there',
+  ECONNRESET: 'the connection was reset',
+  EPIPE: 'the connection was closed',
+  UND_ERR_SOCKET: 'the connection was closed',
+  ENOTFOUND: 'there is no such host',
+  EAI_AGAIN: 'the name could not be looked up',
+  EHOSTUNREACH: 'the host cannot be reached',
+  ENETUNREACH: 'the network cannot be reached',
+  ETIMEDOUT: 'it did not answer in time',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
+  CERT_HAS_EXPIRED: 'its certificate has expired',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is not signed by a trusted authority',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not signed by a trusted authority',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is not signed by a trusted authority',
+};
+
+/** Says in plain words what a network error means; a fetch error hides it in its causes. */
+export function describeNetworkError(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error.name === 'TimeoutError') return 'it did not answer in time';
+  const { code } = error as NodeJS.ErrnoException;
+  const known = code === undefined ? undefined : NETWORK_ERRORS[code];
+  if (known !== undefined) return known;
+  if (error.cause instanceof Error) return describeNetworkError(error.cause);
+  return error.message === '' ? (code ?? error.name) : error.message;
+}

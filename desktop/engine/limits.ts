@@ -1,0 +1,41 @@
+/** Every limit of the engine, with its reason. Times are in ms. */
+import { PENDING_TIMEOUT_MS, PING_INTERVAL_MS } from '../../shared/control.ts';
+
+/** One REST call, answer included. A person is waiting for it. */
+export const API_TIMEOUT_MS = 10_000;
+/** The largest answer is a list of tunnels, at about 700 bytes each. */
+export const API_BODY_MAX_BYTES = 4 * 1024 * 1024;
+
+/** Long enough for DNS, TCP and TLS over a bad network, short enough to try again soon. */
+export const CONTROL_HANDSHAKE_TIMEOUT_MS = 10_000;
+/** The relay pings every 30 s: two pings and a margin without one mean that nothing comes through. */
+export const CONTROL_SILENCE_MS = 2 * PING_INTERVAL_MS + 15_000;
+/** What the relay may take to answer a Close frame before the socket is ended without it. */
+export const CONTROL_CLOSE_TIMEOUT_MS = 1000;
+/** The body of a refused upgrade holds one line of JSON. */
+export const REFUSAL_BODY_MAX_BYTES = 4096;
+
+/** After that the relay has dropped the connection (spec.md section 6). */
+export const DATA_HANDSHAKE_TIMEOUT_MS = PENDING_TIMEOUT_MS;
+/** The relay's 101 has four fields; proxies in between add some. */
+export const UPGRADE_HEAD_MAX_BYTES = 16 * 1024;
+
+/** A loopback connection takes microseconds; only a full accept queue or a packet filter makes it wait. */
+export const LOCAL_CONNECT_TIMEOUT_MS = 5000;
+/** The visitor is gone: a local service that does not take its leave in that time is left (contract.md). */
+export const LOCAL_LINGER_MS = 1000;
+/** The relay hands on complete heads, so the head is there at once unless something is broken. */
+export const REQUEST_HEAD_TIMEOUT_MS = 10_000;
+/** The relay takes heads of 16 KiB and adds fields of its own. */
+export const REQUEST_HEAD_MAX_BYTES = 32 * 1024;
+
+/** Each takes two file descriptors and at most some 200 KiB; twice this stays below usual limits of a process. */
+export const CONNECTIONS_MAX = 4096;
+
+/** Retry delays are random between 0 and `base * 2^attempt`, so that many clients do not come back at once. */
+export const RETRY_BASE_MS = 500;
+export const RETRY_CAP_MS = 15_000;
+/** A `Retry-After` beyond this is not believed. */
+export const RETRY_AFTER_MAX_MS = 5 * 60_000;
+/** A connection that held so long was good: the next failure starts with short delays again. */
+export const STABLE_CONNECTION_MS = 10_000;

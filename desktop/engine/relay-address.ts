@@ -1,0 +1,48 @@
+import { isIP } from 'node:net';
+
+/** Where a relay is. */
+export interface RelayAddress {
+  /** `http://host:port`, without a path; a default port is left out */
+  readonly origin: string;
+  readonly secure: boolean;
+  /** name or IP address to connect to, without the brackets of IPv6 */
+  readonly hostname: string;
+  readonly port: number;
+  /** value of the `Host` field */
+  readonly host: string;
+}
+
+/** Thrown for text that is no relay address; the message says what is accepted. */
+export class RelayAddressError extends Error {}
+
+const ACCEPTED = 'give http:// or https://, a host and, if needed, a port, such as https://relay.example.com';
+
+/**
+ * Reads the address of a relay: with or without the `/v1` of the REST interface, with or without a slash at the end.
+ *
+ * @throws RelayAddressError
+ */
+export function parseRelayAddress(text: string): RelayAddress {
+  const url = URL.parse(text);
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    throw new RelayAddressError(`"${text}" is no relay address: ${ACCEPTED}`);
+  }
+  const extra = url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '';
+  if (extra || !/^(?:\/v1)?\/?$/.test(url.pathname)) {
+    throw new RelayAddressError(`"${text}" holds more than the address of a relay: ${ACCEPTED}`);
+  }
+  const secure = url.protocol === 'https:';
+  const hostname = url.hostname.replace(/^\[|\]$/g, '');
+  const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port);
+  return { origin: url.origin, secure, hostname, port, host: url.host };
+}
+
+/** The address of a tunnel's control WebSocket (spec.md section 4.6). */
+export function controlUrl(relay: RelayAddress, tunnelId: string): string {
+  return `${relay.origin.replace(/^http/, 'ws')}/ws/control?tunnel_id=${encodeURIComponent(tunnelId)}`;
+}
+
+/** The name a TLS certificate must be for; `undefined` for an IP address, which SNI cannot carry (RFC 6066 section 3). */
+export function tlsServerName(relay: RelayAddress): string | undefined {
+  return isIP(relay.hostname) === 0 ? relay.hostname : undefined;
+}

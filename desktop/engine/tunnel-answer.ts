@@ -1,0 +1,49 @@
+/** Checks on the tunnel objects a relay answers, before the rest of the client trusts their types. */
+import * as yup from 'yup';
+import type { Tunnel } from '../../shared/tunnel.ts';
+import { RelayUnreachable } from './errors.ts';
+
+// Nothing that could move a cursor or hide text may reach a terminal or a window.
+const printable = yup.string().matches(/^\P{Cc}*$/u);
+const text = printable.required();
+const id = yup
+  .string()
+  .matches(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i)
+  .required();
+const count = yup.number().integer().min(0).required();
+
+const tunnelSchema = yup
+  .object({
+    id,
+    slug: text,
+    local_port: count,
+    name: printable.defined(),
+    ttl: text,
+    created_at: text,
+    expires_at: text,
+    idle_ttl: yup.boolean().required(),
+    bytes_in: count,
+    bytes_out: count,
+    requests: count,
+    public_url: text,
+    urls: yup.object({ subdomain: text, path: text, account: printable.optional() }).required(),
+  })
+  .strict();
+
+const listSchema = yup.object({ tunnels: yup.array(tunnelSchema.required()).required() }).strict();
+
+/** @throws RelayUnreachable when the value is no tunnel object */
+export function readTunnel(value: unknown): Tunnel {
+  return check(tunnelSchema, value) as Tunnel;
+}
+
+/** @throws RelayUnreachable when the value is no list of tunnels */
+export function readTunnelList(value: unknown): Tunnel[] {
+  return (check(listSchema, value) as { tunnels: Tunnel[] }).tunnels;
+}
+
+function check(schema: yup.Schema, value: unknown): unknown {
+  if (!schema.isValidSync(value))
+    throw new RelayUnreachable('The relay gave an answer that this client does not understand');
+  return value;
+}

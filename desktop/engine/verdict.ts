@@ -1,0 +1,71 @@
+/** Whether a control connection that ended is worth another try: every way to end, classified one by one. */
+import { CloseCode } from '../../shared/control.ts';
+import type { ControlEnd } from './control-connection.ts';
+import type { RelayRefusal } from './errors.ts';
+
+/** Why a tunnel is offline for good. */
+export type OfflineReason =
+  /** asked for by the user */
+  | 'stopped'
+  /** closed through the API */
+  | 'closed'
+  | 'expired'
+  /** closed or expired while this client was away, or never there */
+  | 'gone'
+  /** another client took the tunnel over */
+  | 'replaced'
+  /** the API key is unknown, revoked, or not allowed to do this */
+  | 'key-refused'
+  /** the relay refuses this client for another reason */
+  | 'refused';
+
+export type Verdict =
+  | { readonly retry: true; readonly why: string; readonly retryAfterMs?: number | undefined }
+  | { readonly retry: false; readonly reason: Exclude<OfflineReason, 'stopped'>; readonly why: string };
+
+/** Judges the end of a control connection (contract.md, WebSockets; design.md section 5). `why` is for people. */
+export function judge(end: ControlEnd): Verdict {
+  switch (end.kind) {
+    case 'lost':
+      return { retry: true, why: end.why };
+    case 'closed':
+      return judgeClose(end.code);
+    case 'refused':
+      return judgeRefusal(end.refusal);
+  }
+}
+
+function judgeClose(code: number): Verdict {
+  switch (code) {
+    case CloseCode.replaced:
+      return { retry: false, reason: 'replaced', why: 'Another client has taken over this tunnel.' };
+    case CloseCode.tunnelClosed:
+      return { retry: false, reason: 'closed', why: 'The tunnel was closed.' };
+    case CloseCode.tunnelExpired:
+      return { retry: false, reason: 'expired', why: 'The tunnel has expired.' };
+    case CloseCode.keyRevoked:
+      return { retry: false, reason: 'key-refused', why: 'The API key was revoked.' };
+    case CloseCode.goingAway:
+      return { retry: true, why: 'the relay is shutting down' };
+    default:
+      return { retry: true, why: `the relay closed the connection with code ${code}` };
+  }
+}
+
+function judgeRefusal({ status, message, retryAfterMs }: RelayRefusal): Verdict {
+  switch (status) {
+    case 401:
+    case 403:
+      return { retry: false, reason: 'key-refused', why: `The relay refused the API key: ${message}.` };
+    case 404:
+      return { retry: false, reason: 'gone', why: 'The tunnel was closed or has expired.' };
+    case 408:
+    case 429:
+      return { retry: true, why: message, retryAfterMs };
+    default:
+      // Below 400 something in between answered, such as the sign-in page of a public network: it will pass.
+      return status >= 400 && status < 500
+        ? { retry: false, reason: 'refused', why: `The relay refused the connection: ${message}.` }
+        : { retry: true, why: message, retryAfterMs };
+  }
+}
