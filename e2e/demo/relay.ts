@@ -26,11 +26,11 @@ export async function startRelay(dataDir: string): Promise<DemoRelay> {
     CULVERT_PORT: process.env['CULVERT_PORT'] ?? String(await choosePort()),
     CULVERT_DATA_DIR: dataDir,
   };
-  let onReady: (url: string) => void = () => {};
+  let onReady: ((url: string) => void) | undefined;
   const ready = new Promise<string>((resolve) => (onReady = resolve));
   const child = new Child('The relay', [RELAY_PROGRAM], env, (line) => {
     const url = /^listening on (\S+)$/.exec(line)?.[1];
-    if (url !== undefined) onReady(reachable(url));
+    if (url !== undefined) onReady?.(reachable(url));
   });
   const failed = child.ended.then((how) => Promise.reject(new Error(how)));
   try {
