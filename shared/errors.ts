@@ -12,8 +12,9 @@ export const API_ERRORS = {
     status: 400,
     text: 'tunnel name must be 2-63 characters: lowercase letters, digits and hyphens, not starting or ending with a hyphen',
   },
-  missingParameter: { status: 400, text: 'exactly one of id and tunnel_id must be given' },
   missingTunnelId: { status: 400, text: 'tunnel_id is required' },
+  missingId: { status: 400, text: 'id is required, without tunnel_id' },
+  invalidHandshake: { status: 400, text: 'invalid websocket handshake' },
   missingKey: { status: 401, text: 'missing api key' },
   invalidKey: { status: 401, text: 'invalid api key' },
   planTooLow: { status: 403, text: 'custom names require the Dev plan or above' },
@@ -25,7 +26,6 @@ export const API_ERRORS = {
   bodyTooLarge: { status: 413, text: 'request body too large' },
   upgradeRequired: { status: 426, text: 'websocket upgrade required' },
   rateLimited: { status: 429, text: 'rate limit exceeded' },
-  tooManyWarmSockets: { status: 429, text: 'too many warm data sockets' },
   internal: { status: 500, text: 'internal error' },
   unavailable: { status: 503, text: 'service unavailable' },
 } as const satisfies Record<string, ApiErrorEntry>;

@@ -44,7 +44,10 @@ export class HeadReader {
     if (at === -1) this.#held = bytes;
     // An empty line first, or lines that end otherwise, never become a head: no reason to wait for its end.
     if (bytes[0] === CR || bytes[0] === LF || (at === -1 && hasBareLineFeed(bytes, from))) return 'malformed';
-    if (length > this.#limit) return 'too-large';
+    if (length > this.#limit) {
+      this.#held = bytes;
+      return 'too-large';
+    }
     if (at === -1) return undefined;
     this.#held = EMPTY;
     return { text: bytes.toString('latin1', 0, length), rest: bytes.subarray(length) };

@@ -37,8 +37,11 @@ export interface RequestLimits {
 }
 
 const TOKEN = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+";
-// Bytes from 0x80 up are let through in targets and values: they are not the standard's, but are read alike.
-const REQUEST_LINE = new RegExp(`(${TOKEN}) ([\\x21-\\x7e\\x80-\\xff]+) HTTP/(\\d)\\.(\\d)\\r\\n`, 'y');
+// A target has no fragment. Bytes from 0x80 up are let through in targets and values: they are not the standard's, but are read alike.
+const REQUEST_LINE = new RegExp(
+  `(${TOKEN}) ([\\x21\\x22\\x24-\\x7e\\x80-\\xff]+) HTTP/(\\d)\\.(\\d)\\r\\n`,
+  'y',
+);
 const STATUS_LINE = /HTTP\/1\.([01]) ([1-9]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?\r\n/y;
 const FIELD_LINE = new RegExp(`(${TOKEN}):[ \\t]*([\\t\\x20-\\x7e\\x80-\\xff]*)\\r\\n`, 'y');
 

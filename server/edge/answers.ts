@@ -1,0 +1,54 @@
+/** What the relay answers a visitor itself (contract.md, Inbound requests and WebSockets). */
+import { STATUS_CODES } from 'node:http';
+import { type ApiError, VISITOR_ERRORS, type VisitorErrorCode } from '../../shared/errors.ts';
+import { errorAnswer } from '../../shared/page.ts';
+
+/** What of the request, as far as it was read, shapes the answer. */
+export interface AnswerContext {
+  /** value of `Accept` */
+  readonly accept?: string | undefined;
+  /** Whether the request is a HEAD, which gets no body. */
+  readonly headOnly?: boolean;
+  /** Whether the connection ends with the answer. */
+  readonly close: boolean;
+}
+
+const EXTRA: Partial<Record<VisitorErrorCode, string>> = {
+  'method-not-allowed': 'Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n',
+  'tunnel-offline': 'Retry-After: 5\r\n',
+  'client-timeout': 'Retry-After: 5\r\n',
+};
+
+/** The whole response for a failure of the visitor catalogue. */
+export function visitorAnswer(code: VisitorErrorCode, context: AnswerContext): Buffer {
+  const { contentType, body } = errorAnswer(code, context.accept);
+  const fields =
+    `Culvert-Error: ${code}\r\n` +
+    (EXTRA[code] ?? '') +
+    "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'\r\n" +
+    'Vary: Accept\r\n';
+  return response(VISITOR_ERRORS[code].status, fields, contentType, body, context);
+}
+
+/** The whole response for a refused upgrade: the JSON error body of the REST interface. */
+export function upgradeRefusal(error: ApiError, context: AnswerContext): Buffer {
+  let fields = error.status === 401 ? 'WWW-Authenticate: Bearer\r\n' : '';
+  for (const [name, value] of Object.entries(error.headers)) fields += `${name}: ${value}\r\n`;
+  const body = JSON.stringify({ error: error.message });
+  return response(error.status, fields, 'application/json; charset=utf-8', body, context);
+}
+
+function response(
+  status: number,
+  fields: string,
+  contentType: string,
+  body: string,
+  context: AnswerContext,
+): Buffer {
+  const length = Buffer.byteLength(body);
+  const head =
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}\r\n` +
+    `Content-Type: ${contentType}\r\nContent-Length: ${length}\r\nCache-Control: no-store\r\n${fields}` +
+    `Date: ${new Date().toUTCString()}\r\n${context.close ? 'Connection: close\r\n' : ''}\r\n`;
+  return Buffer.from(context.headOnly === true ? head : head + body);
+}

@@ -1,0 +1,53 @@
+/** Hosts: which of them are the relay's own, and which name a tunnel (spec.md section 1; contract.md, Inbound requests). */
+
+/** What a Host header names. */
+export type HostTarget =
+  | { readonly kind: 'own' }
+  /** `account` is the account's subdomain in the account form */
+  | { readonly kind: 'tunnel'; readonly slug: string; readonly account: string | undefined }
+  /** below a tunnel domain, but no tunnel can have it */
+  | { readonly kind: 'unknown' };
+
+const OWN: HostTarget = { kind: 'own' };
+const UNKNOWN: HostTarget = { kind: 'unknown' };
+// A registered name or an address, then perhaps a port (RFC 9110 section 7.2), without the characters of the
+// generic syntax that no host on the web has.
+const HOST = /^(?:[0-9A-Za-z._~-]+|\[[0-9A-Fa-f:.]+\])(?::\d{0,5})?$/;
+
+/** Whether the value of a Host field is well-formed. */
+export function isHost(value: string): boolean {
+  return HOST.test(value);
+}
+
+/** The host without its port and one trailing dot, in lower case. */
+export function hostname(host: string): string {
+  const colon = host.lastIndexOf(':');
+  const end = colon > host.lastIndexOf(']') ? colon : host.length;
+  return host.slice(0, host[end - 1] === '.' ? end - 1 : end).toLowerCase();
+}
+
+export interface Domains {
+  /** the relay's own name */
+  readonly own: string;
+  /** `{slug}.{tunnel}` */
+  readonly tunnel: string;
+  /** `{slug}.{account}.{service}` */
+  readonly service: string;
+}
+
+/** Decides what a well-formed host names. */
+export function resolveHost(host: string, domains: Domains): HostTarget {
+  const name = hostname(host);
+  if (name === domains.own) return OWN;
+  const below = labelsBelow(name, domains.tunnel);
+  if (below?.length === 1) return { kind: 'tunnel', slug: below[0] ?? '', account: undefined };
+  const belowService = labelsBelow(name, domains.service);
+  if (belowService?.length === 2)
+    return { kind: 'tunnel', slug: belowService[0] ?? '', account: belowService[1] };
+  return below === undefined && belowService === undefined ? OWN : UNKNOWN;
+}
+
+/** The labels of a name in front of the domain; `undefined` when it is not below it. */
+function labelsBelow(name: string, domain: string): string[] | undefined {
+  return name.endsWith(`.${domain}`) ? name.slice(0, -domain.length - 1).split('.') : undefined;
+}

@@ -1,0 +1,122 @@
+/** Where requests go: what a tunnel or the relay's own API is sent, and how a stream to it is opened. */
+import type { ApiError } from '../../shared/errors.ts';
+import type { Field } from '../../shared/http1/head.ts';
+import { fieldValue } from '../../shared/http1/head.ts';
+import type { UpgradeRequest } from '../link/upgrades.ts';
+import type { Dial, Dialer, DialHandler } from '../tunnels/stream.ts';
+import { hostname } from './authority.ts';
+import { belowPrefix } from './path-form.ts';
+import { type Peer, relayRequestHead, tunnelRequestHead } from './request-head.ts';
+import type { EdgeContext, Plan } from './request-plan.ts';
+import type { Route } from './route.ts';
+
+/** What may be sent again without doing twice what it asks for (RFC 9110 section 9.2.2). */
+const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
+
+/** The relay's own HTTP server, as a place to open streams to. */
+export interface ApiOrigin {
+  dial(handler: DialHandler): Dial;
+}
+
+/** The relay's own WebSocket endpoints. */
+export interface UpgradeEndpoints {
+  handles(path: string): boolean;
+  /** @throws ApiError with the connection untouched */
+  upgrade(request: UpgradeRequest): Promise<void>;
+}
+
+/** A request as its origin gets it. */
+export interface OriginRequest {
+  /** What it goes to; the same object for the same tunnel. */
+  readonly target: object;
+  readonly head: Buffer;
+  /** Whether it may be sent again when a kept stream turns out to have ended. */
+  readonly repeatable: boolean;
+  /** Whether it needs a stream of its own, because it could not be sent again. */
+  readonly fresh: boolean;
+  readonly mapField: ((field: Field) => string | undefined) | undefined;
+  readonly open: (handler: DialHandler) => Dial;
+  readonly onHanded: () => void;
+}
+
+export interface OriginsOptions {
+  readonly context: EdgeContext;
+  readonly dialer: Dialer;
+  readonly api: ApiOrigin;
+  readonly endpoints: UpgradeEndpoints;
+  /** Monotonic ms, as coarse as the deadlines need. */
+  readonly now: () => number;
+  /** Reports an error nobody foresaw, and says what to answer. */
+  readonly unexpected: (error: unknown) => ApiError;
+}
+
+export class Origins {
+  readonly context: EdgeContext;
+  readonly now: () => number;
+  readonly unexpected: (error: unknown) => ApiError;
+  readonly #dialer: Dialer;
+  readonly #api: ApiOrigin;
+  readonly #endpoints: UpgradeEndpoints;
+
+  constructor({ context, dialer, api, endpoints, now, unexpected }: OriginsOptions) {
+    this.context = context;
+    this.now = now;
+    this.unexpected = unexpected;
+    this.#dialer = dialer;
+    this.#api = api;
+    this.#endpoints = endpoints;
+  }
+
+  /** Prepares a request for where it goes. */
+  request(plan: Plan, route: Exclude<Route, { kind: 'refuse' }>, peer: Peer): OriginRequest {
+    return route.kind === 'relay' ? this.#toRelay(plan, route.target) : this.#toTunnel(plan, route, peer);
+  }
+
+  /** Whether the target is one of the relay's own WebSocket endpoints. */
+  handlesUpgrade(target: string): boolean {
+    return this.#endpoints.handles(target.split('?', 1)[0] ?? '');
+  }
+
+  /** @throws ApiError with the connection untouched */
+  upgrade(request: UpgradeRequest): Promise<void> {
+    return this.#endpoints.upgrade(request);
+  }
+
+  #toRelay(plan: Plan, target: string): OriginRequest {
+    return {
+      target: this.#api,
+      head: Buffer.from(relayRequestHead(plan.head, target), 'latin1'),
+      repeatable: false,
+      fresh: false,
+      mapField: undefined,
+      open: (handler) => this.#api.dial(handler),
+      onHanded: () => {},
+    };
+  }
+
+  #toTunnel(
+    plan: Plan,
+    { tunnel, prefix, target }: Extract<Route, { kind: 'tunnel' }>,
+    peer: Peer,
+  ): OriginRequest {
+    const { head, framing, upgrade } = plan;
+    const repeatable = framing.kind === 'none' && IDEMPOTENT.has(head.method);
+    return {
+      target: tunnel,
+      head: Buffer.from(tunnelRequestHead(head, peer, { target, prefix, upgrade }), 'latin1'),
+      repeatable,
+      // An idle connection may end at the moment it is used again; what cannot be repeated must not meet that.
+      fresh: !repeatable,
+      mapField: prefix === '' ? undefined : this.#belowPrefix(plan, prefix),
+      open: (handler) => this.#dialer.dial(tunnel, handler),
+      onHanded: () => tunnel.countRequest(),
+    };
+  }
+
+  #belowPrefix({ head }: Plan, prefix: string): (field: Field) => string | undefined {
+    const atPrefix = !head.target.includes(`${prefix}/`);
+    const host = fieldValue(head.fields, 'host');
+    const own = this.context.domains.own;
+    return belowPrefix(prefix, atPrefix, host === undefined ? [own] : [own, hostname(host)]);
+  }
+}

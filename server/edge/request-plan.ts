@@ -1,0 +1,62 @@
+/** What is to be done with a request, decided from its head alone. */
+import type { BlockList } from 'node:net';
+import { type VisitorErrorCode } from '../../shared/errors.ts';
+import { type Framing, requestFraming } from '../../shared/http1/framing.ts';
+import { fieldValue, parseRequestHead, type RequestHead } from '../../shared/http1/head.ts';
+import { REQUEST_FIELDS_MAX, REQUEST_TARGET_MAX_BYTES } from '../limits.ts';
+import type { Domains } from './authority.ts';
+import { offersWebSocket, route, type Route, type TunnelDirectory } from './route.ts';
+
+/** What the edge is told of its surroundings, the same for every connection. */
+export interface EdgeContext {
+  readonly domains: Domains;
+  readonly tunnels: TunnelDirectory;
+  readonly trustedProxies: BlockList;
+}
+
+/** A well-formed request. */
+export interface Plan {
+  readonly head: RequestHead;
+  readonly framing: Framing;
+  readonly route: Route;
+  /** Whether it offers a WebSocket that may be passed on. */
+  readonly upgrade: boolean;
+  /** Whether the visitor wants its connection to end with the response, as every HTTP/1.0 visitor does. */
+  readonly close: boolean;
+}
+
+/**
+ * Reads a head and decides.
+ *
+ * @returns the plan, or why the request is refused, after which nothing more on its connection may be read
+ */
+export function planRequest(text: string, context: EdgeContext): Plan | VisitorErrorCode {
+  const head = parseRequestHead(text, { target: REQUEST_TARGET_MAX_BYTES, fields: REQUEST_FIELDS_MAX });
+  if (typeof head === 'string') return head;
+  const framing = requestFraming(head);
+  if (typeof framing === 'string') return framing;
+  const decided = route(head, context.domains, context.tunnels);
+  if (decided.kind === 'refuse' && decided.code === 'bad-request') return decided.code;
+  const expectation = head.minor === 1 ? fieldValue(head.fields, 'expect') : undefined;
+  if (expectation !== undefined && expectation.toLowerCase() !== '100-continue') return 'expectation-failed';
+  return {
+    head,
+    framing,
+    route: decided,
+    upgrade: framing.kind === 'none' && offersWebSocket(head),
+    close: head.minor === 0 || wantsClose(head),
+  };
+}
+
+const CLOSE = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i;
+
+function wantsClose(head: RequestHead): boolean {
+  return head.fields.some(({ lower, value }) => lower === 'connection' && CLOSE.test(value));
+}
+
+/** The fault of a head whose end has not come within its limit of bytes. */
+export function oversizeFault(text: string): VisitorErrorCode {
+  const line = text.slice(0, text.indexOf('\r\n') === -1 ? text.length : text.indexOf('\r\n'));
+  const target = line.split(' ', 2)[1] ?? '';
+  return target.length > REQUEST_TARGET_MAX_BYTES ? 'uri-too-long' : 'head-too-large';
+}

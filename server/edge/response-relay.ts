@@ -1,0 +1,154 @@
+/** Passes one response from a stream on to its visitor: interim heads, the final head, and the body to its end. */
+import { type BodyTracker, BodyError } from '../../shared/http1/body.ts';
+import { responseFraming } from '../../shared/http1/framing.ts';
+import { HeadReader } from '../../shared/http1/head-reader.ts';
+import { type Field, listMembers, parseResponseHead, type ResponseHead } from '../../shared/http1/head.ts';
+import { trackBody } from '../../shared/http1/track-body.ts';
+import { RESPONSE_HEAD_MAX_BYTES } from '../limits.ts';
+import { finalResponseHead, interimResponseHead } from './response-head.ts';
+
+export interface ResponseContext {
+  /** the method of the request */
+  readonly method: string;
+  /** the minor version of the visitor */
+  readonly minor: 0 | 1;
+  /** Whether the request offers a WebSocket. */
+  readonly upgrade: boolean;
+  /** Whether the visitor's connection is to end with the response. */
+  readonly close: boolean;
+  readonly mapField?: ((field: Field) => string | undefined) | undefined;
+}
+
+/**
+ * `more`: goes on. `done`: the response is complete. `switched`: the connection is a WebSocket now. `no-head`: what came
+ * is no response, and nothing of it has been passed on. `broken`: the body breaks its own framing.
+ */
+export type ResponseProgress = 'more' | 'done' | 'switched' | 'no-head' | 'broken';
+
+export class ResponseRelay {
+  readonly #context: ResponseContext;
+  readonly #send: (bytes: Buffer) => void;
+  readonly #reader = new HeadReader(RESPONSE_HEAD_MAX_BYTES);
+  #body: BodyTracker | undefined;
+  #untilClose = false;
+  #unchunk = false;
+  #started = false;
+  #closes: boolean;
+  #reusable = true;
+
+  constructor(context: ResponseContext, send: (bytes: Buffer) => void) {
+    this.#context = context;
+    this.#send = send;
+    this.#closes = context.close;
+  }
+
+  /** Whether any byte of a response has come. */
+  get started(): boolean {
+    return this.#started;
+  }
+
+  /** Whether the final head has been passed on, so that no other answer can be given. */
+  get committed(): boolean {
+    return this.#body !== undefined;
+  }
+
+  /** Whether the visitor's connection ends with this response. */
+  get closes(): boolean {
+    return this.#closes;
+  }
+
+  /** Whether the visitor takes the end of the connection for the end of the body, so that only a reset tells otherwise. */
+  get endsWithConnection(): boolean {
+    return this.#untilClose || this.#unchunk;
+  }
+
+  /** Whether the stream can carry another request after this response. */
+  get reusable(): boolean {
+    return this.#reusable;
+  }
+
+  push(piece: Buffer): ResponseProgress {
+    this.#started = true;
+    if (this.#body !== undefined) return this.#pushBody(this.#body, piece, undefined);
+    return this.#pushHead(piece);
+  }
+
+  /** The stream has ended; `clean`: its sender had sent everything. Whether that completes the response. */
+  completedByEnd(clean: boolean): boolean {
+    return clean && this.#untilClose;
+  }
+
+  /** Bytes came behind the complete response: they belong to no request, so the stream is not used again. */
+  spoil(): void {
+    this.#reusable = false;
+  }
+
+  #pushHead(piece: Buffer): ResponseProgress {
+    let rest = piece;
+    for (;;) {
+      const end = this.#reader.push(rest);
+      if (end === undefined) return 'more';
+      const head = typeof end === 'string' ? undefined : parseResponseHead(end.text);
+      if (typeof end === 'string' || head === undefined) return 'no-head';
+      rest = end.rest;
+      if (head.status === 101) return this.#switch(head, rest);
+      if (head.status >= 200) return this.#commit(head, rest);
+      // An HTTP/1.0 visitor knows no interim responses (RFC 9110 section 15.2).
+      if (this.#context.minor === 1) this.#send(Buffer.from(interimResponseHead(head), 'latin1'));
+      if (rest.length === 0) return 'more';
+    }
+  }
+
+  #switch(head: ResponseHead, rest: Buffer): ResponseProgress {
+    if (!this.#context.upgrade || listMembers(head.fields, 'upgrade').join() !== 'websocket')
+      return 'no-head';
+    this.#send(withBody(interimResponseHead(head), rest));
+    return 'switched';
+  }
+
+  #commit(head: ResponseHead, rest: Buffer): ResponseProgress {
+    const { method, minor, mapField } = this.#context;
+    const framing = responseFraming(head, method);
+    if (framing === undefined) return 'no-head';
+    this.#untilClose = framing.kind === 'until-close';
+    this.#unchunk = framing.kind === 'chunked' && minor === 0;
+    this.#closes ||= this.#untilClose;
+    this.#reusable =
+      !this.#untilClose && head.minor === 1 && !listMembers(head.fields, 'connection').includes('close');
+    const body = trackBody(framing, this.#unchunk ? this.#send : undefined);
+    this.#body = body;
+    return this.#pushBody(
+      body,
+      rest,
+      finalResponseHead(head, { close: this.#closes, unchunk: this.#unchunk, mapField }),
+    );
+  }
+
+  /** @param head goes ahead of the bytes, in one write where they are few */
+  #pushBody(body: BodyTracker, piece: Buffer, head: string | undefined): ResponseProgress {
+    if (head !== undefined && this.#unchunk) this.#send(Buffer.from(head, 'latin1'));
+    try {
+      const end = body.advance(piece, 0);
+      const bytes = end === piece.length ? piece : piece.subarray(0, end);
+      if (!this.#unchunk) {
+        if (head !== undefined) this.#send(withBody(head, bytes));
+        else if (end > 0) this.#send(bytes);
+      }
+      if (!body.done) return 'more';
+      if (end < piece.length) this.spoil();
+      return 'done';
+    } catch (error) {
+      if (!(error instanceof BodyError)) throw error;
+      if (head === undefined || this.#unchunk) return 'broken';
+      this.#body = undefined;
+      return 'no-head';
+    }
+  }
+}
+
+function withBody(head: string, body: Buffer): Buffer {
+  const bytes = Buffer.allocUnsafe(head.length + body.length);
+  bytes.write(head, 'latin1');
+  body.copy(bytes, head.length);
+  return bytes;
+}

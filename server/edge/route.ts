@@ -1,0 +1,79 @@
+/** Decides, for every request, where it goes. By exact bytes, once: nothing is decoded or normalized first. */
+import type { VisitorErrorCode } from '../../shared/errors.ts';
+import { type RequestHead, fieldValue, listMembers } from '../../shared/http1/head.ts';
+import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import { type Domains, isHost, resolveHost } from './authority.ts';
+
+export type Route =
+  /** `prefix` is what the path form adds in front of `target`, or empty */
+  | { readonly kind: 'tunnel'; readonly tunnel: LiveTunnel; readonly prefix: string; readonly target: string }
+  /** the relay itself */
+  | { readonly kind: 'relay'; readonly target: string }
+  | { readonly kind: 'refuse'; readonly code: VisitorErrorCode };
+
+/** What the edge needs to know of tunnels. */
+export interface TunnelDirectory {
+  bySlug(slug: string): LiveTunnel | undefined;
+}
+
+const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)([^#]*)$/i;
+const PATH_FORM = /^(\/t\/([^/?]+))(.*)$/;
+
+export function route(head: RequestHead, domains: Domains, tunnels: TunnelDirectory): Route {
+  if (head.method === 'CONNECT') return refuse('method-not-allowed');
+  const host = requestHost(head);
+  if (host === undefined) return refuse('bad-request');
+  const absolute = ABSOLUTE_FORM.exec(head.target);
+  if (absolute !== null && absolute[1]?.toLowerCase() !== host.toLowerCase()) return refuse('bad-request');
+  const named = host === '' ? undefined : resolveHost(host, domains);
+  if (named?.kind === 'unknown') return refuse('tunnel-unknown');
+  if (named?.kind === 'tunnel') {
+    if (!head.target.startsWith('/')) return refuse('bad-request');
+    const tunnel = tunnels.bySlug(named.slug);
+    const found = named.account === undefined || tunnel?.account.subdomain === named.account;
+    if (tunnel === undefined || !found) return refuse('tunnel-unknown');
+    return { kind: 'tunnel', tunnel, prefix: '', target: head.target };
+  }
+  return ownRoute(head, absolute === null ? head.target : originForm(absolute[2] ?? ''), tunnels);
+}
+
+function ownRoute(head: RequestHead, target: string, tunnels: TunnelDirectory): Route {
+  const [, prefix, slug, rest] = PATH_FORM.exec(target) ?? [];
+  if (prefix !== undefined && slug !== undefined && rest !== undefined) {
+    const tunnel = tunnels.bySlug(slug);
+    return tunnel === undefined
+      ? refuse('tunnel-unknown')
+      : { kind: 'tunnel', tunnel, prefix, target: originForm(rest) };
+  }
+  return head.method === 'TRACE' ? refuse('method-not-allowed') : { kind: 'relay', target };
+}
+
+/** The Host as sent; `''` for an HTTP/1.0 request without one; `undefined` when it is missing, repeated or malformed. */
+function requestHost(head: RequestHead): string | undefined {
+  let host: string | undefined;
+  for (const field of head.fields) {
+    if (field.lower !== 'host') continue;
+    if (host !== undefined || !isHost(field.value)) return undefined;
+    host = field.value;
+  }
+  return host ?? (head.minor === 0 ? '' : undefined);
+}
+
+function originForm(rest: string): string {
+  return rest.startsWith('/') ? rest : `/${rest}`;
+}
+
+function refuse(code: VisitorErrorCode): Route {
+  return { kind: 'refuse', code };
+}
+
+/** Whether the request offers to go on as a WebSocket, in a way that may be passed on. */
+export function offersWebSocket(head: RequestHead): boolean {
+  return (
+    head.method === 'GET' &&
+    head.minor === 1 &&
+    fieldValue(head.fields, 'upgrade') !== undefined &&
+    listMembers(head.fields, 'upgrade').join() === 'websocket' &&
+    listMembers(head.fields, 'connection').includes('upgrade')
+  );
+}

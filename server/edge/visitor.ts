@@ -1,0 +1,429 @@
+/**
+ * One inbound connection: reads request heads, has each request decided and exchanged, answers what the relay
+ * answers itself, and ends well. The same connection may go from tunnel to tunnel and to the API.
+ */
+import type { Socket } from 'node:net';
+import { ApiError, type VisitorErrorCode } from '../../shared/errors.ts';
+import { BodyError } from '../../shared/http1/body.ts';
+import { HeadReader } from '../../shared/http1/head-reader.ts';
+import { fieldValue } from '../../shared/http1/head.ts';
+import { trackBody } from '../../shared/http1/track-body.ts';
+import {
+  BACKLOG_MAX_BYTES,
+  BODY_TIMEOUT_MS,
+  HEAD_TIMEOUT_MS,
+  IDLE_TIMEOUT_MS,
+  LINGER_TIMEOUT_MS,
+  REQUEST_HEAD_MAX_BYTES,
+  STALL_TIMEOUT_MS,
+} from '../limits.ts';
+import type { ByteStream } from '../tunnels/stream.ts';
+import { type AnswerContext, upgradeRefusal, visitorAnswer } from './answers.ts';
+import { Exchange, type ExchangeOwner } from './exchange.ts';
+import type { Origins } from './origins.ts';
+import type { Peer } from './request-head.ts';
+import { oversizeFault, type Plan, planRequest } from './request-plan.ts';
+import { ResponseRelay } from './response-relay.ts';
+
+/**
+ * `head`: between requests or inside a head. `exchange`: a request is under way. `upgrading`: an upgrade to one of the
+ * relay's own sockets is being decided. `piped`: a visitor's WebSocket. `lingering`: answered for the last time, what
+ * still comes is thrown away. `gone`: closed, or given away.
+ */
+type State = 'head' | 'exchange' | 'upgrading' | 'piped' | 'lingering' | 'gone';
+
+/** A stream left open by a request, for the next one to the same target. */
+interface Kept {
+  readonly target: object;
+  readonly stream: ByteStream;
+}
+
+export class Visitor implements ExchangeOwner {
+  readonly #socket: Socket;
+  readonly #peer: Peer;
+  readonly #origins: Origins;
+  readonly #onGone: (visitor: Visitor) => void;
+  readonly #reader = new HeadReader(REQUEST_HEAD_MAX_BYTES);
+  #state: State = 'head';
+  /** Bytes that have come and wait for their turn. */
+  #input: Buffer | undefined;
+  #processing = false;
+  #inputEnded = false;
+  #blocked = false;
+  #draining = false;
+  #plan: Plan | undefined;
+  /** What the current request goes to: a tunnel, or the relay. */
+  #target: object | undefined;
+  #exchange: Exchange | undefined;
+  /** Where the bytes of the connection go to and come from: the exchange's stream, or the one it left. */
+  #stream: ByteStream | undefined;
+  #kept: Kept | undefined;
+  /** Monotonic ms at which patience ends. */
+  #deadline: number;
+
+  /** @param onGone told once, when the connection is closed or given away */
+  constructor(socket: Socket, peer: Peer, origins: Origins, onGone: (visitor: Visitor) => void) {
+    this.#socket = socket;
+    this.#peer = peer;
+    this.#origins = origins;
+    this.#onGone = onGone;
+    this.#deadline = origins.now() + IDLE_TIMEOUT_MS;
+    socket.on('data', this.#onData);
+    socket.on('drain', this.#onDrain);
+    socket.on('timeout', this.#onStall);
+    socket.on('end', this.#onEnd);
+    socket.on('error', ignore);
+    socket.on('close', this.#onClose);
+  }
+
+  /** Ends what has outstayed its time limit. To be called every {@link DEADLINE_TICK_MS}. */
+  tick(now: number): void {
+    if (now < this.#deadline) return;
+    const waitsForRequest = (this.#state === 'head' && this.#reader.partial) || this.#state === 'exchange';
+    if (waitsForRequest && this.#exchange?.committed !== true) this.#refuse('request-timeout');
+    else this.#socket.destroy();
+  }
+
+  /** The relay shuts down: the connection ends with its current response, or now where there is none. */
+  drain(): void {
+    this.#draining = true;
+    if (this.#state === 'head' && !this.#reader.partial && this.#input === undefined) this.#endConnection();
+  }
+
+  /** Cuts the connection. */
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  // Input
+
+  readonly #onData = (chunk: Buffer): void => {
+    if (this.#state === 'lingering') return;
+    if (this.#state === 'piped') {
+      if (this.#stream?.write(chunk) === false) this.blocked(true);
+      return;
+    }
+    this.#input = this.#input === undefined ? chunk : Buffer.concat([this.#input, chunk]);
+    this.#process();
+  };
+
+  /** Takes as much of the input as its state allows. */
+  #process(): void {
+    if (this.#processing) return;
+    this.#processing = true;
+    while (this.#input !== undefined && this.#takesInput()) {
+      const bytes = this.#input;
+      this.#input = undefined;
+      if (this.#exchange === undefined) this.#readHead(bytes);
+      else this.#readBody(this.#exchange, bytes);
+    }
+    this.#processing = false;
+    if (this.#inputEnded && this.#input === undefined) this.#inputIsOver();
+    this.#updateFlow();
+  }
+
+  /** The visitor has half-closed and everything it sent has been taken. */
+  #inputIsOver(): void {
+    if (this.#state === 'head') this.#endConnection();
+    else if (this.#state === 'exchange' && this.#exchange?.requestDone === false) this.#socket.destroy();
+  }
+
+  #takesInput(): boolean {
+    // A visitor that does not take its answers is not read on.
+    if (this.#state === 'head') return !this.#socket.writableNeedDrain;
+    return this.#state === 'exchange' && this.#exchange?.takesBody === true && !this.#blocked;
+  }
+
+  #readHead(bytes: Buffer): void {
+    if (!this.#reader.partial) this.#deadline = this.#origins.now() + HEAD_TIMEOUT_MS;
+    const end = this.#reader.push(bytes);
+    if (end === undefined) return;
+    if (end === 'malformed') return this.#refuse('bad-request');
+    if (end === 'too-large') return this.#refuse(oversizeFault(this.#reader.text));
+    if (end.rest.length > 0) this.#input = end.rest;
+    this.#deadline = Infinity;
+    const plan = planRequest(end.text, this.#origins.context);
+    if (typeof plan === 'string') this.#refuse(plan);
+    else this.#startRequest(plan);
+  }
+
+  #readBody(exchange: Exchange, bytes: Buffer): void {
+    try {
+      this.#input = exchange.take(bytes);
+    } catch (error) {
+      if (!(error instanceof BodyError)) throw error;
+      exchange.abort();
+      if (exchange.committed) this.#socket.destroy();
+      else this.#refuse('bad-request');
+      return;
+    }
+    if (this.#exchange === exchange) this.#watchBody();
+  }
+
+  /** A request body may be silent for so long, unless it is the other side that does not take it. */
+  #watchBody(): void {
+    const waits = this.#exchange?.requestDone === false && !this.#blocked;
+    this.#deadline = waits ? this.#origins.now() + BODY_TIMEOUT_MS : Infinity;
+  }
+
+  #updateFlow(): void {
+    const full = (this.#input?.length ?? 0) >= BACKLOG_MAX_BYTES && this.#state !== 'lingering';
+    if (this.#blocked || full) this.#socket.pause();
+    else if (this.#socket.isPaused()) this.#socket.resume();
+  }
+
+  // Requests
+
+  #startRequest(plan: Plan): void {
+    this.#plan = plan;
+    const { route } = plan;
+    if (route.kind === 'refuse') return this.#answer(route.code);
+    if (route.kind === 'relay' && plan.upgrade && this.#origins.handlesUpgrade(route.target)) {
+      this.#state = 'upgrading';
+      void this.#upgrade(plan, route.target);
+      return;
+    }
+    this.#state = 'exchange';
+    const body = trackBody(plan.framing);
+    const origin = this.#origins.request(plan, route, this.#peer);
+    this.#target = origin.target;
+    const response = new ResponseRelay(
+      {
+        method: plan.head.method,
+        minor: plan.head.minor,
+        upgrade: plan.upgrade,
+        close: plan.close || this.#draining,
+        mapField: origin.mapField,
+      },
+      this.#send,
+    );
+    this.#exchange = new Exchange({ ...origin, body }, response, this);
+    this.#watchBody();
+    this.#exchange.start(this.#takeKept(origin.target, origin.fresh));
+  }
+
+  /** The stream left open, if it leads to the target and may be used again; else it is ended. */
+  #takeKept(target: object, fresh: boolean): ByteStream | undefined {
+    const kept = this.#kept;
+    this.#kept = undefined;
+    if (kept === undefined) return undefined;
+    if (kept.target === target && !fresh) return kept.stream;
+    kept.stream.finish();
+    return undefined;
+  }
+
+  async #upgrade(plan: Plan, target: string): Promise<void> {
+    const [path = '', query = ''] = splitOnce(target, '?');
+    try {
+      await this.#origins.upgrade({
+        path,
+        query: new URLSearchParams(query),
+        header: (name) => fieldValue(plan.head.fields, name),
+        takeOver: () => this.#giveAway(),
+      });
+    } catch (error) {
+      if (this.#state !== 'upgrading') return;
+      const close = this.#draining || plan.close;
+      const refusal = error instanceof ApiError ? error : this.#origins.unexpected(error);
+      this.#finishAnswer(upgradeRefusal(refusal, { close }), close);
+    }
+  }
+
+  #giveAway(): { socket: Socket; head: Buffer } | undefined {
+    if (this.#state !== 'upgrading') return undefined;
+    const socket = this.#socket;
+    this.#leave();
+    socket.off('data', this.#onData);
+    socket.off('drain', this.#onDrain);
+    socket.off('timeout', this.#onStall);
+    socket.off('end', this.#onEnd);
+    socket.off('close', this.#onClose);
+    socket.setTimeout(0);
+    if (socket.isPaused()) socket.resume();
+    return { socket, head: this.#input ?? Buffer.alloc(0) };
+  }
+
+  // What an exchange reports
+
+  ready(): void {
+    this.#process();
+  }
+
+  blocked(isBlocked: boolean): void {
+    this.#blocked = isBlocked;
+    if (this.#state === 'exchange') this.#watchBody();
+    if (isBlocked) this.#updateFlow();
+    else this.#process();
+  }
+
+  complete(stream: ByteStream | undefined): void {
+    const closes = this.#exchange?.closes === true;
+    this.#exchange = undefined;
+    if (stream !== undefined && this.#target !== undefined && !closes) this.#keep(this.#target, stream);
+    else stream?.finish();
+    this.#nextRequest(closes);
+  }
+
+  answeredEarly(): void {
+    this.#exchange = undefined;
+    this.#nextRequest(true);
+  }
+
+  switched(stream: ByteStream): void {
+    this.#state = 'piped';
+    this.#exchange = undefined;
+    this.#deadline = Infinity;
+    this.#stream = stream;
+    stream.attach({
+      onData: this.#send,
+      onDrain: () => this.blocked(false),
+      onClose: (clean) => {
+        this.#stream = undefined;
+        if (clean) this.#endConnection();
+        else this.#socket.destroy();
+      },
+    });
+    const early = this.#input;
+    this.#input = undefined;
+    if (early !== undefined) this.#onData(early);
+    if (this.#inputEnded) this.#onEnd();
+  }
+
+  failed(code: VisitorErrorCode): void {
+    this.#answer(code);
+  }
+
+  brokeOff(reset: boolean): void {
+    if (reset) this.#socket.resetAndDestroy();
+    else this.#socket.destroy();
+  }
+
+  // Output
+
+  readonly #send = (bytes: Buffer): void => {
+    if (this.#socket.write(bytes)) return;
+    this.#currentStream()?.pause();
+    this.#socket.setTimeout(STALL_TIMEOUT_MS);
+  };
+
+  readonly #onDrain = (): void => {
+    this.#socket.setTimeout(0);
+    this.#currentStream()?.resume();
+    this.#process();
+  };
+
+  readonly #onStall = (): void => {
+    this.#socket.destroy();
+  };
+
+  #currentStream(): ByteStream | undefined {
+    return this.#exchange?.stream ?? this.#stream;
+  }
+
+  /** Answers a well-formed request in place of its target. */
+  #answer(code: VisitorErrorCode): void {
+    const plan = this.#plan;
+    const bodyDone = plan?.framing.kind === 'none' || this.#exchange?.requestDone === true;
+    const close = plan === undefined || plan.close || this.#draining || !bodyDone;
+    this.#exchange = undefined;
+    this.#finishAnswer(visitorAnswer(code, answerContext(plan, close)), close);
+  }
+
+  /** Answers a request that may not be read on. */
+  #refuse(code: VisitorErrorCode): void {
+    const plan = this.#state === 'exchange' ? this.#plan : undefined;
+    this.#exchange?.abort();
+    this.#exchange = undefined;
+    this.#finishAnswer(visitorAnswer(code, answerContext(plan, true)), true);
+  }
+
+  #finishAnswer(bytes: Buffer, close: boolean): void {
+    this.#socket.write(bytes);
+    this.#nextRequest(close);
+  }
+
+  #nextRequest(close: boolean): void {
+    this.#plan = undefined;
+    this.#blocked = false;
+    if (close || this.#draining) return this.#endConnection();
+    this.#state = 'head';
+    this.#deadline = this.#origins.now() + IDLE_TIMEOUT_MS;
+    this.#process();
+  }
+
+  #keep(target: object, stream: ByteStream): void {
+    this.#kept = { target, stream };
+    const drop = (): void => {
+      if (this.#kept?.stream === stream) this.#kept = undefined;
+    };
+    stream.attach({
+      onData: () => {
+        drop();
+        stream.abort();
+      },
+      onDrain: ignore,
+      onClose: drop,
+    });
+  }
+
+  // Endings
+
+  /** Ends the connection behind what was written; what still comes is thrown away for a while. */
+  #endConnection(): void {
+    if (this.#state === 'gone' || this.#state === 'lingering') return;
+    this.#state = 'lingering';
+    this.#input = undefined;
+    this.#kept?.stream.finish();
+    this.#kept = undefined;
+    this.#blocked = false;
+    this.#deadline = Infinity;
+    this.#socket.setTimeout(STALL_TIMEOUT_MS);
+    this.#socket.end(() => {
+      this.#deadline = this.#origins.now() + LINGER_TIMEOUT_MS;
+    });
+    this.#socket.resume();
+  }
+
+  readonly #onEnd = (): void => {
+    this.#inputEnded = true;
+    if (this.#state === 'piped') {
+      this.#stream?.finish();
+      this.#stream = undefined;
+      this.#endConnection();
+      return;
+    }
+    // A visitor that only half-closed still gets its answer; probes find out about one that is gone.
+    this.#socket.setKeepAlive(true, 1000);
+    this.#process();
+  };
+
+  readonly #onClose = (): void => {
+    if (this.#state === 'gone') return;
+    this.#exchange?.abort();
+    this.#stream?.abort();
+    this.#kept?.stream.finish();
+    this.#leave();
+  };
+
+  #leave(): void {
+    this.#state = 'gone';
+    this.#exchange = undefined;
+    this.#stream = undefined;
+    this.#kept = undefined;
+    this.#deadline = Infinity;
+    this.#onGone(this);
+  }
+}
+
+function answerContext(plan: Plan | undefined, close: boolean): AnswerContext {
+  if (plan === undefined) return { close };
+  const { method, fields } = plan.head;
+  return { close, accept: fieldValue(fields, 'accept'), headOnly: method === 'HEAD' };
+}
+
+function splitOnce(text: string, separator: string): [string, string] {
+  const at = text.indexOf(separator);
+  return at === -1 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+function ignore(): void {}

@@ -1,0 +1,53 @@
+/** The control WebSocket of a tunnel's client (spec.md sections 4.6 and 6). */
+import type { WebSocket } from 'ws';
+import { CloseCode, connectionMessage, PING_INTERVAL_MS, PONG_TIMEOUT_MS } from '../../shared/control.ts';
+import { CONTROL_BUFFER_MAX_BYTES, CONTROL_CLOSE_TIMEOUT_MS } from '../limits.ts';
+
+export class ControlSocket {
+  readonly #socket: WebSocket;
+  #nextPing: number;
+  /** When the oldest ping without a pong was sent. */
+  #unanswered: number | undefined;
+
+  /**
+   * @param now monotonic ms
+   * @param onClose told once, when the connection has ended from either side
+   */
+  constructor(socket: WebSocket, now: number, onClose: (control: ControlSocket) => void) {
+    this.#socket = socket;
+    this.#nextPing = now + PING_INTERVAL_MS;
+    socket.on('error', () => socket.terminate());
+    socket.on('pong', () => {
+      this.#unanswered = undefined;
+    });
+    socket.on('close', () => onClose(this));
+  }
+
+  /** Announces a pending inbound connection. */
+  announce(id: string): void {
+    // A client that reads nothing is as good as gone, and its messages must not pile up.
+    if (this.#socket.bufferedAmount > CONTROL_BUFFER_MAX_BYTES) this.#socket.terminate();
+    else this.#socket.send(connectionMessage(id));
+  }
+
+  /**
+   * Pings when it is time, and cuts a connection that is dead. To be called about every second.
+   *
+   * @param now monotonic ms
+   */
+  tick(now: number): void {
+    if (this.#unanswered !== undefined && now - this.#unanswered >= PONG_TIMEOUT_MS) {
+      this.#socket.terminate();
+    } else if (now >= this.#nextPing) {
+      this.#nextPing = now + PING_INTERVAL_MS;
+      this.#unanswered ??= now;
+      this.#socket.ping();
+    }
+  }
+
+  /** @param code one of {@link CloseCode} */
+  close(code: number): void {
+    this.#socket.close(code);
+    setTimeout(() => this.#socket.terminate(), CONTROL_CLOSE_TIMEOUT_MS).unref();
+  }
+}

@@ -1,0 +1,68 @@
+/** A data socket as the byte stream of one inbound connection, its bytes counted for the tunnel. */
+import { CloseCode } from '../../shared/control.ts';
+import { isCleanClose, type WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
+import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import type { ByteStream, StreamHandler } from '../tunnels/stream.ts';
+
+export class DataStream implements ByteStream {
+  readonly #socket: WebSocketByteStream;
+  readonly #tunnel: LiveTunnel;
+  readonly #onEnd: (stream: DataStream) => void;
+  #handler: StreamHandler | undefined;
+  #attached = false;
+
+  /** @param onEnd told once, when the stream has ended from either side */
+  constructor(socket: WebSocketByteStream, tunnel: LiveTunnel, onEnd: (stream: DataStream) => void) {
+    this.#socket = socket;
+    this.#tunnel = tunnel;
+    this.#onEnd = onEnd;
+  }
+
+  attach(handler: StreamHandler): void {
+    this.#handler = handler;
+    if (this.#attached) return;
+    this.#attached = true;
+    this.#socket.attach({
+      onData: (piece) => {
+        this.#tunnel.countOut(piece.length);
+        this.#handler?.onData(piece);
+      },
+      onDrain: () => this.#handler?.onDrain(),
+      onClose: (code) => this.#closed(isCleanClose(code)),
+    });
+  }
+
+  write(chunk: Buffer): boolean {
+    this.#tunnel.countIn(chunk.length);
+    return this.#socket.write(chunk);
+  }
+
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
+  finish(): void {
+    this.#socket.close(CloseCode.normal);
+    this.#onEnd(this);
+  }
+
+  abort(): void {
+    this.#socket.close(CloseCode.goingAway);
+    this.#onEnd(this);
+  }
+
+  /** Ends the stream for both sides, because its tunnel has ended. */
+  cut(code: number): void {
+    this.#socket.close(code);
+    this.#closed(false);
+  }
+
+  #closed(clean: boolean): void {
+    this.#onEnd(this);
+    this.#handler?.onClose(clean);
+  }
+}

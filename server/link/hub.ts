@@ -1,0 +1,83 @@
+/** All tunnels' links: where inbound connections and data sockets find each other (spec.md section 4.8). */
+import { randomUUID } from 'node:crypto';
+import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
+import type { Clock } from '../clock.ts';
+import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import type { Dial, Dialer, DialHandler } from '../tunnels/stream.ts';
+import type { ControlSocket } from './control-socket.ts';
+import { type Pending, TunnelLink } from './tunnel-link.ts';
+
+/** How often control sockets are looked at: pings and dead peers need no better. */
+const TICK_MS = 1000;
+
+export class Hub implements Dialer {
+  readonly #clock: Clock;
+  readonly #links = new Map<string, TunnelLink>();
+  readonly #pending = new Map<string, Pending>();
+  #ticker: NodeJS.Timeout | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Starts the keepalive of control sockets (spec.md section 6). */
+  start(): void {
+    this.#ticker = setInterval(() => {
+      const now = this.#clock.monotonic();
+      for (const link of this.#links.values()) link.tick(now);
+    }, TICK_MS).unref();
+  }
+
+  /** A tunnel of before a restart: its client is expected back, so its visitors wait for it. */
+  expect(tunnel: LiveTunnel): void {
+    this.#link(tunnel, this.#clock.monotonic());
+  }
+
+  dial(tunnel: LiveTunnel, handler: DialHandler): Dial {
+    const link = this.#link(tunnel);
+    // 122 random bits: the id alone admits the data socket (contract.md, WebSockets).
+    const pending: Pending = { id: randomUUID(), link, handler, timer: undefined };
+    this.#pending.set(pending.id, pending);
+    link.wait(pending);
+    return { cancel: () => link.release(pending) };
+  }
+
+  /** The inbound connection that waits under the id, if there is one. */
+  pending(id: string): Pending | undefined {
+    return this.#pending.get(id);
+  }
+
+  /** Joins a pending inbound connection and its data socket. */
+  open(pending: Pending, socket: WebSocketByteStream): void {
+    pending.link.open(pending, socket);
+  }
+
+  attach(tunnel: LiveTunnel, control: ControlSocket): void {
+    this.#link(tunnel).attach(control);
+  }
+
+  detach(tunnel: LiveTunnel, control: ControlSocket): void {
+    this.#links.get(tunnel.id)?.detach(control);
+  }
+
+  /** The tunnel has ended: its sockets are closed with the code, its visitors cut. */
+  end(tunnel: LiveTunnel, code: number): void {
+    this.#links.get(tunnel.id)?.end(code);
+    this.#links.delete(tunnel.id);
+  }
+
+  /** Tells every client that the relay shuts down. */
+  drain(): void {
+    clearInterval(this.#ticker);
+    for (const link of this.#links.values()) link.drain();
+  }
+
+  #link(tunnel: LiveTunnel, leftAt = -Infinity): TunnelLink {
+    let link = this.#links.get(tunnel.id);
+    if (link === undefined) {
+      link = new TunnelLink(tunnel, this.#clock, leftAt, (pending) => this.#pending.delete(pending.id));
+      this.#links.set(tunnel.id, link);
+    }
+    return link;
+  }
+}

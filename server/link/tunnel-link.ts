@@ -1,0 +1,105 @@
+/** One tunnel's side of its client: the control socket, the inbound connections that wait for it, the open streams. */
+import { CloseCode, PENDING_TIMEOUT_MS } from '../../shared/control.ts';
+import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
+import type { Clock, Timer } from '../clock.ts';
+import { HOLD_OVER_MS } from '../limits.ts';
+import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import type { DialFault, DialHandler } from '../tunnels/stream.ts';
+import type { ControlSocket } from './control-socket.ts';
+import { DataStream } from './data-stream.ts';
+
+/** An inbound connection that waits for its data socket. */
+export interface Pending {
+  readonly id: string;
+  readonly link: TunnelLink;
+  readonly handler: DialHandler;
+  timer: Timer | undefined;
+}
+
+export class TunnelLink {
+  readonly tunnel: LiveTunnel;
+  readonly #clock: Clock;
+  readonly #forget: (pending: Pending) => void;
+  #control: ControlSocket | undefined;
+  /** Monotonic ms at which the client was last seen to leave; -Infinity for one that has never been there. */
+  #leftAt: number;
+  readonly #pending = new Set<Pending>();
+  readonly #streams = new Set<DataStream>();
+
+  /**
+   * @param leftAt since when the client is missed, monotonic ms
+   * @param forget told of each pending connection that waits no longer
+   */
+  constructor(tunnel: LiveTunnel, clock: Clock, leftAt: number, forget: (pending: Pending) => void) {
+    this.tunnel = tunnel;
+    this.#clock = clock;
+    this.#leftAt = leftAt;
+    this.#forget = forget;
+  }
+
+  /** Takes a client's new control socket; the one before it is replaced (contract.md, WebSockets). */
+  attach(control: ControlSocket): void {
+    this.#control?.close(CloseCode.replaced);
+    this.#control = control;
+    // The socket before may have taken announcements along; an id is good for one data socket either way.
+    for (const pending of this.#pending) this.#announce(pending, control);
+  }
+
+  /** A control socket has ended. */
+  detach(control: ControlSocket): void {
+    if (this.#control !== control) return;
+    this.#control = undefined;
+    this.#leftAt = this.#clock.monotonic();
+  }
+
+  /** Lets an inbound connection wait for its data socket, or for the client where it has just left. */
+  wait(pending: Pending): void {
+    this.#pending.add(pending);
+    if (this.#control !== undefined) return this.#announce(pending, this.#control);
+    const held = Math.max(0, this.#leftAt + HOLD_OVER_MS - this.#clock.monotonic());
+    pending.timer = this.#clock.setTimeout(() => this.#fail(pending, 'tunnel-offline'), held);
+  }
+
+  /** The inbound connection waits no longer. */
+  release(pending: Pending): void {
+    pending.timer?.cancel();
+    this.#pending.delete(pending);
+    this.#forget(pending);
+  }
+
+  /** The data socket of a pending connection is there. */
+  open(pending: Pending, socket: WebSocketByteStream): void {
+    this.release(pending);
+    const stream = new DataStream(socket, this.tunnel, (ended) => this.#streams.delete(ended));
+    this.#streams.add(stream);
+    pending.handler.opened(stream);
+  }
+
+  /** The tunnel has ended: everything of it is cut. */
+  end(code: number): void {
+    this.#control?.close(code);
+    for (const pending of this.#pending) this.#fail(pending, 'tunnel-unknown');
+    for (const stream of this.#streams) stream.cut(code);
+  }
+
+  /** The relay shuts down: the client is told; open streams go on. */
+  drain(): void {
+    this.#control?.close(CloseCode.goingAway);
+  }
+
+  /** @param now monotonic ms */
+  tick(now: number): void {
+    this.#control?.tick(now);
+  }
+
+  #announce(pending: Pending, control: ControlSocket): void {
+    control.announce(pending.id);
+    pending.timer?.cancel();
+    pending.timer = this.#clock.setTimeout(() => this.#fail(pending, 'client-timeout'), PENDING_TIMEOUT_MS);
+  }
+
+  #fail(pending: Pending, fault: DialFault): void {
+    this.release(pending);
+    pending.handler.failed(fault);
+  }
+}

@@ -1,0 +1,110 @@
+/** The WebSocket endpoints: who may open a control or a data socket (spec.md sections 4.6 and 4.7; contract.md). */
+import type { Duplex } from 'node:stream';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { CONTROL_MESSAGE_MAX_BYTES } from '../../shared/control.ts';
+import { API_ERRORS, ApiError } from '../../shared/errors.ts';
+import { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
+import type { Authenticator } from '../accounts/authenticator.ts';
+import type { Clock } from '../clock.ts';
+import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import type { TunnelRegistry } from '../tunnels/registry.ts';
+import { ControlSocket } from './control-socket.ts';
+import { isHandshakeKey, switchingProtocols } from './handshake.ts';
+import type { Hub } from './hub.ts';
+
+/** An upgrade to `websocket` that a peer asks for, its connection not yet given away. */
+export interface UpgradeRequest {
+  readonly path: string;
+  readonly query: URLSearchParams;
+  /** The value of the first field of that name, given in lower case. */
+  header(name: string): string | undefined;
+  /** Gives the connection away, or nothing when the peer has left meanwhile. `head`: bytes read behind the request. */
+  takeOver(): { socket: Duplex; head: Buffer } | undefined;
+}
+
+export const CONTROL_PATH = '/ws/control';
+export const DATA_PATH = '/ws/data';
+
+export class Upgrades {
+  readonly #hub: Hub;
+  readonly #registry: TunnelRegistry;
+  readonly #authenticator: Authenticator;
+  readonly #clock: Clock;
+  readonly #server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: CONTROL_MESSAGE_MAX_BYTES,
+  });
+
+  constructor(hub: Hub, registry: TunnelRegistry, authenticator: Authenticator, clock: Clock) {
+    this.#hub = hub;
+    this.#registry = registry;
+    this.#authenticator = authenticator;
+    this.#clock = clock;
+  }
+
+  /** Whether the path is one of the WebSocket endpoints. */
+  handles(path: string): boolean {
+    return path === CONTROL_PATH || path === DATA_PATH;
+  }
+
+  /**
+   * Takes the connection over, or refuses with the connection untouched.
+   *
+   * @throws ApiError in the order of contract.md, WebSockets
+   */
+  async upgrade(request: UpgradeRequest): Promise<void> {
+    if (request.header('sec-websocket-version') !== '13') {
+      throw new ApiError(API_ERRORS.upgradeRequired, { Upgrade: 'websocket', 'Sec-WebSocket-Version': '13' });
+    }
+    const key = request.header('sec-websocket-key');
+    if (!isHandshakeKey(key)) throw new ApiError(API_ERRORS.invalidHandshake);
+    if (request.path === CONTROL_PATH) await this.#openControl(request, key);
+    else await this.#openData(request, key);
+  }
+
+  async #openControl(request: UpgradeRequest, key: string): Promise<void> {
+    const id = request.query.get('tunnel_id') ?? '';
+    if (id === '') throw new ApiError(API_ERRORS.missingTunnelId);
+    const account = await this.#authenticator.authenticate(request.header('authorization'));
+    const tunnel = this.#registry.byId(id);
+    if (tunnel?.account.id !== account.id) throw new ApiError(API_ERRORS.tunnelNotFound);
+    const taken = request.takeOver();
+    if (taken === undefined) return;
+    const headers = { upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': key };
+    // The handshake reads no more of a request than this.
+    const message = { method: 'GET', url: CONTROL_PATH, headers } as Parameters<
+      WebSocketServer['handleUpgrade']
+    >[0];
+    this.#server.handleUpgrade(message, taken.socket, taken.head, (socket) => this.#attach(tunnel, socket));
+  }
+
+  #attach(tunnel: LiveTunnel, socket: WebSocket): void {
+    const control = new ControlSocket(socket, this.#clock.monotonic(), (closed) =>
+      this.#hub.detach(tunnel, closed),
+    );
+    this.#hub.attach(tunnel, control);
+  }
+
+  async #openData(request: UpgradeRequest, key: string): Promise<void> {
+    const id = request.query.get('id') ?? '';
+    if (id === '' || request.query.has('tunnel_id')) throw new ApiError(API_ERRORS.missingId);
+    // A key is not needed; one that is sent must be valid and the owner's.
+    const authorization = request.header('authorization');
+    const account =
+      authorization === undefined ? undefined : await this.#authenticator.authenticate(authorization);
+    const pending = this.#hub.pending(id);
+    if (pending === undefined || (account !== undefined && account.id !== pending.link.tunnel.account.id)) {
+      throw new ApiError(API_ERRORS.connectionNotFound);
+    }
+    const taken = request.takeOver();
+    if (taken === undefined) return;
+    const { socket, head } = taken;
+    // The answer and the first bytes of the request leave in one packet.
+    socket.cork();
+    socket.write(switchingProtocols(key), 'latin1');
+    this.#hub.open(pending, new WebSocketByteStream(socket, 'server', head));
+    socket.uncork();
+  }
+}

@@ -1,0 +1,62 @@
+/** The page that stands in for a site which cannot answer: one for the relay's own errors and the client's. */
+import { VISITOR_ERRORS, type VisitorErrorCode } from './errors.ts';
+import { prefersHtml } from './http1/accept.ts';
+
+const STYLE = `
+:root{color-scheme:light dark;--ink:#1c1b1a;--soft:#66645f;--paper:#fbfaf8;--accent:#0b6e6e}
+@media(prefers-color-scheme:dark){:root{--ink:#f1efec;--soft:#a3a09a;--paper:#191817;--accent:#5cc2c0}}
+body{margin:0;min-height:100vh;display:grid;place-items:center;background:var(--paper);color:var(--ink);font:1rem/1.5 system-ui,sans-serif}
+main{max-width:30rem;padding:2rem}
+h1{font-size:1.5rem;line-height:1.25;margin:0 0 .75rem}
+p{margin:0 0 .75rem}
+small{color:var(--soft)}
+svg{color:var(--accent);display:block;margin-bottom:1.5rem}`;
+const MARK =
+  '<svg width="40" height="40" viewBox="0 0 40 40" fill="none" stroke="currentColor" stroke-width="4" stroke-linecap="round" aria-hidden="true"><path d="M4 35V20a16 16 0 0 1 32 0v15"/><path d="M13 35V22a7 7 0 0 1 14 0v13" opacity=".5"/></svg>';
+
+export interface ErrorAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  readonly body: string;
+}
+
+/**
+ * The answer to a visitor, HTML where it prefers HTML, else JSON.
+ *
+ * @param accept value of the visitor's `Accept` field
+ * @param text what to say instead of the catalogue's text
+ */
+export function errorAnswer(
+  code: VisitorErrorCode,
+  accept: string | undefined,
+  text: string = VISITOR_ERRORS[code].text,
+): ErrorAnswer {
+  const { status, title } = VISITOR_ERRORS[code];
+  const html = prefersHtml(accept);
+  return {
+    status,
+    contentType: html ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8',
+    body: html ? page(status, title, text, code) : JSON.stringify({ error: text, code }),
+  };
+}
+
+function page(status: number, title: string, text: string, code: string): string {
+  return `<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>${title}</title>
+<style>${STYLE}</style>
+<main>
+${MARK}
+<h1>${title}</h1>
+<p>${escapeHtml(text)}</p>
+<small>${status} ${code} · Culvert</small>
+</main>
+</html>
+`;
+}
+
+function escapeHtml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
