@@ -1,6 +1,7 @@
 /** The store on any database Kysely speaks to. */
 import { type Kysely, sql } from 'kysely';
 import type { AccountRecord, KeyRecord } from '../accounts/account.ts';
+import { describeError, type Log } from '../log.ts';
 import * as accounts from './account-queries.ts';
 import type { Database } from './schema.ts';
 import {
@@ -16,66 +17,75 @@ import * as tunnels from './tunnel-queries.ts';
 
 export class KyselyStore implements Store {
   readonly #db: Kysely<Database>;
+  readonly #log: Log;
+  #failing = false;
 
   /** @param db database with the schema of this version */
-  constructor(db: Kysely<Database>) {
+  constructor(db: Kysely<Database>, log: Log) {
     this.#db = db;
+    this.#log = log;
   }
 
   insertAccount(account: AccountRecord): Promise<void> {
-    return failing(accounts.insertAccount(this.#db, account));
+    return this.#watch(accounts.insertAccount(this.#db, account));
   }
 
   findAccount(name: string): Promise<AccountRecord | undefined> {
-    return failing(accounts.findAccount(this.#db, name));
+    return this.#watch(accounts.findAccount(this.#db, name));
   }
 
   insertKey(key: KeyRecord): Promise<void> {
-    return failing(accounts.insertKey(this.#db, key));
+    return this.#watch(accounts.insertKey(this.#db, key));
   }
 
   findKeyOwner(hash: string): Promise<KeyOwner | undefined> {
-    return failing(accounts.findKeyOwner(this.#db, hash));
+    return this.#watch(accounts.findKeyOwner(this.#db, hash));
   }
 
   hasKeys(): Promise<boolean> {
-    return failing(accounts.hasKeys(this.#db));
+    return this.#watch(accounts.hasKeys(this.#db));
   }
 
   insertTunnel(tunnel: TunnelRecord): Promise<void> {
-    return failing(tunnels.insertTunnel(this.#db, tunnel));
+    return this.#watch(tunnels.insertTunnel(this.#db, tunnel));
   }
 
   loadTunnels(): Promise<OwnedTunnel[]> {
-    return failing(tunnels.loadTunnels(this.#db));
+    return this.#watch(tunnels.loadTunnels(this.#db));
   }
 
   deleteTunnels(ids: readonly string[]): Promise<void> {
-    return failing(tunnels.deleteTunnels(this.#db, ids));
+    return this.#watch(tunnels.deleteTunnels(this.#db, ids));
   }
 
   raiseExpiry(id: string, expiresAt: number): Promise<void> {
-    return failing(tunnels.raiseExpiry(this.#db, id, expiresAt));
+    return this.#watch(tunnels.raiseExpiry(this.#db, id, expiresAt));
   }
 
   addTraffic(deltas: readonly TrafficDelta[]): Promise<void> {
-    return failing(tunnels.addTraffic(this.#db, deltas));
+    return this.#watch(tunnels.addTraffic(this.#db, deltas));
   }
 
   async ping(): Promise<void> {
-    await failing(sql`select 1`.execute(this.#db));
+    await this.#watch(sql`select 1`.execute(this.#db));
   }
 
   close(): Promise<void> {
-    return failing(this.#db.destroy());
+    return this.#watch(this.#db.destroy());
   }
-}
 
-/** Turns whatever a driver throws into a {@link StoreError}, so that callers know one kind of failure. */
-async function failing<T>(result: Promise<T>): Promise<T> {
-  try {
-    return await result;
-  } catch (error) {
-    throw error instanceof ConflictError ? error : new StoreError(error);
+  /** Turns whatever a driver throws into a {@link StoreError}, and tells the operator when failing begins and ends. */
+  async #watch<T>(result: Promise<T>): Promise<T> {
+    try {
+      const value = await result;
+      if (this.#failing) this.#log('the database works again');
+      this.#failing = false;
+      return value;
+    } catch (error) {
+      if (error instanceof ConflictError) throw error;
+      if (!this.#failing) this.#log(`the database fails: ${describeError(error)}`);
+      this.#failing = true;
+      throw new StoreError(error);
+    }
   }
 }

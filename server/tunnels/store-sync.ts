@@ -5,8 +5,8 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { Clock, Timer } from '../clock.ts';
 import { FLUSH_BATCH, FLUSH_INTERVAL_MS } from '../limits.ts';
-import { describeError, type Log } from '../log.ts';
-import type { Store } from '../store/store.ts';
+import type { Log } from '../log.ts';
+import { type Store, StoreError } from '../store/store.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 
 export class StoreSync {
@@ -19,7 +19,6 @@ export class StoreSync {
   readonly #gone = new Map<string, string>();
   #timer: Timer | undefined;
   #running: Promise<void> = Promise.resolve();
-  #failing = false;
 
   constructor(store: Store, clock: Clock, log: Log) {
     this.#store = store;
@@ -59,25 +58,22 @@ export class StoreSync {
     }, FLUSH_INTERVAL_MS);
   }
 
-  /** Flushes what is left and ends. What could not be stored then is lost, which the log says. */
+  /** Flushes what is left and ends. What cannot be stored now is lost, which the log says. */
   async stop(): Promise<void> {
     this.#timer?.cancel();
     this.#timer = undefined;
     await this.#running;
     await this.flush();
+    if (this.#busy.size > 0) this.#log(`the last traffic of ${this.#busy.size} tunnels could not be counted`);
   }
 
-  /** Stores what there is; what fails stays for the next time. Never rejects. */
+  /** Stores what there is; what fails stays for the next time. Rejects only for a bug. */
   async flush(): Promise<void> {
     try {
       for (const batch of batches([...this.#gone])) await this.#remove(batch);
       for (const batch of batches([...this.#busy])) await this.#storeTraffic(batch);
-      if (this.#failing) this.#log('the store works again; traffic counters are up to date');
-      this.#failing = false;
     } catch (error) {
-      // Once, not every second for as long as it lasts.
-      if (!this.#failing) this.#log(`traffic counters are kept in memory: ${describeError(error)}`);
-      this.#failing = true;
+      if (!(error instanceof StoreError)) throw error;
     }
   }
 

@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Kysely } from 'kysely';
 import { SQLITE_BUSY_MS } from '../../limits.ts';
+import type { Log } from '../../log.ts';
 import { KyselyStore } from '../kysely-store.ts';
 import { migrate } from '../migrate.ts';
 import { MIGRATIONS } from '../migrations.ts';
@@ -15,9 +16,10 @@ import { loadSqlite } from './load-sqlite.ts';
  * Opens a SQLite file, makes it and its folder when missing, and brings it up to date.
  *
  * @param path of the file, or `:memory:`
+ * @param log told when the database begins to fail and when it works again
  * @throws Error with a text for the operator
  */
-export async function openSqlite(path: string): Promise<Store> {
+export async function openSqlite(path: string, log: Log): Promise<Store> {
   try {
     const db = new Kysely<Database>({ dialect: new NodeSqliteDialect(openDatabase(path)) });
     try {
@@ -26,7 +28,7 @@ export async function openSqlite(path: string): Promise<Store> {
       await db.destroy();
       throw error;
     }
-    return new KyselyStore(db);
+    return new KyselyStore(db, log);
   } catch (error) {
     throw new Error(`cannot open the database ${path}`, { cause: error });
   }

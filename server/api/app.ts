@@ -1,0 +1,46 @@
+/** The REST interface (spec.md section 4; contract.md, REST) as a listener of an HTTP server. */
+import type { RequestListener } from 'node:http';
+import type { Router } from '@koa/router';
+import Koa, { type Context, type Next } from 'koa';
+import { API_ERRORS, ApiError } from '../../shared/errors.ts';
+import type { Log } from '../log.ts';
+import { errorBoundary } from './error-boundary.ts';
+import { type ApiDeps, createRouter } from './routes.ts';
+import type { ApiState } from './state.ts';
+
+/**
+ * @param deps what the routes work on
+ * @param log where bugs are reported
+ */
+export function createApi(deps: ApiDeps, log: Log): RequestListener {
+  const app = new Koa();
+  const router = createRouter(deps);
+  app.use(errorBoundary(log));
+  app.use(exactPath);
+  app.use(router.routes());
+  app.use(unmatched(router));
+  app.on('error', (error: Error) => reportUnsent(error, log));
+  const handle = app.callback();
+  return (request, response) => void handle(request, response);
+}
+
+/** Koa's idea of the path comes from a lenient parser; a path it had to mend is another path. */
+function exactPath(ctx: Context, next: Next): Promise<void> {
+  const [sent = ''] = (ctx.req.url ?? '').split('?', 1);
+  if (sent.startsWith('/') && sent !== ctx.path) throw new ApiError(API_ERRORS.notFound);
+  return next();
+}
+
+/** 405 with `Allow` for a path that exists, else 404. */
+function unmatched(router: Router<ApiState>) {
+  return function refuseUnmatched(ctx: Context): never {
+    const allowed = router.match(ctx.path, ctx.method).path.flatMap((layer) => layer.methods);
+    if (allowed.length === 0) throw new ApiError(API_ERRORS.notFound);
+    throw new ApiError(API_ERRORS.methodNotAllowed, { Allow: [...new Set(allowed)].join(', ') });
+  };
+}
+
+/** What gets past the boundary is an answer that could not be sent: a bug, unless its client has left. */
+function reportUnsent(error: Error, log: Log): void {
+  if (!('headerSent' in error)) log(`internal error while answering: ${error.stack ?? error.message}`);
+}

@@ -1,0 +1,42 @@
+/** Guards of routes: each lets a request pass or throws the ApiError that refuses it. */
+import { API_ERRORS, ApiError } from '../../shared/errors.ts';
+import { readCreateTunnel, type TtlLimits } from '../../shared/tunnel.ts';
+import type { Authenticator } from '../accounts/authenticator.ts';
+import { PLAN_RULES } from '../accounts/plans.ts';
+import type { RateLimiter } from '../tunnels/rate-limiter.ts';
+import type { ApiMiddleware } from './state.ts';
+
+/** 401 unless the request carries a key; leaves `state.account`. */
+export function authenticate(authenticator: Authenticator): ApiMiddleware {
+  return async function requireKey(ctx, next) {
+    ctx.state.account = await authenticator.authenticate(ctx.req.headers.authorization);
+    await next();
+  };
+}
+
+/** 400 for a field that breaks a rule; leaves `state.wanted`. */
+export function readCreate(limits: TtlLimits): ApiMiddleware {
+  return async function readWantedTunnel(ctx, next) {
+    ctx.state.wanted = readCreateTunnel(ctx.request.body, limits);
+    await next();
+  };
+}
+
+/** 403 for a name on a plan that has none. */
+export function allowName(): ApiMiddleware {
+  return async function requirePlanForName(ctx, next) {
+    const { account, wanted } = ctx.state;
+    if (wanted.name !== '' && !PLAN_RULES[account.plan].customNames)
+      throw new ApiError(API_ERRORS.planTooLow);
+    await next();
+  };
+}
+
+/** 429 when the account has made too many tunnels lately. */
+export function limitRate(creates: RateLimiter): ApiMiddleware {
+  return async function takeToken(ctx, next) {
+    const wait = creates.take(ctx.state.account.id);
+    if (wait > 0) throw new ApiError(API_ERRORS.rateLimited, { 'Retry-After': String(wait) });
+    await next();
+  };
+}

@@ -1,0 +1,43 @@
+/** Reads request bodies as JSON, whatever they say they are (contract.md, REST). */
+import bodyParser from 'koa-bodyparser';
+import { API_ERRORS, ApiError } from '../../shared/errors.ts';
+import { BODY_MAX_BYTES } from '../limits.ts';
+import type { ApiContext, ApiMiddleware } from './state.ts';
+
+/**
+ * Puts the parsed body into `ctx.request.body`; an empty one as `{}`.
+ *
+ * @returns middleware that throws ApiError 400 for what is neither a JSON object nor a JSON array, 413
+ */
+export function readBody(): ApiMiddleware {
+  const options = {
+    detectJSON: () => true,
+    jsonLimit: `${BODY_MAX_BYTES}b`,
+    // Unknown fields are ignored, this one too.
+    onProtoPoisoning: 'remove',
+    onerror: refuseBody,
+  };
+  const parse = bodyParser(options) as ApiMiddleware;
+  return async function readJson(ctx, next) {
+    // The parser would inflate it, and wait forever for the rest of one that breaks off.
+    if (!['', 'identity'].includes(ctx.get('content-encoding'))) throw new ApiError(API_ERRORS.invalidBody);
+    await parse(ctx, next);
+  };
+}
+
+/** Refuses the empty body that {@link readBody} lets pass. */
+export function requireBody(): ApiMiddleware {
+  return async function refuseEmptyBody(ctx, next) {
+    if (isEmpty(ctx)) throw new ApiError(API_ERRORS.invalidBody);
+    await next();
+  };
+}
+
+function isEmpty(ctx: ApiContext): boolean {
+  return ctx.request.rawBody === '';
+}
+
+function refuseBody(error: Error): never {
+  const status = 'status' in error ? error.status : undefined;
+  throw new ApiError(status === 413 ? API_ERRORS.bodyTooLarge : API_ERRORS.invalidBody);
+}

@@ -1,0 +1,102 @@
+/** The routes of the REST interface, each a list of guards and what is done when all let the request pass. */
+import { Router } from '@koa/router';
+import { API_ERRORS, ApiError } from '../../shared/errors.ts';
+import { readExtendTunnel, type TtlLimits } from '../../shared/tunnel.ts';
+import type { Authenticator } from '../accounts/authenticator.ts';
+import { orUnavailable, type Store } from '../store/store.ts';
+import type { RateLimiter } from '../tunnels/rate-limiter.ts';
+import type { TunnelService } from '../tunnels/tunnel-service.ts';
+import type { Addresses } from '../tunnels/urls.ts';
+import { allowName, authenticate, limitRate, readCreate } from './guards.ts';
+import { readBody, requireBody } from './request-body.ts';
+import type { ApiContext, ApiState } from './state.ts';
+import { viewAccount, viewTunnel } from './views.ts';
+
+export interface ApiDeps {
+  readonly authenticator: Authenticator;
+  readonly tunnels: TunnelService;
+  readonly creates: RateLimiter;
+  readonly store: Pick<Store, 'ping'>;
+  readonly ttl: TtlLimits;
+  readonly addresses: Addresses;
+  /** whether the relay is going down and wants no new work */
+  readonly isDraining: () => boolean;
+}
+
+/** @returns a router that knows its paths exactly: case, trailing slash and encoding matter */
+export function createRouter(deps: ApiDeps): Router<ApiState> {
+  const { authenticator, tunnels, creates, store, ttl, addresses, isDraining } = deps;
+  const router = new Router<ApiState>({ strict: true, sensitive: true });
+  const requireKey = authenticate(authenticator);
+  const json = readBody();
+
+  async function create(ctx: ApiContext): Promise<void> {
+    const tunnel = await tunnels.create(ctx.state.account, ctx.state.wanted);
+    ctx.status = 201;
+    ctx.set('Location', `/v1/tunnels/${tunnel.id}`);
+    ctx.body = viewTunnel(tunnel, addresses);
+  }
+
+  function list(ctx: ApiContext): void {
+    ctx.body = { tunnels: tunnels.list(ctx.state.account).map((tunnel) => viewTunnel(tunnel, addresses)) };
+  }
+
+  function get(ctx: ApiContext): void {
+    ctx.body = viewTunnel(tunnels.get(ctx.state.account, idOf(ctx)), addresses);
+  }
+
+  async function close(ctx: ApiContext): Promise<void> {
+    await tunnels.close(ctx.state.account, idOf(ctx));
+    ctx.body = { status: 'closed' };
+  }
+
+  async function extend(ctx: ApiContext): Promise<void> {
+    const by = readExtendTunnel(ctx.request.body, ttl);
+    ctx.body = viewTunnel(await tunnels.extend(ctx.state.account, idOf(ctx), by), addresses);
+  }
+
+  function showAccount(ctx: ApiContext): void {
+    ctx.body = viewAccount(ctx.state.account, ttl);
+  }
+
+  async function readiness(ctx: ApiContext): Promise<void> {
+    if (isDraining()) throw new ApiError(API_ERRORS.unavailable, { 'Retry-After': '1' });
+    await orUnavailable(store.ping());
+    ctx.body = { status: 'ready' };
+  }
+
+  router.post(
+    '/v1/tunnels',
+    requireKey,
+    json,
+    requireBody(),
+    readCreate(ttl),
+    allowName(),
+    limitRate(creates),
+    create,
+  );
+  router.get('/v1/tunnels', requireKey, list);
+  router.get('/v1/tunnels/:id', requireKey, get);
+  router.delete('/v1/tunnels/:id', requireKey, close);
+  router.put('/v1/tunnels/:id/extend', requireKey, json, extend);
+  router.get('/v1/account', requireKey, showAccount);
+  router.get('/healthz', health);
+  router.get('/readyz', readiness);
+  router.get('/ws/control', requireUpgrade);
+  router.get('/ws/data', requireUpgrade);
+  return router;
+}
+
+function health(ctx: ApiContext): void {
+  ctx.body = { status: 'ok' };
+}
+
+/** Real upgrades never get here (contract.md, WebSockets); `Upgrade` says what is missing (RFC 9110 section 15.5.22). */
+function requireUpgrade(): never {
+  throw new ApiError(API_ERRORS.upgradeRequired, { Upgrade: 'websocket', Connection: 'Upgrade' });
+}
+
+/** The id as it was sent: `ctx.params` would decode it, and a percent-encoded letter is another path. */
+function idOf(ctx: ApiContext): string {
+  return ctx.captures?.[0] ?? '';
+}
