@@ -32,7 +32,7 @@ export function visitorAnswer(code: VisitorErrorCode, context: AnswerContext): B
 
 /** The whole response for a refused upgrade: the JSON error body of the REST interface. */
 export function upgradeRefusal(error: ApiError, context: AnswerContext): Buffer {
-  let fields = error.status === 401 ? 'WWW-Authenticate: Bearer\r\n' : '';
+  let fields = '';
   for (const [name, value] of Object.entries(error.headers)) fields += `${name}: ${value}\r\n`;
   const body = JSON.stringify({ error: error.message });
   return response(error.status, fields, 'application/json; charset=utf-8', body, context);

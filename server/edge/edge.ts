@@ -5,39 +5,49 @@ import type { Origins } from './origins.ts';
 import { isTrusted, plainAddress } from './request-head.ts';
 import { Visitor } from './visitor.ts';
 
+/**
+ * Binds the listener. Connections come only once the caller has given up control, so an {@link Edge} made at once
+ * misses none.
+ *
+ * @param port 0 picks a free one
+ * @throws the system's error when the address is taken or not ours
+ */
+export async function bind(host: string, port: number): Promise<Server> {
+  // Half-open, because a visitor that has sent its request and closes its side still gets the answer.
+  const server = createServer({ allowHalfOpen: true, noDelay: true });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+  return server;
+}
+
+/** @returns the port a listener is bound to */
+export function boundPort(server: Server): number {
+  return (server.address() as AddressInfo).port;
+}
+
 export class Edge {
-  readonly #origins: Origins;
   readonly #server: Server;
+  readonly #origins: Origins;
   readonly #visitors = new Set<Visitor>();
-  #ticker: NodeJS.Timeout | undefined;
+  readonly #ticker: NodeJS.Timeout;
   #onEmpty: (() => void) | undefined;
 
-  constructor(origins: Origins) {
+  /** @param server bound, with nobody listening to its connections yet */
+  constructor(server: Server, origins: Origins) {
+    this.#server = server;
     this.#origins = origins;
-    // Half-open, because a visitor that has sent its request and closes its side still gets the answer.
-    this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.#accept(socket));
-  }
-
-  /**
-   * Listens.
-   *
-   * @param port 0 picks a free one
-   * @returns the port bound
-   * @throws the system's error when the address is taken or not ours
-   */
-  async listen(host: string, port: number): Promise<number> {
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen(port, host, () => {
-        this.#server.off('error', reject);
-        resolve();
-      });
-    });
+    server.on('connection', (socket) => this.#accept(socket));
+    // Out of file descriptors, say: what there is goes on, and the next accept may work.
+    server.on('error', (error) => origins.unexpected(error));
     this.#ticker = setInterval(() => {
-      const now = this.#origins.now();
+      const now = origins.now();
       for (const visitor of this.#visitors) visitor.tick(now);
     }, DEADLINE_TICK_MS);
-    return (this.#server.address() as AddressInfo).port;
   }
 
   /** Takes no more connections, and lets those there are end with their current response. Resolves when all have. */

@@ -86,6 +86,8 @@ export class ChunkedBody implements BodyTracker {
     const stop = end === -1 ? chunk.length : end;
     if (this.#line.length + stop - position > SIZE_LINE_MAX) throw new BodyError('chunk-size line too long');
     this.#line += chunk.toString('latin1', position, stop);
+    // Nobody who ends lines otherwise is waited for.
+    if (this.#line.includes('\n')) throw new BodyError('malformed chunk size');
     if (end === -1) return stop;
     this.#state = 'size-lf';
     return end + 1;

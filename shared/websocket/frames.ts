@@ -123,9 +123,8 @@ export class FrameReader {
   }
 
   #close(payload: Buffer): void {
-    if (payload.length === 1) return this.#fail(CloseCode.protocolError);
-    const code = payload.length === 0 ? CloseCode.noStatus : payload.readUInt16BE();
-    if (code !== CloseCode.noStatus && !isSendable(code)) return this.#fail(CloseCode.protocolError);
+    const code = payload.length < 2 ? CloseCode.noStatus : payload.readUInt16BE();
+    if (payload.length > 0 && !isSendable(code)) return this.#fail(CloseCode.protocolError);
     this.#ended = true;
     this.#handler.onClose(code);
   }

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { BodyError } from './body.ts';
+import { trackBody } from './track-body.ts';
+
+const CHUNKED = '5\r\nhello\r\nA;name="v"\r\n0123456789\r\n0\r\nX-Sum: 1\r\n\r\n';
+
+describe('trackBody', () => {
+  it('ends a body of a length after it, and leaves the rest', () => {
+    const body = trackBody({ kind: 'length', length: 5 });
+    assert.equal(body.advance(Buffer.from('abc'), 0), 3);
+    assert.ok(!body.done);
+    assert.equal(body.advance(Buffer.from('deGET'), 0), 2);
+    assert.ok(body.done);
+  });
+
+  it('ends no body at once, and one that goes on until the close never', () => {
+    assert.ok(trackBody({ kind: 'none' }).done);
+    const body = trackBody({ kind: 'until-close' });
+    assert.equal(body.advance(Buffer.from('abc'), 0), 3);
+    assert.ok(!body.done);
+  });
+
+  for (const size of [1, 2, 3, 7, 100]) {
+    it(`follows a chunked body in pieces of ${size}`, () => {
+      const content: Buffer[] = [];
+      const body = trackBody({ kind: 'chunked' }, (piece) => content.push(piece));
+      const bytes = Buffer.from(`${CHUNKED}GET / HTTP/1.1`);
+      let taken = 0;
+      for (let at = 0; at < bytes.length && !body.done; at += size) {
+        const piece = bytes.subarray(at, at + size);
+        taken += body.advance(piece, 0);
+      }
+      assert.ok(body.done);
+      assert.equal(taken, CHUNKED.length);
+      assert.equal(Buffer.concat(content).toString(), 'hello0123456789');
+    });
+  }
+
+  for (const text of [
+    '\r\n',
+    'g\r\n',
+    '-1\r\n',
+    ' 5\r\n',
+    '5 \r\n',
+    '0x5\r\n',
+    '5\n',
+    '5\r\nhelloX',
+    '5\r\nhello\rX',
+    'FFFFFFFFFFFFFFFF\r\n',
+    `5;${'x'.repeat(2000)}\r\n`,
+    '0\r\nContent-Length: 1\r\n\r\n',
+    '0\r\nHost: x\r\n\r\n',
+    '0\r\n folded\r\n\r\n',
+    `0\r\n${`X: ${'y'.repeat(1000)}\r\n`.repeat(10)}`,
+  ]) {
+    it(`refuses the chunked body ${JSON.stringify(text.slice(0, 40))}`, () => {
+      assert.throws(() => trackBody({ kind: 'chunked' }).advance(Buffer.from(text), 0), BodyError);
+    });
+  }
+});

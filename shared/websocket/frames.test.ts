@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { CloseCode } from '../control.ts';
+import { applyMask, FrameReader, frameHeaderSize, Opcode, type Role, writeFrameHeader } from './frames.ts';
+
+function frame(opcode: number, payload: Buffer, { mask = 0x12345678, fin = true } = {}): Buffer {
+  const size = frameHeaderSize(payload.length, mask === 0 ? 'server' : 'client');
+  const bytes = Buffer.concat([Buffer.alloc(size), payload]);
+  writeFrameHeader(bytes, opcode as Opcode, payload.length, mask);
+  if (!fin) bytes[0] = (bytes[0] ?? 0) & 0x7f;
+  if (mask !== 0) applyMask(bytes.subarray(size), mask, 0);
+  return bytes;
+}
+
+/** Reads bytes in pieces, and says what came of them. */
+function read(bytes: Buffer, { pieces = bytes.length, role = 'server' as Role } = {}) {
+  const data: Buffer[] = [];
+  const events: string[] = [];
+  const reader = new FrameReader(role, {
+    onData: (piece) => data.push(Buffer.from(piece)),
+    onPing: (payload) => events.push(`ping ${payload.toString()}`),
+    onClose: (code) => events.push(`close ${code}`),
+    onProtocolError: (code) => events.push(`error ${code}`),
+  });
+  for (let at = 0; at < bytes.length; at += pieces) reader.push(Buffer.from(bytes.subarray(at, at + pieces)));
+  return { data: Buffer.concat(data), events };
+}
+
+const text = (value: string) => Buffer.from(value);
+
+describe('FrameReader', () => {
+  for (const length of [0, 1, 125, 126, 65_535, 65_536, 100_001]) {
+    it(`reads a message of ${length} bytes, whole and in pieces`, () => {
+      const payload = Buffer.alloc(length, 'culvert');
+      for (const pieces of [1, 3, 1000, 200_000]) {
+        if (length > 1000 && pieces < 10) continue;
+        const { data, events } = read(frame(Opcode.binary, payload), { pieces });
+        assert.ok(data.equals(payload));
+        assert.deepEqual(events, []);
+      }
+    });
+  }
+
+  it('reads fragments with control frames between them', () => {
+    const bytes = Buffer.concat([
+      frame(Opcode.binary, text('one '), { fin: false }),
+      frame(Opcode.ping, text('hi')),
+      frame(Opcode.continuation, text('two '), { fin: false }),
+      frame(Opcode.pong, text('ignored')),
+      frame(Opcode.continuation, text('three')),
+      frame(Opcode.binary, text('')),
+      frame(Opcode.close, Buffer.from([0x03, 0xe8])),
+      frame(Opcode.binary, text('after the end')),
+    ]);
+    for (const pieces of [1, 2, 1000]) {
+      const { data, events } = read(bytes, { pieces });
+      assert.equal(data.toString(), 'one two three');
+      assert.deepEqual(events, ['ping hi', 'close 1000']);
+    }
+  });
+
+  it('reads a Close frame without a code', () => {
+    assert.deepEqual(read(frame(Opcode.close, text(''))).events, [`close ${CloseCode.noStatus}`]);
+  });
+
+  it('reads unmasked frames as a client', () => {
+    assert.equal(read(frame(Opcode.binary, text('x'), { mask: 0 }), { role: 'client' }).data.toString(), 'x');
+  });
+
+  const broken: Record<string, [Buffer, number]> = {
+    'an unmasked frame from a client': [frame(Opcode.binary, text('x'), { mask: 0 }), 1002],
+    'a text message': [frame(Opcode.text, text('x')), 1003],
+    'a reserved bit': [Buffer.from([0xc2, 0x80, 0, 0, 0, 0]), 1002],
+    'an unknown opcode': [frame(3, text('x')), 1002],
+    'an unknown control opcode': [frame(11, text('x')), 1002],
+    'a fragmented control frame': [frame(Opcode.ping, text('x'), { fin: false }), 1002],
+    'a long control frame': [frame(Opcode.ping, Buffer.alloc(126)), 1002],
+    'a continuation of nothing': [frame(Opcode.continuation, text('x')), 1002],
+    'a new message inside another': [
+      Buffer.concat([frame(Opcode.binary, text('x'), { fin: false }), frame(Opcode.binary, text('y'))]),
+      1002,
+    ],
+    'a close code of one byte': [frame(Opcode.close, Buffer.from([3])), 1002],
+    'a close code nobody may send': [frame(Opcode.close, Buffer.from([0x03, 0xed])), 1002],
+    'a length beyond all sense': [
+      Buffer.from([0x82, 0xff, 255, 255, 255, 255, 255, 255, 255, 255, 1, 2, 3, 4]),
+      1009,
+    ],
+  };
+  for (const [what, [bytes, code]] of Object.entries(broken)) {
+    it(`refuses ${what} with ${code}`, () => {
+      assert.deepEqual(read(bytes).events, [`error ${code}`]);
+    });
+  }
+});
+
+describe('applyMask', () => {
+  it('is the bytewise mask of RFC 6455 at every alignment, offset and length', () => {
+    const mask = 0x9abcdef1 | 0;
+    const key = [0xf1, 0xde, 0xbc, 0x9a];
+    const memory = Buffer.alloc(64);
+    for (let start = 0; start < 5; start += 1) {
+      for (let length = 0; length < 20; length += 1) {
+        for (let offset = 0; offset < 5; offset += 1) {
+          memory.fill(0x5a);
+          applyMask(memory.subarray(start, start + length), mask, offset);
+          for (let index = 0; index < length; index += 1) {
+            assert.equal(memory[start + index], 0x5a ^ (key[(offset + index) % 4] ?? 0));
+          }
+          assert.equal(memory[start + length], 0x5a);
+        }
+      }
+    }
+  });
+});
