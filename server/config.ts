@@ -28,29 +28,37 @@ export interface Config {
   readonly reservedNames: ReadonlySet<string>;
 }
 
-/** A configuration, or one line for each wrong setting. */
-export type ConfigResult = { readonly config: Config } | { readonly problems: readonly string[] };
+/** A configuration and all flags as given, or one line for each wrong setting. */
+export type ConfigResult =
+  { readonly config: Config; readonly flags: Flags } | { readonly problems: readonly string[] };
+
+type Flags = Readonly<Record<string, string | boolean | undefined>>;
+/** Flags by name, for `parseArgs`. */
+export type FlagTypes = Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>;
 
 /**
- * Reads the configuration of `culvert-relay serve`.
+ * Reads the configuration of a `culvert-relay` command.
  *
  * @param env the environment
- * @param argv arguments behind the subcommand; flags win over the environment
+ * @param argv arguments behind the command; flags win over the environment
+ * @param own flags of the command that are no settings
  */
-export function loadConfig(env: NodeJS.ProcessEnv, argv: readonly string[]): ConfigResult {
+export function loadConfig(
+  env: NodeJS.ProcessEnv,
+  argv: readonly string[],
+  own: FlagTypes = {},
+): ConfigResult {
   try {
-    return readConfig(env, parseArgs({ args: [...argv], options: SETTING_FLAGS, strict: true }).values);
+    const options = { ...SETTING_FLAGS, ...own };
+    return readConfig(env, parseArgs({ args: [...argv], options, strict: true }).values);
   } catch (error) {
-    return { problems: [error instanceof Error ? error.message : String(error)] };
+    // The first line of what `parseArgs` says; the rest is advice on escaping.
+    const message = error instanceof Error ? error.message : String(error);
+    return { problems: [message.split(/\n|\. /, 1).join('')] };
   }
 }
 
-/**
- * Reads the configuration from flags that are parsed already.
- *
- * @param flags values by flag name; flags of other kinds are ignored
- */
-export function readConfig(env: NodeJS.ProcessEnv, flags: Readonly<Record<string, unknown>>): ConfigResult {
+function readConfig(env: NodeJS.ProcessEnv, flags: Flags): ConfigResult {
   const given = new GivenSettings(env, flags);
   given.refuseUnsupported();
   const tunnelDomain = given.read('tunnel-domain', readers.domain) ?? 'localhost';
@@ -72,7 +80,7 @@ export function readConfig(env: NodeJS.ProcessEnv, flags: Readonly<Record<string
       ...ownLabels(publicUrl, tunnelDomain),
     ]),
   };
-  return given.problems.length === 0 ? { config } : { problems: given.problems };
+  return given.problems.length === 0 ? { config, flags } : { problems: given.problems };
 }
 
 /**

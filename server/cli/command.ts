@@ -1,0 +1,39 @@
+/** What the commands of `culvert-relay` share. */
+import type { ConfigResult } from '../config.ts';
+
+/** The world around a command, so that tests can stand in for it. */
+export interface Shell {
+  readonly env: NodeJS.ProcessEnv;
+  /** Writes a line to stdout, which programs read. */
+  out(line: string): void;
+  /** Writes a line to stderr, which people read. */
+  err(line: string): void;
+  /** Calls `handler` at each SIGTERM and SIGINT. */
+  onStopSignal(handler: () => void): void;
+}
+
+export const ExitCode = { ok: 0, failed: 1, usage: 2 } as const;
+
+/** A command that cannot go on, with one line or more for the one who gave it. */
+export class CommandError extends Error {
+  readonly exitCode: number;
+  readonly lines: readonly string[];
+
+  constructor(exitCode: number, lines: readonly string[]) {
+    super(lines.join('; '));
+    this.name = 'CommandError';
+    this.exitCode = exitCode;
+    this.lines = lines;
+  }
+}
+
+/** The command was given wrongly. */
+export function usageError(...lines: string[]): CommandError {
+  return new CommandError(ExitCode.usage, lines);
+}
+
+/** @throws CommandError with the usage exit code, one line for each wrong setting */
+export function configured(result: ConfigResult): Extract<ConfigResult, { config: unknown }> {
+  if ('problems' in result) throw usageError(...result.problems);
+  return result;
+}

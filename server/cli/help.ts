@@ -1,0 +1,24 @@
+/** What `culvert-relay --help` says. */
+import { SETTINGS, variableOf } from '../settings.ts';
+
+/** @returns the help text, its settings taken from the table that the reader of settings uses */
+export function helpText(): string {
+  return `culvert-relay: a tunnel relay you run yourself
+
+Usage:
+  culvert-relay [serve] [settings]
+      run the relay; prints "listening on http://HOST:PORT" when it takes requests
+  culvert-relay account create --name NAME --plan free|dev|team [--subdomain LABEL] [--json]
+      make an account
+  culvert-relay key create --account NAME [--json]
+      make an API key for an account, and print it once
+
+Settings, as a flag or as an environment variable (the flag wins):
+${SETTINGS.map(settingLine).join('\n')}
+
+Exit codes: 0 ended in order, 1 failed, 2 wrong usage or setting.`;
+}
+
+function settingLine({ name, fallback, meaning }: (typeof SETTINGS)[number]): string {
+  return `  ${`--${name}`.padEnd(18)} ${variableOf(name).padEnd(25)} ${meaning} (default: ${fallback})`;
+}
