@@ -213,7 +213,7 @@ export class Visitor implements ExchangeOwner {
   }
 
   async #upgrade(plan: Plan, target: string): Promise<void> {
-    const [path = '', query = ''] = splitOnce(target, '?');
+    const [path, query] = splitOnce(target, '?');
     try {
       await this.#origins.upgrade({
         path,

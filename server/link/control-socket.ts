@@ -1,6 +1,6 @@
 /** The control WebSocket of a tunnel's client (spec.md sections 4.6 and 6). */
 import type { WebSocket } from 'ws';
-import { CloseCode, connectionMessage, PING_INTERVAL_MS, PONG_TIMEOUT_MS } from '../../shared/control.ts';
+import { connectionMessage, PING_INTERVAL_MS, PONG_TIMEOUT_MS } from '../../shared/control.ts';
 import { CONTROL_BUFFER_MAX_BYTES, CONTROL_CLOSE_TIMEOUT_MS } from '../limits.ts';
 
 export class ControlSocket {

@@ -27,6 +27,11 @@ export class TunnelRegistry {
     return this.#byId.get(id);
   }
 
+  /** All tunnels, oldest first. */
+  all(): IterableIterator<LiveTunnel> {
+    return this.#byId.values();
+  }
+
   /** @returns an account's tunnels, oldest first */
   forAccount(accountId: string): LiveTunnel[] {
     return [...(this.#byAccount.get(accountId) ?? [])];

@@ -12,7 +12,10 @@ function frame(opcode: number, payload: Buffer, { mask = 0x12345678, fin = true 
 }
 
 /** Reads bytes in pieces, and says what came of them. */
-function read(bytes: Buffer, { pieces = bytes.length, role = 'server' as Role } = {}) {
+function read(
+  bytes: Buffer,
+  { pieces = bytes.length, role = 'server' }: { pieces?: number; role?: Role } = {},
+) {
   const data: Buffer[] = [];
   const events: string[] = [];
   const reader = new FrameReader(role, {

@@ -1,0 +1,91 @@
+/** The composition root: builds the relay's parts, connects them, starts and stops them. */
+import { randomUUID } from 'node:crypto';
+import { CloseCode } from '../shared/control.ts';
+import { API_ERRORS, ApiError } from '../shared/errors.ts';
+import { Authenticator } from './accounts/authenticator.ts';
+import { ensureKey } from './accounts/bootstrap.ts';
+import { createApi } from './api/app.ts';
+import { systemClock as clock } from './clock.ts';
+import { type Config, publicUrlOf } from './config.ts';
+import { InProcessApi } from './edge/api-origin.ts';
+import { bind, boundPort, Edge } from './edge/edge.ts';
+import { Origins } from './edge/origins.ts';
+import { Hub } from './link/hub.ts';
+import { Upgrades } from './link/upgrades.ts';
+import { CREATE_BURST, CREATES_PER_MINUTE } from './limits.ts';
+import { describeError, stderrLog as log } from './log.ts';
+import { openSqlite } from './store/sqlite/open-sqlite.ts';
+import { RateLimiter } from './tunnels/rate-limiter.ts';
+import { TunnelRegistry } from './tunnels/registry.ts';
+import { TunnelService } from './tunnels/tunnel-service.ts';
+
+export interface RunningRelay {
+  /** where it listens */
+  readonly url: string;
+  /** Lets open connections finish for up to `deadlineMs`, stores the last counters, and ends. */
+  stop(deadlineMs: number): Promise<void>;
+  /** Cuts everything at once. */
+  abort(): void;
+}
+
+/** @throws Error with a text for the operator when the database cannot be opened or the address cannot be bound */
+export async function startRelay(config: Config): Promise<RunningRelay> {
+  const store = await openSqlite(config.databasePath, log);
+  const firstKey = await ensureKey(store, clock, config.bootstrapKey);
+  if (firstKey !== undefined) log(`made an API key for the account "default", shown only now: ${firstKey}`);
+  const registry = new TunnelRegistry(config.reservedNames);
+  const tunnels = new TunnelService({ store, registry, clock, log, maxTtl: config.maxTtl });
+  const hub = new Hub(clock);
+  tunnels.onEnd = (tunnel, reason) =>
+    hub.end(tunnel, reason === 'closed' ? CloseCode.tunnelClosed : CloseCode.tunnelExpired);
+  await tunnels.start();
+  for (const tunnel of registry.all()) hub.expect(tunnel);
+
+  const server = await bind(config.host, config.port);
+  const publicUrl = publicUrlOf(config, boundPort(server));
+  const authenticator = new Authenticator(store);
+  let draining = false;
+  const api = createApi(
+    {
+      authenticator,
+      tunnels,
+      store,
+      creates: new RateLimiter(clock, { perMinute: CREATES_PER_MINUTE, burst: CREATE_BURST }),
+      ttl: config,
+      addresses: { publicUrl, tunnelDomain: config.tunnelDomain, serviceDomain: config.serviceDomain },
+      isDraining: () => draining,
+    },
+    log,
+  );
+  const origins = new Origins({
+    context: {
+      domains: { own: publicUrl.hostname, tunnel: config.tunnelDomain, service: config.serviceDomain },
+      tunnels: registry,
+      trustedProxies: config.trustedProxies,
+    },
+    dialer: hub,
+    api: new InProcessApi(api),
+    endpoints: new Upgrades(hub, registry, authenticator, clock),
+    now: () => clock.monotonic(),
+    unexpected: (error) => {
+      const id = randomUUID();
+      log(`internal error ${id}: ${describeError(error)}`);
+      return new ApiError(API_ERRORS.internal);
+    },
+  });
+  const edge = new Edge(server, origins);
+  hub.start();
+
+  async function stop(deadlineMs: number): Promise<void> {
+    draining = true;
+    const drained = edge.drain();
+    hub.drain();
+    await Promise.race([drained, new Promise((resolve) => setTimeout(resolve, deadlineMs).unref())]);
+    edge.destroy();
+    await tunnels.stop();
+    await store.close();
+  }
+
+  const host = config.host.includes(':') ? `[${config.host}]` : config.host;
+  return { url: `http://${host}:${boundPort(server)}`, stop, abort: () => edge.destroy() };
+}
