@@ -83,17 +83,21 @@ export class RawConnection {
   readonly ending: Promise<Ending>;
   #trailers: readonly Field[] = [];
 
-  private constructor(socket: Socket) {
+  private constructor(socket: Socket, timeoutMs: number | undefined) {
     this.socket = socket;
-    this.reader = new SocketReader(socket);
+    this.reader = new SocketReader(socket, timeoutMs);
     this.ending = this.reader.ending;
   }
 
-  /** Connects to a port of this machine; destroyed with the scope. */
-  static async open(scope: Scope, port: number): Promise<RawConnection> {
+  /**
+   * Connects to a port of this machine; destroyed with the scope.
+   *
+   * @param timeoutMs longest wait for the next bytes, in ms
+   */
+  static async open(scope: Scope, port: number, timeoutMs?: number): Promise<RawConnection> {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true });
     scope.defer(() => socket.destroy());
-    const connection = new RawConnection(socket);
+    const connection = new RawConnection(socket, timeoutMs);
     const connected = deferred();
     socket.once('connect', connected.resolve);
     socket.once('error', connected.reject);
@@ -147,7 +151,11 @@ export class RawConnection {
    * @param method of its request, on which the body's presence depends
    */
   async response(method = 'GET'): Promise<Response> {
-    const head = await this.finalHead();
+    return await this.rest(await this.finalHead(), method);
+  }
+
+  /** Reads what belongs to a response whose head was read; throws as {@link body} does. */
+  async rest(head: ResponseHead, method = 'GET'): Promise<Response> {
     const chunks: Buffer[] = [];
     for await (const chunk of this.body(head, method)) chunks.push(chunk);
     const body = Buffer.concat(chunks);

@@ -18,6 +18,7 @@ export class SocketReader {
   #ended = false;
   #wake: (() => void) | undefined;
 
+  /** @param timeoutMs longest wait for the next bytes, in ms */
   constructor(socket: Socket, timeoutMs = 20_000) {
     this.#socket = socket;
     this.#timeoutMs = timeoutMs;

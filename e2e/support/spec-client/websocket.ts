@@ -90,7 +90,7 @@ export class WebSocketClient {
       }),
     );
     const head = await connection.finalHead();
-    if (head.status !== 101) throw new HandshakeRefused(await readRefusal(connection, head));
+    if (head.status !== 101) throw new HandshakeRefused(await connection.rest(head));
     const accept = createHash('sha1').update(`${key}${WEBSOCKET_GUID}`).digest('base64');
     if (head.field('sec-websocket-accept') !== accept) throw new Error('wrong Sec-WebSocket-Accept');
     if (head.field('upgrade')?.toLowerCase() !== 'websocket')
@@ -198,11 +198,4 @@ export class WebSocketClient {
     this.#socket.end();
     this.#socket.resume();
   }
-}
-
-async function readRefusal(connection: RawConnection, head: Response['head']): Promise<Response> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of connection.body(head)) chunks.push(chunk);
-  const body = Buffer.concat(chunks);
-  return { head, status: head.status, body, text: body.toString(), trailers: [] };
 }

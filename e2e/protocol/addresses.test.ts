@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { createAccount, type TestAccount } from '../support/accounts.ts';
+import { Relay } from '../support/programs.ts';
+import { RawConnection, type Response, visit } from '../support/raw-http.ts';
+import { suiteScope } from '../support/scope.ts';
+import { type Echo, readEcho, startEchoService } from '../support/services/echo.ts';
+import type { HttpService } from '../support/services/listen.ts';
+import { SpecClient } from '../support/spec-client/client.ts';
+
+function assertUnknown(answer: Response): void {
+  assert.deepEqual([answer.status, answer.head.field('culvert-error')], [404, 'tunnel-unknown']);
+}
+
+describe('the addresses of a tunnel (spec.md section 1)', () => {
+  const scope = suiteScope();
+  let relay: Relay;
+  let service: HttpService;
+  let acme: TestAccount;
+  let slug: string;
+
+  before(async () => {
+    [relay, service] = await Promise.all([Relay.start(scope), startEchoService(scope)]);
+    [acme] = await Promise.all([
+      createAccount(relay, { subdomain: 'acme' }),
+      createAccount(relay, { subdomain: 'other' }),
+    ]);
+    const request = { local_port: service.port, name: 'shop' };
+    ({ slug } = (await SpecClient.start(scope, relay, acme.key, request)).tunnel);
+  });
+
+  async function get(host: string, target = '/'): Promise<Response> {
+    return await visit(relay.port, { host, target });
+  }
+
+  async function seen(host: string, target: string): Promise<Echo> {
+    return readEcho(await get(host, target));
+  }
+
+  describe('the subdomain and the account subdomain', () => {
+    const hosts = [
+      'shop.localhost',
+      'shop.localhost:PORT',
+      'shop.localhost:1',
+      'SHOP.LocalHost',
+      'shop.localhost.',
+      'shop.localhost.:PORT',
+      'shop.acme.localhost',
+      'shop.acme.localhost:PORT',
+      'Shop.ACME.localhost.',
+    ];
+    for (const host of hosts) {
+      it(`${host} reaches the tunnel`, async () => {
+        assert.equal((await seen(host.replace('PORT', String(relay.port)), '/a/b?c=d')).url, '/a/b?c=d');
+      });
+    }
+
+    const unknown = [
+      'nobody.localhost',
+      'acme.localhost',
+      'shop.other.localhost',
+      'shop.nobody.localhost',
+      'nobody.acme.localhost',
+      'x.shop.localhost',
+      'shop.acme.x.localhost',
+      'x.shop.acme.localhost',
+    ];
+    for (const host of unknown) {
+      it(`${host} is no tunnel`, async () => {
+        assertUnknown(await get(host));
+      });
+    }
+
+    it('hand the path on as it is, even one that looks like the path form', async () => {
+      for (const target of ['/t/other', '/v1/tunnels', '/healthz', '/ws/data?id=1', '//x/../y;z=%2F?%20']) {
+        const echo = await seen('shop.localhost', target);
+        assert.equal(echo.url, target);
+      }
+    });
+
+    it('an account without a subdomain has no third form', async () => {
+      const plain = await createAccount(relay);
+      const tunnel = await plain.api.create({ local_port: service.port, name: 'plain-one' });
+      assert.deepEqual(Object.keys(tunnel.urls).sort(), ['path', 'subdomain']);
+      assertUnknown(await get('plain-one.acme.localhost'));
+    });
+  });
+
+  describe('the path', () => {
+    const forms: [target: string, handedOn: string][] = [
+      ['/t/shop', '/'],
+      ['/t/shop/', '/'],
+      ['/t/shop/x?y', '/x?y'],
+      ['/t/shop?x=y', '/?x=y'],
+      ['/t/shop/a//b', '/a//b'],
+      ['/t/shop//', '//'],
+      ['/t/shop/../x', '/../x'],
+      ['/t/shop/%2e%2e/%2F', '/%2e%2e/%2F'],
+      ['/t/shop/t/shop/x', '/t/shop/x'],
+      ['/t/shop/v1/tunnels', '/v1/tunnels'],
+    ];
+    for (const [target, handedOn] of forms) {
+      it(`${target} is handed on as ${handedOn}`, async () => {
+        assert.equal((await seen(`localhost:${relay.port}`, target)).url, handedOn);
+      });
+    }
+
+    for (const target of [
+      '/t/shopx',
+      '/t/sho',
+      '/t/SHOP',
+      '/t/%73hop',
+      '/t/shop%2Fx',
+      '/t/nobody',
+      '/t/shop.acme/',
+    ]) {
+      it(`${target} is no tunnel`, async () => {
+        assertUnknown(await get(`localhost:${relay.port}`, target));
+      });
+    }
+
+    for (const target of ['/T/shop', '//t/shop', '/x/../t/shop', '/./t/shop', '/%74/shop']) {
+      it(`${target} is not the path form`, async () => {
+        const answer = await get(`localhost:${relay.port}`, target);
+        assert.deepEqual([answer.status, JSON.parse(answer.text)], [404, { error: 'not found' }]);
+      });
+    }
+  });
+
+  describe("the relay's own", () => {
+    for (const host of [
+      'localhost',
+      'LOCALHOST.:1',
+      '127.0.0.1',
+      '127.0.0.1:PORT',
+      '[::1]:PORT',
+      'example.com',
+    ]) {
+      it(`${host} is the relay itself`, async () => {
+        assert.equal((await get(host.replace('PORT', String(relay.port)), '/healthz')).status, 200);
+      });
+    }
+
+    for (const host of ['shop.localhost.example.com', 'shop.xlocalhost', 'shoplocalhost']) {
+      it(`${host} is not below the tunnel domain`, async () => {
+        assert.equal((await get(host, '/healthz')).status, 200);
+      });
+    }
+
+    it('an HTTP/1.0 request without Host is for the relay', async () => {
+      const connection = await RawConnection.open(scope, relay.port);
+      await connection.write('GET /healthz HTTP/1.0\r\n\r\n');
+      assert.equal((await connection.response()).status, 200);
+      assert.equal(await connection.ending, 'end');
+    });
+
+    it('an HTTP/1.0 request without Host reaches the path form too', async () => {
+      const connection = await RawConnection.open(scope, relay.port);
+      await connection.write('GET /t/shop/old HTTP/1.0\r\n\r\n');
+      assert.equal(readEcho(await connection.response()).url, '/old');
+    });
+  });
+
+  describe('what the tunnel object says', () => {
+    it('prefers the account subdomain for the public URL', async () => {
+      const [tunnel] = await acme.api.list();
+      assert.deepEqual(tunnel?.urls, {
+        subdomain: `http://${slug}.localhost:${relay.port}`,
+        path: `http://localhost:${relay.port}/t/${slug}`,
+        account: `http://${slug}.acme.localhost:${relay.port}`,
+      });
+      assert.equal(tunnel?.public_url, tunnel?.urls.account);
+    });
+  });
+
+  describe('domains of the operator', () => {
+    let other: Relay;
+    let customer: TestAccount;
+
+    before(async () => {
+      other = await Relay.start(scope, {
+        CULVERT_PUBLIC_URL: 'https://relay.example:8443',
+        CULVERT_TUNNEL_DOMAIN: 'tunnels.example',
+        CULVERT_SERVICE_DOMAIN: 'service.example',
+      });
+      customer = await createAccount(other, { subdomain: 'acme' });
+      await SpecClient.start(scope, other, customer.key, { local_port: service.port, name: 'shop' });
+    });
+
+    it('scheme and port of the public URL are in every address', async () => {
+      const [tunnel] = await customer.api.list();
+      assert.deepEqual(tunnel?.urls, {
+        subdomain: 'https://shop.tunnels.example:8443',
+        path: 'https://relay.example:8443/t/shop',
+        account: 'https://shop.acme.service.example:8443',
+      });
+    });
+
+    it('route', async () => {
+      const statuses: [host: string, status: number][] = [
+        ['shop.tunnels.example', 200],
+        ['shop.acme.service.example', 200],
+        ['shop.acme.tunnels.example', 404],
+        ['shop.service.example', 404],
+        ['acme.service.example', 404],
+      ];
+      for (const [host, status] of statuses) {
+        assert.equal((await visit(other.port, { host })).status, status, host);
+      }
+      assert.equal((await visit(other.port, { host: 'relay.example', target: '/t/shop/' })).status, 200);
+      assert.equal((await visit(other.port, { host: 'relay.example', target: '/healthz' })).status, 200);
+    });
+  });
+});

@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { AccountPool } from '../support/accounts.ts';
+import { timed, within } from '../support/deadline.ts';
+import { hostOf, ManualClient } from '../support/manual-client.ts';
+import { Relay } from '../support/programs.ts';
+import { formatRequest, RawConnection } from '../support/raw-http.ts';
+import { suiteScope } from '../support/scope.ts';
+import { ControlSocket } from '../support/spec-client/control.ts';
+import { Opcode } from '../support/spec-client/frames.ts';
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** The code with which the relay closes a control socket. */
+async function closeCode(control: ControlSocket, ms = 5000): Promise<number> {
+  return (await within(ms, 'end of the control socket', control.closed)).code;
+}
+
+describe('the control WebSocket', () => {
+  const scope = suiteScope();
+  let relay: Relay;
+  let pool: AccountPool;
+
+  before(async () => {
+    relay = await Relay.start(scope);
+    pool = new AccountPool(relay);
+  });
+
+  it('announces each inbound connection as {"type":"connection","id":UUID}', async () => {
+    const client = await ManualClient.start(scope, relay, pool);
+    const visitors = await Promise.all([1, 2, 3].map(() => RawConnection.open(scope, relay.port)));
+    await Promise.all(visitors.map((visitor) => visitor.write(formatRequest({ host: client.host }))));
+    const ids = [await client.announced(), await client.announced(), await client.announced()];
+    assert.equal(new Set(ids).size, 3);
+    for (const id of ids) assert.match(id, UUID);
+    assert.deepEqual(
+      client.control.messages,
+      ids.map((id) => ({ type: 'connection', id })),
+    );
+  });
+
+  it('is replaced by a newer one of the same tunnel: 4000, and the newest gets the connections', async () => {
+    const client = await ManualClient.start(scope, relay, pool);
+    const old = client.control;
+    await client.reconnect();
+    assert.equal(await closeCode(old), 4000);
+    const visitor = await RawConnection.open(scope, relay.port);
+    await visitor.write(formatRequest({ host: client.host }));
+    assert.match(await client.announced(), UUID);
+    assert.deepEqual(old.messages, []);
+  });
+
+  it('ends with 4001 when the tunnel is closed through the API', async () => {
+    const client = await ManualClient.start(scope, relay, pool);
+    await client.account.api.close(client.tunnel.id);
+    assert.equal(await closeCode(client.control), 4001);
+  });
+
+  it('ends with 4002 when the tunnel expires, and not before', async () => {
+    const client = await ManualClient.start(scope, relay, pool, { ttl: '2s' });
+    assert.equal(await closeCode(client.control), 4002);
+    const late = Date.now() - Date.parse(client.tunnel.expires_at);
+    assert.ok(late >= -50 && late < 1000, `closed ${late} ms after the expiry`);
+  });
+
+  it('ends with 1009 after a message above 4 KiB from the client', async () => {
+    const client = await ManualClient.start(scope, relay, pool);
+    client.control.socket.send(Buffer.alloc(4097, 'x'), Opcode.text);
+    assert.equal(await closeCode(client.control), 1009);
+  });
+
+  it('bears messages up to 4 KiB, whatever they say', async () => {
+    const client = await ManualClient.start(scope, relay, pool);
+    client.control.socket.send(Buffer.from('{"type":"nobody knows this"}'), Opcode.text);
+    client.control.socket.send(Buffer.alloc(4096, 'x'), Opcode.text);
+    const visitor = await RawConnection.open(scope, relay.port);
+    await visitor.write(formatRequest({ host: client.host }));
+    assert.match(await client.announced(), UUID);
+  });
+
+  it('may be opened with events=1', async () => {
+    const { tunnel, account } = await pool.tunnel();
+    const control = await ControlSocket.open(scope, relay, account.key, tunnel.id, '&events=1');
+    const visitor = await RawConnection.open(scope, relay.port);
+    await visitor.write(formatRequest({ host: hostOf(tunnel, relay) }));
+    await within(5000, 'announcement', new Promise((resolve) => (control.onMessage = resolve)));
+  });
+
+  it('that ends does not end the connections which are open', async () => {
+    const client = await ManualClient.start(scope, relay, pool);
+    const visitor = await RawConnection.open(scope, relay.port);
+    await visitor.write(formatRequest({ host: client.host }));
+    const data = await client.accept();
+    client.control.socket.close(1000);
+    await client.control.closed;
+    data.send('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+    assert.equal((await visitor.response()).text, 'ok');
+  });
+
+  it('is closed with 1001 when the relay is told to stop, at once', async () => {
+    const other = await Relay.start(scope);
+    const client = await ManualClient.start(scope, other, new AccountPool(other));
+    const exit = other.stop('SIGTERM');
+    const { value: code, ms } = await timed(() => closeCode(client.control));
+    assert.equal(code, 1001);
+    assert.ok(ms < 2000, `after ${ms} ms`);
+    assert.deepEqual(await exit, { code: 0, signal: null });
+  });
+});

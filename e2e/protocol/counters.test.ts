@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { AccountPool } from '../support/accounts.ts';
+import { eventually } from '../support/deadline.ts';
+import { ManualClient } from '../support/manual-client.ts';
+import { Relay } from '../support/programs.ts';
+import { formatRequest, RawConnection } from '../support/raw-http.ts';
+import { suiteScope } from '../support/scope.ts';
+
+/** A read of the API is at most this late (contract.md, REST); polling takes its share. */
+const LATEST_MS = 1500;
+
+interface Counters {
+  readonly bytes_in: number;
+  readonly bytes_out: number;
+  readonly requests: number;
+}
+
+describe('counters (spec.md section 2)', () => {
+  const scope = suiteScope();
+  let relay: Relay;
+  let pool: AccountPool;
+
+  before(async () => {
+    relay = await Relay.start(scope);
+    pool = new AccountPool(relay);
+  });
+
+  async function assertCounters(client: ManualClient, expected: Counters): Promise<void> {
+    await eventually(LATEST_MS, async () => {
+      const { bytes_in, bytes_out, requests } = await client.account.api.get(client.tunnel.id);
+      assert.deepEqual({ bytes_in, bytes_out, requests }, expected);
+    });
+  }
+
+  it('are exactly the bytes handed to the client and taken from it, heads included', async () => {
+    const client = await ManualClient.start(scope, relay, pool);
+    const visitor = await RawConnection.open(scope, relay.port);
+    await visitor.write(formatRequest({ method: 'POST', host: client.host, body: 'x'.repeat(70_000) }));
+    const data = await client.accept();
+    await eventually(5000, () => assert.ok(data.received.length > 70_000));
+    const answer = `HTTP/1.1 200 OK\r\nX-Some: field\r\nContent-Length: 30000\r\n\r\n${'y'.repeat(30_000)}`;
+    data.send(answer);
+    await visitor.response();
+    await assertCounters(client, { bytes_in: data.received.length, bytes_out: answer.length, requests: 1 });
+  });
+
+  it('count each request of a connection, chunked bodies with their framing', async () => {
+    const client = await ManualClient.start(scope, relay, pool);
+    const visitor = await RawConnection.open(scope, relay.port);
+    const answer = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n';
+    const request = `PUT /x HTTP/1.1\r\nHost: ${client.host}\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n`;
+    await visitor.write(request);
+    const data = await client.accept();
+    await data.receivedUpTo('0\r\n\r\n');
+    data.send(answer);
+    await visitor.response();
+    const first = data.received.length;
+    await visitor.write(request);
+    await eventually(5000, () => assert.equal(data.received.length, 2 * first));
+    data.send(answer);
+    await visitor.response();
+    await assertCounters(client, { bytes_in: 2 * first, bytes_out: 2 * answer.length, requests: 2 });
+  });
+
+  it('count a request that is not answered, and nothing of one that never reached the client', async () => {
+    const client = await ManualClient.start(scope, relay, pool);
+    const refused = await RawConnection.open(scope, relay.port);
+    await refused.write(`GET / HTTP/1.1\r\nHost: ${client.host}\r\nbroken\r\n\r\n`);
+    assert.equal((await refused.response()).status, 400);
+    const visitor = await RawConnection.open(scope, relay.port);
+    await visitor.write(formatRequest({ host: client.host }));
+    const data = await client.accept();
+    await data.receivedUpTo('\r\n\r\n');
+    data.socket.close(1000);
+    assert.equal((await visitor.response()).status, 502);
+    await assertCounters(client, { bytes_in: data.received.length, bytes_out: 0, requests: 1 });
+  });
+
+  it('count what passes after an upgrade', async () => {
+    const client = await ManualClient.start(scope, relay, pool);
+    const visitor = await RawConnection.open(scope, relay.port);
+    await visitor.write(
+      formatRequest({
+        host: client.host,
+        headers: [
+          ['Connection', 'Upgrade'],
+          ['Upgrade', 'websocket'],
+          ['Sec-WebSocket-Key', 'dGhlIHNhbXBsZSBub25jZQ=='],
+          ['Sec-WebSocket-Version', '13'],
+        ],
+      }),
+    );
+    const data = await client.accept();
+    await data.receivedUpTo('\r\n\r\n');
+    const answer = 'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n';
+    data.send(answer);
+    assert.equal((await visitor.finalHead()).status, 101);
+    await visitor.write('\u0081\u0000any bytes');
+    await data.receivedUpTo('any bytes');
+    data.send(Buffer.alloc(5000));
+    assert.equal((await visitor.reader.exactly(5000)).length, 5000);
+    await assertCounters(client, {
+      bytes_in: data.received.length,
+      bytes_out: answer.length + 5000,
+      requests: 1,
+    });
+  });
+
+  it('are in the list too, and survive a restart', async () => {
+    const other = await Relay.start(scope);
+    const client = await ManualClient.start(scope, other, new AccountPool(other));
+    const visitor = await RawConnection.open(scope, other.port);
+    await visitor.write(formatRequest({ host: client.host }));
+    const data = await client.accept();
+    await data.receivedUpTo('\r\n\r\n');
+    const answer = 'HTTP/1.1 204 No Content\r\n\r\n';
+    data.send(answer);
+    await visitor.response();
+    const expected = { bytes_in: data.received.length, bytes_out: answer.length, requests: 1 };
+    visitor.socket.destroy();
+    data.socket.drop();
+    assert.deepEqual(await other.stop('SIGTERM'), { code: 0, signal: null });
+    await other.restart();
+    await assertCounters(client, expected);
+    const [item] = await client.account.api.list();
+    assert.equal(item?.bytes_in, expected.bytes_in);
+  });
+});

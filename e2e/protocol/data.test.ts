@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import { AccountPool } from '../support/accounts.ts';
+import { timed, within } from '../support/deadline.ts';
+import { type DataConnection, ManualClient } from '../support/manual-client.ts';
+import { Relay } from '../support/programs.ts';
+import { formatRequest, RawConnection, type Request } from '../support/raw-http.ts';
+import { suiteScope } from '../support/scope.ts';
+import { Opcode } from '../support/spec-client/frames.ts';
+
+describe('the data WebSocket', () => {
+  const scope = suiteScope();
+  let relay: Relay;
+  let client: ManualClient;
+
+  before(async () => {
+    relay = await Relay.start(scope);
+    client = await ManualClient.start(scope, relay, new AccountPool(relay));
+  });
+
+  /** A visitor who has sent a request, and the data socket that carries it. */
+  async function connect(request: Omit<Request, 'host'> = {}): Promise<[RawConnection, DataConnection]> {
+    const visitor = await RawConnection.open(scope, relay.port);
+    await visitor.write(formatRequest({ host: client.host, ...request }));
+    return [visitor, await client.accept()];
+  }
+
+  it('starts with the bytes of the request, in binary messages', async () => {
+    const [, data] = await connect({
+      method: 'POST',
+      target: '/path?query=1',
+      headers: [['X-Some', 'Value']],
+      body: 'the body',
+    });
+    const text = await data.receivedUpTo('the body');
+    assert.ok(text.startsWith('POST /path?query=1 HTTP/1.1\r\n'), text);
+    assert.match(text, /\r\nX-Some: Value\r\n/);
+    assert.ok(text.endsWith('\r\n\r\nthe body'), text);
+    assert.deepEqual([...data.kinds], ['binary']);
+  });
+
+  it('carries the answer whatever its messages are: bytes one by one', async () => {
+    const [visitor, data] = await connect();
+    for (const byte of Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello')) {
+      data.socket.send(Buffer.from([byte]));
+    }
+    assert.equal((await visitor.response()).text, 'hello');
+  });
+
+  it('carries the answer whatever its messages are: fragments, with pings between them', async () => {
+    const [visitor, data] = await connect();
+    const parts = ['HTTP/1.1 200 OK\r\nContent-', 'Length: 5\r\n', '\r\nhel', 'lo'].map((part) =>
+      Buffer.from(part),
+    );
+    parts.forEach((part, index) => {
+      const opcode = index === 0 ? Opcode.binary : Opcode.continuation;
+      data.socket.sendFrame(part, { opcode, final: index === parts.length - 1 });
+      data.socket.sendFrame(Buffer.from('?'), { opcode: Opcode.ping });
+    });
+    assert.equal((await visitor.response()).text, 'hello');
+  });
+
+  it('carries the answer whatever its messages are: one of 20 MiB', async () => {
+    const [visitor, data] = await connect();
+    const body = randomBytes(20 * 1024 * 1024);
+    data.send(
+      Buffer.concat([Buffer.from(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n`), body]),
+    );
+    assert.ok((await visitor.response()).body.equals(body));
+  });
+
+  it('carries the answer whatever its messages are: empty ones between', async () => {
+    const [visitor, data] = await connect();
+    data.send('');
+    data.send('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n');
+    data.send('');
+    data.send('hello');
+    assert.equal((await visitor.response()).text, 'hello');
+  });
+
+  it('is closed when the visitor goes away', async () => {
+    const [visitor, data] = await connect();
+    await data.receivedUpTo('\r\n\r\n');
+    visitor.reset();
+    const { ms } = await timed(() => within(5000, 'close', data.socket.closed));
+    assert.ok(ms < 1000, `after ${ms} ms`);
+  });
+
+  it('that closes ends the visitor’s connection, on the Close frame and not only on the end of TCP', async () => {
+    const [visitor, data] = await connect();
+    data.send('HTTP/1.1 200 OK\r\n\r\nuntil close');
+    data.socket.sendClose(1000);
+    const { value, ms } = await timed(() => visitor.response());
+    assert.equal(value.text, 'until close');
+    assert.ok(ms < 1000, `after ${ms} ms`);
+  });
+
+  for (const code of [1001, 1011, 4321]) {
+    it(`that closes with ${code} breaks the answer it was carrying`, async () => {
+      const [visitor, data] = await connect();
+      data.send('HTTP/1.1 200 OK\r\n\r\nunfinished');
+      const head = await visitor.finalHead();
+      data.socket.sendClose(code);
+      await assert.rejects(visitor.rest(head), /ended/);
+    });
+  }
+
+  it('that is lost without a Close frame breaks the answer it was carrying', async () => {
+    const [visitor, data] = await connect();
+    data.send('HTTP/1.1 200 OK\r\n\r\nunfinished');
+    const head = await visitor.finalHead();
+    data.socket.drop();
+    await assert.rejects(visitor.rest(head), /ended/);
+  });
+
+  it('is ended for a frame without a mask (RFC 6455 section 5.1)', async () => {
+    const [visitor, data] = await connect();
+    data.socket.sendFrame(Buffer.from('HTTP/1.1 204 No Content\r\n\r\n'), {
+      opcode: Opcode.binary,
+      masked: false,
+    });
+    const { code } = await within(5000, 'close', data.socket.closed);
+    assert.ok(code === 1002 || code === 1006, String(code));
+    assert.equal((await visitor.response()).status, 502);
+  });
+
+  it('serves one inbound connection, whose next request comes on it too', async () => {
+    const [visitor, data] = await connect({ target: '/first' });
+    await data.receivedUpTo('\r\n\r\n');
+    data.send('HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\none');
+    assert.equal((await visitor.response()).text, 'one');
+    await visitor.write(formatRequest({ host: client.host, target: '/second' }));
+    const text = await data.receivedUpTo('/second');
+    assert.match(text, /\r\n\r\nGET \/second HTTP\/1\.1\r\n/);
+    data.send('HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\ntwo');
+    assert.equal((await visitor.response()).text, 'two');
+  });
+
+  it('is opened anew for the next request after the client closed it', async () => {
+    const [visitor, data] = await connect({ target: '/first' });
+    data.send('HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\none');
+    data.socket.close(1000);
+    assert.equal((await visitor.response()).text, 'one');
+    await data.socket.closed;
+    await visitor.write(formatRequest({ host: client.host, target: '/second' }));
+    const next = await client.accept();
+    await next.receivedUpTo('/second');
+    next.send('HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\ntwo');
+    assert.equal((await visitor.response()).text, 'two');
+  });
+});

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Tunnel } from '../../shared/tunnel.ts';
+import { AccountPool, type TestAccount } from '../support/accounts.ts';
+import { eventually, timed, within } from '../support/deadline.ts';
+import { hostOf, ManualClient } from '../support/manual-client.ts';
+import { Relay } from '../support/programs.ts';
+import { formatRequest, RawConnection, visit } from '../support/raw-http.ts';
+import { suiteScope } from '../support/scope.ts';
+
+describe('the life of a tunnel (spec.md section 3)', () => {
+  const scope = suiteScope();
+  let relay: Relay;
+  let pool: AccountPool;
+
+  before(async () => {
+    relay = await Relay.start(scope);
+    pool = new AccountPool(relay);
+  });
+
+  async function isAlive(account: TestAccount, tunnel: Tunnel): Promise<boolean> {
+    return (await account.api.send('GET', `/v1/tunnels/${tunnel.id}`)).status === 200;
+  }
+
+  /** An open connection that has received a part of its answer. */
+  async function openConnection(client: ManualClient) {
+    const visitor = await RawConnection.open(scope, relay.port);
+    await visitor.write(formatRequest({ host: client.host }));
+    const data = await client.accept();
+    data.send('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\npart');
+    const head = await visitor.finalHead();
+    await visitor.reader.exactly(4);
+    return { visitor, data, head };
+  }
+
+  async function assertGone(client: ManualClient): Promise<void> {
+    assert.equal(await isAlive(client.account, client.tunnel), false);
+    const { status, head } = await visit(relay.port, { host: client.host });
+    assert.deepEqual([status, head.field('culvert-error')], [404, 'tunnel-unknown']);
+  }
+
+  describe('at expiry', () => {
+    it('the tunnel is gone at once, its name free, its open connections cut', async () => {
+      const client = await ManualClient.start(scope, relay, pool, { ttl: '2s', name: 'brief' });
+      const { visitor, data, head } = await openConnection(client);
+      const broken = assert.rejects(visitor.rest(head), /ended/);
+      await delay(Date.parse(client.tunnel.expires_at) - Date.now() + 100);
+      await assertGone(client);
+      await within(1000, 'cut', broken);
+      await within(1000, 'end of the data socket', data.socket.closed);
+      assert.equal((await pool.tunnel({ name: 'brief' })).tunnel.slug, 'brief');
+    });
+
+    it('traffic changes nothing without idle mode', async () => {
+      const client = await ManualClient.start(scope, relay, pool, { ttl: '2s' });
+      const { data } = await openConnection(client);
+      const { ms } = await timed(async () => {
+        const end = within(5000, 'end of the data socket', data.socket.closed);
+        const ticking = setInterval(() => data.send('x'), 50);
+        await end;
+        clearInterval(ticking);
+      });
+      assert.ok(ms < 2500, `ended after ${ms} ms`);
+    });
+
+    it('an extended tunnel lives on', async () => {
+      const client = await ManualClient.start(scope, relay, pool, { ttl: '1s' });
+      await client.account.api.extend(client.tunnel.id, { ttl: '2s' });
+      await delay(1800);
+      assert.equal(await isAlive(client.account, client.tunnel), true);
+      assert.equal((await within(3000, 'expiry', client.control.closed)).code, 4002);
+    });
+
+    it('comes while the relay is down, too', async () => {
+      const other = await Relay.start(scope);
+      const { tunnel, account } = await new AccountPool(other).tunnel({ ttl: '1s', name: 'while-down' });
+      await other.stop('SIGKILL');
+      await delay(Date.parse(tunnel.expires_at) - Date.now() + 50);
+      await other.restart();
+      assert.equal(await isAlive(account, tunnel), false);
+      assert.deepEqual(await account.api.list(), []);
+      assert.equal((await account.api.create({ local_port: 1, name: 'while-down' })).slug, 'while-down');
+    });
+  });
+
+  describe('at close', () => {
+    it('the tunnel is gone at once, its name free, its open connections cut', async () => {
+      const client = await ManualClient.start(scope, relay, pool, { name: 'closed-one' });
+      const { visitor, data, head } = await openConnection(client);
+      const broken = assert.rejects(visitor.rest(head), /ended/);
+      await client.account.api.close(client.tunnel.id);
+      await assertGone(client);
+      await within(1000, 'cut', broken);
+      await within(1000, 'end of the data socket', data.socket.closed);
+      assert.equal((await pool.tunnel({ name: 'closed-one' })).tunnel.slug, 'closed-one');
+    });
+
+    it('a visitor who waits for the client is told', async () => {
+      const client = await ManualClient.start(scope, relay, pool);
+      const answer = timed(() => visit(relay.port, { host: client.host }));
+      await client.announced();
+      await client.account.api.close(client.tunnel.id);
+      const { value, ms } = await answer;
+      assert.ok(value.status >= 400 && value.head.field('culvert-error') !== undefined, String(value.status));
+      assert.ok(ms < 3000, `after ${ms} ms`);
+    });
+  });
+
+  describe('in idle mode', () => {
+    it('a request moves the expiry to now plus ttl', async () => {
+      const client = await ManualClient.start(scope, relay, pool, { ttl: '1h', idle_ttl: true });
+      await delay(50);
+      const { data } = await openConnection(client);
+      await eventually(1500, async () => {
+        const { expires_at, created_at } = await client.account.api.get(client.tunnel.id);
+        assert.ok(expires_at > client.tunnel.expires_at, 'later than at first');
+        assert.ok(Date.parse(expires_at) - Date.now() <= 3_600_000, 'not later than now plus ttl');
+        assert.equal(created_at, client.tunnel.created_at);
+      });
+      data.socket.drop();
+    });
+
+    it('the expiry never moves back', async () => {
+      const client = await ManualClient.start(scope, relay, pool, { ttl: '1m', idle_ttl: true });
+      const { expires_at } = await client.account.api.extend(client.tunnel.id, { ttl: '1h' });
+      await openConnection(client);
+      await delay(1200);
+      assert.equal((await client.account.api.get(client.tunnel.id)).expires_at, expires_at);
+    });
+
+    it('a tunnel with traffic never expires under it, and does without', async () => {
+      const client = await ManualClient.start(scope, relay, pool, { ttl: '1s', idle_ttl: true });
+      const { visitor, data } = await openConnection(client);
+      for (let tick = 0; tick < 10; tick += 1) {
+        await delay(300);
+        data.send('x');
+        await visitor.reader.exactly(1);
+      }
+      assert.equal(await isAlive(client.account, client.tunnel), true);
+      const { value, ms } = await timed(() => within(4000, 'expiry', client.control.closed));
+      assert.equal(value.code, 4002);
+      assert.ok(ms > 700 && ms < 2000, `after ${ms} ms of silence`);
+    });
+
+    it('a connection that is open but silent does not keep the tunnel', async () => {
+      const client = await ManualClient.start(scope, relay, pool, { ttl: '1s', idle_ttl: true });
+      await openConnection(client);
+      assert.equal((await within(4000, 'expiry', client.control.closed)).code, 4002);
+    });
+
+    it('without any request it ends when its ttl is over', async () => {
+      const { tunnel, account } = await pool.tunnel({ ttl: '1s', idle_ttl: true });
+      await delay(1100);
+      assert.equal(await isAlive(account, tunnel), false);
+      assert.equal((await visit(relay.port, { host: hostOf(tunnel, relay) })).status, 404);
+    });
+  });
+});

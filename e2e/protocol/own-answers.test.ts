@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { Relay } from '../support/programs.ts';
+import { type Field, RawConnection, visit } from '../support/raw-http.ts';
+import { suiteScope } from '../support/scope.ts';
+
+const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8';
+
+describe('what the relay answers itself (contract.md, Inbound requests)', () => {
+  const scope = suiteScope();
+  let relay: Relay;
+
+  before(async () => {
+    relay = await Relay.start(scope);
+  });
+
+  async function unknown(headers: readonly Field[], method = 'GET') {
+    return await visit(relay.port, { method, host: 'nobody.localhost', headers });
+  }
+
+  for (const accept of [BROWSER, 'text/html', 'text/html, application/json;q=0.9', 'TEXT/HTML']) {
+    it(`is HTML for Accept: ${accept}`, async () => {
+      const { status, head, text } = await unknown([['Accept', accept]]);
+      assert.deepEqual([status, head.field('culvert-error')], [404, 'tunnel-unknown']);
+      assert.match(head.field('content-type') ?? '', /^text\/html\b/);
+      assert.match(text, /^<!doctype html>/i);
+    });
+  }
+
+  for (const accept of [
+    '*/*',
+    'application/json',
+    'application/json, text/html;q=0.5',
+    'text/html;q=0',
+    'image/*',
+  ]) {
+    it(`is JSON for Accept: ${accept}`, async () => {
+      const { status, head, text } = await unknown([['Accept', accept]]);
+      assert.deepEqual([status, head.field('culvert-error')], [404, 'tunnel-unknown']);
+      assert.match(head.field('content-type') ?? '', /^application\/json\b/);
+      assert.equal(typeof JSON.parse(text), 'object');
+    });
+  }
+
+  it('is JSON without Accept', async () => {
+    assert.match((await unknown([])).head.field('content-type') ?? '', /^application\/json\b/);
+  });
+
+  it('has no body for HEAD', async () => {
+    const connection = await RawConnection.open(scope, relay.port);
+    await connection.write('HEAD / HTTP/1.1\r\nHost: nobody.localhost\r\nConnection: close\r\n\r\n');
+    const head = await connection.head();
+    assert.deepEqual([head.status, head.field('culvert-error')], [404, 'tunnel-unknown']);
+    assert.equal((await connection.reader.rest()).length, 0);
+  });
+
+  it('shows nothing of the request as markup', async () => {
+    const { text } = await visit(relay.port, {
+      host: 'nobody.localhost',
+      target: '/<script>alert(1)</script>',
+      headers: [['Accept', BROWSER]],
+    });
+    assert.doesNotMatch(text, /<script>alert/);
+  });
+
+  it('is complete for HTTP/1.0 visitors, whose connection ends', async () => {
+    const connection = await RawConnection.open(scope, relay.port);
+    await connection.write('GET / HTTP/1.0\r\nHost: nobody.localhost\r\n\r\n');
+    const { status, head } = await connection.response();
+    assert.deepEqual([status, head.field('transfer-encoding')], [404, undefined]);
+    assert.equal(await connection.ending, 'end');
+  });
+});
