@@ -20,23 +20,19 @@ import {
 import type { ByteStream } from '../tunnels/stream.ts';
 import { type AnswerContext, upgradeRefusal, visitorAnswer } from './answers.ts';
 import { Exchange, type ExchangeOwner } from './exchange.ts';
+import { KeptStream } from './kept-stream.ts';
 import type { Origins } from './origins.ts';
+import { pipe } from './pipe.ts';
 import type { Peer } from './request-head.ts';
 import { oversizeFault, type Plan, planRequest } from './request-plan.ts';
 import { ResponseRelay } from './response-relay.ts';
 
 /**
  * `head`: between requests or inside a head. `exchange`: a request is under way. `upgrading`: an upgrade to one of the
- * relay's own sockets is being decided. `piped`: a visitor's WebSocket. `lingering`: answered for the last time, what
- * still comes is thrown away. `gone`: closed, or given away.
+ * relay's own sockets is being decided. `lingering`: answered for the last time, what still comes is thrown away.
+ * `piped`: a WebSocket, out of this class's hands but for its end. `gone`: closed, or given away.
  */
 type State = 'head' | 'exchange' | 'upgrading' | 'piped' | 'lingering' | 'gone';
-
-/** A stream left open by a request, for the next one to the same target. */
-interface Kept {
-  readonly target: object;
-  readonly stream: ByteStream;
-}
 
 export class Visitor implements ExchangeOwner {
   readonly #socket: Socket;
@@ -55,9 +51,7 @@ export class Visitor implements ExchangeOwner {
   /** What the current request goes to: a tunnel, or the relay. */
   #target: object | undefined;
   #exchange: Exchange | undefined;
-  /** Where the bytes of the connection go to and come from: the exchange's stream, or the one it left. */
-  #stream: ByteStream | undefined;
-  #kept: Kept | undefined;
+  readonly #kept = new KeptStream();
   /** Monotonic ms at which patience ends. */
   #deadline: number;
 
@@ -99,10 +93,6 @@ export class Visitor implements ExchangeOwner {
 
   readonly #onData = (chunk: Buffer): void => {
     if (this.#state === 'lingering') return;
-    if (this.#state === 'piped') {
-      if (this.#stream?.write(chunk) === false) this.blocked(true);
-      return;
-    }
     this.#input = this.#input === undefined ? chunk : Buffer.concat([this.#input, chunk]);
     this.#process();
   };
@@ -167,7 +157,8 @@ export class Visitor implements ExchangeOwner {
   }
 
   #updateFlow(): void {
-    const full = (this.#input?.length ?? 0) >= BACKLOG_MAX_BYTES && this.#state !== 'lingering';
+    if (this.#state === 'piped' || this.#state === 'gone') return;
+    const full = (this.#input?.length ?? 0) >= BACKLOG_MAX_BYTES;
     if (this.#blocked || full) this.#socket.pause();
     else if (this.#socket.isPaused()) this.#socket.resume();
   }
@@ -199,17 +190,7 @@ export class Visitor implements ExchangeOwner {
     );
     this.#exchange = new Exchange({ ...origin, body }, response, this);
     this.#watchBody();
-    this.#exchange.start(this.#takeKept(origin.target, origin.fresh));
-  }
-
-  /** The stream left open, if it leads to the target and may be used again; else it is ended. */
-  #takeKept(target: object, fresh: boolean): ByteStream | undefined {
-    const kept = this.#kept;
-    this.#kept = undefined;
-    if (kept === undefined) return undefined;
-    if (kept.target === target && !fresh) return kept.stream;
-    kept.stream.finish();
-    return undefined;
+    this.#exchange.start(this.#kept.take(origin.target, origin.fresh));
   }
 
   async #upgrade(plan: Plan, target: string): Promise<void> {
@@ -231,16 +212,23 @@ export class Visitor implements ExchangeOwner {
 
   #giveAway(): { socket: Socket; head: Buffer } | undefined {
     if (this.#state !== 'upgrading') return undefined;
-    const socket = this.#socket;
     this.#leave();
+    this.#socket.off('close', this.#onClose);
+    return { socket: this.#socket, head: this.#letGo() };
+  }
+
+  /** Listens no longer for what the connection carries. Gives what has come and was not read. */
+  #letGo(): Buffer {
+    const socket = this.#socket;
     socket.off('data', this.#onData);
     socket.off('drain', this.#onDrain);
     socket.off('timeout', this.#onStall);
     socket.off('end', this.#onEnd);
-    socket.off('close', this.#onClose);
     socket.setTimeout(0);
     if (socket.isPaused()) socket.resume();
-    return { socket, head: this.#input ?? Buffer.alloc(0) };
+    const input = this.#input ?? Buffer.alloc(0);
+    this.#input = undefined;
+    return input;
   }
 
   // What an exchange reports
@@ -259,7 +247,7 @@ export class Visitor implements ExchangeOwner {
   complete(stream: ByteStream | undefined): void {
     const closes = this.#exchange?.closes === true;
     this.#exchange = undefined;
-    if (stream !== undefined && this.#target !== undefined && !closes) this.#keep(this.#target, stream);
+    if (stream !== undefined && this.#target !== undefined && !closes) this.#kept.keep(this.#target, stream);
     else stream?.finish();
     this.#nextRequest(closes);
   }
@@ -273,20 +261,10 @@ export class Visitor implements ExchangeOwner {
     this.#state = 'piped';
     this.#exchange = undefined;
     this.#deadline = Infinity;
-    this.#stream = stream;
-    stream.attach({
-      onData: this.#send,
-      onDrain: () => this.blocked(false),
-      onClose: (clean) => {
-        this.#stream = undefined;
-        if (clean) this.#endConnection();
-        else this.#socket.destroy();
-      },
-    });
-    const early = this.#input;
-    this.#input = undefined;
-    if (early !== undefined) this.#onData(early);
-    if (this.#inputEnded) this.#onEnd();
+    const early = this.#letGo();
+    pipe(this.#socket, stream);
+    if (early.length > 0) this.#socket.emit('data', early);
+    if (this.#inputEnded) this.#socket.emit('end');
   }
 
   failed(code: VisitorErrorCode): void {
@@ -302,23 +280,19 @@ export class Visitor implements ExchangeOwner {
 
   readonly #send = (bytes: Buffer): void => {
     if (this.#socket.write(bytes)) return;
-    this.#currentStream()?.pause();
+    this.#exchange?.stream?.pause();
     this.#socket.setTimeout(STALL_TIMEOUT_MS);
   };
 
   readonly #onDrain = (): void => {
     this.#socket.setTimeout(0);
-    this.#currentStream()?.resume();
+    this.#exchange?.stream?.resume();
     this.#process();
   };
 
   readonly #onStall = (): void => {
     this.#socket.destroy();
   };
-
-  #currentStream(): ByteStream | undefined {
-    return this.#exchange?.stream ?? this.#stream;
-  }
 
   /** Answers a well-formed request in place of its target. */
   #answer(code: VisitorErrorCode): void {
@@ -351,21 +325,6 @@ export class Visitor implements ExchangeOwner {
     this.#process();
   }
 
-  #keep(target: object, stream: ByteStream): void {
-    this.#kept = { target, stream };
-    const drop = (): void => {
-      if (this.#kept?.stream === stream) this.#kept = undefined;
-    };
-    stream.attach({
-      onData: () => {
-        drop();
-        stream.abort();
-      },
-      onDrain: ignore,
-      onClose: drop,
-    });
-  }
-
   // Endings
 
   /** Ends the connection behind what was written; what still comes is thrown away for a while. */
@@ -373,8 +332,7 @@ export class Visitor implements ExchangeOwner {
     if (this.#state === 'gone' || this.#state === 'lingering') return;
     this.#state = 'lingering';
     this.#input = undefined;
-    this.#kept?.stream.finish();
-    this.#kept = undefined;
+    this.#kept.end();
     this.#blocked = false;
     this.#deadline = Infinity;
     this.#socket.setTimeout(STALL_TIMEOUT_MS);
@@ -386,12 +344,6 @@ export class Visitor implements ExchangeOwner {
 
   readonly #onEnd = (): void => {
     this.#inputEnded = true;
-    if (this.#state === 'piped') {
-      this.#stream?.finish();
-      this.#stream = undefined;
-      this.#endConnection();
-      return;
-    }
     // A visitor that only half-closed still gets its answer; probes find out about one that is gone.
     this.#socket.setKeepAlive(true, 1000);
     this.#process();
@@ -400,16 +352,13 @@ export class Visitor implements ExchangeOwner {
   readonly #onClose = (): void => {
     if (this.#state === 'gone') return;
     this.#exchange?.abort();
-    this.#stream?.abort();
-    this.#kept?.stream.finish();
+    this.#kept.end();
     this.#leave();
   };
 
   #leave(): void {
     this.#state = 'gone';
     this.#exchange = undefined;
-    this.#stream = undefined;
-    this.#kept = undefined;
     this.#deadline = Infinity;
     this.#onGone(this);
   }

@@ -1,0 +1,42 @@
+/** Joins a visitor's connection and a stream, once both speak WebSocket and nothing is left to follow. */
+import type { Socket } from 'node:net';
+import { LINGER_TIMEOUT_MS, STALL_TIMEOUT_MS } from '../limits.ts';
+import type { ByteStream } from '../tunnels/stream.ts';
+
+/**
+ * Passes bytes on in both directions until one side ends; then the other is ended too (spec.md section 4.7).
+ *
+ * @param socket with only `error` and `close` listened to
+ */
+export function pipe(socket: Socket, stream: ByteStream): void {
+  socket.on('data', (bytes: Buffer) => {
+    if (!stream.write(bytes)) socket.pause();
+  });
+  socket.on('drain', () => {
+    socket.setTimeout(0);
+    stream.resume();
+  });
+  socket.on('timeout', () => socket.destroy());
+  socket.on('end', () => {
+    stream.finish();
+    end();
+  });
+  socket.on('close', () => stream.abort());
+  stream.attach({
+    onData(bytes) {
+      if (socket.write(bytes)) return;
+      stream.pause();
+      socket.setTimeout(STALL_TIMEOUT_MS);
+    },
+    onDrain: () => socket.resume(),
+    onClose(clean) {
+      if (clean) end();
+      else socket.destroy();
+    },
+  });
+
+  function end(): void {
+    socket.end();
+    setTimeout(() => socket.destroy(), LINGER_TIMEOUT_MS).unref();
+  }
+}
