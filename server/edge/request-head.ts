@@ -41,9 +41,10 @@ export function tunnelRequestHead(
   const dropped = hopByHop(head.fields);
   let text = `${head.method} ${target} HTTP/1.${head.minor}\r\n`;
   for (const { name, lower, value } of head.fields) {
-    if (!dropped(lower) && !FORWARDED.has(lower)) text += `${name}: ${value}\r\n`;
+    if (lower === 'upgrade' ? upgrade : !dropped(lower) && !FORWARDED.has(lower))
+      text += `${name}: ${value}\r\n`;
   }
-  if (upgrade) text += 'Connection: Upgrade\r\nUpgrade: websocket\r\n';
+  if (upgrade) text += 'Connection: Upgrade\r\n';
   text += forwardedFields(head, peer);
   if (prefix !== '') text += `X-Forwarded-Prefix: ${prefix}\r\n`;
   return `${text}\r\n`;

@@ -25,12 +25,15 @@ export function finalResponseHead(head: ResponseHead, options: ResponseOptions):
   return `${text}\r\n`;
 }
 
-/** Writes an interim response (1xx) or the 101 that accepts a WebSocket. */
+/** Writes an interim response (1xx), or the 101 that accepts a WebSocket. */
 export function interimResponseHead(head: ResponseHead): string {
   const dropped = hopByHop(head.fields);
+  const switches = head.status === 101;
   let text = `HTTP/1.1 ${head.status} ${head.reason}\r\n`;
-  for (const { name, lower, value } of head.fields) if (!dropped(lower)) text += `${name}: ${value}\r\n`;
-  if (head.status === 101) text += 'Connection: Upgrade\r\nUpgrade: websocket\r\n';
+  for (const { name, lower, value } of head.fields) {
+    if (lower === 'upgrade' ? switches : !dropped(lower)) text += `${name}: ${value}\r\n`;
+  }
+  if (switches) text += 'Connection: Upgrade\r\n';
   return `${text}\r\n`;
 }
 
