@@ -8,6 +8,10 @@ import { Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection, visit } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
 
+async function isAlive(account: TestAccount, tunnel: Tunnel): Promise<boolean> {
+  return (await account.api.send('GET', `/v1/tunnels/${tunnel.id}`)).status === 200;
+}
+
 describe('the life of a tunnel (spec.md section 3)', () => {
   const scope = suiteScope();
   let relay: Relay;
@@ -17,10 +21,6 @@ describe('the life of a tunnel (spec.md section 3)', () => {
     relay = await Relay.start(scope);
     pool = new AccountPool(relay);
   });
-
-  async function isAlive(account: TestAccount, tunnel: Tunnel): Promise<boolean> {
-    return (await account.api.send('GET', `/v1/tunnels/${tunnel.id}`)).status === 200;
-  }
 
   /** An open connection that has received a part of its answer. */
   async function openConnection(client: ManualClient) {

@@ -17,6 +17,12 @@ function sha256(bytes: string | Buffer): string {
   return createHash('sha256').update(bytes).digest('hex');
 }
 
+async function exchange(socket: WebSocket, message: string | Buffer): Promise<Buffer> {
+  socket.send(message);
+  const [echo] = (await once(socket, 'message')) as [Buffer];
+  return echo;
+}
+
 bothClients('the main job', (kind) => {
   const scope = suiteScope();
   let relay: Relay;
@@ -33,6 +39,13 @@ bothClients('the main job', (kind) => {
 
   async function open(): Promise<RawConnection> {
     return await RawConnection.open(scope, relay.port);
+  }
+
+  async function openSocket(path = '/socket', to = host): Promise<WebSocket> {
+    const socket = new WebSocket(`ws://127.0.0.1:${relay.port}${path}`, { headers: { Host: to } });
+    scope.defer(() => socket.terminate());
+    await once(socket, 'open');
+    return socket;
   }
 
   describe('methods', () => {
@@ -140,19 +153,6 @@ bothClients('the main job', (kind) => {
   });
 
   describe('a WebSocket through the tunnel', () => {
-    async function openSocket(path = '/socket', to = host): Promise<WebSocket> {
-      const socket = new WebSocket(`ws://127.0.0.1:${relay.port}${path}`, { headers: { Host: to } });
-      scope.defer(() => socket.terminate());
-      await once(socket, 'open');
-      return socket;
-    }
-
-    async function exchange(socket: WebSocket, message: string | Buffer): Promise<Buffer> {
-      socket.send(message);
-      const [echo] = (await once(socket, 'message')) as [Buffer];
-      return echo;
-    }
-
     it('carries texts and messages of 1 MiB', async () => {
       const socket = await openSocket();
       assert.equal((await exchange(socket, 'grüße')).toString(), 'grüße');

@@ -45,13 +45,25 @@ export async function startScriptedService(scope: Scope): Promise<ScriptedServic
   return Object.assign(service, { next });
 }
 
-/** Starts a service that answers every request head with the same bytes and then ends the connection. */
-export async function startFixedAnswer(scope: Scope, answer: string): Promise<Service> {
+/**
+ * Starts a service that answers with the same bytes whatever was asked.
+ *
+ * @param options `keepsOpen`: it answers every request of a connection; otherwise it ends each after the first
+ */
+export async function startFixedAnswer(
+  scope: Scope,
+  answer: string,
+  options: { readonly keepsOpen?: boolean } = {},
+): Promise<Service> {
   return await startRawService(scope, (socket) => {
     const reader = new SocketReader(socket);
-    reader.through('\r\n\r\n').then(
-      () => socket.end(Buffer.from(answer, 'latin1')),
-      () => socket.destroy(),
-    );
+    async function serve(): Promise<void> {
+      do {
+        await reader.through('\r\n\r\n');
+        socket.write(Buffer.from(answer, 'latin1'));
+      } while (options.keepsOpen === true);
+      socket.end();
+    }
+    serve().catch(() => socket.destroy());
   });
 }

@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict';
+import { AccountPool, createAccount, type TestAccount } from '../support/accounts.ts';
+import type { Child, Exit } from '../support/child.ts';
+import { hostOf } from '../support/manual-client.ts';
+import { Culvert, newApiKey, Relay, spawnCulvert } from '../support/programs.ts';
+import { visit } from '../support/raw-http.ts';
+import { suiteScope } from '../support/scope.ts';
+import { readEcho, startEchoService } from '../support/services/echo.ts';
+import { closedPort, type HttpService } from '../support/services/listen.ts';
+import { ControlSocket } from '../support/spec-client/control.ts';
+
+describe('culvert', () => {
+  const scope = suiteScope();
+  let relay: Relay;
+  let pool: AccountPool;
+  let service: HttpService;
+
+  before(async () => {
+    [relay, service] = await Promise.all([Relay.start(scope), startEchoService(scope)]);
+    pool = new AccountPool(relay);
+  });
+
+  /** Runs the program to its end. */
+  async function run(
+    args: readonly string[],
+    key: string,
+    url = relay.url,
+  ): Promise<Child & { result: Exit }> {
+    const child = spawnCulvert(scope, args, { CULVERT_RELAY: url, CULVERT_API_KEY: key });
+    return Object.assign(child, { result: await child.exit(20_000) });
+  }
+
+  describe('http', () => {
+    it('is online with its first event, which has the tunnel, and serves', async () => {
+      const { key, api } = await pool.take();
+      const culvert = await Culvert.start(scope, relay, key, service.port);
+      assert.deepEqual(await api.get(culvert.tunnel.id), culvert.tunnel);
+      assert.equal(culvert.tunnel.local_port, service.port);
+      const answer = await visit(relay.port, { host: hostOf(culvert.tunnel, relay), target: '/x' });
+      assert.equal(readEcho(answer).url, '/x');
+    });
+
+    it('asks for what it was told to', async () => {
+      const { key } = await pool.take();
+      const args = ['--name', 'told-so', '--ttl', '90m', '--idle'];
+      const { tunnel } = await Culvert.start(scope, relay, key, service.port, args);
+      assert.deepEqual([tunnel.name, tunnel.ttl, tunnel.idle_ttl], ['told-so', '1h30m0s', true]);
+    });
+
+    it('takes relay and key as flags, and the address with /v1', async () => {
+      const { key } = await pool.take();
+      const elsewhere = { url: 'http://127.0.0.1:9' };
+      const args = ['--relay', `${relay.url}/v1`, '--key', key];
+      const { tunnel } = await Culvert.start(scope, elsewhere, newApiKey(), service.port, args);
+      assert.equal(tunnel.local_port, service.port);
+    });
+
+    it('prints the address for people', async () => {
+      const { key } = await pool.take();
+      const child = spawnCulvert(scope, ['http', String(service.port), '--name', 'for-people'], {
+        CULVERT_RELAY: relay.url,
+        CULVERT_API_KEY: key,
+      });
+      await child.line((line) =>
+        line.includes(`http://for-people.localhost:${relay.port}`) ? line : undefined,
+      );
+      assert.equal((await child.stop('SIGINT')).code, 0);
+    });
+
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      it(`closes the tunnel and exits 0 at ${signal}`, async () => {
+        const { key, api } = await pool.take();
+        const culvert = await Culvert.start(scope, relay, key, service.port);
+        assert.deepEqual(await culvert.child.stop(signal), { code: 0, signal: null });
+        assert.equal((await api.send('GET', `/v1/tunnels/${culvert.tunnel.id}`)).status, 404);
+      });
+    }
+
+    it('exits 4 when the tunnel is closed through the API', async () => {
+      const { key, api } = await pool.take();
+      const culvert = await Culvert.start(scope, relay, key, service.port);
+      await api.close(culvert.tunnel.id);
+      assert.equal((await culvert.child.exit()).code, 4);
+    });
+
+    it('exits 4 when the tunnel expires', async () => {
+      const { key } = await pool.take();
+      const culvert = await Culvert.start(scope, relay, key, service.port, ['--ttl', '2s']);
+      assert.equal((await culvert.child.exit()).code, 4);
+    });
+
+    it('exits 4 when the tunnel ended while the relay was away', async () => {
+      const other = await Relay.start(scope);
+      const culvert = await Culvert.start(scope, other, other.bootstrapKey, service.port, ['--ttl', '2s']);
+      await other.stop('SIGKILL');
+      const { expires_at } = culvert.tunnel;
+      await new Promise((resolve) => setTimeout(resolve, Date.parse(expires_at) - Date.now() + 100));
+      await other.restart();
+      assert.equal((await culvert.child.exit(25_000)).code, 4);
+    });
+
+    it('exits 5 when another client takes the tunnel over', async () => {
+      const { key } = await pool.take();
+      const culvert = await Culvert.start(scope, relay, key, service.port);
+      await ControlSocket.open(scope, relay, key, culvert.tunnel.id);
+      assert.equal((await culvert.child.exit()).code, 5);
+    });
+
+    it('exits 3 when the key is refused', async () => {
+      assert.equal((await run(['http', '3000'], newApiKey())).result.code, 3);
+      assert.equal((await run(['http', '3000', '--json'], newApiKey())).result.code, 3);
+    });
+
+    it('exits 1 when the relay refuses the tunnel, and says why', async () => {
+      const { key } = await pool.take();
+      const child = await run(['http', '3000', '--name', 'www'], key);
+      assert.equal(child.result.code, 1);
+      assert.match(`${child.lines.join('\n')}${child.stderr}`, /in use/);
+    });
+  });
+
+  describe('usage', () => {
+    const wrong: string[][] = [
+      [],
+      ['nonsense'],
+      ['http'],
+      ['http', 'abc'],
+      ['http', '0'],
+      ['http', '65536'],
+      ['http', '3000', '4000'],
+      ['http', '3000', '--nonsense'],
+      ['http', '3000', '--name', 'Not_A_Name'],
+      ['http', '3000', '--ttl', 'soon'],
+      ['http', '3000', '--relay', 'not an address'],
+      ['close'],
+      ['extend'],
+    ];
+    for (const args of wrong) {
+      it(`exits 2 for "culvert ${args.join(' ')}" and says what is wrong`, async () => {
+        const child = await run(args, newApiKey());
+        assert.equal(child.result.code, 2);
+        assert.notEqual(child.stderr.trim(), '');
+        assert.doesNotMatch(child.stderr, /\n\s+at /, 'no stack');
+      });
+    }
+
+    it('explains itself with --help and exits 0', async () => {
+      const child = await run(['--help'], newApiKey());
+      assert.equal(child.result.code, 0);
+      for (const word of ['http', 'list', 'close', 'extend', '--json', 'CULVERT_RELAY', 'CULVERT_API_KEY']) {
+        assert.ok(child.lines.join('\n').includes(word), word);
+      }
+    });
+  });
+
+  describe('list, close and extend', () => {
+    let account: TestAccount;
+
+    before(async () => {
+      account = await createAccount(relay);
+    });
+
+    it('list shows the tunnels', async () => {
+      const tunnel = await account.api.create({ local_port: 4321, name: 'listed' });
+      const child = await run(['list'], account.key);
+      assert.equal(child.result.code, 0);
+      const text = child.lines.join('\n');
+      assert.ok(text.includes(tunnel.slug) && text.includes('4321'), text);
+      const asJson = await run(['list', '--json'], account.key);
+      assert.ok(asJson.lines.join('\n').includes(tunnel.id));
+      JSON.parse(asJson.lines[0] ?? '');
+      await account.api.close(tunnel.id);
+    });
+
+    it('close takes a slug or an id', async () => {
+      const [first, second] = await Promise.all([
+        account.api.create({ local_port: 1 }),
+        account.api.create({ local_port: 2 }),
+      ]);
+      assert.equal((await run(['close', first.slug], account.key)).result.code, 0);
+      assert.equal((await run(['close', second.id], account.key)).result.code, 0);
+      assert.deepEqual(await account.api.list(), []);
+    });
+
+    it('extend moves the expiry, by the given ttl or the tunnel’s own', async () => {
+      const tunnel = await account.api.create({ local_port: 1, ttl: '2h' });
+      assert.equal((await run(['extend', tunnel.slug, '--ttl', '30m'], account.key)).result.code, 0);
+      assert.equal((await run(['extend', tunnel.id], account.key)).result.code, 0);
+      const { expires_at } = await account.api.get(tunnel.id);
+      assert.equal(Date.parse(expires_at) - Date.parse(tunnel.expires_at), 2.5 * 3_600_000);
+    });
+
+    it('fail for a tunnel that is not there', async () => {
+      for (const command of ['close', 'extend']) {
+        const child = await run([command, 'nobody'], account.key);
+        assert.ok(child.result.code === 1 || child.result.code === 4, String(child.result.code));
+        assert.notEqual(child.stderr.trim(), '');
+      }
+    });
+
+    it('exit 3 when the key is refused and 1 when there is no relay', async () => {
+      assert.equal((await run(['list'], newApiKey())).result.code, 3);
+      const nowhere = `http://127.0.0.1:${await closedPort()}`;
+      assert.equal((await run(['list'], account.key, nowhere)).result.code, 1);
+    });
+  });
+});
