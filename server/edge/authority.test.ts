@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { hostname, isHost, resolveHost } from './authority.ts';
+
+const domains = { own: 'relay.example', tunnel: 'tunnels.example', service: 'example' };
+
+describe('resolveHost', () => {
+  const cases: [string, string][] = [
+    ['relay.example', 'own'],
+    ['RELAY.example:8080', 'own'],
+    ['elsewhere.org', 'own'],
+    ['127.0.0.1:80', 'own'],
+    ['[::1]:80', 'own'],
+    ['tunnels.example', 'unknown'],
+    ['abc.tunnels.example', 'abc'],
+    ['ABC.Tunnels.Example.', 'abc'],
+    ['abc.tunnels.example:8080', 'abc'],
+    ['abc.tunnels.example.:8080', 'abc'],
+    ['abc.acme.example', 'abc acme'],
+    ['a.b.tunnels.example', 'unknown'],
+    ['a.b.acme.example', 'unknown'],
+    ['.tunnels.example', ''],
+    ['xtunnels.example', 'unknown'],
+  ];
+  for (const [host, expected] of cases) {
+    it(`${host} is ${expected || 'a tunnel without a name'}`, () => {
+      const target = resolveHost(host, domains);
+      const found =
+        target.kind === 'tunnel' ? [target.slug, target.account].filter(Boolean).join(' ') : target.kind;
+      assert.equal(found, expected);
+    });
+  }
+
+  it('has both forms below one domain', () => {
+    const one = { own: 'localhost', tunnel: 'localhost', service: 'localhost' };
+    assert.deepEqual(resolveHost('a.localhost', one), { kind: 'tunnel', slug: 'a', account: undefined });
+    assert.deepEqual(resolveHost('a.b.localhost', one), { kind: 'tunnel', slug: 'a', account: 'b' });
+    assert.deepEqual(resolveHost('a.b.c.localhost', one), { kind: 'unknown' });
+  });
+});
+
+describe('isHost', () => {
+  for (const host of ['a', 'a.b:80', 'a_b.c', '[::1]', '[::1]:80', '1.2.3.4', 'a:']) {
+    it(`takes ${host}`, () => assert.ok(isHost(host)));
+  }
+  for (const host of ['', 'a b', 'a/b', 'a@b', 'a:b', 'a:123456', 'a,b', '[::1', 'a?b', ':80', 'ä']) {
+    it(`refuses ${JSON.stringify(host)}`, () => assert.ok(!isHost(host)));
+  }
+});
+
+describe('hostname', () => {
+  it('drops the port and one trailing dot', () => {
+    assert.deepEqual(['A.b:80', 'a.b.', 'a.b..', '[::1]:80', '[::1]'].map(hostname), [
+      'a.b',
+      'a.b',
+      'a.b.',
+      '[::1]',
+      '[::1]',
+    ]);
+  });
+});

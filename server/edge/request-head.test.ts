@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { BlockList } from 'node:net';
+import { parseRequestHead } from '../../shared/http1/head.ts';
+import { isTrusted, type Peer, plainAddress, tunnelRequestHead } from './request-head.ts';
+
+const peer: Peer = { address: '203.0.113.9', proto: 'http', trusted: false };
+
+function forwarded(fields: string[], { from = peer, upgrade = false, prefix = '' } = {}) {
+  const head = parseRequestHead(`GET /x HTTP/1.1\r\n${fields.map((field) => `${field}\r\n`).join('')}\r\n`, {
+    target: 100,
+    fields: 100,
+  });
+  assert.ok(typeof head === 'object');
+  return tunnelRequestHead(head, from, { target: '/y', prefix, upgrade }).split('\r\n');
+}
+
+describe('tunnelRequestHead', () => {
+  it('keeps names, order and duplicates, and adds where the request came from', () => {
+    assert.deepEqual(forwarded(['Host: a.localhost', 'x-B: 1', 'Cookie: c', 'X-b: 2']), [
+      'GET /y HTTP/1.1',
+      'Host: a.localhost',
+      'x-B: 1',
+      'Cookie: c',
+      'X-b: 2',
+      'X-Forwarded-For: 203.0.113.9',
+      'X-Forwarded-Host: a.localhost',
+      'X-Forwarded-Proto: http',
+      '',
+      '',
+    ]);
+  });
+
+  it('drops what is about one connection only, and what Connection names', () => {
+    const lines = forwarded([
+      'Host: a',
+      'Connection: close, X-Hop',
+      'Keep-Alive: 5',
+      'Proxy-Connection: x',
+      'Upgrade: h2c',
+      'x-hop: 1',
+      'TE: trailers',
+    ]);
+    assert.deepEqual(lines.slice(1, 3), ['Host: a', 'TE: trailers']);
+  });
+
+  it('lets no Connection take away what says where the message goes and ends', () => {
+    const lines = forwarded([
+      'Host: a',
+      'Content-Length: 3',
+      'Connection: host, content-length, x-forwarded-for',
+    ]);
+    assert.deepEqual(lines.slice(1, 4), ['Host: a', 'Content-Length: 3', 'X-Forwarded-For: 203.0.113.9']);
+  });
+
+  it("replaces a visitor's own forwarded fields", () => {
+    const lines = forwarded([
+      'Host: a',
+      'X-Forwarded-For: 1',
+      'x-forwarded-prefix: /evil',
+      'X-FORWARDED-PROTO: https',
+    ]);
+    assert.deepEqual(lines.slice(1), [
+      'Host: a',
+      'X-Forwarded-For: 203.0.113.9',
+      'X-Forwarded-Host: a',
+      'X-Forwarded-Proto: http',
+      '',
+      '',
+    ]);
+  });
+
+  it('believes a trusted proxy, and adds its address', () => {
+    const from = { ...peer, trusted: true };
+    const given = [
+      'X-Forwarded-For: 1',
+      'X-Forwarded-For: 2',
+      'X-Forwarded-Proto: https',
+      'X-Forwarded-Host: b',
+    ];
+    assert.deepEqual(forwarded(['Host: a', ...given, 'X-Forwarded-Prefix: /evil'], { from }).slice(1), [
+      'Host: a',
+      'X-Forwarded-For: 1, 2, 203.0.113.9',
+      'X-Forwarded-Host: b',
+      'X-Forwarded-Proto: https',
+      '',
+      '',
+    ]);
+  });
+
+  it('names the prefix it took away, and passes a WebSocket offer on', () => {
+    const lines = forwarded(['Host: a', 'Upgrade: WebSocket', 'Connection: x, Upgrade'], {
+      upgrade: true,
+      prefix: '/t/a',
+    });
+    assert.deepEqual(lines.slice(1, 4), ['Host: a', 'Upgrade: WebSocket', 'Connection: Upgrade']);
+    assert.equal(lines.at(-3), 'X-Forwarded-Prefix: /t/a');
+  });
+});
+
+describe('isTrusted', () => {
+  it('knows addresses and networks of both families', () => {
+    const proxies = new BlockList();
+    proxies.addSubnet('10.0.0.0', 8, 'ipv4');
+    proxies.addAddress('::1', 'ipv6');
+    assert.ok(isTrusted(plainAddress('::ffff:10.1.2.3'), proxies));
+    assert.ok(isTrusted('::1', proxies));
+    assert.ok(!isTrusted('11.0.0.1', proxies));
+  });
+});

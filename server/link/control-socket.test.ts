@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { EventEmitter } from 'node:events';
+import type { WebSocket } from 'ws';
+import { CONTROL_BUFFER_MAX_BYTES } from '../limits.ts';
+import { ControlSocket } from './control-socket.ts';
+
+class FakeSocket extends EventEmitter {
+  bufferedAmount = 0;
+  readonly calls: string[] = [];
+
+  ping(): void {
+    this.calls.push('ping');
+  }
+
+  send(text: string): void {
+    this.calls.push(text);
+  }
+
+  terminate(): void {
+    this.calls.push('terminate');
+    this.emit('close');
+  }
+}
+
+describe('ControlSocket', () => {
+  let socket: FakeSocket;
+  let control: ControlSocket;
+  let closed: number;
+
+  beforeEach(() => {
+    socket = new FakeSocket();
+    closed = 0;
+    control = new ControlSocket(socket as unknown as WebSocket, 0, () => {
+      closed += 1;
+    });
+  });
+
+  /** Lets seconds pass up to one, ticking each. */
+  function tickUntil(from: number, to: number): void {
+    for (let second = from; second <= to; second += 1) control.tick(second * 1000);
+  }
+
+  it('pings every 30 seconds', () => {
+    tickUntil(1, 29);
+    assert.deepEqual(socket.calls, []);
+    tickUntil(30, 30);
+    socket.emit('pong');
+    tickUntil(31, 61);
+    assert.deepEqual(socket.calls, ['ping', 'ping']);
+  });
+
+  it('is dead 60 seconds after a ping that no pong followed', () => {
+    tickUntil(1, 89);
+    assert.ok(!socket.calls.includes('terminate'));
+    tickUntil(90, 90);
+    assert.ok(socket.calls.includes('terminate'));
+    assert.equal(closed, 1);
+  });
+
+  it('lives on with any pong', () => {
+    tickUntil(1, 85);
+    socket.emit('pong');
+    tickUntil(86, 149);
+    assert.ok(!socket.calls.includes('terminate'));
+    tickUntil(150, 150);
+    assert.ok(socket.calls.includes('terminate'));
+  });
+
+  it('announces a connection as the specification says', () => {
+    control.announce('an-id');
+    assert.deepEqual(socket.calls, ['{"type":"connection","id":"an-id"}']);
+  });
+
+  it('lets go of a client that reads nothing', () => {
+    socket.bufferedAmount = CONTROL_BUFFER_MAX_BYTES + 1;
+    control.announce('an-id');
+    assert.deepEqual(socket.calls, ['terminate']);
+  });
+});
