@@ -52,10 +52,16 @@ export function loadConfig(
     const options = { ...SETTING_FLAGS, ...own };
     return readConfig(env, parseArgs({ args: [...argv], options, strict: true }).values);
   } catch (error) {
-    // The first line of what `parseArgs` says; the rest is advice on escaping.
-    const message = error instanceof Error ? error.message : String(error);
-    return { problems: [message.split(/\n|\. /, 1).join('')] };
+    return { problems: [flagProblem(error)] };
   }
+}
+
+function flagProblem(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const flag = /^Option '(?:-\w, )?(--[\w-]+)/.exec(message)?.[1];
+  if (flag !== undefined && /argument (?:missing|is ambiguous)/.test(message)) return `${flag} takes a value`;
+  // The first sentence of what `parseArgs` says; the rest is advice on escaping.
+  return message.split(/\n|\. /, 1).join('');
 }
 
 function readConfig(env: NodeJS.ProcessEnv, flags: Flags): ConfigResult {

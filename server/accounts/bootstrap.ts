@@ -41,8 +41,3 @@ async function defaultAccount(store: Store, clock: Clock): Promise<AccountRecord
     return made;
   }
 }
-
-/** What the operator of a fresh relay is told, once. */
-export function firstKeyNotice(key: string): string {
-  return `made the first API key, for the account "${DEFAULT_ACCOUNT.name}"; it is shown only now: ${key}`;
-}

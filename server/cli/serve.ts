@@ -2,17 +2,8 @@
 import type { Config } from '../config.ts';
 import { STOP_DEADLINE_MS } from '../limits.ts';
 import { describeError } from '../log.ts';
+import type { RunningRelay } from '../relay.ts';
 import { CommandError, ExitCode, type Shell } from './command.ts';
-
-/** A relay that takes requests. */
-export interface RunningRelay {
-  /** `http://HOST:PORT` of the listener */
-  readonly url: string;
-  /** Ends it in order; what is still open after `deadlineMs` is cut. */
-  stop(deadlineMs: number): Promise<void>;
-  /** Ends it at once. */
-  abort(): void;
-}
 
 export type StartRelay = (config: Config) => Promise<RunningRelay>;
 

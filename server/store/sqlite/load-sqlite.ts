@@ -4,6 +4,8 @@ import type * as sqlite from 'node:sqlite';
 /**
  * Loads `node:sqlite` without the notice that some Node versions print about it: what it says is for developers, and
  * those who run a relay can do nothing about it. Other warnings pass.
+ *
+ * @throws Error when this Node has none
  */
 export function loadSqlite(): typeof sqlite {
   const emitWarning = process.emitWarning.bind(process);
@@ -13,7 +15,10 @@ export function loadSqlite(): typeof sqlite {
     }
   };
   try {
-    return process.getBuiltinModule('node:sqlite');
+    const module: typeof sqlite | undefined = process.getBuiltinModule('node:sqlite');
+    if (module === undefined)
+      throw new Error(`Node ${process.versions.node} has no SQLite; use Node 22.16 or newer`);
+    return module;
   } finally {
     process.emitWarning = emitWarning;
   }

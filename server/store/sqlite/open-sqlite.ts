@@ -1,5 +1,5 @@
 /** Opens the embedded database. */
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Kysely } from 'kysely';
 import { SQLITE_BUSY_MS } from '../../limits.ts';
@@ -36,8 +36,7 @@ export async function openSqlite(path: string, log: Log): Promise<Store> {
 
 function openDatabase(path: string) {
   const { DatabaseSync } = loadSqlite();
-  // Only the relay's own user needs to read it.
-  if (path !== ':memory:') mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  if (path !== ':memory:') makeFolder(dirname(path));
   const database = new DatabaseSync(path, { enableForeignKeyConstraints: true });
   // While opening, before there is anybody to hold up, SQLite may wait for another program itself.
   database.exec(`pragma busy_timeout = ${SQLITE_BUSY_MS}`);
@@ -46,4 +45,12 @@ function openDatabase(path: string) {
   database.exec('pragma synchronous = full');
   database.exec('pragma busy_timeout = 0');
   return database;
+}
+
+/** Node's own recursive `mkdir` never returns where a file system refuses with ENOENT, as /proc does. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  makeFolder(dirname(path));
+  // Only the relay's own user needs to read what is in it.
+  mkdirSync(path, { mode: 0o700 });
 }
