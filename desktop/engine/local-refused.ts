@@ -2,7 +2,8 @@
 import { CloseCode } from '../../shared/control.ts';
 import { VISITOR_ERRORS } from '../../shared/errors.ts';
 import { HeadReader } from '../../shared/http1/head-reader.ts';
-import { listMembers, parseRequestHead, type RequestHead } from '../../shared/http1/head.ts';
+import { parseRequestHead, type RequestHead } from '../../shared/http1/head.ts';
+import { errorAnswer } from '../../shared/page.ts';
 import type { DataStream } from './bridge.ts';
 import type { Clock } from './clock.ts';
 import { REQUEST_HEAD_MAX_BYTES, REQUEST_HEAD_TIMEOUT_MS } from './limits.ts';
@@ -51,44 +52,17 @@ export function answerLocalRefused(stream: DataStream, port: number, clock: Cloc
   }
 }
 
-/** The whole response: a page where the visitor prefers HTML, else JSON; no content for HEAD. */
+/** The whole response, in the form the visitor asks for; no content for HEAD. */
 export function localRefusedResponse(request: RequestHead, port: number): Buffer {
-  const { status, title, text } = VISITOR_ERRORS['local-refused'];
-  const asHtml = prefersHtml(request);
-  const message = `${text} The port is ${port}.`;
-  const body = Buffer.from(
-    asHtml ? page(title, message) : `${JSON.stringify({ error: message, code: 'local-refused' })}\n`,
+  const accept = request.fields.filter((field) => field.lower === 'accept').map((field) => field.value);
+  const text = `${VISITOR_ERRORS['local-refused'].text} The port is ${port}.`;
+  const answer = errorAnswer('local-refused', accept.length === 0 ? undefined : accept.join(', '), text);
+  const body = Buffer.from(answer.body);
+  const head = Buffer.from(
+    `HTTP/1.1 ${answer.status} Bad Gateway\r\nCulvert-Error: local-refused\r\n` +
+      `Content-Type: ${answer.contentType}\r\nContent-Length: ${body.length}\r\n` +
+      "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'\r\n" +
+      'Cache-Control: no-store\r\nVary: Accept\r\nConnection: close\r\n\r\n',
   );
-  const head =
-    `HTTP/1.1 ${status} Bad Gateway\r\nCulvert-Error: local-refused\r\n` +
-    `Content-Type: ${asHtml ? 'text/html' : 'application/json'}; charset=utf-8\r\n` +
-    `Content-Length: ${body.length}\r\nCache-Control: no-store\r\nVary: Accept\r\nConnection: close\r\n\r\n`;
-  return request.method === 'HEAD' ? Buffer.from(head) : Buffer.concat([Buffer.from(head), body]);
-}
-
-/** Browsers name `text/html`; programs rarely do. Whoever names JSON first gets JSON. */
-function prefersHtml(request: RequestHead): boolean {
-  const types = listMembers(request.fields, 'accept').map((member) => member.split(';', 1)[0]?.trim());
-  const html = types.indexOf('text/html');
-  const json = types.indexOf('application/json');
-  return html !== -1 && (json === -1 || html < json);
-}
-
-function page(title: string, message: string): string {
-  return `<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>${title}</title>
-<style>
-:root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; }
-body { max-width: 34rem; margin: 18vh auto 0; padding: 0 1.5rem; }
-h1 { font-size: 1.4rem; }
-p:last-child { opacity: 0.65; }
-</style>
-<h1>${title}</h1>
-<p>${message}</p>
-<p>502 · local-refused · Culvert</p>
-</html>
-`;
+  return request.method === 'HEAD' ? head : Buffer.concat([head, body]);
 }

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import type { Tunnel } from '../../shared/tunnel.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { JsonReporter, TextReporter } from './reporter.ts';
+
+const TUNNEL: Tunnel = {
+  id: '0b2f4f0e-6a6e-4d53-9d0c-0a1b2c3d4e5f',
+  slug: 'my-app',
+  client_id: '7b2f4f0e-6a6e-4d53-9d0c-0a1b2c3d4e5f',
+  local_port: 3000,
+  name: 'my-app',
+  ttl: '1h0m0s',
+  mode: 'relay',
+  created_at: '2026-07-10T12:00:00.000Z',
+  expires_at: '2026-07-10T13:00:00.000Z',
+  idle_ttl: false,
+  bytes_in: 0,
+  bytes_out: 0,
+  requests: 0,
+  public_url: 'http://my-app.demo.localhost:8080',
+  urls: {
+    subdomain: 'http://my-app.localhost:8080',
+    path: 'http://localhost:8080/t/my-app',
+    account: 'http://my-app.demo.localhost:8080',
+  },
+};
+
+function record() {
+  const printed = { out: '', err: '' };
+  const output = {
+    out: (text: string) => void (printed.out += text),
+    err: (text: string) => void (printed.err += text),
+  };
+  return { printed, output };
+}
+
+describe('JsonReporter', () => {
+  it('prints one event a line', () => {
+    const { printed, output } = record();
+    const reporter = new JsonReporter(output);
+    reporter.online(TUNNEL);
+    reporter.reconnecting(1, 250, 'the relay is shutting down');
+    reporter.problem({ code: 'local-refused', text: 'Nothing answers on port 3000.' });
+    reporter.offline('expired', 'The tunnel has expired.');
+    const events = printed.out
+      .trimEnd()
+      .split('\n')
+      .map((line): unknown => JSON.parse(line));
+    assert.deepEqual(events, [
+      { event: 'online', tunnel: TUNNEL },
+      { event: 'reconnecting', attempt: 1, retry_in_ms: 250, message: 'the relay is shutting down' },
+      { event: 'problem', code: 'local-refused', message: 'Nothing answers on port 3000.' },
+      { event: 'offline', reason: 'expired', message: 'The tunnel has expired.' },
+    ]);
+    assert.equal(printed.err, 'The tunnel has expired.\n');
+  });
+});
+
+describe('TextReporter', () => {
+  it('prints the address to hand out first, then the others, where it leads and until when', () => {
+    const { printed, output } = record();
+    new TextReporter(output, new FakeClock()).online(TUNNEL);
+    const lines = printed.out.split('\n');
+    assert.match(lines[0] ?? '', / http:\/\/my-app\.demo\.localhost:8080$/);
+    assert.match(lines[1] ?? '', / http:\/\/my-app\.localhost:8080$/);
+    assert.match(lines[2] ?? '', / http:\/\/localhost:8080\/t\/my-app$/);
+    assert.match(lines[3] ?? '', / http:\/\/localhost:3000$/);
+    assert.match(lines[4] ?? '', /\(in 1h0m0s\)$/);
+  });
+
+  it('says of an idle tunnel what keeps it alive', () => {
+    const { printed, output } = record();
+    new TextReporter(output, new FakeClock()).online({ ...TUNNEL, idle_ttl: true });
+    assert.match(printed.out, /after 1h0m0s without traffic/);
+  });
+
+  it('says once that it is offline, however many tries fail, and when it is back', () => {
+    const { printed, output } = record();
+    const reporter = new TextReporter(output, new FakeClock());
+    reporter.online(TUNNEL);
+    printed.out = '';
+    reporter.reconnecting(1, 250, 'the connection was reset');
+    reporter.reconnecting(2, 500, 'nothing is listening there');
+    reporter.online(TUNNEL);
+    assert.equal(printed.out, 'Offline: the connection was reset. Trying to reconnect…\nOnline again.\n');
+  });
+
+  it('repeats a problem every 30 s at most, and keeps quiet about visitors that left', () => {
+    const { printed, output } = record();
+    const clock = new FakeClock();
+    const reporter = new TextReporter(output, clock);
+    const refused = { code: 'local-refused', text: 'Nothing answers.' } as const;
+    reporter.problem(refused);
+    clock.advance(29_999);
+    reporter.problem(refused);
+    reporter.problem({ code: 'visitor-gone', text: 'Gone.' });
+    assert.equal(printed.out, 'Nothing answers.\n');
+    clock.advance(1);
+    reporter.problem(refused);
+    assert.equal(printed.out, 'Nothing answers.\nNothing answers.\n');
+  });
+});

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import type { Tunnel } from '../../shared/tunnel.ts';
+import { closedPort, closeServers, startHttp } from '../testing/servers.ts';
+import { ApiClient } from './api-client.ts';
+import { RelayRefusal, RelayUnreachable } from './errors.ts';
+import { parseRelayAddress } from './relay-address.ts';
+
+const KEY = `cvt_${'k'.repeat(32)}`;
+const TUNNEL: Tunnel = {
+  id: '0b2f4f0e-6a6e-4d53-9d0c-0a1b2c3d4e5f',
+  slug: 'my-app',
+  client_id: '7b2f4f0e-6a6e-4d53-9d0c-0a1b2c3d4e5f',
+  local_port: 3000,
+  name: '',
+  ttl: '1h0m0s',
+  mode: 'relay',
+  created_at: '2026-07-10T12:00:00.000Z',
+  expires_at: '2026-07-10T13:00:00.000Z',
+  idle_ttl: false,
+  bytes_in: 0,
+  bytes_out: 0,
+  requests: 0,
+  public_url: 'http://my-app.localhost:8080',
+  urls: { subdomain: 'http://my-app.localhost:8080', path: 'http://localhost:8080/t/my-app' },
+};
+
+interface Seen {
+  line: string;
+  authorization: string | undefined;
+  body: string;
+}
+
+/** A client of a relay that answers everything with `status` and `body`, and what it was asked. */
+async function setUp(status: number, body: unknown, headers: Record<string, string> = {}) {
+  const seen: Seen[] = [];
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { authorization } = request.headers;
+    seen.push({ line: `${request.method} ${request.url}`, authorization, body: await text(request) });
+    response.writeHead(status, headers);
+    response.end(typeof body === 'string' ? body : JSON.stringify(body));
+  }
+  const relay = await startHttp((request, response) => void answer(request, response));
+  return { api: new ApiClient(relay, KEY), relay, seen };
+}
+
+/** A check for `assert.rejects`. */
+const refusal = (status: number, message: string, retryAfterMs?: number) => (error: unknown) => {
+  assert.ok(error instanceof RelayRefusal, String(error));
+  const { status: got, message: said, retryAfterMs: wait } = error;
+  assert.deepEqual({ got, said, wait }, { got: status, said: message, wait: retryAfterMs });
+  return true;
+};
+
+describe('ApiClient', () => {
+  afterEach(closeServers);
+
+  it('creates a tunnel', async () => {
+    const { api, seen } = await setUp(201, TUNNEL);
+    assert.deepEqual(await api.createTunnel({ local_port: 3000, ttl: '1h' }), TUNNEL);
+    const body = '{"local_port":3000,"ttl":"1h"}';
+    assert.deepEqual(seen, [{ line: 'POST /v1/tunnels', authorization: `Bearer ${KEY}`, body }]);
+  });
+
+  it('lists tunnels', async () => {
+    const { api, seen } = await setUp(200, { tunnels: [TUNNEL] });
+    assert.deepEqual(await api.listTunnels(), [TUNNEL]);
+    assert.equal(seen[0]?.line, 'GET /v1/tunnels');
+  });
+
+  it('closes a tunnel', async () => {
+    const { api, seen } = await setUp(200, { status: 'closed' });
+    await api.closeTunnel(TUNNEL.id);
+    assert.equal(seen[0]?.line, `DELETE /v1/tunnels/${TUNNEL.id}`);
+  });
+
+  it('extends a tunnel, by a given time or its own', async () => {
+    const { api, seen } = await setUp(200, TUNNEL);
+    await api.extendTunnel(TUNNEL.id, '30m');
+    await api.extendTunnel(TUNNEL.id);
+    const line = `PUT /v1/tunnels/${TUNNEL.id}/extend`;
+    assert.deepEqual(
+      seen.map((request) => [request.line, request.body]),
+      [
+        [line, '{"ttl":"30m"}'],
+        [line, '{}'],
+      ],
+    );
+  });
+
+  it('says what the relay says about an error, and when to come back', async () => {
+    const { api } = await setUp(429, { error: 'rate limit exceeded' }, { 'retry-after': '6' });
+    await assert.rejects(api.listTunnels(), refusal(429, 'rate limit exceeded', 6000));
+  });
+
+  it('has a text for an error without one', async () => {
+    const { api } = await setUp(502, '<html>Bad gateway</html>');
+    await assert.rejects(api.listTunnels(), refusal(502, 'The relay answered with status 502'));
+  });
+
+  it('follows no redirect, but names where it leads', async () => {
+    const { api } = await setUp(301, '', { location: 'https://elsewhere.example/v1/tunnels' });
+    await assert.rejects(
+      api.listTunnels(),
+      refusal(301, 'The relay has another address: https://elsewhere.example'),
+    );
+  });
+
+  const strange: [string, unknown][] = [
+    ['no JSON', 'hello'],
+    ['no tunnel', {}],
+    ['a tunnel without an id', { ...TUNNEL, id: undefined }],
+    ['an id that leads elsewhere', { ...TUNNEL, id: '../account' }],
+    ['control characters for the terminal', { ...TUNNEL, public_url: 'http://a\u001b[2J' }],
+  ];
+  for (const [name, body] of strange) {
+    it(`does not take ${name} for an answer of a relay`, async () => {
+      const { api } = await setUp(201, body);
+      await assert.rejects(api.createTunnel({ local_port: 1 }), RelayUnreachable);
+    });
+  }
+
+  it('takes no endless answer', async () => {
+    const { api } = await setUp(200, ' '.repeat(5 * 1024 * 1024));
+    await assert.rejects(api.listTunnels(), /too large/);
+  });
+
+  it('says which relay cannot be reached, and why', async () => {
+    const origin = `http://127.0.0.1:${await closedPort()}`;
+    const error = {
+      name: 'RelayUnreachable',
+      message: `The relay at ${origin} cannot be reached: nothing is listening there`,
+    };
+    await assert.rejects(new ApiClient(parseRelayAddress(origin), KEY).listTunnels(), error);
+  });
+});

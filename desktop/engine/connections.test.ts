@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { FakeStream } from '../testing/fake-stream.ts';
+import { closedPort, closeServers, startTcp } from '../testing/servers.ts';
+import { type ConnectionProblem, Connections, type DataSource } from './connections.ts';
+import { RelayRefusal, RelayUnreachable } from './errors.ts';
+import { CONNECTIONS_MAX } from './limits.ts';
+import { LocalDialer } from './local-dialer.ts';
+
+function setUp(port: number, open: DataSource['open']) {
+  const problems: ConnectionProblem[] = [];
+  const waiting: (() => void)[] = [];
+  const connections = new Connections({
+    data: { open },
+    local: new LocalDialer(port),
+    clock: new FakeClock(),
+    onProblem(problem) {
+      problems.push(problem);
+      waiting.shift()?.();
+    },
+  });
+  const problem = () => new Promise<void>((resolve) => waiting.push(resolve));
+  return { connections, problems, problem };
+}
+
+describe('Connections', () => {
+  afterEach(closeServers);
+
+  it('pipes a visitor to the local service, and forgets it at the end', async () => {
+    const port = await startTcp((socket) =>
+      socket.on('data', (chunk) => socket.end(`got ${chunk.toString()}`)),
+    );
+    const stream = new FakeStream();
+    const { connections, problems } = setUp(port, async () => stream);
+    connections.accept('1');
+    assert.equal(connections.size, 1);
+    await stream.until(({ paused }) => !paused);
+    stream.receive('hello');
+    await stream.until(({ ended }) => ended !== undefined);
+    assert.equal(stream.sent, 'got hello');
+    assert.equal(stream.ended, 1000);
+    assert.deepEqual(problems, []);
+  });
+
+  it('answers in place of a service that refuses, and says so', async () => {
+    const port = await closedPort();
+    const stream = new FakeStream();
+    const { connections, problems } = setUp(port, async () => stream);
+    connections.accept('1');
+    await stream.until(({ paused }) => !paused);
+    stream.receive('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    assert.match(stream.sent, /^HTTP\/1\.1 502 /);
+    assert.deepEqual(
+      problems.map(({ code }) => code),
+      ['local-refused'],
+    );
+    assert.equal(connections.size, 0);
+  });
+
+  const failures: [string, Error, string][] = [
+    ['a visitor that has left', new RelayRefusal(404, 'connection not found'), 'visitor-gone'],
+    ['a relay that refuses', new RelayRefusal(503, 'service unavailable'), 'data-refused'],
+    ['a relay that is away', new RelayUnreachable('it did not answer in time'), 'data-failed'],
+  ];
+  for (const [name, error, code] of failures) {
+    it(`leaves the local service alone after ${name}`, async () => {
+      const closed = { accepted: 0, ended: 0 };
+      const port = await startTcp((socket) => {
+        closed.accepted += 1;
+        socket.resume();
+        socket.once('close', () => (closed.ended += 1));
+      });
+      const { connections, problems, problem } = setUp(port, () => Promise.reject(error));
+      connections.accept('1');
+      await problem();
+      assert.deepEqual(
+        problems.map((entry) => entry.code),
+        [code],
+      );
+      await Promise.resolve();
+      assert.equal(connections.size, 0);
+    });
+  }
+
+  it('turns visitors away beyond the limit', () => {
+    const { connections, problems } = setUp(1, () => new Promise(() => {}));
+    for (let count = 0; count < CONNECTIONS_MAX; count++) connections.accept(String(count));
+    assert.deepEqual(problems, []);
+    connections.accept('one more');
+    assert.deepEqual(
+      problems.map(({ code }) => code),
+      ['too-many-connections'],
+    );
+    connections.cut();
+  });
+
+  it('cuts everything, also what is being opened', async () => {
+    const signals: AbortSignal[] = [];
+    const port = await startTcp((socket) => socket.resume());
+    const { connections, problems } = setUp(port, (_id, signal) => {
+      signals.push(signal);
+      return once(signal, 'abort').then(() => Promise.reject(new Error('aborted')));
+    });
+    connections.accept('1');
+    connections.accept('2');
+    connections.cut();
+    assert.deepEqual(
+      signals.map(({ aborted }) => aborted),
+      [true, true],
+    );
+    assert.deepEqual(problems, []);
+  });
+});

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import type { ControlEnd } from './control-connection.ts';
+import { RelayRefusal } from './errors.ts';
+import { judge } from './verdict.ts';
+
+const refused = (status: number, retryAfterMs?: number): ControlEnd => ({
+  kind: 'refused',
+  refusal: new RelayRefusal(status, 'text', retryAfterMs),
+});
+const closed = (code: number): ControlEnd => ({ kind: 'closed', code });
+
+describe('judge', () => {
+  const final: [string, ControlEnd, string][] = [
+    ['401', refused(401), 'key-refused'],
+    ['403', refused(403), 'key-refused'],
+    ['404', refused(404), 'gone'],
+    ['400', refused(400), 'refused'],
+    ['426', refused(426), 'refused'],
+    ['close 4000', closed(4000), 'replaced'],
+    ['close 4001', closed(4001), 'closed'],
+    ['close 4002', closed(4002), 'expired'],
+    ['close 4003', closed(4003), 'key-refused'],
+  ];
+  for (const [name, end, reason] of final) {
+    it(`stops at ${name}: ${reason}`, () => {
+      const verdict = judge(end);
+      assert.ok(!verdict.retry);
+      assert.equal(verdict.reason, reason);
+    });
+  }
+
+  const temporary: [string, ControlEnd][] = [
+    ['a lost connection', { kind: 'lost', why: 'x' }],
+    ['302, as a public network answers', refused(302)],
+    ['408', refused(408)],
+    ['429', refused(429)],
+    ['500', refused(500)],
+    ['503', refused(503)],
+    ['close 1000', closed(1000)],
+    ['close 1001', closed(1001)],
+    ['close 1006', closed(1006)],
+    ['close 1011', closed(1011)],
+    ['close 4999, of a later relay', closed(4999)],
+  ];
+  for (const [name, end] of temporary) {
+    it(`tries again after ${name}`, () => assert.equal(judge(end).retry, true));
+  }
+
+  it('keeps what the relay asked to wait', () => {
+    for (const status of [408, 429, 503]) {
+      const verdict = judge(refused(status, 4000));
+      assert.ok(verdict.retry);
+      assert.equal(verdict.retryAfterMs, 4000);
+    }
+  });
+});

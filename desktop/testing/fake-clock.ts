@@ -1,0 +1,35 @@
+import type { Clock, Timer } from '../engine/clock.ts';
+
+/** A clock that stands still until a test moves it. */
+export class FakeClock implements Clock {
+  #now = 0;
+  readonly #timers = new Set<{ readonly at: number; readonly callback: () => void }>();
+
+  now(): number {
+    return this.#now;
+  }
+
+  setTimeout(callback: () => void, ms: number): Timer {
+    const timer = { at: this.#now + ms, callback };
+    this.#timers.add(timer);
+    return { cancel: () => void this.#timers.delete(timer) };
+  }
+
+  /** ms until each waiting timer, soonest first. */
+  get waiting(): number[] {
+    return [...this.#timers].map(({ at }) => at - this.#now).sort((a, b) => a - b);
+  }
+
+  /** Moves time on and fires what falls due, in order. */
+  advance(ms: number): void {
+    const end = this.#now + ms;
+    for (;;) {
+      const due = [...this.#timers].filter(({ at }) => at <= end).sort((a, b) => a.at - b.at)[0];
+      if (due === undefined) break;
+      this.#timers.delete(due);
+      this.#now = Math.max(this.#now, due.at);
+      due.callback();
+    }
+    this.#now = end;
+  }
+}

@@ -1,0 +1,78 @@
+import type { DataStream } from '../engine/bridge.ts';
+import type { ByteStreamHandler } from '../../shared/websocket/byte-stream.ts';
+
+/** A data socket of which a test is the relay's end. */
+export class FakeStream implements DataStream {
+  /** everything written */
+  sent = '';
+  /** code of the Close frame, or `cut` */
+  ended: number | 'cut' | undefined;
+  paused = true;
+  /** what `write` answers */
+  room = true;
+  #handler: ByteStreamHandler | undefined;
+  readonly #watchers = new Set<() => void>();
+
+  attach(handler: ByteStreamHandler): void {
+    this.#handler = handler;
+  }
+
+  write(chunk: Buffer): boolean {
+    this.sent += chunk.toString('latin1');
+    this.#changed();
+    return this.room;
+  }
+
+  pause(): void {
+    this.paused = true;
+    this.#changed();
+  }
+
+  resume(): void {
+    this.paused = false;
+    this.#changed();
+  }
+
+  close(code: number): void {
+    this.ended ??= code;
+    this.#changed();
+  }
+
+  destroy(): void {
+    this.ended ??= 'cut';
+    this.#changed();
+  }
+
+  /** The relay sends bytes. */
+  receive(bytes: string | Buffer): void {
+    this.#handler?.onData(Buffer.from(bytes as string));
+  }
+
+  /** The relay has taken what was queued. */
+  drain(): void {
+    this.room = true;
+    this.#handler?.onDrain();
+  }
+
+  /** The relay closes. */
+  closeByRelay(code: number): void {
+    this.#handler?.onClose(code);
+  }
+
+  /** Resolves when the condition holds, asked after every call of the engine. */
+  until(condition: (stream: this) => boolean): Promise<void> {
+    return new Promise((resolve) => {
+      const check = (): void => {
+        if (!condition(this)) return;
+        this.#watchers.delete(check);
+        resolve();
+      };
+      this.#watchers.add(check);
+      check();
+    });
+  }
+
+  #changed(): void {
+    for (const watcher of this.#watchers) watcher();
+  }
+}

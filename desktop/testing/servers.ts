@@ -1,0 +1,56 @@
+/** Small servers on loopback for tests. */
+import { once } from 'node:events';
+import { createServer as createHttpServer, type RequestListener, type Server as HttpServer } from 'node:http';
+import { createServer, type Server, type Socket } from 'node:net';
+import { type RelayAddress, parseRelayAddress } from '../engine/relay-address.ts';
+
+const endings: (() => void)[] = [];
+
+/** Has {@link closeServers} call the function. */
+export function atClose(end: () => void): void {
+  endings.push(end);
+}
+
+/** Listens on that port, or on a free one, and gives it. */
+export async function listen(server: Server | HttpServer, host = '127.0.0.1', wanted = 0): Promise<number> {
+  server.listen(wanted, host);
+  await once(server, 'listening');
+  atClose(() => server.close());
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no TCP server');
+  return address.port;
+}
+
+/** A TCP server; its connections end with {@link closeServers}. */
+export function startTcp(
+  onConnection: (socket: Socket) => void,
+  host?: string,
+  port?: number,
+): Promise<number> {
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    socket.on('error', () => {});
+    atClose(() => socket.destroy());
+    onConnection(socket);
+  });
+  return listen(server, host, port);
+}
+
+export async function startHttp(listener: RequestListener): Promise<RelayAddress> {
+  const server = createHttpServer(listener);
+  atClose(() => server.closeAllConnections());
+  return parseRelayAddress(`http://127.0.0.1:${await listen(server)}`);
+}
+
+/** A port of loopback on which nothing listens. */
+export async function closedPort(): Promise<number> {
+  const server = createServer();
+  const port = await listen(server);
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** For `afterEach`. */
+export function closeServers(): void {
+  for (const end of endings.splice(0)) end();
+}
