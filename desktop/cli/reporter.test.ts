@@ -39,7 +39,7 @@ describe('JsonReporter', () => {
     const { printed, output } = record();
     const reporter = new JsonReporter(output);
     reporter.online(TUNNEL);
-    reporter.reconnecting(1, 250, 'the relay is shutting down');
+    reporter.reconnecting(1, 250, 'The relay is shutting down.');
     reporter.problem({ code: 'local-refused', text: 'Nothing answers on port 3000.' });
     reporter.offline('expired', 'The tunnel has expired.');
     const events = printed.out
@@ -48,7 +48,7 @@ describe('JsonReporter', () => {
       .map((line): unknown => JSON.parse(line));
     assert.deepEqual(events, [
       { event: 'online', tunnel: TUNNEL },
-      { event: 'reconnecting', attempt: 1, retry_in_ms: 250, message: 'the relay is shutting down' },
+      { event: 'reconnecting', attempt: 1, retry_in_ms: 250, message: 'The relay is shutting down.' },
       { event: 'problem', code: 'local-refused', message: 'Nothing answers on port 3000.' },
       { event: 'offline', reason: 'expired', message: 'The tunnel has expired.' },
     ]);
@@ -79,10 +79,10 @@ describe('TextReporter', () => {
     const reporter = new TextReporter(output, new FakeClock());
     reporter.online(TUNNEL);
     printed.out = '';
-    reporter.reconnecting(1, 250, 'the connection was reset');
-    reporter.reconnecting(2, 500, 'nothing is listening there');
+    reporter.reconnecting(1, 250, 'The relay is shutting down.');
+    reporter.reconnecting(2, 500, 'No connection to the relay: nothing is listening there.');
     reporter.online(TUNNEL);
-    assert.equal(printed.out, 'Offline: the connection was reset. Trying to reconnect…\nOnline again.\n');
+    assert.equal(printed.out, 'The relay is shutting down. Trying to reconnect…\nOnline again.\n');
   });
 
   it('repeats a problem every 30 s at most, and keeps quiet about visitors that left', () => {

@@ -91,7 +91,7 @@ export class TextReporter implements Reporter {
     // A relay that is away for an hour is worth one line, not hundreds.
     if (this.#waiting) return;
     this.#waiting = true;
-    this.#output.out(`Offline: ${why}. Trying to reconnect…\n`);
+    this.#output.out(`${why} Trying to reconnect…\n`);
   }
 
   problem({ code, text }: ConnectionProblem): void {

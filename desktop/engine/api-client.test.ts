@@ -96,14 +96,14 @@ describe('ApiClient', () => {
 
   it('has a text for an error without one', async () => {
     const { api } = await setUp(502, '<html>Bad gateway</html>');
-    await assert.rejects(api.listTunnels(), refusal(502, 'The relay answered with status 502'));
+    await assert.rejects(api.listTunnels(), refusal(502, 'it answered with status 502'));
   });
 
   it('follows no redirect, but names where it leads', async () => {
     const { api } = await setUp(301, '', { location: 'https://elsewhere.example/v1/tunnels' });
     await assert.rejects(
       api.listTunnels(),
-      refusal(301, 'The relay has another address: https://elsewhere.example'),
+      refusal(301, 'it has another address: https://elsewhere.example'),
     );
   });
 

@@ -93,8 +93,8 @@ export class ApiClient {
     const location = response.headers.get('location');
     const text =
       response.status < 400 && location !== null
-        ? `The relay has another address: ${URL.parse(location, this.#relay.origin)?.origin ?? 'unknown'}`
-        : (readErrorText(body) ?? `The relay answered with status ${response.status}`);
+        ? `it has another address: ${URL.parse(location, this.#relay.origin)?.origin ?? 'unknown'}`
+        : (readErrorText(body) ?? `it answered with status ${response.status}`);
     return new RelayRefusal(
       response.status,
       text,

@@ -92,7 +92,7 @@ describe('ControlConnection', () => {
     clock.advance(74_999);
     assert.deepEqual(clock.waiting, [1]);
     clock.advance(1);
-    assert.deepEqual(await ended, { kind: 'lost', why: 'the relay was silent' });
+    assert.deepEqual(await ended, { kind: 'lost', why: 'it has been silent for too long' });
   });
 
   it('is lost at a message that is no JSON, or too large', async () => {

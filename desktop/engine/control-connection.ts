@@ -18,7 +18,7 @@ export type ControlEnd =
   | { readonly kind: 'refused'; readonly refusal: RelayRefusal }
   /** the relay closed the socket with a code of {@link CloseCode} */
   | { readonly kind: 'closed'; readonly code: number }
-  /** no connection came about, or it was lost; `why` is for people */
+  /** no connection came about, or it was lost; `why` says what happened in a few words */
   | { readonly kind: 'lost'; readonly why: string };
 
 export interface ControlHandler {
@@ -82,7 +82,7 @@ export class ControlConnection {
       // `ws` hands messages over as one Buffer unless told otherwise.
       message = isBinary ? undefined : parseControlMessage((data as Buffer).toString());
     } catch {
-      this.#lose('the relay sent a message that is no JSON');
+      this.#lose('it sent a message that is no JSON');
       return;
     }
     if (message !== undefined) this.#handler?.onConnection(message.id);
@@ -91,7 +91,10 @@ export class ControlConnection {
   /** A network that swallows packets closes nothing: without pings the connection is given up. */
   #watchSilence(): void {
     this.#silence?.cancel();
-    this.#silence = this.#clock.setTimeout(() => this.#lose('the relay was silent'), CONTROL_SILENCE_MS);
+    this.#silence = this.#clock.setTimeout(
+      () => this.#lose('it has been silent for too long'),
+      CONTROL_SILENCE_MS,
+    );
   }
 
   #lose(why: string): void {
@@ -113,11 +116,7 @@ export class ControlConnection {
       const status = response.statusCode ?? 0;
       const text = readErrorText(Buffer.concat(chunks).toString());
       const retryAfter = readRetryAfter(response.headers['retry-after'], this.#clock.now());
-      const refusal = new RelayRefusal(
-        status,
-        text ?? `the relay answered with status ${status}`,
-        retryAfter,
-      );
+      const refusal = new RelayRefusal(status, text ?? `it answered with status ${status}`, retryAfter);
       this.#end({ kind: 'refused', refusal });
       this.#socket.terminate();
     });
@@ -125,7 +124,7 @@ export class ControlConnection {
 
   #onClose(code: number): void {
     if (code === CloseCode.abnormal || this.#why !== undefined) {
-      this.#end({ kind: 'lost', why: this.#why ?? 'the connection to the relay was lost' });
+      this.#end({ kind: 'lost', why: this.#why ?? 'it broke off' });
     } else {
       this.#end({ kind: 'closed', code });
     }

@@ -66,7 +66,7 @@ describe('TunnelSession', () => {
     session.start();
     open();
     end(LOST);
-    const why = 'the connection was reset';
+    const why = 'No connection to the relay: the connection was reset.';
     assert.deepEqual(states.at(-1), { name: 'reconnecting', attempt: 1, retryInMs: 250, why });
     clock.advance(249);
     assert.equal(controls.length, 1);
@@ -111,7 +111,7 @@ describe('TunnelSession', () => {
     const { session, end, states } = setUp(0.5);
     session.start();
     end({ kind: 'refused', refusal: new RelayRefusal(503, 'service unavailable', 5000) });
-    const why = 'service unavailable';
+    const why = 'The relay refused for now: service unavailable.';
     assert.deepEqual(states.at(-1), { name: 'reconnecting', attempt: 1, retryInMs: 5250, why });
   });
 

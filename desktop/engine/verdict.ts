@@ -23,11 +23,11 @@ export type Verdict =
   | { readonly retry: true; readonly why: string; readonly retryAfterMs?: number | undefined }
   | { readonly retry: false; readonly reason: Exclude<OfflineReason, 'stopped'>; readonly why: string };
 
-/** Judges the end of a control connection (contract.md, WebSockets; design.md section 5). `why` is for people. */
+/** Judges the end of a control connection (contract.md, WebSockets; design.md section 5). `why` is a sentence for people. */
 export function judge(end: ControlEnd): Verdict {
   switch (end.kind) {
     case 'lost':
-      return { retry: true, why: end.why };
+      return { retry: true, why: `No connection to the relay: ${end.why}.` };
     case 'closed':
       return judgeClose(end.code);
     case 'refused':
@@ -46,9 +46,9 @@ function judgeClose(code: number): Verdict {
     case CloseCode.keyRevoked:
       return { retry: false, reason: 'key-refused', why: 'The API key was revoked.' };
     case CloseCode.goingAway:
-      return { retry: true, why: 'the relay is shutting down' };
+      return { retry: true, why: 'The relay is shutting down.' };
     default:
-      return { retry: true, why: `the relay closed the connection with code ${code}` };
+      return { retry: true, why: `The relay closed the connection with code ${code}.` };
   }
 }
 
@@ -61,11 +61,11 @@ function judgeRefusal({ status, message, retryAfterMs }: RelayRefusal): Verdict 
       return { retry: false, reason: 'gone', why: 'The tunnel was closed or has expired.' };
     case 408:
     case 429:
-      return { retry: true, why: message, retryAfterMs };
+      return { retry: true, why: `The relay refused for now: ${message}.`, retryAfterMs };
     default:
       // Below 400 something in between answered, such as the sign-in page of a public network: it will pass.
       return status >= 400 && status < 500
         ? { retry: false, reason: 'refused', why: `The relay refused the connection: ${message}.` }
-        : { retry: true, why: message, retryAfterMs };
+        : { retry: true, why: `The relay refused for now: ${message}.`, retryAfterMs };
   }
 }

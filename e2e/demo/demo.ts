@@ -145,6 +145,7 @@ The tunnel is open. Visitors of any of these addresses reach port ${localPort} o
   path               ${urls.path}
   account subdomain  ${urls.account ?? 'none: the account has no subdomain'}
 
+Browsers and curl find *.localhost by themselves; a program that does not can use the path.
 It expires at ${expires_at}. Press Ctrl-C to end the demo.
 `);
 }
