@@ -52,16 +52,19 @@ describe('counters (spec.md section 2)', () => {
     const answer = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n';
     const request = `PUT /x HTTP/1.1\r\nHost: ${client.host}\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n`;
     await visitor.write(request);
-    const data = await client.accept();
-    await data.receivedUpTo('0\r\n\r\n');
-    data.send(answer);
+    const first = await client.accept();
+    await first.receivedUpTo('0\r\n\r\n');
+    first.send(answer);
     await visitor.response();
-    const first = data.received.length;
+    const length = first.received.length;
     await visitor.write(request);
-    await eventually(5000, () => assert.equal(data.received.length, 2 * first));
-    data.send(answer);
+    // The relay may use the data socket again or announce another.
+    const again = eventually(5000, () => assert.equal(first.received.length, 2 * length)).then(() => first);
+    const second = await Promise.any([again, client.accept()]);
+    if (second !== first) await second.receivedUpTo('0\r\n\r\n');
+    second.send(answer);
     await visitor.response();
-    await assertCounters(client, { bytes_in: 2 * first, bytes_out: 2 * answer.length, requests: 2 });
+    await assertCounters(client, { bytes_in: 2 * length, bytes_out: 2 * answer.length, requests: 2 });
   });
 
   it('count a request that is not answered, and nothing of one that never reached the client', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { AccountPool, createAccount, type TestAccount } from '../support/accounts.ts';
 import type { Child, Exit } from '../support/child.ts';
+import { concurrentTests } from '../support/concurrent-tests.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert, newApiKey, Relay, spawnCulvert } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
@@ -31,7 +32,9 @@ describe('culvert', () => {
   }
 
   describe('http', () => {
-    it('is online with its first event, which has the tunnel, and serves', async () => {
+    const together = concurrentTests();
+
+    together('is online with its first event, which has the tunnel, and serves', async () => {
       const { key, api } = await pool.take();
       const culvert = await Culvert.start(scope, relay, key, service.port);
       assert.deepEqual(await api.get(culvert.tunnel.id), culvert.tunnel);
@@ -40,14 +43,14 @@ describe('culvert', () => {
       assert.equal(readEcho(answer).url, '/x');
     });
 
-    it('asks for what it was told to', async () => {
+    together('asks for what it was told to', async () => {
       const { key } = await pool.take();
       const args = ['--name', 'told-so', '--ttl', '90m', '--idle'];
       const { tunnel } = await Culvert.start(scope, relay, key, service.port, args);
       assert.deepEqual([tunnel.name, tunnel.ttl, tunnel.idle_ttl], ['told-so', '1h30m0s', true]);
     });
 
-    it('takes relay and key as flags, and the address with /v1', async () => {
+    together('takes relay and key as flags, and the address with /v1', async () => {
       const { key } = await pool.take();
       const elsewhere = { url: 'http://127.0.0.1:9' };
       const args = ['--relay', `${relay.url}/v1`, '--key', key];
@@ -55,7 +58,7 @@ describe('culvert', () => {
       assert.equal(tunnel.local_port, service.port);
     });
 
-    it('prints the address for people', async () => {
+    together('prints the address for people', async () => {
       const { key } = await pool.take();
       const child = spawnCulvert(scope, ['http', String(service.port), '--name', 'for-people'], {
         CULVERT_RELAY: relay.url,
@@ -68,7 +71,7 @@ describe('culvert', () => {
     });
 
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-      it(`closes the tunnel and exits 0 at ${signal}`, async () => {
+      together(`closes the tunnel and exits 0 at ${signal}`, async () => {
         const { key, api } = await pool.take();
         const culvert = await Culvert.start(scope, relay, key, service.port);
         assert.deepEqual(await culvert.child.stop(signal), { code: 0, signal: null });
@@ -76,20 +79,20 @@ describe('culvert', () => {
       });
     }
 
-    it('exits 4 when the tunnel is closed through the API', async () => {
+    together('exits 4 when the tunnel is closed through the API', async () => {
       const { key, api } = await pool.take();
       const culvert = await Culvert.start(scope, relay, key, service.port);
       await api.close(culvert.tunnel.id);
       assert.equal((await culvert.child.exit()).code, 4);
     });
 
-    it('exits 4 when the tunnel expires', async () => {
+    together('exits 4 when the tunnel expires', async () => {
       const { key } = await pool.take();
       const culvert = await Culvert.start(scope, relay, key, service.port, ['--ttl', '2s']);
       assert.equal((await culvert.child.exit()).code, 4);
     });
 
-    it('exits 4 when the tunnel ended while the relay was away', async () => {
+    together('exits 4 when the tunnel ended while the relay was away', async () => {
       const other = await Relay.start(scope);
       const culvert = await Culvert.start(scope, other, other.bootstrapKey, service.port, ['--ttl', '2s']);
       await other.stop('SIGKILL');
@@ -99,19 +102,19 @@ describe('culvert', () => {
       assert.equal((await culvert.child.exit(25_000)).code, 4);
     });
 
-    it('exits 5 when another client takes the tunnel over', async () => {
+    together('exits 5 when another client takes the tunnel over', async () => {
       const { key } = await pool.take();
       const culvert = await Culvert.start(scope, relay, key, service.port);
       await ControlSocket.open(scope, relay, key, culvert.tunnel.id);
       assert.equal((await culvert.child.exit()).code, 5);
     });
 
-    it('exits 3 when the key is refused', async () => {
+    together('exits 3 when the key is refused', async () => {
       assert.equal((await run(['http', '3000'], newApiKey())).result.code, 3);
       assert.equal((await run(['http', '3000', '--json'], newApiKey())).result.code, 3);
     });
 
-    it('exits 1 when the relay refuses the tunnel, and says why', async () => {
+    together('exits 1 when the relay refuses the tunnel, and says why', async () => {
       const { key } = await pool.take();
       const child = await run(['http', '3000', '--name', 'www'], key);
       assert.equal(child.result.code, 1);

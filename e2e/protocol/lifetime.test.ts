@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { AccountPool, type TestAccount } from '../support/accounts.ts';
+import { concurrentTests } from '../support/concurrent-tests.ts';
 import { eventually, timed, within } from '../support/deadline.ts';
 import { hostOf, ManualClient } from '../support/manual-client.ts';
 import { Relay } from '../support/programs.ts';
@@ -22,6 +23,8 @@ describe('the life of a tunnel (spec.md section 3)', () => {
     pool = new AccountPool(relay);
   });
 
+  const together = concurrentTests();
+
   /** An open connection that has received a part of its answer. */
   async function openConnection(client: ManualClient) {
     const visitor = await RawConnection.open(scope, relay.port);
@@ -40,7 +43,7 @@ describe('the life of a tunnel (spec.md section 3)', () => {
   }
 
   describe('at expiry', () => {
-    it('the tunnel is gone at once, its name free, its open connections cut', async () => {
+    together('the tunnel is gone at once, its name free, its open connections cut', async () => {
       const client = await ManualClient.start(scope, relay, pool, { ttl: '2s', name: 'brief' });
       const { visitor, data, head } = await openConnection(client);
       const broken = assert.rejects(visitor.rest(head), /ended/);
@@ -51,7 +54,7 @@ describe('the life of a tunnel (spec.md section 3)', () => {
       assert.equal((await pool.tunnel({ name: 'brief' })).tunnel.slug, 'brief');
     });
 
-    it('traffic changes nothing without idle mode', async () => {
+    together('traffic changes nothing without idle mode', async () => {
       const client = await ManualClient.start(scope, relay, pool, { ttl: '2s' });
       const { data } = await openConnection(client);
       const { ms } = await timed(async () => {
@@ -63,7 +66,7 @@ describe('the life of a tunnel (spec.md section 3)', () => {
       assert.ok(ms < 2500, `ended after ${ms} ms`);
     });
 
-    it('an extended tunnel lives on', async () => {
+    together('an extended tunnel lives on', async () => {
       const client = await ManualClient.start(scope, relay, pool, { ttl: '1s' });
       await client.account.api.extend(client.tunnel.id, { ttl: '2s' });
       await delay(1800);
@@ -71,7 +74,7 @@ describe('the life of a tunnel (spec.md section 3)', () => {
       assert.equal((await within(3000, 'expiry', client.control.closed)).code, 4002);
     });
 
-    it('comes while the relay is down, too', async () => {
+    together('comes while the relay is down, too', async () => {
       const other = await Relay.start(scope);
       const { tunnel, account } = await new AccountPool(other).tunnel({ ttl: '1s', name: 'while-down' });
       await other.stop('SIGKILL');
@@ -84,7 +87,7 @@ describe('the life of a tunnel (spec.md section 3)', () => {
   });
 
   describe('at close', () => {
-    it('the tunnel is gone at once, its name free, its open connections cut', async () => {
+    together('the tunnel is gone at once, its name free, its open connections cut', async () => {
       const client = await ManualClient.start(scope, relay, pool, { name: 'closed-one' });
       const { visitor, data, head } = await openConnection(client);
       const broken = assert.rejects(visitor.rest(head), /ended/);
@@ -95,7 +98,7 @@ describe('the life of a tunnel (spec.md section 3)', () => {
       assert.equal((await pool.tunnel({ name: 'closed-one' })).tunnel.slug, 'closed-one');
     });
 
-    it('a visitor who waits for the client is told', async () => {
+    together('a visitor who waits for the client is told', async () => {
       const client = await ManualClient.start(scope, relay, pool);
       const answer = timed(() => visit(relay.port, { host: client.host }));
       await client.announced();
@@ -107,7 +110,7 @@ describe('the life of a tunnel (spec.md section 3)', () => {
   });
 
   describe('in idle mode', () => {
-    it('a request moves the expiry to now plus ttl', async () => {
+    together('a request moves the expiry to now plus ttl', async () => {
       const client = await ManualClient.start(scope, relay, pool, { ttl: '1h', idle_ttl: true });
       await delay(50);
       const { data } = await openConnection(client);
@@ -120,7 +123,7 @@ describe('the life of a tunnel (spec.md section 3)', () => {
       data.socket.drop();
     });
 
-    it('the expiry never moves back', async () => {
+    together('the expiry never moves back', async () => {
       const client = await ManualClient.start(scope, relay, pool, { ttl: '1m', idle_ttl: true });
       const { expires_at } = await client.account.api.extend(client.tunnel.id, { ttl: '1h' });
       await openConnection(client);
@@ -128,7 +131,7 @@ describe('the life of a tunnel (spec.md section 3)', () => {
       assert.equal((await client.account.api.get(client.tunnel.id)).expires_at, expires_at);
     });
 
-    it('a tunnel with traffic never expires under it, and does without', async () => {
+    together('a tunnel with traffic never expires under it, and does without', async () => {
       const client = await ManualClient.start(scope, relay, pool, { ttl: '1s', idle_ttl: true });
       const { visitor, data } = await openConnection(client);
       for (let tick = 0; tick < 10; tick += 1) {
@@ -142,13 +145,13 @@ describe('the life of a tunnel (spec.md section 3)', () => {
       assert.ok(ms > 700 && ms < 2000, `after ${ms} ms of silence`);
     });
 
-    it('a connection that is open but silent does not keep the tunnel', async () => {
+    together('a connection that is open but silent does not keep the tunnel', async () => {
       const client = await ManualClient.start(scope, relay, pool, { ttl: '1s', idle_ttl: true });
       await openConnection(client);
       assert.equal((await within(4000, 'expiry', client.control.closed)).code, 4002);
     });
 
-    it('without any request it ends when its ttl is over', async () => {
+    together('without any request it ends when its ttl is over', async () => {
       const { tunnel, account } = await pool.tunnel({ ttl: '1s', idle_ttl: true });
       await delay(1100);
       assert.equal(await isAlive(account, tunnel), false);

@@ -200,9 +200,12 @@ bothClients('the main job', (kind) => {
     for (const [index, answer] of answers) assert.equal(readEcho(answer).url, `/visitor/${index}`);
   });
 
-  it('stops when it is told, and the tunnel is closed', async () => {
-    await client.stop();
-    const { status, head } = await visit(relay.port, { host });
-    assert.deepEqual([status, head.field('culvert-error')], [404, 'tunnel-unknown']);
+  // Its own suite, because a suite's tests come before its inner suites.
+  describe('the end', () => {
+    it('comes when the client is told, and the tunnel is closed', async () => {
+      await client.stop();
+      const { status, head } = await visit(relay.port, { host });
+      assert.deepEqual([status, head.field('culvert-error')], [404, 'tunnel-unknown']);
+    });
   });
 });

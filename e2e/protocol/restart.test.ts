@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { AccountPool } from '../support/accounts.ts';
 import { bothClients } from '../support/clients.ts';
+import { concurrentTests } from '../support/concurrent-tests.ts';
 import { eventually } from '../support/deadline.ts';
 import { hostOf, ManualClient } from '../support/manual-client.ts';
 import { Relay } from '../support/programs.ts';
@@ -17,8 +18,10 @@ bothClients('a relay that restarts', (kind) => {
     site = await startSite(scope);
   });
 
+  const together = concurrentTests();
+
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-    it(`after ${signal} serves the same tunnel at the same address, by itself`, async () => {
+    together(`after ${signal} serves the same tunnel at the same address, by itself`, async () => {
       const relay = await Relay.start(scope);
       const { api, key } = await new AccountPool(relay).take();
       const { tunnel } = await kind.start(scope, relay, key, { localPort: site.port });
@@ -45,7 +48,7 @@ bothClients('a relay that restarts', (kind) => {
     });
   }
 
-  it('lets an answer that is under way finish before it ends, and exits 0', async () => {
+  together('lets an answer that is under way finish before it ends, and exits 0', async () => {
     const relay = await Relay.start(scope);
     const { key } = await new AccountPool(relay).take();
     const { tunnel } = await kind.start(scope, relay, key, { localPort: site.port });
@@ -67,8 +70,9 @@ bothClients('a relay that restarts', (kind) => {
 
 describe('a relay that ends', () => {
   const scope = suiteScope();
+  const together = concurrentTests();
 
-  it('ends at once at the second SIGTERM', async () => {
+  together('ends at once at the second SIGTERM', async () => {
     const relay = await Relay.start(scope);
     const client = await ManualClient.start(scope, relay, new AccountPool(relay));
     const visitor = await RawConnection.open(scope, relay.port);
@@ -83,7 +87,7 @@ describe('a relay that ends', () => {
     await relay.child.exit(2000);
   });
 
-  it('closes idle keep-alive connections at once', async () => {
+  together('closes idle keep-alive connections at once', async () => {
     const relay = await Relay.start(scope);
     const visitor = await RawConnection.open(scope, relay.port);
     await visitor.request({ host: 'localhost', target: '/healthz' });
@@ -91,7 +95,7 @@ describe('a relay that ends', () => {
     assert.equal(await visitor.ending, 'end');
   });
 
-  it('loses no tunnel that it has acknowledged, however it ends', async () => {
+  together('loses no tunnel that it has acknowledged, however it ends', async () => {
     const relay = await Relay.start(scope);
     const { api } = await new AccountPool(relay).take();
     const created = await Promise.all([1, 2, 3, 4, 5].map((port) => api.create({ local_port: port })));
@@ -101,7 +105,7 @@ describe('a relay that ends', () => {
     assert.deepEqual(ids.sort(), created.map(({ id }) => id).sort());
   });
 
-  it('remembers an extend and a close that it has acknowledged', async () => {
+  together('remembers an extend and a close that it has acknowledged', async () => {
     const relay = await Relay.start(scope);
     const { api } = await new AccountPool(relay).take();
     const [kept, closed] = await Promise.all([api.create({ local_port: 1 }), api.create({ local_port: 2 })]);

@@ -25,24 +25,30 @@ export async function createAccount(
 
 /** Creates that an account may make at once (contract.md: burst 5). */
 const CREATES_AN_ACCOUNT = 5;
+/** The next account is made while so many creates are left, because that takes the better part of a second. */
+const CREATES_AHEAD = 3;
 
 /** Hands out accounts that may still create a tunnel, making new ones as their rate limits are used up. */
 export class AccountPool {
   readonly #relay: Relay;
-  #account: Promise<TestAccount> | undefined;
-  #left = 0;
+  #account: Promise<TestAccount>;
+  #next: Promise<TestAccount> | undefined;
+  #left = CREATES_AN_ACCOUNT;
 
   constructor(relay: Relay) {
     this.#relay = relay;
+    this.#account = this.#make();
   }
 
   /** An account for exactly one create. */
   async take(): Promise<TestAccount> {
-    if (this.#account === undefined || this.#left === 0) {
-      this.#account = createAccount(this.#relay);
+    if (this.#left === 0) {
+      this.#account = this.#next ?? this.#make();
+      this.#next = undefined;
       this.#left = CREATES_AN_ACCOUNT;
     }
     this.#left -= 1;
+    if (this.#left < CREATES_AHEAD) this.#next ??= this.#make();
     return await this.#account;
   }
 
@@ -50,5 +56,12 @@ export class AccountPool {
   async tunnel(request: object = {}): Promise<{ tunnel: Tunnel; account: TestAccount }> {
     const account = await this.take();
     return { tunnel: await account.api.create({ local_port: 9, ...request }), account };
+  }
+
+  #make(): Promise<TestAccount> {
+    const account = createAccount(this.#relay);
+    // Whoever takes it sees the failure; an account made ahead may never be taken.
+    account.catch(() => undefined);
+    return account;
   }
 }

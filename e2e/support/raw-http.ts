@@ -111,9 +111,10 @@ export class RawConnection {
     const content = typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes;
     if (this.socket.write(content) || this.socket.destroyed) return;
     const drained = deferred();
-    this.socket.once('drain', drained.resolve);
-    this.socket.once('close', drained.resolve);
+    const settle = (): void => drained.resolve();
+    this.socket.once('drain', settle).once('close', settle);
     await within(30_000, 'room to write', drained.promise);
+    this.socket.off('drain', settle).off('close', settle);
   }
 
   /** Writes a request and reads its final response. */

@@ -1,5 +1,6 @@
-import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { WebSocketServer } from 'ws';
 import type { Scope } from '../scope.ts';
 import { echo } from './echo.ts';
@@ -38,11 +39,11 @@ export async function startSite(scope: Scope): Promise<Site> {
     switch (page) {
       case 'bytes':
         response.setHeader('Content-Length', count);
-        return await send(response, Number(count));
+        return await pipeline(Readable.from(payload(Number(count))), response);
       case 'chunked':
         response.setHeader('Trailer', 'Sent');
         response.addTrailers({ Sent: count });
-        return await send(response, Number(count));
+        return await pipeline(Readable.from(payload(Number(count))), response);
       case 'sink':
         response.end(JSON.stringify(await digest(request)));
         return;
@@ -64,14 +65,6 @@ export async function startSite(scope: Scope): Promise<Site> {
   function sendEvent(text: string): void {
     for (const response of listeners) response.write(`data: ${text}\n\n`);
   }
-}
-
-async function send(response: ServerResponse, length: number): Promise<void> {
-  for (const chunk of payload(length)) {
-    if (response.destroyed) return;
-    if (!response.write(chunk)) await Promise.race([once(response, 'drain'), once(response, 'close')]);
-  }
-  response.end();
 }
 
 function startSocketEcho(scope: Scope, service: HttpService): void {
