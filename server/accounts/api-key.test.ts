@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { API_KEY_PATTERN } from '../../shared/tunnel.ts';
+import { generateKey, hashKey, hintOf, sameHash } from './api-key.ts';
+
+describe('API keys', () => {
+  it('are made as the contract says, no two alike', () => {
+    const keys = new Set(Array.from({ length: 100 }, () => generateKey()));
+    assert.equal(keys.size, 100);
+    for (const key of keys) assert.match(key, API_KEY_PATTERN);
+  });
+
+  it('use every character of base62', () => {
+    const random = Array.from({ length: 200 }, () => generateKey().slice(4)).join('');
+    assert.equal(new Set(random).size, 62);
+  });
+
+  it('are hashed with SHA-256', () => {
+    assert.equal(hashKey('abc'), 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
+  });
+
+  it('are shown by their first 8 characters', () => {
+    assert.equal(hintOf('cvt_0123456789'), 'cvt_0123');
+  });
+
+  it('are compared by their hashes', () => {
+    assert.equal(sameHash(hashKey('a'), hashKey('a')), true);
+    assert.equal(sameHash(hashKey('a'), hashKey('b')), false);
+    assert.equal(sameHash(hashKey('a'), 'ba78'), false);
+  });
+});

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { ApiFixture } from '../testing/api-fixture.ts';
+import { anAccount } from '../testing/fixtures.ts';
+
+describe('the REST interface', () => {
+  const account = anAccount({ name: 'acme', plan: 'free' });
+  let api: ApiFixture;
+
+  beforeEach(async () => {
+    api = await ApiFixture.start(account);
+  });
+
+  afterEach(() => api.stop());
+
+  /** Sends bytes as they are and reads until the server closes. */
+  function send(bytes: string): Promise<string> {
+    const socket = connect(api.port, '127.0.0.1');
+    socket.end(bytes);
+    return text(socket);
+  }
+
+  it('shows the account behind a key', async () => {
+    const { status, body } = await api.call('GET', '/v1/account', { key: await api.keyOf(account) });
+    assert.equal(status, 200);
+    assert.deepEqual(body, {
+      client_id: account.id,
+      name: 'acme',
+      plan: 'free',
+      subdomain: null,
+      limits: {
+        default_ttl: '1h0m0s',
+        max_ttl: '168h0m0s',
+        creates_per_minute: 10,
+        create_burst: 5,
+        max_tunnels: null,
+        max_connections: null,
+      },
+    });
+  });
+
+  for (const path of ['/v1/account', '/v1/tunnels', '/v1/tunnels/x']) {
+    it(`wants a key for ${path}`, async () => {
+      const { status, headers, body } = await api.call('GET', path);
+      assert.deepEqual([status, body], [401, { error: 'missing api key' }]);
+      assert.equal(headers.get('www-authenticate'), 'Bearer');
+    });
+  }
+
+  const otherPaths = [
+    '/',
+    '/v1',
+    '/v1/',
+    '/v1/tunnels/',
+    '/V1/tunnels',
+    '/v1/Tunnels',
+    '/v1//tunnels',
+    '//v1/tunnels',
+    '/v1/t%75nnels',
+    '/v1/tunnels/x/extend/',
+    '/v1/tunnels/x/y',
+    '/healthz/',
+  ];
+  for (const path of otherPaths) {
+    it(`has nothing at ${path}`, async () => {
+      const { status, body } = await api.call('GET', path);
+      assert.deepEqual([status, body], [404, { error: 'not found' }]);
+    });
+  }
+
+  it('takes a path that Koa would mend for another path', async () => {
+    assert.match(await send(getRequest('/healthz')), /^HTTP\/1\.1 200 /);
+    assert.match(await send(getRequest('/healthz#x')), /^HTTP\/1\.1 404 /);
+  });
+
+  const methods: [method: string, path: string, allow: string][] = [
+    ['PUT', '/v1/tunnels', 'GET, HEAD, POST'],
+    ['OPTIONS', '/v1/tunnels', 'GET, HEAD, POST'],
+    ['POST', '/v1/tunnels/x', 'DELETE, GET, HEAD'],
+    ['GET', '/v1/tunnels/x/extend', 'PUT'],
+    ['POST', '/healthz', 'GET, HEAD'],
+    ['POST', '/ws/control', 'GET, HEAD'],
+    ['DELETE', '/ws/data', 'GET, HEAD'],
+  ];
+  for (const [method, path, allow] of methods) {
+    it(`refuses ${method} ${path} and says what is allowed`, async () => {
+      const { status, headers, body } = await api.call(method, path);
+      assert.deepEqual([status, body], [405, { error: 'method not allowed' }]);
+      assert.equal(headers.get('allow')?.split(', ').sort().join(', '), allow);
+    });
+  }
+
+  it('answers HEAD as GET, without the body', async () => {
+    const [get, head] = [await api.call('GET', '/healthz'), await api.call('HEAD', '/healthz')];
+    assert.deepEqual([head.status, head.body], [200, {}]);
+    assert.equal(head.headers.get('content-length'), get.headers.get('content-length'));
+  });
+
+  for (const path of ['/ws/control?tunnel_id=x', '/ws/data?id=x']) {
+    it(`says that ${path} wants an upgrade`, async () => {
+      const { status, headers, body } = await api.call('GET', path);
+      assert.deepEqual([status, body], [426, { error: 'websocket upgrade required' }]);
+      assert.equal(headers.get('upgrade'), 'websocket');
+      assert.equal(headers.get('connection'), 'Upgrade');
+    });
+  }
+
+  it('is healthy even when it is not ready', async () => {
+    const statuses = async () => {
+      const [health, ready] = [await api.call('GET', '/healthz'), await api.call('GET', '/readyz')];
+      return [health.status, ready.status];
+    };
+    assert.deepEqual(await statuses(), [200, 200]);
+    api.storeDown = true;
+    assert.deepEqual(await statuses(), [200, 503]);
+    api.storeDown = false;
+    api.draining = true;
+    assert.deepEqual(await statuses(), [200, 503]);
+  });
+
+  it('answers a bug with an id that is in the log, and nothing else', async () => {
+    api.tunnels.list = () => {
+      throw new Error('secret details');
+    };
+    const { status, headers, body } = await api.call('GET', '/v1/tunnels', { key: await api.keyOf(account) });
+    assert.deepEqual([status, body], [500, { error: 'internal error' }]);
+    const [line = '', ...more] = api.logged;
+    assert.match(
+      line,
+      new RegExp(`^internal error ${headers.get('culvert-error-id')} on GET /v1/tunnels: .*secret`),
+    );
+    assert.deepEqual(more, []);
+  });
+
+  it('takes a client that breaks its request off for nothing to report', async () => {
+    const key = await api.keyOf(account);
+    await send(
+      `POST /v1/tunnels HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Length: 99\r\n\r\n{`,
+    );
+    assert.deepEqual(api.logged, []);
+  });
+
+  it('does not inflate bodies', async () => {
+    const key = await api.keyOf(account);
+    const answer = await send(
+      `POST /v1/tunnels HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Encoding: gzip\r\n` +
+        'Connection: close\r\nContent-Length: 2\r\n\r\n{}',
+    );
+    assert.match(answer, /^HTTP\/1\.1 400 [^]*\{"error":"invalid request body"\}$/);
+  });
+});
+
+function getRequest(path: string): string {
+  return `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
+}

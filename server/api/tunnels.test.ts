@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict';
+import { ApiFixture } from '../testing/api-fixture.ts';
+import { anAccount } from '../testing/fixtures.ts';
+
+describe('the REST interface of tunnels', () => {
+  const account = anAccount({ subdomain: 'acme' });
+  const free = anAccount({ plan: 'free' });
+  let api: ApiFixture;
+  let key: string;
+
+  beforeEach(async () => {
+    api = await ApiFixture.start(account, free);
+    key = await api.keyOf(account);
+  });
+
+  afterEach(() => api.stop());
+
+  function create(fields: Readonly<Record<string, unknown>> = {}) {
+    return api.call('POST', '/v1/tunnels', { key, body: JSON.stringify({ local_port: 3000, ...fields }) });
+  }
+
+  it('answers a create with the full tunnel object', async () => {
+    const { status, headers, body } = await create({ name: 'web', ttl: '90m', idle_ttl: true });
+    const { id, ...rest } = body;
+    assert.equal(status, 201);
+    assert.equal(headers.get('location'), `/v1/tunnels/${String(id)}`);
+    assert.match(String(id), /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    assert.deepEqual(rest, {
+      slug: 'web',
+      client_id: account.id,
+      local_port: 3000,
+      name: 'web',
+      ttl: '1h30m0s',
+      mode: 'relay',
+      created_at: '2026-01-01T00:00:00.000Z',
+      expires_at: '2026-01-01T01:30:00.000Z',
+      idle_ttl: true,
+      bytes_in: 0,
+      bytes_out: 0,
+      requests: 0,
+      public_url: 'http://web.acme.localhost:8080',
+      urls: {
+        subdomain: 'http://web.localhost:8080',
+        path: 'http://localhost:8080/t/web',
+        account: 'http://web.acme.localhost:8080',
+      },
+    });
+  });
+
+  it('gets, lists, extends and closes what was created', async () => {
+    const { body: tunnel } = await create();
+    const path = `/v1/tunnels/${String(tunnel['id'])}`;
+    assert.deepEqual((await api.call('GET', path, { key })).body, tunnel);
+    assert.deepEqual((await api.call('GET', '/v1/tunnels', { key })).body, { tunnels: [tunnel] });
+    const extended = await api.call('PUT', `${path}/extend`, { key, body: '{"ttl":"30m"}' });
+    assert.deepEqual(extended.body, { ...tunnel, expires_at: '2026-01-01T01:30:00.000Z' });
+    const closed = await api.call('DELETE', path, { key });
+    assert.deepEqual([closed.status, closed.body], [200, { status: 'closed' }]);
+    assert.equal((await api.call('GET', path, { key })).status, 404);
+  });
+
+  for (const body of [undefined, '', '{}', '{"ttl":null}']) {
+    it(`extends by the tunnel's own ttl for a body of ${JSON.stringify(body)}`, async () => {
+      const { body: tunnel } = await create({ ttl: '2h' });
+      const path = `/v1/tunnels/${String(tunnel['id'])}/extend`;
+      const extended = await api.call('PUT', path, body === undefined ? { key } : { key, body });
+      assert.equal(extended.body['expires_at'], '2026-01-01T04:00:00.000Z');
+    });
+  }
+
+  const malformed = ['', ' ', 'x', '[]', '"x"', 'null', '3', '{"local_port":3000', '{"local_port":3000}x'];
+  for (const body of malformed) {
+    it(`refuses a create of ${JSON.stringify(body)}`, async () => {
+      const { status, body: answer } = await api.call('POST', '/v1/tunnels', { key, body });
+      assert.deepEqual([status, answer], [400, { error: 'invalid request body' }]);
+    });
+  }
+
+  it('ignores unknown fields, whatever their name', async () => {
+    const body = '{"local_port":3000.0,"__proto__":{"name":"x"},"constructor":1,"toString":2}';
+    const { status, body: tunnel } = await api.call('POST', '/v1/tunnels', { key, body });
+    assert.deepEqual([status, tunnel['local_port'], tunnel['name']], [201, 3000, '']);
+  });
+
+  it('refuses a body above 16 KiB', async () => {
+    assert.equal((await api.call('POST', '/v1/tunnels', { key, body: padded(16_384) })).status, 201);
+    const { status, body } = await api.call('POST', '/v1/tunnels', { key, body: padded(16_385) });
+    assert.deepEqual([status, body], [413, { error: 'request body too large' }]);
+  });
+
+  it('checks in the order key, body, fields, plan, rate, name', async () => {
+    const freeKey = await api.keyOf(free);
+    const attempt = async (given: string | undefined, body: string) =>
+      (await api.call('POST', '/v1/tunnels', { body, ...(given === undefined ? {} : { key: given }) }))
+        .status;
+    await create({ name: 'web' });
+    assert.equal(await attempt(undefined, 'x'), 401);
+    assert.equal(await attempt(freeKey, 'x'), 400);
+    assert.equal(await attempt(freeKey, '{"local_port":0,"name":"web"}'), 400);
+    assert.equal(await attempt(freeKey, '{"local_port":1,"name":"web"}'), 403);
+    for (let i = 0; i < 4; i += 1) assert.equal(await attempt(key, '{"local_port":1,"name":"web"}'), 409);
+    assert.equal(await attempt(key, '{"local_port":1,"name":"web"}'), 429);
+  });
+
+  it('costs no token to be refused before the rate limit', async () => {
+    for (let i = 0; i < 10; i += 1) await create({ name: 'A' });
+    assert.equal((await create()).status, 201);
+  });
+
+  it('says when the next create will do', async () => {
+    for (let i = 0; i < 5; i += 1) await create();
+    const { status, headers, body } = await create();
+    assert.deepEqual([status, body], [429, { error: 'rate limit exceeded' }]);
+    assert.equal(headers.get('retry-after'), '6');
+    api.clock.advance(6000);
+    assert.equal((await create()).status, 201);
+  });
+
+  it('answers 503 while the store is down, and as usual afterwards', async () => {
+    api.storeDown = true;
+    const { status, headers, body } = await create({ name: 'web' });
+    assert.deepEqual([status, body], [503, { error: 'service unavailable' }]);
+    assert.equal(headers.get('retry-after'), '1');
+    api.storeDown = false;
+    assert.equal((await create({ name: 'web' })).status, 201);
+  });
+
+  it('does not tell what is not there from what is not yours', async () => {
+    const other = await api.keyOf(free);
+    const { body: tunnel } = await create();
+    const id = String(tunnel['id']);
+    const encoded = `%${id.charCodeAt(0).toString(16)}${id.slice(1)}`;
+    const unknown = '00000000-0000-4000-8000-000000000000';
+    for (const [given, asked] of [
+      [other, id],
+      [key, unknown],
+      [key, 'no-uuid'],
+      [key, encoded],
+    ] as const) {
+      const { status, body } = await api.call('GET', `/v1/tunnels/${asked}`, { key: given });
+      assert.deepEqual([status, body], [404, { error: 'tunnel not found' }], asked);
+    }
+  });
+});
+
+/** A create request of exactly so many bytes. */
+function padded(bytes: number): string {
+  return `{"local_port":3000,"x":"${'x'.repeat(bytes - 26)}"}`;
+}

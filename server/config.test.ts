@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { resolve } from 'node:path';
+import { type Config, loadConfig, publicUrlOf } from './config.ts';
+
+function config(env: NodeJS.ProcessEnv, ...argv: string[]): Config {
+  const result = loadConfig(env, argv);
+  return 'config' in result ? result.config : assert.fail(result.problems.join('; '));
+}
+
+function problems(env: NodeJS.ProcessEnv, ...argv: string[]): readonly string[] {
+  const result = loadConfig(env, argv);
+  return 'problems' in result ? result.problems : assert.fail('nothing was refused');
+}
+
+describe('loadConfig', () => {
+  it('has a default for everything', () => {
+    const { reservedNames, trustedProxies, ...rest } = config({});
+    assert.deepEqual(rest, {
+      host: '127.0.0.1',
+      port: 8080,
+      publicUrl: undefined,
+      tunnelDomain: 'localhost',
+      serviceDomain: 'localhost',
+      dataDir: resolve('.culvert'),
+      databasePath: resolve('.culvert/culvert.db'),
+      bootstrapKey: undefined,
+      maxTtl: 604_800,
+      defaultTtl: 3600,
+    });
+    assert.ok(reservedNames.has('www') && reservedNames.has('api') && reservedNames.has('admin'));
+    assert.equal(trustedProxies.check('127.0.0.1'), false);
+  });
+
+  it('reads the environment, and flags win over it', () => {
+    const env = { CULVERT_HOST: '0.0.0.0', CULVERT_PORT: '1', CULVERT_TUNNEL_DOMAIN: 'Tunnels.Example.com' };
+    const { host, port, tunnelDomain, serviceDomain } = config(env, '--port', '2');
+    assert.deepEqual(
+      { host, port, tunnelDomain, serviceDomain },
+      {
+        host: '0.0.0.0',
+        port: 2,
+        tunnelDomain: 'tunnels.example.com',
+        serviceDomain: 'tunnels.example.com',
+      },
+    );
+  });
+
+  it('takes an empty variable as not given', () => {
+    assert.equal(config({ CULVERT_PORT: '', CULVERT_REDIS_URL: ' ' }).port, 8080);
+  });
+
+  it('keeps the database in the data folder unless told otherwise', () => {
+    assert.equal(config({}, '--data-dir', '/var/lib/culvert').databasePath, '/var/lib/culvert/culvert.db');
+    assert.equal(config({ CULVERT_DATABASE_URL: 'sqlite:/tmp/x.db' }).databasePath, '/tmp/x.db');
+  });
+
+  it('shortens the default ttl to a smaller maximum, but refuses a given one above it', () => {
+    assert.equal(config({ CULVERT_MAX_TTL: '30m' }).defaultTtl, 1800);
+    assert.deepEqual(problems({ CULVERT_MAX_TTL: '30m', CULVERT_DEFAULT_TTL: '1h' }), [
+      'CULVERT_DEFAULT_TTL takes at most 30m0s, the maximum ttl',
+    ]);
+  });
+
+  it('believes the proxies it is given', () => {
+    const { trustedProxies } = config({ CULVERT_TRUST_PROXY: '10.0.0.0/8, ::1,192.0.2.7' });
+    for (const address of ['10.1.2.3', '192.0.2.7'])
+      assert.ok(trustedProxies.check(address, 'ipv4'), address);
+    for (const address of ['::1', '::ffff:10.1.2.3'])
+      assert.ok(trustedProxies.check(address, 'ipv6'), address);
+    assert.equal(trustedProxies.check('192.0.2.8', 'ipv4'), false);
+  });
+
+  it('replaces the reserved names', () => {
+    const { reservedNames } = config({ CULVERT_RESERVED_NAMES: 'intranet, printer' });
+    assert.deepEqual([...reservedNames], ['intranet', 'printer']);
+  });
+
+  it("always reserves the name that would be the relay's own host", () => {
+    const env = { CULVERT_PUBLIC_URL: 'https://edge.example.com', CULVERT_TUNNEL_DOMAIN: 'example.com' };
+    assert.ok(config(env, '--reserved-names', 'www').reservedNames.has('edge'));
+  });
+
+  it('tells all problems at once, each by the name the operator used', () => {
+    assert.deepEqual(problems({ CULVERT_PORT: '65536', CULVERT_MAX_TTL: '1d' }, '--host', 'a b'), [
+      '--host takes an IP address or a host name, without a port',
+      'CULVERT_PORT takes a port number from 0 to 65535',
+      'CULVERT_MAX_TTL takes a duration from 1s to 87600h0m0s, like 90m or 168h',
+    ]);
+  });
+
+  it('does not repeat a wrong key, which is a secret', () => {
+    const [problem = ''] = problems({ CULVERT_BOOTSTRAP_KEY: 'hunter2' });
+    assert.match(problem, /^CULVERT_BOOTSTRAP_KEY takes cvt_/);
+    assert.doesNotMatch(problem, /hunter2/);
+  });
+
+  for (const name of ['REDIS_URL', 'TLS_CERT', 'TLS_KEY', 'NAME_HOLD']) {
+    it(`refuses CULVERT_${name}, which this version would ignore`, () => {
+      assert.deepEqual(problems({ [`CULVERT_${name}`]: 'x' }), [
+        `CULVERT_${name} is not supported by this version; leave it out`,
+      ]);
+    });
+  }
+
+  it('says in one line what is wrong with a flag', () => {
+    assert.deepEqual(problems({}, '--prot', '1'), ["Unknown option '--prot'"]);
+    assert.deepEqual(problems({}, '--port'), ['--port takes a value']);
+    assert.deepEqual(problems({}, '--port', '-1'), ['--port takes a value']);
+  });
+
+  const refused: [setting: string, values: string[]][] = [
+    ['PORT', ['abc', '-1', '1.5', '0x50', '65536', '000080']],
+    [
+      'PUBLIC_URL',
+      ['relay.example.com', 'ftp://x', 'https://x/base', 'https://u:p@x', 'https://x/?q', 'http://'],
+    ],
+    [
+      'TUNNEL_DOMAIN',
+      ['.example.com', 'example.com:80', 'http://x', '127.0.0.1', 'a_b', '-a', 'x'.repeat(64)],
+    ],
+    ['DATABASE_URL', ['postgres://x/y', 'culvert.db', 'sqlite:']],
+    ['MAX_TTL', ['0s', '900ms', '1', '-1h', '87601h']],
+    ['TRUST_PROXY', ['localhost', '10.0.0.0/33', '::/129', '1.2.3.4/', '1.2.3.4/8/8', '10/8']],
+    ['RESERVED_NAMES', ['A', 'a b', 'www,-x']],
+  ];
+  for (const [setting, values] of refused) {
+    for (const value of values) {
+      it(`refuses CULVERT_${setting}=${value}`, () => {
+        const [problem = '', ...more] = problems({ [`CULVERT_${setting}`]: value });
+        assert.match(problem, new RegExp(`^CULVERT_${setting} takes `));
+        assert.deepEqual(more, []);
+      });
+    }
+  }
+});
+
+describe('publicUrlOf', () => {
+  it('is the configured address', () => {
+    assert.equal(
+      publicUrlOf(config({ CULVERT_PUBLIC_URL: 'https://Relay.example' }), 1).origin,
+      'https://relay.example',
+    );
+  });
+
+  it('holds the port that was bound, when it is not configured', () => {
+    assert.equal(publicUrlOf(config({ CULVERT_PORT: '0' }), 49_152).origin, 'http://localhost:49152');
+  });
+});

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { aTunnel, anAccount } from '../testing/fixtures.ts';
+import { openSqlite } from './sqlite/open-sqlite.ts';
+import { ConflictError, type Store, StoreError } from './store.ts';
+
+function taken(field: ConflictError['field']) {
+  return (error: unknown) => error instanceof ConflictError && error.field === field;
+}
+
+describe('KyselyStore', () => {
+  const owner = anAccount({ subdomain: 'acme' });
+  const key = { id: 'k', accountId: owner.id, hash: 'aa', hint: 'cvt_1234', createdAt: 5 };
+  let logged: string[];
+  let store: Store;
+
+  beforeEach(async () => {
+    logged = [];
+    store = await openSqlite(':memory:', (line) => logged.push(line));
+    await store.insertAccount(owner);
+  });
+
+  it('finds an account by its name', async () => {
+    assert.deepEqual(await store.findAccount(owner.name), owner);
+    assert.equal(await store.findAccount('nobody'), undefined);
+  });
+
+  it('says which value of an account is taken', async () => {
+    await assert.rejects(store.insertAccount(anAccount({ name: owner.name })), taken('name'));
+    await assert.rejects(store.insertAccount(anAccount({ subdomain: 'acme' })), taken('subdomain'));
+  });
+
+  it('lets any number of accounts have no subdomain', async () => {
+    await store.insertAccount(anAccount());
+    await store.insertAccount(anAccount());
+  });
+
+  it('finds the owner of a key by its hash', async () => {
+    assert.equal(await store.hasKeys(), false);
+    await store.insertKey(key);
+    assert.equal(await store.hasKeys(), true);
+    assert.deepEqual(await store.findKeyOwner('aa'), { hash: 'aa', account: owner });
+    assert.equal(await store.findKeyOwner('ab'), undefined);
+    await assert.rejects(store.insertKey({ ...key, id: 'other' }), taken('key'));
+  });
+
+  it('brings back a tunnel as it was stored, with its owner', async () => {
+    const tunnel = aTunnel(owner.id, { name: 'web', slug: 'web', idle: true, bytesIn: 2 ** 50 });
+    await store.insertTunnel(tunnel);
+    assert.deepEqual(await store.loadTunnels(), [{ tunnel, account: owner }]);
+  });
+
+  it('loads tunnels oldest first', async () => {
+    const times = [30, 10, 20];
+    for (const createdAt of times) await store.insertTunnel(aTunnel(owner.id, { createdAt }));
+    const loaded = await store.loadTunnels();
+    assert.deepEqual(
+      loaded.map(({ tunnel }) => tunnel.createdAt),
+      [10, 20, 30],
+    );
+  });
+
+  it('has a slug once', async () => {
+    await store.insertTunnel(aTunnel(owner.id, { slug: 'web' }));
+    await assert.rejects(store.insertTunnel(aTunnel(owner.id, { slug: 'web' })), taken('slug'));
+    assert.equal((await store.loadTunnels()).length, 1);
+  });
+
+  it('deletes tunnels, and does not mind unknown ones', async () => {
+    const [gone, kept] = [aTunnel(owner.id), aTunnel(owner.id)];
+    for (const tunnel of [gone, kept]) await store.insertTunnel(tunnel);
+    await store.deleteTunnels([gone.id, 'unknown']);
+    await store.deleteTunnels([]);
+    assert.deepEqual(
+      (await store.loadTunnels()).map(({ tunnel }) => tunnel.id),
+      [kept.id],
+    );
+  });
+
+  it('moves an expiry later, never earlier', async () => {
+    const tunnel = aTunnel(owner.id, { expiresAt: 100 });
+    await store.insertTunnel(tunnel);
+    const expiry = async () => (await store.loadTunnels())[0]?.tunnel.expiresAt;
+    await store.raiseExpiry(tunnel.id, 300);
+    assert.equal(await expiry(), 300);
+    await store.raiseExpiry(tunnel.id, 200);
+    assert.equal(await expiry(), 300);
+  });
+
+  it('adds traffic to what there is', async () => {
+    const tunnel = aTunnel(owner.id, { bytesIn: 1, bytesOut: 2, requests: 3, expiresAt: 100 });
+    await store.insertTunnel(tunnel);
+    const delta = { id: tunnel.id, bytesIn: 10, bytesOut: 20, requests: 30, expiresAt: 150 };
+    await store.addTraffic([delta, { ...delta, expiresAt: 120 }, { ...delta, id: 'unknown' }]);
+    const [loaded] = await store.loadTunnels();
+    assert.deepEqual(loaded?.tunnel, { ...tunnel, bytesIn: 21, bytesOut: 42, requests: 63, expiresAt: 150 });
+  });
+
+  it('adds the traffic of many tunnels as a whole or not at all', async () => {
+    const tunnel = aTunnel(owner.id);
+    await store.insertTunnel(tunnel);
+    const delta = { id: tunnel.id, bytesIn: 10, bytesOut: 0, requests: 0, expiresAt: 0 };
+    await assert.rejects(
+      store.addTraffic([delta, { ...delta, bytesIn: null as unknown as number }]),
+      StoreError,
+    );
+    assert.deepEqual((await store.loadTunnels())[0]?.tunnel, tunnel);
+  });
+
+  it('serves callers that come at once in turn', async () => {
+    const tunnels = Array.from({ length: 20 }, () => aTunnel(owner.id));
+    const delta = { bytesIn: 1, bytesOut: 1, requests: 1, expiresAt: 0 };
+    await Promise.all(tunnels.map((tunnel) => store.insertTunnel(tunnel)));
+    await Promise.all(tunnels.map(({ id }) => store.addTraffic([{ id, ...delta }])));
+    const loaded = await store.loadTunnels();
+    assert.deepEqual(new Set(loaded.map(({ tunnel }) => tunnel.requests)), new Set([1]));
+    assert.equal(loaded.length, 20);
+  });
+
+  it('refuses a tunnel without an account', async () => {
+    await assert.rejects(store.insertTunnel(aTunnel('nobody')), StoreError);
+  });
+
+  it('tells the operator when failing begins and when it ends, once each', async () => {
+    for (let i = 0; i < 3; i += 1) await assert.rejects(store.insertTunnel(aTunnel('nobody')), StoreError);
+    await store.ping();
+    await store.ping();
+    assert.deepEqual(logged, [
+      'the database fails: FOREIGN KEY constraint failed',
+      'the database works again',
+    ]);
+  });
+
+  it('rejects with a StoreError once it is closed', async () => {
+    await store.close();
+    await assert.rejects(store.ping(), StoreError);
+  });
+});

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describeError } from '../../log.ts';
+import { anAccount } from '../../testing/fixtures.ts';
+import { type Store, StoreError } from '../store.ts';
+import { loadSqlite } from './load-sqlite.ts';
+import { openSqlite } from './open-sqlite.ts';
+
+describe('openSqlite', () => {
+  const { DatabaseSync } = loadSqlite();
+  let folder: string;
+  let path: string;
+  let stores: Store[];
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'culvert-test-'));
+    path = join(folder, 'data', 'culvert.db');
+    stores = [];
+  });
+
+  afterEach(async () => {
+    for (const store of stores) await store.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  async function open(): Promise<Store> {
+    const store = await openSqlite(path, () => {});
+    stores.push(store);
+    return store;
+  }
+
+  async function refusal(): Promise<string> {
+    const error: unknown = await open().catch((reason: unknown) => reason);
+    return error instanceof Error ? describeError(error) : assert.fail('it was opened');
+  }
+
+  it('makes the file, in a folder only its own user can read', async () => {
+    await open();
+    assert.equal(statSync(join(folder, 'data')).mode & 0o777, 0o700);
+    assert.ok(statSync(path).isFile());
+  });
+
+  it('keeps what was stored', async () => {
+    const account = anAccount();
+    await (await open()).insertAccount(account);
+    assert.deepEqual(await (await open()).findAccount(account.name), account);
+  });
+
+  it('can be opened by several at the same moment, when it does not exist yet', async () => {
+    const [first, second] = await Promise.all([open(), open()]);
+    const account = anAccount();
+    await first.insertAccount(account);
+    assert.deepEqual(await second.findAccount(account.name), account);
+  });
+
+  it('keeps a write-ahead log, so that readers and writers do not wait for each other', async () => {
+    await open();
+    const database = new DatabaseSync(path);
+    assert.deepEqual({ ...database.prepare('pragma journal_mode').get() }, { journal_mode: 'wal' });
+    database.close();
+  });
+
+  it('waits while another program writes, without stopping this one', async () => {
+    const store = await open();
+    const other = new DatabaseSync(path);
+    other.exec('begin immediate');
+    const account = anAccount();
+    const written = store.insertAccount(account);
+    // Timers run on: this one ends the wait.
+    setTimeout(() => other.exec('commit'), 30);
+    await written;
+    assert.deepEqual(await store.findAccount(account.name), account);
+    other.close();
+  });
+
+  it('still reads while another program writes', async () => {
+    const store = await open();
+    const other = new DatabaseSync(path);
+    other.exec('begin immediate');
+    await store.ping();
+    assert.equal(await store.hasKeys(), false);
+    other.close();
+  });
+
+  it('refuses a database of a newer version', async () => {
+    await open();
+    const database = new DatabaseSync(path);
+    database.exec("insert into kysely_migration values ('9999_tomorrow', '2030-01-01')");
+    database.close();
+    assert.match(
+      await refusal(),
+      /made by a newer version of Culvert.*"9999_tomorrow".*install that version/,
+    );
+  });
+
+  it('says what is wrong with a file that is no database', async () => {
+    path = join(folder, 'notes.txt');
+    writeFileSync(path, 'this is a text file, and a rather long one at that. '.repeat(50));
+    assert.match(await refusal(), /^cannot open the database .*notes\.txt: file is not a database$/);
+  });
+
+  it('says which folder cannot be made', async () => {
+    writeFileSync(join(folder, 'file'), '');
+    path = join(folder, 'file', 'culvert.db');
+    assert.match(await refusal(), /^cannot open the database .*culvert\.db: /);
+  });
+
+  it('fails with a StoreError when it is closed under the store', async () => {
+    const store = await openSqlite(path, () => {});
+    await store.close();
+    await assert.rejects(store.hasKeys(), StoreError);
+  });
+});

@@ -1,0 +1,96 @@
+/** The REST interface on a free port, with a store in memory and a clock that stands still. */
+import assert from 'node:assert/strict';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { AccountRecord } from '../accounts/account.ts';
+import { issueKey } from '../accounts/accounts.ts';
+import { Authenticator } from '../accounts/authenticator.ts';
+import { createApi } from '../api/app.ts';
+import { RateLimiter } from '../tunnels/rate-limiter.ts';
+import { TunnelRegistry } from '../tunnels/registry.ts';
+import { TunnelService } from '../tunnels/tunnel-service.ts';
+import { FakeClock } from './fake-clock.ts';
+import { aStore, type TestStore } from './fixtures.ts';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+export class ApiFixture {
+  readonly clock = new FakeClock();
+  readonly logged: string[] = [];
+  readonly #test: TestStore;
+  readonly tunnels: TunnelService;
+  readonly #server: Server;
+  draining = false;
+
+  /** @param accounts accounts that exist */
+  static async start(...accounts: readonly AccountRecord[]): Promise<ApiFixture> {
+    const fixture = new ApiFixture(await aStore(...accounts));
+    await new Promise<void>((resolve) => fixture.#server.listen(0, '127.0.0.1', resolve));
+    return fixture;
+  }
+
+  private constructor(test: TestStore) {
+    this.#test = test;
+    const { store } = test;
+    const log = (line: string) => void this.logged.push(line);
+    const registry = new TunnelRegistry(new Set(['www']));
+    this.tunnels = new TunnelService({ store, registry, clock: this.clock, log, maxTtl: 604_800 });
+    const deps = {
+      authenticator: new Authenticator(store),
+      tunnels: this.tunnels,
+      creates: new RateLimiter(this.clock, { perMinute: 10, burst: 5 }),
+      store,
+      ttl: { defaultTtl: 3600, maxTtl: 604_800 },
+      addresses: {
+        publicUrl: new URL('http://localhost:8080'),
+        tunnelDomain: 'localhost',
+        serviceDomain: 'localhost',
+      },
+      isDraining: () => this.draining,
+    };
+    this.#server = createServer(createApi(deps, log));
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Whether the store fails. */
+  set storeDown(down: boolean) {
+    this.#test.down = down;
+  }
+
+  /** @returns a new key of an account */
+  async keyOf(account: AccountRecord): Promise<string> {
+    return (await issueKey(this.#test.store, this.clock, account)).key;
+  }
+
+  /** Sends a request, with a key when one is given. */
+  async call(method: string, path: string, options: { key?: string; body?: string } = {}): Promise<Answer> {
+    const response = await fetch(`http://127.0.0.1:${this.port}${path}`, {
+      method,
+      headers: options.key === undefined ? {} : { Authorization: `Bearer ${options.key}` },
+      ...(options.body === undefined ? {} : { body: options.body }),
+    });
+    const text = await response.text();
+    if (method !== 'HEAD') {
+      assert.equal(response.headers.get('content-type'), 'application/json; charset=utf-8');
+    }
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: text === '' ? {} : (JSON.parse(text) as Answer['body']),
+    };
+  }
+
+  async stop(): Promise<void> {
+    await this.tunnels.stop();
+    this.#server.closeAllConnections();
+    await new Promise((resolve) => this.#server.close(resolve));
+    await this.#test.store.close();
+  }
+}

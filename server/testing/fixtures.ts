@@ -1,0 +1,41 @@
+/** Things that tests of the relay's state begin with. */
+import { randomUUID } from 'node:crypto';
+import type { AccountRecord } from '../accounts/account.ts';
+import { openSqlite } from '../store/sqlite/open-sqlite.ts';
+import { type Store, StoreError, type TunnelRecord } from '../store/store.ts';
+
+export function anAccount(fields: Partial<AccountRecord> = {}): AccountRecord {
+  const id = randomUUID();
+  return { id, name: `account ${id}`, plan: 'dev', subdomain: null, createdAt: 1000, ...fields };
+}
+
+export function aTunnel(accountId: string, fields: Partial<TunnelRecord> = {}): TunnelRecord {
+  const id = randomUUID();
+  const counters = { bytesIn: 0, bytesOut: 0, requests: 0 };
+  const life = { ttl: 3600, idle: false, createdAt: 1000, expiresAt: 3_601_000 };
+  return { id, slug: `slug-${id}`, name: '', accountId, localPort: 3000, ...life, ...counters, ...fields };
+}
+
+/** A store that lives in memory and can be made to fail. */
+export interface TestStore {
+  readonly store: Store;
+  /** While true, everything but `close` rejects with {@link StoreError}. */
+  down: boolean;
+}
+
+/** @returns a store with the given accounts in it */
+export async function aStore(...accounts: readonly AccountRecord[]): Promise<TestStore> {
+  const real = await openSqlite(':memory:', () => {});
+  for (const account of accounts) await real.insertAccount(account);
+  const test = { down: false, store: real };
+  test.store = new Proxy(real, {
+    get(target, property: keyof Store) {
+      return test.down && property !== 'close' ? failAsDatabase : target[property].bind(target);
+    },
+  });
+  return test;
+}
+
+function failAsDatabase(): Promise<never> {
+  return Promise.reject(new StoreError(new Error('the disk is on fire')));
+}

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { aTunnel, anAccount } from '../testing/fixtures.ts';
+import { LiveTunnel } from './live-tunnel.ts';
+
+const HOUR = 3_600_000;
+
+describe('LiveTunnel', () => {
+  const account = anAccount();
+  let clock: FakeClock;
+  let notes: number;
+
+  beforeEach(() => {
+    clock = new FakeClock();
+    notes = 0;
+  });
+
+  function live(idle = false): LiveTunnel {
+    const life = { idle, createdAt: clock.now(), expiresAt: clock.now() + HOUR };
+    const tunnel = aTunnel(account.id, { ...life, bytesIn: 5, bytesOut: 6, requests: 7 });
+    return new LiveTunnel({ tunnel, account }, clock, () => (notes += 1));
+  }
+
+  describe('counters', () => {
+    it('go on from what was stored', () => {
+      const tunnel = live();
+      tunnel.countIn(10);
+      tunnel.countOut(20);
+      tunnel.countRequest();
+      assert.deepEqual([tunnel.bytesIn, tunnel.bytesOut, tunnel.requests], [15, 26, 8]);
+    });
+
+    it('tell what the store does not know yet, until it knows', () => {
+      const tunnel = live();
+      tunnel.countIn(10);
+      const first = tunnel.unstored();
+      assert.deepEqual([first.bytesIn, first.bytesOut, first.requests], [10, 0, 0]);
+      tunnel.countIn(1);
+      assert.equal(tunnel.unstored().bytesIn, 11);
+      tunnel.markStored(first);
+      assert.equal(tunnel.unstored().bytesIn, 1);
+    });
+
+    it('note the first traffic only, and again after it was collected', () => {
+      const tunnel = live();
+      for (let i = 0; i < 3; i += 1) tunnel.countIn(1);
+      assert.equal(notes, 1);
+      tunnel.unstored();
+      tunnel.countRequest();
+      assert.equal(notes, 2);
+    });
+  });
+
+  describe('expiry', () => {
+    it('is not moved by traffic', () => {
+      const tunnel = live();
+      const { expiresAt, deadline } = tunnel;
+      clock.advance(1000);
+      tunnel.countRequest();
+      assert.deepEqual([tunnel.expiresAt, tunnel.deadline], [expiresAt, deadline]);
+    });
+
+    for (const act of ['countRequest', 'countIn', 'countOut'] as const) {
+      it(`is moved to now + ttl by ${act} in idle mode`, () => {
+        const tunnel = live(true);
+        clock.advance(1000);
+        tunnel[act](1);
+        assert.equal(tunnel.expiresAt, clock.now() + HOUR);
+        assert.equal(tunnel.deadline, clock.monotonic() + HOUR);
+      });
+    }
+
+    it('is never moved earlier in idle mode', () => {
+      const tunnel = live(true);
+      const later = tunnel.expiresAt + HOUR;
+      tunnel.prolong(later);
+      tunnel.countRequest();
+      assert.equal(tunnel.expiresAt, later);
+      assert.equal(tunnel.deadline, clock.monotonic() + 2 * HOUR);
+    });
+
+    it('is moved later by prolong, never earlier', () => {
+      const tunnel = live();
+      const { expiresAt, deadline } = tunnel;
+      tunnel.prolong(expiresAt + 5);
+      tunnel.prolong(expiresAt);
+      assert.deepEqual([tunnel.expiresAt, tunnel.deadline], [expiresAt + 5, deadline + 5]);
+    });
+
+    it('does not depend on a wall clock that is set afterwards', () => {
+      const tunnel = live();
+      const { deadline } = tunnel;
+      clock.jump(5 * HOUR);
+      assert.equal(tunnel.deadline, deadline);
+    });
+  });
+});

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { RateLimiter } from './rate-limiter.ts';
+
+describe('RateLimiter', () => {
+  let clock: FakeClock;
+  let limiter: RateLimiter;
+
+  beforeEach(() => {
+    clock = new FakeClock();
+    limiter = new RateLimiter(clock, { perMinute: 10, burst: 5 });
+  });
+
+  function take(times: number, account = 'a'): number[] {
+    return Array.from({ length: times }, () => limiter.take(account));
+  }
+
+  it('lets a burst of 5 pass, then says how long to wait', () => {
+    assert.deepEqual(take(7), [0, 0, 0, 0, 0, 6, 6]);
+  });
+
+  it('lets one more pass after the seconds it named, and not before', () => {
+    take(5);
+    clock.advance(5999);
+    assert.deepEqual(take(1), [1]);
+    clock.advance(1);
+    assert.deepEqual(take(2), [0, 6]);
+  });
+
+  it('lets 10 a minute pass in the long run', () => {
+    take(5);
+    let passed = 0;
+    for (let second = 0; second < 600; second += 1) {
+      clock.advance(1000);
+      if (limiter.take('a') === 0) passed += 1;
+    }
+    assert.equal(passed, 100);
+  });
+
+  it('never saves up more than the burst', () => {
+    take(5);
+    clock.advance(3_600_000);
+    assert.deepEqual(take(6), [0, 0, 0, 0, 0, 6]);
+  });
+
+  it('keeps accounts apart', () => {
+    take(5, 'a');
+    assert.deepEqual(take(1, 'b'), [0]);
+  });
+
+  it('is not impressed by a wall clock that is set', () => {
+    take(5);
+    clock.jump(3_600_000);
+    assert.deepEqual(take(1), [6]);
+  });
+
+  it('forgets accounts whose bucket is full again', () => {
+    for (let i = 0; i < 1000; i += 1) limiter.take(`account ${i}`);
+    clock.advance(30_000);
+    limiter.take('another');
+    assert.equal(limiter.size, 1);
+  });
+});

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { aTunnel, anAccount } from '../testing/fixtures.ts';
+import { LiveTunnel } from './live-tunnel.ts';
+import { TunnelRegistry } from './registry.ts';
+
+describe('TunnelRegistry', () => {
+  const account = anAccount();
+  let registry: TunnelRegistry;
+
+  beforeEach(() => {
+    registry = new TunnelRegistry(new Set(['www']));
+  });
+
+  function live(slug: string, owner = account): LiveTunnel {
+    return new LiveTunnel({ tunnel: aTunnel(owner.id, { slug }), account: owner }, new FakeClock(), () => {});
+  }
+
+  it('finds a tunnel by slug, by id and by account', () => {
+    const [tunnel, other] = [live('web'), live('other', anAccount())];
+    registry.add(tunnel);
+    registry.add(other);
+    assert.equal(registry.bySlug('web'), tunnel);
+    assert.equal(registry.byId(tunnel.id), tunnel);
+    assert.deepEqual(registry.forAccount(account.id), [tunnel]);
+    assert.deepEqual([...registry.all()], [tunnel, other]);
+    assert.equal(registry.size, 2);
+  });
+
+  it('forgets a tunnel that is removed, once', () => {
+    const tunnel = live('web');
+    registry.add(tunnel);
+    assert.equal(registry.remove(tunnel), true);
+    assert.equal(registry.remove(tunnel), false);
+    assert.equal(registry.bySlug('web'), undefined);
+    assert.deepEqual(registry.forAccount(account.id), []);
+    assert.equal(registry.size, 0);
+  });
+
+  it('reserves a slug once, until it is released', () => {
+    assert.equal(registry.reserve('web'), true);
+    assert.equal(registry.reserve('web'), false);
+    registry.release('web');
+    assert.equal(registry.reserve('web'), true);
+  });
+
+  it('does not show a slug that is only reserved', () => {
+    registry.reserve('web');
+    assert.equal(registry.bySlug('web'), undefined);
+  });
+
+  it('reserves no slug that is in use, and frees it when its tunnel goes', () => {
+    const tunnel = live('web');
+    registry.reserve('web');
+    registry.add(tunnel);
+    registry.release('web');
+    assert.equal(registry.reserve('web'), false);
+    registry.remove(tunnel);
+    assert.equal(registry.reserve('web'), true);
+  });
+
+  it('reserves no reserved name', () => {
+    assert.equal(registry.reserve('www'), false);
+  });
+});

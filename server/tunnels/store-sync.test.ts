@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { FLUSH_BATCH, FLUSH_INTERVAL_MS } from '../limits.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { aStore, aTunnel, anAccount, type TestStore } from '../testing/fixtures.ts';
+import { LiveTunnel } from './live-tunnel.ts';
+import { StoreSync } from './store-sync.ts';
+
+describe('StoreSync', () => {
+  const account = anAccount();
+  let clock: FakeClock;
+  let test: TestStore;
+  let logged: string[];
+  let sync: StoreSync;
+
+  beforeEach(async () => {
+    clock = new FakeClock(0);
+    test = await aStore(account);
+    logged = [];
+    sync = new StoreSync(test.store, clock, (line) => logged.push(line));
+  });
+
+  async function live(slug = 'web'): Promise<LiveTunnel> {
+    const tunnel = aTunnel(account.id, { slug });
+    await test.store.insertTunnel(tunnel);
+    return new LiveTunnel({ tunnel, account }, clock, sync.noteTraffic);
+  }
+
+  async function storedRequests(): Promise<number[]> {
+    return (await test.store.loadTunnels()).map(({ tunnel }) => tunnel.requests);
+  }
+
+  it('stores traffic as what was added since the last time', async () => {
+    const tunnel = await live();
+    for (let i = 1; i <= 3; i += 1) {
+      tunnel.countRequest();
+      await sync.flush();
+      assert.deepEqual(await storedRequests(), [i]);
+    }
+  });
+
+  it('counts nothing twice and nothing never, when traffic comes while it stores', async () => {
+    const tunnel = await live();
+    tunnel.countRequest();
+    const flushed = sync.flush();
+    tunnel.countRequest();
+    await flushed;
+    await sync.flush();
+    assert.deepEqual(await storedRequests(), [2]);
+  });
+
+  it('keeps what could not be stored for the next time', async () => {
+    const tunnel = await live();
+    test.down = true;
+    tunnel.countRequest();
+    await sync.flush();
+    tunnel.countRequest();
+    await sync.flush();
+    test.down = false;
+    await sync.flush();
+    assert.deepEqual(await storedRequests(), [2]);
+  });
+
+  it('stores where idle traffic has moved an expiry', async () => {
+    const tunnel = aTunnel(account.id, { idle: true, ttl: 60, expiresAt: 60_000 });
+    await test.store.insertTunnel(tunnel);
+    const idle = new LiveTunnel({ tunnel, account }, clock, sync.noteTraffic);
+    clock.advance(5000);
+    idle.countIn(1);
+    await sync.flush();
+    assert.equal((await test.store.loadTunnels())[0]?.tunnel.expiresAt, 65_000);
+  });
+
+  it('stores many tunnels in several transactions', async () => {
+    for (let i = 0; i < FLUSH_BATCH + 1; i += 1) (await live(`t${i}`)).countRequest();
+    await sync.flush();
+    assert.deepEqual(new Set(await storedRequests()), new Set([1]));
+  });
+
+  it('flushes every second once it is started, and a last time when it is stopped', async () => {
+    const tunnel = await live();
+    sync.start();
+    tunnel.countRequest();
+    clock.advance(FLUSH_INTERVAL_MS);
+    await settled();
+    assert.deepEqual(await storedRequests(), [1]);
+    tunnel.countRequest();
+    clock.advance(FLUSH_INTERVAL_MS);
+    await settled();
+    assert.deepEqual(await storedRequests(), [2]);
+    tunnel.countRequest();
+    await sync.stop();
+    assert.deepEqual(await storedRequests(), [3]);
+    assert.equal(clock.pending, 0);
+    assert.deepEqual(logged, []);
+  });
+
+  it('says at the end what was lost', async () => {
+    const tunnel = await live();
+    sync.start();
+    tunnel.countRequest();
+    test.down = true;
+    await sync.stop();
+    assert.deepEqual(logged, ['the last traffic of 1 tunnels could not be counted']);
+  });
+
+  it('removes the records of tunnels that are gone, even if the store was down then', async () => {
+    const tunnel = await live();
+    test.down = true;
+    sync.noteGone(tunnel);
+    await sync.flush();
+    test.down = false;
+    assert.equal((await storedRequests()).length, 1);
+    await sync.flush();
+    assert.deepEqual(await storedRequests(), []);
+  });
+
+  it('makes room for a slug at once', async () => {
+    sync.noteGone(await live('web'));
+    await sync.clear('web');
+    assert.deepEqual(await storedRequests(), []);
+    await sync.clear('web');
+  });
+});
+
+/** Lets the flush that a timer began come to its end: it ends when nothing of it is queued any more. */
+async function settled(): Promise<void> {
+  for (let i = 0; i < 5; i += 1) await new Promise((resolve) => setImmediate(resolve));
+}

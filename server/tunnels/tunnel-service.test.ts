@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict';
+import type { CreateTunnel } from '../../shared/tunnel.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { aStore, aTunnel, anAccount, type TestStore } from '../testing/fixtures.ts';
+import { TunnelRegistry } from './registry.ts';
+import { type EndReason, TunnelService } from './tunnel-service.ts';
+
+const HOUR = 3_600_000;
+const MAX_TTL = 168 * 3600;
+
+describe('TunnelService', () => {
+  const account = anAccount();
+  const stranger = anAccount();
+  let clock: FakeClock;
+  let test: TestStore;
+  let registry: TunnelRegistry;
+  let service: TunnelService;
+  let ended: [slug: string, reason: EndReason][];
+
+  beforeEach(async () => {
+    clock = new FakeClock();
+    test = await aStore(account, stranger);
+    await startAgain();
+  });
+
+  afterEach(() => service.stop());
+
+  /** What a new process would do with the same store. */
+  async function startAgain(): Promise<void> {
+    registry = new TunnelRegistry(new Set(['www']));
+    service = new TunnelService({ store: test.store, registry, clock, log: () => {}, maxTtl: MAX_TTL });
+    ended = [];
+    service.onEnd = (tunnel, reason) => ended.push([tunnel.slug, reason]);
+    await service.start();
+  }
+
+  async function storedSlugs(): Promise<string[]> {
+    return (await test.store.loadTunnels()).map(({ tunnel }) => tunnel.slug);
+  }
+
+  describe('create', () => {
+    it('makes a tunnel that routing finds and the store knows', async () => {
+      const tunnel = await service.create(account, wanted({ name: 'web', idleTtl: true }));
+      assert.equal(registry.bySlug('web'), tunnel);
+      assert.deepEqual([tunnel.localPort, tunnel.ttl, tunnel.idle, tunnel.name], [3000, 3600, true, 'web']);
+      assert.equal(tunnel.createdAt, clock.now());
+      assert.equal(tunnel.expiresAt, clock.now() + HOUR);
+      assert.deepEqual(await storedSlugs(), ['web']);
+    });
+
+    it('finds a slug where no name is given', async () => {
+      const tunnel = await service.create(account, wanted());
+      assert.equal(tunnel.name, '');
+      assert.match(tunnel.slug, /^[a-z]{4}(?:-[a-z]{4}){3}$/);
+    });
+
+    it('gives a name to one of two that ask at once', async () => {
+      const results = await Promise.allSettled([
+        service.create(account, wanted({ name: 'web' })),
+        service.create(stranger, wanted({ name: 'web' })),
+      ]);
+      assert.equal(results[0].status, 'fulfilled');
+      assert.ok(results[1].status === 'rejected');
+      assert.match(String(results[1].reason), /name already in use/);
+    });
+
+    it('refuses a reserved name', async () => {
+      await assert.rejects(service.create(account, wanted({ name: 'www' })), { status: 409 });
+    });
+
+    it('leaves nothing behind when the store fails', async () => {
+      test.down = true;
+      await assert.rejects(service.create(account, wanted({ name: 'web' })), { status: 503 });
+      test.down = false;
+      assert.deepEqual([registry.size, await storedSlugs()], [0, []]);
+      await service.create(account, wanted({ name: 'web' }));
+    });
+
+    it('refuses a name that only the store knows', async () => {
+      await test.store.insertTunnel(aTunnel(stranger.id, { slug: 'web' }));
+      await assert.rejects(service.create(account, wanted({ name: 'web' })), { status: 409 });
+      assert.equal(registry.size, 0);
+    });
+  });
+
+  describe('list and get', () => {
+    it("list an account's own tunnels, newest first", async () => {
+      for (const name of ['one', 'two', 'three']) await service.create(account, wanted({ name }));
+      await service.create(stranger, wanted({ name: 'other' }));
+      const names = service.list(account).map((tunnel) => tunnel.name);
+      assert.deepEqual(names, ['three', 'two', 'one']);
+    });
+
+    it('do not tell an unknown tunnel from that of somebody else', async () => {
+      const { id } = await service.create(stranger, wanted());
+      for (const asked of [id, 'unknown', '']) {
+        assert.throws(() => service.get(account, asked), { status: 404, message: 'tunnel not found' });
+      }
+    });
+  });
+
+  describe('close', () => {
+    it('ends a tunnel and frees its name', async () => {
+      const { id } = await service.create(account, wanted({ name: 'web' }));
+      await service.close(account, id);
+      assert.deepEqual(ended, [['web', 'closed']]);
+      assert.deepEqual([registry.size, await storedSlugs()], [0, []]);
+      assert.throws(() => service.get(account, id), { status: 404 });
+      await service.create(account, wanted({ name: 'web' }));
+    });
+
+    it('leaves the tunnel of somebody else alone', async () => {
+      const { id } = await service.create(stranger, wanted());
+      await assert.rejects(service.close(account, id), { status: 404 });
+      assert.equal(registry.size, 1);
+    });
+
+    it('changes nothing when the store fails', async () => {
+      const { id } = await service.create(account, wanted());
+      test.down = true;
+      await assert.rejects(service.close(account, id), { status: 503 });
+      assert.equal(service.get(account, id).id, id);
+      assert.deepEqual(ended, []);
+    });
+
+    it('succeeds for one of two that close at once', async () => {
+      const { id } = await service.create(account, wanted());
+      const results = await Promise.allSettled([service.close(account, id), service.close(account, id)]);
+      assert.deepEqual(
+        results.map(({ status }) => status),
+        ['fulfilled', 'rejected'],
+      );
+      assert.equal(ended.length, 1);
+    });
+  });
+
+  describe('extend', () => {
+    it("moves the expiry by the tunnel's own ttl, or by another", async () => {
+      const { id, expiresAt } = await service.create(account, wanted());
+      assert.equal((await service.extend(account, id, undefined)).expiresAt, expiresAt + HOUR);
+      assert.equal((await service.extend(account, id, 60)).expiresAt, expiresAt + HOUR + 60_000);
+      assert.equal((await test.store.loadTunnels())[0]?.tunnel.expiresAt, expiresAt + HOUR + 60_000);
+    });
+
+    it('loses none of several at once', async () => {
+      const { id, expiresAt } = await service.create(account, wanted());
+      await Promise.all([1, 2, 3].map((ttl) => service.extend(account, id, ttl)));
+      assert.equal(service.get(account, id).expiresAt, expiresAt + 6000);
+    });
+
+    it('goes as far as now plus the maximum', async () => {
+      const { id } = await service.create(account, wanted());
+      const rest = MAX_TTL - 3600;
+      await assert.rejects(service.extend(account, id, rest + 1), {
+        status: 400,
+        message: 'ttl must be at most 168h0m0s',
+      });
+      await service.extend(account, id, rest);
+    });
+
+    it('goes on after one that failed', async () => {
+      const { id, expiresAt } = await service.create(account, wanted());
+      const results = await Promise.allSettled([MAX_TTL, 60].map((ttl) => service.extend(account, id, ttl)));
+      assert.deepEqual(
+        results.map(({ status }) => status),
+        ['rejected', 'fulfilled'],
+      );
+      assert.equal(service.get(account, id).expiresAt, expiresAt + 60_000);
+    });
+
+    it('changes nothing when the store fails', async () => {
+      const { id, expiresAt } = await service.create(account, wanted());
+      test.down = true;
+      await assert.rejects(service.extend(account, id, 60), { status: 503 });
+      assert.equal(service.get(account, id).expiresAt, expiresAt);
+    });
+
+    it('does not bring a tunnel back that is closed meanwhile', async () => {
+      const { id } = await service.create(account, wanted());
+      const closed = service.close(account, id);
+      await assert.rejects(service.extend(account, id, 60), { status: 404 });
+      await closed;
+      assert.deepEqual(await storedSlugs(), []);
+    });
+  });
+
+  describe('expiry', () => {
+    it('ends a tunnel even while the store is down', async () => {
+      const { id } = await service.create(account, wanted({ name: 'web' }));
+      test.down = true;
+      clock.advance(HOUR);
+      assert.deepEqual(ended, [['web', 'expired']]);
+      assert.throws(() => service.get(account, id), { status: 404 });
+    });
+
+    it('frees the name at once', async () => {
+      await service.create(account, wanted({ name: 'web' }));
+      clock.advance(HOUR);
+      const again = await service.create(stranger, wanted({ name: 'web' }));
+      assert.equal(registry.bySlug('web'), again);
+      assert.deepEqual(await storedSlugs(), ['web']);
+    });
+  });
+
+  describe('start', () => {
+    it('brings back what was acknowledged, with its counters and its end', async () => {
+      const before = await service.create(account, wanted({ name: 'web' }));
+      before.countIn(10);
+      await service.stop();
+      clock.advance(HOUR / 2);
+      await startAgain();
+      const after = service.get(account, before.id);
+      assert.deepEqual(
+        [after.slug, after.bytesIn, after.expiresAt, after.createdAt],
+        ['web', 10, before.expiresAt, before.createdAt],
+      );
+      clock.advance(HOUR / 2);
+      assert.deepEqual(ended, [['web', 'expired']]);
+    });
+
+    it('removes what has expired meanwhile', async () => {
+      await service.create(account, wanted({ name: 'web' }));
+      await service.stop();
+      clock.advance(HOUR);
+      await startAgain();
+      assert.deepEqual([registry.size, await storedSlugs()], [0, []]);
+    });
+  });
+
+  it('has no timer left after stop', async () => {
+    await service.create(account, wanted());
+    await service.stop();
+    assert.equal(clock.pending, 0);
+  });
+});
+
+function wanted(fields: Partial<CreateTunnel> = {}): CreateTunnel {
+  return { localPort: 3000, name: '', ttl: 3600, idleTtl: false, ...fields };
+}

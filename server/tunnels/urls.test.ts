@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { anAccount } from '../testing/fixtures.ts';
+import { tunnelUrls } from './urls.ts';
+
+describe('tunnelUrls', () => {
+  const local = {
+    publicUrl: new URL('http://localhost:8080'),
+    tunnelDomain: 'localhost',
+    serviceDomain: 'localhost',
+  };
+  const hosted = {
+    publicUrl: new URL('https://relay.example.com'),
+    tunnelDomain: 'tunnels.example.com',
+    serviceDomain: 'example.net',
+  };
+
+  it('hands out the subdomain, with the port of the relay', () => {
+    assert.deepEqual(tunnelUrls({ slug: 'web', account: anAccount() }, local), {
+      public_url: 'http://web.localhost:8080',
+      urls: { subdomain: 'http://web.localhost:8080', path: 'http://localhost:8080/t/web' },
+    });
+  });
+
+  it('hands out the address below the account where there is one', () => {
+    assert.deepEqual(tunnelUrls({ slug: 'web', account: anAccount({ subdomain: 'acme' }) }, hosted), {
+      public_url: 'https://web.acme.example.net',
+      urls: {
+        subdomain: 'https://web.tunnels.example.com',
+        path: 'https://relay.example.com/t/web',
+        account: 'https://web.acme.example.net',
+      },
+    });
+  });
+});
