@@ -6,9 +6,10 @@ import type { ByteStream } from '../tunnels/stream.ts';
 /**
  * Passes bytes on in both directions until one side ends; then the other is ended too (spec.md section 4.7).
  *
- * @param socket with only `error` and `close` listened to
+ * @param socket with nothing listening to it but for errors
+ * @param onClosed called once, when the visitor's connection is closed
  */
-export function pipe(socket: Socket, stream: ByteStream): void {
+export function pipe(socket: Socket, stream: ByteStream, onClosed: () => void): void {
   socket.on('data', (bytes: Buffer) => {
     if (!stream.write(bytes)) socket.pause();
   });
@@ -21,7 +22,10 @@ export function pipe(socket: Socket, stream: ByteStream): void {
     stream.finish();
     end();
   });
-  socket.on('close', () => stream.abort());
+  socket.on('close', () => {
+    stream.abort();
+    onClosed();
+  });
   stream.attach({
     onData(bytes) {
       if (socket.write(bytes)) return;

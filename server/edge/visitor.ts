@@ -15,7 +15,6 @@ import {
   IDLE_TIMEOUT_MS,
   LINGER_TIMEOUT_MS,
   REQUEST_HEAD_MAX_BYTES,
-  STALL_TIMEOUT_MS,
 } from '../limits.ts';
 import type { ByteStream } from '../tunnels/stream.ts';
 import { type AnswerContext, upgradeRefusal, visitorAnswer } from './answers.ts';
@@ -26,6 +25,7 @@ import { pipe } from './pipe.ts';
 import type { Peer } from './request-head.ts';
 import { oversizeFault, type Plan, planRequest } from './request-plan.ts';
 import { ResponseRelay } from './response-relay.ts';
+import { VisitorSocket, type VisitorSocketHandler } from './visitor-socket.ts';
 
 /**
  * `head`: between requests or inside a head. `exchange`: a request is under way. `upgrading`: an upgrade to one of the
@@ -34,8 +34,8 @@ import { ResponseRelay } from './response-relay.ts';
  */
 type State = 'head' | 'exchange' | 'upgrading' | 'piped' | 'lingering' | 'gone';
 
-export class Visitor implements ExchangeOwner {
-  readonly #socket: Socket;
+export class Visitor implements ExchangeOwner, VisitorSocketHandler {
+  readonly #socket: VisitorSocket;
   readonly #peer: Peer;
   readonly #origins: Origins;
   readonly #onGone: (visitor: Visitor) => void;
@@ -57,17 +57,11 @@ export class Visitor implements ExchangeOwner {
 
   /** @param onGone told once, when the connection is closed or given away */
   constructor(socket: Socket, peer: Peer, origins: Origins, onGone: (visitor: Visitor) => void) {
-    this.#socket = socket;
+    this.#socket = new VisitorSocket(socket, this);
     this.#peer = peer;
     this.#origins = origins;
     this.#onGone = onGone;
     this.#deadline = origins.now() + IDLE_TIMEOUT_MS;
-    socket.on('data', this.#onData);
-    socket.on('drain', this.#onDrain);
-    socket.on('timeout', this.#onStall);
-    socket.on('end', this.#onEnd);
-    socket.on('error', ignore);
-    socket.on('close', this.#onClose);
   }
 
   /** Ends what has outstayed its time limit. To be called every {@link DEADLINE_TICK_MS}. */
@@ -91,11 +85,11 @@ export class Visitor implements ExchangeOwner {
 
   // Input
 
-  readonly #onData = (chunk: Buffer): void => {
+  onData(chunk: Buffer): void {
     if (this.#state === 'lingering') return;
     this.#input = this.#input === undefined ? chunk : Buffer.concat([this.#input, chunk]);
     this.#process();
-  };
+  }
 
   /** Takes as much of the input as its state allows. */
   #process(): void {
@@ -120,7 +114,7 @@ export class Visitor implements ExchangeOwner {
 
   #takesInput(): boolean {
     // A visitor that does not take its answers is not read on.
-    if (this.#state === 'head') return !this.#socket.writableNeedDrain;
+    if (this.#state === 'head') return !this.#socket.isFull;
     return this.#state === 'exchange' && this.#exchange?.takesBody === true && !this.#blocked;
   }
 
@@ -159,8 +153,7 @@ export class Visitor implements ExchangeOwner {
   #updateFlow(): void {
     if (this.#state === 'piped' || this.#state === 'gone') return;
     const full = (this.#input?.length ?? 0) >= BACKLOG_MAX_BYTES;
-    if (this.#blocked || full) this.#socket.pause();
-    else if (this.#socket.isPaused()) this.#socket.resume();
+    this.#socket.setPaused(this.#blocked || full);
   }
 
   // Requests
@@ -213,19 +206,10 @@ export class Visitor implements ExchangeOwner {
   #giveAway(): { socket: Socket; head: Buffer } | undefined {
     if (this.#state !== 'upgrading') return undefined;
     this.#leave();
-    this.#socket.off('close', this.#onClose);
-    return { socket: this.#socket, head: this.#letGo() };
+    return { socket: this.#socket.release(), head: this.#takeInput() };
   }
 
-  /** Listens no longer for what the connection carries. Gives what has come and was not read. */
-  #letGo(): Buffer {
-    const socket = this.#socket;
-    socket.off('data', this.#onData);
-    socket.off('drain', this.#onDrain);
-    socket.off('timeout', this.#onStall);
-    socket.off('end', this.#onEnd);
-    socket.setTimeout(0);
-    if (socket.isPaused()) socket.resume();
+  #takeInput(): Buffer {
     const input = this.#input ?? Buffer.alloc(0);
     this.#input = undefined;
     return input;
@@ -261,10 +245,11 @@ export class Visitor implements ExchangeOwner {
     this.#state = 'piped';
     this.#exchange = undefined;
     this.#deadline = Infinity;
-    const early = this.#letGo();
-    pipe(this.#socket, stream);
-    if (early.length > 0) this.#socket.emit('data', early);
-    if (this.#inputEnded) this.#socket.emit('end');
+    const socket = this.#socket.release();
+    pipe(socket, stream, () => this.#leave());
+    const early = this.#takeInput();
+    if (early.length > 0) socket.emit('data', early);
+    if (this.#inputEnded) socket.emit('end');
   }
 
   failed(code: VisitorErrorCode): void {
@@ -272,27 +257,20 @@ export class Visitor implements ExchangeOwner {
   }
 
   brokeOff(reset: boolean): void {
-    if (reset) this.#socket.resetAndDestroy();
+    if (reset) this.#socket.reset();
     else this.#socket.destroy();
   }
 
   // Output
 
   readonly #send = (bytes: Buffer): void => {
-    if (this.#socket.write(bytes)) return;
-    this.#exchange?.stream?.pause();
-    this.#socket.setTimeout(STALL_TIMEOUT_MS);
+    if (!this.#socket.send(bytes)) this.#exchange?.stream?.pause();
   };
 
-  readonly #onDrain = (): void => {
-    this.#socket.setTimeout(0);
+  onDrain(): void {
     this.#exchange?.stream?.resume();
     this.#process();
-  };
-
-  readonly #onStall = (): void => {
-    this.#socket.destroy();
-  };
+  }
 
   /** Answers a well-formed request in place of its target. */
   #answer(code: VisitorErrorCode): void {
@@ -312,7 +290,7 @@ export class Visitor implements ExchangeOwner {
   }
 
   #finishAnswer(bytes: Buffer, close: boolean): void {
-    this.#socket.write(bytes);
+    this.#socket.send(bytes);
     this.#nextRequest(close);
   }
 
@@ -335,26 +313,23 @@ export class Visitor implements ExchangeOwner {
     this.#kept.end();
     this.#blocked = false;
     this.#deadline = Infinity;
-    this.#socket.setTimeout(STALL_TIMEOUT_MS);
     this.#socket.end(() => {
       this.#deadline = this.#origins.now() + LINGER_TIMEOUT_MS;
     });
-    this.#socket.resume();
   }
 
-  readonly #onEnd = (): void => {
+  onEnd(): void {
     this.#inputEnded = true;
     // A visitor that only half-closed still gets its answer; probes find out about one that is gone.
-    this.#socket.setKeepAlive(true, 1000);
+    this.#socket.probe();
     this.#process();
-  };
+  }
 
-  readonly #onClose = (): void => {
-    if (this.#state === 'gone') return;
+  onClose(): void {
     this.#exchange?.abort();
     this.#kept.end();
     this.#leave();
-  };
+  }
 
   #leave(): void {
     this.#state = 'gone';
@@ -374,5 +349,3 @@ function splitOnce(text: string, separator: string): [string, string] {
   const at = text.indexOf(separator);
   return at === -1 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
 }
-
-function ignore(): void {}

@@ -1,0 +1,97 @@
+/** The socket of an inbound connection: its flow in both directions, its endings, and its handing over. */
+import type { Socket } from 'node:net';
+import { STALL_TIMEOUT_MS } from '../limits.ts';
+
+export interface VisitorSocketHandler {
+  onData(chunk: Buffer): void;
+  /** There is room again after a `send` that answered `false`. */
+  onDrain(): void;
+  /** The visitor has half-closed: everything it sends has come. */
+  onEnd(): void;
+  /** The connection is closed, whoever closed it. */
+  onClose(): void;
+}
+
+export class VisitorSocket {
+  readonly #socket: Socket;
+  readonly #handler: VisitorSocketHandler;
+
+  /** @param socket just accepted, half-open allowed */
+  constructor(socket: Socket, handler: VisitorSocketHandler) {
+    this.#socket = socket;
+    this.#handler = handler;
+    socket.on('data', this.#onData);
+    socket.on('drain', this.#onDrain);
+    socket.on('timeout', this.#onStall);
+    socket.on('end', this.#onEnd);
+    // What an error means is told by the close that follows it.
+    socket.on('error', () => {});
+    socket.on('close', this.#onClose);
+  }
+
+  /** Whether the visitor leaves answers untaken, so that no more of them should be made. */
+  get isFull(): boolean {
+    return this.#socket.writableNeedDrain;
+  }
+
+  /** @returns `false` when the visitor takes its answers more slowly than they come: wait for `onDrain` */
+  send(bytes: Buffer): boolean {
+    if (this.#socket.write(bytes)) return true;
+    this.#socket.setTimeout(STALL_TIMEOUT_MS);
+    return false;
+  }
+
+  /** Stops or starts the reading of what the visitor sends. */
+  setPaused(paused: boolean): void {
+    if (paused) this.#socket.pause();
+    else if (this.#socket.isPaused()) this.#socket.resume();
+  }
+
+  /** From here on the system asks now and then whether the visitor is still there. */
+  probe(): void {
+    this.#socket.setKeepAlive(true, 1000);
+  }
+
+  /** Half-closes behind what was sent. `onFlushed`: the visitor's system has taken it all. */
+  end(onFlushed: () => void): void {
+    this.#socket.setTimeout(STALL_TIMEOUT_MS);
+    this.#socket.end(onFlushed);
+    this.setPaused(false);
+  }
+
+  /** Closes at once. What was not sent is lost. */
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  /** Closes at once, in a way that cannot be taken for an end. */
+  reset(): void {
+    this.#socket.resetAndDestroy();
+  }
+
+  /** Gives the connection to whoever takes it over; the handler hears nothing more of it. */
+  release(): Socket {
+    const socket = this.#socket;
+    socket.off('data', this.#onData);
+    socket.off('drain', this.#onDrain);
+    socket.off('timeout', this.#onStall);
+    socket.off('end', this.#onEnd);
+    socket.off('close', this.#onClose);
+    socket.setTimeout(0);
+    if (socket.isPaused()) socket.resume();
+    return socket;
+  }
+
+  readonly #onData = (chunk: Buffer): void => this.#handler.onData(chunk);
+
+  readonly #onDrain = (): void => {
+    this.#socket.setTimeout(0);
+    this.#handler.onDrain();
+  };
+
+  readonly #onStall = (): void => this.destroy();
+
+  readonly #onEnd = (): void => this.#handler.onEnd();
+
+  readonly #onClose = (): void => this.#handler.onClose();
+}
