@@ -18,12 +18,12 @@ Options:
   --version      show the version
 
 Events of "culvert http --json", one a line:
-  {"event":"online","tunnel":{…}}                              visitors reach the port; the first event
+  {"event":"online","tunnel":{…}}    visitors reach the port; the first event, and again after reconnecting
   {"event":"reconnecting","attempt":1,"retry_in_ms":250,"message":"…"}
-  {"event":"problem","code":"local-refused","message":"…"}     one visitor could not be served; the tunnel stays
-  {"event":"offline","reason":"stopped","message":"…"}         always the last event
+  {"event":"problem","code":"local-refused","message":"…"}    one visitor could not be served, the tunnel stays
+    codes: local-refused visitor-gone data-refused data-failed too-many-connections
+  {"event":"offline","reason":"stopped","message":"…"}    always the last event
     reasons: stopped closed expired gone replaced key-refused refused failed
-    problems: local-refused visitor-gone data-refused data-failed too-many-connections
 
 Exit codes:
   0 ended by Ctrl-C, or done   1 failed   2 wrong usage   3 API key refused

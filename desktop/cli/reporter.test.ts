@@ -1,38 +1,8 @@
 import assert from 'node:assert/strict';
-import type { Tunnel } from '../../shared/tunnel.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
+import { record } from '../testing/recorder.ts';
+import { TUNNEL } from '../testing/tunnel.ts';
 import { JsonReporter, TextReporter } from './reporter.ts';
-
-const TUNNEL: Tunnel = {
-  id: '0b2f4f0e-6a6e-4d53-9d0c-0a1b2c3d4e5f',
-  slug: 'my-app',
-  client_id: '7b2f4f0e-6a6e-4d53-9d0c-0a1b2c3d4e5f',
-  local_port: 3000,
-  name: 'my-app',
-  ttl: '1h0m0s',
-  mode: 'relay',
-  created_at: '2026-07-10T12:00:00.000Z',
-  expires_at: '2026-07-10T13:00:00.000Z',
-  idle_ttl: false,
-  bytes_in: 0,
-  bytes_out: 0,
-  requests: 0,
-  public_url: 'http://my-app.demo.localhost:8080',
-  urls: {
-    subdomain: 'http://my-app.localhost:8080',
-    path: 'http://localhost:8080/t/my-app',
-    account: 'http://my-app.demo.localhost:8080',
-  },
-};
-
-function record() {
-  const printed = { out: '', err: '' };
-  const output = {
-    out: (text: string) => void (printed.out += text),
-    err: (text: string) => void (printed.err += text),
-  };
-  return { printed, output };
-}
 
 describe('JsonReporter', () => {
   it('prints one event a line', () => {

@@ -1,31 +1,13 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
-import type { Tunnel } from '../../shared/tunnel.ts';
 import { closedPort, closeServers, startHttp } from '../testing/servers.ts';
+import { TUNNEL } from '../testing/tunnel.ts';
 import { ApiClient } from './api-client.ts';
 import { RelayRefusal, RelayUnreachable } from './errors.ts';
 import { parseRelayAddress } from './relay-address.ts';
 
 const KEY = `cvt_${'k'.repeat(32)}`;
-const TUNNEL: Tunnel = {
-  id: '0b2f4f0e-6a6e-4d53-9d0c-0a1b2c3d4e5f',
-  slug: 'my-app',
-  client_id: '7b2f4f0e-6a6e-4d53-9d0c-0a1b2c3d4e5f',
-  local_port: 3000,
-  name: '',
-  ttl: '1h0m0s',
-  mode: 'relay',
-  created_at: '2026-07-10T12:00:00.000Z',
-  expires_at: '2026-07-10T13:00:00.000Z',
-  idle_ttl: false,
-  bytes_in: 0,
-  bytes_out: 0,
-  requests: 0,
-  public_url: 'http://my-app.localhost:8080',
-  urls: { subdomain: 'http://my-app.localhost:8080', path: 'http://localhost:8080/t/my-app' },
-};
-
 interface Seen {
   line: string;
   authorization: string | undefined;

@@ -2,14 +2,14 @@
  * The client's side of the handshake of a data WebSocket (RFC 6455 section 4.1, spec.md section 4.7). It is our own
  * because a visitor waits for every one of them and a general implementation takes 1.5 to 1.9 times the CPU (design.md).
  */
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { HeadReader } from '../../shared/http1/head-reader.ts';
 import { fieldValue, listMembers, parseResponseHead, type ResponseHead } from '../../shared/http1/head.ts';
 import { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import { dial } from './dial.ts';
 import { describeNetworkError, RelayRefusal, RelayUnreachable } from './errors.ts';
-import { DATA_HANDSHAKE_TIMEOUT_MS, UPGRADE_HEAD_MAX_BYTES } from './limits.ts';
+import { DATA_HANDSHAKE_TIMEOUT_MS, DATA_KEEP_ALIVE_MS, UPGRADE_HEAD_MAX_BYTES } from './limits.ts';
 import { tlsServerName, type RelayAddress } from './relay-address.ts';
 
 /** RFC 6455 section 1.3. */
@@ -65,7 +65,7 @@ export class DataDialer {
     const { port, secure } = this.#relay;
     const timeoutMs = Math.max(1, deadline - performance.now());
     const tls = secure ? { tls: { serverName: tlsServerName(this.#relay) } } : {};
-    return dial({ host, port, timeoutMs, signal, ...tls });
+    return dial({ host, port, timeoutMs, signal, keepAliveMs: DATA_KEEP_ALIVE_MS, ...tls });
   }
 }
 
@@ -136,9 +136,7 @@ function checkUpgrade(head: ResponseHead | undefined, key: string): Error | unde
   if (head === undefined) return new Error('its answer is not HTTP');
   const { status, fields } = head;
   if (status !== 101) return new RelayRefusal(status, `the relay answered with status ${status}`);
-  const accept = createHash('sha1')
-    .update(key + HANDSHAKE_GUID)
-    .digest('base64');
+  const accept = hash('sha1', key + HANDSHAKE_GUID, 'base64');
   const agreed =
     fieldValue(fields, 'upgrade')?.toLowerCase() === 'websocket' &&
     listMembers(fields, 'connection').includes('upgrade') &&

@@ -7,6 +7,8 @@ export interface DialOptions {
   readonly port: number;
   /** with TLS; `serverName` is what the certificate must be for, where `host` is another */
   readonly tls?: { readonly serverName: string | undefined };
+  /** ms of idleness after which TCP asks whether the peer is still there; without it, never */
+  readonly keepAliveMs?: number;
   /** ms until the connection (and TLS session) must stand */
   readonly timeoutMs: number;
   /** Destroys the socket when aborted, during the dial and at any time after. One signal a visitor, not one for all. */
@@ -42,8 +44,15 @@ export function dial(options: DialOptions): Promise<Socket> {
   });
 }
 
-function openSocket({ host, port, tls }: DialOptions): Socket {
-  const options: NetConnectOpts = { host, port, allowHalfOpen: true, noDelay: true };
+function openSocket({ host, port, tls, keepAliveMs = 0 }: DialOptions): Socket {
+  const options: NetConnectOpts = {
+    host,
+    port,
+    allowHalfOpen: true,
+    noDelay: true,
+    keepAlive: keepAliveMs > 0,
+    keepAliveInitialDelay: keepAliveMs,
+  };
   if (tls === undefined) return connect(options);
   const { serverName } = tls;
   return connectTls({

@@ -17,6 +17,8 @@ export const REFUSAL_BODY_MAX_BYTES = 4096;
 
 /** After that the relay has dropped the connection (spec.md section 6). */
 export const DATA_HANDSHAKE_TIMEOUT_MS = PENDING_TIMEOUT_MS;
+/** TCP keep-alive: routers on the way forget connections that are idle for minutes, such as a quiet WebSocket. */
+export const DATA_KEEP_ALIVE_MS = 30_000;
 /** The relay's 101 has four fields; proxies in between add some. */
 export const UPGRADE_HEAD_MAX_BYTES = 16 * 1024;
 

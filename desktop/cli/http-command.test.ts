@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
+import { record } from '../testing/recorder.ts';
+import { closeServers, startHttp } from '../testing/servers.ts';
+import { TUNNEL } from '../testing/tunnel.ts';
+import { readArguments } from './arguments.ts';
+import { runHttp } from './http-command.ts';
+import { JsonReporter } from './reporter.ts';
+
+/** Runs `culvert http 3000 --json` at a REST interface that answers as told; it offers no WebSockets. */
+async function run(
+  routes: Record<string, (response: ServerResponse) => void>,
+  interrupted: AbortSignal = new AbortController().signal,
+) {
+  const calls: string[] = [];
+  const relay = await startHttp((request, response) => {
+    calls.push(`${request.method} ${request.url}`);
+    request.resume();
+    routes[request.method ?? '']?.(response);
+  });
+  const env = { CULVERT_RELAY: relay.origin, CULVERT_API_KEY: `cvt_${'k'.repeat(32)}` };
+  const command = readArguments(['http', '3000', '--json'], env);
+  assert.ok(command.command === 'http');
+  const { printed, output } = record();
+  const code = await runHttp(command, new JsonReporter(output), output, interrupted);
+  const lines = printed.out.trimEnd().split('\n');
+  const events = lines.map((line) => JSON.parse(line) as { event: string; reason: string; message: string });
+  return { code, events, calls, err: printed.err };
+}
+
+const answer =
+  (status: number, body: unknown, headers?: Record<string, string>) => (response: ServerResponse) => {
+    response.writeHead(status, headers);
+    response.end(JSON.stringify(body));
+  };
+
+describe('runHttp', () => {
+  afterEach(closeServers);
+
+  const refusals: [number, string, Record<string, string>, number, RegExp][] = [
+    [401, 'invalid api key', {}, 3, /refused the API key.* CULVERT_API_KEY/],
+    [403, 'custom names require the Dev plan or above', {}, 1, /Dev plan/],
+    [409, 'name already in use', {}, 1, /another --name/],
+    [429, 'rate limit exceeded', { 'retry-after': '6' }, 1, /Try again in 6 s/],
+    [503, 'service unavailable', {}, 1, /service unavailable/],
+  ];
+  for (const [status, error, headers, exitCode, message] of refusals) {
+    it(`ends with ${exitCode} when the relay refuses with ${status}, and says what to do`, async () => {
+      const { code, events } = await run({ POST: answer(status, { error }, headers) });
+      assert.equal(code, exitCode);
+      assert.equal(events.length, 1);
+      assert.equal(events[0]?.event, 'offline');
+      assert.equal(events[0].reason, 'failed');
+      assert.match(events[0].message, message);
+    });
+  }
+
+  it('closes a tunnel that came about after Ctrl-C', async () => {
+    const interrupt = new AbortController();
+    const { code, events, calls } = await run(
+      {
+        POST(response) {
+          interrupt.abort();
+          answer(201, TUNNEL)(response);
+        },
+        DELETE: answer(200, { status: 'closed' }),
+      },
+      interrupt.signal,
+    );
+    assert.equal(code, 0);
+    assert.deepEqual(calls, ['POST /v1/tunnels', `DELETE /v1/tunnels/${TUNNEL.id}`]);
+    assert.deepEqual(
+      events.map(({ reason }) => reason),
+      ['stopped'],
+    );
+  });
+
+  it('says how long a tunnel lives that it could not close', async () => {
+    const { code, err } = await run(
+      { POST: answer(201, TUNNEL), DELETE: answer(503, { error: 'service unavailable' }) },
+      AbortSignal.abort(),
+    );
+    assert.equal(code, 0);
+    assert.match(err, /could not be closed and ends 2026-07-10T13:00:00\.000Z.* service unavailable/);
+  });
+
+  it('takes a tunnel that is gone already for closed', async () => {
+    const { code, err } = await run(
+      { POST: answer(201, TUNNEL), DELETE: answer(404, { error: 'tunnel not found' }) },
+      AbortSignal.abort(),
+    );
+    assert.equal(code, 0);
+    assert.equal(err, '');
+  });
+});
