@@ -1,5 +1,5 @@
 /** A SQLite file as the connection Kysely sends its queries through. */
-import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely';
 import { SQLITE_BUSY_MS, SQLITE_RETRY_MS } from '../../limits.ts';
@@ -37,14 +37,15 @@ export class SqliteConnection implements DatabaseConnection {
   #execute<R>(query: CompiledQuery): QueryResult<R> {
     const statement = this.#database.prepare(query.sql);
     const parameters = query.parameters as readonly SQLInputValue[];
-    if (returnsRows(statement)) return { rows: statement.all(...parameters) as R[] };
+    if (!isWrite(query)) return { rows: statement.all(...parameters) as R[] };
     const { changes } = statement.run(...parameters);
     return { rows: [], numAffectedRows: BigInt(changes) };
   }
 }
 
-function returnsRows(statement: StatementSync): boolean {
-  return statement.columns().length > 0;
+/** Whether rows are counted rather than read; no query here asks a write for rows. */
+function isWrite({ query: { kind } }: CompiledQuery): boolean {
+  return kind === 'InsertQueryNode' || kind === 'UpdateQueryNode' || kind === 'DeleteQueryNode';
 }
 
 function isBusy(error: unknown): boolean {

@@ -86,8 +86,12 @@ class NodeSqliteDriver implements Driver {
   }
 
   async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
-    // Some failures, a full disk for one, have already ended the transaction.
-    if (this.#database.isTransaction) await connection.executeQuery(CompiledQuery.raw('rollback'));
+    try {
+      await connection.executeQuery(CompiledQuery.raw('rollback'));
+    } catch (error) {
+      // Some failures, a full disk for one, have already ended the transaction.
+      if (!String(error).includes('no transaction is active')) throw error;
+    }
   }
 
   releaseConnection(): Promise<void> {

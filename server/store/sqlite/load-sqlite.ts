@@ -17,7 +17,7 @@ export function loadSqlite(): typeof sqlite {
   try {
     const module: typeof sqlite | undefined = process.getBuiltinModule('node:sqlite');
     if (module === undefined)
-      throw new Error(`Node ${process.versions.node} has no SQLite; use Node 22.16 or newer`);
+      throw new Error(`Node ${process.versions.node} has no SQLite; use Node 22.13 or newer`);
     return module;
   } finally {
     process.emitWarning = emitWarning;
