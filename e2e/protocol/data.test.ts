@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { WebSocket as WebSocketOfWs } from 'ws';
 import { AccountPool } from '../support/accounts.ts';
 import { timed, within } from '../support/deadline.ts';
 import { type DataConnection, ManualClient } from '../support/manual-client.ts';
@@ -147,5 +149,35 @@ describe('the data WebSocket', () => {
     await next.receivedUpTo('/second');
     next.send('HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\ntwo');
     assert.equal((await visitor.response()).text, 'two');
+  });
+
+  describe('any RFC 6455 client may open it', () => {
+    it('the ws package, with all its defaults', async () => {
+      const visitor = await RawConnection.open(scope, relay.port);
+      await visitor.write(formatRequest({ host: client.host, target: '/for-ws' }));
+      const socket = new WebSocketOfWs(`ws://127.0.0.1:${relay.port}/ws/data?id=${await client.announced()}`);
+      scope.defer(() => socket.terminate());
+      const [request, isBinary] = (await once(socket, 'message')) as [Buffer, boolean];
+      assert.equal(isBinary, true);
+      assert.match(request.toString(), /^GET \/for-ws HTTP\/1\.1\r\n/);
+      socket.send('HTTP/1.1 200 OK\r\n\r\n', { binary: true, fin: false });
+      socket.send('until close', { binary: true, fin: true });
+      socket.close(1000);
+      assert.equal((await visitor.response()).text, 'until close');
+      assert.equal(socket.extensions, '');
+    });
+
+    it('the WebSocket of browsers', async () => {
+      const visitor = await RawConnection.open(scope, relay.port);
+      await visitor.write(formatRequest({ host: client.host, target: '/for-browsers' }));
+      const socket = new WebSocket(`ws://127.0.0.1:${relay.port}/ws/data?id=${await client.announced()}`);
+      socket.binaryType = 'arraybuffer';
+      scope.defer(() => socket.close());
+      const [event] = (await once(socket, 'message')) as [{ data: ArrayBuffer }];
+      assert.match(Buffer.from(event.data).toString(), /^GET \/for-browsers HTTP\/1\.1\r\n/);
+      socket.send(Buffer.from('HTTP/1.1 200 OK\r\n\r\nuntil close'));
+      socket.close();
+      assert.equal((await visitor.response()).text, 'until close');
+    });
   });
 });

@@ -81,6 +81,10 @@ export class Relay {
     return this.#environment['CULVERT_BOOTSTRAP_KEY'] ?? '';
   }
 
+  get dataDirectory(): string {
+    return this.#environment['CULVERT_DATA_DIR'] ?? '';
+  }
+
   get child(): Child {
     return this.#child;
   }
