@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { bothClients } from '../support/clients.ts';
 import { timed, within } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
-import { RawConnection, type Request } from '../support/raw-http.ts';
+import { formatRequest, RawConnection, type Request } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
 import { closedPort } from '../support/services/listen.ts';
 import { ScriptedTunnel } from '../support/scripted-tunnel.ts';
@@ -106,6 +106,19 @@ bothClients('how connections end', (kind) => {
       );
       assert.notEqual(second, 'evil');
     });
+
+    it('that comes unasked, between two requests, reaches nobody', async () => {
+      const [visitor, local] = await tunnel.visit();
+      local.write('HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\none');
+      assert.equal((await visitor.response()).text, 'one');
+      local.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil');
+      await within(5000, 'end of the local connection', local.reader.ending);
+      await visitor.write(formatRequest({ host: tunnel.host }));
+      const next = await tunnel.service.next();
+      await next.head();
+      next.write('HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\ntwo');
+      assert.equal((await visitor.response()).text, 'two');
+    });
   });
 
   describe('a visitor', () => {
@@ -120,9 +133,9 @@ bothClients('how connections end', (kind) => {
       local.write('HTTP/1.1 200 OK\r\n\r\n');
       await visitor.finalHead();
       const ticking = setInterval(() => local.write('tick'), 20);
+      scope.defer(() => clearInterval(ticking));
       visitor.socket.destroy();
       await assertEndsSoon('end of the local connection', local.reader.ending);
-      clearInterval(ticking);
     });
 
     it('that is gone ends the local connection, during its request', async () => {
