@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import { WebSocket } from 'ws';
+import { page } from './page.ts';
+import { startSite } from './site.ts';
+
+describe('page', () => {
+  it('has relative addresses that work below a path prefix', () => {
+    assert.match(page({ host: 'a' }), /<base href="\/">/);
+    assert.match(page({ host: 'a', 'x-forwarded-prefix': '/t/my-app' }), /<base href="\/t\/my-app\/">/);
+  });
+
+  it('believes no prefix that is none, and shows what visitors send as text', () => {
+    const html = page({ 'x-forwarded-prefix': '//evil.example/"', 'x-forwarded-host': '<script>$&' });
+    assert.match(html, /<base href="\/">/);
+    assert.ok(html.includes('&#60;script&#62;$&#38;'));
+    assert.ok(!html.includes('evil.example'));
+  });
+
+  it('loads nothing from elsewhere', () => assert.doesNotMatch(page({ host: 'a' }), /https?:\/\//));
+});
+
+describe('startSite', () => {
+  let server: Server;
+  let origin: string;
+
+  before(async () => {
+    const site = await startSite();
+    server = site.server;
+    origin = `http://127.0.0.1:${site.port}`;
+  });
+
+  after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+
+  it('serves the page, and says what it does not have', async () => {
+    assert.match(await (await fetch(origin)).text(), /through the tunnel/);
+    assert.equal((await fetch(`${origin}/nothing`)).status, 404);
+  });
+
+  it('ticks', async () => {
+    const response = await fetch(`${origin}/clock`);
+    const first = await response.body?.getReader().read();
+    assert.match(Buffer.from(first?.value ?? []).toString(), /^data: \d{4}-\d\d-\d\dT\S+Z\n\n/);
+  });
+
+  it('counts and hashes an upload', async () => {
+    const body = 'x'.repeat(100_000);
+    const answer = await (await fetch(`${origin}/upload`, { method: 'POST', body })).json();
+    assert.deepEqual(answer, { bytes: 100_000, sha256: createHash('sha256').update(body).digest('hex') });
+  });
+
+  it('says back what it hears', async () => {
+    const socket = new WebSocket(`${origin.replace('http', 'ws')}/echo`);
+    await once(socket, 'open');
+    socket.send('hello');
+    const [message] = (await once(socket, 'message')) as [Buffer];
+    assert.equal(message.toString(), 'hello');
+    socket.close();
+  });
+});
