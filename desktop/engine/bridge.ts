@@ -34,8 +34,6 @@ export function bridge(stream: DataStream, local: Socket, clock: Clock, onEnd: (
   local.on('end', onLocalEnd);
   local.on('close', onLocalClose);
   stream.attach({ onData, onDrain: () => local.resume(), onClose });
-  // The handshake left the socket paused.
-  stream.resume();
 
   function onData(chunk: Buffer): void {
     if (local.writable && !local.write(chunk)) stream.pause();

@@ -39,7 +39,6 @@ describe('DataDialer', () => {
     assert.equal(target, '/ws/data?id=0b2f-1');
     const received = new Promise<Buffer>((resolve) => {
       stream.attach({ onData: resolve, onDrain() {}, onClose() {} });
-      stream.resume();
     });
     socket.send(Buffer.from('GET / HTTP/1.1\r\n\r\n'));
     assert.equal((await received).toString(), 'GET / HTTP/1.1\r\n\r\n');

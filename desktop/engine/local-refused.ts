@@ -23,8 +23,6 @@ export function answerLocalRefused(stream: DataStream, port: number, clock: Cloc
   let ended = false;
 
   stream.attach({ onData, onDrain: () => {}, onClose: end });
-  // The handshake left the socket paused.
-  stream.resume();
 
   function onData(chunk: Buffer): void {
     if (ended) return;

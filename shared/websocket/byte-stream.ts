@@ -73,6 +73,8 @@ export class WebSocketByteStream {
     if (socket.destroyed) return this.#end(CloseCode.abnormal);
     const head = this.#head;
     this.#head = Buffer.alloc(0);
+    // Whoever did the handshake may have left the socket paused, so that nothing was lost on the way here.
+    if (socket.isPaused()) socket.resume();
     if (head.length > 0) this.#reader.push(head);
   }
 

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type Duplex, duplexPair } from 'node:stream';
+import { CloseCode } from '../control.ts';
+import { isCleanClose, WebSocketByteStream } from './byte-stream.ts';
+
+/** One end with all that came to it written down. */
+class Recorder {
+  readonly stream: WebSocketByteStream;
+  readonly pieces: Buffer[] = [];
+  readonly closed: number[] = [];
+  drained = 0;
+
+  constructor(socket: Duplex, role: 'client' | 'server', head = '') {
+    this.stream = new WebSocketByteStream(socket, role, Buffer.from(head, 'latin1'));
+  }
+
+  attach(): void {
+    this.stream.attach({
+      onData: (piece) => this.pieces.push(Buffer.from(piece)),
+      onDrain: () => {
+        this.drained += 1;
+      },
+      onClose: (code) => this.closed.push(code),
+    });
+  }
+
+  get text(): string {
+    return Buffer.concat(this.pieces).toString('latin1');
+  }
+}
+
+/** Lets everything that is under way in memory arrive. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('WebSocketByteStream', () => {
+  let near: Duplex;
+  let far: Duplex;
+  let client: Recorder;
+  let server: Recorder;
+
+  beforeEach(() => {
+    [near, far] = duplexPair();
+    client = new Recorder(near, 'client');
+    server = new Recorder(far, 'server');
+    client.attach();
+    server.attach();
+  });
+
+  afterEach(() => {
+    near.destroy();
+    far.destroy();
+  });
+
+  it('carries bytes both ways, small and large', async () => {
+    const large = Buffer.alloc(300_000, 'culvert');
+    client.stream.write(Buffer.from('up'));
+    client.stream.write(Buffer.from(large));
+    server.stream.write(Buffer.from('down'));
+    server.stream.write(Buffer.from(large));
+    await settled();
+    assert.equal(server.text, `up${large.toString('latin1')}`);
+    assert.equal(client.text, `down${large.toString('latin1')}`);
+  });
+
+  it('closes behind what was written, and only the other end is told', async () => {
+    client.stream.write(Buffer.from('last words'));
+    client.stream.close(CloseCode.normal);
+    await settled();
+    assert.equal(server.text, 'last words');
+    assert.deepEqual([server.closed, client.closed], [[CloseCode.normal], []]);
+    assert.ok(near.destroyed && far.destroyed);
+  });
+
+  it('tells of a connection that ends without a Close frame', async () => {
+    near.destroy();
+    far.destroy();
+    await settled();
+    assert.deepEqual(server.closed, [CloseCode.abnormal]);
+  });
+
+  it('closes with the code for a broken protocol, and takes nothing more', async () => {
+    near.write(Buffer.from([0x81, 0x81, 1, 2, 3, 4, 0x41]));
+    near.write(Buffer.from([0x82, 0x81, 1, 2, 3, 4, 0x41]));
+    await settled();
+    assert.deepEqual([server.closed, server.text], [[CloseCode.abnormal], '']);
+    assert.deepEqual(client.closed, [CloseCode.unsupportedData]);
+  });
+
+  it('says when there is room again', async () => {
+    let room = true;
+    for (let count = 0; room && count < 100; count += 1) room = client.stream.write(Buffer.alloc(16_000));
+    assert.ok(!room);
+    await settled();
+    assert.equal(client.drained, 1);
+  });
+
+  it('holds the other end back while it is paused', async () => {
+    server.stream.pause();
+    client.stream.write(Buffer.from('later'));
+    await settled();
+    assert.equal(server.text, '');
+    server.stream.resume();
+    await settled();
+    assert.equal(server.text, 'later');
+  });
+
+  it('starts with what was read behind the handshake, on a socket left paused', async () => {
+    const [one, other] = duplexPair();
+    other.pause();
+    const late = new Recorder(other, 'client', '\x82\x02hi');
+    one.write(Buffer.from('\x82\x03 yo', 'latin1'));
+    await settled();
+    late.attach();
+    await settled();
+    assert.equal(late.text, 'hi yo');
+    one.destroy();
+    other.destroy();
+  });
+
+  it('answers a ping', async () => {
+    const [one, other] = duplexPair();
+    new Recorder(other, 'client', '\x89\x02hi').attach();
+    const [pong] = (await once(one, 'data')) as [Buffer];
+    assert.deepEqual([pong[0], pong[1]], [0x8a, 0x82]);
+    one.destroy();
+    other.destroy();
+  });
+});
+
+describe('isCleanClose', () => {
+  it('is a normal close or one without a code', () => {
+    assert.deepEqual([1000, 1005, 1001, 1006, 1011].map(isCleanClose), [true, true, false, false, false]);
+  });
+});
