@@ -7,6 +7,7 @@ export class FakeStream implements DataStream {
   sent = '';
   /** code of the Close frame, or `cut` */
   ended: number | 'cut' | undefined;
+  /** as the handshake leaves it, until a handler is attached */
   paused = true;
   /** what `write` answers */
   room = true;
@@ -15,6 +16,7 @@ export class FakeStream implements DataStream {
 
   attach(handler: ByteStreamHandler): void {
     this.#handler = handler;
+    this.resume();
   }
 
   write(chunk: Buffer): boolean {
