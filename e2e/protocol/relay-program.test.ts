@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { type AddressInfo, createServer } from 'node:net';
 import { createAccount } from '../support/accounts.ts';
 import { Api } from '../support/api.ts';
-import { concurrentTests } from '../support/concurrent-tests.ts';
 import { newApiKey, Relay, spawnRelay, temporaryDirectory } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
@@ -34,10 +33,8 @@ describe('culvert-relay', () => {
   }
 
   describe('settings', () => {
-    const together = concurrentTests();
-
     for (const [setting, value] of WRONG) {
-      together(`${setting}=${value} ends the start with code 2 and one line that names it`, async () => {
+      it(`${setting}=${value} ends the start with code 2 and one line that names it`, async () => {
         const child = spawnRelay(scope, ['serve'], environment({ [setting]: value }));
         assert.equal((await child.exit()).code, 2);
         const lines = child.stderr.trim().split('\n');
@@ -47,21 +44,21 @@ describe('culvert-relay', () => {
       });
     }
 
-    together('a default ttl above the maximum is wrong too', async () => {
+    it('a default ttl above the maximum is wrong too', async () => {
       const settings = environment({ CULVERT_MAX_TTL: '1h', CULVERT_DEFAULT_TTL: '2h' });
       const child = spawnRelay(scope, ['serve'], settings);
       assert.equal((await child.exit()).code, 2);
       assert.match(child.stderr, /CULVERT_(DEFAULT|MAX)_TTL/);
     });
 
-    together('flags win over the environment', async () => {
+    it('flags win over the environment', async () => {
       const settings = environment({ CULVERT_PORT: 'nonsense', CULVERT_MAX_TTL: '5h' });
       const child = spawnRelay(scope, ['serve', '--port', '0', '--host', '127.0.0.1'], settings);
       await child.line((line) => /^listening on http:\/\/127\.0\.0\.1:\d+$/.exec(line) ?? undefined);
       assert.equal((await child.stop('SIGTERM')).code, 0);
     });
 
-    together('a wrong flag ends the start with code 2 and names it', async () => {
+    it('a wrong flag ends the start with code 2 and names it', async () => {
       for (const args of [['serve', '--port', 'x'], ['serve', '--nonsense'], ['nonsense']]) {
         const child = spawnRelay(scope, args, environment());
         assert.equal((await child.exit()).code, 2, args.join(' '));
@@ -69,7 +66,7 @@ describe('culvert-relay', () => {
       }
     });
 
-    together('lengths of life are the operator’s', async () => {
+    it('lengths of life are the operator’s', async () => {
       const relay = await Relay.start(scope, { CULVERT_MAX_TTL: '2h', CULVERT_DEFAULT_TTL: '30m' });
       const api = new Api(relay, relay.bootstrapKey);
       assert.equal((await api.create({ local_port: 1 })).ttl, '30m0s');

@@ -92,7 +92,7 @@ export class Child {
   }
 
   /** Waits up to `ms` for the program to end by itself. */
-  async exit(ms = 10_000): Promise<Exit> {
+  async exit(ms = 20_000): Promise<Exit> {
     return await within(ms, `end of the program (stderr: ${this.stderr})`, this.exited);
   }
 

@@ -2,7 +2,8 @@ import { deferred } from './deferred.ts';
 
 /**
  * For tests that wait more than they work: all of them start together, after the `before` hooks declared so far, and
- * each is reported by itself. They must not share what they change.
+ * each is reported by itself. They must not share what they change, and are not for work: two dozen programs that start
+ * at once on two cores meet no deadline.
  *
  * @returns stands in for `it`
  */
