@@ -20,6 +20,7 @@ describe('loadConfig', () => {
       port: 8080,
       publicUrl: undefined,
       tunnelDomain: 'localhost',
+      warmSockets: 8,
       serviceDomain: 'localhost',
       dataDir: resolve('.culvert'),
       databasePath: resolve('.culvert/culvert.db'),

@@ -3,6 +3,7 @@ import { BlockList } from 'node:net';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { formatDuration } from '../shared/duration.ts';
+import { WARM_SOCKETS_MAX } from './limits.ts';
 import * as readers from './setting-readers.ts';
 import { DEFAULT_RESERVED_NAMES, GivenSettings, SETTING_FLAGS } from './settings.ts';
 
@@ -26,6 +27,8 @@ export interface Config {
   /** peers whose forwarded headers are believed */
   readonly trustedProxies: BlockList;
   readonly reservedNames: ReadonlySet<string>;
+  /** data sockets a client may offer ahead for each tunnel */
+  readonly warmSockets: number;
 }
 
 /** A configuration and all flags as given, or one line for each wrong setting. */
@@ -81,6 +84,7 @@ function readConfig(env: NodeJS.ProcessEnv, flags: Flags): ConfigResult {
     bootstrapKey: given.read('bootstrap-key', readers.apiKey),
     ...readTtls(given),
     trustedProxies: given.read('trust-proxy', readers.networks) ?? new BlockList(),
+    warmSockets: given.read('warm-sockets', readers.warmSockets) ?? WARM_SOCKETS_MAX,
     reservedNames: new Set([
       ...(given.read('reserved-names', readers.names) ?? DEFAULT_RESERVED_NAMES),
       ...ownLabels(publicUrl, tunnelDomain),

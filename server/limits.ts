@@ -32,6 +32,10 @@ export const TTL_CEILING_SECONDS = 10 * 365 * 24 * 3600;
 
 /** ms visitors wait for a client that has just left (contract.md, Inbound requests). */
 export const HOLD_OVER_MS = 10_000;
+/** Data sockets a client may offer ahead for each tunnel (contract.md, WebSockets); the default of a setting. */
+export const WARM_SOCKETS_MAX = 8;
+/** ms after which an offered data socket that nobody used is closed (contract.md, WebSockets). */
+export const WARM_IDLE_MS = 60_000;
 /** Bytes of announcements queued for a client that reads nothing; some ten thousand of them. */
 export const CONTROL_BUFFER_MAX_BYTES = 1024 * 1024;
 /** ms a client has to answer the Close frame of its control socket. */

@@ -35,7 +35,7 @@ export async function startRelay(config: Config): Promise<RunningRelay> {
   if (firstKey !== undefined) log(`made an API key for the account "default", shown only now: ${firstKey}`);
   const registry = new TunnelRegistry(config.reservedNames);
   const tunnels = new TunnelService({ store, registry, clock, log, maxTtl: config.maxTtl });
-  const hub = new Hub(clock);
+  const hub = new Hub(clock, config.warmSockets);
   tunnels.onEnd = (tunnel, reason) =>
     hub.end(tunnel, reason === 'closed' ? CloseCode.tunnelClosed : CloseCode.tunnelExpired);
   await tunnels.start();

@@ -23,6 +23,17 @@ export const port: SettingReader<number> = {
   },
 };
 
+/** More would let one client hold more sockets than its visitors could need at once. */
+const WARM_SOCKETS_CEILING = 64;
+
+export const warmSockets: SettingReader<number> = {
+  takes: `a number from 0 to ${WARM_SOCKETS_CEILING}`,
+  read(given) {
+    const value = /^\d{1,2}$/.test(given) ? Number(given) : Number.NaN;
+    return value <= WARM_SOCKETS_CEILING ? value : undefined;
+  },
+};
+
 export const publicUrl: SettingReader<URL> = {
   takes: 'an http:// or https:// address without a path, like https://relay.example.com',
   read(given) {

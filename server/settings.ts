@@ -32,6 +32,11 @@ export const SETTINGS = [
     fallback: 'none',
     meaning: 'addresses and networks whose forwarded headers are believed',
   },
+  {
+    name: 'warm-sockets',
+    fallback: '8',
+    meaning: 'data sockets a client may offer ahead for each tunnel; 0 for none',
+  },
   { name: 'reserved-names', fallback: 'www, api, admin, …', meaning: 'names no tunnel and no account gets' },
 ] as const satisfies readonly Setting[];
 

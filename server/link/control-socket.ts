@@ -11,16 +11,16 @@ export class ControlSocket {
 
   /**
    * @param now monotonic ms
-   * @param onClose told once, when the connection has ended from either side
+   * @param onClose told once, when the connection has ended from either side, with its close code
    */
-  constructor(socket: WebSocket, now: number, onClose: (control: ControlSocket) => void) {
+  constructor(socket: WebSocket, now: number, onClose: (control: ControlSocket, code: number) => void) {
     this.#socket = socket;
     this.#nextPing = now + PING_INTERVAL_MS;
     socket.on('error', () => socket.terminate());
     socket.on('pong', () => {
       this.#unanswered = undefined;
     });
-    socket.on('close', () => onClose(this));
+    socket.on('close', (code) => onClose(this, code));
   }
 
   /** Announces a pending inbound connection. */

@@ -9,7 +9,7 @@ export class DataStream implements ByteStream {
   readonly #tunnel: LiveTunnel;
   readonly #onEnd: (stream: DataStream) => void;
   #handler: StreamHandler | undefined;
-  #attached = false;
+  #open = true;
 
   /** @param onEnd told once, when the stream has ended from either side */
   constructor(socket: WebSocketByteStream, tunnel: LiveTunnel, onEnd: (stream: DataStream) => void) {
@@ -18,10 +18,15 @@ export class DataStream implements ByteStream {
     this.#onEnd = onEnd;
   }
 
+  /** Whether neither side has ended the stream. */
+  get isOpen(): boolean {
+    return this.#open;
+  }
+
   attach(handler: StreamHandler): void {
+    const isFirst = this.#handler === undefined;
     this.#handler = handler;
-    if (this.#attached) return;
-    this.#attached = true;
+    if (!isFirst) return;
     this.#socket.attach({
       onData: (piece) => {
         this.#tunnel.countOut(piece.length);
@@ -47,12 +52,12 @@ export class DataStream implements ByteStream {
 
   finish(): void {
     this.#socket.close(CloseCode.normal);
-    this.#onEnd(this);
+    this.#end();
   }
 
   abort(): void {
     this.#socket.close(CloseCode.goingAway);
-    this.#onEnd(this);
+    this.#end();
   }
 
   /** Ends the stream for both sides, because its tunnel has ended. */
@@ -62,7 +67,12 @@ export class DataStream implements ByteStream {
   }
 
   #closed(clean: boolean): void {
-    this.#onEnd(this);
+    this.#end();
     this.#handler?.onClose(clean);
+  }
+
+  #end(): void {
+    this.#open = false;
+    this.#onEnd(this);
   }
 }

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
+import { duplexPair } from 'node:stream';
 import { CloseCode } from '../../shared/control.ts';
+import { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ControlSocket } from './control-socket.ts';
 import { Hub } from './hub.ts';
 
-const tunnel = { id: 'one' } as LiveTunnel;
+const tunnel = { id: 'one', countIn() {}, countOut() {} } as unknown as LiveTunnel;
 
 class FakeControl {
   readonly announced: string[] = [];
@@ -24,6 +26,11 @@ class FakeControl {
   }
 }
 
+/** Lets everything that is under way in memory arrive. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
 describe('Hub', () => {
   let clock: FakeClock;
   let hub: Hub;
@@ -31,7 +38,7 @@ describe('Hub', () => {
 
   beforeEach(() => {
     clock = new FakeClock();
-    hub = new Hub(clock);
+    hub = new Hub(clock, 2);
     results = [];
   });
 
@@ -66,7 +73,7 @@ describe('Hub', () => {
 
   it('lets visitors wait 10 s for a client that has just left, and announces them when it is back', () => {
     const first = attach();
-    hub.detach(tunnel, first.socket);
+    hub.detach(tunnel, first.socket, CloseCode.abnormal);
     clock.advance(4000);
     dial();
     clock.advance(5000);
@@ -74,7 +81,7 @@ describe('Hub', () => {
     assert.equal(second.announced.length, 1);
     clock.advance(9000);
     assert.deepEqual(results, []);
-    hub.detach(tunnel, second.socket);
+    hub.detach(tunnel, second.socket, CloseCode.abnormal);
     dial();
     clock.advance(9999);
     assert.deepEqual(results, ['client-timeout']);
@@ -97,7 +104,7 @@ describe('Hub', () => {
     const newer = attach();
     assert.deepEqual(old.closed, [CloseCode.replaced]);
     assert.deepEqual(newer.announced, old.announced);
-    hub.detach(tunnel, old.socket);
+    hub.detach(tunnel, old.socket, CloseCode.abnormal);
     dial();
     assert.equal(newer.announced.length, 2);
   });
@@ -118,5 +125,97 @@ describe('Hub', () => {
     assert.deepEqual(control.closed, [CloseCode.tunnelExpired]);
     assert.deepEqual(results, ['tunnel-unknown']);
     assert.equal(clock.pending, 0);
+  });
+
+  describe('with data sockets offered ahead', () => {
+    /** A client's end that only remembers what became of its socket. */
+    function offer() {
+      const [near, far] = duplexPair();
+      const closed: number[] = [];
+      const received: string[] = [];
+      const client = new WebSocketByteStream(near, 'client', Buffer.alloc(0));
+      client.attach({
+        onData: (piece) => received.push(piece.toString()),
+        onDrain() {},
+        onClose: (code) => closed.push(code),
+      });
+      hub.offer(tunnel, new WebSocketByteStream(far, 'server', Buffer.alloc(0)));
+      return { client, closed, received };
+    }
+
+    it('gives a visitor one instead of announcing it, but not before dial has returned', async () => {
+      const control = attach();
+      const { received } = offer();
+      hub.dial(tunnel, {
+        opened: (stream) => {
+          results.push('opened');
+          stream.write(Buffer.from('GET'));
+        },
+        failed: (fault) => results.push(fault),
+      });
+      assert.deepEqual(results, []);
+      await settled();
+      assert.deepEqual([results, received, control.announced], [['opened'], ['GET'], []]);
+      dial();
+      assert.equal(control.announced.length, 1);
+    });
+
+    it('welcomes as many as the limit allows, and none without a control socket', () => {
+      assert.equal(hub.offers(tunnel), 'offline');
+      const control = attach();
+      offer();
+      assert.equal(hub.offers(tunnel), 'welcome');
+      offer();
+      assert.equal(hub.offers(tunnel), 'full');
+      hub.detach(tunnel, control.socket, CloseCode.abnormal);
+      assert.equal(hub.offers(tunnel), 'offline');
+    });
+
+    it('closes one after 60 s unused', async () => {
+      attach();
+      const { closed } = offer();
+      clock.advance(59_999);
+      await settled();
+      assert.deepEqual(closed, []);
+      clock.advance(1);
+      await settled();
+      assert.deepEqual(closed, [CloseCode.normal]);
+      assert.equal(hub.offers(tunnel), 'welcome');
+    });
+
+    it('closes them with the control socket, with its code', async () => {
+      const first = attach();
+      const lost = offer();
+      hub.detach(tunnel, first.socket, CloseCode.abnormal);
+      attach();
+      const replaced = offer();
+      attach();
+      const ended = offer();
+      hub.end(tunnel, CloseCode.tunnelClosed);
+      await settled();
+      assert.deepEqual(
+        [lost.closed, replaced.closed, ended.closed],
+        [[CloseCode.goingAway], [CloseCode.replaced], [CloseCode.tunnelClosed]],
+      );
+    });
+
+    it('uses none that its client has ended, or that speaks before it is asked', async () => {
+      const control = attach();
+      offer().client.close(CloseCode.normal);
+      const early = offer();
+      early.client.write(Buffer.from('x'));
+      await settled();
+      assert.deepEqual(early.closed, [CloseCode.protocolError]);
+      dial();
+      assert.equal(control.announced.length, 1);
+    });
+
+    it('ends one whose visitor has left in between', async () => {
+      attach();
+      const { closed } = offer();
+      dial().cancel();
+      await settled();
+      assert.deepEqual([results, closed], [[], [CloseCode.normal]]);
+    });
   });
 });

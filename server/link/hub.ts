@@ -12,12 +12,15 @@ const TICK_MS = 1000;
 
 export class Hub implements Dialer {
   readonly #clock: Clock;
+  readonly #maxWarm: number;
   readonly #links = new Map<string, TunnelLink>();
   readonly #pending = new Map<string, Pending>();
   #ticker: NodeJS.Timeout | undefined;
 
-  constructor(clock: Clock) {
+  /** @param maxWarm data sockets a client may offer ahead for each tunnel */
+  constructor(clock: Clock, maxWarm: number) {
     this.#clock = clock;
+    this.#maxWarm = maxWarm;
   }
 
   /** Starts the keepalive of control sockets (spec.md section 6). */
@@ -56,8 +59,20 @@ export class Hub implements Dialer {
     this.#link(tunnel).attach(control);
   }
 
-  detach(tunnel: LiveTunnel, control: ControlSocket): void {
-    this.#links.get(tunnel.id)?.detach(control);
+  detach(tunnel: LiveTunnel, control: ControlSocket, code: number): void {
+    this.#links.get(tunnel.id)?.detach(control, code);
+  }
+
+  /** Whether a client of the tunnel is there, and has room to offer another data socket. */
+  offers(tunnel: LiveTunnel): 'offline' | 'full' | 'welcome' {
+    const link = this.#links.get(tunnel.id);
+    if (link?.isOnline !== true) return 'offline';
+    return link.warm < this.#maxWarm ? 'welcome' : 'full';
+  }
+
+  /** Takes a data socket ahead of need; it must be welcome. */
+  offer(tunnel: LiveTunnel, socket: WebSocketByteStream): void {
+    this.#links.get(tunnel.id)?.offer(socket);
   }
 
   /** The tunnel has ended: its sockets are closed with the code, its visitors cut. */

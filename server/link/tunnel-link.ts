@@ -7,6 +7,7 @@ import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { DialFault, DialHandler } from '../tunnels/stream.ts';
 import type { ControlSocket } from './control-socket.ts';
 import { DataStream } from './data-stream.ts';
+import { WarmStreams } from './warm-streams.ts';
 
 /** An inbound connection that waits for its data socket. */
 export interface Pending {
@@ -25,6 +26,7 @@ export class TunnelLink {
   #leftAt: number;
   readonly #pending = new Set<Pending>();
   readonly #streams = new Set<DataStream>();
+  readonly #warm: WarmStreams;
 
   /**
    * @param leftAt since when the client is missed, monotonic ms
@@ -33,28 +35,49 @@ export class TunnelLink {
   constructor(tunnel: LiveTunnel, clock: Clock, leftAt: number, forget: (pending: Pending) => void) {
     this.tunnel = tunnel;
     this.#clock = clock;
+    this.#warm = new WarmStreams(clock);
     this.#leftAt = leftAt;
     this.#forget = forget;
+  }
+
+  /** Whether the client holds a control socket. */
+  get isOnline(): boolean {
+    return this.#control !== undefined;
+  }
+
+  /** How many data sockets wait for a visitor. */
+  get warm(): number {
+    return this.#warm.size;
   }
 
   /** Takes a client's new control socket; the one before it is replaced (contract.md, WebSockets). */
   attach(control: ControlSocket): void {
     this.#control?.close(CloseCode.replaced);
+    this.#warm.close(CloseCode.replaced);
     this.#control = control;
     // The socket before may have taken announcements along; an id is good for one data socket either way.
     for (const pending of this.#pending) this.#announce(pending, control);
   }
 
-  /** A control socket has ended. */
-  detach(control: ControlSocket): void {
+  /** A control socket has ended, with the code, and takes the warm data sockets along. */
+  detach(control: ControlSocket, code: number): void {
     if (this.#control !== control) return;
     this.#control = undefined;
     this.#leftAt = this.#clock.monotonic();
+    const wasLost = code === CloseCode.abnormal || code === CloseCode.noStatus;
+    this.#warm.close(wasLost ? CloseCode.goingAway : code);
+  }
+
+  /** The client offers a data socket before there is a connection for it. */
+  offer(socket: WebSocketByteStream): void {
+    this.#warm.add(this.#track(socket));
   }
 
   /** Lets an inbound connection wait for its data socket, or for the client where it has just left. */
   wait(pending: Pending): void {
     this.#pending.add(pending);
+    const warm = this.#warm.take();
+    if (warm !== undefined) return queueMicrotask(() => this.#openWarm(pending, warm));
     if (this.#control !== undefined) return this.#announce(pending, this.#control);
     const held = Math.max(0, this.#leftAt + HOLD_OVER_MS - this.#clock.monotonic());
     pending.timer = this.#clock.setTimeout(() => this.#fail(pending, 'tunnel-offline'), held);
@@ -70,14 +93,13 @@ export class TunnelLink {
   /** The data socket of a pending connection is there. */
   open(pending: Pending, socket: WebSocketByteStream): void {
     this.release(pending);
-    const stream = new DataStream(socket, this.tunnel, (ended) => this.#streams.delete(ended));
-    this.#streams.add(stream);
-    pending.handler.opened(stream);
+    pending.handler.opened(this.#track(socket));
   }
 
   /** The tunnel has ended: everything of it is cut. */
   end(code: number): void {
     this.#control?.close(code);
+    this.#warm.close(code);
     for (const pending of this.#pending) this.#fail(pending, 'tunnel-unknown');
     for (const stream of this.#streams) stream.cut(code);
   }
@@ -85,11 +107,25 @@ export class TunnelLink {
   /** The relay shuts down: the client is told; open streams go on. */
   drain(): void {
     this.#control?.close(CloseCode.goingAway);
+    this.#warm.close(CloseCode.goingAway);
   }
 
   /** @param now monotonic ms */
   tick(now: number): void {
     this.#control?.tick(now);
+  }
+
+  #track(socket: WebSocketByteStream): DataStream {
+    const stream = new DataStream(socket, this.tunnel, (ended) => this.#streams.delete(ended));
+    this.#streams.add(stream);
+    return stream;
+  }
+
+  #openWarm(pending: Pending, stream: DataStream): void {
+    if (!this.#pending.has(pending)) return stream.finish();
+    if (!stream.isOpen) return this.wait(pending);
+    this.release(pending);
+    pending.handler.opened(stream);
   }
 
   #announce(pending: Pending, control: ControlSocket): void {

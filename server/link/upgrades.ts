@@ -67,9 +67,7 @@ export class Upgrades {
   async #openControl(request: UpgradeRequest, key: string): Promise<void> {
     const id = request.query.get('tunnel_id') ?? '';
     if (id === '') throw new ApiError(API_ERRORS.missingTunnelId);
-    const account = await this.#authenticator.authenticate(request.header('authorization'));
-    const tunnel = this.#registry.byId(id);
-    if (tunnel?.account.id !== account.id) throw new ApiError(API_ERRORS.tunnelNotFound);
+    const tunnel = await this.#ownTunnel(request, id);
     const taken = request.takeOver();
     if (taken === undefined) return;
     const headers = { upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': key };
@@ -81,15 +79,21 @@ export class Upgrades {
   }
 
   #attach(tunnel: LiveTunnel, socket: WebSocket): void {
-    const control = new ControlSocket(socket, this.#clock.monotonic(), (closed) =>
-      this.#hub.detach(tunnel, closed),
+    const control = new ControlSocket(socket, this.#clock.monotonic(), (closed, code) =>
+      this.#hub.detach(tunnel, closed, code),
     );
     this.#hub.attach(tunnel, control);
   }
 
   async #openData(request: UpgradeRequest, key: string): Promise<void> {
     const id = request.query.get('id') ?? '';
-    if (id === '' || request.query.has('tunnel_id')) throw new ApiError(API_ERRORS.missingId);
+    const tunnelId = request.query.get('tunnel_id') ?? '';
+    if ((id === '') === (tunnelId === '')) throw new ApiError(API_ERRORS.missingId);
+    if (id === '') await this.#openWarm(request, key, tunnelId);
+    else await this.#openAnnounced(request, key, id);
+  }
+
+  async #openAnnounced(request: UpgradeRequest, key: string, id: string): Promise<void> {
     // A key is not needed; one that is sent must be valid and the owner's.
     const authorization = request.header('authorization');
     const account =
@@ -98,13 +102,33 @@ export class Upgrades {
     if (pending === undefined || (account !== undefined && account.id !== pending.link.tunnel.account.id)) {
       throw new ApiError(API_ERRORS.connectionNotFound);
     }
-    const taken = request.takeOver();
-    if (taken === undefined) return;
-    const { socket, head } = taken;
-    // The answer and the first bytes of the request leave in one packet.
-    socket.cork();
-    socket.write(switchingProtocols(key), 'latin1');
-    this.#hub.open(pending, new WebSocketByteStream(socket, 'server', head));
-    socket.uncork();
+    switchTo(request, key, (socket) => this.#hub.open(pending, socket));
   }
+
+  async #openWarm(request: UpgradeRequest, key: string, tunnelId: string): Promise<void> {
+    const tunnel = await this.#ownTunnel(request, tunnelId);
+    const offers = this.#hub.offers(tunnel);
+    if (offers === 'offline') throw new ApiError(API_ERRORS.tunnelNotConnected);
+    if (offers === 'full') throw new ApiError(API_ERRORS.tooManyWarmSockets, { 'Retry-After': '60' });
+    switchTo(request, key, (socket) => this.#hub.offer(tunnel, socket));
+  }
+
+  /** @throws ApiError 401, 404 */
+  async #ownTunnel(request: UpgradeRequest, id: string): Promise<LiveTunnel> {
+    const account = await this.#authenticator.authenticate(request.header('authorization'));
+    const tunnel = this.#registry.byId(id);
+    if (tunnel?.account.id !== account.id) throw new ApiError(API_ERRORS.tunnelNotFound);
+    return tunnel;
+  }
+}
+
+/** Takes the connection over and answers 101; the answer and the first bytes of a request leave in one packet. */
+function switchTo(request: UpgradeRequest, key: string, use: (socket: WebSocketByteStream) => void): void {
+  const taken = request.takeOver();
+  if (taken === undefined) return;
+  const { socket, head } = taken;
+  socket.cork();
+  socket.write(switchingProtocols(key), 'latin1');
+  use(new WebSocketByteStream(socket, 'server', head));
+  socket.uncork();
 }

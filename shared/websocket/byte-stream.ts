@@ -61,12 +61,17 @@ export class WebSocketByteStream {
     socket.on('close', () => this.#socketClosed());
   }
 
-  /** Starts the flow. */
+  /** Starts the flow, or hands it to another handler. */
   attach(handler: ByteStreamHandler): void {
+    const isFirst = this.#handler === undefined;
     this.#handler = handler;
+    if (isFirst) this.#start();
+  }
+
+  #start(): void {
     const socket = this.#socket;
     socket.on('drain', () => {
-      if (!this.#ended) handler.onDrain();
+      if (!this.#ended) this.#handler?.onDrain();
     });
     socket.on('data', (chunk: Buffer) => this.#reader.push(chunk));
     socket.on('end', () => socket.destroy());
