@@ -1,4 +1,5 @@
 /** The visitors' connections of one tunnel. */
+import { CloseCode } from '../../shared/control.ts';
 import { bridge, type DataStream } from './bridge.ts';
 import type { Clock } from './clock.ts';
 import { RelayRefusal } from './errors.ts';
@@ -51,14 +52,20 @@ export class Connections {
 
   /** Serves the pending connection of that id. */
   accept(id: string): void {
-    if (this.#open.size >= CONNECTIONS_MAX) {
-      const text = `More than ${CONNECTIONS_MAX} connections at once: a visitor was turned away.`;
-      this.#options.onProblem({ code: 'too-many-connections', text });
-      return;
-    }
     const connection = new AbortController();
-    this.#open.add(connection);
-    void this.#serve(id, connection.signal, () => this.#open.delete(connection));
+    if (!this.#admit(connection)) return;
+    const { data } = this.#options;
+    void this.#serve(() => data.open(id, connection.signal), connection);
+  }
+
+  /**
+   * Serves the visitor who has come over a data socket that is open already.
+   *
+   * @param connection cuts the data socket when aborted
+   */
+  acceptStream(stream: DataStream, connection: AbortController): void {
+    if (this.#admit(connection)) void this.#serve(() => Promise.resolve(stream), connection);
+    else stream.close(CloseCode.internalError);
   }
 
   /** Cuts all connections. */
@@ -66,10 +73,22 @@ export class Connections {
     for (const connection of this.#open) connection.abort();
   }
 
-  async #serve(id: string, signal: AbortSignal, onEnd: () => void): Promise<void> {
-    const { data, local, clock, onProblem } = this.#options;
+  #admit(connection: AbortController): boolean {
+    if (this.#open.size < CONNECTIONS_MAX) {
+      this.#open.add(connection);
+      return true;
+    }
+    const text = `More than ${CONNECTIONS_MAX} connections at once: a visitor was turned away.`;
+    this.#options.onProblem({ code: 'too-many-connections', text });
+    return false;
+  }
+
+  async #serve(open: () => Promise<DataStream>, connection: AbortController): Promise<void> {
+    const { local, clock, onProblem } = this.#options;
+    const { signal } = connection;
+    const onEnd = (): void => void this.#open.delete(connection);
     // Both at once: over a network the data socket takes three round trips, and the local one hides behind them.
-    const [stream, socket] = await Promise.allSettled([data.open(id, signal), local.connect(signal)]);
+    const [stream, socket] = await Promise.allSettled([open(), local.connect(signal)]);
     if (stream.status === 'rejected') {
       if (socket.status === 'fulfilled') socket.value.destroy();
       if (!signal.aborted) onProblem(dataProblem(stream.reason));

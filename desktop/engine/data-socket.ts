@@ -37,11 +37,27 @@ export class DataDialer {
    * @throws RelayRefusal when the relay answers with an HTTP error: 404 when the visitor is gone
    * @throws RelayUnreachable
    */
-  async open(connectionId: string, signal: AbortSignal): Promise<WebSocketByteStream> {
+  open(connectionId: string, signal: AbortSignal): Promise<WebSocketByteStream> {
+    return this.#open(`id=${encodeURIComponent(connectionId)}`, undefined, signal);
+  }
+
+  /**
+   * Offers a data socket for the next visitor of a tunnel (contract.md, WebSockets: warm data sockets).
+   *
+   * @param key API key of the tunnel's owner
+   * @param signal as for {@link open}
+   * @throws RelayRefusal 429 when there are enough
+   * @throws RelayUnreachable
+   */
+  offer(tunnelId: string, key: string, signal: AbortSignal): Promise<WebSocketByteStream> {
+    return this.#open(`tunnel_id=${encodeURIComponent(tunnelId)}`, key, signal);
+  }
+
+  async #open(query: string, key: string | undefined, signal: AbortSignal): Promise<WebSocketByteStream> {
     const deadline = performance.now() + DATA_HANDSHAKE_TIMEOUT_MS;
     try {
       const socket = await this.#dial(deadline, signal);
-      return await upgrade(socket, this.#relay.host, connectionId, deadline);
+      return await upgrade(socket, { host: this.#relay.host, query, key }, deadline);
     } catch (error) {
       if (error instanceof RelayRefusal) throw error;
       const why = describeNetworkError(error);
@@ -69,14 +85,18 @@ export class DataDialer {
   }
 }
 
+/** Which data socket is asked for. */
+interface UpgradeTarget {
+  /** of the relay */
+  readonly host: string;
+  readonly query: string;
+  /** API key, where one is needed */
+  readonly key: string | undefined;
+}
+
 /** Sends the upgrade request and waits for the 101. */
-function upgrade(
-  socket: Socket,
-  host: string,
-  connectionId: string,
-  deadline: number,
-): Promise<WebSocketByteStream> {
-  const key = randomBytes(16).toString('base64');
+function upgrade(socket: Socket, target: UpgradeTarget, deadline: number): Promise<WebSocketByteStream> {
+  const nonce = randomBytes(16).toString('base64');
   const reader = new HeadReader(UPGRADE_HEAD_MAX_BYTES);
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
@@ -86,7 +106,7 @@ function upgrade(
     socket.on('data', onData);
     socket.once('end', onGone);
     socket.once('close', onGone);
-    socket.write(upgradeRequest(host, connectionId, key));
+    socket.write(upgradeRequest(target, nonce));
 
     function onData(chunk: Buffer): void {
       const head = reader.push(chunk);
@@ -95,7 +115,7 @@ function upgrade(
         fail(new Error('its answer is not HTTP'));
         return;
       }
-      const error = checkUpgrade(parseResponseHead(head.text), key);
+      const error = checkUpgrade(parseResponseHead(head.text), nonce);
       if (error !== undefined) {
         fail(error);
         return;
@@ -124,19 +144,20 @@ function upgrade(
   });
 }
 
-function upgradeRequest(host: string, connectionId: string, key: string): string {
+function upgradeRequest({ host, query, key }: UpgradeTarget, nonce: string): string {
   return (
-    `GET /ws/data?id=${encodeURIComponent(connectionId)} HTTP/1.1\r\nHost: ${host}\r\n` +
-    `Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${key}\r\n\r\n`
+    `GET /ws/data?${query} HTTP/1.1\r\nHost: ${host}\r\n` +
+    (key === undefined ? '' : `Authorization: Bearer ${key}\r\n`) +
+    `Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${nonce}\r\n\r\n`
   );
 }
 
 /** Why the answer is not the agreement RFC 6455 section 4.1 asks for; `undefined` when it is. */
-function checkUpgrade(head: ResponseHead | undefined, key: string): Error | undefined {
+function checkUpgrade(head: ResponseHead | undefined, nonce: string): Error | undefined {
   if (head === undefined) return new Error('its answer is not HTTP');
   const { status, fields } = head;
   if (status !== 101) return new RelayRefusal(status, `the relay answered with status ${status}`);
-  const accept = hash('sha1', key + HANDSHAKE_GUID, 'base64');
+  const accept = hash('sha1', nonce + HANDSHAKE_GUID, 'base64');
   const agreed =
     fieldValue(fields, 'upgrade')?.toLowerCase() === 'websocket' &&
     listMembers(fields, 'connection').includes('upgrade') &&

@@ -17,6 +17,12 @@ export const REFUSAL_BODY_MAX_BYTES = 4096;
 
 /** After that the relay has dropped the connection (spec.md section 6). */
 export const DATA_HANDSHAKE_TIMEOUT_MS = PENDING_TIMEOUT_MS;
+/** Data sockets offered ahead as soon as a tunnel is online: a page and its first script. */
+export const WARM_INITIAL = 2;
+/** The relay takes no more for one tunnel (contract.md, WebSockets). */
+export const WARM_MAX = 8;
+/** Without a visitor for so long a tunnel holds no data socket ready. */
+export const WARM_KEEP_MS = 10 * 60_000;
 /** TCP keep-alive: routers on the way forget connections that are idle for minutes, such as a quiet WebSocket. */
 export const DATA_KEEP_ALIVE_MS = 30_000;
 /** The relay's 101 has four fields; proxies in between add some. */

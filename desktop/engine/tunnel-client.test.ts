@@ -7,6 +7,17 @@ import { closeServers, listen } from '../testing/servers.ts';
 import { createTunnelClient } from './tunnel-client.ts';
 import type { TunnelSession, TunnelState } from './tunnel-session.ts';
 
+/** Sends a request over a data socket, and waits for the answer. */
+async function ask(socket: WebSocket, target: string): Promise<string> {
+  socket.send(Buffer.from(`GET /${target} HTTP/1.1\r\nHost: a\r\n\r\n`));
+  let answer = '';
+  while (!answer.includes('you asked for')) {
+    const [message] = (await once(socket, 'message')) as [Buffer];
+    answer += message.toString();
+  }
+  return answer;
+}
+
 /** The engine as a whole, at a relay the test plays and a local service that answers its requests' targets. */
 describe('createTunnelClient', () => {
   let relay: FakeRelay;
@@ -45,13 +56,7 @@ describe('createTunnelClient', () => {
     control.send(JSON.stringify({ type: 'connection', id }));
     const { socket, target } = await accepted;
     assert.equal(target, `/ws/data?id=${id}`);
-    socket.send(Buffer.from(`GET /${id} HTTP/1.1\r\nHost: a\r\n\r\n`));
-    let answer = '';
-    while (!answer.includes('you asked for')) {
-      const [message] = (await once(socket, 'message')) as [Buffer];
-      answer += message.toString();
-    }
-    return { socket, answer };
+    return { socket, answer: await ask(socket, id) };
   }
 
   it('serves visitors from the local port, several at once', async () => {
@@ -60,6 +65,12 @@ describe('createTunnelClient', () => {
     const second = await visit(control, 'two');
     assert.match(first.answer, /^HTTP\/1\.1 200 OK\r\n[^]*you asked for \/one$/);
     assert.match(second.answer, /you asked for \/two$/);
+  });
+
+  it('serves a visitor who comes over a data socket offered ahead', async () => {
+    const offered = relay.warm();
+    await goOnline();
+    assert.match(await ask(await offered, 'warm'), /^HTTP\/1\.1 200 OK\r\n[^]*you asked for \/warm$/);
   });
 
   it('keeps open connections while the control connection is away', async () => {

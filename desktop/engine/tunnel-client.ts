@@ -6,6 +6,7 @@ import { DataDialer } from './data-socket.ts';
 import { LocalDialer } from './local-dialer.ts';
 import { controlUrl, type RelayAddress } from './relay-address.ts';
 import { TunnelSession, type TunnelState } from './tunnel-session.ts';
+import { WarmSockets } from './warm-sockets.ts';
 
 export interface TunnelClientOptions {
   readonly relay: RelayAddress;
@@ -27,6 +28,11 @@ export function createTunnelClient(options: TunnelClientOptions): TunnelSession 
   const data = new DataDialer(relay);
   const local = new LocalDialer(options.localPort);
   const connections = new Connections({ data, local, clock: systemClock, onProblem });
+  const warm = new WarmSockets({
+    clock: systemClock,
+    open: (signal) => data.offer(tunnelId, key, signal),
+    serve: (stream, connection) => connections.acceptStream(stream, connection),
+  });
   return new TunnelSession({
     clock: systemClock,
     random: Math.random,
@@ -43,8 +49,13 @@ export function createTunnelClient(options: TunnelClientOptions): TunnelSession 
         },
         systemClock,
       ),
-    serve: (id) => connections.accept(id),
+    serve(id) {
+      connections.accept(id);
+      warm.missed();
+    },
     onState(state) {
+      if (state.name === 'online') warm.start();
+      else warm.stop();
       if (state.name === 'offline') connections.cut();
       onState(state);
     },

@@ -12,8 +12,10 @@ export interface FakeRelay {
   readonly keys: (string | undefined)[];
   /** The next control socket. */
   control(): Promise<WebSocket>;
-  /** The next data socket, and the request target it was opened with. */
+  /** The next data socket of an announced connection, and the request target it was opened with. */
   data(): Promise<{ socket: WebSocket; target: string | undefined }>;
+  /** The next data socket offered ahead of need. */
+  warm(): Promise<WebSocket>;
   /** Answers upgrades with these bytes instead of a handshake, from now on; `undefined` to accept them again. */
   refuseWith(answer: string | undefined): void;
 }
@@ -35,7 +37,8 @@ export async function startFakeRelay(): Promise<FakeRelay> {
       webSocket.on('error', () => {});
       const isControl = request.url?.startsWith('/ws/control?') === true;
       if (isControl) keys.push(request.headers.authorization);
-      accepted.emit(isControl ? 'control' : 'data', webSocket, request.url);
+      const isWarm = request.url?.includes('tunnel_id=') === true;
+      accepted.emit(isControl ? 'control' : isWarm ? 'warm' : 'data', webSocket, request.url);
     });
   });
   const port = await listen(server);
@@ -52,6 +55,10 @@ export async function startFakeRelay(): Promise<FakeRelay> {
     async data() {
       const [socket, target] = (await once(accepted, 'data')) as [WebSocket, string | undefined];
       return { socket, target };
+    },
+    async warm() {
+      const [socket] = (await once(accepted, 'warm')) as [WebSocket];
+      return socket;
     },
     refuseWith(answer) {
       refusal = answer;

@@ -1,7 +1,8 @@
 /** Joins a visitor's connection and a stream, once both speak WebSocket and nothing is left to follow. */
 import type { Socket } from 'node:net';
-import { LINGER_TIMEOUT_MS, STALL_TIMEOUT_MS } from '../limits.ts';
+import { LINGER_TIMEOUT_MS } from '../limits.ts';
 import type { ByteStream } from '../tunnels/stream.ts';
+import { StallGuard } from './stall-guard.ts';
 
 /**
  * Passes bytes on in both directions until one side ends; then the other is ended too (spec.md section 4.7).
@@ -10,14 +11,14 @@ import type { ByteStream } from '../tunnels/stream.ts';
  * @param onClosed called once, when the visitor's connection is closed
  */
 export function pipe(socket: Socket, stream: ByteStream, onClosed: () => void): void {
+  const stall = new StallGuard(socket);
   socket.on('data', (bytes: Buffer) => {
     if (!stream.write(bytes)) socket.pause();
   });
   socket.on('drain', () => {
-    socket.setTimeout(0);
+    stall.relax();
     stream.resume();
   });
-  socket.on('timeout', () => socket.destroy());
   socket.on('end', () => {
     stream.finish();
     end();
@@ -30,7 +31,7 @@ export function pipe(socket: Socket, stream: ByteStream, onClosed: () => void): 
     onData(bytes) {
       if (socket.write(bytes)) return;
       stream.pause();
-      socket.setTimeout(STALL_TIMEOUT_MS);
+      stall.watch();
     },
     onDrain: () => socket.resume(),
     onClose(clean) {
@@ -40,7 +41,7 @@ export function pipe(socket: Socket, stream: ByteStream, onClosed: () => void): 
   });
 
   function end(): void {
-    socket.end();
-    setTimeout(() => socket.destroy(), LINGER_TIMEOUT_MS).unref();
+    stall.watch();
+    socket.end(() => setTimeout(() => socket.destroy(), LINGER_TIMEOUT_MS).unref());
   }
 }

@@ -1,6 +1,6 @@
 /** The socket of an inbound connection: its flow in both directions, its endings, and its handing over. */
 import type { Socket } from 'node:net';
-import { STALL_TIMEOUT_MS } from '../limits.ts';
+import { StallGuard } from './stall-guard.ts';
 
 export interface VisitorSocketHandler {
   onData(chunk: Buffer): void;
@@ -15,14 +15,15 @@ export interface VisitorSocketHandler {
 export class VisitorSocket {
   readonly #socket: Socket;
   readonly #handler: VisitorSocketHandler;
+  readonly #stall: StallGuard;
 
   /** @param socket just accepted, half-open allowed */
   constructor(socket: Socket, handler: VisitorSocketHandler) {
     this.#socket = socket;
     this.#handler = handler;
+    this.#stall = new StallGuard(socket);
     socket.on('data', this.#onData);
     socket.on('drain', this.#onDrain);
-    socket.on('timeout', this.#onStall);
     socket.on('end', this.#onEnd);
     // What an error means is told by the close that follows it.
     socket.on('error', () => {});
@@ -37,7 +38,7 @@ export class VisitorSocket {
   /** @returns `false` when the visitor takes its answers more slowly than they come: wait for `onDrain` */
   send(bytes: Buffer): boolean {
     if (this.#socket.write(bytes)) return true;
-    this.#socket.setTimeout(STALL_TIMEOUT_MS);
+    this.#stall.watch();
     return false;
   }
 
@@ -54,7 +55,7 @@ export class VisitorSocket {
 
   /** Half-closes behind what was sent. `onFlushed`: the visitor's system has taken it all. */
   end(onFlushed: () => void): void {
-    this.#socket.setTimeout(STALL_TIMEOUT_MS);
+    this.#stall.watch();
     this.#socket.end(onFlushed);
     this.setPaused(false);
   }
@@ -74,10 +75,9 @@ export class VisitorSocket {
     const socket = this.#socket;
     socket.off('data', this.#onData);
     socket.off('drain', this.#onDrain);
-    socket.off('timeout', this.#onStall);
     socket.off('end', this.#onEnd);
     socket.off('close', this.#onClose);
-    socket.setTimeout(0);
+    this.#stall.release();
     if (socket.isPaused()) socket.resume();
     return socket;
   }
@@ -85,11 +85,9 @@ export class VisitorSocket {
   readonly #onData = (chunk: Buffer): void => this.#handler.onData(chunk);
 
   readonly #onDrain = (): void => {
-    this.#socket.setTimeout(0);
+    this.#stall.relax();
     this.#handler.onDrain();
   };
-
-  readonly #onStall = (): void => this.destroy();
 
   readonly #onEnd = (): void => this.#handler.onEnd();
 

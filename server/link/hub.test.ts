@@ -31,6 +31,21 @@ async function settled(): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
+/** A client's end that only remembers what became of its socket. */
+function offerTo(hub: Hub) {
+  const [near, far] = duplexPair();
+  const closed: number[] = [];
+  const received: string[] = [];
+  const client = new WebSocketByteStream(near, 'client', Buffer.alloc(0));
+  client.attach({
+    onData: (piece) => received.push(piece.toString()),
+    onDrain() {},
+    onClose: (code) => closed.push(code),
+  });
+  hub.offer(tunnel, new WebSocketByteStream(far, 'server', Buffer.alloc(0)));
+  return { client, closed, received };
+}
+
 describe('Hub', () => {
   let clock: FakeClock;
   let hub: Hub;
@@ -128,24 +143,9 @@ describe('Hub', () => {
   });
 
   describe('with data sockets offered ahead', () => {
-    /** A client's end that only remembers what became of its socket. */
-    function offer() {
-      const [near, far] = duplexPair();
-      const closed: number[] = [];
-      const received: string[] = [];
-      const client = new WebSocketByteStream(near, 'client', Buffer.alloc(0));
-      client.attach({
-        onData: (piece) => received.push(piece.toString()),
-        onDrain() {},
-        onClose: (code) => closed.push(code),
-      });
-      hub.offer(tunnel, new WebSocketByteStream(far, 'server', Buffer.alloc(0)));
-      return { client, closed, received };
-    }
-
     it('gives a visitor one instead of announcing it, but not before dial has returned', async () => {
       const control = attach();
-      const { received } = offer();
+      const { received } = offerTo(hub);
       hub.dial(tunnel, {
         opened: (stream) => {
           results.push('opened');
@@ -163,9 +163,9 @@ describe('Hub', () => {
     it('welcomes as many as the limit allows, and none without a control socket', () => {
       assert.equal(hub.offers(tunnel), 'offline');
       const control = attach();
-      offer();
+      offerTo(hub);
       assert.equal(hub.offers(tunnel), 'welcome');
-      offer();
+      offerTo(hub);
       assert.equal(hub.offers(tunnel), 'full');
       hub.detach(tunnel, control.socket, CloseCode.abnormal);
       assert.equal(hub.offers(tunnel), 'offline');
@@ -173,7 +173,7 @@ describe('Hub', () => {
 
     it('closes one after 60 s unused', async () => {
       attach();
-      const { closed } = offer();
+      const { closed } = offerTo(hub);
       clock.advance(59_999);
       await settled();
       assert.deepEqual(closed, []);
@@ -185,12 +185,12 @@ describe('Hub', () => {
 
     it('closes them with the control socket, with its code', async () => {
       const first = attach();
-      const lost = offer();
+      const lost = offerTo(hub);
       hub.detach(tunnel, first.socket, CloseCode.abnormal);
       attach();
-      const replaced = offer();
+      const replaced = offerTo(hub);
       attach();
-      const ended = offer();
+      const ended = offerTo(hub);
       hub.end(tunnel, CloseCode.tunnelClosed);
       await settled();
       assert.deepEqual(
@@ -201,8 +201,8 @@ describe('Hub', () => {
 
     it('uses none that its client has ended, or that speaks before it is asked', async () => {
       const control = attach();
-      offer().client.close(CloseCode.normal);
-      const early = offer();
+      offerTo(hub).client.close(CloseCode.normal);
+      const early = offerTo(hub);
       early.client.write(Buffer.from('x'));
       await settled();
       assert.deepEqual(early.closed, [CloseCode.protocolError]);
@@ -212,7 +212,7 @@ describe('Hub', () => {
 
     it('ends one whose visitor has left in between', async () => {
       attach();
-      const { closed } = offer();
+      const { closed } = offerTo(hub);
       dial().cancel();
       await settled();
       assert.deepEqual([results, closed], [[], [CloseCode.normal]]);

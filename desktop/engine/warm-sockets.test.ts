@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { FakeStream } from '../testing/fake-stream.ts';
+import type { DataStream } from './bridge.ts';
+import { RelayRefusal, RelayUnreachable } from './errors.ts';
+import { WARM_INITIAL, WARM_KEEP_MS, WARM_MAX } from './limits.ts';
+import { WarmSockets } from './warm-sockets.ts';
+
+function setUp() {
+  const clock = new FakeClock();
+  const offered: FakeStream[] = [];
+  const served: DataStream[] = [];
+  const world: { refusal: Error | undefined } = { refusal: undefined };
+  const warm = new WarmSockets({
+    clock,
+    async open() {
+      if (world.refusal !== undefined) throw world.refusal;
+      const stream = new FakeStream();
+      offered.push(stream);
+      return stream;
+    },
+    serve: (stream) => served.push(stream),
+  });
+  return { clock, offered, served, world, warm };
+}
+
+/** Lets promises that are settled already have their effect. */
+function settled(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('WarmSockets', () => {
+  it('offers some as soon as the tunnel is online, and a new one for each that is used', async () => {
+    const { warm, offered, served } = setUp();
+    assert.equal(offered.length, 0);
+    warm.start();
+    await settled();
+    assert.equal(offered.length, WARM_INITIAL);
+    offered[0]?.receive('GET / HTTP/1.1\r\n\r\n');
+    await settled();
+    assert.deepEqual([served.length, warm.size, offered.length], [1, WARM_INITIAL, WARM_INITIAL + 1]);
+  });
+
+  it('hands on a visitor with the bytes it came with', async () => {
+    const { warm, offered, served } = setUp();
+    warm.start();
+    await settled();
+    offered[0]?.receive('GET');
+    let received = '';
+    served[0]?.attach({ onData: (piece) => (received += piece.toString()), onDrain() {}, onClose() {} });
+    assert.equal(received, 'GET');
+  });
+
+  it('offers one more for each visitor that found none, up to the limit', async () => {
+    const { warm, offered } = setUp();
+    warm.start();
+    for (let visitor = 0; visitor < 20; visitor += 1) warm.missed();
+    await settled();
+    assert.deepEqual([warm.size, offered.length], [WARM_MAX, WARM_MAX]);
+  });
+
+  it('offers fewer when they go unused, and none after a long quiet', async () => {
+    const { clock, warm, offered } = setUp();
+    warm.start();
+    await settled();
+    for (const expected of [1, 1, 1]) {
+      offered.at(-1)?.closeByRelay(1000);
+      offered.at(-2)?.closeByRelay(1000);
+      await settled();
+      assert.equal(warm.size, expected);
+    }
+    clock.advance(WARM_KEEP_MS + 1);
+    offered.at(-1)?.closeByRelay(1000);
+    await settled();
+    assert.equal(warm.size, 0);
+    warm.missed();
+    await settled();
+    assert.equal(warm.size, 1);
+  });
+
+  it('takes a no for the time it lasts', async () => {
+    const { warm, offered, world } = setUp();
+    world.refusal = new RelayRefusal(400, 'id is required');
+    warm.start();
+    await settled();
+    world.refusal = undefined;
+    warm.missed();
+    await settled();
+    assert.deepEqual([warm.size, offered.length], [0, 0]);
+    warm.stop();
+    warm.start();
+    await settled();
+    assert.equal(warm.size, WARM_INITIAL);
+  });
+
+  it('tries again with the next visitor when there was no room or no way', async () => {
+    for (const refusal of [
+      new RelayRefusal(429, 'too many warm data sockets'),
+      new RelayUnreachable('gone'),
+    ]) {
+      const { warm, world } = setUp();
+      world.refusal = refusal;
+      warm.start();
+      await settled();
+      assert.equal(warm.size, 0);
+      world.refusal = undefined;
+      warm.missed();
+      await settled();
+      assert.equal(warm.size, 1);
+    }
+  });
+
+  it('cuts what is unused when the tunnel is not online', async () => {
+    const { warm } = setUp();
+    warm.start();
+    await settled();
+    warm.stop();
+    assert.equal(warm.size, 0);
+    warm.missed();
+    await settled();
+    assert.equal(warm.size, 0);
+  });
+});

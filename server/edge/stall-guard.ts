@@ -1,0 +1,50 @@
+/** Cuts a visitor that takes no byte while some wait for it (contract.md, Inbound requests). */
+import type { Socket } from 'node:net';
+import { STALL_TIMEOUT_MS } from '../limits.ts';
+
+/** Looks at a stalled socket this many times before it is cut. */
+const LOOKS = 6;
+const LOOK_MS = STALL_TIMEOUT_MS / LOOKS;
+
+/**
+ * A socket's own timeout sees progress inside one write, which nothing else does: it passes over an interval in which
+ * some bytes were taken. But it passes over the first one too, so that a single timeout of the whole length would come
+ * twice too late. So there are several short ones, and they count while none is passed over.
+ */
+export class StallGuard {
+  readonly #socket: Socket;
+  #looks = 0;
+  #lastLook = 0;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    socket.on('timeout', this.#onTimeout);
+  }
+
+  /** Bytes wait for the visitor. */
+  watch(): void {
+    this.#looks = 0;
+    this.#socket.setTimeout(LOOK_MS);
+  }
+
+  /** No bytes wait any more. */
+  relax(): void {
+    this.#socket.setTimeout(0);
+  }
+
+  /** Somebody else looks after the socket. */
+  release(): void {
+    this.relax();
+    this.#socket.off('timeout', this.#onTimeout);
+  }
+
+  readonly #onTimeout = (): void => {
+    const now = performance.now();
+    const isConsecutive = now - this.#lastLook < 1.5 * LOOK_MS;
+    this.#looks = isConsecutive ? this.#looks + 1 : 1;
+    this.#lastLook = now;
+    // A reset, because the system would hold what it has for as long as the visitor does not take it.
+    if (this.#looks >= LOOKS) this.#socket.resetAndDestroy();
+    else this.#socket.setTimeout(LOOK_MS);
+  };
+}
