@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { BodyError } from './body.ts';
+import { type Framing, requestFraming, responseFraming } from './framing.ts';
+import { parseRequestHead, parseResponseHead } from './head.ts';
+import { trackBody } from './track-body.ts';
+
+const CHUNKED: Framing = { kind: 'chunked' };
+const sizes = fc.array(fc.integer({ min: 1, max: 9 }), { maxLength: 40 });
+
+const chunk = fc.tuple(
+  fc.uint8Array({ minLength: 1, maxLength: 40 }),
+  fc.constantFrom('', ';a', ' ; a=b', ';a="\xff"'),
+  fc.constantFrom('', '0', '000'),
+);
+const trailers = fc.constantFrom('', 'A: b\r\n', 'A: b\r\nc:\r\n');
+
+/** A chunked body as one may be sent, and its content. */
+const chunkedBody = fc.tuple(fc.array(chunk, { maxLength: 5 }), trailers).map(([chunks, fields]) => {
+  const parts = chunks.map(([content, extension, zeros]) => [
+    Buffer.from(`${zeros}${content.length.toString(16)}${extension}\r\n`, 'latin1'),
+    Buffer.from(content),
+    Buffer.from('\r\n'),
+  ]);
+  const content = Buffer.concat(chunks.map(([bytes]) => bytes));
+  return { content, bytes: Buffer.concat([...parts.flat(), Buffer.from(`0\r\n${fields}\r\n`)]) };
+});
+
+interface Followed {
+  readonly end: 'done' | 'open' | 'broken';
+  /** bytes of the body up to its end; 0 for a broken one, of which nothing is certain */
+  readonly length: number;
+  readonly content: string;
+}
+
+/** Follows a body through bytes that come in pieces; the last piece is what is left. */
+function follow(framing: Framing, bytes: Buffer, pieces: readonly number[]): Followed {
+  const content: Buffer[] = [];
+  const body = trackBody(framing, (piece) => content.push(Buffer.from(piece)));
+  let at = 0;
+  try {
+    for (const size of [...pieces, bytes.length]) {
+      if (body.done) break;
+      const piece = bytes.subarray(at, at + size);
+      at += body.advance(piece, 0);
+    }
+  } catch (error) {
+    if (!(error instanceof BodyError)) throw error;
+    return { end: 'broken', length: 0, content: '' };
+  }
+  const end = body.done ? 'done' : 'open';
+  return { end, length: at, content: Buffer.concat(content).toString('hex') };
+}
+
+describe('bodies, however they come', () => {
+  it('a chunked body ends where it ends, and its content is what was put in', () => {
+    fc.assert(
+      fc.property(
+        chunkedBody,
+        fc.uint8Array({ maxLength: 20 }),
+        sizes,
+        ({ content, bytes }, next, pieces) => {
+          assert.deepEqual(follow(CHUNKED, Buffer.concat([bytes, next]), pieces), {
+            end: 'done',
+            length: bytes.length,
+            content: content.toString('hex'),
+          });
+        },
+      ),
+    );
+  });
+
+  it('a chunked body that is cut short is never complete', () => {
+    fc.assert(
+      fc.property(chunkedBody, fc.nat(), sizes, ({ bytes }, cut, pieces) => {
+        assert.equal(follow(CHUNKED, bytes.subarray(0, cut % bytes.length), pieces).end, 'open');
+      }),
+    );
+  });
+
+  it('damage is judged the same in pieces of any size as in one', () => {
+    const damage = fc.tuple(fc.nat(), fc.constantFrom(...'\r\n;0aZ \t-+x\0\xff'.split('')), fc.boolean());
+    fc.assert(
+      fc.property(chunkedBody, fc.array(damage, { maxLength: 3 }), sizes, ({ bytes }, changes, pieces) => {
+        let damaged = bytes;
+        for (const [where, character, inserted] of changes) {
+          const at = where % damaged.length;
+          const rest = damaged.subarray(inserted ? at : at + 1);
+          damaged = Buffer.concat([damaged.subarray(0, at), Buffer.from(character, 'latin1'), rest]);
+        }
+        assert.deepEqual(follow(CHUNKED, damaged, pieces), follow(CHUNKED, damaged, []));
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it('a body with a length takes exactly that many bytes', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 60 }),
+        fc.uint8Array({ maxLength: 60 }),
+        sizes,
+        (length, all, pieces) => {
+          const followed = follow({ kind: 'length', length }, Buffer.from(all), pieces);
+          assert.equal(followed.length, Math.min(length, all.length));
+          assert.equal(followed.end, all.length >= length ? 'done' : 'open');
+        },
+      ),
+    );
+  });
+});
+
+describe('framing, whatever is declared', () => {
+  const lengthField = fc
+    .tuple(
+      fc.constantFrom('Content-Length', 'content-length', 'CONTENT-LENGTH'),
+      fc.oneof(
+        fc.nat().map(String),
+        fc.constantFrom('', '00', '+1', '-1', '1,1', '1, 2', '0x10', '1e3', '1.0', '１', '9'.repeat(16)),
+      ),
+    )
+    .map((parts) => parts.join(': '));
+  const codingField = fc
+    .tuple(
+      fc.constantFrom('Transfer-Encoding', 'transfer-encoding', 'Transfer_Encoding'),
+      fc.constantFrom(
+        'chunked',
+        'Chunked',
+        'gzip',
+        'gzip, chunked',
+        'chunked, chunked',
+        ',chunked',
+        '',
+        'identity',
+      ),
+    )
+    .map((parts) => parts.join(': '));
+  const declared = fc
+    .array(fc.oneof(lengthField, codingField), { maxLength: 3 })
+    .map((lines) => lines.map((line) => `${line}\r\n`).join(''));
+
+  it('a request has one reading, or none', () => {
+    fc.assert(
+      fc.property(declared, fc.constantFrom(0, 1), (lines, minor) => {
+        const text = `POST / HTTP/1.${minor}\r\n${lines}\r\n`;
+        const head = parseRequestHead(text, { target: 100, fields: 100 });
+        if (typeof head === 'string') return;
+        const framing = requestFraming(head);
+        if (typeof framing === 'string') return;
+        const lengths = head.fields.filter(({ lower }) => lower === 'content-length');
+        const codings = head.fields.filter(({ lower }) => lower === 'transfer-encoding');
+        assert.ok(lengths.length + codings.length <= 1);
+        if (framing.kind === 'chunked') {
+          assert.equal(minor, 1);
+          assert.equal(codings[0]?.value.toLowerCase(), 'chunked');
+        } else {
+          assert.equal(codings.length, 0);
+          const length = framing.kind === 'length' ? framing.length : 0;
+          assert.equal(lengths[0]?.value ?? '0', String(length));
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('a response that declares both ways or one twice has no reading', () => {
+    fc.assert(
+      fc.property(
+        declared,
+        fc.constantFrom(200, 204, 304, 100),
+        fc.constantFrom('GET', 'HEAD'),
+        (lines, status, method) => {
+          const head = parseResponseHead(`HTTP/1.1 ${status} x\r\n${lines}\r\n`);
+          if (head === undefined) return;
+          const declaring = head.fields.filter(
+            ({ lower }) => lower === 'content-length' || lower === 'transfer-encoding',
+          );
+          const framing = responseFraming(head, method);
+          if (declaring.length > 1) assert.equal(framing, undefined);
+          else if (framing !== undefined && (method === 'HEAD' || status !== 200))
+            assert.equal(framing.kind, 'none');
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { HeadReader } from './head-reader.ts';
+import { parseFields, parseRequestHead, parseResponseHead } from './head.ts';
+
+const LIMITS = { target: 8192, fields: 200 };
+
+/** What heads are made of, broken ones too: pieces in which parsers are known to differ. */
+const fragment = fc.oneof(
+  fc.constantFrom(
+    ...[
+      'GET',
+      ' ',
+      '/x',
+      'HTTP/1.1',
+      'HTTP/1.0',
+      'HTTP/2.0',
+      '\r\n',
+      '\n',
+      '\r',
+      '\t',
+      '\0',
+      '\v',
+      '\f',
+      ':',
+    ],
+    ...[
+      'Host: a\r\n',
+      'Content-Length: 1\r\n',
+      'A : b\r\n',
+      ' folded\r\n',
+      ': empty\r\n',
+      'a:\r\n',
+      '\r\n\r\n',
+    ],
+    ...['#', '\x7f', '\x85', '\xa0', '\xff', 'HTTP/1.1 200 OK\r\n', 'HTTP/1.1 99 \r\n'],
+  ),
+  fc.string({ maxLength: 3 }),
+);
+const anyText = fc.array(fragment, { maxLength: 12 }).map((parts) => parts.join(''));
+const brokenRequest = anyText.map((middle) => `GET /x HTTP/1.1\r\nHost: a\r\n${middle}\r\n\r\n`);
+
+const aHead = fc.constantFrom('GET / HTTP/1.1', 'GET / HTTP/1.1\r\nHost: a');
+
+const tokenCharacters = "!#$%&'*+-.^_`|~0189AMZamz".split('');
+const token = fc
+  .array(fc.constantFrom(...tokenCharacters), { minLength: 1, maxLength: 8 })
+  .map((all) => all.join(''));
+const value = fc
+  .array(fc.constantFrom(...'aZ0,;="\\ \t\x80\xa0\xff:/'.split('')), { maxLength: 10 })
+  .map((all) => all.join(''));
+const field = fc.tuple(token, fc.constantFrom('', ' ', '\t', ' \t '), value, fc.constantFrom('', ' ', '\t'));
+
+describe('heads, whatever comes', () => {
+  it('an accepted request is written again as the same request', () => {
+    fc.assert(
+      fc.property(fc.oneof(anyText, brokenRequest), (text) => {
+        const head = parseRequestHead(text, LIMITS);
+        if (typeof head === 'string') return;
+        const lines = head.fields.map(({ name, value: content }) => `${name}: ${content}\r\n`);
+        const again = `${head.method} ${head.target} HTTP/1.${head.minor}\r\n${lines.join('')}\r\n`;
+        assert.deepEqual(parseRequestHead(again, LIMITS), head);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('an accepted head has no byte that ends a line or a text elsewhere', () => {
+    const wellFormed = (parts: readonly string[]): void => {
+      for (const part of parts) assert.ok(![...Buffer.from(part, 'latin1')].some(isControl));
+    };
+    fc.assert(
+      fc.property(fc.oneof(anyText, brokenRequest), (text) => {
+        const request = parseRequestHead(text, LIMITS);
+        if (typeof request === 'object') {
+          wellFormed([request.target, ...request.fields.flatMap((entry) => [entry.name, entry.value])]);
+          assert.doesNotMatch(request.target, /[\t #]/);
+        }
+        const response = parseResponseHead(text);
+        if (response !== undefined)
+          wellFormed([response.reason, ...response.fields.flatMap((entry) => [entry.name, entry.value])]);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('field lines are read back as they were written, without the white space around values', () => {
+    fc.assert(
+      fc.property(fc.array(field, { maxLength: 6 }), (fields) => {
+        const text = fields.map(
+          ([name, before, content, after]) => `${name}:${before}${content}${after}\r\n`,
+        );
+        const read = parseFields(`${text.join('')}\r\n`, 0);
+        assert.deepEqual(
+          read?.map((entry) => [entry.name, entry.lower, entry.value]),
+          fields.map(([name, , content]) => [name, name.toLowerCase(), trim(content)]),
+        );
+      }),
+    );
+  });
+
+  it('are accepted or refused the same in pieces of any size as in one', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(anyText, aHead),
+        anyText,
+        fc.array(fc.integer({ min: 1, max: 20 })),
+        (first, second, sizes) => {
+          const bytes = Buffer.from(`${first}\r\n\r\n${second}`, 'latin1');
+          assert.deepEqual(readInPieces(bytes, sizes), readInPieces(bytes, []));
+        },
+      ),
+      { numRuns: 1000 },
+    );
+  });
+});
+
+function isControl(byte: number): boolean {
+  return (byte < 0x20 && byte !== 0x09) || byte === 0x7f;
+}
+
+/** The white space of HTTP, which is less than that of JavaScript. */
+function trim(text: string): string {
+  return text.replace(/^[ \t]+|[ \t]+$/g, '');
+}
+
+/**
+ * What comes of bytes up to the first result: the head and all that is behind it, or that it is refused. Where in a
+ * broken head the refusal comes, and so for which of its faults, may depend on the pieces.
+ *
+ * @param sizes of the pieces; the last piece is what is left
+ */
+function readInPieces(bytes: Buffer, sizes: readonly number[]): unknown {
+  const reader = new HeadReader(60);
+  let at = 0;
+  for (const size of [...sizes, bytes.length]) {
+    const end = reader.push(bytes.subarray(at, at + size));
+    at = Math.min(bytes.length, at + size);
+    if (end === undefined) continue;
+    const head = typeof end === 'string' ? end : parseRequestHead(end.text, LIMITS);
+    if (typeof end === 'string' || typeof head === 'string') return 'refused';
+    return { head, rest: `${end.rest.toString('latin1')}${bytes.subarray(at).toString('latin1')}` };
+  }
+  return 'incomplete';
+}
