@@ -36,7 +36,8 @@ type State = 'head' | 'exchange' | 'upgrading' | 'piped' | 'lingering' | 'gone';
 
 export class Visitor implements ExchangeOwner, VisitorSocketHandler {
   readonly #socket: VisitorSocket;
-  readonly #peer: Peer;
+  readonly #peerOf: () => Peer;
+  #peer: Peer | undefined;
   readonly #origins: Origins;
   readonly #onGone: (visitor: Visitor) => void;
   readonly #reader = new HeadReader(REQUEST_HEAD_MAX_BYTES);
@@ -55,10 +56,13 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
   /** Monotonic ms at which patience ends. */
   #deadline: number;
 
-  /** @param onGone told once, when the connection is closed or given away */
-  constructor(socket: Socket, peer: Peer, origins: Origins, onGone: (visitor: Visitor) => void) {
+  /**
+   * @param peerOf finds out who the visitor is; asked once a tunnel needs to know
+   * @param onGone told once, when the connection is closed or given away
+   */
+  constructor(socket: Socket, peerOf: () => Peer, origins: Origins, onGone: (visitor: Visitor) => void) {
     this.#socket = new VisitorSocket(socket, this);
-    this.#peer = peer;
+    this.#peerOf = peerOf;
     this.#origins = origins;
     this.#onGone = onGone;
     this.#deadline = origins.now() + IDLE_TIMEOUT_MS;
@@ -169,6 +173,7 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
     }
     this.#state = 'exchange';
     const body = trackBody(plan.framing);
+    this.#peer ??= this.#peerOf();
     const origin = this.#origins.request(plan, route, this.#peer);
     this.#target = origin.target;
     const response = new ResponseRelay(
@@ -321,7 +326,7 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
   onEnd(): void {
     this.#inputEnded = true;
     // A visitor that only half-closed still gets its answer; probes find out about one that is gone.
-    this.#socket.probe();
+    if (this.#state === 'exchange') this.#socket.probe();
     this.#process();
   }
 

@@ -126,9 +126,6 @@ export class Upgrades {
 function switchTo(request: UpgradeRequest, key: string, use: (socket: WebSocketByteStream) => void): void {
   const taken = request.takeOver();
   if (taken === undefined) return;
-  const { socket, head } = taken;
-  socket.cork();
-  socket.write(switchingProtocols(key), 'latin1');
-  use(new WebSocketByteStream(socket, 'server', head));
-  socket.uncork();
+  const preface = Buffer.from(switchingProtocols(key), 'latin1');
+  use(new WebSocketByteStream(taken.socket, 'server', taken.head, preface));
 }

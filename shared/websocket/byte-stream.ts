@@ -36,6 +36,8 @@ export class WebSocketByteStream {
   readonly #role: Role;
   readonly #reader: FrameReader;
   #head: Buffer;
+  /** Bytes that go out in front of the first frame. */
+  #preface: Buffer | undefined;
   #handler: ByteStreamHandler | undefined;
   #closeSent = false;
   #ended = false;
@@ -44,11 +46,13 @@ export class WebSocketByteStream {
   /**
    * @param socket upgraded, with nothing else listening to it but for errors
    * @param head bytes that were read behind the upgrade
+   * @param preface bytes to send first, in one packet with the first frame: what is left of the handshake
    */
-  constructor(socket: Duplex, role: Role, head: Buffer) {
+  constructor(socket: Duplex, role: Role, head: Buffer, preface?: Buffer) {
     this.#socket = socket;
     this.#role = role;
     this.#head = head;
+    this.#preface = preface;
     this.#reader = new FrameReader(role, {
       onData: (piece) => {
         if (!this.#ended) this.#handler?.onData(piece);
@@ -70,6 +74,9 @@ export class WebSocketByteStream {
 
   #start(): void {
     const socket = this.#socket;
+    // Nothing was written yet, and the peer may wait for the handshake before it sends anything.
+    if (this.#preface !== undefined) socket.write(this.#preface);
+    this.#preface = undefined;
     socket.on('drain', () => {
       if (!this.#ended) this.#handler?.onDrain();
     });
@@ -125,19 +132,22 @@ export class WebSocketByteStream {
     const socket = this.#socket;
     if (this.#closeSent || !socket.writable) return true;
     const mask = this.#role === 'client' ? nextMask() : 0;
-    const size = frameHeaderSize(payload.length, this.#role);
-    if (payload.length <= COPY_MAX) {
-      const frame = Buffer.allocUnsafe(size + payload.length);
-      writeFrameHeader(frame, opcode, payload.length, mask);
+    const preface = this.#preface;
+    this.#preface = undefined;
+    const start = preface === undefined ? 0 : preface.length;
+    const size = start + frameHeaderSize(payload.length, this.#role);
+    const isSmall = payload.length <= COPY_MAX;
+    const frame = Buffer.allocUnsafe(isSmall ? size + payload.length : size);
+    preface?.copy(frame);
+    writeFrameHeader(start === 0 ? frame : frame.subarray(start), opcode, payload.length, mask);
+    if (isSmall) {
       payload.copy(frame, size);
       if (mask !== 0) applyMask(frame.subarray(size), mask, 0);
       return socket.write(frame, onFlushed);
     }
-    const header = Buffer.allocUnsafe(size);
-    writeFrameHeader(header, opcode, payload.length, mask);
     if (mask !== 0) applyMask(payload, mask, 0);
     socket.cork();
-    socket.write(header);
+    socket.write(frame);
     const room = socket.write(payload, onFlushed);
     socket.uncork();
     return room;
