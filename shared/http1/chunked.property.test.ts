@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { BodyError } from './body.ts';
 import { type Framing, requestFraming, responseFraming } from './framing.ts';
 import { parseRequestHead, parseResponseHead } from './head.ts';
