@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { median, Samples } from './stats.ts';
+
+describe('median', () => {
+  it('is the middle value, or the mean of the middle two', () => {
+    assert.equal(median([9, 1, 5]), 5);
+    assert.equal(median([4, 1, 2, 10]), 3);
+    assert.ok(Number.isNaN(median([])));
+  });
+});
+
+describe('Samples', () => {
+  it('takes ratios round by round, so that a slow round counts for both', () => {
+    const samples = new Samples();
+    for (const value of [100, 10, 90]) samples.add('ours', value);
+    for (const value of [50, 5, 60]) samples.add('theirs', value);
+    assert.equal(samples.ratio('ours', 'theirs'), 2);
+  });
+
+  it('knows nothing of what was not measured', () => {
+    const samples = new Samples();
+    samples.add('ours', 1);
+    assert.equal(samples.median('theirs'), undefined);
+    assert.equal(samples.ratio('ours', 'theirs'), undefined);
+  });
+});
