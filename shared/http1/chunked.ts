@@ -9,6 +9,8 @@ const SIZE_LINE_MAX = 1024;
 /** Bytes of the trailer section. */
 const TRAILERS_MAX = 8192;
 const SIZE_LINE = /^([0-9A-Fa-f]{1,13})(?:[ \t]*;[\t\x20-\x7e\x80-\xff]*)?$/;
+/** A line of the trailer section that does not end in CRLF; a CR at the end may still become one. */
+const BROKEN_LINE_END = /(?:^|[^\r])\n|\r[^\n]/;
 /** Fields that say how or where a message is read have no say after it (RFC 9110 section 6.5.1). */
 const FORBIDDEN_TRAILERS = new Set([
   'content-length',
@@ -108,6 +110,9 @@ export class ChunkedBody implements BodyTracker {
     const end = text.startsWith('\r\n') ? 2 : endOfSection(text);
     if (end === 0) {
       if (text.length > TRAILERS_MAX) throw new BodyError('trailers too long');
+      // Not left to the end of the section: what is taken is passed on, and a parser that ends lines otherwise would
+      // find the end of the body, and a request behind it, in what is still trailers here.
+      if (BROKEN_LINE_END.test(text)) throw new BodyError('malformed trailers');
       this.#line = text;
       return position + text.length - before;
     }

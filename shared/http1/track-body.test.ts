@@ -51,6 +51,11 @@ describe('trackBody', () => {
     '0\r\nContent-Length: 1\r\n\r\n',
     '0\r\nHost: x\r\n\r\n',
     '0\r\n folded\r\n\r\n',
+    // At once, not only at the end of the trailers: another parser may take such a line for that end.
+    '0\r\n\nGET /smuggled HTTP/1.1\nHost: x\n\n',
+    '0\r\nA: b\n\nGET /smuggled HTTP/1.1\n',
+    '0\r\n\rGET',
+    '0\r\nA: b\rC: d\r\n',
     `0\r\n${`X: ${'y'.repeat(1000)}\r\n`.repeat(10)}`,
   ]) {
     it(`refuses the chunked body ${JSON.stringify(text.slice(0, 40))}`, () => {
