@@ -7,13 +7,11 @@ import type { Socket } from 'node:net';
 import { HeadReader } from '../../shared/http1/head-reader.ts';
 import { fieldValue, listMembers, parseResponseHead, type ResponseHead } from '../../shared/http1/head.ts';
 import { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
+import { HANDSHAKE_GUID } from '../../shared/websocket/handshake.ts';
 import { dial } from './dial.ts';
 import { describeNetworkError, RelayRefusal, RelayUnreachable } from './errors.ts';
 import { DATA_HANDSHAKE_TIMEOUT_MS, DATA_KEEP_ALIVE_MS, UPGRADE_HEAD_MAX_BYTES } from './limits.ts';
 import { tlsServerName, type RelayAddress } from './relay-address.ts';
-
-/** RFC 6455 section 1.3. */
-const HANDSHAKE_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 
 /** Opens data sockets to one relay. */
 export class DataDialer {

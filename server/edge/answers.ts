@@ -1,7 +1,9 @@
 /** What the relay answers a visitor itself (contract.md, Inbound requests and WebSockets). */
 import { STATUS_CODES } from 'node:http';
 import { type ApiError, VISITOR_ERRORS, type VisitorErrorCode } from '../../shared/errors.ts';
+import { fieldValue } from '../../shared/http1/head.ts';
 import { errorAnswer } from '../../shared/page.ts';
+import type { Plan } from './request-plan.ts';
 
 /** What of the request, as far as it was read, shapes the answer. */
 export interface AnswerContext {
@@ -11,6 +13,13 @@ export interface AnswerContext {
   readonly headOnly?: boolean;
   /** Whether the connection ends with the answer. */
   readonly close: boolean;
+}
+
+/** What shapes the answer to a request; `undefined` for one that was not understood. */
+export function answerContext(plan: Pick<Plan, 'head'> | undefined, close: boolean): AnswerContext {
+  if (plan === undefined) return { close };
+  const { method, fields } = plan.head;
+  return { close, accept: fieldValue(fields, 'accept'), headOnly: method === 'HEAD' };
 }
 
 const EXTRA: Partial<Record<VisitorErrorCode, string>> = {

@@ -17,7 +17,7 @@ import {
   REQUEST_HEAD_MAX_BYTES,
 } from '../limits.ts';
 import type { ByteStream } from '../tunnels/stream.ts';
-import { type AnswerContext, upgradeRefusal, visitorAnswer } from './answers.ts';
+import { answerContext, upgradeRefusal, visitorAnswer } from './answers.ts';
 import { Exchange, type ExchangeOwner } from './exchange.ts';
 import { KeptStream } from './kept-stream.ts';
 import type { Origins } from './origins.ts';
@@ -192,11 +192,9 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
   }
 
   async #upgrade(plan: Plan, target: string): Promise<void> {
-    const [path, query] = splitOnce(target, '?');
     try {
       await this.#origins.upgrade({
-        path,
-        query: new URLSearchParams(query),
+        target,
         header: (name) => fieldValue(plan.head.fields, name),
         takeOver: () => this.#giveAway(),
       });
@@ -342,15 +340,4 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
     this.#deadline = Infinity;
     this.#onGone(this);
   }
-}
-
-function answerContext(plan: Plan | undefined, close: boolean): AnswerContext {
-  if (plan === undefined) return { close };
-  const { method, fields } = plan.head;
-  return { close, accept: fieldValue(fields, 'accept'), headOnly: method === 'HEAD' };
-}
-
-function splitOnce(text: string, separator: string): [string, string] {
-  const at = text.indexOf(separator);
-  return at === -1 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)];
 }

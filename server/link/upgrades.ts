@@ -14,8 +14,8 @@ import type { Hub } from './hub.ts';
 
 /** An upgrade to `websocket` that a peer asks for, its connection not yet given away. */
 export interface UpgradeRequest {
-  readonly path: string;
-  readonly query: URLSearchParams;
+  /** path and query, in origin form */
+  readonly target: string;
   /** The value of the first field of that name, given in lower case. */
   header(name: string): string | undefined;
   /** Gives the connection away, or nothing when the peer has left meanwhile. `head`: bytes read behind the request. */
@@ -60,12 +60,13 @@ export class Upgrades {
     }
     const key = request.header('sec-websocket-key');
     if (!isHandshakeKey(key)) throw new ApiError(API_ERRORS.invalidHandshake);
-    if (request.path === CONTROL_PATH) await this.#openControl(request, key);
-    else await this.#openData(request, key);
+    const { pathname, searchParams } = new URL(request.target, 'ws://relay');
+    if (pathname === CONTROL_PATH) await this.#openControl(request, key, searchParams);
+    else await this.#openData(request, key, searchParams);
   }
 
-  async #openControl(request: UpgradeRequest, key: string): Promise<void> {
-    const id = request.query.get('tunnel_id') ?? '';
+  async #openControl(request: UpgradeRequest, key: string, query: URLSearchParams): Promise<void> {
+    const id = query.get('tunnel_id') ?? '';
     if (id === '') throw new ApiError(API_ERRORS.missingTunnelId);
     const tunnel = await this.#ownTunnel(request, id);
     const taken = request.takeOver();
@@ -85,9 +86,9 @@ export class Upgrades {
     this.#hub.attach(tunnel, control);
   }
 
-  async #openData(request: UpgradeRequest, key: string): Promise<void> {
-    const id = request.query.get('id') ?? '';
-    const tunnelId = request.query.get('tunnel_id') ?? '';
+  async #openData(request: UpgradeRequest, key: string, query: URLSearchParams): Promise<void> {
+    const id = query.get('id') ?? '';
+    const tunnelId = query.get('tunnel_id') ?? '';
     if ((id === '') === (tunnelId === '')) throw new ApiError(API_ERRORS.missingId);
     if (id === '') await this.#openWarm(request, key, tunnelId);
     else await this.#openAnnounced(request, key, id);
