@@ -21,7 +21,8 @@ export function describeMachine(): Machine {
     cores: processors.length,
     processor: processors[0]?.model ?? 'unknown',
     memoryGiB: Math.round(totalmem() / 1024 ** 3),
-    kernel: `${type()} ${release()} ${arch()}`,
+    // The version alone: what is behind it names a vendor's build.
+    kernel: `${type()} ${release().replace(/-.*/, '')} ${arch()}`,
     node: process.version,
     programs: [version('nginx', ['-v']), version('ssh', ['-V']), version('wrk', ['-v'])],
     commit: commit(),
