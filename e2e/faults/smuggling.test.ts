@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { Fuzzer } from '../fuzz/fuzzer.ts';
+import { suiteScope } from '../support/scope.ts';
+
+/** More by hand, with `npm run fuzz`. */
+const MUTATIONS = 21_000;
+
+describe('mutated requests to Node, nginx and Apache', () => {
+  const scope = suiteScope();
+
+  it('no server sees a request that the relay did not count, nor one that was meant for another', async function () {
+    this.timeout(180_000);
+    const fuzzer = await Fuzzer.start(scope);
+    const counts = await fuzzer.run({ seed: 20_260, from: 0, count: MUTATIONS });
+    assert.ok(fuzzer.unanswered < 10, `${fuzzer.unanswered} visits without an answer`);
+    for (const [name, { seen, counted }] of Object.entries(counts)) {
+      assert.ok(
+        counted > MUTATIONS / 30,
+        `${name}: only ${counted} requests were accepted, so little was shown`,
+      );
+      // What a server refuses before its handler, and what a visitor breaks off, is counted but not seen.
+      assert.ok(seen > counted * 0.9, `${name} saw ${seen} of ${counted}`);
+    }
+  });
+});

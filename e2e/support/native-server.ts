@@ -1,0 +1,142 @@
+/** Web servers of others, run on free ports with everything they write in a temporary directory. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { closeSync, fstatSync, openSync, readSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { eventually } from './deadline.ts';
+import { temporaryDirectory } from './programs.ts';
+import type { Scope } from './scope.ts';
+import { closedPort } from './services/listen.ts';
+
+/** Debian's packages `nginx` and `apache2-bin`; `e2e/support/setup.sh` installs them. */
+const NGINX = '/usr/sbin/nginx';
+const APACHE = '/usr/sbin/apache2';
+const APACHE_MODULES = '/usr/lib/apache2/modules';
+
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+export interface NativeServer {
+  readonly port: number;
+  /** Requests in its log so far; a refused one has a line, too. A line is written when its request has ended. */
+  countRequests(): number;
+}
+
+/** nginx as a web server: any path is answered, bodies are read. */
+export async function startNginxSite(scope: Scope): Promise<NativeServer> {
+  return await startNginx(scope, 'location / { return 200 "nginx\\n"; }');
+}
+
+/** nginx in front of the relay, which keeps its connections to it open and uses them for whoever comes. */
+export async function startPoolingProxy(scope: Scope, relayPort: number): Promise<NativeServer> {
+  const upstream = `upstream relay { server 127.0.0.1:${relayPort}; keepalive 16; }`;
+  return await startNginx(
+    scope,
+    `location / { proxy_pass http://relay; proxy_http_version 1.1; proxy_set_header Connection "";
+       proxy_set_header Host $http_host; proxy_buffering off; proxy_next_upstream off; }`,
+    upstream,
+  );
+}
+
+async function startNginx(scope: Scope, server: string, http = ''): Promise<NativeServer> {
+  const directory = temporaryDirectory(scope);
+  const port = await closedPort();
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
+    (kind) => `${kind}_temp_path ${join(directory, kind)};`,
+  );
+  const log = join(directory, 'access.log');
+  const config = `daemon off; master_process off; pid ${join(directory, 'pid')};
+    error_log ${join(directory, 'error.log')};
+    events { worker_connections 4096; }
+    http {
+      log_format line escape=json '$status $request'; access_log ${log} line;
+      keepalive_requests 1000000; ${temporary.join(' ')} ${http}
+      server { listen 127.0.0.1:${port} backlog=4096; ${server} }
+    }`;
+  const file = join(directory, 'nginx.conf');
+  writeFileSync(file, config);
+  await run(scope, port, NGINX, ['-c', file, '-p', directory, '-e', join(directory, 'error.log')]);
+  return { port, countRequests: lineCounter(log) };
+}
+
+/** Apache as a web server; its answers are 404, which are answers as good as any. */
+export async function startApacheSite(scope: Scope): Promise<NativeServer> {
+  const directory = temporaryDirectory(scope);
+  const port = await closedPort();
+  const log = join(directory, 'access.log');
+  const config = [
+    `ServerRoot ${directory}`,
+    `PidFile ${join(directory, 'pid')}`,
+    `Listen 127.0.0.1:${port}`,
+    'ServerName localhost',
+    `LoadModule mpm_event_module ${APACHE_MODULES}/mod_mpm_event.so`,
+    `LoadModule authz_core_module ${APACHE_MODULES}/mod_authz_core.so`,
+    `ErrorLog ${join(directory, 'error.log')}`,
+    'LogFormat "%>s %r" line',
+    `CustomLog ${log} line`,
+    `DocumentRoot ${directory}`,
+    'User nobody',
+    'Group nogroup',
+    'MaxKeepAliveRequests 0',
+    'ListenBacklog 4096',
+    // Reads what a strict server would refuse, as servers on people's desks may.
+    'HttpProtocolOptions Unsafe',
+  ].join('\n');
+  const file = join(directory, 'apache.conf');
+  writeFileSync(file, `${config}\n`);
+  await run(scope, port, APACHE, ['-f', file, '-D', 'FOREGROUND']);
+  return { port, countRequests: lineCounter(log) };
+}
+
+async function run(scope: Scope, port: number, program: string, args: readonly string[]): Promise<void> {
+  const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  let said = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+  running.add(child);
+  const ended = new Promise<void>((resolve) => {
+    child.once('error', (error) => {
+      said += error.message;
+      resolve();
+    });
+    child.once('close', () => resolve());
+  });
+  void ended.then(() => running.delete(child));
+  scope.defer(async () => {
+    child.kill('SIGTERM');
+    await ended;
+  });
+  await eventually(10_000, async () => {
+    try {
+      await canConnect(port);
+    } catch (error) {
+      throw new Error(`${program} does not listen: ${said}`, { cause: error });
+    }
+  });
+}
+
+async function canConnect(port: number): Promise<void> {
+  const socket = connect({ port, host: '127.0.0.1' });
+  await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject));
+  socket.destroy();
+}
+
+/** Counts the lines of a file that grows, reading each byte of it once. */
+function lineCounter(file: string): () => number {
+  const LINE_FEED = 10;
+  let lines = 0;
+  let offset = 0;
+  return () => {
+    const descriptor = openSync(file, 'r');
+    try {
+      const piece = Buffer.alloc(Math.max(0, fstatSync(descriptor).size - offset));
+      const read = readSync(descriptor, piece, 0, piece.length, offset);
+      offset += read;
+      for (const byte of piece.subarray(0, read)) if (byte === LINE_FEED) lines += 1;
+    } finally {
+      closeSync(descriptor);
+    }
+    return lines;
+  };
+}
