@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { Agent, request } from 'node:http';
+import { hostOf } from '../support/manual-client.ts';
+import { startPoolingProxy } from '../support/native-server.ts';
+import { Culvert, Relay } from '../support/programs.ts';
+import { type Scope, suiteScope } from '../support/scope.ts';
+import { startHttpService, startRawService } from '../support/services/listen.ts';
+
+const PAIRS = 10_000;
+const RACES = 4000;
+const VISITORS = 16;
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** One visitor's connection, kept open between its requests. */
+class Visitor {
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  readonly #port: number;
+
+  constructor(scope: Scope, port: number) {
+    this.#port = port;
+    scope.defer(() => this.#agent.destroy());
+  }
+
+  async fetch(method: string, host: string, path: string): Promise<Answer> {
+    return await new Promise((resolve, reject) => {
+      const sent = request(
+        { port: this.#port, host: '127.0.0.1', method, path, headers: { Host: host }, agent: this.#agent },
+        (response) => {
+          let text = '';
+          response.setEncoding('latin1').on('data', (piece: string) => (text += piece));
+          response.on('end', () => resolve({ status: response.statusCode ?? 0, text })).on('error', reject);
+        },
+      );
+      sent.on('error', reject).setTimeout(20_000, () => sent.destroy(new Error(`no answer to ${path}`)));
+      sent.end(method === 'POST' ? path : undefined);
+    });
+  }
+}
+
+/** Has a number of visitors do `count` things in all, each one after the other. */
+async function share(
+  scope: Scope,
+  port: number,
+  count: number,
+  act: (visitor: Visitor, index: number) => Promise<void>,
+): Promise<void> {
+  let next = 0;
+  await Promise.all(
+    Array.from({ length: VISITORS }, async () => {
+      const visitor = new Visitor(scope, port);
+      while (next < count) {
+        const index = next;
+        next += 1;
+        await act(visitor, index);
+      }
+    }),
+  );
+}
+
+for (const proxied of [false, true]) {
+  const through = proxied ? 'through a proxy that pools its connections' : 'directly';
+
+  describe(`keep-alive connections, ${through}`, () => {
+    const scope = suiteScope();
+    let relay: Relay;
+    let port: number;
+
+    before(async () => {
+      relay = await Relay.start(scope);
+      port = proxied ? (await startPoolingProxy(scope, relay.port)).port : relay.port;
+    });
+
+    it(`${PAIRS} pairs of requests, to two tunnels in turn, each reach their own`, async () => {
+      const hosts: string[] = [];
+      for (const name of ['a', 'b']) {
+        const service = await startHttpService(scope, ({ url }, response) => {
+          response.end(`${name}${url ?? ''}`);
+        });
+        const { tunnel } = await Culvert.start(scope, relay, relay.bootstrapKey, service.port);
+        hosts.push(hostOf(tunnel, relay));
+      }
+      const [a = '', b = ''] = hosts;
+      await share(scope, port, PAIRS, async (visitor, index) => {
+        assert.equal((await visitor.fetch('GET', a, `/a/${index}`)).text, `a/a/${index}`);
+        assert.equal((await visitor.fetch('GET', b, `/b/${index}`)).text, `b/b/${index}`);
+      });
+    });
+
+    it(`${RACES} requests to a service that closes what it said it keeps are all answered`, async () => {
+      const service = await startRawService(scope, (socket) => {
+        let taken = 0;
+        socket.on('data', (bytes: Buffer) => {
+          if (!bytes.includes('\r\n\r\n')) return;
+          taken += 1;
+          socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+          // At once, and at the moment at which the next request is likely to come.
+          if (taken % 2 === 0) setImmediate(() => socket.end());
+          else setTimeout(() => socket.end(), service.accepted % 6);
+        });
+      });
+      const { tunnel } = await Culvert.start(scope, relay, relay.bootstrapKey, service.port);
+      const host = hostOf(tunnel, relay);
+      await share(scope, port, RACES, async (visitor, index) => {
+        const method = index % 3 === 0 ? 'POST' : 'GET';
+        assert.deepEqual(await visitor.fetch(method, host, `/${index}`), { status: 200, text: 'ok' });
+      });
+    });
+  });
+}
