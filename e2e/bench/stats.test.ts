@@ -1,11 +1,18 @@
 import assert from 'node:assert/strict';
-import { median, Samples } from './stats.ts';
+import { median, rotated, Samples } from './stats.ts';
 
 describe('median', () => {
   it('is the middle value, or the mean of the middle two', () => {
     assert.equal(median([9, 1, 5]), 5);
     assert.equal(median([4, 1, 2, 10]), 3);
     assert.ok(Number.isNaN(median([])));
+  });
+});
+
+describe('rotated', () => {
+  it('lets each come first in its turn', () => {
+    assert.deepEqual(rotated(['a', 'b', 'c'], 1), ['b', 'c', 'a']);
+    assert.deepEqual(rotated(['a', 'b', 'c'], 3), ['a', 'b', 'c']);
   });
 });
 

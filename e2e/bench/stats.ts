@@ -7,6 +7,12 @@ export function median(values: readonly number[]): number {
   return ((sorted[Math.floor(middle)] ?? NaN) + (sorted[Math.ceil(middle)] ?? NaN)) / 2;
 }
 
+/** The same values beginning `by` places later, so that nobody always comes behind the same neighbour. */
+export function rotated<T>(values: readonly T[], by: number): T[] {
+  const start = by % Math.max(1, values.length);
+  return [...values.slice(start), ...values.slice(0, start)];
+}
+
 /** Measured values by name, one of each round. */
 export class Samples {
   readonly #values = new Map<string, number[]>();

@@ -4,7 +4,7 @@ import { startNginx } from '../nginx-program.ts';
 import type { RunningPeer } from '../peers/peer.ts';
 import { freePort } from '../ports.ts';
 import { cpuSeconds } from '../processes.ts';
-import type { Samples } from '../stats.ts';
+import { rotated, type Samples } from '../stats.ts';
 import { wrk } from '../wrk.ts';
 import type { Bench, Case } from './case.ts';
 
@@ -25,7 +25,9 @@ export const requests: Case = {
     for (const { peer } of running) await warmUp(scope, peer);
     for (let round = 1; round <= bench.rounds; round += 1) {
       for (const load of LOADS) {
-        for (const { name, peer } of running) await measure(scope, bench, `${load.name}/${name}`, load, peer);
+        for (const { name, peer } of rotated(running, round)) {
+          await measure(scope, bench, `${load.name}/${name}`, load, peer);
+        }
       }
       bench.log(`requests: round ${round} of ${bench.rounds}`);
     }

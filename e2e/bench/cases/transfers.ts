@@ -4,7 +4,7 @@ import type { Scope } from '../../support/scope.ts';
 import type { RunningPeer } from '../peers/peer.ts';
 import { cpuSeconds } from '../processes.ts';
 import { Program } from '../program.ts';
-import type { Samples } from '../stats.ts';
+import { rotated, type Samples } from '../stats.ts';
 import type { Case } from './case.ts';
 import { addCpu } from './requests.ts';
 
@@ -23,7 +23,9 @@ export const transfers: Case = {
     }
     for (let round = 1; round <= bench.rounds; round += 1) {
       for (const direction of ['download', 'upload']) {
-        for (const { name, peer } of running) await measure(scope, bench.samples, direction, name, peer);
+        for (const { name, peer } of rotated(running, round)) {
+          await measure(scope, bench.samples, direction, name, peer);
+        }
       }
       bench.log(`transfers: round ${round} of ${bench.rounds}`);
     }
