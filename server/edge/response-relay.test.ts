@@ -82,6 +82,12 @@ describe('ResponseRelay', () => {
     ]);
   });
 
+  it('uses no stream again on which an upgrade was turned down', () => {
+    const { response, progress } = relay(['HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'], { upgrade: true });
+    assert.deepEqual(progress, ['done']);
+    assert.ok(!response.reusable && !response.closes);
+  });
+
   it('sees a response that goes wrong, before and after its head was passed on', () => {
     for (const broken of [
       'nonsense\r\n\r\n',

@@ -113,8 +113,10 @@ export class ResponseRelay {
     this.#untilClose = framing.kind === 'until-close';
     this.#unchunk = framing.kind === 'chunked' && minor === 0;
     this.#closes ||= this.#untilClose;
+    // Some servers are left in between when they turn an upgrade down: Node's never answers a broken request after it.
+    const isSettled = !this.#untilClose && !this.#context.upgrade;
     this.#reusable =
-      !this.#untilClose && head.minor === 1 && !listMembers(head.fields, 'connection').includes('close');
+      isSettled && head.minor === 1 && !listMembers(head.fields, 'connection').includes('close');
     const body = trackBody(framing, this.#unchunk ? this.#send : undefined);
     this.#body = body;
     return this.#pushBody(
