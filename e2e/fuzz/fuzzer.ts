@@ -17,7 +17,7 @@ import { Random } from './random.ts';
 const BATCH = 1000;
 /** Visitors at a time. */
 const CONCURRENCY = 32;
-/** ms a server has to answer. Node's keeps silent on a broken request behind an upgrade that it did not accept. */
+/** ms a server has to answer. */
 const VISIT_TIMEOUT_MS = 5000;
 /** ms without a change after which the counts are taken as final. */
 const SETTLE_MS = 150;
