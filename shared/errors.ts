@@ -37,8 +37,6 @@ export interface ApiErrorEntry {
   readonly text: string;
 }
 
-export type ApiErrorName = keyof typeof API_ERRORS;
-
 /** A failure of the catalogue on its way to the error boundary that answers it. */
 export class ApiError extends Error {
   readonly status: number;
