@@ -10,7 +10,7 @@ import { describeFailure, runHttp } from './cli/http-command.ts';
 import { runClose, runExtend, runList } from './cli/manage-commands.ts';
 import { JsonReporter, type Output, TextReporter } from './cli/reporter.ts';
 import { systemClock } from './engine/clock.ts';
-import { VERSION } from './version.ts';
+import { VERSION } from '../shared/version.ts';
 
 /** ms for open sockets to close once the command is done. */
 const EXIT_TIMEOUT_MS = 2000;

@@ -3,12 +3,16 @@
 import process from 'node:process';
 import type { Shell } from './cli/command.ts';
 import { main } from './cli/main.ts';
+import { createLog, stderrStream } from './observe/logger.ts';
 import { startRelay } from './relay.ts';
 
 const shell: Shell = {
   env: process.env,
   out: (line) => void process.stdout.write(`${line}\n`),
   err: (line) => void process.stderr.write(`${line}\n`),
+  openLog({ level, format = process.stderr.isTTY ? 'pretty' : 'json' }) {
+    return createLog({ level, format }, stderrStream());
+  },
   onStopSignal(handler) {
     process.on('SIGTERM', handler);
     process.on('SIGINT', handler);

@@ -27,6 +27,7 @@ describe('loadConfig', () => {
       bootstrapKey: undefined,
       maxTtl: 604_800,
       defaultTtl: 3600,
+      log: { format: undefined, level: 'info' },
     });
     assert.ok(reservedNames.has('www') && reservedNames.has('api') && reservedNames.has('admin'));
     assert.equal(trustedProxies.check('127.0.0.1'), false);
@@ -122,6 +123,8 @@ describe('loadConfig', () => {
     ['DATABASE_URL', ['postgres://x/y', 'culvert.db', 'sqlite:']],
     ['MAX_TTL', ['0s', '900ms', '1', '-1h', '87601h']],
     ['TRUST_PROXY', ['localhost', '10.0.0.0/33', '::/129', '1.2.3.4/', '1.2.3.4/8/8', '10/8']],
+    ['LOG_FORMAT', ['text', 'JSON']],
+    ['LOG_LEVEL', ['verbose', '3']],
     ['RESERVED_NAMES', ['A', 'a b', 'www,-x']],
   ];
   for (const [setting, values] of refused) {

@@ -4,6 +4,8 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { formatDuration } from '../shared/duration.ts';
 import { WARM_SOCKETS_MAX } from './limits.ts';
+import type { LogLevel } from './log.ts';
+import type { LogFormat } from './observe/logger.ts';
 import * as readers from './setting-readers.ts';
 import { DEFAULT_RESERVED_NAMES, GivenSettings, SETTING_FLAGS } from './settings.ts';
 
@@ -29,6 +31,8 @@ export interface Config {
   readonly reservedNames: ReadonlySet<string>;
   /** data sockets a client may offer ahead for each tunnel */
   readonly warmSockets: number;
+  /** `format` is `undefined` when not given: it then depends on whether stderr is a terminal */
+  readonly log: { readonly format: LogFormat | undefined; readonly level: LogLevel };
 }
 
 /** A configuration and all flags as given, or one line for each wrong setting. */
@@ -85,6 +89,10 @@ function readConfig(env: NodeJS.ProcessEnv, flags: Flags): ConfigResult {
     ...readTtls(given),
     trustedProxies: given.read('trust-proxy', readers.networks) ?? new BlockList(),
     warmSockets: given.read('warm-sockets', readers.warmSockets) ?? WARM_SOCKETS_MAX,
+    log: {
+      format: given.read('log-format', readers.logFormat),
+      level: given.read('log-level', readers.logLevel) ?? 'info',
+    },
     reservedNames: new Set([
       ...(given.read('reserved-names', readers.names) ?? DEFAULT_RESERVED_NAMES),
       ...ownLabels(publicUrl, tunnelDomain),

@@ -24,6 +24,15 @@ export const STORE_RETRY_AFTER_SECONDS = 1;
 /** Slugs drawn for one tunnel before giving up; with 50 random bits a second draw is already unheard of. */
 export const SLUG_ATTEMPTS = 5;
 
+/** Bytes of log lines that wait for a reader that does not take them; some thousands of lines. */
+export const LOG_BUFFER_MAX_BYTES = 1024 * 1024;
+/** ms after which a store operation is reported as slow: a hundred times what a commit to a disk takes. */
+export const STORE_SLOW_MS = 500;
+/** ms the event loop may stand still before it is reported; visitors notice less. */
+export const LOOP_STALL_MS = 1000;
+/** ms the store has to answer a readiness probe, which wait a few seconds themselves. */
+export const READY_TIMEOUT_MS = 2000;
+
 /** ms open connections get to finish after the first SIGTERM (contract.md, Programs). */
 export const STOP_DEADLINE_MS = 30_000;
 

@@ -1,13 +1,74 @@
-/** Where the relay tells its operator what happened: one line an event. */
-export type Log = (line: string) => void;
+/** What the relay tells its operator (docs/observing.md): one line an event, each event with its one level and text. */
 
-/** Writes to stderr, because stdout carries only what programs read. */
-export const stderrLog: Log = (line) => {
-  process.stderr.write(`${new Date().toISOString()} ${line}\n`);
-};
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+interface LogEventEntry {
+  readonly level: LogLevel;
+  /** when it is logged, and what to do about it */
+  readonly meaning: string;
+}
+
+/** Every event there is. Texts are stable: alerts are built on them. */
+export const LOG_EVENTS = {
+  'relay starting': { level: 'info', meaning: 'the program has read its settings' },
+  'first key made': {
+    level: 'info',
+    meaning: 'there was no API key; one was made and written to stderr, on a line of its own outside the log',
+  },
+  listening: { level: 'info', meaning: 'visitors, clients and the API are served on `url`' },
+  'metrics listening': { level: 'info', meaning: '`/metrics` is served on `url`' },
+  'start refused': { level: 'error', meaning: 'the relay ends with exit code 1; `reason` says what to do' },
+  'relay stopping': { level: 'info', meaning: 'a signal came; open connections get `deadline_ms` to finish' },
+  'relay stopped': { level: 'info', meaning: 'everything is stored, the program ends' },
+  'stop failed': { level: 'error', meaning: 'the program ends, but not in order' },
+  'tunnel created': { level: 'info', meaning: 'through the API' },
+  'tunnel extended': { level: 'info', meaning: 'through the API, to `expires_at`' },
+  'tunnel closed': { level: 'info', meaning: 'through the API' },
+  'tunnel expired': { level: 'info', meaning: 'its time was over' },
+  'client online': { level: 'info', meaning: "a tunnel's control socket was opened" },
+  'client offline': {
+    level: 'info',
+    meaning: "a tunnel's control socket has ended, with the close code `code`; 1006 is a lost connection",
+  },
+  'store failing': {
+    level: 'error',
+    meaning:
+      'the database fails: creates, closes and extends answer 503, live tunnels go on; look at `error`',
+  },
+  'store recovered': { level: 'info', meaning: 'the database works again' },
+  'store slow': { level: 'warn', meaning: 'one operation took `ms`: look at the disk' },
+  'traffic not stored': {
+    level: 'error',
+    meaning: 'the relay has stopped and the last counters of `tunnels` tunnels are lost',
+  },
+  'event loop stalled': {
+    level: 'warn',
+    meaning: 'the process could do nothing for `ms`: too little CPU, or the machine was asleep',
+  },
+  'internal error': {
+    level: 'error',
+    meaning: 'a bug; the answer carried the same `request_id`. Please report it with `stack`',
+  },
+} as const satisfies Readonly<Record<string, LogEventEntry>>;
+
+export type LogEvent = keyof typeof LOG_EVENTS;
+
+/**
+ * What goes along with an event, named in snake case as in the API. Flat, so that nobody logs a request, an account or an
+ * error whole, with what is secret in them.
+ */
+export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
+
+/** Where the relay tells its operator what happened. */
+export type Log = (event: LogEvent, fields?: LogFields) => void;
 
 /** The text of anything that can be thrown, with its cause, without a stack. */
 export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause === undefined ? error.message : `${error.message}: ${describeError(error.cause)}`;
+}
+
+/** What the log says of an error nobody foresaw. */
+export function errorFields(error: unknown): LogFields {
+  return { error: describeError(error), stack: error instanceof Error ? error.stack : undefined };
 }

@@ -5,6 +5,7 @@ import { API_ERRORS, ApiError } from '../shared/errors.ts';
 import { Authenticator } from './accounts/authenticator.ts';
 import { ensureKey } from './accounts/bootstrap.ts';
 import { createApi } from './api/app.ts';
+import { REQUEST_ID_FIELD } from './api/error-boundary.ts';
 import { systemClock as clock } from './clock.ts';
 import { type Config, publicUrlOf } from './config.ts';
 import { InProcessApi } from './edge/api-origin.ts';
@@ -13,8 +14,9 @@ import { Origins } from './edge/origins.ts';
 import { Hub } from './link/hub.ts';
 import { Upgrades } from './link/upgrades.ts';
 import { CREATE_BURST, CREATES_PER_MINUTE } from './limits.ts';
-import { describeError, stderrLog as log } from './log.ts';
+import { errorFields, type Log } from './log.ts';
 import { openSqlite } from './store/sqlite/open-sqlite.ts';
+import { tunnelFields } from './tunnels/live-tunnel.ts';
 import { RateLimiter } from './tunnels/rate-limiter.ts';
 import { TunnelRegistry } from './tunnels/registry.ts';
 import { TunnelService } from './tunnels/tunnel-service.ts';
@@ -28,16 +30,29 @@ export interface RunningRelay {
   abort(): void;
 }
 
+/** Whom the relay tells what happens. */
+export interface Operator {
+  readonly log: Log;
+  /** Says on a line outside the log what may stand in none: a key. */
+  tell(line: string): void;
+}
+
 /** @throws Error with a text for the operator when the database cannot be opened or the address cannot be bound */
-export async function startRelay(config: Config): Promise<RunningRelay> {
+export async function startRelay(config: Config, operator: Operator): Promise<RunningRelay> {
+  const { log } = operator;
   const store = await openSqlite(config.databasePath, log);
   const firstKey = await ensureKey(store, clock, config.bootstrapKey);
-  if (firstKey !== undefined) log(`made an API key for the account "default", shown only now: ${firstKey}`);
+  if (firstKey !== undefined) {
+    log('first key made', { account: 'default' });
+    operator.tell(`API key for the account "default", shown only now: ${firstKey}`);
+  }
   const registry = new TunnelRegistry(config.reservedNames);
   const tunnels = new TunnelService({ store, registry, clock, log, maxTtl: config.maxTtl });
   const hub = new Hub(clock, config.warmSockets);
   tunnels.onEnd = (tunnel, reason) =>
     hub.end(tunnel, reason === 'closed' ? CloseCode.tunnelClosed : CloseCode.tunnelExpired);
+  hub.onOnline = (tunnel) => log('client online', tunnelFields(tunnel));
+  hub.onOffline = (tunnel, code) => log('client offline', { ...tunnelFields(tunnel), code });
   await tunnels.start();
   for (const tunnel of registry.all()) hub.expect(tunnel);
 
@@ -68,9 +83,9 @@ export async function startRelay(config: Config): Promise<RunningRelay> {
     endpoints: new Upgrades(hub, registry, authenticator, clock),
     now: () => clock.monotonic(),
     unexpected: (error) => {
-      const id = randomUUID();
-      log(`internal error ${id}: ${describeError(error)}`);
-      return new ApiError(API_ERRORS.internal);
+      const request_id = randomUUID();
+      log('internal error', { request_id, at: 'connection', ...errorFields(error) });
+      return new ApiError(API_ERRORS.internal, { [REQUEST_ID_FIELD]: request_id });
     },
   });
   const edge = new Edge(server, origins);

@@ -3,6 +3,7 @@ import { BlockList, isIP } from 'node:net';
 import { formatDuration, parseDuration } from '../shared/duration.ts';
 import { API_KEY_PATTERN, NAME_PATTERN, TTL_MIN_SECONDS } from '../shared/tunnel.ts';
 import { TTL_CEILING_SECONDS } from './limits.ts';
+import { LOG_FORMATS, LOG_LEVELS } from './observe/logger.ts';
 import type { SettingReader } from './settings.ts';
 
 export const text: SettingReader<string> = {
@@ -80,6 +81,17 @@ export const ttl: SettingReader<number> = {
     return seconds <= TTL_CEILING_SECONDS ? seconds : undefined;
   },
 };
+
+/** One of a few words. */
+function oneOf<T extends string>(words: readonly T[]): SettingReader<T> {
+  return {
+    takes: `one of ${words.join(', ')}`,
+    read: (given) => words.find((word) => word === given),
+  };
+}
+
+export const logFormat = oneOf(LOG_FORMATS);
+export const logLevel = oneOf(LOG_LEVELS);
 
 /** A list of IP addresses and CIDR networks. */
 export const networks: SettingReader<BlockList> = {

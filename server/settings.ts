@@ -37,6 +37,12 @@ export const SETTINGS = [
     fallback: '8',
     meaning: 'data sockets a client may offer ahead for each tunnel; 0 for none',
   },
+  {
+    name: 'log-format',
+    fallback: 'pretty on a terminal, else json',
+    meaning: 'how the log is written to stderr',
+  },
+  { name: 'log-level', fallback: 'info', meaning: 'debug, info, warn or error: what the log leaves out' },
   { name: 'reserved-names', fallback: 'www, api, admin, …', meaning: 'names no tunnel and no account gets' },
 ] as const satisfies readonly Setting[];
 

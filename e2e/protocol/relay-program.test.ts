@@ -21,6 +21,8 @@ const WRONG: [setting: string, value: string][] = [
   ['CULVERT_MAX_TTL', 'a week'],
   ['CULVERT_MAX_TTL', '0s'],
   ['CULVERT_DEFAULT_TTL', '1d'],
+  ['CULVERT_LOG_FORMAT', 'xml'],
+  ['CULVERT_LOG_LEVEL', 'loud'],
   ['CULVERT_TRUST_PROXY', 'everyone'],
   ['CULVERT_TRUST_PROXY', '10.0.0.0/99'],
 ];
@@ -83,8 +85,16 @@ describe('culvert-relay', () => {
       const port = await child.line((line) => /^listening on http:\/\/127\.0\.0\.1:(\d+)$/.exec(line)?.[1]);
       assert.equal((await visit(Number(port), { host: 'localhost', target: '/readyz' })).status, 200);
       assert.equal(child.lines.length, 1);
-      assert.equal(child.stderr, '');
       assert.deepEqual(await child.stop('SIGTERM'), { code: 0, signal: null });
+      assert.equal(child.lines.length, 1);
+      const log = child.stderr
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as { msg: string });
+      assert.deepEqual(
+        log.map(({ msg }) => msg),
+        ['relay starting', 'listening', 'relay stopping', 'relay stopped'],
+      );
     });
 
     it('makes a key at the first start without a bootstrap key, and prints it once', async () => {

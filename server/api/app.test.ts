@@ -125,12 +125,20 @@ describe('the REST interface', () => {
     };
     const { status, headers, body } = await api.call('GET', '/v1/tunnels', { key: await api.keyOf(account) });
     assert.deepEqual([status, body], [500, { error: 'internal error' }]);
-    const [line = '', ...more] = api.logged;
-    assert.match(
-      line,
-      new RegExp(`^internal error ${headers.get('culvert-error-id')} on GET /v1/tunnels: .*secret`),
+    const internal = api.logged.filter(([event]) => event === 'internal error');
+    assert.deepEqual(
+      internal.map(([, { request_id, at, error }]) => ({ request_id, at, error })),
+      [{ request_id: headers.get('x-request-id'), at: 'GET /v1/tunnels', error: 'secret details' }],
     );
-    assert.deepEqual(more, []);
+  });
+
+  it('gives each request an id of its own, and takes none from outside', async () => {
+    const given = '2c6a8f0e-7d4b-4f3a-9a51-0d9c3f1b2e47';
+    const answer = await send(
+      `GET /healthz HTTP/1.1\r\nHost: x\r\nX-Request-Id: ${given}\r\n\r\nGET /none HTTP/1.1\r\nHost: x\r\n\r\n`,
+    );
+    const ids = [...answer.matchAll(/^X-Request-Id: ([-0-9a-f]{36})\r$/gm)].map(([, id]) => id);
+    assert.equal(new Set([...ids, given]).size, 3);
   });
 
   it('takes a client that breaks its request off for nothing to report', async () => {

@@ -1,20 +1,24 @@
 /** The REST interface (spec.md section 4; contract.md, REST) as a listener of an HTTP server. */
+import { randomUUID } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import type { Router } from '@koa/router';
-import Koa, { type Context, type Next } from 'koa';
+import Koa, { type Next, type ParameterizedContext } from 'koa';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
-import type { Log } from '../log.ts';
-import { errorBoundary } from './error-boundary.ts';
+import { errorFields, type Log } from '../log.ts';
+import { errorBoundary, REQUEST_ID_FIELD } from './error-boundary.ts';
 import { type ApiDeps, createRouter } from './routes.ts';
 import type { ApiState } from './state.ts';
+
+type Context = ParameterizedContext<ApiState>;
 
 /**
  * @param deps what the routes work on
  * @param log where bugs are reported
  */
 export function createApi(deps: ApiDeps, log: Log): RequestListener {
-  const app = new Koa();
+  const app = new Koa<ApiState>();
   const router = createRouter(deps);
+  app.use(identify);
   app.use(errorBoundary(log));
   app.use(exactPath);
   app.use(router.routes());
@@ -22,6 +26,13 @@ export function createApi(deps: ApiDeps, log: Log): RequestListener {
   app.on('error', (error: Error) => reportUnsent(error, log));
   const handle = app.callback();
   return (request, response) => void handle(request, response);
+}
+
+/** An id for each request, made here: one from outside could be used to hide among the requests of others. */
+function identify(ctx: Context, next: Next): Promise<void> {
+  ctx.state.requestId = randomUUID();
+  ctx.set(REQUEST_ID_FIELD, ctx.state.requestId);
+  return next();
 }
 
 /** Koa's idea of the path comes from a lenient parser; a path it had to mend is another path. */
@@ -42,5 +53,5 @@ function unmatched(router: Router<ApiState>) {
 
 /** What gets past the boundary is an answer that could not be sent: a bug, unless its client has left. */
 function reportUnsent(error: Error, log: Log): void {
-  if (!('headerSent' in error)) log(`internal error while answering: ${error.stack ?? error.message}`);
+  if (!('headerSent' in error)) log('internal error', { at: 'sending an answer', ...errorFields(error) });
 }

@@ -1,15 +1,17 @@
 /** The one place where failures of the REST interface become answers (contract.md, REST: the body of every error). */
-import { randomUUID } from 'node:crypto';
-import type { Context, Next } from 'koa';
+import type { Next, ParameterizedContext } from 'koa';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
-import type { Log } from '../log.ts';
+import { errorFields, type Log } from '../log.ts';
+import type { ApiState } from './state.ts';
 
-/** Names an unknown failure to the client and in the log, so that the two can be matched. */
-const ERROR_ID_FIELD = 'Culvert-Error-Id';
+/** Names a request to its client and in the log, so that the two can be matched. */
+export const REQUEST_ID_FIELD = 'X-Request-Id';
+
+type Context = ParameterizedContext<ApiState>;
 
 /**
  * Answers what later middleware throws. Failures of the catalogue are answered as they are; a client that left is no
- * failure; anything else is a bug: logged with an id, and answered without a word about its inside.
+ * failure; anything else is a bug: logged with the request's id, and answered without a word about its inside.
  */
 export function errorBoundary(log: Log) {
   return async function answerErrors(ctx: Context, next: Next): Promise<void> {
@@ -33,9 +35,10 @@ function answer(ctx: Context, error: ApiError): void {
   ctx.body = { error: error.message };
 }
 
+/** The path stays out of the log: whoever sends a key there by mistake should not find it in two places. */
 function reportBug(error: unknown, ctx: Context, log: Log): ApiError {
-  const id = randomUUID();
-  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  log(`internal error ${id} on ${ctx.method} ${ctx.path}: ${text}`);
-  return new ApiError(API_ERRORS.internal, { [ERROR_ID_FIELD]: id });
+  const { requestId: request_id } = ctx.state;
+  const route: unknown = ctx['_matchedRoute'];
+  log('internal error', { request_id, at: `${ctx.method} ${String(route)}`, ...errorFields(error) });
+  return new ApiError(API_ERRORS.internal);
 }

@@ -4,6 +4,8 @@ import type { CreateTunnel } from '../../shared/tunnel.ts';
 import type { AccountRecord } from '../accounts/account.ts';
 
 export interface ApiState {
+  /** UUID, the answer's `X-Request-Id` */
+  requestId: string;
   /** behind `authenticate()` */
   account: AccountRecord;
   /** behind `readCreate()` */

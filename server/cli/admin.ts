@@ -102,7 +102,7 @@ async function withStore<T>(shell: Shell, config: Config, work: (store: Store) =
 
 async function open(shell: Shell, config: Config): Promise<Store> {
   try {
-    return await openSqlite(config.databasePath, (line) => shell.err(line));
+    return await openSqlite(config.databasePath, (event) => shell.err(event));
   } catch (error) {
     throw failure(describeError(error));
   }

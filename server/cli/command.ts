@@ -1,5 +1,6 @@
 /** What the commands of `culvert-relay` share. */
-import type { ConfigResult } from '../config.ts';
+import type { Config, ConfigResult } from '../config.ts';
+import type { Log } from '../log.ts';
 
 /** The world around a command, so that tests can stand in for it. */
 export interface Shell {
@@ -8,6 +9,8 @@ export interface Shell {
   out(line: string): void;
   /** Writes a line to stderr, which people read. */
   err(line: string): void;
+  /** Opens the log, on stderr. */
+  openLog(options: Config['log']): Log;
   /** Calls `handler` at each SIGTERM and SIGINT. */
   onStopSignal(handler: () => void): void;
 }

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { hashKey } from '../accounts/api-key.ts';
 import type { Config } from '../config.ts';
+import type { Log, LogEvent, LogFields } from '../log.ts';
 import type { RunningRelay } from '../relay.ts';
 import { SETTINGS, variableOf } from '../settings.ts';
 import { openSqlite } from '../store/sqlite/open-sqlite.ts';
@@ -15,6 +16,7 @@ class FakeShell implements Shell {
   readonly env: NodeJS.ProcessEnv = {};
   readonly stdout: string[] = [];
   readonly stderr: string[] = [];
+  readonly logged: [event: LogEvent, fields: LogFields][] = [];
   signal: () => void = () => assert.fail('nobody listens to signals');
 
   out(line: string): void {
@@ -23,6 +25,10 @@ class FakeShell implements Shell {
 
   err(line: string): void {
     this.stderr.push(line);
+  }
+
+  openLog(): Log {
+    return (event, fields = {}) => void this.logged.push([event, fields]);
   }
 
   onStopSignal(handler: () => void): void {
@@ -100,6 +106,10 @@ describe('culvert-relay', () => {
       relay.stopped();
       assert.equal(await exit, 0);
       assert.deepEqual(relay.calls, ['stop 30000']);
+      assert.deepEqual(
+        shell.logged.map(([event]) => event),
+        ['relay starting', 'listening', 'relay stopping', 'relay stopped'],
+      );
     });
 
     it('ends at once at a second signal', async () => {
@@ -125,9 +135,10 @@ describe('culvert-relay', () => {
     it('says what to do about a port that is taken', async () => {
       const error = Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE' });
       assert.equal(await main(shell, [], () => Promise.reject(error)), 1);
-      assert.deepEqual(shell.stderr, [
-        'culvert-relay: cannot listen on 127.0.0.1 port 8080: another program uses it; choose another with --port',
-      ]);
+      const reason =
+        'cannot listen on 127.0.0.1 port 8080: another program uses it; choose another with --port';
+      assert.deepEqual(shell.logged.at(-1), ['start refused', { reason }]);
+      assert.deepEqual(shell.stderr, []);
     });
   });
 

@@ -1,32 +1,36 @@
 /** `culvert-relay serve`: runs the relay until a signal ends it (contract.md, Programs). */
+import { VERSION } from '../../shared/version.ts';
 import type { Config } from '../config.ts';
 import { STOP_DEADLINE_MS } from '../limits.ts';
-import { describeError } from '../log.ts';
-import type { RunningRelay } from '../relay.ts';
+import { describeError, type Log } from '../log.ts';
+import type { Operator, RunningRelay } from '../relay.ts';
 import { CommandError, ExitCode, type Shell } from './command.ts';
 
-export type StartRelay = (config: Config) => Promise<RunningRelay>;
+export type StartRelay = (config: Config, operator: Operator) => Promise<RunningRelay>;
 
 /**
  * Runs the relay. The first signal stops it in order, a second one at once.
  *
  * @returns the exit code, once the relay has ended
- * @throws CommandError when it cannot start
+ * @throws CommandError when it cannot start, which the log has said
  */
 export async function serve(shell: Shell, config: Config, startRelay: StartRelay): Promise<number> {
-  const relay = await start(config, startRelay);
-  const ended = untilEnded(shell, relay);
+  const log = shell.openLog(config.log);
+  log('relay starting', { version: VERSION, node: process.versions.node });
+  const relay = await start(config, startRelay, { log, tell: (line) => shell.err(line) });
+  const ended = untilEnded(shell, relay, log);
+  log('listening', { url: relay.url });
   shell.out(`listening on ${relay.url}`);
   return ended;
 }
 
-function untilEnded(shell: Shell, relay: RunningRelay): Promise<number> {
+function untilEnded(shell: Shell, relay: RunningRelay, log: Log): Promise<number> {
   return new Promise((resolve) => {
     let signals = 0;
     shell.onStopSignal(() => {
       signals += 1;
       if (signals === 1) {
-        stopInOrder(shell, relay).then(resolve, resolve);
+        stopInOrder(relay, log).then(resolve, resolve);
         return;
       }
       relay.abort();
@@ -35,21 +39,24 @@ function untilEnded(shell: Shell, relay: RunningRelay): Promise<number> {
   });
 }
 
-async function stopInOrder(shell: Shell, relay: RunningRelay): Promise<number> {
+async function stopInOrder(relay: RunningRelay, log: Log): Promise<number> {
+  log('relay stopping', { deadline_ms: STOP_DEADLINE_MS });
   try {
     await relay.stop(STOP_DEADLINE_MS);
+    log('relay stopped');
     return ExitCode.ok;
   } catch (error) {
-    shell.err(`the relay did not stop in order: ${describeError(error)}`);
+    log('stop failed', { error: describeError(error) });
     return ExitCode.failed;
   }
 }
 
-async function start(config: Config, startRelay: StartRelay): Promise<RunningRelay> {
+async function start(config: Config, startRelay: StartRelay, operator: Operator): Promise<RunningRelay> {
   try {
-    return await startRelay(config);
+    return await startRelay(config, operator);
   } catch (error) {
-    throw new CommandError(ExitCode.failed, [whyNotStarted(error, config)]);
+    operator.log('start refused', { reason: whyNotStarted(error, config) });
+    throw new CommandError(ExitCode.failed, []);
   }
 }
 

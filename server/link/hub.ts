@@ -11,6 +11,11 @@ import { type Pending, TunnelLink } from './tunnel-link.ts';
 const TICK_MS = 1000;
 
 export class Hub implements Dialer {
+  /** Called when a tunnel has got a control socket. */
+  onOnline: (tunnel: LiveTunnel) => void = () => {};
+  /** Called when a control socket of a tunnel has ended, with its close code. */
+  onOffline: (tunnel: LiveTunnel, code: number) => void = () => {};
+
   readonly #clock: Clock;
   readonly #maxWarm: number;
   readonly #links = new Map<string, TunnelLink>();
@@ -57,10 +62,12 @@ export class Hub implements Dialer {
 
   attach(tunnel: LiveTunnel, control: ControlSocket): void {
     this.#link(tunnel).attach(control);
+    this.onOnline(tunnel);
   }
 
   detach(tunnel: LiveTunnel, control: ControlSocket, code: number): void {
     this.#links.get(tunnel.id)?.detach(control, code);
+    this.onOffline(tunnel, code);
   }
 
   /** Whether a client of the tunnel is there, and has room to offer another data socket. */

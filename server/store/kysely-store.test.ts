@@ -10,12 +10,12 @@ function taken(field: ConflictError['field']) {
 describe('KyselyStore', () => {
   const owner = anAccount({ subdomain: 'acme' });
   const key = { id: 'k', accountId: owner.id, hash: 'aa', hint: 'cvt_1234', createdAt: 5 };
-  let logged: string[];
+  let logged: unknown[];
   let store: Store;
 
   beforeEach(async () => {
     logged = [];
-    store = await openSqlite(':memory:', (line) => logged.push(line));
+    store = await openSqlite(':memory:', (event, fields) => logged.push([event, fields?.['error']]));
     await store.insertAccount(owner);
   });
 
@@ -125,8 +125,8 @@ describe('KyselyStore', () => {
     await store.ping();
     await store.ping();
     assert.deepEqual(logged, [
-      'the database fails: FOREIGN KEY constraint failed',
-      'the database works again',
+      ['store failing', 'FOREIGN KEY constraint failed'],
+      ['store recovered', undefined],
     ]);
   });
 

@@ -78,12 +78,12 @@ export class KyselyStore implements Store {
   async #watch<T>(result: Promise<T>): Promise<T> {
     try {
       const value = await result;
-      if (this.#failing) this.#log('the database works again');
+      if (this.#failing) this.#log('store recovered');
       this.#failing = false;
       return value;
     } catch (error) {
       if (error instanceof ConflictError) throw error;
-      if (!this.#failing) this.#log(`the database fails: ${describeError(error)}`);
+      if (!this.#failing) this.#log('store failing', { error: describeError(error) });
       this.#failing = true;
       throw new StoreError(error);
     }

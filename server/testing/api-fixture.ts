@@ -6,6 +6,7 @@ import type { AccountRecord } from '../accounts/account.ts';
 import { issueKey } from '../accounts/accounts.ts';
 import { Authenticator } from '../accounts/authenticator.ts';
 import { createApi } from '../api/app.ts';
+import type { Log, LogEvent, LogFields } from '../log.ts';
 import { RateLimiter } from '../tunnels/rate-limiter.ts';
 import { TunnelRegistry } from '../tunnels/registry.ts';
 import { TunnelService } from '../tunnels/tunnel-service.ts';
@@ -20,7 +21,7 @@ export interface Answer {
 
 export class ApiFixture {
   readonly clock = new FakeClock();
-  readonly logged: string[] = [];
+  readonly logged: [event: LogEvent, fields: LogFields][] = [];
   readonly #test: TestStore;
   readonly tunnels: TunnelService;
   readonly #server: Server;
@@ -36,7 +37,7 @@ export class ApiFixture {
   private constructor(test: TestStore) {
     this.#test = test;
     const { store } = test;
-    const log = (line: string) => void this.logged.push(line);
+    const log: Log = (event, fields = {}) => void this.logged.push([event, fields]);
     const registry = new TunnelRegistry(new Set(['www']));
     this.tunnels = new TunnelService({ store, registry, clock: this.clock, log, maxTtl: 604_800 });
     const deps = {

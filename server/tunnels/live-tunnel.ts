@@ -1,6 +1,7 @@
 /** One tunnel that is alive: what routing, counting and the API know of it, in memory. */
 import type { AccountRecord } from '../accounts/account.ts';
 import type { Clock } from '../clock.ts';
+import type { LogFields } from '../log.ts';
 import type { OwnedTunnel, TrafficDelta } from '../store/store.ts';
 
 export class LiveTunnel {
@@ -132,4 +133,9 @@ export class LiveTunnel {
     this.#expiresAt = Math.max(this.#expiresAt, this.#clock.now() + life);
     this.#deadline = Math.max(this.#deadline, this.#clock.monotonic() + life);
   }
+}
+
+/** How the log names a tunnel. */
+export function tunnelFields({ id, slug, account }: LiveTunnel): LogFields {
+  return { tunnel: id, slug, account: account.id };
 }

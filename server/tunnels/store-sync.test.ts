@@ -9,14 +9,14 @@ describe('StoreSync', () => {
   const account = anAccount();
   let clock: FakeClock;
   let test: TestStore;
-  let logged: string[];
+  let logged: unknown[];
   let sync: StoreSync;
 
   beforeEach(async () => {
     clock = new FakeClock(0);
     test = await aStore(account);
     logged = [];
-    sync = new StoreSync(test.store, clock, (line) => logged.push(line));
+    sync = new StoreSync(test.store, clock, (event, fields) => logged.push([event, fields]));
   });
 
   async function live(slug = 'web'): Promise<LiveTunnel> {
@@ -100,7 +100,7 @@ describe('StoreSync', () => {
     tunnel.countRequest();
     test.down = true;
     await sync.stop();
-    assert.deepEqual(logged, ['the last traffic of 1 tunnels could not be counted']);
+    assert.deepEqual(logged, [['traffic not stored', { tunnels: 1 }]]);
   });
 
   it('removes the records of tunnels that are gone, even if the store was down then', async () => {

@@ -64,7 +64,7 @@ export class StoreSync {
     this.#timer = undefined;
     await this.#running;
     await this.flush();
-    if (this.#busy.size > 0) this.#log(`the last traffic of ${this.#busy.size} tunnels could not be counted`);
+    if (this.#busy.size > 0) this.#log('traffic not stored', { tunnels: this.#busy.size });
   }
 
   /** Stores what there is; what fails stays for the next time. Rejects only for a bug. */

@@ -9,7 +9,7 @@ import { SLUG_ATTEMPTS } from '../limits.ts';
 import type { Log } from '../log.ts';
 import { ConflictError, orUnavailable, type OwnedTunnel, type Store } from '../store/store.ts';
 import { Expiry } from './expiry.ts';
-import { LiveTunnel } from './live-tunnel.ts';
+import { LiveTunnel, tunnelFields } from './live-tunnel.ts';
 import type { TunnelRegistry } from './registry.ts';
 import { randomSlug } from './slug.ts';
 import { StoreSync } from './store-sync.ts';
@@ -33,6 +33,7 @@ export class TunnelService {
   readonly #store: Store;
   readonly #registry: TunnelRegistry;
   readonly #clock: Clock;
+  readonly #log: Log;
   readonly #maxTtl: number;
   readonly #expiry: Expiry;
   readonly #sync: StoreSync;
@@ -43,6 +44,7 @@ export class TunnelService {
     this.#store = store;
     this.#registry = registry;
     this.#clock = clock;
+    this.#log = log;
     this.#maxTtl = maxTtl;
     this.#expiry = new Expiry(clock, (tunnel) => this.#expire(tunnel));
     this.#sync = new StoreSync(store, clock, log);
@@ -79,7 +81,9 @@ export class TunnelService {
       await orUnavailable(this.#sync.clear(slug));
       const owned = { account, tunnel: this.#newRecord(account, wanted, slug) };
       await orUnavailable(this.#store.insertTunnel(owned.tunnel));
-      return this.#bringToLife(owned);
+      const tunnel = this.#bringToLife(owned);
+      this.#log('tunnel created', { ...tunnelFields(tunnel), ttl: tunnel.ttl, idle: tunnel.idle });
+      return tunnel;
     } catch (error) {
       throw error instanceof ConflictError ? new ApiError(API_ERRORS.nameInUse) : error;
     } finally {
@@ -107,7 +111,7 @@ export class TunnelService {
     if (!this.#registry.remove(tunnel)) throw new ApiError(API_ERRORS.tunnelNotFound);
     this.#expiry.forget(tunnel);
     this.#sync.forget(tunnel);
-    this.onEnd(tunnel, 'closed');
+    this.#ended(tunnel, 'closed');
   }
 
   /**
@@ -134,6 +138,7 @@ export class TunnelService {
     await orUnavailable(this.#store.raiseExpiry(tunnel.id, expiresAt));
     this.#mustBeAlive(tunnel);
     tunnel.prolong(expiresAt);
+    this.#log('tunnel extended', { ...tunnelFields(tunnel), expires_at: new Date(expiresAt).toISOString() });
   }
 
   #mustBeAlive(tunnel: LiveTunnel): void {
@@ -174,11 +179,17 @@ export class TunnelService {
     return tunnel;
   }
 
+  #ended(tunnel: LiveTunnel, reason: EndReason): void {
+    const { requests, bytesIn: bytes_in, bytesOut: bytes_out } = tunnel;
+    this.#log(`tunnel ${reason}`, { ...tunnelFields(tunnel), requests, bytes_in, bytes_out });
+    this.onEnd(tunnel, reason);
+  }
+
   /** Does not wait for the store: what has expired is gone even while the store is down. */
   #expire(tunnel: LiveTunnel): void {
     if (!this.#registry.remove(tunnel)) return;
     this.#sync.forget(tunnel);
     this.#sync.noteGone(tunnel);
-    this.onEnd(tunnel, 'expired');
+    this.#ended(tunnel, 'expired');
   }
 }

@@ -1,2 +1,0 @@
-/** The version of the client; a test keeps it equal to the one in package.json. */
-export const VERSION = '0.1.0';

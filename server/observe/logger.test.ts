@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { type LogLevel, LOG_EVENTS } from '../log.ts';
+import { createLog, type LogFormat } from './logger.ts';
+
+/** A log and the lines it has written. */
+function recorded(format: LogFormat, level: LogLevel = 'info') {
+  const lines: string[] = [];
+  return { log: createLog({ format, level }, { write: (line) => lines.push(line) }), lines };
+}
+
+describe('createLog', () => {
+  it('writes an event as one line of JSON with its level, time and fields', () => {
+    const { log, lines } = recorded('json');
+    log('client offline', { tunnel: 'abc', code: 1006, reason: 'two\nlines', missing: undefined });
+    assert.equal(lines.length, 1);
+    const { time, ...rest } = JSON.parse(lines[0] ?? '') as Record<string, unknown>;
+    assert.match(String(time), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+    assert.deepEqual(rest, {
+      level: 'info',
+      msg: 'client offline',
+      tunnel: 'abc',
+      code: 1006,
+      reason: 'two\nlines',
+    });
+    assert.equal(lines[0]?.indexOf('\n'), (lines[0]?.length ?? 0) - 1);
+  });
+
+  it('writes a line that people can read', () => {
+    const { log, lines } = recorded('pretty');
+    log('start refused', { reason: 'port 1 is "taken"\u001b[2J', url: 'http://localhost:1', attempts: 2 });
+    assert.match(
+      lines.join(''),
+      /^\d\d:\d\d:\d\d\.\d{3} ERROR start refused reason="port 1 is \\"taken\\"\\u001b\[2J" url=http:\/\/localhost:1 attempts=2\n$/,
+    );
+  });
+
+  it('shows a stack on lines of its own, without what could steer a terminal', () => {
+    const { log, lines } = recorded('pretty');
+    log('internal error', { error: 'boom', stack: 'Error: boom\n    at \u009b2Jhere' });
+    assert.match(lines.join(''), /internal error error=boom\nError: boom\n {4}at \?2Jhere\n$/);
+  });
+
+  it('leaves out what is less important than its level', () => {
+    const { log, lines } = recorded('json', 'warn');
+    log('tunnel created');
+    log('store slow', { ms: 1 });
+    log('store failing', { error: 'x' });
+    assert.deepEqual(
+      lines.map((line) => (JSON.parse(line) as { msg: string }).msg),
+      ['store slow', 'store failing'],
+    );
+  });
+
+  for (const format of ['json', 'pretty'] as const) {
+    it(`shows no API key that has got into a text (${format})`, () => {
+      const { log, lines } = recorded(format);
+      const key = `cvt_${'Aa1'.repeat(11)}`;
+      log('internal error', { error: `no such key: ${key}`, stack: `Error: ${key}\n at x` });
+      assert.match(lines.join(''), /no such key: cvt_…/);
+      assert.doesNotMatch(lines.join(''), /cvt_\w/);
+    });
+  }
+});
+
+describe('docs/observing.md', () => {
+  it('explains every event of the log in the words of the code', async () => {
+    const page = await readFile(new URL('../../docs/observing.md', import.meta.url), 'utf8');
+    const rows = page.split('\n').map((line) => line.replaceAll(/ +/g, ' '));
+    for (const [event, { level, meaning }] of Object.entries(LOG_EVENTS)) {
+      assert.ok(rows.includes(`| \`${event}\` | ${level} | ${meaning} |`), event);
+    }
+  });
+});

@@ -1,0 +1,53 @@
+/** The log as lines on a stream, written by pino. */
+import { pino } from 'pino';
+import { LOG_BUFFER_MAX_BYTES } from '../limits.ts';
+import { type Log, LOG_EVENTS, type LogFields, type LogLevel } from '../log.ts';
+import { prettyLine } from './pretty-line.ts';
+
+export const LOG_FORMATS = ['pretty', 'json'] as const;
+export type LogFormat = (typeof LOG_FORMATS)[number];
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const satisfies readonly LogLevel[];
+
+export interface LogOptions {
+  readonly format: LogFormat;
+  /** the least important level that is written */
+  readonly level: LogLevel;
+}
+
+/** Takes whole lines. */
+export interface LineStream {
+  write(line: string): unknown;
+}
+
+/** An API key, should one have got into a text in spite of all care. */
+const KEY = /cvt_[0-9A-Za-z]+/g;
+
+/** @returns a log that writes one line an event: JSON, or text for people */
+export function createLog({ format, level }: LogOptions, stream: LineStream): Log {
+  const lines = format === 'json' ? stream : { write: (line: string) => stream.write(prettyLine(line)) };
+  const options = {
+    level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }) },
+  };
+  const logger = pino(options, lines);
+  return (event, fields = {}) => logger[LOG_EVENTS[event].level](withoutKeys(fields), event);
+}
+
+/**
+ * Standard error, buffered: a reader that stalls must not hold up visitors. What it does not take in time is dropped
+ * beyond {@link LOG_BUFFER_MAX_BYTES}; what is left is written when the process exits.
+ */
+export function stderrStream(): LineStream {
+  return pino.destination({ dest: 2, sync: false, maxLength: LOG_BUFFER_MAX_BYTES });
+}
+
+function withoutKeys(fields: LogFields): LogFields {
+  const entries = Object.entries(fields).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? value.replaceAll(KEY, 'cvt_…') : value,
+  ]);
+  return Object.fromEntries(entries) as LogFields;
+}
