@@ -1,6 +1,7 @@
 /** The listener for everybody: takes connections, keeps their deadlines, and ends them all at shutdown. */
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { DEADLINE_TICK_MS } from '../limits.ts';
+import { traffic } from '../observe/counters.ts';
 import type { Origins } from './origins.ts';
 import { isTrusted, type Peer, plainAddress } from './request-head.ts';
 import { Visitor } from './visitor.ts';
@@ -50,6 +51,11 @@ export class Edge {
     }, DEADLINE_TICK_MS);
   }
 
+  /** Visitors' connections that are open; those of clients are no longer among them. */
+  get visitors(): number {
+    return this.#visitors.size;
+  }
+
   /** Takes no more connections, and lets those there are end with their current response. Resolves when all have. */
   async drain(): Promise<void> {
     this.#server.close();
@@ -68,6 +74,7 @@ export class Edge {
   }
 
   #accept(socket: Socket): void {
+    traffic.connections += 1;
     const visitor = new Visitor(
       socket,
       () => this.#peerOf(socket),

@@ -3,6 +3,7 @@ import type { ApiError } from '../../shared/errors.ts';
 import type { Field } from '../../shared/http1/head.ts';
 import { fieldValue } from '../../shared/http1/head.ts';
 import type { UpgradeRequest } from '../link/upgrades.ts';
+import { type Outcomes, requests } from '../observe/counters.ts';
 import type { Dial, Dialer, DialHandler } from '../tunnels/stream.ts';
 import { hostname } from './authority.ts';
 import { belowPrefix } from './path-form.ts';
@@ -37,6 +38,8 @@ export interface OriginRequest {
   readonly mapField: ((field: Field) => string | undefined) | undefined;
   readonly open: (handler: DialHandler) => Dial;
   readonly onHanded: () => void;
+  /** Where it is counted how it ends. */
+  readonly outcomes: Outcomes;
 }
 
 export interface OriginsOptions {
@@ -91,6 +94,7 @@ export class Origins {
       mapField: undefined,
       open: (handler) => this.#api.dial(handler),
       onHanded: () => {},
+      outcomes: requests.relay,
     };
   }
 
@@ -110,6 +114,7 @@ export class Origins {
       mapField: prefix === '' ? undefined : this.#belowPrefix(plan, prefix),
       open: (handler) => this.#dialer.dial(tunnel, handler),
       onHanded: () => tunnel.countRequest(),
+      outcomes: requests.tunnel,
     };
   }
 

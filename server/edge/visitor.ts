@@ -16,6 +16,7 @@ import {
   LINGER_TIMEOUT_MS,
   REQUEST_HEAD_MAX_BYTES,
 } from '../limits.ts';
+import { type Outcomes, refusals, requests } from '../observe/counters.ts';
 import type { ByteStream } from '../tunnels/stream.ts';
 import { answerContext, upgradeRefusal, visitorAnswer } from './answers.ts';
 import { Exchange, type ExchangeOwner } from './exchange.ts';
@@ -51,6 +52,8 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
   #plan: Plan | undefined;
   /** What the current request goes to: a tunnel, or the relay. */
   #target: object | undefined;
+  /** Where it is counted how the current request ends. */
+  #outcomes: Outcomes = requests.nowhere;
   #exchange: Exchange | undefined;
   readonly #kept = new KeptStream();
   /** Monotonic ms at which patience ends. */
@@ -168,6 +171,7 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
     if (route.kind === 'refuse') return this.#answer(route.code);
     if (route.kind === 'relay' && plan.upgrade && this.#origins.handlesUpgrade(route.target)) {
       this.#state = 'upgrading';
+      this.#outcomes = requests.relay;
       void this.#upgrade(plan, route.target);
       return;
     }
@@ -176,6 +180,7 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
     this.#peer ??= this.#peerOf();
     const origin = this.#origins.request(plan, route, this.#peer);
     this.#target = origin.target;
+    this.#outcomes = origin.outcomes;
     const response = new ResponseRelay(
       {
         method: plan.head.method,
@@ -201,6 +206,7 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
     } catch (error) {
       if (this.#state !== 'upgrading') return;
       const close = this.#draining || plan.close;
+      this.#outcomes.refused += 1;
       const refusal = error instanceof ApiError ? error : this.#origins.unexpected(error);
       this.#finishAnswer(upgradeRefusal(refusal, { close }), close);
     }
@@ -208,6 +214,7 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
 
   #giveAway(): { socket: Socket; head: Buffer } | undefined {
     if (this.#state !== 'upgrading') return undefined;
+    this.#outcomes.upgraded += 1;
     this.#leave();
     return { socket: this.#socket.release(), head: this.#takeInput() };
   }
@@ -232,6 +239,7 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
   }
 
   complete(stream: ByteStream | undefined): void {
+    this.#outcomes.answered += 1;
     const closes = this.#exchange?.closes === true;
     this.#exchange = undefined;
     if (stream !== undefined && this.#target !== undefined && !closes) this.#kept.keep(this.#target, stream);
@@ -240,12 +248,14 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
   }
 
   answeredEarly(): void {
+    this.#outcomes.answered += 1;
     this.#exchange = undefined;
     this.#nextRequest(true);
   }
 
   switched(stream: ByteStream): void {
     this.#state = 'piped';
+    this.#outcomes.upgraded += 1;
     this.#exchange = undefined;
     this.#deadline = Infinity;
     const socket = this.#socket.release();
@@ -260,6 +270,8 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
   }
 
   brokeOff(reset: boolean): void {
+    this.#outcomes.broken += 1;
+    this.#exchange = undefined;
     if (reset) this.#socket.reset();
     else this.#socket.destroy();
   }
@@ -281,6 +293,7 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
     const bodyDone = plan?.framing.kind === 'none' || this.#exchange?.requestDone === true;
     const close = plan === undefined || plan.close || this.#draining || !bodyDone;
     this.#exchange = undefined;
+    this.#countRefusal(code);
     this.#finishAnswer(visitorAnswer(code, answerContext(plan, close)), close);
   }
 
@@ -289,7 +302,13 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
     const plan = this.#state === 'exchange' ? this.#plan : undefined;
     this.#exchange?.abort();
     this.#exchange = undefined;
+    this.#countRefusal(code);
     this.#finishAnswer(visitorAnswer(code, answerContext(plan, true)), true);
+  }
+
+  #countRefusal(code: VisitorErrorCode): void {
+    this.#outcomes.refused += 1;
+    refusals[code] += 1;
   }
 
   #finishAnswer(bytes: Buffer, close: boolean): void {
@@ -299,6 +318,7 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
 
   #nextRequest(close: boolean): void {
     this.#plan = undefined;
+    this.#outcomes = requests.nowhere;
     this.#blocked = false;
     if (close || this.#draining) return this.#endConnection();
     this.#state = 'head';
@@ -329,6 +349,7 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
   }
 
   onClose(): void {
+    if (this.#exchange !== undefined || this.#state === 'upgrading') this.#outcomes.abandoned += 1;
     this.#exchange?.abort();
     this.#kept.end();
     this.#leave();

@@ -1,6 +1,7 @@
 /** A data socket as the byte stream of one inbound connection, its bytes counted for the tunnel. */
 import { CloseCode } from '../../shared/control.ts';
 import { isCleanClose, type WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
+import { traffic } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream, StreamHandler } from '../tunnels/stream.ts';
 
@@ -30,6 +31,7 @@ export class DataStream implements ByteStream {
     this.#socket.attach({
       onData: (piece) => {
         this.#tunnel.countOut(piece.length);
+        traffic.bytesOut += piece.length;
         this.#handler?.onData(piece);
       },
       onDrain: () => this.#handler?.onDrain(),
@@ -39,6 +41,7 @@ export class DataStream implements ByteStream {
 
   write(chunk: Buffer): boolean {
     this.#tunnel.countIn(chunk.length);
+    traffic.bytesIn += chunk.length;
     return this.#socket.write(chunk);
   }
 

@@ -10,6 +10,18 @@ import { type Pending, TunnelLink } from './tunnel-link.ts';
 /** How often control sockets are looked at: pings and dead peers need no better. */
 const TICK_MS = 1000;
 
+/** What the links of all tunnels hold. */
+export interface LinkCensus {
+  /** tunnels with a control socket */
+  readonly online: number;
+  /** data sockets in use */
+  readonly streams: number;
+  /** data sockets offered ahead */
+  readonly warm: number;
+  /** inbound connections that wait for a data socket */
+  readonly pending: number;
+}
+
 export class Hub implements Dialer {
   /** Called when a tunnel has got a control socket. */
   onOnline: (tunnel: LiveTunnel) => void = () => {};
@@ -44,7 +56,8 @@ export class Hub implements Dialer {
   dial(tunnel: LiveTunnel, handler: DialHandler): Dial {
     const link = this.#link(tunnel);
     // 122 random bits: the id alone admits the data socket (contract.md, WebSockets).
-    const pending: Pending = { id: randomUUID(), link, handler, timer: undefined };
+    const since = this.#clock.monotonic();
+    const pending: Pending = { id: randomUUID(), link, handler, since, timer: undefined };
     this.#pending.set(pending.id, pending);
     link.wait(pending);
     return { cancel: () => link.release(pending) };
@@ -86,6 +99,17 @@ export class Hub implements Dialer {
   end(tunnel: LiveTunnel, code: number): void {
     this.#links.get(tunnel.id)?.end(code);
     this.#links.delete(tunnel.id);
+  }
+
+  /** Counts what there is at this moment, for the operator. */
+  census(): LinkCensus {
+    const census = { online: 0, streams: 0, warm: 0, pending: this.#pending.size };
+    for (const link of this.#links.values()) {
+      if (link.isOnline) census.online += 1;
+      census.streams += link.streams;
+      census.warm += link.warm;
+    }
+    return census;
   }
 
   /** Tells every client that the relay shuts down. */

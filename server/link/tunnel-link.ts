@@ -3,6 +3,7 @@ import { CloseCode, PENDING_TIMEOUT_MS } from '../../shared/control.ts';
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { HOLD_OVER_MS } from '../limits.ts';
+import { rendezvousWait, traffic } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { DialFault, DialHandler } from '../tunnels/stream.ts';
 import type { ControlSocket } from './control-socket.ts';
@@ -14,6 +15,8 @@ export interface Pending {
   readonly id: string;
   readonly link: TunnelLink;
   readonly handler: DialHandler;
+  /** since when it waits, monotonic ms */
+  readonly since: number;
   timer: Timer | undefined;
 }
 
@@ -48,6 +51,11 @@ export class TunnelLink {
   /** How many data sockets wait for a visitor. */
   get warm(): number {
     return this.#warm.size;
+  }
+
+  /** How many data sockets serve a visitor. */
+  get streams(): number {
+    return this.#streams.size - this.#warm.size;
   }
 
   /** Takes a client's new control socket; the one before it is replaced (contract.md, WebSockets). */
@@ -92,8 +100,7 @@ export class TunnelLink {
 
   /** The data socket of a pending connection is there. */
   open(pending: Pending, socket: WebSocketByteStream): void {
-    this.release(pending);
-    pending.handler.opened(this.#track(socket));
+    this.#hand(pending, this.#track(socket));
   }
 
   /** The tunnel has ended: everything of it is cut. */
@@ -118,13 +125,19 @@ export class TunnelLink {
   #track(socket: WebSocketByteStream): DataStream {
     const stream = new DataStream(socket, this.tunnel, (ended) => this.#streams.delete(ended));
     this.#streams.add(stream);
+    traffic.streams += 1;
     return stream;
   }
 
   #openWarm(pending: Pending, stream: DataStream): void {
     if (!this.#pending.has(pending)) return stream.finish();
     if (!stream.isOpen) return this.wait(pending);
+    this.#hand(pending, stream);
+  }
+
+  #hand(pending: Pending, stream: DataStream): void {
     this.release(pending);
+    rendezvousWait.add((this.#clock.monotonic() - pending.since) / 1000);
     pending.handler.opened(stream);
   }
 
