@@ -16,6 +16,10 @@ class FakeSocket extends EventEmitter {
     this.calls.push(text);
   }
 
+  pong(payload: Buffer): void {
+    this.calls.push(`pong ${payload.toString()}`);
+  }
+
   terminate(): void {
     this.calls.push('terminate');
     this.emit('close');
@@ -69,6 +73,17 @@ describe('ControlSocket', () => {
   it('announces a connection as the specification says', () => {
     control.announce('an-id');
     assert.deepEqual(socket.calls, ['{"type":"connection","id":"an-id"}']);
+  });
+
+  it('answers pings', () => {
+    socket.emit('ping', Buffer.from('hi'));
+    assert.deepEqual(socket.calls, ['pong hi']);
+  });
+
+  it('lets go of a client that pings and reads nothing', () => {
+    socket.bufferedAmount = CONTROL_BUFFER_MAX_BYTES + 1;
+    socket.emit('ping', Buffer.from('hi'));
+    assert.deepEqual(socket.calls, ['terminate']);
   });
 
   it('lets go of a client that reads nothing', () => {

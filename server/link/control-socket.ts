@@ -20,14 +20,13 @@ export class ControlSocket {
     socket.on('pong', () => {
       this.#unanswered = undefined;
     });
+    socket.on('ping', (payload: Buffer) => this.#send(() => socket.pong(payload)));
     socket.on('close', (code) => onClose(this, code));
   }
 
   /** Announces a pending inbound connection. */
   announce(id: string): void {
-    // A client that reads nothing is as good as gone, and its messages must not pile up.
-    if (this.#socket.bufferedAmount > CONTROL_BUFFER_MAX_BYTES) this.#socket.terminate();
-    else this.#socket.send(connectionMessage(id));
+    this.#send(() => this.#socket.send(connectionMessage(id)));
   }
 
   /**
@@ -49,5 +48,11 @@ export class ControlSocket {
   close(code: number): void {
     this.#socket.close(code);
     setTimeout(() => this.#socket.terminate(), CONTROL_CLOSE_TIMEOUT_MS).unref();
+  }
+
+  /** A client that reads nothing is as good as gone, and what it is sent must not pile up. */
+  #send(send: () => void): void {
+    if (this.#socket.bufferedAmount > CONTROL_BUFFER_MAX_BYTES) this.#socket.terminate();
+    else send();
   }
 }

@@ -33,6 +33,8 @@ export class Upgrades {
   readonly #server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
+    // ControlSocket answers, within a limit.
+    autoPong: false,
     perMessageDeflate: false,
     maxPayload: CONTROL_MESSAGE_MAX_BYTES,
   });

@@ -128,6 +128,26 @@ describe('WebSocketByteStream', () => {
     one.destroy();
     other.destroy();
   });
+
+  it('holds no pongs for a peer that pings and reads nothing, and answers the latest when it reads again', async () => {
+    const [one, other] = duplexPair();
+    const receiver = new Recorder(other, 'client');
+    receiver.attach();
+    receiver.stream.write(Buffer.alloc(100_000));
+    for (let count = 0; count < 1000; count += 1) {
+      one.write(Buffer.from(`\x89\x04${String(count).padStart(4, '0')}`, 'latin1'));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    assert.ok(other.writableLength < 101_000, `${other.writableLength} bytes wait`);
+    const pongs: Buffer[] = [];
+    new WebSocketByteStream(one, 'server', Buffer.alloc(0)).attach({ onData() {}, onDrain() {}, onClose() {} });
+    one.on('data', (chunk: Buffer) => pongs.push(chunk));
+    await settled();
+    assert.deepEqual([...(pongs.at(-1) ?? [])].slice(0, 2), [0x8a, 0x84]);
+    assert.equal(pongs.filter((chunk) => chunk[0] === 0x8a).length, 1);
+    one.destroy();
+    other.destroy();
+  });
 });
 
 describe('isCleanClose', () => {

@@ -39,6 +39,8 @@ export class WebSocketByteStream {
   /** Bytes that go out in front of the first frame. */
   #preface: Buffer | undefined;
   #handler: ByteStreamHandler | undefined;
+  /** The latest ping that came while the peer took nothing. */
+  #lastPing: Buffer | undefined;
   #closeSent = false;
   #ended = false;
   #closeTimer: NodeJS.Timeout | undefined;
@@ -57,7 +59,7 @@ export class WebSocketByteStream {
       onData: (piece) => {
         if (!this.#ended) this.#handler?.onData(piece);
       },
-      onPing: (payload) => this.#send(Opcode.pong, payload),
+      onPing: (payload) => this.#answerPing(payload),
       onClose: (code) => this.#peerClosed(code),
       onProtocolError: (code) => this.#peerBrokeProtocol(code),
     });
@@ -78,6 +80,7 @@ export class WebSocketByteStream {
     if (this.#preface !== undefined) socket.write(this.#preface);
     this.#preface = undefined;
     socket.on('drain', () => {
+      if (this.#lastPing !== undefined) this.#answerPing(this.#lastPing);
       if (!this.#ended) this.#handler?.onDrain();
     });
     socket.on('data', (chunk: Buffer) => this.#reader.push(chunk));
@@ -151,6 +154,13 @@ export class WebSocketByteStream {
     const room = socket.write(payload, onFlushed);
     socket.uncork();
     return room;
+  }
+
+  /** While the peer takes nothing only its latest ping is kept, which is the one to answer (RFC 6455 section 5.5.3). */
+  #answerPing(payload: Buffer): void {
+    const isFull = this.#socket.writableNeedDrain;
+    this.#lastPing = isFull ? payload : undefined;
+    if (!isFull) this.#send(Opcode.pong, payload);
   }
 
   #sendClose(code: number): void {
