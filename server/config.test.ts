@@ -21,6 +21,7 @@ describe('loadConfig', () => {
       publicUrl: undefined,
       tunnelDomain: 'localhost',
       warmSockets: 8,
+      maxConnections: 10_000,
       serviceDomain: 'localhost',
       dataDir: resolve('.culvert'),
       databasePath: resolve('.culvert/culvert.db'),

@@ -3,9 +3,9 @@ import { BlockList } from 'node:net';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { formatDuration } from '../shared/duration.ts';
-import { WARM_SOCKETS_MAX } from './limits.ts';
 import type { LogLevel } from './log.ts';
 import type { LogFormat } from './observe/logger.ts';
+import { CONNECTIONS_MAX, WARM_SOCKETS_MAX } from './limits.ts';
 import * as readers from './setting-readers.ts';
 import { DEFAULT_RESERVED_NAMES, GivenSettings, SETTING_FLAGS } from './settings.ts';
 
@@ -33,6 +33,8 @@ export interface Config {
   readonly warmSockets: number;
   /** `format` is `undefined` when not given: it then depends on whether stderr is a terminal */
   readonly log: { readonly format: LogFormat | undefined; readonly level: LogLevel };
+  /** visitors' connections at a time */
+  readonly maxConnections: number;
 }
 
 /** A configuration and all flags as given, or one line for each wrong setting. */
@@ -93,6 +95,7 @@ function readConfig(env: NodeJS.ProcessEnv, flags: Flags): ConfigResult {
       format: given.read('log-format', readers.logFormat),
       level: given.read('log-level', readers.logLevel) ?? 'info',
     },
+    maxConnections: given.read('max-connections', readers.connections) ?? CONNECTIONS_MAX,
     reservedNames: new Set([
       ...(given.read('reserved-names', readers.names) ?? DEFAULT_RESERVED_NAMES),
       ...ownLabels(publicUrl, tunnelDomain),

@@ -39,6 +39,15 @@ export const STOP_DEADLINE_MS = 30_000;
 /** The longest `CULVERT_MAX_TTL`, in seconds: ten years. Keeps every expiry a date JavaScript can show. */
 export const TTL_CEILING_SECONDS = 10 * 365 * 24 * 3600;
 
+/** Visitors' connections at a time; the default of a setting. Each may cost some 100 KiB in the worst case. */
+export const CONNECTIONS_MAX = 10_000;
+/** Connections that have not sent a request yet. Above a full accept queue, so that a burst of visitors gets in. */
+export const NEWCOMERS_MAX = 8192;
+/** Control and data sockets at a time. At some 7 KB each; below the file descriptors that systems allow a process. */
+export const CLIENT_SOCKETS_MAX = 100_000;
+/** Visitors of one tunnel that wait for its client: announced, or held over. The client takes no more at once. */
+export const WAITING_MAX = 4096;
+
 /** ms visitors wait for a client that has just left (contract.md, Inbound requests). */
 export const HOLD_OVER_MS = 10_000;
 /** Data sockets a client may offer ahead for each tunnel (contract.md, WebSockets); the default of a setting. */
@@ -71,5 +80,7 @@ export const STALL_TIMEOUT_MS = 60_000;
 export const IDLE_TIMEOUT_MS = 75_000;
 /** ms an answered visitor may go on sending before its connection is cut: a cut at once would lose it the answer. */
 export const LINGER_TIMEOUT_MS = 2000;
+/** ms of silence after which TCP asks whether the peer is still there: one that lost its network never says so. */
+export const KEEP_ALIVE_MS = 60_000;
 /** ms between two looks at the deadlines above. */
 export const DEADLINE_TICK_MS = 500;

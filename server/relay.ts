@@ -13,8 +13,8 @@ import { bind, boundPort, Edge } from './edge/edge.ts';
 import { Origins } from './edge/origins.ts';
 import { Hub } from './link/hub.ts';
 import { Upgrades } from './link/upgrades.ts';
-import { CREATE_BURST, CREATES_PER_MINUTE } from './limits.ts';
 import { errorFields, type Log } from './log.ts';
+import { CLIENT_SOCKETS_MAX, CREATE_BURST, CREATES_PER_MINUTE, NEWCOMERS_MAX } from './limits.ts';
 import { openSqlite } from './store/sqlite/open-sqlite.ts';
 import { tunnelFields } from './tunnels/live-tunnel.ts';
 import { RateLimiter } from './tunnels/rate-limiter.ts';
@@ -80,7 +80,7 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
     },
     dialer: hub,
     api: new InProcessApi(api),
-    endpoints: new Upgrades(hub, registry, authenticator, clock),
+    endpoints: new Upgrades(hub, registry, authenticator, clock, CLIENT_SOCKETS_MAX),
     now: () => clock.monotonic(),
     unexpected: (error) => {
       const request_id = randomUUID();
@@ -88,7 +88,7 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
       return new ApiError(API_ERRORS.internal, { [REQUEST_ID_FIELD]: request_id });
     },
   });
-  const edge = new Edge(server, origins);
+  const edge = new Edge(server, origins, { visitors: config.maxConnections, newcomers: NEWCOMERS_MAX });
   hub.start();
 
   async function stop(deadlineMs: number): Promise<void> {

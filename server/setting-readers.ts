@@ -27,13 +27,22 @@ export const port: SettingReader<number> = {
 /** More would let one client hold more sockets than its visitors could need at once. */
 const WARM_SOCKETS_CEILING = 64;
 
-export const warmSockets: SettingReader<number> = {
-  takes: `a number from 0 to ${WARM_SOCKETS_CEILING}`,
-  read(given) {
-    const value = /^\d{1,2}$/.test(given) ? Number(given) : Number.NaN;
-    return value <= WARM_SOCKETS_CEILING ? value : undefined;
-  },
-};
+export const warmSockets = wholeNumber(0, WARM_SOCKETS_CEILING);
+
+/** No process is allowed more file descriptors than that by default, and each visitor takes up to two. */
+const CONNECTIONS_CEILING = 500_000;
+
+export const connections = wholeNumber(1, CONNECTIONS_CEILING);
+
+function wholeNumber(least: number, most: number): SettingReader<number> {
+  return {
+    takes: `a number from ${least} to ${most}`,
+    read(given) {
+      const value = /^\d{1,9}$/.test(given) ? Number(given) : Number.NaN;
+      return value >= least && value <= most ? value : undefined;
+    },
+  };
+}
 
 export const publicUrl: SettingReader<URL> = {
   takes: 'an http:// or https:// address without a path, like https://relay.example.com',

@@ -43,6 +43,7 @@ export const SETTINGS = [
     meaning: 'how the log is written to stderr',
   },
   { name: 'log-level', fallback: 'info', meaning: 'debug, info, warn or error: what the log leaves out' },
+  { name: 'max-connections', fallback: '10000', meaning: "visitors' connections at a time" },
   { name: 'reserved-names', fallback: 'www, api, admin, …', meaning: 'names no tunnel and no account gets' },
 ] as const satisfies readonly Setting[];
 

@@ -30,6 +30,7 @@ export const API_ERRORS = {
   tooManyWarmSockets: { status: 429, text: 'too many warm data sockets' },
   internal: { status: 500, text: 'internal error' },
   unavailable: { status: 503, text: 'service unavailable' },
+  tooManySockets: { status: 503, text: 'too many client connections' },
 } as const satisfies Record<string, ApiErrorEntry>;
 
 export interface ApiErrorEntry {
@@ -110,6 +111,16 @@ export const VISITOR_ERRORS = {
     status: 502,
     title: 'The answer broke off',
     text: 'The service behind this tunnel closed the connection before it had answered.',
+  },
+  'relay-busy': {
+    status: 503,
+    title: 'The relay is busy',
+    text: 'The relay has as many visitors as it takes at a time. Try again in a moment.',
+  },
+  'tunnel-busy': {
+    status: 503,
+    title: 'The tunnel is busy',
+    text: 'As many visitors as may are waiting for the client of this tunnel. Try again in a moment.',
   },
   'tunnel-offline': {
     status: 503,

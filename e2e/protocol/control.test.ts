@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { WebSocket } from 'ws';
 import { AccountPool } from '../support/accounts.ts';
 import { timed, within } from '../support/deadline.ts';
 import { hostOf, ManualClient } from '../support/manual-client.ts';
@@ -75,6 +77,18 @@ describe('the control WebSocket', () => {
     const visitor = await RawConnection.open(scope, relay.port);
     await visitor.write(formatRequest({ host: client.host }));
     assert.match(await client.announced(), UUID);
+  });
+
+  it('answers pings of the client with what they carried', async () => {
+    const { tunnel, account } = await pool.tunnel();
+    const socket = new WebSocket(`ws://localhost:${relay.port}/ws/control?tunnel_id=${tunnel.id}`, {
+      headers: { authorization: `Bearer ${account.key}` },
+    });
+    scope.defer(() => socket.terminate());
+    await once(socket, 'open');
+    socket.ping('hello');
+    const [payload] = (await once(socket, 'pong')) as [Buffer];
+    assert.equal(payload.toString(), 'hello');
   });
 
   it('may be opened with events=1', async () => {

@@ -24,6 +24,8 @@ export function answerContext(plan: Pick<Plan, 'head'> | undefined, close: boole
 
 const EXTRA: Partial<Record<VisitorErrorCode, string>> = {
   'method-not-allowed': 'Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n',
+  'relay-busy': 'Retry-After: 5\r\n',
+  'tunnel-busy': 'Retry-After: 5\r\n',
   'tunnel-offline': 'Retry-After: 5\r\n',
   'client-timeout': 'Retry-After: 5\r\n',
 };

@@ -1,7 +1,7 @@
 /** The listener for everybody: takes connections, keeps their deadlines, and ends them all at shutdown. */
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { DEADLINE_TICK_MS } from '../limits.ts';
 import { traffic } from '../observe/counters.ts';
+import { DEADLINE_TICK_MS, KEEP_ALIVE_MS } from '../limits.ts';
 import type { Origins } from './origins.ts';
 import { isTrusted, type Peer, plainAddress } from './request-head.ts';
 import { Visitor } from './visitor.ts';
@@ -15,7 +15,12 @@ import { Visitor } from './visitor.ts';
  */
 export async function bind(host: string, port: number): Promise<Server> {
   // Half-open, because a visitor that has sent its request and closes its side still gets the answer.
-  const server = createServer({ allowHalfOpen: true, noDelay: true });
+  const server = createServer({
+    allowHalfOpen: true,
+    noDelay: true,
+    keepAlive: true,
+    keepAliveInitialDelay: KEEP_ALIVE_MS,
+  });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => {
@@ -31,17 +36,31 @@ export function boundPort(server: Server): number {
   return (server.address() as AddressInfo).port;
 }
 
+/** How many connections an {@link Edge} holds. Those given away to `link` are no longer among them. */
+export interface EdgeLimits {
+  /** connections whose visitors have been admitted: from their first request that is no upgrade to the relay */
+  readonly visitors: number;
+  /** connections that have not got so far; beyond it the oldest is cut */
+  readonly newcomers: number;
+}
+
 export class Edge {
   readonly #server: Server;
   readonly #origins: Origins;
+  readonly #limits: EdgeLimits;
+  /** all connections, oldest first */
   readonly #visitors = new Set<Visitor>();
+  /** those of them that are not admitted, so that clients get in while visitors fill the relay */
+  readonly #newcomers = new Set<Visitor>();
+  #admitted = 0;
   readonly #ticker: NodeJS.Timeout;
   #onEmpty: (() => void) | undefined;
 
   /** @param server bound, with nobody listening to its connections yet */
-  constructor(server: Server, origins: Origins) {
+  constructor(server: Server, origins: Origins, limits: EdgeLimits) {
     this.#server = server;
     this.#origins = origins;
+    this.#limits = limits;
     server.on('connection', (socket) => this.#accept(socket));
     // Out of file descriptors, say: what there is goes on, and the next accept may work.
     server.on('error', (error) => origins.unexpected(error));
@@ -75,13 +94,23 @@ export class Edge {
 
   #accept(socket: Socket): void {
     traffic.connections += 1;
-    const visitor = new Visitor(
-      socket,
-      () => this.#peerOf(socket),
-      this.#origins,
-      (gone) => this.#forget(gone),
-    );
+    const visitor = new Visitor(socket, () => this.#peerOf(socket), this.#origins, {
+      admit: (newcomer) => this.#admit(newcomer),
+      gone: (gone) => this.#forget(gone),
+    });
     this.#visitors.add(visitor);
+    this.#newcomers.add(visitor);
+    if (this.#newcomers.size <= this.#limits.newcomers) return;
+    const [oldest] = this.#newcomers;
+    if (oldest !== undefined) this.#newcomers.delete(oldest);
+    oldest?.destroy();
+  }
+
+  #admit(visitor: Visitor): boolean {
+    if (this.#admitted >= this.#limits.visitors) return false;
+    this.#admitted += 1;
+    this.#newcomers.delete(visitor);
+    return true;
   }
 
   #peerOf(socket: Socket): Peer {
@@ -94,6 +123,8 @@ export class Edge {
 
   #forget(visitor: Visitor): void {
     this.#visitors.delete(visitor);
+    if (visitor.isAdmitted) this.#admitted -= 1;
+    else this.#newcomers.delete(visitor);
     if (this.#visitors.size === 0) this.#onEmpty?.();
   }
 }

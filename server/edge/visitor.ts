@@ -35,12 +35,21 @@ import { VisitorSocket, type VisitorSocketHandler } from './visitor-socket.ts';
  */
 type State = 'head' | 'exchange' | 'upgrading' | 'piped' | 'lingering' | 'gone';
 
+/** What a connection asks of the edge that holds it. */
+export interface VisitorOwner {
+  /** Whether there is room for one more visitor; then this one counts. Asked until it is. */
+  admit(visitor: Visitor): boolean;
+  /** Told once, when the connection is closed or given away. */
+  gone(visitor: Visitor): void;
+}
+
 export class Visitor implements ExchangeOwner, VisitorSocketHandler {
   readonly #socket: VisitorSocket;
   readonly #peerOf: () => Peer;
   #peer: Peer | undefined;
   readonly #origins: Origins;
-  readonly #onGone: (visitor: Visitor) => void;
+  readonly #owner: VisitorOwner;
+  #admitted = false;
   readonly #reader = new HeadReader(REQUEST_HEAD_MAX_BYTES);
   #state: State = 'head';
   /** Bytes that have come and wait for their turn. */
@@ -61,14 +70,18 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
 
   /**
    * @param peerOf finds out who the visitor is; asked once a tunnel needs to know
-   * @param onGone told once, when the connection is closed or given away
    */
-  constructor(socket: Socket, peerOf: () => Peer, origins: Origins, onGone: (visitor: Visitor) => void) {
+  constructor(socket: Socket, peerOf: () => Peer, origins: Origins, owner: VisitorOwner) {
     this.#socket = new VisitorSocket(socket, this);
     this.#peerOf = peerOf;
     this.#origins = origins;
-    this.#onGone = onGone;
+    this.#owner = owner;
     this.#deadline = origins.now() + IDLE_TIMEOUT_MS;
+  }
+
+  /** Whether it counts as a visitor. */
+  get isAdmitted(): boolean {
+    return this.#admitted;
   }
 
   /** Ends what has outstayed its time limit. To be called every {@link DEADLINE_TICK_MS}. */
@@ -168,13 +181,15 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
   #startRequest(plan: Plan): void {
     this.#plan = plan;
     const { route } = plan;
-    if (route.kind === 'refuse') return this.#answer(route.code);
     if (route.kind === 'relay' && plan.upgrade && this.#origins.handlesUpgrade(route.target)) {
       this.#state = 'upgrading';
       this.#outcomes = requests.relay;
       void this.#upgrade(plan, route.target);
       return;
     }
+    this.#admitted ||= this.#owner.admit(this);
+    if (route.kind === 'refuse') return this.#answer(route.code);
+    if (!this.#admitted && route.kind === 'tunnel') return this.#answer('relay-busy');
     this.#state = 'exchange';
     const body = trackBody(plan.framing);
     this.#peer ??= this.#peerOf();
@@ -186,7 +201,7 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
         method: plan.head.method,
         minor: plan.head.minor,
         upgrade: plan.upgrade,
-        close: plan.close || this.#draining,
+        close: plan.close || this.#isLast,
         mapField: origin.mapField,
       },
       this.#send,
@@ -194,6 +209,11 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
     this.#exchange = new Exchange({ ...origin, body }, response, this);
     this.#watchBody();
     this.#exchange.start(this.#kept.take(origin.target, origin.fresh));
+  }
+
+  /** Whether the connection ends with its current request, whatever the visitor wants: it is not there to stay. */
+  get #isLast(): boolean {
+    return this.#draining || !this.#admitted;
   }
 
   async #upgrade(plan: Plan, target: string): Promise<void> {
@@ -291,7 +311,7 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
   #answer(code: VisitorErrorCode): void {
     const plan = this.#plan;
     const bodyDone = plan?.framing.kind === 'none' || this.#exchange?.requestDone === true;
-    const close = plan === undefined || plan.close || this.#draining || !bodyDone;
+    const close = plan === undefined || plan.close || this.#isLast || !bodyDone;
     this.#exchange = undefined;
     this.#countRefusal(code);
     this.#finishAnswer(visitorAnswer(code, answerContext(plan, close)), close);
@@ -359,6 +379,6 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
     this.#state = 'gone';
     this.#exchange = undefined;
     this.#deadline = Infinity;
-    this.#onGone(this);
+    this.#owner.gone(this);
   }
 }

@@ -50,6 +50,11 @@ export class ControlSocket {
     setTimeout(() => this.#socket.terminate(), CONTROL_CLOSE_TIMEOUT_MS).unref();
   }
 
+  /** Ends the connection without waiting for the client. */
+  cut(): void {
+    this.#socket.terminate();
+  }
+
   /** A client that reads nothing is as good as gone, and what it is sent must not pile up. */
   #send(send: () => void): void {
     if (this.#socket.bufferedAmount > CONTROL_BUFFER_MAX_BYTES) this.#socket.terminate();

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { duplexPair } from 'node:stream';
 import { CloseCode } from '../../shared/control.ts';
 import { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
+import { WAITING_MAX } from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ControlSocket } from './control-socket.ts';
@@ -19,6 +20,10 @@ class FakeControl {
 
   close(code: number): void {
     this.closed.push(code);
+  }
+
+  cut(): void {
+    this.closed.push(CloseCode.abnormal);
   }
 
   get socket(): ControlSocket {
@@ -122,6 +127,29 @@ describe('Hub', () => {
     hub.detach(tunnel, old.socket, CloseCode.abnormal);
     dial();
     assert.equal(newer.announced.length, 2);
+  });
+
+  it('keeps at most one replaced control socket while it closes', () => {
+    const [first, second, third] = [attach(), attach(), attach()];
+    assert.deepEqual(
+      [first.closed, second.closed, third.closed],
+      [[CloseCode.replaced, CloseCode.abnormal], [CloseCode.replaced], []],
+    );
+    hub.detach(tunnel, second.socket, CloseCode.replaced);
+    attach();
+    assert.deepEqual(second.closed, [CloseCode.replaced]);
+  });
+
+  it('lets no more visitors wait than the limit, whether the client is there or not', () => {
+    const control = attach();
+    for (let count = 0; count <= WAITING_MAX; count += 1) dial();
+    assert.deepEqual(results, []);
+    clock.advance(1);
+    assert.deepEqual([results, control.announced.length], [['tunnel-busy'], WAITING_MAX]);
+    hub.detach(tunnel, control.socket, CloseCode.abnormal);
+    dial();
+    clock.advance(1);
+    assert.deepEqual(results, ['tunnel-busy', 'tunnel-busy']);
   });
 
   it('forgets a connection whose visitor has left', () => {

@@ -2,8 +2,8 @@
 import { CloseCode, PENDING_TIMEOUT_MS } from '../../shared/control.ts';
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import type { Clock, Timer } from '../clock.ts';
-import { HOLD_OVER_MS } from '../limits.ts';
 import { rendezvousWait, traffic } from '../observe/counters.ts';
+import { HOLD_OVER_MS, WAITING_MAX } from '../limits.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { DialFault, DialHandler } from '../tunnels/stream.ts';
 import type { ControlSocket } from './control-socket.ts';
@@ -25,6 +25,8 @@ export class TunnelLink {
   readonly #clock: Clock;
   readonly #forget: (pending: Pending) => void;
   #control: ControlSocket | undefined;
+  /** The one before, while it closes. */
+  #replaced: ControlSocket | undefined;
   /** Monotonic ms at which the client was last seen to leave; -Infinity for one that has never been there. */
   #leftAt: number;
   readonly #pending = new Set<Pending>();
@@ -60,6 +62,9 @@ export class TunnelLink {
 
   /** Takes a client's new control socket; the one before it is replaced (contract.md, WebSockets). */
   attach(control: ControlSocket): void {
+    // A client that comes again and again and never answers a Close frame must not pile up sockets.
+    this.#replaced?.cut();
+    this.#replaced = this.#control;
     this.#control?.close(CloseCode.replaced);
     this.#warm.close(CloseCode.replaced);
     this.#control = control;
@@ -69,6 +74,7 @@ export class TunnelLink {
 
   /** A control socket has ended, with the code, and takes the warm data sockets along. */
   detach(control: ControlSocket, code: number): void {
+    if (this.#replaced === control) this.#replaced = undefined;
     if (this.#control !== control) return;
     this.#control = undefined;
     this.#leftAt = this.#clock.monotonic();
@@ -86,9 +92,10 @@ export class TunnelLink {
     this.#pending.add(pending);
     const warm = this.#warm.take();
     if (warm !== undefined) return queueMicrotask(() => this.#openWarm(pending, warm));
+    if (this.#pending.size > WAITING_MAX) return this.#failIn(0, pending, 'tunnel-busy');
     if (this.#control !== undefined) return this.#announce(pending, this.#control);
     const held = Math.max(0, this.#leftAt + HOLD_OVER_MS - this.#clock.monotonic());
-    pending.timer = this.#clock.setTimeout(() => this.#fail(pending, 'tunnel-offline'), held);
+    this.#failIn(held, pending, 'tunnel-offline');
   }
 
   /** The inbound connection waits no longer. */
@@ -143,8 +150,13 @@ export class TunnelLink {
 
   #announce(pending: Pending, control: ControlSocket): void {
     control.announce(pending.id);
+    this.#failIn(PENDING_TIMEOUT_MS, pending, 'client-timeout');
+  }
+
+  /** Gives a pending connection `ms` from now. */
+  #failIn(ms: number, pending: Pending, fault: DialFault): void {
     pending.timer?.cancel();
-    pending.timer = this.#clock.setTimeout(() => this.#fail(pending, 'client-timeout'), PENDING_TIMEOUT_MS);
+    pending.timer = this.#clock.setTimeout(() => this.#fail(pending, fault), ms);
   }
 
   #fail(pending: Pending, fault: DialFault): void {

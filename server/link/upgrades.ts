@@ -30,6 +30,9 @@ export class Upgrades {
   readonly #registry: TunnelRegistry;
   readonly #authenticator: Authenticator;
   readonly #clock: Clock;
+  /** control and data sockets that are not closed */
+  #sockets = 0;
+  readonly #maxSockets: number;
   readonly #server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -39,11 +42,19 @@ export class Upgrades {
     maxPayload: CONTROL_MESSAGE_MAX_BYTES,
   });
 
-  constructor(hub: Hub, registry: TunnelRegistry, authenticator: Authenticator, clock: Clock) {
+  /** @param maxSockets control and data sockets at a time, of all clients */
+  constructor(
+    hub: Hub,
+    registry: TunnelRegistry,
+    authenticator: Authenticator,
+    clock: Clock,
+    maxSockets: number,
+  ) {
     this.#hub = hub;
     this.#registry = registry;
     this.#authenticator = authenticator;
     this.#clock = clock;
+    this.#maxSockets = maxSockets;
   }
 
   /** Whether the path is one of the WebSocket endpoints. */
@@ -71,7 +82,7 @@ export class Upgrades {
     const id = query.get('tunnel_id') ?? '';
     if (id === '') throw new ApiError(API_ERRORS.missingTunnelId);
     const tunnel = await this.#ownTunnel(request, id);
-    const taken = request.takeOver();
+    const taken = this.#takeOver(request);
     if (taken === undefined) return;
     const headers = { upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': key };
     // The handshake reads no more of a request than this.
@@ -105,7 +116,7 @@ export class Upgrades {
     if (pending === undefined || (account !== undefined && account.id !== pending.link.tunnel.account.id)) {
       throw new ApiError(API_ERRORS.connectionNotFound);
     }
-    switchTo(request, key, (socket) => this.#hub.open(pending, socket));
+    this.#switchTo(request, key, (socket) => this.#hub.open(pending, socket));
   }
 
   async #openWarm(request: UpgradeRequest, key: string, tunnelId: string): Promise<void> {
@@ -113,7 +124,7 @@ export class Upgrades {
     const offers = this.#hub.offers(tunnel);
     if (offers === 'offline') throw new ApiError(API_ERRORS.tunnelNotConnected);
     if (offers === 'full') throw new ApiError(API_ERRORS.tooManyWarmSockets, { 'Retry-After': '60' });
-    switchTo(request, key, (socket) => this.#hub.offer(tunnel, socket));
+    this.#switchTo(request, key, (socket) => this.#hub.offer(tunnel, socket));
   }
 
   /** @throws ApiError 401, 404 */
@@ -123,12 +134,28 @@ export class Upgrades {
     if (tunnel?.account.id !== account.id) throw new ApiError(API_ERRORS.tunnelNotFound);
     return tunnel;
   }
-}
 
-/** Takes the connection over and answers 101; the answer and the first bytes of a request leave in one packet. */
-function switchTo(request: UpgradeRequest, key: string, use: (socket: WebSocketByteStream) => void): void {
-  const taken = request.takeOver();
-  if (taken === undefined) return;
-  const preface = Buffer.from(switchingProtocols(key), 'latin1');
-  use(new WebSocketByteStream(taken.socket, 'server', taken.head, preface));
+  /** Takes the connection over and answers 101; the answer and the first bytes of a request leave in one packet. */
+  #switchTo(request: UpgradeRequest, key: string, use: (socket: WebSocketByteStream) => void): void {
+    const taken = this.#takeOver(request);
+    if (taken === undefined) return;
+    const preface = Buffer.from(switchingProtocols(key), 'latin1');
+    use(new WebSocketByteStream(taken.socket, 'server', taken.head, preface));
+  }
+
+  /** @throws ApiError 503 when there are as many sockets as may be */
+  #takeOver(request: UpgradeRequest): ReturnType<UpgradeRequest['takeOver']> {
+    if (this.#sockets >= this.#maxSockets) {
+      throw new ApiError(API_ERRORS.tooManySockets, { 'Retry-After': '5' });
+    }
+    const taken = request.takeOver();
+    if (taken === undefined) return undefined;
+    this.#sockets += 1;
+    taken.socket.once('close', this.#onClosed);
+    return taken;
+  }
+
+  readonly #onClosed = (): void => {
+    this.#sockets -= 1;
+  };
 }

@@ -28,7 +28,10 @@ export interface ByteStream {
 }
 
 /** Why there is no stream to a tunnel; each is an entry of `VISITOR_ERRORS`. */
-export type DialFault = Extract<VisitorErrorCode, 'tunnel-unknown' | 'tunnel-offline' | 'client-timeout'>;
+export type DialFault = Extract<
+  VisitorErrorCode,
+  'tunnel-unknown' | 'tunnel-busy' | 'tunnel-offline' | 'client-timeout'
+>;
 
 export interface DialHandler {
   opened(stream: ByteStream): void;

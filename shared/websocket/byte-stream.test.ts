@@ -140,7 +140,11 @@ describe('WebSocketByteStream', () => {
     }
     assert.ok(other.writableLength < 101_000, `${other.writableLength} bytes wait`);
     const pongs: Buffer[] = [];
-    new WebSocketByteStream(one, 'server', Buffer.alloc(0)).attach({ onData() {}, onDrain() {}, onClose() {} });
+    new WebSocketByteStream(one, 'server', Buffer.alloc(0)).attach({
+      onData() {},
+      onDrain() {},
+      onClose() {},
+    });
     one.on('data', (chunk: Buffer) => pongs.push(chunk));
     await settled();
     assert.deepEqual([...(pongs.at(-1) ?? [])].slice(0, 2), [0x8a, 0x84]);

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import type { Server, Socket } from 'node:net';
+import { KEEP_ALIVE_MS } from '../limits.ts';
+import { EdgeFixture, TestVisitor } from '../testing/edge-fixture.ts';
+import { bind, boundPort, Edge } from './edge.ts';
+
+describe('Edge', () => {
+  let fixture: EdgeFixture;
+  let server: Server;
+  let edge: Edge;
+  let accepted: Socket[];
+  let visitors: TestVisitor[];
+
+  beforeEach(async () => {
+    fixture = new EdgeFixture();
+    server = await bind('127.0.0.1', 0);
+    accepted = [];
+    visitors = [];
+    server.on('connection', (socket: Socket) => accepted.push(socket));
+    edge = new Edge(server, fixture.origins, { visitors: 2, newcomers: 3 });
+  });
+
+  afterEach(() => {
+    edge.destroy();
+    for (const { socket } of visitors) socket.destroy();
+    for (const socket of fixture.given) socket.destroy();
+  });
+
+  async function connect(): Promise<TestVisitor> {
+    const visitor = await TestVisitor.connect(boundPort(server));
+    visitors.push(visitor);
+    return visitor;
+  }
+
+  async function fill(): Promise<TestVisitor[]> {
+    const both = [await connect(), await connect()];
+    for (const visitor of both) {
+      visitor.get('localhost');
+      await visitor.receives('api');
+    }
+    return both;
+  }
+
+  it('has no room for more visitors than the limit', async () => {
+    await fill();
+    const third = await connect();
+    third.get('abc.localhost');
+    const answer = await third.receives('Try again in a moment.');
+    assert.match(
+      answer,
+      /^HTTP\/1\.1 503 [^]*Culvert-Error: relay-busy\r\n[^]*Retry-After: 5\r\n[^]*Connection: close\r\n/,
+    );
+    await third.ended;
+    assert.equal(fixture.dials.length, 0);
+  });
+
+  it('goes on serving those who were admitted, also from tunnel to tunnel', async () => {
+    const [first] = await fill();
+    first?.get('abc.localhost');
+    await until(() => fixture.dials.length === 1);
+    fixture.openStream().answer('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhere');
+    assert.match((await first?.receives('here')) ?? '', /^HTTP\/1\.1 200 OK/);
+  });
+
+  it('has room again when a visitor has left', async () => {
+    const [first] = await fill();
+    first?.socket.destroy();
+    await until(() => accepted[0]?.destroyed === true);
+    const third = await connect();
+    third.get('abc.localhost');
+    await until(() => fixture.dials.length === 1);
+  });
+
+  it('still answers its own API, on a connection that ends with the answer', async () => {
+    await fill();
+    const third = await connect();
+    third.get('localhost');
+    assert.match(await third.receives('api'), /^HTTP\/1\.1 200 OK\r\n[^]*Connection: close\r\n/);
+    await third.ended;
+  });
+
+  it('lets clients in, whose sockets count as no visitors', async () => {
+    await fill();
+    for (let count = 0; count < 5; count += 1) {
+      const client = await connect();
+      client.get('localhost', '/ws/data?id=x', 'Connection: upgrade\r\nUpgrade: websocket\r\n');
+      await client.receives('101 Switching Protocols');
+    }
+    assert.equal(fixture.given.length, 5);
+  });
+
+  it('cuts the oldest connection that has asked for nothing, so that new ones get in', async () => {
+    await fill();
+    const silent = [await connect(), await connect(), await connect()];
+    const client = await connect();
+    await silent[0]?.ended;
+    client.get('localhost', '/ws/data?id=x', 'Connection: upgrade\r\nUpgrade: websocket\r\n');
+    await client.receives('101 Switching Protocols');
+    assert.deepEqual(
+      accepted.slice(2, 5).map((socket) => socket.destroyed),
+      [true, false, false],
+    );
+  });
+
+  it('has the system ask after a peer that has been silent for a minute', async function () {
+    if (process.platform !== 'linux') this.skip();
+    const visitor = await connect();
+    await until(() => accepted.length === 1);
+    // The columns of /proc/net/tcp: local and remote address, state, queues, then timer (2: keep-alive) and when it is due.
+    const [near, far] = [boundPort(server), visitor.socket.localPort ?? 0].map(
+      (port) => `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`,
+    );
+    const line = new RegExp(` ${near} ${far} 01 \\S+ 02:([0-9A-F]{8}) `);
+    const [, ticks = '0'] = line.exec(readFileSync('/proc/net/tcp', 'utf8')) ?? [];
+    const ms = Number.parseInt(ticks, 16) * 10;
+    assert.ok(ms > KEEP_ALIVE_MS - 5000 && ms <= KEEP_ALIVE_MS, `due in ${ms} ms`);
+  });
+});
+
+/** Waits until something has come through the sockets of this machine. */
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+}

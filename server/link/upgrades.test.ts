@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { type Duplex, duplexPair } from 'node:stream';
+import { issueKey } from '../accounts/accounts.ts';
+import { Authenticator } from '../accounts/authenticator.ts';
+import { ApiError } from '../../shared/errors.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { aStore, anAccount, aTunnel, type TestStore } from '../testing/fixtures.ts';
+import { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import { TunnelRegistry } from '../tunnels/registry.ts';
+import type { ControlSocket } from './control-socket.ts';
+import { Hub } from './hub.ts';
+import { Upgrades } from './upgrades.ts';
+
+const HANDSHAKE = { 'sec-websocket-version': '13', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' };
+
+describe('Upgrades', () => {
+  let test: TestStore;
+  let hub: Hub;
+  let tunnel: LiveTunnel;
+  let headers: Readonly<Record<string, string>>;
+  let upgrades: Upgrades;
+  let sockets: Duplex[];
+
+  beforeEach(async () => {
+    const account = anAccount();
+    const clock = new FakeClock();
+    test = await aStore(account);
+    tunnel = new LiveTunnel({ account, tunnel: aTunnel(account.id) }, clock, () => {});
+    const registry = new TunnelRegistry(new Set());
+    registry.add(tunnel);
+    hub = new Hub(clock, 8);
+    const { key } = await issueKey(test.store, clock, account);
+    headers = { ...HANDSHAKE, authorization: `Bearer ${key}` };
+    upgrades = new Upgrades(hub, registry, new Authenticator(test.store), clock, 2);
+    sockets = [];
+  });
+
+  afterEach(async () => {
+    for (const socket of sockets) socket.destroy();
+    await test.store.close();
+  });
+
+  /** Asks for a socket, and keeps the relay's end of it. */
+  async function open(target: string): Promise<void> {
+    const [near, far] = duplexPair();
+    sockets.push(far);
+    near.resume();
+    await upgrades.upgrade({
+      target,
+      header: (name) => headers[name],
+      takeOver: () => ({ socket: far, head: Buffer.alloc(0) }),
+    });
+  }
+
+  async function isRefused(target: string): Promise<void> {
+    await assert.rejects(open(target), (error) => {
+      assert.ok(error instanceof ApiError);
+      assert.deepEqual([error.status, error.headers], [503, { 'Retry-After': '5' }]);
+      return true;
+    });
+  }
+
+  it('opens no more sockets than the limit, and a refused id is still good when there is room again', async () => {
+    const ids: string[] = [];
+    const control = { announce: (id: string) => ids.push(id), close() {}, cut() {} };
+    hub.attach(tunnel, control as unknown as ControlSocket);
+    let opened = 0;
+    for (let count = 0; count < 3; count += 1) hub.dial(tunnel, { opened: () => (opened += 1), failed() {} });
+    await open(`/ws/data?id=${ids[0]}`);
+    await open(`/ws/data?id=${ids[1]}`);
+    await isRefused(`/ws/data?id=${ids[2]}`);
+    await isRefused(`/ws/data?tunnel_id=${tunnel.id}`);
+    await isRefused(`/ws/control?tunnel_id=${tunnel.id}`);
+    assert.equal(opened, 2);
+    sockets[0]?.destroy();
+    await new Promise((resolve) => setImmediate(resolve));
+    await open(`/ws/data?id=${ids[2]}`);
+    assert.equal(opened, 3);
+  });
+});

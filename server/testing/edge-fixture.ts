@@ -1,0 +1,126 @@
+/** What the edge is built on, in tests: one tunnel, an API that answers at once, and visitors on loopback sockets. */
+import { once } from 'node:events';
+import { BlockList, connect, type Socket } from 'node:net';
+import { InProcessApi } from '../edge/api-origin.ts';
+import { Origins } from '../edge/origins.ts';
+import { API_ERRORS, ApiError } from '../../shared/errors.ts';
+import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import type { ByteStream, DialHandler, StreamHandler } from '../tunnels/stream.ts';
+
+/** The other end of a stream that a visitor was given. */
+export class FakeStream implements ByteStream {
+  handler: StreamHandler | undefined;
+  received = '';
+  ended: 'finish' | 'abort' | undefined;
+
+  attach(handler: StreamHandler): void {
+    this.handler = handler;
+  }
+
+  write(chunk: Buffer): boolean {
+    this.received += chunk.toString('latin1');
+    return true;
+  }
+
+  pause(): void {}
+
+  resume(): void {}
+
+  finish(): void {
+    this.ended = 'finish';
+  }
+
+  abort(): void {
+    this.ended = 'abort';
+  }
+
+  /** Sends the visitor something. */
+  answer(text: string): void {
+    this.handler?.onData(Buffer.from(text, 'latin1'));
+  }
+}
+
+/** The surroundings of an edge: a tunnel `abc` below `localhost`, whose streams the test opens. */
+export class EdgeFixture {
+  /** monotonic ms */
+  now = 0;
+  /** connections that wait for a stream, oldest first */
+  readonly dials: DialHandler[] = [];
+  /** connections that were given to the WebSocket endpoints */
+  readonly given: Socket[] = [];
+  readonly origins: Origins;
+
+  constructor() {
+    const tunnel = { slug: 'abc', account: { subdomain: null }, countRequest() {} } as unknown as LiveTunnel;
+    this.origins = new Origins({
+      context: {
+        domains: { own: 'localhost', tunnel: 'localhost', service: 'localhost' },
+        tunnels: { bySlug: (slug) => (slug === 'abc' ? tunnel : undefined) },
+        trustedProxies: new BlockList(),
+      },
+      dialer: {
+        dial: (_tunnel, handler) => {
+          this.dials.push(handler);
+          return { cancel: () => {} };
+        },
+      },
+      api: new InProcessApi((_request, response) => response.end('api')),
+      endpoints: {
+        handles: (path) => path === '/ws/data',
+        upgrade: (request) => {
+          const taken = request.takeOver();
+          if (taken !== undefined) this.given.push(taken.socket as Socket);
+          taken?.socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n');
+          return Promise.resolve();
+        },
+      },
+      now: () => this.now,
+      unexpected: () => new ApiError(API_ERRORS.internal),
+    });
+  }
+
+  /** Gives the connection that has waited longest a stream. */
+  openStream(): FakeStream {
+    const stream = new FakeStream();
+    this.dials.shift()?.opened(stream);
+    return stream;
+  }
+}
+
+/** A visitor's own end of its connection. */
+export class TestVisitor {
+  readonly socket: Socket;
+  /** all it was sent */
+  text = '';
+  /** the relay has ended its side */
+  readonly ended: Promise<unknown>;
+
+  private constructor(socket: Socket) {
+    this.socket = socket;
+    this.ended = new Promise((resolve) => socket.once('end', resolve).once('close', resolve));
+    socket.on('error', () => {});
+    socket.on('data', (chunk: Buffer) => {
+      this.text += chunk.toString('latin1');
+    });
+  }
+
+  static async connect(port: number): Promise<TestVisitor> {
+    const visitor = new TestVisitor(connect({ port, host: '127.0.0.1', allowHalfOpen: true }));
+    await once(visitor.socket, 'connect');
+    return visitor;
+  }
+
+  /** Sends a GET request. */
+  get(host: string, target = '/', fields = ''): void {
+    this.socket.write(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\n${fields}\r\n`);
+  }
+
+  /** Waits until a text has come, and forgets what came up to its end. */
+  async receives(text: string): Promise<string> {
+    while (!this.text.includes(text)) await once(this.socket, 'data');
+    const end = this.text.indexOf(text) + text.length;
+    const taken = this.text.slice(0, end);
+    this.text = this.text.slice(end);
+    return taken;
+  }
+}
