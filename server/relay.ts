@@ -16,6 +16,7 @@ import { Upgrades } from './link/upgrades.ts';
 import { errorFields, type Log } from './log.ts';
 import { CLIENT_SOCKETS_MAX, CREATE_BURST, CREATES_PER_MINUTE, NEWCOMERS_MAX } from './limits.ts';
 import { openSqlite } from './store/sqlite/open-sqlite.ts';
+import { lockDatabase } from './store/sqlite/relay-lock.ts';
 import { tunnelFields } from './tunnels/live-tunnel.ts';
 import { RateLimiter } from './tunnels/rate-limiter.ts';
 import { TunnelRegistry } from './tunnels/registry.ts';
@@ -40,6 +41,7 @@ export interface Operator {
 /** @throws Error with a text for the operator when the database cannot be opened or the address cannot be bound */
 export async function startRelay(config: Config, operator: Operator): Promise<RunningRelay> {
   const { log } = operator;
+  const lock = lockDatabase(config.databasePath);
   const store = await openSqlite(config.databasePath, log);
   const firstKey = await ensureKey(store, clock, config.bootstrapKey);
   if (firstKey !== undefined) {
@@ -99,6 +101,7 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
     edge.destroy();
     await tunnels.stop();
     await store.close();
+    lock.release();
   }
 
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;

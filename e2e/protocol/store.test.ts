@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { AccountPool, type TestAccount } from '../support/accounts.ts';
 import { assertError } from '../support/api.ts';
+import { timed } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
-import { Relay } from '../support/programs.ts';
+import { Relay, spawnRelay } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
 import { readEcho, startEchoService } from '../support/services/echo.ts';
@@ -35,6 +36,16 @@ describe('a store that cannot be written', () => {
     assert.match(answer.head.field('retry-after') ?? '', /^\d+$/);
   });
 
+  it('503 for a close and an extend, at once now that the lock is known to last', async () => {
+    const path = `/v1/tunnels/${client.tunnel.id}`;
+    const { ms } = await timed(async () => {
+      assertError(await account.api.send('DELETE', path), 503, 'service unavailable');
+      assertError(await account.api.send('PUT', `${path}/extend`), 503, 'service unavailable');
+      assert.equal((await account.api.get(client.tunnel.id)).expires_at, client.tunnel.expires_at);
+    });
+    assert.ok(ms < 1000, `${ms} ms`);
+  });
+
   it('live tunnels keep serving', async () => {
     const answer = await visit(relay.port, { host: hostOf(client.tunnel, relay), target: '/still' });
     assert.equal(readEcho(answer).url, '/still');
@@ -49,3 +60,56 @@ describe('a store that cannot be written', () => {
     assert.equal((await account.api.create({ local_port: 1, name: 'half-done' })).slug, 'half-done');
   });
 });
+
+describe('a database that another relay uses', () => {
+  const scope = suiteScope();
+
+  it('is refused with a line that says so, while commands that administer work', async () => {
+    const relay = await Relay.start(scope);
+    const second = spawnRelay(scope, ['serve'], {
+      CULVERT_DATA_DIR: relay.dataDirectory,
+      CULVERT_PORT: '0',
+    });
+    assert.equal((await second.exit()).code, 1);
+    assert.match(second.stderr, /another relay uses the database .*culvert\.db; stop that relay first/);
+    assert.deepEqual(second.lines, []);
+    await relay.administer('account', 'create', '--name', 'meanwhile', '--plan', 'free');
+  });
+
+  it('is free again when that relay was killed', async () => {
+    const relay = await Relay.start(scope);
+    await relay.stop('SIGKILL');
+    await relay.restart();
+  });
+});
+
+describe('a database of a newer version', () => {
+  const scope = suiteScope();
+
+  it('is refused with a line that says what to do, and left as it is', async () => {
+    const relay = await Relay.start(scope);
+    await relay.stop();
+    const path = join(relay.dataDirectory, 'culvert.db');
+    const database = new DatabaseSync(path);
+    scope.defer(() => database.close());
+    database.exec("insert into kysely_migration values ('9999_tomorrow', '2030-01-01')");
+    const before = schemaOf(database);
+    const child = spawnRelay(scope, ['serve'], {
+      CULVERT_DATA_DIR: relay.dataDirectory,
+      CULVERT_PORT: '0',
+    });
+    assert.equal((await child.exit()).code, 1);
+    assert.match(
+      child.stderr,
+      /made by a newer version of Culvert.*install that version or restore a backup/,
+    );
+    assert.deepEqual(schemaOf(database), before);
+  });
+});
+
+function schemaOf(database: DatabaseSync): unknown[] {
+  return [
+    ...database.prepare('select sql from sqlite_schema').all(),
+    ...database.prepare('select name from kysely_migration').all(),
+  ];
+}

@@ -18,7 +18,8 @@ import * as tunnels from './tunnel-queries.ts';
 export class KyselyStore implements Store {
   readonly #db: Kysely<Database>;
   readonly #log: Log;
-  #failing = false;
+  /** What has failed last and not worked since. */
+  #failing: 'read' | 'write' | undefined;
 
   /** @param db database with the schema of this version */
   constructor(db: Kysely<Database>, log: Log) {
@@ -31,7 +32,7 @@ export class KyselyStore implements Store {
   }
 
   findAccount(name: string): Promise<AccountRecord | undefined> {
-    return this.#watch(accounts.findAccount(this.#db, name));
+    return this.#watch(accounts.findAccount(this.#db, name), 'read');
   }
 
   insertKey(key: KeyRecord): Promise<void> {
@@ -39,11 +40,11 @@ export class KyselyStore implements Store {
   }
 
   findKeyOwner(hash: string): Promise<KeyOwner | undefined> {
-    return this.#watch(accounts.findKeyOwner(this.#db, hash));
+    return this.#watch(accounts.findKeyOwner(this.#db, hash), 'read');
   }
 
   hasKeys(): Promise<boolean> {
-    return this.#watch(accounts.hasKeys(this.#db));
+    return this.#watch(accounts.hasKeys(this.#db), 'read');
   }
 
   insertTunnel(tunnel: TunnelRecord): Promise<void> {
@@ -51,7 +52,7 @@ export class KyselyStore implements Store {
   }
 
   loadTunnels(): Promise<OwnedTunnel[]> {
-    return this.#watch(tunnels.loadTunnels(this.#db));
+    return this.#watch(tunnels.loadTunnels(this.#db), 'read');
   }
 
   deleteTunnels(ids: readonly string[]): Promise<void> {
@@ -67,24 +68,29 @@ export class KyselyStore implements Store {
   }
 
   async ping(): Promise<void> {
-    await this.#watch(sql`select 1`.execute(this.#db));
+    await this.#watch(sql`select 1 from accounts limit 1`.execute(this.#db), 'read');
   }
 
   close(): Promise<void> {
     return this.#watch(this.#db.destroy());
   }
 
-  /** Turns whatever a driver throws into a {@link StoreError}, and tells the operator when failing begins and ends. */
-  async #watch<T>(result: Promise<T>): Promise<T> {
+  /**
+   * Turns whatever a driver throws into a {@link StoreError}, and tells the operator when failing begins and ends. Where
+   * writes fail, as on a full disk, reads that work prove nothing.
+   */
+  async #watch<T>(result: Promise<T>, kind: 'read' | 'write' = 'write'): Promise<T> {
     try {
       const value = await result;
-      if (this.#failing) this.#log('store recovered');
-      this.#failing = false;
+      if (this.#failing !== undefined && (kind === 'write' || this.#failing === 'read')) {
+        this.#log('store recovered');
+        this.#failing = undefined;
+      }
       return value;
     } catch (error) {
       if (error instanceof ConflictError) throw error;
-      if (!this.#failing) this.#log('store failing', { error: describeError(error) });
-      this.#failing = true;
+      if (this.#failing === undefined) this.#log('store failing', { error: describeError(error) });
+      if (this.#failing !== 'write') this.#failing = kind;
       throw new StoreError(error);
     }
   }

@@ -3,28 +3,44 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely';
 import { SQLITE_BUSY_MS, SQLITE_RETRY_MS } from '../../limits.ts';
+import type { FileGuard } from './file-guard.ts';
 
 /** https://www.sqlite.org/rescode.html#busy; the low byte, the rest tells the kind */
 const SQLITE_BUSY = 5;
 
+/** A transaction that reads first and writes later could not get the lock in between without starting over. */
+export const BEGIN = 'begin immediate';
+
 export class SqliteConnection implements DatabaseConnection {
   readonly #database: DatabaseSync;
+  readonly #guard: FileGuard | undefined;
+  /** Since when every write has met another process's lock, monotonic ms. */
+  #lockedSince: number | undefined;
 
-  constructor(database: DatabaseSync) {
+  /** @param guard asked before each write, for a database in a file */
+  constructor(database: DatabaseSync, guard: FileGuard | undefined) {
     this.#database = database;
+    this.#guard = guard;
   }
 
   /**
    * Runs one statement. SQLite's own wait for a locked file would stop the whole process, so a busy statement is
-   * tried again from here, for at most {@link SQLITE_BUSY_MS}.
+   * tried again from here, for at most {@link SQLITE_BUSY_MS}. While a file stays locked for longer, every further
+   * write fails at its first try: reads wait in line behind it.
    */
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
-    const deadline = performance.now() + SQLITE_BUSY_MS;
+    const writes = isWrite(query) || query.sql === BEGIN;
+    if (writes) this.#guard?.check();
+    let since = performance.now();
     for (;;) {
       try {
-        return this.#execute(query);
+        const result = this.#execute<R>(query);
+        if (writes) this.#lockedSince = undefined;
+        return result;
       } catch (error) {
-        if (!isBusy(error) || performance.now() >= deadline) throw error;
+        if (!isBusy(error)) throw error;
+        if (writes) since = this.#lockedSince ??= since;
+        if (performance.now() >= since + SQLITE_BUSY_MS) throw error;
       }
       await sleep(SQLITE_RETRY_MS);
     }
@@ -48,7 +64,8 @@ function isWrite({ query: { kind } }: CompiledQuery): boolean {
   return kind === 'InsertQueryNode' || kind === 'UpdateQueryNode' || kind === 'DeleteQueryNode';
 }
 
-function isBusy(error: unknown): boolean {
+/** Whether a statement failed because somebody else has the file locked. */
+export function isBusy(error: unknown): boolean {
   const code = error instanceof Error && 'errcode' in error ? Number(error.errcode) : 0;
   return (code & 0xff) === SQLITE_BUSY;
 }

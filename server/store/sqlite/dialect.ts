@@ -12,18 +12,24 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from 'kysely';
-import { SqliteConnection } from './connection.ts';
+import { BEGIN, SqliteConnection } from './connection.ts';
+import type { FileGuard } from './file-guard.ts';
 
 export class NodeSqliteDialect implements Dialect {
   readonly #database: DatabaseSync;
+  readonly #guard: FileGuard | undefined;
 
-  /** @param database open database, closed with the Kysely instance */
-  constructor(database: DatabaseSync) {
+  /**
+   * @param database open database, closed with the Kysely instance
+   * @param guard asked before each write, for a database in a file
+   */
+  constructor(database: DatabaseSync, guard: FileGuard | undefined) {
     this.#database = database;
+    this.#guard = guard;
   }
 
   createDriver(): Driver {
-    return new NodeSqliteDriver(this.#database);
+    return new NodeSqliteDriver(this.#database, this.#guard);
   }
 
   createQueryCompiler(): QueryCompiler {
@@ -58,9 +64,9 @@ class NodeSqliteDriver implements Driver {
   /** one for each in the line, in order: the first has the connection */
   readonly #line: (() => void)[] = [];
 
-  constructor(database: DatabaseSync) {
+  constructor(database: DatabaseSync, guard: FileGuard | undefined) {
     this.#database = database;
-    this.#connection = new SqliteConnection(database);
+    this.#connection = new SqliteConnection(database, guard);
   }
 
   init(): Promise<void> {
@@ -77,8 +83,7 @@ class NodeSqliteDriver implements Driver {
   }
 
   async beginTransaction(connection: DatabaseConnection): Promise<void> {
-    // A transaction that reads first and writes later could not get the lock in between without starting over.
-    await connection.executeQuery(CompiledQuery.raw('begin immediate'));
+    await connection.executeQuery(CompiledQuery.raw(BEGIN));
   }
 
   async commitTransaction(connection: DatabaseConnection): Promise<void> {

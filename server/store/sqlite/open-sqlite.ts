@@ -1,5 +1,4 @@
 /** Opens the embedded database. */
-import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Kysely } from 'kysely';
 import { SQLITE_BUSY_MS } from '../../limits.ts';
@@ -10,6 +9,8 @@ import { MIGRATIONS } from '../migrations.ts';
 import type { Database } from '../schema.ts';
 import type { Store } from '../store.ts';
 import { NodeSqliteDialect } from './dialect.ts';
+import { FileGuard } from './file-guard.ts';
+import { makeFolder } from './folder.ts';
 import { loadSqlite } from './load-sqlite.ts';
 
 /**
@@ -21,7 +22,9 @@ import { loadSqlite } from './load-sqlite.ts';
  */
 export async function openSqlite(path: string, log: Log): Promise<Store> {
   try {
-    const db = new Kysely<Database>({ dialect: new NodeSqliteDialect(openDatabase(path)) });
+    const database = openDatabase(path);
+    const guard = path === ':memory:' ? undefined : new FileGuard(path);
+    const db = new Kysely<Database>({ dialect: new NodeSqliteDialect(database, guard) });
     try {
       await migrate(db, MIGRATIONS);
     } catch (error) {
@@ -43,14 +46,8 @@ function openDatabase(path: string) {
   // WAL: readers and the writer do not wait for each other. FULL: a commit is on the disk when it returns.
   database.exec('pragma journal_mode = wal');
   database.exec('pragma synchronous = full');
+  // The first read makes the log, which is watched from here on.
+  database.prepare('pragma user_version').get();
   database.exec('pragma busy_timeout = 0');
   return database;
-}
-
-/** Node's own recursive `mkdir` never returns where a file system refuses with ENOENT, as /proc does. */
-function makeFolder(path: string): void {
-  if (existsSync(path)) return;
-  makeFolder(dirname(path));
-  // Only the relay's own user needs to read what is in it.
-  mkdirSync(path, { mode: 0o700 });
 }
