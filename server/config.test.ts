@@ -28,8 +28,8 @@ describe('loadConfig', () => {
       bootstrapKey: undefined,
       maxTtl: 604_800,
       defaultTtl: 3600,
+      metrics: undefined,
       log: { format: undefined, level: 'info' },
-      nameHold: 0,
     });
     assert.ok(reservedNames.has('www') && reservedNames.has('api') && reservedNames.has('admin'));
     assert.equal(trustedProxies.check('127.0.0.1'), false);
@@ -65,14 +65,6 @@ describe('loadConfig', () => {
     ]);
   });
 
-  it('takes how long names are held, none included', () => {
-    assert.equal(config({ CULVERT_NAME_HOLD: '24h' }).nameHold, 86_400);
-    assert.equal(config({ CULVERT_NAME_HOLD: '0s' }).nameHold, 0);
-    assert.deepEqual(problems({ CULVERT_NAME_HOLD: '9000h' }), [
-      'CULVERT_NAME_HOLD takes a duration from 0s to 8760h0m0s, like 24h',
-    ]);
-  });
-
   it('believes the proxies it is given', () => {
     const { trustedProxies } = config({ CULVERT_TRUST_PROXY: '10.0.0.0/8, ::1,192.0.2.7' });
     for (const address of ['10.1.2.3', '192.0.2.7'])
@@ -100,13 +92,22 @@ describe('loadConfig', () => {
     ]);
   });
 
+  it('serves metrics only where a port is given', () => {
+    assert.deepEqual(config({ CULVERT_METRICS_PORT: '9100' }).metrics, { host: '127.0.0.1', port: 9100 });
+    const both = config({ CULVERT_METRICS_PORT: '0' }, '--metrics-host', '::1');
+    assert.deepEqual(both.metrics, { host: '::1', port: 0 });
+    assert.deepEqual(problems({ CULVERT_METRICS_HOST: '::1' }), [
+      'CULVERT_METRICS_HOST takes effect only with CULVERT_METRICS_PORT',
+    ]);
+  });
+
   it('does not repeat a wrong key, which is a secret', () => {
     const [problem = ''] = problems({ CULVERT_BOOTSTRAP_KEY: 'hunter2' });
     assert.match(problem, /^CULVERT_BOOTSTRAP_KEY takes cvt_/);
     assert.doesNotMatch(problem, /hunter2/);
   });
 
-  for (const name of ['REDIS_URL', 'TLS_CERT', 'TLS_KEY']) {
+  for (const name of ['REDIS_URL', 'TLS_CERT', 'TLS_KEY', 'NAME_HOLD']) {
     it(`refuses CULVERT_${name}, which this version would ignore`, () => {
       assert.deepEqual(problems({ [`CULVERT_${name}`]: 'x' }), [
         `CULVERT_${name} is not supported by this version; leave it out`,
@@ -133,6 +134,7 @@ describe('loadConfig', () => {
     ['DATABASE_URL', ['postgres://x/y', 'culvert.db', 'sqlite:']],
     ['MAX_TTL', ['0s', '900ms', '1', '-1h', '87601h']],
     ['TRUST_PROXY', ['localhost', '10.0.0.0/33', '::/129', '1.2.3.4/', '1.2.3.4/8/8', '10/8']],
+    ['METRICS_PORT', ['on', '65536']],
     ['LOG_FORMAT', ['text', 'JSON']],
     ['LOG_LEVEL', ['verbose', '3']],
     ['RESERVED_NAMES', ['A', 'a b', 'www,-x']],

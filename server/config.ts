@@ -6,8 +6,9 @@ import { formatDuration } from '../shared/duration.ts';
 import type { LogLevel } from './log.ts';
 import type { LogFormat } from './observe/logger.ts';
 import { CONNECTIONS_MAX, WARM_SOCKETS_MAX } from './limits.ts';
+import type { MetricsAddress } from './observe/metrics-server.ts';
 import * as readers from './setting-readers.ts';
-import { DEFAULT_RESERVED_NAMES, GivenSettings, SETTING_FLAGS } from './settings.ts';
+import { DEFAULT_RESERVED_NAMES, GivenSettings, SETTING_FLAGS, variableOf } from './settings.ts';
 
 export interface Config {
   readonly host: string;
@@ -26,13 +27,13 @@ export interface Config {
   readonly maxTtl: number;
   /** seconds, at most `maxTtl` */
   readonly defaultTtl: number;
-  /** seconds for which the name of an ended tunnel stays with its account */
-  readonly nameHold: number;
   /** peers whose forwarded headers are believed */
   readonly trustedProxies: BlockList;
   readonly reservedNames: ReadonlySet<string>;
   /** data sockets a client may offer ahead for each tunnel */
   readonly warmSockets: number;
+  /** where `/metrics` listens, if anywhere */
+  readonly metrics: MetricsAddress | undefined;
   /** `format` is `undefined` when not given: it then depends on whether stderr is a terminal */
   readonly log: { readonly format: LogFormat | undefined; readonly level: LogLevel };
   /** visitors' connections at a time */
@@ -91,9 +92,9 @@ function readConfig(env: NodeJS.ProcessEnv, flags: Flags): ConfigResult {
     databasePath: given.read('database-url', readers.sqliteUrl) ?? join(dataDir, 'culvert.db'),
     bootstrapKey: given.read('bootstrap-key', readers.apiKey),
     ...readTtls(given),
-    nameHold: given.read('name-hold', readers.nameHold) ?? 0,
     trustedProxies: given.read('trust-proxy', readers.networks) ?? new BlockList(),
     warmSockets: given.read('warm-sockets', readers.warmSockets) ?? WARM_SOCKETS_MAX,
+    metrics: readMetrics(given),
     log: {
       format: given.read('log-format', readers.logFormat),
       level: given.read('log-level', readers.logLevel) ?? 'info',
@@ -126,6 +127,19 @@ function readTtls(given: GivenSettings): { maxTtl: number; defaultTtl: number } 
     );
   }
   return { maxTtl, defaultTtl };
+}
+
+/** A host alone would be a setting without effect, so it is refused. */
+function readMetrics(given: GivenSettings): MetricsAddress | undefined {
+  const host = given.read('metrics-host', readers.host);
+  const port = given.read('metrics-port', readers.port);
+  if (port !== undefined) return { host: host ?? '127.0.0.1', port };
+  if (host !== undefined) {
+    given.problems.push(
+      `${given.nameAsGiven('metrics-host')} takes effect only with ${variableOf('metrics-port')}`,
+    );
+  }
+  return undefined;
 }
 
 /** A tunnel of this name would have the relay's own host name as its address. */

@@ -30,22 +30,18 @@ export const LOG_BUFFER_MAX_BYTES = 1024 * 1024;
 export const STORE_SLOW_MS = 500;
 /** ms the event loop may stand still before it is reported; visitors notice less. */
 export const LOOP_STALL_MS = 1000;
-/** ms the store has to answer a readiness probe, which wait a few seconds themselves. */
-export const READY_TIMEOUT_MS = 2000;
+/** ms between two lines of the log that say the same is slow again. */
+export const LOG_REPEAT_MS = 10_000;
+/** Connections to `/metrics` at a time: one for each Prometheus, and room for people. */
+export const METRICS_CONNECTIONS_MAX = 16;
+/** ms a request for `/metrics` may take to arrive. */
+export const METRICS_REQUEST_TIMEOUT_MS = 5000;
 
 /** ms open connections get to finish after the first SIGTERM (contract.md, Programs). */
 export const STOP_DEADLINE_MS = 30_000;
 
 /** The longest `CULVERT_MAX_TTL`, in seconds: ten years. Keeps every expiry a date JavaScript can show. */
 export const TTL_CEILING_SECONDS = 10 * 365 * 24 * 3600;
-
-/** The longest `CULVERT_NAME_HOLD`, in seconds: a year. Each ended tunnel costs a row in the store for as long. */
-export const NAME_HOLD_CEILING_SECONDS = 365 * 24 * 3600;
-
-/** ms between two looks at whether keys or accounts were changed beside the running relay, which must act within 1 s. */
-export const ACCESS_POLL_MS = 300;
-/** Keys or accounts that are asked for at once; SQLite takes 32,766 values in a statement. */
-export const ACCESS_BATCH = 500;
 
 /** Visitors' connections at a time; the default of a setting. Each may cost some 100 KiB in the worst case. */
 export const CONNECTIONS_MAX = 10_000;

@@ -2,8 +2,6 @@
 import { randomUUID } from 'node:crypto';
 import { CloseCode } from '../shared/control.ts';
 import { API_ERRORS, ApiError } from '../shared/errors.ts';
-import { PolledAccessFeed } from './accounts/access-feed.ts';
-import { AccessWatch } from './accounts/access-watch.ts';
 import { Authenticator } from './accounts/authenticator.ts';
 import { ensureKey } from './accounts/bootstrap.ts';
 import { createApi } from './api/app.ts';
@@ -17,12 +15,16 @@ import { Hub } from './link/hub.ts';
 import { Upgrades } from './link/upgrades.ts';
 import { errorFields, type Log } from './log.ts';
 import { CLIENT_SOCKETS_MAX, CREATE_BURST, CREATES_PER_MINUTE, NEWCOMERS_MAX } from './limits.ts';
+import { LoopWatch } from './observe/loop-watch.ts';
+import { createMetrics } from './observe/metrics.ts';
+import { MetricsServer } from './observe/metrics-server.ts';
+import { observeStore } from './observe/observed-store.ts';
 import { openSqlite } from './store/sqlite/open-sqlite.ts';
 import { lockDatabase } from './store/sqlite/relay-lock.ts';
 import { tunnelFields } from './tunnels/live-tunnel.ts';
 import { RateLimiter } from './tunnels/rate-limiter.ts';
 import { TunnelRegistry } from './tunnels/registry.ts';
-import { type EndReason, TunnelService } from './tunnels/tunnel-service.ts';
+import { TunnelService } from './tunnels/tunnel-service.ts';
 
 export interface RunningRelay {
   /** where it listens */
@@ -40,28 +42,21 @@ export interface Operator {
   tell(line: string): void;
 }
 
-/** What the control socket of an ended tunnel is closed with (contract.md, WebSockets). */
-const END_CODES: Readonly<Record<EndReason, number>> = {
-  closed: CloseCode.tunnelClosed,
-  expired: CloseCode.tunnelExpired,
-  // The keys went with the account, and its client has to sign in elsewhere.
-  removed: CloseCode.keyRevoked,
-};
-
 /** @throws Error with a text for the operator when the database cannot be opened or the address cannot be bound */
 export async function startRelay(config: Config, operator: Operator): Promise<RunningRelay> {
   const { log } = operator;
   const lock = lockDatabase(config.databasePath);
-  const store = await openSqlite(config.databasePath, log);
+  const store = observeStore(await openSqlite(config.databasePath, log), clock, log);
   const firstKey = await ensureKey(store, clock, config.bootstrapKey);
   if (firstKey !== undefined) {
     log('first key made', { account: 'default' });
     operator.tell(`API key for the account "default", shown only now: ${firstKey}`);
   }
   const registry = new TunnelRegistry(config.reservedNames);
-  const tunnels = new TunnelService({ store, registry, clock, log, ttl: config, nameHold: config.nameHold });
+  const tunnels = new TunnelService({ store, registry, clock, log, maxTtl: config.maxTtl });
   const hub = new Hub(clock, config.warmSockets);
-  tunnels.onEnd = (tunnel, reason) => hub.end(tunnel, END_CODES[reason]);
+  tunnels.onEnd = (tunnel, reason) =>
+    hub.end(tunnel, reason === 'closed' ? CloseCode.tunnelClosed : CloseCode.tunnelExpired);
   hub.onOnline = (tunnel) => log('client online', tunnelFields(tunnel));
   hub.onOffline = (tunnel, code) => log('client offline', { ...tunnelFields(tunnel), code });
   await tunnels.start();
@@ -100,9 +95,15 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
     },
   });
   const edge = new Edge(server, origins, { visitors: config.maxConnections, newcomers: NEWCOMERS_MAX });
+  const census = {
+    tunnels: () => registry.size,
+    links: () => hub.census(),
+    visitors: () => edge.visitors,
+  };
+  const metrics = config.metrics && (await MetricsServer.start(config.metrics, createMetrics(census), log));
+  const loopWatch = new LoopWatch(clock, log);
+  loopWatch.start();
   hub.start();
-  const access = new PolledAccessFeed(store, clock);
-  access.start(new AccessWatch(store, hub, tunnels, log).follow);
 
   async function stop(deadlineMs: number): Promise<void> {
     draining = true;
@@ -110,10 +111,11 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
     hub.drain();
     await Promise.race([drained, new Promise((resolve) => setTimeout(resolve, deadlineMs).unref())]);
     edge.destroy();
-    await access.stop();
     await tunnels.stop();
     await store.close();
     lock.release();
+    loopWatch.stop();
+    metrics?.close();
   }
 
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;

@@ -5,7 +5,8 @@ import type { Router } from '@koa/router';
 import Koa, { type Next, type ParameterizedContext } from 'koa';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { errorFields, type Log } from '../log.ts';
-import { errorBoundary, REQUEST_ID_FIELD } from './error-boundary.ts';
+import { errorBoundary, operationOf, REQUEST_ID_FIELD } from './error-boundary.ts';
+import { apiAnswers, increment } from '../observe/counters.ts';
 import { type ApiDeps, createRouter } from './routes.ts';
 import type { ApiState } from './state.ts';
 
@@ -18,7 +19,7 @@ type Context = ParameterizedContext<ApiState>;
 export function createApi(deps: ApiDeps, log: Log): RequestListener {
   const app = new Koa<ApiState>();
   const router = createRouter(deps);
-  app.use(identify);
+  app.use(identifyAndCount);
   app.use(errorBoundary(log));
   app.use(exactPath);
   app.use(router.routes());
@@ -29,10 +30,11 @@ export function createApi(deps: ApiDeps, log: Log): RequestListener {
 }
 
 /** An id for each request, made here: one from outside could be used to hide among the requests of others. */
-function identify(ctx: Context, next: Next): Promise<void> {
+async function identifyAndCount(ctx: Context, next: Next): Promise<void> {
   ctx.state.requestId = randomUUID();
   ctx.set(REQUEST_ID_FIELD, ctx.state.requestId);
-  return next();
+  await next();
+  if (ctx.respond !== false) increment(apiAnswers, `${ctx.status} ${operationOf(ctx)}`);
 }
 
 /** Koa's idea of the path comes from a lenient parser; a path it had to mend is another path. */

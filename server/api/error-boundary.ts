@@ -2,6 +2,7 @@
 import type { Next, ParameterizedContext } from 'koa';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { errorFields, type Log } from '../log.ts';
+import { countApiRefusal } from '../observe/counters.ts';
 import type { ApiState } from './state.ts';
 
 /** Names a request to its client and in the log, so that the two can be matched. */
@@ -24,21 +25,28 @@ export function errorBoundary(log: Log) {
   };
 }
 
+/**
+ * The method and the route of a request, or `none`. Its path stays out of log and metrics: it is whatever somebody sent.
+ */
+export function operationOf(ctx: Context): string {
+  const route: unknown = ctx['_matchedRoute'];
+  return typeof route === 'string' ? `${ctx.method} ${route}` : 'none';
+}
+
 /** Whether the client broke its request off, so that there is nobody to answer. */
 function hasLeft(ctx: Context): boolean {
   return ctx.req.destroyed && !ctx.req.complete;
 }
 
 function answer(ctx: Context, error: ApiError): void {
+  countApiRefusal(error);
   ctx.status = error.status;
   ctx.set(error.headers);
   ctx.body = { error: error.message };
 }
 
-/** The path stays out of the log: whoever sends a key there by mistake should not find it in two places. */
 function reportBug(error: unknown, ctx: Context, log: Log): ApiError {
   const { requestId: request_id } = ctx.state;
-  const route: unknown = ctx['_matchedRoute'];
-  log('internal error', { request_id, at: `${ctx.method} ${String(route)}`, ...errorFields(error) });
+  log('internal error', { request_id, at: operationOf(ctx), ...errorFields(error) });
   return new ApiError(API_ERRORS.internal);
 }

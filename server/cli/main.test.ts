@@ -4,7 +4,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { hashKey } from '../accounts/api-key.ts';
-import { RevokedKeyError } from '../accounts/bootstrap.ts';
 import type { Config } from '../config.ts';
 import type { Log, LogEvent, LogFields } from '../log.ts';
 import type { RunningRelay } from '../relay.ts';
@@ -133,13 +132,6 @@ describe('culvert-relay', () => {
       assert.deepEqual(shell.stdout, []);
     });
 
-    it('ends with 2 for a bootstrap key that was revoked', async () => {
-      assert.equal(await main(shell, [], () => Promise.reject(new RevokedKeyError())), 2);
-      assert.deepEqual(shell.stderr, [
-        'culvert-relay: CULVERT_BOOTSTRAP_KEY takes a key that was not revoked; set another one, or leave it out',
-      ]);
-    });
-
     it('says what to do about a port that is taken', async () => {
       const error = Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE' });
       assert.equal(await main(shell, [], () => Promise.reject(error)), 1);
@@ -147,6 +139,14 @@ describe('culvert-relay', () => {
         'cannot listen on 127.0.0.1 port 8080: another program uses it; choose another with --port';
       assert.deepEqual(shell.logged.at(-1), ['start refused', { reason }]);
       assert.deepEqual(shell.stderr, []);
+    });
+
+    it('says which of its ports is taken', async () => {
+      const error = Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE', port: 9100 });
+      await main(shell, ['--metrics-port', '9100'], () => Promise.reject(error));
+      const reason =
+        'cannot listen on 127.0.0.1 port 9100: another program uses it; choose another with --metrics-port';
+      assert.deepEqual(shell.logged.at(-1), ['start refused', { reason }]);
     });
   });
 

@@ -1,16 +1,12 @@
 /** `culvert-relay serve`: runs the relay until a signal ends it (contract.md, Programs). */
 import { VERSION } from '../../shared/version.ts';
-import { RevokedKeyError } from '../accounts/bootstrap.ts';
 import type { Config } from '../config.ts';
 import { STOP_DEADLINE_MS } from '../limits.ts';
 import { describeError, type Log } from '../log.ts';
 import type { Operator, RunningRelay } from '../relay.ts';
-import { CommandError, ExitCode, type Shell, usageError } from './command.ts';
+import { CommandError, ExitCode, type Shell } from './command.ts';
 
 export type StartRelay = (config: Config, operator: Operator) => Promise<RunningRelay>;
-
-const REVOKED_KEY =
-  'CULVERT_BOOTSTRAP_KEY takes a key that was not revoked; set another one, or leave it out';
 
 /**
  * Runs the relay. The first signal stops it in order, a second one at once.
@@ -59,22 +55,25 @@ async function start(config: Config, startRelay: StartRelay, operator: Operator)
   try {
     return await startRelay(config, operator);
   } catch (error) {
-    if (error instanceof RevokedKeyError) throw usageError(REVOKED_KEY);
     operator.log('start refused', { reason: whyNotStarted(error, config) });
     throw new CommandError(ExitCode.failed, []);
   }
 }
 
-function whyNotStarted(error: unknown, { host, port }: Config): string {
+function whyNotStarted(error: unknown, config: Config): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const failed = error instanceof Error && 'port' in error ? error.port : undefined;
+  const isMetrics = config.metrics !== undefined && failed === config.metrics.port && failed !== config.port;
+  const { host, port } = isMetrics ? config.metrics : config;
+  const flag = isMetrics ? '--metrics-' : '--';
   switch (code) {
     case 'EADDRINUSE':
-      return `cannot listen on ${host} port ${port}: another program uses it; choose another with --port`;
+      return `cannot listen on ${host} port ${port}: another program uses it; choose another with ${flag}port`;
     case 'EACCES':
-      return `cannot listen on ${host} port ${port}: this user may not; choose a port above 1023 with --port`;
+      return `cannot listen on ${host} port ${port}: this user may not; choose a port above 1023 with ${flag}port`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return `cannot listen on ${host}: this machine has no such address; choose another with --host`;
+      return `cannot listen on ${host}: this machine has no such address; choose another with ${flag}host`;
     default:
       return `the relay cannot start: ${describeError(error)}`;
   }

@@ -16,7 +16,7 @@ import {
   LINGER_TIMEOUT_MS,
   REQUEST_HEAD_MAX_BYTES,
 } from '../limits.ts';
-import { type Outcomes, refusals, requests } from '../observe/counters.ts';
+import { countApiRefusal, type Outcomes, refusals, requests } from '../observe/counters.ts';
 import type { ByteStream } from '../tunnels/stream.ts';
 import { answerContext, upgradeRefusal, visitorAnswer } from './answers.ts';
 import { Exchange, type ExchangeOwner } from './exchange.ts';
@@ -228,6 +228,7 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
       const close = this.#draining || plan.close;
       this.#outcomes.refused += 1;
       const refusal = error instanceof ApiError ? error : this.#origins.unexpected(error);
+      countApiRefusal(refusal);
       this.#finishAnswer(upgradeRefusal(refusal, { close }), close);
     }
   }
@@ -285,8 +286,8 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
     if (this.#inputEnded) socket.emit('end');
   }
 
-  failed(code: VisitorErrorCode, text?: string): void {
-    this.#answer(code, text);
+  failed(code: VisitorErrorCode): void {
+    this.#answer(code);
   }
 
   brokeOff(reset: boolean): void {
@@ -308,13 +309,13 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
   }
 
   /** Answers a well-formed request in place of its target. */
-  #answer(code: VisitorErrorCode, text?: string): void {
+  #answer(code: VisitorErrorCode): void {
     const plan = this.#plan;
     const bodyDone = plan?.framing.kind === 'none' || this.#exchange?.requestDone === true;
     const close = plan === undefined || plan.close || this.#isLast || !bodyDone;
     this.#exchange = undefined;
     this.#countRefusal(code);
-    this.#finishAnswer(visitorAnswer(code, answerContext(plan, close), text), close);
+    this.#finishAnswer(visitorAnswer(code, answerContext(plan, close)), close);
   }
 
   /** Answers a request that may not be read on. */

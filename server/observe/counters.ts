@@ -3,7 +3,7 @@
  * one addition, no label to look up, whether or not anybody reads them. `/metrics` reads them when it is asked
  * (metrics.ts). One for the process, as its memory and its event loop are; tests compare before and after.
  */
-import { VISITOR_ERRORS, type VisitorErrorCode } from '../../shared/errors.ts';
+import { API_ERRORS, type ApiError, VISITOR_ERRORS, type VisitorErrorCode } from '../../shared/errors.ts';
 import { Distribution } from './distribution.ts';
 
 /** How requests have ended; each ends in exactly one way. */
@@ -57,3 +57,53 @@ export const refusals = Object.fromEntries(Object.keys(VISITOR_ERRORS).map((code
 export const rendezvousWait = new Distribution([
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ]);
+
+/** Answers of the API by status, method and route, such as `201 POST /v1/tunnels`. */
+export const apiAnswers = new Map<string, number>();
+
+/** What the API and the WebSocket endpoints refused, by reason. */
+export const apiRefusals = new Map<string, number>();
+
+/** Texts of the catalogue to what metrics call them: `invalidBody` is `invalid-body`. */
+const REASONS = new Map<string, string>(
+  Object.entries(API_ERRORS).map(([name, { text }]) => [
+    text,
+    name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
+  ]),
+);
+/** For refusals whose text names a configured limit. */
+const OVER_LIMIT = 'over-limit';
+for (const reason of [...REASONS.values(), OVER_LIMIT]) apiRefusals.set(reason, 0);
+
+export function countApiRefusal(error: ApiError): void {
+  increment(apiRefusals, REASONS.get(error.message) ?? OVER_LIMIT);
+}
+
+/** Adds one to what a map has under a key. */
+export function increment(counts: Map<string, number>, key: string): void {
+  counts.set(key, (counts.get(key) ?? 0) + 1);
+}
+
+/** What one operation of the store has taken and how often it failed. */
+export interface StoreOperation {
+  /** seconds, the wait for its turn included */
+  readonly seconds: Distribution;
+  failures: number;
+}
+
+/** By name, such as `insertTunnel`. */
+export const storeOperations = new Map<string, StoreOperation>();
+
+/** From what a query of cached pages takes to the longest wait for a locked file. */
+const STORE_BOUNDS = [0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
+
+/** @param seconds what it took; `failed`: the database failed, not a rule */
+export function countStoreOperation(name: string, seconds: number, failed: boolean): void {
+  let operation = storeOperations.get(name);
+  if (operation === undefined) {
+    operation = { seconds: new Distribution(STORE_BOUNDS), failures: 0 };
+    storeOperations.set(name, operation);
+  }
+  operation.seconds.add(seconds);
+  if (failed) operation.failures += 1;
+}

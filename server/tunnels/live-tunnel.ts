@@ -9,8 +9,7 @@ export class LiveTunnel {
   readonly slug: string;
   /** the requested name, or `''` */
   readonly name: string;
-  /** its owner, replaced when the owner's plan has changed */
-  account: AccountRecord;
+  readonly account: AccountRecord;
   readonly localPort: number;
   /** seconds */
   readonly ttl: number;

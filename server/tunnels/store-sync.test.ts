@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { FLUSH_BATCH, FLUSH_INTERVAL_MS } from '../limits.ts';
-import type { ReleasedTunnel } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { aStore, aTunnel, anAccount, type TestStore } from '../testing/fixtures.ts';
 import { LiveTunnel } from './live-tunnel.ts';
@@ -107,7 +106,7 @@ describe('StoreSync', () => {
   it('removes the records of tunnels that are gone, even if the store was down then', async () => {
     const tunnel = await live();
     test.down = true;
-    sync.noteGone(ended(tunnel));
+    sync.noteGone(tunnel);
     await sync.flush();
     test.down = false;
     assert.equal((await storedRequests()).length, 1);
@@ -116,16 +115,12 @@ describe('StoreSync', () => {
   });
 
   it('makes room for a slug at once', async () => {
-    sync.noteGone(ended(await live('web')));
+    sync.noteGone(await live('web'));
     await sync.clear('web');
     assert.deepEqual(await storedRequests(), []);
     await sync.clear('web');
   });
 });
-
-function ended({ id, slug, account }: LiveTunnel): ReleasedTunnel {
-  return { id, slug, accountId: account.id, heldUntil: 0 };
-}
 
 /** Lets the flush that a timer began come to its end: it ends when nothing of it is queued any more. */
 async function settled(): Promise<void> {

@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict';
+import { connect } from 'node:net';
+import { AccountPool, type TestAccount } from '../support/accounts.ts';
+import { eventually } from '../support/deadline.ts';
+import { hostOf, ManualClient } from '../support/manual-client.ts';
+import { Relay } from '../support/programs.ts';
+import { RawConnection, visit } from '../support/raw-http.ts';
+import { suiteScope } from '../support/scope.ts';
+import { startEchoService } from '../support/services/echo.ts';
+import { SpecClient } from '../support/spec-client/client.ts';
+
+/** Series by name and labels, as `/metrics` shows them. */
+type Series = ReadonlyMap<string, number>;
+
+/** The series of requests that went there and ended so. */
+function requests(to: string, outcome: string): string {
+  return `culvert_requests_total{to="${to}",outcome="${outcome}"}`;
+}
+
+describe('GET /metrics (contract.md, Additions)', () => {
+  const scope = suiteScope();
+  let relay: Relay;
+  let port: number;
+  let account: TestAccount;
+  let client: SpecClient;
+  let pool: AccountPool;
+
+  before(async () => {
+    relay = await Relay.start(scope, { CULVERT_METRICS_PORT: '0' });
+    port = await eventually(5000, () => {
+      const url = /"url":"http:\/\/127\.0\.0\.1:(\d+)\/metrics"/.exec(relay.child.stderr)?.[1];
+      return Number(url ?? assert.fail('the log does not say where metrics are'));
+    });
+    pool = new AccountPool(relay);
+    const service = await startEchoService(scope);
+    account = await pool.take();
+    client = await SpecClient.start(scope, relay, account.key, { local_port: service.port });
+  });
+
+  async function scrape(): Promise<Series> {
+    const { status, text } = await visit(port, { host: 'localhost', target: '/metrics' });
+    assert.equal(status, 200);
+    const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+    return new Map(
+      lines.map((line): [string, number] => {
+        const [, series = '', value] = /^(\S.*) (\S+)$/.exec(line) ?? assert.fail(`not a series: ${line}`);
+        return [series, Number(value)];
+      }),
+    );
+  }
+
+  /** Does something, and waits until the series have grown by what is expected. */
+  async function expectGrowth(expected: Readonly<Record<string, number>>, act: () => Promise<unknown>) {
+    const before = await scrape();
+    await act();
+    await eventually(5000, async () => {
+      const after = await scrape();
+      const grown = Object.keys(expected).map((name) => [
+        name,
+        (after.get(name) ?? Number.NaN) - (before.get(name) ?? 0),
+      ]);
+      assert.deepEqual(Object.fromEntries(grown), expected);
+    });
+  }
+
+  it('is on a listener of its own, not on the one for everybody', async () => {
+    assert.equal((await visit(relay.port, { host: 'localhost', target: '/metrics' })).status, 404);
+  });
+
+  it('counts requests to tunnels, their bytes as the API shows them, and waits', async () => {
+    const { bytes_in, bytes_out } = await account.api.get(client.tunnel.id);
+    const before = await scrape();
+    const host = hostOf(client.tunnel, relay);
+    await expectGrowth(
+      {
+        [requests('tunnel', 'answered')]: 3,
+        // Two visitors and the data socket of each.
+        culvert_connections_total: 4,
+        culvert_rendezvous_wait_seconds_count: 2,
+      },
+      async () => {
+        await visit(relay.port, { host });
+        const connection = await RawConnection.open(scope, relay.port);
+        await connection.request({ host });
+        await connection.request({ host });
+        connection.socket.destroy();
+      },
+    );
+    const [after, tunnel] = [await scrape(), await account.api.get(client.tunnel.id)];
+    for (const [direction, bytes] of [
+      ['in', tunnel.bytes_in - bytes_in],
+      ['out', tunnel.bytes_out - bytes_out],
+    ] as const) {
+      const series = `culvert_traffic_bytes_total{direction="${direction}"}`;
+      assert.ok(bytes > 0);
+      assert.equal((after.get(series) ?? 0) - (before.get(series) ?? 0), bytes, series);
+    }
+  });
+
+  it('counts what is refused, by reason', async () => {
+    await expectGrowth(
+      {
+        [requests('nowhere', 'refused')]: 2,
+        'culvert_refusals_total{reason="tunnel-unknown"}': 1,
+        'culvert_refusals_total{reason="bad-request"}': 1,
+        'culvert_api_refusals_total{reason="missing-key"}': 1,
+        'culvert_api_answers_total{operation="GET /v1/tunnels",status="401"}': 1,
+      },
+      async () => {
+        await visit(relay.port, { host: `nobody.localhost:${relay.port}` });
+        await visit(relay.port, { host: 'localhost', headers: [['Host', 'again']] });
+        await visit(relay.port, { host: 'localhost', target: '/v1/tunnels' });
+      },
+    );
+  });
+
+  it('counts refused upgrades', async () => {
+    await expectGrowth(
+      { [requests('relay', 'refused')]: 1, 'culvert_api_refusals_total{reason="connection-not-found"}': 1 },
+      () =>
+        visit(relay.port, {
+          host: 'localhost',
+          target: '/ws/data?id=2c6a8f0e-7d4b-4f3a-9a51-0d9c3f1b2e47',
+          headers: [
+            ['Connection', 'Upgrade'],
+            ['Upgrade', 'websocket'],
+            ['Sec-WebSocket-Version', '13'],
+            ['Sec-WebSocket-Key', 'AAAAAAAAAAAAAAAAAAAAAA=='],
+          ],
+        }),
+    );
+  });
+
+  describe('of a tunnel whose client the test plays', () => {
+    let manual: ManualClient;
+
+    before(async () => {
+      await expectGrowth({ culvert_tunnels: 1, culvert_tunnels_online: 1 }, async () => {
+        manual = await ManualClient.start(scope, relay, pool);
+      });
+    });
+
+    it('shows waiting visitors and open streams', async () => {
+      const visitor = await RawConnection.open(scope, relay.port);
+      const before = await scrape();
+      await visitor.write(`GET / HTTP/1.1\r\nHost: ${manual.host}\r\n\r\n`);
+      const id = await manual.announced();
+      const waiting = await scrape();
+      assert.equal(waiting.get('culvert_rendezvous_pending'), 1);
+      const data = await manual.open(id);
+      await data.receivedUpTo('\r\n\r\n');
+      const open = await scrape();
+      assert.equal(open.get('culvert_rendezvous_pending'), 0);
+      assert.equal(open.get('culvert_data_streams'), (before.get('culvert_data_streams') ?? 0) + 1);
+      data.send('HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
+      assert.equal((await visitor.response()).status, 200);
+      await eventually(5000, async () => {
+        assert.equal((await scrape()).get('culvert_data_streams'), before.get('culvert_data_streams'));
+      });
+    });
+
+    it('counts answers that break off', async () => {
+      const visitor = await RawConnection.open(scope, relay.port);
+      await expectGrowth(
+        { [requests('tunnel', 'broken')]: 1, [requests('tunnel', 'abandoned')]: 0 },
+        async () => {
+          await visitor.write(`GET / HTTP/1.1\r\nHost: ${manual.host}\r\n\r\n`);
+          const data = await manual.accept();
+          data.send('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf');
+          await visitor.head();
+          data.socket.close(1011);
+          await visitor.ending;
+        },
+      );
+    });
+
+    it('counts visitors that leave', async () => {
+      await expectGrowth(
+        { [requests('tunnel', 'abandoned')]: 1, [requests('tunnel', 'answered')]: 0 },
+        async () => {
+          const visitor = connect(relay.port, '127.0.0.1');
+          visitor.write(`GET / HTTP/1.1\r\nHost: ${manual.host}\r\n\r\n`);
+          await manual.accept();
+          visitor.resetAndDestroy();
+        },
+      );
+    });
+  });
+
+  it('times what the store does', async () => {
+    const inserts = 'culvert_store_operation_seconds_count{operation="insertTunnel"}';
+    await expectGrowth({ [inserts]: 1 }, () => pool.tunnel());
+  });
+
+  it('shows the process and its event loop', async () => {
+    const series = await scrape();
+    for (const name of ['nodejs_eventloop_lag_p99_seconds', 'process_resident_memory_bytes']) {
+      assert.ok((series.get(name) ?? 0) > 0, name);
+    }
+  });
+});

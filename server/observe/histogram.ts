@@ -1,0 +1,42 @@
+/** Distributions as a metric of prom-client, which has no way to be handed counts of others. */
+import type { Metric } from 'prom-client';
+import type { Distribution } from './distribution.ts';
+
+type Labels = Readonly<Record<string, string>>;
+
+/**
+ * @param read gives each distribution with its labels; asked at each collection
+ * @returns a metric to be registered; it holds nothing of its own
+ */
+export function histogram(
+  name: string,
+  help: string,
+  read: () => Iterable<readonly [labels: Labels, distribution: Distribution]>,
+): Metric {
+  const get = () =>
+    Promise.resolve({
+      name,
+      help,
+      type: 'histogram',
+      values: [...read()].flatMap(valuesOf),
+      aggregator: 'sum',
+    });
+
+  function valuesOf([labels, distribution]: readonly [Labels, Distribution]) {
+    const { bounds, count, sum } = distribution;
+    const buckets = distribution.cumulative().map((value, i) => bucket(String(bounds[i]), value));
+    return [
+      ...buckets,
+      bucket('+Inf', count),
+      { metricName: `${name}_sum`, labels, value: sum },
+      { metricName: `${name}_count`, labels, value: count },
+    ];
+
+    function bucket(le: string, value: number) {
+      return { metricName: `${name}_bucket`, labels: { le, ...labels }, value };
+    }
+  }
+
+  // A registry asks nothing more of a metric than its name and this.
+  return { name, help, get } as unknown as Metric;
+}

@@ -1,0 +1,75 @@
+/** `GET /metrics` on a listener of its own, for operators alone (contract.md, Additions). */
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Registry } from 'prom-client';
+import { METRICS_CONNECTIONS_MAX, METRICS_REQUEST_TIMEOUT_MS } from '../limits.ts';
+import { errorFields, type Log } from '../log.ts';
+
+export interface MetricsAddress {
+  readonly host: string;
+  /** 0 for a free one */
+  readonly port: number;
+}
+
+export class MetricsServer {
+  readonly #registry: Registry;
+  readonly #log: Log;
+  readonly #server: Server;
+
+  /**
+   * Binds the listener and says in the log where it is.
+   *
+   * @throws the system's error when the address is taken or not ours
+   */
+  static async start(address: MetricsAddress, registry: Registry, log: Log): Promise<MetricsServer> {
+    const server = new MetricsServer(registry, log);
+    log('metrics listening', { url: await server.#listen(address) });
+    return server;
+  }
+
+  private constructor(registry: Registry, log: Log) {
+    this.#registry = registry;
+    this.#log = log;
+    this.#server = createServer(
+      { requestTimeout: METRICS_REQUEST_TIMEOUT_MS, headersTimeout: METRICS_REQUEST_TIMEOUT_MS },
+      (request, response) => void this.#answer(request, response),
+    );
+    this.#server.maxConnections = METRICS_CONNECTIONS_MAX;
+  }
+
+  async #listen({ host, port }: MetricsAddress): Promise<string> {
+    this.#server.listen(port, host);
+    await once(this.#server, 'listening');
+    this.#server.on('error', (error) =>
+      this.#log('internal error', { at: 'metrics', ...errorFields(error) }),
+    );
+    const bound = (this.#server.address() as AddressInfo).port;
+    return `http://${host.includes(':') ? `[${host}]` : host}:${bound}/metrics`;
+  }
+
+  close(): void {
+    this.#server.close();
+    this.#server.closeAllConnections();
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.url !== '/metrics') return refuse(response, 404, 'not found; metrics are at /metrics');
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      response.setHeader('Allow', 'GET, HEAD');
+      return refuse(response, 405, 'method not allowed');
+    }
+    try {
+      const text = await this.#registry.metrics();
+      response.setHeader('Content-Type', this.#registry.contentType);
+      response.end(request.method === 'HEAD' ? undefined : text);
+    } catch (error) {
+      this.#log('internal error', { at: 'metrics', ...errorFields(error) });
+      refuse(response, 500, 'internal error');
+    }
+  }
+}
+
+function refuse(response: ServerResponse, status: number, text: string): void {
+  response.writeHead(status, { 'Content-Type': 'text/plain; charset=utf-8' }).end(`${text}\n`);
+}

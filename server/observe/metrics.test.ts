@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { type Registry } from 'prom-client';
+import { API_ERRORS, ApiError, ttlTooLong } from '../../shared/errors.ts';
+import { countApiRefusal, rendezvousWait, requests } from './counters.ts';
+import { createMetrics } from './metrics.ts';
+import { MetricsServer } from './metrics-server.ts';
+
+describe('metrics', () => {
+  let registry: Registry;
+
+  before(() => {
+    registry = createMetrics({
+      tunnels: () => 3,
+      links: () => ({ online: 2, streams: 5, warm: 7, pending: 1 }),
+      visitors: () => 11,
+    });
+  });
+
+  /** The value of one series, by its name and labels as they are written. */
+  async function value(series: string): Promise<number> {
+    const line = (await registry.metrics()).split('\n').find((text) => text.startsWith(`${series} `));
+    return Number(line?.slice(series.length) ?? assert.fail(`no series ${series}`));
+  }
+
+  it('show what there is at this moment', async () => {
+    const gauges = {
+      culvert_tunnels: 3,
+      culvert_tunnels_online: 2,
+      culvert_data_streams: 5,
+      culvert_warm_sockets: 7,
+      culvert_rendezvous_pending: 1,
+      culvert_visitor_connections: 11,
+    };
+    for (const [series, expected] of Object.entries(gauges)) {
+      assert.equal(await value(series), expected, series);
+    }
+  });
+
+  it('show what was counted, however often they are asked', async () => {
+    const series = 'culvert_requests_total{to="tunnel",outcome="answered"}';
+    const before = await value(series);
+    requests.tunnel.answered += 2;
+    assert.equal(await value(series), before + 2);
+    assert.equal(await value(series), before + 2);
+  });
+
+  it('show every series before the first event, so that its first increase is one', async () => {
+    const text = await registry.metrics();
+    for (const series of [
+      'culvert_refusals_total{reason="tunnel-offline"}',
+      'culvert_api_refusals_total{reason="rate-limited"}',
+      'culvert_requests_total{to="relay",outcome="upgraded"}',
+    ]) {
+      assert.ok(text.includes(`\n${series} `), series);
+    }
+  });
+
+  it('name API refusals after the catalogue, and those with a configured limit together', async () => {
+    const [known, other] = ['invalid-port', 'over-limit'].map(
+      (reason) => `culvert_api_refusals_total{reason="${reason}"}`,
+    );
+    const before = [await value(known ?? ''), await value(other ?? '')];
+    countApiRefusal(new ApiError(API_ERRORS.invalidPort));
+    countApiRefusal(new ApiError(ttlTooLong('2h0m0s')));
+    assert.deepEqual(
+      [await value(known ?? ''), await value(other ?? '')],
+      before.map((count) => count + 1),
+    );
+  });
+
+  it('show waits as a histogram', async () => {
+    const bucket = (le: string) => value(`culvert_rendezvous_wait_seconds_bucket{le="${le}"}`);
+    const before = [await bucket('0.05'), await bucket('0.1'), await bucket('+Inf')];
+    rendezvousWait.add(0.07);
+    const after = [await bucket('0.05'), await bucket('0.1'), await bucket('+Inf')];
+    assert.deepEqual(
+      after.map((count, i) => count - (before[i] ?? 0)),
+      [0, 1, 1],
+    );
+    assert.equal(await value('culvert_rendezvous_wait_seconds_count'), after[2]);
+  });
+
+  it('are all explained in docs/observing.md', async () => {
+    const page = await readFile(new URL('../../docs/observing.md', import.meta.url), 'utf8');
+    const names = registry.getMetricsAsArray().map(({ name }) => name);
+    const documented = [...page.matchAll(/^\| `(culvert_\w+)`/gm)].map(([, name]) => name);
+    assert.deepEqual(new Set(documented), new Set(names.filter((name) => name.startsWith('culvert_'))));
+  });
+
+  describe('on their listener', () => {
+    let server: MetricsServer;
+    let url: string;
+
+    before(async () => {
+      server = await MetricsServer.start({ host: '127.0.0.1', port: 0 }, registry, (_event, fields) => {
+        url = String(fields?.['url']);
+      });
+    });
+
+    after(() => server.close());
+
+    it('are text for Prometheus', async () => {
+      const answer = await fetch(url);
+      assert.deepEqual(
+        [answer.status, answer.headers.get('content-type')],
+        [200, 'text/plain; version=0.0.4; charset=utf-8'],
+      );
+      assert.match(await answer.text(), /^# TYPE culvert_tunnels gauge$/m);
+    });
+
+    it('answer HEAD without a body', async () => {
+      const answer = await fetch(url, { method: 'HEAD' });
+      assert.deepEqual([answer.status, await answer.text()], [200, '']);
+    });
+
+    it('are all there is', async () => {
+      const statuses = [await fetch(url, { method: 'POST' }), await fetch(new URL('/', url))].map(
+        ({ status }) => status,
+      );
+      assert.deepEqual(statuses, [405, 404]);
+    });
+  });
+});

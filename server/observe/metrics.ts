@@ -1,0 +1,130 @@
+/** The relay's metrics for Prometheus (docs/observing.md): what was counted, and what there is at this moment. */
+import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
+import { VERSION } from '../../shared/version.ts';
+import type { LinkCensus } from '../link/hub.ts';
+import {
+  apiAnswers,
+  apiRefusals,
+  refusals,
+  rendezvousWait,
+  requests,
+  storeOperations,
+  traffic,
+} from './counters.ts';
+import { histogram } from './histogram.ts';
+
+/** Where it is counted, when it is asked, what there is at this moment. */
+export interface Census {
+  readonly tunnels: () => number;
+  readonly links: () => LinkCensus;
+  readonly visitors: () => number;
+}
+
+type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
+
+/** @returns all metrics of the relay and of its process */
+export function createMetrics(census: Census): Registry {
+  const registry = new Registry();
+  const registers = [registry];
+
+  function counter(name: string, help: string, labelNames: readonly string[], read: () => Iterable<Sample>) {
+    return new Counter({
+      name,
+      help,
+      labelNames,
+      registers,
+      collect() {
+        this.reset();
+        for (const [labels, value] of read()) this.inc(labels, value);
+      },
+    });
+  }
+
+  function gauge(name: string, help: string, read: () => number) {
+    return new Gauge({
+      name,
+      help,
+      registers,
+      collect() {
+        this.set(read());
+      },
+    });
+  }
+
+  counter(
+    'culvert_requests_total',
+    "Requests by where they went and how they ended; a tunnel's are those of visitors.",
+    ['to', 'outcome'],
+    requestSamples,
+  );
+  counter(
+    'culvert_refusals_total',
+    'Answers the relay gave visitors itself, by Culvert-Error code.',
+    ['reason'],
+    () => Object.entries(refusals).map(([reason, value]) => [{ reason }, value]),
+  );
+  counter('culvert_api_answers_total', 'Answers of the API.', ['operation', 'status'], apiSamples);
+  counter(
+    'culvert_api_refusals_total',
+    'Errors answered by the API and the WebSocket endpoints.',
+    ['reason'],
+    () => [...apiRefusals].map(([reason, value]) => [{ reason }, value]),
+  );
+  counter('culvert_connections_total', 'Connections accepted, of visitors, clients and the API.', [], () => [
+    [{}, traffic.connections],
+  ]);
+  counter(
+    'culvert_traffic_bytes_total',
+    'Bytes of tunnels: in from visitors to clients, out from clients to visitors.',
+    ['direction'],
+    () => [
+      [{ direction: 'in' }, traffic.bytesIn],
+      [{ direction: 'out' }, traffic.bytesOut],
+    ],
+  );
+  counter('culvert_data_sockets_total', 'Data sockets opened by clients.', [], () => [[{}, traffic.streams]]);
+  gauge('culvert_tunnels', 'Live tunnels.', census.tunnels);
+  gauge('culvert_tunnels_online', 'Live tunnels whose client is connected.', () => census.links().online);
+  gauge('culvert_visitor_connections', 'Open connections of visitors and of the API.', census.visitors);
+  gauge('culvert_data_streams', 'Data sockets that serve a visitor.', () => census.links().streams);
+  gauge(
+    'culvert_warm_sockets',
+    'Data sockets offered ahead that wait for a visitor.',
+    () => census.links().warm,
+  );
+  gauge('culvert_rendezvous_pending', 'Visitors that wait for a data socket.', () => census.links().pending);
+  registry.registerMetric(
+    histogram(
+      'culvert_rendezvous_wait_seconds',
+      'Time from a visitor needing a data socket to having one.',
+      () => [[{}, rendezvousWait]],
+    ),
+  );
+  registry.registerMetric(
+    histogram('culvert_store_operation_seconds', 'Time of store operations.', () =>
+      [...storeOperations].map(([operation, { seconds }]) => [{ operation }, seconds]),
+    ),
+  );
+  counter('culvert_store_failures_total', 'Store operations that failed.', ['operation'], () =>
+    [...storeOperations].map(([operation, { failures }]) => [{ operation }, failures]),
+  );
+  new Gauge({ name: 'culvert_build_info', help: 'Always 1.', labelNames: ['version'], registers }).set(
+    { version: VERSION },
+    1,
+  );
+  collectDefaultMetrics({ register: registry });
+  return registry;
+}
+
+function requestSamples(): Sample[] {
+  return Object.entries(requests).flatMap(([to, outcomes]) =>
+    Object.entries(outcomes).map(([outcome, value]): Sample => [{ to, outcome }, Number(value)]),
+  );
+}
+
+function apiSamples(): Sample[] {
+  return [...apiAnswers].map(([key, value]) => {
+    const [status = '', ...operation] = key.split(' ');
+    return [{ operation: operation.join(' '), status }, value];
+  });
+}
