@@ -39,6 +39,10 @@ export const METRICS_REQUEST_TIMEOUT_MS = 5000;
 
 /** ms open connections get to finish after the first SIGTERM (contract.md, Programs). */
 export const STOP_DEADLINE_MS = 30_000;
+/** ms a request that was on its way at SIGTERM gets to arrive on a connection that has none: a round trip, and then some. */
+export const DRAIN_IDLE_MS = 1000;
+/** ms between two looks at whether visitors still wait for data sockets, while the relay shuts down. */
+export const DRAIN_LOOK_MS = 20;
 
 /** The longest `CULVERT_MAX_TTL`, in seconds: ten years. Keeps every expiry a date JavaScript can show. */
 export const TTL_CEILING_SECONDS = 10 * 365 * 24 * 3600;

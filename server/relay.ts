@@ -107,15 +107,20 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
 
   async function stop(deadlineMs: number): Promise<void> {
     draining = true;
-    const drained = edge.drain();
-    hub.drain();
-    await Promise.race([drained, new Promise((resolve) => setTimeout(resolve, deadlineMs).unref())]);
+    await Promise.race([drain(), new Promise((resolve) => setTimeout(resolve, deadlineMs).unref())]);
     edge.destroy();
     await tunnels.stop();
     await store.close();
     lock.release();
     loopWatch.stop();
     metrics?.close();
+  }
+
+  /** Clients are told only when no visitor needs an announcement any more: until then they are needed. */
+  async function drain(): Promise<void> {
+    await edge.settle();
+    hub.drain();
+    await edge.empty();
   }
 
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;

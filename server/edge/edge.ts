@@ -1,7 +1,8 @@
 /** The listener for everybody: takes connections, keeps their deadlines, and ends them all at shutdown. */
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { traffic } from '../observe/counters.ts';
-import { DEADLINE_TICK_MS, KEEP_ALIVE_MS } from '../limits.ts';
+import { DEADLINE_TICK_MS, DRAIN_LOOK_MS, KEEP_ALIVE_MS } from '../limits.ts';
 import type { Origins } from './origins.ts';
 import { isTrusted, type Peer, plainAddress } from './request-head.ts';
 import { Visitor } from './visitor.ts';
@@ -53,6 +54,7 @@ export class Edge {
   /** those of them that are not admitted, so that clients get in while visitors fill the relay */
   readonly #newcomers = new Set<Visitor>();
   #admitted = 0;
+  #draining = false;
   readonly #ticker: NodeJS.Timeout;
   #onEmpty: (() => void) | undefined;
 
@@ -75,10 +77,24 @@ export class Edge {
     return this.#visitors.size;
   }
 
-  /** Takes no more connections, and lets those there are end with their current response. Resolves when all have. */
-  async drain(): Promise<void> {
+  /**
+   * Takes no more visitors, and lets those there are end with their current response. The listener stays for data
+   * sockets until no visitor of before needs one any more; then it closes and the promise is fulfilled. Those limits that
+   * every visitor has anyway bound the wait.
+   */
+  async settle(): Promise<void> {
+    // What the system took before counts as taken; by the second turn of the event loop it has all come here.
+    await nextTurn();
+    await nextTurn();
+    this.#draining = true;
+    const standing = [...this.#visitors];
+    for (const visitor of standing) visitor.drain();
+    while (!standing.every((visitor) => visitor.isSettled)) await sleep(DRAIN_LOOK_MS);
     this.#server.close();
-    for (const visitor of this.#visitors) visitor.drain();
+  }
+
+  /** Resolves when every connection has ended. */
+  async empty(): Promise<void> {
     if (this.#visitors.size === 0) return;
     await new Promise<void>((resolve) => {
       this.#onEmpty = resolve;
@@ -94,10 +110,12 @@ export class Edge {
 
   #accept(socket: Socket): void {
     traffic.connections += 1;
+    const isLate = this.#draining;
     const visitor = new Visitor(socket, () => this.#peerOf(socket), this.#origins, {
-      admit: (newcomer) => this.#admit(newcomer),
+      admit: (newcomer) => !isLate && this.#admit(newcomer),
       gone: (gone) => this.#forget(gone),
     });
+    if (isLate) visitor.drain();
     this.#visitors.add(visitor);
     this.#newcomers.add(visitor);
     if (this.#newcomers.size <= this.#limits.newcomers) return;

@@ -71,6 +71,11 @@ export class Exchange {
     return this.#response.closes;
   }
 
+  /** Lets the visitor's connection end with the response, if that can still be said. */
+  closeAfter(): void {
+    this.#response.closeAfter();
+  }
+
   /** Whether the request has come to its end. */
   get requestDone(): boolean {
     return this.#request.body.done;

@@ -62,6 +62,11 @@ export class ResponseRelay {
     return this.#untilClose || this.#unchunk;
   }
 
+  /** Lets the visitor's connection end with this response, unless its head has gone out without saying so. */
+  closeAfter(): void {
+    if (!this.committed) this.#closes = true;
+  }
+
   /** Whether the stream can carry another request after this response. */
   get reusable(): boolean {
     return this.#reusable;

@@ -11,6 +11,7 @@ import { trackBody } from '../../shared/http1/track-body.ts';
 import {
   BACKLOG_MAX_BYTES,
   BODY_TIMEOUT_MS,
+  DRAIN_IDLE_MS,
   HEAD_TIMEOUT_MS,
   IDLE_TIMEOUT_MS,
   LINGER_TIMEOUT_MS,
@@ -89,13 +90,24 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
     if (now < this.#deadline) return;
     const waitsForRequest = (this.#state === 'head' && this.#reader.partial) || this.#state === 'exchange';
     if (waitsForRequest && this.#exchange?.committed !== true) this.#refuse('request-timeout');
+    else if (this.#draining && this.#state === 'head') this.#endConnection();
     else this.#socket.destroy();
   }
 
-  /** The relay shuts down: the connection ends with its current response, or now where there is none. */
+  /**
+   * The relay shuts down: the next answer that can say so is the connection's last. Where none is due, a request that is
+   * on its way gets {@link DRAIN_IDLE_MS} to arrive.
+   */
   drain(): void {
     this.#draining = true;
-    if (this.#state === 'head' && !this.#reader.partial && this.#input === undefined) this.#endConnection();
+    this.#exchange?.closeAfter();
+    if (this.#state === 'head' && !this.#reader.partial) this.#deadline = this.#origins.now() + DRAIN_IDLE_MS;
+  }
+
+  /** Whether no request of it waits for a stream or is still to come. */
+  get isSettled(): boolean {
+    if (this.#state === 'exchange') return this.#exchange?.stream !== undefined;
+    return this.#state !== 'head';
   }
 
   /** Cuts the connection. */
@@ -341,9 +353,9 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
     this.#plan = undefined;
     this.#outcomes = requests.nowhere;
     this.#blocked = false;
-    if (close || this.#draining) return this.#endConnection();
+    if (close) return this.#endConnection();
     this.#state = 'head';
-    this.#deadline = this.#origins.now() + IDLE_TIMEOUT_MS;
+    this.#deadline = this.#origins.now() + (this.#draining ? DRAIN_IDLE_MS : IDLE_TIMEOUT_MS);
     this.#process();
   }
 

@@ -33,6 +33,7 @@ export class Hub implements Dialer {
   readonly #links = new Map<string, TunnelLink>();
   readonly #pending = new Map<string, Pending>();
   #ticker: NodeJS.Timeout | undefined;
+  #draining = false;
 
   /** @param maxWarm data sockets a client may offer ahead for each tunnel */
   constructor(clock: Clock, maxWarm: number) {
@@ -112,8 +113,14 @@ export class Hub implements Dialer {
     return census;
   }
 
+  /** Whether the relay shuts down and takes no more control sockets. */
+  get isDraining(): boolean {
+    return this.#draining;
+  }
+
   /** Tells every client that the relay shuts down. */
   drain(): void {
+    this.#draining = true;
     clearInterval(this.#ticker);
     for (const link of this.#links.values()) link.drain();
   }

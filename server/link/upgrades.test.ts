@@ -52,10 +52,10 @@ describe('Upgrades', () => {
     });
   }
 
-  async function isRefused(target: string): Promise<void> {
+  async function isRefused(target: string, retryAfter = '5'): Promise<void> {
     await assert.rejects(open(target), (error) => {
       assert.ok(error instanceof ApiError);
-      assert.deepEqual([error.status, error.headers], [503, { 'Retry-After': '5' }]);
+      assert.deepEqual([error.status, error.headers], [503, { 'Retry-After': retryAfter }]);
       return true;
     });
   }
@@ -76,5 +76,17 @@ describe('Upgrades', () => {
     await new Promise((resolve) => setImmediate(resolve));
     await open(`/ws/data?id=${ids[2]}`);
     assert.equal(opened, 3);
+  });
+
+  it('opens no control socket while the relay shuts down, but what was announced gets its data socket', async () => {
+    const ids: string[] = [];
+    const control = { announce: (id: string) => ids.push(id), close() {}, cut() {} };
+    hub.attach(tunnel, control as unknown as ControlSocket);
+    let opened = 0;
+    hub.dial(tunnel, { opened: () => (opened += 1), failed() {} });
+    hub.drain();
+    await isRefused(`/ws/control?tunnel_id=${tunnel.id}`, '1');
+    await open(`/ws/data?id=${ids[0]}`);
+    assert.equal(opened, 1);
   });
 });

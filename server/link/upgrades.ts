@@ -82,6 +82,7 @@ export class Upgrades {
     const id = query.get('tunnel_id') ?? '';
     if (id === '') throw new ApiError(API_ERRORS.missingTunnelId);
     const tunnel = await this.#ownTunnel(request, id);
+    if (this.#hub.isDraining) throw new ApiError(API_ERRORS.unavailable, { 'Retry-After': '1' });
     const taken = this.#takeOver(request);
     if (taken === undefined) return;
     const headers = { upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': key };

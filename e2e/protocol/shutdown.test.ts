@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { AccountPool } from '../support/accounts.ts';
+import { concurrentTests } from '../support/concurrent-tests.ts';
+import { eventually, within } from '../support/deadline.ts';
+import { ManualClient } from '../support/manual-client.ts';
+import { Relay } from '../support/programs.ts';
+import { formatRequest, RawConnection, visit } from '../support/raw-http.ts';
+import { suiteScope } from '../support/scope.ts';
+
+const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone';
+
+/** What is in flight at SIGTERM: every request on a connection that stood when the signal came. */
+describe('SIGTERM and what is in flight', () => {
+  const scope = suiteScope();
+  const together = concurrentTests();
+
+  async function start(): Promise<{ relay: Relay; client: ManualClient }> {
+    const relay = await Relay.start(scope);
+    return { relay, client: await ManualClient.start(scope, relay, new AccountPool(relay)) };
+  }
+
+  async function visitor(relay: Relay): Promise<RawConnection> {
+    return await RawConnection.open(scope, relay.port);
+  }
+
+  together('a visitor that was announced gets its data socket and its answer', async () => {
+    const { relay, client } = await start();
+    const waiting = await visitor(relay);
+    await waiting.write(formatRequest({ host: client.host }));
+    const id = await client.announced();
+    relay.child.kill('SIGTERM');
+    await draining(relay);
+    const data = await client.open(id);
+    await data.receivedUpTo('\r\n\r\n');
+    data.send(ANSWER);
+    const answer = await waiting.response();
+    assert.equal(answer.text, 'done');
+    assert.equal(answer.head.field('connection'), 'close');
+    assert.equal((await within(2000, 'close', client.control.closed)).code, 1001);
+    assert.deepEqual(await relay.child.exit(3000), { code: 0, signal: null });
+  });
+
+  together('a connection that has not asked yet may ask once', async () => {
+    const { relay, client } = await start();
+    const quiet = await visitor(relay);
+    relay.child.kill('SIGTERM');
+    await draining(relay);
+    await quiet.write(formatRequest({ host: client.host, method: 'POST', body: 'x' }));
+    (await client.accept()).send(ANSWER);
+    const answer = await quiet.response();
+    assert.deepEqual([answer.text, answer.head.field('connection')], ['done', 'close']);
+    assert.equal(await quiet.ending, 'end');
+    assert.deepEqual(await relay.child.exit(3000), { code: 0, signal: null });
+  });
+
+  together('a connection that was not told that its answer is the last may ask once more', async () => {
+    const { relay, client } = await start();
+    const kept = await visitor(relay);
+    await kept.write(formatRequest({ host: client.host }));
+    const data = await client.accept();
+    data.send('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf');
+    const head = await kept.finalHead();
+    assert.equal(head.field('connection'), undefined);
+    relay.child.kill('SIGTERM');
+    await draining(relay);
+    data.send('done');
+    assert.equal((await kept.rest(head)).text, 'halfdone');
+    await kept.write(formatRequest({ host: client.host, target: '/again' }));
+    await data.receivedUpTo('GET /again');
+    data.send(ANSWER);
+    const answer = await kept.response();
+    assert.deepEqual([answer.text, answer.head.field('connection')], ['done', 'close']);
+    assert.deepEqual(await relay.child.exit(3000), { code: 0, signal: null });
+  });
+
+  together('who comes later is turned away, visitors and clients', async () => {
+    const { relay, client } = await start();
+    const waiting = await visitor(relay);
+    await waiting.write(formatRequest({ host: client.host }));
+    const id = await client.announced();
+    relay.child.kill('SIGTERM');
+    await draining(relay);
+    // The listener is there for the data socket that is still to come.
+    const late = await eventually(2000, async () => {
+      const answer = await visit(relay.port, { host: client.host });
+      assert.equal(answer.status, 503);
+      return answer;
+    });
+    assert.equal(late.head.field('culvert-error'), 'relay-busy');
+    assert.match(late.head.field('retry-after') ?? '', /^\d+$/);
+    assert.equal((await visit(relay.port, { host: 'localhost', target: '/readyz' })).status, 503);
+    const data = await client.open(id);
+    data.send('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf');
+    const head = await waiting.finalHead();
+    assert.equal((await within(2000, 'close', client.control.closed)).code, 1001);
+    await assert.rejects(visit(relay.port, { host: client.host }), /ECONNREFUSED/);
+    data.send('done');
+    assert.equal((await waiting.rest(head)).text, 'halfdone');
+    assert.deepEqual(await relay.child.exit(3000), { code: 0, signal: null });
+  });
+});
+
+/** Waits until the relay has begun to shut down. */
+async function draining(relay: Relay): Promise<void> {
+  await eventually(5000, () => assert.match(relay.child.stderr, /relay stopping/));
+}

@@ -1,0 +1,84 @@
+/** Visitors that ask all the time, and know of each request whether it was in flight when something happened. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { formatRequest, RawConnection, type Request, type Response } from './raw-http.ts';
+import { Scope } from './scope.ts';
+
+/** One request and what became of it. */
+export interface Asked {
+  /** Whether its connection stood, as far as its visitor could see, when {@link Load.mark} was called. */
+  readonly inFlight: boolean;
+  /** The whole answer, or why there is none. */
+  readonly outcome: Response | Error;
+}
+
+/**
+ * A steady number of requests a second. Half of the visitors keep their connection for as long as its answers allow it,
+ * the other half open one for each request.
+ */
+export class Load {
+  readonly asked: Asked[] = [];
+  readonly #port: number;
+  readonly #request: () => Request;
+  readonly #visitors: Promise<void>[];
+  #marked = false;
+  #over = false;
+
+  /**
+   * @param perSecond requests a second, of all visitors
+   * @param request makes the next request
+   */
+  constructor(port: number, perSecond: number, visitors: number, request: () => Request) {
+    this.#port = port;
+    this.#request = request;
+    const pauseMs = (1000 * visitors) / perSecond;
+    this.#visitors = Array.from({ length: visitors }, (_, index) => this.#visit(index % 2 === 0, pauseMs));
+  }
+
+  /** The moment after which a new connection is not in flight. */
+  mark(): void {
+    this.#marked = true;
+  }
+
+  /** Lets every visitor end its last request. */
+  async stop(): Promise<void> {
+    this.#over = true;
+    await Promise.all(this.#visitors);
+  }
+
+  async #visit(keeps: boolean, pauseMs: number): Promise<void> {
+    const start = performance.now();
+    await delay(Math.random() * pauseMs);
+    for (let turn = 1; !this.#over; turn += 1) {
+      const scope = new Scope();
+      try {
+        const connection = await RawConnection.open(scope, this.#port);
+        const inFlight = !this.#marked;
+        let again = true;
+        while (again) {
+          again = (await this.#ask(connection, inFlight)) && keeps && !this.#over;
+          if (again) await delay(Math.max(0, start + turn * pauseMs - performance.now()));
+          if (again) turn += 1;
+        }
+      } catch (error) {
+        this.asked.push({ inFlight: false, outcome: error as Error });
+      } finally {
+        await scope.end();
+      }
+      await delay(Math.max(1, start + turn * pauseMs - performance.now()));
+    }
+  }
+
+  /** @returns whether the connection takes another request */
+  async #ask(connection: RawConnection, inFlight: boolean): Promise<boolean> {
+    try {
+      const request = this.#request();
+      await connection.write(formatRequest(request));
+      const outcome = await connection.response(request.method);
+      this.asked.push({ inFlight, outcome });
+      return outcome.head.field('connection') !== 'close';
+    } catch (error) {
+      this.asked.push({ inFlight, outcome: error as Error });
+      return false;
+    }
+  }
+}
