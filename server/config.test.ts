@@ -30,6 +30,7 @@ describe('loadConfig', () => {
       defaultTtl: 3600,
       metrics: undefined,
       log: { format: undefined, level: 'info' },
+      nameHold: 0,
     });
     assert.ok(reservedNames.has('www') && reservedNames.has('api') && reservedNames.has('admin'));
     assert.equal(trustedProxies.check('127.0.0.1'), false);
@@ -62,6 +63,14 @@ describe('loadConfig', () => {
     assert.equal(config({ CULVERT_MAX_TTL: '30m' }).defaultTtl, 1800);
     assert.deepEqual(problems({ CULVERT_MAX_TTL: '30m', CULVERT_DEFAULT_TTL: '1h' }), [
       'CULVERT_DEFAULT_TTL takes at most 30m0s, the maximum ttl',
+    ]);
+  });
+
+  it('takes how long names are held, none included', () => {
+    assert.equal(config({ CULVERT_NAME_HOLD: '24h' }).nameHold, 86_400);
+    assert.equal(config({ CULVERT_NAME_HOLD: '0s' }).nameHold, 0);
+    assert.deepEqual(problems({ CULVERT_NAME_HOLD: '9000h' }), [
+      'CULVERT_NAME_HOLD takes a duration from 0s to 8760h0m0s, like 24h',
     ]);
   });
 
@@ -107,7 +116,7 @@ describe('loadConfig', () => {
     assert.doesNotMatch(problem, /hunter2/);
   });
 
-  for (const name of ['REDIS_URL', 'TLS_CERT', 'TLS_KEY', 'NAME_HOLD']) {
+  for (const name of ['REDIS_URL', 'TLS_CERT', 'TLS_KEY']) {
     it(`refuses CULVERT_${name}, which this version would ignore`, () => {
       assert.deepEqual(problems({ [`CULVERT_${name}`]: 'x' }), [
         `CULVERT_${name} is not supported by this version; leave it out`,

@@ -27,6 +27,8 @@ export interface Config {
   readonly maxTtl: number;
   /** seconds, at most `maxTtl` */
   readonly defaultTtl: number;
+  /** seconds for which the name of an ended tunnel stays with its account */
+  readonly nameHold: number;
   /** peers whose forwarded headers are believed */
   readonly trustedProxies: BlockList;
   readonly reservedNames: ReadonlySet<string>;
@@ -92,6 +94,7 @@ function readConfig(env: NodeJS.ProcessEnv, flags: Flags): ConfigResult {
     databasePath: given.read('database-url', readers.sqliteUrl) ?? join(dataDir, 'culvert.db'),
     bootstrapKey: given.read('bootstrap-key', readers.apiKey),
     ...readTtls(given),
+    nameHold: given.read('name-hold', readers.nameHold) ?? 0,
     trustedProxies: given.read('trust-proxy', readers.networks) ?? new BlockList(),
     warmSockets: given.read('warm-sockets', readers.warmSockets) ?? WARM_SOCKETS_MAX,
     metrics: readMetrics(given),

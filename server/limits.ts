@@ -47,6 +47,14 @@ export const DRAIN_LOOK_MS = 20;
 /** The longest `CULVERT_MAX_TTL`, in seconds: ten years. Keeps every expiry a date JavaScript can show. */
 export const TTL_CEILING_SECONDS = 10 * 365 * 24 * 3600;
 
+/** The longest `CULVERT_NAME_HOLD`, in seconds: a year. Each ended tunnel costs a row in the store for as long. */
+export const NAME_HOLD_CEILING_SECONDS = 365 * 24 * 3600;
+
+/** ms between two looks at whether keys or accounts were changed beside the running relay, which must act within 1 s. */
+export const ACCESS_POLL_MS = 300;
+/** Keys or accounts that are asked for at once; SQLite takes 32,766 values in a statement. */
+export const ACCESS_BATCH = 500;
+
 /** Visitors' connections at a time; the default of a setting. Each may cost some 100 KiB in the worst case. */
 export const CONNECTIONS_MAX = 10_000;
 /** Connections that have not sent a request yet. Above a full accept queue, so that a burst of visitors gets in. */

@@ -25,6 +25,12 @@ export const LOG_EVENTS = {
   'tunnel extended': { level: 'info', meaning: 'through the API, to `expires_at`' },
   'tunnel closed': { level: 'info', meaning: 'through the API' },
   'tunnel expired': { level: 'info', meaning: 'its time was over' },
+  'tunnel removed': { level: 'info', meaning: 'its account was removed' },
+  'keys revoked': {
+    level: 'info',
+    meaning: '`keys` keys that were in use are valid no more; what was opened with them was closed',
+  },
+  'plan changed': { level: 'info', meaning: 'an account with live tunnels is now on `plan`' },
   'client online': { level: 'info', meaning: "a tunnel's control socket was opened" },
   'client offline': {
     level: 'info',

@@ -2,6 +2,8 @@
 import { randomUUID } from 'node:crypto';
 import { CloseCode } from '../shared/control.ts';
 import { API_ERRORS, ApiError } from '../shared/errors.ts';
+import { PolledAccessFeed } from './accounts/access-feed.ts';
+import { AccessWatch } from './accounts/access-watch.ts';
 import { Authenticator } from './accounts/authenticator.ts';
 import { ensureKey } from './accounts/bootstrap.ts';
 import { createApi } from './api/app.ts';
@@ -24,7 +26,7 @@ import { lockDatabase } from './store/sqlite/relay-lock.ts';
 import { tunnelFields } from './tunnels/live-tunnel.ts';
 import { RateLimiter } from './tunnels/rate-limiter.ts';
 import { TunnelRegistry } from './tunnels/registry.ts';
-import { TunnelService } from './tunnels/tunnel-service.ts';
+import { type EndReason, TunnelService } from './tunnels/tunnel-service.ts';
 
 export interface RunningRelay {
   /** where it listens */
@@ -42,6 +44,14 @@ export interface Operator {
   tell(line: string): void;
 }
 
+/** What the control socket of an ended tunnel is closed with (contract.md, WebSockets). */
+const END_CODES: Readonly<Record<EndReason, number>> = {
+  closed: CloseCode.tunnelClosed,
+  expired: CloseCode.tunnelExpired,
+  // The keys went with the account, and its client has to sign in elsewhere.
+  removed: CloseCode.keyRevoked,
+};
+
 /** @throws Error with a text for the operator when the database cannot be opened or the address cannot be bound */
 export async function startRelay(config: Config, operator: Operator): Promise<RunningRelay> {
   const { log } = operator;
@@ -53,10 +63,9 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
     operator.tell(`API key for the account "default", shown only now: ${firstKey}`);
   }
   const registry = new TunnelRegistry(config.reservedNames);
-  const tunnels = new TunnelService({ store, registry, clock, log, maxTtl: config.maxTtl });
+  const tunnels = new TunnelService({ store, registry, clock, log, ttl: config, nameHold: config.nameHold });
   const hub = new Hub(clock, config.warmSockets);
-  tunnels.onEnd = (tunnel, reason) =>
-    hub.end(tunnel, reason === 'closed' ? CloseCode.tunnelClosed : CloseCode.tunnelExpired);
+  tunnels.onEnd = (tunnel, reason) => hub.end(tunnel, END_CODES[reason]);
   hub.onOnline = (tunnel) => log('client online', tunnelFields(tunnel));
   hub.onOffline = (tunnel, code) => log('client offline', { ...tunnelFields(tunnel), code });
   await tunnels.start();
@@ -104,11 +113,14 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
   const loopWatch = new LoopWatch(clock, log);
   loopWatch.start();
   hub.start();
+  const access = new PolledAccessFeed(store, clock);
+  access.start(new AccessWatch(store, hub, tunnels, log).follow);
 
   async function stop(deadlineMs: number): Promise<void> {
     draining = true;
     await Promise.race([drain(), new Promise((resolve) => setTimeout(resolve, deadlineMs).unref())]);
     edge.destroy();
+    await access.stop();
     await tunnels.stop();
     await store.close();
     lock.release();

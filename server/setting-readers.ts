@@ -2,7 +2,7 @@
 import { BlockList, isIP } from 'node:net';
 import { formatDuration, parseDuration } from '../shared/duration.ts';
 import { API_KEY_PATTERN, NAME_PATTERN, TTL_MIN_SECONDS } from '../shared/tunnel.ts';
-import { TTL_CEILING_SECONDS } from './limits.ts';
+import { NAME_HOLD_CEILING_SECONDS, TTL_CEILING_SECONDS } from './limits.ts';
 import { LOG_FORMATS, LOG_LEVELS } from './observe/logger.ts';
 import type { SettingReader } from './settings.ts';
 
@@ -101,6 +101,15 @@ function oneOf<T extends string>(words: readonly T[]): SettingReader<T> {
 
 export const logFormat = oneOf(LOG_FORMATS);
 export const logLevel = oneOf(LOG_LEVELS);
+
+/** A duration in whole seconds, or none. */
+export const nameHold: SettingReader<number> = {
+  takes: `a duration from 0s to ${formatDuration(NAME_HOLD_CEILING_SECONDS)}, like 24h`,
+  read(given) {
+    const seconds = parseDuration(given);
+    return seconds !== undefined && seconds <= NAME_HOLD_CEILING_SECONDS ? seconds : undefined;
+  },
+};
 
 /** A list of IP addresses and CIDR networks. */
 export const networks: SettingReader<BlockList> = {

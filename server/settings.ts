@@ -26,6 +26,11 @@ export const SETTINGS = [
     meaning: 'an API key that shall exist, for the account "default"',
   },
   { name: 'max-ttl', fallback: '168h', meaning: 'the longest life of a tunnel' },
+  {
+    name: 'name-hold',
+    fallback: '0s',
+    meaning: 'how long the name of an ended tunnel stays with its account',
+  },
   { name: 'default-ttl', fallback: '1h', meaning: 'the life of a tunnel that asks for none' },
   {
     name: 'trust-proxy',
@@ -59,7 +64,7 @@ export type SettingName = (typeof SETTINGS)[number]['name'];
  * Settings of the contract that this version does not have yet. Ignoring one would run a relay other than its
  * operator meant, so a start with one of them ends.
  */
-export const UNSUPPORTED_SETTINGS = ['redis-url', 'tls-cert', 'tls-key', 'name-hold'] as const;
+export const UNSUPPORTED_SETTINGS = ['redis-url', 'tls-cert', 'tls-key'] as const;
 
 type AnySettingName = SettingName | (typeof UNSUPPORTED_SETTINGS)[number];
 

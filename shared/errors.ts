@@ -58,6 +58,20 @@ export function ttlTooLong(maxTtl: string): ApiErrorEntry {
 }
 
 /**
+ * The refusal of a tunnel beyond the most that a plan allows. It is no 429: waiting alone need not help, so a client
+ * should tell its user instead of trying again.
+ *
+ * @param plan its name as people write it
+ * @param nextExpiry when the first of the account's tunnels expires, RFC 3339
+ */
+export function tooManyTunnels(plan: string, max: number, nextExpiry: string): ApiErrorEntry {
+  return {
+    status: 403,
+    text: `the ${plan} plan allows ${max} tunnels at a time; close one, or wait until ${nextExpiry}, when the next one expires`,
+  };
+}
+
+/**
  * What a visitor is told by the relay, or by the client in place of the local service, with the header field
  * `Culvert-Error: <code>`. `title` and `text` are shown to people.
  */
@@ -126,6 +140,11 @@ export const VISITOR_ERRORS = {
     status: 503,
     title: 'The tunnel is offline',
     text: 'This tunnel exists, but its client is not connected right now. Try again in a moment.',
+  },
+  'plan-limit': {
+    status: 503,
+    title: 'The tunnel has too many visitors',
+    text: 'This tunnel has as many open connections as the plan of its owner allows. Try again in a moment.',
   },
   'client-timeout': {
     status: 504,

@@ -155,8 +155,8 @@ describe('the REST interface', () => {
           max_ttl: '168h0m0s',
           creates_per_minute: 10,
           create_burst: 5,
-          max_tunnels: null,
-          max_connections: null,
+          max_tunnels: 1000,
+          max_connections: 10_000,
         },
       } satisfies Account);
     });

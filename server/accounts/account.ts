@@ -24,3 +24,14 @@ export interface KeyRecord {
   /** wall time in ms */
   readonly createdAt: number;
 }
+
+/** A key that is valid, as it is listed. */
+export interface KeyListing {
+  /** UUID */
+  readonly id: string;
+  /** name of its account */
+  readonly account: string;
+  readonly hint: string;
+  /** wall time in ms */
+  readonly createdAt: number;
+}

@@ -11,11 +11,13 @@ describe('Authenticator', () => {
   let test: TestStore;
   let authenticator: Authenticator;
   let key: string;
+  let keyId: string;
 
   beforeEach(async () => {
     test = await aStore(account);
     authenticator = new Authenticator(test.store);
-    ({ key } = await issueKey(test.store, new FakeClock(), account));
+    const issued = await issueKey(test.store, new FakeClock(), account);
+    [key, keyId] = [issued.key, issued.record.id];
   });
 
   async function refusal(authorization: string | undefined): Promise<ApiError> {
@@ -25,7 +27,8 @@ describe('Authenticator', () => {
 
   for (const scheme of ['Bearer ', 'bearer ', 'BEARER    ']) {
     it(`finds the account of a key behind "${scheme}"`, async () => {
-      assert.deepEqual(await authenticator.authenticate(`${scheme}${key}`), account);
+      const owner = await authenticator.authenticate(`${scheme}${key}`);
+      assert.deepEqual([owner.account, owner.keyId], [account, keyId]);
     });
   }
 
@@ -42,6 +45,11 @@ describe('Authenticator', () => {
   it('refuses a key that nobody has', async () => {
     const { status, message, headers } = await refusal(`Bearer ${generateKey()}`);
     assert.deepEqual([status, message, headers], [401, 'invalid api key', { 'WWW-Authenticate': 'Bearer' }]);
+  });
+
+  it('refuses a key from the moment it is revoked', async () => {
+    await test.store.revokeKey(keyId, 0);
+    assert.equal((await refusal(`Bearer ${key}`)).message, 'invalid api key');
   });
 
   it('answers 503 when the store cannot tell', async () => {

@@ -1,8 +1,7 @@
-/** Whose request it is: the `Authorization` field to an account (spec.md section 5; contract.md, REST). */
+/** Whose request it is: the `Authorization` field to a key and its account (spec.md section 5; contract.md, REST). */
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { API_KEY_PATTERN } from '../../shared/tunnel.ts';
-import { orUnavailable, type Store } from '../store/store.ts';
-import type { AccountRecord } from './account.ts';
+import { type KeyOwner, orUnavailable, type Store } from '../store/store.ts';
 import { hashKey, sameHash } from './api-key.ts';
 
 /** The scheme in any case, one or more spaces, the key (RFC 9110 section 11.4). */
@@ -17,19 +16,22 @@ export class Authenticator {
   }
 
   /**
+   * The store is asked each time, so that a key is worth nothing from the moment it is revoked.
+   *
    * @param authorization value of the `Authorization` field
    * @throws ApiError 401 for a missing or unknown key, 503 when the store cannot tell
    */
-  async authenticate(authorization: string | undefined): Promise<AccountRecord> {
+  async authenticate(authorization: string | undefined): Promise<KeyOwner> {
     const key = BEARER.exec(authorization?.trim() ?? '')?.[1];
     if (key === undefined) throw new ApiError(API_ERRORS.missingKey, CHALLENGE);
     // A malformed key never reaches the store.
     if (!API_KEY_PATTERN.test(key)) throw new ApiError(API_ERRORS.invalidKey, CHALLENGE);
     const hash = hashKey(key);
+    // Found by its hash: how long that takes depends on bits that nobody can choose, not on how much of a key is right.
     const owner = await orUnavailable(this.#store.findKeyOwner(hash));
     if (owner === undefined || !sameHash(owner.hash, hash)) {
       throw new ApiError(API_ERRORS.invalidKey, CHALLENGE);
     }
-    return owner.account;
+    return owner;
   }
 }

@@ -4,7 +4,7 @@ import { FakeClock } from '../testing/fake-clock.ts';
 import { aStore, anAccount } from '../testing/fixtures.ts';
 import { issueKey } from './accounts.ts';
 import { generateKey, hashKey } from './api-key.ts';
-import { ensureKey } from './bootstrap.ts';
+import { ensureKey, RevokedKeyError } from './bootstrap.ts';
 
 describe('ensureKey', () => {
   const clock = new FakeClock();
@@ -37,6 +37,15 @@ describe('ensureKey', () => {
     const key = generateKey();
     for (let start = 0; start < 2; start += 1) assert.equal(await ensureKey(store, clock, key), undefined);
     assert.equal((await store.findKeyOwner(hashKey(key)))?.account.name, 'default');
+  });
+
+  it('does not bring a revoked key back', async () => {
+    const key = generateKey();
+    await ensureKey(store, clock, key);
+    const { keyId } = (await store.findKeyOwner(hashKey(key))) ?? assert.fail();
+    await store.revokeKey(keyId, 0);
+    await assert.rejects(ensureKey(store, clock, key), RevokedKeyError);
+    assert.equal(await ensureKey(store, clock, undefined), undefined);
   });
 
   it('adds another configured key to the same account', async () => {

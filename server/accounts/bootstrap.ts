@@ -5,6 +5,14 @@ import type { AccountRecord } from './account.ts';
 import { createAccount, issueKey } from './accounts.ts';
 import { hashKey } from './api-key.ts';
 
+/** The operator wants a key that was revoked. Making it valid again would undo that at each start. */
+export class RevokedKeyError extends Error {
+  constructor() {
+    super('the bootstrap key was revoked');
+    this.name = 'RevokedKeyError';
+  }
+}
+
 /** It gets no subdomain: which label it should have is for the operator to say. */
 const DEFAULT_ACCOUNT = { name: 'default', plan: 'dev', subdomain: null } as const;
 
@@ -13,6 +21,7 @@ const DEFAULT_ACCOUNT = { name: 'default', plan: 'dev', subdomain: null } as con
  *
  * @param configured the key that shall exist, if the operator set one
  * @returns a key that was made because there was none, to be shown once
+ * @throws RevokedKeyError
  */
 export async function ensureKey(
   store: Store,
@@ -23,8 +32,11 @@ export async function ensureKey(
     if (await store.hasKeys()) return undefined;
     return (await issueKey(store, clock, await defaultAccount(store, clock))).key;
   }
-  if ((await store.findKeyOwner(hashKey(configured))) === undefined) {
+  if ((await store.findKeyOwner(hashKey(configured))) !== undefined) return undefined;
+  try {
     await issueKey(store, clock, await defaultAccount(store, clock), configured);
+  } catch (error) {
+    throw error instanceof ConflictError ? new RevokedKeyError() : error;
   }
   return undefined;
 }

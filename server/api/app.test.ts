@@ -31,11 +31,11 @@ describe('the REST interface', () => {
       subdomain: null,
       limits: {
         default_ttl: '1h0m0s',
-        max_ttl: '168h0m0s',
+        max_ttl: '24h0m0s',
         creates_per_minute: 10,
         create_burst: 5,
-        max_tunnels: null,
-        max_connections: null,
+        max_tunnels: 20,
+        max_connections: 200,
       },
     });
   });

@@ -2,22 +2,23 @@
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { readCreateTunnel, type TtlLimits } from '../../shared/tunnel.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
-import { PLAN_RULES } from '../accounts/plans.ts';
+import { PLAN_RULES, ttlLimitsOf } from '../accounts/plans.ts';
 import type { RateLimiter } from '../tunnels/rate-limiter.ts';
+import type { TunnelService } from '../tunnels/tunnel-service.ts';
 import type { ApiMiddleware } from './state.ts';
 
 /** 401 unless the request carries a key; leaves `state.account`. */
 export function authenticate(authenticator: Authenticator): ApiMiddleware {
   return async function requireKey(ctx, next) {
-    ctx.state.account = await authenticator.authenticate(ctx.req.headers.authorization);
+    ({ account: ctx.state.account } = await authenticator.authenticate(ctx.req.headers.authorization));
     await next();
   };
 }
 
-/** 400 for a field that breaks a rule; leaves `state.wanted`. */
+/** 400 for a field that breaks a rule; leaves `state.wanted`. A plan may allow a shorter ttl than the relay. */
 export function readCreate(limits: TtlLimits): ApiMiddleware {
   return async function readWantedTunnel(ctx, next) {
-    ctx.state.wanted = readCreateTunnel(ctx.request.body, limits);
+    ctx.state.wanted = readCreateTunnel(ctx.request.body, ttlLimitsOf(ctx.state.account.plan, limits));
     await next();
   };
 }
@@ -28,6 +29,14 @@ export function allowName(): ApiMiddleware {
     const { account, wanted } = ctx.state;
     if (wanted.name !== '' && !PLAN_RULES[account.plan].customNames)
       throw new ApiError(API_ERRORS.planTooLow);
+    await next();
+  };
+}
+
+/** 403 for one tunnel more than the plan allows at a time. */
+export function limitTunnels(tunnels: TunnelService): ApiMiddleware {
+  return async function requireRoom(ctx, next) {
+    tunnels.mustHaveRoom(ctx.state.account);
     await next();
   };
 }

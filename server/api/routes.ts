@@ -3,11 +3,12 @@ import { Router } from '@koa/router';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { readExtendTunnel, type TtlLimits } from '../../shared/tunnel.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
+import { ttlLimitsOf } from '../accounts/plans.ts';
 import { orUnavailable, type Store } from '../store/store.ts';
 import type { RateLimiter } from '../tunnels/rate-limiter.ts';
 import type { TunnelService } from '../tunnels/tunnel-service.ts';
 import type { Addresses } from '../tunnels/urls.ts';
-import { allowName, authenticate, limitRate, readCreate } from './guards.ts';
+import { allowName, authenticate, limitRate, limitTunnels, readCreate } from './guards.ts';
 import { readBody, requireBody } from './request-body.ts';
 import type { ApiContext, ApiState } from './state.ts';
 import { viewAccount, viewTunnel } from './views.ts';
@@ -51,7 +52,7 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
   }
 
   async function extend(ctx: ApiContext): Promise<void> {
-    const by = readExtendTunnel(ctx.request.body, ttl);
+    const by = readExtendTunnel(ctx.request.body, ttlLimitsOf(ctx.state.account.plan, ttl));
     ctx.body = viewTunnel(await tunnels.extend(ctx.state.account, idOf(ctx), by), addresses);
   }
 
@@ -72,6 +73,7 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
     requireBody(),
     readCreate(ttl),
     allowName(),
+    limitTunnels(tunnels),
     limitRate(creates),
     create,
   );

@@ -2,7 +2,7 @@
 import { formatDuration } from '../../shared/duration.ts';
 import type { Account, Tunnel, TtlLimits } from '../../shared/tunnel.ts';
 import type { AccountRecord } from '../accounts/account.ts';
-import { PLAN_RULES } from '../accounts/plans.ts';
+import { PLAN_RULES, ttlLimitsOf } from '../accounts/plans.ts';
 import { CREATE_BURST, CREATES_PER_MINUTE } from '../limits.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { type Addresses, tunnelUrls } from '../tunnels/urls.ts';
@@ -27,17 +27,21 @@ export function viewTunnel(tunnel: LiveTunnel, addresses: Addresses): Tunnel {
   };
 }
 
-/** @returns what `GET /v1/account` answers */
+/**
+ * @param ttl what the relay allows everybody
+ * @returns what `GET /v1/account` answers
+ */
 export function viewAccount(account: AccountRecord, ttl: TtlLimits): Account {
   const { maxTunnels, maxConnections } = PLAN_RULES[account.plan];
+  const { defaultTtl, maxTtl } = ttlLimitsOf(account.plan, ttl);
   return {
     client_id: account.id,
     name: account.name,
     plan: account.plan,
     subdomain: account.subdomain,
     limits: {
-      default_ttl: formatDuration(ttl.defaultTtl),
-      max_ttl: formatDuration(ttl.maxTtl),
+      default_ttl: formatDuration(defaultTtl),
+      max_ttl: formatDuration(maxTtl),
       creates_per_minute: CREATES_PER_MINUTE,
       create_burst: CREATE_BURST,
       max_tunnels: maxTunnels,

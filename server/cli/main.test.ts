@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { hashKey } from '../accounts/api-key.ts';
+import { RevokedKeyError } from '../accounts/bootstrap.ts';
 import type { Config } from '../config.ts';
 import type { Log, LogEvent, LogFields } from '../log.ts';
 import type { RunningRelay } from '../relay.ts';
@@ -130,6 +131,13 @@ describe('culvert-relay', () => {
         'culvert-relay: --max-ttl takes a duration from 1s to 87600h0m0s, like 90m or 168h',
       ]);
       assert.deepEqual(shell.stdout, []);
+    });
+
+    it('ends with 2 for a bootstrap key that was revoked', async () => {
+      assert.equal(await main(shell, [], () => Promise.reject(new RevokedKeyError())), 2);
+      assert.deepEqual(shell.stderr, [
+        'culvert-relay: CULVERT_BOOTSTRAP_KEY takes a key that was not revoked; set another one, or leave it out',
+      ]);
     });
 
     it('says what to do about a port that is taken', async () => {

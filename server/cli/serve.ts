@@ -1,12 +1,16 @@
 /** `culvert-relay serve`: runs the relay until a signal ends it (contract.md, Programs). */
 import { VERSION } from '../../shared/version.ts';
+import { RevokedKeyError } from '../accounts/bootstrap.ts';
 import type { Config } from '../config.ts';
 import { STOP_DEADLINE_MS } from '../limits.ts';
 import { describeError, type Log } from '../log.ts';
 import type { Operator, RunningRelay } from '../relay.ts';
-import { CommandError, ExitCode, type Shell } from './command.ts';
+import { CommandError, ExitCode, type Shell, usageError } from './command.ts';
 
 export type StartRelay = (config: Config, operator: Operator) => Promise<RunningRelay>;
+
+const REVOKED_KEY =
+  'CULVERT_BOOTSTRAP_KEY takes a key that was not revoked; set another one, or leave it out';
 
 /**
  * Runs the relay. The first signal stops it in order, a second one at once.
@@ -55,6 +59,7 @@ async function start(config: Config, startRelay: StartRelay, operator: Operator)
   try {
     return await startRelay(config, operator);
   } catch (error) {
+    if (error instanceof RevokedKeyError) throw usageError(REVOKED_KEY);
     operator.log('start refused', { reason: whyNotStarted(error, config) });
     throw new CommandError(ExitCode.failed, []);
   }

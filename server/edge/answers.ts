@@ -27,12 +27,17 @@ const EXTRA: Partial<Record<VisitorErrorCode, string>> = {
   'relay-busy': 'Retry-After: 5\r\n',
   'tunnel-busy': 'Retry-After: 5\r\n',
   'tunnel-offline': 'Retry-After: 5\r\n',
+  'plan-limit': 'Retry-After: 5\r\n',
   'client-timeout': 'Retry-After: 5\r\n',
 };
 
-/** The whole response for a failure of the visitor catalogue. */
-export function visitorAnswer(code: VisitorErrorCode, context: AnswerContext): Buffer {
-  const { contentType, body } = errorAnswer(code, context.accept);
+/**
+ * The whole response for a failure of the visitor catalogue.
+ *
+ * @param text what to say instead of the catalogue's text
+ */
+export function visitorAnswer(code: VisitorErrorCode, context: AnswerContext, text?: string): Buffer {
+  const { contentType, body } = errorAnswer(code, context.accept, text);
   const fields =
     `Culvert-Error: ${code}\r\n` +
     (EXTRA[code] ?? '') +

@@ -1,7 +1,7 @@
 /** One request and its response over one stream: opened or reused, followed to their ends in both directions. */
 import type { VisitorErrorCode } from '../../shared/errors.ts';
 import type { BodyTracker } from '../../shared/http1/body.ts';
-import type { ByteStream, Dial, DialFault, DialHandler } from '../tunnels/stream.ts';
+import type { ByteStream, Dial, DialHandler } from '../tunnels/stream.ts';
 import type { ResponseRelay } from './response-relay.ts';
 
 /** What an exchange asks of the connection it serves. */
@@ -16,8 +16,8 @@ export interface ExchangeOwner {
   answeredEarly(): void;
   /** The response is a WebSocket from here on. */
   switched(stream: ByteStream): void;
-  /** There is no response, and no byte of one was passed on. */
-  failed(code: VisitorErrorCode): void;
+  /** There is no response, and no byte of one was passed on. `text`: says more than the catalogue's. */
+  failed(code: VisitorErrorCode, text?: string): void;
   /** The response broke off. `reset`: only a reset tells the visitor. */
   brokeOff(reset: boolean): void;
 }
@@ -113,7 +113,7 @@ export class Exchange {
         this.#dial = undefined;
         this.#opened(stream);
       },
-      failed: (fault: DialFault) => this.#fail(fault),
+      failed: (fault, text) => this.#fail(fault, text),
     });
   }
 
@@ -186,9 +186,9 @@ export class Exchange {
     this.#owner.complete(this.#response.reusable ? stream : undefined);
   }
 
-  #fail(code: VisitorErrorCode): void {
+  #fail(code: VisitorErrorCode, text?: string): void {
     this.#over = true;
-    this.#owner.failed(code);
+    this.#owner.failed(code, text);
   }
 
   #breakOff(): void {

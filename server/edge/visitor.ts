@@ -298,8 +298,8 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
     if (this.#inputEnded) socket.emit('end');
   }
 
-  failed(code: VisitorErrorCode): void {
-    this.#answer(code);
+  failed(code: VisitorErrorCode, text?: string): void {
+    this.#answer(code, text);
   }
 
   brokeOff(reset: boolean): void {
@@ -321,13 +321,13 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
   }
 
   /** Answers a well-formed request in place of its target. */
-  #answer(code: VisitorErrorCode): void {
+  #answer(code: VisitorErrorCode, text?: string): void {
     const plan = this.#plan;
     const bodyDone = plan?.framing.kind === 'none' || this.#exchange?.requestDone === true;
     const close = plan === undefined || plan.close || this.#isLast || !bodyDone;
     this.#exchange = undefined;
     this.#countRefusal(code);
-    this.#finishAnswer(visitorAnswer(code, answerContext(plan, close)), close);
+    this.#finishAnswer(visitorAnswer(code, answerContext(plan, close), text), close);
   }
 
   /** Answers a request that may not be read on. */

@@ -34,7 +34,7 @@ describe('ControlSocket', () => {
   beforeEach(() => {
     socket = new FakeSocket();
     closed = 0;
-    control = new ControlSocket(socket as unknown as WebSocket, 0, () => {
+    control = new ControlSocket(socket as unknown as WebSocket, 'key', 0, () => {
       closed += 1;
     });
   });

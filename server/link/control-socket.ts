@@ -4,17 +4,26 @@ import { connectionMessage, PING_INTERVAL_MS, PONG_TIMEOUT_MS } from '../../shar
 import { CONTROL_BUFFER_MAX_BYTES, CONTROL_CLOSE_TIMEOUT_MS } from '../limits.ts';
 
 export class ControlSocket {
+  /** id of the key it was opened with */
+  readonly keyId: string;
   readonly #socket: WebSocket;
   #nextPing: number;
   /** When the oldest ping without a pong was sent. */
   #unanswered: number | undefined;
 
   /**
+   * @param keyId id of the key it was opened with
    * @param now monotonic ms
    * @param onClose told once, when the connection has ended from either side, with its close code
    */
-  constructor(socket: WebSocket, now: number, onClose: (control: ControlSocket, code: number) => void) {
+  constructor(
+    socket: WebSocket,
+    keyId: string,
+    now: number,
+    onClose: (control: ControlSocket, code: number) => void,
+  ) {
     this.#socket = socket;
+    this.keyId = keyId;
     this.#nextPing = now + PING_INTERVAL_MS;
     socket.on('error', () => socket.terminate());
     socket.on('pong', () => {

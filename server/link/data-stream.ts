@@ -6,6 +6,8 @@ import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream, StreamHandler } from '../tunnels/stream.ts';
 
 export class DataStream implements ByteStream {
+  /** id of the key that it, or the control socket that announced it, was opened with */
+  readonly keyId: string;
   readonly #socket: WebSocketByteStream;
   readonly #tunnel: LiveTunnel;
   readonly #onEnd: (stream: DataStream) => void;
@@ -13,8 +15,14 @@ export class DataStream implements ByteStream {
   #open = true;
 
   /** @param onEnd told once, when the stream has ended from either side */
-  constructor(socket: WebSocketByteStream, tunnel: LiveTunnel, onEnd: (stream: DataStream) => void) {
+  constructor(
+    socket: WebSocketByteStream,
+    tunnel: LiveTunnel,
+    keyId: string,
+    onEnd: (stream: DataStream) => void,
+  ) {
     this.#socket = socket;
+    this.keyId = keyId;
     this.#tunnel = tunnel;
     this.#onEnd = onEnd;
   }
@@ -63,7 +71,7 @@ export class DataStream implements ByteStream {
     this.#end();
   }
 
-  /** Ends the stream for both sides, because its tunnel has ended. */
+  /** Ends the stream for both sides, because its tunnel or its key has ended. */
   cut(code: number): void {
     this.#socket.close(code);
     this.#closed(false);

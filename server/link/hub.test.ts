@@ -1,18 +1,34 @@
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { duplexPair } from 'node:stream';
 import { CloseCode } from '../../shared/control.ts';
 import { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
+import { PLAN_RULES } from '../accounts/plans.ts';
 import { WAITING_MAX } from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
+import { anAccount } from '../testing/fixtures.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import type { ByteStream } from '../tunnels/stream.ts';
 import type { ControlSocket } from './control-socket.ts';
 import { Hub } from './hub.ts';
 
-const tunnel = { id: 'one', countIn() {}, countOut() {} } as unknown as LiveTunnel;
+const FREE_CONNECTIONS = PLAN_RULES.free.maxConnections ?? 0;
+
+const tunnel = {
+  id: 'one',
+  account: anAccount(),
+  countIn() {},
+  countOut() {},
+} as unknown as LiveTunnel;
 
 class FakeControl {
+  readonly keyId: string;
   readonly announced: string[] = [];
   readonly closed: number[] = [];
+
+  constructor(keyId: string) {
+    this.keyId = keyId;
+  }
 
   announce(id: string): void {
     this.announced.push(id);
@@ -37,7 +53,7 @@ async function settled(): Promise<void> {
 }
 
 /** A client's end that only remembers what became of its socket. */
-function offerTo(hub: Hub) {
+function offerTo(hub: Hub, keyId = 'key') {
   const [near, far] = duplexPair();
   const closed: number[] = [];
   const received: string[] = [];
@@ -47,7 +63,8 @@ function offerTo(hub: Hub) {
     onDrain() {},
     onClose: (code) => closed.push(code),
   });
-  hub.offer(tunnel, new WebSocketByteStream(far, 'server', Buffer.alloc(0)));
+  const relaySide = new WebSocketByteStream(far, 'server', Buffer.alloc(0));
+  hub.offer(tunnel, relaySide, keyId);
   return { client, closed, received };
 }
 
@@ -57,6 +74,7 @@ describe('Hub', () => {
   let results: string[];
 
   beforeEach(() => {
+    tunnel.account = anAccount({ plan: 'team' });
     clock = new FakeClock();
     hub = new Hub(clock, 2);
     results = [];
@@ -66,8 +84,8 @@ describe('Hub', () => {
     return hub.dial(tunnel, { opened: () => results.push('opened'), failed: (fault) => results.push(fault) });
   }
 
-  function attach(): FakeControl {
-    const control = new FakeControl();
+  function attach(keyId = 'key'): FakeControl {
+    const control = new FakeControl(keyId);
     hub.attach(tunnel, control.socket);
     return control;
   }
@@ -169,6 +187,82 @@ describe('Hub', () => {
     assert.deepEqual(results, ['tunnel-unknown']);
     assert.equal(clock.pending, 0);
   });
+
+  it('refuses a connection beyond the most of the plan, and says which that is', () => {
+    const control = attach();
+    const dials = Array.from({ length: FREE_CONNECTIONS }, dial);
+    tunnel.account = anAccount({ plan: 'free' });
+    const texts: (string | undefined)[] = [];
+    hub.dial(tunnel, { opened: () => assert.fail(), failed: (fault, text) => texts.push(fault, text) });
+    assert.deepEqual(texts, []);
+    clock.advance(1);
+    assert.deepEqual(texts, [
+      'plan-limit',
+      `This tunnel has ${FREE_CONNECTIONS} open connections, as many as the Free plan of its owner allows. Try again when one has ended.`,
+    ]);
+    dials[0]?.cancel();
+    dial();
+    assert.equal(control.announced.length, FREE_CONNECTIONS + 1);
+  });
+
+  describe('when keys are revoked', () => {
+    it('closes what was opened with them, and nothing else', async () => {
+      const control = attach('one');
+      const gone = offerTo(hub, 'one');
+      const kept = offerTo(hub, 'two');
+      assert.deepEqual(hub.keysInUse(), new Set(['one', 'two']));
+      hub.revoke(new Set(['three']));
+      assert.deepEqual(control.closed, []);
+      hub.revoke(new Set(['two']));
+      await settled();
+      assert.deepEqual([control.closed, gone.closed, kept.closed], [[], [], [CloseCode.keyRevoked]]);
+      hub.revoke(new Set(['one']));
+      await settled();
+      assert.deepEqual([control.closed, gone.closed], [[CloseCode.keyRevoked], [CloseCode.keyRevoked]]);
+      assert.deepEqual(hub.keysInUse(), new Set());
+    });
+
+    it('drops connections that were announced through them: their ids are known', () => {
+      const control = attach('one');
+      dial();
+      const [id = ''] = control.announced;
+      hub.revoke(new Set(['one']));
+      assert.deepEqual([results, hub.pending(id)], [['tunnel-offline'], undefined]);
+    });
+
+    it('lets new visitors wait for a client with another key', () => {
+      const old = attach('one');
+      hub.revoke(new Set(['one']));
+      dial();
+      assert.deepEqual(old.announced, []);
+      assert.equal(attach('two').announced.length, 1);
+    });
+
+    it('cuts a stream that came by an announcement alone, but not one opened with another key', async () => {
+      const control = attach('one');
+      const closed: string[] = [];
+      for (const keyId of [undefined, 'two']) {
+        const opened = (stream: ByteStream) =>
+          stream.attach({ onData() {}, onDrain() {}, onClose: () => closed.push(String(keyId)) });
+        hub.dial(tunnel, { opened, failed: () => assert.fail() });
+        const pending = hub.pending(control.announced.at(-1) ?? '') ?? assert.fail();
+        const [, far] = duplexPair();
+        hub.open(pending, new WebSocketByteStream(far, 'server', Buffer.alloc(0)), keyId);
+      }
+      hub.revoke(new Set(['one']));
+      await settled();
+      assert.deepEqual(closed, ['undefined']);
+    });
+  });
+
+  it('takes none of a million guessed ids', () => {
+    const control = attach();
+    for (let count = 0; count < 100; count += 1) dial();
+    for (let guess = 0; guess < 1_000_000; guess += 1) {
+      if (hub.pending(randomUUID()) !== undefined) assert.fail('a guess was right');
+    }
+    assert.ok(control.announced.every((id) => hub.pending(id) !== undefined));
+  }).timeout(20_000);
 
   describe('with data sockets offered ahead', () => {
     it('gives a visitor one instead of announcing it, but not before dial has returned', async () => {

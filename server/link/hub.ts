@@ -58,7 +58,14 @@ export class Hub implements Dialer {
     const link = this.#link(tunnel);
     // 122 random bits: the id alone admits the data socket (contract.md, WebSockets).
     const since = this.#clock.monotonic();
-    const pending: Pending = { id: randomUUID(), link, handler, since, timer: undefined };
+    const pending: Pending = {
+      id: randomUUID(),
+      link,
+      handler,
+      since,
+      timer: undefined,
+      announcedTo: undefined,
+    };
     this.#pending.set(pending.id, pending);
     link.wait(pending);
     return { cancel: () => link.release(pending) };
@@ -69,9 +76,21 @@ export class Hub implements Dialer {
     return this.#pending.get(id);
   }
 
-  /** Joins a pending inbound connection and its data socket. */
-  open(pending: Pending, socket: WebSocketByteStream): void {
-    pending.link.open(pending, socket);
+  /** Joins a pending inbound connection and its data socket, which was opened with a key or without. */
+  open(pending: Pending, socket: WebSocketByteStream, keyId?: string): void {
+    pending.link.open(pending, socket, keyId);
+  }
+
+  /** Ids of the keys through which something is open. */
+  keysInUse(): Set<string> {
+    const keys = new Set<string>();
+    for (const link of this.#links.values()) for (const key of link.keysInUse()) keys.add(key);
+    return keys;
+  }
+
+  /** Keys are no longer valid: what was opened through them is closed with 4003 (contract.md, WebSockets). */
+  revoke(keyIds: ReadonlySet<string>): void {
+    for (const link of this.#links.values()) link.revoke(keyIds);
   }
 
   attach(tunnel: LiveTunnel, control: ControlSocket): void {
@@ -92,8 +111,8 @@ export class Hub implements Dialer {
   }
 
   /** Takes a data socket ahead of need; it must be welcome. */
-  offer(tunnel: LiveTunnel, socket: WebSocketByteStream): void {
-    this.#links.get(tunnel.id)?.offer(socket);
+  offer(tunnel: LiveTunnel, socket: WebSocketByteStream, keyId: string): void {
+    this.#links.get(tunnel.id)?.offer(socket, keyId);
   }
 
   /** The tunnel has ended: its sockets are closed with the code, its visitors cut. */

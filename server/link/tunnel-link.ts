@@ -1,6 +1,7 @@
 /** One tunnel's side of its client: the control socket, the inbound connections that wait for it, the open streams. */
 import { CloseCode, PENDING_TIMEOUT_MS } from '../../shared/control.ts';
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
+import { PLAN_RULES } from '../accounts/plans.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { rendezvousWait, traffic } from '../observe/counters.ts';
 import { HOLD_OVER_MS, WAITING_MAX } from '../limits.ts';
@@ -18,6 +19,8 @@ export interface Pending {
   /** since when it waits, monotonic ms */
   readonly since: number;
   timer: Timer | undefined;
+  /** id of the key of the control socket that it was announced on last */
+  announcedTo: string | undefined;
 }
 
 export class TunnelLink {
@@ -83,12 +86,16 @@ export class TunnelLink {
   }
 
   /** The client offers a data socket before there is a connection for it. */
-  offer(socket: WebSocketByteStream): void {
-    this.#warm.add(this.#track(socket));
+  offer(socket: WebSocketByteStream, keyId: string): void {
+    this.#warm.add(this.#track(socket, keyId));
   }
 
   /** Lets an inbound connection wait for its data socket, or for the client where it has just left. */
   wait(pending: Pending): void {
+    if (this.#isFull()) {
+      pending.timer = this.#clock.setTimeout(() => this.#fail(pending, 'plan-limit', this.#limitText()), 0);
+      return;
+    }
     this.#pending.add(pending);
     const warm = this.#warm.take();
     if (warm !== undefined) return queueMicrotask(() => this.#openWarm(pending, warm));
@@ -105,9 +112,34 @@ export class TunnelLink {
     this.#forget(pending);
   }
 
-  /** The data socket of a pending connection is there. */
-  open(pending: Pending, socket: WebSocketByteStream): void {
-    this.#hand(pending, this.#track(socket));
+  /**
+   * The data socket of a pending connection is there.
+   *
+   * @param keyId id of the key it was opened with; without one, it came by the announcement alone
+   */
+  open(pending: Pending, socket: WebSocketByteStream, keyId: string | undefined): void {
+    this.#hand(pending, this.#track(socket, keyId ?? pending.announcedTo ?? ''));
+  }
+
+  /** Ids of the keys that hold something open here. */
+  *keysInUse(): Generator<string> {
+    if (this.#control !== undefined) yield this.#control.keyId;
+    for (const { announcedTo } of this.#pending) if (announcedTo !== undefined) yield announcedTo;
+    for (const { keyId } of this.#streams) yield keyId;
+  }
+
+  /** Cuts what was opened or announced through keys that are no longer valid. Another key may take the tunnel on. */
+  revoke(keyIds: ReadonlySet<string>): void {
+    const control = this.#control;
+    if (control !== undefined && keyIds.has(control.keyId)) {
+      control.close(CloseCode.keyRevoked);
+      this.detach(control, CloseCode.keyRevoked);
+    }
+    for (const pending of this.#pending) {
+      const { announcedTo } = pending;
+      if (announcedTo !== undefined && keyIds.has(announcedTo)) this.#fail(pending, 'tunnel-offline');
+    }
+    for (const stream of this.#streams) if (keyIds.has(stream.keyId)) stream.cut(CloseCode.keyRevoked);
   }
 
   /** The tunnel has ended: everything of it is cut. */
@@ -129,8 +161,20 @@ export class TunnelLink {
     this.#control?.tick(now);
   }
 
-  #track(socket: WebSocketByteStream): DataStream {
-    const stream = new DataStream(socket, this.tunnel, (ended) => this.#streams.delete(ended));
+  /** Whether as many inbound connections are open, or wait for it, as the owner's plan allows. */
+  #isFull(): boolean {
+    const { maxConnections } = PLAN_RULES[this.tunnel.account.plan];
+    const open = this.#pending.size + this.#streams.size - this.#warm.size;
+    return maxConnections !== null && open >= maxConnections;
+  }
+
+  #limitText(): string {
+    const { title, maxConnections } = PLAN_RULES[this.tunnel.account.plan];
+    return `This tunnel has ${maxConnections} open connections, as many as the ${title} plan of its owner allows. Try again when one has ended.`;
+  }
+
+  #track(socket: WebSocketByteStream, keyId: string): DataStream {
+    const stream = new DataStream(socket, this.tunnel, keyId, (ended) => this.#streams.delete(ended));
     this.#streams.add(stream);
     traffic.streams += 1;
     return stream;
@@ -150,6 +194,7 @@ export class TunnelLink {
 
   #announce(pending: Pending, control: ControlSocket): void {
     control.announce(pending.id);
+    pending.announcedTo = control.keyId;
     this.#failIn(PENDING_TIMEOUT_MS, pending, 'client-timeout');
   }
 
@@ -159,8 +204,8 @@ export class TunnelLink {
     pending.timer = this.#clock.setTimeout(() => this.#fail(pending, fault), ms);
   }
 
-  #fail(pending: Pending, fault: DialFault): void {
+  #fail(pending: Pending, fault: DialFault, text?: string): void {
     this.release(pending);
-    pending.handler.failed(fault);
+    pending.handler.failed(fault, text);
   }
 }

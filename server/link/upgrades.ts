@@ -81,7 +81,7 @@ export class Upgrades {
   async #openControl(request: UpgradeRequest, key: string, query: URLSearchParams): Promise<void> {
     const id = query.get('tunnel_id') ?? '';
     if (id === '') throw new ApiError(API_ERRORS.missingTunnelId);
-    const tunnel = await this.#ownTunnel(request, id);
+    const { tunnel, keyId } = await this.#ownTunnel(request, id);
     if (this.#hub.isDraining) throw new ApiError(API_ERRORS.unavailable, { 'Retry-After': '1' });
     const taken = this.#takeOver(request);
     if (taken === undefined) return;
@@ -90,11 +90,13 @@ export class Upgrades {
     const message = { method: 'GET', url: CONTROL_PATH, headers } as Parameters<
       WebSocketServer['handleUpgrade']
     >[0];
-    this.#server.handleUpgrade(message, taken.socket, taken.head, (socket) => this.#attach(tunnel, socket));
+    this.#server.handleUpgrade(message, taken.socket, taken.head, (socket) =>
+      this.#attach(tunnel, socket, keyId),
+    );
   }
 
-  #attach(tunnel: LiveTunnel, socket: WebSocket): void {
-    const control = new ControlSocket(socket, this.#clock.monotonic(), (closed, code) =>
+  #attach(tunnel: LiveTunnel, socket: WebSocket, keyId: string): void {
+    const control = new ControlSocket(socket, keyId, this.#clock.monotonic(), (closed, code) =>
       this.#hub.detach(tunnel, closed, code),
     );
     this.#hub.attach(tunnel, control);
@@ -111,29 +113,32 @@ export class Upgrades {
   async #openAnnounced(request: UpgradeRequest, key: string, id: string): Promise<void> {
     // A key is not needed; one that is sent must be valid and the owner's.
     const authorization = request.header('authorization');
-    const account =
+    const owner =
       authorization === undefined ? undefined : await this.#authenticator.authenticate(authorization);
     const pending = this.#hub.pending(id);
-    if (pending === undefined || (account !== undefined && account.id !== pending.link.tunnel.account.id)) {
+    if (
+      pending === undefined ||
+      (owner !== undefined && owner.account.id !== pending.link.tunnel.account.id)
+    ) {
       throw new ApiError(API_ERRORS.connectionNotFound);
     }
-    this.#switchTo(request, key, (socket) => this.#hub.open(pending, socket));
+    this.#switchTo(request, key, (socket) => this.#hub.open(pending, socket, owner?.keyId));
   }
 
   async #openWarm(request: UpgradeRequest, key: string, tunnelId: string): Promise<void> {
-    const tunnel = await this.#ownTunnel(request, tunnelId);
+    const { tunnel, keyId } = await this.#ownTunnel(request, tunnelId);
     const offers = this.#hub.offers(tunnel);
     if (offers === 'offline') throw new ApiError(API_ERRORS.tunnelNotConnected);
     if (offers === 'full') throw new ApiError(API_ERRORS.tooManyWarmSockets, { 'Retry-After': '60' });
-    this.#switchTo(request, key, (socket) => this.#hub.offer(tunnel, socket));
+    this.#switchTo(request, key, (socket) => this.#hub.offer(tunnel, socket, keyId));
   }
 
   /** @throws ApiError 401, 404 */
-  async #ownTunnel(request: UpgradeRequest, id: string): Promise<LiveTunnel> {
-    const account = await this.#authenticator.authenticate(request.header('authorization'));
+  async #ownTunnel(request: UpgradeRequest, id: string): Promise<{ tunnel: LiveTunnel; keyId: string }> {
+    const { account, keyId } = await this.#authenticator.authenticate(request.header('authorization'));
     const tunnel = this.#registry.byId(id);
     if (tunnel?.account.id !== account.id) throw new ApiError(API_ERRORS.tunnelNotFound);
-    return tunnel;
+    return { tunnel, keyId };
   }
 
   /** Takes the connection over and answers 101; the answer and the first bytes of a request leave in one packet. */

@@ -1,8 +1,9 @@
-/** Queries on accounts and keys, in SQL that every supported database understands. */
+/** Queries on accounts, in SQL that every supported database understands. */
 import type { Kysely, Selectable } from 'kysely';
-import type { AccountRecord, KeyRecord } from '../accounts/account.ts';
+import type { Plan } from '../../shared/tunnel.ts';
+import type { AccountRecord } from '../accounts/account.ts';
 import type { AccountsTable, Database } from './schema.ts';
-import { ConflictError, type KeyOwner } from './store.ts';
+import { ConflictError } from './store.ts';
 
 export const ACCOUNT_COLUMNS = [
   'accounts.id as account_id',
@@ -48,29 +49,54 @@ export async function findAccount(db: Kysely<Database>, name: string): Promise<A
   return row === undefined ? undefined : accountOf(row);
 }
 
-/** See {@link Store.insertKey}. */
-export async function insertKey(db: Kysely<Database>, key: KeyRecord): Promise<void> {
-  const { id, accountId, hash, hint, createdAt } = key;
-  const { numInsertedOrUpdatedRows } = await db
-    .insertInto('api_keys')
-    .values({ id, account_id: accountId, hash, hint, created_at: createdAt })
-    .onConflict((conflict) => conflict.column('hash').doNothing())
-    .executeTakeFirstOrThrow();
-  if (numInsertedOrUpdatedRows === 0n) throw new ConflictError('key');
+/** See {@link Store.findAccounts}. */
+export async function findAccounts(db: Kysely<Database>, ids: readonly string[]): Promise<AccountRecord[]> {
+  const rows = await db.selectFrom('accounts').selectAll().where('id', 'in', ids).execute();
+  return rows.map(accountOf);
 }
 
-export async function findKeyOwner(db: Kysely<Database>, hash: string): Promise<KeyOwner | undefined> {
-  const row = await db
-    .selectFrom('api_keys')
-    .innerJoin('accounts', 'accounts.id', 'api_keys.account_id')
-    .select(['api_keys.hash', ...ACCOUNT_COLUMNS])
-    .where('api_keys.hash', '=', hash)
-    .executeTakeFirst();
-  return row === undefined ? undefined : { hash: row.hash, account: accountOfJoin(row) };
+export async function listAccounts(db: Kysely<Database>): Promise<AccountRecord[]> {
+  const rows = await db.selectFrom('accounts').selectAll().orderBy('created_at').orderBy('id').execute();
+  return rows.map(accountOf);
 }
 
-export async function hasKeys(db: Kysely<Database>): Promise<boolean> {
-  return (await db.selectFrom('api_keys').select('id').limit(1).executeTakeFirst()) !== undefined;
+/** See {@link Store.setPlan}. */
+export function setPlan(db: Kysely<Database>, name: string, plan: Plan): Promise<AccountRecord | undefined> {
+  return db.transaction().execute(async (transaction) => {
+    const account = await findAccount(transaction, name);
+    if (account === undefined) return undefined;
+    await transaction.updateTable('accounts').set({ plan }).where('id', '=', account.id).execute();
+    await raiseAccessRevision(transaction);
+    return { ...account, plan };
+  });
+}
+
+/** See {@link Store.removeAccount}. */
+export function removeAccount(db: Kysely<Database>, name: string): Promise<AccountRecord | undefined> {
+  return db.transaction().execute(async (transaction) => {
+    const account = await findAccount(transaction, name);
+    if (account === undefined) return undefined;
+    for (const table of ['released_names', 'tunnels', 'api_keys'] as const) {
+      await transaction.deleteFrom(table).where('account_id', '=', account.id).execute();
+    }
+    await transaction.deleteFrom('accounts').where('id', '=', account.id).execute();
+    await raiseAccessRevision(transaction);
+    return account;
+  });
+}
+
+/** To be called in the transaction that takes rights away or changes them: see {@link Store.accessRevision}. */
+export async function raiseAccessRevision(db: Kysely<Database>): Promise<void> {
+  await db
+    .updateTable('access_revision')
+    .set((column) => ({ revision: column('revision', '+', 1) }))
+    .execute();
+}
+
+/** See {@link Store.accessRevision}. */
+export async function accessRevision(db: Kysely<Database>): Promise<number> {
+  const { revision } = await db.selectFrom('access_revision').select('revision').executeTakeFirstOrThrow();
+  return revision;
 }
 
 function accountOf(row: Selectable<AccountsTable>): AccountRecord {

@@ -38,7 +38,7 @@ describe('KyselyStore', () => {
     assert.equal(await store.hasKeys(), false);
     await store.insertKey(key);
     assert.equal(await store.hasKeys(), true);
-    assert.deepEqual(await store.findKeyOwner('aa'), { hash: 'aa', account: owner });
+    assert.deepEqual(await store.findKeyOwner('aa'), { keyId: 'k', hash: 'aa', account: owner });
     assert.equal(await store.findKeyOwner('ab'), undefined);
     await assert.rejects(store.insertKey({ ...key, id: 'other' }), taken('key'));
   });
@@ -68,8 +68,9 @@ describe('KyselyStore', () => {
   it('deletes tunnels, and does not mind unknown ones', async () => {
     const [gone, kept] = [aTunnel(owner.id), aTunnel(owner.id)];
     for (const tunnel of [gone, kept]) await store.insertTunnel(tunnel);
-    await store.deleteTunnels([gone.id, 'unknown']);
-    await store.deleteTunnels([]);
+    const released = [gone, aTunnel('nobody')].map((tunnel) => ({ ...tunnel, heldUntil: 0 }));
+    await store.releaseTunnels(released, 0);
+    await store.releaseTunnels([], 0);
     assert.deepEqual(
       (await store.loadTunnels()).map(({ tunnel }) => tunnel.id),
       [kept.id],

@@ -1,13 +1,16 @@
 /** The store on any database Kysely speaks to. */
 import { type Kysely, sql } from 'kysely';
-import type { AccountRecord, KeyRecord } from '../accounts/account.ts';
+import type { Plan } from '../../shared/tunnel.ts';
+import type { AccountRecord, KeyListing, KeyRecord } from '../accounts/account.ts';
 import { describeError, type Log } from '../log.ts';
 import * as accounts from './account-queries.ts';
+import * as keys from './key-queries.ts';
 import type { Database } from './schema.ts';
 import {
   ConflictError,
   type KeyOwner,
   type OwnedTunnel,
+  type ReleasedTunnel,
   type Store,
   StoreError,
   type TrafficDelta,
@@ -35,16 +38,48 @@ export class KyselyStore implements Store {
     return this.#watch(accounts.findAccount(this.#db, name), 'read');
   }
 
+  findAccounts(ids: readonly string[]): Promise<AccountRecord[]> {
+    return this.#watch(accounts.findAccounts(this.#db, ids), 'read');
+  }
+
+  listAccounts(): Promise<AccountRecord[]> {
+    return this.#watch(accounts.listAccounts(this.#db), 'read');
+  }
+
+  setPlan(name: string, plan: Plan): Promise<AccountRecord | undefined> {
+    return this.#watch(accounts.setPlan(this.#db, name, plan));
+  }
+
+  removeAccount(name: string): Promise<AccountRecord | undefined> {
+    return this.#watch(accounts.removeAccount(this.#db, name));
+  }
+
   insertKey(key: KeyRecord): Promise<void> {
-    return this.#watch(accounts.insertKey(this.#db, key));
+    return this.#watch(keys.insertKey(this.#db, key));
   }
 
   findKeyOwner(hash: string): Promise<KeyOwner | undefined> {
-    return this.#watch(accounts.findKeyOwner(this.#db, hash), 'read');
+    return this.#watch(keys.findKeyOwner(this.#db, hash), 'read');
   }
 
   hasKeys(): Promise<boolean> {
-    return this.#watch(accounts.hasKeys(this.#db), 'read');
+    return this.#watch(keys.hasKeys(this.#db), 'read');
+  }
+
+  listKeys(account?: string): Promise<KeyListing[]> {
+    return this.#watch(keys.listKeys(this.#db, account), 'read');
+  }
+
+  findValidKeys(ids: readonly string[]): Promise<string[]> {
+    return this.#watch(keys.findValidKeys(this.#db, ids), 'read');
+  }
+
+  revokeKey(id: string, at: number): Promise<KeyListing | undefined> {
+    return this.#watch(keys.revokeKey(this.#db, id, at));
+  }
+
+  accessRevision(): Promise<number> {
+    return this.#watch(accounts.accessRevision(this.#db), 'read');
   }
 
   insertTunnel(tunnel: TunnelRecord): Promise<void> {
@@ -55,8 +90,12 @@ export class KyselyStore implements Store {
     return this.#watch(tunnels.loadTunnels(this.#db), 'read');
   }
 
-  deleteTunnels(ids: readonly string[]): Promise<void> {
-    return this.#watch(tunnels.deleteTunnels(this.#db, ids));
+  releaseTunnels(released: readonly ReleasedTunnel[], now: number): Promise<void> {
+    return this.#watch(tunnels.releaseTunnels(this.#db, released, now));
+  }
+
+  nameHolder(slug: string, now: number): Promise<string | undefined> {
+    return this.#watch(tunnels.nameHolder(this.#db, slug, now), 'read');
   }
 
   raiseExpiry(id: string, expiresAt: number): Promise<void> {

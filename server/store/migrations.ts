@@ -1,8 +1,9 @@
 /** The history of the schema. A migration that was released is never changed; a new one is added behind it. */
-import type { Kysely, Migration } from 'kysely';
+import { type Kysely, type Migration, sql } from 'kysely';
 
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001_accounts_keys_tunnels': { up: createTables },
+  '0002_administration': { up: prepareAdministration },
 };
 
 async function createTables(db: Kysely<unknown>): Promise<void> {
@@ -37,4 +38,24 @@ async function createTables(db: Kysely<unknown>): Promise<void> {
     .addColumn('bytes_out', 'bigint', (column) => column.notNull())
     .addColumn('requests', 'bigint', (column) => column.notNull())
     .execute();
+}
+
+/** Keys can be revoked, names held, and running relays see that something was changed beside them. */
+async function prepareAdministration(db: Kysely<unknown>): Promise<void> {
+  await db.schema.alterTable('api_keys').addColumn('revoked_at', 'bigint').execute();
+  await db.schema.createIndex('api_keys_by_account').on('api_keys').column('account_id').execute();
+  await db.schema.createIndex('tunnels_by_account').on('tunnels').column('account_id').execute();
+  await db.schema
+    .createTable('released_names')
+    .addColumn('slug', 'text', (column) => column.primaryKey())
+    .addColumn('account_id', 'text', (column) => column.notNull())
+    .addColumn('held_until', 'bigint', (column) => column.notNull())
+    .execute();
+  await db.schema.createIndex('released_names_by_end').on('released_names').column('held_until').execute();
+  await db.schema
+    .createTable('access_revision')
+    .addColumn('id', 'integer', (column) => column.primaryKey())
+    .addColumn('revision', 'bigint', (column) => column.notNull())
+    .execute();
+  await sql`insert into access_revision (id, revision) values (1, 0)`.execute(db);
 }

@@ -5,6 +5,8 @@ export interface Database {
   accounts: AccountsTable;
   api_keys: ApiKeysTable;
   tunnels: TunnelsTable;
+  released_names: ReleasedNamesTable;
+  access_revision: AccessRevisionTable;
 }
 
 export interface AccountsTable {
@@ -21,6 +23,8 @@ export interface ApiKeysTable {
   hash: string;
   hint: string;
   created_at: number;
+  /** A revoked key stays, so that nobody can bring it back by giving it again. */
+  revoked_at: number | null;
 }
 
 export interface TunnelsTable {
@@ -37,4 +41,17 @@ export interface TunnelsTable {
   bytes_in: number;
   bytes_out: number;
   requests: number;
+}
+
+/** Slugs of ended tunnels, kept for the account that had them (contract.md, Programs: `CULVERT_NAME_HOLD`). */
+export interface ReleasedNamesTable {
+  slug: string;
+  account_id: string;
+  held_until: number;
+}
+
+/** One row, counted up with everything that takes rights away or changes them: running relays watch it. */
+export interface AccessRevisionTable {
+  id: 1;
+  revision: number;
 }

@@ -1,6 +1,7 @@
 /** What the relay keeps beyond its own life. One implementation for each database. */
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
-import type { AccountRecord, KeyRecord } from '../accounts/account.ts';
+import type { Plan } from '../../shared/tunnel.ts';
+import type { AccountRecord, KeyListing, KeyRecord } from '../accounts/account.ts';
 import { STORE_RETRY_AFTER_SECONDS } from '../limits.ts';
 
 /** A tunnel as stored. */
@@ -41,7 +42,18 @@ export interface TrafficDelta {
   readonly expiresAt: number;
 }
 
+/** A tunnel that has ended. */
+export interface ReleasedTunnel {
+  readonly id: string;
+  readonly slug: string;
+  readonly accountId: string;
+  /** wall time in ms until which no other account gets the slug */
+  readonly heldUntil: number;
+}
+
+/** A valid key and whose it is. */
 export interface KeyOwner {
+  readonly keyId: string;
   readonly hash: string;
   readonly account: AccountRecord;
 }
@@ -54,17 +66,53 @@ export interface Store {
   /** @throws ConflictError `name` or `subdomain` */
   insertAccount(account: AccountRecord): Promise<void>;
   findAccount(name: string): Promise<AccountRecord | undefined>;
+  /** Those of the accounts that exist, in any order. */
+  findAccounts(ids: readonly string[]): Promise<AccountRecord[]>;
+  /** All accounts, oldest first. */
+  listAccounts(): Promise<AccountRecord[]>;
+  /** @returns the account as it is now, `undefined` for an unknown name */
+  setPlan(name: string, plan: Plan): Promise<AccountRecord | undefined>;
+  /**
+   * Removes an account with its keys, tunnels and held names.
+   *
+   * @returns what it was, `undefined` for an unknown name
+   */
+  removeAccount(name: string): Promise<AccountRecord | undefined>;
   /** @throws ConflictError `key` */
   insertKey(key: KeyRecord): Promise<void>;
+  /** @returns `undefined` for an unknown or revoked key */
   findKeyOwner(hash: string): Promise<KeyOwner | undefined>;
+  /** Whether there is or was a key, revoked ones included. */
   hasKeys(): Promise<boolean>;
+  /** Valid keys, oldest first; of one account where a name is given. */
+  listKeys(account?: string): Promise<KeyListing[]>;
+  /** Those of the keys that are valid, in any order. */
+  findValidKeys(ids: readonly string[]): Promise<string[]>;
+  /**
+   * Makes a key invalid for ever.
+   *
+   * @param at wall time in ms
+   * @returns the key, `undefined` for an unknown or revoked one
+   */
+  revokeKey(id: string, at: number): Promise<KeyListing | undefined>;
+  /** A number that has grown whenever a key was revoked, or an account changed or removed. */
+  accessRevision(): Promise<number>;
 
   /** @throws ConflictError `slug` */
   insertTunnel(tunnel: TunnelRecord): Promise<void>;
   /** All tunnels, oldest first. */
   loadTunnels(): Promise<OwnedTunnel[]>;
-  /** Removes tunnels; unknown ids are no error. */
-  deleteTunnels(ids: readonly string[]): Promise<void>;
+  /**
+   * Removes tunnels, and holds those of their slugs that are held beyond `now`; unknown ids are no error.
+   *
+   * @param now wall time in ms
+   */
+  releaseTunnels(released: readonly ReleasedTunnel[], now: number): Promise<void>;
+  /**
+   * @param now wall time in ms
+   * @returns the id of the account for which the slug of an ended tunnel is held
+   */
+  nameHolder(slug: string, now: number): Promise<string | undefined>;
   /** Moves an expiry later; never earlier, so that writes may arrive in any order. */
   raiseExpiry(id: string, expiresAt: number): Promise<void>;
   /** Adds traffic in one transaction; unknown ids are no error. */

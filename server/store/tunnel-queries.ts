@@ -2,7 +2,13 @@
 import type { ExpressionBuilder, Kysely, Selectable } from 'kysely';
 import { ACCOUNT_COLUMNS, accountOfJoin } from './account-queries.ts';
 import type { Database, TunnelsTable } from './schema.ts';
-import { ConflictError, type OwnedTunnel, type TrafficDelta, type TunnelRecord } from './store.ts';
+import {
+  ConflictError,
+  type OwnedTunnel,
+  type ReleasedTunnel,
+  type TrafficDelta,
+  type TunnelRecord,
+} from './store.ts';
 
 /** See {@link Store.insertTunnel}. */
 export async function insertTunnel(db: Kysely<Database>, tunnel: TunnelRecord): Promise<void> {
@@ -26,9 +32,52 @@ export async function loadTunnels(db: Kysely<Database>): Promise<OwnedTunnel[]> 
   return rows.map((row) => ({ tunnel: toRecord(row), account: accountOfJoin(row) }));
 }
 
-/** See {@link Store.deleteTunnels}. */
-export async function deleteTunnels(db: Kysely<Database>, ids: readonly string[]): Promise<void> {
-  if (ids.length > 0) await db.deleteFrom('tunnels').where('id', 'in', ids).execute();
+/** See {@link Store.releaseTunnels}. */
+export async function releaseTunnels(
+  db: Kysely<Database>,
+  released: readonly ReleasedTunnel[],
+  now: number,
+): Promise<void> {
+  if (released.length === 0) return;
+  const held = released.filter(({ heldUntil }) => heldUntil > now);
+  if (held.length === 0) return deleteTunnels(db, released);
+  await db.transaction().execute(async (transaction) => {
+    await deleteTunnels(transaction, released);
+    await transaction.deleteFrom('released_names').where('held_until', '<=', now).execute();
+    for (const name of held) await holdName(transaction, name);
+  });
+}
+
+async function deleteTunnels(
+  db: Kysely<Database>,
+  tunnels: readonly { readonly id: string }[],
+): Promise<void> {
+  const ids = tunnels.map(({ id }) => id);
+  await db.deleteFrom('tunnels').where('id', 'in', ids).execute();
+}
+
+async function holdName(db: Kysely<Database>, { slug, accountId, heldUntil }: ReleasedTunnel): Promise<void> {
+  const holder = { account_id: accountId, held_until: heldUntil };
+  await db
+    .insertInto('released_names')
+    .values({ slug, ...holder })
+    .onConflict((conflict) => conflict.column('slug').doUpdateSet(holder))
+    .execute();
+}
+
+/** See {@link Store.nameHolder}. */
+export async function nameHolder(
+  db: Kysely<Database>,
+  slug: string,
+  now: number,
+): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('released_names')
+    .select('account_id')
+    .where('slug', '=', slug)
+    .where('held_until', '>', now)
+    .executeTakeFirst();
+  return row?.account_id;
 }
 
 /** See {@link Store.raiseExpiry}. */

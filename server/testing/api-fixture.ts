@@ -39,13 +39,14 @@ export class ApiFixture {
     const { store } = test;
     const log: Log = (event, fields = {}) => void this.logged.push([event, fields]);
     const registry = new TunnelRegistry(new Set(['www']));
-    this.tunnels = new TunnelService({ store, registry, clock: this.clock, log, maxTtl: 604_800 });
+    const ttl = { defaultTtl: 3600, maxTtl: 604_800 };
+    this.tunnels = new TunnelService({ store, registry, clock: this.clock, log, ttl, nameHold: 0 });
     const deps = {
       authenticator: new Authenticator(store),
       tunnels: this.tunnels,
       creates: new RateLimiter(this.clock, { perMinute: 10, burst: 5 }),
       store,
-      ttl: { defaultTtl: 3600, maxTtl: 604_800 },
+      ttl,
       addresses: {
         publicUrl: new URL('http://localhost:8080'),
         tunnelDomain: 'localhost',

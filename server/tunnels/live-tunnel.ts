@@ -9,7 +9,8 @@ export class LiveTunnel {
   readonly slug: string;
   /** the requested name, or `''` */
   readonly name: string;
-  readonly account: AccountRecord;
+  /** its owner, replaced when the owner's plan has changed */
+  account: AccountRecord;
   readonly localPort: number;
   /** seconds */
   readonly ttl: number;

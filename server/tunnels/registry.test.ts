@@ -38,28 +38,28 @@ describe('TunnelRegistry', () => {
   });
 
   it('reserves a slug once, until it is released', () => {
-    assert.equal(registry.reserve('web'), true);
-    assert.equal(registry.reserve('web'), false);
+    assert.equal(registry.reserve('web', account.id), true);
+    assert.equal(registry.reserve('web', account.id), false);
     registry.release('web');
-    assert.equal(registry.reserve('web'), true);
+    assert.equal(registry.reserve('web', account.id), true);
   });
 
   it('does not show a slug that is only reserved', () => {
-    registry.reserve('web');
+    registry.reserve('web', account.id);
     assert.equal(registry.bySlug('web'), undefined);
   });
 
   it('reserves no slug that is in use, and frees it when its tunnel goes', () => {
     const tunnel = live('web');
-    registry.reserve('web');
+    registry.reserve('web', account.id);
     registry.add(tunnel);
     registry.release('web');
-    assert.equal(registry.reserve('web'), false);
+    assert.equal(registry.reserve('web', account.id), false);
     registry.remove(tunnel);
-    assert.equal(registry.reserve('web'), true);
+    assert.equal(registry.reserve('web', account.id), true);
   });
 
   it('reserves no reserved name', () => {
-    assert.equal(registry.reserve('www'), false);
+    assert.equal(registry.reserve('www', account.id), false);
   });
 });

@@ -5,8 +5,8 @@ export class TunnelRegistry {
   readonly #bySlug = new Map<string, LiveTunnel>();
   readonly #byId = new Map<string, LiveTunnel>();
   readonly #byAccount = new Map<string, Set<LiveTunnel>>();
-  /** slugs of tunnels that are being made */
-  readonly #reserved = new Set<string>();
+  /** slugs of tunnels that are being made, with the ids of their accounts */
+  readonly #reserved = new Map<string, string>();
   readonly #reservedNames: ReadonlySet<string>;
 
   /** @param reservedNames slugs that no tunnel gets */
@@ -37,14 +37,26 @@ export class TunnelRegistry {
     return [...(this.#byAccount.get(accountId) ?? [])];
   }
 
+  /** How many tunnels an account has, those that are being made included. */
+  countFor(accountId: string): number {
+    let count = this.#byAccount.get(accountId)?.size ?? 0;
+    for (const owner of this.#reserved.values()) if (owner === accountId) count += 1;
+    return count;
+  }
+
+  /** Ids of the accounts that have a tunnel. */
+  accountIds(): string[] {
+    return [...this.#byAccount.keys()];
+  }
+
   /**
-   * Keeps a slug for a tunnel that is about to be made, until {@link add} or {@link release}.
+   * Keeps a slug for a tunnel that an account is about to make, until {@link add} or {@link release}.
    *
    * @returns false when it is in use or no tunnel may have it
    */
-  reserve(slug: string): boolean {
+  reserve(slug: string, accountId: string): boolean {
     if (this.#reservedNames.has(slug) || this.#bySlug.has(slug) || this.#reserved.has(slug)) return false;
-    this.#reserved.add(slug);
+    this.#reserved.set(slug, accountId);
     return true;
   }
 

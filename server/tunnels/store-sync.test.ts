@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { FLUSH_BATCH, FLUSH_INTERVAL_MS } from '../limits.ts';
+import type { ReleasedTunnel } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { aStore, aTunnel, anAccount, type TestStore } from '../testing/fixtures.ts';
 import { LiveTunnel } from './live-tunnel.ts';
@@ -106,7 +107,7 @@ describe('StoreSync', () => {
   it('removes the records of tunnels that are gone, even if the store was down then', async () => {
     const tunnel = await live();
     test.down = true;
-    sync.noteGone(tunnel);
+    sync.noteGone(ended(tunnel));
     await sync.flush();
     test.down = false;
     assert.equal((await storedRequests()).length, 1);
@@ -115,12 +116,16 @@ describe('StoreSync', () => {
   });
 
   it('makes room for a slug at once', async () => {
-    sync.noteGone(await live('web'));
+    sync.noteGone(ended(await live('web')));
     await sync.clear('web');
     assert.deepEqual(await storedRequests(), []);
     await sync.clear('web');
   });
 });
+
+function ended({ id, slug, account }: LiveTunnel): ReleasedTunnel {
+  return { id, slug, accountId: account.id, heldUntil: 0 };
+}
 
 /** Lets the flush that a timer began come to its end: it ends when nothing of it is queued any more. */
 async function settled(): Promise<void> {

@@ -6,7 +6,7 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { Clock, Timer } from '../clock.ts';
 import { FLUSH_BATCH, FLUSH_INTERVAL_MS } from '../limits.ts';
 import type { Log } from '../log.ts';
-import { type Store, StoreError } from '../store/store.ts';
+import { type ReleasedTunnel, type Store, StoreError } from '../store/store.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 
 export class StoreSync {
@@ -15,8 +15,8 @@ export class StoreSync {
   readonly #log: Log;
   /** tunnels with traffic the store does not know */
   readonly #busy = new Set<LiveTunnel>();
-  /** slug to id of tunnels that are gone here and not yet there; a slug can be in it only once, see `clear` */
-  readonly #gone = new Map<string, string>();
+  /** by slug, tunnels that are gone here and not yet there; a slug can be in it only once, see `clear` */
+  readonly #gone = new Map<string, ReleasedTunnel>();
   #timer: Timer | undefined;
   #running: Promise<void> = Promise.resolve();
 
@@ -32,8 +32,8 @@ export class StoreSync {
   };
 
   /** The tunnel is gone and its record, if there is one, shall go too. */
-  noteGone(tunnel: { readonly slug: string; readonly id: string }): void {
-    this.#gone.set(tunnel.slug, tunnel.id);
+  noteGone(tunnel: ReleasedTunnel): void {
+    this.#gone.set(tunnel.slug, tunnel);
   }
 
   /** The tunnel is gone, and so is its record. */
@@ -47,8 +47,8 @@ export class StoreSync {
    * @throws StoreError
    */
   async clear(slug: string): Promise<void> {
-    const id = this.#gone.get(slug);
-    if (id !== undefined) await this.#remove([[slug, id]]);
+    const tunnel = this.#gone.get(slug);
+    if (tunnel !== undefined) await this.#remove([tunnel]);
   }
 
   /** Begins to flush, every {@link FLUSH_INTERVAL_MS}. */
@@ -70,7 +70,7 @@ export class StoreSync {
   /** Stores what there is; what fails stays for the next time. Rejects only for a bug. */
   async flush(): Promise<void> {
     try {
-      for (const batch of batches([...this.#gone])) await this.#remove(batch);
+      for (const batch of batches([...this.#gone.values()])) await this.#remove(batch);
       for (const batch of batches([...this.#busy])) await this.#storeTraffic(batch);
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
@@ -82,10 +82,10 @@ export class StoreSync {
     if (this.#timer !== undefined) this.start();
   }
 
-  async #remove(batch: readonly (readonly [slug: string, id: string])[]): Promise<void> {
-    await this.#store.deleteTunnels(batch.map(([, id]) => id));
-    for (const [slug, id] of batch) {
-      if (this.#gone.get(slug) === id) this.#gone.delete(slug);
+  async #remove(batch: readonly ReleasedTunnel[]): Promise<void> {
+    await this.#store.releaseTunnels(batch, this.#clock.now());
+    for (const tunnel of batch) {
+      if (this.#gone.get(tunnel.slug) === tunnel) this.#gone.delete(tunnel.slug);
     }
     await yieldToOthers();
   }

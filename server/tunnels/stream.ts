@@ -30,12 +30,13 @@ export interface ByteStream {
 /** Why there is no stream to a tunnel; each is an entry of `VISITOR_ERRORS`. */
 export type DialFault = Extract<
   VisitorErrorCode,
-  'tunnel-unknown' | 'tunnel-busy' | 'tunnel-offline' | 'client-timeout'
+  'tunnel-unknown' | 'tunnel-busy' | 'plan-limit' | 'tunnel-offline' | 'client-timeout'
 >;
 
 export interface DialHandler {
   opened(stream: ByteStream): void;
-  failed(fault: DialFault): void;
+  /** @param text says more than the catalogue's text */
+  failed(fault: DialFault, text?: string): void;
 }
 
 /** A stream on its way. After `cancel` the handler hears nothing more. */

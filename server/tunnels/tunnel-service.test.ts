@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
 import type { CreateTunnel } from '../../shared/tunnel.ts';
+import { PLAN_RULES } from '../accounts/plans.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { aStore, aTunnel, anAccount, type TestStore } from '../testing/fixtures.ts';
+import type { LiveTunnel } from './live-tunnel.ts';
 import { TunnelRegistry } from './registry.ts';
 import { type EndReason, TunnelService } from './tunnel-service.ts';
 
 const HOUR = 3_600_000;
 const MAX_TTL = 168 * 3600;
+const FREE_TUNNELS = PLAN_RULES.free.maxTunnels ?? 0;
 
 describe('TunnelService', () => {
   const account = anAccount();
@@ -26,12 +29,20 @@ describe('TunnelService', () => {
   afterEach(() => service.stop());
 
   /** What a new process would do with the same store. */
-  async function startAgain(): Promise<void> {
+  async function startAgain(nameHold = 0): Promise<void> {
     registry = new TunnelRegistry(new Set(['www']));
-    service = new TunnelService({ store: test.store, registry, clock, log: () => {}, maxTtl: MAX_TTL });
+    const ttl = { defaultTtl: 3600, maxTtl: MAX_TTL };
+    service = new TunnelService({ store: test.store, registry, clock, log: () => {}, ttl, nameHold });
     ended = [];
     service.onEnd = (tunnel, reason) => ended.push([tunnel.slug, reason]);
     await service.start();
+  }
+
+  async function takenForStranger(): Promise<void> {
+    await assert.rejects(service.create(stranger, wanted({ name: 'web' })), {
+      status: 409,
+      message: 'name already in use',
+    });
   }
 
   async function storedSlugs(): Promise<string[]> {
@@ -199,6 +210,107 @@ describe('TunnelService', () => {
       const again = await service.create(stranger, wanted({ name: 'web' }));
       assert.equal(registry.bySlug('web'), again);
       assert.deepEqual(await storedSlugs(), ['web']);
+    });
+  });
+
+  describe('a plan', () => {
+    const free = anAccount({ plan: 'free' });
+
+    beforeEach(() => test.store.insertAccount(free));
+
+    it('allows so many tunnels at a time, those that are being made included', async () => {
+      const made: Promise<LiveTunnel>[] = [];
+      for (let count = 0; count < FREE_TUNNELS; count += 1) {
+        service.mustHaveRoom(free);
+        made.push(service.create(free, wanted({ ttl: 3600 - count })));
+      }
+      assert.throws(() => service.mustHaveRoom(free), { status: 403 });
+      await Promise.all(made);
+      const next = new Date(clock.now() + (3600 - FREE_TUNNELS + 1) * 1000).toISOString();
+      assert.throws(() => service.mustHaveRoom(free), {
+        status: 403,
+        message: `the Free plan allows ${FREE_TUNNELS} tunnels at a time; close one, or wait until ${next}, when the next one expires`,
+      });
+      service.mustHaveRoom(account);
+      const [last] = service.list(free);
+      await service.close(free, last?.id ?? '');
+      service.mustHaveRoom(free);
+    });
+
+    it('limits how far an expiry can be moved, from the moment it is changed', async () => {
+      const { id } = await service.create(account, wanted());
+      service.updateAccount({ ...account, plan: 'free' });
+      await assert.rejects(service.extend(account, id, 24 * 3600), {
+        status: 400,
+        message: 'ttl must be at most 24h0m0s',
+      });
+      service.updateAccount(account);
+      await service.extend(account, id, 24 * 3600);
+    });
+  });
+
+  it('ends the tunnels of an account that is gone, and no other', async () => {
+    await service.create(account, wanted({ name: 'one' }));
+    await service.create(stranger, wanted({ name: 'other' }));
+    assert.deepEqual(service.accountIds(), [account.id, stranger.id]);
+    service.endAccount(account.id);
+    assert.deepEqual(ended, [['one', 'removed']]);
+    assert.deepEqual(service.accountIds(), [stranger.id]);
+  });
+
+  describe('the name of an ended tunnel', () => {
+    const HOLD = 24 * 3600;
+
+    beforeEach(async () => {
+      await service.stop();
+      await startAgain(HOLD);
+    });
+
+    it('stays with its account after a close, also beyond a restart', async () => {
+      await service.close(account, (await service.create(account, wanted({ name: 'web' }))).id);
+      await takenForStranger();
+      await service.stop();
+      await startAgain(HOLD);
+      clock.advance(HOLD * 1000 - 1);
+      await takenForStranger();
+      clock.advance(1);
+      await service.create(stranger, wanted({ name: 'web' }));
+    });
+
+    it('stays with its account after an expiry, counted from then', async () => {
+      await service.create(account, wanted({ name: 'web' }));
+      clock.advance(HOUR);
+      await takenForStranger();
+      clock.advance(HOLD * 1000 - 1);
+      await takenForStranger();
+      clock.advance(1);
+      await service.create(stranger, wanted({ name: 'web' }));
+    });
+
+    it('stays with its account when it expired while no relay ran', async () => {
+      await service.create(account, wanted({ name: 'web' }));
+      await service.stop();
+      clock.advance(2 * HOUR);
+      await startAgain(HOLD);
+      await takenForStranger();
+      clock.advance((HOLD - 3600) * 1000);
+      await service.create(stranger, wanted({ name: 'web' }));
+    });
+
+    it('is free for its own account at once', async () => {
+      await service.close(account, (await service.create(account, wanted({ name: 'web' }))).id);
+      await service.create(account, wanted({ name: 'web' }));
+    });
+
+    it('is held as well when nobody asked for it', async () => {
+      const { id, slug } = await service.create(account, wanted());
+      await service.close(account, id);
+      await assert.rejects(service.create(stranger, wanted({ name: slug })), { status: 409 });
+    });
+
+    it('is not given away while the store cannot tell', async () => {
+      test.down = true;
+      await assert.rejects(service.create(stranger, wanted({ name: 'web' })), { status: 503 });
     });
   });
 

@@ -1,9 +1,10 @@
 /** What can be done with tunnels (spec.md section 4): the store learns it first, then the registry, then the caller. */
 import { randomUUID } from 'node:crypto';
 import { formatDuration } from '../../shared/duration.ts';
-import { API_ERRORS, ApiError, ttlTooLong } from '../../shared/errors.ts';
-import type { CreateTunnel } from '../../shared/tunnel.ts';
+import { API_ERRORS, ApiError, tooManyTunnels, ttlTooLong } from '../../shared/errors.ts';
+import type { CreateTunnel, TtlLimits } from '../../shared/tunnel.ts';
 import type { AccountRecord } from '../accounts/account.ts';
+import { PLAN_RULES, ttlLimitsOf } from '../accounts/plans.ts';
 import type { Clock } from '../clock.ts';
 import { SLUG_ATTEMPTS } from '../limits.ts';
 import type { Log } from '../log.ts';
@@ -14,16 +15,18 @@ import type { TunnelRegistry } from './registry.ts';
 import { randomSlug } from './slug.ts';
 import { StoreSync } from './store-sync.ts';
 
-/** Why a tunnel ended. */
-export type EndReason = 'closed' | 'expired';
+/** Why a tunnel ended; `removed`: its account is gone. */
+export type EndReason = 'closed' | 'expired' | 'removed';
 
 export interface TunnelServiceDeps {
   readonly store: Store;
   readonly registry: TunnelRegistry;
   readonly clock: Clock;
   readonly log: Log;
-  /** the longest life of a tunnel from now on, in seconds */
-  readonly maxTtl: number;
+  /** what the relay allows everybody; a plan may allow less */
+  readonly ttl: TtlLimits;
+  /** how long the name of an ended tunnel stays with its account, in seconds (contract.md, `CULVERT_NAME_HOLD`) */
+  readonly nameHold: number;
 }
 
 export class TunnelService {
@@ -34,18 +37,20 @@ export class TunnelService {
   readonly #registry: TunnelRegistry;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #maxTtl: number;
+  readonly #ttl: TtlLimits;
+  readonly #nameHold: number;
   readonly #expiry: Expiry;
   readonly #sync: StoreSync;
   /** the last extension of a tunnel that is under way */
   readonly #extensions = new WeakMap<LiveTunnel, Promise<unknown>>();
 
-  constructor({ store, registry, clock, log, maxTtl }: TunnelServiceDeps) {
+  constructor({ store, registry, clock, log, ttl, nameHold }: TunnelServiceDeps) {
     this.#store = store;
     this.#registry = registry;
     this.#clock = clock;
     this.#log = log;
-    this.#maxTtl = maxTtl;
+    this.#ttl = ttl;
+    this.#nameHold = nameHold;
     this.#expiry = new Expiry(clock, (tunnel) => this.#expire(tunnel));
     this.#sync = new StoreSync(store, clock, log);
   }
@@ -58,7 +63,7 @@ export class TunnelService {
   async start(): Promise<void> {
     for (const owned of await this.#store.loadTunnels()) {
       if (owned.tunnel.expiresAt > this.#clock.now()) this.#bringToLife(owned);
-      else this.#sync.noteGone(owned.tunnel);
+      else this.#sync.noteGone(this.#released(owned.tunnel, owned.account, owned.tunnel.expiresAt));
     }
     await this.#sync.flush();
     this.#sync.start();
@@ -71,14 +76,28 @@ export class TunnelService {
   }
 
   /**
+   * Looks whether the account may have one more tunnel. A {@link create} that begins in the same turn has its place.
+   *
+   * @throws ApiError 403 with the limit and when the next tunnel expires
+   */
+  mustHaveRoom(account: AccountRecord): void {
+    const { title, maxTunnels } = PLAN_RULES[account.plan];
+    if (maxTunnels === null || this.#registry.countFor(account.id) < maxTunnels) return;
+    const ends = this.#registry.forAccount(account.id).map(({ expiresAt }) => expiresAt);
+    const next = new Date(Math.min(...ends, this.#clock.now() + this.#ttl.maxTtl * 1000));
+    throw new ApiError(tooManyTunnels(title, maxTunnels, next.toISOString()));
+  }
+
+  /**
    * @param wanted checked already: fields, plan, rate
-   * @throws ApiError 409 when the name is taken or reserved; 503
+   * @throws ApiError 409 when the name is taken, reserved or held for another account; 503
    */
   async create(account: AccountRecord, wanted: CreateTunnel): Promise<LiveTunnel> {
     // Before the first await, so that of two creates of one name only one gets further.
-    const slug = this.#reserveSlug(wanted.name);
+    const slug = this.#reserveSlug(account, wanted.name);
     try {
       await orUnavailable(this.#sync.clear(slug));
+      if (wanted.name !== '') await this.#mustBeFree(account, slug);
       const owned = { account, tunnel: this.#newRecord(account, wanted, slug) };
       await orUnavailable(this.#store.insertTunnel(owned.tunnel));
       const tunnel = this.#bringToLife(owned);
@@ -103,15 +122,32 @@ export class TunnelService {
     return tunnel;
   }
 
+  /** Ids of the accounts that have a tunnel. */
+  accountIds(): string[] {
+    return this.#registry.accountIds();
+  }
+
+  /** An account has changed: its tunnels follow. */
+  updateAccount(account: AccountRecord): void {
+    const tunnels = this.#registry.forAccount(account.id);
+    const { id, plan } = account;
+    if (tunnels.some((tunnel) => tunnel.account.plan !== plan))
+      this.#log('plan changed', { account: id, plan });
+    for (const tunnel of tunnels) tunnel.account = account;
+  }
+
+  /** An account is gone, and so are the records of its tunnels. */
+  endAccount(accountId: string): void {
+    for (const tunnel of this.#registry.forAccount(accountId)) this.#end(tunnel, 'removed');
+  }
+
   /** @throws ApiError 404; 503 with the tunnel still alive */
   async close(account: AccountRecord, id: string): Promise<void> {
     const tunnel = this.get(account, id);
-    await orUnavailable(this.#store.deleteTunnels([tunnel.id]));
+    const now = this.#clock.now();
+    await orUnavailable(this.#store.releaseTunnels([this.#released(tunnel, account, now)], now));
     // It may have expired, or another close may have been faster.
-    if (!this.#registry.remove(tunnel)) throw new ApiError(API_ERRORS.tunnelNotFound);
-    this.#expiry.forget(tunnel);
-    this.#sync.forget(tunnel);
-    this.#ended(tunnel, 'closed');
+    if (!this.#end(tunnel, 'closed')) throw new ApiError(API_ERRORS.tunnelNotFound);
   }
 
   /**
@@ -132,9 +168,8 @@ export class TunnelService {
   async #extendNow(tunnel: LiveTunnel, ttl: number): Promise<void> {
     this.#mustBeAlive(tunnel);
     const expiresAt = tunnel.expiresAt + ttl * 1000;
-    if (expiresAt > this.#clock.now() + this.#maxTtl * 1000) {
-      throw new ApiError(ttlTooLong(formatDuration(this.#maxTtl)));
-    }
+    const { maxTtl } = ttlLimitsOf(tunnel.account.plan, this.#ttl);
+    if (expiresAt > this.#clock.now() + maxTtl * 1000) throw new ApiError(ttlTooLong(formatDuration(maxTtl)));
     await orUnavailable(this.#store.raiseExpiry(tunnel.id, expiresAt));
     this.#mustBeAlive(tunnel);
     tunnel.prolong(expiresAt);
@@ -145,11 +180,18 @@ export class TunnelService {
     if (this.#registry.byId(tunnel.id) === undefined) throw new ApiError(API_ERRORS.tunnelNotFound);
   }
 
-  #reserveSlug(name: string): string {
+  /** @throws ApiError 409 when the name of an ended tunnel is held for another account; 503 */
+  async #mustBeFree(account: AccountRecord, name: string): Promise<void> {
+    if (this.#nameHold === 0) return;
+    const holder = await orUnavailable(this.#store.nameHolder(name, this.#clock.now()));
+    if (holder !== undefined && holder !== account.id) throw new ApiError(API_ERRORS.nameInUse);
+  }
+
+  #reserveSlug(account: AccountRecord, name: string): string {
     const attempts = name === '' ? SLUG_ATTEMPTS : 1;
     for (let attempt = 0; attempt < attempts; attempt += 1) {
       const slug = name === '' ? randomSlug() : name;
-      if (this.#registry.reserve(slug)) return slug;
+      if (this.#registry.reserve(slug, account.id)) return slug;
     }
     throw new ApiError(API_ERRORS.nameInUse);
   }
@@ -187,9 +229,21 @@ export class TunnelService {
 
   /** Does not wait for the store: what has expired is gone even while the store is down. */
   #expire(tunnel: LiveTunnel): void {
-    if (!this.#registry.remove(tunnel)) return;
+    if (!this.#end(tunnel, 'expired')) return;
+    this.#sync.noteGone(this.#released(tunnel, tunnel.account, tunnel.expiresAt));
+  }
+
+  /** @returns false when the tunnel was gone already */
+  #end(tunnel: LiveTunnel, reason: EndReason): boolean {
+    if (!this.#registry.remove(tunnel)) return false;
+    this.#expiry.forget(tunnel);
     this.#sync.forget(tunnel);
-    this.#sync.noteGone(tunnel);
-    this.#ended(tunnel, 'expired');
+    this.#ended(tunnel, reason);
+    return true;
+  }
+
+  /** @param at wall time in ms at which it ended */
+  #released({ id, slug }: { id: string; slug: string }, { id: accountId }: AccountRecord, at: number) {
+    return { id, slug, accountId, heldUntil: at + this.#nameHold * 1000 };
   }
 }

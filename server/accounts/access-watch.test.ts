@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { ACCESS_BATCH } from '../limits.ts';
+import { StoreError } from '../store/store.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { aStore, anAccount, type TestStore } from '../testing/fixtures.ts';
+import { AccessWatch } from './access-watch.ts';
+import type { AccountRecord } from './account.ts';
+import { issueKey } from './accounts.ts';
+
+describe('AccessWatch', () => {
+  const account = anAccount({ name: 'acme', plan: 'dev' });
+  const other = anAccount();
+  let test: TestStore;
+  let keysInUse: string[];
+  let accountIds: string[];
+  let revoked: string[];
+  let updated: AccountRecord[];
+  let ended: string[];
+  let logged: string[];
+  let watch: AccessWatch;
+
+  beforeEach(async () => {
+    test = await aStore(account, other);
+    [keysInUse, accountIds] = [[], []];
+    [revoked, updated, ended, logged] = [[], [], [], []];
+    const keys = {
+      keysInUse: () => keysInUse,
+      revoke: (ids: ReadonlySet<string>) => void revoked.push(...ids),
+    };
+    const accounts = {
+      accountIds: () => accountIds,
+      updateAccount: (changed: AccountRecord) => void updated.push(changed),
+      endAccount: (id: string) => void ended.push(id),
+    };
+    watch = new AccessWatch(test.store, keys, accounts, (event) => logged.push(event));
+  });
+
+  async function aKey(): Promise<string> {
+    return (await issueKey(test.store, new FakeClock(), account)).record.id;
+  }
+
+  it('has the sockets of revoked keys closed, and no others', async () => {
+    const [gone, kept] = [await aKey(), await aKey()];
+    keysInUse = [gone, kept];
+    await watch.follow();
+    assert.deepEqual([revoked, logged], [[], []]);
+    await test.store.revokeKey(gone, 0);
+    await watch.follow();
+    assert.deepEqual([revoked, logged], [[gone], ['keys revoked']]);
+  });
+
+  it('tells tunnels of the plan their account has now', async () => {
+    accountIds = [account.id];
+    await test.store.setPlan('acme', 'team');
+    await watch.follow();
+    assert.deepEqual(updated, [{ ...account, plan: 'team' }]);
+  });
+
+  it('has the tunnels and sockets of a removed account ended', async () => {
+    const key = await aKey();
+    [keysInUse, accountIds] = [[key], [account.id, other.id]];
+    await test.store.removeAccount('acme');
+    await watch.follow();
+    assert.deepEqual([revoked, ended], [[key], [account.id]]);
+    assert.deepEqual(updated, [other]);
+  });
+
+  it('asks for many in batches', async () => {
+    const key = await aKey();
+    const unknown = Array.from({ length: 2 * ACCESS_BATCH }, (_, index) => `unknown-${index}`);
+    keysInUse = [...unknown, key];
+    await watch.follow();
+    assert.deepEqual(revoked, unknown);
+  });
+
+  it('takes nothing away while the store cannot tell', async () => {
+    [keysInUse, accountIds] = [['unknown'], ['unknown']];
+    test.down = true;
+    await assert.rejects(watch.follow(), StoreError);
+    assert.deepEqual([revoked, ended], [[], []]);
+  });
+});
