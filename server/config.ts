@@ -44,7 +44,8 @@ export interface Config {
 
 /** A configuration and all flags as given, or one line for each wrong setting. */
 export type ConfigResult =
-  { readonly config: Config; readonly flags: Flags } | { readonly problems: readonly string[] };
+  | { readonly config: Config; readonly flags: Flags; readonly operands: readonly string[] }
+  | { readonly problems: readonly string[] };
 
 type Flags = Readonly<Record<string, string | boolean | undefined>>;
 /** Flags by name, for `parseArgs`. */
@@ -56,15 +57,26 @@ export type FlagTypes = Readonly<Record<string, { readonly type: 'string' | 'boo
  * @param env the environment
  * @param argv arguments behind the command; flags win over the environment
  * @param own flags of the command that are no settings
+ * @param maxOperands arguments the command takes besides flags
  */
 export function loadConfig(
   env: NodeJS.ProcessEnv,
   argv: readonly string[],
   own: FlagTypes = {},
+  maxOperands = 0,
 ): ConfigResult {
   try {
     const options = { ...SETTING_FLAGS, ...own };
-    return readConfig(env, parseArgs({ args: [...argv], options, strict: true }).values);
+    const { values, positionals } = parseArgs({
+      args: [...argv],
+      options,
+      strict: true,
+      allowPositionals: true,
+    });
+    const surplus = positionals[maxOperands];
+    if (surplus !== undefined) return { problems: [`unexpected argument "${surplus}"`] };
+    const result = readConfig(env, values);
+    return 'problems' in result ? result : { ...result, operands: positionals };
   } catch (error) {
     return { problems: [flagProblem(error)] };
   }
@@ -78,7 +90,10 @@ function flagProblem(error: unknown): string {
   return message.split(/\n|\. /, 1).join('');
 }
 
-function readConfig(env: NodeJS.ProcessEnv, flags: Flags): ConfigResult {
+function readConfig(
+  env: NodeJS.ProcessEnv,
+  flags: Flags,
+): { readonly config: Config; readonly flags: Flags } | { readonly problems: readonly string[] } {
   const given = new GivenSettings(env, flags);
   given.refuseUnsupported();
   const tunnelDomain = given.read('tunnel-domain', readers.domain) ?? 'localhost';

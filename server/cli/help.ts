@@ -10,8 +10,21 @@ Usage:
       run the relay; prints "listening on http://HOST:PORT" when it takes requests
   culvert-relay account create --name NAME --plan free|dev|team [--subdomain LABEL] [--json]
       make an account
+  culvert-relay account list [--json]
+      show all accounts
+  culvert-relay account set-plan --name NAME --plan free|dev|team [--json]
+      change what an account may have from now on; what is open stays open
+  culvert-relay account remove --name NAME [--json]
+      remove an account with its keys, and end its tunnels
   culvert-relay key create --account NAME [--json]
       make an API key for an account, and print it once
+  culvert-relay key list [--account NAME] [--json]
+      show valid keys by their ids and first 8 characters
+  culvert-relay key revoke ID [--json]
+      make a key invalid for ever, and close what was opened with it
+
+Accounts and keys can be changed while the relay runs; it follows within a second. These commands have to find the same
+database, so give them the same --data-dir or --database-url.
 
 Settings, as a flag or as an environment variable (the flag wins):
 ${SETTINGS.map(settingLine).join('\n')}

@@ -1,41 +1,11 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { hashKey } from '../accounts/api-key.ts';
 import { RevokedKeyError } from '../accounts/bootstrap.ts';
 import type { Config } from '../config.ts';
-import type { Log, LogEvent, LogFields } from '../log.ts';
 import type { RunningRelay } from '../relay.ts';
 import { SETTINGS, variableOf } from '../settings.ts';
-import { openSqlite } from '../store/sqlite/open-sqlite.ts';
-import type { Shell } from './command.ts';
+import { FakeShell } from '../testing/fake-shell.ts';
 import { main } from './main.ts';
-
-class FakeShell implements Shell {
-  readonly env: NodeJS.ProcessEnv = {};
-  readonly stdout: string[] = [];
-  readonly stderr: string[] = [];
-  readonly logged: [event: LogEvent, fields: LogFields][] = [];
-  signal: () => void = () => assert.fail('nobody listens to signals');
-
-  out(line: string): void {
-    this.stdout.push(line);
-  }
-
-  err(line: string): void {
-    this.stderr.push(line);
-  }
-
-  openLog(): Log {
-    return (event, fields = {}) => void this.logged.push([event, fields]);
-  }
-
-  onStopSignal(handler: () => void): void {
-    this.signal = handler;
-  }
-}
 
 /** A relay that has stopped when `stopped` is called. */
 class FakeRelay implements RunningRelay {
@@ -66,15 +36,6 @@ describe('culvert-relay', () => {
     shell = new FakeShell();
   });
 
-  function run(...argv: string[]): Promise<number> {
-    return main(shell, argv, noRelay);
-  }
-
-  function json(): Record<string, unknown> {
-    assert.equal(shell.stdout.length, 1);
-    return JSON.parse(shell.stdout.pop() ?? '') as Record<string, unknown>;
-  }
-
   it('shows every setting in its help', async () => {
     assert.equal(await main(shell, ['--help'], noRelay), 0);
     const help = shell.stdout.join('\n');
@@ -83,7 +44,7 @@ describe('culvert-relay', () => {
     }
   });
 
-  for (const argv of [['foo'], ['account'], ['serve', 'foo'], ['key', 'list']]) {
+  for (const argv of [['foo'], ['account'], ['serve', 'foo'], ['key', 'forget'], ['constructor']]) {
     it(`does not know "${argv.join(' ')}"`, async () => {
       assert.equal(await main(shell, argv, noRelay), 2);
       assert.deepEqual(shell.stderr, [
@@ -155,81 +116,6 @@ describe('culvert-relay', () => {
       const reason =
         'cannot listen on 127.0.0.1 port 9100: another program uses it; choose another with --metrics-port';
       assert.deepEqual(shell.logged.at(-1), ['start refused', { reason }]);
-    });
-  });
-
-  describe('account create and key create', () => {
-    let folder: string;
-
-    beforeEach(() => {
-      folder = mkdtempSync(join(tmpdir(), 'culvert-test-'));
-      shell.env['CULVERT_DATA_DIR'] = folder;
-    });
-
-    afterEach(() => rmSync(folder, { recursive: true }));
-
-    it('make an account and a key for it', async () => {
-      const options = ['--name', 'Acme Inc', '--plan', 'team', '--subdomain', 'acme', '--json'];
-      assert.equal(await run('account', 'create', ...options), 0);
-      const account = json();
-      assert.deepEqual(Object.keys(account), ['id', 'name', 'plan', 'subdomain', 'created_at']);
-      assert.deepEqual(
-        [account['name'], account['plan'], account['subdomain']],
-        ['Acme Inc', 'team', 'acme'],
-      );
-      assert.equal(await run('key', 'create', '--account', 'Acme Inc', '--json'), 0);
-      const issued = json();
-      assert.deepEqual(Object.keys(issued), ['id', 'account', 'key', 'created_at']);
-      const store = await openSqlite(join(folder, 'culvert.db'), () => {});
-      const owner = await store.findKeyOwner(hashKey(String(issued['key'])));
-      await store.close();
-      assert.equal(owner?.account.id, account['id']);
-    });
-
-    it('speak to people without --json', async () => {
-      await run('account', 'create', '--name', 'acme', '--plan', 'free');
-      await run('key', 'create', '--account', 'acme');
-      assert.match(shell.stdout[0] ?? '', /^Created the account "acme" \(plan free, no subdomain\)/);
-      assert.match(shell.stdout[1] ?? '', /shown only now/);
-      assert.match(shell.stdout[2] ?? '', /^cvt_\w{32}$/);
-    });
-
-    const wrong: [argv: string, exitCode: number, line: RegExp][] = [
-      ['account create --plan dev', 2, /^--name takes the name of an account/],
-      ['account create --name x', 2, /^--plan takes one of free, dev, team$/],
-      ['account create --name x --plan gold', 2, /^--plan takes one of free, dev, team$/],
-      ['account create --name x --plan dev --subdomain A', 2, /^--subdomain takes 2-63 characters/],
-      ['account create --name x --plan dev --subdomain www', 1, /^the subdomain "www" is reserved/],
-      ['account create --name taken --plan dev', 1, /^the name is taken/],
-      ['account create --name x --plan dev --subdomain taken', 1, /^the subdomain is taken/],
-      ['account create --name x --plan dev --colour red', 2, /^Unknown option '--colour'$/],
-      ['key create', 2, /^--account takes the name of an account/],
-      ['key create --account nobody', 1, /^there is no account "nobody"/],
-    ];
-    for (const [argv, exitCode, line] of wrong) {
-      it(`refuse "${argv}"`, async () => {
-        await run('account', 'create', '--name', 'taken', '--plan', 'dev', '--subdomain', 'taken');
-        shell.stdout.length = 0;
-        assert.equal(await run(...argv.split(' ')), exitCode);
-        const [problem = '', ...more] = shell.stderr;
-        assert.match(problem.replace('culvert-relay: ', ''), line);
-        assert.deepEqual([more, shell.stdout], [[], []]);
-      });
-    }
-
-    it("refuse a subdomain that would be the relay's own host", async () => {
-      shell.env['CULVERT_PUBLIC_URL'] = 'https://edge.example.com';
-      shell.env['CULVERT_SERVICE_DOMAIN'] = 'example.com';
-      assert.equal(await run('account', 'create', '--name', 'x', '--plan', 'dev', '--subdomain', 'edge'), 1);
-    });
-
-    it('say why the database cannot be opened', async () => {
-      shell.env['CULVERT_DATABASE_URL'] = `sqlite:${folder}`;
-      assert.equal(await run('key', 'create', '--account', 'x'), 1);
-      assert.match(
-        shell.stderr[0] ?? '',
-        /^culvert-relay: cannot open the database .*: unable to open database file$/,
-      );
     });
   });
 });

@@ -1,9 +1,25 @@
 /** Chooses the command of `culvert-relay` and turns its failures into lines and an exit code. */
 import { loadConfig } from '../config.ts';
-import { createAccountCommand, createKeyCommand } from './admin.ts';
+import {
+  createAccountCommand,
+  listAccountsCommand,
+  removeAccountCommand,
+  setPlanCommand,
+} from './account-commands.ts';
 import { CommandError, configured, ExitCode, type Shell, usageError } from './command.ts';
 import { helpText } from './help.ts';
+import { createKeyCommand, listKeysCommand, revokeKeyCommand } from './key-commands.ts';
 import { serve, type StartRelay } from './serve.ts';
+
+const ADMINISTRATION = new Map<string, (shell: Shell, argv: readonly string[]) => Promise<void>>([
+  ['account create', createAccountCommand],
+  ['account list', listAccountsCommand],
+  ['account set-plan', setPlanCommand],
+  ['account remove', removeAccountCommand],
+  ['key create', createKeyCommand],
+  ['key list', listKeysCommand],
+  ['key revoke', revokeKeyCommand],
+]);
 
 /**
  * Runs one command.
@@ -26,24 +42,19 @@ async function run(shell: Shell, argv: readonly string[], startRelay: StartRelay
     shell.out(helpText());
     return ExitCode.ok;
   }
-  const { command, rest } = splitCommand(argv);
-  switch (command) {
-    case 'serve':
-      return serve(shell, configured(loadConfig(shell.env, rest)).config, startRelay);
-    case 'account create':
-      await createAccountCommand(shell, rest);
-      return ExitCode.ok;
-    case 'key create':
-      await createKeyCommand(shell, rest);
-      return ExitCode.ok;
-    default:
-      throw usageError(`there is no command "${command}"; culvert-relay --help lists them`);
+  const administer = ADMINISTRATION.get(argv.slice(0, 2).join(' '));
+  if (administer !== undefined) {
+    await administer(shell, argv.slice(2));
+    return ExitCode.ok;
   }
+  const { words, rest } = splitCommand(argv);
+  if (words !== 'serve') throw usageError(`there is no command "${words}"; culvert-relay --help lists them`);
+  return serve(shell, configured(loadConfig(shell.env, rest)).config, startRelay);
 }
 
 /** The words in front of the first flag are the command; without one it is `serve`. */
-function splitCommand(argv: readonly string[]): { command: string; rest: readonly string[] } {
+function splitCommand(argv: readonly string[]): { words: string; rest: readonly string[] } {
   const firstFlag = argv.findIndex((argument) => argument.startsWith('-'));
-  const words = firstFlag === -1 ? argv.length : firstFlag;
-  return { command: argv.slice(0, words).join(' ') || 'serve', rest: argv.slice(words) };
+  const count = firstFlag === -1 ? argv.length : firstFlag;
+  return { words: argv.slice(0, count).join(' ') || 'serve', rest: argv.slice(count) };
 }

@@ -92,7 +92,8 @@ export class TunnelLink {
 
   /** Lets an inbound connection wait for its data socket, or for the client where it has just left. */
   wait(pending: Pending): void {
-    if (this.#isFull()) {
+    // One that waits again, because a warm socket has just ended, has its place.
+    if (!this.#pending.has(pending) && this.#isFull()) {
       pending.timer = this.#clock.setTimeout(() => this.#fail(pending, 'plan-limit', this.#limitText()), 0);
       return;
     }
@@ -164,8 +165,7 @@ export class TunnelLink {
   /** Whether as many inbound connections are open, or wait for it, as the owner's plan allows. */
   #isFull(): boolean {
     const { maxConnections } = PLAN_RULES[this.tunnel.account.plan];
-    const open = this.#pending.size + this.#streams.size - this.#warm.size;
-    return maxConnections !== null && open >= maxConnections;
+    return maxConnections !== null && this.#pending.size + this.streams >= maxConnections;
   }
 
   #limitText(): string {

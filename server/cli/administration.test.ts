@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { hashKey } from '../accounts/api-key.ts';
+import { openSqlite } from '../store/sqlite/open-sqlite.ts';
+import { FakeShell } from '../testing/fake-shell.ts';
+import { main } from './main.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+const UNKNOWN_ID = 'a3a3e3d2-2f0c-4a52-9d0b-1c37d25d5f10';
+const CREATED = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+
+describe('culvert-relay account and key', () => {
+  let folder: string;
+  let shell: FakeShell;
+
+  beforeEach(() => {
+    shell = new FakeShell();
+    folder = mkdtempSync(join(tmpdir(), 'culvert-test-'));
+    shell.env['CULVERT_DATA_DIR'] = folder;
+  });
+
+  afterEach(() => rmSync(folder, { recursive: true }));
+
+  function run(argv: string): Promise<number> {
+    return main(shell, argv.split(' '), () => assert.fail('no relay should start'));
+  }
+
+  /** Runs a command that must succeed, and takes what it printed. */
+  async function printed(argv: string): Promise<string[]> {
+    assert.equal(await run(argv), 0, shell.stderr.join('\n'));
+    return shell.stdout.splice(0);
+  }
+
+  async function json(argv: string): Promise<Json> {
+    const [line = '', ...more] = await printed(`${argv} --json`);
+    assert.deepEqual(more, []);
+    return JSON.parse(line) as Json;
+  }
+
+  it('make an account and a key for it', async () => {
+    const account = await json('account create --name acme --plan team --subdomain acme');
+    assert.deepEqual(Object.keys(account), ['id', 'name', 'plan', 'subdomain', 'created_at']);
+    assert.deepEqual([account['name'], account['plan'], account['subdomain']], ['acme', 'team', 'acme']);
+    const issued = await json('key create --account acme');
+    assert.deepEqual(Object.keys(issued), ['id', 'account', 'key', 'created_at']);
+    const store = await openSqlite(join(folder, 'culvert.db'), () => {});
+    const owner = await store.findKeyOwner(hashKey(String(issued['key'])));
+    await store.close();
+    assert.equal(owner?.account.id, account['id']);
+  });
+
+  it('take names with spaces', async () => {
+    const argv = ['account', 'create', '--name', 'Acme Inc', '--plan', 'dev', '--json'];
+    assert.equal(await main(shell, argv, () => assert.fail()), 0);
+    assert.match(shell.stdout[0] ?? '', /"name":"Acme Inc"/);
+  });
+
+  it('list accounts, change a plan and remove an account', async () => {
+    const acme = await json('account create --name acme --plan free');
+    const other = await json('account create --name other --plan dev');
+    assert.deepEqual(await json('account list'), { accounts: [acme, other] });
+    assert.deepEqual(await json('account set-plan --name acme --plan team'), { ...acme, plan: 'team' });
+    assert.deepEqual(await json('account remove --name other'), { ...other, status: 'removed' });
+    assert.deepEqual(await json('account list'), { accounts: [{ ...acme, plan: 'team' }] });
+  });
+
+  it('list keys without the keys, and revoke one', async () => {
+    for (const name of ['acme', 'other']) await run(`account create --name ${name} --plan dev`);
+    shell.stdout.length = 0;
+    const { key, ...first } = await json('key create --account acme');
+    const { key: otherKey, ...second } = await json('key create --account other');
+    const listed = [
+      { ...first, hint: String(key).slice(0, 8) },
+      { ...second, hint: String(otherKey).slice(0, 8) },
+    ];
+    assert.deepEqual(await json('key list'), { keys: listed });
+    assert.deepEqual(await json('key list --account other'), { keys: [listed[1]] });
+    assert.deepEqual(await json(`key revoke ${String(first['id'])}`), { ...listed[0], status: 'revoked' });
+    assert.deepEqual(await json('key list'), { keys: [listed[1]] });
+    assert.deepEqual(await json('key list --account acme'), { keys: [] });
+  });
+
+  it('speak to people without --json', async () => {
+    const empty = await printed('account list');
+    assert.deepEqual(empty, [
+      `There are no accounts in ${join(folder, 'culvert.db')}. Make one with: account create`,
+    ]);
+    assert.deepEqual(await printed('key list'), ['There are no valid keys. Make one with: key create']);
+    const [created] = await printed('account create --name acme --plan free');
+    assert.match(created ?? '', /^Created the account "acme" \(plan free, no subdomain\)/);
+    const [shown, key] = await printed('key create --account acme');
+    assert.match(shown ?? '', /shown only now/);
+    assert.match(key ?? '', /^cvt_\w{32}$/);
+
+    const [accountTitles = '', account = ''] = await printed('account list');
+    assert.deepEqual(accountTitles.split(/ +/), ['NAME', 'PLAN', 'SUBDOMAIN', 'CREATED', 'ID']);
+    const [name, plan, subdomain, createdAt] = account.split(/ +/);
+    assert.deepEqual([name, plan, subdomain], ['acme', 'free', '-']);
+    assert.match(createdAt ?? '', CREATED);
+    const [keyTitles = '', row = ''] = await printed('key list');
+    assert.deepEqual(keyTitles.split(/ +/), ['KEY', 'ACCOUNT', 'CREATED', 'ID']);
+    const [hint, owner, , id = ''] = row.split(/ +/);
+    assert.deepEqual([hint, owner], [`${key?.slice(0, 8)}…`, 'acme']);
+
+    assert.deepEqual(await printed(`key revoke ${id}`), [`Revoked the key ${hint} of the account "acme".`]);
+    assert.deepEqual(await printed('account set-plan --name acme --plan dev'), [
+      'The account "acme" is on the plan dev now. Tunnels that are open stay open.',
+    ]);
+    assert.deepEqual(await printed('account remove --name acme'), [
+      'Removed the account "acme" with its keys and its tunnels.',
+    ]);
+  });
+
+  const wrong: [argv: string, exitCode: number, line: RegExp][] = [
+    ['account create --plan dev', 2, /^--name takes the name of an account/],
+    ['account create --name x', 2, /^--plan takes one of free, dev, team$/],
+    ['account create --name x --plan gold', 2, /^--plan takes one of free, dev, team$/],
+    ['account create --name x --plan dev --subdomain A', 2, /^--subdomain takes 2-63 characters/],
+    ['account create --name x --plan dev --subdomain www', 1, /^the subdomain "www" is reserved/],
+    ['account create --name taken --plan dev', 1, /^the name is taken/],
+    ['account create --name x --plan dev --subdomain taken', 1, /^the subdomain is taken/],
+    ['account create --name x --plan dev --colour red', 2, /^Unknown option '--colour'$/],
+    ['account create me --name x --plan dev', 2, /^unexpected argument "me"$/],
+    ['account list --name x', 2, /^Unknown option '--name'$/],
+    ['account set-plan --name nobody --plan dev', 1, /^there is no account "nobody" in \//],
+    ['account set-plan --name taken', 2, /^--plan takes one of/],
+    ['account remove', 2, /^--name takes the name of an account/],
+    ['account remove --name nobody', 1, /^there is no account "nobody" in \//],
+    ['key create', 2, /^--account takes the name of an account/],
+    ['key create --account nobody', 1, /^there is no account "nobody" in \//],
+    ['key list --account nobody', 1, /^there is no account "nobody" in \//],
+    ['key revoke', 2, /^key revoke takes the id of a key/],
+    ['key revoke a b', 2, /^unexpected argument "b"$/],
+    [`key revoke ${UNKNOWN_ID}`, 1, /^there is no valid key with the id "a3a3e3d2-/],
+  ];
+  for (const [argv, exitCode, line] of wrong) {
+    it(`refuse "${argv}"`, async () => {
+      await printed('account create --name taken --plan dev --subdomain taken');
+      assert.equal(await run(argv), exitCode);
+      const [problem = '', ...more] = shell.stderr;
+      assert.match(problem.replace('culvert-relay: ', ''), line);
+      assert.deepEqual([more, shell.stdout], [[], []]);
+    });
+  }
+
+  it('revoke a key only once', async () => {
+    await run('account create --name acme --plan dev');
+    shell.stdout.length = 0;
+    const { id } = await json('key create --account acme');
+    await printed(`key revoke --json ${String(id)}`);
+    assert.equal(await run(`key revoke ${String(id)}`), 1);
+  });
+
+  it("refuse a subdomain that would be the relay's own host", async () => {
+    shell.env['CULVERT_PUBLIC_URL'] = 'https://edge.example.com';
+    shell.env['CULVERT_SERVICE_DOMAIN'] = 'example.com';
+    assert.equal(await run('account create --name x --plan dev --subdomain edge'), 1);
+  });
+
+  it('say why the database cannot be opened', async () => {
+    shell.env['CULVERT_DATABASE_URL'] = `sqlite:${folder}`;
+    assert.equal(await run('key create --account x'), 1);
+    assert.match(
+      shell.stderr[0] ?? '',
+      /^culvert-relay: cannot open the database .*: unable to open database file$/,
+    );
+  });
+});

@@ -1,0 +1,28 @@
+/** The world around a command, remembered instead of shown. */
+import assert from 'node:assert/strict';
+import type { Shell } from '../cli/command.ts';
+import type { Log, LogEvent, LogFields } from '../log.ts';
+
+export class FakeShell implements Shell {
+  readonly env: NodeJS.ProcessEnv = {};
+  readonly stdout: string[] = [];
+  readonly stderr: string[] = [];
+  readonly logged: [event: LogEvent, fields: LogFields][] = [];
+  signal: () => void = () => assert.fail('nobody listens to signals');
+
+  out(line: string): void {
+    this.stdout.push(line);
+  }
+
+  err(line: string): void {
+    this.stderr.push(line);
+  }
+
+  openLog(): Log {
+    return (event, fields = {}) => void this.logged.push([event, fields]);
+  }
+
+  onStopSignal(handler: () => void): void {
+    this.signal = handler;
+  }
+}
