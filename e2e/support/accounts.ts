@@ -7,6 +7,7 @@ export interface TestAccount {
   readonly id: string;
   readonly name: string;
   readonly key: string;
+  readonly keyId: string;
   readonly api: Api;
 }
 
@@ -19,8 +20,27 @@ export async function createAccount(
   const subdomain = options.subdomain === undefined ? [] : ['--subdomain', options.subdomain];
   const plan = options.plan ?? 'dev';
   const account = await relay.administer('account', 'create', '--name', name, '--plan', plan, ...subdomain);
-  const { key } = await relay.administer('key', 'create', '--account', name);
-  return { id: String(account['id']), name, key: String(key), api: new Api(relay, String(key)) };
+  return await withNewKey(relay, { id: String(account['id']), name });
+}
+
+/** Makes another key for an account. */
+export async function withNewKey(
+  relay: Relay,
+  { id, name }: { readonly id: string; readonly name: string },
+): Promise<TestAccount> {
+  const issued = await relay.administer('key', 'create', '--account', name);
+  const key = String(issued['key']);
+  return { id, name, key, keyId: String(issued['id']), api: new Api(relay, key) };
+}
+
+/** Hands out one account, whatever is asked of it. */
+export function onlyAccount(account: TestAccount): Pick<AccountPool, 'tunnel'> {
+  return {
+    tunnel: async (request?: object) => ({
+      tunnel: await account.api.create({ local_port: 9, ...request }),
+      account,
+    }),
+  };
 }
 
 /** Creates that an account may make at once (contract.md: burst 5). */

@@ -76,10 +76,20 @@ export class ManualClient {
   static async start(
     scope: Scope,
     relay: Relay,
-    pool: AccountPool,
+    pool: Pick<AccountPool, 'tunnel'>,
     request: object = {},
   ): Promise<ManualClient> {
     const { tunnel, account } = await pool.tunnel(request);
+    return await ManualClient.adopt(scope, relay, account, tunnel);
+  }
+
+  /** Opens the control socket of a tunnel that exists. */
+  static async adopt(
+    scope: Scope,
+    relay: Relay,
+    account: TestAccount,
+    tunnel: Tunnel,
+  ): Promise<ManualClient> {
     const control = await ControlSocket.open(scope, relay, account.key, tunnel.id);
     return new ManualClient(scope, relay, account, tunnel, control);
   }

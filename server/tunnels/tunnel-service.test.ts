@@ -237,15 +237,19 @@ describe('TunnelService', () => {
       service.mustHaveRoom(free);
     });
 
-    it('limits how far an expiry can be moved, from the moment it is changed', async () => {
-      const { id } = await service.create(account, wanted());
-      service.updateAccount({ ...account, plan: 'free' });
-      await assert.rejects(service.extend(account, id, 24 * 3600), {
+    it('limits how far an expiry can be moved', async () => {
+      const { id } = await service.create(free, wanted());
+      await assert.rejects(service.extend(free, id, 24 * 3600), {
         status: 400,
         message: 'ttl must be at most 24h0m0s',
       });
-      service.updateAccount(account);
-      await service.extend(account, id, 24 * 3600);
+      await service.extend({ ...free, plan: 'dev' }, id, 24 * 3600);
+    });
+
+    it('that is changed reaches the tunnels of the account', async () => {
+      const tunnel = await service.create(account, wanted());
+      service.updateAccount({ ...account, plan: 'team' });
+      assert.equal(tunnel.account.plan, 'team');
     });
   });
 

@@ -158,17 +158,17 @@ export class TunnelService {
   async extend(account: AccountRecord, id: string, ttl: number | undefined): Promise<LiveTunnel> {
     const tunnel = this.get(account, id);
     // One after the other: each counts from where the one before has moved the expiry to.
-    const extend = () => this.#extendNow(tunnel, ttl ?? tunnel.ttl);
+    const { maxTtl } = ttlLimitsOf(account.plan, this.#ttl);
+    const extend = () => this.#extendNow(tunnel, ttl ?? tunnel.ttl, maxTtl);
     const extension = (this.#extensions.get(tunnel) ?? Promise.resolve()).then(extend, extend);
     this.#extensions.set(tunnel, extension);
     await extension;
     return tunnel;
   }
 
-  async #extendNow(tunnel: LiveTunnel, ttl: number): Promise<void> {
+  async #extendNow(tunnel: LiveTunnel, ttl: number, maxTtl: number): Promise<void> {
     this.#mustBeAlive(tunnel);
     const expiresAt = tunnel.expiresAt + ttl * 1000;
-    const { maxTtl } = ttlLimitsOf(tunnel.account.plan, this.#ttl);
     if (expiresAt > this.#clock.now() + maxTtl * 1000) throw new ApiError(ttlTooLong(formatDuration(maxTtl)));
     await orUnavailable(this.#store.raiseExpiry(tunnel.id, expiresAt));
     this.#mustBeAlive(tunnel);

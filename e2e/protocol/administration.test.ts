@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict';
+import { createAccount, onlyAccount, type TestAccount, withNewKey } from '../support/accounts.ts';
+import { Api, assertError } from '../support/api.ts';
+import { eventually, timed, within } from '../support/deadline.ts';
+import { DataConnection, hostOf, ManualClient } from '../support/manual-client.ts';
+import { Culvert, newApiKey, Relay, spawnRelay } from '../support/programs.ts';
+import { formatRequest, RawConnection, visit } from '../support/raw-http.ts';
+import { suiteScope } from '../support/scope.ts';
+import { startEchoService } from '../support/services/echo.ts';
+import { WebSocketClient } from '../support/spec-client/websocket.ts';
+
+/** ms from the end of an administering command until a running relay has followed it. */
+const EFFECT_MS = 1000;
+const KEY_REVOKED = 4003;
+
+/** The code a WebSocket is closed with in time. */
+async function codeOf({ closed }: { readonly closed: Promise<{ readonly code: number }> }): Promise<number> {
+  return (await within(EFFECT_MS, 'end of a socket', closed)).code;
+}
+
+describe('accounts and keys, changed while the relay runs', () => {
+  const scope = suiteScope();
+  let relay: Relay;
+
+  before(async () => {
+    relay = await Relay.start(scope);
+  });
+
+  function clientOf(account: TestAccount, request: object = {}): Promise<ManualClient> {
+    return ManualClient.start(scope, relay, onlyAccount(account), request);
+  }
+
+  /** A visitor in the middle of its answer, and the data socket that serves it. */
+  async function openConnection(client: ManualClient) {
+    const visitor = await RawConnection.open(scope, relay.port);
+    await visitor.write(formatRequest({ host: client.host }));
+    const data = await client.accept();
+    data.send('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\npart');
+    const head = await visitor.finalHead();
+    await visitor.reader.exactly(4);
+    const broken = assert.rejects(visitor.rest(head), /ended/);
+    return { data, broken };
+  }
+
+  async function warmSocket(client: ManualClient): Promise<DataConnection> {
+    const socket = await WebSocketClient.open(scope, {
+      port: relay.port,
+      host: `localhost:${relay.port}`,
+      target: `/ws/data?tunnel_id=${client.tunnel.id}`,
+      headers: [['Authorization', `Bearer ${client.account.key}`]],
+    });
+    return new DataConnection('', socket);
+  }
+
+  describe('key revoke', () => {
+    it('closes control and data sockets of the key with 4003, and cuts their visitors, within 1 s', async () => {
+      const account = await createAccount(relay);
+      const client = await clientOf(account);
+      const { data, broken } = await openConnection(client);
+      // While this visitor waits for its data socket, its id is all that a client needs.
+      const waiting = await RawConnection.open(scope, relay.port);
+      await waiting.write(formatRequest({ host: client.host }));
+      const announced = await client.announced();
+      const warm = await warmSocket(client);
+      await relay.administer('key', 'revoke', account.keyId);
+      const [control, open, offered] = await Promise.all([
+        codeOf(client.control),
+        codeOf(data.socket),
+        codeOf(warm.socket),
+        within(EFFECT_MS, 'cut', broken),
+      ]);
+      assert.deepEqual([control, open, offered], [KEY_REVOKED, KEY_REVOKED, KEY_REVOKED]);
+      assert.equal((await waiting.response()).head.field('culvert-error'), 'tunnel-offline');
+      await assert.rejects(client.open(announced), /answered with 404/);
+    });
+
+    it('is answered by 401 from then on, on REST and both WebSockets', async () => {
+      const account = await createAccount(relay);
+      const { id } = await account.api.create({ local_port: 9 });
+      await relay.administer('key', 'revoke', account.keyId);
+      const { value, ms } = await timed(() => account.api.send('GET', `/v1/tunnels/${id}`));
+      assertError(value, 401, 'invalid api key');
+      assert.ok(ms < EFFECT_MS);
+      for (const path of [`/ws/control?tunnel_id=${id}`, `/ws/data?tunnel_id=${id}`, `/ws/data?id=${id}`]) {
+        const opened = WebSocketClient.open(scope, {
+          port: relay.port,
+          host: `localhost:${relay.port}`,
+          target: path,
+          headers: [['Authorization', `Bearer ${account.key}`]],
+        });
+        await assert.rejects(opened, /answered with 401/);
+      }
+    });
+
+    it('leaves the account, its tunnels and what its other keys have opened', async () => {
+      const first = await createAccount(relay);
+      const second = await withNewKey(relay, first);
+      const [gone, kept] = [await clientOf(first), await clientOf(second)];
+      const { data } = await openConnection(kept);
+      await relay.administer('key', 'revoke', first.keyId);
+      assert.equal(await codeOf(gone.control), KEY_REVOKED);
+      assert.deepEqual(
+        (await second.api.list()).map(({ id }) => id).sort(),
+        [gone.tunnel.id, kept.tunnel.id].sort(),
+      );
+      // The other key serves on, and may take over what the revoked one has left.
+      data.send('x');
+      const visitor = await RawConnection.open(scope, relay.port);
+      await visitor.write(formatRequest({ host: gone.host }));
+      const heir = await ManualClient.adopt(scope, relay, second, gone.tunnel);
+      (await heir.accept()).send('HTTP/1.1 204 No Content\r\n\r\n');
+      assert.equal((await visitor.response()).status, 204);
+      const other = await RawConnection.open(scope, relay.port);
+      await other.write(formatRequest({ host: kept.host }));
+      (await kept.accept()).send('HTTP/1.1 204 No Content\r\n\r\n');
+      assert.equal((await other.response()).status, 204);
+    });
+
+    it('tells culvert to sign in again: it ends with code 3', async () => {
+      const account = await createAccount(relay);
+      const service = await startEchoService(scope);
+      const culvert = await Culvert.start(scope, relay, account.key, service.port);
+      await relay.administer('key', 'revoke', account.keyId);
+      assert.equal((await culvert.child.exit(5000)).code, 3);
+    });
+
+    it('is for ever: a bootstrap key does not come back at the next start', async () => {
+      const key = newApiKey();
+      const other = await Relay.start(scope, { CULVERT_BOOTSTRAP_KEY: key });
+      const { keys } = (await other.administer('key', 'list')) as { keys: { id: string }[] };
+      await other.administer('key', 'revoke', keys[0]?.id ?? '');
+      await other.stop();
+      const again = spawnRelay(scope, ['serve'], {
+        CULVERT_DATA_DIR: other.dataDirectory,
+        CULVERT_PORT: '0',
+        CULVERT_BOOTSTRAP_KEY: key,
+      });
+      assert.equal((await again.exit()).code, 2);
+      assert.match(again.stderr, /CULVERT_BOOTSTRAP_KEY takes a key that was not revoked/);
+    });
+  });
+
+  describe('account set-plan', () => {
+    it('counts for what is created from then on', async () => {
+      const account = await createAccount(relay, { plan: 'free' });
+      const named = { json: { local_port: 9, name: 'planned', ttl: '48h' } };
+      assertError(await account.api.send('POST', '/v1/tunnels', named), 400, 'ttl must be at most 24h0m0s');
+      await relay.administer('account', 'set-plan', '--name', account.name, '--plan', 'dev');
+      assert.equal((await account.api.account()).plan, 'dev');
+      const tunnel = await account.api.create(named.json);
+      assert.deepEqual([tunnel.slug, tunnel.ttl], ['planned', '48h0m0s']);
+      await relay.administer('account', 'set-plan', '--name', account.name, '--plan', 'free');
+      assert.equal((await account.api.get(tunnel.id)).expires_at, tunnel.expires_at);
+      const extended = await account.api.send('PUT', `/v1/tunnels/${tunnel.id}/extend`, {
+        json: { ttl: '1h' },
+      });
+      assertError(extended, 400, 'ttl must be at most 24h0m0s');
+    });
+  });
+
+  describe('account remove', () => {
+    it('ends its tunnels and all that is open within 1 s, and revokes its keys at once', async () => {
+      const account = await createAccount(relay);
+      const client = await clientOf(account, { name: 'orphan' });
+      const { data, broken } = await openConnection(client);
+      const removed = await relay.administer('account', 'remove', '--name', account.name);
+      assert.deepEqual([removed['id'], removed['status']], [account.id, 'removed']);
+      assertError(await account.api.send('GET', '/v1/account'), 401, 'invalid api key');
+      const [control, open] = await Promise.all([
+        codeOf(client.control),
+        codeOf(data.socket),
+        within(EFFECT_MS, 'cut', broken),
+      ]);
+      assert.deepEqual([control, open], [KEY_REVOKED, KEY_REVOKED]);
+      const answer = await visit(relay.port, { host: hostOf(client.tunnel, relay) });
+      assert.equal(answer.head.field('culvert-error'), 'tunnel-unknown');
+      const other = await createAccount(relay);
+      assert.equal((await other.api.create({ local_port: 9, name: 'orphan' })).slug, 'orphan');
+    });
+
+    it('ends tunnels without a client too', async () => {
+      const account = await createAccount(relay);
+      const tunnel = await account.api.create({ local_port: 9 });
+      await relay.administer('account', 'remove', '--name', account.name);
+      await eventually(EFFECT_MS, async () => {
+        const answer = await visit(relay.port, { host: hostOf(tunnel, relay) });
+        assert.equal(answer.head.field('culvert-error'), 'tunnel-unknown');
+      });
+    });
+  });
+
+  it('lists show what there is', async () => {
+    const account = await createAccount(relay, { plan: 'team' });
+    const { accounts } = (await relay.administer('account', 'list')) as {
+      accounts: Record<string, unknown>[];
+    };
+    const listed = accounts.find(({ id }) => id === account.id);
+    assert.deepEqual([listed?.['name'], listed?.['plan']], [account.name, 'team']);
+    const { keys } = (await relay.administer('key', 'list', '--account', account.name)) as {
+      keys: Record<string, unknown>[];
+    };
+    assert.equal(keys.length, 1);
+    assert.deepEqual(keys[0], {
+      id: account.keyId,
+      account: account.name,
+      hint: account.key.slice(0, 8),
+      created_at: keys[0]?.['created_at'],
+    });
+    assert.doesNotMatch(JSON.stringify(keys), new RegExp(account.key));
+  });
+
+  it('a key is good from the moment it is made', async () => {
+    const account = await withNewKey(relay, await createAccount(relay));
+    assert.equal((await new Api(relay, account.key).account()).client_id, account.id);
+  });
+});

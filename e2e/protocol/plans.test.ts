@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createAccount, onlyAccount, type TestAccount } from '../support/accounts.ts';
+import { type ApiAnswer, assertError } from '../support/api.ts';
+import { eventually } from '../support/deadline.ts';
+import { ManualClient } from '../support/manual-client.ts';
+import { Relay } from '../support/programs.ts';
+import { formatRequest, RawConnection } from '../support/raw-http.ts';
+import { suiteScope } from '../support/scope.ts';
+
+const HOUR_MS = 3_600_000;
+
+describe('plans', () => {
+  const scope = suiteScope();
+  let relay: Relay;
+  let free: TestAccount;
+
+  before(async () => {
+    relay = await Relay.start(scope);
+    free = await createAccount(relay, { plan: 'free' });
+  });
+
+  /** Gives an account tunnels past the rate limit, while no relay has the store open. */
+  async function giveTunnels(account: TestAccount, count: number): Promise<void> {
+    await relay.stop();
+    const database = new DatabaseSync(join(relay.dataDirectory, 'culvert.db'));
+    const insert = database.prepare(
+      `INSERT INTO tunnels (id, account_id, slug, name, local_port, ttl_seconds, idle, created_at, expires_at,
+         bytes_in, bytes_out, requests) VALUES (?, ?, ?, '', 9, 3600, 0, ?, ?, 0, 0, 0)`,
+    );
+    const now = Date.now();
+    for (let index = 0; index < count; index += 1) {
+      insert.run(randomUUID(), account.id, `given-${index}`, now, now + HOUR_MS);
+    }
+    database.close();
+    await relay.restart();
+  }
+
+  it('show their limits', async () => {
+    const accounts = await Promise.all(
+      (['free', 'dev', 'team'] as const).map((plan) => createAccount(relay, { plan })),
+    );
+    const limits = await Promise.all(accounts.map(async ({ api }) => (await api.account()).limits));
+    assert.deepEqual(
+      limits.map(({ max_tunnels, max_connections, max_ttl }) => [max_tunnels, max_connections, max_ttl]),
+      [
+        [20, 200, '24h0m0s'],
+        [1000, 10_000, '168h0m0s'],
+        [null, null, '168h0m0s'],
+      ],
+    );
+  });
+
+  it('limit the life of a tunnel, and say how long it may be', async () => {
+    const send = (ttl: string) => free.api.send('POST', '/v1/tunnels', { json: { local_port: 9, ttl } });
+    assertError(await send('24h1s'), 400, 'ttl must be at most 24h0m0s');
+    assertError(await send('200h'), 400, 'ttl must be at most 24h0m0s');
+    const { id } = await free.api.create({ local_port: 9, ttl: '23h' });
+    const extend = (ttl: string) => free.api.send('PUT', `/v1/tunnels/${id}/extend`, { json: { ttl } });
+    assertError(await extend('2h'), 400, 'ttl must be at most 24h0m0s');
+    assert.equal((await extend('30m')).status, 200);
+    await free.api.close(id);
+  });
+
+  it('limit tunnels at a time: 403 says how many, and when there is room again; it costs no create', async () => {
+    await giveTunnels(free, 20);
+    const create = () => free.api.send('POST', '/v1/tunnels', { json: { local_port: 9 } });
+    const tunnels = await free.api.list();
+    const first = tunnels.map(({ expires_at }) => expires_at).sort()[0] ?? '';
+    const text = `the Free plan allows 20 tunnels at a time; close one, or wait until ${first}, when the next one expires`;
+    for (let count = 0; count < 8; count += 1) assertError(await create(), 403, text);
+    await free.api.close(tunnels[0]?.id ?? '');
+    const answers = await Promise.all([create(), create()]);
+    assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201, 403]));
+  });
+
+  it('limit open connections of a tunnel: 503 says how many; another plan counts within 1 s', async () => {
+    const account = await createAccount(relay, { plan: 'free' });
+    const client = await ManualClient.start(scope, relay, onlyAccount(account));
+    const ask = async (): Promise<RawConnection> => {
+      const visitor = await RawConnection.open(scope, relay.port);
+      await visitor.write(formatRequest({ host: client.host, headers: [['Accept', 'application/json']] }));
+      return visitor;
+    };
+    const visitors = await Promise.all(Array.from({ length: 200 }, ask));
+    await eventually(5000, () => assert.equal(client.control.messages.length, 200));
+    const refused = await (await ask()).response();
+    assert.deepEqual([refused.status, refused.head.field('culvert-error')], [503, 'plan-limit']);
+    assert.match(refused.head.field('retry-after') ?? '', /^\d+$/);
+    const { error } = JSON.parse(refused.text) as { error: string };
+    assert.match(error, /200 open connections, as many as the Free plan of its owner allows/);
+
+    // One that leaves makes room for one.
+    visitors.pop()?.reset();
+    await eventually(1000, async () => {
+      const known = client.control.messages.length;
+      await ask();
+      await eventually(200, () => assert.equal(client.control.messages.length, known + 1));
+    });
+    await relay.administer('account', 'set-plan', '--name', account.name, '--plan', 'team');
+    const known = client.control.messages.length;
+    await eventually(1000, async () => {
+      await ask();
+      await eventually(200, () => assert.ok(client.control.messages.length > known));
+    });
+  });
+});
+
+async function askFor(account: TestAccount, name: string): Promise<ApiAnswer> {
+  return await account.api.send('POST', '/v1/tunnels', { json: { local_port: 9, name } });
+}
+
+describe('names of ended tunnels (CULVERT_NAME_HOLD)', () => {
+  const scope = suiteScope();
+  const HOLD_MS = 3000;
+  let relay: Relay;
+  let owner: TestAccount;
+  let other: TestAccount;
+
+  before(async () => {
+    relay = await Relay.start(scope, { CULVERT_NAME_HOLD: `${HOLD_MS}ms` });
+    [owner, other] = await Promise.all([createAccount(relay), createAccount(relay)]);
+  });
+
+  it('stay with their account for a while after a close, also over a restart', async () => {
+    const { id } = await owner.api.create({ local_port: 9, name: 'mine' });
+    await owner.api.close(id);
+    const closedAt = performance.now();
+    assertError(await askFor(other, 'mine'), 409, 'name already in use');
+    await relay.stop('SIGKILL');
+    await relay.restart();
+    assertError(await askFor(other, 'mine'), 409, 'name already in use');
+    await delay(closedAt + HOLD_MS + 100 - performance.now());
+    assert.equal((await askFor(other, 'mine')).status, 201);
+  });
+
+  it('stay with it after an expiry, and are free for itself at once', async () => {
+    const { id } = await owner.api.create({ local_port: 9, name: 'brief', ttl: '1s' });
+    await eventually(3000, async () =>
+      assert.equal((await owner.api.send('GET', `/v1/tunnels/${id}`)).status, 404),
+    );
+    assertError(await askFor(other, 'brief'), 409, 'name already in use');
+    assert.equal((await askFor(owner, 'brief')).status, 201);
+  });
+});
