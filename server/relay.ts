@@ -10,6 +10,7 @@ import { createApi } from './api/app.ts';
 import { REQUEST_ID_FIELD } from './api/error-boundary.ts';
 import { systemClock as clock } from './clock.ts';
 import { type Config, publicUrlOf } from './config.ts';
+import { HostResolver } from './edge/authority.ts';
 import { InProcessApi } from './edge/api-origin.ts';
 import { bind, boundPort, Edge } from './edge/edge.ts';
 import { Origins } from './edge/origins.ts';
@@ -89,7 +90,11 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
   );
   const origins = new Origins({
     context: {
-      domains: { own: publicUrl.hostname, tunnel: config.tunnelDomain, service: config.serviceDomain },
+      hosts: new HostResolver({
+        own: publicUrl.hostname,
+        tunnel: config.tunnelDomain,
+        service: config.serviceDomain,
+      }),
       tunnels: registry,
       trustedProxies: config.trustedProxies,
     },

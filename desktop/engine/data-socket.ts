@@ -5,7 +5,8 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { HeadReader } from '../../shared/http1/head-reader.ts';
-import { fieldValue, listMembers, parseResponseHead, type ResponseHead } from '../../shared/http1/head.ts';
+import { fieldValue, listMembers } from '../../shared/http1/fields.ts';
+import { parseResponseHead, type ResponseHead } from '../../shared/http1/head.ts';
 import { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import { HANDSHAKE_GUID } from '../../shared/websocket/handshake.ts';
 import { dial } from './dial.ts';
@@ -113,7 +114,7 @@ function upgrade(socket: Socket, target: UpgradeTarget, deadline: number): Promi
         fail(new Error('its answer is not HTTP'));
         return;
       }
-      const error = checkUpgrade(parseResponseHead(head.text), nonce);
+      const error = checkUpgrade(parseResponseHead(head.head), nonce);
       if (error !== undefined) {
         fail(error);
         return;

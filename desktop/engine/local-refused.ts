@@ -28,7 +28,7 @@ export function answerLocalRefused(stream: DataStream, port: number, clock: Cloc
     if (ended) return;
     const head = reader.push(chunk);
     if (head === undefined) return;
-    const request = typeof head === 'string' ? undefined : parseRequestHead(head.text, NO_LIMITS);
+    const request = typeof head === 'string' ? undefined : parseRequestHead(head.head, NO_LIMITS);
     if (request === undefined || typeof request === 'string') {
       finish(CloseCode.internalError);
       return;
@@ -52,7 +52,7 @@ export function answerLocalRefused(stream: DataStream, port: number, clock: Cloc
 
 /** The whole response, in the form the visitor asks for; no content for HEAD. */
 export function localRefusedResponse(request: RequestHead, port: number): Buffer {
-  const accept = request.fields.filter((field) => field.lower === 'accept').map((field) => field.value);
+  const accept = request.fields.filter((field) => field.is('accept')).map((field) => field.value);
   const text = `${VISITOR_ERRORS['local-refused'].text} The port is ${port}.`;
   const answer = errorAnswer('local-refused', accept.length === 0 ? undefined : accept.join(', '), text);
   const body = Buffer.from(answer.body);

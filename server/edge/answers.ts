@@ -1,7 +1,7 @@
 /** What the relay answers a visitor itself (contract.md, Inbound requests and WebSockets). */
 import { STATUS_CODES } from 'node:http';
 import { type ApiError, VISITOR_ERRORS, type VisitorErrorCode } from '../../shared/errors.ts';
-import { fieldValue } from '../../shared/http1/head.ts';
+import { fieldValue } from '../../shared/http1/fields.ts';
 import { errorAnswer } from '../../shared/page.ts';
 import type { Plan } from './request-plan.ts';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { hostname, isHost, resolveHost } from './authority.ts';
+import { HostResolver, hostname, isHost, resolveHost } from './authority.ts';
 
 const domains = { own: 'relay.example', tunnel: 'tunnels.example', service: 'example' };
 
@@ -35,6 +35,18 @@ describe('resolveHost', () => {
     assert.deepEqual(resolveHost('a.localhost', one), { kind: 'tunnel', slug: 'a', account: undefined });
     assert.deepEqual(resolveHost('a.b.localhost', one), { kind: 'tunnel', slug: 'a', account: 'b' });
     assert.deepEqual(resolveHost('a.b.c.localhost', one), { kind: 'unknown' });
+  });
+});
+
+describe('HostResolver', () => {
+  it('answers the same the second time, and after it has forgotten', () => {
+    const hosts = new HostResolver({ own: 'localhost', tunnel: 'localhost', service: 'localhost' });
+    const ask = () => ['a.localhost', 'localhost', 'a b'].map((host) => hosts.resolve(host)?.kind);
+    const first = ask();
+    assert.deepEqual(first, ['tunnel', 'own', undefined]);
+    assert.deepEqual(ask(), first);
+    for (let index = 0; index < 2000; index += 1) hosts.resolve(`a${index}.localhost`);
+    assert.deepEqual(ask(), first);
   });
 });
 

@@ -35,6 +35,34 @@ export interface Domains {
   readonly service: string;
 }
 
+/** Values of `Host` that are remembered, of the length a name can have: visitors send few different ones. */
+const REMEMBERED_MAX = 1024;
+const REMEMBERED_LENGTH_MAX = 260;
+
+/** Decides what the values of `Host` fields name. */
+export class HostResolver {
+  readonly domains: Domains;
+  readonly #known = new Map<string, HostTarget | undefined>();
+
+  constructor(domains: Domains) {
+    this.domains = domains;
+  }
+
+  /** @returns `undefined` for a value that is malformed */
+  resolve(value: string): HostTarget | undefined {
+    const known = this.#known.get(value);
+    if (known !== undefined) return known;
+    const target = isHost(value) ? resolveHost(value, this.domains) : undefined;
+    if (value.length <= REMEMBERED_LENGTH_MAX) this.#remember(value, target);
+    return target;
+  }
+
+  #remember(value: string, target: HostTarget | undefined): void {
+    if (this.#known.size >= REMEMBERED_MAX) this.#known.clear();
+    this.#known.set(value, target);
+  }
+}
+
 /** Decides what a well-formed host names. */
 export function resolveHost(host: string, domains: Domains): HostTarget {
   const name = hostname(host);

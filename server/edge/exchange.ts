@@ -1,7 +1,7 @@
 /** One request and its response over one stream: opened or reused, followed to their ends in both directions. */
 import type { VisitorErrorCode } from '../../shared/errors.ts';
 import type { BodyTracker } from '../../shared/http1/body.ts';
-import type { ByteStream, Dial, DialHandler } from '../tunnels/stream.ts';
+import type { ByteStream, Dial, DialFault, DialHandler, StreamHandler } from '../tunnels/stream.ts';
 import type { ResponseRelay } from './response-relay.ts';
 
 /** What an exchange asks of the connection it serves. */
@@ -33,7 +33,7 @@ export interface ExchangeRequest {
   readonly onHanded: () => void;
 }
 
-export class Exchange {
+export class Exchange implements DialHandler, StreamHandler {
   readonly #request: ExchangeRequest;
   readonly #response: ResponseRelay;
   readonly #owner: ExchangeOwner;
@@ -54,7 +54,7 @@ export class Exchange {
   start(kept: ByteStream | undefined): void {
     if (kept === undefined) return this.#open();
     this.#reused = true;
-    this.#opened(kept);
+    this.opened(kept);
   }
 
   get stream(): ByteStream | undefined {
@@ -108,32 +108,32 @@ export class Exchange {
   }
 
   #open(): void {
-    this.#dial = this.#request.open({
-      opened: (stream) => {
-        this.#dial = undefined;
-        this.#opened(stream);
-      },
-      failed: (fault, text) => this.#fail(fault, text),
-    });
+    this.#dial = this.#request.open(this);
   }
 
-  #opened(stream: ByteStream): void {
+  opened(stream: ByteStream): void {
+    this.#dial = undefined;
     this.#stream = stream;
     if (!this.#handed) this.#request.onHanded();
     this.#handed = true;
     const room = stream.write(this.#request.head);
-    stream.attach({
-      onData: (piece) => this.#onData(stream, piece),
-      onDrain: () => this.#owner.blocked(false),
-      onClose: (clean) => this.#onClose(clean),
-    });
+    stream.attach(this);
     if (this.#over) return;
     if (!room) this.#owner.blocked(true);
     if (!this.#request.body.done) this.#owner.ready();
   }
 
-  #onData(stream: ByteStream, piece: Buffer): void {
-    if (this.#over) return;
+  failed(fault: DialFault, text?: string): void {
+    this.#fail(fault, text);
+  }
+
+  onDrain(): void {
+    this.#owner.blocked(false);
+  }
+
+  onData(piece: Buffer): void {
+    const stream = this.#stream;
+    if (this.#over || stream === undefined) return;
     if (this.#responded) return this.#response.spoil();
     switch (this.#response.push(piece)) {
       case 'more':
@@ -152,7 +152,7 @@ export class Exchange {
     }
   }
 
-  #onClose(clean: boolean): void {
+  onClose(clean: boolean): void {
     if (this.#over) return;
     this.#stream = undefined;
     if (this.#responded) {

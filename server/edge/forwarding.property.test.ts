@@ -7,14 +7,15 @@ import { createServer, type IncomingMessage } from 'node:http';
 import { BlockList } from 'node:net';
 import { duplexPair } from 'node:stream';
 import * as fc from 'fast-check';
-import type { Field } from '../../shared/http1/head.ts';
+import type { Field } from '../../shared/http1/fields.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import { HostResolver } from './authority.ts';
 import { type Peer, tunnelRequestHead } from './request-head.ts';
 import { type EdgeContext, type Plan, planRequest } from './request-plan.ts';
 
 const tunnel = { slug: 'abc', account: { subdomain: 'acme' } } as LiveTunnel;
 const context: EdgeContext = {
-  domains: { own: 'relay.test', tunnel: 'relay.test', service: 'relay.test' },
+  hosts: new HostResolver({ own: 'relay.test', tunnel: 'relay.test', service: 'relay.test' }),
   tunnels: { bySlug: (slug) => (slug === 'abc' ? tunnel : undefined) },
   trustedProxies: new BlockList(),
 };
@@ -109,15 +110,16 @@ describe('a request that is forwarded, read by Node', () => {
       fc.asyncProperty(request, async (given) => {
         const lines = [given.host, ...given.fields].map((line) => `${line}\r\n`).join('');
         const text = `${given.method} ${given.target} HTTP/${given.version}\r\n${lines}\r\n`;
-        const plan = planRequest(text, context);
+        const plan = planRequest(Buffer.from(text, 'latin1'), context);
         if (typeof plan === 'string' || plan.route.kind !== 'tunnel') return;
         forwarded += 1;
         const { target: path, prefix } = plan.route;
         const head = tunnelRequestHead(plan.head, PEER, { target: path, prefix, upgrade: plan.upgrade });
+        const headText = head.toString('latin1');
         const [content, coded] = bodyFor(plan, given.body);
         const next =
           plan.head.minor === 1 ? 'GET /next HTTP/1.1\r\nHost: next\r\nConnection: close\r\n\r\n' : '';
-        const seen = await readByNode(`${head}${coded}${next}`);
+        const seen = await readByNode(`${headText}${coded}${next}`);
         const { method: verb, minor } = plan.head;
         assert.deepEqual(
           seen.map(({ line }) => line),

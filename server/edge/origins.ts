@@ -1,7 +1,6 @@
 /** Where requests go: what a tunnel or the relay's own API is sent, and how a stream to it is opened. */
 import type { ApiError } from '../../shared/errors.ts';
-import type { Field } from '../../shared/http1/head.ts';
-import { fieldValue } from '../../shared/http1/head.ts';
+import { type Field, fieldValue } from '../../shared/http1/fields.ts';
 import type { UpgradeRequest } from '../link/upgrades.ts';
 import { type Outcomes, requests } from '../observe/counters.ts';
 import type { Dial, Dialer, DialHandler } from '../tunnels/stream.ts';
@@ -88,7 +87,7 @@ export class Origins {
   #toRelay(plan: Plan, target: string): OriginRequest {
     return {
       target: this.#api,
-      head: Buffer.from(relayRequestHead(plan.head, target), 'latin1'),
+      head: relayRequestHead(plan.head, target),
       repeatable: false,
       fresh: false,
       mapField: undefined,
@@ -107,7 +106,7 @@ export class Origins {
     const repeatable = framing.kind === 'none' && IDEMPOTENT.has(head.method);
     return {
       target: tunnel,
-      head: Buffer.from(tunnelRequestHead(head, peer, { target, prefix, upgrade }), 'latin1'),
+      head: tunnelRequestHead(head, peer, { target, prefix, upgrade }),
       repeatable,
       // An idle connection may end at the moment it is used again; what cannot be repeated must not meet that.
       fresh: !repeatable,
@@ -121,7 +120,7 @@ export class Origins {
   #belowPrefix({ head }: Plan, prefix: string): (field: Field) => string | undefined {
     const atPrefix = !head.target.includes(`${prefix}/`);
     const host = fieldValue(head.fields, 'host');
-    const own = this.context.domains.own;
+    const own = this.context.hosts.domains.own;
     return belowPrefix(prefix, atPrefix, host === undefined ? [own] : [own, hostname(host)]);
   }
 }

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { parseFields } from '../../shared/http1/fields.ts';
 import { belowPrefix } from './path-form.ts';
 
 function mapped(name: string, value: string, atPrefix = false): string | undefined {
-  return belowPrefix('/t/abc', atPrefix, ['relay.example'])({ name, lower: name.toLowerCase(), value });
+  const [field] = parseFields(Buffer.from(`${name}: ${value}\r\n\r\n`), 0) ?? [];
+  assert.ok(field);
+  return belowPrefix('/t/abc', atPrefix, ['relay.example'])(field);
 }
 
 describe('belowPrefix', () => {

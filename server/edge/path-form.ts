@@ -2,11 +2,11 @@
  * Keeps the answers of a path-form tunnel below its prefix (contract.md, Inbound requests): it shares an origin with
  * the API and with every other path tunnel.
  */
-import type { Field } from '../../shared/http1/head.ts';
+import type { Field } from '../../shared/http1/fields.ts';
 import { hostname } from './authority.ts';
 
 /** Fields by which a page would reach beyond its prefix. */
-const DROPPED = new Set(['service-worker-allowed', 'clear-site-data', 'strict-transport-security']);
+const DROPPED = ['service-worker-allowed', 'clear-site-data', 'strict-transport-security'];
 const COOKIE_ATTRIBUTE = /^[ \t]*([^= \t]*)[ \t]*=?[ \t]*([^ \t]*)/;
 const ABSOLUTE = /^(https?:)?\/\/([^/?#]*)(.*)$/i;
 
@@ -23,10 +23,11 @@ export function belowPrefix(
   atPrefix: boolean,
   ownHosts: readonly string[],
 ): (field: Field) => string | undefined {
-  return ({ lower, value }) => {
-    if (DROPPED.has(lower)) return undefined;
-    if (lower === 'location') return location(value, prefix, ownHosts);
-    return lower === 'set-cookie' ? cookie(value, prefix, atPrefix) : value;
+  return (field) => {
+    if (DROPPED.some((name) => field.is(name))) return undefined;
+    const { value } = field;
+    if (field.is('location')) return location(value, prefix, ownHosts);
+    return field.is('set-cookie') ? cookie(value, prefix, atPrefix) : value;
   };
 }
 

@@ -6,12 +6,10 @@ import { isTrusted, type Peer, plainAddress, tunnelRequestHead } from './request
 const peer: Peer = { address: '203.0.113.9', proto: 'http', trusted: false };
 
 function forwarded(fields: string[], { from = peer, upgrade = false, prefix = '' } = {}) {
-  const head = parseRequestHead(`GET /x HTTP/1.1\r\n${fields.map((field) => `${field}\r\n`).join('')}\r\n`, {
-    target: 100,
-    fields: 100,
-  });
+  const text = `GET /x HTTP/1.1\r\n${fields.map((field) => `${field}\r\n`).join('')}\r\n`;
+  const head = parseRequestHead(Buffer.from(text), { target: 100, fields: 100 });
   assert.ok(typeof head === 'object');
-  return tunnelRequestHead(head, from, { target: '/y', prefix, upgrade }).split('\r\n');
+  return tunnelRequestHead(head, from, { target: '/y', prefix, upgrade }).toString('latin1').split('\r\n');
 }
 
 describe('tunnelRequestHead', () => {

@@ -1,7 +1,9 @@
 /** The request head as the local service gets it (RFC 9110 section 7.6; contract.md, Inbound requests). */
 import type { BlockList } from 'node:net';
-import { type RequestHead, fieldValue } from '../../shared/http1/head.ts';
-import { hopByHop } from '../../shared/http1/hop-by-hop.ts';
+import { type Field, fieldValue } from '../../shared/http1/fields.ts';
+import { HeadWriter } from '../../shared/http1/head-writer.ts';
+import { fieldsStart, type RequestHead } from '../../shared/http1/head.ts';
+import { isHopByHop, namedByConnection } from '../../shared/http1/hop-by-hop.ts';
 
 /** Where a request came from. */
 export interface Peer {
@@ -11,8 +13,6 @@ export interface Peer {
   /** Whether it is a proxy whose forwarded fields are believed. */
   readonly trusted: boolean;
 }
-
-const FORWARDED = new Set(['x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-forwarded-prefix']);
 
 /** An IPv4 address behind an IPv6 socket, as IPv4. */
 export function plainAddress(address: string): string {
@@ -37,39 +37,54 @@ export function tunnelRequestHead(
   head: RequestHead,
   peer: Peer,
   { target, prefix, upgrade }: ForwardedHead,
-): string {
-  const dropped = hopByHop(head.fields);
-  let text = `${head.method} ${target} HTTP/1.${head.minor}\r\n`;
-  for (const { name, lower, value } of head.fields) {
-    if (lower === 'upgrade' ? upgrade : !dropped(lower) && !FORWARDED.has(lower))
-      text += `${name}: ${value}\r\n`;
+): Buffer {
+  const added =
+    (upgrade ? 'Connection: Upgrade\r\n' : '') +
+    forwardedFields(head, peer) +
+    (prefix === '' ? '\r\n' : `X-Forwarded-Prefix: ${prefix}\r\n\r\n`);
+  const named = namedByConnection(head.fields);
+  const writer = startRequest(head, target, added.length);
+  for (const field of head.fields) {
+    const passes = field.is('upgrade') ? upgrade : !isHopByHop(field, named) && !isForwarded(field);
+    if (passes) writer.keepField(field);
   }
-  if (upgrade) text += 'Connection: Upgrade\r\n';
-  text += forwardedFields(head, peer);
-  if (prefix !== '') text += `X-Forwarded-Prefix: ${prefix}\r\n`;
-  return `${text}\r\n`;
+  writer.text(added);
+  return writer.end();
 }
 
 /** Writes the head for the relay's own HTTP server. */
-export function relayRequestHead(head: RequestHead, target: string): string {
-  const dropped = hopByHop(head.fields);
-  let text = `${head.method} ${target} HTTP/1.${head.minor}\r\n`;
-  for (const { name, lower, value } of head.fields) {
-    if (!dropped(lower)) text += `${name}: ${value}\r\n`;
-  }
-  return `${text}\r\n`;
+export function relayRequestHead(head: RequestHead, target: string): Buffer {
+  const named = namedByConnection(head.fields);
+  const writer = startRequest(head, target, 0);
+  for (const field of head.fields) if (!isHopByHop(field, named)) writer.keepField(field);
+  writer.text('\r\n');
+  return writer.end();
 }
 
-function forwardedFields(head: RequestHead, peer: Peer): string {
-  const sent = (lower: string): string | undefined =>
-    peer.trusted ? fieldValue(head.fields, lower) : undefined;
-  const list = peer.trusted
-    ? head.fields.filter(({ lower }) => lower === 'x-forwarded-for').map(({ value }) => `${value}, `)
-    : [];
-  const host = sent('x-forwarded-host') ?? fieldValue(head.fields, 'host');
+function startRequest(head: RequestHead, target: string, extra: number): HeadWriter {
+  const writer = new HeadWriter(head.bytes, extra);
+  if (target === head.target) writer.keep(0, fieldsStart(head));
+  else writer.text(`${head.method} ${target} HTTP/1.${head.minor}\r\n`);
+  return writer;
+}
+
+function isForwarded(field: Field): boolean {
   return (
-    `X-Forwarded-For: ${list.join('')}${peer.address}\r\n` +
-    (host === undefined ? '' : `X-Forwarded-Host: ${host}\r\n`) +
-    `X-Forwarded-Proto: ${sent('x-forwarded-proto') ?? peer.proto}\r\n`
+    field.is('x-forwarded-for') ||
+    field.is('x-forwarded-host') ||
+    field.is('x-forwarded-proto') ||
+    field.is('x-forwarded-prefix')
   );
+}
+
+function forwardedFields({ fields }: RequestHead, { address, proto, trusted }: Peer): string {
+  let list = address;
+  if (trusted) {
+    const given = fields.filter((field) => field.is('x-forwarded-for')).map(({ value }) => value);
+    list = [...given, address].join(', ');
+  }
+  const host = (trusted ? fieldValue(fields, 'x-forwarded-host') : undefined) ?? fieldValue(fields, 'host');
+  const scheme = (trusted ? fieldValue(fields, 'x-forwarded-proto') : undefined) ?? proto;
+  const hostLine = host === undefined ? '' : `X-Forwarded-Host: ${host}\r\n`;
+  return `X-Forwarded-For: ${list}\r\n${hostLine}X-Forwarded-Proto: ${scheme}\r\n`;
 }

@@ -2,14 +2,15 @@
 import type { BlockList } from 'node:net';
 import { type VisitorErrorCode } from '../../shared/errors.ts';
 import { type Framing, requestFraming } from '../../shared/http1/framing.ts';
-import { fieldValue, parseRequestHead, type RequestHead } from '../../shared/http1/head.ts';
+import { fieldValue } from '../../shared/http1/fields.ts';
+import { parseRequestHead, type RequestHead } from '../../shared/http1/head.ts';
 import { REQUEST_FIELDS_MAX, REQUEST_TARGET_MAX_BYTES } from '../limits.ts';
-import type { Domains } from './authority.ts';
+import type { HostResolver } from './authority.ts';
 import { offersWebSocket, route, type Route, type TunnelDirectory } from './route.ts';
 
 /** What the edge is told of its surroundings, the same for every connection. */
 export interface EdgeContext {
-  readonly domains: Domains;
+  readonly hosts: HostResolver;
   readonly tunnels: TunnelDirectory;
   readonly trustedProxies: BlockList;
 }
@@ -30,12 +31,12 @@ export interface Plan {
  *
  * @returns the plan, or why the request is refused, after which nothing more on its connection may be read
  */
-export function planRequest(text: string, context: EdgeContext): Plan | VisitorErrorCode {
-  const head = parseRequestHead(text, { target: REQUEST_TARGET_MAX_BYTES, fields: REQUEST_FIELDS_MAX });
+export function planRequest(bytes: Buffer, context: EdgeContext): Plan | VisitorErrorCode {
+  const head = parseRequestHead(bytes, { target: REQUEST_TARGET_MAX_BYTES, fields: REQUEST_FIELDS_MAX });
   if (typeof head === 'string') return head;
   const framing = requestFraming(head);
   if (typeof framing === 'string') return framing;
-  const decided = route(head, context.domains, context.tunnels);
+  const decided = route(head, context.hosts, context.tunnels);
   if (decided.kind === 'refuse' && decided.code === 'bad-request') return decided.code;
   const expectation = head.minor === 1 ? fieldValue(head.fields, 'expect') : undefined;
   if (expectation !== undefined && expectation.toLowerCase() !== '100-continue') return 'expectation-failed';
@@ -51,7 +52,7 @@ export function planRequest(text: string, context: EdgeContext): Plan | VisitorE
 const CLOSE = /(?:^|,)[ \t]*close[ \t]*(?:,|$)/i;
 
 function wantsClose(head: RequestHead): boolean {
-  return head.fields.some(({ lower, value }) => lower === 'connection' && CLOSE.test(value));
+  return head.fields.some((field) => field.is('connection') && CLOSE.test(field.value));
 }
 
 /** The fault of a head whose end has not come within its limit of bytes. */

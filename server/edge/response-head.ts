@@ -1,6 +1,9 @@
 /** The response head as the visitor gets it (RFC 9110 section 7.6; contract.md, Inbound requests). */
-import type { Field, ResponseHead } from '../../shared/http1/head.ts';
-import { hopByHop } from '../../shared/http1/hop-by-hop.ts';
+import { SPACE } from '../../shared/http1/characters.ts';
+import type { Field } from '../../shared/http1/fields.ts';
+import { HeadWriter } from '../../shared/http1/head-writer.ts';
+import { fieldsStart, type ResponseHead } from '../../shared/http1/head.ts';
+import { isHopByHop, namedByConnection } from '../../shared/http1/hop-by-hop.ts';
 
 export interface ResponseOptions {
   /** Whether the connection ends with this response. */
@@ -11,32 +14,67 @@ export interface ResponseOptions {
   readonly mapField?: ((field: Field) => string | undefined) | undefined;
 }
 
-/** Writes a final response head. */
-export function finalResponseHead(head: ResponseHead, options: ResponseOptions): string {
-  const dropped = hopByHop(head.fields);
-  // A proxy answers with its own version (RFC 9110 section 6.2).
-  let text = `HTTP/1.1 ${head.status} ${head.reason}\r\n`;
+/** Room for what is written beside the fields that are kept. */
+const EXTRA = 32;
+/** Bytes of `HTTP/1.1 200`. */
+const STATUS_END = 12;
+
+/**
+ * Writes a final response head.
+ *
+ * @param body bytes that go out behind it, in one piece with it
+ */
+export function finalResponseHead(head: ResponseHead, options: ResponseOptions, body: Buffer): Buffer {
+  const { close, unchunk, mapField } = options;
+  const named = namedByConnection(head.fields);
+  const writer = startResponse(head, body);
   for (const field of head.fields) {
-    if (dropped(field.lower) || (options.unchunk && isChunking(field.lower))) continue;
-    const value = options.mapField === undefined ? field.value : options.mapField(field);
-    if (value !== undefined) text += `${field.name}: ${value}\r\n`;
+    if (isHopByHop(field, named) || (unchunk && isChunking(field))) continue;
+    if (mapField === undefined) writer.keepField(field);
+    else writeMapped(writer, field, mapField(field));
   }
-  if (options.close) text += 'Connection: close\r\n';
-  return `${text}\r\n`;
+  writer.text(close ? 'Connection: close\r\n\r\n' : '\r\n');
+  return withBody(writer, body);
 }
 
-/** Writes an interim response (1xx), or the 101 that accepts a WebSocket. */
-export function interimResponseHead(head: ResponseHead): string {
-  const dropped = hopByHop(head.fields);
+/**
+ * Writes an interim response (1xx), or the 101 that accepts a WebSocket.
+ *
+ * @param rest bytes that go out behind it, in one piece with it
+ */
+export function interimResponseHead(head: ResponseHead, rest: Buffer): Buffer {
+  const named = namedByConnection(head.fields);
   const switches = head.status === 101;
-  let text = `HTTP/1.1 ${head.status} ${head.reason}\r\n`;
-  for (const { name, lower, value } of head.fields) {
-    if (lower === 'upgrade' ? switches : !dropped(lower)) text += `${name}: ${value}\r\n`;
+  const writer = startResponse(head, rest);
+  for (const field of head.fields) {
+    if (field.is('upgrade') ? switches : !isHopByHop(field, named)) writer.keepField(field);
   }
-  if (switches) text += 'Connection: Upgrade\r\n';
-  return `${text}\r\n`;
+  writer.text(switches ? 'Connection: Upgrade\r\n\r\n' : '\r\n');
+  return withBody(writer, rest);
 }
 
-function isChunking(lower: string): boolean {
-  return lower === 'transfer-encoding' || lower === 'trailer';
+/** Writes the status line, with the version of a proxy, which is its own (RFC 9110 section 6.2). */
+function startResponse(head: ResponseHead, body: Buffer): HeadWriter {
+  const { bytes, minor, status } = head;
+  const writer = new HeadWriter(bytes, EXTRA + body.length);
+  if (minor === 1 && bytes[STATUS_END] === SPACE) {
+    writer.keep(0, fieldsStart(head));
+  } else {
+    writer.text(`HTTP/1.1 ${status} `);
+    writer.keep(bytes[STATUS_END] === SPACE ? STATUS_END + 1 : STATUS_END, fieldsStart(head));
+  }
+  return writer;
+}
+
+function withBody(writer: HeadWriter, body: Buffer): Buffer {
+  if (body.length > 0) writer.bytes(body);
+  return writer.end();
+}
+
+function writeMapped(writer: HeadWriter, field: Field, value: string | undefined): void {
+  if (value !== undefined) writer.text(`${field.name}: ${value}\r\n`);
+}
+
+function isChunking(field: Field): boolean {
+  return field.is('transfer-encoding') || field.is('trailer');
 }

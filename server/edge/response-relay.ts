@@ -1,11 +1,14 @@
 /** Passes one response from a stream on to its visitor: interim heads, the final head, and the body to its end. */
 import { type BodyTracker, BodyError } from '../../shared/http1/body.ts';
+import { type Field, listMembers } from '../../shared/http1/fields.ts';
 import { responseFraming } from '../../shared/http1/framing.ts';
 import { HeadReader } from '../../shared/http1/head-reader.ts';
-import { type Field, listMembers, parseResponseHead, type ResponseHead } from '../../shared/http1/head.ts';
+import { parseResponseHead, type ResponseHead } from '../../shared/http1/head.ts';
 import { trackBody } from '../../shared/http1/track-body.ts';
 import { RESPONSE_HEAD_MAX_BYTES } from '../limits.ts';
 import { finalResponseHead, interimResponseHead } from './response-head.ts';
+
+const EMPTY = Buffer.alloc(0);
 
 export interface ResponseContext {
   /** the method of the request */
@@ -74,7 +77,7 @@ export class ResponseRelay {
 
   push(piece: Buffer): ResponseProgress {
     this.#started = true;
-    if (this.#body !== undefined) return this.#pushBody(this.#body, piece, undefined);
+    if (this.#body !== undefined) return this.#pushBody(this.#body, piece);
     return this.#pushHead(piece);
   }
 
@@ -93,13 +96,13 @@ export class ResponseRelay {
     for (;;) {
       const end = this.#reader.push(rest);
       if (end === undefined) return 'more';
-      const head = typeof end === 'string' ? undefined : parseResponseHead(end.text);
+      const head = typeof end === 'string' ? undefined : parseResponseHead(end.head);
       if (typeof end === 'string' || head === undefined) return 'no-head';
       rest = end.rest;
       if (head.status === 101) return this.#switch(head, rest);
       if (head.status >= 200) return this.#commit(head, rest);
       // An HTTP/1.0 visitor knows no interim responses (RFC 9110 section 15.2).
-      if (this.#context.minor === 1) this.#send(Buffer.from(interimResponseHead(head), 'latin1'));
+      if (this.#context.minor === 1) this.#send(interimResponseHead(head, EMPTY));
       if (rest.length === 0) return 'more';
     }
   }
@@ -107,12 +110,12 @@ export class ResponseRelay {
   #switch(head: ResponseHead, rest: Buffer): ResponseProgress {
     if (!this.#context.upgrade || listMembers(head.fields, 'upgrade').join() !== 'websocket')
       return 'no-head';
-    this.#send(withBody(interimResponseHead(head), rest));
+    this.#send(interimResponseHead(head, rest));
     return 'switched';
   }
 
   #commit(head: ResponseHead, rest: Buffer): ResponseProgress {
-    const { method, minor, mapField } = this.#context;
+    const { method, minor } = this.#context;
     const framing = responseFraming(head, method);
     if (framing === undefined) return 'no-head';
     this.#untilClose = framing.kind === 'until-close';
@@ -124,38 +127,48 @@ export class ResponseRelay {
       isSettled && head.minor === 1 && !listMembers(head.fields, 'connection').includes('close');
     const body = trackBody(framing, this.#unchunk ? this.#send : undefined);
     this.#body = body;
-    return this.#pushBody(
-      body,
-      rest,
-      finalResponseHead(head, { close: this.#closes, unchunk: this.#unchunk, mapField }),
-    );
+    if (this.#unchunk || rest.length === 0) {
+      // Without its coding the body is sent as it is decoded.
+      this.#send(this.#finalHead(head, EMPTY));
+      return this.#pushBody(body, rest);
+    }
+    return this.#pushFirst(head, body, rest);
   }
 
-  /** @param head goes ahead of the bytes, in one write where they are few */
-  #pushBody(body: BodyTracker, piece: Buffer, head: string | undefined): ResponseProgress {
-    if (head !== undefined && this.#unchunk) this.#send(Buffer.from(head, 'latin1'));
+  /** The head and the bytes that came with it, in one piece. */
+  #pushFirst(head: ResponseHead, body: BodyTracker, piece: Buffer): ResponseProgress {
+    let end: number;
     try {
-      const end = body.advance(piece, 0);
-      const bytes = end === piece.length ? piece : piece.subarray(0, end);
-      if (!this.#unchunk) {
-        if (head !== undefined) this.#send(withBody(head, bytes));
-        else if (end > 0) this.#send(bytes);
-      }
-      if (!body.done) return 'more';
-      if (end < piece.length) this.spoil();
-      return 'done';
+      end = body.advance(piece, 0);
     } catch (error) {
       if (!(error instanceof BodyError)) throw error;
-      if (head === undefined || this.#unchunk) return 'broken';
       this.#body = undefined;
       return 'no-head';
     }
+    this.#send(this.#finalHead(head, end === piece.length ? piece : piece.subarray(0, end)));
+    return this.#progress(body, end < piece.length);
   }
-}
 
-function withBody(head: string, body: Buffer): Buffer {
-  const bytes = Buffer.allocUnsafe(head.length + body.length);
-  bytes.write(head, 'latin1');
-  body.copy(bytes, head.length);
-  return bytes;
+  #finalHead(head: ResponseHead, body: Buffer): Buffer {
+    const { mapField } = this.#context;
+    return finalResponseHead(head, { close: this.#closes, unchunk: this.#unchunk, mapField }, body);
+  }
+
+  #pushBody(body: BodyTracker, piece: Buffer): ResponseProgress {
+    try {
+      const end = body.advance(piece, 0);
+      if (!this.#unchunk && end > 0) this.#send(end === piece.length ? piece : piece.subarray(0, end));
+      return this.#progress(body, end < piece.length);
+    } catch (error) {
+      if (!(error instanceof BodyError)) throw error;
+      return 'broken';
+    }
+  }
+
+  /** @param hasMore whether bytes came behind the body, as far as it is complete */
+  #progress(body: BodyTracker, hasMore: boolean): ResponseProgress {
+    if (!body.done) return 'more';
+    if (hasMore) this.spoil();
+    return 'done';
+  }
 }

@@ -1,21 +1,22 @@
 import assert from 'node:assert/strict';
 import { parseRequestHead } from '../../shared/http1/head.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import { HostResolver } from './authority.ts';
 import { offersWebSocket, route } from './route.ts';
 
-const domains = { own: 'localhost', tunnel: 'localhost', service: 'localhost' };
+const hosts = new HostResolver({ own: 'localhost', tunnel: 'localhost', service: 'localhost' });
 const tunnel = { slug: 'abc', account: { subdomain: 'acme' } } as LiveTunnel;
 const tunnels = { bySlug: (slug: string) => (slug === 'abc' ? tunnel : undefined) };
 
 function head(text: string) {
-  const parsed = parseRequestHead(`${text}\r\n\r\n`, { target: 1000, fields: 20 });
+  const parsed = parseRequestHead(Buffer.from(`${text}\r\n\r\n`), { target: 1000, fields: 20 });
   assert.ok(typeof parsed === 'object');
   return parsed;
 }
 
 /** Where a request goes, in short. */
 function to(text: string): string {
-  const found = route(head(text), domains, tunnels);
+  const found = route(head(text), hosts, tunnels);
   if (found.kind === 'refuse') return found.code;
   return found.kind === 'relay' ? `relay ${found.target}` : `tunnel ${found.prefix} ${found.target}`;
 }

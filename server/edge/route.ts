@@ -1,8 +1,9 @@
 /** Decides, for every request, where it goes. By exact bytes, once: nothing is decoded or normalized first. */
 import type { VisitorErrorCode } from '../../shared/errors.ts';
-import { type RequestHead, fieldValue, listMembers } from '../../shared/http1/head.ts';
+import { type Field, fieldValue, listMembers } from '../../shared/http1/fields.ts';
+import type { RequestHead } from '../../shared/http1/head.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import { type Domains, isHost, resolveHost } from './authority.ts';
+import type { HostResolver, HostTarget } from './authority.ts';
 
 export type Route =
   /** `prefix` is what the path form adds in front of `target`, or empty */
@@ -16,18 +17,19 @@ export interface TunnelDirectory {
   bySlug(slug: string): LiveTunnel | undefined;
 }
 
+const OWN: HostTarget = { kind: 'own' };
 const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)([^#]*)$/i;
 const PATH_FORM = /^(\/t\/([^/?]+))(.*)$/;
 
-export function route(head: RequestHead, domains: Domains, tunnels: TunnelDirectory): Route {
+export function route(head: RequestHead, hosts: HostResolver, tunnels: TunnelDirectory): Route {
   if (head.method === 'CONNECT') return refuse('method-not-allowed');
-  const host = requestHost(head);
-  if (host === undefined) return refuse('bad-request');
-  const absolute = ABSOLUTE_FORM.exec(head.target);
-  if (absolute !== null && absolute[1]?.toLowerCase() !== host.toLowerCase()) return refuse('bad-request');
-  const named = host === '' ? undefined : resolveHost(host, domains);
-  if (named?.kind === 'unknown') return refuse('tunnel-unknown');
-  if (named?.kind === 'tunnel') {
+  const named = namedByHost(head, hosts);
+  if (named === undefined) return refuse('bad-request');
+  const absolute = head.target.startsWith('/') ? null : ABSOLUTE_FORM.exec(head.target);
+  if (absolute !== null && absolute[1]?.toLowerCase() !== fieldValue(head.fields, 'host')?.toLowerCase())
+    return refuse('bad-request');
+  if (named.kind === 'unknown') return refuse('tunnel-unknown');
+  if (named.kind === 'tunnel') {
     if (!head.target.startsWith('/')) return refuse('bad-request');
     const tunnel = tunnels.bySlug(named.slug);
     const found = named.account === undefined || tunnel?.account.subdomain === named.account;
@@ -48,15 +50,19 @@ function ownRoute(head: RequestHead, target: string, tunnels: TunnelDirectory): 
   return head.method === 'TRACE' ? refuse('method-not-allowed') : { kind: 'relay', target };
 }
 
-/** The Host as sent; `''` for an HTTP/1.0 request without one; `undefined` when it is missing, repeated or malformed. */
-function requestHost(head: RequestHead): string | undefined {
-  let host: string | undefined;
+/**
+ * What the Host names, the relay itself for an HTTP/1.0 request without one; `undefined` when it is missing, repeated
+ * or malformed.
+ */
+function namedByHost(head: RequestHead, hosts: HostResolver): HostTarget | undefined {
+  let host: Field | undefined;
   for (const field of head.fields) {
-    if (field.lower !== 'host') continue;
-    if (host !== undefined || !isHost(field.value)) return undefined;
-    host = field.value;
+    if (!field.is('host')) continue;
+    if (host !== undefined) return undefined;
+    host = field;
   }
-  return host ?? (head.minor === 0 ? '' : undefined);
+  if (host === undefined) return head.minor === 0 ? OWN : undefined;
+  return hosts.resolve(host.value);
 }
 
 function originForm(rest: string): string {

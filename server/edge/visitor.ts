@@ -5,8 +5,8 @@
 import type { Socket } from 'node:net';
 import { ApiError, type VisitorErrorCode } from '../../shared/errors.ts';
 import { BodyError } from '../../shared/http1/body.ts';
+import { fieldValue } from '../../shared/http1/fields.ts';
 import { HeadReader } from '../../shared/http1/head-reader.ts';
-import { fieldValue } from '../../shared/http1/head.ts';
 import { trackBody } from '../../shared/http1/track-body.ts';
 import {
   BACKLOG_MAX_BYTES,
@@ -158,7 +158,7 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
     if (end === 'too-large') return this.#refuse(oversizeFault(this.#reader.text));
     if (end.rest.length > 0) this.#input = end.rest;
     this.#deadline = Infinity;
-    const plan = planRequest(end.text, this.#origins.context);
+    const plan = planRequest(end.head, this.#origins.context);
     if (typeof plan === 'string') this.#refuse(plan);
     else this.#startRequest(plan);
   }

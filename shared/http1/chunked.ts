@@ -1,6 +1,6 @@
 /** The chunked transfer coding (RFC 9112 section 7.1), followed byte by byte where it is framing, skipped where it is content. */
 import { BodyError, type BodyTracker } from './body.ts';
-import { parseFields } from './head.ts';
+import { parseFields } from './fields.ts';
 
 const CR = 13;
 const LF = 10;
@@ -116,7 +116,7 @@ export class ChunkedBody implements BodyTracker {
       this.#line = text;
       return position + text.length - before;
     }
-    const fields = parseFields(text.slice(0, end), 0);
+    const fields = parseFields(Buffer.from(text.slice(0, end), 'latin1'), 0);
     if (fields === undefined || fields.some((field) => FORBIDDEN_TRAILERS.has(field.lower))) {
       throw new BodyError('malformed trailers');
     }

@@ -3,13 +3,16 @@ import { requestFraming, responseFraming } from './framing.ts';
 import { parseRequestHead, parseResponseHead } from './head.ts';
 
 function ofRequest(fields: string, version = '1.1') {
-  const head = parseRequestHead(`POST / HTTP/${version}\r\n${fields}\r\n`, { target: 10, fields: 10 });
+  const head = parseRequestHead(Buffer.from(`POST / HTTP/${version}\r\n${fields}\r\n`, 'latin1'), {
+    target: 10,
+    fields: 10,
+  });
   assert.ok(typeof head === 'object');
   return requestFraming(head);
 }
 
 function ofResponse(status: number, fields: string, { method = 'GET', version = '1.1' } = {}) {
-  const head = parseResponseHead(`HTTP/${version} ${status} x\r\n${fields}\r\n`);
+  const head = parseResponseHead(Buffer.from(`HTTP/${version} ${status} x\r\n${fields}\r\n`, 'latin1'));
   assert.ok(head);
   return responseFraming(head, method);
 }

@@ -1,5 +1,6 @@
 /** How long the body of a message is (RFC 9112 section 6.3), decided from its head, or refused. */
-import type { Field, RequestHead, ResponseHead } from './head.ts';
+import type { Field } from './fields.ts';
+import type { RequestHead, ResponseHead } from './head.ts';
 
 export type Framing =
   | { readonly kind: 'none' }
@@ -42,10 +43,10 @@ function declaredFraming(fields: readonly Field[], minor: 0 | 1): Framing | Fram
   let length: string | undefined;
   let coding: string | undefined;
   for (const field of fields) {
-    if (field.lower === 'content-length') {
+    if (field.is('content-length')) {
       if (length !== undefined) return 'bad-request';
       length = field.value;
-    } else if (field.lower === 'transfer-encoding') {
+    } else if (field.is('transfer-encoding')) {
       if (coding !== undefined) return 'bad-request';
       coding = field.value;
     }

@@ -8,8 +8,8 @@ const END = '\r\n\r\n';
 export type HeadReaderFault = 'too-large' | 'malformed';
 
 export interface HeadEnd {
-  /** the head, latin1, the empty line included */
-  readonly text: string;
+  /** the head, the empty line included */
+  readonly head: Buffer;
   /** the bytes behind it */
   readonly rest: Buffer;
 }
@@ -50,7 +50,8 @@ export class HeadReader {
     }
     if (at === -1) return undefined;
     this.#held = EMPTY;
-    return { text: bytes.toString('latin1', 0, length), rest: bytes.subarray(length) };
+    if (length === bytes.length) return { head: bytes, rest: EMPTY };
+    return { head: bytes.subarray(0, length), rest: bytes.subarray(length) };
   }
 }
 

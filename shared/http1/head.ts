@@ -1,17 +1,14 @@
 /**
  * Heads of HTTP/1.1 messages (RFC 9112 sections 2 to 5), read strictly: what another parser might read in a second
- * way is refused. Text is latin1, one character a byte, so that what is passed on is what came.
+ * way is refused. They are read as bytes, each looked at once, and texts are made only of what somebody asks for,
+ * because every request and every response passes here.
  */
-
-/** One field line, its name as sent. */
-export interface Field {
-  readonly name: string;
-  readonly lower: string;
-  /** without the white space around it */
-  readonly value: string;
-}
+import { CR, isLineEnd, SPACE, targetEnd, tokenEnd, valueEnd } from './characters.ts';
+import { type Field, parseFields } from './fields.ts';
 
 export interface RequestHead {
+  /** the head as it came, from the first byte to the empty line, both included */
+  readonly bytes: Buffer;
   readonly method: string;
   readonly target: string;
   /** the minor version: HTTP/1.0 or HTTP/1.1 */
@@ -20,8 +17,9 @@ export interface RequestHead {
 }
 
 export interface ResponseHead {
+  /** the head as it came, from the first byte to the empty line, both included */
+  readonly bytes: Buffer;
   readonly status: number;
-  readonly reason: string;
   readonly minor: 0 | 1;
   readonly fields: readonly Field[];
 }
@@ -36,94 +34,82 @@ export interface RequestLimits {
   readonly fields: number;
 }
 
-const TOKEN = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+";
-// A target has no fragment. Bytes from 0x80 up are let through in targets and values: they are not the standard's, but are read alike.
-const REQUEST_LINE = new RegExp(
-  `(${TOKEN}) ([\\x21\\x22\\x24-\\x7e\\x80-\\xff]+) HTTP/(\\d)\\.(\\d)\\r\\n`,
-  'y',
-);
-const STATUS_LINE = /HTTP\/1\.([01]) ([1-9]\d\d)(?: ([\t\x20-\x7e\x80-\xff]*))?\r\n/y;
-const FIELD_LINE = new RegExp(`(${TOKEN}):[ \\t]*([\\t\\x20-\\x7e\\x80-\\xff]*)\\r\\n`, 'y');
+const ZERO = 0x30;
+const NINE = 0x39;
+const NAME = new TextEncoder().encode('HTTP/');
+/** Bytes of `HTTP/1.1`. */
+const VERSION_LENGTH = 8;
 
 /**
  * Reads a request head.
  *
- * @param text the head, from the first byte to the empty line, both included
+ * @param bytes the head, from the first byte to the empty line, both included; they belong to it from then on
  */
-export function parseRequestHead(text: string, limits: RequestLimits): RequestHead | RequestFault {
-  REQUEST_LINE.lastIndex = 0;
-  const line = REQUEST_LINE.exec(text);
-  if (line === null) return 'bad-request';
-  const [, method = '', target = '', major, minor] = line;
-  if (major !== '1' || (minor !== '0' && minor !== '1')) return 'version-not-supported';
-  if (target.length > limits.target) return 'uri-too-long';
-  const fields = parseFields(text, REQUEST_LINE.lastIndex);
+export function parseRequestHead(bytes: Buffer, limits: RequestLimits): RequestHead | RequestFault {
+  const methodEnd = tokenEnd(bytes, 0);
+  const end = targetEnd(bytes, methodEnd + 1);
+  const version = end + 1;
+  const isLine =
+    methodEnd > 0 &&
+    bytes[methodEnd] === SPACE &&
+    end > methodEnd + 1 &&
+    bytes[end] === SPACE &&
+    isLineEnd(bytes, version + VERSION_LENGTH);
+  const minor = isLine ? readVersion(bytes, version) : undefined;
+  if (minor === undefined) return 'bad-request';
+  if (minor === 'other') return 'version-not-supported';
+  if (end - methodEnd - 1 > limits.target) return 'uri-too-long';
+  const fields = parseFields(bytes, version + VERSION_LENGTH + 2);
   if (fields === undefined) return 'bad-request';
   if (fields.length > limits.fields) return 'head-too-large';
-  return { method, target, minor: minor === '0' ? 0 : 1, fields };
+  const method = bytes.toString('latin1', 0, methodEnd);
+  return { bytes, method, target: bytes.toString('latin1', methodEnd + 1, end), minor, fields };
 }
 
 /**
  * Reads a response head.
  *
- * @param text the head, from the first byte to the empty line, both included
+ * @param bytes the head, from the first byte to the empty line, both included; they belong to it from then on
  * @returns `undefined` for a broken head
  */
-export function parseResponseHead(text: string): ResponseHead | undefined {
-  STATUS_LINE.lastIndex = 0;
-  const line = STATUS_LINE.exec(text);
-  if (line === null) return undefined;
-  const [, minor, status, reason = ''] = line;
-  const fields = parseFields(text, STATUS_LINE.lastIndex);
-  return fields && { status: Number(status), reason, minor: minor === '0' ? 0 : 1, fields };
+export function parseResponseHead(bytes: Buffer): ResponseHead | undefined {
+  const minor = readVersion(bytes, 0);
+  const status = readStatus(bytes, VERSION_LENGTH + 1);
+  if (minor === undefined || minor === 'other' || bytes[VERSION_LENGTH] !== SPACE || status === undefined)
+    return undefined;
+  const codeEnd = VERSION_LENGTH + 4;
+  // The reason may be missing, and then the space in front of it too.
+  const reasonStart = bytes[codeEnd] === CR ? codeEnd : codeEnd + 1;
+  if (reasonStart > codeEnd && bytes[codeEnd] !== SPACE) return undefined;
+  const end = valueEnd(bytes, reasonStart);
+  const fields = isLineEnd(bytes, end) ? parseFields(bytes, end + 2) : undefined;
+  return fields && { bytes, status, minor, fields };
 }
 
-/**
- * Reads field lines up to and with the empty line that ends them, which must be the last of the text.
- *
- * @param start where the first line begins
- * @returns `undefined` when a line is broken
- */
-export function parseFields(text: string, start: number): Field[] | undefined {
-  const fields: Field[] = [];
-  const end = text.length - 2;
-  let position = start;
-  while (position < end) {
-    FIELD_LINE.lastIndex = position;
-    const match = FIELD_LINE.exec(text);
-    if (match === null) return undefined;
-    const [, name = '', raw = ''] = match;
-    fields.push({ name, lower: name.toLowerCase(), value: trimEnd(raw) });
-    position = FIELD_LINE.lastIndex;
-  }
-  return position === end && text.endsWith('\r\n') ? fields : undefined;
+/** Where the field lines begin: one past the first line. */
+export function fieldsStart({ bytes, fields }: Pick<RequestHead, 'bytes' | 'fields'>): number {
+  return fields[0]?.start ?? bytes.length - 2;
 }
 
-/** `String.trimEnd` would also cut bytes that are no white space in HTTP, such as 0xa0. */
-function trimEnd(text: string): string {
-  let end = text.length;
-  while (end > 0 && (text[end - 1] === ' ' || text[end - 1] === '\t')) end -= 1;
-  return end === text.length ? text : text.slice(0, end);
+/** The minor version of `HTTP/1.0` and `HTTP/1.1`; `other` for any other; `undefined` when it is none. */
+function readVersion(bytes: Buffer, at: number): 0 | 1 | 'other' | undefined {
+  for (let index = 0; index < NAME.length; index++) if (bytes[at + index] !== NAME[index]) return undefined;
+  const major = digit(bytes, at + 5);
+  const minor = digit(bytes, at + 7);
+  if (major === undefined || bytes[at + 6] !== 0x2e || minor === undefined) return undefined;
+  return major === 1 && (minor === 0 || minor === 1) ? minor : 'other';
 }
 
-/** The value of the first field of that name, which is given in lower case. */
-export function fieldValue(fields: readonly Field[], lower: string): string | undefined {
-  for (const field of fields) if (field.lower === lower) return field.value;
-  return undefined;
+/** Three digits, the first not 0. */
+function readStatus(bytes: Buffer, at: number): number | undefined {
+  const hundreds = digit(bytes, at);
+  const tens = digit(bytes, at + 1);
+  const ones = digit(bytes, at + 2);
+  if (hundreds === undefined || tens === undefined || ones === undefined || hundreds === 0) return undefined;
+  return hundreds * 100 + tens * 10 + ones;
 }
 
-/**
- * The members of a comma-separated list field, in lower case, all its lines taken together (RFC 9110 section 5.6.1).
- * For lists of tokens only: a quoted comma would be taken for a separator.
- */
-export function listMembers(fields: readonly Field[], lower: string): string[] {
-  const members: string[] = [];
-  for (const field of fields) {
-    if (field.lower !== lower) continue;
-    for (const member of field.value.split(',')) {
-      const trimmed = member.trim().toLowerCase();
-      if (trimmed !== '') members.push(trimmed);
-    }
-  }
-  return members;
+function digit(bytes: Buffer, at: number): number | undefined {
+  const byte = bytes[at];
+  return byte !== undefined && byte >= ZERO && byte <= NINE ? byte - ZERO : undefined;
 }

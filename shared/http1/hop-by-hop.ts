@@ -1,17 +1,31 @@
 /** Fields that are about one connection only and are not passed on (RFC 9110 section 7.6.1). */
-import { type Field, listMembers } from './head.ts';
+import { type Field, listMembers } from './fields.ts';
 
-const ALWAYS = new Set(['connection', 'keep-alive', 'proxy-connection', 'upgrade']);
 /** Fields a `Connection` field must not take away: they say where a message goes and where it ends. */
 const NEVER = new Set(['host', 'content-length', 'transfer-encoding', 'trailer']);
+const NONE: readonly string[] = [];
 
 /**
- * Makes a test for the fields of one message.
- *
- * @returns whether a field, given by its name in lower case, is to be dropped
+ * The names of fields that the `Connection` fields of a message take away, in lower case; given to {@link isHopByHop}.
  */
-export function hopByHop(fields: readonly Field[]): (lower: string) => boolean {
-  const named = listMembers(fields, 'connection').filter((name) => !NEVER.has(name));
-  if (named.length === 0) return (lower) => ALWAYS.has(lower);
-  return (lower) => ALWAYS.has(lower) || named.includes(lower);
+export function namedByConnection(fields: readonly Field[]): readonly string[] {
+  return fields.some(namesFields)
+    ? listMembers(fields, 'connection').filter((name) => !NEVER.has(name))
+    : NONE;
+}
+
+/** What nearly every `Connection` field says names no field. */
+function namesFields(field: Field): boolean {
+  return field.is('connection') && !field.hasValue('keep-alive') && !field.hasValue('close');
+}
+
+/** @param named of the same message, from {@link namedByConnection} */
+export function isHopByHop(field: Field, named: readonly string[]): boolean {
+  return (
+    field.is('connection') ||
+    field.is('keep-alive') ||
+    field.is('proxy-connection') ||
+    field.is('upgrade') ||
+    (named.length > 0 && named.includes(field.lower))
+  );
 }

@@ -20,27 +20,28 @@ export interface FrameHandler {
 const CONTROL_PAYLOAD_MAX = 125;
 const HEADER_MAX = 14;
 const NO_MASK = 0;
-
-/** The frame of which a piece is being read. */
-interface Frame {
-  opcode: number;
-  fin: boolean;
-  left: number;
-  mask: number;
-  /** Bytes of the payload read, to know where in the mask it goes on. */
-  offset: number;
-}
+/** Bytes from which masking by words repays its preparation. */
+const WORDS_MIN = 512;
 
 /** Reads frames from bytes in pieces of any size, and holds nothing of a binary message back. */
 export class FrameReader {
   readonly #role: Role;
   readonly #handler: FrameHandler;
-  readonly #header = Buffer.allocUnsafe(HEADER_MAX);
+  /** The header of the next frame, as far as it has come in another piece than its end. */
+  #header: Buffer | undefined;
   #headerLength = 0;
-  #frame: Frame | undefined;
   #inMessage = false;
   #control: Buffer[] = [];
   #ended = false;
+
+  // The frame that is being read. Fields, and not an object for each frame: every message comes through here.
+  #inFrame = false;
+  #opcode = 0;
+  /** bytes of the payload that have not come yet */
+  #left = 0;
+  #mask = NO_MASK;
+  /** bytes of the payload that have come, to know where in the mask it goes on */
+  #offset = 0;
 
   constructor(role: Role, handler: FrameHandler) {
     this.#role = role;
@@ -50,32 +51,42 @@ export class FrameReader {
   /** Takes the next bytes, which are unmasked in place and belong to the reader from then on. */
   push(chunk: Buffer): void {
     let position = 0;
-    while (!this.#ended && (position < chunk.length || this.#frame?.left === 0)) {
-      position =
-        this.#frame === undefined ? this.#readHeader(chunk, position) : this.#readPayload(chunk, position);
+    while (!this.#ended && (position < chunk.length || (this.#inFrame && this.#left === 0))) {
+      position = this.#inFrame ? this.#readPayload(chunk, position) : this.#readHeader(chunk, position);
     }
   }
 
   #readHeader(chunk: Buffer, start: number): number {
+    if (this.#header === undefined) {
+      const size = headerSize(chunk, start);
+      if (start + 2 <= chunk.length && start + size <= chunk.length) {
+        this.#openFrame(chunk, start, size);
+        return start + size;
+      }
+      this.#header = Buffer.allocUnsafe(HEADER_MAX);
+    }
+    return this.#collectHeader(this.#header, chunk, start);
+  }
+
+  #collectHeader(header: Buffer, chunk: Buffer, start: number): number {
     let position = start;
-    const header = this.#header;
     while (position < chunk.length) {
       header[this.#headerLength++] = chunk[position++] ?? 0;
-      if (this.#headerLength >= 2 && this.#headerLength === headerSize(header)) {
-        this.#headerLength = 0;
-        this.#openFrame();
-        return position;
-      }
+      if (this.#headerLength < 2 || this.#headerLength < headerSize(header, 0)) continue;
+      this.#openFrame(header, 0, this.#headerLength);
+      this.#header = undefined;
+      this.#headerLength = 0;
+      break;
     }
     return position;
   }
 
-  #openFrame(): void {
-    const [first = 0, second = 0] = this.#header;
+  #openFrame(header: Buffer, at: number, size: number): void {
+    const first = header[at] ?? 0;
     const opcode = first & 0x0f;
     const fin = (first & 0x80) !== 0;
-    const masked = (second & 0x80) !== 0;
-    const length = payloadLength(this.#header);
+    const masked = ((header[at + 1] ?? 0) & 0x80) !== 0;
+    const length = payloadLength(header, at);
     const isControl = opcode >= Opcode.close;
     if ((first & 0x70) !== 0 || masked !== (this.#role === 'server'))
       return this.#fail(CloseCode.protocolError);
@@ -90,27 +101,28 @@ export class FrameReader {
       this.#inMessage = !fin;
     }
     if (!Number.isSafeInteger(length)) return this.#fail(CloseCode.tooBig);
-    const mask = masked ? this.#header.readInt32LE(headerSize(this.#header) - 4) : NO_MASK;
-    this.#frame = { opcode, fin, left: length, mask, offset: 0 };
+    this.#inFrame = true;
+    this.#opcode = opcode;
+    this.#left = length;
+    this.#mask = masked ? header.readInt32LE(at + size - 4) : NO_MASK;
+    this.#offset = 0;
   }
 
   #readPayload(chunk: Buffer, start: number): number {
-    const frame = this.#frame;
-    if (frame === undefined) return start;
-    const end = Math.min(chunk.length, start + frame.left);
-    const piece = chunk.subarray(start, end);
-    if (piece.length > 0) {
-      if (frame.mask !== NO_MASK) applyMask(piece, frame.mask, frame.offset);
-      frame.offset += piece.length;
-      frame.left -= piece.length;
-      if (frame.opcode >= Opcode.close) this.#control.push(piece);
+    const end = Math.min(chunk.length, start + this.#left);
+    const taken = end - start;
+    const isControl = this.#opcode >= Opcode.close;
+    this.#left -= taken;
+    const isLast = this.#left === 0;
+    if (isLast) this.#inFrame = false;
+    if (taken > 0) {
+      const piece = chunk.subarray(start, end);
+      if (this.#mask !== NO_MASK) applyMask(piece, this.#mask, this.#offset);
+      this.#offset += taken;
+      if (isControl) this.#control.push(piece);
+      else this.#handler.onData(piece);
     }
-    if (frame.left === 0) this.#frame = undefined;
-    if (frame.opcode < Opcode.close) {
-      if (piece.length > 0) this.#handler.onData(piece);
-    } else if (frame.left === 0) {
-      this.#endControl(frame.opcode);
-    }
+    if (isControl && isLast) this.#endControl(this.#opcode);
     return end;
   }
 
@@ -140,43 +152,61 @@ function isSendable(code: number): boolean {
   return (code >= 1000 && code <= 1014 && (code < 1004 || code > 1006)) || (code >= 3000 && code <= 4999);
 }
 
-/** Bytes of the header, as far as its first two bytes tell. */
-function headerSize(header: Buffer): number {
-  const second = header[1] ?? 0;
+/** Bytes of the header at a place, as far as its first two bytes tell. */
+function headerSize(bytes: Buffer, at: number): number {
+  const second = bytes[at + 1] ?? 0;
   const short = second & 0x7f;
   return 2 + (short === 126 ? 2 : short === 127 ? 8 : 0) + ((second & 0x80) === 0 ? 0 : 4);
 }
 
 /** Bytes of payload; not a safe integer for what no peer sends in earnest. */
-function payloadLength(header: Buffer): number {
-  const short = (header[1] ?? 0) & 0x7f;
+function payloadLength(bytes: Buffer, at: number): number {
+  const short = (bytes[at + 1] ?? 0) & 0x7f;
   if (short < 126) return short;
-  if (short === 126) return header.readUInt16BE(2);
-  return header.readUInt32BE(2) * 0x1_0000_0000 + header.readUInt32BE(6);
+  if (short === 126) return bytes.readUInt16BE(at + 2);
+  return bytes.readUInt32BE(at + 2) * 0x1_0000_0000 + bytes.readUInt32BE(at + 6);
 }
 
 /**
- * XORs bytes with a masking key in place, four at a time (RFC 6455 section 5.3).
+ * XORs bytes with a masking key in place (RFC 6455 section 5.3).
  *
  * @param mask the key as a little-endian word
  * @param offset bytes of the payload that came before these
  */
 export function applyMask(bytes: Buffer, mask: number, offset: number): void {
-  let position = 0;
-  const { length } = bytes;
-  const byteAt = (index: number): number => mask >>> (8 * ((offset + index) & 3));
-  // Words must begin at a multiple of four in the memory behind the buffer.
-  const lead = Math.min(length, -bytes.byteOffset & 3);
-  for (; position < lead; position++) bytes[position] = (bytes[position] ?? 0) ^ byteAt(position);
-  const words = (length - position) >>> 2;
-  if (words > 0) {
-    const shift = 8 * ((offset + position) & 3);
-    const word = shift === 0 ? mask : (mask >>> shift) | (mask << (32 - shift));
-    const view = new Int32Array(bytes.buffer, bytes.byteOffset + position, words);
-    for (let index = 0; index < words; index++) view[index] = (view[index] ?? 0) ^ word;
-    position += words * 4;
+  const shift = 8 * (offset & 3);
+  const key = shift === 0 ? mask : (mask >>> shift) | (mask << (32 - shift));
+  if (bytes.length < WORDS_MIN) maskBytes(bytes, key, 0, bytes.length);
+  else maskWords(bytes, key);
+}
+
+/** @param key begins with the byte for the first of the bytes */
+function maskBytes(bytes: Buffer, key: number, start: number, end: number): void {
+  const key1 = key >>> 8;
+  const key2 = key >>> 16;
+  const key3 = key >>> 24;
+  let position = start;
+  for (; position + 3 < end; position += 4) {
+    bytes[position] = (bytes[position] ?? 0) ^ key;
+    bytes[position + 1] = (bytes[position + 1] ?? 0) ^ key1;
+    bytes[position + 2] = (bytes[position + 2] ?? 0) ^ key2;
+    bytes[position + 3] = (bytes[position + 3] ?? 0) ^ key3;
   }
-  for (; position < length; position++) bytes[position] = (bytes[position] ?? 0) ^ byteAt(position);
+  if (position < end) bytes[position] = (bytes[position] ?? 0) ^ key;
+  if (position + 1 < end) bytes[position + 1] = (bytes[position + 1] ?? 0) ^ key1;
+  if (position + 2 < end) bytes[position + 2] = (bytes[position + 2] ?? 0) ^ key2;
+}
+
+/** Four bytes at a time: words must begin at a multiple of four in the memory behind the buffer. */
+function maskWords(bytes: Buffer, key: number): void {
+  const lead = -bytes.byteOffset & 3;
+  maskBytes(bytes, key, 0, lead);
+  const shift = 8 * lead;
+  const word = shift === 0 ? key : (key >>> shift) | (key << (32 - shift));
+  const words = (bytes.length - lead) >>> 2;
+  const view = new Int32Array(bytes.buffer, bytes.byteOffset + lead, words);
+  for (let index = 0; index < words; index++) view[index] = (view[index] ?? 0) ^ word;
+  maskBytes(bytes, word, lead + words * 4, bytes.length);
 }
 
 /**

@@ -1,0 +1,123 @@
+/** Field lines of messages (RFC 9112 section 5), read strictly, each known by its place in the bytes. */
+import { COLON, equalsIgnoringCase, isLineEnd, SPACE, TAB, tokenEnd, valueEnd } from './characters.ts';
+
+/** One field line. Its texts are made when they are asked for: most fields are only passed on. */
+export class Field {
+  readonly #bytes: Buffer;
+  /** Where the line begins; it is the name that begins it. */
+  readonly start: number;
+  readonly #nameEnd: number;
+  readonly #valueStart: number;
+  readonly #valueEnd: number;
+  /** One past the CRLF of the line. */
+  readonly end: number;
+
+  /** The place of the parts of a line in the bytes, the value without the white space around it. */
+  constructor(
+    bytes: Buffer,
+    start: number,
+    nameEnd: number,
+    valueStart: number,
+    valueStop: number,
+    end: number,
+  ) {
+    this.#bytes = bytes;
+    this.start = start;
+    this.#nameEnd = nameEnd;
+    this.#valueStart = valueStart;
+    this.#valueEnd = valueStop;
+    this.end = end;
+  }
+
+  /** as sent */
+  get name(): string {
+    return this.#bytes.toString('latin1', this.start, this.#nameEnd);
+  }
+
+  /** the name in lower case */
+  get lower(): string {
+    return this.name.toLowerCase();
+  }
+
+  /** without the white space around it */
+  get value(): string {
+    return this.#bytes.toString('latin1', this.#valueStart, this.#valueEnd);
+  }
+
+  /** Whether the line is written as everybody writes it: `name: value`, and no white space beyond. */
+  get isPlain(): boolean {
+    return this.#valueStart === this.#nameEnd + 2 && this.end === this.#valueEnd + 2 && this.#hasSpace;
+  }
+
+  /** Whether the name is this one, given in lower case. */
+  is(lower: string): boolean {
+    return equalsIgnoringCase(this.#bytes, this.start, this.#nameEnd, lower);
+  }
+
+  /** Whether the value is this one, given in lower case, whatever its case. */
+  hasValue(lower: string): boolean {
+    return equalsIgnoringCase(this.#bytes, this.#valueStart, this.#valueEnd, lower);
+  }
+
+  get #hasSpace(): boolean {
+    return this.#bytes[this.#nameEnd + 1] === SPACE;
+  }
+}
+
+/**
+ * Reads field lines up to and with the empty line that ends them, which must be the last of the bytes.
+ *
+ * @param start where the first line begins
+ * @returns `undefined` when a line is broken
+ */
+export function parseFields(bytes: Buffer, start: number): Field[] | undefined {
+  const fields: Field[] = [];
+  const last = bytes.length - 2;
+  let position = start;
+  while (position < last) {
+    const field = parseField(bytes, position);
+    if (field === undefined) return undefined;
+    fields.push(field);
+    position = field.end;
+  }
+  return position === last && isLineEnd(bytes, last) ? fields : undefined;
+}
+
+function parseField(bytes: Buffer, start: number): Field | undefined {
+  const nameEnd = tokenEnd(bytes, start);
+  if (nameEnd === start || bytes[nameEnd] !== COLON) return undefined;
+  let from = nameEnd + 1;
+  const lineEnd = valueEnd(bytes, from);
+  if (!isLineEnd(bytes, lineEnd)) return undefined;
+  while (from < lineEnd && isBlank(bytes[from])) from += 1;
+  // Only these two are white space in HTTP; JavaScript would trim others, such as 0xa0.
+  let to = lineEnd;
+  while (to > from && isBlank(bytes[to - 1])) to -= 1;
+  return new Field(bytes, start, nameEnd, from, to, lineEnd + 2);
+}
+
+function isBlank(byte: number | undefined): boolean {
+  return byte === SPACE || byte === TAB;
+}
+
+/** The value of the first field of that name, which is given in lower case. */
+export function fieldValue(fields: readonly Field[], lower: string): string | undefined {
+  for (const field of fields) if (field.is(lower)) return field.value;
+  return undefined;
+}
+
+/**
+ * The members of a comma-separated list field, in lower case, all its lines taken together (RFC 9110 section 5.6.1).
+ * For lists of tokens only: a quoted comma would be taken for a separator.
+ */
+export function listMembers(fields: readonly Field[], lower: string): string[] {
+  const members: string[] = [];
+  for (const field of fields) {
+    if (!field.is(lower)) continue;
+    for (const member of field.value.split(',')) {
+      const trimmed = member.trim().toLowerCase();
+      if (trimmed !== '') members.push(trimmed);
+    }
+  }
+  return members;
+}
