@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { BlockList, connect, type Socket } from 'node:net';
 import { InProcessApi } from '../edge/api-origin.ts';
+import { HostResolver } from '../edge/authority.ts';
 import { Origins } from '../edge/origins.ts';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
@@ -54,7 +55,7 @@ export class EdgeFixture {
     const tunnel = { slug: 'abc', account: { subdomain: null }, countRequest() {} } as unknown as LiveTunnel;
     this.origins = new Origins({
       context: {
-        domains: { own: 'localhost', tunnel: 'localhost', service: 'localhost' },
+        hosts: new HostResolver({ own: 'localhost', tunnel: 'localhost', service: 'localhost' }),
         tunnels: { bySlug: (slug) => (slug === 'abc' ? tunnel : undefined) },
         trustedProxies: new BlockList(),
       },
