@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import type { Server, Socket } from 'node:net';
 import { KEEP_ALIVE_MS } from '../limits.ts';
-import { EdgeFixture, TestVisitor } from '../testing/edge-fixture.ts';
+import { EdgeFixture, TestVisitor, until } from '../testing/edge-fixture.ts';
 import { bind, boundPort, Edge } from './edge.ts';
 
 describe('Edge', () => {
@@ -117,8 +117,3 @@ describe('Edge', () => {
     assert.ok(ms > KEEP_ALIVE_MS - 5000 && ms <= KEEP_ALIVE_MS, `due in ${ms} ms`);
   });
 });
-
-/** Waits until something has come through the sockets of this machine. */
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
-}

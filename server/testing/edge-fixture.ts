@@ -12,6 +12,8 @@ import type { ByteStream, DialHandler, StreamHandler } from '../tunnels/stream.t
 export class FakeStream implements ByteStream {
   handler: StreamHandler | undefined;
   received = '';
+  /** Whether it takes more bytes. */
+  hasRoom = true;
   ended: 'finish' | 'abort' | undefined;
 
   attach(handler: StreamHandler): void {
@@ -20,7 +22,7 @@ export class FakeStream implements ByteStream {
 
   write(chunk: Buffer): boolean {
     this.received += chunk.toString('latin1');
-    return true;
+    return this.hasRoom;
   }
 
   pause(): void {}
@@ -124,4 +126,9 @@ export class TestVisitor {
     this.text = this.text.slice(end);
     return taken;
   }
+}
+
+/** Waits until something has come through the sockets of this machine. */
+export async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { createServer, type Server, type Socket } from 'node:net';
+import {
+  BACKLOG_MAX_BYTES,
+  BODY_TIMEOUT_MS,
+  HEAD_TIMEOUT_MS,
+  IDLE_TIMEOUT_MS,
+  LINGER_TIMEOUT_MS,
+} from '../limits.ts';
+import { EdgeFixture, TestVisitor, until } from '../testing/edge-fixture.ts';
+import { boundPort } from './edge.ts';
+import { Visitor } from './visitor.ts';
+
+/** The limits of one connection, with the clock of the test. */
+describe('Visitor', () => {
+  let fixture: EdgeFixture;
+  let server: Server;
+  let socket: Socket;
+  let visitor: Visitor;
+  let peer: TestVisitor;
+
+  beforeEach(async () => {
+    fixture = new EdgeFixture();
+    server = createServer({ allowHalfOpen: true });
+    const accepted = new Promise<void>((resolve) => {
+      server.on('connection', (connection: Socket) => {
+        socket = connection;
+        const owner = { admit: () => true, gone() {} };
+        const from = { address: '127.0.0.1', proto: 'http', trusted: false } as const;
+        visitor = new Visitor(connection, () => from, fixture.origins, owner);
+        resolve();
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    peer = await TestVisitor.connect(boundPort(server));
+    await accepted;
+  });
+
+  afterEach(() => {
+    peer.socket.destroy();
+    visitor.destroy();
+    server.close();
+  });
+
+  /** Lets time pass. */
+  function advance(ms: number): void {
+    fixture.now += ms;
+    visitor.tick(fixture.now);
+  }
+
+  /** Sends bytes and waits until they have come. */
+  async function send(text: string): Promise<void> {
+    const before = socket.bytesRead;
+    peer.socket.write(text);
+    await until(() => socket.bytesRead === before + text.length);
+  }
+
+  it('is let go without an answer after 75 s without a request, and after 75 s between two', async () => {
+    advance(IDLE_TIMEOUT_MS - 1);
+    peer.get('localhost');
+    await peer.receives('api');
+    advance(IDLE_TIMEOUT_MS - 1);
+    assert.equal(socket.destroyed, false);
+    advance(1);
+    assert.equal(socket.destroyed, true);
+    await peer.ended;
+    assert.equal(peer.text, '');
+  });
+
+  it('is told 408 when its head is not complete 15 s after its first byte', async () => {
+    advance(1000);
+    await send('GET / HTTP/1.1\r\n');
+    advance(HEAD_TIMEOUT_MS - 1);
+    await send('Host: abc.localhost\r\n');
+    assert.equal(peer.text, '');
+    advance(1);
+    assert.match(await peer.receives('request-timeout'), /^HTTP\/1\.1 408 /);
+  });
+
+  it('is told 408 after 60 s of silence within a body, but not while its client takes none', async () => {
+    await send('POST / HTTP/1.1\r\nHost: abc.localhost\r\nContent-Length: 9\r\n\r\n');
+    const stream = fixture.openStream();
+    advance(BODY_TIMEOUT_MS - 1);
+    stream.hasRoom = false;
+    await send('x');
+    advance(2 * BODY_TIMEOUT_MS);
+    stream.hasRoom = true;
+    stream.handler?.onDrain();
+    advance(BODY_TIMEOUT_MS - 1);
+    assert.equal(peer.text, '');
+    advance(1);
+    assert.match(await peer.receives('request-timeout'), /^HTTP\/1\.1 408 /);
+    assert.equal(stream.ended, 'abort');
+  });
+
+  it('has no deadline while the local service takes its time', async () => {
+    await send('GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n');
+    const stream = fixture.openStream();
+    advance(24 * 3600 * 1000);
+    stream.answer('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlate');
+    await peer.receives('late');
+  });
+
+  it('may go on sending for 2 s after its last answer', async () => {
+    peer.socket.write('nonsense\r\n\r\n');
+    await peer.receives('bad-request');
+    await peer.ended;
+    await send('more nonsense');
+    advance(LINGER_TIMEOUT_MS - 1);
+    assert.equal(socket.destroyed, false);
+    advance(1);
+    assert.equal(socket.destroyed, true);
+  });
+
+  it('is not read on when more than 64 KiB wait for their turn', async () => {
+    await send('GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n');
+    peer.socket.write('x'.repeat(10 * 1024 * 1024));
+    await until(() => socket.isPaused());
+    // What one read brings, at most 64 KiB, may come on top.
+    const waiting = socket.bytesRead;
+    assert.ok(waiting >= BACKLOG_MAX_BYTES && waiting < 2 * BACKLOG_MAX_BYTES + 100, `${waiting} bytes`);
+  });
+});
