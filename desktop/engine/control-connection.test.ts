@@ -144,6 +144,26 @@ describe('ControlConnection', () => {
     assert.ok(clock.waiting.length <= 1);
   });
 
+  it('does not wait for the Close frame of a relay for longer than 1 s', async () => {
+    const { socket, connection, clock } = await open();
+    socket.pause();
+    connection.close();
+    clock.advance(999);
+    assert.equal(clock.waiting.length, 1);
+    clock.advance(1);
+    assert.equal(clock.waiting.length, 0);
+    socket.resume();
+    // The end of its TCP connection came before it could answer.
+    await once(socket, 'close');
+  });
+
+  it('reads no endless refusal', async () => {
+    const body = 'x'.repeat(1024 * 1024);
+    relay.refuseWith(`HTTP/1.1 503 Service Unavailable\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    const end = await connectTo(relay.address).ended;
+    assert.equal(end.kind === 'refused' && end.refusal.message, 'it answered with status 503');
+  });
+
   it('can be closed before it is open', () => {
     const { connection, told } = connectTo(relay.address);
     told.on('end', () => assert.fail('onEnd was called'));

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { RESPONSE_HEAD_MAX_BYTES } from '../limits.ts';
 import { type ResponseContext, ResponseRelay } from './response-relay.ts';
 
 const CONTEXT: ResponseContext = { method: 'GET', minor: 1, upgrade: false, close: false };
@@ -86,6 +87,14 @@ describe('ResponseRelay', () => {
     const { response, progress } = relay(['HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'], { upgrade: true });
     assert.deepEqual(progress, ['done']);
     assert.ok(!response.reusable && !response.closes);
+  });
+
+  it('takes no head above 64 KiB, not even a part of one', () => {
+    const head = (bytes: number): string => `HTTP/1.1 204 x\r\nX: ${'x'.repeat(bytes - 23)}\r\n\r\n`;
+    assert.deepEqual(relay([head(RESPONSE_HEAD_MAX_BYTES)]).progress, ['done']);
+    assert.deepEqual(relay([head(RESPONSE_HEAD_MAX_BYTES + 1)]).progress, ['no-head']);
+    assert.deepEqual(relay([head(RESPONSE_HEAD_MAX_BYTES + 1).slice(0, -3)]).progress, ['more']);
+    assert.deepEqual(relay([head(RESPONSE_HEAD_MAX_BYTES + 9).slice(0, -3)]).progress, ['no-head']);
   });
 
   it('sees a response that goes wrong, before and after its head was passed on', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { CreateTunnel } from '../../shared/tunnel.ts';
 import { PLAN_RULES } from '../accounts/plans.ts';
+import { SLUG_ATTEMPTS } from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { aStore, aTunnel, anAccount, type TestStore } from '../testing/fixtures.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
@@ -63,6 +64,16 @@ describe('TunnelService', () => {
       const tunnel = await service.create(account, wanted());
       assert.equal(tunnel.name, '');
       assert.match(tunnel.slug, /^[a-z]{4}(?:-[a-z]{4}){3}$/);
+    });
+
+    it('gives up when every slug it draws is taken', async () => {
+      let draws = 0;
+      registry.reserve = () => {
+        draws += 1;
+        return false;
+      };
+      await assert.rejects(service.create(account, wanted()), { status: 409 });
+      assert.equal(draws, SLUG_ATTEMPTS);
     });
 
     it('gives a name to one of two that ask at once', async () => {

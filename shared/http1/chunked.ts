@@ -108,8 +108,8 @@ export class ChunkedBody implements BodyTracker {
     const text =
       this.#line + chunk.toString('latin1', position, Math.min(chunk.length, position + TRAILERS_MAX));
     const end = text.startsWith('\r\n') ? 2 : endOfSection(text);
+    if ((end === 0 ? text.length : end) > TRAILERS_MAX) throw new BodyError('trailers too long');
     if (end === 0) {
-      if (text.length > TRAILERS_MAX) throw new BodyError('trailers too long');
       // Not left to the end of the section: what is taken is passed on, and a parser that ends lines otherwise would
       // find the end of the body, and a request behind it, in what is still trailers here.
       if (BROKEN_LINE_END.test(text)) throw new BodyError('malformed trailers');

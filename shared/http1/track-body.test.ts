@@ -62,4 +62,17 @@ describe('trackBody', () => {
       assert.throws(() => trackBody({ kind: 'chunked' }).advance(Buffer.from(text), 0), BodyError);
     });
   }
+
+  it('takes no chunk-size line above 1 KiB, and no trailers above 8 KiB, complete or not', () => {
+    const chunked = (text: string): (() => number) => {
+      const bytes = Buffer.from(text);
+      return () => trackBody({ kind: 'chunked' }).advance(bytes, 0);
+    };
+    assert.equal(chunked(`1;${'x'.repeat(1022)}\r\n`)(), 1026);
+    assert.throws(chunked(`1;${'x'.repeat(1023)}\r\n`), BodyError);
+    assert.throws(chunked(`1;${'x'.repeat(1023)}`), BodyError);
+    assert.equal(chunked(`0\r\nX: ${'x'.repeat(8000)}\r\n\r\n`)(), 8010);
+    assert.throws(chunked(`0\r\nX: ${'x'.repeat(8200)}`), BodyError);
+    assert.throws(chunked(`0\r\nX: ${'x'.repeat(8200)}\r\n\r\n`), BodyError);
+  });
 });
