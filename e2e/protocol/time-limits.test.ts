@@ -60,6 +60,21 @@ describe('time limits', function () {
     return { visitor, id: await client.announced() };
   }
 
+  /** Opens a WebSocket as bare bytes, which nobody answers anything on. */
+  async function upgrade(target: string, key?: string): Promise<RawConnection> {
+    const connection = await RawConnection.open(scope, relay.port, 80_000);
+    const headers: [string, string][] = [
+      ['Upgrade', 'websocket'],
+      ['Connection', 'Upgrade'],
+      ['Sec-WebSocket-Version', '13'],
+      ['Sec-WebSocket-Key', 'dGhlIHNhbXBsZSBub25jZQ=='],
+    ];
+    if (key !== undefined) headers.push(['Authorization', `Bearer ${key}`]);
+    await connection.write(formatRequest({ host: 'localhost', target, headers }));
+    assert.equal((await connection.head()).status, 101);
+    return connection;
+  }
+
   // Keepalive and the limits of a minute.
 
   together('pings come every 30 s, and a client that answers them stays connected', async () => {
@@ -133,6 +148,36 @@ describe('time limits', function () {
     await delay(65_000);
     data.send('last');
     assert.equal((await visitor.rest(head)).text, 'thenlast');
+  });
+
+  // Clients that do not close what they are told to.
+
+  together('a control socket that does not answer its Close frame is cut after 5 s', async () => {
+    const { tunnel, account } = await pool.tunnel();
+    const control = await upgrade(`/ws/control?tunnel_id=${tunnel.id}`, account.key);
+    await account.api.close(tunnel.id);
+    const { ms } = await timed(() => control.ending);
+    assertBetween(ms, 4500, 6500);
+  });
+
+  together('a data socket that does not answer its Close frame is cut after 1 s', async () => {
+    const client = await connect();
+    const { visitor, id } = await announce(client);
+    const data = await upgrade(`/ws/data?id=${id}`);
+    visitor.reset();
+    const { ms } = await timed(() => data.ending);
+    assertBetween(ms, 900, 2500);
+  });
+
+  together('a relay that is told to stop cuts after 30 s what is still open, and ends with 0', async () => {
+    const own = await Relay.start(scope);
+    const client = await ManualClient.start(scope, own, new AccountPool(own));
+    const visitor = await RawConnection.open(scope, own.port, 40_000);
+    await visitor.write(formatRequest({ host: client.host }));
+    await client.accept();
+    const { value, ms } = await timed(() => own.stop('SIGTERM', 40_000));
+    assert.deepEqual(value, { code: 0, signal: null });
+    assertBetween(ms, 29_000, 34_000);
   });
 
   // The rendezvous of an inbound connection with its client: 10 s.

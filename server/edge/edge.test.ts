@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
 import type { Server, Socket } from 'node:net';
-import { KEEP_ALIVE_MS } from '../limits.ts';
 import { EdgeFixture, TestVisitor, until } from '../testing/edge-fixture.ts';
 import { bind, boundPort, Edge } from './edge.ts';
 
@@ -101,19 +99,5 @@ describe('Edge', () => {
       accepted.slice(2, 5).map((socket) => socket.destroyed),
       [true, false, false],
     );
-  });
-
-  it('has the system ask after a peer that has been silent for a minute', async function () {
-    if (process.platform !== 'linux') this.skip();
-    const visitor = await connect();
-    await until(() => accepted.length === 1);
-    // The columns of /proc/net/tcp: local and remote address, state, queues, then timer (2: keep-alive) and when it is due.
-    const [near, far] = [boundPort(server), visitor.socket.localPort ?? 0].map(
-      (port) => `0100007F:${port.toString(16).toUpperCase().padStart(4, '0')}`,
-    );
-    const line = new RegExp(` ${near} ${far} 01 \\S+ 02:([0-9A-F]{8}) `);
-    const [, ticks = '0'] = line.exec(readFileSync('/proc/net/tcp', 'utf8')) ?? [];
-    const ms = Number.parseInt(ticks, 16) * 10;
-    assert.ok(ms > KEEP_ALIVE_MS - 5000 && ms <= KEEP_ALIVE_MS, `due in ${ms} ms`);
   });
 });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type Duplex, duplexPair } from 'node:stream';
+import { mock } from 'node:test';
 import { CloseCode } from '../control.ts';
 import { isCleanClose, WebSocketByteStream } from './byte-stream.ts';
 
@@ -127,6 +128,30 @@ describe('WebSocketByteStream', () => {
     assert.deepEqual([pong[0], pong[1]], [0x8a, 0x82]);
     one.destroy();
     other.destroy();
+  });
+
+  describe('once it has sent its Close frame', () => {
+    beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
+    afterEach(() => mock.timers.reset());
+
+    for (const [what, reads, ms] of [
+      ['takes it and does not answer', true, 1000],
+      ['takes nothing', false, 60_000],
+    ] as const) {
+      it(`cuts a peer that ${what} after ${ms / 1000} s`, async () => {
+        const [one, other] = duplexPair();
+        if (reads) one.resume();
+        const { stream } = new Recorder(other, 'server');
+        stream.write(Buffer.alloc(100_000));
+        stream.close(CloseCode.normal);
+        await settled();
+        mock.timers.tick(ms - 1);
+        assert.equal(other.destroyed, false);
+        mock.timers.tick(1);
+        assert.equal(other.destroyed, true);
+        one.destroy();
+      });
+    }
   });
 
   it('holds no pongs for a peer that pings and reads nothing, and answers the latest when it reads again', async () => {

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage } from 'node:http';
+import { connect, createServer as createTcpServer, type Socket } from 'node:net';
+import { type Duplex } from 'node:stream';
+import { type WebSocket, WebSocketServer } from 'ws';
+import { AccountPool } from '../support/accounts.ts';
+import { concurrentTests } from '../support/concurrent-tests.ts';
+import { eventually, timed, within } from '../support/deadline.ts';
+import { hostOf } from '../support/manual-client.ts';
+import { Culvert, newApiKey, Relay, spawnCulvert } from '../support/programs.ts';
+import { visit } from '../support/raw-http.ts';
+import { type Scope, suiteScope } from '../support/scope.ts';
+import { connectionEnds } from '../support/tcp-probes.ts';
+
+/** What a server of the test has listened on. */
+async function listen(scope: Scope, server: ReturnType<typeof createTcpServer>): Promise<number> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => sockets.add(socket.on('error', () => {})));
+  scope.defer(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return (server.address() as { port: number }).port;
+}
+
+/** A relay that knows how to create a tunnel, and leaves upgrades to the test. */
+async function startScriptedRelay(
+  scope: Scope,
+  onUpgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void,
+): Promise<string> {
+  const server = createServer((_request, response) => {
+    const url = 'http://sloth.localhost';
+    response.writeHead(201, { 'content-type': 'application/json' }).end(
+      JSON.stringify({
+        id: '0b5c2f6e-6a55-4f6b-9f0e-2d1f8c0f3f11',
+        slug: 'sloth',
+        client_id: '0b5c2f6e-6a55-4f6b-9f0e-2d1f8c0f3f12',
+        local_port: 1,
+        name: '',
+        ttl: '1h0m0s',
+        mode: 'relay',
+        created_at: '2026-01-01T00:00:00.000Z',
+        expires_at: '2026-01-01T01:00:00.000Z',
+        idle_ttl: false,
+        bytes_in: 0,
+        bytes_out: 0,
+        requests: 0,
+        public_url: url,
+        urls: { subdomain: url, path: url },
+      }),
+    );
+  });
+  server.on('upgrade', onUpgrade);
+  return `http://127.0.0.1:${await listen(scope, server)}`;
+}
+
+/** What `culvert` does with a relay or a network that leaves it waiting, with a real clock. */
+describe('time limits of culvert', function () {
+  this.timeout(60_000);
+  const scope = suiteScope();
+  const together = concurrentTests();
+
+  /** Starts `culvert http` and waits for an event. */
+  async function eventOf(
+    relay: string,
+    name: string,
+  ): Promise<{ event: string; why?: string; code?: string }> {
+    const child = spawnCulvert(scope, ['http', '1', '--json'], {
+      CULVERT_RELAY: relay,
+      CULVERT_API_KEY: newApiKey(),
+    });
+    return await child.line((line) => {
+      const event = JSON.parse(line) as { event: string };
+      return event.event === name ? event : undefined;
+    }, 20_000);
+  }
+
+  together('a call of the API that is not answered is given up after 10 s', async () => {
+    const port = await listen(scope, createTcpServer());
+    const environment = { CULVERT_RELAY: `http://127.0.0.1:${port}`, CULVERT_API_KEY: newApiKey() };
+    const child = spawnCulvert(scope, ['list'], environment);
+    const { value, ms } = await timed(() => child.exit());
+    assert.equal(value.code, 1);
+    assert.match(child.stderr, /cannot be reached/);
+    assert.ok(ms > 9900 && ms < 14_000, `after ${ms} ms`);
+  });
+
+  together('a control handshake that is not answered is given up after 10 s, and tried again', async () => {
+    const relay = await startScriptedRelay(scope, () => {});
+    const { ms } = await timed(() => eventOf(relay, 'reconnecting'));
+    assert.ok(ms > 9900 && ms < 14_000, `after ${ms} ms`);
+  });
+
+  together('a data handshake that is not answered is given up after 10 s', async () => {
+    const sockets = new WebSocketServer({ noServer: true });
+    const relay = await startScriptedRelay(scope, (request, socket, head) => {
+      if (request.url?.startsWith('/ws/control') !== true) return;
+      sockets.handleUpgrade(request, socket, head, (control: WebSocket) =>
+        control.send('{"type":"connection","id":"0b5c2f6e-6a55-4f6b-9f0e-2d1f8c0f3f13"}'),
+      );
+    });
+    const { value, ms } = await timed(() => eventOf(relay, 'problem'));
+    assert.equal(value.code, 'data-failed');
+    assert.ok(ms > 9900 && ms < 14_000, `after ${ms} ms`);
+  });
+
+  together(
+    'a local port that takes no connection is given up after 5 s, and the visitor is told',
+    async () => {
+      const relay = await Relay.start(scope);
+      const { key } = await new AccountPool(relay).take();
+      const { tunnel } = await Culvert.start(scope, relay, key, await startFullPort());
+      const { value, ms } = await timed(() => visit(relay.port, { host: hostOf(tunnel, relay) }));
+      assert.deepEqual([value.status, value.head.field('culvert-error')], [502, 'local-refused']);
+      assert.ok(ms > 4900 && ms < 8000, `after ${ms} ms`);
+    },
+  );
+
+  /** A port whose program hangs and whose accept queue is full: further connections stay open on the way. */
+  async function startFullPort(): Promise<number> {
+    const hang = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)';
+    const code = `const server = require('net').createServer();
+      server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
+        process.stdout.write(String(server.address().port), () => ${hang});
+      });`;
+    const child = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] });
+    scope.defer(() => void child.kill('SIGKILL'));
+    const [port] = ((await once(child.stdout, 'data')) as [Buffer]).map(Number);
+    for (let count = 0; count < 2; count += 1) {
+      const socket = connect(port ?? 0, '127.0.0.1').on('error', () => {});
+      scope.defer(() => socket.destroy());
+      await within(5000, 'connection', once(socket, 'connect'));
+    }
+    return port ?? 0;
+  }
+});
+
+/** Who lost its network says nothing; only asking tells (TCP keep-alive). */
+describe('connections on which nothing is said', () => {
+  const scope = suiteScope();
+
+  it('are asked after: those of visitors and clients by the relay after 60 s, data sockets by culvert after 30 s', async () => {
+    const relay = await Relay.start(scope);
+    const { key } = await new AccountPool(relay).take();
+    await Culvert.start(scope, relay, key, 1);
+    const visitor = connect(relay.port, '127.0.0.1');
+    scope.defer(() => visitor.destroy());
+    await within(5000, 'connection', once(visitor, 'connect'));
+    await eventually(5000, () => {
+      const ends = connectionEnds();
+      const ofRelay = ends.filter(({ port }) => port === relay.port);
+      // At least the visitor's, the control socket and two data sockets offered ahead.
+      assert.ok(ofRelay.length >= 4, `${ofRelay.length} connections`);
+      for (const { probeIn = 0 } of ofRelay)
+        assert.ok(probeIn > 50_000 && probeIn <= 60_000, `${probeIn} ms`);
+      const ofCulvert = ends.filter(({ peerPort }) => peerPort === relay.port);
+      assert.equal(ofCulvert.filter(({ probeIn = Infinity }) => probeIn <= 30_000).length, 2);
+    });
+  });
+});

@@ -1,0 +1,23 @@
+import { readFileSync } from 'node:fs';
+
+/** One end of an established connection on 127.0.0.1. */
+export interface ConnectionEnd {
+  readonly port: number;
+  readonly peerPort: number;
+  /** ms after which Linux asks the peer whether it is still there (TCP keep-alive); `undefined`: never */
+  readonly probeIn: number | undefined;
+}
+
+// The columns of /proc/net/tcp: both addresses, state 1 for established, queues, timer 2 for keep-alive, its ticks of 10 ms.
+const LINE = / 0100007F:([0-9A-F]{4}) 0100007F:([0-9A-F]{4}) 01 \S+ (\d\d):([0-9A-F]{8}) /g;
+
+/** All ends of established IPv4 connections on loopback. */
+export function connectionEnds(): ConnectionEnd[] {
+  return [...readFileSync('/proc/net/tcp', 'utf8').matchAll(LINE)].map(
+    ([, port = '', peerPort = '', timer, ticks = '']) => ({
+      port: Number.parseInt(port, 16),
+      peerPort: Number.parseInt(peerPort, 16),
+      probeIn: timer === '02' ? Number.parseInt(ticks, 16) * 10 : undefined,
+    }),
+  );
+}
