@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AccountPool } from '../support/accounts.ts';
 import { concurrentTests } from '../support/concurrent-tests.ts';
-import { timed, within } from '../support/deadline.ts';
+import { eventually, timed, within } from '../support/deadline.ts';
 import { hostOf, ManualClient } from '../support/manual-client.ts';
 import { Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection, type Response, visit } from '../support/raw-http.ts';
@@ -178,6 +178,18 @@ describe('time limits', function () {
     const { value, ms } = await timed(() => own.stop('SIGTERM', 40_000));
     assert.deepEqual(value, { code: 0, signal: null });
     assertBetween(ms, 29_000, 34_000);
+  });
+
+  together('a request for metrics that does not arrive within 5 s is cut', async () => {
+    const own = await Relay.start(scope, { CULVERT_METRICS_PORT: '0' });
+    const port = await eventually(5000, () => {
+      const url = /"url":"http:\/\/127\.0\.0\.1:(\d+)\/metrics"/.exec(own.child.stderr)?.[1];
+      return Number(url ?? assert.fail('the log does not say where metrics are'));
+    });
+    const connection = await RawConnection.open(scope, port);
+    await connection.write('GET /met');
+    const { ms } = await timed(() => connection.ending);
+    assertBetween(ms, 4500, 8000);
   });
 
   // The rendezvous of an inbound connection with its client: 10 s.

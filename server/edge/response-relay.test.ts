@@ -14,6 +14,11 @@ function relay(pieces: string[], context: Partial<ResponseContext> = {}) {
   return { response, sent, progress };
 }
 
+/** A complete head of that many bytes. */
+function head(bytes: number): string {
+  return `HTTP/1.1 204 x\r\nX: ${'x'.repeat(bytes - 23)}\r\n\r\n`;
+}
+
 describe('ResponseRelay', () => {
   it('passes a response on to its end, and keeps the stream for another', () => {
     const { response, sent, progress } = relay(['HTTP/1.1 200 OK\r\nContent-Le', 'ngth: 5\r\n\r\nhe', 'llo']);
@@ -90,7 +95,6 @@ describe('ResponseRelay', () => {
   });
 
   it('takes no head above 64 KiB, not even a part of one', () => {
-    const head = (bytes: number): string => `HTTP/1.1 204 x\r\nX: ${'x'.repeat(bytes - 23)}\r\n\r\n`;
     assert.deepEqual(relay([head(RESPONSE_HEAD_MAX_BYTES)]).progress, ['done']);
     assert.deepEqual(relay([head(RESPONSE_HEAD_MAX_BYTES + 1)]).progress, ['no-head']);
     assert.deepEqual(relay([head(RESPONSE_HEAD_MAX_BYTES + 1).slice(0, -3)]).progress, ['more']);

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { constants, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type LogLevel, LOG_EVENTS } from '../log.ts';
-import { createLog, type LogFormat } from './logger.ts';
+import { LOG_BUFFER_MAX_BYTES } from '../limits.ts';
+import { createLog, type LogFormat, stderrStream } from './logger.ts';
 
 /** A log and the lines it has written. */
 function recorded(format: LogFormat, level: LogLevel = 'info') {
@@ -70,5 +75,24 @@ describe('docs/observing.md', () => {
     for (const [event, { level, meaning }] of Object.entries(LOG_EVENTS)) {
       assert.ok(rows.includes(`| \`${event}\` | ${level} | ${meaning} |`), event);
     }
+  });
+});
+
+describe('stderrStream', () => {
+  it('drops what a reader does not take, beyond a limit', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'culvert-log-'));
+    const path = join(folder, 'pipe');
+    execFileSync('mkfifo', [path]);
+    const stream = stderrStream(openSync(path, constants.O_RDWR | constants.O_NONBLOCK));
+    let dropped = 0;
+    stream.on('drop', () => (dropped += 1));
+    // The write that waits when the test ends it.
+    stream.on('error', () => {});
+    const lines = (3 * LOG_BUFFER_MAX_BYTES) / 1024;
+    for (let count = 0; count < lines; count += 1) stream.write('x'.repeat(1024));
+    stream.destroy();
+    rmSync(folder, { recursive: true });
+    // A pipe takes 64 KiB, and what is being written is not among what waits.
+    assert.ok(dropped > lines / 2, `${dropped} of ${lines} lines`);
   });
 });

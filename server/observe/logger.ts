@@ -37,11 +37,11 @@ export function createLog({ format, level }: LogOptions, stream: LineStream): Lo
 }
 
 /**
- * Standard error, buffered: a reader that stalls must not hold up visitors. What it does not take in time is dropped
+ * Standard error (or another file descriptor), buffered: a reader that stalls must not hold up visitors. What it does not take in time is dropped
  * beyond {@link LOG_BUFFER_MAX_BYTES}; what is left is written when the process exits.
  */
-export function stderrStream(): LineStream {
-  return pino.destination({ dest: 2, sync: false, maxLength: LOG_BUFFER_MAX_BYTES });
+export function stderrStream(dest = 2): ReturnType<typeof pino.destination> {
+  return pino.destination({ dest, sync: false, maxLength: LOG_BUFFER_MAX_BYTES });
 }
 
 function withoutKeys(fields: LogFields): LogFields {

@@ -32,7 +32,12 @@ export class MetricsServer {
     this.#registry = registry;
     this.#log = log;
     this.#server = createServer(
-      { requestTimeout: METRICS_REQUEST_TIMEOUT_MS, headersTimeout: METRICS_REQUEST_TIMEOUT_MS },
+      {
+        requestTimeout: METRICS_REQUEST_TIMEOUT_MS,
+        headersTimeout: METRICS_REQUEST_TIMEOUT_MS,
+        // Node looks at the timeouts every 30 s otherwise.
+        connectionsCheckingInterval: 1000,
+      },
       (request, response) => void this.#answer(request, response),
     );
     this.#server.maxConnections = METRICS_CONNECTIONS_MAX;

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { type Registry } from 'prom-client';
 import { API_ERRORS, ApiError, ttlTooLong } from '../../shared/errors.ts';
 import { countApiRefusal, rendezvousWait, requests } from './counters.ts';
 import { createMetrics } from './metrics.ts';
+import { METRICS_CONNECTIONS_MAX } from '../limits.ts';
 import { MetricsServer } from './metrics-server.ts';
 
 describe('metrics', () => {
@@ -112,6 +115,15 @@ describe('metrics', () => {
     it('answer HEAD without a body', async () => {
       const answer = await fetch(url, { method: 'HEAD' });
       assert.deepEqual([answer.status, await answer.text()], [200, '']);
+    });
+
+    it('are for few connections at a time', async () => {
+      const sockets = Array.from({ length: METRICS_CONNECTIONS_MAX + 1 }, () =>
+        connect(Number(new URL(url).port), '127.0.0.1'),
+      );
+      // Which of them come last is not ours to say.
+      await Promise.race(sockets.map((socket) => once(socket, 'close')));
+      for (const socket of sockets) socket.destroy();
     });
 
     it('are all there is', async () => {

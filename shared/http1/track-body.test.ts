@@ -4,6 +4,11 @@ import { trackBody } from './track-body.ts';
 
 const CHUNKED = '5\r\nhello\r\nA;name="v"\r\n0123456789\r\n0\r\nX-Sum: 1\r\n\r\n';
 
+/** Follows a chunked body in one piece. */
+function chunked(text: string): () => number {
+  return () => trackBody({ kind: 'chunked' }).advance(Buffer.from(text), 0);
+}
+
 describe('trackBody', () => {
   it('ends a body of a length after it, and leaves the rest', () => {
     const body = trackBody({ kind: 'length', length: 5 });
@@ -64,10 +69,6 @@ describe('trackBody', () => {
   }
 
   it('takes no chunk-size line above 1 KiB, and no trailers above 8 KiB, complete or not', () => {
-    const chunked = (text: string): (() => number) => {
-      const bytes = Buffer.from(text);
-      return () => trackBody({ kind: 'chunked' }).advance(bytes, 0);
-    };
     assert.equal(chunked(`1;${'x'.repeat(1022)}\r\n`)(), 1026);
     assert.throws(chunked(`1;${'x'.repeat(1023)}\r\n`), BodyError);
     assert.throws(chunked(`1;${'x'.repeat(1023)}`), BodyError);
