@@ -44,10 +44,10 @@ describe('docs/limits.md', () => {
   for (const source of SOURCES) {
     it(`has a row with name and value for each limit of ${source}; add one, with the test that meets it`, async () => {
       const limits = (await import(new URL(source, ROOT).href)) as Record<string, number>;
-      for (const [name, value] of Object.entries(limits)) {
-        const values = rows.filter(({ limit }) => limit === `\`${name}\``).map(valueOf);
-        assert.ok(values.includes(value), `${name} is ${value}, the page says ${values.join() || 'nothing'}`);
-      }
+      const missing = Object.entries(limits).filter(
+        ([name, value]) => !rows.some((row) => row.limit === `\`${name}\`` && valueOf(row) === value),
+      );
+      assert.deepEqual(missing, []);
     });
   }
 

@@ -3,6 +3,7 @@ import { createServer, type Server, type Socket } from 'node:net';
 import {
   BACKLOG_MAX_BYTES,
   BODY_TIMEOUT_MS,
+  DRAIN_IDLE_MS,
   HEAD_TIMEOUT_MS,
   IDLE_TIMEOUT_MS,
   LINGER_TIMEOUT_MS,
@@ -65,6 +66,15 @@ describe('Visitor', () => {
     assert.equal(socket.destroyed, true);
     await peer.ended;
     assert.equal(peer.text, '');
+  });
+
+  it('has 1 s for a request that is on its way when the relay begins to shut down', async () => {
+    visitor.drain();
+    advance(DRAIN_IDLE_MS - 1);
+    assert.equal(socket.destroyed, false);
+    advance(1);
+    assert.equal(socket.destroyed, true);
+    await peer.ended;
   });
 
   it('is told 408 when its head is not complete 15 s after its first byte', async () => {
