@@ -1,0 +1,225 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { createAccount, onlyAccount, type TestAccount } from '../support/accounts.ts';
+import { eventually } from '../support/deadline.ts';
+import { hostOf, ManualClient } from '../support/manual-client.ts';
+import { newApiKey, Relay } from '../support/programs.ts';
+import { type Field, formatRequest, RawConnection, type Response, visit } from '../support/raw-http.ts';
+import { suiteScope } from '../support/scope.ts';
+
+const UPGRADE: readonly Field[] = [
+  ['Upgrade', 'websocket'],
+  ['Connection', 'Upgrade'],
+  ['Sec-WebSocket-Key', 'dGhlIHNhbXBsZSBub25jZQ=='],
+  ['Sec-WebSocket-Version', '13'],
+];
+/** What differs between any two answers. */
+const OWN_OF_EACH_ANSWER = new Set(['date', 'x-request-id']);
+const GUESSES = 5000;
+const GUESSERS = 4;
+
+interface Operation {
+  readonly method: string;
+  readonly target: (id: string) => string;
+  readonly body?: string;
+  readonly headers?: readonly Field[];
+}
+
+/** Everything of the interface that takes an id. */
+const OPERATIONS: Readonly<Record<string, Operation>> = {
+  get: { method: 'GET', target: (id) => `/v1/tunnels/${id}` },
+  'get the head of': { method: 'HEAD', target: (id) => `/v1/tunnels/${id}` },
+  close: { method: 'DELETE', target: (id) => `/v1/tunnels/${id}` },
+  extend: { method: 'PUT', target: (id) => `/v1/tunnels/${id}/extend` },
+  'extend by a time': { method: 'PUT', target: (id) => `/v1/tunnels/${id}/extend`, body: '{"ttl":"1s"}' },
+  'extend by the maximum': {
+    method: 'PUT',
+    target: (id) => `/v1/tunnels/${id}/extend`,
+    body: '{"ttl":"168h"}',
+  },
+  'extend by too much': { method: 'PUT', target: (id) => `/v1/tunnels/${id}/extend`, body: '{"ttl":"169h"}' },
+  'extend by nonsense': { method: 'PUT', target: (id) => `/v1/tunnels/${id}/extend`, body: '{' },
+  post: { method: 'POST', target: (id) => `/v1/tunnels/${id}`, body: '{}' },
+  control: { method: 'GET', target: (id) => `/ws/control?tunnel_id=${id}`, headers: UPGRADE },
+  'offer a data socket to': { method: 'GET', target: (id) => `/ws/data?tunnel_id=${id}`, headers: UPGRADE },
+  'open a data socket of': { method: 'GET', target: (id) => `/ws/data?id=${id}`, headers: UPGRADE },
+  'control, without an upgrade': { method: 'GET', target: (id) => `/ws/control?tunnel_id=${id}` },
+};
+
+/** An answer without what differs between any two. */
+function comparable({ head, text }: Response): unknown {
+  const fields = head.fields.filter(([name]) => !OWN_OF_EACH_ANSWER.has(name.toLowerCase()));
+  return [head.version, head.status, head.reason, fields, text];
+}
+
+/** A text of the same form that never was an id. */
+function unknownLike(id: string): string {
+  const unknown = randomUUID();
+  if (/^[0-9a-f-]{36}$/.test(id)) return unknown;
+  if (/^[0-9A-F-]{36}$/.test(id)) return unknown.toUpperCase();
+  if (/^%[0-9A-F]{2}[0-9a-f-]{35}$/.test(id)) return id.slice(0, 3) + unknown.slice(1);
+  return id.replaceAll(/[a-z]/g, 'q');
+}
+
+describe('two accounts', () => {
+  const scope = suiteScope();
+  let relay: Relay;
+  let accounts: TestAccount[];
+
+  before(async () => {
+    relay = await Relay.start(scope);
+    accounts = await Promise.all([
+      createAccount(relay, { subdomain: 'one' }),
+      createAccount(relay, { subdomain: 'two' }),
+    ]);
+  });
+
+  async function ask({ target, ...operation }: Operation, id: string, key?: string): Promise<Response> {
+    const authorization: Field[] = key === undefined ? [] : [['Authorization', `Bearer ${key}`]];
+    const headers = [...(operation.headers ?? []), ...authorization];
+    return await visit(relay.port, {
+      ...operation,
+      host: `localhost:${relay.port}`,
+      target: target(id),
+      headers,
+    });
+  }
+
+  /** An account with something of every kind, and the ids of all of it. */
+  async function furnish(owner: TestAccount) {
+    const expired = await owner.api.create({ local_port: 9, ttl: '1s' });
+    const closed = await owner.api.create({ local_port: 9 });
+    await owner.api.close(closed.id);
+    const offline = await owner.api.create({ local_port: 9, idle_ttl: true });
+    const client = await ManualClient.start(scope, relay, onlyAccount(owner), {
+      name: `named-${owner.name}`,
+    });
+    const served = await RawConnection.open(scope, relay.port);
+    await served.write(formatRequest({ host: client.host }));
+    const data = await client.accept();
+    await eventually(3000, async () =>
+      assert.equal((await owner.api.send('GET', `/v1/tunnels/${expired.id}`)).status, 404),
+    );
+    const waiting = await RawConnection.open(scope, relay.port);
+    await waiting.write(formatRequest({ host: client.host }));
+    const announced = await client.announced();
+    const { id } = client.tunnel;
+    const ids: Readonly<Record<string, string>> = {
+      'an online tunnel': id,
+      'an offline tunnel': offline.id,
+      'a closed tunnel': closed.id,
+      'an expired tunnel': expired.id,
+      'a waiting connection': announced,
+      'a used connection': data.id,
+      'an account': owner.id,
+      'a key': owner.keyId,
+      'a tunnel, in capitals': id.toUpperCase(),
+      'a tunnel, percent-encoded': `%${id.charCodeAt(0).toString(16).toUpperCase()}${id.slice(1)}`,
+      'a slug': offline.slug,
+      'a name': client.tunnel.slug,
+    };
+    return { ids, client, offline, data, served, waiting, announced };
+  }
+
+  for (const [own, other] of [
+    [0, 1],
+    [1, 0],
+  ] as const) {
+    describe(`account ${other + 1}, with what belongs to account ${own + 1}`, () => {
+      let owner: TestAccount;
+      let stranger: TestAccount;
+      let furniture: Awaited<ReturnType<typeof furnish>>;
+
+      before(async () => {
+        [owner, stranger] = [accounts[own] ?? assert.fail(), accounts[other] ?? assert.fail()];
+        furniture = await furnish(owner);
+      });
+
+      it('gets, for every operation and every id, what it gets for an unknown one', async () => {
+        for (const [name, operation] of Object.entries(OPERATIONS)) {
+          for (const [kind, id] of Object.entries(furniture.ids)) {
+            const [answer, reference] = [
+              await ask(operation, id, stranger.key),
+              await ask(operation, unknownLike(id), stranger.key),
+            ];
+            assert.ok(answer.status >= 400, `${name} ${kind} succeeded`);
+            assert.deepEqual(comparable(answer), comparable(reference), `${name} ${kind}`);
+          }
+        }
+      });
+
+      it('gets no further without a key, or with one that does not exist', async () => {
+        for (const [name, operation] of Object.entries(OPERATIONS)) {
+          for (const [kind, id] of Object.entries(furniture.ids)) {
+            // The id of a waiting connection is what admits a data socket (contract.md, WebSockets).
+            if (id === furniture.announced) continue;
+            for (const key of [undefined, newApiKey()]) {
+              const [answer, reference] = [
+                await ask(operation, id, key),
+                await ask(operation, unknownLike(id), key),
+              ];
+              assert.ok(answer.status >= 400, `${name} ${kind} succeeded`);
+              assert.deepEqual(comparable(answer), comparable(reference), `${name} ${kind}`);
+            }
+          }
+        }
+      });
+
+      it('sees nothing of it in its list', async () => {
+        const mine = new Set(Object.values(furniture.ids));
+        for (const { id, client_id } of await stranger.api.list()) {
+          assert.ok(!mine.has(id));
+          assert.equal(client_id, stranger.id);
+        }
+      });
+
+      it('does not lend it an address', async () => {
+        const below = other === 0 ? 'one' : 'two';
+        const { slug } = furniture.client.tunnel;
+        const answers = await Promise.all(
+          [slug, slug.replaceAll(/[a-z]/g, 'q')].map((label) =>
+            visit(relay.port, { host: `${label}.${below}.localhost:${relay.port}` }),
+          ),
+        );
+        const [answer, reference] = answers.map(comparable);
+        assert.equal(answers[0]?.head.field('culvert-error'), 'tunnel-unknown');
+        assert.deepEqual(answer, reference);
+      });
+
+      it('has changed nothing', async () => {
+        const { client, offline, data, served, waiting } = furniture;
+        const lives = (await owner.api.list()).map(({ id, expires_at }) => ({ id, expires_at }));
+        for (const { id, expires_at } of [offline, client.tunnel]) {
+          assert.ok(lives.some((life) => life.id === id && life.expires_at === expires_at));
+        }
+        data.send('HTTP/1.1 204 No Content\r\n\r\n');
+        assert.equal((await served.response()).status, 204);
+        (await client.open(furniture.announced)).send('HTTP/1.1 204 No Content\r\n\r\n');
+        assert.equal((await waiting.response()).status, 204);
+        const next = await RawConnection.open(scope, relay.port);
+        await next.write(formatRequest({ host: hostOf(client.tunnel, relay) }));
+        (await client.accept()).send('HTTP/1.1 204 No Content\r\n\r\n');
+        assert.equal((await next.response()).status, 204);
+      });
+    });
+  }
+
+  it('nobody guesses the id of a waiting connection', async () => {
+    const owner = await createAccount(relay);
+    const client = await ManualClient.start(scope, relay, onlyAccount(owner));
+    const waiting = await RawConnection.open(scope, relay.port);
+    await waiting.write(formatRequest({ host: client.host }));
+    const id = await client.announced();
+    const guess = async (): Promise<void> => {
+      const connection = await RawConnection.open(scope, relay.port);
+      for (let count = 0; count < GUESSES / GUESSERS; count += 1) {
+        const target = `/ws/data?id=${randomUUID()}`;
+        const answer = await connection.request({ host: 'localhost', target, headers: UPGRADE });
+        assert.equal(answer.status, 404);
+      }
+    };
+    await Promise.all(Array.from({ length: GUESSERS }, guess));
+    (await client.open(id)).send('HTTP/1.1 204 No Content\r\n\r\n');
+    assert.equal((await waiting.response()).status, 204);
+  });
+});
