@@ -32,6 +32,8 @@ export const STORE_SLOW_MS = 500;
 export const LOOP_STALL_MS = 1000;
 /** ms between two lines of the log that say the same is slow again. */
 export const LOG_REPEAT_MS = 10_000;
+/** ms the store has to answer a readiness probe; whoever probes waits a few seconds itself. */
+export const READY_TIMEOUT_MS = 2000;
 /** Connections to `/metrics` at a time: one for each Prometheus, and room for people. */
 export const METRICS_CONNECTIONS_MAX = 16;
 /** ms a request for `/metrics` may take to arrive. */

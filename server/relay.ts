@@ -7,7 +7,6 @@ import { AccessWatch } from './accounts/access-watch.ts';
 import { Authenticator } from './accounts/authenticator.ts';
 import { ensureKey } from './accounts/bootstrap.ts';
 import { createApi } from './api/app.ts';
-import { REQUEST_ID_FIELD } from './api/error-boundary.ts';
 import { systemClock as clock } from './clock.ts';
 import { type Config, publicUrlOf } from './config.ts';
 import { HostResolver } from './edge/authority.ts';
@@ -22,6 +21,7 @@ import { LoopWatch } from './observe/loop-watch.ts';
 import { createMetrics } from './observe/metrics.ts';
 import { MetricsServer } from './observe/metrics-server.ts';
 import { observeStore } from './observe/observed-store.ts';
+import { REQUEST_ID_FIELD } from './observe/request-id.ts';
 import { openSqlite } from './store/sqlite/open-sqlite.ts';
 import { lockDatabase } from './store/sqlite/relay-lock.ts';
 import { tunnelFields } from './tunnels/live-tunnel.ts';
@@ -84,6 +84,7 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
       creates: new RateLimiter(clock, { perMinute: CREATES_PER_MINUTE, burst: CREATE_BURST }),
       ttl: config,
       addresses: { publicUrl, tunnelDomain: config.tunnelDomain, serviceDomain: config.serviceDomain },
+      clock,
       isDraining: () => draining,
     },
     log,

@@ -10,7 +10,8 @@ const NANOSECONDS_PER_UNIT: Readonly<Record<string, bigint>> = {
   ms: 1_000_000n,
 };
 
-const WHOLE = /^(?:(?:\d+(?:\.\d*)?|\.\d+)(?:h|ms|m|s))+$/;
+/** What a duration string looks like. */
+export const DURATION_PATTERN = /^(?:(?:\d+(?:\.\d*)?|\.\d+)(?:h|ms|m|s))+$/;
 const TERM = /(\d*)\.?(\d*)(h|ms|m|s)/g;
 
 /**
@@ -20,7 +21,7 @@ const TERM = /(\d*)\.?(\d*)(h|ms|m|s)/g;
  *   number; `undefined` when the text is no duration string
  */
 export function parseDuration(text: string): number | undefined {
-  if (!WHOLE.test(text)) return undefined;
+  if (!DURATION_PATTERN.test(text)) return undefined;
   // Whole numbers of nanoseconds, because 0.1 s + 0.7 s + 0.2 s must make one second.
   let total = 0n;
   for (const [, whole = '', fraction = '', unit = ''] of text.matchAll(TERM)) {

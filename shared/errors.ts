@@ -64,7 +64,7 @@ export function ttlTooLong(maxTtl: string): ApiErrorEntry {
  * @param plan its name as people write it
  * @param nextExpiry when the first of the account's tunnels expires, RFC 3339
  */
-export function tooManyTunnels(plan: string, max: number, nextExpiry: string): ApiErrorEntry {
+export function tooManyTunnels(plan: string, max: number | string, nextExpiry: string): ApiErrorEntry {
   return {
     status: 403,
     text: `the ${plan} plan allows ${max} tunnels at a time; close one, or wait until ${nextExpiry}, when the next one expires`,

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { READY_TIMEOUT_MS } from '../limits.ts';
 import { ApiFixture } from '../testing/api-fixture.ts';
 import { anAccount } from '../testing/fixtures.ts';
 
@@ -117,6 +118,22 @@ describe('the REST interface', () => {
     api.storeDown = false;
     api.draining = true;
     assert.deepEqual(await statuses(), [200, 503]);
+    assert.deepEqual((await api.call('HEAD', '/readyz')).status, 503);
+    const { headers, body } = await api.call('GET', '/readyz');
+    assert.deepEqual([headers.get('retry-after'), body], ['1', { error: 'service unavailable' }]);
+  });
+
+  it('is not ready when the store takes longer than a probe waits', async () => {
+    const asked = new Promise<void>((resolve) => {
+      api.ping = () => {
+        resolve();
+        return new Promise(() => {});
+      };
+    });
+    const answer = api.call('GET', '/readyz');
+    await asked;
+    api.clock.advance(READY_TIMEOUT_MS);
+    assert.equal((await answer).status, 503);
   });
 
   it('answers a bug with an id that is in the log, and nothing else', async () => {

@@ -5,8 +5,9 @@ import type { Router } from '@koa/router';
 import Koa, { type Next, type ParameterizedContext } from 'koa';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { errorFields, type Log } from '../log.ts';
-import { errorBoundary, operationOf, REQUEST_ID_FIELD } from './error-boundary.ts';
+import { errorBoundary, operationOf } from './error-boundary.ts';
 import { apiAnswers, increment } from '../observe/counters.ts';
+import { REQUEST_ID_FIELD } from '../observe/request-id.ts';
 import { type ApiDeps, createRouter } from './routes.ts';
 import type { ApiState } from './state.ts';
 

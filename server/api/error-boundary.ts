@@ -5,9 +5,6 @@ import { errorFields, type Log } from '../log.ts';
 import { countApiRefusal } from '../observe/counters.ts';
 import type { ApiState } from './state.ts';
 
-/** Names a request to its client and in the log, so that the two can be matched. */
-export const REQUEST_ID_FIELD = 'X-Request-Id';
-
 type Context = ParameterizedContext<ApiState>;
 
 /**

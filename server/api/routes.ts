@@ -4,11 +4,14 @@ import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { readExtendTunnel, type TtlLimits } from '../../shared/tunnel.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
 import { ttlLimitsOf } from '../accounts/plans.ts';
+import type { Clock, Timer } from '../clock.ts';
+import { READY_TIMEOUT_MS, STORE_RETRY_AFTER_SECONDS } from '../limits.ts';
 import { orUnavailable, type Store } from '../store/store.ts';
 import type { RateLimiter } from '../tunnels/rate-limiter.ts';
 import type { TunnelService } from '../tunnels/tunnel-service.ts';
 import type { Addresses } from '../tunnels/urls.ts';
 import { allowName, authenticate, limitRate, limitTunnels, readCreate } from './guards.ts';
+import { openApiDocument } from './openapi/document.ts';
 import { readBody, requireBody } from './request-body.ts';
 import type { ApiContext, ApiState } from './state.ts';
 import { viewAccount, viewTunnel } from './views.ts';
@@ -20,16 +23,18 @@ export interface ApiDeps {
   readonly store: Pick<Store, 'ping'>;
   readonly ttl: TtlLimits;
   readonly addresses: Addresses;
+  readonly clock: Clock;
   /** whether the relay is going down and wants no new work */
   readonly isDraining: () => boolean;
 }
 
 /** @returns a router that knows its paths exactly: case, trailing slash and encoding matter */
 export function createRouter(deps: ApiDeps): Router<ApiState> {
-  const { authenticator, tunnels, creates, store, ttl, addresses, isDraining } = deps;
+  const { authenticator, tunnels, creates, store, ttl, addresses, clock, isDraining } = deps;
   const router = new Router<ApiState>({ strict: true, sensitive: true });
   const requireKey = authenticate(authenticator);
   const json = readBody();
+  const document = openApiDocument(addresses.publicUrl, ttl);
 
   async function create(ctx: ApiContext): Promise<void> {
     const tunnel = await tunnels.create(ctx.state.account, ctx.state.wanted);
@@ -56,13 +61,25 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
     ctx.body = viewTunnel(await tunnels.extend(ctx.state.account, idOf(ctx), by), addresses);
   }
 
+  function describe(ctx: ApiContext): void {
+    ctx.body = document;
+  }
+
   function showAccount(ctx: ApiContext): void {
     ctx.body = viewAccount(ctx.state.account, ttl);
   }
 
   async function readiness(ctx: ApiContext): Promise<void> {
-    if (isDraining()) throw new ApiError(API_ERRORS.unavailable, { 'Retry-After': '1' });
-    await orUnavailable(store.ping());
+    if (isDraining()) throw notReady();
+    let timer: Timer | undefined;
+    const late = new Promise<never>((_resolve, reject) => {
+      timer = clock.setTimeout(() => reject(notReady()), READY_TIMEOUT_MS);
+    });
+    try {
+      await Promise.race([orUnavailable(store.ping()), late]);
+    } finally {
+      timer?.cancel();
+    }
     ctx.body = { status: 'ready' };
   }
 
@@ -82,11 +99,16 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
   router.delete('/v1/tunnels/:id', requireKey, close);
   router.put('/v1/tunnels/:id/extend', requireKey, json, extend);
   router.get('/v1/account', requireKey, showAccount);
+  router.get('/v1/openapi.json', describe);
   router.get('/healthz', health);
   router.get('/readyz', readiness);
   router.get('/ws/control', requireUpgrade);
   router.get('/ws/data', requireUpgrade);
   return router;
+}
+
+function notReady(): ApiError {
+  return new ApiError(API_ERRORS.unavailable, { 'Retry-After': String(STORE_RETRY_AFTER_SECONDS) });
 }
 
 function health(ctx: ApiContext): void {

@@ -1,8 +1,10 @@
 /** What the relay answers a visitor itself (contract.md, Inbound requests and WebSockets). */
+import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import { type ApiError, VISITOR_ERRORS, type VisitorErrorCode } from '../../shared/errors.ts';
 import { fieldValue } from '../../shared/http1/fields.ts';
 import { errorAnswer } from '../../shared/page.ts';
+import { REQUEST_ID_FIELD } from '../observe/request-id.ts';
 import type { Plan } from './request-plan.ts';
 
 /** What of the request, as far as it was read, shapes the answer. */
@@ -49,7 +51,8 @@ export function visitorAnswer(code: VisitorErrorCode, context: AnswerContext, te
 /** The whole response for a refused upgrade: the JSON error body of the REST interface. */
 export function upgradeRefusal(error: ApiError, context: AnswerContext): Buffer {
   let fields = '';
-  for (const [name, value] of Object.entries(error.headers)) fields += `${name}: ${value}\r\n`;
+  const headers = { [REQUEST_ID_FIELD]: randomUUID(), ...error.headers };
+  for (const [name, value] of Object.entries(headers)) fields += `${name}: ${value}\r\n`;
   const body = JSON.stringify({ error: error.message });
   return response(error.status, fields, 'application/json; charset=utf-8', body, context);
 }

@@ -28,7 +28,14 @@ export function finalResponseHead(head: ResponseHead, options: ResponseOptions, 
   const { close, unchunk, mapField } = options;
   const named = namedByConnection(head.fields);
   const writer = startResponse(head, body);
+  // Which protocol is wanted is what a 426 is there to say (RFC 9110 section 15.5.22).
+  const wantsUpgrade = head.status === 426;
   for (const field of head.fields) {
+    if (wantsUpgrade && field.is('upgrade')) {
+      writer.text('Connection: Upgrade\r\n');
+      writer.keepField(field);
+      continue;
+    }
     if (isHopByHop(field, named) || (unchunk && isChunking(field))) continue;
     if (mapField === undefined) writer.keepField(field);
     else writeMapped(writer, field, mapField(field));

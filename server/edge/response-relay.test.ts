@@ -59,6 +59,16 @@ describe('ResponseRelay', () => {
     assert.ok(!response.reusable && response.closes);
   });
 
+  it('lets a 426 say which protocol is wanted', () => {
+    const { sent } = relay([
+      'HTTP/1.1 426 x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 0\r\n\r\n',
+    ]);
+    assert.equal(
+      sent,
+      'HTTP/1.1 426 x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 0\r\n\r\n',
+    );
+  });
+
   it('ends a response without a length with the connection', () => {
     const { response, sent, progress } = relay(['HTTP/1.0 200 OK\r\n\r\nabc', 'def']);
     assert.deepEqual(progress, ['more', 'more']);

@@ -26,6 +26,8 @@ export class ApiFixture {
   readonly tunnels: TunnelService;
   readonly #server: Server;
   draining = false;
+  /** What a readiness probe asks of the store. */
+  ping: () => Promise<void>;
 
   /** @param accounts accounts that exist */
   static async start(...accounts: readonly AccountRecord[]): Promise<ApiFixture> {
@@ -37,6 +39,7 @@ export class ApiFixture {
   private constructor(test: TestStore) {
     this.#test = test;
     const { store } = test;
+    this.ping = () => store.ping();
     const log: Log = (event, fields = {}) => void this.logged.push([event, fields]);
     const registry = new TunnelRegistry(new Set(['www']));
     const ttl = { defaultTtl: 3600, maxTtl: 604_800 };
@@ -45,13 +48,14 @@ export class ApiFixture {
       authenticator: new Authenticator(store),
       tunnels: this.tunnels,
       creates: new RateLimiter(this.clock, { perMinute: 10, burst: 5 }),
-      store,
+      store: { ping: () => this.ping() },
       ttl,
       addresses: {
         publicUrl: new URL('http://localhost:8080'),
         tunnelDomain: 'localhost',
         serviceDomain: 'localhost',
       },
+      clock: this.clock,
       isDraining: () => this.draining,
     };
     this.#server = createServer(createApi(deps, log));

@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import type { Tunnel } from '../../shared/tunnel.ts';
+import { createAccount, type TestAccount } from '../support/accounts.ts';
+import { Api, type ApiRequest } from '../support/api.ts';
+import { OpenApiValidator } from '../support/openapi.ts';
+import { newApiKey, Relay } from '../support/programs.ts';
+import type { Field } from '../support/raw-http.ts';
+import { suiteScope } from '../support/scope.ts';
+
+const UPGRADE: readonly Field[] = [
+  ['Connection', 'Upgrade'],
+  ['Upgrade', 'websocket'],
+  ['Sec-WebSocket-Version', '13'],
+  ['Sec-WebSocket-Key', 'AAAAAAAAAAAAAAAAAAAAAA=='],
+];
+const UNKNOWN = '2c6a8f0e-7d4b-4f3a-9a51-0d9c3f1b2e47';
+
+/** What only a broken or an overcrowded relay answers, and upgrades that succeed, which other suites are about. */
+const ELSEWHERE = /^(?:.* (?:500|503)|GET \/ws\/\w+ 101|GET \/ws\/data 429)$/;
+
+describe('GET /v1/openapi.json', () => {
+  const scope = suiteScope();
+  let relay: Relay;
+  let account: TestAccount;
+  let free: TestAccount;
+  let tunnel: Tunnel;
+  let validator: OpenApiValidator;
+
+  before(async () => {
+    relay = await Relay.start(scope);
+    [account, free] = await Promise.all([
+      createAccount(relay, { subdomain: 'acme' }),
+      createAccount(relay, { plan: 'free' }),
+    ]);
+    tunnel = await account.api.create({ local_port: 1, name: 'taken' });
+    const answer = await new Api(relay, undefined).send('GET', '/v1/openapi.json');
+    validator = new OpenApiValidator(answer.json);
+    validator.check('GET /v1/openapi.json', answer);
+  });
+
+  /** Sends a request and checks the answer; `{id}` in the path is the tunnel's. */
+  async function send(operation: string, status: number, request?: ApiRequest, api = account.api, path = '') {
+    const [method = '', template = ''] = operation.split(' ');
+    const target = (path === '' ? template : path).replace('{id}', tunnel.id);
+    const answer = await api.send(method, target, request);
+    assert.equal(answer.status, status, JSON.stringify(answer.json));
+    validator.check(operation, answer);
+  }
+
+  it('is OpenAPI 3.1, and its schemas are JSON Schema', () => {
+    assert.match(validator.document.openapi, /^3\.1\.\d+$/);
+  });
+
+  it('describes tunnels in every form', async () => {
+    await send('POST /v1/tunnels', 201, { json: { local_port: 3000 } });
+    await send('POST /v1/tunnels', 201, { json: { local_port: 1, ttl: '1.5h', idle_ttl: true } }, free.api);
+    await send('GET /v1/tunnels', 200);
+    await send('GET /v1/tunnels', 200, undefined, free.api);
+    await send('GET /v1/tunnels/{id}', 200);
+    await send('PUT /v1/tunnels/{id}/extend', 200, { json: { ttl: '1m' } });
+  });
+
+  it('describes accounts, with and without a subdomain', async () => {
+    await send('GET /v1/account', 200);
+    await send('GET /v1/account', 200, undefined, free.api);
+  });
+
+  for (const [operation, path] of [
+    ['GET /healthz', '/healthz'],
+    ['GET /readyz', '/readyz'],
+  ] as const) {
+    it(`describes ${path}`, () => send(operation, 200, undefined, new Api(relay, undefined)));
+  }
+
+  const wrong: [body: string, status: number][] = [
+    ['{', 400],
+    ['[]', 400],
+    ['{}', 400],
+    ['{"local_port":0}', 400],
+    ['{"local_port":1,"name":"A"}', 400],
+    ['{"local_port":1,"ttl":"soon"}', 400],
+    ['{"local_port":1,"ttl":"169h"}', 400],
+    ['{"local_port":1,"idle_ttl":1}', 400],
+    ['{"local_port":1,"name":"taken"}', 409],
+    [`{"local_port":1${' '.repeat(17_000)}}`, 413],
+  ];
+  for (const [body, status] of wrong) {
+    it(`describes the answer to a create with ${body.slice(0, 40)}`, () =>
+      send('POST /v1/tunnels', status, { body }));
+  }
+
+  it('describes what a plan does not allow', () =>
+    send('POST /v1/tunnels', 403, { json: { local_port: 1, name: 'fancy' } }, free.api));
+
+  it('describes the rate limit', async () => {
+    const hasty = await createAccount(relay);
+    for (let i = 0; i < 5; i += 1) await hasty.api.create({ local_port: 1 });
+    await send('POST /v1/tunnels', 429, { json: { local_port: 1 } }, hasty.api);
+  });
+
+  it('describes the errors of an extend', async () => {
+    await send('PUT /v1/tunnels/{id}/extend', 400, { body: '{' });
+    await send('PUT /v1/tunnels/{id}/extend', 400, { json: { ttl: 'soon' } });
+    await send('PUT /v1/tunnels/{id}/extend', 400, { json: { ttl: '168h' } });
+    await send('PUT /v1/tunnels/{id}/extend', 413, { body: ' '.repeat(17_000) });
+  });
+
+  for (const operation of [
+    'GET /v1/tunnels/{id}',
+    'DELETE /v1/tunnels/{id}',
+    'PUT /v1/tunnels/{id}/extend',
+  ]) {
+    it(`describes ${operation} of a tunnel that is not there`, () =>
+      send(operation, 404, { json: {} }, account.api, operation.split(' ')[1]?.replace('{id}', UNKNOWN)));
+  }
+
+  it('describes what happens without a key, and with a wrong one', async () => {
+    const operations = validator.responses.filter((response) => response.endsWith(' 401'));
+    assert.equal(operations.length, 8);
+    for (const response of operations) {
+      const operation = response.slice(0, -' 401'.length);
+      const isSocket = operation.includes('/ws/');
+      const path = isSocket ? `${operation.split(' ')[1]}?tunnel_id=${tunnel.id}` : '';
+      const request = isSocket ? { headers: UPGRADE } : {};
+      await send(operation, 401, request, new Api(relay, undefined), path);
+      await send(operation, 401, request, new Api(relay, newApiKey()), path);
+    }
+  });
+
+  const refusals: [target: string, status: number][] = [
+    ['/ws/control', 400],
+    [`/ws/control?tunnel_id=${UNKNOWN}`, 404],
+    ['/ws/data', 400],
+    [`/ws/data?tunnel_id=${UNKNOWN}`, 404],
+    [`/ws/data?id=${UNKNOWN}`, 404],
+    ['/ws/data?tunnel_id={id}', 404],
+  ];
+  for (const [target, status] of refusals) {
+    it(`describes the refusal of ${target}`, () =>
+      send(`GET ${target.split('?')[0]}`, status, { headers: UPGRADE }, account.api, target));
+  }
+
+  for (const path of ['/ws/control', '/ws/data']) {
+    it(`describes ${path} without an upgrade`, () => send(`GET ${path}`, 426));
+  }
+
+  it('describes the close of a tunnel', () => send('DELETE /v1/tunnels/{id}', 200));
+
+  it('describes nothing that was not seen here, but for what is said above', () => {
+    assert.deepEqual(
+      validator.unseen.filter((response) => !ELSEWHERE.test(response)),
+      [],
+    );
+  });
+});

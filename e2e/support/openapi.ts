@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import type { ApiAnswer } from './api.ts';
+
+interface ResponseObject {
+  readonly headers?: Readonly<Record<string, { readonly required?: boolean; readonly schema: object }>>;
+  readonly content?: Readonly<Record<string, { readonly schema: object }>>;
+}
+
+interface OperationObject {
+  readonly responses: Readonly<Record<string, ResponseObject>>;
+}
+
+interface Document {
+  readonly openapi: string;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
+}
+
+/** Checks answers against an OpenAPI document, and remembers which of its responses have been seen. */
+export class OpenApiValidator {
+  readonly document: Document;
+  readonly #ajv: Ajv2020;
+  readonly #seen = new Set<string>();
+
+  constructor(json: unknown) {
+    this.document = closed(json) as Document;
+    this.#ajv = new Ajv2020({ strict: true, strictTypes: false, allErrors: true });
+    addFormats.default(this.#ajv);
+    // The whole document is one schema resource, so that its references lead somewhere.
+    this.#ajv.addVocabulary(Object.keys(this.document));
+    this.#ajv.addSchema({ ...this.document, $id: 'openapi' });
+  }
+
+  /** Every response of the document, as `GET /path 200`. */
+  get responses(): string[] {
+    return Object.entries(this.document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods)
+        .filter(([method]) => method !== 'parameters')
+        .flatMap(([method, { responses }]) =>
+          Object.keys(responses).map((status) => `${method.toUpperCase()} ${path} ${status}`),
+        ),
+    );
+  }
+
+  /** Those of {@link responses} that no answer has had. */
+  get unseen(): string[] {
+    return this.responses.filter((response) => !this.#seen.has(response));
+  }
+
+  /**
+   * Checks status, required fields and body.
+   *
+   * @param operation method and path as in the document, such as `GET /v1/tunnels/{id}`
+   */
+  check(operation: string, answer: Pick<ApiAnswer, 'status' | 'head' | 'json'>): void {
+    const [method = '', path = ''] = operation.split(' ');
+    const key = `${operation} ${answer.status}`;
+    const pointer = ['paths', path, method.toLowerCase(), 'responses', String(answer.status)];
+    const response = this.document.paths[path]?.[method.toLowerCase()]?.responses[answer.status];
+    assert.ok(response !== undefined, `the document has no ${key}`);
+    for (const [name, { required, schema }] of Object.entries(response.headers ?? {})) {
+      const value = answer.head.field(name);
+      if (required === true || value !== undefined) this.#validate(schema, value, `${key}: ${name}`);
+    }
+    assert.equal(answer.head.field('content-type'), 'application/json; charset=utf-8');
+    const reference = [...pointer, 'content', 'application/json', 'schema'].map(escape).join('/');
+    this.#validate({ $ref: `openapi#/${reference}` }, answer.json, key);
+    this.#seen.add(key);
+  }
+
+  #validate(schema: object, value: unknown, what: string): void {
+    const isValid = this.#ajv.validate(schema, value);
+    assert.ok(isValid, `${what}: ${this.#ajv.errorsText()}: ${JSON.stringify(value)}`);
+  }
+}
+
+/** A token of a JSON pointer in a URI fragment (RFC 6901 section 6). */
+function escape(token: string): string {
+  return encodeURIComponent(token.replaceAll('~', '~0').replaceAll('/', '~1'));
+}
+
+/** The same schemas, but objects have no fields beyond theirs: a field that is not described is a gap of the document. */
+function closed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(closed);
+  if (typeof value !== 'object' || value === null) return value;
+  const fields = Object.fromEntries(Object.entries(value).map(([name, field]) => [name, closed(field)]));
+  return 'properties' in fields ? { ...fields, additionalProperties: false } : fields;
+}

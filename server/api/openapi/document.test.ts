@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { API_ERRORS } from '../../../shared/errors.ts';
+import { type ApiDeps, createRouter } from '../routes.ts';
+import { openApiDocument } from './document.ts';
+import { PATHS } from './operations.ts';
+import { schemas } from './schemas.ts';
+
+const ttl = { defaultTtl: 3600, maxTtl: 604_800 };
+const publicUrl = new URL('https://relay.example');
+
+describe('the OpenAPI document', () => {
+  const text = JSON.stringify(openApiDocument(publicUrl, ttl));
+
+  it('has an operation for every route, and a route for every operation', () => {
+    const router = createRouter({ addresses: { publicUrl }, ttl } as ApiDeps);
+    // HEAD comes with every GET.
+    const routes = router.stack.flatMap(({ methods, path }) =>
+      methods.filter((method) => method !== 'HEAD').map((method) => `${method} ${String(path)}`),
+    );
+    const operations = Object.entries(PATHS).flatMap(([path, methods]) =>
+      Object.keys(methods)
+        .filter((method) => method !== 'parameters')
+        .map((method) => `${method.toUpperCase()} ${path.replaceAll(/\{(\w+)\}/g, ':$1')}`),
+    );
+    assert.deepEqual(new Set(operations), new Set(routes));
+  });
+
+  it('has every error of the catalogue', () => {
+    for (const { text: error } of Object.values(API_ERRORS)) assert.ok(text.includes(error), error);
+  });
+
+  it('has every schema it refers to, and refers to every schema it has', () => {
+    const references = [...text.matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name);
+    assert.deepEqual(new Set(references), new Set(Object.keys(schemas(ttl))));
+  });
+
+  it('names each operation once', () => {
+    const ids = [...text.matchAll(/"operationId":"(\w+)"/g)].map(([, id]) => id);
+    assert.equal(new Set(ids).size, ids.length);
+  });
+
+  it("shows the relay's own address and limits", () => {
+    assert.match(text, /"servers":\[\{"url":"https:\/\/relay\.example"\}\]/);
+    assert.match(text, /at most 168h0m0s/);
+  });
+});

@@ -1,0 +1,34 @@
+/** The API described for programs: OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.1), served as `/v1/openapi.json`. */
+import { API_ERRORS } from '../../../shared/errors.ts';
+import { API_KEY_PATTERN, type TtlLimits } from '../../../shared/tunnel.ts';
+import { VERSION } from '../../../shared/version.ts';
+import { PATHS } from './operations.ts';
+import { type JsonObject, schemas } from './schemas.ts';
+
+/**
+ * @param publicUrl the relay's own address
+ * @param ttl what the relay allows
+ */
+export function openApiDocument(publicUrl: URL, ttl: TtlLimits): JsonObject {
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Culvert relay',
+      version: VERSION,
+      license: { name: 'MIT', identifier: 'MIT' },
+      description:
+        'Tunnels from a public address to a local port. Every error has the body `{"error": "<text>"}`. Any other path ' +
+        `answers 404 \`${API_ERRORS.notFound.text}\`, any other method 405 \`${API_ERRORS.methodNotAllowed.text}\` with \`Allow\`; HEAD is ` +
+        'answered wherever GET is. Paths are exact. Answers may get more fields with time.',
+    },
+    servers: [{ url: publicUrl.origin }],
+    security: [{ key: [] }],
+    paths: PATHS,
+    components: {
+      securitySchemes: {
+        key: { type: 'http', scheme: 'bearer', description: `an API key: \`${API_KEY_PATTERN.source}\`` },
+      },
+      schemas: schemas(ttl),
+    },
+  };
+}
