@@ -2,15 +2,12 @@
 # Installs what `npm run bench` measures with and against, where it is missing: wrk, nginx and openssh from Debian, and
 # localtunnel with its server from npm, in a folder of the system's temporary directory and not in this project.
 set -euo pipefail
-missing=()
-command -v wrk > /dev/null || missing+=(wrk)
-command -v nginx > /dev/null || missing+=(nginx-light)
-[ -x /usr/sbin/sshd ] || missing+=(openssh-server)
-command -v ssh > /dev/null || missing+=(openssh-client)
-if [ ${#missing[@]} -gt 0 ]; then
-  apt-get update -qq
-  apt-get install -y -qq --no-install-recommends "${missing[@]}"
-fi
+set -- "The benchmarks"
+command -v wrk > /dev/null || set -- "$@" wrk
+command -v nginx > /dev/null || set -- "$@" nginx-light
+[ -x /usr/sbin/sshd ] || set -- "$@" openssh-server
+command -v ssh > /dev/null || set -- "$@" openssh-client
+sh "$(dirname "$0")/../support/install.sh" "$@"
 # sshd wants this directory when it runs as root, even with a configuration of its own.
 [ "$(id -u)" -ne 0 ] || mkdir -p /run/sshd
 folder="${TMPDIR:-/tmp}/culvert-bench-localtunnel"
