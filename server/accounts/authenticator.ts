@@ -22,16 +22,26 @@ export class Authenticator {
    * @throws ApiError 401 for a missing or unknown key, 503 when the store cannot tell
    */
   async authenticate(authorization: string | undefined): Promise<KeyOwner> {
-    const key = BEARER.exec(authorization?.trim() ?? '')?.[1];
-    if (key === undefined) throw new ApiError(API_ERRORS.missingKey, CHALLENGE);
-    // A malformed key never reaches the store.
-    if (!API_KEY_PATTERN.test(key)) throw new ApiError(API_ERRORS.invalidKey, CHALLENGE);
-    const hash = hashKey(key);
+    const hash = this.hashOf(authorization);
     // Found by its hash: how long that takes depends on bits that nobody can choose, not on how much of a key is right.
     const owner = await orUnavailable(this.#store.findKeyOwner(hash));
     if (owner === undefined || !sameHash(owner.hash, hash)) {
       throw new ApiError(API_ERRORS.invalidKey, CHALLENGE);
     }
     return owner;
+  }
+
+  /**
+   * The hash of the key that is presented, which may be anybody's or nobody's.
+   *
+   * @param authorization value of the `Authorization` field
+   * @throws ApiError 401 for a missing or malformed key
+   */
+  hashOf(authorization: string | undefined): string {
+    const key = BEARER.exec(authorization?.trim() ?? '')?.[1];
+    if (key === undefined) throw new ApiError(API_ERRORS.missingKey, CHALLENGE);
+    // A malformed key never reaches the store.
+    if (!API_KEY_PATTERN.test(key)) throw new ApiError(API_ERRORS.invalidKey, CHALLENGE);
+    return hashKey(key);
   }
 }

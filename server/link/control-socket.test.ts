@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
+import { PassThrough } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { CONTROL_BUFFER_MAX_BYTES } from '../limits.ts';
 import { ControlSocket } from './control-socket.ts';
+
+const KEY = { keyId: 'key', hash: '00' };
 
 class FakeSocket extends EventEmitter {
   bufferedAmount = 0;
@@ -34,7 +37,7 @@ describe('ControlSocket', () => {
   beforeEach(() => {
     socket = new FakeSocket();
     closed = 0;
-    control = new ControlSocket(socket as unknown as WebSocket, 'key', 0, () => {
+    control = new ControlSocket(socket as unknown as WebSocket, new PassThrough(), KEY, 0, () => {
       closed += 1;
     });
   });

@@ -1,29 +1,40 @@
 /** The control WebSocket of a tunnel's client (spec.md sections 4.6 and 6). */
+import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { connectionMessage, PING_INTERVAL_MS, PONG_TIMEOUT_MS } from '../../shared/control.ts';
 import { CONTROL_BUFFER_MAX_BYTES, CONTROL_CLOSE_TIMEOUT_MS } from '../limits.ts';
 
-export class ControlSocket {
-  /** id of the key it was opened with */
+/** The key that a socket was opened with. */
+export interface SocketKey {
   readonly keyId: string;
+  /** as it is stored */
+  readonly hash: string;
+}
+
+export class ControlSocket {
+  readonly key: SocketKey;
   readonly #socket: WebSocket;
+  readonly #connection: Pick<Duplex, 'cork' | 'uncork'>;
+  #corked = false;
   #nextPing: number;
   /** When the oldest ping without a pong was sent. */
   #unanswered: number | undefined;
 
   /**
-   * @param keyId id of the key it was opened with
+   * @param connection the one below the WebSocket
    * @param now monotonic ms
    * @param onClose told once, when the connection has ended from either side, with its close code
    */
   constructor(
     socket: WebSocket,
-    keyId: string,
+    connection: Pick<Duplex, 'cork' | 'uncork'>,
+    key: SocketKey,
     now: number,
     onClose: (control: ControlSocket, code: number) => void,
   ) {
     this.#socket = socket;
-    this.keyId = keyId;
+    this.#connection = connection;
+    this.key = key;
     this.#nextPing = now + PING_INTERVAL_MS;
     socket.on('error', () => socket.terminate());
     socket.on('pong', () => {
@@ -35,7 +46,19 @@ export class ControlSocket {
 
   /** Announces a pending inbound connection. */
   announce(id: string): void {
+    this.#corkForThisTurn();
     this.#send(() => this.#socket.send(connectionMessage(id)));
+  }
+
+  /** What is announced in one turn of the event loop leaves in one write: under load many visitors come in each. */
+  #corkForThisTurn(): void {
+    if (this.#corked) return;
+    this.#corked = true;
+    this.#connection.cork();
+    setImmediate(() => {
+      this.#corked = false;
+      this.#connection.uncork();
+    });
   }
 
   /**

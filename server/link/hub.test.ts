@@ -9,7 +9,7 @@ import { FakeClock } from '../testing/fake-clock.ts';
 import { anAccount } from '../testing/fixtures.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream } from '../tunnels/stream.ts';
-import type { ControlSocket } from './control-socket.ts';
+import type { ControlSocket, SocketKey } from './control-socket.ts';
 import { Hub } from './hub.ts';
 
 const FREE_CONNECTIONS = PLAN_RULES.free.maxConnections ?? 0;
@@ -22,12 +22,12 @@ const tunnel = {
 } as unknown as LiveTunnel;
 
 class FakeControl {
-  readonly keyId: string;
+  readonly key: SocketKey;
   readonly announced: string[] = [];
   readonly closed: number[] = [];
 
   constructor(keyId: string) {
-    this.keyId = keyId;
+    this.key = { keyId, hash: '' };
   }
 
   announce(id: string): void {

@@ -4,7 +4,7 @@ import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts'
 import type { Clock } from '../clock.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { Dial, Dialer, DialHandler } from '../tunnels/stream.ts';
-import type { ControlSocket } from './control-socket.ts';
+import type { ControlSocket, SocketKey } from './control-socket.ts';
 import { type Pending, TunnelLink } from './tunnel-link.ts';
 
 /** How often control sockets are looked at: pings and dead peers need no better. */
@@ -101,6 +101,11 @@ export class Hub implements Dialer {
   detach(tunnel: LiveTunnel, control: ControlSocket, code: number): void {
     this.#links.get(tunnel.id)?.detach(control, code);
     this.onOffline(tunnel, code);
+  }
+
+  /** The key of the control socket of the tunnel's client. */
+  controlKey(tunnel: LiveTunnel): SocketKey | undefined {
+    return this.#links.get(tunnel.id)?.controlKey;
   }
 
   /** Whether a client of the tunnel is there, and has room to offer another data socket. */

@@ -7,7 +7,7 @@ import { rendezvousWait, traffic } from '../observe/counters.ts';
 import { HOLD_OVER_MS, WAITING_MAX } from '../limits.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { DialFault, DialHandler } from '../tunnels/stream.ts';
-import type { ControlSocket } from './control-socket.ts';
+import type { ControlSocket, SocketKey } from './control-socket.ts';
 import { DataStream } from './data-stream.ts';
 import { WarmStreams } from './warm-streams.ts';
 
@@ -51,6 +51,11 @@ export class TunnelLink {
   /** Whether the client holds a control socket. */
   get isOnline(): boolean {
     return this.#control !== undefined;
+  }
+
+  /** The key of the client's control socket. */
+  get controlKey(): SocketKey | undefined {
+    return this.#control?.key;
   }
 
   /** How many data sockets wait for a visitor. */
@@ -124,7 +129,7 @@ export class TunnelLink {
 
   /** Ids of the keys that hold something open here. */
   *keysInUse(): Generator<string> {
-    if (this.#control !== undefined) yield this.#control.keyId;
+    if (this.#control !== undefined) yield this.#control.key.keyId;
     for (const { announcedTo } of this.#pending) if (announcedTo !== undefined) yield announcedTo;
     for (const { keyId } of this.#streams) yield keyId;
   }
@@ -132,7 +137,7 @@ export class TunnelLink {
   /** Cuts what was opened or announced through keys that are no longer valid. Another key may take the tunnel on. */
   revoke(keyIds: ReadonlySet<string>): void {
     const control = this.#control;
-    if (control !== undefined && keyIds.has(control.keyId)) {
+    if (control !== undefined && keyIds.has(control.key.keyId)) {
       control.close(CloseCode.keyRevoked);
       this.detach(control, CloseCode.keyRevoked);
     }
@@ -194,7 +199,7 @@ export class TunnelLink {
 
   #announce(pending: Pending, control: ControlSocket): void {
     control.announce(pending.id);
-    pending.announcedTo = control.keyId;
+    pending.announcedTo = control.key.keyId;
     this.#failIn(PENDING_TIMEOUT_MS, pending, 'client-timeout');
   }
 

@@ -7,11 +7,14 @@ import { FakeClock } from '../testing/fake-clock.ts';
 import { aStore, anAccount, aTunnel, type TestStore } from '../testing/fixtures.ts';
 import { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { TunnelRegistry } from '../tunnels/registry.ts';
+import { generateKey } from '../accounts/api-key.ts';
 import type { ControlSocket } from './control-socket.ts';
 import { Hub } from './hub.ts';
 import { Upgrades } from './upgrades.ts';
 
 const HANDSHAKE = { 'sec-websocket-version': '13', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' };
+
+const KEY = { keyId: 'key', hash: '' };
 
 describe('Upgrades', () => {
   let test: TestStore;
@@ -62,7 +65,7 @@ describe('Upgrades', () => {
 
   it('opens no more sockets than the limit, and a refused id is still good when there is room again', async () => {
     const ids: string[] = [];
-    const control = { announce: (id: string) => ids.push(id), close() {}, cut() {} };
+    const control = { key: KEY, announce: (id: string) => ids.push(id), close() {}, cut() {} };
     hub.attach(tunnel, control as unknown as ControlSocket);
     let opened = 0;
     for (let count = 0; count < 3; count += 1) hub.dial(tunnel, { opened: () => (opened += 1), failed() {} });
@@ -80,7 +83,7 @@ describe('Upgrades', () => {
 
   it('opens no control socket while the relay shuts down, but what was announced gets its data socket', async () => {
     const ids: string[] = [];
-    const control = { announce: (id: string) => ids.push(id), close() {}, cut() {} };
+    const control = { key: KEY, announce: (id: string) => ids.push(id), close() {}, cut() {} };
     hub.attach(tunnel, control as unknown as ControlSocket);
     let opened = 0;
     hub.dial(tunnel, { opened: () => (opened += 1), failed() {} });
@@ -88,5 +91,21 @@ describe('Upgrades', () => {
     await isRefused(`/ws/control?tunnel_id=${tunnel.id}`, '1');
     await open(`/ws/data?id=${ids[0]}`);
     assert.equal(opened, 1);
+  });
+
+  it('asks the store for a warm data socket only when the key is not that of the control socket', async () => {
+    let asked = 0;
+    const find = test.store.findKeyOwner.bind(test.store);
+    test.store.findKeyOwner = (hash) => {
+      asked += 1;
+      return find(hash);
+    };
+    await open(`/ws/control?tunnel_id=${tunnel.id}`);
+    assert.equal(asked, 1);
+    await open(`/ws/data?tunnel_id=${tunnel.id}`);
+    assert.equal(asked, 1);
+    headers = { ...headers, authorization: `Bearer ${generateKey()}` };
+    await assert.rejects(open(`/ws/data?tunnel_id=${tunnel.id}`), /invalid api key/);
+    assert.equal(asked, 2);
   });
 });

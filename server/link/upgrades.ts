@@ -4,11 +4,12 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { CONTROL_MESSAGE_MAX_BYTES } from '../../shared/control.ts';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
+import { sameHash } from '../accounts/api-key.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
 import type { Clock } from '../clock.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { TunnelRegistry } from '../tunnels/registry.ts';
-import { ControlSocket } from './control-socket.ts';
+import { ControlSocket, type SocketKey } from './control-socket.ts';
 import { isHandshakeKey, switchingProtocols } from './handshake.ts';
 import type { Hub } from './hub.ts';
 
@@ -24,6 +25,11 @@ export interface UpgradeRequest {
 
 export const CONTROL_PATH = '/ws/control';
 export const DATA_PATH = '/ws/data';
+
+interface KeyedTunnel {
+  readonly tunnel: LiveTunnel;
+  readonly key: SocketKey;
+}
 
 export class Upgrades {
   readonly #hub: Hub;
@@ -73,15 +79,16 @@ export class Upgrades {
     }
     const key = request.header('sec-websocket-key');
     if (!isHandshakeKey(key)) throw new ApiError(API_ERRORS.invalidHandshake);
-    const { pathname, searchParams } = new URL(request.target, 'ws://relay');
-    if (pathname === CONTROL_PATH) await this.#openControl(request, key, searchParams);
-    else await this.#openData(request, key, searchParams);
+    const [path, query] = request.target.split('?', 2);
+    const parameters = new URLSearchParams(query);
+    if (path === CONTROL_PATH) await this.#openControl(request, key, parameters);
+    else await this.#openData(request, key, parameters);
   }
 
   async #openControl(request: UpgradeRequest, key: string, query: URLSearchParams): Promise<void> {
     const id = query.get('tunnel_id') ?? '';
     if (id === '') throw new ApiError(API_ERRORS.missingTunnelId);
-    const { tunnel, keyId } = await this.#ownTunnel(request, id);
+    const { tunnel, key: usedKey } = await this.#ownTunnel(request, id);
     if (this.#hub.isDraining) throw new ApiError(API_ERRORS.unavailable, { 'Retry-After': '1' });
     const taken = this.#takeOver(request);
     if (taken === undefined) return;
@@ -91,12 +98,12 @@ export class Upgrades {
       WebSocketServer['handleUpgrade']
     >[0];
     this.#server.handleUpgrade(message, taken.socket, taken.head, (socket) =>
-      this.#attach(tunnel, socket, keyId),
+      this.#attach(tunnel, socket, taken.socket, usedKey),
     );
   }
 
-  #attach(tunnel: LiveTunnel, socket: WebSocket, keyId: string): void {
-    const control = new ControlSocket(socket, keyId, this.#clock.monotonic(), (closed, code) =>
+  #attach(tunnel: LiveTunnel, socket: WebSocket, connection: Duplex, key: SocketKey): void {
+    const control = new ControlSocket(socket, connection, key, this.#clock.monotonic(), (closed, code) =>
       this.#hub.detach(tunnel, closed, code),
     );
     this.#hub.attach(tunnel, control);
@@ -126,19 +133,35 @@ export class Upgrades {
   }
 
   async #openWarm(request: UpgradeRequest, key: string, tunnelId: string): Promise<void> {
-    const { tunnel, keyId } = await this.#ownTunnel(request, tunnelId);
+    const { tunnel, key: usedKey } =
+      this.#heldTunnel(request, tunnelId) ?? (await this.#ownTunnel(request, tunnelId));
     const offers = this.#hub.offers(tunnel);
     if (offers === 'offline') throw new ApiError(API_ERRORS.tunnelNotConnected);
     if (offers === 'full') throw new ApiError(API_ERRORS.tooManyWarmSockets, { 'Retry-After': '60' });
-    this.#switchTo(request, key, (socket) => this.#hub.offer(tunnel, socket, keyId));
+    this.#switchTo(request, key, (socket) => this.#hub.offer(tunnel, socket, usedKey.keyId));
+  }
+
+  /**
+   * The tunnel, when the key is the one that its control socket was opened with: that is closed when the key is
+   * revoked, so the store need not be asked for every data socket that a client offers.
+   *
+   * @throws ApiError 401 for a missing or malformed key
+   */
+  #heldTunnel(request: UpgradeRequest, id: string): KeyedTunnel | undefined {
+    const hash = this.#authenticator.hashOf(request.header('authorization'));
+    const tunnel = this.#registry.byId(id);
+    const key = tunnel === undefined ? undefined : this.#hub.controlKey(tunnel);
+    return tunnel !== undefined && key !== undefined && sameHash(key.hash, hash)
+      ? { tunnel, key }
+      : undefined;
   }
 
   /** @throws ApiError 401, 404 */
-  async #ownTunnel(request: UpgradeRequest, id: string): Promise<{ tunnel: LiveTunnel; keyId: string }> {
-    const { account, keyId } = await this.#authenticator.authenticate(request.header('authorization'));
+  async #ownTunnel(request: UpgradeRequest, id: string): Promise<KeyedTunnel> {
+    const owner = await this.#authenticator.authenticate(request.header('authorization'));
     const tunnel = this.#registry.byId(id);
-    if (tunnel?.account.id !== account.id) throw new ApiError(API_ERRORS.tunnelNotFound);
-    return { tunnel, keyId };
+    if (tunnel?.account.id !== owner.account.id) throw new ApiError(API_ERRORS.tunnelNotFound);
+    return { tunnel, key: { keyId: owner.keyId, hash: owner.hash } };
   }
 
   /** Takes the connection over and answers 101; the answer and the first bytes of a request leave in one packet. */
