@@ -17,6 +17,9 @@ const shell: Shell = {
     process.on('SIGTERM', handler);
     process.on('SIGINT', handler);
   },
+  onReloadSignal(handler) {
+    process.on('SIGHUP', handler);
+  },
 };
 
 // Whoever reads the output may leave before the relay does.

@@ -23,6 +23,7 @@ describe('loadConfig', () => {
       warmSockets: 8,
       maxConnections: 10_000,
       serviceDomain: 'localhost',
+      tls: undefined,
       dataDir: resolve('.culvert'),
       databasePath: resolve('.culvert/culvert.db'),
       bootstrapKey: undefined,
@@ -116,7 +117,19 @@ describe('loadConfig', () => {
     assert.doesNotMatch(problem, /hunter2/);
   });
 
-  for (const name of ['REDIS_URL', 'TLS_CERT', 'TLS_KEY']) {
+  it('takes certificate and key together, and remembers how they were given', () => {
+    const env = { CULVERT_TLS_CERT: '/etc/cert.pem' };
+    const result = loadConfig(env, ['--tls-key', '/etc/key.pem']);
+    assert.ok('config' in result);
+    assert.deepEqual(result.config.tls, {
+      cert: { path: '/etc/cert.pem', setting: 'CULVERT_TLS_CERT' },
+      key: { path: '/etc/key.pem', setting: '--tls-key' },
+    });
+    assert.equal(publicUrlOf(result.config, 8443).href, 'https://localhost:8443/');
+    assert.deepEqual(problems(env), ['CULVERT_TLS_CERT takes effect only with CULVERT_TLS_KEY']);
+  });
+
+  for (const name of ['REDIS_URL']) {
     it(`refuses CULVERT_${name}, which this version would ignore`, () => {
       assert.deepEqual(problems({ [`CULVERT_${name}`]: 'x' }), [
         `CULVERT_${name} is not supported by this version; leave it out`,

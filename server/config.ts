@@ -3,6 +3,7 @@ import { BlockList } from 'node:net';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { formatDuration } from '../shared/duration.ts';
+import type { TlsFiles } from './edge/tls-files.ts';
 import type { LogLevel } from './log.ts';
 import type { LogFormat } from './observe/logger.ts';
 import { CONNECTIONS_MAX, WARM_SOCKETS_MAX } from './limits.ts';
@@ -29,6 +30,8 @@ export interface Config {
   readonly defaultTtl: number;
   /** seconds for which the name of an ended tunnel stays with its account */
   readonly nameHold: number;
+  /** `undefined` to serve without TLS */
+  readonly tls: TlsFiles | undefined;
   /** peers whose forwarded headers are believed */
   readonly trustedProxies: BlockList;
   readonly reservedNames: ReadonlySet<string>;
@@ -110,6 +113,7 @@ function readConfig(
     bootstrapKey: given.read('bootstrap-key', readers.apiKey),
     ...readTtls(given),
     nameHold: given.read('name-hold', readers.nameHold) ?? 0,
+    tls: readTls(given),
     trustedProxies: given.read('trust-proxy', readers.networks) ?? new BlockList(),
     warmSockets: given.read('warm-sockets', readers.warmSockets) ?? WARM_SOCKETS_MAX,
     metrics: readMetrics(given),
@@ -132,7 +136,30 @@ function readConfig(
  * @param boundPort the port that was bound, for an address that is not configured
  */
 export function publicUrlOf(config: Config, boundPort: number): URL {
-  return config.publicUrl ?? new URL(`http://localhost:${boundPort}`);
+  return config.publicUrl ?? new URL(`${schemeOf(config)}://localhost:${boundPort}`);
+}
+
+/** What the listener speaks. */
+export function schemeOf({ tls }: Pick<Config, 'tls'>): 'http' | 'https' {
+  return tls === undefined ? 'http' : 'https';
+}
+
+function readTls(given: GivenSettings): TlsFiles | undefined {
+  const cert = given.read('tls-cert', readers.text);
+  const key = given.read('tls-key', readers.text);
+  if (cert !== undefined && key !== undefined) {
+    return {
+      cert: { path: resolve(cert), setting: given.nameAsGiven('tls-cert') },
+      key: { path: resolve(key), setting: given.nameAsGiven('tls-key') },
+    };
+  }
+  if (cert !== undefined) {
+    given.problems.push(`${given.nameAsGiven('tls-cert')} takes effect only with ${variableOf('tls-key')}`);
+  }
+  if (key !== undefined) {
+    given.problems.push(`${given.nameAsGiven('tls-key')} takes effect only with ${variableOf('tls-cert')}`);
+  }
+  return undefined;
 }
 
 function readTtls(given: GivenSettings): { maxTtl: number; defaultTtl: number } {

@@ -100,5 +100,9 @@ export const IDLE_TIMEOUT_MS = 75_000;
 export const LINGER_TIMEOUT_MS = 2000;
 /** ms of silence after which TCP asks whether the peer is still there: one that lost its network never says so. */
 export const KEEP_ALIVE_MS = 60_000;
+/** ms a TLS handshake may take: a few round trips, on a slow network. */
+export const TLS_HANDSHAKE_TIMEOUT_MS = 10_000;
+/** ms between two looks at the files of certificate and key. */
+export const TLS_RELOAD_MS = 5000;
 /** ms between two looks at the deadlines above. */
 export const DEADLINE_TICK_MS = 500;

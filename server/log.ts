@@ -31,6 +31,15 @@ export const LOG_EVENTS = {
     meaning: '`keys` keys that were in use are valid no more; what was opened with them was closed',
   },
   'plan changed': { level: 'info', meaning: 'an account with live tunnels is now on `plan`' },
+  'certificate loaded': {
+    level: 'info',
+    meaning: 'the renewed certificate is used from now on; it ends at `valid_to`',
+  },
+  'certificate refused': {
+    level: 'error',
+    meaning:
+      'certificate or key have changed and cannot be used; those of before stay in use. `reason` says what is wrong',
+  },
   'client online': { level: 'info', meaning: "a tunnel's control socket was opened" },
   'client offline': {
     level: 'info',

@@ -8,10 +8,11 @@ import { Authenticator } from './accounts/authenticator.ts';
 import { ensureKey } from './accounts/bootstrap.ts';
 import { createApi } from './api/app.ts';
 import { systemClock as clock } from './clock.ts';
-import { type Config, publicUrlOf } from './config.ts';
+import { type Config, publicUrlOf, schemeOf } from './config.ts';
 import { HostResolver } from './edge/authority.ts';
 import { InProcessApi } from './edge/api-origin.ts';
-import { bind, boundPort, Edge } from './edge/edge.ts';
+import { Edge } from './edge/edge.ts';
+import { boundPort, listen } from './edge/listen.ts';
 import { Origins } from './edge/origins.ts';
 import { Hub } from './link/hub.ts';
 import { Upgrades } from './link/upgrades.ts';
@@ -36,6 +37,8 @@ export interface RunningRelay {
   stop(deadlineMs: number): Promise<void>;
   /** Cuts everything at once. */
   abort(): void;
+  /** Looks for a renewed certificate now; `undefined` without TLS. */
+  readonly reload: (() => void) | undefined;
 }
 
 /** Whom the relay tells what happens. */
@@ -72,7 +75,7 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
   await tunnels.start();
   for (const tunnel of registry.all()) hub.expect(tunnel);
 
-  const server = await bind(config.host, config.port);
+  const { server, certificate } = await listen(config, log);
   const publicUrl = publicUrlOf(config, boundPort(server));
   const authenticator = new Authenticator(store);
   let draining = false;
@@ -126,6 +129,7 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
     draining = true;
     await Promise.race([drain(), new Promise((resolve) => setTimeout(resolve, deadlineMs).unref())]);
     edge.destroy();
+    certificate?.stop();
     await access.stop();
     await tunnels.stop();
     await store.close();
@@ -142,5 +146,10 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
   }
 
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
-  return { url: `http://${host}:${boundPort(server)}`, stop, abort: () => edge.destroy() };
+  return {
+    url: `${schemeOf(config)}://${host}:${boundPort(server)}`,
+    stop,
+    abort: () => edge.destroy(),
+    reload: certificate && (() => void certificate.reload()),
+  };
 }

@@ -25,6 +25,12 @@ export const SETTINGS = [
     fallback: 'made and printed once',
     meaning: 'an API key that shall exist, for the account "default"',
   },
+  {
+    name: 'tls-cert',
+    fallback: 'none',
+    meaning: 'certificate file (PEM): serve TLS; read again when it changes',
+  },
+  { name: 'tls-key', fallback: 'none', meaning: 'key file (PEM) of the certificate' },
   { name: 'max-ttl', fallback: '168h', meaning: 'the longest life of a tunnel' },
   {
     name: 'name-hold',
@@ -64,7 +70,7 @@ export type SettingName = (typeof SETTINGS)[number]['name'];
  * Settings of the contract that this version does not have yet. Ignoring one would run a relay other than its
  * operator meant, so a start with one of them ends.
  */
-export const UNSUPPORTED_SETTINGS = ['redis-url', 'tls-cert', 'tls-key'] as const;
+export const UNSUPPORTED_SETTINGS = ['redis-url'] as const;
 
 type AnySettingName = SettingName | (typeof UNSUPPORTED_SETTINGS)[number];
 

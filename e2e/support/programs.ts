@@ -74,7 +74,8 @@ export class Relay {
 
   /** The relay's own address as its default settings have it. */
   get url(): string {
-    return `http://localhost:${this.#port}`;
+    const scheme = this.#environment['CULVERT_TLS_CERT'] === undefined ? 'http' : 'https';
+    return `${scheme}://localhost:${this.#port}`;
   }
 
   get bootstrapKey(): string {
@@ -118,7 +119,7 @@ export class Relay {
   }
 
   async #listening(): Promise<void> {
-    const listening = /^listening on http:\/\/[^\s/]+:(\d+)$/;
+    const listening = /^listening on https?:\/\/[^\s/]+:(\d+)$/;
     this.#port = Number(await this.#child.line((line) => listening.exec(line)?.[1]));
   }
 }
@@ -143,6 +144,7 @@ export class Culvert {
    * Starts `culvert http PORT --json` and waits for its first event.
    *
    * @param args further arguments, such as `--ttl 1m`
+   * @param environment beyond the relay's address and the key
    * @throws Error when the first line is not the `online` event with a tunnel
    */
   static async start(
@@ -151,10 +153,12 @@ export class Culvert {
     key: string,
     localPort: number,
     args: readonly string[] = [],
+    environment: Environment = {},
   ): Promise<Culvert> {
     const child = spawnCulvert(scope, ['http', String(localPort), '--json', ...args], {
       CULVERT_RELAY: relay.url,
       CULVERT_API_KEY: key,
+      ...environment,
     });
     const first = await child.line((line) => readEvent(line));
     if (first.event !== 'online' || first.tunnel === undefined) {

@@ -106,6 +106,11 @@ export class RawConnection {
     return connection;
   }
 
+  /** Speaks over a socket that is connected; whoever connected it ends it. */
+  static over(socket: Socket, timeoutMs?: number): RawConnection {
+    return new RawConnection(socket, timeoutMs);
+  }
+
   /** Writes bytes; settles when more may be written. */
   async write(bytes: string | Buffer): Promise<void> {
     const content = typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes;

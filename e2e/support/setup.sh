@@ -1,7 +1,8 @@
 #!/bin/sh
-# Installs the programs of others that the fault tests and the fuzzer run, where they are missing.
+# Installs the programs of others that the tests and the fuzzer run, where they are missing.
 set -eu
-set -- "The fault tests"
+set -- "The tests"
+command -v openssl >/dev/null || set -- "$@" openssl
 command -v curl >/dev/null || set -- "$@" curl
 [ -x /usr/sbin/nginx ] || set -- "$@" nginx
 [ -x /usr/sbin/apache2 ] || set -- "$@" apache2-bin

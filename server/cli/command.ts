@@ -13,6 +13,8 @@ export interface Shell {
   openLog(options: Config['log']): Log;
   /** Calls `handler` at each SIGTERM and SIGINT. */
   onStopSignal(handler: () => void): void;
+  /** Calls `handler` at each SIGHUP, which no longer ends the program. */
+  onReloadSignal(handler: () => void): void;
 }
 
 export const ExitCode = { ok: 0, failed: 1, usage: 2 } as const;

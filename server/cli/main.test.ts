@@ -10,6 +10,7 @@ import { main } from './main.ts';
 /** A relay that has stopped when `stopped` is called. */
 class FakeRelay implements RunningRelay {
   readonly url = 'http://127.0.0.1:8080';
+  readonly reload = undefined;
   readonly calls: string[] = [];
   readonly #stop = new EventEmitter();
 

@@ -2,6 +2,7 @@
 import { VERSION } from '../../shared/version.ts';
 import { RevokedKeyError } from '../accounts/bootstrap.ts';
 import type { Config } from '../config.ts';
+import { readKeyPair, TlsFileError } from '../edge/tls-files.ts';
 import { STOP_DEADLINE_MS } from '../limits.ts';
 import { describeError, type Log } from '../log.ts';
 import type { Operator, RunningRelay } from '../relay.ts';
@@ -19,13 +20,25 @@ const REVOKED_KEY =
  * @throws CommandError when it cannot start, which the log has said
  */
 export async function serve(shell: Shell, config: Config, startRelay: StartRelay): Promise<number> {
+  await checkTls(config);
   const log = shell.openLog(config.log);
   log('relay starting', { version: VERSION, node: process.versions.node });
   const relay = await start(config, startRelay, { log, tell: (line) => shell.err(line) });
   const ended = untilEnded(shell, relay, log);
+  if (relay.reload !== undefined) shell.onReloadSignal(relay.reload);
   log('listening', { url: relay.url });
   shell.out(`listening on ${relay.url}`);
   return ended;
+}
+
+/** Before anything is logged, because a wrong setting is told on one line. */
+async function checkTls({ tls }: Config): Promise<void> {
+  try {
+    if (tls !== undefined) await readKeyPair(tls);
+  } catch (error) {
+    if (error instanceof TlsFileError) throw usageError(error.message);
+    throw error;
+  }
 }
 
 function untilEnded(shell: Shell, relay: RunningRelay, log: Log): Promise<number> {

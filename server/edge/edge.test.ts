@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Server, Socket } from 'node:net';
 import { EdgeFixture, TestVisitor, until } from '../testing/edge-fixture.ts';
-import { bind, boundPort, Edge } from './edge.ts';
+import { Edge } from './edge.ts';
+import { bind, boundPort } from './listen.ts';
 
 describe('Edge', () => {
   let fixture: EdgeFixture;

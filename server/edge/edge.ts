@@ -1,41 +1,13 @@
 /** The listener for everybody: takes connections, keeps their deadlines, and ends them all at shutdown. */
-import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import type { Server, Socket } from 'node:net';
+import { Server as TlsServer } from 'node:tls';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { traffic } from '../observe/counters.ts';
-import { DEADLINE_TICK_MS, DRAIN_LOOK_MS, KEEP_ALIVE_MS } from '../limits.ts';
+import { DEADLINE_TICK_MS, DRAIN_LOOK_MS } from '../limits.ts';
 import type { Origins } from './origins.ts';
 import { isTrusted, type Peer, plainAddress } from './request-head.ts';
+import { Handshakes } from './tls-handshakes.ts';
 import { Visitor } from './visitor.ts';
-
-/**
- * Binds the listener. Connections come only once the caller has given up control, so an {@link Edge} made at once
- * misses none.
- *
- * @param port 0 picks a free one
- * @throws the system's error when the address is taken or not ours
- */
-export async function bind(host: string, port: number): Promise<Server> {
-  // Half-open, because a visitor that has sent its request and closes its side still gets the answer.
-  const server = createServer({
-    allowHalfOpen: true,
-    noDelay: true,
-    keepAlive: true,
-    keepAliveInitialDelay: KEEP_ALIVE_MS,
-  });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(port, host, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
-  return server;
-}
-
-/** @returns the port a listener is bound to */
-export function boundPort(server: Server): number {
-  return (server.address() as AddressInfo).port;
-}
 
 /** How many connections an {@link Edge} holds. Those given away to `link` are no longer among them. */
 export interface EdgeLimits {
@@ -53,8 +25,15 @@ export class Edge {
   readonly #visitors = new Set<Visitor>();
   /** those of them that are not admitted, so that clients get in while visitors fill the relay */
   readonly #newcomers = new Set<Visitor>();
+  readonly #proto: Peer['proto'] = 'http';
   #admitted = 0;
   #draining = false;
+  /** the connections there were when the relay began to shut down */
+  readonly #standing = new Set<Visitor>();
+  /** with TLS, the connections that have no visitor yet */
+  readonly #handshakes: Handshakes | undefined;
+  /** those of them that there were when the relay began to shut down */
+  #shakingAtDrain: ReadonlySet<Socket | undefined> = new Set();
   readonly #ticker: NodeJS.Timeout;
   #onEmpty: (() => void) | undefined;
 
@@ -63,7 +42,14 @@ export class Edge {
     this.#server = server;
     this.#origins = origins;
     this.#limits = limits;
-    server.on('connection', (socket) => this.#accept(socket));
+    if (server instanceof TlsServer) {
+      this.#proto = 'https';
+      this.#handshakes = new Handshakes(server, limits.newcomers, (socket, tcp) =>
+        this.#accept(socket, this.#draining && !this.#shakingAtDrain.has(tcp)),
+      );
+    } else {
+      server.on('connection', (socket) => this.#accept(socket, this.#draining));
+    }
     // Out of file descriptors, say: what there is goes on, and the next accept may work.
     server.on('error', (error) => origins.unexpected(error));
     this.#ticker = setInterval(() => {
@@ -87,10 +73,18 @@ export class Edge {
     await nextTurn();
     await nextTurn();
     this.#draining = true;
-    const standing = [...this.#visitors];
-    for (const visitor of standing) visitor.drain();
-    while (!standing.every((visitor) => visitor.isSettled)) await sleep(DRAIN_LOOK_MS);
+    this.#shakingAtDrain = new Set(this.#handshakes?.current);
+    for (const visitor of this.#visitors) {
+      this.#standing.add(visitor);
+      visitor.drain();
+    }
+    while (!this.#isSettled()) await sleep(DRAIN_LOOK_MS);
     this.#server.close();
+  }
+
+  #isSettled(): boolean {
+    for (const visitor of this.#standing) if (!visitor.isSettled) return false;
+    return this.#handshakes?.current.some((tcp) => this.#shakingAtDrain.has(tcp)) !== true;
   }
 
   /** Resolves when every connection has ended. */
@@ -105,17 +99,19 @@ export class Edge {
   destroy(): void {
     clearInterval(this.#ticker);
     this.#server.close();
+    this.#handshakes?.destroy();
     for (const visitor of this.#visitors) visitor.destroy();
   }
 
-  #accept(socket: Socket): void {
+  /** @param isLate whether it came when the relay was shutting down */
+  #accept(socket: Socket, isLate: boolean): void {
     traffic.connections += 1;
-    const isLate = this.#draining;
     const visitor = new Visitor(socket, () => this.#peerOf(socket), this.#origins, {
       admit: (newcomer) => !isLate && this.#admit(newcomer),
       gone: (gone) => this.#forget(gone),
     });
-    if (isLate) visitor.drain();
+    if (this.#draining) visitor.drain();
+    if (this.#draining && !isLate) this.#standing.add(visitor);
     this.#visitors.add(visitor);
     this.#newcomers.add(visitor);
     if (this.#newcomers.size <= this.#limits.newcomers) return;
@@ -136,7 +132,7 @@ export class Edge {
     const { trustedProxies } = this.#origins.context;
     // Most relays trust nobody, and an empty list takes as long to ask as a full one.
     const trusted = trustedProxies.rules.length > 0 && address !== '' && isTrusted(address, trustedProxies);
-    return { address, proto: 'http', trusted };
+    return { address, proto: this.#proto, trusted };
   }
 
   #forget(visitor: Visitor): void {

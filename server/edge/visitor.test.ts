@@ -9,7 +9,7 @@ import {
   LINGER_TIMEOUT_MS,
 } from '../limits.ts';
 import { EdgeFixture, TestVisitor, until } from '../testing/edge-fixture.ts';
-import { boundPort } from './edge.ts';
+import { boundPort } from './listen.ts';
 import { Visitor } from './visitor.ts';
 
 /** The limits of one connection, with the clock of the test. */

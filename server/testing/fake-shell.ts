@@ -22,6 +22,8 @@ export class FakeShell implements Shell {
     return (event, fields = {}) => void this.logged.push([event, fields]);
   }
 
+  onReloadSignal(): void {}
+
   onStopSignal(handler: () => void): void {
     this.signal = handler;
   }

@@ -1,0 +1,262 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { copyFileSync, writeFileSync } from 'node:fs';
+import { connect as connectTcp, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
+import { WebSocket } from 'ws';
+import type { Tunnel } from '../../shared/tunnel.ts';
+import { Authority, type CertificateFiles, replaceFiles } from '../support/certificates.ts';
+import { concurrentTests } from '../support/concurrent-tests.ts';
+import { eventually, timed, within } from '../support/deadline.ts';
+import { hostOf } from '../support/manual-client.ts';
+import { Culvert, newApiKey, Relay, spawnRelay, temporaryDirectory } from '../support/programs.ts';
+import { formatRequest, RawConnection, type Response } from '../support/raw-http.ts';
+import { type Scope, suiteScope } from '../support/scope.ts';
+import { readEcho, seenField, startEchoService } from '../support/services/echo.ts';
+import { startRawService } from '../support/services/listen.ts';
+
+describe('TLS by the relay itself', () => {
+  const scope = suiteScope();
+  let authority: Authority;
+
+  before(() => {
+    authority = new Authority(scope);
+  });
+
+  async function start(): Promise<{ relay: Relay; files: CertificateFiles }> {
+    const files = authority.issue();
+    return { relay: await Relay.start(scope, settings(files)), files };
+  }
+
+  /** A client that knows the authority only by its environment. */
+  async function serve(relay: Relay, port: number): Promise<Culvert> {
+    const environment = { NODE_EXTRA_CA_CERTS: authority.path };
+    return await Culvert.start(scope, relay, relay.bootstrapKey, port, [], environment);
+  }
+
+  async function shakeHands(relay: Relay, options: ConnectionOptions = {}): Promise<TLSSocket> {
+    const socket = connect({
+      port: relay.port,
+      host: '127.0.0.1',
+      servername: 'localhost',
+      ca: authority.pem,
+      ...options,
+    });
+    scope.defer(() => socket.destroy());
+    await within(5000, 'handshake', once(socket, 'secureConnect'));
+    return socket;
+  }
+
+  async function visitor(relay: Relay, options?: ConnectionOptions): Promise<RawConnection> {
+    return RawConnection.over(await shakeHands(relay, options));
+  }
+
+  async function get(relay: Relay, host: string, target = '/'): Promise<Response> {
+    return await (await visitor(relay)).request({ host, target });
+  }
+
+  async function nameOf(relay: Relay): Promise<string> {
+    const socket = await shakeHands(relay);
+    const { CN: name } = socket.getPeerCertificate().subject;
+    socket.destroy();
+    return String(name);
+  }
+
+  const together = concurrentTests();
+
+  together('visitors, API, control and data sockets, with culvert', async () => {
+    const { relay } = await start();
+    assert.equal(relay.url, `https://localhost:${relay.port}`);
+    const service = await startEchoService(scope);
+    const { tunnel } = await serve(relay, service.port);
+    assert.equal(tunnel.public_url, `https://${hostOf(tunnel, relay)}`);
+    // More than the client keeps ready, so that both kinds of data sockets are used.
+    for (let turn = 0; turn < 12; turn += 1) {
+      const seen = readEcho(await get(relay, hostOf(tunnel, relay), `/${turn}`));
+      assert.equal(seen.url, `/${turn}`);
+      assert.equal(seenField(seen, 'X-Forwarded-Proto'), 'https');
+      assert.equal(seenField(seen, 'X-Forwarded-For'), '127.0.0.1');
+    }
+    const upload = 'x'.repeat(5_000_000);
+    const connection = await visitor(relay);
+    const answer = await connection.request({ host: hostOf(tunnel, relay), method: 'POST', body: upload });
+    assert.equal(readEcho(answer).length, upload.length);
+  });
+
+  together('with a WebSocket client of somebody else', async () => {
+    const { relay } = await start();
+    const headers = { Authorization: `Bearer ${relay.bootstrapKey}` };
+    const api = await visitor(relay);
+    const created = await api.request({
+      host: `localhost:${relay.port}`,
+      method: 'POST',
+      target: '/v1/tunnels',
+      headers: Object.entries(headers),
+      body: '{"local_port":1}',
+    });
+    const tunnel = JSON.parse(created.text) as Tunnel;
+    const base = `wss://localhost:${relay.port}/ws`;
+    const control = new WebSocket(`${base}/control?tunnel_id=${tunnel.id}`, { headers, ca: authority.pem });
+    scope.defer(() => control.terminate());
+    await within(5000, 'control socket', once(control, 'open'));
+    const waiting = await visitor(relay);
+    await waiting.write(formatRequest({ host: hostOf(tunnel, relay), target: '/hello' }));
+    const [message] = (await within(5000, 'announcement', once(control, 'message'))) as [Buffer];
+    const { id } = JSON.parse(message.toString()) as { id: string };
+    const data = new WebSocket(`${base}/data?id=${id}`, { ca: authority.pem });
+    scope.defer(() => data.terminate());
+    const [bytes] = (await within(5000, 'request', once(data, 'message'))) as [Buffer];
+    assert.match(bytes.toString(), /^GET \/hello HTTP\/1\.1\r\n/);
+    data.send(Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi'));
+    assert.equal((await waiting.response()).text, 'hi');
+  });
+
+  together('an answer that breaks off is a reset, not an end', async () => {
+    const { relay } = await start();
+    const service = await startRawService(scope, (socket) => {
+      socket.once('data', () => {
+        socket.write('HTTP/1.1 200 OK\r\n\r\nhalf of');
+        setTimeout(() => socket.resetAndDestroy(), 100);
+      });
+    });
+    const { tunnel } = await serve(relay, service.port);
+    await assert.rejects(get(relay, hostOf(tunnel, relay)), /ended by reset/);
+  });
+
+  together('TLS 1.2 and 1.3 for HTTP/1.1, nothing older and nothing else', async () => {
+    const { relay } = await start();
+    for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+      const socket = await shakeHands(relay, {
+        minVersion: version,
+        maxVersion: version,
+        ALPNProtocols: ['http/1.1'],
+      });
+      assert.deepEqual([socket.getProtocol(), socket.alpnProtocol], [version, 'http/1.1']);
+    }
+    const old: ConnectionOptions = {
+      minVersion: 'TLSv1',
+      maxVersion: 'TLSv1.1',
+      ciphers: 'DEFAULT:@SECLEVEL=0',
+    };
+    await assert.rejects(shakeHands(relay, old), { code: 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION' });
+    await assert.rejects(shakeHands(relay, { ALPNProtocols: ['h2'] }));
+  });
+
+  together('plain HTTP on its port is closed at once, and nobody else notices', async () => {
+    const { relay } = await start();
+    const plain = await RawConnection.open(scope, relay.port);
+    await plain.write(formatRequest({ host: 'localhost', target: '/healthz' }));
+    assert.equal(await within(1000, 'end', plain.ending), 'end');
+    assert.equal((await get(relay, 'localhost', '/healthz')).status, 200);
+  });
+
+  together('a handshake that has not come within 10 s is cut', async () => {
+    const { relay } = await start();
+    const silent = await tcp(relay);
+    const { ms } = await timed(() => within(15_000, 'end', once(silent, 'close')));
+    assert.ok(ms > 9000 && ms < 12_000, `after ${ms} ms`);
+  });
+
+  together('a handshake that is under way at SIGTERM is finished, and its request answered', async () => {
+    const { relay } = await start();
+    const socket = await tcp(relay);
+    assert.equal((await get(relay, 'localhost', '/healthz')).status, 200);
+    relay.child.kill('SIGTERM');
+    await eventually(5000, () => assert.match(relay.child.stderr, /relay stopping/));
+    const late = await visitor(relay, { socket });
+    const { status, head } = await late.request({ host: 'localhost', target: '/healthz' });
+    assert.deepEqual([status, head.field('connection')], [200, 'close']);
+    assert.deepEqual(await relay.child.exit(5000), { code: 0, signal: null });
+  });
+
+  together('a renewed certificate is used within 5 s, and connections go on', async () => {
+    const { relay, files } = await start();
+    const before = await nameOf(relay);
+    const kept = await visitor(relay);
+    assert.equal((await kept.request({ host: 'localhost', target: '/healthz' })).status, 200);
+    replaceFiles(files, authority.issue());
+    await eventually(7000, async () => assert.notEqual(await nameOf(relay), before));
+    assert.equal((await kept.request({ host: 'localhost', target: '/healthz' })).status, 200);
+    assert.match(relay.child.stderr, /certificate loaded/);
+  });
+
+  together('SIGHUP looks at once; a broken or half renewed pair leaves the one before in use', async () => {
+    const { relay, files } = await start();
+    const before = await nameOf(relay);
+    const next = authority.issue();
+    writeFileSync(files.cert, 'not a certificate');
+    await refused(/CULVERT_TLS_CERT takes the path of a certificate/);
+    copyFileSync(next.cert, files.cert);
+    await refused(/CULVERT_TLS_KEY takes .*it is the key of another certificate/);
+    copyFileSync(next.key, files.key);
+    relay.child.kill('SIGHUP');
+    await eventually(2000, async () => assert.notEqual(await nameOf(relay), before));
+
+    async function refused(why: RegExp): Promise<void> {
+      relay.child.kill('SIGHUP');
+      await eventually(2000, () => assert.match(relay.child.stderr, why));
+      assert.equal(await nameOf(relay), before);
+    }
+  });
+
+  async function tcp(relay: Relay): Promise<Socket> {
+    const socket = connectTcp(relay.port, '127.0.0.1');
+    scope.defer(() => socket.destroy());
+    socket.on('error', () => {});
+    await within(5000, 'connection', once(socket, 'connect'));
+    return socket;
+  }
+
+  describe('files that cannot be used end the start with code 2 and one line', () => {
+    it('one without the other', async () => {
+      const { cert, key } = authority.issue();
+      assert.match(
+        await problem(scope, { CULVERT_TLS_CERT: cert }),
+        /CULVERT_TLS_CERT takes effect only with CULVERT_TLS_KEY/,
+      );
+      assert.match(
+        await problem(scope, { CULVERT_TLS_KEY: key }),
+        /CULVERT_TLS_KEY takes effect only with CULVERT_TLS_CERT/,
+      );
+    });
+
+    it('a file that is missing', async () => {
+      const { key } = authority.issue();
+      const cert = join(temporaryDirectory(scope), 'none.pem');
+      assert.match(
+        await problem(scope, { CULVERT_TLS_CERT: cert, CULVERT_TLS_KEY: key }),
+        /CULVERT_TLS_CERT takes .*none\.pem/,
+      );
+    });
+
+    it('a key that is none, or that of another certificate', async () => {
+      const [one, other] = [authority.issue(), authority.issue()];
+      assert.match(
+        await problem(scope, settings({ cert: one.cert, key: other.key })),
+        /CULVERT_TLS_KEY takes .*another certificate/,
+      );
+      assert.match(
+        await problem(scope, settings({ cert: one.cert, key: one.cert })),
+        /CULVERT_TLS_KEY takes the path of the private key/,
+      );
+    });
+  });
+});
+
+function settings({ cert, key }: CertificateFiles): Record<string, string> {
+  return { CULVERT_TLS_CERT: cert, CULVERT_TLS_KEY: key };
+}
+
+/** Starts a relay that must not start, and returns what it says. */
+async function problem(scope: Scope, given: Record<string, string>): Promise<string> {
+  const child = spawnRelay(scope, ['serve'], {
+    CULVERT_DATA_DIR: temporaryDirectory(scope),
+    CULVERT_BOOTSTRAP_KEY: newApiKey(),
+    CULVERT_PORT: '0',
+    ...given,
+  });
+  assert.equal((await child.exit()).code, 2, child.stderr);
+  assert.deepEqual([child.lines, child.stderr.trim().split('\n').length], [[], 1], child.stderr);
+  return child.stderr;
+}

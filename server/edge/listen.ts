@@ -1,0 +1,82 @@
+/** The listener, with TLS or without. */
+import { type AddressInfo, createServer, type Server } from 'node:net';
+import { createServer as createTlsServer, type SecureContextOptions } from 'node:tls';
+import { systemClock as clock } from '../clock.ts';
+import { KEEP_ALIVE_MS, TLS_HANDSHAKE_TIMEOUT_MS } from '../limits.ts';
+import type { Log } from '../log.ts';
+import { CertificateWatch } from './certificate-watch.ts';
+import { type KeyPair, readKeyPair, type TlsFiles } from './tls-files.ts';
+
+const OPTIONS = {
+  // Half-open, because a visitor that has sent its request and closes its side still gets the answer.
+  allowHalfOpen: true,
+  noDelay: true,
+  keepAlive: true,
+  keepAliveInitialDelay: KEEP_ALIVE_MS,
+};
+
+export interface Listening {
+  /** bound */
+  readonly server: Server;
+  /** keeps the certificate up to date; `undefined` without TLS */
+  readonly certificate: CertificateWatch | undefined;
+}
+
+/**
+ * Opens the listener of a configuration.
+ *
+ * @throws TlsFileError, or what {@link bind} throws
+ */
+export async function listen(
+  config: { readonly host: string; readonly port: number; readonly tls: TlsFiles | undefined },
+  log: Log,
+): Promise<Listening> {
+  const { host, port, tls } = config;
+  if (tls === undefined) return { server: await bind(host, port), certificate: undefined };
+  const pair = await readKeyPair(tls);
+  const server = createTlsServer({
+    ...OPTIONS,
+    ...contextOf(pair),
+    handshakeTimeout: TLS_HANDSHAKE_TIMEOUT_MS,
+    ALPNProtocols: ['http/1.1'],
+  });
+  // Whoever speaks no TLS, or takes too long over it.
+  server.on('tlsClientError', (_error, socket) => socket.destroy());
+  const useNext = (next: KeyPair): void => server.setSecureContext(contextOf(next));
+  const certificate = new CertificateWatch(tls, pair, useNext, clock, log);
+  await bindServer(server, host, port);
+  certificate.start();
+  return { server, certificate };
+}
+
+function contextOf({ cert, key }: KeyPair): SecureContextOptions {
+  return { cert, key, minVersion: 'TLSv1.2' };
+}
+
+/**
+ * Binds the listener. Connections come only once the caller has given up control, so an {@link Edge} made at once
+ * misses none.
+ *
+ * @param port 0 picks a free one
+ * @throws the system's error when the address is taken or not ours
+ */
+export async function bind(host: string, port: number): Promise<Server> {
+  const server = createServer(OPTIONS);
+  await bindServer(server, host, port);
+  return server;
+}
+
+async function bindServer(server: Server, host: string, port: number): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+/** @returns the port a listener is bound to */
+export function boundPort(server: Server): number {
+  return (server.address() as AddressInfo).port;
+}
