@@ -1,23 +1,41 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import type { Socket } from 'node:net';
+import { connectLocal } from '../testing/attempts.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { FakeStream } from '../testing/fake-stream.ts';
 import { closeServers, startTcp } from '../testing/servers.ts';
-import { bridge } from './bridge.ts';
+import { Bridge } from './bridge.ts';
+import { Deadlines } from './deadlines.ts';
+import type { LocalConnection } from './local-connection.ts';
 import { LocalDialer } from './local-dialer.ts';
+import { LOCAL_LINGER_MS } from './limits.ts';
+import { LocalExchange } from './local-exchange.ts';
 
-/** A bridge between a stream the test holds and a local service the test is. */
-async function setUp() {
+const GET = Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+
+/**
+ * A bridge between a stream the test holds and a local service the test is.
+ *
+ * @param request what the bridge sends first, and follows
+ */
+async function setUp(request?: Buffer) {
   const clock = new FakeClock();
+  const deadlines = new Deadlines(clock);
   const stream = new FakeStream();
   const services = new EventEmitter();
   const accepted = once(services, 'accepted') as Promise<[Socket]>;
   const port = await startTcp((socket) => services.emit('accepted', socket));
-  const local = await new LocalDialer(port).connect(new AbortController().signal);
+  const local = await connectLocal(new LocalDialer(port, deadlines));
   const [service] = await accepted;
-  const ended = new Promise<void>((resolve) => bridge(stream, local, clock, resolve));
-  return { clock, stream, local, service, ended };
+  const released: LocalConnection[] = [];
+  const exchange = request && LocalExchange.of(request);
+  const ended = new Promise<void>((resolve) => {
+    const owner = { ended: resolve, released: (free: LocalConnection) => released.push(free) };
+    new Bridge(stream, local, exchange, deadlines, owner).start(request);
+  });
+  return { clock, deadlines, stream, local, service, ended, released };
 }
 
 /** Reads until that many bytes have come. */
@@ -30,7 +48,7 @@ async function read(socket: Socket, length: number): Promise<string> {
   return got;
 }
 
-describe('bridge', () => {
+describe('Bridge', () => {
   afterEach(closeServers);
 
   it('passes bytes both ways', async () => {
@@ -49,7 +67,7 @@ describe('bridge', () => {
     assert.equal(stream.sent.length, 300_000);
     service.resume();
     await ended;
-    assert.equal(local.destroyed, true);
+    assert.equal(local.isOpen, false);
   });
 
   it('closes with 1011 when the service resets', async () => {
@@ -62,24 +80,24 @@ describe('bridge', () => {
   });
 
   it('ends the local connection when the relay closes cleanly', async () => {
-    const { stream, service, ended, clock } = await setUp();
+    const { stream, service, ended, deadlines } = await setUp();
     stream.receive('bye');
     stream.closeByRelay(1000);
     assert.equal(await read(service, 3), 'bye');
     await once(service, 'end');
     service.end();
     await ended;
-    assert.deepEqual(clock.waiting, []);
+    assert.equal(deadlines.size, 0);
   });
 
   it('leaves a service that does not end within 1 s', async () => {
-    const { stream, service, ended, clock, local } = await setUp();
+    const { stream, service, ended, clock, deadlines } = await setUp();
     stream.closeByRelay(1000);
     service.resume();
     await once(service, 'end');
-    clock.advance(999);
-    assert.equal(local.destroyed, false);
-    clock.advance(1);
+    clock.advance(LOCAL_LINGER_MS - 1);
+    assert.equal(deadlines.size, 1);
+    clock.advance(1000 - LOCAL_LINGER_MS + 1);
     await ended;
   });
 
@@ -87,7 +105,7 @@ describe('bridge', () => {
     it(`cuts the local connection at once when the stream breaks with ${code}`, async () => {
       const { stream, ended, local } = await setUp();
       stream.closeByRelay(code);
-      assert.equal(local.destroyed, true);
+      assert.equal(local.isOpen, false);
       await ended;
     });
   }
@@ -97,7 +115,7 @@ describe('bridge', () => {
     stream.room = false;
     service.write('one');
     await stream.until(({ sent }) => sent === 'one');
-    assert.equal(local.isPaused(), true);
+    assert.equal(local.isPaused, true);
     stream.drain();
     service.write('two');
     await stream.until(({ sent }) => sent === 'onetwo');
@@ -117,13 +135,65 @@ describe('bridge', () => {
   });
 
   it('tells the relay when the service was gone before the bridge stood', async () => {
+    const deadlines = new Deadlines(new FakeClock());
     const stream = new FakeStream();
     const port = await startTcp((socket) => socket.resume());
-    const local = await new LocalDialer(port).connect(new AbortController().signal);
+    const local = await connectLocal(new LocalDialer(port, deadlines));
     local.destroy();
     let ends = 0;
-    bridge(stream, local, new FakeClock(), () => (ends += 1));
+    const owner = { ended: () => (ends += 1), released: () => assert.fail() };
+    new Bridge(stream, local, undefined, deadlines, owner).start();
     assert.equal(stream.ended, 1011);
     assert.equal(ends, 1);
+  });
+
+  it('releases the local connection after one complete exchange', async () => {
+    const { stream, service, local, released } = await setUp(GET);
+    assert.equal(await read(service, GET.length), GET.toString());
+    service.write(ANSWER);
+    await stream.until(({ sent }) => sent === ANSWER);
+    stream.closeByRelay(1000);
+    assert.deepEqual(released, [local]);
+    assert.ok(local.isOpen);
+  });
+
+  const kept: Record<string, (stream: FakeStream) => void> = {
+    'a second request came': (stream) => {
+      stream.receive(GET);
+      stream.closeByRelay(1000);
+    },
+    'the visitor left': (stream) => stream.closeByRelay(1001),
+    'the relay was lost': (stream) => stream.closeByRelay(1006),
+  };
+  for (const [name, end] of Object.entries(kept)) {
+    it(`does not release it when ${name}`, async () => {
+      const { stream, service, released, ended } = await setUp(GET);
+      service.write(ANSWER);
+      await stream.until(({ sent }) => sent === ANSWER);
+      end(stream);
+      service.end().resume();
+      await ended;
+      assert.deepEqual(released, []);
+    });
+  }
+
+  it('does not release it when the response is not complete', async () => {
+    const { stream, service, released, ended } = await setUp(GET);
+    service.write(ANSWER.slice(0, -1));
+    await stream.until(({ sent }) => sent.length > 0);
+    stream.closeByRelay(1000);
+    service.end().resume();
+    await ended;
+    assert.deepEqual(released, []);
+  });
+
+  it('does not release it when the service has ended it', async () => {
+    const { stream, service, released, ended } = await setUp(GET);
+    service.end(ANSWER);
+    await stream.until(({ ended: code }) => code === 1000);
+    stream.closeByRelay(1000);
+    service.resume();
+    await ended;
+    assert.deepEqual(released, []);
   });
 });

@@ -1,9 +1,14 @@
 /** Pipes one data socket and one local connection to each other (spec.md section 4.7). */
-import type { Socket } from 'node:net';
 import { CloseCode } from '../../shared/control.ts';
-import { isCleanClose, type WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
-import type { Clock } from './clock.ts';
+import {
+  type ByteStreamHandler,
+  isCleanClose,
+  type WebSocketByteStream,
+} from '../../shared/websocket/byte-stream.ts';
+import type { Deadlines, Expiring } from './deadlines.ts';
 import { LOCAL_LINGER_MS } from './limits.ts';
+import type { LocalConnection, LocalHandler } from './local-connection.ts';
+import type { LocalExchange } from './local-exchange.ts';
 
 /** What a bridge needs of a data socket. */
 export type DataStream = Pick<
@@ -11,64 +16,123 @@ export type DataStream = Pick<
   'attach' | 'write' | 'pause' | 'resume' | 'close' | 'destroy'
 >;
 
+export interface BridgeOwner {
+  /** The bridge is at its end, and its local connection is free for another visitor. */
+  released(local: LocalConnection): void;
+  /** The bridge is at its end, and its local connection closed. */
+  ended(): void;
+}
+
 /**
  * Backpressure works both ways: the side that cannot write pauses the other's reading, and nothing else is queued.
  *
  * Endings: the local service's clean end is close 1000, behind everything it sent; its reset is close 1011, so that
  * the relay breaks the visitor's connection instead of completing it. A clean close of the relay ends the local
- * connection and waits {@link LOCAL_LINGER_MS} for it; any other cuts it at once, since the visitor is gone.
- *
- * @param local connected, not read yet, half-open allowed, with an `error` listener
- * @param onEnd called once, when the local connection is closed
+ * connection and waits {@link LOCAL_LINGER_MS} for it, or releases it where all there was is a complete exchange of a
+ * kind that leaves it free; any other close cuts it at once, since the visitor is gone.
  */
-export function bridge(stream: DataStream, local: Socket, clock: Clock, onEnd: () => void): void {
-  let ended = false;
+export class Bridge implements ByteStreamHandler, LocalHandler, Expiring {
+  readonly #stream: DataStream;
+  readonly #local: LocalConnection;
+  readonly #deadlines: Deadlines;
+  readonly #owner: BridgeOwner;
+  /** while the connection may be released */
+  #exchange: LocalExchange | undefined;
+  #ended = false;
 
-  if (local.destroyed) {
-    stream.close(CloseCode.internalError);
-    onEnd();
-    return;
-  }
-  local.on('data', onLocalData);
-  local.on('drain', () => stream.resume());
-  local.on('end', onLocalEnd);
-  local.on('close', onLocalClose);
-  stream.attach({ onData, onDrain: () => local.resume(), onClose });
-
-  function onData(chunk: Buffer): void {
-    if (local.writable && !local.write(chunk)) stream.pause();
-  }
-
-  function onLocalData(chunk: Buffer): void {
-    if (!stream.write(chunk)) local.pause();
-  }
-
-  function onLocalEnd(): void {
-    if (ended) return;
-    ended = true;
-    stream.close(CloseCode.normal);
-    endLocal();
+  /**
+   * @param exchange of the request that {@link start} sends, or that has been sent; `undefined` when the connection is
+   *   not to be released
+   */
+  constructor(
+    stream: DataStream,
+    local: LocalConnection,
+    exchange: LocalExchange | undefined,
+    deadlines: Deadlines,
+    owner: BridgeOwner,
+  ) {
+    this.#stream = stream;
+    this.#local = local;
+    this.#exchange = exchange;
+    this.#deadlines = deadlines;
+    this.#owner = owner;
   }
 
-  function onClose(code: number): void {
-    ended = true;
-    if (isCleanClose(code)) endLocal();
-    else local.destroy();
-  }
-
-  function onLocalClose(): void {
-    if (!ended) {
-      ended = true;
-      stream.close(CloseCode.internalError);
+  /**
+   * Starts the flow.
+   *
+   * @param request first bytes for the local service
+   */
+  start(request?: Buffer): void {
+    if (!this.#local.isOpen) {
+      this.#ended = true;
+      this.#stream.close(CloseCode.internalError);
+      this.#owner.ended();
+      return;
     }
-    onEnd();
+    this.#local.attach(this);
+    this.#stream.attach(this);
+    if (request !== undefined && !this.#local.write(request)) this.#stream.pause();
   }
 
-  function endLocal(): void {
-    local.end();
+  /** Cuts both. */
+  cut(): void {
+    this.#ended = true;
+    this.#stream.destroy();
+    this.#local.destroy();
+  }
+
+  onData(chunk: Buffer): void {
+    this.#exchange = undefined;
+    if (!this.#local.write(chunk)) this.#stream.pause();
+  }
+
+  onDrain(): void {
+    this.#local.resume();
+  }
+
+  onClose(code: number): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    if (!isCleanClose(code)) this.#local.destroy();
+    else if (this.#exchange?.isReusable === true) this.#owner.released(this.#local);
+    else this.#endLocal();
+  }
+
+  onLocalData(chunk: Buffer): void {
+    if (this.#exchange !== undefined) this.#exchange.follow(chunk);
+    if (!this.#stream.write(chunk)) this.#local.pause();
+  }
+
+  onLocalDrain(): void {
+    this.#stream.resume();
+  }
+
+  onLocalEnd(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#stream.close(CloseCode.normal);
+    this.#endLocal();
+  }
+
+  onLocalClose(): void {
+    this.#deadlines.delete(this);
+    if (!this.#ended) {
+      this.#ended = true;
+      this.#stream.close(CloseCode.internalError);
+    }
+    this.#owner.ended();
+  }
+
+  /** The local connection has not closed in time. */
+  expire(): void {
+    this.#local.destroy();
+  }
+
+  #endLocal(): void {
+    this.#local.end();
     // Nobody takes what it still sends; unread, its end would never be seen.
-    local.resume();
-    const timer = clock.setTimeout(() => local.destroy(), LOCAL_LINGER_MS);
-    local.once('close', () => timer.cancel());
+    this.#local.resume();
+    this.#deadlines.add(this, LOCAL_LINGER_MS);
   }
 }

@@ -1,27 +1,38 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
+import { IDLE_ATTEMPT } from '../testing/attempts.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { FakeStream } from '../testing/fake-stream.ts';
 import { closedPort, closeServers, startTcp } from '../testing/servers.ts';
 import { type ConnectionProblem, Connections, type DataSource } from './connections.ts';
+import { Deadlines } from './deadlines.ts';
 import { RelayRefusal, RelayUnreachable } from './errors.ts';
 import { CONNECTIONS_MAX } from './limits.ts';
 import { LocalDialer } from './local-dialer.ts';
 
 function setUp(port: number, open: DataSource['open']) {
+  const clock = new FakeClock();
+  const deadlines = new Deadlines(clock);
   const problems: ConnectionProblem[] = [];
   const waiting: (() => void)[] = [];
   const connections = new Connections({
     data: { open },
-    local: new LocalDialer(port),
-    clock: new FakeClock(),
+    local: new LocalDialer(port, deadlines),
+    deadlines,
     onProblem(problem) {
       problems.push(problem);
       waiting.shift()?.();
     },
   });
   const problem = () => new Promise<void>((resolve) => waiting.push(resolve));
-  return { connections, problems, problem };
+  return { clock, connections, problems, problem };
+}
+
+/** Opens that data socket for every visitor. */
+function opens(stream: FakeStream): DataSource['open'] {
+  return (_id, handler) => {
+    setImmediate(() => handler.opened(stream));
+    return IDLE_ATTEMPT;
+  };
 }
 
 describe('Connections', () => {
@@ -32,7 +43,7 @@ describe('Connections', () => {
       socket.on('data', (chunk) => socket.end(`got ${chunk.toString()}`)),
     );
     const stream = new FakeStream();
-    const { connections, problems } = setUp(port, async () => stream);
+    const { connections, problems } = setUp(port, opens(stream));
     connections.accept('1');
     assert.equal(connections.size, 1);
     await stream.until(({ paused }) => !paused);
@@ -46,10 +57,11 @@ describe('Connections', () => {
   it('answers in place of a service that refuses, and says so', async () => {
     const port = await closedPort();
     const stream = new FakeStream();
-    const { connections, problems } = setUp(port, async () => stream);
+    const { connections, problems } = setUp(port, opens(stream));
     connections.accept('1');
     await stream.until(({ paused }) => !paused);
     stream.receive('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    await stream.until(({ ended }) => ended !== undefined);
     assert.match(stream.sent, /^HTTP\/1\.1 502 /);
     assert.deepEqual(
       problems.map(({ code }) => code),
@@ -58,7 +70,7 @@ describe('Connections', () => {
     assert.equal(connections.size, 0);
   });
 
-  const failures: [string, Error, string][] = [
+  const failures: [string, RelayRefusal | RelayUnreachable, string][] = [
     ['a visitor that has left', new RelayRefusal(404, 'connection not found'), 'visitor-gone'],
     ['a relay that refuses', new RelayRefusal(503, 'service unavailable'), 'data-refused'],
     ['a relay that is away', new RelayUnreachable('it did not answer in time'), 'data-failed'],
@@ -71,7 +83,10 @@ describe('Connections', () => {
         socket.resume();
         socket.once('close', () => (closed.ended += 1));
       });
-      const { connections, problems, problem } = setUp(port, () => Promise.reject(error));
+      const { connections, problems, problem } = setUp(port, (_id, handler) => {
+        setImmediate(() => handler.failed(error));
+        return IDLE_ATTEMPT;
+      });
       connections.accept('1');
       await problem();
       assert.deepEqual(
@@ -84,7 +99,7 @@ describe('Connections', () => {
   }
 
   it('turns visitors away beyond the limit', () => {
-    const { connections, problems } = setUp(1, () => new Promise(() => {}));
+    const { connections, problems } = setUp(1, () => IDLE_ATTEMPT);
     for (let count = 0; count < CONNECTIONS_MAX; count++) connections.accept(String(count));
     assert.deepEqual(problems, []);
     connections.accept('one more');
@@ -96,19 +111,13 @@ describe('Connections', () => {
   });
 
   it('cuts everything, also what is being opened', async () => {
-    const signals: AbortSignal[] = [];
+    let cancelled = 0;
     const port = await startTcp((socket) => socket.resume());
-    const { connections, problems } = setUp(port, (_id, signal) => {
-      signals.push(signal);
-      return once(signal, 'abort').then(() => Promise.reject(new Error('aborted')));
-    });
+    const { connections, problems } = setUp(port, () => ({ cancel: () => (cancelled += 1) }));
     connections.accept('1');
     connections.accept('2');
     connections.cut();
-    assert.deepEqual(
-      signals.map(({ aborted }) => aborted),
-      [true, true],
-    );
+    assert.deepEqual([cancelled, connections.size], [2, 0]);
     assert.deepEqual(problems, []);
   });
 });

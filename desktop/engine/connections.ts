@@ -1,11 +1,14 @@
 /** The visitors' connections of one tunnel. */
 import { CloseCode } from '../../shared/control.ts';
-import { bridge, type DataStream } from './bridge.ts';
-import type { Clock } from './clock.ts';
-import { RelayRefusal } from './errors.ts';
+import type { DataStream } from './bridge.ts';
+import type { DataHandler } from './data-socket.ts';
+import type { Deadlines } from './deadlines.ts';
+import type { Attempt } from './dial.ts';
+import { RelayRefusal, type RelayUnreachable } from './errors.ts';
 import { CONNECTIONS_MAX } from './limits.ts';
 import type { LocalDialer } from './local-dialer.ts';
-import { answerLocalRefused } from './local-refused.ts';
+import { LocalPool } from './local-pool.ts';
+import { Visitor, type VisitorContext } from './visitor.ts';
 
 /** What went wrong with one visitor's connection. None of these ends the tunnel. */
 export interface ConnectionProblem {
@@ -26,79 +29,80 @@ export interface ConnectionProblem {
 
 /** Opens data sockets; {@link DataDialer} is the real one. */
 export interface DataSource {
-  open(connectionId: string, signal: AbortSignal): Promise<DataStream>;
+  open(connectionId: string, handler: DataHandler): Attempt;
 }
 
 export interface ConnectionsOptions {
   readonly data: DataSource;
   readonly local: LocalDialer;
-  readonly clock: Clock;
+  readonly deadlines: Deadlines;
   readonly onProblem: (problem: ConnectionProblem) => void;
 }
 
-/** Serves pending connections until {@link Connections.cut}. */
+/** Serves visitors until {@link Connections.cut}. */
 export class Connections {
-  readonly #options: ConnectionsOptions;
-  readonly #open = new Set<AbortController>();
+  readonly #data: DataSource;
+  readonly #onProblem: (problem: ConnectionProblem) => void;
+  readonly #pool: LocalPool;
+  readonly #context: VisitorContext;
+  readonly #visitors = new Set<Visitor>();
 
-  constructor(options: ConnectionsOptions) {
-    this.#options = options;
+  constructor({ data, local, deadlines, onProblem }: ConnectionsOptions) {
+    this.#data = data;
+    this.#onProblem = onProblem;
+    this.#pool = new LocalPool(deadlines);
+    this.#context = {
+      local,
+      deadlines,
+      pool: this.#pool,
+      onLocalRefused: () => onProblem({ code: 'local-refused', text: localRefusedText(local.port) }),
+      onDataFailed: (error) => onProblem(dataProblem(error)),
+      onEnd: (visitor) => this.#visitors.delete(visitor),
+    };
   }
 
   /** Connections that are being opened or are open. */
   get size(): number {
-    return this.#open.size;
+    return this.#visitors.size;
+  }
+
+  /** Local connections that wait for another request. */
+  get idle(): number {
+    return this.#pool.size;
   }
 
   /** Serves the pending connection of that id. */
   accept(id: string): void {
-    const connection = new AbortController();
-    if (!this.#admit(connection)) return;
-    const { data } = this.#options;
-    void this.#serve(() => data.open(id, connection.signal), connection);
+    this.#admit()?.announced((handler) => this.#data.open(id, handler));
   }
 
-  /**
-   * Serves the visitor who has come over a data socket that is open already.
-   *
-   * @param connection cuts the data socket when aborted
-   */
-  acceptStream(stream: DataStream, connection: AbortController): void {
-    if (this.#admit(connection)) void this.#serve(() => Promise.resolve(stream), connection);
-    else stream.close(CloseCode.internalError);
+  /** Serves the visitor who has come over a data socket that is open already, with its first bytes. */
+  acceptStream(stream: DataStream, first: Buffer): void {
+    const visitor = this.#admit();
+    if (visitor === undefined) stream.close(CloseCode.internalError);
+    else visitor.arrived(stream, first);
+  }
+
+  /** Closes the local connections that nobody uses. */
+  closeIdle(): void {
+    this.#pool.clear();
   }
 
   /** Cuts all connections. */
   cut(): void {
-    for (const connection of this.#open) connection.abort();
+    for (const visitor of this.#visitors) visitor.cancel();
+    this.closeIdle();
   }
 
-  #admit(connection: AbortController): boolean {
-    if (this.#open.size < CONNECTIONS_MAX) {
-      this.#open.add(connection);
-      return true;
+  #admit(): Visitor | undefined {
+    if (this.#visitors.size < CONNECTIONS_MAX) {
+      const visitor = new Visitor(this.#context);
+      this.#visitors.add(visitor);
+      return visitor;
     }
     const text = `More than ${CONNECTIONS_MAX} connections at once: a visitor was turned away.`;
-    this.#options.onProblem({ code: 'too-many-connections', text });
-    return false;
-  }
-
-  async #serve(open: () => Promise<DataStream>, connection: AbortController): Promise<void> {
-    const { local, clock, onProblem } = this.#options;
-    const { signal } = connection;
-    const onEnd = (): void => void this.#open.delete(connection);
-    // Both at once: over a network the data socket takes three round trips, and the local one hides behind them.
-    const [stream, socket] = await Promise.allSettled([open(), local.connect(signal)]);
-    if (stream.status === 'rejected') {
-      if (socket.status === 'fulfilled') socket.value.destroy();
-      if (!signal.aborted) onProblem(dataProblem(stream.reason));
-      onEnd();
-    } else if (socket.status === 'rejected') {
-      if (!signal.aborted) onProblem({ code: 'local-refused', text: localRefusedText(local.port) });
-      answerLocalRefused(stream.value, local.port, clock, onEnd);
-    } else {
-      bridge(stream.value, socket.value, clock, onEnd);
-    }
+    this.#onProblem({ code: 'too-many-connections', text });
+    return undefined;
   }
 }
 
@@ -106,10 +110,11 @@ function localRefusedText(port: number): string {
   return `Nothing answers on port ${port}. Start the service there; the tunnel stays up.`;
 }
 
-function dataProblem(error: unknown): ConnectionProblem {
-  const text = error instanceof Error ? error.message : String(error);
-  if (!(error instanceof RelayRefusal)) return { code: 'data-failed', text: `A visitor was lost: ${text}` };
+function dataProblem(error: RelayRefusal | RelayUnreachable): ConnectionProblem {
+  const { message } = error;
+  if (!(error instanceof RelayRefusal))
+    return { code: 'data-failed', text: `A visitor was lost: ${message}` };
   if (error.status === 404)
     return { code: 'visitor-gone', text: 'A visitor left before the connection was open.' };
-  return { code: 'data-refused', text: `A visitor was lost: ${text}` };
+  return { code: 'data-refused', text: `A visitor was lost: ${message}` };
 }

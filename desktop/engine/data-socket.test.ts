@@ -2,13 +2,19 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
+import { openData } from '../testing/attempts.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
 import { startFakeRelay } from '../testing/fake-relay.ts';
 import { closedPort, closeServers, startTcp } from '../testing/servers.ts';
 import { DataDialer } from './data-socket.ts';
+import { Deadlines } from './deadlines.ts';
+import type { Attempt } from './dial.ts';
 import { RelayRefusal, RelayUnreachable } from './errors.ts';
-import { parseRelayAddress } from './relay-address.ts';
+import { DATA_HANDSHAKE_TIMEOUT_MS } from './limits.ts';
+import { parseRelayAddress, type RelayAddress } from './relay-address.ts';
 
-const never = (): AbortSignal => new AbortController().signal;
+const open = (dialer: DataDialer, id = '1') => openData((handler) => dialer.open(id, handler));
+const dialerTo = (relay: RelayAddress): DataDialer => new DataDialer(relay, new Deadlines(new FakeClock()));
 
 /** What a correct relay answers to that request. */
 function agreement(request: string): string[] {
@@ -22,7 +28,7 @@ async function startScripted(answer: (request: string, socket: Socket) => void):
   const port = await startTcp((socket) => {
     socket.once('data', (request) => answer(request.toString('latin1'), socket));
   });
-  return new DataDialer(parseRelayAddress(`http://127.0.0.1:${port}`));
+  return dialerTo(parseRelayAddress(`http://127.0.0.1:${port}`));
 }
 
 const head = (lines: readonly string[]): string =>
@@ -34,14 +40,12 @@ describe('DataDialer', () => {
   it('opens the data socket of a pending connection at an independent WebSocket server', async () => {
     const relay = await startFakeRelay();
     const accepted = relay.data();
-    const stream = await new DataDialer(relay.address).open('0b2f-1', never());
+    const receiver = await open(dialerTo(relay.address), '0b2f-1');
+    const { stream } = receiver;
     const { socket, target } = await accepted;
     assert.equal(target, '/ws/data?id=0b2f-1');
-    const received = new Promise<Buffer>((resolve) => {
-      stream.attach({ onData: resolve, onDrain() {}, onClose() {} });
-    });
     socket.send(Buffer.from('GET / HTTP/1.1\r\n\r\n'));
-    assert.equal((await received).toString(), 'GET / HTTP/1.1\r\n\r\n');
+    assert.equal(await receiver.read(18), 'GET / HTTP/1.1\r\n\r\n');
     stream.write(Buffer.from('answer'));
     const [data, isBinary] = (await once(socket, 'message')) as [Buffer, boolean];
     assert.equal(data.toString(), 'answer');
@@ -54,12 +58,9 @@ describe('DataDialer', () => {
     const dialer = await startScripted((request, socket) =>
       socket.write(`${head(agreement(request))}\x82\x02hi`, 'latin1'),
     );
-    const stream = await dialer.open('1', never());
-    const received = await new Promise<Buffer>((resolve) =>
-      stream.attach({ onData: resolve, onDrain() {}, onClose() {} }),
-    );
-    assert.equal(received.toString(), 'hi');
-    stream.destroy();
+    const receiver = await open(dialer);
+    assert.equal(await receiver.read(2), 'hi');
+    receiver.stream.destroy();
   });
 
   it('takes the 101 in pieces, and field names and tokens in any case', async () => {
@@ -72,17 +73,14 @@ describe('DataDialer', () => {
       ]);
       for (const character of text) socket.write(character);
     });
-    (await dialer.open('1', never())).destroy();
+    (await open(dialer)).stream.destroy();
   });
 
   it('tells a refusal by its status', async () => {
     const dialer = await startScripted((_request, socket) =>
       socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n'),
     );
-    await assert.rejects(
-      dialer.open('1', never()),
-      (error) => error instanceof RelayRefusal && error.status === 404,
-    );
+    await assert.rejects(open(dialer), (error) => error instanceof RelayRefusal && error.status === 404);
   });
 
   const wrong: [string, (fields: string[]) => string][] = [
@@ -108,7 +106,7 @@ describe('DataDialer', () => {
           socket.once('end', resolve);
           socket.resume();
           socket.write(answer(agreement(request)));
-        }).then((dialer) => assert.rejects(dialer.open('1', never()), RelayUnreachable));
+        }).then((dialer) => assert.rejects(open(dialer), RelayUnreachable));
       });
       await closed;
     });
@@ -116,25 +114,43 @@ describe('DataDialer', () => {
 
   it('tells of a relay that hangs up', async () => {
     const dialer = await startScripted((_request, socket) => socket.end());
-    await assert.rejects(dialer.open('1', never()), /the connection was closed/);
+    await assert.rejects(open(dialer), /the connection was closed/);
   });
 
   it('tells of a relay that is not there', async () => {
-    const dialer = new DataDialer(parseRelayAddress(`http://127.0.0.1:${await closedPort()}`));
-    await assert.rejects(dialer.open('1', never()), /nothing is listening there/);
+    const dialer = dialerTo(parseRelayAddress(`http://127.0.0.1:${await closedPort()}`));
+    await assert.rejects(open(dialer), /nothing is listening there/);
   });
 
-  it('gives up when it is told to', async () => {
-    const controller = new AbortController();
-    const dialer = await startScripted(() => controller.abort());
-    await assert.rejects(dialer.open('1', controller.signal), RelayUnreachable);
+  it('gives up when it is told to, and says nothing more', async () => {
+    const world: { attempt?: Attempt; closed?: () => void } = {};
+    const closed = new Promise<void>((resolve) => (world.closed = resolve));
+    const dialer = await startScripted((request, socket) => {
+      world.attempt?.cancel();
+      socket.once('end', () => world.closed?.()).resume();
+      socket.write(head(agreement(request)));
+    });
+    world.attempt = dialer.open('1', { opened: () => assert.fail(), failed: () => assert.fail() });
+    await closed;
+  });
+
+  it('gives up on a relay that does not answer in time', async () => {
+    const clock = new FakeClock();
+    const deadlines = new Deadlines(clock);
+    const port = await startTcp((socket) => {
+      socket.resume();
+      clock.advance(DATA_HANDSHAKE_TIMEOUT_MS);
+    });
+    const dialer = new DataDialer(parseRelayAddress(`http://127.0.0.1:${port}`), deadlines);
+    await assert.rejects(open(dialer), /it did not answer in time/);
+    assert.equal(deadlines.size, 0);
   });
 
   it('tries the address it knows first, and the name when that fails', async () => {
     const relay = await startFakeRelay();
-    const dialer = new DataDialer(relay.address);
+    const dialer = dialerTo(relay.address);
     // Loopback too, but nothing listens there.
     dialer.prefer('127.0.0.2');
-    (await dialer.open('1', never())).destroy();
+    (await open(dialer)).stream.destroy();
   });
 });

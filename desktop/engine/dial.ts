@@ -9,39 +9,52 @@ export interface DialOptions {
   readonly tls?: { readonly serverName: string | undefined };
   /** ms of idleness after which TCP asks whether the peer is still there; without it, never */
   readonly keepAliveMs?: number;
-  /** ms until the connection (and TLS session) must stand */
-  readonly timeoutMs: number;
-  /** Destroys the socket when aborted, during the dial and at any time after. One signal a visitor, not one for all. */
-  readonly signal: AbortSignal;
 }
 
-/**
- * Opens a TCP or TLS connection.
- *
- * @returns a connected socket that is not read yet, does not end by itself when the peer ends, and has an `error`
- *   listener: `close` tells of its end
- * @throws what the socket reports; an `Error` with the code `ETIMEDOUT` after `timeoutMs`
- */
-export function dial(options: DialOptions): Promise<Socket> {
-  const { signal, timeoutMs } = options;
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) {
-      reject(new Error('aborted'));
-      return;
-    }
-    const socket = openSocket(options);
-    const timer = setTimeout(() => socket.destroy(timeout()), timeoutMs);
-    socket.on('error', reject);
-    socket.once('close', () => {
-      clearTimeout(timer);
-      reject(new Error('the connection was closed'));
-    });
-    socket.once(options.tls === undefined ? 'connect' : 'secureConnect', () => {
-      clearTimeout(timer);
-      resolve(socket);
-    });
-    signal.addEventListener('abort', () => socket.destroy(), { once: true });
-  });
+/** Something under way. After `cancel` nobody hears of it again. */
+export interface Attempt {
+  cancel(): void;
+}
+
+/** Told once what became of a dial, never before {@link dial} has returned. */
+export interface DialHandler {
+  /**
+   * @param socket flows as soon as somebody listens to its data, does not end by itself when the peer ends, and has an
+   *   `error` listener: `close` tells of its end
+   */
+  connected(socket: Socket): void;
+  /** @param error what the socket reports */
+  failed(error: Error): void;
+}
+
+/** Opens a TCP or TLS connection. How long that may take is for the caller to limit. */
+export function dial(options: DialOptions, handler: DialHandler): Attempt {
+  return new Dial(options, handler);
+}
+
+class Dial implements Attempt {
+  readonly #socket: Socket;
+  #handler: DialHandler | undefined;
+
+  constructor(options: DialOptions, handler: DialHandler) {
+    this.#handler = handler;
+    this.#socket = openSocket(options);
+    this.#socket.on('error', (error) => this.#take()?.failed(error));
+    this.#socket.on('close', () => this.#take()?.failed(new Error('the connection was closed')));
+    this.#socket.on(options.tls === undefined ? 'connect' : 'secureConnect', () =>
+      this.#take()?.connected(this.#socket),
+    );
+  }
+
+  cancel(): void {
+    if (this.#take() !== undefined) this.#socket.destroy();
+  }
+
+  #take(): DialHandler | undefined {
+    const handler = this.#handler;
+    this.#handler = undefined;
+    return handler;
+  }
 }
 
 function openSocket({ host, port, tls, keepAliveMs = 0 }: DialOptions): Socket {
@@ -60,8 +73,4 @@ function openSocket({ host, port, tls, keepAliveMs = 0 }: DialOptions): Socket {
     ALPNProtocols: ['http/1.1'],
     ...(serverName === undefined ? {} : { servername: serverName }),
   });
-}
-
-function timeout(): Error {
-  return Object.assign(new Error('timed out'), { code: 'ETIMEDOUT' });
 }

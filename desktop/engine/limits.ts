@@ -30,12 +30,22 @@ export const UPGRADE_HEAD_MAX_BYTES = 16 * 1024;
 
 /** A loopback connection takes microseconds; only a full accept queue or a packet filter makes it wait. */
 export const LOCAL_CONNECT_TIMEOUT_MS = 5000;
-/** The visitor is gone: a local service that does not take its leave in that time is left (contract.md). */
-export const LOCAL_LINGER_MS = 1000;
+/** The visitor is gone: a local service that does not take its leave is left, within 1 s (contract.md), the tick included. */
+export const LOCAL_LINGER_MS = 750;
 /** The relay hands on complete heads, so the head is there at once unless something is broken. */
 export const REQUEST_HEAD_TIMEOUT_MS = 10_000;
 /** The relay takes heads of 16 KiB and adds fields of its own. */
 export const REQUEST_HEAD_MAX_BYTES = 32 * 1024;
+/** Beyond that a response is passed on all the same, but its connection is not used again. */
+export const RESPONSE_HEAD_MAX_BYTES = 32 * 1024;
+
+/** More wait for no request even when a page asks for everything at once; a service spends a thread on each, at worst. */
+export const LOCAL_IDLE_MAX = 64;
+/** Services close idle connections: Node's after 5 s, some after 2 s. Ours go first, which avoids most races. */
+export const LOCAL_IDLE_MS = 2000;
+
+/** Limits of many things are kept by one timer: each is a multiple of this, and kept up to this much later. */
+export const DEADLINE_TICK_MS = 250;
 
 /** Each takes two file descriptors and at most some 200 KiB; twice this stays below usual limits of a process. */
 export const CONNECTIONS_MAX = 4096;

@@ -1,21 +1,24 @@
 import assert from 'node:assert/strict';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { FakeStream } from '../testing/fake-stream.ts';
-import { answerLocalRefused } from './local-refused.ts';
+import { Deadlines } from './deadlines.ts';
+import { LocalRefusedAnswer } from './local-refused.ts';
 
 function setUp() {
   const clock = new FakeClock();
+  const deadlines = new Deadlines(clock);
   const stream = new FakeStream();
   let ends = 0;
-  answerLocalRefused(stream, 3000, clock, () => (ends += 1));
-  return { clock, stream, ends: () => ends };
+  const answer = new LocalRefusedAnswer(stream, 3000, deadlines, () => (ends += 1));
+  answer.start();
+  return { answer, clock, deadlines, stream, ends: () => ends };
 }
 
 const GET = 'GET / HTTP/1.1\r\nHost: a\r\n';
 
-describe('answerLocalRefused', () => {
+describe('LocalRefusedAnswer', () => {
   it('answers 502 with the port in the text, then closes', () => {
-    const { stream, ends, clock } = setUp();
+    const { stream, ends, deadlines } = setUp();
     stream.receive(`${GET}\r\n`);
     const [head = '', body = ''] = stream.sent.split('\r\n\r\n');
     assert.match(head, /^HTTP\/1\.1 502 Bad Gateway\r\n/);
@@ -26,7 +29,7 @@ describe('answerLocalRefused', () => {
     assert.match((JSON.parse(body) as { error: string }).error, /3000/);
     assert.equal(stream.ended, 1000);
     assert.equal(ends(), 1);
-    assert.deepEqual(clock.waiting, []);
+    assert.equal(deadlines.size, 0);
   });
 
   it('answers browsers with a page', () => {
@@ -76,9 +79,15 @@ describe('answerLocalRefused', () => {
   }
 
   it('ends with a visitor that leaves', () => {
-    const { stream, clock, ends } = setUp();
+    const { stream, deadlines, ends } = setUp();
     stream.closeByRelay(1006);
     assert.equal(ends(), 1);
-    assert.deepEqual(clock.waiting, []);
+    assert.equal(deadlines.size, 0);
+  });
+
+  it('cuts the stream when it is told to', () => {
+    const { answer, stream, deadlines, ends } = setUp();
+    answer.cut();
+    assert.deepEqual([stream.ended, ends(), deadlines.size], ['cut', 1, 0]);
   });
 });

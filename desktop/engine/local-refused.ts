@@ -4,49 +4,79 @@ import { VISITOR_ERRORS } from '../../shared/errors.ts';
 import { HeadReader } from '../../shared/http1/head-reader.ts';
 import { parseRequestHead, type RequestHead } from '../../shared/http1/head.ts';
 import { errorAnswer } from '../../shared/page.ts';
+import type { ByteStreamHandler } from '../../shared/websocket/byte-stream.ts';
 import type { DataStream } from './bridge.ts';
-import type { Clock } from './clock.ts';
+import type { Deadlines, Expiring } from './deadlines.ts';
 import { REQUEST_HEAD_MAX_BYTES, REQUEST_HEAD_TIMEOUT_MS } from './limits.ts';
 
 /** The relay has refused what is longer; here only the method and `Accept` matter. */
 const NO_LIMITS = { target: Infinity, fields: Infinity };
 
-/**
- * Waits for the request on a data socket, answers it with 502 `local-refused` and closes the socket. A stream that
- * brings no request head within {@link REQUEST_HEAD_TIMEOUT_MS} is closed with 1011.
- *
- * @param onEnd called once, when the answer has been written or the stream has ended
- */
-export function answerLocalRefused(stream: DataStream, port: number, clock: Clock, onEnd: () => void): void {
-  const reader = new HeadReader(REQUEST_HEAD_MAX_BYTES);
-  const timer = clock.setTimeout(() => finish(CloseCode.internalError), REQUEST_HEAD_TIMEOUT_MS);
-  let ended = false;
+/** Waits for the request on a data socket, answers it with 502 `local-refused` and closes the socket. */
+export class LocalRefusedAnswer implements ByteStreamHandler, Expiring {
+  readonly #stream: DataStream;
+  readonly #port: number;
+  readonly #deadlines: Deadlines;
+  readonly #onEnd: () => void;
+  readonly #reader = new HeadReader(REQUEST_HEAD_MAX_BYTES);
+  #ended = false;
 
-  stream.attach({ onData, onDrain: () => {}, onClose: end });
+  /**
+   * A stream that brings no request head within {@link REQUEST_HEAD_TIMEOUT_MS} is closed with 1011.
+   *
+   * @param onEnd called once, when the answer has been written or the stream has ended
+   */
+  constructor(stream: DataStream, port: number, deadlines: Deadlines, onEnd: () => void) {
+    this.#stream = stream;
+    this.#port = port;
+    this.#deadlines = deadlines;
+    this.#onEnd = onEnd;
+  }
 
-  function onData(chunk: Buffer): void {
-    if (ended) return;
-    const head = reader.push(chunk);
+  start(): void {
+    this.#deadlines.add(this, REQUEST_HEAD_TIMEOUT_MS);
+    this.#stream.attach(this);
+  }
+
+  /** Cuts the data socket. */
+  cut(): void {
+    this.#stream.destroy();
+    this.#end();
+  }
+
+  onData(chunk: Buffer): void {
+    if (this.#ended) return;
+    const head = this.#reader.push(chunk);
     if (head === undefined) return;
     const request = typeof head === 'string' ? undefined : parseRequestHead(head.head, NO_LIMITS);
     if (request === undefined || typeof request === 'string') {
-      finish(CloseCode.internalError);
+      this.#finish(CloseCode.internalError);
       return;
     }
-    stream.write(localRefusedResponse(request, port));
-    finish(CloseCode.normal);
+    this.#stream.write(localRefusedResponse(request, this.#port));
+    this.#finish(CloseCode.normal);
   }
 
-  function finish(code: number): void {
-    stream.close(code);
-    end();
+  onDrain(): void {}
+
+  onClose(): void {
+    this.#end();
   }
 
-  function end(): void {
-    if (ended) return;
-    ended = true;
-    timer.cancel();
-    onEnd();
+  expire(): void {
+    this.#finish(CloseCode.internalError);
+  }
+
+  #finish(code: number): void {
+    this.#stream.close(code);
+    this.#end();
+  }
+
+  #end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#deadlines.delete(this);
+    this.#onEnd();
   }
 }
 

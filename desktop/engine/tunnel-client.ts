@@ -3,6 +3,7 @@ import { systemClock } from './clock.ts';
 import { type ConnectionProblem, Connections } from './connections.ts';
 import { ControlConnection } from './control-connection.ts';
 import { DataDialer } from './data-socket.ts';
+import { Deadlines } from './deadlines.ts';
 import { LocalDialer } from './local-dialer.ts';
 import { controlUrl, type RelayAddress } from './relay-address.ts';
 import { TunnelSession, type TunnelState } from './tunnel-session.ts';
@@ -25,13 +26,14 @@ export interface TunnelClientOptions {
  */
 export function createTunnelClient(options: TunnelClientOptions): TunnelSession {
   const { relay, key, tunnelId, onState, onProblem } = options;
-  const data = new DataDialer(relay);
-  const local = new LocalDialer(options.localPort);
-  const connections = new Connections({ data, local, clock: systemClock, onProblem });
+  const deadlines = new Deadlines(systemClock);
+  const data = new DataDialer(relay, deadlines);
+  const local = new LocalDialer(options.localPort, deadlines);
+  const connections = new Connections({ data, local, deadlines, onProblem });
   const warm = new WarmSockets({
     clock: systemClock,
-    open: (signal) => data.offer(tunnelId, key, signal),
-    serve: (stream, connection) => connections.acceptStream(stream, connection),
+    open: (handler) => data.offer(tunnelId, key, handler),
+    serve: (stream, first) => connections.acceptStream(stream, first),
   });
   return new TunnelSession({
     clock: systemClock,
@@ -54,8 +56,12 @@ export function createTunnelClient(options: TunnelClientOptions): TunnelSession 
       warm.missed();
     },
     onState(state) {
-      if (state.name === 'online') warm.start();
-      else warm.stop();
+      if (state.name === 'online') {
+        warm.start();
+      } else {
+        warm.stop();
+        connections.closeIdle();
+      }
       if (state.name === 'offline') connections.cut();
       onState(state);
     },

@@ -9,22 +9,28 @@ import { WarmSockets } from './warm-sockets.ts';
 function setUp() {
   const clock = new FakeClock();
   const offered: FakeStream[] = [];
-  const served: DataStream[] = [];
-  const world: { refusal: Error | undefined } = { refusal: undefined };
+  const served: [DataStream, string][] = [];
+  const world: { refusal: RelayRefusal | RelayUnreachable | undefined; cancelled: number } = {
+    refusal: undefined,
+    cancelled: 0,
+  };
   const warm = new WarmSockets({
     clock,
-    async open() {
-      if (world.refusal !== undefined) throw world.refusal;
-      const stream = new FakeStream();
-      offered.push(stream);
-      return stream;
+    open(handler) {
+      setImmediate(() => {
+        if (world.refusal !== undefined) return handler.failed(world.refusal);
+        const stream = new FakeStream();
+        offered.push(stream);
+        handler.opened(stream);
+      });
+      return { cancel: () => (world.cancelled += 1) };
     },
-    serve: (stream) => served.push(stream),
+    serve: (stream, first) => served.push([stream, first.toString()]),
   });
   return { clock, offered, served, world, warm };
 }
 
-/** Lets promises that are settled already have their effect. */
+/** Lets what was asked for before have its effect. */
 function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
@@ -46,9 +52,7 @@ describe('WarmSockets', () => {
     warm.start();
     await settled();
     offered[0]?.receive('GET');
-    let received = '';
-    served[0]?.attach({ onData: (piece) => (received += piece.toString()), onDrain() {}, onClose() {} });
-    assert.equal(received, 'GET');
+    assert.deepEqual(served, [[offered[0], 'GET']]);
   });
 
   it('offers one more for each visitor that found none, up to the limit', async () => {
@@ -111,11 +115,16 @@ describe('WarmSockets', () => {
   });
 
   it('cuts what is unused when the tunnel is not online', async () => {
-    const { warm } = setUp();
+    const { warm, offered, world } = setUp();
     warm.start();
     await settled();
+    warm.missed();
     warm.stop();
-    assert.equal(warm.size, 0);
+    assert.deepEqual([warm.size, world.cancelled], [0, 1]);
+    assert.deepEqual(
+      offered.map(({ ended }) => ended),
+      ['cut', 'cut'],
+    );
     warm.missed();
     await settled();
     assert.equal(warm.size, 0);

@@ -2,24 +2,26 @@
  * Data sockets offered to the relay ahead of need (contract.md, WebSockets): a visitor who gets one is served after one
  * round trip instead of three or four. How many there are follows demand.
  */
+import type { ByteStreamHandler } from '../../shared/websocket/byte-stream.ts';
 import type { DataStream } from './bridge.ts';
 import type { Clock } from './clock.ts';
+import type { DataHandler } from './data-socket.ts';
+import type { Attempt } from './dial.ts';
 import { RelayRefusal } from './errors.ts';
 import { WARM_INITIAL, WARM_KEEP_MS, WARM_MAX } from './limits.ts';
-import { ReplayStream } from './replay-stream.ts';
 
 export interface WarmSocketsOptions {
   readonly clock: Clock;
-  /** Offers a data socket; aborting cuts it, then and later. */
-  open(signal: AbortSignal): Promise<DataStream>;
-  /** Serves the visitor who has come over one. */
-  serve(stream: DataStream, connection: AbortController): void;
+  /** Offers a data socket. */
+  open(handler: DataHandler): Attempt;
+  /** Serves the visitor who has come over one, with its first bytes. */
+  serve(stream: DataStream, first: Buffer): void;
 }
 
 export class WarmSockets {
   readonly #options: WarmSocketsOptions;
   /** offered and unused, or being offered */
-  readonly #idle = new Set<AbortController>();
+  readonly #idle = new Set<WarmSocket>();
   #wanted = 0;
   #isOffering = false;
   #lastVisitor = 0;
@@ -43,7 +45,7 @@ export class WarmSockets {
   /** The tunnel is not online: what is unused is cut. */
   stop(): void {
     this.#isOffering = false;
-    for (const connection of this.#idle) connection.abort();
+    for (const socket of this.#idle) socket.cut();
     this.#idle.clear();
   }
 
@@ -54,47 +56,79 @@ export class WarmSockets {
     this.#fill();
   }
 
-  #fill(): void {
-    while (this.#isOffering && this.#idle.size < this.#wanted) {
-      const connection = new AbortController();
-      this.#idle.add(connection);
-      void this.#offer(connection);
-    }
-  }
-
-  async #offer(connection: AbortController): Promise<void> {
-    try {
-      const stream = await this.#options.open(connection.signal);
-      stream.attach({
-        onData: (first) => this.#use(new ReplayStream(stream, first), connection),
-        onDrain: () => {},
-        onClose: () => this.#endUnused(connection),
-      });
-    } catch (error) {
-      // A stop has forgotten it already.
-      if (this.#idle.delete(connection)) this.#giveIn(error);
-    }
-  }
-
-  #use(stream: DataStream, connection: AbortController): void {
-    this.#idle.delete(connection);
+  /** A visitor has come over a socket. */
+  used(socket: WarmSocket, stream: DataStream, first: Buffer): void {
+    this.#idle.delete(socket);
     this.#lastVisitor = this.#options.clock.now();
-    this.#options.serve(stream, connection);
+    this.#options.serve(stream, first);
     this.#fill();
   }
 
   /** The relay closes what nobody used: fewer are wanted, and after a long quiet none. */
-  #endUnused(connection: AbortController): void {
-    if (!this.#idle.delete(connection)) return;
+  unused(socket: WarmSocket): void {
+    if (!this.#idle.delete(socket)) return;
     const isQuiet = this.#options.clock.now() - this.#lastVisitor > WARM_KEEP_MS;
     this.#wanted = Math.max(isQuiet ? 0 : 1, this.#wanted - 1);
     this.#fill();
   }
 
+  /** A socket was not taken. */
+  refused(socket: WarmSocket, error: Error): void {
+    // A stop has forgotten it already.
+    if (this.#idle.delete(socket)) this.#giveIn(error);
+  }
+
+  #fill(): void {
+    while (this.#isOffering && this.#idle.size < this.#wanted) {
+      const socket = new WarmSocket(this);
+      this.#idle.add(socket);
+      socket.offer(this.#options.open(socket));
+    }
+  }
+
   /** No socket can be offered now; visitors are announced, and the next of them makes for another try. */
-  #giveIn(error: unknown): void {
+  #giveIn(error: Error): void {
     this.#wanted = this.#idle.size;
     // The relay has no room, or knows no such sockets. The former passes, the latter until the next connection not.
     if (error instanceof RelayRefusal && error.status !== 429) this.#isOffering = false;
+  }
+}
+
+/** One data socket that waits for a visitor, or for the relay to take it. */
+class WarmSocket implements DataHandler, ByteStreamHandler {
+  readonly #owner: WarmSockets;
+  #attempt: Attempt | undefined;
+  #stream: DataStream | undefined;
+
+  constructor(owner: WarmSockets) {
+    this.#owner = owner;
+  }
+
+  offer(attempt: Attempt): void {
+    this.#attempt = attempt;
+  }
+
+  cut(): void {
+    if (this.#stream === undefined) this.#attempt?.cancel();
+    else this.#stream.destroy();
+  }
+
+  opened(stream: DataStream): void {
+    this.#stream = stream;
+    stream.attach(this);
+  }
+
+  failed(error: Error): void {
+    this.#owner.refused(this, error);
+  }
+
+  onData(first: Buffer): void {
+    if (this.#stream !== undefined) this.#owner.used(this, this.#stream, first);
+  }
+
+  onDrain(): void {}
+
+  onClose(): void {
+    this.#owner.unused(this);
   }
 }

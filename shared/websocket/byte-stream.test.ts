@@ -75,6 +75,35 @@ describe('WebSocketByteStream', () => {
     assert.ok(near.destroyed && far.destroyed);
   });
 
+  it('gives the connection back with its answer to a Close frame, without waiting for the other end', async () => {
+    const [one, other] = duplexPair();
+    const closing = new Recorder(other, 'client', '\x88\x02\x03\xe8');
+    closing.attach();
+    const [answer] = (await once(one, 'data')) as [Buffer];
+    assert.deepEqual([answer[0], answer[1]], [0x88, 0x82]);
+    await settled();
+    assert.deepEqual([closing.closed, other.destroyed], [[CloseCode.normal], true]);
+    one.destroy();
+  });
+
+  it('hands over all that is queued before it gives the connection back, whoever closes first', async () => {
+    for (const first of ['client', 'server'] as const) {
+      const [one, other] = duplexPair();
+      const sender = new Recorder(one, 'client');
+      const reader = new Recorder(other, 'server');
+      sender.attach();
+      reader.attach();
+      reader.stream.pause();
+      for (let count = 0; count < 50; count += 1) sender.stream.write(Buffer.alloc(16_000));
+      if (first === 'client') sender.stream.close(CloseCode.normal);
+      await settled();
+      reader.stream.close(CloseCode.normal);
+      await settled();
+      // A stream that has closed hears nothing more, but its end of the connection is not cut before the rest has come.
+      assert.deepEqual([one.writableLength, one.destroyed, other.destroyed], [0, true, true]);
+    }
+  });
+
   it('tells of a connection that ends without a Close frame', async () => {
     near.destroy();
     far.destroy();

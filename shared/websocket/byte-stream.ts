@@ -42,6 +42,8 @@ export class WebSocketByteStream {
   /** The latest ping that came while the peer took nothing. */
   #lastPing: Buffer | undefined;
   #closeSent = false;
+  /** The peer has closed too, while some of ours was still queued. */
+  #destroyWhenFlushed = false;
   #ended = false;
   #closeTimer: NodeJS.Timeout | undefined;
 
@@ -120,7 +122,10 @@ export class WebSocketByteStream {
   close(code: number): void {
     if (this.#closeSent) return;
     this.#ended = true;
-    this.#sendClose(code);
+    this.#sendClose(code, () => {
+      if (this.#destroyWhenFlushed) this.#socket.destroy();
+      else this.#armCloseTimer(CLOSE_TIMEOUT_MS);
+    });
     // What the peer still sends must be read, or its Close frame never comes.
     this.#socket.resume();
   }
@@ -163,22 +168,28 @@ export class WebSocketByteStream {
     if (!isFull) this.#send(Opcode.pong, payload);
   }
 
-  #sendClose(code: number): void {
+  #sendClose(code: number, onFlushed: () => void): void {
     const payload = Buffer.allocUnsafe(code === CloseCode.noStatus ? 0 : 2);
     if (payload.length === 2) payload.writeUInt16BE(code);
-    this.#armCloseTimer(FLUSH_TIMEOUT_MS);
-    this.#send(Opcode.close, payload, () => this.#armCloseTimer(CLOSE_TIMEOUT_MS));
+    this.#send(Opcode.close, payload, onFlushed);
     this.#closeSent = true;
+    if (this.#socket.writableLength > 0) this.#armCloseTimer(FLUSH_TIMEOUT_MS);
   }
 
+  /**
+   * Nothing follows in either direction (RFC 6455 section 7.1.1): once everything of ours is with the system, the
+   * connection is given back without waiting for the peer to do so first.
+   */
   #peerClosed(code: number): void {
-    if (!this.#closeSent) this.#sendClose(code);
-    this.#socket.end();
+    const socket = this.#socket;
+    if (!this.#closeSent) this.#sendClose(code, () => socket.destroy());
+    else if (socket.writableLength === 0) socket.destroy();
+    else this.#destroyWhenFlushed = true;
     this.#end(code);
   }
 
   #peerBrokeProtocol(code: number): void {
-    this.#sendClose(code);
+    this.#sendClose(code, () => this.#armCloseTimer(CLOSE_TIMEOUT_MS));
     this.#socket.end();
     this.#end(CloseCode.abnormal);
   }

@@ -1,0 +1,58 @@
+/** Time limits of many things at once, kept by one coarse timer, because a timer for each visitor costs more than it tells. */
+import type { Clock } from './clock.ts';
+import { DEADLINE_TICK_MS } from './limits.ts';
+
+/** Something whose time can run out. */
+export interface Expiring {
+  expire(): void;
+}
+
+export class Deadlines {
+  readonly #clock: Clock;
+  /** the tick at which each falls due */
+  readonly #due = new Map<Expiring, number>();
+  #tick = 0;
+  #isTicking = false;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** What is waiting to expire. */
+  get size(): number {
+    return this.#due.size;
+  }
+
+  /**
+   * Has the thing expire once, unless it is deleted first; a limit that it has already is replaced.
+   *
+   * @param ms a multiple of {@link DEADLINE_TICK_MS}; it expires after that or up to one tick later
+   */
+  add(thing: Expiring, ms: number): void {
+    // The tick under way has begun already.
+    const begun = this.#isTicking ? 1 : 0;
+    this.#due.set(thing, this.#tick + begun + Math.ceil(ms / DEADLINE_TICK_MS));
+    if (!this.#isTicking) this.#schedule();
+  }
+
+  delete(thing: Expiring): void {
+    this.#due.delete(thing);
+  }
+
+  #schedule(): void {
+    this.#isTicking = true;
+    this.#clock.setTimeout(() => this.#onTick(), DEADLINE_TICK_MS);
+  }
+
+  #onTick(): void {
+    this.#isTicking = false;
+    this.#tick += 1;
+    for (const [thing, due] of this.#due) {
+      if (due > this.#tick) continue;
+      this.#due.delete(thing);
+      thing.expire();
+    }
+    // With nothing to wait for, the timer would keep the process alive.
+    if (this.#due.size > 0 && !this.#isTicking) this.#schedule();
+  }
+}

@@ -1,0 +1,68 @@
+import type { Socket } from 'node:net';
+
+/** Whoever has a local connection at the moment. */
+export interface LocalHandler {
+  /** The bytes belong to the handler. */
+  onLocalData(chunk: Buffer): void;
+  /** What was queued has been handed to the system; only after a `write` that answered `false`. */
+  onLocalDrain(): void;
+  /** The service has sent all it had to. */
+  onLocalEnd(): void;
+  /** The connection is closed, once, whoever closed it. */
+  onLocalClose(): void;
+}
+
+/** A connection to the local service, which passes from one holder to the next. */
+export class LocalConnection {
+  readonly #socket: Socket;
+  #handler: LocalHandler | undefined;
+
+  /** @param socket connected, without a listener to its data, half-open allowed, with an `error` listener */
+  constructor(socket: Socket) {
+    this.#socket = socket;
+  }
+
+  /** Whether it can carry bytes both ways. */
+  get isOpen(): boolean {
+    const socket = this.#socket;
+    return !socket.destroyed && socket.writable && !socket.readableEnded;
+  }
+
+  get isPaused(): boolean {
+    return this.#socket.isPaused();
+  }
+
+  /** Starts the flow, or hands it to another handler. Only an open connection tells of its end. */
+  attach(handler: LocalHandler): void {
+    const isFirst = this.#handler === undefined;
+    this.#handler = handler;
+    if (!isFirst) return;
+    const socket = this.#socket;
+    socket.on('data', (chunk: Buffer) => this.#handler?.onLocalData(chunk));
+    socket.on('drain', () => this.#handler?.onLocalDrain());
+    socket.on('end', () => this.#handler?.onLocalEnd());
+    socket.on('close', () => this.#handler?.onLocalClose());
+  }
+
+  /** @returns `false` when more is queued than should be: wait for `onLocalDrain` */
+  write(chunk: Buffer): boolean {
+    return !this.#socket.writable || this.#socket.write(chunk);
+  }
+
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
+  /** Says that nothing more is sent, behind what was written. */
+  end(): void {
+    this.#socket.end();
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+}

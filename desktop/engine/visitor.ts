@@ -1,0 +1,170 @@
+import type { ByteStreamHandler } from '../../shared/websocket/byte-stream.ts';
+import { Bridge, type BridgeOwner, type DataStream } from './bridge.ts';
+import type { DataHandler } from './data-socket.ts';
+import type { Deadlines } from './deadlines.ts';
+import type { Attempt } from './dial.ts';
+import type { RelayRefusal, RelayUnreachable } from './errors.ts';
+import type { LocalConnection } from './local-connection.ts';
+import type { LocalDialer, LocalDialHandler } from './local-dialer.ts';
+import { LocalExchange } from './local-exchange.ts';
+import { type LocalPool, reuse, type ReuseHandler } from './local-pool.ts';
+import { LocalRefusedAnswer } from './local-refused.ts';
+
+/** What the visitors of a tunnel share. */
+export interface VisitorContext {
+  readonly local: LocalDialer;
+  readonly pool: LocalPool;
+  readonly deadlines: Deadlines;
+  readonly onLocalRefused: () => void;
+  readonly onDataFailed: (error: RelayRefusal | RelayUnreachable) => void;
+  /** May be told more than once. */
+  readonly onEnd: (visitor: Visitor) => void;
+}
+
+/**
+ * One visitor's connection, from its announcement to its end: brings a data socket and a local connection together. The
+ * first bytes decide whether a local connection that has served others will do.
+ */
+export class Visitor
+  implements DataHandler, LocalDialHandler, ReuseHandler, ByteStreamHandler, BridgeOwner, Attempt
+{
+  readonly #context: VisitorContext;
+  #data: Attempt | undefined;
+  #stream: DataStream | undefined;
+  /** what came over the data socket while there was no local connection to take it */
+  readonly #held: Buffer[] = [];
+  #exchange: LocalExchange | undefined;
+  #localAttempt: Attempt | undefined;
+  #local: LocalConnection | undefined;
+  #isRefused = false;
+  /** what has both ends now */
+  #service: { cut(): void } | undefined;
+
+  constructor(context: VisitorContext) {
+    this.#context = context;
+  }
+
+  /**
+   * Serves an announced visitor.
+   *
+   * @param open opens its data socket
+   */
+  announced(open: (handler: DataHandler) => Attempt): void {
+    // Both at once: over a network the data socket takes three round trips, and the local one hides behind them.
+    if (this.#context.pool.size === 0) this.#dialLocal();
+    this.#data = open(this);
+  }
+
+  /** Serves the visitor who has come over a data socket that is open already, with its first bytes. */
+  arrived(stream: DataStream, first: Buffer): void {
+    this.opened(stream);
+    this.onData(first);
+  }
+
+  /** Cuts everything. */
+  cancel(): void {
+    this.#data?.cancel();
+    this.#leaveLocal();
+    if (this.#service === undefined) this.#stream?.destroy();
+    else this.#service.cut();
+    this.ended();
+  }
+
+  opened(stream: DataStream): void {
+    this.#data = undefined;
+    this.#stream = stream;
+    stream.attach(this);
+    if (this.#isRefused && this.#service === undefined) this.#refuse(stream);
+  }
+
+  failed(error: RelayRefusal | RelayUnreachable): void {
+    this.#leaveLocal();
+    this.#context.onDataFailed(error);
+    this.ended();
+  }
+
+  onData(piece: Buffer): void {
+    this.#held.push(piece);
+    if (this.#held.length > 1) this.#stream?.pause();
+    else this.#begin(piece);
+  }
+
+  onDrain(): void {}
+
+  /** The visitor has left before it was served. */
+  onClose(): void {
+    this.#leaveLocal();
+    this.ended();
+  }
+
+  connected(local: LocalConnection): void {
+    this.#localAttempt = undefined;
+    this.#local = local;
+    if (this.#held.length > 0) this.#bridge(local);
+  }
+
+  refused(): void {
+    this.#localAttempt = undefined;
+    this.#isRefused = true;
+    if (this.#stream !== undefined) this.#refuse(this.#stream);
+  }
+
+  answered(local: LocalConnection, first: Buffer): void {
+    this.#localAttempt = undefined;
+    this.#bridge(local, first);
+  }
+
+  unanswered(): void {
+    this.#dialLocal();
+  }
+
+  released(local: LocalConnection): void {
+    this.#context.pool.put(local);
+    this.ended();
+  }
+
+  ended(): void {
+    this.#context.onEnd(this);
+  }
+
+  #begin(first: Buffer): void {
+    this.#exchange = LocalExchange.of(first);
+    if (this.#local !== undefined) return this.#bridge(this.#local);
+    if (this.#localAttempt !== undefined || this.#isRefused) return;
+    const used = this.#exchange === undefined ? undefined : this.#context.pool.take();
+    if (used === undefined) this.#dialLocal();
+    else this.#localAttempt = reuse(used, first, this);
+  }
+
+  #dialLocal(): void {
+    this.#localAttempt = this.#context.local.connect(this);
+  }
+
+  #leaveLocal(): void {
+    this.#localAttempt?.cancel();
+    this.#local?.destroy();
+  }
+
+  /** @param answer what the local service has answered already to the first bytes */
+  #bridge(local: LocalConnection, answer?: Buffer): void {
+    const stream = this.#stream;
+    if (stream === undefined) return;
+    const [first, ...more] = this.#held;
+    if (more.length > 0) stream.resume();
+    const bridge = new Bridge(stream, local, this.#exchange, this.#context.deadlines, this);
+    this.#service = bridge;
+    bridge.start(answer === undefined ? first : undefined);
+    for (const piece of more) bridge.onData(piece);
+    if (answer !== undefined) bridge.onLocalData(answer);
+  }
+
+  #refuse(stream: DataStream): void {
+    const { local, deadlines, onLocalRefused } = this.#context;
+    onLocalRefused();
+    const answer = new LocalRefusedAnswer(stream, local.port, deadlines, () => this.ended());
+    this.#service = answer;
+    if (this.#held.length > 1) stream.resume();
+    answer.start();
+    for (const piece of this.#held) answer.onData(piece);
+  }
+}

@@ -1,0 +1,51 @@
+/** What became of the engine's attempts, as promises. */
+import type { ByteStreamHandler } from '../../shared/websocket/byte-stream.ts';
+import type { DataStream } from '../engine/bridge.ts';
+import type { DataHandler } from '../engine/data-socket.ts';
+import type { Attempt } from '../engine/dial.ts';
+import type { LocalConnection } from '../engine/local-connection.ts';
+import type { LocalDialer } from '../engine/local-dialer.ts';
+
+/** An attempt of which nothing is heard. */
+export const IDLE_ATTEMPT: Attempt = { cancel() {} };
+
+/** @throws Error when the port refuses */
+export function connectLocal(dialer: LocalDialer): Promise<LocalConnection> {
+  return new Promise((connected, reject) => {
+    dialer.connect({ connected, refused: () => reject(new Error('refused')) });
+  });
+}
+
+/** Everything that came over a data socket. */
+export class DataReceiver implements ByteStreamHandler {
+  readonly stream: DataStream;
+  text = '';
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(stream: DataStream) {
+    this.stream = stream;
+    stream.attach(this);
+  }
+
+  /** Waits for that many bytes in all. */
+  async read(length: number): Promise<string> {
+    while (this.text.length < length) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    return this.text;
+  }
+
+  onData(piece: Buffer): void {
+    this.text += piece.toString('latin1');
+    for (const resolve of this.#waiting.splice(0)) resolve();
+  }
+
+  onDrain(): void {}
+
+  onClose(): void {}
+}
+
+/** @throws what the attempt fails with */
+export function openData(start: (handler: DataHandler) => Attempt): Promise<DataReceiver> {
+  return new Promise((resolve, failed) => {
+    start({ opened: (stream) => resolve(new DataReceiver(stream)), failed });
+  });
+}
