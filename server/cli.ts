@@ -1,17 +1,28 @@
 #!/usr/bin/env node
 /** The program `culvert-relay`. */
 import process from 'node:process';
-import type { Shell } from './cli/command.ts';
+import { ExitCode, type Shell } from './cli/command.ts';
 import { main } from './cli/main.ts';
-import { createLog, stderrStream } from './observe/logger.ts';
+import { systemClock } from './clock.ts';
+import { createLog, finishLog, type LogStream, stderrStream } from './observe/logger.ts';
 import { startRelay } from './relay.ts';
+
+let logStream: LogStream | undefined;
+let exiting = false;
+
+async function exit(code: number): Promise<never> {
+  exiting = true;
+  if (logStream !== undefined) await finishLog(logStream, systemClock);
+  process.exit(code);
+}
 
 const shell: Shell = {
   env: process.env,
   out: (line) => void process.stdout.write(`${line}\n`),
   err: (line) => void process.stderr.write(`${line}\n`),
   openLog({ level, format = process.stderr.isTTY ? 'pretty' : 'json' }) {
-    return createLog({ level, format }, stderrStream());
+    logStream = stderrStream();
+    return createLog({ level, format }, logStream);
   },
   onStopSignal(handler) {
     process.on('SIGTERM', handler);
@@ -20,10 +31,18 @@ const shell: Shell = {
   onReloadSignal(handler) {
     process.on('SIGHUP', handler);
   },
+  onCrash(handler) {
+    // In place of Node's own report, which would show what the log never does.
+    process.on('uncaughtException', (error) => {
+      if (exiting) process.exit(ExitCode.failed);
+      handler(error);
+      void exit(ExitCode.failed);
+    });
+  },
 };
 
 // Whoever reads the output may leave before the relay does.
 process.stdout.on('error', () => {});
 process.stderr.on('error', () => {});
 
-process.exit(await main(shell, process.argv.slice(2), startRelay));
+await exit(await main(shell, process.argv.slice(2), startRelay));

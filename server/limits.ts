@@ -26,6 +26,8 @@ export const SLUG_ATTEMPTS = 5;
 
 /** Bytes of log lines that wait for a reader that does not take them; some thousands of lines. */
 export const LOG_BUFFER_MAX_BYTES = 1024 * 1024;
+/** ms the last lines of the log may take at exit: a reader that stalls must not keep the program. */
+export const LOG_CLOSE_TIMEOUT_MS = 1000;
 /** ms after which a store operation is reported as slow: a hundred times what a commit to a disk takes. */
 export const STORE_SLOW_MS = 500;
 /** ms the event loop may stand still before it is reported; visitors notice less. */

@@ -21,6 +21,11 @@ export const LOG_EVENTS = {
   'relay stopping': { level: 'info', meaning: 'a signal came; open connections get `deadline_ms` to finish' },
   'relay stopped': { level: 'info', meaning: 'everything is stored, the program ends' },
   'stop failed': { level: 'error', meaning: 'the program ends, but not in order' },
+  'relay aborted': { level: 'warn', meaning: 'a second signal came; everything is cut, exit code 1' },
+  'relay crashed': {
+    level: 'error',
+    meaning: 'a bug ends the program with exit code 1. Please report it with `stack`',
+  },
   'tunnel created': { level: 'info', meaning: 'through the API' },
   'tunnel extended': { level: 'info', meaning: 'through the API, to `expires_at`' },
   'tunnel closed': { level: 'info', meaning: 'through the API' },

@@ -15,6 +15,8 @@ export interface Shell {
   onStopSignal(handler: () => void): void;
   /** Calls `handler` at each SIGHUP, which no longer ends the program. */
   onReloadSignal(handler: () => void): void;
+  /** Calls `handler` with an error that nobody has caught, before the program ends because of it. */
+  onCrash(handler: (error: unknown) => void): void;
 }
 
 export const ExitCode = { ok: 0, failed: 1, usage: 2 } as const;

@@ -83,6 +83,15 @@ describe('culvert-relay', () => {
       shell.signal();
       assert.equal(await exit, 1);
       assert.deepEqual(relay.calls, ['stop 30000', 'abort']);
+      assert.equal(shell.logged.at(-1)?.[0], 'relay aborted');
+    });
+
+    it('logs an error that nobody has caught', async () => {
+      void main(shell, ['serve'], () => Promise.resolve(new FakeRelay()));
+      await tick();
+      const error = new Error('boom');
+      shell.crash(error);
+      assert.deepEqual(shell.logged.at(-1), ['relay crashed', { error: 'boom', stack: error.stack }]);
     });
 
     it('ends with 2 and a line for each wrong setting', async () => {

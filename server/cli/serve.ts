@@ -4,7 +4,7 @@ import { RevokedKeyError } from '../accounts/bootstrap.ts';
 import type { Config } from '../config.ts';
 import { readKeyPair, TlsFileError } from '../edge/tls-files.ts';
 import { STOP_DEADLINE_MS } from '../limits.ts';
-import { describeError, type Log } from '../log.ts';
+import { describeError, errorFields, type Log } from '../log.ts';
 import type { Operator, RunningRelay } from '../relay.ts';
 import { CommandError, ExitCode, type Shell, usageError } from './command.ts';
 
@@ -22,6 +22,7 @@ const REVOKED_KEY =
 export async function serve(shell: Shell, config: Config, startRelay: StartRelay): Promise<number> {
   await checkTls(config);
   const log = shell.openLog(config.log);
+  shell.onCrash((error) => log('relay crashed', errorFields(error)));
   log('relay starting', { version: VERSION, node: process.versions.node });
   const relay = await start(config, startRelay, { log, tell: (line) => shell.err(line) });
   const ended = untilEnded(shell, relay, log);
@@ -50,6 +51,7 @@ function untilEnded(shell: Shell, relay: RunningRelay, log: Log): Promise<number
         stopInOrder(relay, log).then(resolve, resolve);
         return;
       }
+      log('relay aborted');
       relay.abort();
       resolve(ExitCode.failed);
     });

@@ -5,8 +5,9 @@ import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type LogLevel, LOG_EVENTS } from '../log.ts';
-import { LOG_BUFFER_MAX_BYTES } from '../limits.ts';
-import { createLog, type LogFormat, stderrStream } from './logger.ts';
+import { LOG_BUFFER_MAX_BYTES, LOG_CLOSE_TIMEOUT_MS } from '../limits.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { createLog, finishLog, type LogFormat, stderrStream } from './logger.ts';
 
 /** A log and the lines it has written. */
 function recorded(format: LogFormat, level: LogLevel = 'info') {
@@ -94,5 +95,37 @@ describe('stderrStream', () => {
     rmSync(folder, { recursive: true });
     // A pipe takes 64 KiB, and what is being written is not among what waits.
     assert.ok(dropped > lines / 2, `${dropped} of ${lines} lines`);
+  });
+
+  describe('at the end', () => {
+    let folder: string;
+
+    beforeEach(() => {
+      folder = mkdtempSync(join(tmpdir(), 'culvert-log-'));
+    });
+
+    afterEach(() => rmSync(folder, { recursive: true }));
+
+    it('has all lines written, in their order', async () => {
+      const path = join(folder, 'log');
+      const stream = stderrStream(openSync(path, 'w'));
+      const lines = Array.from({ length: 1000 }, (_, i) => `line ${i}\n`);
+      for (const line of lines) stream.write(line);
+      await finishLog(stream, new FakeClock());
+      assert.equal(await readFile(path, 'utf8'), lines.join(''));
+    });
+
+    it('gives up what a reader does not take', async () => {
+      const path = join(folder, 'pipe');
+      execFileSync('mkfifo', [path]);
+      const stream = stderrStream(openSync(path, constants.O_RDWR | constants.O_NONBLOCK));
+      stream.on('error', () => {});
+      stream.write('x'.repeat(LOG_BUFFER_MAX_BYTES));
+      const clock = new FakeClock();
+      const finished = finishLog(stream, clock);
+      clock.advance(LOG_CLOSE_TIMEOUT_MS);
+      await finished;
+      stream.destroy();
+    });
   });
 });

@@ -1,6 +1,7 @@
 /** The log as lines on a stream, written by pino. */
 import { pino } from 'pino';
-import { LOG_BUFFER_MAX_BYTES } from '../limits.ts';
+import type { Clock } from '../clock.ts';
+import { LOG_BUFFER_MAX_BYTES, LOG_CLOSE_TIMEOUT_MS } from '../limits.ts';
 import { type Log, LOG_EVENTS, type LogFields, type LogLevel } from '../log.ts';
 import { prettyLine } from './pretty-line.ts';
 
@@ -36,12 +37,30 @@ export function createLog({ format, level }: LogOptions, stream: LineStream): Lo
   return (event, fields = {}) => logger[LOG_EVENTS[event].level](withoutKeys(fields), event);
 }
 
+/** A stream of the log that can be finished. */
+export type LogStream = ReturnType<typeof pino.destination>;
+
 /**
- * Standard error (or another file descriptor), buffered: a reader that stalls must not hold up visitors. What it does not take in time is dropped
- * beyond {@link LOG_BUFFER_MAX_BYTES}; what is left is written when the process exits.
+ * Standard error (or another file descriptor), buffered: a reader that stalls must not hold up visitors. What it does
+ * not take in time is dropped beyond {@link LOG_BUFFER_MAX_BYTES}.
  */
-export function stderrStream(dest = 2): ReturnType<typeof pino.destination> {
+export function stderrStream(dest = 2): LogStream {
   return pino.destination({ dest, sync: false, maxLength: LOG_BUFFER_MAX_BYTES });
+}
+
+/**
+ * Writes what is left, or gives it up after {@link LOG_CLOSE_TIMEOUT_MS}. A process that exits without it may lose its
+ * last lines or write them in the wrong order.
+ */
+export function finishLog(stream: LogStream, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = clock.setTimeout(resolve, LOG_CLOSE_TIMEOUT_MS);
+    stream.once('close', () => {
+      timer.cancel();
+      resolve();
+    });
+    stream.end();
+  });
 }
 
 function withoutKeys(fields: LogFields): LogFields {

@@ -8,6 +8,7 @@ export class FakeShell implements Shell {
   readonly stdout: string[] = [];
   readonly stderr: string[] = [];
   readonly logged: [event: LogEvent, fields: LogFields][] = [];
+  crash: (error: unknown) => void = () => assert.fail('nobody listens to crashes');
   signal: () => void = () => assert.fail('nobody listens to signals');
 
   out(line: string): void {
@@ -23,6 +24,10 @@ export class FakeShell implements Shell {
   }
 
   onReloadSignal(): void {}
+
+  onCrash(handler: (error: unknown) => void): void {
+    this.crash = handler;
+  }
 
   onStopSignal(handler: () => void): void {
     this.signal = handler;
