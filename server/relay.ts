@@ -19,8 +19,8 @@ import { Upgrades } from './link/upgrades.ts';
 import { errorFields, type Log } from './log.ts';
 import { CLIENT_SOCKETS_MAX, CREATE_BURST, CREATES_PER_MINUTE, NEWCOMERS_MAX } from './limits.ts';
 import { LoopWatch } from './observe/loop-watch.ts';
-import { createMetrics } from './observe/metrics.ts';
-import { MetricsServer } from './observe/metrics-server.ts';
+import type { Census } from './observe/metrics.ts';
+import { type MetricsAddress, MetricsServer } from './observe/metrics-server.ts';
 import { observeStore } from './observe/observed-store.ts';
 import { REQUEST_ID_FIELD } from './observe/request-id.ts';
 import { openSqlite } from './store/sqlite/open-sqlite.ts';
@@ -118,7 +118,7 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
     links: () => hub.census(),
     visitors: () => edge.visitors,
   };
-  const metrics = config.metrics && (await MetricsServer.start(config.metrics, createMetrics(census), log));
+  const metrics = config.metrics && (await startMetrics(config.metrics, census, log));
   const loopWatch = new LoopWatch(clock, log);
   loopWatch.start();
   hub.start();
@@ -152,4 +152,10 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
     abort: () => edge.destroy(),
     reload: certificate && (() => void certificate.reload()),
   };
+}
+
+/** The library that writes metrics takes some 20 MB: it is loaded only where somebody asked for them. */
+async function startMetrics(address: MetricsAddress, census: Census, log: Log): Promise<MetricsServer> {
+  const { createMetrics } = await import('./observe/metrics.ts');
+  return await MetricsServer.start(address, createMetrics(census), log);
 }
