@@ -17,6 +17,8 @@ export interface Asked {
  */
 export class Load {
   readonly asked: Asked[] = [];
+  /** called at each whole answer */
+  onAnswer: () => void = () => {};
   readonly #port: number;
   readonly #request: () => Request;
   readonly #visitors: Promise<void>[];
@@ -75,6 +77,7 @@ export class Load {
       await connection.write(formatRequest(request));
       const outcome = await connection.response(request.method);
       this.asked.push({ inFlight, outcome });
+      this.onAnswer();
       return outcome.head.field('connection') !== 'close';
     } catch (error) {
       this.asked.push({ inFlight, outcome: error as Error });
