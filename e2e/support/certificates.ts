@@ -32,7 +32,6 @@ export class Authority {
       '-subj',
       '/CN=Test',
     );
-    writeFileSync(join(this.#folder, 'names'), 'subjectAltName=DNS:localhost,IP:127.0.0.1');
   }
 
   /** Path of its own certificate. */
@@ -45,9 +44,15 @@ export class Authority {
     return readFileSync(this.path);
   }
 
-  /** Makes a certificate for `localhost` with a key of its own. */
-  issue(): CertificateFiles {
+  /**
+   * Makes a certificate for `localhost` with a key of its own.
+   *
+   * @param hosts further names it is for
+   */
+  issue(...hosts: string[]): CertificateFiles {
     this.#issued += 1;
+    const names = ['DNS:localhost', 'IP:127.0.0.1', ...hosts.map((host) => `DNS:${host}`)];
+    writeFileSync(join(this.#folder, 'names'), `subjectAltName=${names.join()}`);
     const [request, cert, key] = [`${this.#issued}.csr`, `${this.#issued}.pem`, `${this.#issued}.key`];
     this.#openssl('req', ...EC_KEY, '-keyout', key, '-out', request, '-subj', `/CN=number ${this.#issued}`);
     const by = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-extfile', 'names'];

@@ -41,8 +41,18 @@ export async function startPoolingProxy(scope: Scope, relayPort: number): Promis
 }
 
 async function startNginx(scope: Scope, server: string, http = ''): Promise<NativeServer> {
-  const directory = temporaryDirectory(scope);
   const port = await closedPort();
+  return await runNginx(scope, port, `${http} server { listen 127.0.0.1:${port} backlog=4096; ${server} }`);
+}
+
+/**
+ * nginx with a configuration of the test's own.
+ *
+ * @param port it listens on
+ * @param http what its `http` block says
+ */
+export async function runNginx(scope: Scope, port: number, http: string): Promise<NativeServer> {
+  const directory = temporaryDirectory(scope);
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (kind) => `${kind}_temp_path ${join(directory, kind)};`,
   );
@@ -53,7 +63,6 @@ async function startNginx(scope: Scope, server: string, http = ''): Promise<Nati
     http {
       log_format line escape=json '$status $request'; access_log ${log} line;
       keepalive_requests 1000000; ${temporary.join(' ')} ${http}
-      server { listen 127.0.0.1:${port} backlog=4096; ${server} }
     }`;
   const file = join(directory, 'nginx.conf');
   writeFileSync(file, config);

@@ -29,6 +29,8 @@ database, so give them the same --data-dir or --database-url.
 Settings, as a flag or as an environment variable (the flag wins):
 ${SETTINGS.map(settingLine).join('\n')}
 
+Also --help and --version.
+
 Exit codes: 0 ended in order, 1 failed, 2 wrong usage or setting.`;
 }
 

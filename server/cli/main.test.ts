@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
+import { VERSION } from '../../shared/version.ts';
 import { RevokedKeyError } from '../accounts/bootstrap.ts';
 import type { Config } from '../config.ts';
 import type { RunningRelay } from '../relay.ts';
@@ -35,6 +36,11 @@ describe('culvert-relay', () => {
 
   beforeEach(() => {
     shell = new FakeShell();
+  });
+
+  it('says its version', async () => {
+    assert.equal(await main(shell, ['--version'], noRelay), 0);
+    assert.deepEqual(shell.stdout, [`culvert-relay ${VERSION}`]);
   });
 
   it('shows every setting in its help', async () => {

@@ -1,4 +1,5 @@
 /** Chooses the command of `culvert-relay` and turns its failures into lines and an exit code. */
+import { VERSION } from '../../shared/version.ts';
 import { loadConfig } from '../config.ts';
 import {
   createAccountCommand,
@@ -40,6 +41,10 @@ export async function main(shell: Shell, argv: readonly string[], startRelay: St
 async function run(shell: Shell, argv: readonly string[], startRelay: StartRelay): Promise<number> {
   if (argv.includes('--help') || argv.includes('-h')) {
     shell.out(helpText());
+    return ExitCode.ok;
+  }
+  if (argv.includes('--version')) {
+    shell.out(`culvert-relay ${VERSION}`);
     return ExitCode.ok;
   }
   const administer = ADMINISTRATION.get(argv.slice(0, 2).join(' '));

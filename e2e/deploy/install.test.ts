@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import type { Tunnel } from '../../shared/tunnel.ts';
+import { VERSION } from '../../shared/version.ts';
+import { Child } from '../support/child.ts';
+import { newApiKey, temporaryDirectory } from '../support/programs.ts';
+import { visit } from '../support/raw-http.ts';
+import { suiteScope } from '../support/scope.ts';
+import { startEchoService } from '../support/services/echo.ts';
+
+const run = promisify(execFile);
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+/** Bytes of all that `npm install -g` brings; Electron alone would be ten times that. */
+const INSTALLED_MAX_BYTES = 24 * 1024 * 1024;
+/** Bytes of the package itself. */
+const PACKAGE_MAX_BYTES = 512 * 1024;
+
+/** What npm says of a package it made. */
+interface Packed {
+  readonly filename: string;
+  readonly size: number;
+  readonly files: readonly { readonly path: string }[];
+}
+
+/** `npm pack` and a plain global install of what it made, from the registry and with an empty cache. */
+describe('the npm package', function () {
+  this.timeout(180_000);
+  const scope = suiteScope();
+  let packed: Packed;
+  let prefix: string;
+  let env: Record<string, string>;
+
+  before(async () => {
+    const folder = temporaryDirectory(scope);
+    prefix = join(folder, 'prefix');
+    // The node that runs the test, for the programs as for npm.
+    const path = [dirname(process.execPath), process.env['PATH'] ?? ''].join(delimiter);
+    env = { PATH: path, CULVERT_DATA_DIR: join(folder, 'data') };
+    // Built already, and other tests may be using what is.
+    const pack = ['pack', '--ignore-scripts', '--json', '--pack-destination', folder];
+    const { stdout } = await run('npm', pack, { cwd: ROOT, env: { ...process.env, ...env } });
+    packed = readPacked(stdout);
+    const file = join(folder, packed.filename);
+    const install = ['install', '--global', '--prefix', prefix, '--cache', join(folder, 'cache'), file];
+    await run('npm', install, { cwd: folder, env: { ...process.env, ...env } });
+  });
+
+  function program(name: string): string {
+    return join(prefix, 'bin', name);
+  }
+
+  it('holds the programs and what is needed to deploy them, and no tests or sources', () => {
+    const paths = packed.files.map(({ path }) => path);
+    for (const path of ['README.md', 'LICENSE', 'CHANGELOG.md', 'server/deploy/culvert-relay.service'])
+      assert.ok(paths.includes(path), path);
+    const other = paths.filter(
+      (path) =>
+        !/^(?:dist\/(?!e2e\/).*(?<!\.test)\.js|server\/deploy\/.*|[A-Z]+\.md|LICENSE|package\.json)$/.test(
+          path,
+        ),
+    );
+    assert.deepEqual(other, []);
+    assert.ok(packed.size < PACKAGE_MAX_BYTES, `${packed.size} bytes`);
+  });
+
+  it('brings little with it: nothing of the desktop app, nothing to compile, nothing that runs at install', () => {
+    const files = filesBelow(prefix);
+    const bytes = files.reduce((sum, file) => sum + statSync(file).size, 0);
+    assert.ok(bytes < INSTALLED_MAX_BYTES, `${bytes} bytes`);
+    const packages = files.filter((file) => /node_modules\/(?:@[^/]+\/)?[^/]+\/package\.json$/.test(file));
+    assert.deepEqual(
+      packages.filter((file) => /\/electron[^/]*\/package\.json$/.test(file)),
+      [],
+    );
+    assert.deepEqual(
+      files.filter((file) => file.endsWith('.node')),
+      [],
+    );
+    assert.deepEqual(
+      packages.filter((file) => /"(?:pre|post)?install":/.test(readFileSync(file, 'utf8'))),
+      [],
+    );
+  });
+
+  it('installs both programs as commands', async () => {
+    for (const name of ['culvert-relay', 'culvert']) {
+      const { stdout, stderr } = await run(program(name), ['--version'], { env });
+      assert.deepEqual([stdout, stderr], [`${name} ${VERSION}\n`, '']);
+    }
+  });
+
+  it('serves a visitor', async () => {
+    const key = newApiKey();
+    const settings = { ...env, CULVERT_PORT: '0', CULVERT_BOOTSTRAP_KEY: key };
+    const relay = new Child(program('culvert-relay'), [], settings);
+    scope.defer(() => relay.stop('SIGKILL'));
+    const url = await relay.line((line) => /^listening on (http:\S+)$/.exec(line)?.[1]);
+    const service = await startEchoService(scope);
+    const client = new Child(program('culvert'), ['http', String(service.port), '--json'], {
+      ...env,
+      CULVERT_RELAY: url,
+      CULVERT_API_KEY: key,
+    });
+    scope.defer(() => client.stop('SIGKILL'));
+    const { tunnel } = await client.line((line) => JSON.parse(line) as { tunnel: Tunnel });
+    const { status } = await visit(Number(new URL(url).port), { host: `${tunnel.slug}.localhost` });
+    assert.equal(status, 200);
+    assert.deepEqual(await client.stop('SIGINT'), { code: 0, signal: null });
+    assert.deepEqual(await relay.stop(), { code: 0, signal: null });
+    // Node warns of what will not stay as it is; an operator must not see that.
+    assert.doesNotMatch(relay.stderr + client.stderr, /Warning/);
+  });
+});
+
+/** npm lists its packages in an array, or below their names, depending on its version. */
+function readPacked(output: string): Packed {
+  const [packed] = Object.values(JSON.parse(output) as Record<string, Packed>);
+  return packed ?? assert.fail(`npm pack said ${output}`);
+}
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+}

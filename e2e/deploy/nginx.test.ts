@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { connect as connectHttp2 } from 'node:http2';
+import { type IncomingMessage, type ServerResponse } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { text } from 'node:stream/consumers';
+import { WebSocket, WebSocketServer } from 'ws';
+import { Authority } from '../support/certificates.ts';
+import { within } from '../support/deadline.ts';
+import { runNginx } from '../support/native-server.ts';
+import { Culvert, Relay } from '../support/programs.ts';
+import { visit } from '../support/raw-http.ts';
+import { suiteScope } from '../support/scope.ts';
+import { type Echo, echo, seenField } from '../support/services/echo.ts';
+import { closedPort, startHttpService } from '../support/services/listen.ts';
+
+/** `server/deploy/nginx.conf` in the real nginx, with only addresses and certificate replaced; its client comes through it, too. */
+describe('nginx in front of the relay, as server/deploy has it', () => {
+  const scope = suiteScope();
+  let ports: { https: number; http: number };
+  let ca: Buffer;
+  let host: string;
+  let finish: () => void;
+
+  before(async () => {
+    const authority = new Authority(scope);
+    const { cert, key } = authority.issue('relay.example.com', '*.tunnels.example.com');
+    ca = authority.pem;
+    const relay = await Relay.start(scope, {
+      CULVERT_PUBLIC_URL: 'https://relay.example.com',
+      CULVERT_TUNNEL_DOMAIN: 'tunnels.example.com',
+      CULVERT_TRUST_PROXY: '127.0.0.1',
+    });
+    ports = { https: await closedPort(), http: await closedPort() };
+    const site = readFileSync(new URL('../../server/deploy/nginx.conf', import.meta.url), 'utf8')
+      .replaceAll(/^ *listen \[::\].*$/gm, '')
+      .replaceAll('listen 80;', `listen 127.0.0.1:${ports.http};`)
+      .replaceAll('listen 443 ', `listen 127.0.0.1:${ports.https} `)
+      .replaceAll('127.0.0.1:8080', `127.0.0.1:${relay.port}`)
+      .replaceAll('/etc/culvert/fullchain.pem', cert)
+      .replaceAll('/etc/culvert/privkey.pem', key);
+    await runNginx(scope, ports.https, site);
+    const service = await startHttpService(scope, answer);
+    new WebSocketServer({ server: service.server }).on('connection', (socket) =>
+      socket.on('message', (data: Buffer) => socket.send(data.toString().toUpperCase())),
+    );
+    // The control socket, data sockets and calls of the API go through nginx as well.
+    const address = { url: `https://localhost:${ports.https}` };
+    const { tunnel } = await Culvert.start(scope, address, relay.bootstrapKey, service.port, [], {
+      NODE_EXTRA_CA_CERTS: authority.path,
+    });
+    host = `${tunnel.slug}.tunnels.example.com`;
+    assert.equal(tunnel.public_url, `https://${host}`);
+  });
+
+  /** Event streams end when the test says so; everything else is echoed. */
+  function answer(request: IncomingMessage, response: ServerResponse): void {
+    if (request.url !== '/events') return void echo(request, response).catch(() => request.destroy());
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: first\n\n');
+    finish = () => response.end('data: last\n\n');
+  }
+
+  async function get(path: string, headers: Record<string, string> = {}): Promise<IncomingMessage> {
+    const request = httpsRequest({
+      host: '127.0.0.1',
+      port: ports.https,
+      path,
+      headers: { host, ...headers },
+      servername: host,
+      ca,
+    });
+    request.end();
+    const [response] = (await within(5000, 'answer', once(request, 'response'))) as [IncomingMessage];
+    return response;
+  }
+
+  it('hands requests on as they came, and tells where they came from', async () => {
+    const response = await get('//a/../b?x=%2F', {
+      'x-forwarded-for': '203.0.113.1',
+      'X-Forwarded-Proto': 'gopher',
+      with_underscore: 'kept',
+    });
+    const seen = JSON.parse(await text(response)) as Echo;
+    assert.equal(seen.url, '//a/../b?x=%2F');
+    assert.equal(seenField(seen, 'host'), host);
+    assert.equal(seenField(seen, 'x-forwarded-proto'), 'https');
+    assert.equal(seenField(seen, 'x-forwarded-host'), host);
+    assert.equal(seenField(seen, 'with_underscore'), 'kept');
+    // The address of the visitor, then that of nginx; nothing of what the visitor said.
+    assert.equal(seenField(seen, 'x-forwarded-for'), '127.0.0.1, 127.0.0.1');
+  });
+
+  it('speaks HTTP/2 with visitors', async () => {
+    const session = connectHttp2(`https://${host}`, {
+      ca,
+      lookup: (_name, _options, done) => done(null, [{ address: '127.0.0.1', family: 4 }]),
+      port: ports.https,
+    });
+    const stream = session.request({ ':path': '/two', ':authority': host });
+    const seen = JSON.parse(await within(5000, 'answer', text(stream))) as Echo;
+    session.destroy();
+    assert.deepEqual([seen.url, seenField(seen, 'host')], ['/two', host]);
+  });
+
+  it('passes events on as they come', async () => {
+    const response = await get('/events');
+    response.setEncoding('utf8');
+    const [first] = (await within(5000, 'event', once(response, 'data'))) as [string];
+    assert.equal(first, 'data: first\n\n');
+    finish();
+    assert.equal(await text(response), 'data: last\n\n');
+  });
+
+  it('passes WebSockets on', async () => {
+    const socket = new WebSocket(`wss://localhost:${ports.https}/`, { headers: { host }, ca });
+    scope.defer(() => socket.terminate());
+    await within(5000, 'WebSocket', once(socket, 'open'));
+    socket.send('hello');
+    const [data] = (await within(5000, 'message', once(socket, 'message'))) as [Buffer];
+    assert.equal(data.toString(), 'HELLO');
+  });
+
+  it('sends visitors who come without TLS to where there is some', async () => {
+    const { status, head } = await visit(ports.http, { host, target: '/x?y' });
+    assert.deepEqual([status, head.field('location')], [308, `https://${host}/x?y`]);
+  });
+});
