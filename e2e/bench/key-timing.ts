@@ -1,0 +1,111 @@
+/**
+ * `node e2e/bench/key-timing.ts [--samples N]`, after `npm run build`: does the time of a refusal tell how much of a key was
+ * right? It refuses keys that differ from a valid one in their last character only, and random ones, in random order,
+ * in this process and through a running relay, and prints Welch's t for all times and without the slowest.
+ *
+ * It should not: a key is looked up by its SHA-256, so how far a look-up gets depends on bits of the hash. A key that is
+ * nearly right has a hash as different as any other, and who could choose hashes could not undo them.
+ */
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { parseArgs } from 'node:util';
+import { issueKey, createAccount } from '../../server/accounts/accounts.ts';
+import { generateKey } from '../../server/accounts/api-key.ts';
+import { Authenticator } from '../../server/accounts/authenticator.ts';
+import { systemClock } from '../../server/clock.ts';
+import { openSqlite } from '../../server/store/sqlite/open-sqlite.ts';
+import { Relay } from '../support/programs.ts';
+import { Scope } from '../support/scope.ts';
+import { T_MAX, welchT, withoutSlowest } from './welch.ts';
+
+const VALID_KEYS = 1000;
+const WARM_UP = 5000;
+const SHARES = [1, 0.99, 0.9, 0.5];
+const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
+
+/** Has a key refused. */
+type Refuse = (key: string) => Promise<unknown>;
+
+const { values } = parseArgs({ options: { samples: { type: 'string', default: '100000' } } });
+const samples = Number(values.samples);
+const scope = new Scope();
+try {
+  report('in this process', await inThisProcess());
+  report('through a relay', await throughRelay(scope));
+} finally {
+  await scope.end();
+}
+
+async function inThisProcess(): Promise<Times> {
+  const store = await openSqlite(':memory:', () => {});
+  const account = await createAccount(store, systemClock, { name: 'timing', plan: 'dev', subdomain: null });
+  const keys: string[] = [];
+  for (let count = 0; count < VALID_KEYS; count += 1)
+    keys.push((await issueKey(store, systemClock, account)).key);
+  const authenticator = new Authenticator(store);
+  const times = await measure(keys, (key) =>
+    authenticator.authenticate(`Bearer ${key}`).then(
+      () => Promise.reject(new Error('a wrong key was taken')),
+      () => undefined,
+    ),
+  );
+  await store.close();
+  return times;
+}
+
+async function throughRelay(within: Scope): Promise<Times> {
+  const relay = await Relay.start(within);
+  const socket = connect({ port: relay.port, host: '127.0.0.1', noDelay: true });
+  within.defer(() => socket.destroy());
+  await once(socket, 'connect');
+  return measure([relay.bootstrapKey], async (key) => {
+    socket.write(`GET /v1/account HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\n\r\n`);
+    // So short an answer comes in one piece.
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    if (!answer.toString('latin1').startsWith('HTTP/1.1 401')) throw new Error(answer.toString('latin1'));
+  });
+}
+
+interface Times {
+  readonly near: Float64Array;
+  readonly far: Float64Array;
+}
+
+/** @returns ms that each refusal took, of nearly right and of random keys */
+async function measure(valid: readonly string[], refuse: Refuse): Promise<Times> {
+  const near = new Float64Array(samples);
+  const far = new Float64Array(samples);
+  for (let count = 0; count < WARM_UP; count += 1) await refuse(generateKey());
+  for (let count = 0; count < samples; count += 1) {
+    // The same work for both, in an order nobody can fall into step with.
+    const keys = { near: nearly(valid), far: flat(generateKey()) };
+    const order = Math.random() < 0.5 ? (['near', 'far'] as const) : (['far', 'near'] as const);
+    for (const kind of order) {
+      const start = performance.now();
+      await refuse(keys[kind]);
+      (kind === 'near' ? near : far)[count] = performance.now() - start;
+    }
+  }
+  return { near, far };
+}
+
+/** A valid key but for its last character. */
+function nearly(valid: readonly string[]): string {
+  const key = valid[Math.floor(Math.random() * valid.length)] ?? '';
+  const others = BASE62.replace(key.slice(-1), '');
+  return flat(key.slice(0, -1) + others.charAt(Math.floor(Math.random() * others.length)));
+}
+
+/** The same text as one piece of memory, as keys come from the network. */
+function flat(text: string): string {
+  return Buffer.from(text, 'latin1').toString('latin1');
+}
+
+function report(where: string, { near, far }: Times): void {
+  for (const share of SHARES) {
+    const t = welchT(...withoutSlowest(near, far, share));
+    const verdict = Math.abs(t) < T_MAX ? 'no difference' : 'DIFFERENT';
+    console.log(`${where}, ${samples} each, fastest ${share * 100} %: t = ${t.toFixed(2)} (${verdict})`);
+    if (Math.abs(t) >= T_MAX) process.exitCode = 1;
+  }
+}
