@@ -39,7 +39,9 @@ export class Exchange implements DialHandler, StreamHandler {
   readonly #owner: ExchangeOwner;
   #dial: Dial | undefined;
   #stream: ByteStream | undefined;
-  #reused = false;
+  /** When the end of the stream, without a byte of a response, is reason to send the request again over another one. */
+  #repeatsWhen: 'ended' | 'lost' | 'never' = 'never';
+  #repeated = false;
   #handed = false;
   #responded = false;
   #over = false;
@@ -53,8 +55,7 @@ export class Exchange implements DialHandler, StreamHandler {
   /** @param kept a stream left open by the request before, to the same target */
   start(kept: ByteStream | undefined): void {
     if (kept === undefined) return this.#open();
-    this.#reused = true;
-    this.opened(kept);
+    this.#use(kept, 'ended');
   }
 
   get stream(): ByteStream | undefined {
@@ -111,8 +112,13 @@ export class Exchange implements DialHandler, StreamHandler {
     this.#dial = this.#request.open(this);
   }
 
-  opened(stream: ByteStream): void {
+  opened(stream: ByteStream, wasWarm = false): void {
     this.#dial = undefined;
+    this.#use(stream, wasWarm && !this.#repeated ? 'lost' : 'never');
+  }
+
+  #use(stream: ByteStream, repeatsWhen: 'ended' | 'lost' | 'never'): void {
+    this.#repeatsWhen = repeatsWhen;
     this.#stream = stream;
     if (!this.#handed) this.#request.onHanded();
     this.#handed = true;
@@ -152,7 +158,7 @@ export class Exchange implements DialHandler, StreamHandler {
     }
   }
 
-  onClose(clean: boolean): void {
+  onClose(clean: boolean, lost = false): void {
     if (this.#over) return;
     this.#stream = undefined;
     if (this.#responded) {
@@ -162,13 +168,21 @@ export class Exchange implements DialHandler, StreamHandler {
       this.#respond();
     } else if (this.#response.committed) {
       this.#breakOff();
-    } else if (this.#reused && this.#request.repeatable && !this.#response.started) {
-      // The other side let an idle connection go at the moment it was used again.
-      this.#reused = false;
+    } else if (this.#canRepeat(lost)) {
+      this.#repeated = true;
       this.#open();
     } else {
       this.#fail('client-closed');
     }
+  }
+
+  /**
+   * Whether the other side let an idle connection go at the moment it was used again, or went down with one that was
+   * warm. What brings a client down is not sent to it for ever.
+   */
+  #canRepeat(lost: boolean): boolean {
+    if (!this.#request.repeatable || this.#response.started) return false;
+    return this.#repeatsWhen === 'ended' || (this.#repeatsWhen === 'lost' && lost);
   }
 
   #respond(): void {

@@ -43,7 +43,7 @@ export class DataStream implements ByteStream {
         this.#handler?.onData(piece);
       },
       onDrain: () => this.#handler?.onDrain(),
-      onClose: (code) => this.#closed(isCleanClose(code)),
+      onClose: (code) => this.#closed(isCleanClose(code), code === CloseCode.abnormal),
     });
   }
 
@@ -74,12 +74,12 @@ export class DataStream implements ByteStream {
   /** Ends the stream for both sides, because its tunnel or its key has ended. */
   cut(code: number): void {
     this.#socket.close(code);
-    this.#closed(false);
+    this.#closed(false, false);
   }
 
-  #closed(clean: boolean): void {
+  #closed(clean: boolean, lost: boolean): void {
     this.#end();
-    this.#handler?.onClose(clean);
+    this.#handler?.onClose(clean, lost);
   }
 
   #end(): void {

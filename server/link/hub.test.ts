@@ -122,9 +122,28 @@ describe('Hub', () => {
     hub.detach(tunnel, second.socket, CloseCode.abnormal);
     dial();
     clock.advance(9999);
-    assert.deepEqual(results, ['client-timeout']);
+    assert.deepEqual(results, []);
     clock.advance(1);
-    assert.deepEqual(results, ['client-timeout', 'tunnel-offline']);
+    assert.deepEqual(results, ['tunnel-offline', 'tunnel-offline']);
+  });
+
+  it('announces again what a lost client was told, whose id is good for 10 s each time', () => {
+    const first = attach();
+    dial();
+    const [id = ''] = first.announced;
+    clock.advance(9000);
+    hub.detach(tunnel, first.socket, CloseCode.abnormal);
+    assert.ok(hub.pending(id));
+    clock.advance(1000);
+    assert.equal(hub.pending(id), undefined);
+    clock.advance(8000);
+    const second = attach();
+    assert.deepEqual(second.announced, [id]);
+    clock.advance(9999);
+    assert.ok(hub.pending(id));
+    assert.deepEqual(results, []);
+    clock.advance(1);
+    assert.deepEqual(results, ['client-timeout']);
   });
 
   it('expects the clients of before a restart back', () => {

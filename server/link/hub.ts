@@ -64,6 +64,7 @@ export class Hub implements Dialer {
       handler,
       since,
       timer: undefined,
+      idEnds: 0,
       announcedTo: undefined,
     };
     this.#pending.set(pending.id, pending);
@@ -71,9 +72,13 @@ export class Hub implements Dialer {
     return { cancel: () => link.release(pending) };
   }
 
-  /** The inbound connection that waits under the id, if there is one. */
+  /**
+   * The inbound connection that waits under the id, if there is one. It may wait longer than its id is good (spec.md
+   * section 6), for a client that has just left.
+   */
   pending(id: string): Pending | undefined {
-    return this.#pending.get(id);
+    const pending = this.#pending.get(id);
+    return pending !== undefined && this.#clock.monotonic() < pending.idEnds ? pending : undefined;
   }
 
   /** Joins a pending inbound connection and its data socket, which was opened with a key or without. */

@@ -19,6 +19,8 @@ export interface Pending {
   /** since when it waits, monotonic ms */
   readonly since: number;
   timer: Timer | undefined;
+  /** until when its id opens a data socket, monotonic ms */
+  idEnds: number;
   /** id of the key of the control socket that it was announced on last */
   announcedTo: string | undefined;
 }
@@ -86,6 +88,8 @@ export class TunnelLink {
     if (this.#control !== control) return;
     this.#control = undefined;
     this.#leftAt = this.#clock.monotonic();
+    // What the client was told went with it, so its visitors wait for it like those that come now.
+    for (const pending of this.#pending) this.#failIn(HOLD_OVER_MS, pending, 'tunnel-offline');
     const wasLost = code === CloseCode.abnormal || code === CloseCode.noStatus;
     this.#warm.close(wasLost ? CloseCode.goingAway : code);
   }
@@ -124,7 +128,7 @@ export class TunnelLink {
    * @param keyId id of the key it was opened with; without one, it came by the announcement alone
    */
   open(pending: Pending, socket: WebSocketByteStream, keyId: string | undefined): void {
-    this.#hand(pending, this.#track(socket, keyId ?? pending.announcedTo ?? ''));
+    this.#hand(pending, this.#track(socket, keyId ?? pending.announcedTo ?? ''), false);
   }
 
   /** Ids of the keys that hold something open here. */
@@ -188,18 +192,19 @@ export class TunnelLink {
   #openWarm(pending: Pending, stream: DataStream): void {
     if (!this.#pending.has(pending)) return stream.finish();
     if (!stream.isOpen) return this.wait(pending);
-    this.#hand(pending, stream);
+    this.#hand(pending, stream, true);
   }
 
-  #hand(pending: Pending, stream: DataStream): void {
+  #hand(pending: Pending, stream: DataStream, wasWarm: boolean): void {
     this.release(pending);
     rendezvousWait.add((this.#clock.monotonic() - pending.since) / 1000);
-    pending.handler.opened(stream);
+    pending.handler.opened(stream, wasWarm);
   }
 
   #announce(pending: Pending, control: ControlSocket): void {
     control.announce(pending.id);
     pending.announcedTo = control.key.keyId;
+    pending.idEnds = this.#clock.monotonic() + PENDING_TIMEOUT_MS;
     this.#failIn(PENDING_TIMEOUT_MS, pending, 'client-timeout');
   }
 

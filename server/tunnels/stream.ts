@@ -9,8 +9,8 @@ export interface StreamHandler {
   onData(piece: Buffer): void;
   /** After a `write` that answered `false`: there is room again. */
   onDrain(): void;
-  /** The other side ended the stream, once. `clean`: it had sent all it had to. */
-  onClose(clean: boolean): void;
+  /** The other side ended the stream, once. `clean`: it had sent all it had to. `lost`: it broke off without a word. */
+  onClose(clean: boolean, lost?: boolean): void;
 }
 
 /** A byte stream to whatever answers one inbound connection. */
@@ -34,7 +34,8 @@ export type DialFault = Extract<
 >;
 
 export interface DialHandler {
-  opened(stream: ByteStream): void;
+  /** @param wasWarm it was open before it was needed, and may be lost without anybody having noticed yet */
+  opened(stream: ByteStream, wasWarm?: boolean): void;
   /** @param text says more than the catalogue's text */
   failed(fault: DialFault, text?: string): void;
 }

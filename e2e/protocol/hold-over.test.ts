@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { AccountPool } from '../support/accounts.ts';
+import { concurrentTests } from '../support/concurrent-tests.ts';
+import { eventually } from '../support/deadline.ts';
+import { DataConnection, ManualClient } from '../support/manual-client.ts';
+import { Relay } from '../support/programs.ts';
+import { formatRequest, RawConnection, type Request } from '../support/raw-http.ts';
+import { suiteScope } from '../support/scope.ts';
+import { WebSocketClient } from '../support/spec-client/websocket.ts';
+
+const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nback';
+
+/** A client that drops and comes back within 10 s loses nothing (contract.md, Inbound requests). */
+describe('visitors of a client that is away for a moment', () => {
+  const scope = suiteScope();
+  const together = concurrentTests();
+
+  async function start(): Promise<{ relay: Relay; client: ManualClient }> {
+    const relay = await Relay.start(scope);
+    return { relay, client: await ManualClient.start(scope, relay, new AccountPool(relay)) };
+  }
+
+  async function visit(
+    relay: Relay,
+    client: ManualClient,
+    request: Partial<Request> = {},
+  ): Promise<RawConnection> {
+    const visitor = await RawConnection.open(scope, relay.port, 25_000);
+    await visitor.write(formatRequest({ host: client.host, ...request }));
+    return visitor;
+  }
+
+  async function offer(relay: Relay, client: ManualClient): Promise<DataConnection> {
+    const socket = await WebSocketClient.open(scope, {
+      port: relay.port,
+      host: `localhost:${relay.port}`,
+      target: `/ws/data?tunnel_id=${client.tunnel.id}`,
+      headers: [['Authorization', `Bearer ${client.account.key}`]],
+    });
+    return new DataConnection('', socket);
+  }
+
+  together('who comes while it is away is announced when it is back', async () => {
+    const { relay, client } = await start();
+    client.control.socket.drop();
+    await missed(relay);
+    const visitors = [await visit(relay, client), await visit(relay, client, { method: 'POST', body: 'x' })];
+    await client.reconnect();
+    for (const visitor of visitors) await answer(visitor, await client.accept());
+  });
+
+  together('who was announced to a control socket that was lost is announced again', async () => {
+    const { relay, client } = await start();
+    const visitor = await visit(relay, client);
+    const id = await client.announced();
+    client.control.socket.drop();
+    await missed(relay);
+    await client.reconnect();
+    assert.equal(await client.announced(), id);
+    await answer(visitor, await client.open(id));
+  });
+
+  together(
+    'an announced visitor is served by a data socket although the control socket is gone',
+    async () => {
+      const { relay, client } = await start();
+      const visitor = await visit(relay, client);
+      const id = await client.announced();
+      client.control.socket.drop();
+      await missed(relay);
+      await answer(visitor, await client.open(id));
+    },
+  );
+
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    together(`who comes to a relay that was restarted after ${signal} waits for its client`, async () => {
+      const { relay, client } = await start();
+      await relay.stop(signal);
+      await relay.restart();
+      const visitor = await visit(relay, client);
+      await client.reconnect();
+      await answer(visitor, await client.accept());
+    });
+  }
+
+  together('who was given a warm data socket that is lost at that moment gets another one', async () => {
+    const { relay, client } = await start();
+    const warm = await offer(relay, client);
+    const visitor = await visit(relay, client);
+    await warm.receivedUpTo('\r\n\r\n');
+    warm.socket.drop();
+    await answer(visitor, await client.accept());
+  });
+
+  together('a request that takes its data socket down twice is not sent a third time', async () => {
+    const { relay, client } = await start();
+    const warm = [await offer(relay, client), await offer(relay, client)];
+    const visitor = await visit(relay, client);
+    for (const lost of warm) {
+      await lost.receivedUpTo('\r\n\r\n');
+      lost.socket.drop();
+    }
+    const { status, head } = await visitor.response();
+    assert.deepEqual([status, head.field('culvert-error')], [502, 'client-closed']);
+  });
+
+  together('a warm data socket that its client closes with a code is the answer, not lost', async () => {
+    const { relay, client } = await start();
+    const warm = await offer(relay, client);
+    const visitor = await visit(relay, client);
+    await warm.receivedUpTo('\r\n\r\n');
+    warm.socket.close(1011);
+    assert.equal((await visitor.response()).status, 502);
+    assert.deepEqual(client.control.messages, []);
+  });
+
+  together('a request that must not be repeated is not, and its visitor is told', async () => {
+    const { relay, client } = await start();
+    const warm = await offer(relay, client);
+    const visitor = await visit(relay, client, { method: 'POST', body: 'x' });
+    await warm.receivedUpTo('\r\n\r\n');
+    warm.socket.drop();
+    const { status, head } = await visitor.response();
+    assert.deepEqual([status, head.field('culvert-error')], [502, 'client-closed']);
+    assert.deepEqual(client.control.messages, []);
+  });
+
+  together('who comes when control and warm sockets are lost at once is served when it is back', async () => {
+    const { relay, client } = await start();
+    const warm = await Promise.all([1, 2, 3, 4].map(() => offer(relay, client)));
+    for (const lost of warm) lost.socket.drop();
+    client.control.socket.drop();
+    const visitors = await Promise.all([1, 2, 3, 4, 5, 6].map(() => visit(relay, client)));
+    await missed(relay);
+    await client.reconnect();
+    for (let left = visitors.length; left > 0; left -= 1) (await client.accept()).send(ANSWER);
+    for (const visitor of visitors) assert.equal((await visitor.response()).text, 'back');
+  });
+});
+
+/** Waits until the relay knows that the client has gone. */
+async function missed(relay: Relay): Promise<void> {
+  await eventually(5000, () => assert.match(relay.child.stderr, /client offline/));
+}
+
+async function answer(visitor: RawConnection, data: DataConnection): Promise<void> {
+  await data.receivedUpTo('\r\n\r\n');
+  data.send(ANSWER);
+  assert.equal((await visitor.response()).text, 'back');
+}
