@@ -115,6 +115,17 @@ describe('stderrStream', () => {
       assert.equal(await readFile(path, 'utf8'), lines.join(''));
     });
 
+    it('drops what comes too late, as the end of a client does', async () => {
+      const path = join(folder, 'log');
+      const stream = stderrStream(openSync(path, 'w'));
+      const log = createLog({ format: 'json', level: 'info' }, stream);
+      const finished = finishLog(stream, new FakeClock());
+      log('client offline');
+      await finished;
+      log('client offline');
+      assert.equal(await readFile(path, 'utf8'), '');
+    });
+
     it('gives up what a reader does not take', async () => {
       const path = join(folder, 'pipe');
       execFileSync('mkfifo', [path]);
