@@ -21,8 +21,11 @@ const shell: Shell = {
   out: (line) => void process.stdout.write(`${line}\n`),
   err: (line) => void process.stderr.write(`${line}\n`),
   openLog({ level, format = process.stderr.isTTY ? 'pretty' : 'json' }) {
-    logStream = stderrStream();
-    return createLog({ level, format }, logStream);
+    const stream = stderrStream();
+    logStream = stream;
+    // Sockets still close while the last lines are written: what they have to say comes too late, and does no harm.
+    const open = { write: (line: string) => exiting || stream.write(line) };
+    return createLog({ level, format }, open);
   },
   onStopSignal(handler) {
     process.on('SIGTERM', handler);

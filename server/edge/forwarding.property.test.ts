@@ -112,6 +112,8 @@ describe('a request that is forwarded, read by Node', () => {
         const text = `${given.method} ${given.target} HTTP/${given.version}\r\n${lines}\r\n`;
         const plan = planRequest(Buffer.from(text, 'latin1'), context);
         if (typeof plan === 'string' || plan.route.kind !== 'tunnel') return;
+        // Behind an upgrade the relay sends nothing before its answer, and Node keeps silent about what comes there.
+        if (plan.upgrade) return;
         forwarded += 1;
         const { target: path, prefix } = plan.route;
         const head = tunnelRequestHead(plan.head, PEER, { target: path, prefix, upgrade: plan.upgrade });
