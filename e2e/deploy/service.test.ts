@@ -12,7 +12,7 @@ const UNIT = 'culvert-relay.service';
 describe('server/deploy', () => {
   const scope = suiteScope();
 
-  for (const file of [UNIT, 'Dockerfile', 'nginx.conf', 'Caddyfile']) {
+  for (const file of [UNIT, 'Dockerfile', 'nginx.conf', 'Caddyfile', '../../docs/operating.md']) {
     it(`${file} names only settings that there are`, () => {
       const names = readFileSync(new URL(file, DEPLOY), 'utf8').match(/CULVERT_[A-Z_]+/g) ?? [];
       const known = new Set(SETTINGS.map(({ name }) => variableOf(name)));
