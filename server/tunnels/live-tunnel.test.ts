@@ -93,5 +93,16 @@ describe('LiveTunnel', () => {
       clock.jump(5 * HOUR);
       assert.equal(tunnel.deadline, deadline);
     });
+
+    for (const jump of [HOUR, -HOUR, 30 * 24 * HOUR]) {
+      it(`is moved by the time that has passed in idle mode, not by a wall clock set by ${jump / HOUR} h`, () => {
+        const tunnel = live(true);
+        const { expiresAt } = tunnel;
+        clock.jump(jump);
+        clock.advance(1000);
+        tunnel.countIn(1);
+        assert.deepEqual([tunnel.expiresAt, tunnel.deadline], [expiresAt + 1000, clock.monotonic() + HOUR]);
+      });
+    }
   });
 });

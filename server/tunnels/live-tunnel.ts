@@ -21,8 +21,9 @@ export class LiveTunnel {
 
   readonly #clock: Clock;
   readonly #onTraffic: (tunnel: LiveTunnel) => void;
-  #expiresAt: number;
   #deadline: number;
+  /** what the wall clock was ahead of the monotonic one when the tunnel came to life */
+  readonly #wallAhead: number;
   #bytesIn: number;
   #bytesOut: number;
   #requests: number;
@@ -45,8 +46,8 @@ export class LiveTunnel {
     this.createdAt = tunnel.createdAt;
     this.#clock = clock;
     this.#onTraffic = onTraffic;
-    this.#expiresAt = tunnel.expiresAt;
-    this.#deadline = clock.monotonic() + tunnel.expiresAt - clock.now();
+    this.#wallAhead = clock.now() - clock.monotonic();
+    this.#deadline = tunnel.expiresAt - this.#wallAhead;
     this.#bytesIn = tunnel.bytesIn;
     this.#bytesOut = tunnel.bytesOut;
     this.#requests = tunnel.requests;
@@ -55,7 +56,7 @@ export class LiveTunnel {
 
   /** Wall time in ms at which it expires, as shown and stored. */
   get expiresAt(): number {
-    return this.#expiresAt;
+    return Math.round(this.#deadline + this.#wallAhead);
   }
 
   /** The same moment on the monotonic clock, which decides: a wall clock that is set kills nobody. */
@@ -97,9 +98,8 @@ export class LiveTunnel {
 
   /** Moves the expiry to a later wall time; an earlier one changes nothing. */
   prolong(expiresAt: number): void {
-    const by = expiresAt - this.#expiresAt;
+    const by = expiresAt - this.expiresAt;
     if (by <= 0) return;
-    this.#expiresAt = expiresAt;
     this.#deadline += by;
   }
 
@@ -111,7 +111,7 @@ export class LiveTunnel {
       bytesIn: this.#bytesIn - this.#stored.bytesIn,
       bytesOut: this.#bytesOut - this.#stored.bytesOut,
       requests: this.#requests - this.#stored.requests,
-      expiresAt: this.#expiresAt,
+      expiresAt: this.expiresAt,
     };
   }
 
@@ -130,9 +130,7 @@ export class LiveTunnel {
 
   /** The expiry moves to now + ttl, never earlier than it is (contract.md, REST, idle mode). */
   #restartLife(): void {
-    const life = this.ttl * 1000;
-    this.#expiresAt = Math.max(this.#expiresAt, this.#clock.now() + life);
-    this.#deadline = Math.max(this.#deadline, this.#clock.monotonic() + life);
+    this.#deadline = Math.max(this.#deadline, this.#clock.monotonic() + this.ttl * 1000);
   }
 }
 

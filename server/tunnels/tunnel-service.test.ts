@@ -354,6 +354,68 @@ describe('TunnelService', () => {
     });
   });
 
+  describe('a wall clock that is set', () => {
+    for (const jump of [HOUR, -HOUR, 720 * HOUR]) {
+      const by = `by ${jump / HOUR} h`;
+
+      it(`${by} ends no tunnel and lets none live on`, async () => {
+        await service.create(account, wanted({ name: 'web' }));
+        const busy = await service.create(account, wanted({ name: 'busy', idleTtl: true }));
+        clock.jump(jump);
+        clock.advance(HOUR / 2);
+        busy.countIn(1);
+        clock.advance(HOUR / 2 - 1);
+        assert.deepEqual(ended, []);
+        clock.advance(1);
+        assert.deepEqual(ended, [['web', 'expired']]);
+        clock.advance(HOUR / 2);
+        assert.deepEqual(ended.at(-1), ['busy', 'expired']);
+      });
+
+      it(`${by} changes nothing about how far a life can be extended`, async () => {
+        const { id } = await service.create(account, wanted());
+        clock.jump(jump);
+        await service.extend(account, id, MAX_TTL - 3600);
+        await assert.rejects(service.extend(account, id, 1), { status: 400 });
+      });
+
+      it(`${by} and back again is forgotten, also by a relay that starts after it`, async () => {
+        const tunnel = await service.create(account, wanted({ name: 'web', idleTtl: true }));
+        clock.jump(jump);
+        clock.advance(HOUR / 4);
+        tunnel.countIn(1);
+        clock.jump(-jump);
+        await service.stop();
+        await startAgain();
+        clock.advance(HOUR - 1);
+        assert.deepEqual(ended, []);
+        clock.advance(1);
+        assert.deepEqual(ended, [['web', 'expired']]);
+      });
+    }
+
+    it('decides at the next start, where no other clock has measured: what it says is over does not come back', async () => {
+      await service.create(account, wanted({ name: 'web' }));
+      clock.jump(720 * HOUR);
+      await service.stop();
+      await startAgain();
+      assert.equal(registry.size, 0);
+      clock.jump(-720 * HOUR);
+      await service.stop();
+      await startAgain();
+      assert.deepEqual([registry.size, await storedSlugs()], [0, []]);
+    });
+
+    it('does not bring back at the next start what has expired before it was set', async () => {
+      await service.create(account, wanted({ name: 'web' }));
+      clock.advance(HOUR);
+      await service.stop();
+      clock.jump(-2 * HOUR);
+      await startAgain();
+      assert.deepEqual([registry.size, await storedSlugs()], [0, []]);
+    });
+  });
+
   it('has no timer left after stop', async () => {
     await service.create(account, wanted());
     await service.stop();

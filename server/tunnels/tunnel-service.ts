@@ -169,7 +169,9 @@ export class TunnelService {
   async #extendNow(tunnel: LiveTunnel, ttl: number, maxTtl: number): Promise<void> {
     this.#mustBeAlive(tunnel);
     const expiresAt = tunnel.expiresAt + ttl * 1000;
-    if (expiresAt > this.#clock.now() + maxTtl * 1000) throw new ApiError(ttlTooLong(formatDuration(maxTtl)));
+    // What is left of its life, which a wall clock that was set says nothing about.
+    const left = Math.round(tunnel.deadline - this.#clock.monotonic());
+    if (left + ttl * 1000 > maxTtl * 1000) throw new ApiError(ttlTooLong(formatDuration(maxTtl)));
     await orUnavailable(this.#store.raiseExpiry(tunnel.id, expiresAt));
     this.#mustBeAlive(tunnel);
     tunnel.prolong(expiresAt);
