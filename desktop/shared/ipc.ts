@@ -1,0 +1,69 @@
+/** The one table of what the page may ask of main. Main registers it, the preload exposes it, the page calls it. */
+import type { RequestDetail, RequestSummary } from '../engine/inspector/records.ts';
+import type { HostHeader, KeyKept, Settings, Snapshot } from './snapshot.ts';
+
+/** Channel → what is sent and what comes back. */
+export interface Channels {
+  'snapshot:get': { payload: undefined; result: Snapshot };
+  'session:sign-in': { payload: { relay: string; key: string; keep: KeyKept }; result: undefined };
+  'session:sign-out': { payload: undefined; result: undefined };
+  'tunnel:create': { payload: CreateForm; result: { key: string } };
+  'tunnel:stop': { payload: TunnelRef; result: undefined };
+  'tunnel:start': { payload: TunnelRef; result: undefined };
+  'tunnel:forget': { payload: TunnelRef; result: undefined };
+  'tunnel:extend': { payload: TunnelRef & { ttl: string }; result: undefined };
+  'tunnel:copy-url': { payload: TunnelRef; result: undefined };
+  'tunnel:open-url': { payload: TunnelRef; result: undefined };
+  'log:list': { payload: TunnelRef & { search: string }; result: readonly RequestSummary[] };
+  'log:detail': { payload: RequestRef; result: RequestDetail };
+  'log:copy-curl': { payload: RequestRef; result: undefined };
+  'log:replay': { payload: RequestRef; result: { id: number } };
+  'log:clear': { payload: TunnelRef; result: undefined };
+  'settings:change': { payload: Partial<Settings>; result: undefined };
+  'app:about': { payload: undefined; result: About };
+  'app:open-link': { payload: { link: 'documentation' | 'source' }; result: undefined };
+  'app:quit': { payload: undefined; result: undefined };
+}
+
+/** What main pushes to the page. */
+export interface Pushes {
+  'snapshot:changed': Snapshot;
+  /** a `culvert://` link, or the tray's "New tunnel": shows the create form, filled in */
+  'form:open': Partial<CreateForm>;
+}
+
+export interface TunnelRef {
+  key: string;
+}
+
+export interface RequestRef extends TunnelRef {
+  id: number;
+}
+
+export interface CreateForm {
+  port: number;
+  /** empty for a random one */
+  name: string;
+  /** duration string; empty for the relay's default */
+  ttl: string;
+  idle: boolean;
+  hostHeader: HostHeader;
+}
+
+export interface About {
+  version: string;
+  versions: readonly { name: string; version: string }[];
+  licences: readonly { name: string; licence: string }[];
+}
+
+/** What every call answers: an error is data, so that nothing about it is lost on the way. */
+export type Answer<T> = { ok: true; value: T } | { ok: false; error: CallError };
+
+export interface CallError {
+  /** stable, such as `name-taken` */
+  code: string;
+  /** the field of the form that it belongs to */
+  field?: string;
+  /** for people */
+  text: string;
+}

@@ -1,0 +1,105 @@
+/** What the window shows: one immutable value that main makes and pushes. The page keeps no truth of its own. */
+import type { RequestSummary } from '../engine/inspector/records.ts';
+
+/** Everything the window can show without asking. Times are wall-clock ms of this machine unless said otherwise. */
+export interface Snapshot {
+  readonly session: SessionView;
+  /** in the order of the list: newest first */
+  readonly tunnels: readonly TunnelView[];
+  /** ports that something on this machine listens on now, likeliest first */
+  readonly ports: readonly PortView[];
+  readonly settings: Settings;
+  /** whether this machine has a network */
+  readonly hasNetwork: boolean;
+}
+
+export type SessionView =
+  | {
+      readonly state: 'signed-out';
+      /** the relay of last time, to be offered again */
+      readonly relay: string | undefined;
+      /** why, where it was not the user who signed out */
+      readonly problem: Problem | undefined;
+    }
+  | { readonly state: 'signing-in'; readonly relay: string }
+  | {
+      readonly state: 'signed-in';
+      readonly relay: string;
+      readonly account: AccountView;
+      /** where the key is: kept by the system, in a plain file the user asked for, or only until the app quits */
+      readonly keyKept: KeyKept;
+      /** the relay cannot be reached for now */
+      readonly problem: Problem | undefined;
+    };
+
+export type KeyKept = 'system' | 'file' | 'session';
+
+export interface AccountView {
+  readonly name: string;
+  readonly plan: string;
+  /** domain below which tunnels get their names, such as `tunnels.example.com` */
+  readonly nameDomain: string;
+  readonly allowsNames: boolean;
+  /** seconds */
+  readonly defaultTtl: number;
+  /** seconds */
+  readonly maxTtl: number;
+}
+
+/** What happened, and what to do about it: two short sentences. */
+export interface Problem {
+  /** stable, for tests and for choosing an icon */
+  readonly code: string;
+  readonly text: string;
+}
+
+export type TunnelStatus =
+  | { readonly name: 'connecting' }
+  | { readonly name: 'online' }
+  | { readonly name: 'reconnecting'; readonly retryAt: number; readonly why: string }
+  /** ended; `again`: whether Start makes it anew */
+  | { readonly name: 'ended'; readonly reason: string; readonly why: string };
+
+export interface TunnelView {
+  /** of this app, the same when the tunnel is started again */
+  readonly key: string;
+  readonly status: TunnelStatus;
+  /** the address to hand out, with its scheme; of an ended tunnel, the last one */
+  readonly url: string;
+  readonly slug: string;
+  readonly localPort: number;
+  /** what was found there, such as `Vite` */
+  readonly framework: string | undefined;
+  /** nothing answers on the local port, or it refuses the host name: what to do */
+  readonly localProblem: Problem | undefined;
+  readonly hostHeader: HostHeader;
+  readonly isIdle: boolean;
+  /** seconds */
+  readonly ttl: number;
+  readonly expiresAt: number;
+  readonly requests: number;
+  /** bytes from visitors */
+  readonly bytesIn: number;
+  /** bytes to visitors */
+  readonly bytesOut: number;
+  /** the last few requests, newest first */
+  readonly recent: readonly RequestSummary[];
+}
+
+/** `keep` sends the visitor's Host, `local` says `localhost:<port>`, anything else is sent as it is. */
+export type HostHeader = string;
+
+export interface PortView {
+  readonly port: number;
+  /** name of the program, such as `node` */
+  readonly process: string | undefined;
+  readonly framework: string | undefined;
+}
+
+export interface Settings {
+  readonly startsAtLogin: boolean;
+  readonly notifies: boolean;
+  readonly theme: 'system' | 'light' | 'dark';
+  /** what quitting does to tunnels that are online */
+  readonly onQuit: 'ask' | 'close' | 'leave';
+}
