@@ -20,6 +20,8 @@ export type SessionView =
       readonly relay: string | undefined;
       /** why, where it was not the user who signed out */
       readonly problem: Problem | undefined;
+      /** how a key can be kept on this machine, best first; without `system` where it offers no encryption */
+      readonly keeps: readonly KeyKept[];
     }
   | { readonly state: 'signing-in'; readonly relay: string }
   | {
@@ -67,6 +69,8 @@ export interface TunnelView {
   /** the address to hand out, with its scheme; of an ended tunnel, the last one */
   readonly url: string;
   readonly slug: string;
+  /** the requested name, empty for none: started again, such a tunnel gets another address */
+  readonly name: string;
   readonly localPort: number;
   /** what was found there, such as `Vite` */
   readonly framework: string | undefined;

@@ -1,0 +1,18 @@
+/** What the preload exposes to the page: calls to main, and what main pushes. Nothing else leaves or enters the page. */
+import type { Answer, Channels, Pushes } from '../shared/ipc.ts';
+
+export interface Bridge {
+  /** Asks main; never rejects for something that went wrong there, the answer says it. */
+  call<C extends keyof Channels>(
+    channel: C,
+    payload: Channels[C]['payload'],
+  ): Promise<Answer<Channels[C]['result']>>;
+  /** @returns what stops the listening */
+  on<P extends keyof Pushes>(push: P, listener: (value: Pushes[P]) => void): () => void;
+}
+
+declare global {
+  interface Window {
+    readonly culvert: Bridge;
+  }
+}
