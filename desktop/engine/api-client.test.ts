@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { closedPort, closeServers, startHttp } from '../testing/servers.ts';
-import { TUNNEL } from '../testing/tunnel.ts';
+import { ACCOUNT, TUNNEL } from '../testing/tunnel.ts';
 import { ApiClient } from './api-client.ts';
 import { RelayRefusal, RelayUnreachable } from './errors.ts';
 import { parseRelayAddress } from './relay-address.ts';
@@ -49,6 +49,21 @@ describe('ApiClient', () => {
     const { api, seen } = await setUp(200, { tunnels: [TUNNEL] });
     assert.deepEqual(await api.listTunnels(), [TUNNEL]);
     assert.equal(seen[0]?.line, 'GET /v1/tunnels');
+  });
+
+  it('gets a tunnel', async () => {
+    const { api, seen } = await setUp(200, TUNNEL);
+    assert.deepEqual(await api.getTunnel(TUNNEL.id), TUNNEL);
+    assert.equal(seen[0]?.line, `GET /v1/tunnels/${TUNNEL.id}`);
+  });
+
+  it('gets the account, and takes nothing else for one', async () => {
+    const { api, seen } = await setUp(200, ACCOUNT);
+    assert.deepEqual(await api.getAccount(), ACCOUNT);
+    assert.equal(seen[0]?.line, 'GET /v1/account');
+    for (const other of [{}, TUNNEL, { ...ACCOUNT, name: '\u001b[2J' }, { ...ACCOUNT, limits: {} }]) {
+      await assert.rejects((await setUp(200, other)).api.getAccount(), RelayUnreachable);
+    }
   });
 
   it('closes a tunnel', async () => {

@@ -1,5 +1,6 @@
 /** The REST interface of a relay (spec.md section 4), as far as the client uses it. */
-import type { Tunnel } from '../../shared/tunnel.ts';
+import type { Account, Tunnel } from '../../shared/tunnel.ts';
+import { readAccount } from './account-answer.ts';
 import { describeNetworkError, RelayRefusal, RelayUnreachable } from './errors.ts';
 import { API_BODY_MAX_BYTES, API_TIMEOUT_MS } from './limits.ts';
 import type { RelayAddress } from './relay-address.ts';
@@ -29,6 +30,11 @@ export class ApiClient {
     this.#key = key;
   }
 
+  /** `GET /v1/account`: whom the key belongs to, and what it may do. */
+  async getAccount(): Promise<Account> {
+    return readAccount(await this.#call('GET', '/v1/account'));
+  }
+
   /** `POST /v1/tunnels` */
   async createTunnel(request: CreateRequest): Promise<Tunnel> {
     return readTunnel(await this.#call('POST', '/v1/tunnels', request));
@@ -37,6 +43,11 @@ export class ApiClient {
   /** `GET /v1/tunnels`: the live tunnels of the key's account, newest first. */
   async listTunnels(): Promise<Tunnel[]> {
     return readTunnelList(await this.#call('GET', '/v1/tunnels'));
+  }
+
+  /** `GET /v1/tunnels/{id}` */
+  async getTunnel(id: string): Promise<Tunnel> {
+    return readTunnel(await this.#call('GET', tunnelPath(id)));
   }
 
   /** `DELETE /v1/tunnels/{id}` */

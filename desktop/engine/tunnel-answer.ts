@@ -1,16 +1,12 @@
 /** Checks on the tunnel objects a relay answers, before the rest of the client trusts their types. */
 import * as yup from 'yup';
 import type { Tunnel } from '../../shared/tunnel.ts';
-import { RelayUnreachable } from './errors.ts';
+import { check, count, printable, text } from './answers.ts';
 
-// Nothing that could move a cursor or hide text may reach a terminal or a window.
-const printable = yup.string().matches(/^\P{Cc}*$/u);
-const text = printable.required();
 const id = yup
   .string()
   .matches(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i)
   .required();
-const count = yup.number().integer().min(0).required();
 
 const tunnelSchema = yup
   .object({
@@ -40,10 +36,4 @@ export function readTunnel(value: unknown): Tunnel {
 /** @throws RelayUnreachable when the value is no list of tunnels */
 export function readTunnelList(value: unknown): Tunnel[] {
   return (check(listSchema, value) as { tunnels: Tunnel[] }).tunnels;
-}
-
-function check(schema: yup.Schema, value: unknown): unknown {
-  if (!schema.isValidSync(value))
-    throw new RelayUnreachable('The relay gave an answer that this client does not understand');
-  return value;
 }

@@ -1,4 +1,4 @@
-import type { Tunnel } from '../../shared/tunnel.ts';
+import type { Account, Tunnel } from '../../shared/tunnel.ts';
 
 /** A tunnel of an account with an account subdomain. */
 export const TUNNEL: Tunnel = {
@@ -20,5 +20,21 @@ export const TUNNEL: Tunnel = {
     subdomain: 'http://my-app.localhost:8080',
     path: 'http://localhost:8080/t/my-app',
     account: 'http://my-app.demo.localhost:8080',
+  },
+};
+
+/** The account of {@link TUNNEL}. */
+export const ACCOUNT: Account = {
+  client_id: TUNNEL.client_id,
+  name: 'default',
+  plan: 'dev',
+  subdomain: 'demo',
+  limits: {
+    default_ttl: '1h0m0s',
+    max_ttl: '168h0m0s',
+    creates_per_minute: 10,
+    create_burst: 5,
+    max_tunnels: 1000,
+    max_connections: null,
   },
 };
