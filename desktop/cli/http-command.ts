@@ -2,6 +2,7 @@
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { ApiClient, type CreateRequest } from '../engine/api-client.ts';
 import { RelayRefusal, RelayUnreachable } from '../engine/errors.ts';
+import { localPort } from '../engine/local-target.ts';
 import { createTunnelClient } from '../engine/tunnel-client.ts';
 import type { TunnelState } from '../engine/tunnel-session.ts';
 import type { OfflineReason } from '../engine/verdict.ts';
@@ -54,7 +55,7 @@ function serve(
       relay,
       key,
       tunnelId: tunnel.id,
-      localPort: port,
+      local: localPort(port),
       onState,
       onProblem: (problem) => reporter.problem(problem),
     });

@@ -9,6 +9,7 @@ import { Bridge } from './bridge.ts';
 import { Deadlines } from './deadlines.ts';
 import type { LocalConnection } from './local-connection.ts';
 import { LocalDialer } from './local-dialer.ts';
+import { localPort } from './local-target.ts';
 import { LOCAL_LINGER_MS } from './limits.ts';
 import { LocalExchange } from './local-exchange.ts';
 
@@ -27,7 +28,7 @@ async function setUp(request?: Buffer) {
   const services = new EventEmitter();
   const accepted = once(services, 'accepted') as Promise<[Socket]>;
   const port = await startTcp((socket) => services.emit('accepted', socket));
-  const local = await connectLocal(new LocalDialer(port, deadlines));
+  const local = await connectLocal(new LocalDialer(localPort(port), deadlines));
   const [service] = await accepted;
   const released: LocalConnection[] = [];
   const exchange = request && LocalExchange.of(request);
@@ -138,7 +139,7 @@ describe('Bridge', () => {
     const deadlines = new Deadlines(new FakeClock());
     const stream = new FakeStream();
     const port = await startTcp((socket) => socket.resume());
-    const local = await connectLocal(new LocalDialer(port, deadlines));
+    const local = await connectLocal(new LocalDialer(localPort(port), deadlines));
     local.destroy();
     let ends = 0;
     const owner = { ended: () => (ends += 1), released: () => assert.fail() };

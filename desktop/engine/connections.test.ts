@@ -8,6 +8,7 @@ import { Deadlines } from './deadlines.ts';
 import { RelayRefusal, RelayUnreachable } from './errors.ts';
 import { CONNECTIONS_MAX } from './limits.ts';
 import { LocalDialer } from './local-dialer.ts';
+import { localPort } from './local-target.ts';
 
 function setUp(port: number, open: DataSource['open']) {
   const clock = new FakeClock();
@@ -16,7 +17,7 @@ function setUp(port: number, open: DataSource['open']) {
   const waiting: (() => void)[] = [];
   const connections = new Connections({
     data: { open },
-    local: new LocalDialer(port, deadlines),
+    local: new LocalDialer(localPort(port), deadlines),
     deadlines,
     onProblem(problem) {
       problems.push(problem);

@@ -4,10 +4,12 @@ import type { DataStream } from './bridge.ts';
 import type { DataHandler } from './data-socket.ts';
 import type { Deadlines } from './deadlines.ts';
 import type { Attempt } from './dial.ts';
-import { RelayRefusal, type RelayUnreachable } from './errors.ts';
+import { describeNetworkError, RelayRefusal, type RelayUnreachable } from './errors.ts';
 import { CONNECTIONS_MAX } from './limits.ts';
 import type { LocalDialer } from './local-dialer.ts';
 import { LocalPool } from './local-pool.ts';
+import { describeTarget, type LocalTarget } from './local-target.ts';
+import type { FilterMaker } from './stream-filter.ts';
 import { Visitor, type VisitorContext } from './visitor.ts';
 
 /** What went wrong with one visitor's connection. None of these ends the tunnel. */
@@ -36,6 +38,8 @@ export interface ConnectionsOptions {
   readonly data: DataSource;
   readonly local: LocalDialer;
   readonly deadlines: Deadlines;
+  /** what stands between the data sockets and their visitors, from the socket on; by default nothing */
+  readonly filters?: readonly FilterMaker[];
   readonly onProblem: (problem: ConnectionProblem) => void;
 }
 
@@ -47,7 +51,7 @@ export class Connections {
   readonly #context: VisitorContext;
   readonly #visitors = new Set<Visitor>();
 
-  constructor({ data, local, deadlines, onProblem }: ConnectionsOptions) {
+  constructor({ data, local, deadlines, filters = [], onProblem }: ConnectionsOptions) {
     this.#data = data;
     this.#onProblem = onProblem;
     this.#pool = new LocalPool(deadlines);
@@ -55,7 +59,9 @@ export class Connections {
       local,
       deadlines,
       pool: this.#pool,
-      onLocalRefused: () => onProblem({ code: 'local-refused', text: localRefusedText(local.port) }),
+      filters,
+      onLocalRefused: (error) =>
+        onProblem({ code: 'local-refused', text: localRefusedText(local.target, error) }),
       onDataFailed: (error) => onProblem(dataProblem(error)),
       onEnd: (visitor) => this.#visitors.delete(visitor),
     };
@@ -106,8 +112,11 @@ export class Connections {
   }
 }
 
-function localRefusedText(port: number): string {
-  return `Nothing answers on port ${port}. Start the service there; the tunnel stays up.`;
+function localRefusedText(target: LocalTarget, error: NodeJS.ErrnoException): string {
+  const where = describeTarget(target);
+  if (target.https && error.code !== 'ECONNREFUSED' && error.code !== 'ETIMEDOUT')
+    return `No HTTPS connection to ${where}: ${describeNetworkError(error)}. The tunnel stays up.`;
+  return `Nothing answers on ${where}. Start the service there; the tunnel stays up.`;
 }
 
 function dataProblem(error: RelayRefusal | RelayUnreachable): ConnectionProblem {

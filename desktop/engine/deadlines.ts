@@ -18,6 +18,11 @@ export class Deadlines {
     this.#clock = clock;
   }
 
+  /** ms since some moment, for durations. */
+  now(): number {
+    return this.#clock.monotonic();
+  }
+
   /** What is waiting to expire. */
   get size(): number {
     return this.#due.size;

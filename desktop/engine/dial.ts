@@ -1,14 +1,20 @@
-import { connect, type NetConnectOpts, type Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import { connect, isIP, type NetConnectOpts, type Socket } from 'node:net';
+import { connect as connectTls, TLSSocket } from 'node:tls';
 
 export interface DialOptions {
   /** name or IP address */
   readonly host: string;
   readonly port: number;
-  /** with TLS; `serverName` is what the certificate must be for, where `host` is another */
-  readonly tls?: { readonly serverName: string | undefined };
+  readonly tls?: TlsOptions;
   /** ms of idleness after which TCP asks whether the peer is still there; without it, never */
   readonly keepAliveMs?: number;
+}
+
+export interface TlsOptions {
+  /** what the certificate must be for, where `host` is another */
+  readonly serverName: string | undefined;
+  /** accepts any certificate from a loopback address, where nobody can be in between */
+  readonly trustsLoopback?: boolean;
 }
 
 /** Something under way. After `cancel` nobody hears of it again. */
@@ -41,13 +47,18 @@ class Dial implements Attempt {
     this.#socket = openSocket(options);
     this.#socket.on('error', (error) => this.#take()?.failed(error));
     this.#socket.on('close', () => this.#take()?.failed(new Error('the connection was closed')));
-    this.#socket.on(options.tls === undefined ? 'connect' : 'secureConnect', () =>
-      this.#take()?.connected(this.#socket),
-    );
+    this.#socket.on(options.tls === undefined ? 'connect' : 'secureConnect', () => this.#onConnect());
   }
 
   cancel(): void {
     if (this.#take() !== undefined) this.#socket.destroy();
+  }
+
+  #onConnect(): void {
+    const socket = this.#socket;
+    const error = socket instanceof TLSSocket ? distrust(socket) : undefined;
+    if (error === undefined) this.#take()?.connected(socket);
+    else socket.destroy(error);
   }
 
   #take(): DialHandler | undefined {
@@ -67,10 +78,18 @@ function openSocket({ host, port, tls, keepAliveMs = 0 }: DialOptions): Socket {
     keepAliveInitialDelay: keepAliveMs,
   };
   if (tls === undefined) return connect(options);
-  const { serverName } = tls;
+  const { serverName, trustsLoopback = false } = tls;
   return connectTls({
     ...options,
     ALPNProtocols: ['http/1.1'],
-    ...(serverName === undefined ? {} : { servername: serverName }),
+    rejectUnauthorized: !trustsLoopback,
+    // SNI carries no IP address (RFC 6066 section 3).
+    ...(serverName === undefined || isIP(serverName) !== 0 ? {} : { servername: serverName }),
   });
+}
+
+/** Why the certificate is not accepted; without `trustsLoopback` the system has checked it already. */
+function distrust(socket: TLSSocket): Error | undefined {
+  const isLoopback = /^(?:127\.|::1$|::ffff:127\.)/.test(socket.remoteAddress ?? '');
+  return socket.authorized || isLoopback ? undefined : socket.authorizationError;
 }

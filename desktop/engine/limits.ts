@@ -30,6 +30,8 @@ export const UPGRADE_HEAD_MAX_BYTES = 16 * 1024;
 
 /** A loopback connection takes microseconds; only a full accept queue or a packet filter makes it wait. */
 export const LOCAL_CONNECT_TIMEOUT_MS = 5000;
+/** A dev server that restarts is asked this often whether it listens again. */
+export const LOCAL_RETRY_MS = 250;
 /** The visitor is gone: a local service that does not take its leave is left, within 1 s (contract.md), the tick included. */
 export const LOCAL_LINGER_MS = 750;
 /** The relay hands on complete heads, so the head is there at once unless something is broken. */

@@ -2,16 +2,18 @@ import assert from 'node:assert/strict';
 import { networkInterfaces } from 'node:os';
 import { connectLocal } from '../testing/attempts.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { closedPort, closeServers, startTcp } from '../testing/servers.ts';
+import { closedPort, closeServers, startTcp, startTls } from '../testing/servers.ts';
 import { Deadlines } from './deadlines.ts';
-import { LOCAL_CONNECT_TIMEOUT_MS } from './limits.ts';
+import { LOCAL_CONNECT_TIMEOUT_MS, LOCAL_RETRY_MS } from './limits.ts';
 import { LocalDialer } from './local-dialer.ts';
+import { type LocalTarget, localPort } from './local-target.ts';
 
 /** Many containers have no IPv6. */
 const hasIpv6 = Object.values(networkInterfaces()).some((addresses) =>
   addresses?.some(({ address }) => address === '::1'),
 );
-const dialerTo = (port: number): LocalDialer => new LocalDialer(port, new Deadlines(new FakeClock()));
+const dialerTo = (port: number, more: Partial<LocalTarget> = {}): LocalDialer =>
+  new LocalDialer({ ...localPort(port), ...more }, new Deadlines(new FakeClock()));
 
 describe('LocalDialer', () => {
   afterEach(closeServers);
@@ -28,7 +30,7 @@ describe('LocalDialer', () => {
   }
 
   it('is refused where nothing listens', async () => {
-    await assert.rejects(connectLocal(dialerTo(await closedPort())), /refused/);
+    await assert.rejects(connectLocal(dialerTo(await closedPort())), /ECONNREFUSED/);
   });
 
   it('finds a service that has moved to the other address', async function () {
@@ -52,13 +54,69 @@ describe('LocalDialer', () => {
   it('gives up on both addresses in time', async () => {
     const clock = new FakeClock();
     const deadlines = new Deadlines(clock);
-    const refused = new Promise<void>((resolve) => {
+    const refused = new Promise<Error>((resolve) => {
       const handler = { connected: () => assert.fail(), refused: resolve };
-      new LocalDialer(9, deadlines).connect(handler);
+      new LocalDialer(localPort(9), deadlines).connect(handler);
     });
     // Before the system has said anything about either.
     clock.advance(2 * LOCAL_CONNECT_TIMEOUT_MS);
-    await refused;
+    assert.equal((await refused).message, 'timed out');
     assert.equal(deadlines.size, 0);
   });
+
+  it('goes to the chosen host only', async () => {
+    const peers: (string | undefined)[] = [];
+    const port = await startTcp((socket) => peers.push(socket.localAddress), '127.0.0.2');
+    await assert.rejects(connectLocal(dialerTo(port)), /ECONNREFUSED/);
+    (await connectLocal(dialerTo(port, { host: '127.0.0.2' }))).destroy();
+    assert.deepEqual(peers, ['127.0.0.2']);
+  });
+
+  it('waits for a service that restarts', async () => {
+    const clock = new FakeClock();
+    const deadlines = new Deadlines(clock);
+    const port = await closedPort();
+    const dialer = new LocalDialer({ ...localPort(port), waitMs: 5000 }, deadlines);
+    const connecting = connectLocal(dialer);
+    await refusedBoth(port);
+    clock.advance(2 * LOCAL_RETRY_MS);
+    await refusedBoth(port);
+    await startTcp((socket) => socket.resume(), '127.0.0.1', port);
+    clock.advance(2 * LOCAL_RETRY_MS);
+    (await connecting).destroy();
+    assert.equal(deadlines.size, 0);
+  });
+
+  it('does not wait for longer than it is told to', async () => {
+    const clock = new FakeClock();
+    const deadlines = new Deadlines(clock);
+    const port = await closedPort();
+    const dialer = new LocalDialer({ ...localPort(port), waitMs: 1000 }, deadlines);
+    const gaveUp = assert.rejects(connectLocal(dialer), /ECONNREFUSED/);
+    for (let passed = 0; deadlines.size > 0; passed += LOCAL_RETRY_MS) {
+      assert.ok(passed <= 1000 + 2 * LOCAL_RETRY_MS);
+      await refusedBoth(port);
+      clock.advance(LOCAL_RETRY_MS);
+    }
+    await gaveUp;
+  });
+
+  describe('with TLS', () => {
+    it('takes a certificate of nobody from this machine', async () => {
+      const port = await startTls((socket) => socket.end('hello'));
+      const local = await connectLocal(dialerTo(port, { https: true }));
+      assert.ok(local.isOpen);
+      local.destroy();
+    });
+
+    it('fails at a service without TLS, and says so', async () => {
+      const port = await startTcp((socket) => socket.once('data', () => socket.end('HTTP/1.1 400\r\n\r\n')));
+      await assert.rejects(connectLocal(dialerTo(port, { https: true })), /wrong version|closed|packet/i);
+    });
+  });
 });
+
+/** Lets both addresses refuse whoever has asked before. */
+function refusedBoth(port: number): Promise<void> {
+  return assert.rejects(connectLocal(dialerTo(port)), /ECONNREFUSED/);
+}

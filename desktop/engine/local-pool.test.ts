@@ -9,6 +9,7 @@ import { DEADLINE_TICK_MS, LOCAL_IDLE_MAX, LOCAL_IDLE_MS } from './limits.ts';
 import type { LocalConnection } from './local-connection.ts';
 import { LocalDialer } from './local-dialer.ts';
 import { LocalPool, reuse } from './local-pool.ts';
+import { localPort } from './local-target.ts';
 
 /** A pool with `count` connections to a service the test is. */
 async function setUp(count: number) {
@@ -19,7 +20,7 @@ async function setUp(count: number) {
   const port = await startTcp((socket) => services.push(socket.resume()));
   const locals: LocalConnection[] = [];
   while (locals.length < count) {
-    const local = await connectLocal(new LocalDialer(port, deadlines));
+    const local = await connectLocal(new LocalDialer(localPort(port), deadlines));
     locals.push(local);
     pool.put(local);
   }

@@ -4,6 +4,7 @@ import { createServer } from 'node:http';
 import type { WebSocket } from 'ws';
 import { type FakeRelay, startFakeRelay } from '../testing/fake-relay.ts';
 import { closeServers, listen } from '../testing/servers.ts';
+import { localPort } from './local-target.ts';
 import { createTunnelClient } from './tunnel-client.ts';
 import type { TunnelSession, TunnelState } from './tunnel-session.ts';
 
@@ -31,7 +32,7 @@ describe('createTunnelClient', () => {
       relay: relay.address,
       key: `cvt_${'k'.repeat(32)}`,
       tunnelId: '0b2f4f0e-6a6e-4d53-9d0c-0a1b2c3d4e5f',
-      localPort: await listen(site),
+      local: localPort(await listen(site)),
       onState: (state) => states.emit(state.name, state),
       onProblem: ({ text }) => assert.fail(text),
     });

@@ -5,7 +5,11 @@ import { ControlConnection } from './control-connection.ts';
 import { DataDialer } from './data-socket.ts';
 import { Deadlines } from './deadlines.ts';
 import { LocalDialer } from './local-dialer.ts';
+import type { LocalTarget } from './local-target.ts';
+import { RecordedStream } from './recorded-stream.ts';
+import type { Recorder } from './recorder.ts';
 import { controlUrl, type RelayAddress } from './relay-address.ts';
+import type { FilterMaker } from './stream-filter.ts';
 import { TunnelSession, type TunnelState } from './tunnel-session.ts';
 import { WarmSockets } from './warm-sockets.ts';
 
@@ -14,13 +18,15 @@ export interface TunnelClientOptions {
   /** API key */
   readonly key: string;
   readonly tunnelId: string;
-  readonly localPort: number;
+  readonly local: LocalTarget;
+  /** sees what visitors and the local service say to each other */
+  readonly recorder?: Recorder;
   readonly onState: (state: TunnelState) => void;
   readonly onProblem: (problem: ConnectionProblem) => void;
 }
 
 /**
- * Serves an existing tunnel: visitors' connections are piped to the local port.
+ * Serves an existing tunnel: visitors' connections are piped to the local service.
  *
  * @returns a session that has not been started
  */
@@ -28,8 +34,8 @@ export function createTunnelClient(options: TunnelClientOptions): TunnelSession 
   const { relay, key, tunnelId, onState, onProblem } = options;
   const deadlines = new Deadlines(systemClock);
   const data = new DataDialer(relay, deadlines);
-  const local = new LocalDialer(options.localPort, deadlines);
-  const connections = new Connections({ data, local, deadlines, onProblem });
+  const local = new LocalDialer(options.local, deadlines);
+  const connections = new Connections({ data, local, deadlines, filters: filtersOf(options), onProblem });
   const warm = new WarmSockets({
     clock: systemClock,
     open: (handler) => data.offer(tunnelId, key, handler),
@@ -66,4 +72,8 @@ export function createTunnelClient(options: TunnelClientOptions): TunnelSession 
       onState(state);
     },
   });
+}
+
+function filtersOf({ recorder }: TunnelClientOptions): FilterMaker[] {
+  return recorder === undefined ? [] : [(inner) => new RecordedStream(inner, recorder)];
 }

@@ -7,6 +7,7 @@ import { closedPort, closeServers, startTcp } from '../testing/servers.ts';
 import { Connections } from './connections.ts';
 import { Deadlines } from './deadlines.ts';
 import { LocalDialer } from './local-dialer.ts';
+import { localPort } from './local-target.ts';
 
 const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
 const POST = 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n';
@@ -30,7 +31,7 @@ async function setUp(act: (socket: Socket, connection: number, text: string) => 
   });
   const connections = new Connections({
     data: { open: () => IDLE_ATTEMPT },
-    local: new LocalDialer(port, deadlines),
+    local: new LocalDialer(localPort(port), deadlines),
     deadlines,
     onProblem: ({ text }) => assert.fail(text),
   });
@@ -163,7 +164,7 @@ describe('Visitor', () => {
     const problems: string[] = [];
     const connections = new Connections({
       data: { open: () => IDLE_ATTEMPT },
-      local: new LocalDialer(await closedPort(), deadlines),
+      local: new LocalDialer(localPort(await closedPort()), deadlines),
       deadlines,
       onProblem: ({ code }) => problems.push(code),
     });

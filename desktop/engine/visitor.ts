@@ -9,13 +9,16 @@ import type { LocalDialer, LocalDialHandler } from './local-dialer.ts';
 import { LocalExchange } from './local-exchange.ts';
 import { type LocalPool, reuse, type ReuseHandler } from './local-pool.ts';
 import { LocalRefusedAnswer } from './local-refused.ts';
+import type { FilterMaker } from './stream-filter.ts';
 
 /** What the visitors of a tunnel share. */
 export interface VisitorContext {
   readonly local: LocalDialer;
   readonly pool: LocalPool;
   readonly deadlines: Deadlines;
-  readonly onLocalRefused: () => void;
+  /** what stands between the data sockets and their visitors, from the socket on */
+  readonly filters: readonly FilterMaker[];
+  readonly onLocalRefused: (error: Error) => void;
   readonly onDataFailed: (error: RelayRefusal | RelayUnreachable) => void;
   /** May be told more than once. */
   readonly onEnd: (visitor: Visitor) => void;
@@ -36,7 +39,8 @@ export class Visitor
   #exchange: LocalExchange | undefined;
   #localAttempt: Attempt | undefined;
   #local: LocalConnection | undefined;
-  #isRefused = false;
+  /** why there is no local connection */
+  #refusal: Error | undefined;
   /** what has both ends now */
   #service: { cut(): void } | undefined;
 
@@ -57,8 +61,7 @@ export class Visitor
 
   /** Serves the visitor who has come over a data socket that is open already, with its first bytes. */
   arrived(stream: DataStream, first: Buffer): void {
-    this.opened(stream);
-    this.onData(first);
+    this.#open(stream).onData(first);
   }
 
   /** Cuts everything. */
@@ -71,10 +74,7 @@ export class Visitor
   }
 
   opened(stream: DataStream): void {
-    this.#data = undefined;
-    this.#stream = stream;
-    stream.attach(this);
-    if (this.#isRefused && this.#service === undefined) this.#refuse(stream);
+    this.#open(stream);
   }
 
   failed(error: RelayRefusal | RelayUnreachable): void {
@@ -103,10 +103,10 @@ export class Visitor
     if (this.#held.length > 0) this.#bridge(local);
   }
 
-  refused(): void {
+  refused(error: Error): void {
     this.#localAttempt = undefined;
-    this.#isRefused = true;
-    if (this.#stream !== undefined) this.#refuse(this.#stream);
+    this.#refusal = error;
+    if (this.#stream !== undefined) this.#refuse(this.#stream, error);
   }
 
   answered(local: LocalConnection, first: Buffer): void {
@@ -127,10 +127,26 @@ export class Visitor
     this.#context.onEnd(this);
   }
 
+  /** @returns who takes the first bytes, where they have come already */
+  #open(stream: DataStream): ByteStreamHandler {
+    this.#data = undefined;
+    let outer = stream;
+    let entry: ByteStreamHandler | undefined;
+    for (const filter of this.#context.filters) {
+      const filtered = filter(outer);
+      entry ??= filtered;
+      outer = filtered;
+    }
+    this.#stream = outer;
+    outer.attach(this);
+    if (this.#refusal !== undefined && this.#service === undefined) this.#refuse(outer, this.#refusal);
+    return entry ?? this;
+  }
+
   #begin(first: Buffer): void {
     this.#exchange = LocalExchange.of(first);
     if (this.#local !== undefined) return this.#bridge(this.#local);
-    if (this.#localAttempt !== undefined || this.#isRefused) return;
+    if (this.#localAttempt !== undefined || this.#refusal !== undefined) return;
     const used = this.#exchange === undefined ? undefined : this.#context.pool.take();
     if (used === undefined) this.#dialLocal();
     else this.#localAttempt = reuse(used, first, this);
@@ -158,10 +174,10 @@ export class Visitor
     if (answer !== undefined) bridge.onLocalData(answer);
   }
 
-  #refuse(stream: DataStream): void {
+  #refuse(stream: DataStream, error: Error): void {
     const { local, deadlines, onLocalRefused } = this.#context;
-    onLocalRefused();
-    const answer = new LocalRefusedAnswer(stream, local.port, deadlines, () => this.ended());
+    onLocalRefused(error);
+    const answer = new LocalRefusedAnswer(stream, local.target.port, deadlines, () => this.ended());
     this.#service = answer;
     if (this.#held.length > 1) stream.resume();
     answer.start();

@@ -9,10 +9,10 @@ import type { LocalDialer } from '../engine/local-dialer.ts';
 /** An attempt of which nothing is heard. */
 export const IDLE_ATTEMPT: Attempt = { cancel() {} };
 
-/** @throws Error when the port refuses */
+/** @throws what the dial fails with */
 export function connectLocal(dialer: LocalDialer): Promise<LocalConnection> {
   return new Promise((connected, reject) => {
-    dialer.connect({ connected, refused: () => reject(new Error('refused')) });
+    dialer.connect({ connected, refused: reject });
   });
 }
 

@@ -9,6 +9,10 @@ export class FakeClock implements Clock {
     return this.#now;
   }
 
+  monotonic(): number {
+    return this.#now;
+  }
+
   setTimeout(callback: () => void, ms: number): Timer {
     const timer = { at: this.#now + ms, callback };
     this.#timers.add(timer);

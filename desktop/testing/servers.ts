@@ -2,7 +2,10 @@
 import { once } from 'node:events';
 import { createServer as createHttpServer, type RequestListener, type Server as HttpServer } from 'node:http';
 import { createServer, type Server, type Socket } from 'node:net';
+import { createServer as createTlsServer } from 'node:tls';
 import { type RelayAddress, parseRelayAddress } from '../engine/relay-address.ts';
+
+import { CERTIFICATE, CERTIFICATE_KEY } from './certificate.ts';
 
 const endings: (() => void)[] = [];
 
@@ -33,6 +36,17 @@ export function startTcp(
     onConnection(socket);
   });
   return listen(server, host, port);
+}
+
+/** A TLS server with {@link CERTIFICATE}; its connections end with {@link closeServers}. */
+export function startTls(onConnection: (socket: Socket) => void, host?: string): Promise<number> {
+  const server = createTlsServer({ cert: CERTIFICATE, key: CERTIFICATE_KEY }, (socket) => {
+    socket.on('error', () => {});
+    atClose(() => socket.destroy());
+    onConnection(socket);
+  });
+  server.on('tlsClientError', (_error, socket) => socket.destroy());
+  return listen(server, host);
 }
 
 export async function startHttp(listener: RequestListener): Promise<RelayAddress> {
