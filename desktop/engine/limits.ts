@@ -59,3 +59,10 @@ export const RETRY_CAP_MS = 15_000;
 export const RETRY_AFTER_MAX_MS = 5 * 60_000;
 /** A connection that held so long was good: the next failure starts with short delays again. */
 export const STABLE_CONNECTION_MS = 10_000;
+
+/** Requests of one tunnel that can be looked at. All that is kept of them is at most 200 × 2 × 128 KiB = 50 MiB. */
+export const RECORDED_REQUESTS_MAX = 200;
+/** Of each head that is recorded, request or answer. The relay takes none that are larger. */
+export const RECORDED_HEAD_MAX_BYTES = 64 * 1024;
+/** Of each body that is recorded, as it was sent, chunked coding included. */
+export const RECORDED_BODY_MAX_BYTES = 64 * 1024;

@@ -1,0 +1,54 @@
+/** Bytes that pass, copied as far as they are kept: whoever passes them on may change them in place. */
+
+const NOTHING = Buffer.alloc(0);
+/** Room for a usual head, so that most captures never grow. */
+const INITIAL_BYTES = 1024;
+/** A larger buffer is not kept for the next message. */
+const REUSED_MAX_BYTES = 4096;
+
+export class Capture {
+  #buffer: Buffer = NOTHING;
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Memory that it holds, in bytes. */
+  get capacity(): number {
+    return this.#buffer.length;
+  }
+
+  /** What has been captured; good until the next call of {@link clear} or {@link append}. */
+  get bytes(): Buffer {
+    return this.#buffer.subarray(0, this.#length);
+  }
+
+  /**
+   * Copies `chunk` from `start` to `end`, as far as there is room.
+   *
+   * @param max bytes that the capture may have then
+   */
+  append(chunk: Buffer, start: number, end: number, max: number): void {
+    const length = Math.min(end - start, max - this.#length);
+    if (length <= 0) return;
+    if (this.#length + length > this.#buffer.length) this.#grow(this.#length + length, max);
+    chunk.copy(this.#buffer, this.#length, start, start + length);
+    this.#length += length;
+  }
+
+  /** Forgets everything, for another message. */
+  clear(): void {
+    this.#length = 0;
+    if (this.#buffer.length > REUSED_MAX_BYTES) this.#buffer = NOTHING;
+  }
+
+  #grow(needed: number, max: number): void {
+    let capacity = Math.max(INITIAL_BYTES, this.#buffer.length);
+    while (capacity < needed) capacity *= 2;
+    // Not from Node's pool: a captured byte would hold a whole page of it.
+    const larger = Buffer.allocUnsafeSlow(Math.min(capacity, max));
+    this.#buffer.copy(larger, 0, 0, this.#length);
+    this.#buffer = larger;
+  }
+}

@@ -1,0 +1,67 @@
+/** Recorded bytes as messages, read when somebody looks at them. */
+import { BodyError } from '../../../shared/http1/body.ts';
+import { trackBody } from '../../../shared/http1/track-body.ts';
+import type { Capture } from './capture.ts';
+import type { Exchange, Visibility } from './exchange.ts';
+import type { RecordedMessage, RequestDetail } from './records.ts';
+import { redactField, redactTarget } from './redaction.ts';
+
+const END_OF_HEAD = /\r?\n\r?\n/;
+
+export function requestDetail(exchange: Exchange, visibility: Visibility): RequestDetail | undefined {
+  const { captures } = exchange;
+  const request = captures && readMessage(captures.request, exchange.bytesIn, visibility);
+  if (request === undefined) return undefined;
+  const response = readMessage(captures?.answer, exchange.bytesOut, visibility);
+  const isMessage = exchange.status !== undefined;
+  return { ...exchange.summary(visibility), request, response: isMessage ? response : undefined };
+}
+
+/**
+ * Reads one message.
+ *
+ * @param total bytes that it had
+ * @returns `undefined` without a complete head
+ */
+function readMessage(
+  capture: Capture | undefined,
+  total: number,
+  { reveal }: Visibility,
+): RecordedMessage | undefined {
+  if (capture === undefined) return undefined;
+  const { bytes } = capture;
+  const end = END_OF_HEAD.exec(bytes.toString('latin1'));
+  if (end === null) return undefined;
+  const [startLine = '', ...lines] = bytes.toString('latin1', 0, end.index).split(/\r?\n/);
+  const fields = lines.map(readField);
+  const { body, isWhole } = readBody(fields, bytes.subarray(end.index + end[0].length));
+  return {
+    startLine: reveal ? startLine : redactTarget(startLine),
+    fields: reveal ? fields : fields.map(([name, value]) => [name, redactField(name, value)]),
+    body,
+    isTruncated: !isWhole || total > capture.length,
+  };
+}
+
+function readField(line: string): [name: string, value: string] {
+  const colon = line.indexOf(':');
+  if (colon === -1) return [line.trim(), ''];
+  return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
+}
+
+/** The body as a copy, without chunked coding. */
+function readBody(
+  fields: readonly (readonly [string, string])[],
+  bytes: Buffer,
+): { body: Uint8Array; isWhole: boolean } {
+  if (!fields.some(([name, value]) => /^transfer-encoding$/i.test(name) && /chunked$/i.test(value)))
+    return { body: Uint8Array.from(bytes), isWhole: true };
+  const pieces: Buffer[] = [];
+  const tracker = trackBody({ kind: 'chunked' }, (piece) => pieces.push(piece));
+  try {
+    tracker.advance(bytes, 0);
+  } catch (error) {
+    if (!(error instanceof BodyError)) throw error;
+  }
+  return { body: Uint8Array.from(Buffer.concat(pieces)), isWhole: tracker.done };
+}

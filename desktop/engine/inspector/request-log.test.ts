@@ -1,0 +1,117 @@
+import assert from 'node:assert/strict';
+import { RECORDED_BODY_MAX_BYTES, RECORDED_HEAD_MAX_BYTES, RECORDED_REQUESTS_MAX } from '../limits.ts';
+import type { RequestSummary } from './records.ts';
+import { RequestLog } from './request-log.ts';
+
+const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nSet-Cookie: sid=abc; HttpOnly\r\n\r\nok';
+
+function request(target: string, body = Buffer.alloc(0), fields = ''): Buffer {
+  const head = `POST ${target} HTTP/1.1\r\nContent-Length: ${body.length}\r\n${fields}\r\n`;
+  return Buffer.concat([Buffer.from(head, 'latin1'), body]);
+}
+
+function exchange(log: RequestLog, bytes: Buffer, answer: string | Buffer = OK): void {
+  const recording = log.open();
+  recording.toLocal(bytes);
+  recording.toVisitor(Buffer.from(answer));
+  recording.end(false);
+}
+
+describe('the request log', () => {
+  it('keeps the last 200 requests, newest first, whatever came before', () => {
+    const log = new RequestLog();
+    const open = log.open();
+    open.toLocal(request('/0'));
+    for (let n = 1; n <= 250; n++) exchange(log, request(`/${n}`));
+    open.toVisitor(Buffer.from(OK));
+    open.end(false);
+    const targets = log.list().map(({ target }) => target);
+    assert.equal(targets.length, RECORDED_REQUESTS_MAX);
+    assert.deepEqual([targets[0], targets.at(-1)], ['/250', '/51']);
+    assert.deepEqual(
+      log.list({ reveal: false }, 2).map(({ id }) => id),
+      [251, 250],
+    );
+    assert.equal(log.detail(1), undefined);
+    assert.equal(log.detail(51), undefined);
+    assert.equal(log.detail(52)?.target, '/51');
+  });
+
+  it('holds no more memory than 200 times two heads and bodies, and lets go of it', () => {
+    const log = new RequestLog();
+    const body = Buffer.alloc(1024 * 1024);
+    const field = `X-Long: ${'x'.repeat(60_000)}\r\n`;
+    const answer = `HTTP/1.1 200 OK\r\n${field}Content-Length: ${body.length}\r\n\r\n${body.toString('latin1')}`;
+    for (let n = 0; n < 250; n++) exchange(log, request('/', body, field), answer);
+    const max = RECORDED_REQUESTS_MAX * 2 * (RECORDED_HEAD_MAX_BYTES + RECORDED_BODY_MAX_BYTES);
+    assert.ok(log.capturedBytes > max / 2);
+    assert.ok(log.capturedBytes <= max, `${log.capturedBytes} bytes`);
+    for (let n = 0; n < 200; n++) exchange(log, request('/'));
+    assert.ok(log.capturedBytes <= 200 * 2 * 4096, `${log.capturedBytes} bytes`);
+    log.clear();
+    assert.equal(log.capturedBytes, 0);
+    assert.deepEqual(log.list(), []);
+  });
+
+  it('keeps 64 KiB of a body, and says that there was more', () => {
+    const log = new RequestLog();
+    exchange(log, request('/a', Buffer.alloc(RECORDED_BODY_MAX_BYTES, 'a')));
+    exchange(log, request('/b', Buffer.alloc(RECORDED_BODY_MAX_BYTES + 1, 'b')));
+    const [a, b] = [log.detail(1)?.request, log.detail(2)?.request];
+    assert.deepEqual([a?.body.length, a?.isTruncated], [RECORDED_BODY_MAX_BYTES, false]);
+    assert.deepEqual([b?.body.length, b?.isTruncated], [RECORDED_BODY_MAX_BYTES, true]);
+  });
+
+  it('shows messages with their fields as sent, bodies without chunked coding, and no secrets', () => {
+    const log = new RequestLog();
+    const chunked =
+      'HTTP/1.1 200 Fine\r\nTransfer-Encoding: chunked\r\nX-a: 1\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n';
+    exchange(log, request('/?token=abc', Buffer.from('{}'), 'authorization: Bearer abc\r\n'), chunked);
+    const detail = log.detail(1);
+    assert.equal(detail?.request.startLine, 'POST /?token=[redacted] HTTP/1.1');
+    assert.deepEqual(detail.request.fields, [
+      ['Content-Length', '2'],
+      ['authorization', 'Bearer [redacted]'],
+    ]);
+    assert.equal(Buffer.from(detail.request.body).toString(), '{}');
+    assert.equal(detail.response?.startLine, 'HTTP/1.1 200 Fine');
+    assert.equal(Buffer.from(detail.response.body).toString(), 'hello');
+    assert.equal(detail.response.isTruncated, false);
+    assert.equal(log.list()[0]?.target, '/?token=[redacted]');
+    assert.equal(log.list({ reveal: true })[0]?.target, '/?token=abc');
+    const revealed = log.detail(1, { reveal: true });
+    assert.deepEqual(revealed?.request.fields[1], ['authorization', 'Bearer abc']);
+  });
+
+  it('has no response until its head is complete, and then what there is of it', () => {
+    const log = new RequestLog();
+    const recording = log.open();
+    recording.toLocal(request('/'));
+    recording.toVisitor(Buffer.from('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Le'));
+    assert.equal(log.detail(1)?.response, undefined);
+    recording.toVisitor(Buffer.from('ngth: 9\r\n\r\nha'));
+    const response = log.detail(1)?.response;
+    assert.deepEqual([response?.startLine, response?.body.length], ['HTTP/1.1 200 OK', 2]);
+  });
+
+  it('tells subscribers of a request, of its answer and of its end', () => {
+    let ms = 0;
+    const log = new RequestLog({ now: () => 1000, elapsed: () => (ms += 5) });
+    const seen: RequestSummary[] = [];
+    const unsubscribe = log.subscribe((summary) => seen.push(summary));
+    const recording = log.open();
+    recording.toLocal(request('/?key=1'));
+    recording.toVisitor(Buffer.from(OK.slice(0, -1)));
+    recording.toVisitor(Buffer.from('k'));
+    const ids = seen.map(({ status, durationMs }) => [status, durationMs]);
+    assert.deepEqual(ids, [
+      [undefined, undefined],
+      [200, undefined],
+      [200, 5],
+    ]);
+    assert.deepEqual([seen[0]?.startedAt, seen[0]?.target], [1000, '/?key=[redacted]']);
+    unsubscribe();
+    exchange(log, request('/'));
+    assert.equal(seen.length, 3);
+  });
+});
