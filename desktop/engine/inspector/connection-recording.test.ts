@@ -24,7 +24,7 @@ function record(conversation: readonly string[], ending: 'open' | 'clean' | 'bro
   if (ending !== 'open') recording.end(ending === 'broken');
   return log
     .list()
-    .reverse()
+    .toReversed()
     .map(({ method, target, status, durationMs, bytesIn, bytesOut, isBroken }) => {
       const state = durationMs === undefined ? 'open' : isBroken ? 'broken' : 'done';
       return `${method} ${target} ${status ?? '-'} ${bytesIn}/${bytesOut} ${state}`;

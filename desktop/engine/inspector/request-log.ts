@@ -27,7 +27,7 @@ export type LogListener = (summary: RequestSummary) => void;
 export class RequestLog implements Recorder, ExchangeStore {
   readonly #clock: LogClock;
   /** by number, modulo the size of the ring */
-  readonly #ring: (Exchange | undefined)[] = new Array<undefined>(RECORDED_REQUESTS_MAX).fill(undefined);
+  readonly #ring: (Exchange | undefined)[] = Array.from({ length: RECORDED_REQUESTS_MAX });
   readonly #listeners = new Map<LogListener, Visibility>();
   #lastId = 0;
 
