@@ -3,6 +3,8 @@ import type { Account, Tunnel } from '../../shared/tunnel.ts';
 import { readAccount } from './account-answer.ts';
 import { describeNetworkError, RelayRefusal, RelayUnreachable } from './errors.ts';
 import { API_BODY_MAX_BYTES, API_TIMEOUT_MS } from './limits.ts';
+import { call, type CallAnswer } from './network/call.ts';
+import { Network } from './network/network.ts';
 import type { RelayAddress } from './relay-address.ts';
 import { readErrorText, readRetryAfter } from './relay-text.ts';
 import { readTunnel, readTunnelList } from './tunnel-answer.ts';
@@ -24,10 +26,13 @@ export interface CreateRequest {
 export class ApiClient {
   readonly #relay: RelayAddress;
   readonly #key: string;
+  readonly #network: Network;
 
-  constructor(relay: RelayAddress, key: string) {
+  /** @param network the way to the relay; directly unless told otherwise */
+  constructor(relay: RelayAddress, key: string, network: Network = new Network()) {
     this.#relay = relay;
     this.#key = key;
+    this.#network = network;
   }
 
   /** `GET /v1/account`: whom the key belongs to, and what it may do. */
@@ -65,68 +70,44 @@ export class ApiClient {
   }
 
   async #call(method: string, path: string, body?: unknown): Promise<unknown> {
-    let response: Response;
-    let text: string;
+    let answer: CallAnswer;
     try {
-      response = await fetch(this.#relay.origin + path, this.#request(method, body));
-      text = await readBody(response);
+      answer = await call(this.#network, this.#relay, {
+        method,
+        path,
+        headers: {
+          authorization: `Bearer ${this.#key}`,
+          accept: 'application/json',
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        body: body === undefined ? undefined : JSON.stringify(body),
+        maxBytes: API_BODY_MAX_BYTES,
+        timeoutMs: API_TIMEOUT_MS,
+      });
     } catch (error) {
       const why = describeNetworkError(error);
       throw new RelayUnreachable(`The relay at ${this.#relay.origin} cannot be reached: ${why}`, {
         cause: error,
       });
     }
-    if (!response.ok) throw this.#refusal(response, text);
+    if (answer.status < 200 || answer.status > 299) throw this.#refusal(answer);
     try {
-      return JSON.parse(text);
+      return JSON.parse(answer.text);
     } catch {
       throw new RelayUnreachable(`What answers at ${this.#relay.origin} is no Culvert relay`);
     }
   }
 
-  #request(method: string, body: unknown): RequestInit {
-    const headers: Record<string, string> = {
-      authorization: `Bearer ${this.#key}`,
-      accept: 'application/json',
-    };
-    const init: RequestInit = {
-      method,
-      headers,
-      redirect: 'manual',
-      signal: AbortSignal.timeout(API_TIMEOUT_MS),
-    };
-    if (body === undefined) return init;
-    headers['content-type'] = 'application/json';
-    return { ...init, body: JSON.stringify(body) };
-  }
-
-  #refusal(response: Response, body: string): RelayRefusal {
-    const location = response.headers.get('location');
-    const text =
-      response.status < 400 && location !== null
+  #refusal({ status, headers, text }: CallAnswer): RelayRefusal {
+    const { location } = headers;
+    const said =
+      status < 400 && location !== undefined
         ? `it has another address: ${URL.parse(location, this.#relay.origin)?.origin ?? 'unknown'}`
-        : (readErrorText(body) ?? `it answered with status ${response.status}`);
-    return new RelayRefusal(
-      response.status,
-      text,
-      readRetryAfter(response.headers.get('retry-after'), Date.now()),
-    );
+        : (readErrorText(text) ?? `it answered with status ${status}`);
+    return new RelayRefusal(status, said, readRetryAfter(headers['retry-after'], Date.now()));
   }
 }
 
 function tunnelPath(id: string): string {
   return `/v1/tunnels/${encodeURIComponent(id)}`;
-}
-
-/** Reads a body of bounded size; the request's own deadline covers it. */
-async function readBody(response: Response): Promise<string> {
-  if (response.body === null) return '';
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of response.body) {
-    size += chunk.byteLength;
-    if (size > API_BODY_MAX_BYTES) throw new Error('the answer is too large');
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
 }

@@ -5,7 +5,8 @@ import { FakeClock } from '../testing/fake-clock.ts';
 import { type FakeRelay, startFakeRelay } from '../testing/fake-relay.ts';
 import { closedPort, closeServers, startTcp } from '../testing/servers.ts';
 import { ControlConnection, type ControlEnd } from './control-connection.ts';
-import { controlUrl, parseRelayAddress, type RelayAddress } from './relay-address.ts';
+import { Network } from './network/network.ts';
+import { parseRelayAddress, type RelayAddress } from './relay-address.ts';
 
 const KEY = `cvt_${'k'.repeat(32)}`;
 
@@ -17,8 +18,7 @@ function connectTo(relay: RelayAddress) {
   const opened = once(told, 'open') as Promise<[string | undefined]>;
   const ended = (once(told, 'end') as Promise<[ControlEnd]>).then(([end]) => end);
   const connection = new ControlConnection(
-    controlUrl(relay, 'tunnel-1'),
-    KEY,
+    { relay, key: KEY, tunnelId: 'tunnel-1', network: new Network(), clock },
     {
       onOpen: (address) => told.emit('open', address),
       onConnection(id) {
@@ -27,7 +27,6 @@ function connectTo(relay: RelayAddress) {
       },
       onEnd: (end) => told.emit('end', end),
     },
-    clock,
   );
   return { clock, told, ids, opened, ended, connection };
 }

@@ -1,8 +1,10 @@
 /** One control WebSocket, from its handshake to its end (spec.md sections 4.6 and 6). */
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import { WebSocket, type RawData } from 'ws';
 import { CloseCode, CONTROL_MESSAGE_MAX_BYTES, parseControlMessage } from '../../shared/control.ts';
 import type { Clock, Timer } from './clock.ts';
+import type { Attempt } from './dial.ts';
 import { describeNetworkError, RelayRefusal } from './errors.ts';
 import {
   CONTROL_CLOSE_TIMEOUT_MS,
@@ -10,6 +12,8 @@ import {
   CONTROL_SILENCE_MS,
   REFUSAL_BODY_MAX_BYTES,
 } from './limits.ts';
+import type { Network } from './network/network.ts';
+import { controlUrl, type RelayAddress } from './relay-address.ts';
 import { readErrorText, readRetryAfter } from './relay-text.ts';
 
 /** How a control connection ended. */
@@ -30,50 +34,74 @@ export interface ControlHandler {
   onEnd(end: ControlEnd): void;
 }
 
+export interface ControlOptions {
+  readonly relay: RelayAddress;
+  /** API key */
+  readonly key: string;
+  readonly tunnelId: string;
+  readonly network: Network;
+  readonly clock: Clock;
+}
+
 export class ControlConnection {
-  readonly #socket: WebSocket;
-  readonly #clock: Clock;
+  readonly #options: ControlOptions;
   #handler: ControlHandler | undefined;
-  #silence: Timer | undefined;
+  /** while the relay is being reached */
+  #attempt: Attempt | undefined;
+  #socket: WebSocket | undefined;
+  /** until it is open, the time for that; from then on, the time to the next ping */
+  #deadline: Timer;
   #why: string | undefined;
 
-  /**
-   * @param url as {@link controlUrl} makes it
-   * @param key API key
-   */
-  constructor(url: string, key: string, handler: ControlHandler, clock: Clock) {
+  /** Opens a connection within {@link CONTROL_HANDSHAKE_TIMEOUT_MS}. */
+  constructor(options: ControlOptions, handler: ControlHandler) {
+    this.#options = options;
     this.#handler = handler;
-    this.#clock = clock;
-    this.#socket = new WebSocket(url, {
-      headers: { authorization: `Bearer ${key}` },
-      handshakeTimeout: CONTROL_HANDSHAKE_TIMEOUT_MS,
-      maxPayload: CONTROL_MESSAGE_MAX_BYTES,
-      perMessageDeflate: false,
-    });
-    this.#socket.on('error', (error) => (this.#why ??= describeNetworkError(error)));
-    this.#socket.on('close', (code) => this.#onClose(code));
-    this.#socket.on('unexpected-response', (_request, response) => this.#onRefusal(response));
-    this.#socket.on('upgrade', (response) => this.#onUpgrade(response));
-    this.#socket.on('message', (data, isBinary) => this.#onMessage(data, isBinary));
-    this.#socket.on('ping', () => this.#watchSilence());
+    this.#deadline = options.clock.setTimeout(
+      () => this.#lose('it did not answer in time'),
+      CONTROL_HANDSHAKE_TIMEOUT_MS,
+    );
+    this.#attempt = options.network.connect(
+      options.relay,
+      {},
+      {
+        connected: (socket) => this.#handshake(socket),
+        failed: (error) => this.#end({ kind: 'lost', why: describeNetworkError(error) }),
+      },
+    );
   }
 
   /** Ends the connection; the handler is not called any more. */
   close(): void {
     this.#handler = undefined;
-    this.#silence?.cancel();
-    if (this.#socket.readyState === WebSocket.CLOSED) return;
-    this.#socket.close(CloseCode.normal);
-    const timer = this.#clock.setTimeout(() => this.#socket.terminate(), CONTROL_CLOSE_TIMEOUT_MS);
-    this.#socket.once('close', () => timer.cancel());
+    this.#deadline.cancel();
+    const socket = this.#socket;
+    if (socket === undefined) return this.#attempt?.cancel();
+    if (socket.readyState === WebSocket.CLOSED) return;
+    socket.close(CloseCode.normal);
+    const timer = this.#options.clock.setTimeout(() => socket.terminate(), CONTROL_CLOSE_TIMEOUT_MS);
+    socket.once('close', () => timer.cancel());
   }
 
-  #onUpgrade(response: IncomingMessage): void {
-    const { remoteAddress } = response.socket;
-    this.#socket.once('open', () => {
-      this.#watchSilence();
-      this.#handler?.onOpen(remoteAddress);
+  #handshake(connected: Socket): void {
+    this.#attempt = undefined;
+    const { relay, tunnelId, key } = this.#options;
+    const socket = new WebSocket(controlUrl(relay, tunnelId), {
+      createConnection: () => connected,
+      headers: { authorization: `Bearer ${key}` },
+      maxPayload: CONTROL_MESSAGE_MAX_BYTES,
+      perMessageDeflate: false,
     });
+    this.#socket = socket;
+    socket.on('error', (error) => (this.#why ??= describeNetworkError(error)));
+    socket.on('close', (code) => this.#onClose(code));
+    socket.on('unexpected-response', (_request, response) => this.#onRefusal(socket, response));
+    socket.once('open', () => {
+      this.#watchSilence();
+      this.#handler?.onOpen(connected.remoteAddress);
+    });
+    socket.on('message', (data, isBinary) => this.#onMessage(data, isBinary));
+    socket.on('ping', () => this.#watchSilence());
   }
 
   #onMessage(data: RawData, isBinary: boolean): void {
@@ -90,8 +118,10 @@ export class ControlConnection {
 
   /** A network that swallows packets closes nothing: without pings the connection is given up. */
   #watchSilence(): void {
-    this.#silence?.cancel();
-    this.#silence = this.#clock.setTimeout(
+    this.#deadline.cancel();
+    // Once it is closed nobody needs the time.
+    if (this.#handler === undefined) return;
+    this.#deadline = this.#options.clock.setTimeout(
       () => this.#lose('it has been silent for too long'),
       CONTROL_SILENCE_MS,
     );
@@ -99,10 +129,12 @@ export class ControlConnection {
 
   #lose(why: string): void {
     this.#why = why;
-    this.#socket.terminate();
+    this.#attempt?.cancel();
+    this.#socket?.terminate();
+    this.#end({ kind: 'lost', why });
   }
 
-  #onRefusal(response: IncomingMessage): void {
+  #onRefusal(socket: WebSocket, response: IncomingMessage): void {
     const chunks: Buffer[] = [];
     let size = 0;
     response.on('data', (chunk: Buffer) => {
@@ -115,10 +147,10 @@ export class ControlConnection {
     response.once('close', () => {
       const status = response.statusCode ?? 0;
       const text = readErrorText(Buffer.concat(chunks).toString());
-      const retryAfter = readRetryAfter(response.headers['retry-after'], this.#clock.now());
+      const retryAfter = readRetryAfter(response.headers['retry-after'], this.#options.clock.now());
       const refusal = new RelayRefusal(status, text ?? `it answered with status ${status}`, retryAfter);
       this.#end({ kind: 'refused', refusal });
-      this.#socket.terminate();
+      socket.terminate();
     });
   }
 
@@ -133,7 +165,7 @@ export class ControlConnection {
   #end(end: ControlEnd): void {
     const handler = this.#handler;
     this.#handler = undefined;
-    this.#silence?.cancel();
+    this.#deadline.cancel();
     handler?.onEnd(end);
   }
 }

@@ -11,10 +11,12 @@ import { Deadlines } from './deadlines.ts';
 import type { Attempt } from './dial.ts';
 import { RelayRefusal, RelayUnreachable } from './errors.ts';
 import { DATA_HANDSHAKE_TIMEOUT_MS } from './limits.ts';
+import { Network } from './network/network.ts';
 import { parseRelayAddress, type RelayAddress } from './relay-address.ts';
 
 const open = (dialer: DataDialer, id = '1') => openData((handler) => dialer.open(id, handler));
-const dialerTo = (relay: RelayAddress): DataDialer => new DataDialer(relay, new Deadlines(new FakeClock()));
+const dialerTo = (relay: RelayAddress): DataDialer =>
+  new DataDialer(relay, new Network(), new Deadlines(new FakeClock()));
 
 /** What a correct relay answers to that request. */
 function agreement(request: string): string[] {
@@ -141,7 +143,7 @@ describe('DataDialer', () => {
       socket.resume();
       clock.advance(DATA_HANDSHAKE_TIMEOUT_MS);
     });
-    const dialer = new DataDialer(parseRelayAddress(`http://127.0.0.1:${port}`), deadlines);
+    const dialer = new DataDialer(parseRelayAddress(`http://127.0.0.1:${port}`), new Network(), deadlines);
     await assert.rejects(open(dialer), /it did not answer in time/);
     assert.equal(deadlines.size, 0);
   });

@@ -2,10 +2,11 @@ import type { Socket } from 'node:net';
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import type { DataStream } from './bridge.ts';
 import type { Deadlines, Expiring } from './deadlines.ts';
-import { type Attempt, dial, type DialHandler } from './dial.ts';
+import type { Attempt, DialHandler } from './dial.ts';
 import { describeNetworkError, RelayRefusal, RelayUnreachable } from './errors.ts';
 import { DATA_HANDSHAKE_TIMEOUT_MS, DATA_KEEP_ALIVE_MS } from './limits.ts';
-import { tlsServerName, type RelayAddress } from './relay-address.ts';
+import type { Network } from './network/network.ts';
+import type { RelayAddress } from './relay-address.ts';
 import { Upgrade, upgradeFields, type UpgradeHandler } from './upgrade.ts';
 
 /** Told once what became of a data socket, never before it has been asked for. */
@@ -22,12 +23,14 @@ export interface DataHandler {
 /** Opens data sockets to one relay, each within {@link DATA_HANDSHAKE_TIMEOUT_MS}. */
 export class DataDialer {
   readonly #relay: RelayAddress;
+  readonly #network: Network;
   readonly #deadlines: Deadlines;
   readonly #fields: string;
   #knownAddress: string | undefined;
 
-  constructor(relay: RelayAddress, deadlines: Deadlines) {
+  constructor(relay: RelayAddress, network: Network, deadlines: Deadlines) {
     this.#relay = relay;
+    this.#network = network;
     this.#deadlines = deadlines;
     this.#fields = upgradeFields(relay.host);
   }
@@ -57,12 +60,25 @@ export class DataDialer {
   }
 
   #open(query: string, fields: string, handler: DataHandler): Attempt {
-    return new DataAttempt(this.#relay, this.#knownAddress, { query, fields }, this.#deadlines, handler);
+    const dial: Dial = (address, dialHandler) =>
+      this.#network.connect(this.#relay, { address, keepAliveMs: DATA_KEEP_ALIVE_MS }, dialHandler);
+    return new DataAttempt(
+      this.#relay,
+      dial,
+      this.#knownAddress,
+      { query, fields },
+      this.#deadlines,
+      handler,
+    );
   }
 }
 
+/** @param address IP address of the relay; without it, its name is looked up */
+type Dial = (address: string | undefined, handler: DialHandler) => Attempt;
+
 class DataAttempt implements Attempt, DialHandler, UpgradeHandler, Expiring {
   readonly #relay: RelayAddress;
+  readonly #dial: Dial;
   readonly #request: { readonly query: string; readonly fields: string };
   readonly #deadlines: Deadlines;
   readonly #handler: DataHandler;
@@ -72,17 +88,19 @@ class DataAttempt implements Attempt, DialHandler, UpgradeHandler, Expiring {
 
   constructor(
     relay: RelayAddress,
+    dial: Dial,
     knownAddress: string | undefined,
     request: { readonly query: string; readonly fields: string },
     deadlines: Deadlines,
     handler: DataHandler,
   ) {
     this.#relay = relay;
+    this.#dial = dial;
     this.#request = request;
     this.#deadlines = deadlines;
     this.#handler = handler;
     this.#hasName = knownAddress !== undefined && knownAddress !== relay.hostname;
-    this.#step = this.#dial(knownAddress ?? relay.hostname);
+    this.#step = dial(knownAddress, this);
     deadlines.add(this, DATA_HANDSHAKE_TIMEOUT_MS);
   }
 
@@ -94,7 +112,7 @@ class DataAttempt implements Attempt, DialHandler, UpgradeHandler, Expiring {
   failed(error: Error): void {
     if (!this.#hasName) return this.refused(error);
     this.#hasName = false;
-    this.#step = this.#dial(this.#relay.hostname);
+    this.#step = this.#dial(undefined, this);
   }
 
   opened(stream: WebSocketByteStream): void {
@@ -115,12 +133,6 @@ class DataAttempt implements Attempt, DialHandler, UpgradeHandler, Expiring {
   cancel(): void {
     this.#deadlines.delete(this);
     this.#step.cancel();
-  }
-
-  #dial(host: string): Attempt {
-    const { port, secure } = this.#relay;
-    const tls = secure ? { tls: { serverName: tlsServerName(this.#relay) } } : {};
-    return dial({ host, port, keepAliveMs: DATA_KEEP_ALIVE_MS, ...tls }, this);
   }
 
   #unreachable(cause: Error): RelayUnreachable {

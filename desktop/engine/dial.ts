@@ -1,5 +1,5 @@
 import { connect, isIP, type NetConnectOpts, type Socket } from 'node:net';
-import { connect as connectTls, TLSSocket } from 'node:tls';
+import { connect as connectTls, type ConnectionOptions, type SecureContext, TLSSocket } from 'node:tls';
 
 export interface DialOptions {
   /** name or IP address */
@@ -11,10 +11,12 @@ export interface DialOptions {
 }
 
 export interface TlsOptions {
-  /** what the certificate must be for, where `host` is another */
-  readonly serverName: string | undefined;
+  /** what the certificate must be for */
+  readonly serverName: string;
   /** accepts any certificate from a loopback address, where nobody can be in between */
   readonly trustsLoopback?: boolean;
+  /** whom to trust, where it is not only the usual authorities */
+  readonly secureContext?: SecureContext | undefined;
 }
 
 /** Something under way. After `cancel` nobody hears of it again. */
@@ -77,15 +79,22 @@ function openSocket({ host, port, tls, keepAliveMs = 0 }: DialOptions): Socket {
     keepAlive: keepAliveMs > 0,
     keepAliveInitialDelay: keepAliveMs,
   };
-  if (tls === undefined) return connect(options);
-  const { serverName, trustsLoopback = false } = tls;
-  return connectTls({
-    ...options,
+  return tls === undefined ? connect(options) : connectTls({ ...options, ...tlsConnectOptions(host, tls) });
+}
+
+/** @param host name or IP address that is connected to */
+export function tlsConnectOptions(
+  host: string,
+  { serverName, trustsLoopback = false, secureContext }: TlsOptions,
+): ConnectionOptions {
+  return {
+    host,
     ALPNProtocols: ['http/1.1'],
     rejectUnauthorized: !trustsLoopback,
-    // SNI carries no IP address (RFC 6066 section 3).
-    ...(serverName === undefined || isIP(serverName) !== 0 ? {} : { servername: serverName }),
-  });
+    // SNI carries no IP address (RFC 6066 section 3); the certificate is checked against `host` then.
+    ...(isIP(serverName) === 0 ? { servername: serverName } : {}),
+    ...(secureContext === undefined ? {} : { secureContext }),
+  };
 }
 
 /** Why the certificate is not accepted; without `trustsLoopback` the system has checked it already. */

@@ -15,6 +15,9 @@ export const CONTROL_CLOSE_TIMEOUT_MS = 1000;
 /** The body of a refused upgrade holds one line of JSON. */
 export const REFUSAL_BODY_MAX_BYTES = 4096;
 
+/** Proxies answer CONNECT with a few fields; one that refuses may send more. */
+export const PROXY_HEAD_MAX_BYTES = 16 * 1024;
+
 /** After that the relay has dropped the connection (spec.md section 6). */
 export const DATA_HANDSHAKE_TIMEOUT_MS = PENDING_TIMEOUT_MS;
 /** Data sockets offered ahead as soon as a tunnel is online: a page and its first script. */

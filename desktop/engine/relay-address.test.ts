@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { controlUrl, parseRelayAddress, RelayAddressError, tlsServerName } from './relay-address.ts';
+import { controlUrl, parseRelayAddress, RelayAddressError } from './relay-address.ts';
 
 describe('parseRelayAddress', () => {
   const accepted: [string, string, string, number, string][] = [
@@ -44,13 +44,5 @@ describe('controlUrl', () => {
       controlUrl(parseRelayAddress('https://relay.example.com/v1'), 'a b'),
       'wss://relay.example.com/ws/control?tunnel_id=a%20b',
     );
-  });
-});
-
-describe('tlsServerName', () => {
-  it('is a name, never an IP address', () => {
-    assert.equal(tlsServerName(parseRelayAddress('https://relay.example.com')), 'relay.example.com');
-    assert.equal(tlsServerName(parseRelayAddress('https://127.0.0.1')), undefined);
-    assert.equal(tlsServerName(parseRelayAddress('https://[::1]')), undefined);
   });
 });

@@ -1,5 +1,3 @@
-import { isIP } from 'node:net';
-
 /** Where a relay is. */
 export interface RelayAddress {
   /** `http://host:port`, without a path; a default port is left out */
@@ -40,9 +38,4 @@ export function parseRelayAddress(text: string): RelayAddress {
 /** The address of a tunnel's control WebSocket (spec.md section 4.6). */
 export function controlUrl(relay: RelayAddress, tunnelId: string): string {
   return `${relay.origin.replace(/^http/, 'ws')}/ws/control?tunnel_id=${encodeURIComponent(tunnelId)}`;
-}
-
-/** The name a TLS certificate must be for; `undefined` for an IP address, which SNI cannot carry (RFC 6066 section 3). */
-export function tlsServerName(relay: RelayAddress): string | undefined {
-  return isIP(relay.hostname) === 0 ? relay.hostname : undefined;
 }

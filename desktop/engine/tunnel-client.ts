@@ -8,7 +8,8 @@ import { LocalDialer } from './local-dialer.ts';
 import type { LocalTarget } from './local-target.ts';
 import { RecordedStream } from './recorded-stream.ts';
 import type { Recorder } from './recorder.ts';
-import { controlUrl, type RelayAddress } from './relay-address.ts';
+import { Network } from './network/network.ts';
+import type { RelayAddress } from './relay-address.ts';
 import type { FilterMaker } from './stream-filter.ts';
 import { TunnelSession, type TunnelState } from './tunnel-session.ts';
 import { WarmSockets } from './warm-sockets.ts';
@@ -19,6 +20,8 @@ export interface TunnelClientOptions {
   readonly key: string;
   readonly tunnelId: string;
   readonly local: LocalTarget;
+  /** the way to the relay; directly unless told otherwise */
+  readonly network?: Network;
   /** sees what visitors and the local service say to each other */
   readonly recorder?: Recorder;
   readonly onState: (state: TunnelState) => void;
@@ -31,9 +34,9 @@ export interface TunnelClientOptions {
  * @returns a session that has not been started
  */
 export function createTunnelClient(options: TunnelClientOptions): TunnelSession {
-  const { relay, key, tunnelId, onState, onProblem } = options;
+  const { relay, key, tunnelId, network = new Network(), onState, onProblem } = options;
   const deadlines = new Deadlines(systemClock);
-  const data = new DataDialer(relay, deadlines);
+  const data = new DataDialer(relay, network, deadlines);
   const local = new LocalDialer(options.local, deadlines);
   const connections = new Connections({ data, local, deadlines, filters: filtersOf(options), onProblem });
   const warm = new WarmSockets({
@@ -46,16 +49,15 @@ export function createTunnelClient(options: TunnelClientOptions): TunnelSession 
     random: Math.random,
     openControl: (handler) =>
       new ControlConnection(
-        controlUrl(relay, tunnelId),
-        key,
+        { relay, key, tunnelId, network, clock: systemClock },
         {
           ...handler,
           onOpen(remoteAddress) {
-            data.prefer(remoteAddress);
+            // Over a proxy it is the proxy's.
+            if (network.proxyFor(relay) === undefined) data.prefer(remoteAddress);
             handler.onOpen(remoteAddress);
           },
         },
-        systemClock,
       ),
     serve(id) {
       connections.accept(id);

@@ -1,0 +1,162 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { CERTIFICATE } from '../../testing/certificate.ts';
+import { startProxy } from '../../testing/proxy.ts';
+import { closedPort, closeServers, startTcp, startTls } from '../../testing/servers.ts';
+import type { Attempt } from '../dial.ts';
+import { parseRelayAddress } from '../relay-address.ts';
+import { Network } from './network.ts';
+import type { NetworkSettings } from './settings.ts';
+
+const ca = CERTIFICATE;
+
+/** Connects to a relay; the name makes it one that a proxy is used for. */
+function connect(settings: NetworkSettings, url: string, address?: string): Promise<Socket> {
+  return new Promise((connected, failed) => {
+    new Network(settings).connect(parseRelayAddress(url), { address }, { connected, failed });
+  });
+}
+
+async function greeting(socket: Socket): Promise<string> {
+  const [bytes] = (await once(socket, 'data')) as [Buffer];
+  socket.destroy();
+  return bytes.toString();
+}
+
+const hello = (socket: Socket): void =>
+  void socket.on('data', (bytes) => socket.end(`hello ${String(bytes)}`));
+
+/** Says something, since over TLS and HTTP the client speaks first. */
+async function ask(socket: Socket): Promise<string> {
+  socket.write('you');
+  return greeting(socket);
+}
+
+describe('Network', () => {
+  afterEach(closeServers);
+
+  it('connects directly', async () => {
+    const port = await startTcp(hello);
+    assert.equal(await ask(await connect({}, `http://localhost:${port}`)), 'hello you');
+  });
+
+  it('uses the address it is given, and checks the certificate for the name', async () => {
+    const port = await startTls(hello);
+    assert.equal(await ask(await connect({ ca }, `https://localhost:${port}`, '127.0.0.1')), 'hello you');
+    await assert.rejects(connect({ ca }, `https://relay.test:${port}`, '127.0.0.1'), {
+      code: 'ERR_TLS_CERT_ALTNAME_INVALID',
+    });
+  });
+
+  it('trusts no other authority than it is told to', async () => {
+    const port = await startTls(hello);
+    await assert.rejects(connect({}, `https://localhost:${port}`), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
+    assert.equal(await ask(await connect({ ca }, `https://127.0.0.1:${port}`)), 'hello you');
+  });
+
+  it('never reaches this machine through a proxy', async () => {
+    const port = await startTcp(hello);
+    const proxy = `http://127.0.0.1:${await closedPort()}`;
+    assert.equal(await ask(await connect({ httpProxy: proxy }, `http://127.0.0.1:${port}`)), 'hello you');
+    const network = new Network({ httpProxy: proxy });
+    assert.equal(network.proxyFor(parseRelayAddress('http://localhost')), undefined);
+    assert.equal(network.proxyFor(parseRelayAddress('http://relay.test')), proxy.slice('http://'.length));
+    assert.equal(network.proxyFor(parseRelayAddress('https://relay.test')), undefined);
+  });
+
+  describe('through a proxy', () => {
+    it('has the proxy look up the name, with the credentials of its address', async () => {
+      const port = await startTcp(hello);
+      const proxy = await startProxy((authorization) =>
+        authorization === 'Basic dTpw' ? undefined : 'HTTP/1.1 407 Proxy Authentication Required\r\n\r\n',
+      );
+      const url = `http://relay.test:${port}`;
+      const at = (user: string): NetworkSettings => ({ httpProxy: `http://${user}127.0.0.1:${proxy.port}` });
+      assert.equal(await ask(await connect(at('u:p@'), url, '127.0.0.9')), 'hello you');
+      assert.deepEqual(proxy.asked, [{ authority: `relay.test:${port}`, authorization: 'Basic dTpw' }]);
+      await assert.rejects(connect(at(''), url), /asks for a login: .*http:\/\/user:password@127/);
+      await assert.rejects(connect(at('u:x@'), url), /refused the user or the password/);
+    });
+
+    it('speaks TLS to the relay, which the proxy cannot stand in for', async () => {
+      const port = await startTls(hello);
+      const proxy = await startProxy();
+      const settings = { httpsProxy: `http://127.0.0.1:${proxy.port}` };
+      // The certificate is for localhost.
+      const error = { code: 'ERR_TLS_CERT_ALTNAME_INVALID' };
+      await assert.rejects(connect({ ...settings, ca }, `https://relay.test:${port}`), error);
+      await assert.rejects(connect(settings, `https://relay.test:${port}`), { code: /SELF_SIGNED/ });
+    });
+
+    it('is reached with TLS too, and ends with the connection', async () => {
+      const closed: Promise<unknown>[] = [];
+      const port = await startTcp((socket) => {
+        closed.push(once(socket, 'close'));
+        hello(socket);
+      });
+      const proxy = await startProxy(undefined, startTls);
+      const settings = { ca, httpProxy: `https://localhost:${proxy.port}` };
+      const socket = await connect(settings, `http://relay.test:${port}`);
+      assert.equal(await ask(socket), 'hello you');
+      await Promise.all(closed);
+    });
+
+    const refusals: [string, string, RegExp][] = [
+      [
+        'refuses',
+        'HTTP/1.1 403 Forbidden\r\n\r\n',
+        /^the proxy 127\.0\.0\.1:\d+ answered 403 to a connection to relay/,
+      ],
+      ['is no proxy', 'SSH-2.0\r\n\r\n', /is no HTTP proxy/],
+      ['answers without end', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(20_000)}`, /is no HTTP proxy/],
+      ['closes', '\r', /closed the connection|is no HTTP proxy/],
+    ];
+    for (const [name, answer, message] of refusals) {
+      it(`fails when it ${name}`, async () => {
+        const proxy = await startProxy(() => answer);
+        const settings = { httpProxy: `http://127.0.0.1:${proxy.port}` };
+        await assert.rejects(connect(settings, 'http://relay.test'), { message });
+      });
+    }
+
+    it('fails when it is not there', async () => {
+      const settings = { httpProxy: `http://127.0.0.1:${await closedPort()}` };
+      await assert.rejects(
+        connect(settings, 'http://relay.test'),
+        /proxy .* cannot be reached: nothing is listening/,
+      );
+    });
+
+    for (const secure of [false, true]) {
+      it(`is left when it hangs${secure ? ' within TLS' : ''}, once nobody waits any more`, async () => {
+        const hung = await startTcp(() => {});
+        const ended: Promise<unknown>[] = [];
+        const started = Promise.withResolvers<void>();
+        const proxy = await startProxy(
+          () => {
+            started.resolve();
+            return secure ? undefined : '';
+          },
+          (onConnection) =>
+            startTcp((socket) => {
+              ended.push(once(socket, 'close'));
+              onConnection(socket);
+            }),
+        );
+        const network = new Network({
+          [secure ? 'httpsProxy' : 'httpProxy']: `http://127.0.0.1:${proxy.port}`,
+        });
+        const relay = parseRelayAddress(`${secure ? 'https' : 'http'}://relay.test:${hung}`);
+        const attempt: Attempt = network.connect(
+          relay,
+          {},
+          { connected: () => assert.fail(), failed: () => assert.fail() },
+        );
+        await started.promise;
+        attempt.cancel();
+        await Promise.all(ended);
+      });
+    }
+  });
+});

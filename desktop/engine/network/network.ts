@@ -1,0 +1,68 @@
+import { existsSync, readFileSync } from 'node:fs';
+import * as tls from 'node:tls';
+import { type Attempt, dial, type DialHandler, type DialOptions } from '../dial.ts';
+import type { RelayAddress } from '../relay-address.ts';
+import { parseNoProxy } from './no-proxy.ts';
+import { parseProxyAddress, type ProxyAddress } from './proxy-address.ts';
+import { ProxyDial } from './proxy-dial.ts';
+import type { NetworkSettings } from './settings.ts';
+
+/** The way to a relay, the same for the API, control sockets and data sockets: direct or through a proxy. */
+export class Network {
+  readonly #httpProxy: ProxyAddress | undefined;
+  readonly #httpsProxy: ProxyAddress | undefined;
+  readonly #isDirect: (host: string, port: number) => boolean;
+  readonly #secureContext: tls.SecureContext | undefined;
+
+  /** @throws NetworkSettingError */
+  constructor({ httpProxy, httpsProxy, noProxy = '', ca }: NetworkSettings = {}) {
+    this.#httpProxy = httpProxy === undefined ? undefined : parseProxyAddress(httpProxy, 'HTTP_PROXY');
+    this.#httpsProxy = httpsProxy === undefined ? undefined : parseProxyAddress(httpsProxy, 'HTTPS_PROXY');
+    this.#isDirect = parseNoProxy(noProxy);
+    this.#secureContext =
+      ca === undefined ? undefined : tls.createSecureContext({ ca: [...usualAuthorities(), ca] });
+  }
+
+  /** `host:port` of the proxy over which that relay is reached; `undefined` without one. */
+  proxyFor(relay: RelayAddress): string | undefined {
+    return this.#proxy(relay)?.name;
+  }
+
+  /**
+   * Connects to a relay. How long that may take is for the caller to limit.
+   *
+   * @param options.address an IP address of the relay to use instead of its name; not through a proxy
+   * @param options.keepAliveMs as for {@link dial}
+   */
+  connect(
+    relay: RelayAddress,
+    options: { readonly address?: string | undefined; readonly keepAliveMs?: number },
+    handler: DialHandler,
+  ): Attempt {
+    const { hostname, port, secure } = relay;
+    const proxy = this.#proxy(relay);
+    const { address = hostname, keepAliveMs = 0 } = options;
+    const host = proxy === undefined ? address : hostname;
+    const wanted: DialOptions = { host, port, keepAliveMs, ...(secure ? this.#tls(hostname) : {}) };
+    if (proxy === undefined) return dial(wanted, handler);
+    return new ProxyDial(proxy, proxy.secure ? this.#tls(proxy.hostname) : {}, wanted, handler);
+  }
+
+  #proxy({ hostname, port, secure }: RelayAddress): ProxyAddress | undefined {
+    const proxy = secure ? this.#httpsProxy : this.#httpProxy;
+    return proxy === undefined || this.#isDirect(hostname, port) ? undefined : proxy;
+  }
+
+  #tls(serverName: string): Pick<DialOptions, 'tls'> {
+    return { tls: { serverName, secureContext: this.#secureContext } };
+  }
+}
+
+/** Those that Node trusts without being told; naming any replaces them all. */
+function usualAuthorities(): readonly string[] {
+  // Before Node 22.15 there is no such function.
+  const { getCACertificates } = tls as Partial<typeof tls>;
+  if (getCACertificates !== undefined) return getCACertificates('default');
+  const extra = process.env['NODE_EXTRA_CA_CERTS'] ?? '';
+  return existsSync(extra) ? [...tls.rootCertificates, readFileSync(extra, 'latin1')] : tls.rootCertificates;
+}

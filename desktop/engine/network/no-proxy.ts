@@ -1,0 +1,41 @@
+import { BlockList, isIP } from 'node:net';
+
+/** Whether an address is of this machine, as far as it says so itself. Such a one is never reached through a proxy. */
+export function isLoopback(host: string): boolean {
+  return /^(?:(?:.+\.)?localhost|127\.\d+\.\d+\.\d+|::1|::ffff:127\..+)$/i.test(host);
+}
+
+/**
+ * Reads `NO_PROXY` as most programs do: names, which stand for everything below them too, IP addresses and networks
+ * such as `10.0.0.0/8`, each with a port or without, separated by commas or spaces; `*` is everything.
+ *
+ * @returns tells whether a host, without brackets, is to be reached without a proxy
+ */
+export function parseNoProxy(text: string): (host: string, port: number) => boolean {
+  const rules = text
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .filter(Boolean)
+    .map(parseRule);
+  return (host, port) => isLoopback(host) || rules.some((rule) => rule(host.toLowerCase(), port));
+}
+
+type Rule = (host: string, port: number) => boolean;
+
+function parseRule(text: string): Rule {
+  if (text === '*') return () => true;
+  const network = /^(.+)\/(\d{1,3})$/.exec(text);
+  if (network !== null) return parseNetwork(network[1] ?? '', Number(network[2]));
+  const [, bracketed, plain, only] = /^(?:\[(.+)\]|([^:]+|.*:.*:.*?))(?::(\d+))?$/.exec(text) ?? [];
+  const name = (bracketed ?? plain ?? text).replace(/^\*?\.+/, '');
+  return (host, port) =>
+    (host === name || host.endsWith(`.${name}`)) && (only === undefined || port === Number(only));
+}
+
+function parseNetwork(address: string, prefix: number): Rule {
+  const family = isIP(address);
+  if (family === 0 || prefix > (family === 4 ? 32 : 128)) return () => false;
+  const list = new BlockList();
+  list.addSubnet(address, prefix, family === 4 ? 'ipv4' : 'ipv6');
+  return (host) => isIP(host) === family && list.check(host, family === 4 ? 'ipv4' : 'ipv6');
+}
