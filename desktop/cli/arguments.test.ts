@@ -1,17 +1,28 @@
 import assert from 'node:assert/strict';
+import { SPEC_DEFAULTS, type TunnelSpec } from '../config/tunnel-spec.ts';
 import { parseRelayAddress } from '../engine/relay-address.ts';
-import { type Command, readArguments, UsageError } from './arguments.ts';
+import { type Command, type Files, readArguments } from './arguments.ts';
+import { UsageError } from './usage-error.ts';
 
 const KEY = `cvt_${'k'.repeat(32)}`;
 const ENV = { CULVERT_API_KEY: KEY };
 
-/** Words as typed in a shell, without quotes. */
-const read = (line: string, env: Record<string, string> = ENV): Command =>
-  readArguments(line.split(' ').filter(Boolean), env);
+function spec(label: string | undefined, port: number): TunnelSpec & { label: string } {
+  return { ...SPEC_DEFAULTS, label: label as string, port, name: undefined, ttl: undefined };
+}
 
-function refusal(line: string, env: Record<string, string> = ENV): UsageError {
+const NO_FILES: Files = {
+  readLogin: () => undefined,
+  readProject: () => assert.fail('nobody asked for culvert.yml'),
+};
+
+/** Words as typed in a shell, without quotes. */
+const read = (line: string, env: Record<string, string> = ENV, files: Files = NO_FILES): Command =>
+  readArguments(line.split(' ').filter(Boolean), env, files);
+
+function refusal(line: string, env: Record<string, string> = ENV, files: Files = NO_FILES): UsageError {
   try {
-    read(line, env);
+    read(line, env, files);
   } catch (error) {
     assert.ok(error instanceof UsageError);
     return error;
@@ -23,8 +34,7 @@ describe('readArguments', () => {
   const access = { relay: parseRelayAddress('http://localhost:8080'), key: KEY, json: false };
 
   it('reads the shortest command', () => {
-    const none = { name: undefined, ttl: undefined, idle: false };
-    assert.deepEqual(read('http 3000'), { command: 'http', port: 3000, ...none, ...access });
+    assert.deepEqual(read('http 3000'), { command: 'http', tunnel: spec(undefined, 3000), ...access });
   });
 
   it('reads every option, in any place', () => {
@@ -32,10 +42,7 @@ describe('readArguments', () => {
       read(`--json http --name my-app 3000 --ttl 1h30m --idle --relay https://r.example/v1 --key ${KEY}`, {}),
       {
         command: 'http',
-        port: 3000,
-        name: 'my-app',
-        ttl: '1h30m',
-        idle: true,
+        tunnel: { ...spec(undefined, 3000), name: 'my-app', ttl: '1h30m', idle: true },
         relay: parseRelayAddress('https://r.example'),
         key: KEY,
         json: true,
@@ -43,44 +50,68 @@ describe('readArguments', () => {
     );
   });
 
-  it('reads list, close and extend', () => {
+  it('reads list, status, close and extend', () => {
     assert.deepEqual(read('list'), { command: 'list', ...access });
+    assert.deepEqual(read('status'), { command: 'status', ...access });
     assert.deepEqual(read('close my-app'), { command: 'close', tunnel: 'my-app', ...access });
-    assert.deepEqual(read('extend my-app --ttl 4h'), {
-      command: 'extend',
-      tunnel: 'my-app',
-      ttl: '4h',
-      ...access,
+    const extend = { command: 'extend', tunnel: 'my-app', ttl: '4h', ...access };
+    assert.deepEqual(read('extend my-app --ttl 4h'), extend);
+  });
+
+  it('needs neither a relay nor a key for help, version and logout', () => {
+    for (const line of ['--help', '-h', 'help'])
+      assert.deepEqual(read(line, {}), { command: 'help', topic: undefined });
+    for (const line of ['http --help', 'help http', 'http 3000 -h'])
+      assert.deepEqual(read(line, {}), { command: 'help', topic: 'http' });
+    assert.deepEqual(read('--version', {}), { command: 'version' });
+    assert.deepEqual(read('logout', {}), { command: 'logout', json: false });
+  });
+
+  it('reads login, which is asked for a key where none is given as an option', () => {
+    const asked = { command: 'login', relay: access.relay, isRelayGuessed: true, key: undefined, json: false };
+    assert.deepEqual(read('login'), asked);
+    const told = { ...asked, isRelayGuessed: false, key: KEY };
+    assert.deepEqual(read(`login --relay ${access.relay.origin} --key ${KEY}`), told);
+  });
+
+  describe('start', () => {
+    const relay = parseRelayAddress('https://project.example');
+    const tunnels = [spec('web', 3000), spec('api', 4000)];
+    const files: Files = { ...NO_FILES, readProject: (path = 'culvert.yml') => ({ path, relay, tunnels }) };
+    const labels = (command: Command): unknown =>
+      command.command === 'start' && command.tunnels.map(({ label }) => label);
+
+    it('takes all tunnels of culvert.yml, and its relay', () => {
+      assert.deepEqual(read('start', ENV, files), { command: 'start', tunnels, ...access, relay });
+    });
+
+    it('takes those that are named, in the order of the file', () => {
+      assert.deepEqual(labels(read('start api', ENV, files)), ['api']);
+      assert.deepEqual(labels(read('start api web', ENV, files)), ['web', 'api']);
+    });
+
+    it('prefers the relay of an option and of the environment', () => {
+      for (const [line, env] of [
+        ['start --relay http://other.example', ENV],
+        ['start', { ...ENV, CULVERT_RELAY: 'http://other.example' }],
+      ] as const) {
+        const command = read(line, env, files);
+        assert.ok(command.command === 'start');
+        assert.equal(command.relay.hostname, 'other.example');
+      }
+    });
+
+    it('refuses a name that is not there', () => {
+      assert.match(refusal('start wbe', ENV, files).message, /no tunnel "wbe"; did you mean web\?/);
+      assert.match(refusal('start database', ENV, files).message, /there are web, api/);
     });
   });
 
-  it('takes the relay and the key from the environment, where no option gives them', () => {
-    const env = { CULVERT_RELAY: 'http://env.example', CULVERT_API_KEY: KEY };
-    const other = `cvt_${'o'.repeat(32)}`;
-    const fromEnvironment = read('list', env);
-    const fromOptions = read(`list --relay http://option.example --key ${other}`, env);
-    assert.ok(fromEnvironment.command === 'list' && fromOptions.command === 'list');
-    assert.equal(fromEnvironment.relay.hostname, 'env.example');
-    assert.equal(fromOptions.relay.hostname, 'option.example');
-    assert.equal(fromOptions.key, other);
-  });
-
-  it('takes an empty variable as not set', () => {
-    const command = read('list', { CULVERT_RELAY: '', CULVERT_API_KEY: KEY });
-    assert.ok(command.command === 'list');
-    assert.equal(command.relay.origin, 'http://localhost:8080');
-    assert.match(refusal('list', { CULVERT_API_KEY: '' }).message, /No API key/);
-  });
-
-  it('needs neither a relay nor a key for --help and --version', () => {
-    for (const line of ['--help', '-h', 'help', 'http --help'])
-      assert.deepEqual(read(line, {}), { command: 'help' });
-    assert.deepEqual(read('--version', {}), { command: 'version' });
-  });
-
   const refused: [string, RegExp][] = [
-    ['', /http, list, close or extend/],
-    ['serve', /no command "serve"/],
+    ['', /http, start, list, close, extend/],
+    ['serve', /no command "serve". There are http/],
+    ['htpp 3000', /no command "htpp". Did you mean "http"\?/],
+    ['help strat', /Did you mean "start"\?/],
     ['http', /PORT is missing.* from 1 to 65535/],
     ['http 0', /PORT "0".* from 1 to 65535/],
     ['http 65536', /PORT "65536"/],
@@ -92,12 +123,14 @@ describe('readArguments', () => {
     ['http 3000 --ttl 0.5s', /at least 1s/],
     ['http 3000 --relay localhost:8080', /--relay or CULVERT_RELAY: .* http:\/\/ or https:\/\//],
     ['http 3000 --port 1', /'--port'/],
+    ['http 3000 --nmae x', /'--nmae'. Did you mean --name\?/],
     ['http 3000 --name', /--name/],
     ['list x', /"x" is more than/],
     ['list --idle', /takes no --idle/],
     ['close', /which tunnel to close/],
     ['close a --ttl 1h', /takes no --ttl/],
     ['extend a --name b', /takes no --name/],
+    ['logout --key x', /takes no --key/],
   ];
   for (const [line, message] of refused) {
     it(`refuses "${line}" with exit code 2`, () => {
@@ -106,12 +139,4 @@ describe('readArguments', () => {
       assert.equal(error.exitCode, 2);
     });
   }
-
-  it('refuses a damaged key as the relay would', () => {
-    for (const key of ['cvt_short', 'other', `${KEY}!`]) {
-      const error = refusal('list', { CULVERT_API_KEY: key });
-      assert.equal(error.exitCode, 3);
-      assert.ok(!error.message.includes(key), 'a key belongs into no log');
-    }
-  });
 });

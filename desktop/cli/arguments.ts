@@ -1,37 +1,27 @@
 /** Reads the command line of `culvert`, and says what is wrong with it before a relay is asked. */
 import { parseArgs } from 'node:util';
-import { parseDuration } from '../../shared/duration.ts';
-import {
-  API_KEY_PATTERN,
-  API_KEY_PREFIX,
-  LOCAL_PORT_MAX,
-  LOCAL_PORT_MIN,
-  NAME_MAX_LENGTH,
-  NAME_MIN_LENGTH,
-  NAME_PATTERN,
-  TTL_MIN_SECONDS,
-} from '../../shared/tunnel.ts';
-import { parseRelayAddress, type RelayAddress, RelayAddressError } from '../engine/relay-address.ts';
-import { ExitCode } from './exit-code.ts';
-
-export const DEFAULT_RELAY = 'http://localhost:8080';
-
-/** Which relay to talk to, and how to print. */
-export interface Access {
-  readonly relay: RelayAddress;
-  readonly key: string;
-  readonly json: boolean;
-}
+import { nearest } from '../config/nearest.ts';
+import type { Project } from '../config/project.ts';
+import type { Login } from '../config/stored-login.ts';
+import { NAME_RULE, PORT_RULE, SPEC_DEFAULTS, TTL_RULE, type TunnelSpec } from '../config/tunnel-spec.ts';
+import type { RelayAddress } from '../engine/relay-address.ts';
+import { type Access, checkKey, type Environment, findAccess, readAccess } from './access.ts';
+import { COMMAND_NAMES, COMMANDS, type CommandName, isCommandName, OPTIONS } from './options.ts';
+import { UsageError } from './usage-error.ts';
 
 export interface HttpCommand extends Access {
   readonly command: 'http';
-  readonly port: number;
-  readonly name: string | undefined;
-  readonly ttl: string | undefined;
-  readonly idle: boolean;
+  readonly tunnel: TunnelSpec;
+}
+export interface StartCommand extends Access {
+  readonly command: 'start';
+  readonly tunnels: readonly TunnelSpec[];
 }
 export interface ListCommand extends Access {
   readonly command: 'list';
+}
+export interface StatusCommand extends Access {
+  readonly command: 'status';
 }
 export interface CloseCommand extends Access {
   readonly command: 'close';
@@ -44,76 +34,181 @@ export interface ExtendCommand extends Access {
   readonly tunnel: string;
   readonly ttl: string | undefined;
 }
+export interface LoginCommand {
+  readonly command: 'login';
+  /** the relay to sign in to */
+  readonly relay: RelayAddress;
+  /** whether nobody has said which relay */
+  readonly isRelayGuessed: boolean;
+  /** given by `--key`; else it is asked for */
+  readonly key: string | undefined;
+  readonly json: boolean;
+}
+export interface LogoutCommand {
+  readonly command: 'logout';
+  readonly json: boolean;
+}
+export interface HelpCommand {
+  readonly command: 'help';
+  /** the command that is explained; `undefined` for all of them */
+  readonly topic: CommandName | undefined;
+}
 export type Command =
-  HttpCommand | ListCommand | CloseCommand | ExtendCommand | { readonly command: 'help' | 'version' };
+  | HttpCommand
+  | StartCommand
+  | ListCommand
+  | StatusCommand
+  | CloseCommand
+  | ExtendCommand
+  | LoginCommand
+  | LogoutCommand
+  | HelpCommand
+  | { readonly command: 'version' };
 
-/** A command line that cannot be carried out; the message names the field and what it takes. */
-export class UsageError extends Error {
-  readonly exitCode: ExitCode;
-
-  constructor(message: string, exitCode: ExitCode = ExitCode.usage) {
-    super(message);
-    this.name = 'UsageError';
-    this.exitCode = exitCode;
-  }
+/** Files that a command line may refer to; read only where it does. */
+export interface Files {
+  /** what `culvert login` has kept */
+  readLogin(): Login | undefined;
+  /** @param path as given by `--config` */
+  readProject(path: string | undefined): Project;
 }
 
-const OPTIONS = {
-  relay: { type: 'string' },
-  key: { type: 'string' },
-  name: { type: 'string' },
-  ttl: { type: 'string' },
-  idle: { type: 'boolean' },
-  json: { type: 'boolean' },
-  help: { type: 'boolean', short: 'h' },
-  version: { type: 'boolean', short: 'v' },
-} as const;
-
 type Values = ReturnType<typeof parse>['values'];
-type Environment = Readonly<Record<string, string | undefined>>;
-
-/** Options of a command besides those every command takes. */
-const OWN_OPTIONS = { http: ['name', 'ttl', 'idle'], list: [], close: [], extend: ['ttl'] } as const;
 
 /**
  * @param args the words behind `culvert`
  * @throws UsageError
  */
-export function readArguments(args: readonly string[], env: Environment): Command {
+export function readArguments(args: readonly string[], env: Environment, files: Files): Command {
   const { values, positionals } = parse(args);
-  const [command, operand, ...more] = positionals;
-  if (values.help === true || command === 'help') return { command: 'help' };
+  const [word, ...operands] = positionals;
+  if (word === 'help') return { command: 'help', topic: readTopic(operands[0]) };
+  if (values.help === true) return { command: 'help', topic: readTopic(word) };
   if (values.version === true) return { command: 'version' };
-  if (command === undefined) throw new UsageError('Say what to do: http, list, close or extend.');
-  if (more.length > 0) throw new UsageError(`"${more.join(' ')}" is more than "culvert ${command}" takes.`);
-  switch (command) {
-    case 'http':
-      refuseForeign(values, command);
-      return {
-        command,
-        port: readPort(operand),
-        name: readName(values.name),
-        ttl: readTtl(values.ttl),
-        idle: values.idle ?? false,
-        ...readAccess(values, env),
-      };
-    case 'list':
-      refuseForeign(values, command);
-      if (operand !== undefined) throw new UsageError(`"${operand}" is more than "culvert list" takes.`);
-      return { command, ...readAccess(values, env) };
-    case 'close':
-      refuseForeign(values, command);
-      return { command, tunnel: readTunnelName(operand, command), ...readAccess(values, env) };
-    case 'extend':
-      refuseForeign(values, command);
-      return {
-        command,
-        tunnel: readTunnelName(operand, command),
-        ttl: readTtl(values.ttl),
-        ...readAccess(values, env),
-      };
-    default:
-      throw new UsageError(`There is no command "${command}"; there are http, list, close and extend.`);
+  if (word === undefined) throw new UsageError(`Say what to do: ${COMMAND_NAMES.join(', ')}.`);
+  if (!isCommandName(word)) throw unknownCommand(word);
+  refuseForeign(values, word);
+  return new CommandReader(word, operands, values, env, files).read();
+}
+
+class CommandReader {
+  readonly #command: CommandName;
+  readonly #operands: readonly string[];
+  readonly #values: Values;
+  readonly #env: Environment;
+  readonly #files: Files;
+
+  constructor(
+    command: CommandName,
+    operands: readonly string[],
+    values: Values,
+    env: Environment,
+    files: Files,
+  ) {
+    this.#command = command;
+    this.#operands = operands;
+    this.#values = values;
+    this.#env = env;
+    this.#files = files;
+  }
+
+  read(): Command {
+    const command = this.#command;
+    switch (command) {
+      case 'http':
+        return { command, tunnel: this.#tunnel(), ...this.#access() };
+      case 'start':
+        return this.#start();
+      case 'list':
+      case 'status':
+        this.#atMost(0);
+        return { command, ...this.#access() };
+      case 'close':
+        return { command, tunnel: this.#tunnelName(), ...this.#access() };
+      case 'extend':
+        return { command, tunnel: this.#tunnelName(), ttl: this.#ttl(), ...this.#access() };
+      case 'login':
+        return this.#login();
+      case 'logout':
+        this.#atMost(0);
+        return { command, json: this.#values.json ?? false };
+    }
+  }
+
+  #tunnel(): TunnelSpec {
+    this.#atMost(1);
+    const { name, idle } = this.#values;
+    if (name !== undefined && !NAME_RULE.accepts(name)) {
+      throw new UsageError(`--name "${name}" is no tunnel name: it takes ${NAME_RULE.accepted}.`);
+    }
+    return {
+      ...SPEC_DEFAULTS,
+      label: undefined,
+      port: readPort(this.#operands[0]),
+      name,
+      ttl: this.#ttl(),
+      idle: idle ?? SPEC_DEFAULTS.idle,
+    };
+  }
+
+  #start(): StartCommand {
+    const { relay, tunnels } = this.#files.readProject(this.#values.config);
+    const labels = tunnels.map(({ label }) => label);
+    for (const name of this.#operands) {
+      if (labels.includes(name)) continue;
+      const meant = nearest(name, labels);
+      const hint = meant === undefined ? `there are ${labels.join(', ')}` : `did you mean ${meant}?`;
+      throw new UsageError(`culvert.yml has no tunnel "${name}"; ${hint}`);
+    }
+    const isWanted = (label: string): boolean =>
+      this.#operands.length === 0 || this.#operands.includes(label);
+    return {
+      command: 'start',
+      tunnels: tunnels.filter(({ label }) => isWanted(label)),
+      ...this.#access(relay),
+    };
+  }
+
+  #login(): LoginCommand {
+    this.#atMost(0);
+    const { key, json } = this.#values;
+    const { relay, relayFrom } = findAccess(this.#accessSources());
+    return {
+      command: 'login',
+      relay,
+      isRelayGuessed: relayFrom === 'the default',
+      key: key === undefined ? undefined : checkKey(key),
+      json: json ?? false,
+    };
+  }
+
+  #ttl(): string | undefined {
+    const { ttl } = this.#values;
+    if (ttl === undefined || TTL_RULE.accepts(ttl)) return ttl;
+    throw new UsageError(`--ttl "${ttl}" is no duration: it takes ${TTL_RULE.accepted}.`);
+  }
+
+  #tunnelName(): string {
+    this.#atMost(1);
+    const [name = ''] = this.#operands;
+    if (name !== '') return name;
+    throw new UsageError(
+      `Say which tunnel to ${this.#command}: its id or its slug, as "culvert list" shows them.`,
+    );
+  }
+
+  #access(projectRelay?: RelayAddress): Access {
+    return readAccess({ ...this.#accessSources(), projectRelay }, this.#values.json ?? false);
+  }
+
+  #accessSources() {
+    return { options: this.#values, env: this.#env, readLogin: () => this.#files.readLogin() };
+  }
+
+  #atMost(count: number): void {
+    const more = this.#operands.slice(count);
+    if (more.length === 0) return;
+    throw new UsageError(`"${more.join(' ')}" is more than "culvert ${this.#command}" takes.`);
   }
 }
 
@@ -122,70 +217,33 @@ function parse(args: readonly string[]) {
     return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
   } catch (error) {
     // The first sentence names the option; the rest explains the parser.
-    const text = error instanceof Error ? error.message.split('. ', 1)[0] : String(error);
-    throw new UsageError(`${text ?? ''}.`);
+    const text = (error instanceof Error ? error.message : String(error)).split('. ', 1)[0] ?? '';
+    const meant = nearest(/^Unknown option '--([^']*)'/.exec(text)?.[1] ?? '', Object.keys(OPTIONS));
+    throw new UsageError(meant === undefined ? `${text}.` : `${text}. Did you mean --${meant}?`);
   }
 }
 
-function refuseForeign(values: Values, command: keyof typeof OWN_OPTIONS): void {
-  const own: readonly string[] = OWN_OPTIONS[command];
-  for (const option of ['name', 'ttl', 'idle'] as const) {
-    if (values[option] !== undefined && !own.includes(option)) {
-      throw new UsageError(`"culvert ${command}" takes no --${option}.`);
-    }
+function readTopic(word: string | undefined): CommandName | undefined {
+  if (word === undefined || isCommandName(word)) return word;
+  throw unknownCommand(word);
+}
+
+function unknownCommand(word: string): UsageError {
+  const meant = nearest(word, COMMAND_NAMES);
+  const hint = meant === undefined ? `There are ${COMMAND_NAMES.join(', ')}.` : `Did you mean "${meant}"?`;
+  return new UsageError(`There is no command "${word}". ${hint}`);
+}
+
+function refuseForeign(values: Values, command: CommandName): void {
+  for (const option of Object.keys(values) as (keyof Values)[]) {
+    if (option === 'help' || option === 'version' || COMMANDS[command].options.includes(option)) continue;
+    throw new UsageError(`"culvert ${command}" takes no --${option}.`);
   }
-}
-
-function readAccess(values: Values, env: Environment): Access {
-  const address = values.relay ?? (env['CULVERT_RELAY'] || DEFAULT_RELAY);
-  return { relay: readRelay(address), key: readKey(values, env), json: values.json ?? false };
-}
-
-function readRelay(text: string): RelayAddress {
-  try {
-    return parseRelayAddress(text);
-  } catch (error) {
-    if (!(error instanceof RelayAddressError)) throw error;
-    throw new UsageError(`--relay or CULVERT_RELAY: ${error.message}.`);
-  }
-}
-
-function readKey(values: Values, env: Environment): string {
-  const key = values.key ?? env['CULVERT_API_KEY'] ?? '';
-  if (key === '') throw new UsageError('No API key: give --key KEY or set CULVERT_API_KEY.');
-  if (API_KEY_PATTERN.test(key)) return key;
-  // The relay would refuse it, so the outcome is that of a refused key.
-  throw new UsageError(
-    `The API key is incomplete or damaged: a key is ${API_KEY_PREFIX} and at least 32 letters and digits.`,
-    ExitCode.keyRefused,
-  );
 }
 
 function readPort(text: string | undefined): number {
   const port = /^\d{1,5}$/.test(text ?? '') ? Number(text) : Number.NaN;
-  if (port >= LOCAL_PORT_MIN && port <= LOCAL_PORT_MAX) return port;
+  if (PORT_RULE.accepts(port)) return port;
   const given = text === undefined ? 'PORT is missing' : `PORT "${text}" is no port`;
-  throw new UsageError(
-    `${given}: give the local port as a whole number from ${LOCAL_PORT_MIN} to ${LOCAL_PORT_MAX}.`,
-  );
-}
-
-function readName(text: string | undefined): string | undefined {
-  if (text === undefined || NAME_PATTERN.test(text)) return text;
-  throw new UsageError(
-    `--name "${text}" is no tunnel name: it takes ${NAME_MIN_LENGTH} to ${NAME_MAX_LENGTH} lowercase letters, ` +
-      'digits and hyphens, not starting or ending with a hyphen, and not starting with xn--.',
-  );
-}
-
-function readTtl(text: string | undefined): string | undefined {
-  if (text === undefined || (parseDuration(text) ?? 0) >= TTL_MIN_SECONDS) return text;
-  throw new UsageError(
-    `--ttl "${text}" is no duration: give one such as 90s, 30m, 4h or 1h30m, at least 1s.`,
-  );
-}
-
-function readTunnelName(text: string | undefined, command: string): string {
-  if (text !== undefined && text !== '') return text;
-  throw new UsageError(`Say which tunnel to ${command}: its id or its slug, as "culvert list" shows them.`);
+  throw new UsageError(`${given}: give the local port as ${PORT_RULE.accepted}.`);
 }

@@ -1,31 +1,97 @@
-/** What `culvert --help` prints. */
-export const HELP = `culvert: puts a local port on the internet through a Culvert relay
+/** What `culvert help` prints. */
+import { COMMAND_NAMES, COMMANDS, type CommandName, OPTIONS, type OptionName } from './options.ts';
+
+/** Columns up to the explanations. */
+const INDENT = 28;
+const WIDTH = 100;
+
+/** @param topic the command to explain; without it, all of them in short */
+export function helpText(topic: CommandName | undefined): string {
+  return topic === undefined ? overview() : commandHelp(topic);
+}
+
+function overview(): string {
+  const commands = COMMAND_NAMES.map((name) => row(usage(name), COMMANDS[name].summary));
+  return `culvert: puts a local port on the internet through a Culvert relay
 
 Usage:
-  culvert http PORT [options]             open a tunnel to a port of this machine; Ctrl-C closes it
-  culvert list [options]                  show your tunnels
-  culvert close ID|SLUG [options]         close a tunnel
-  culvert extend ID|SLUG [--ttl D]        let a tunnel live longer, by D or by its own time to live
+${commands.join('')}${row('culvert help COMMAND', 'explain a command, its options and what it prints')}
+Options of most commands; options win over the environment, and that over what login has kept:
+${optionRows(['relay', 'key', 'json', 'help', 'version'])}
+Files:
+${row('  culvert.yml', 'tunnels of a project, see "culvert help start"')}${row('  login.json', 'the relay and the key that login has kept, in ~/.config/culvert (XDG_CONFIG_HOME), ~/Library/Application Support/Culvert or %APPDATA%\\Culvert')}
+${EXIT_CODES}`;
+}
 
-Options:
-  --relay URL    address of the relay (or CULVERT_RELAY; default http://localhost:8080)
-  --key KEY      API key (or CULVERT_API_KEY, which other users of this machine cannot see)
-  --name N       http: the name in the address, 2-63 lowercase letters, digits and hyphens
-  --ttl D        http, extend: a duration such as 30m, 4h or 1h30m
-  --idle         http: count the time to live from the last traffic
-  --json         print JSON, one value a line
-  --help         show this text
-  --version      show the version
+function commandHelp(name: CommandName): string {
+  const { summary, options } = COMMANDS[name];
+  const details = DETAILS[name];
+  return (
+    `${usage(name)}: ${summary}\n\nOptions:\n${optionRows([...options, 'help'])}` +
+    (details === undefined ? '' : `\n${details}`)
+  );
+}
 
-Events of "culvert http --json", one a line:
+function usage(name: CommandName): string {
+  return `culvert ${name} ${COMMANDS[name].operands}`.trimEnd();
+}
+
+function optionRows(names: readonly OptionName[]): string {
+  return names
+    .map((name) => {
+      const { short, value, text } = OPTIONS[name];
+      const long = `--${name}${value === undefined ? '' : ` ${value}`}`;
+      return row(short === undefined ? `  ${long}` : `  -${short}, ${long}`, text);
+    })
+    .join('');
+}
+
+/** A word and its explanation beside it, wrapped. */
+function row(word: string, text: string): string {
+  const lines = [''];
+  for (const part of text.split(' ')) {
+    const line = lines.at(-1) ?? '';
+    if (line !== '' && INDENT + line.length + 1 + part.length > WIDTH) lines.push(part);
+    else lines[lines.length - 1] = line === '' ? part : `${line} ${part}`;
+  }
+  const head = word.length < INDENT ? word.padEnd(INDENT) : `${word}\n${' '.repeat(INDENT)}`;
+  return `${head}${lines.join(`\n${' '.repeat(INDENT)}`)}\n`;
+}
+
+const EXIT_CODES = `Exit codes:
+  0 ended by Ctrl-C, or done   1 failed   2 wrong usage   3 API key refused
+  4 tunnel closed or expired   5 taken over by another client
+`;
+
+const EVENTS = `Events of --json, one a line:
   {"event":"online","tunnel":{…}}    visitors reach the port; the first event, and again after reconnecting
   {"event":"reconnecting","attempt":1,"retry_in_ms":250,"message":"…"}
   {"event":"problem","code":"local-refused","message":"…"}    one visitor could not be served, the tunnel stays
     codes: local-refused visitor-gone data-refused data-failed too-many-connections
   {"event":"offline","reason":"stopped","message":"…"}    always the last event
     reasons: stopped closed expired gone replaced key-refused refused failed
-
-Exit codes:
-  0 ended by Ctrl-C, or done   1 failed   2 wrong usage   3 API key refused
-  4 tunnel closed or expired   5 taken over by another client
 `;
+
+const DETAILS: Readonly<Partial<Record<CommandName, string>>> = {
+  http: `${EVENTS}\n${EXIT_CODES}`,
+  start: `culvert.yml:
+  relay: https://relay.example.com   # optional; never a key, which "culvert login" keeps
+  tunnels:
+    web:                 # a name for this file, 1-32 letters, digits, hyphens and underscores
+      port: 3000         # the only field a tunnel needs
+      name: my-app       # as --name of "culvert http"
+      ttl: 4h
+      idle: true
+
+Events of --json are those of "culvert http", each with "name", what culvert.yml calls the tunnel; every
+tunnel has its own "offline" event. Tunnels are opened one after the other, and wait where the relay limits how
+many may be created a minute. One that ends leaves the others running.
+
+Exit codes are those of "culvert http". Where tunnels end differently the worst counts: 3, 1, 5, 4, 0.
+`,
+  login: `Asks for the relay, where nobody has said which, and for the key, which is not shown. Without a terminal the
+key is the first line of standard input. A key is kept for its relay and sent to no other.
+`,
+  logout: `The key stays valid: "culvert-relay key revoke" ends it.
+`,
+};

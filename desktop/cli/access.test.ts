@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { parseRelayAddress } from '../engine/relay-address.ts';
+import { type AccessSources, findAccess, readAccess } from './access.ts';
+import { UsageError } from './usage-error.ts';
+
+const KEY = `cvt_${'k'.repeat(32)}`;
+const ENV_KEY = `cvt_${'e'.repeat(32)}`;
+const KEPT_KEY = `cvt_${'s'.repeat(32)}`;
+const KEPT = { relay: parseRelayAddress('https://kept.example'), key: KEPT_KEY };
+const PROJECT = parseRelayAddress('https://project.example');
+
+function found(sources: Partial<AccessSources>): string {
+  const { relay, relayFrom, key, keyFrom } = findAccess({
+    options: {},
+    env: {},
+    readLogin: () => undefined,
+    ...sources,
+  });
+  return `${relay.hostname} ${relayFrom}, ${key?.charAt(4) ?? 'none'} ${keyFrom}`;
+}
+
+describe('findAccess', () => {
+  const readLogin = () => KEPT;
+
+  it('takes options, then the environment, then what login has kept', () => {
+    const env = { CULVERT_RELAY: 'http://env.example', CULVERT_API_KEY: ENV_KEY };
+    const options = { relay: 'http://option.example', key: KEY };
+    assert.equal(found({ options, env, readLogin }), 'option.example --relay, k --key');
+    assert.equal(found({ env, readLogin }), 'env.example CULVERT_RELAY, e CULVERT_API_KEY');
+    assert.equal(found({ readLogin }), 'kept.example culvert login, s culvert login');
+    assert.equal(found({}), 'localhost the default, none culvert login');
+  });
+
+  it('takes an empty variable as not set', () => {
+    assert.match(found({ env: { CULVERT_RELAY: '', CULVERT_API_KEY: '' }, readLogin }), /^kept.*, s /);
+  });
+
+  it('takes the relay of culvert.yml before the kept one', () => {
+    assert.match(found({ projectRelay: PROJECT, env: { CULVERT_API_KEY: ENV_KEY }, readLogin }), /^project.*, e /);
+  });
+
+  it('gives a kept key to its own relay only', () => {
+    assert.match(found({ options: { relay: 'https://kept.example/v1' }, readLogin }), /, s culvert login$/);
+    for (const relay of ['https://evil.example', 'http://kept.example', 'https://kept.example:8443']) {
+      assert.match(found({ options: { relay }, readLogin }), /, none /);
+      assert.match(found({ projectRelay: parseRelayAddress(relay), readLogin }), /, none /);
+    }
+  });
+
+  it('reads no file where nothing is missing', () => {
+    const options = { relay: 'http://option.example', key: KEY };
+    assert.match(found({ options, readLogin: () => assert.fail('it was read') }), /^option/);
+  });
+});
+
+describe('readAccess', () => {
+  const read = (sources: Partial<AccessSources>) =>
+    readAccess({ options: {}, env: {}, readLogin: () => undefined, ...sources }, false);
+
+  it('says what to do without a key', () => {
+    assert.throws(
+      () => read({}),
+      (error) =>
+        error instanceof UsageError &&
+        error.exitCode === 2 &&
+        /No API key for http:\/\/localhost:8080: run "culvert login".*CULVERT_API_KEY/.test(error.message),
+    );
+  });
+
+  it('refuses a damaged key as the relay would', () => {
+    for (const key of ['cvt_short', 'other', `${KEY}!`]) {
+      assert.throws(
+        () => read({ env: { CULVERT_API_KEY: key } }),
+        (error) =>
+          error instanceof UsageError && error.exitCode === 3 && !error.message.includes(key),
+        'a key belongs into no log',
+      );
+    }
+  });
+});

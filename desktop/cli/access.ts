@@ -1,0 +1,91 @@
+/** Which relay a command talks to, and with which key: option, then environment, then what login has kept. */
+import { API_KEY_PATTERN, API_KEY_PREFIX } from '../../shared/tunnel.ts';
+import type { Login } from '../config/stored-login.ts';
+import { parseRelayAddress, type RelayAddress, RelayAddressError } from '../engine/relay-address.ts';
+import { ExitCode } from './exit-code.ts';
+import { UsageError } from './usage-error.ts';
+
+export const DEFAULT_RELAY = 'http://localhost:8080';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Which relay to talk to, and how to print. */
+export interface Access {
+  readonly relay: RelayAddress;
+  readonly key: string;
+  readonly json: boolean;
+}
+
+/** What was found, before it is said to be enough. */
+export interface FoundAccess {
+  readonly relay: RelayAddress;
+  /** where its address is from, for people */
+  readonly relayFrom: string;
+  readonly key: string | undefined;
+  readonly keyFrom: string;
+}
+
+export interface AccessSources {
+  /** `--relay` and `--key` */
+  readonly options: { readonly relay?: string | undefined; readonly key?: string | undefined };
+  readonly env: Environment;
+  /** `relay` of `culvert.yml` */
+  readonly projectRelay?: RelayAddress | undefined;
+  /** Asked only where options and environment do not say it all. */
+  readLogin(): Login | undefined;
+}
+
+/**
+ * A kept key is used for the relay it was checked with and for no other: neither an option nor a `culvert.yml` that
+ * names another relay can have it sent there.
+ *
+ * @throws UsageError for a relay address that is none
+ */
+export function findAccess({ options, env, projectRelay, readLogin }: AccessSources): FoundAccess {
+  const givenRelay = options.relay ?? (env['CULVERT_RELAY'] || undefined);
+  const givenKey = options.key ?? (env['CULVERT_API_KEY'] || undefined);
+  const relayFrom = options.relay !== undefined ? '--relay' : 'CULVERT_RELAY';
+  const keyFrom = options.key !== undefined ? '--key' : 'CULVERT_API_KEY';
+  const login = givenKey === undefined || givenRelay === undefined ? readLogin() : undefined;
+  const relay =
+    givenRelay !== undefined
+      ? { relay: readRelay(givenRelay), relayFrom }
+      : projectRelay !== undefined
+        ? { relay: projectRelay, relayFrom: 'culvert.yml' }
+        : login !== undefined
+          ? { relay: login.relay, relayFrom: 'culvert login' }
+          : { relay: parseRelayAddress(DEFAULT_RELAY), relayFrom: 'the default' };
+  if (givenKey !== undefined) return { ...relay, key: givenKey, keyFrom };
+  const isForIt = login !== undefined && login.relay.origin === relay.relay.origin;
+  return { ...relay, key: isForIt ? login.key : undefined, keyFrom: 'culvert login' };
+}
+
+/** @throws UsageError when there is no key, or one the relay would refuse */
+export function readAccess(sources: AccessSources, json: boolean): Access {
+  const { relay, key } = findAccess(sources);
+  if (key === undefined) {
+    throw new UsageError(
+      `No API key for ${relay.origin}: run "culvert login", give --key KEY or set CULVERT_API_KEY.`,
+    );
+  }
+  return { relay, key: checkKey(key), json };
+}
+
+/** @throws UsageError for a key that the relay would refuse, with the exit code of a refused one */
+export function checkKey(key: string): string {
+  if (API_KEY_PATTERN.test(key)) return key;
+  throw new UsageError(
+    `The API key is incomplete or damaged: a key is ${API_KEY_PREFIX} and at least 32 letters and digits.`,
+    ExitCode.keyRefused,
+  );
+}
+
+/** @throws UsageError */
+export function readRelay(text: string): RelayAddress {
+  try {
+    return parseRelayAddress(text);
+  } catch (error) {
+    if (!(error instanceof RelayAddressError)) throw error;
+    throw new UsageError(`--relay or CULVERT_RELAY: ${error.message}.`);
+  }
+}

@@ -1,0 +1,25 @@
+import { RelayRefusal, RelayUnreachable } from '../engine/errors.ts';
+
+/** What went wrong with a call of the REST interface, and what to do. */
+export function describeFailure(error: unknown): string {
+  const text = (error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
+  if (error instanceof RelayUnreachable) {
+    return `${text}. Check --relay or CULVERT_RELAY; "culvert doctor" finds out where it stops.`;
+  }
+  if (!(error instanceof RelayRefusal)) return `${text}.`;
+  switch (error.status) {
+    case 401:
+      return (
+        `The relay refused the API key: ${text}. ` +
+        'Run "culvert login", or check --key or CULVERT_API_KEY.'
+      );
+    case 409:
+      return `The relay refused: ${text}. Choose another --name, or leave it out for a random one.`;
+    case 429: {
+      const seconds = Math.ceil((error.retryAfterMs ?? 0) / 1000);
+      return `The relay refused: ${text}. Try again in ${seconds === 0 ? 'a minute' : `${seconds} s`}.`;
+    }
+    default:
+      return `The relay refused: ${text}.`;
+  }
+}

@@ -1,0 +1,81 @@
+/** Every option of `culvert`, and every command with the options it takes. Help and reading both go by these tables. */
+
+interface Option {
+  readonly type: 'string' | 'boolean';
+  readonly short?: string;
+  /** stands for the value in the help */
+  readonly value?: string;
+  readonly text: string;
+}
+
+const OPTION_TABLE = {
+  relay: {
+    type: 'string',
+    value: 'URL',
+    text: 'address of the relay (or CULVERT_RELAY; else the one signed in to, else http://localhost:8080)',
+  },
+  key: {
+    type: 'string',
+    value: 'KEY',
+    text: 'API key (or CULVERT_API_KEY, which other users of this machine cannot see; else the one signed in with)',
+  },
+  name: {
+    type: 'string',
+    value: 'N',
+    text: 'the name in the address: 2-63 lowercase letters, digits and hyphens',
+  },
+  ttl: { type: 'string', value: 'D', text: 'time to live: a duration such as 30m, 4h or 1h30m' },
+  idle: { type: 'boolean', text: 'count the time to live from the last traffic' },
+  config: {
+    type: 'string',
+    value: 'FILE',
+    text: 'the file with the tunnels (default: the nearest culvert.yml of this folder and those above)',
+  },
+  json: { type: 'boolean', text: 'print JSON, one value a line' },
+  help: { type: 'boolean', short: 'h', text: 'show the help of a command' },
+  version: { type: 'boolean', short: 'v', text: 'show the version' },
+} as const satisfies Record<string, Option>;
+
+export type OptionName = keyof typeof OPTION_TABLE;
+export const OPTIONS: typeof OPTION_TABLE & Record<OptionName, Option> = OPTION_TABLE;
+
+interface CommandEntry {
+  /** what follows the command's name */
+  readonly operands: string;
+  readonly summary: string;
+  readonly options: readonly OptionName[];
+}
+
+const ACCESS = ['relay', 'key', 'json'] as const;
+const OF_A_TUNNEL = ['name', 'ttl', 'idle'] as const;
+
+const COMMAND_TABLE = {
+  http: {
+    operands: 'PORT',
+    summary: 'open a tunnel to a port of this machine; Ctrl-C closes it',
+    options: [...OF_A_TUNNEL, ...ACCESS],
+  },
+  start: {
+    operands: '[NAME…]',
+    summary: 'open the tunnels of culvert.yml, all or those named; Ctrl-C closes them',
+    options: ['config', ...ACCESS],
+  },
+  list: { operands: '', summary: 'show your tunnels', options: ACCESS },
+  close: { operands: 'ID|SLUG', summary: 'close a tunnel', options: ACCESS },
+  extend: {
+    operands: 'ID|SLUG',
+    summary: 'let a tunnel live longer, by --ttl or by its own time to live',
+    options: ['ttl', ...ACCESS],
+  },
+  status: { operands: '', summary: 'show your account, its limits and its live tunnels', options: ACCESS },
+  login: { operands: '', summary: 'check an API key and keep it for later commands', options: ACCESS },
+  logout: { operands: '', summary: 'forget the key that login has kept', options: ['json'] },
+} as const satisfies Record<string, CommandEntry>;
+
+export type CommandName = keyof typeof COMMAND_TABLE;
+export const COMMANDS: Readonly<Record<CommandName, CommandEntry>> = COMMAND_TABLE;
+export const COMMAND_NAMES = Object.keys(COMMAND_TABLE) as CommandName[];
+
+export function isCommandName(word: string): word is CommandName {
+  return Object.hasOwn(COMMAND_TABLE, word);
+}

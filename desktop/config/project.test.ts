@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { parseRelayAddress } from '../engine/relay-address.ts';
+import { parseProject } from './project.ts';
+import { ProjectFileError } from './project-report.ts';
+
+const KEY = `cvt_${'k'.repeat(32)}`;
+
+function refusal(text: string): string {
+  try {
+    parseProject(text, 'culvert.yml');
+  } catch (error) {
+    assert.ok(error instanceof ProjectFileError, String(error));
+    return error.message;
+  }
+  return assert.fail('it was taken');
+}
+
+describe('parseProject', () => {
+  it('reads every field', () => {
+    const text = `
+      relay: https://relay.example/v1
+      tunnels:
+        web:
+          port: 3000
+          name: my-app
+          ttl: 4h
+          idle: true
+          host_header: local
+          local_host: 192.0.2.7
+          local_https: true
+          wait: 10
+    `;
+    assert.deepEqual(parseProject(text, 'culvert.yml'), {
+      path: 'culvert.yml',
+      relay: parseRelayAddress('https://relay.example'),
+      tunnels: [
+        {
+          label: 'web',
+          port: 3000,
+          name: 'my-app',
+          ttl: '4h',
+          idle: true,
+          hostHeader: 'local',
+          localHost: '192.0.2.7',
+          localHttps: true,
+          wait: 10,
+        },
+      ],
+    });
+  });
+
+  it('needs a port and no more, and keeps the order', () => {
+    const { relay, tunnels } = parseProject('tunnels:\n  b: {port: 2}\n  a: {port: 1}\n', 'culvert.yml');
+    assert.equal(relay, undefined);
+    assert.deepEqual(
+      tunnels.map(({ label, port }) => [label, port]),
+      [
+        ['b', 2],
+        ['a', 1],
+      ],
+    );
+    const defaults = { idle: false, hostHeader: 'keep', localHost: 'localhost', localHttps: false, wait: 0 };
+    assert.deepEqual(tunnels[0], { label: 'b', port: 2, name: undefined, ttl: undefined, ...defaults });
+  });
+
+  const tunnel = (fields: string): string => `tunnels:\n  web:\n    port: 3000\n    ${fields}\n`;
+  const refused: [string, RegExp][] = [
+    ['', /^culvert\.yml:1: it takes the field "tunnels"/],
+    ['- a\n', /^culvert\.yml:1: it takes the field "tunnels"/],
+    ['tunnels:\n', /^culvert\.yml:1: tunnels: it takes a name and a port for each tunnel, at least one\.$/],
+    ['tunnels: {web: 3000}', /:1: tunnels\.web: is 3000; it takes the fields port, name/],
+    ['tunnels:\n  "a b": {port: 1}', /:2: tunnels\.a b: is no name for a tunnel; it takes 1 to 32 letters/],
+    [
+      'tunnels:\n  web:\n    name: x1\n',
+      /:2: tunnels\.web\.port: is missing; it takes a whole number from 1 to/,
+    ],
+    ['tunnels:\n  web:\n    port: 70000\n', /:3: tunnels\.web\.port: is 70000; it takes .* 1 to 65535\.$/],
+    ['tunnels: {web: {port: "80"}}', /port: is "80"; it takes a whole number/],
+    [tunnel('name: My_App'), /:4: tunnels\.web\.name: is "My_App"; it takes 2 to 63 lowercase/],
+    [tunnel('ttl: 1d'), /:4: tunnels\.web\.ttl: is "1d"; it takes a duration such as/],
+    [tunnel('ttl: 60'), /ttl: is 60; it takes a duration/],
+    [tunnel('idle: yes'), /idle: is "yes"; it takes true or false/],
+    [tunnel('host_header: "a b"'), /host_header: is "a b"; it takes keep, local, or a host name/],
+    [tunnel('local_host: http://x'), /local_host: is "http:\/\/x"; it takes a host name/],
+    [tunnel('wait: 61'), /wait: is 61; it takes whole seconds from 0 to 60/],
+    [
+      tunnel('hostheader: local'),
+      /:4: tunnels\.web\.hostheader: no such field; did you mean host_header\?\.$/,
+    ],
+    [tunnel('subdomain: x'), /subdomain: no such field; there are port, name, ttl/],
+    [tunnel('port: 4000'), /:4: Map keys must be unique/],
+    [`relay: relay.example\n${tunnel('idle: true')}`, /:1: relay: "relay\.example" is no relay address/],
+    ['tunnels: [', /:1: Flow sequence/],
+  ];
+  for (const [text, message] of refused) {
+    it(`refuses ${JSON.stringify(text)}`, () => assert.match(refusal(text), message));
+  }
+
+  for (const text of [
+    `key: ${KEY}\n${tunnel('idle: true')}`,
+    tunnel(`api_key: ${KEY}`),
+    tunnel(`ttl: ${KEY}`),
+  ]) {
+    it(`refuses a key in ${JSON.stringify(text)}, and does not repeat it`, () => {
+      const message = refusal(text);
+      assert.match(message, /API key.* does not belong in this file/);
+      assert.ok(!message.includes(KEY));
+    });
+  }
+
+  it('reports everything at once, in the order of the file', () => {
+    const lines = refusal(`relay: 1\n${tunnel('ttl: x')}  api:\n    port: 0\n`).split('\n');
+    assert.deepEqual(
+      lines.map((line) => line.split(': ', 2).join(': ')),
+      ['culvert.yml:1: relay', 'culvert.yml:5: tunnels.web.ttl', 'culvert.yml:7: tunnels.api.port'],
+    );
+  });
+
+  it('takes at most 64 tunnels', () => {
+    const many = (count: number): string =>
+      `tunnels:\n${Array.from({ length: count }, (_, index) => `  t${index}: {port: 1}\n`).join('')}`;
+    assert.equal(parseProject(many(64), 'culvert.yml').tunnels.length, 64);
+    assert.match(refusal(many(65)), /these are 65; it takes at most 64 tunnels/);
+  });
+
+  it('refuses aliases that multiply', () => {
+    const lines = Array.from({ length: 9 }, (_, i) => `a${i + 1}: &a${i + 1} [${`*a${i},`.repeat(9)}]`);
+    assert.match(refusal(`a0: &a0 [x]\n${lines.join('\n')}\n`), /aliases/);
+  });
+});

@@ -1,0 +1,180 @@
+/** What `culvert.yml` may hold. Every problem is reported at once, with its line. */
+import { LineCounter, parseDocument } from 'yaml';
+import * as yup from 'yup';
+import { API_KEY_PREFIX } from '../../shared/tunnel.ts';
+import { parseRelayAddress, type RelayAddress, RelayAddressError } from '../engine/relay-address.ts';
+import { CONFIG_TUNNELS_MAX, LABEL_MAX_LENGTH } from './limits.ts';
+import { nearest } from './nearest.ts';
+import { ProjectFileError, ProjectReport } from './project-report.ts';
+import {
+  FLAG_RULE,
+  HOST_HEADER_RULE,
+  LOCAL_HOST_RULE,
+  NAME_RULE,
+  PORT_RULE,
+  SPEC_DEFAULTS,
+  TTL_RULE,
+  type TunnelSpec,
+  type ValueRule,
+  WAIT_RULE,
+} from './tunnel-spec.ts';
+
+export interface Project {
+  /** where it was read from */
+  readonly path: string;
+  readonly relay: RelayAddress | undefined;
+  /** in the order of the file; at least one */
+  readonly tunnels: readonly (TunnelSpec & { readonly label: string })[];
+}
+
+const LABEL_PATTERN = /^[A-Za-z0-9][A-Za-z0-9_-]*$/;
+const KEY_FIELD = /^(?:api)?[_-]?(?:key|token|secret)$/i;
+const PROJECT_FIELDS = ['relay', 'tunnels'];
+
+const tunnelSchema = yup
+  .object({
+    port: field<number>(PORT_RULE, true),
+    name: field<string>(NAME_RULE),
+    ttl: field<string>(TTL_RULE),
+    idle: field<boolean>(FLAG_RULE),
+    host_header: field<string>(HOST_HEADER_RULE),
+    local_host: field<string>(LOCAL_HOST_RULE),
+    local_https: field<boolean>(FLAG_RULE),
+    wait: field<number>(WAIT_RULE),
+  })
+  .strict();
+const TUNNEL_FIELDS = Object.keys(tunnelSchema.fields);
+
+function field<T extends string | number | boolean>(rule: ValueRule, isRequired = false) {
+  return yup.mixed<T>().test((value: unknown, context) => {
+    if (value === undefined && !isRequired) return true;
+    if (rule.accepts(value)) return true;
+    const given = value === undefined ? 'is missing' : `is ${shown(value)}`;
+    return context.createError({ message: `${given}; it takes ${rule.accepted}` });
+  });
+}
+
+/**
+ * @param text the file's content
+ * @param path for messages
+ * @throws ProjectFileError
+ */
+export function parseProject(text: string, path: string): Project {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const report = new ProjectReport(path, document, lines);
+  for (const error of document.errors) report.add(lines.linePos(error.pos[0]).line, error.message);
+  report.end();
+  let value: unknown;
+  try {
+    value = document.toJS();
+  } catch {
+    // Aliases that multiply.
+    throw new ProjectFileError(`${path}: it repeats itself too often through aliases.`);
+  }
+  return new ProjectReader(path, report).read(value);
+}
+
+class ProjectReader {
+  readonly #path: string;
+  readonly #report: ProjectReport;
+
+  constructor(path: string, report: ProjectReport) {
+    this.#path = path;
+    this.#report = report;
+  }
+
+  read(value: unknown): Project {
+    const report = this.#report;
+    if (!isObject(value)) {
+      report.field([], 'it takes the field "tunnels", with a name and a port for each tunnel');
+      throw report.error();
+    }
+    this.#checkNames(value, [], PROJECT_FIELDS);
+    const relay = this.#readRelay(value['relay']);
+    const tunnels = this.#readTunnels(value['tunnels']);
+    report.end();
+    return { path: this.#path, relay, tunnels };
+  }
+
+  #readRelay(value: unknown): RelayAddress | undefined {
+    if (value === undefined) return undefined;
+    try {
+      return parseRelayAddress(typeof value === 'string' ? value : shown(value));
+    } catch (error) {
+      if (!(error instanceof RelayAddressError)) throw error;
+      this.#report.field(['relay'], error.message);
+      return undefined;
+    }
+  }
+
+  #readTunnels(value: unknown): Project['tunnels'] {
+    if (!isObject(value) || Object.keys(value).length === 0) {
+      this.#report.field(['tunnels'], 'it takes a name and a port for each tunnel, at least one');
+      return [];
+    }
+    const entries = Object.entries(value);
+    if (entries.length > CONFIG_TUNNELS_MAX)
+      this.#report.field(
+        ['tunnels'],
+        `these are ${entries.length}; it takes at most ${CONFIG_TUNNELS_MAX} tunnels`,
+      );
+    return entries.flatMap(([label, tunnel]) => this.#readTunnel(label, tunnel) ?? []);
+  }
+
+  #readTunnel(label: string, value: unknown): (TunnelSpec & { readonly label: string }) | undefined {
+    const path = ['tunnels', label];
+    if (!LABEL_PATTERN.test(label) || label.length > LABEL_MAX_LENGTH) {
+      const accepted = `1 to ${LABEL_MAX_LENGTH} letters, digits, hyphens and underscores`;
+      this.#report.field(path, `is no name for a tunnel; it takes ${accepted}`);
+      return undefined;
+    }
+    if (!isObject(value)) {
+      this.#report.field(path, `is ${shown(value)}; it takes the fields ${TUNNEL_FIELDS.join(', ')}`);
+      return undefined;
+    }
+    this.#checkNames(value, path, TUNNEL_FIELDS);
+    try {
+      const fields = tunnelSchema.validateSync(value, { abortEarly: false });
+      return {
+        label,
+        port: fields.port ?? 0,
+        name: fields.name,
+        ttl: fields.ttl,
+        idle: fields.idle ?? SPEC_DEFAULTS.idle,
+        hostHeader: fields.host_header ?? SPEC_DEFAULTS.hostHeader,
+        localHost: fields.local_host ?? SPEC_DEFAULTS.localHost,
+        localHttps: fields.local_https ?? SPEC_DEFAULTS.localHttps,
+        wait: fields.wait ?? SPEC_DEFAULTS.wait,
+      };
+    } catch (error) {
+      if (!(error instanceof yup.ValidationError)) throw error;
+      for (const { path: name = '', message } of error.inner) this.#report.field([...path, name], message);
+      return undefined;
+    }
+  }
+
+  #checkNames(value: object, path: readonly string[], known: readonly string[]): void {
+    for (const name of Object.keys(value)) {
+      if (known.includes(name)) continue;
+      const meant = nearest(name, known);
+      const fields = meant === undefined ? `there are ${known.join(', ')}` : `did you mean ${meant}?`;
+      this.#report.field([...path, name], KEY_FIELD.test(name) ? KEY_REFUSED : `no such field; ${fields}`);
+    }
+  }
+}
+
+const KEY_REFUSED =
+  'an API key does not belong in this file, which others get to see: run "culvert login" or set CULVERT_API_KEY';
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** A value in a message: short, on one line, and never a key. */
+function shown(value: unknown): string {
+  if (value === null) return 'empty';
+  const text = JSON.stringify(value);
+  if (text.includes(API_KEY_PREFIX)) return 'an API key, which does not belong in this file';
+  return text.length > 60 ? `${text.slice(0, 57)}…` : text;
+}

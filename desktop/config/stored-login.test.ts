@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseRelayAddress } from '../engine/relay-address.ts';
+import { StoredLogin, StoredLoginError } from './stored-login.ts';
+
+describe('StoredLogin', () => {
+  const LOGIN = { relay: parseRelayAddress('https://relay.example'), key: `cvt_${'k'.repeat(32)}` };
+  let root: string;
+  let warnings: string[];
+  let stored: StoredLogin;
+
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), 'culvert-login-'));
+    warnings = [];
+    stored = new StoredLogin(join(root, 'a', 'culvert'), (text) => warnings.push(text));
+  });
+  afterEach(() => rmSync(root, { recursive: true, force: true }));
+
+  const mode = (path: string): number => statSync(path).mode & 0o777;
+
+  it('gives back what was stored, in place of what was before', () => {
+    assert.equal(stored.read(), undefined);
+    stored.write({ ...LOGIN, key: `cvt_${'o'.repeat(32)}` });
+    stored.write(LOGIN);
+    assert.deepEqual(stored.read(), LOGIN);
+    assert.deepEqual(warnings, []);
+  });
+
+  it('lets nobody else read it, and leaves no draft behind', () => {
+    stored.write(LOGIN);
+    assert.equal(mode(stored.path), 0o600);
+    assert.equal(mode(join(root, 'a', 'culvert')), 0o700);
+    assert.deepEqual(readdirSync(join(root, 'a', 'culvert')), ['login.json']);
+  });
+
+  it('takes a file away from others who could read it, and says so', () => {
+    stored.write(LOGIN);
+    chmodSync(stored.path, 0o644);
+    assert.deepEqual(stored.read(), LOGIN);
+    assert.equal(mode(stored.path), 0o600);
+    assert.match(warnings.join(), /Other users.*login\.json.*revoke/);
+  });
+
+  it('forgets, once', () => {
+    stored.write(LOGIN);
+    assert.equal(stored.remove(), true);
+    assert.equal(stored.remove(), false);
+    assert.equal(stored.read(), undefined);
+  });
+
+  const damaged = ['', '{', '[]', '{"relay":"https://relay.example"}', '{"relay":"x","key":"cvt_short"}'];
+  for (const text of damaged) {
+    it(`refuses ${text === '' ? 'an empty file' : text}, and says what to do`, () => {
+      stored.write(LOGIN);
+      writeFileSync(stored.path, text);
+      assert.throws(
+        () => stored.read(),
+        (error) => error instanceof StoredLoginError && /login\.json is damaged.*login/.test(error.message),
+      );
+    });
+  }
+
+  it('reads no more than 64 KiB', () => {
+    stored.write(LOGIN);
+    writeFileSync(stored.path, 'x'.repeat(64 * 1024 + 1));
+    assert.throws(() => stored.read(), /larger than 65536 bytes/);
+  });
+});

@@ -1,0 +1,139 @@
+/** The relay and the key that `culvert login` keeps, in one file that only its owner can read. */
+import { randomUUID } from 'node:crypto';
+import { chmodSync, closeSync, fstatSync, fsyncSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as yup from 'yup';
+import { API_KEY_PATTERN } from '../../shared/tunnel.ts';
+import { parseRelayAddress, type RelayAddress } from '../engine/relay-address.ts';
+import { CONFIG_FILE_MAX_BYTES } from './limits.ts';
+
+export interface Login {
+  readonly relay: RelayAddress;
+  /** API key; for this relay and no other */
+  readonly key: string;
+}
+
+/** Thrown for a file that is there and cannot be used; the message says what to do. */
+export class StoredLoginError extends Error {}
+
+const OWNER_ONLY = 0o600;
+const OTHERS = 0o077;
+// Windows has no such modes: there the profile folder keeps others out.
+const hasModes = process.platform !== 'win32';
+
+const schema = yup
+  .object({ relay: yup.string().required(), key: yup.string().matches(API_KEY_PATTERN).required() })
+  .strict();
+
+export class StoredLogin {
+  readonly path: string;
+  readonly #folder: string;
+  readonly #warn: (text: string) => void;
+
+  /**
+   * @param folder the folder for configuration; made when something is stored
+   * @param warn told what the user should know, in a sentence
+   */
+  constructor(folder: string, warn: (text: string) => void) {
+    this.#folder = folder;
+    this.#warn = warn;
+    this.path = join(folder, 'login.json');
+  }
+
+  /**
+   * @returns `undefined` when nobody has signed in
+   * @throws StoredLoginError
+   */
+  read(): Login | undefined {
+    let text: string | undefined;
+    try {
+      text = this.#readText();
+    } catch (error) {
+      throw new StoredLoginError(`${this.path} cannot be read: ${String(error)}`, { cause: error });
+    }
+    if (text === undefined) return undefined;
+    try {
+      const { relay, key } = schema.validateSync(JSON.parse(text));
+      return { relay: parseRelayAddress(relay), key };
+    } catch (error) {
+      // The cause could quote the key.
+      throw new StoredLoginError(`${this.path} is damaged: run "culvert login" to write it anew.`, {
+        cause: error,
+      });
+    }
+  }
+
+  /** Stores a login in place of the one there was; after a crash there is the one or the other, whole. */
+  write({ relay, key }: Login): void {
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    const draft = `${this.path}.${randomUUID()}`;
+    try {
+      const file = openSync(draft, 'wx', OWNER_ONLY);
+      try {
+        writeFileSync(file, `${JSON.stringify({ relay: relay.origin, key })}\n`);
+        fsyncSync(file);
+      } finally {
+        closeSync(file);
+      }
+      renameSync(draft, this.path);
+    } catch (error) {
+      rmSync(draft, { force: true });
+      throw error;
+    }
+    if (hasModes) syncFolder(this.#folder);
+  }
+
+  /** @returns whether there was one */
+  remove(): boolean {
+    try {
+      rmSync(this.path);
+    } catch (error) {
+      if (isMissing(error)) return false;
+      throw error;
+    }
+    return true;
+  }
+
+  #readText(): string | undefined {
+    let file: number;
+    try {
+      file = openSync(this.path, 'r');
+    } catch (error) {
+      if (isMissing(error)) return undefined;
+      throw error;
+    }
+    try {
+      const { mode, size } = fstatSync(file);
+      if (size > CONFIG_FILE_MAX_BYTES) throw new Error(`it is larger than ${CONFIG_FILE_MAX_BYTES} bytes`);
+      if (hasModes && (mode & OTHERS) !== 0) this.#close();
+      return readFileSync(file, 'utf8');
+    } finally {
+      closeSync(file);
+    }
+  }
+
+  /** Others could read the key. */
+  #close(): void {
+    chmodSync(this.path, OWNER_ONLY);
+    this.#warn(
+      `Other users of this machine could read ${this.path}; they no longer can. ` +
+        'If they may have, revoke the key in it and sign in with a new one.',
+    );
+  }
+}
+
+/** Makes a rename last through a power failure. */
+function syncFolder(path: string): void {
+  const folder = openSync(path, 'r');
+  try {
+    fsyncSync(folder);
+  } finally {
+    closeSync(folder);
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ENOENT' || code === 'ENOTDIR';
+}
