@@ -3,12 +3,24 @@
  * `culvert`, the tunnel client without a window (contract.md, Programs). `--help` documents the commands, the events
  * of `--json` and the exit codes. Standard output carries what was asked for, standard error what went wrong.
  */
-import { readArguments, type Command, UsageError } from './cli/arguments.ts';
+import { homedir } from 'node:os';
+import { type Command, readArguments } from './cli/arguments.ts';
 import { ExitCode, exitCodeOfFailure } from './cli/exit-code.ts';
-import { HELP } from './cli/help.ts';
-import { describeFailure, runHttp } from './cli/http-command.ts';
+import { describeFailure } from './cli/failure.ts';
+import { helpText } from './cli/help.ts';
+import { runLogin, runLogout } from './cli/login-command.ts';
 import { runClose, runExtend, runList } from './cli/manage-commands.ts';
-import { JsonReporter, type Output, TextReporter } from './cli/reporter.ts';
+import { terminalPrompt } from './cli/prompt.ts';
+import { JsonReporter, type Output, type Reporter, TextReporter } from './cli/reporter.ts';
+import { serveTunnel } from './cli/serve-tunnel.ts';
+import { runStart } from './cli/start-command.ts';
+import { runStatus } from './cli/status-command.ts';
+import { UsageError } from './cli/usage-error.ts';
+import { configFolder } from './config/folders.ts';
+import { readProject } from './config/project-file.ts';
+import { ProjectFileError } from './config/project-report.ts';
+import { StoredLogin, StoredLoginError } from './config/stored-login.ts';
+import type { TunnelSpec } from './config/tunnel-spec.ts';
 import { systemClock } from './engine/clock.ts';
 import { VERSION } from '../shared/version.ts';
 
@@ -20,6 +32,11 @@ const output: Output = {
   err: (text) => void process.stderr.write(text),
 };
 
+const stored = new StoredLogin(
+  configFolder({ platform: process.platform, env: process.env, home: homedir() }),
+  (text) => output.err(`culvert: ${text}\n`),
+);
+
 /** Aborted by the first Ctrl-C; a second one ends the program at once. */
 function watchInterrupt(): AbortSignal {
   const controller = new AbortController();
@@ -29,25 +46,39 @@ function watchInterrupt(): AbortSignal {
   };
   process.on('SIGINT', interrupt);
   process.on('SIGTERM', interrupt);
+  // The terminal's window was closed: nobody sees the tunnel any more.
+  process.on('SIGHUP', interrupt);
   // Whoever read the events is gone: the tunnel must not outlive it unseen.
   process.stdout.on('error', () => controller.abort());
   return controller.signal;
 }
 
+function reporterOf(isJson: boolean, { label }: TunnelSpec): Reporter {
+  return isJson ? new JsonReporter(output, label) : new TextReporter(output, systemClock, label);
+}
+
 async function run(command: Command): Promise<ExitCode> {
   switch (command.command) {
     case 'help':
-      output.out(HELP);
+      output.out(helpText(command.topic));
       return ExitCode.ok;
     case 'version':
       output.out(`culvert ${VERSION}\n`);
       return ExitCode.ok;
     case 'http': {
-      const reporter = command.json ? new JsonReporter(output) : new TextReporter(output, systemClock);
-      return runHttp(command, reporter, output, watchInterrupt());
+      const { tunnel: spec, json } = command;
+      const reporter = reporterOf(json, spec);
+      return serveTunnel({ access: command, spec, reporter, output, interrupted: watchInterrupt() });
+    }
+    case 'start': {
+      const makeReporter = (spec: TunnelSpec): Reporter => reporterOf(command.json, spec);
+      return runStart(command, makeReporter, output, watchInterrupt(), systemClock);
     }
     case 'list':
       await runList(command, output);
+      return ExitCode.ok;
+    case 'status':
+      await runStatus(command, output, Date.now());
       return ExitCode.ok;
     case 'close':
       await runClose(command, output);
@@ -55,16 +86,30 @@ async function run(command: Command): Promise<ExitCode> {
     case 'extend':
       await runExtend(command, output);
       return ExitCode.ok;
+    case 'login':
+      await runLogin(command, stored, terminalPrompt(process.stdin, process.stderr), output);
+      return ExitCode.ok;
+    case 'logout':
+      runLogout(command, stored, output);
+      return ExitCode.ok;
   }
 }
 
 async function main(): Promise<ExitCode> {
   try {
-    return await run(readArguments(process.argv.slice(2), process.env));
+    const files = {
+      readLogin: () => stored.read(),
+      readProject: (path: string | undefined) => readProject(path, process.cwd()),
+    };
+    return await run(readArguments(process.argv.slice(2), process.env, files));
   } catch (error) {
     if (error instanceof UsageError) {
       output.err(`culvert: ${error.message}\nRun "culvert --help" for the usage.\n`);
       return error.exitCode;
+    }
+    if (error instanceof ProjectFileError || error instanceof StoredLoginError) {
+      output.err(`culvert: ${error.message}\n`);
+      return ExitCode.usage;
     }
     output.err(`culvert: ${describeFailure(error)}\n`);
     return exitCodeOfFailure(error);

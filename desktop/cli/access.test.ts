@@ -19,9 +19,9 @@ function found(sources: Partial<AccessSources>): string {
   return `${relay.hostname} ${relayFrom}, ${key?.charAt(4) ?? 'none'} ${keyFrom}`;
 }
 
-describe('findAccess', () => {
-  const readLogin = () => KEPT;
+const readLogin = () => KEPT;
 
+describe('findAccess', () => {
   it('takes options, then the environment, then what login has kept', () => {
     const env = { CULVERT_RELAY: 'http://env.example', CULVERT_API_KEY: ENV_KEY };
     const options = { relay: 'http://option.example', key: KEY };
@@ -36,7 +36,10 @@ describe('findAccess', () => {
   });
 
   it('takes the relay of culvert.yml before the kept one', () => {
-    assert.match(found({ projectRelay: PROJECT, env: { CULVERT_API_KEY: ENV_KEY }, readLogin }), /^project.*, e /);
+    assert.match(
+      found({ projectRelay: PROJECT, env: { CULVERT_API_KEY: ENV_KEY }, readLogin }),
+      /^project.*, e /,
+    );
   });
 
   it('gives a kept key to its own relay only', () => {
@@ -53,10 +56,10 @@ describe('findAccess', () => {
   });
 });
 
-describe('readAccess', () => {
-  const read = (sources: Partial<AccessSources>) =>
-    readAccess({ options: {}, env: {}, readLogin: () => undefined, ...sources }, false);
+const read = (sources: Partial<AccessSources>) =>
+  readAccess({ options: {}, env: {}, readLogin: () => undefined, ...sources }, false);
 
+describe('readAccess', () => {
   it('says what to do without a key', () => {
     assert.throws(
       () => read({}),
@@ -71,8 +74,7 @@ describe('readAccess', () => {
     for (const key of ['cvt_short', 'other', `${KEY}!`]) {
       assert.throws(
         () => read({ env: { CULVERT_API_KEY: key } }),
-        (error) =>
-          error instanceof UsageError && error.exitCode === 3 && !error.message.includes(key),
+        (error) => error instanceof UsageError && error.exitCode === 3 && !error.message.includes(key),
         'a key belongs into no log',
       );
     }

@@ -32,7 +32,7 @@ export interface AccessSources {
   /** `relay` of `culvert.yml` */
   readonly projectRelay?: RelayAddress | undefined;
   /** Asked only where options and environment do not say it all. */
-  readLogin(): Login | undefined;
+  readonly readLogin: () => Login | undefined;
 }
 
 /**

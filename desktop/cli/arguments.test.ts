@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { SPEC_DEFAULTS, type TunnelSpec } from '../config/tunnel-spec.ts';
 import { parseRelayAddress } from '../engine/relay-address.ts';
+import { NO_FILES } from '../testing/files.ts';
 import { type Command, type Files, readArguments } from './arguments.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -10,11 +11,6 @@ const ENV = { CULVERT_API_KEY: KEY };
 function spec(label: string | undefined, port: number): TunnelSpec & { label: string } {
   return { ...SPEC_DEFAULTS, label: label as string, port, name: undefined, ttl: undefined };
 }
-
-const NO_FILES: Files = {
-  readLogin: () => undefined,
-  readProject: () => assert.fail('nobody asked for culvert.yml'),
-};
 
 /** Words as typed in a shell, without quotes. */
 const read = (line: string, env: Record<string, string> = ENV, files: Files = NO_FILES): Command =>
@@ -29,6 +25,9 @@ function refusal(line: string, env: Record<string, string> = ENV, files: Files =
   }
   return assert.fail(`"${line}" was not refused`);
 }
+
+const labels = (command: Command): unknown =>
+  command.command === 'start' && command.tunnels.map(({ label }) => label);
 
 describe('readArguments', () => {
   const access = { relay: parseRelayAddress('http://localhost:8080'), key: KEY, json: false };
@@ -50,6 +49,12 @@ describe('readArguments', () => {
     );
   });
 
+  it('reads what there is to say about the local port', () => {
+    const tunnel = { ...spec(undefined, 3000), localHost: '192.0.2.7', localHttps: true, wait: 10 };
+    const line = 'http 3000 --local-host 192.0.2.7 --local-https --wait 10';
+    assert.deepEqual(read(line), { command: 'http', tunnel, ...access });
+  });
+
   it('reads list, status, close and extend', () => {
     assert.deepEqual(read('list'), { command: 'list', ...access });
     assert.deepEqual(read('status'), { command: 'status', ...access });
@@ -68,7 +73,13 @@ describe('readArguments', () => {
   });
 
   it('reads login, which is asked for a key where none is given as an option', () => {
-    const asked = { command: 'login', relay: access.relay, isRelayGuessed: true, key: undefined, json: false };
+    const asked = {
+      command: 'login',
+      relay: access.relay,
+      isRelayGuessed: true,
+      key: undefined,
+      json: false,
+    };
     assert.deepEqual(read('login'), asked);
     const told = { ...asked, isRelayGuessed: false, key: KEY };
     assert.deepEqual(read(`login --relay ${access.relay.origin} --key ${KEY}`), told);
@@ -78,8 +89,6 @@ describe('readArguments', () => {
     const relay = parseRelayAddress('https://project.example');
     const tunnels = [spec('web', 3000), spec('api', 4000)];
     const files: Files = { ...NO_FILES, readProject: (path = 'culvert.yml') => ({ path, relay, tunnels }) };
-    const labels = (command: Command): unknown =>
-      command.command === 'start' && command.tunnels.map(({ label }) => label);
 
     it('takes all tunnels of culvert.yml, and its relay', () => {
       assert.deepEqual(read('start', ENV, files), { command: 'start', tunnels, ...access, relay });
@@ -125,6 +134,10 @@ describe('readArguments', () => {
     ['http 3000 --port 1', /'--port'/],
     ['http 3000 --nmae x', /'--nmae'. Did you mean --name\?/],
     ['http 3000 --name', /--name/],
+    ['http 3000 --local-host http://x', /--local-host "http:\/\/x": it takes a host name or an IP address/],
+    ['http 3000 --wait 1.5', /--wait "1.5": it takes whole seconds from 0 to 60/],
+    ['http 3000 --wait 61', /--wait "61"/],
+    ['http 3000 --wait=-1', /--wait "-1"/],
     ['list x', /"x" is more than/],
     ['list --idle', /takes no --idle/],
     ['close', /which tunnel to close/],

@@ -3,10 +3,18 @@ import { parseArgs } from 'node:util';
 import { nearest } from '../config/nearest.ts';
 import type { Project } from '../config/project.ts';
 import type { Login } from '../config/stored-login.ts';
-import { NAME_RULE, PORT_RULE, SPEC_DEFAULTS, TTL_RULE, type TunnelSpec } from '../config/tunnel-spec.ts';
+import { LOCAL_HOST_RULE, NAME_RULE, PORT_RULE, SPEC_DEFAULTS, TTL_RULE } from '../config/tunnel-spec.ts';
+import { type TunnelSpec, type ValueRule, WAIT_RULE } from '../config/tunnel-spec.ts';
 import type { RelayAddress } from '../engine/relay-address.ts';
 import { type Access, checkKey, type Environment, findAccess, readAccess } from './access.ts';
-import { COMMAND_NAMES, COMMANDS, type CommandName, isCommandName, OPTIONS } from './options.ts';
+import {
+  COMMAND_NAMES,
+  COMMANDS,
+  type CommandName,
+  isCommandName,
+  OPTIONS,
+  type OptionName,
+} from './options.ts';
 import { UsageError } from './usage-error.ts';
 
 export interface HttpCommand extends Access {
@@ -137,17 +145,17 @@ class CommandReader {
 
   #tunnel(): TunnelSpec {
     this.#atMost(1);
-    const { name, idle } = this.#values;
-    if (name !== undefined && !NAME_RULE.accepts(name)) {
-      throw new UsageError(`--name "${name}" is no tunnel name: it takes ${NAME_RULE.accepted}.`);
-    }
+    const values = this.#values;
     return {
       ...SPEC_DEFAULTS,
       label: undefined,
       port: readPort(this.#operands[0]),
-      name,
+      name: readOption('name', values.name, NAME_RULE),
       ttl: this.#ttl(),
-      idle: idle ?? SPEC_DEFAULTS.idle,
+      idle: values.idle ?? SPEC_DEFAULTS.idle,
+      localHost: readOption('local-host', values['local-host'], LOCAL_HOST_RULE) ?? SPEC_DEFAULTS.localHost,
+      localHttps: values['local-https'] ?? SPEC_DEFAULTS.localHttps,
+      wait: readSeconds('wait', values.wait, WAIT_RULE) ?? SPEC_DEFAULTS.wait,
     };
   }
 
@@ -183,9 +191,7 @@ class CommandReader {
   }
 
   #ttl(): string | undefined {
-    const { ttl } = this.#values;
-    if (ttl === undefined || TTL_RULE.accepts(ttl)) return ttl;
-    throw new UsageError(`--ttl "${ttl}" is no duration: it takes ${TTL_RULE.accepted}.`);
+    return readOption('ttl', this.#values.ttl, TTL_RULE);
   }
 
   #tunnelName(): string {
@@ -239,6 +245,17 @@ function refuseForeign(values: Values, command: CommandName): void {
     if (option === 'help' || option === 'version' || COMMANDS[command].options.includes(option)) continue;
     throw new UsageError(`"culvert ${command}" takes no --${option}.`);
   }
+}
+
+function readOption(name: OptionName, text: string | undefined, rule: ValueRule): string | undefined {
+  if (text === undefined || rule.accepts(text)) return text;
+  throw new UsageError(`--${name} "${text}": it takes ${rule.accepted}.`);
+}
+
+function readSeconds(name: OptionName, text: string | undefined, rule: ValueRule): number | undefined {
+  const seconds = text === undefined || /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  readOption(name, text, { ...rule, accepts: () => rule.accepts(seconds) });
+  return text === undefined ? undefined : seconds;
 }
 
 function readPort(text: string | undefined): number {

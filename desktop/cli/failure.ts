@@ -9,10 +9,7 @@ export function describeFailure(error: unknown): string {
   if (!(error instanceof RelayRefusal)) return `${text}.`;
   switch (error.status) {
     case 401:
-      return (
-        `The relay refused the API key: ${text}. ` +
-        'Run "culvert login", or check --key or CULVERT_API_KEY.'
-      );
+      return `The relay refused the API key: ${text}. Run "culvert login", or check --key or CULVERT_API_KEY.`;
     case 409:
       return `The relay refused: ${text}. Choose another --name, or leave it out for a random one.`;
     case 429: {

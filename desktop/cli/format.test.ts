@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { byteSize, localTime, table } from './format.ts';
+import { byteSize, localTime, table, timeLeft } from './format.ts';
 
 describe('byteSize', () => {
   const cases: [number, string][] = [
@@ -12,6 +12,20 @@ describe('byteSize', () => {
   ];
   for (const [bytes, text] of cases)
     it(`writes ${bytes} as ${text}`, () => assert.equal(byteSize(bytes), text));
+});
+
+describe('timeLeft', () => {
+  const cases: [number, string][] = [
+    [-5, '0s'],
+    [1, '1s'],
+    [59_000, '59s'],
+    [60_000, '1m 00s'],
+    [545_000, '9m 05s'],
+    [3_720_000, '1h 02m'],
+    [47 * 3_600_000, '47h 00m'],
+    [76 * 3_600_000, '3d 4h'],
+  ];
+  for (const [ms, text] of cases) it(`writes ${ms} ms as ${text}`, () => assert.equal(timeLeft(ms), text));
 });
 
 describe('localTime', () => {

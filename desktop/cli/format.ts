@@ -9,6 +9,20 @@ export function localTime(timestamp: string): string {
   return `${day.map(twoDigits).join('-')} ${time.map(twoDigits).join(':')}`;
 }
 
+/**
+ * `3d 4h`, `1h 02m`, `9m 05s`, `45s`, `0s`: as exact as somebody who waits needs it.
+ *
+ * @param ms may be below 0, when time is up
+ */
+export function timeLeft(ms: number): string {
+  const seconds = Math.max(0, Math.ceil(ms / 1000));
+  const minutes = Math.floor(seconds / 60);
+  const hours = Math.floor(minutes / 60);
+  if (hours >= 48) return `${Math.floor(hours / 24)}d ${hours % 24}h`;
+  if (hours > 0) return `${hours}h ${twoDigits(minutes % 60)}m`;
+  return minutes > 0 ? `${minutes}m ${twoDigits(seconds % 60)}s` : `${seconds}s`;
+}
+
 function twoDigits(value: number): string {
   return String(value).padStart(2, '0');
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import type { Tunnel } from '../../shared/tunnel.ts';
+import { NO_FILES } from '../testing/files.ts';
 import { record } from '../testing/recorder.ts';
 import { closeServers, startHttp } from '../testing/servers.ts';
 import { TUNNEL } from '../testing/tunnel.ts';
@@ -29,7 +30,7 @@ async function run(line: string, tunnels: Tunnel[] = [TUNNEL, OTHER]) {
   }
   const relay = await startHttp((request, response) => void answer(request, response));
   const env = { CULVERT_RELAY: relay.origin, CULVERT_API_KEY: `cvt_${'k'.repeat(32)}` };
-  const command = readArguments(line.split(' '), env);
+  const command = readArguments(line.split(' '), env, NO_FILES);
   const { printed, output } = record();
   if (command.command === 'list') await runList(command, output);
   else if (command.command === 'close') await runClose(command, output);

@@ -26,6 +26,20 @@ const OPTION_TABLE = {
   },
   ttl: { type: 'string', value: 'D', text: 'time to live: a duration such as 30m, 4h or 1h30m' },
   idle: { type: 'boolean', text: 'count the time to live from the last traffic' },
+  'local-host': {
+    type: 'string',
+    value: 'HOST',
+    text: 'the machine that has the port (default: this one, by 127.0.0.1 or ::1)',
+  },
+  'local-https': {
+    type: 'boolean',
+    text: 'the port speaks HTTPS; a certificate signed by nobody is taken from this machine only',
+  },
+  wait: {
+    type: 'string',
+    value: 'S',
+    text: 'seconds that visitors wait while nothing listens on the port, as when a server restarts (default 0)',
+  },
   config: {
     type: 'string',
     value: 'FILE',
@@ -47,7 +61,7 @@ interface CommandEntry {
 }
 
 const ACCESS = ['relay', 'key', 'json'] as const;
-const OF_A_TUNNEL = ['name', 'ttl', 'idle'] as const;
+const OF_A_TUNNEL = ['name', 'ttl', 'idle', 'local-host', 'local-https', 'wait'] as const;
 
 const COMMAND_TABLE = {
   http: {

@@ -26,6 +26,27 @@ describe('JsonReporter', () => {
   });
 });
 
+describe('reporters of several tunnels', () => {
+  it('say which of them is meant', () => {
+    const { printed, output } = record();
+    new TextReporter(output, new FakeClock(), 'web').online(TUNNEL);
+    assert.ok(
+      printed.out
+        .trimEnd()
+        .split('\n')
+        .every((line) => line.startsWith('web: ')),
+    );
+    printed.out = '';
+    new JsonReporter(output, 'web').offline('stopped', 'Stopped.');
+    assert.deepEqual(JSON.parse(printed.out), {
+      event: 'offline',
+      name: 'web',
+      reason: 'stopped',
+      message: 'Stopped.',
+    });
+  });
+});
+
 describe('TextReporter', () => {
   it('prints the address to hand out first, then the others, where it leads and until when', () => {
     const { printed, output } = record();

@@ -1,4 +1,4 @@
-/** How `culvert http` tells what happens: as text for people, or as one JSON event a line. */
+/** How `culvert http` and `start` tell what happens: as text for people, or as one JSON event a line. */
 import type { Tunnel } from '../../shared/tunnel.ts';
 import type { Clock } from '../engine/clock.ts';
 import type { ConnectionProblem } from '../engine/connections.ts';
@@ -25,7 +25,7 @@ export interface Output {
 }
 
 /** What `--json` prints; `--help` documents it. */
-type JsonEvent =
+type JsonEvent = { readonly name?: string } & (
   | { readonly event: 'online'; readonly tunnel: Tunnel }
   | {
       readonly event: 'reconnecting';
@@ -34,29 +34,33 @@ type JsonEvent =
       readonly message: string;
     }
   | { readonly event: 'problem'; readonly code: ConnectionProblem['code']; readonly message: string }
-  | { readonly event: 'offline'; readonly reason: EndReason; readonly message: string };
+  | { readonly event: 'offline'; readonly reason: EndReason; readonly message: string }
+);
 
 export class JsonReporter implements Reporter {
   readonly #output: Output;
+  readonly #name: { readonly name?: string };
 
-  constructor(output: Output) {
+  /** @param label what `culvert.yml` calls the tunnel */
+  constructor(output: Output, label?: string) {
     this.#output = output;
+    this.#name = label === undefined ? {} : { name: label };
   }
 
   online(tunnel: Tunnel): void {
-    this.#print({ event: 'online', tunnel });
+    this.#print({ event: 'online', ...this.#name, tunnel });
   }
 
   reconnecting(attempt: number, retryInMs: number, why: string): void {
-    this.#print({ event: 'reconnecting', attempt, retry_in_ms: retryInMs, message: why });
+    this.#print({ event: 'reconnecting', ...this.#name, attempt, retry_in_ms: retryInMs, message: why });
   }
 
   problem({ code, text }: ConnectionProblem): void {
-    this.#print({ event: 'problem', code, message: text });
+    this.#print({ event: 'problem', ...this.#name, code, message: text });
   }
 
   offline(reason: EndReason, why: string): void {
-    this.#print({ event: 'offline', reason, message: why });
+    this.#print({ event: 'offline', ...this.#name, reason, message: why });
     if (reason !== 'stopped') this.#output.err(`${why}\n`);
   }
 
@@ -75,8 +79,9 @@ export class TextReporter implements Reporter {
   #greeted = false;
   #waiting = false;
 
-  constructor(output: Output, clock: Clock) {
-    this.#output = output;
+  /** @param label what `culvert.yml` calls the tunnel; put before every line */
+  constructor(output: Output, clock: Clock, label?: string) {
+    this.#output = label === undefined ? output : labelled(output, label);
     this.#clock = clock;
   }
 
@@ -107,6 +112,11 @@ export class TextReporter implements Reporter {
     if (reason === 'stopped') this.#output.out('Tunnel closed.\n');
     else this.#output.err(`${why}\n`);
   }
+}
+
+function labelled(output: Output, label: string): Output {
+  const mark = (text: string): string => text.replace(/^(?=.)/gm, `${label}: `);
+  return { out: (text) => output.out(mark(text)), err: (text) => output.err(mark(text)) };
 }
 
 function greeting(tunnel: Tunnel): string {

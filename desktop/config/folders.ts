@@ -10,15 +10,11 @@ export interface Machine {
 
 /** The folder for configuration: XDG's on Linux, Application Support on macOS, %APPDATA% on Windows. */
 export function configFolder({ platform, env, home }: Machine): string {
-  switch (platform) {
-    case 'win32':
-      return win32.join(env['APPDATA'] || win32.join(home, 'AppData', 'Roaming'), 'Culvert');
-    case 'darwin':
-      return posix.join(home, 'Library', 'Application Support', 'Culvert');
-    default: {
-      // A relative path is to be ignored (XDG Base Directory Specification).
-      const base = env['XDG_CONFIG_HOME'] ?? '';
-      return posix.join(posix.isAbsolute(base) ? base : posix.join(home, '.config'), 'culvert');
-    }
+  if (platform === 'win32') {
+    return win32.join(env['APPDATA'] || win32.join(home, 'AppData', 'Roaming'), 'Culvert');
   }
+  if (platform === 'darwin') return posix.join(home, 'Library', 'Application Support', 'Culvert');
+  // A relative path is to be ignored (XDG Base Directory Specification).
+  const base = env['XDG_CONFIG_HOME'] ?? '';
+  return posix.join(posix.isAbsolute(base) ? base : posix.join(home, '.config'), 'culvert');
 }

@@ -5,6 +5,9 @@ import { join } from 'node:path';
 import { readProject } from './project-file.ts';
 import { ProjectFileError } from './project-report.ts';
 
+const isRefusal = (words: RegExp) => (error: unknown) =>
+  error instanceof ProjectFileError && words.test(error.message);
+
 describe('readProject', () => {
   let root: string;
   let inner: string;
@@ -34,8 +37,6 @@ describe('readProject', () => {
   });
 
   it('says where it has looked', () => {
-    const isRefusal = (words: RegExp) => (error: unknown) =>
-      error instanceof ProjectFileError && words.test(error.message);
     assert.throws(
       () => readProject(undefined, inner),
       isRefusal(/no culvert\.yml in .*deep or above.*--config/),

@@ -15,6 +15,11 @@ function refusal(text: string): string {
   return assert.fail('it was taken');
 }
 
+const tunnel = (fields: string): string => `tunnels:\n  web:\n    port: 3000\n    ${fields}\n`;
+
+const many = (count: number): string =>
+  `tunnels:\n${Array.from({ length: count }, (_, index) => `  t${index}: {port: 1}\n`).join('')}`;
+
 describe('parseProject', () => {
   it('reads every field', () => {
     const text = `
@@ -63,7 +68,6 @@ describe('parseProject', () => {
     assert.deepEqual(tunnels[0], { label: 'b', port: 2, name: undefined, ttl: undefined, ...defaults });
   });
 
-  const tunnel = (fields: string): string => `tunnels:\n  web:\n    port: 3000\n    ${fields}\n`;
   const refused: [string, RegExp][] = [
     ['', /^culvert\.yml:1: it takes the field "tunnels"/],
     ['- a\n', /^culvert\.yml:1: it takes the field "tunnels"/],
@@ -117,8 +121,6 @@ describe('parseProject', () => {
   });
 
   it('takes at most 64 tunnels', () => {
-    const many = (count: number): string =>
-      `tunnels:\n${Array.from({ length: count }, (_, index) => `  t${index}: {port: 1}\n`).join('')}`;
     assert.equal(parseProject(many(64), 'culvert.yml').tunnels.length, 64);
     assert.match(refusal(many(65)), /these are 65; it takes at most 64 tunnels/);
   });

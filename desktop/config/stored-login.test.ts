@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { parseRelayAddress } from '../engine/relay-address.ts';
 import { StoredLogin, StoredLoginError } from './stored-login.ts';
 
+const mode = (path: string): number => statSync(path).mode & 0o777;
+
 describe('StoredLogin', () => {
   const LOGIN = { relay: parseRelayAddress('https://relay.example'), key: `cvt_${'k'.repeat(32)}` };
   let root: string;
@@ -17,8 +19,6 @@ describe('StoredLogin', () => {
     stored = new StoredLogin(join(root, 'a', 'culvert'), (text) => warnings.push(text));
   });
   afterEach(() => rmSync(root, { recursive: true, force: true }));
-
-  const mode = (path: string): number => statSync(path).mode & 0o777;
 
   it('gives back what was stored, in place of what was before', () => {
     assert.equal(stored.read(), undefined);

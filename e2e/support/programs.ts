@@ -32,9 +32,10 @@ export function spawnRelay(scope: Scope, args: readonly string[], environment: E
   return child;
 }
 
-/** Runs `culvert` with arguments, as any program; killed with the scope. */
+/** Runs `culvert` with arguments, as any program, where nobody has signed in; killed with the scope. */
 export function spawnCulvert(scope: Scope, args: readonly string[], environment: Environment): Child {
-  const child = new Child(CULVERT_SCRIPT, args, environment);
+  const nobody = { XDG_CONFIG_HOME: '/nonexistent' };
+  const child = new Child(CULVERT_SCRIPT, args, { ...nobody, ...environment });
   scope.defer(() => child.stop('SIGKILL'));
   return child;
 }

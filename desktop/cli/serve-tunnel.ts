@@ -1,40 +1,47 @@
-/** `culvert http`: creates a tunnel, serves it, and closes it at the end. */
+/** One tunnel of `culvert http` or `culvert start`, from its creation to its end. */
 import type { Tunnel } from '../../shared/tunnel.ts';
+import type { TunnelSpec } from '../config/tunnel-spec.ts';
 import { ApiClient, type CreateRequest } from '../engine/api-client.ts';
-import { RelayRefusal, RelayUnreachable } from '../engine/errors.ts';
-import { localPort } from '../engine/local-target.ts';
+import { RelayRefusal } from '../engine/errors.ts';
 import { createTunnelClient } from '../engine/tunnel-client.ts';
 import type { TunnelState } from '../engine/tunnel-session.ts';
 import type { OfflineReason } from '../engine/verdict.ts';
-import type { HttpCommand } from './arguments.ts';
+import type { Access } from './access.ts';
 import { type ExitCode, exitCodeOf, exitCodeOfFailure } from './exit-code.ts';
+import { describeFailure } from './failure.ts';
 import type { Output, Reporter } from './reporter.ts';
 
-/**
- * @param interrupted aborted by Ctrl-C
- * @returns when the tunnel is offline for good; one that was interrupted has been closed at the relay
- */
-export async function runHttp(
-  command: HttpCommand,
-  reporter: Reporter,
-  output: Output,
-  interrupted: AbortSignal,
-): Promise<ExitCode> {
-  const api = new ApiClient(command.relay, command.key);
+export interface ServeOptions {
+  readonly access: Access;
+  readonly spec: TunnelSpec;
+  readonly reporter: Reporter;
+  readonly output: Output;
+  /** aborted by Ctrl-C */
+  readonly interrupted: AbortSignal;
+  /** Asks the relay for the tunnel; `createTunnel` of an {@link ApiClient} unless there is more to it. */
+  readonly create?: (api: ApiClient, request: CreateRequest) => Promise<Tunnel>;
+}
+
+/** @returns when the tunnel is offline for good; one that was interrupted has been closed at the relay */
+export async function serveTunnel(options: ServeOptions): Promise<ExitCode> {
+  const { access, spec, reporter, output, interrupted } = options;
+  const api = new ApiClient(access.relay, access.key);
+  const create = options.create ?? ((_api, request) => api.createTunnel(request));
   let tunnel: Tunnel;
   try {
-    tunnel = await api.createTunnel(createRequest(command));
+    tunnel = await create(api, createRequest(spec));
   } catch (error) {
-    reporter.offline('failed', describeFailure(error));
-    return exitCodeOfFailure(error);
+    const isStopped = interrupted.aborted && error === interrupted.reason;
+    reporter.offline(isStopped ? 'stopped' : 'failed', isStopped ? 'Stopped.' : describeFailure(error));
+    return isStopped ? exitCodeOf('stopped') : exitCodeOfFailure(error);
   }
-  const end = await serve(command, tunnel, reporter, interrupted);
+  const end = await serve(options, tunnel);
   if (end.reason === 'stopped') await close(api, tunnel, output);
   reporter.offline(end.reason, end.why);
   return exitCodeOf(end.reason);
 }
 
-function createRequest({ port, name, ttl, idle }: HttpCommand): CreateRequest {
+function createRequest({ port, name, ttl, idle }: TunnelSpec): CreateRequest {
   return {
     local_port: port,
     ...(name === undefined ? {} : { name }),
@@ -45,17 +52,20 @@ function createRequest({ port, name, ttl, idle }: HttpCommand): CreateRequest {
 
 /** Runs the tunnel until it is offline for good, and says why it is. */
 function serve(
-  { relay, key, port }: HttpCommand,
+  { access, spec, reporter, interrupted }: ServeOptions,
   tunnel: Tunnel,
-  reporter: Reporter,
-  interrupted: AbortSignal,
 ): Promise<{ reason: OfflineReason; why: string }> {
   return new Promise((resolve) => {
     const session = createTunnelClient({
-      relay,
-      key,
+      relay: access.relay,
+      key: access.key,
       tunnelId: tunnel.id,
-      local: localPort(port),
+      local: {
+        host: spec.localHost,
+        port: spec.port,
+        https: spec.localHttps,
+        waitMs: spec.wait * 1000,
+      },
       onState,
       onProblem: (problem) => reporter.problem(problem),
     });
@@ -93,24 +103,5 @@ async function close(api: ApiClient, tunnel: Tunnel, output: Output): Promise<vo
     if (error instanceof RelayRefusal && error.status === 404) return;
     const until = tunnel.idle_ttl ? `${tunnel.ttl} after its last traffic` : tunnel.expires_at;
     output.err(`The tunnel could not be closed and ends ${until}: ${describeFailure(error)}\n`);
-  }
-}
-
-/** What went wrong with a call of the REST interface, and what to do. */
-export function describeFailure(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
-  if (error instanceof RelayUnreachable) return `${text}. Check --relay or CULVERT_RELAY.`;
-  if (!(error instanceof RelayRefusal)) return `${text}.`;
-  switch (error.status) {
-    case 401:
-      return `The relay refused the API key: ${text}. Check --key or CULVERT_API_KEY.`;
-    case 409:
-      return `The relay refused: ${text}. Choose another --name, or leave it out for a random one.`;
-    case 429: {
-      const seconds = Math.ceil((error.retryAfterMs ?? 0) / 1000);
-      return `The relay refused: ${text}. Try again in ${seconds === 0 ? 'a minute' : `${seconds} s`}.`;
-    }
-    default:
-      return `The relay refused: ${text}.`;
   }
 }

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
+import { NO_FILES } from '../testing/files.ts';
 import { record } from '../testing/recorder.ts';
 import { closeServers, startHttp } from '../testing/servers.ts';
 import { TUNNEL } from '../testing/tunnel.ts';
 import { readArguments } from './arguments.ts';
-import { runHttp } from './http-command.ts';
+import { serveTunnel } from './serve-tunnel.ts';
 import { JsonReporter } from './reporter.ts';
 
 /** Runs `culvert http 3000 --json` at a REST interface that answers as told; it offers no WebSockets. */
@@ -19,10 +20,16 @@ async function run(
     routes[request.method ?? '']?.(response);
   });
   const env = { CULVERT_RELAY: relay.origin, CULVERT_API_KEY: `cvt_${'k'.repeat(32)}` };
-  const command = readArguments(['http', '3000', '--json'], env);
+  const command = readArguments(['http', '3000', '--json'], env, NO_FILES);
   assert.ok(command.command === 'http');
   const { printed, output } = record();
-  const code = await runHttp(command, new JsonReporter(output), output, interrupted);
+  const code = await serveTunnel({
+    access: command,
+    spec: command.tunnel,
+    reporter: new JsonReporter(output),
+    output,
+    interrupted,
+  });
   const lines = printed.out.trimEnd().split('\n');
   const events = lines.map((line) => JSON.parse(line) as { event: string; reason: string; message: string });
   return { code, events, calls, err: printed.err };
@@ -34,7 +41,7 @@ const answer =
     response.end(JSON.stringify(body));
   };
 
-describe('runHttp', () => {
+describe('serveTunnel', () => {
   afterEach(closeServers);
 
   const refusals: [number, string, Record<string, string>, number, RegExp][] = [

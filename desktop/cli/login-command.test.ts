@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { StoredLogin } from '../config/stored-login.ts';
+import { RelayRefusal } from '../engine/errors.ts';
+import { record } from '../testing/recorder.ts';
+import { type RestAnswer, startRestRelay } from '../testing/rest-relay.ts';
+import { closeServers } from '../testing/servers.ts';
+import { ACCOUNT } from '../testing/tunnel.ts';
+import { type Prompt, runLogin, runLogout } from './login-command.ts';
+import { UsageError } from './usage-error.ts';
+
+const KEY = `cvt_${'k'.repeat(32)}`;
+
+/** Somebody who types these answers, or a pipe that holds them. */
+function answering(isInteractive: boolean, ...answers: string[]): Prompt & { readonly asked: string[] } {
+  const asked: string[] = [];
+  const ask = (question: string): Promise<string> => {
+    asked.push(question);
+    return Promise.resolve(answers.shift() ?? assert.fail('asked once too often'));
+  };
+  return { isInteractive, ask, askSecret: ask, asked };
+}
+
+describe('login', () => {
+  let folder: string;
+  let stored: StoredLogin;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'culvert-login-'));
+    stored = new StoredLogin(folder, () => {});
+  });
+  afterEach(() => {
+    rmSync(folder, { recursive: true, force: true });
+    closeServers();
+  });
+
+  /** Signs in to a relay that answers as told. */
+  async function login(
+    prompt: Prompt,
+    { answer = [200, ACCOUNT] as RestAnswer, key = undefined as string | undefined, json = false } = {},
+  ) {
+    const { address, calls } = await startRestRelay(() => answer);
+    const { printed, output } = record();
+    const command = { command: 'login', relay: address, isRelayGuessed: true, key, json } as const;
+    await runLogin(command, stored, prompt, output);
+    return { address, calls, printed };
+  }
+
+  it('asks a person for relay and key, checks them and keeps both', async () => {
+    const prompt = answering(true, '', ` ${KEY}\n`);
+    const { address, calls, printed } = await login(prompt);
+    assert.deepEqual(prompt.asked, [`Relay [${address.origin}]: `, `API key for ${address.origin}: `]);
+    assert.deepEqual(calls, ['GET /v1/account']);
+    assert.deepEqual(stored.read(), { relay: address, key: KEY });
+    assert.match(printed.out, /Signed in to http:\/\/127.* as default \(dev plan\)/);
+    assert.ok(!printed.out.includes(KEY));
+  });
+
+  it('takes only the key from a pipe, and nothing where it is an option', async () => {
+    const pipe = answering(false, KEY);
+    await login(pipe);
+    assert.equal(pipe.asked.length, 1);
+    await login(answering(false), { key: KEY });
+    assert.equal(stored.read()?.key, KEY);
+  });
+
+  it('takes a relay without a scheme for one with TLS', async () => {
+    await assert.rejects(
+      login(answering(true, 'relay.invalid', KEY)),
+      /https:\/\/relay\.invalid cannot be reached/,
+    );
+  });
+
+  it('keeps nothing that the relay refuses', async () => {
+    const refused: RestAnswer = [401, { error: 'invalid api key' }];
+    await assert.rejects(login(answering(false, KEY), { answer: refused }), RelayRefusal);
+    await assert.rejects(login(answering(false, 'cvt_short')), UsageError);
+    assert.equal(stored.read(), undefined);
+  });
+
+  it('prints JSON when asked to, without the key', async () => {
+    const { address, printed } = await login(answering(false, KEY), { json: true });
+    assert.deepEqual(JSON.parse(printed.out), { relay: address.origin, account: 'default', plan: 'dev' });
+  });
+
+  it('is forgotten by logout, which may come twice', async () => {
+    await login(answering(false, KEY));
+    const { printed, output } = record();
+    runLogout({ command: 'logout', json: false }, stored, output);
+    runLogout({ command: 'logout', json: true }, stored, output);
+    assert.match(printed.out, /^Signed out: .*login\.json is removed.*valid\.\n\{"signed_out":false\}\n$/);
+    assert.equal(stored.read(), undefined);
+  });
+});

@@ -1,0 +1,62 @@
+/** `culvert login` and `culvert logout`. */
+import type { StoredLogin } from '../config/stored-login.ts';
+import { ApiClient } from '../engine/api-client.ts';
+import type { RelayAddress } from '../engine/relay-address.ts';
+import { checkKey, readRelay } from './access.ts';
+import type { LoginCommand, LogoutCommand } from './arguments.ts';
+import type { Output } from './reporter.ts';
+
+/** Asks whoever runs the command. */
+export interface Prompt {
+  /** whether a person can be asked; else there are only lines */
+  readonly isInteractive: boolean;
+  /** @returns a line of input; throws when there is none */
+  ask(question: string): Promise<string>;
+  /** As {@link Prompt.ask}, but what is typed is not shown. */
+  askSecret(question: string): Promise<string>;
+}
+
+/**
+ * Checks a key with the relay, and keeps both.
+ *
+ * @throws what {@link ApiClient.getAccount} throws, and UsageError
+ */
+export async function runLogin(
+  command: LoginCommand,
+  stored: StoredLogin,
+  prompt: Prompt,
+  output: Output,
+): Promise<void> {
+  const relay = await chooseRelay(command, prompt);
+  const key = command.key ?? checkKey((await prompt.askSecret(`API key for ${relay.origin}: `)).trim());
+  const account = await new ApiClient(relay, key).getAccount();
+  stored.write({ relay, key });
+  if (command.json) {
+    output.out(`${JSON.stringify({ relay: relay.origin, account: account.name, plan: account.plan })}\n`);
+  } else {
+    const where = `The key is kept in ${stored.path}, which only you can read.`;
+    output.out(`Signed in to ${relay.origin} as ${account.name} (${account.plan} plan).\n${where}\n`);
+  }
+  if (!relay.secure && !isLoopback(relay)) {
+    output.err(`The way to ${relay.origin} is not encrypted: others on it can read the key.\n`);
+  }
+}
+
+async function chooseRelay(command: LoginCommand, prompt: Prompt): Promise<RelayAddress> {
+  const { relay, isRelayGuessed } = command;
+  if (!isRelayGuessed || !prompt.isInteractive) return relay;
+  const answer = (await prompt.ask(`Relay [${relay.origin}]: `)).trim();
+  return answer === '' ? relay : readRelay(answer.includes('://') ? answer : `https://${answer}`);
+}
+
+export function runLogout(command: LogoutCommand, stored: StoredLogin, output: Output): void {
+  const wasSignedIn = stored.remove();
+  const text = wasSignedIn
+    ? `Signed out: ${stored.path} is removed. The key itself stays valid.`
+    : 'Nobody was signed in.';
+  output.out(`${command.json ? JSON.stringify({ signed_out: wasSignedIn }) : text}\n`);
+}
+
+function isLoopback({ hostname }: RelayAddress): boolean {
+  return /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|::1)$/.test(hostname);
+}

@@ -1,0 +1,48 @@
+/** Asks for a line on the terminal, or takes it from standard input. */
+import { createInterface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { KEY_INPUT_MAX } from './limits.ts';
+import type { Prompt } from './login-command.ts';
+import { UsageError } from './usage-error.ts';
+
+/**
+ * @param input standard input
+ * @param screen where questions go: standard error, so that standard output carries answers only
+ */
+export function terminalPrompt(input: NodeJS.ReadStream, screen: NodeJS.WriteStream): Prompt {
+  return {
+    isInteractive: input.isTTY,
+    ask: (question) => readLine(input, screen, question, true),
+    askSecret: (question) => readLine(input, screen, question, false),
+  };
+}
+
+/** Resolves with the first line; what was typed behind it is lost with the terminal's mode. */
+function readLine(
+  input: NodeJS.ReadStream,
+  screen: NodeJS.WriteStream,
+  question: string,
+  isShown: boolean,
+): Promise<string> {
+  const { isTTY } = input;
+  // Without a place to write to, readline echoes nothing.
+  const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const lines = createInterface({ input, output: isShown ? screen : silent, terminal: isTTY });
+  if (isTTY && !isShown) screen.write(question);
+  return new Promise((resolve, reject) => {
+    lines.once('line', (line) => {
+      if (line.length > KEY_INPUT_MAX)
+        reject(new UsageError(`An answer takes at most ${KEY_INPUT_MAX} characters.`));
+      else resolve(line);
+      lines.close();
+    });
+    lines.once('close', () => {
+      if (isTTY && !isShown) screen.write('\n');
+      reject(new UsageError('Not signed in: the input ended before there was an answer.'));
+    });
+    if (isTTY && isShown) {
+      lines.setPrompt(question);
+      lines.prompt();
+    }
+  });
+}

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { setImmediate as turn } from 'node:timers/promises';
+import { SPEC_DEFAULTS, type TunnelSpec } from '../config/tunnel-spec.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { record } from '../testing/recorder.ts';
+import { type RestAnswer, startRestRelay } from '../testing/rest-relay.ts';
+import { closeServers } from '../testing/servers.ts';
+import { TUNNEL } from '../testing/tunnel.ts';
+import { JsonReporter } from './reporter.ts';
+import { runStart } from './start-command.ts';
+
+const spec = (label: string, port: number): TunnelSpec => ({
+  ...SPEC_DEFAULTS,
+  label,
+  port,
+  name: undefined,
+  ttl: undefined,
+});
+const LIMITED: RestAnswer = [429, { error: 'rate limit exceeded' }, { 'retry-after': '6' }];
+
+/** Starts tunnels to ports 1 and 2 at a relay that answers creates as told, and is interrupted by the test. */
+async function start(create: (port: number) => RestAnswer) {
+  const clock = new FakeClock();
+  const { address, calls } = await startRestRelay((call) => {
+    if (call.startsWith('DELETE')) return [200, { status: 'closed' }];
+    return create(Number(/"local_port":(\d)/.exec(call)?.[1]));
+  });
+  const { printed, output } = record();
+  const interrupt = new AbortController();
+  const access = { relay: address, key: `cvt_${'k'.repeat(32)}`, json: true };
+  const tunnels = [spec('one', 1), spec('two', 2)];
+  const code = runStart(
+    { command: 'start', tunnels, ...access },
+    ({ label }) => new JsonReporter(output, label),
+    output,
+    interrupt.signal,
+    clock,
+  );
+  const ends = (): string[] =>
+    printed.out
+      .split('\n')
+      .filter((line) => line.includes('"offline"'))
+      .map((line) => JSON.parse(line) as { name: string; reason: string })
+      .map(({ name, reason }) => `${name} ${reason}`)
+      .sort();
+  return { code, calls, clock, interrupt, ends };
+}
+
+/** Waits for what other processes of this machine do not delay. */
+async function until(condition: () => boolean): Promise<void> {
+  while (!condition()) await turn();
+}
+
+describe('runStart', () => {
+  afterEach(closeServers);
+
+  it('ends with the worst code, of tunnels that failed on their own', async () => {
+    const { code, ends } = await start((port) =>
+      port === 1 ? [409, { error: 'name already in use' }] : [401, { error: 'invalid api key' }],
+    );
+    assert.equal(await code, 3);
+    assert.deepEqual(ends(), ['one failed', 'two failed']);
+  });
+
+  it('waits where the relay limits creates, as long as it asks for', async () => {
+    let creates = 0;
+    const { code, calls, clock, ends } = await start(() => {
+      creates += 1;
+      return creates === 1 ? LIMITED : [503, { error: 'service unavailable' }];
+    });
+    await until(() => clock.waiting.includes(6000));
+    assert.equal(calls.length, 1, 'the second tunnel waits for the first');
+    clock.advance(6000);
+    assert.equal(await code, 1);
+    assert.equal(calls.length, 3);
+    assert.deepEqual(ends(), ['one failed', 'two failed']);
+  });
+
+  it('creates nothing more after Ctrl-C', async () => {
+    const { code, calls, clock, interrupt, ends } = await start(() => LIMITED);
+    await until(() => clock.waiting.length > 0);
+    interrupt.abort();
+    assert.equal(await code, 0);
+    assert.equal(calls.length, 1);
+    assert.deepEqual(ends(), ['one stopped', 'two stopped']);
+    assert.deepEqual(clock.waiting, []);
+  });
+
+  it('closes a tunnel that came about, when Ctrl-C came meanwhile', async () => {
+    const { code, calls, interrupt } = await start((port) => {
+      interrupt.abort();
+      return [201, { ...TUNNEL, local_port: port }];
+    });
+    assert.equal(await code, 0);
+    assert.deepEqual(
+      calls.map((call) => call.split(' ', 2).join(' ')),
+      ['POST /v1/tunnels', `DELETE /v1/tunnels/${TUNNEL.id}`],
+    );
+  });
+});

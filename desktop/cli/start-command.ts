@@ -1,0 +1,95 @@
+/** `culvert start`: several tunnels in one process. */
+import type { Tunnel } from '../../shared/tunnel.ts';
+import type { TunnelSpec } from '../config/tunnel-spec.ts';
+import type { ApiClient, CreateRequest } from '../engine/api-client.ts';
+import type { Clock } from '../engine/clock.ts';
+import { RelayRefusal } from '../engine/errors.ts';
+import type { StartCommand } from './arguments.ts';
+import { ExitCode } from './exit-code.ts';
+import { CREATE_RETRIES_MAX, CREATE_RETRY_MS } from './limits.ts';
+import type { Output, Reporter } from './reporter.ts';
+import { serveTunnel } from './serve-tunnel.ts';
+
+/** From the best end to the worst. */
+const FROM_BEST: readonly ExitCode[] = [
+  ExitCode.ok,
+  ExitCode.gone,
+  ExitCode.replaced,
+  ExitCode.failed,
+  ExitCode.keyRefused,
+];
+
+/**
+ * @param reporterOf makes the reporter of one tunnel
+ * @param interrupted aborted by Ctrl-C
+ * @returns when all tunnels are offline for good: the worst of their exit codes
+ */
+export async function runStart(
+  command: StartCommand,
+  reporterOf: (spec: TunnelSpec) => Reporter,
+  output: Output,
+  interrupted: AbortSignal,
+  clock: Clock,
+): Promise<ExitCode> {
+  const queue = new CreateQueue(interrupted, clock);
+  const codes = await Promise.all(
+    command.tunnels.map((spec) =>
+      serveTunnel({
+        access: command,
+        spec,
+        reporter: reporterOf(spec),
+        output,
+        interrupted,
+        create: (api, request) => queue.create(api, request),
+      }),
+    ),
+  );
+  return codes.reduce(
+    (worst, code) => (FROM_BEST.indexOf(code) > FROM_BEST.indexOf(worst) ? code : worst),
+    ExitCode.ok,
+  );
+}
+
+/** Creates one tunnel after the other, and waits where the relay says that this is too fast (spec.md section 8). */
+class CreateQueue {
+  readonly #interrupted: AbortSignal;
+  readonly #clock: Clock;
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(interrupted: AbortSignal, clock: Clock) {
+    this.#interrupted = interrupted;
+    this.#clock = clock;
+  }
+
+  /** @throws what {@link ApiClient.createTunnel} throws, or the reason of the interruption */
+  create(api: ApiClient, request: CreateRequest): Promise<Tunnel> {
+    const turn = this.#last.then(() => this.#try(api, request));
+    this.#last = turn.catch(() => {});
+    return turn;
+  }
+
+  async #try(api: ApiClient, request: CreateRequest): Promise<Tunnel> {
+    for (let tries = 1; ; tries += 1) {
+      this.#interrupted.throwIfAborted();
+      try {
+        return await api.createTunnel(request);
+      } catch (error) {
+        const isLimited = error instanceof RelayRefusal && error.status === 429;
+        if (!isLimited || tries > CREATE_RETRIES_MAX) throw error;
+        await this.#wait(Math.min(error.retryAfterMs ?? CREATE_RETRY_MS, CREATE_RETRY_MS));
+      }
+    }
+  }
+
+  #wait(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        timer.cancel();
+        this.#interrupted.removeEventListener('abort', done);
+        resolve();
+      };
+      const timer = this.#clock.setTimeout(done, ms);
+      this.#interrupted.addEventListener('abort', done, { once: true });
+    });
+  }
+}

@@ -1,0 +1,8 @@
+import assert from 'node:assert/strict';
+import type { Files } from '../cli/arguments.ts';
+
+/** A machine on which nobody has signed in, in a folder without a `culvert.yml`. */
+export const NO_FILES: Files = {
+  readLogin: () => undefined,
+  readProject: () => assert.fail('nobody asked for culvert.yml'),
+};
