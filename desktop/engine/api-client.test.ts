@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
+import { startProxy } from '../testing/proxy.ts';
 import { closedPort, closeServers, startHttp } from '../testing/servers.ts';
 import { ACCOUNT, TUNNEL } from '../testing/tunnel.ts';
 import { ApiClient } from './api-client.ts';
 import { RelayRefusal, RelayUnreachable } from './errors.ts';
+import { Network } from './network/network.ts';
 import { parseRelayAddress } from './relay-address.ts';
 
 const KEY = `cvt_${'k'.repeat(32)}`;
@@ -130,5 +132,17 @@ describe('ApiClient', () => {
       message: `The relay at ${origin} cannot be reached: nothing is listening there`,
     };
     await assert.rejects(new ApiClient(parseRelayAddress(origin), KEY).listTunnels(), error);
+  });
+
+  it('goes over a proxy, and says what is wrong with it', async () => {
+    const { relay } = await setUp(200, { tunnels: [] });
+    const proxy = await startProxy((authorization) =>
+      authorization === undefined ? 'HTTP/1.1 407 Proxy Authentication Required\r\n\r\n' : undefined,
+    );
+    const address = parseRelayAddress(relay.origin.replace('127.0.0.1', 'relay.test'));
+    const over = (user: string) =>
+      new ApiClient(address, KEY, new Network({ httpProxy: `http://${user}127.0.0.1:${proxy.port}` }));
+    assert.deepEqual(await over('u:p@').listTunnels(), []);
+    await assert.rejects(over('').listTunnels(), /cannot be reached: the proxy .* asks for a login/);
   });
 });

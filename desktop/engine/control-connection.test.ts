@@ -3,6 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import type { WebSocket } from 'ws';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { type FakeRelay, startFakeRelay } from '../testing/fake-relay.ts';
+import { startProxy } from '../testing/proxy.ts';
 import { closedPort, closeServers, startTcp } from '../testing/servers.ts';
 import { ControlConnection, type ControlEnd } from './control-connection.ts';
 import { Network } from './network/network.ts';
@@ -11,14 +12,14 @@ import { parseRelayAddress, type RelayAddress } from './relay-address.ts';
 const KEY = `cvt_${'k'.repeat(32)}`;
 
 /** A control connection to that relay, and what it tells. */
-function connectTo(relay: RelayAddress) {
+function connectTo(relay: RelayAddress, network = new Network()) {
   const clock = new FakeClock();
   const told = new EventEmitter();
   const ids: string[] = [];
   const opened = once(told, 'open') as Promise<[string | undefined]>;
   const ended = (once(told, 'end') as Promise<[ControlEnd]>).then(([end]) => end);
   const connection = new ControlConnection(
-    { relay, key: KEY, tunnelId: 'tunnel-1', network: new Network(), clock },
+    { relay, key: KEY, tunnelId: 'tunnel-1', network, clock },
     {
       onOpen: (address) => told.emit('open', address),
       onConnection(id) {
@@ -124,7 +125,7 @@ describe('ControlConnection', () => {
 
   it('is lost where nothing listens', async () => {
     const end = await connectTo(parseRelayAddress(`http://127.0.0.1:${await closedPort()}`)).ended;
-    assert.deepEqual(end, { kind: 'lost', why: 'nothing is listening there' });
+    assert.deepEqual(end, { kind: 'lost', why: 'nothing is listening there', isOffline: false });
   });
 
   it('is lost when what answers is no WebSocket', async () => {
@@ -167,5 +168,31 @@ describe('ControlConnection', () => {
     const { connection, told } = connectTo(relay.address);
     told.on('end', () => assert.fail('onEnd was called'));
     connection.close();
+  });
+
+  it('is given up after 10 s, however slowly the relay goes on', async () => {
+    const clients: ReturnType<typeof connectTo>[] = [];
+    const port = await startTcp((socket) => {
+      socket.resume();
+      socket.write('HTTP/1.1 101 Switching Protocols\r\n');
+      clients[0]?.clock.advance(9999);
+      socket.write('Upgrade: websocket\r\n');
+      clients[0]?.clock.advance(1);
+    });
+    const client = connectTo(parseRelayAddress(`http://127.0.0.1:${port}`));
+    clients.push(client);
+    assert.deepEqual(await client.ended, { kind: 'lost', why: 'it did not answer in time' });
+    assert.deepEqual(client.clock.waiting, []);
+  });
+
+  it('opens over a proxy', async () => {
+    const proxy = await startProxy();
+    const client = connectTo(
+      parseRelayAddress(relay.address.origin.replace('127.0.0.1', 'relay.test')),
+      new Network({ httpProxy: `http://u:p@127.0.0.1:${proxy.port}` }),
+    );
+    await client.opened;
+    assert.equal(proxy.asked.length, 1);
+    client.connection.close();
   });
 });

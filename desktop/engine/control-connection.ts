@@ -5,7 +5,7 @@ import { WebSocket, type RawData } from 'ws';
 import { CloseCode, CONTROL_MESSAGE_MAX_BYTES, parseControlMessage } from '../../shared/control.ts';
 import type { Clock, Timer } from './clock.ts';
 import type { Attempt } from './dial.ts';
-import { describeNetworkError, RelayRefusal } from './errors.ts';
+import { describeNetworkError, isOffline, RelayRefusal } from './errors.ts';
 import {
   CONTROL_CLOSE_TIMEOUT_MS,
   CONTROL_HANDSHAKE_TIMEOUT_MS,
@@ -23,7 +23,11 @@ export type ControlEnd =
   /** the relay closed the socket with a code of {@link CloseCode} */
   | { readonly kind: 'closed'; readonly code: number }
   /** no connection came about, or it was lost; `why` says what happened in a few words */
-  | { readonly kind: 'lost'; readonly why: string };
+  | {
+      readonly kind: 'lost';
+      readonly why: string;
+      /** nothing left this machine */ readonly isOffline?: boolean;
+    };
 
 export interface ControlHandler {
   /** @param remoteAddress the IP address at which the relay was reached */
@@ -66,7 +70,8 @@ export class ControlConnection {
       {},
       {
         connected: (socket) => this.#handshake(socket),
-        failed: (error) => this.#end({ kind: 'lost', why: describeNetworkError(error) }),
+        failed: (error) =>
+          this.#end({ kind: 'lost', why: describeNetworkError(error), isOffline: isOffline(error) }),
       },
     );
   }

@@ -31,6 +31,8 @@ const NETWORK_ERRORS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'there is no such host',
   EAI_AGAIN: 'the name could not be looked up',
   EHOSTUNREACH: 'the host cannot be reached',
+  EADDRNOTAVAIL: 'the network cannot be reached',
+  ENETDOWN: 'the network is down',
   ENETUNREACH: 'the network cannot be reached',
   ETIMEDOUT: 'it did not answer in time',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
@@ -39,6 +41,21 @@ const NETWORK_ERRORS: Readonly<Record<string, string>> = {
   SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not signed by a trusted authority',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate is not signed by a trusted authority',
 };
+
+const OFFLINE = new Set([
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ENETUNREACH',
+  'EHOSTUNREACH',
+  'ENETDOWN',
+  'EADDRNOTAVAIL',
+]);
+
+/** Whether an error of a connection says that this machine has no network, or none that leads there. */
+export function isOffline(error: Error): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code !== undefined && OFFLINE.has(code);
+}
 
 /** Says in plain words what a network error means; a fetch error hides it in its causes. */
 export function describeNetworkError(error: unknown): string {

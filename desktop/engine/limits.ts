@@ -58,6 +58,10 @@ export const CONNECTIONS_MAX = 4096;
 /** Retry delays are random between 0 and `base * 2^attempt`, so that many clients do not come back at once. */
 export const RETRY_BASE_MS = 500;
 export const RETRY_CAP_MS = 15_000;
+/** While nothing answers at all, which costs the relay nothing: the tunnel is back within 2 s of the network. */
+export const RETRY_QUICK_CAP_MS = 1500;
+/** Networks and relays that go away come back within seconds; what is away for longer is away for long. */
+export const RETRY_QUICK_FOR_MS = 60_000;
 /** A `Retry-After` beyond this is not believed. */
 export const RETRY_AFTER_MAX_MS = 5 * 60_000;
 /** A connection that held so long was good: the next failure starts with short delays again. */
@@ -69,3 +73,10 @@ export const RECORDED_REQUESTS_MAX = 200;
 export const RECORDED_HEAD_MAX_BYTES = 64 * 1024;
 /** Of each body that is recorded, as it was sent, chunked coding included. */
 export const RECORDED_BODY_MAX_BYTES = 64 * 1024;
+/** A machine that was about to sleep and has not by then does not. */
+export const SUSPENDED_RETRY_MS = 60_000;
+
+/** Looking at clocks and network addresses takes microseconds; this much later a change is noticed at most. */
+export const MACHINE_LOOK_MS = 2000;
+/** A clock that jumps ahead so far has been asleep. A busy program loses less. */
+export const SLEEP_MIN_MS = 5000;

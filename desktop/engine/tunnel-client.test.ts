@@ -85,6 +85,18 @@ describe('createTunnelClient', () => {
     assert.match(message.toString(), /^HTTP\/1\.1 200 OK/);
   });
 
+  it('changes the control connection when it is woken, and cuts nobody', async () => {
+    const control = await goOnline();
+    const { socket } = await visit(control, 'one');
+    const next = relay.control();
+    const left = once(control, 'close') as Promise<[number]>;
+    session.wake();
+    assert.equal((await left)[0], 1000);
+    assert.equal(session.state.name, 'online');
+    assert.match(await ask(socket, 'again'), /you asked for \/again$/);
+    assert.match((await visit(await next, 'two')).answer, /you asked for \/two$/);
+  });
+
   it('cuts open connections when the tunnel is gone', async () => {
     const control = await goOnline();
     const { socket } = await visit(control, 'one');

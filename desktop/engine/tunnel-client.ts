@@ -8,6 +8,7 @@ import { LocalDialer } from './local-dialer.ts';
 import type { LocalTarget } from './local-target.ts';
 import { RecordedStream } from './recorded-stream.ts';
 import type { Recorder } from './recorder.ts';
+import { MachineWatch, networkAddresses } from './machine-watch.ts';
 import { Network } from './network/network.ts';
 import type { RelayAddress } from './relay-address.ts';
 import type { FilterMaker } from './stream-filter.ts';
@@ -44,7 +45,12 @@ export function createTunnelClient(options: TunnelClientOptions): TunnelSession 
     open: (handler) => data.offer(tunnelId, key, handler),
     serve: (stream, first) => connections.acceptStream(stream, first),
   });
-  return new TunnelSession({
+  const watch = new MachineWatch({
+    clock: systemClock,
+    addresses: networkAddresses,
+    onChange: () => session.wake(),
+  });
+  const session = new TunnelSession({
     clock: systemClock,
     random: Math.random,
     openControl: (handler) =>
@@ -64,16 +70,22 @@ export function createTunnelClient(options: TunnelClientOptions): TunnelSession 
       warm.missed();
     },
     onState(state) {
+      if (state.name === 'connecting') watch.start();
       if (state.name === 'online') {
         warm.start();
       } else {
         warm.stop();
         connections.closeIdle();
       }
-      if (state.name === 'offline') connections.cut();
+      if (state.name === 'offline') {
+        watch.stop();
+        connections.cut();
+      }
       onState(state);
     },
+    onRenewed: () => warm.renew(),
   });
+  return session;
 }
 
 function filtersOf({ recorder }: TunnelClientOptions): FilterMaker[] {

@@ -9,17 +9,33 @@ function setUp(random = 0.5) {
   const clock = new FakeClock();
   const states: TunnelState[] = [];
   const served: string[] = [];
-  const controls: { handler: ControlHandler; closed: boolean }[] = [];
+  const controls: { handler: ControlHandler; closed: boolean; ended: boolean }[] = [];
+  const renewed = { times: 0 };
   const session = new TunnelSession({
     clock,
     random: () => random,
     openControl(handler) {
-      const control = { handler, closed: false };
+      const isOver = (): boolean => control.closed || control.ended;
+      const control = {
+        closed: false,
+        ended: false,
+        // As a real one, which is silent once it is over.
+        handler: {
+          ...handler,
+          onOpen: () => isOver() || handler.onOpen('127.0.0.1'),
+          onEnd(end: ControlEnd) {
+            if (isOver()) return;
+            control.ended = true;
+            handler.onEnd(end);
+          },
+        },
+      };
       controls.push(control);
       return { close: () => void (control.closed = true) };
     },
     serve: (id) => void served.push(id),
     onState: (state) => void states.push(state),
+    onRenewed: () => void (renewed.times += 1),
   });
   const latest = () => controls.at(-1) ?? assert.fail('no control connection was opened');
   return {
@@ -28,6 +44,7 @@ function setUp(random = 0.5) {
     states,
     served,
     controls,
+    renewed,
     latest,
     names: () => states.map(({ name }) => name),
     open: () => latest().handler.onOpen('127.0.0.1'),
@@ -84,7 +101,7 @@ describe('TunnelSession', () => {
       clock.advance(15_000);
     }
     const delays = states.flatMap((state) => (state.name === 'reconnecting' ? [state.retryInMs] : []));
-    assert.deepEqual(delays, [250, 500, 1000, 2000, 4000, 7500, 7500]);
+    assert.deepEqual(delays, [250, 500, 750, 750, 4000, 7500, 7500]);
   });
 
   it('starts with short delays again after a connection that held 10 s, not after a shorter one', () => {
@@ -151,5 +168,187 @@ describe('TunnelSession', () => {
     session.stop();
     session.start();
     assert.deepEqual(names(), ['offline']);
+  });
+
+  it('comes back at once when the relay drains, however short the connection was', () => {
+    const { session, open, end, clock, states } = setUp(0.5);
+    session.start();
+    for (let round = 0; round < 5; round += 1) {
+      open();
+      end({ kind: 'closed', code: 1001 });
+      clock.advance(1000);
+    }
+    const delays = states.flatMap((state) => (state.name === 'reconnecting' ? [state.retryInMs] : []));
+    assert.deepEqual(delays, [250, 500, 500, 500, 500]);
+  });
+
+  it('does not take a relay that drops every connection for a network that is away for a moment', () => {
+    const { session, open, end, clock, states } = setUp(0.5);
+    session.start();
+    for (let round = 0; round < 90; round += 1) {
+      open();
+      end(LOST);
+      clock.advance(1000);
+      if (clock.waiting.length > 0) clock.advance(15_000);
+    }
+    const state = states.at(-1);
+    assert.equal(state?.name === 'reconnecting' ? state.retryInMs : undefined, 7500);
+  });
+
+  it('keeps trying quickly for as long as there is no network', () => {
+    const { session, end, clock, states } = setUp(0.5);
+    session.start();
+    for (let minutes = 0; minutes < 60; minutes += 1) {
+      end({ kind: 'lost', why: 'there is no such host', isOffline: true });
+      clock.advance(60_000);
+    }
+    const state = states.at(-1);
+    assert.equal(state?.name === 'reconnecting' ? state.retryInMs : undefined, 750);
+  });
+
+  describe('wake', () => {
+    it('tries at once instead of waiting, and starts with short delays again', () => {
+      const { session, end, clock, controls, states } = setUp(0.5);
+      session.start();
+      for (let round = 0; round < 6; round += 1) {
+        end(LOST);
+        clock.advance(15_000);
+      }
+      end(LOST);
+      const before = controls.length;
+      session.wake();
+      assert.equal(controls.length, before + 1);
+      const why = 'No connection to the relay: the connection was reset.';
+      assert.deepEqual(states.at(-1), { name: 'reconnecting', attempt: 0, retryInMs: 0, why });
+      assert.deepEqual(clock.waiting, []);
+      end(LOST);
+      assert.deepEqual(states.at(-1), { name: 'reconnecting', attempt: 1, retryInMs: 250, why });
+    });
+
+    it('gives up a try that may hang on the network before', () => {
+      const { session, controls, open, names } = setUp();
+      session.start();
+      session.wake();
+      assert.deepEqual(
+        controls.map(({ closed }) => closed),
+        [true, false],
+      );
+      open();
+      assert.deepEqual(names(), ['connecting', 'online']);
+    });
+
+    it('keeps the open connection until the new one is open', () => {
+      const { session, controls, open, names, renewed, served } = setUp();
+      session.start();
+      open();
+      session.wake();
+      const [old] = controls;
+      assert.equal(old?.closed, false);
+      old?.handler.onConnection('one');
+      open();
+      assert.deepEqual(
+        [old?.closed, renewed.times, served, names()],
+        [true, 1, ['one'], ['connecting', 'online']],
+      );
+    });
+
+    it('does not stop at being replaced by itself', () => {
+      const { session, controls, open, renewed } = setUp();
+      session.start();
+      open();
+      session.wake();
+      controls[0]?.handler.onEnd({ kind: 'closed', code: 4000 });
+      assert.equal(session.state.name, 'online');
+      open();
+      assert.deepEqual([session.state.name, renewed.times], ['online', 1]);
+      controls[1]?.handler.onEnd({ kind: 'closed', code: 4000 });
+      assert.equal(session.state.name, 'offline');
+    });
+
+    it('says that it is not online when both have come to nothing', () => {
+      for (const first of [0, 1]) {
+        const { session, controls, open, clock } = setUp(0.5);
+        session.start();
+        open();
+        session.wake();
+        controls[first]?.handler.onEnd(LOST);
+        assert.equal(session.state.name, 'reconnecting');
+        controls[1 - first]?.handler.onEnd(LOST);
+        assert.equal(session.state.name, 'reconnecting');
+        assert.deepEqual(clock.waiting, [250]);
+      }
+    });
+
+    it('keeps the open connection when the relay answers that it cannot take another', () => {
+      const { session, controls, open, end, clock } = setUp();
+      session.start();
+      open();
+      session.wake();
+      end({ kind: 'refused', refusal: new RelayRefusal(503, 'service unavailable') });
+      assert.deepEqual([session.state.name, controls[0]?.closed, clock.waiting], ['online', false, []]);
+    });
+
+    it('stops at a tunnel that is gone', () => {
+      const { session, controls, open, end } = setUp();
+      session.start();
+      open();
+      session.wake();
+      end({ kind: 'refused', refusal: new RelayRefusal(404, 'tunnel not found') });
+      assert.deepEqual([session.state.name, controls[0]?.closed], ['offline', true]);
+    });
+
+    it('does nothing before the start and after the end', () => {
+      const { session, controls } = setUp();
+      session.wake();
+      session.stop();
+      session.wake();
+      session.suspend();
+      assert.deepEqual([controls.length, session.state.name], [0, 'offline']);
+    });
+  });
+
+  describe('suspend', () => {
+    it('leaves the relay, is no failure, and ends with wake', () => {
+      const { session, controls, open, states, clock } = setUp();
+      session.start();
+      open();
+      session.suspend();
+      assert.equal(controls[0]?.closed, true);
+      const why = 'This computer is going to sleep.';
+      assert.deepEqual(states.at(-1), { name: 'reconnecting', attempt: 0, retryInMs: 60_000, why });
+      session.wake();
+      open();
+      assert.deepEqual([session.state.name, clock.waiting], ['online', []]);
+    });
+
+    it('ends by itself where the machine stays awake', () => {
+      const { session, controls, open, clock } = setUp();
+      session.start();
+      open();
+      session.suspend();
+      clock.advance(59_999);
+      assert.equal(controls.length, 1);
+      clock.advance(1);
+      assert.equal(controls.length, 2);
+    });
+  });
+
+  it('grows by nothing in a day of every kind of ending', () => {
+    const { session, open, end, clock, controls } = setUp(0.5);
+    session.start();
+    for (let round = 0; clock.monotonic() < 24 * 3_600_000; round += 1) {
+      if (round % 3 > 0) open();
+      if (round % 5 === 0) session.wake();
+      if (round % 7 === 0) session.suspend();
+      else if (round % 2 === 0) end(LOST);
+      else end({ kind: 'closed', code: 1001 });
+      const live = controls.filter((control) => !control.closed && !control.ended);
+      assert.ok(live.length <= 1, `${live.length} connections`);
+      assert.ok(clock.waiting.length <= 1, `${clock.waiting.length} timers`);
+      clock.advance(60_000);
+    }
+    assert.ok(controls.length > 1000);
+    session.stop();
+    assert.deepEqual(clock.waiting, []);
   });
 });

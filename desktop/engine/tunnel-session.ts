@@ -2,8 +2,8 @@
 import { retryDelay } from './backoff.ts';
 import type { Clock, Timer } from './clock.ts';
 import type { ControlEnd, ControlHandler } from './control-connection.ts';
-import { STABLE_CONNECTION_MS } from './limits.ts';
-import { judge, type OfflineReason } from './verdict.ts';
+import { STABLE_CONNECTION_MS, SUSPENDED_RETRY_MS } from './limits.ts';
+import { judge, type OfflineReason, type Verdict } from './verdict.ts';
 
 /** `idle → connecting → online ⇄ reconnecting`, and from everywhere to `offline`, which is final. */
 export type TunnelState =
@@ -14,7 +14,7 @@ export type TunnelState =
       readonly name: 'reconnecting';
       /** tries that failed in a row */
       readonly attempt: number;
-      /** ms from now until the next try */
+      /** ms from now until the next try; 0 while one is under way */
       readonly retryInMs: number;
       /** what ended the connection, for people */
       readonly why: string;
@@ -26,23 +26,39 @@ export interface TunnelSessionOptions {
   /** from 0 up to 1, as `Math.random` */
   random(): number;
   /** Opens a control connection; `close` ends it without a further call to the handler. */
-  openControl(handler: ControlHandler): { close(): void };
+  openControl(handler: ControlHandler): Control;
   /** Serves a visitor's pending connection. */
   serve(connectionId: string): void;
   onState(state: TunnelState): void;
+  /** The tunnel is online over another control connection than before, without a moment in between. */
+  onRenewed(): void;
+}
+
+interface Control {
+  close(): void;
+}
+
+/** A control connection and its place in the session. */
+interface Link {
+  control: Control | undefined;
 }
 
 /**
  * The tunnel itself is an object of the relay's REST interface: a session neither creates nor deletes it, and lives
- * until the tunnel is gone, taken over, refused, or {@link TunnelSession.stop} is called.
+ * until the tunnel is gone, taken over, refused, or {@link TunnelSession.stop} is called. It never cuts visitors.
  */
 export class TunnelSession {
   readonly #options: TunnelSessionOptions;
   #state: TunnelState = { name: 'idle' };
-  #control: { close(): void } | undefined;
+  /** the one that is open */
+  #current: Link | undefined;
+  /** the one that is being opened, to replace the current one where there is one */
+  #next: Link | undefined;
   #retry: Timer | undefined;
   #failures = 0;
   #onlineSince: number | undefined;
+  /** when the tunnel was lost, or was first tried */
+  #awaySince = 0;
 
   constructor(options: TunnelSessionOptions) {
     this.#options = options;
@@ -55,49 +71,120 @@ export class TunnelSession {
   /** Connects, and from then on reconnects. Only the first call has an effect. */
   start(): void {
     if (this.#state.name !== 'idle') return;
+    this.#awaySince = this.#options.clock.monotonic();
     this.#enter({ name: 'connecting' });
     this.#connect();
   }
 
+  /**
+   * The machine has woken up, or its network is another one: what is open may be dead without a word, and what was
+   * waited for may be there. Connects at once; an open control connection is kept until the new one is open.
+   */
+  wake(): void {
+    const state = this.#state;
+    if (state.name === 'idle' || state.name === 'offline') return;
+    this.#failures = 0;
+    this.#awaySince = this.#options.clock.monotonic();
+    this.#connect();
+    if (state.name === 'reconnecting') this.#enter({ ...state, attempt: 0, retryInMs: 0 });
+  }
+
+  /** The machine is going to sleep: the relay is told, and {@link TunnelSession.wake} connects again. */
+  suspend(): void {
+    if (this.#state.name === 'idle' || this.#state.name === 'offline') return;
+    this.#disconnect();
+    this.#failures = 0;
+    // For a machine that stays awake after all.
+    this.#retryIn(SUSPENDED_RETRY_MS, 'This computer is going to sleep.');
+  }
+
   /** Disconnects for good. */
   stop(): void {
-    if (this.#state.name === 'offline') return;
-    this.#retry?.cancel();
-    this.#control?.close();
-    this.#enter({ name: 'offline', reason: 'stopped', why: 'Stopped.' });
+    this.#goOffline('stopped', 'Stopped.');
   }
 
   #connect(): void {
-    this.#control = this.#options.openControl({
-      onOpen: () => this.#onOpen(),
+    this.#retry?.cancel();
+    this.#next?.control?.close();
+    const link: Link = { control: undefined };
+    this.#next = link;
+    link.control = this.#options.openControl({
+      onOpen: () => this.#onOpen(link),
       onConnection: (id) => this.#options.serve(id),
-      onEnd: (end) => this.#onEnd(end),
+      onEnd: (end) => (link === this.#next ? this.#onFailure(end) : this.#onLoss(end)),
     });
   }
 
-  #onOpen(): void {
-    this.#onlineSince = this.#options.clock.now();
-    this.#enter({ name: 'online' });
+  #onOpen(link: Link): void {
+    const before = this.#current;
+    this.#current = link;
+    this.#next = undefined;
+    this.#onlineSince = this.#options.clock.monotonic();
+    before?.control?.close();
+    if (this.#state.name === 'online') this.#options.onRenewed();
+    else this.#enter({ name: 'online' });
   }
 
-  #onEnd(end: ControlEnd): void {
+  /** The connection that was being opened has come to nothing. */
+  #onFailure(end: ControlEnd): void {
+    this.#next = undefined;
     const verdict = judge(end);
-    if (!verdict.retry) {
-      this.#enter({ name: 'offline', reason: verdict.reason, why: verdict.why });
-      return;
-    }
+    // An answer of whatever kind means that the network is there, and with it the current connection.
+    if (verdict.retry && this.#current !== undefined && end.kind !== 'lost') return;
+    this.#disconnect();
+    this.#follow(verdict);
+  }
+
+  /** The open connection has ended. */
+  #onLoss(end: ControlEnd): void {
+    this.#current = undefined;
+    if (this.#wasStable()) this.#awaySince = this.#options.clock.monotonic();
+    const verdict = judge(end);
+    if (this.#next === undefined) return this.#follow(verdict);
+    // The relay may have said so before it let us know that it has taken the next one, which is what replaced it.
+    if (!verdict.retry && verdict.reason === 'replaced') return;
+    if (!verdict.retry) return this.#follow(verdict);
+    this.#enter({ name: 'reconnecting', attempt: this.#failures, retryInMs: 0, why: verdict.why });
+  }
+
+  #follow(verdict: Verdict): void {
+    if (!verdict.retry) return this.#goOffline(verdict.reason, verdict.why);
     // A relay that takes connections and drops them at once must not be called without a pause.
     if (this.#wasStable()) this.#failures = 0;
     this.#onlineSince = undefined;
-    const retryInMs = retryDelay(this.#failures, this.#options.random(), verdict.retryAfterMs);
+    const retryInMs = retryDelay({
+      attempt: verdict.isDraining === true ? Math.min(this.#failures, 1) : this.#failures,
+      random: this.#options.random(),
+      reach: verdict.reach,
+      awayMs: this.#options.clock.monotonic() - this.#awaySince,
+      retryAfterMs: verdict.retryAfterMs,
+    });
     this.#failures += 1;
+    this.#retryIn(retryInMs, verdict.why);
+  }
+
+  #retryIn(retryInMs: number, why: string): void {
+    this.#retry?.cancel();
     this.#retry = this.#options.clock.setTimeout(() => this.#connect(), retryInMs);
-    this.#enter({ name: 'reconnecting', attempt: this.#failures, retryInMs, why: verdict.why });
+    this.#enter({ name: 'reconnecting', attempt: this.#failures, retryInMs, why });
   }
 
   #wasStable(): boolean {
     const since = this.#onlineSince;
-    return since !== undefined && this.#options.clock.now() - since >= STABLE_CONNECTION_MS;
+    return since !== undefined && this.#options.clock.monotonic() - since >= STABLE_CONNECTION_MS;
+  }
+
+  #disconnect(): void {
+    this.#retry?.cancel();
+    for (const link of [this.#current, this.#next]) link?.control?.close();
+    this.#current = undefined;
+    this.#next = undefined;
+  }
+
+  #goOffline(reason: OfflineReason, why: string): void {
+    if (this.#state.name === 'offline') return;
+    this.#disconnect();
+    this.#enter({ name: 'offline', reason, why });
   }
 
   #enter(state: TunnelState): void {

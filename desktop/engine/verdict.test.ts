@@ -9,6 +9,11 @@ const refused = (status: number, retryAfterMs?: number): ControlEnd => ({
 });
 const closed = (code: number): ControlEnd => ({ kind: 'closed', code });
 
+function reached(end: ControlEnd): string {
+  const verdict = judge(end);
+  return verdict.retry ? verdict.reach : 'no retry';
+}
+
 describe('judge', () => {
   const final: [string, ControlEnd, string][] = [
     ['401', refused(401), 'key-refused'],
@@ -45,6 +50,13 @@ describe('judge', () => {
   for (const [name, end] of temporary) {
     it(`tries again after ${name}`, () => assert.equal(judge(end).retry, true));
   }
+
+  it('tells whether anything answered', () => {
+    assert.equal(reached({ kind: 'lost', why: 'x', isOffline: true }), 'nowhere');
+    assert.equal(reached({ kind: 'lost', why: 'x', isOffline: false }), 'unanswered');
+    assert.equal(reached(refused(503)), 'answered');
+    assert.equal(reached(closed(1001)), 'answered');
+  });
 
   it('keeps what the relay asked to wait', () => {
     for (const status of [408, 429, 503]) {

@@ -1,5 +1,6 @@
 /** Whether a control connection that ended is worth another try: every way to end, classified one by one. */
 import { CloseCode } from '../../shared/control.ts';
+import type { Reach } from './backoff.ts';
 import type { ControlEnd } from './control-connection.ts';
 import type { RelayRefusal } from './errors.ts';
 
@@ -20,14 +21,25 @@ export type OfflineReason =
   | 'refused';
 
 export type Verdict =
-  | { readonly retry: true; readonly why: string; readonly retryAfterMs?: number | undefined }
+  | {
+      readonly retry: true;
+      readonly why: string;
+      readonly reach: Reach;
+      readonly retryAfterMs?: number | undefined;
+      /** the relay asked for a new connection at once (contract.md, WebSockets) */
+      readonly isDraining?: boolean;
+    }
   | { readonly retry: false; readonly reason: Exclude<OfflineReason, 'stopped'>; readonly why: string };
 
 /** Judges the end of a control connection (contract.md, WebSockets; design.md section 5). `why` is a sentence for people. */
 export function judge(end: ControlEnd): Verdict {
   switch (end.kind) {
     case 'lost':
-      return { retry: true, why: `No connection to the relay: ${end.why}.` };
+      return {
+        retry: true,
+        why: `No connection to the relay: ${end.why}.`,
+        reach: end.isOffline === true ? 'nowhere' : 'unanswered',
+      };
     case 'closed':
       return judgeClose(end.code);
     case 'refused':
@@ -46,9 +58,9 @@ function judgeClose(code: number): Verdict {
     case CloseCode.keyRevoked:
       return { retry: false, reason: 'key-refused', why: 'The API key was revoked.' };
     case CloseCode.goingAway:
-      return { retry: true, why: 'The relay is shutting down.' };
+      return { retry: true, why: 'The relay is shutting down.', reach: 'answered', isDraining: true };
     default:
-      return { retry: true, why: `The relay closed the connection with code ${code}.` };
+      return { retry: true, why: `The relay closed the connection with code ${code}.`, reach: 'answered' };
   }
 }
 
@@ -61,11 +73,11 @@ function judgeRefusal({ status, message, retryAfterMs }: RelayRefusal): Verdict 
       return { retry: false, reason: 'gone', why: 'The tunnel was closed or has expired.' };
     case 408:
     case 429:
-      return { retry: true, why: `The relay refused for now: ${message}.`, retryAfterMs };
+      return { retry: true, why: `The relay refused for now: ${message}.`, reach: 'answered', retryAfterMs };
     default:
       // Below 400 something in between answered, such as the sign-in page of a public network: it will pass.
       return status >= 400 && status < 500
         ? { retry: false, reason: 'refused', why: `The relay refused the connection: ${message}.` }
-        : { retry: true, why: `The relay refused for now: ${message}.`, retryAfterMs };
+        : { retry: true, why: `The relay refused for now: ${message}.`, reach: 'answered', retryAfterMs };
   }
 }

@@ -129,4 +129,28 @@ describe('WarmSockets', () => {
     await settled();
     assert.equal(warm.size, 0);
   });
+
+  it('offers new ones when another control connection takes over, and still serves who comes over the old', async () => {
+    const { warm, offered, served } = setUp();
+    warm.start();
+    await settled();
+    warm.renew();
+    await settled();
+    assert.equal(offered.length, 2 * WARM_INITIAL);
+    offered[0]?.receive('GET');
+    offered[1]?.closeByRelay(4000);
+    await settled();
+    assert.equal(served.length, 1);
+    assert.deepEqual([warm.size, offered.length], [WARM_INITIAL, 2 * WARM_INITIAL]);
+    warm.renew();
+    warm.renew();
+    await settled();
+    assert.equal(warm.size, 2 * WARM_INITIAL);
+    warm.stop();
+    assert.equal(warm.size, 0);
+    assert.deepEqual(
+      offered.slice(2).map(({ ended }) => ended),
+      Array.from({ length: offered.length - 2 }, () => 'cut'),
+    );
+  });
 });

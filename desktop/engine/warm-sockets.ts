@@ -22,6 +22,8 @@ export class WarmSockets {
   readonly #options: WarmSocketsOptions;
   /** offered and unused, or being offered */
   readonly #idle = new Set<WarmSocket>();
+  /** offered under an earlier control connection; the relay closes them, unless a visitor is on the way */
+  readonly #old = new Set<WarmSocket>();
   #wanted = 0;
   #isOffering = false;
   #lastVisitor = 0;
@@ -30,44 +32,56 @@ export class WarmSockets {
     this.#options = options;
   }
 
+  /** All that are open or being opened, without a visitor. */
   get size(): number {
-    return this.#idle.size;
+    return this.#idle.size + this.#old.size;
   }
 
   /** The tunnel is online: sockets are offered from now on. */
   start(): void {
     this.#isOffering = true;
     this.#wanted = WARM_INITIAL;
-    this.#lastVisitor = this.#options.clock.now();
+    this.#lastVisitor = this.#options.clock.monotonic();
     this.#fill();
+  }
+
+  /** Another control connection has taken over: the sockets belong to the one before. */
+  renew(): void {
+    for (const socket of this.#old) socket.cut();
+    this.#old.clear();
+    for (const socket of this.#idle) this.#old.add(socket);
+    this.#idle.clear();
+    this.start();
   }
 
   /** The tunnel is not online: what is unused is cut. */
   stop(): void {
     this.#isOffering = false;
-    for (const socket of this.#idle) socket.cut();
-    this.#idle.clear();
+    for (const sockets of [this.#idle, this.#old]) {
+      for (const socket of sockets) socket.cut();
+      sockets.clear();
+    }
   }
 
   /** A visitor had to be announced, because there was no socket left for it. */
   missed(): void {
-    this.#lastVisitor = this.#options.clock.now();
+    this.#lastVisitor = this.#options.clock.monotonic();
     this.#wanted = Math.min(WARM_MAX, this.#wanted + 1);
     this.#fill();
   }
 
   /** A visitor has come over a socket. */
   used(socket: WarmSocket, stream: DataStream, first: Buffer): void {
-    this.#idle.delete(socket);
-    this.#lastVisitor = this.#options.clock.now();
+    this.#forget(socket);
+    this.#lastVisitor = this.#options.clock.monotonic();
     this.#options.serve(stream, first);
     this.#fill();
   }
 
   /** The relay closes what nobody used: fewer are wanted, and after a long quiet none. */
   unused(socket: WarmSocket): void {
-    if (!this.#idle.delete(socket)) return;
-    const isQuiet = this.#options.clock.now() - this.#lastVisitor > WARM_KEEP_MS;
+    if (!this.#forget(socket)) return;
+    const isQuiet = this.#options.clock.monotonic() - this.#lastVisitor > WARM_KEEP_MS;
     this.#wanted = Math.max(isQuiet ? 0 : 1, this.#wanted - 1);
     this.#fill();
   }
@@ -75,7 +89,13 @@ export class WarmSockets {
   /** A socket was not taken. */
   refused(socket: WarmSocket, error: Error): void {
     // A stop has forgotten it already.
-    if (this.#idle.delete(socket)) this.#giveIn(error);
+    if (this.#forget(socket)) this.#giveIn(error);
+  }
+
+  /** @returns whether it was one of those that are offered now */
+  #forget(socket: WarmSocket): boolean {
+    this.#old.delete(socket);
+    return this.#idle.delete(socket);
   }
 
   #fill(): void {

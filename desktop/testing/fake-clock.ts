@@ -3,14 +3,18 @@ import type { Clock, Timer } from '../engine/clock.ts';
 /** A clock that stands still until a test moves it. */
 export class FakeClock implements Clock {
   #now = 0;
+  /** how much more the wall clock shows */
+  #ahead = 0;
+  /** how much less the timers have seen */
+  #asleep = 0;
   readonly #timers = new Set<{ readonly at: number; readonly callback: () => void }>();
 
   now(): number {
-    return this.#now;
+    return this.#now + this.#asleep + this.#ahead;
   }
 
   monotonic(): number {
-    return this.#now;
+    return this.#now + this.#asleep;
   }
 
   setTimeout(callback: () => void, ms: number): Timer {
@@ -35,5 +39,15 @@ export class FakeClock implements Clock {
       due.callback();
     }
     this.#now = end;
+  }
+
+  /**
+   * Lets the machine sleep, while no timer runs.
+   *
+   * @param standsStill whether the monotonic clock does not count that time
+   */
+  sleep(ms: number, standsStill: boolean): void {
+    if (standsStill) this.#ahead += ms;
+    else this.#asleep += ms;
   }
 }
