@@ -90,6 +90,8 @@ export const REQUEST_FIELDS_MAX = 200;
 export const REQUEST_TARGET_MAX_BYTES = 8 * 1024;
 /** Bytes of a response head of a local service. Generous: cookies and policies of development servers grow large. */
 export const RESPONSE_HEAD_MAX_BYTES = 64 * 1024;
+/** Connections the system holds until the relay takes them. A burst beyond it waits a second for the next try. */
+export const LISTEN_BACKLOG = 1024;
 /** Bytes of a visitor's that wait for their turn before its connection is paused. */
 export const BACKLOG_MAX_BYTES = 64 * 1024;
 

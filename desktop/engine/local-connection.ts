@@ -41,7 +41,11 @@ export class LocalConnection {
     socket.on('data', (chunk: Buffer) => this.#handler?.onLocalData(chunk));
     socket.on('drain', () => this.#handler?.onLocalDrain());
     socket.on('end', () => this.#handler?.onLocalEnd());
-    socket.on('close', () => this.#handler?.onLocalClose());
+    socket.on('close', () => {
+      // A closed socket is collected late, and would take along all that listens to it.
+      socket.removeAllListeners();
+      this.#handler?.onLocalClose();
+    });
   }
 
   /** @returns `false` when more is queued than should be: wait for `onLocalDrain` */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import type { Server, Socket } from 'node:net';
+import { connect as connectSocket, type Server, type Socket } from 'node:net';
 import { EdgeFixture, TestVisitor, until } from '../testing/edge-fixture.ts';
+import { LISTEN_BACKLOG } from '../limits.ts';
 import { Edge } from './edge.ts';
 import { bind, boundPort } from './listen.ts';
 
@@ -100,5 +101,22 @@ describe('Edge', () => {
       accepted.slice(2, 5).map((socket) => socket.destroyed),
       [true, false, false],
     );
+  });
+
+  it('takes as many connections at once as a burst may bring, and serves them all at shutdown', async () => {
+    edge.destroy();
+    server = await bind('127.0.0.1', 0);
+    edge = new Edge(server, fixture.origins, { visitors: LISTEN_BACKLOG, newcomers: LISTEN_BACKLOG });
+    const request = 'GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n';
+    const port = boundPort(server);
+    const sockets = Array.from({ length: LISTEN_BACKLOG }, () => connectSocket(port, '127.0.0.1'));
+    for (const socket of sockets) socket.on('error', () => {}).write(request);
+    // The system has all of them, and the relay none: Node connects in the next tick.
+    await new Promise((resolve) => process.nextTick(resolve));
+    const settled = edge.settle();
+    await until(() => fixture.dials.length === LISTEN_BACKLOG);
+    while (fixture.dials.length > 0) fixture.openStream().answer('HTTP/1.1 204 No Content\r\n\r\n');
+    await settled;
+    for (const socket of sockets) socket.destroy();
   });
 });

@@ -3,7 +3,7 @@ import type { Server, Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { traffic } from '../observe/counters.ts';
-import { DEADLINE_TICK_MS, DRAIN_LOOK_MS } from '../limits.ts';
+import { DEADLINE_TICK_MS, DRAIN_LOOK_MS, LISTEN_BACKLOG } from '../limits.ts';
 import type { Origins } from './origins.ts';
 import { isTrusted, type Peer, plainAddress } from './request-head.ts';
 import { Handshakes } from './tls-handshakes.ts';
@@ -27,6 +27,8 @@ export class Edge {
   readonly #newcomers = new Set<Visitor>();
   readonly #proto: Peer['proto'] = 'http';
   #admitted = 0;
+  /** connections taken since the start */
+  #taken = 0;
   #draining = false;
   /** the connections there were when the relay began to shut down */
   readonly #standing = new Set<Visitor>();
@@ -50,6 +52,7 @@ export class Edge {
     } else {
       server.on('connection', (socket) => this.#accept(socket, this.#draining));
     }
+    server.on('connection', () => (this.#taken += 1));
     // Out of file descriptors, say: what there is goes on, and the next accept may work.
     server.on('error', (error) => origins.unexpected(error));
     this.#ticker = setInterval(() => {
@@ -69,9 +72,7 @@ export class Edge {
    * every visitor has anyway bound the wait.
    */
   async settle(): Promise<void> {
-    // What the system took before counts as taken; by the second turn of the event loop it has all come here.
-    await nextTurn();
-    await nextTurn();
+    await this.#backlogTaken();
     this.#draining = true;
     this.#shakingAtDrain = new Set(this.#handshakes?.current);
     for (const visitor of this.#visitors) {
@@ -80,6 +81,18 @@ export class Edge {
     }
     while (!this.#isSettled()) await sleep(DRAIN_LOOK_MS);
     this.#server.close();
+  }
+
+  /**
+   * What the system took before counts as taken. Node takes one connection out of the backlog in each turn of the event
+   * loop, so that all have come here when a whole turn brings none; more than a backlog holds came later.
+   */
+  async #backlogTaken(): Promise<void> {
+    await nextTurn();
+    for (let turn = 0, taken = -1; taken !== this.#taken && turn < LISTEN_BACKLOG; turn += 1) {
+      taken = this.#taken;
+      await nextTurn();
+    }
   }
 
   #isSettled(): boolean {

@@ -2,7 +2,7 @@
 import { type AddressInfo, createServer, type Server } from 'node:net';
 import { createServer as createTlsServer, type SecureContextOptions } from 'node:tls';
 import { systemClock as clock } from '../clock.ts';
-import { KEEP_ALIVE_MS, TLS_HANDSHAKE_TIMEOUT_MS } from '../limits.ts';
+import { KEEP_ALIVE_MS, LISTEN_BACKLOG, TLS_HANDSHAKE_TIMEOUT_MS } from '../limits.ts';
 import type { Log } from '../log.ts';
 import { CertificateWatch } from './certificate-watch.ts';
 import { type KeyPair, readKeyPair, type TlsFiles } from './tls-files.ts';
@@ -69,7 +69,7 @@ export async function bind(host: string, port: number): Promise<Server> {
 async function bindServer(server: Server, host: string, port: number): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, () => {
+    server.listen({ port, host, backlog: LISTEN_BACKLOG }, () => {
       server.off('error', reject);
       resolve();
     });

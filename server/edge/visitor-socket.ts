@@ -91,5 +91,9 @@ export class VisitorSocket {
 
   readonly #onEnd = (): void => this.#handler.onEnd();
 
-  readonly #onClose = (): void => this.#handler.onClose();
+  readonly #onClose = (): void => {
+    // A closed socket is collected late, and would take along all that listens to it.
+    this.#socket.removeAllListeners();
+    this.#handler.onClose();
+  };
 }

@@ -128,7 +128,14 @@ export class TestVisitor {
   }
 }
 
+/** ms within which things come through the sockets of this machine: less than a test has. */
+const UNTIL_MS = 1500;
+
 /** Waits until something has come through the sockets of this machine. */
 export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await new Promise((resolve) => setImmediate(resolve));
+  const deadline = performance.now() + UNTIL_MS;
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error(`not within ${UNTIL_MS} ms: ${String(condition)}`);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
 }

@@ -195,6 +195,8 @@ export class WebSocketByteStream {
   }
 
   #socketClosed(): void {
+    // A closed socket is collected late, and would take along all that listens to it.
+    this.#socket.removeAllListeners();
     clearTimeout(this.#closeTimer);
     this.#end(CloseCode.abnormal);
   }
