@@ -80,3 +80,20 @@ export const SUSPENDED_RETRY_MS = 60_000;
 export const MACHINE_LOOK_MS = 2000;
 /** A clock that jumps ahead so far has been asleep. A busy program loses less. */
 export const SLEEP_MIN_MS = 5000;
+
+/** A request that is repeated by hand; whoever asked for it waits. */
+export const REPLAY_TIMEOUT_MS = 60_000;
+/** Requests that are repeated at a time. */
+export const REPLAYS_MAX = 8;
+
+/** Connections of `culvert inspect` to one process. */
+export const INSPECTORS_MAX = 16;
+/** What `culvert inspect` asks for is one short line. */
+export const INSPECT_REQUEST_MAX_BYTES = 4096;
+export const INSPECT_REQUEST_TIMEOUT_MS = 5000;
+/** The longest answer: 200 summaries with targets of 8 KiB, or two messages of 128 KiB as base64 in JSON. */
+export const INSPECT_ANSWER_MAX_BYTES = 8 * 1024 * 1024;
+/** What a watcher has not read; one that is further behind is let go. */
+export const INSPECT_BACKLOG_MAX_BYTES = 1024 * 1024;
+/** Of a compressed body, when it is shown. */
+export const DECODED_BODY_MAX_BYTES = 1024 * 1024;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import * as fc from 'fast-check';
+import { FakeClock } from '../../testing/fake-clock.ts';
 import { ConnectionRecording } from './connection-recording.ts';
 import { RequestLog } from './request-log.ts';
 
@@ -13,7 +14,7 @@ const EMPTY = 'HTTP/1.1 204 No Content\r\n\r\n';
 
 /** What a log says of a conversation, oldest request first: `>` to the local service, `<` to the visitor. */
 function record(conversation: readonly string[], ending: 'open' | 'clean' | 'broken' = 'open'): string[] {
-  const log = new RequestLog({ now: () => 0, elapsed: () => 0 });
+  const log = new RequestLog(new FakeClock());
   const recording = log.open();
   for (const part of conversation) {
     const bytes = Buffer.from(part.slice(1), 'latin1');

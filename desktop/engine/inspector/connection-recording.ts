@@ -37,6 +37,11 @@ export class ConnectionRecording implements Recording {
     this.#replayOf = replayOf;
   }
 
+  /** The request that passes or passed last. */
+  get exchange(): Exchange | undefined {
+    return this.#exchange;
+  }
+
   toLocal(bytes: Buffer): void {
     let at = 0;
     while (at < bytes.length) {
@@ -45,7 +50,7 @@ export class ConnectionRecording implements Recording {
       const end = this.#isOpaque ? bytes.length : this.#request.advance(bytes, at, 'request');
       exchange.captures?.request.append(bytes, at, end, captureMax(this.#request.headLength));
       exchange.bytesIn += end - at;
-      exchange.isRequestComplete = this.#request.isDone;
+      exchange.isRequestComplete = this.#request.isDone && !this.#isOpaque;
       if (!hadHead && this.#request.headLength > 0) {
         this.#expecting = this.#request.isHead ? 'answer-without-body' : 'answer';
         this.#store.changed(exchange);
@@ -106,6 +111,7 @@ export class ConnectionRecording implements Recording {
     }
     exchange.status = status;
     this.#isOpaque = status === SWITCHING_PROTOCOLS;
+    if (this.#isOpaque) exchange.isRequestComplete = false;
     if (answer.isDone && !this.#isOpaque) this.#finish(exchange, false);
     else this.#store.changed(exchange);
   }

@@ -26,7 +26,7 @@ export class Exchange {
   bytesIn = 0;
   bytesOut = 0;
   isBroken = false;
-  /** the request has come to its end */
+  /** what is recorded of the request, but for what is beyond the limit, is one whole message */
   isRequestComplete = false;
   #captures: Captures | undefined;
 

@@ -96,7 +96,7 @@ describe('the request log', () => {
 
   it('tells subscribers of a request, of its answer and of its end', () => {
     let ms = 0;
-    const log = new RequestLog({ now: () => 1000, elapsed: () => (ms += 5) });
+    const log = new RequestLog({ now: () => 1000, monotonic: () => (ms += 5) });
     const seen: RequestSummary[] = [];
     const unsubscribe = log.subscribe((summary) => seen.push(summary));
     const recording = log.open();

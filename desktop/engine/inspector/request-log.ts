@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from '../clock.ts';
 import { RECORDED_REQUESTS_MAX } from '../limits.ts';
 import type { Recorder, Recording } from '../recorder.ts';
 import { Capture } from './capture.ts';
@@ -6,15 +7,6 @@ import { Exchange, type Visibility } from './exchange.ts';
 import { requestDetail } from './messages.ts';
 import type { RequestDetail, RequestSummary } from './records.ts';
 
-/** Where time comes from. */
-export interface LogClock {
-  /** wall-clock ms */
-  now(): number;
-  /** monotonic ms */
-  elapsed(): number;
-}
-
-const systemLogClock: LogClock = { now: () => Date.now(), elapsed: () => performance.now() };
 const REDACTED: Visibility = { reveal: false };
 
 /** Told of a request when its head has come, when its answer begins and when it ends. */
@@ -25,13 +17,13 @@ export type LogListener = (summary: RequestSummary) => void;
  * of secrets replaced (redaction.ts), unless `reveal` asks for them.
  */
 export class RequestLog implements Recorder, ExchangeStore {
-  readonly #clock: LogClock;
+  readonly #clock: Pick<Clock, 'now' | 'monotonic'>;
   /** by number, modulo the size of the ring */
   readonly #ring: (Exchange | undefined)[] = Array.from({ length: RECORDED_REQUESTS_MAX });
   readonly #listeners = new Map<LogListener, Visibility>();
   #lastId = 0;
 
-  constructor(clock: LogClock = systemLogClock) {
+  constructor(clock: Pick<Clock, 'now' | 'monotonic'> = systemClock) {
     this.#clock = clock;
   }
 
@@ -51,7 +43,7 @@ export class RequestLog implements Recorder, ExchangeStore {
   }
 
   /** Records the connection over which a request is repeated. */
-  openReplay(replayOf: number): Recording {
+  openReplay(replayOf: number): ConnectionRecording {
     return new ConnectionRecording(this, replayOf);
   }
 
@@ -97,7 +89,7 @@ export class RequestLog implements Recorder, ExchangeStore {
     const id = (this.#lastId += 1);
     const slot = id % RECORDED_REQUESTS_MAX;
     const captures = this.#ring[slot]?.release() ?? { request: new Capture(), answer: new Capture() };
-    const exchange = new Exchange(id, replayOf, this.#clock.now(), this.#clock.elapsed(), captures);
+    const exchange = new Exchange(id, replayOf, this.#clock.now(), this.#clock.monotonic(), captures);
     this.#ring[slot] = exchange;
     return exchange;
   }
@@ -109,7 +101,7 @@ export class RequestLog implements Recorder, ExchangeStore {
 
   finish(exchange: Exchange, isBroken: boolean): void {
     exchange.isBroken = isBroken;
-    exchange.durationMs = this.#clock.elapsed() - exchange.startedMs;
+    exchange.durationMs = this.#clock.monotonic() - exchange.startedMs;
     this.changed(exchange);
   }
 }

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import * as fc from 'fast-check';
+import { curlCommand } from './curl.ts';
+import { RequestLog } from './request-log.ts';
+import { quoteBytes, quoteWord } from './shell-quote.ts';
+
+/** The words that a shell makes of a command, as bytes. */
+function shellWords(command: string): Buffer[] {
+  const script = `printf '%s\\0' ${command}`;
+  const out = execFileSync('bash', ['--norc', '-c', script], { env: { LC_ALL: 'C' } });
+  const words: Buffer[] = [];
+  for (let at = 0; at < out.length;) {
+    const end = out.indexOf(0, at);
+    words.push(out.subarray(at, end));
+    at = end + 1;
+  }
+  return words;
+}
+
+function commandFor(request: string | Buffer, reveal = false): string {
+  const log = new RequestLog();
+  log.open().toLocal(Buffer.from(request));
+  const detail = log.detail(1, { reveal });
+  assert.ok(detail);
+  return curlCommand(detail, 'https://demo.example.com/');
+}
+
+describe('a shell word', () => {
+  it('is what was given, whatever is in it, and has nothing that a terminal obeys', () => {
+    const texts = fc.array(fc.string({ unit: 'binary' }), { minLength: 1, maxLength: 40 });
+    fc.assert(
+      fc.property(texts, (parts) => {
+        const given = parts.map((part) => part.replaceAll('\0', '')).filter((part) => part !== '');
+        if (given.length === 0) return;
+        const quoted = given.map(quoteWord);
+        assert.deepEqual(
+          shellWords(quoted.join(' ')).map(String),
+          given.map((part) => Buffer.from(part).toString()),
+        );
+        assert.doesNotMatch(quoted.join(''), /[\p{Cc}\p{Cf}]/u);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  it('carries bytes that are no text', () => {
+    const bytes = Buffer.from(Array.from({ length: 255 }, (_, index) => index + 1));
+    assert.deepEqual(shellWords(quoteBytes(bytes)), [bytes]);
+  });
+
+  it('runs nothing', () => {
+    for (const text of [
+      '$(id)',
+      '`id`',
+      "'; id; '",
+      '"$HOME"',
+      '!!',
+      '*',
+      '~',
+      '-n',
+      'a\nb',
+      "\x1b]0;x\x07'",
+    ])
+      assert.deepEqual(shellWords(quoteWord(text)).map(String), [text]);
+  });
+});
+
+describe('a request as a curl command', () => {
+  it('has method, address and fields, and leaves out what curl and the relay write', () => {
+    const command = commandFor(
+      'DELETE /a/../b?x=[1]&y HTTP/1.1\r\nHost: demo.example.com\r\nX-Forwarded-For: 1\r\n' +
+        "X-Name: O'Brien\r\nX-Empty:\r\nAccept-Encoding: gzip\r\n\r\n",
+    );
+    assert.equal(
+      command,
+      [
+        'curl',
+        '--globoff --path-as-is',
+        '--request DELETE',
+        "'https://demo.example.com/a/../b?x=[1]&y'",
+        '--compressed',
+        "--header 'X-Name: O'\\''Brien'",
+        "--header 'X-Empty;'",
+      ].join(' \\\n  '),
+    );
+  });
+
+  it('carries a body of text as it is, and any other through a pipe', () => {
+    const head = 'POST / HTTP/1.1\r\nContent-Length: 6\r\n\r\n';
+    assert.match(commandFor(`${head}{"ä":1`), /--data-raw '\{"ä":1'$/);
+    const binary = commandFor(Buffer.concat([Buffer.from(head), Buffer.from([0, 1, 0xff, 4, 5, 6])]));
+    assert.match(binary, /^echo AAH\/BAUG \| base64 -d \| curl [^]* --data-binary @-$/);
+  });
+
+  it('asks for no body with HEAD, and for no path with *', () => {
+    assert.match(commandFor('HEAD / HTTP/1.1\r\n\r\n'), / --head /);
+    assert.match(commandFor('OPTIONS * HTTP/1.1\r\n\r\n'), /--request OPTIONS [^]*--request-target '\*'$/);
+  });
+
+  it('has no secrets unless they are asked for', () => {
+    const request = 'GET /?token=abc HTTP/1.1\r\nAuthorization: Bearer abc\r\nCookie: sid=abc\r\n\r\n';
+    assert.doesNotMatch(commandFor(request), /abc/);
+    assert.equal(commandFor(request, true).match(/abc/g)?.length, 3);
+  });
+
+  it('says that a body is longer than what was kept', () => {
+    const request = `POST / HTTP/1.1\r\nContent-Length: 70000\r\n\r\n${'x'.repeat(70_000)}`;
+    assert.match(commandFor(request), /^# The body is longer/);
+  });
+});

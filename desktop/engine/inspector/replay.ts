@@ -1,0 +1,149 @@
+import type { Attempt } from '../dial.ts';
+import type { Deadlines, Expiring } from '../deadlines.ts';
+import { RECORDED_BODY_MAX_BYTES, RECORDED_REQUESTS_MAX, REPLAYS_MAX, REPLAY_TIMEOUT_MS } from '../limits.ts';
+import type { LocalConnection, LocalHandler } from '../local-connection.ts';
+import type { LocalDialer, LocalDialHandler } from '../local-dialer.ts';
+import { describeTarget } from '../local-target.ts';
+import type { ConnectionRecording } from './connection-recording.ts';
+import type { RequestLog } from './request-log.ts';
+
+const SWITCHING_PROTOCOLS = 101;
+
+/** Thrown when a request cannot be repeated; the message says why, for people. */
+export class ReplayRefused extends Error {
+  readonly code:
+    'unknown-request' | 'not-repeatable' | 'incomplete' | 'truncated' | 'local-refused' | 'too-many-replays';
+
+  constructor(code: ReplayRefused['code'], message: string) {
+    super(message);
+    this.name = 'ReplayRefused';
+    this.code = code;
+  }
+}
+
+/** Repeats recorded requests of one tunnel, each over a local connection of its own. */
+export class Replayer {
+  readonly #log: RequestLog;
+  readonly #local: LocalDialer;
+  readonly #deadlines: Deadlines;
+  #running = 0;
+
+  constructor(log: RequestLog, local: LocalDialer, deadlines: Deadlines) {
+    this.#log = log;
+    this.#local = local;
+    this.#deadlines = deadlines;
+  }
+
+  /**
+   * Sends a request to the local service once more, byte for byte, secrets included.
+   *
+   * @returns the number under which the repetition is recorded, when its answer is complete, broken off, or not there
+   *   within {@link REPLAY_TIMEOUT_MS}
+   * @throws ReplayRefused
+   */
+  async replay(id: number): Promise<number> {
+    const request = repeatable(this.#log, id);
+    if (this.#running >= REPLAYS_MAX)
+      throw new ReplayRefused(
+        'too-many-replays',
+        `${REPLAYS_MAX} requests are being repeated. Try again later.`,
+      );
+    this.#running += 1;
+    try {
+      return await new Promise((resolve, reject) => {
+        const recording = this.#log.openReplay(id);
+        const run = new Replay(request, recording, this.#deadlines, { resolve, reject, local: this.#local });
+        run.start();
+      });
+    } finally {
+      this.#running -= 1;
+    }
+  }
+}
+
+/** A copy of the request's bytes. */
+function repeatable(log: RequestLog, id: number): Buffer {
+  const exchange = log.find(id);
+  const bytes = exchange?.captures?.request.bytes;
+  if (exchange === undefined || bytes === undefined) {
+    const text = `There is no request ${id}; the last ${RECORDED_REQUESTS_MAX} are kept.`;
+    throw new ReplayRefused('unknown-request', text);
+  }
+  if (exchange.status === SWITCHING_PROTOCOLS)
+    throw new ReplayRefused('not-repeatable', `Request ${id} opened a WebSocket, which cannot be repeated.`);
+  if (!exchange.isRequestComplete)
+    throw new ReplayRefused('incomplete', `Request ${id} has not come to its end, so it cannot be repeated.`);
+  if (exchange.bytesIn > bytes.length) {
+    const text = `Request ${id} cannot be repeated: of its body only ${RECORDED_BODY_MAX_BYTES / 1024} KiB are kept.`;
+    throw new ReplayRefused('truncated', text);
+  }
+  return Buffer.from(bytes);
+}
+
+interface ReplayOutcome {
+  readonly local: LocalDialer;
+  resolve(id: number): void;
+  reject(error: ReplayRefused): void;
+}
+
+class Replay implements LocalDialHandler, LocalHandler, Expiring {
+  readonly #request: Buffer;
+  readonly #recording: ConnectionRecording;
+  readonly #deadlines: Deadlines;
+  readonly #outcome: ReplayOutcome;
+  #dial: Attempt | undefined;
+  #connection: LocalConnection | undefined;
+
+  constructor(request: Buffer, recording: ConnectionRecording, deadlines: Deadlines, outcome: ReplayOutcome) {
+    this.#request = request;
+    this.#recording = recording;
+    this.#deadlines = deadlines;
+    this.#outcome = outcome;
+  }
+
+  start(): void {
+    this.#dial = this.#outcome.local.connect(this);
+  }
+
+  connected(local: LocalConnection): void {
+    this.#deadlines.add(this, REPLAY_TIMEOUT_MS);
+    this.#connection = local;
+    local.attach(this);
+    this.#recording.toLocal(this.#request);
+    local.write(this.#request);
+  }
+
+  refused(): void {
+    const service = describeTarget(this.#outcome.local.target);
+    const text = `Nothing answers on ${service}. Start the service there and try again.`;
+    this.#outcome.reject(new ReplayRefused('local-refused', text));
+  }
+
+  onLocalData(chunk: Buffer): void {
+    this.#recording.toVisitor(chunk);
+    if (this.#recording.exchange?.durationMs !== undefined) this.#finish(false);
+  }
+
+  onLocalDrain(): void {}
+
+  onLocalEnd(): void {
+    this.#finish(false);
+  }
+
+  onLocalClose(): void {
+    this.#finish(true);
+  }
+
+  expire(): void {
+    this.#finish(true);
+  }
+
+  #finish(isBroken: boolean): void {
+    if (this.#dial === undefined) return;
+    this.#dial = undefined;
+    this.#deadlines.delete(this);
+    this.#connection?.destroy();
+    this.#recording.end(isBroken);
+    this.#outcome.resolve(this.#recording.exchange?.id ?? 0);
+  }
+}

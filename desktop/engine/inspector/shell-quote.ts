@@ -1,0 +1,34 @@
+/** Words of a POSIX shell command that mean what was given, whatever is in it. */
+
+/** Characters that no shell reads in a second way. */
+const PLAIN = /^[A-Za-z0-9_@%+=:,./-]+$/;
+/** What a terminal would obey instead of showing it, C1 control characters and changes of direction included. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+
+/**
+ * Quotes a text as one word. Control characters are written as escapes (`$'…'`, POSIX.1-2024), so that the word can be
+ * shown on a terminal.
+ */
+export function quoteWord(text: string): string {
+  if (PLAIN.test(text)) return text;
+  if (!UNPRINTABLE.test(text)) return `'${text.replaceAll("'", "'\\''")}'`;
+  return escapedWord(Buffer.from(text));
+}
+
+/** Quotes bytes that may be no text; NUL, which no word can have, is left out. */
+export function quoteBytes(bytes: Buffer): string {
+  return bytes.every((byte) => byte >= 0x20 && byte < 0x7f)
+    ? quoteWord(bytes.toString())
+    : escapedWord(bytes);
+}
+
+function escapedWord(bytes: Buffer): string {
+  let word = '';
+  for (const byte of bytes) {
+    if (byte === 0x0a) word += '\\n';
+    else if (byte === 0x27 || byte === 0x5c) word += `\\${String.fromCodePoint(byte)}`;
+    else if (byte >= 0x20 && byte < 0x7f) word += String.fromCodePoint(byte);
+    else if (byte !== 0) word += `\\${byte.toString(8).padStart(3, '0')}`;
+  }
+  return `$'${word}'`;
+}

@@ -1,0 +1,148 @@
+import { chmodSync, rmSync } from 'node:fs';
+import { createServer, type Server, type Socket } from 'node:net';
+import {
+  INSPECT_BACKLOG_MAX_BYTES,
+  INSPECT_REQUEST_MAX_BYTES,
+  INSPECT_REQUEST_TIMEOUT_MS,
+  INSPECTORS_MAX,
+} from '../../limits.ts';
+import type { RequestSummary } from '../records.ts';
+import { ReplayRefused } from '../replay.ts';
+import type { RequestLog } from '../request-log.ts';
+import { findTunnels } from './inspector-client.ts';
+import { readLines } from './line-reader.ts';
+import {
+  formatAnswer,
+  type InspectAnswer,
+  type InspectRequest,
+  parseRequest,
+  type TunnelEntry,
+} from './protocol.ts';
+import type { RuntimeFolder } from './runtime-folder.ts';
+
+/** A tunnel whose requests can be looked at. */
+export interface InspectedTunnel extends TunnelEntry {
+  readonly log: RequestLog;
+  /** @throws ReplayRefused */
+  replay(id: number): Promise<number>;
+}
+
+/** Lets `culvert inspect` look at the tunnels of this process, over a socket that only this user can open. */
+export class InspectorServer {
+  readonly #folder: RuntimeFolder;
+  readonly #tunnels = new Set<InspectedTunnel>();
+  readonly #sockets = new Set<Socket>();
+  readonly #server: Server;
+  readonly #path: string;
+
+  constructor(folder: RuntimeFolder, pid = process.pid) {
+    this.#folder = folder;
+    this.#path = folder.pathOf(pid);
+    this.#server = createServer((socket) => this.#accept(socket));
+    this.#server.maxConnections = INSPECTORS_MAX;
+    // Looking at a process must not keep it alive.
+    this.#server.unref();
+  }
+
+  /**
+   * Listens, and removes the sockets of processes that have ended without doing so.
+   *
+   * @throws Error when it cannot listen
+   */
+  async start(): Promise<void> {
+    // Of an earlier process that had the same number.
+    if (this.#folder.hasFiles) rmSync(this.#path, { force: true });
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(this.#path, () => {
+        this.#server.off('error', reject);
+        // A failed accept concerns one inspector, and ends nothing.
+        this.#server.on('error', () => {});
+        resolve();
+      });
+    });
+    if (this.#folder.hasFiles) chmodSync(this.#path, 0o600);
+    await findTunnels(this.#folder);
+  }
+
+  add(tunnel: InspectedTunnel): void {
+    this.#tunnels.add(tunnel);
+  }
+
+  remove(tunnel: InspectedTunnel): void {
+    this.#tunnels.delete(tunnel);
+  }
+
+  stop(): void {
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+    if (this.#folder.hasFiles) rmSync(this.#path, { force: true });
+  }
+
+  #accept(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => this.#sockets.delete(socket));
+    socket.setTimeout(INSPECT_REQUEST_TIMEOUT_MS, () => socket.destroy());
+    let isAsked = false;
+    readLines(socket, INSPECT_REQUEST_MAX_BYTES, (line) => {
+      if (isAsked) return void socket.destroy();
+      isAsked = true;
+      socket.setTimeout(0);
+      void this.#answer(socket, parseRequest(line));
+    });
+  }
+
+  async #answer(socket: Socket, request: InspectRequest | undefined): Promise<void> {
+    if (request === undefined)
+      return end(socket, refusal('bad-request', 'This is not a request of culvert inspect.'));
+    if (request.op === 'tunnels') {
+      const tunnels = [...this.#tunnels].map(({ id, slug, publicUrl }) => ({ id, slug, publicUrl }));
+      return end(socket, { ok: true, value: tunnels });
+    }
+    const tunnel = [...this.#tunnels].find(({ id }) => id === request.tunnel);
+    if (tunnel === undefined) return end(socket, refusal('unknown-tunnel', 'This tunnel has ended.'));
+    const { log } = tunnel;
+    switch (request.op) {
+      case 'list':
+        return end(socket, { ok: true, value: log.list(request) });
+      case 'show': {
+        const value = log.detail(request.id, request);
+        const text = `There is no request ${request.id}, or no longer.`;
+        return end(socket, value === undefined ? refusal('unknown-request', text) : { ok: true, value });
+      }
+      case 'replay':
+        return end(socket, await replayAnswer(tunnel, request.id));
+      case 'watch':
+        return watch(socket, tunnel.log, request.reveal);
+    }
+  }
+}
+
+async function replayAnswer(tunnel: InspectedTunnel, id: number): Promise<InspectAnswer> {
+  try {
+    return { ok: true, value: { id: await tunnel.replay(id) } };
+  } catch (error) {
+    if (error instanceof ReplayRefused) return refusal(error.code, error.message);
+    throw error;
+  }
+}
+
+function watch(socket: Socket, log: RequestLog, reveal: boolean): void {
+  const tell = (summary: RequestSummary): void => {
+    // Who does not read gets no more, instead of all that memory can hold.
+    if (socket.writableLength > INSPECT_BACKLOG_MAX_BYTES) socket.destroy();
+    else socket.write(formatAnswer({ ok: true, value: summary }));
+  };
+  socket.on('close', log.subscribe(tell, { reveal }));
+}
+
+function refusal(code: string, message: string): InspectAnswer {
+  return { ok: false, code, message };
+}
+
+function end(socket: Socket, answer: InspectAnswer): void {
+  // Who asks and does not read must not hold the answer for ever.
+  socket.setTimeout(INSPECT_REQUEST_TIMEOUT_MS);
+  socket.end(formatAnswer(answer));
+}
