@@ -50,9 +50,13 @@ function methodWords(method: string, hasBody: boolean): string[] {
 }
 
 function withBody(words: readonly string[], body: Buffer): string {
-  const join = (all: readonly string[]): string => all.join(' \\\n  ');
-  if (body.length === 0) return join(words);
-  if (isUtf8(body) && !body.includes(0)) return join([...words, `--data-raw ${quoteWord(body.toString())}`]);
+  if (body.length === 0) return lines(words);
+  if (isUtf8(body) && !body.includes(0)) return lines([...words, `--data-raw ${quoteWord(body.toString())}`]);
   // A shell word cannot carry all bytes.
-  return `echo ${body.toString('base64')} | base64 -d | ${join([...words, '--data-binary @-'])}`;
+  return `echo ${body.toString('base64')} | base64 -d | ${lines([...words, '--data-binary @-'])}`;
+}
+
+/** One command on several lines. */
+function lines(words: readonly string[]): string {
+  return words.join(' \\\n  ');
 }

@@ -21,14 +21,15 @@ export function decodeBody({ fields, body }: RecordedMessage): DecodedBody {
     .filter((coding) => coding !== '' && coding !== 'identity');
   let bytes = body;
   for (;;) {
-    const decoded = decode(bytes, codings.at(-1));
+    const coding = codings.at(-1);
+    const decoded = coding === undefined ? undefined : decode(bytes, coding);
     if (decoded === undefined) return { bytes, codings };
     bytes = decoded;
     codings.pop();
   }
 }
 
-function decode(bytes: Uint8Array, coding: string | undefined): Uint8Array | undefined {
+function decode(bytes: Uint8Array, coding: string): Uint8Array | undefined {
   const maxOutputLength = DECODED_BODY_MAX_BYTES;
   // What was recorded may end early.
   const flush = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength };

@@ -22,6 +22,15 @@ function refusal(code: ReplayRefused['code']): (error: unknown) => boolean {
   return (error) => error instanceof ReplayRefused && error.code === code;
 }
 
+function replayer(
+  log: RequestLog,
+  port: number,
+  clock: FakeClock | typeof systemClock = systemClock,
+): Replayer {
+  const deadlines = new Deadlines(clock);
+  return new Replayer(log, new LocalDialer(localPort(port), deadlines), deadlines);
+}
+
 describe('a repeated request', () => {
   const servers: { close(): void }[] = [];
   afterEach(() => servers.splice(0).forEach((server) => server.close()));
@@ -31,15 +40,6 @@ describe('a repeated request', () => {
     servers.push({ close: () => (server.closeAllConnections(), server.close()) });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     return (server.address() as AddressInfo).port;
-  }
-
-  function replayer(
-    log: RequestLog,
-    port: number,
-    clock: FakeClock | typeof systemClock = systemClock,
-  ): Replayer {
-    const deadlines = new Deadlines(clock);
-    return new Replayer(log, new LocalDialer(localPort(port), deadlines), deadlines);
   }
 
   it('is sent as it was, secrets included, and recorded as the repetition', async () => {

@@ -30,6 +30,15 @@ function record(log: RequestLog): void {
   recording.toVisitor(Buffer.from(OK));
 }
 
+function tunnelOf(log: RequestLog, slug = 'demo'): InspectedTunnel {
+  const publicUrl = `http://${slug}.localhost`;
+  return { id: `id-${slug}`, slug, publicUrl, log, replay: (id) => Promise.resolve(id + 1) };
+}
+
+function isRefusal(code: string): (error: unknown) => boolean {
+  return (error) => error instanceof InspectRefused && error.code === code;
+}
+
 describe('looking at a running process', () => {
   let base: string;
   let folder: RuntimeFolder;
@@ -43,11 +52,6 @@ describe('looking at a running process', () => {
   afterEach(() => {
     for (const action of cleanup.splice(0).toReversed()) action();
   });
-
-  function tunnelOf(log: RequestLog, slug = 'demo'): InspectedTunnel {
-    const publicUrl = `http://${slug}.localhost`;
-    return { id: `id-${slug}`, slug, publicUrl, log, replay: (id) => Promise.resolve(id + 1) };
-  }
 
   async function serve(tunnel: InspectedTunnel, pid?: number): Promise<InspectorServer> {
     const server = new InspectorServer(folder, pid);
@@ -108,8 +112,6 @@ describe('looking at a running process', () => {
     const server = await serve(tunnel);
     const found = await onlyTunnel();
     const inspector = new Inspector(found);
-    const isRefusal = (code: string) => (error: unknown) =>
-      error instanceof InspectRefused && error.code === code;
     await assert.rejects(inspector.show(9, false), isRefusal('unknown-request'));
     await assert.rejects(inspector.replay(1), isRefusal('truncated'));
     await assert.rejects(inspector.show(0.5, false), isRefusal('bad-request'));
@@ -198,10 +200,10 @@ describe('looking at a running process', () => {
     cleanup.push(() => socket.destroy());
     socket.pause();
     socket.write(`${JSON.stringify({ op: 'watch', tunnel: id, reveal: false })}\n`);
-    let isSubscribed = false;
+    const subscribed = Promise.withResolvers<void>();
     const original = log.subscribe.bind(log);
-    log.subscribe = (...args) => ((isSubscribed = true), original(...args));
-    while (!isSubscribed) await new Promise((resolve) => setImmediate(resolve));
+    log.subscribe = (...args) => (subscribed.resolve(), original(...args));
+    await subscribed.promise;
     // Twice the limit and what the system holds for a socket.
     const count = (2 * INSPECT_BACKLOG_MAX_BYTES) / 200;
     for (let n = 0; n < count; n++) record(log);
