@@ -8,6 +8,8 @@ import { type Command, readArguments } from './cli/arguments.ts';
 import { ExitCode, exitCodeOfFailure } from './cli/exit-code.ts';
 import { describeFailure } from './cli/failure.ts';
 import { helpText } from './cli/help.ts';
+import { runInspect } from './cli/inspect-command.ts';
+import { Inspection } from './cli/inspection.ts';
 import { runLogin, runLogout } from './cli/login-command.ts';
 import { runClose, runExtend, runList } from './cli/manage-commands.ts';
 import { terminalPrompt } from './cli/prompt.ts';
@@ -22,6 +24,7 @@ import { ProjectFileError } from './config/project-report.ts';
 import { StoredLogin, StoredLoginError } from './config/stored-login.ts';
 import type { TunnelSpec } from './config/tunnel-spec.ts';
 import { systemClock } from './engine/clock.ts';
+import { runtimeFolder } from './engine/inspector/socket/runtime-folder.ts';
 import { VERSION } from '../shared/version.ts';
 
 /** ms for open sockets to close once the command is done. */
@@ -68,11 +71,15 @@ async function run(command: Command): Promise<ExitCode> {
     case 'http': {
       const { tunnel: spec, json } = command;
       const reporter = reporterOf(json, spec);
-      return serveTunnel({ access: command, spec, reporter, output, interrupted: watchInterrupt() });
+      const interrupted = watchInterrupt();
+      const inspection = await Inspection.start(process.env, output);
+      return serveTunnel({ access: command, spec, reporter, output, interrupted, inspection });
     }
     case 'start': {
       const makeReporter = (spec: TunnelSpec): Reporter => reporterOf(command.json, spec);
-      return runStart(command, makeReporter, output, watchInterrupt(), systemClock);
+      const interrupted = watchInterrupt();
+      const inspection = await Inspection.start(process.env, output);
+      return runStart(command, makeReporter, output, interrupted, systemClock, inspection);
     }
     case 'list':
       await runList(command, output);
@@ -85,6 +92,9 @@ async function run(command: Command): Promise<ExitCode> {
       return ExitCode.ok;
     case 'extend':
       await runExtend(command, output);
+      return ExitCode.ok;
+    case 'inspect':
+      await runInspect(command, runtimeFolder(process.env), output, watchInterrupt());
       return ExitCode.ok;
     case 'login':
       await runLogin(command, stored, terminalPrompt(process.stdin, process.stderr), output);

@@ -1,5 +1,6 @@
 /** Reads the command line of `culvert`, and says what is wrong with it before a relay is asked. */
 import { parseArgs } from 'node:util';
+import { type InspectCommand, readInspect } from './inspect-arguments.ts';
 import { nearest } from '../config/nearest.ts';
 import type { Project } from '../config/project.ts';
 import type { Login } from '../config/stored-login.ts';
@@ -68,6 +69,7 @@ export type Command =
   | StatusCommand
   | CloseCommand
   | ExtendCommand
+  | InspectCommand
   | LoginCommand
   | LogoutCommand
   | HelpCommand
@@ -135,6 +137,8 @@ class CommandReader {
         return { command, tunnel: this.#tunnelName(), ...this.#access() };
       case 'extend':
         return { command, tunnel: this.#tunnelName(), ttl: this.#ttl(), ...this.#access() };
+      case 'inspect':
+        return readInspect(this.#operands, this.#values);
       case 'login':
         return this.#login();
       case 'logout':

@@ -45,6 +45,9 @@ const OPTION_TABLE = {
     value: 'FILE',
     text: 'the file with the tunnels (default: the nearest culvert.yml of this folder and those above)',
   },
+  tunnel: { type: 'string', value: 'ID|SLUG', text: 'which tunnel, where several are served' },
+  reveal: { type: 'boolean', text: 'show the values of secrets, such as cookies, too' },
+  curl: { type: 'boolean', text: 'inspect show: print a curl command that sends the request again' },
   json: { type: 'boolean', text: 'print JSON, one value a line' },
   help: { type: 'boolean', short: 'h', text: 'show the help of a command' },
   version: { type: 'boolean', short: 'v', text: 'show the version' },
@@ -82,6 +85,11 @@ const COMMAND_TABLE = {
     options: ['ttl', ...ACCESS],
   },
   status: { operands: '', summary: 'show your account, its limits and its live tunnels', options: ACCESS },
+  inspect: {
+    operands: '[list | show N | replay N | watch]',
+    summary: 'look at the requests of a culvert that runs on this machine, or repeat one',
+    options: ['tunnel', 'reveal', 'curl', 'json'],
+  },
   login: { operands: '', summary: 'check an API key and keep it for later commands', options: ACCESS },
   logout: { operands: '', summary: 'forget the key that login has kept', options: ['json'] },
 } as const satisfies Record<string, CommandEntry>;

@@ -29,6 +29,7 @@ async function run(
     reporter: new JsonReporter(output),
     output,
     interrupted,
+    inspection: undefined,
   });
   const lines = printed.out.trimEnd().split('\n');
   const events = lines.map((line) => JSON.parse(line) as { event: string; reason: string; message: string });

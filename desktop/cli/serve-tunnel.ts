@@ -9,6 +9,7 @@ import type { OfflineReason } from '../engine/verdict.ts';
 import type { Access } from './access.ts';
 import { type ExitCode, exitCodeOf, exitCodeOfFailure } from './exit-code.ts';
 import { describeFailure } from './failure.ts';
+import type { Inspection } from './inspection.ts';
 import type { Output, Reporter } from './reporter.ts';
 
 export interface ServeOptions {
@@ -18,6 +19,8 @@ export interface ServeOptions {
   readonly output: Output;
   /** aborted by Ctrl-C */
   readonly interrupted: AbortSignal;
+  /** where requests are recorded */
+  readonly inspection: Inspection | undefined;
   /** Asks the relay for the tunnel; `createTunnel` of an {@link ApiClient} unless there is more to it. */
   readonly create?: (api: ApiClient, request: CreateRequest) => Promise<Tunnel>;
 }
@@ -52,20 +55,23 @@ function createRequest({ port, name, ttl, idle }: TunnelSpec): CreateRequest {
 
 /** Runs the tunnel until it is offline for good, and says why it is. */
 function serve(
-  { access, spec, reporter, interrupted }: ServeOptions,
+  { access, spec, reporter, interrupted, inspection }: ServeOptions,
   tunnel: Tunnel,
 ): Promise<{ reason: OfflineReason; why: string }> {
   return new Promise((resolve) => {
+    const local = {
+      host: spec.localHost,
+      port: spec.port,
+      https: spec.localHttps,
+      waitMs: spec.wait * 1000,
+    };
+    const recorded = inspection?.record(tunnel, local);
     const session = createTunnelClient({
       relay: access.relay,
       key: access.key,
       tunnelId: tunnel.id,
-      local: {
-        host: spec.localHost,
-        port: spec.port,
-        https: spec.localHttps,
-        waitMs: spec.wait * 1000,
-      },
+      local,
+      ...(recorded === undefined ? {} : { recorder: recorded.log }),
       onState,
       onProblem: (problem) => reporter.problem(problem),
     });
@@ -88,6 +94,7 @@ function serve(
           break;
         case 'offline':
           interrupted.removeEventListener('abort', stop);
+          recorded?.close();
           resolve(state);
           break;
       }

@@ -35,6 +35,7 @@ async function start(create: (port: number) => RestAnswer) {
     output,
     interrupt.signal,
     clock,
+    undefined,
   );
   const ends = (): string[] =>
     printed.out

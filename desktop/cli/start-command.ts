@@ -6,6 +6,7 @@ import type { Clock } from '../engine/clock.ts';
 import { RelayRefusal } from '../engine/errors.ts';
 import type { StartCommand } from './arguments.ts';
 import { ExitCode } from './exit-code.ts';
+import type { Inspection } from './inspection.ts';
 import { CREATE_RETRIES_MAX, CREATE_RETRY_MS } from './limits.ts';
 import type { Output, Reporter } from './reporter.ts';
 import { serveTunnel } from './serve-tunnel.ts';
@@ -22,6 +23,7 @@ const FROM_BEST: readonly ExitCode[] = [
 /**
  * @param reporterOf makes the reporter of one tunnel
  * @param interrupted aborted by Ctrl-C
+ * @param inspection where requests are recorded
  * @returns when all tunnels are offline for good: the worst of their exit codes
  */
 export async function runStart(
@@ -30,6 +32,7 @@ export async function runStart(
   output: Output,
   interrupted: AbortSignal,
   clock: Clock,
+  inspection: Inspection | undefined,
 ): Promise<ExitCode> {
   const queue = new CreateQueue(interrupted, clock);
   const codes = await Promise.all(
@@ -40,6 +43,7 @@ export async function runStart(
         reporter: reporterOf(spec),
         output,
         interrupted,
+        inspection,
         create: (api, request) => queue.create(api, request),
       }),
     ),

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { gzipSync } from 'node:zlib';
+import { RequestLog } from '../engine/inspector/request-log.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { detailJson, detailText, printable, summaryTable } from './inspect-format.ts';
+
+function logOf(request: string | Buffer, answer: string | Buffer = ''): RequestLog {
+  const log = new RequestLog(new FakeClock());
+  const recording = log.open();
+  recording.toLocal(Buffer.from(request));
+  recording.toVisitor(Buffer.from(answer));
+  return log;
+}
+
+function textOf(request: string | Buffer, answer: string | Buffer = ''): string {
+  const detail = logOf(request, answer).detail(1);
+  assert.ok(detail);
+  return detailText(detail);
+}
+
+function answerWith(body: Buffer, fields = ''): Buffer {
+  return Buffer.concat([
+    Buffer.from(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n${fields}\r\n`),
+    body,
+  ]);
+}
+
+const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
+
+describe('recorded requests as text', () => {
+  it('have nothing that a terminal obeys', () => {
+    assert.equal(printable('a\x1b[2J\u202eb\x9bc\r\n'), 'a\\u{1b}[2J\\u{202e}b\\u{9b}c\\u{0d}\\u{0a}');
+    const request = 'GET /\x1b]0;x\x07 HTTP/1.1\r\nX: \x1b[31m\r\n\r\n';
+    const log = logOf(request, answerWith(Buffer.from('\x1b[2Jdone\r\nline\rx\n')));
+    const detail = log.detail(1);
+    assert.ok(detail);
+    assert.doesNotMatch(detailText(detail) + summaryTable(log.list()), /[^\P{Cc}\n]/u);
+    assert.match(detailText(detail), /\\u\{1b\}\[2Jdone\nline\\u\{0d\}x\n/);
+  });
+
+  it('are a line each: number, method, path, status, time and bytes', () => {
+    const lines = summaryTable(logOf(GET, answerWith(Buffer.from('hi'))).list()).split('\n');
+    assert.match(lines[0] ?? '', /^NUMBER +TIME +METHOD +PATH +STATUS +TOOK +IN +OUT$/);
+    assert.match(lines[1] ?? '', /^1 +\d\d:\d\d:\d\d +GET +\/ +200 +0\.0 ms +27 B +40 B$/);
+  });
+
+  it('show bodies of text, without compression, and count others', () => {
+    assert.match(textOf(GET, answerWith(Buffer.from('käse'))), /\n\nkäse\n$/);
+    const gzip = answerWith(gzipSync('hello'), 'Content-Encoding: gzip\r\n');
+    assert.match(textOf(GET, gzip), /\n\nhello\n$/);
+    assert.match(textOf(GET, answerWith(Buffer.from([0, 1, 2]))), /\[3 B, binary; --json has them\]\n$/);
+    const unknown = answerWith(Buffer.from('abc'), 'Content-Encoding: zstd\r\n');
+    assert.match(textOf(GET, unknown), /\[3 B, zstd; --json has them\]\n$/);
+  });
+
+  it('say where something is missing', () => {
+    const long = textOf(GET, answerWith(Buffer.alloc(70_000, 'ä')));
+    assert.match(long, /\n\[48\.0 KiB more; --json has them\]\n\[what follows is not kept\]\n$/);
+    assert.match(textOf(GET), /No answer yet\.\n$/);
+    const log = new RequestLog();
+    const recording = log.open();
+    recording.toLocal(Buffer.from(GET));
+    recording.end(true);
+    const detail = log.detail(1);
+    assert.match(detail === undefined ? '' : detailText(detail), /broken [^]*There was no answer\.\n$/);
+  });
+
+  it('are complete as JSON, bodies as base64', () => {
+    const detail = logOf(GET, answerWith(Buffer.from([0, 255]))).detail(1);
+    assert.ok(detail);
+    assert.deepEqual(detailJson(detail), {
+      number: 1,
+      started_at: '1970-01-01T00:00:00.000Z',
+      method: 'GET',
+      target: '/',
+      status: 200,
+      duration_ms: 0,
+      bytes_in: 27,
+      bytes_out: 40,
+      broken: false,
+      replay_of: null,
+      request: {
+        start_line: 'GET / HTTP/1.1',
+        fields: [['Host', 'x']],
+        body: '',
+        truncated: false,
+      },
+      response: {
+        start_line: 'HTTP/1.1 200 OK',
+        fields: [['Content-Length', '2']],
+        body: 'AP8=',
+        truncated: false,
+      },
+    });
+  });
+});

@@ -1,0 +1,119 @@
+/** Recorded requests as text for a terminal, and as JSON for programs. */
+import { isUtf8 } from 'node:buffer';
+import { decodeBody } from '../engine/inspector/decode-body.ts';
+import type { RecordedMessage, RequestDetail, RequestSummary } from '../engine/inspector/records.ts';
+import { byteSize, table } from './format.ts';
+
+/** Characters that a terminal would obey, or that change the direction of what follows; visitors choose them. */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+const TARGET_MAX = 100;
+/** A body of text that is longer is shown up to here; `--json` has all of it. */
+const SHOWN_BODY_MAX = 16 * 1024;
+
+/** The text without anything that a terminal would obey; line feeds and tabs stay where they are allowed. */
+export function printable(text: string, allowed = ''): string {
+  return text.replaceAll(UNPRINTABLE, (character) =>
+    allowed.includes(character)
+      ? character
+      : `\\u{${(character.codePointAt(0) ?? 0).toString(16).padStart(2, '0')}}`,
+  );
+}
+
+/** A list, in the order given. */
+export function summaryTable(summaries: readonly RequestSummary[]): string {
+  return table([['NUMBER', 'TIME', 'METHOD', 'PATH', 'STATUS', 'TOOK', 'IN', 'OUT'], ...summaries.map(row)]);
+}
+
+/** One line, of a watch. */
+export function summaryLine(summary: RequestSummary): string {
+  return `${row(summary).join('  ')}\n`;
+}
+
+function row(summary: RequestSummary): string[] {
+  const { id, startedAt, method, durationMs, bytesIn, bytesOut, replayOf } = summary;
+  const target = printable(summary.target);
+  return [
+    replayOf === undefined ? String(id) : `${id} (again ${replayOf})`,
+    new Date(startedAt).toTimeString().slice(0, 8),
+    printable(method),
+    target.length > TARGET_MAX ? `${target.slice(0, TARGET_MAX - 1)}…` : target,
+    statusText(summary),
+    durationMs === undefined ? '…' : `${durationMs < 10 ? durationMs.toFixed(1) : Math.round(durationMs)} ms`,
+    byteSize(bytesIn),
+    byteSize(bytesOut),
+  ];
+}
+
+function statusText({ status, isBroken }: RequestSummary): string {
+  if (!isBroken) return status === undefined ? '…' : String(status);
+  return status === undefined ? 'broken' : `${status} broken`;
+}
+
+/** Both messages of a request, as they were but for compressed bodies. */
+export function detailText(detail: RequestDetail): string {
+  const { request, response } = detail;
+  const answer = response === undefined ? 'No answer yet.\n' : messageText(response);
+  const noAnswer = detail.isBroken && response === undefined ? 'There was no answer.\n' : answer;
+  return `${summaryTable([detail])}\n${messageText(request)}\n${noAnswer}`;
+}
+
+function messageText(message: RecordedMessage): string {
+  const head = [message.startLine, ...message.fields.map(([name, value]) => `${name}: ${value}`)];
+  return `${head.map((line) => `${printable(line)}\n`).join('')}\n${bodyText(message)}`;
+}
+
+function bodyText(message: RecordedMessage): string {
+  const more = message.isTruncated ? '[what follows is not kept]\n' : '';
+  if (message.body.length === 0) return more;
+  const { bytes, codings } = decodeBody(message);
+  const what = codings.length > 0 ? codings.join(', ') : 'binary';
+  const isText = codings.length === 0 && isReadable(bytes, message.isTruncated);
+  if (!isText) return `[${byteSize(bytes.length)}, ${what}; --json has them]\n${more}`;
+  const text = printable(Buffer.from(bytes).toString('utf8', 0, SHOWN_BODY_MAX), '\n\t\r');
+  const rest =
+    bytes.length > SHOWN_BODY_MAX
+      ? `\n[${byteSize(bytes.length - SHOWN_BODY_MAX)} more; --json has them]`
+      : '';
+  return `${text.replaceAll('\r\n', '\n').replaceAll('\r', '\\u{0d}')}${rest}\n${more}`;
+}
+
+/** @param isCut whether the last character may have been cut in the middle */
+function isReadable(bytes: Uint8Array, isCut: boolean): boolean {
+  const cuts = isCut ? [0, 1, 2, 3] : [0];
+  return !bytes.includes(0) && cuts.some((cut) => isUtf8(bytes.subarray(0, bytes.length - cut)));
+}
+
+/** What `--json` prints of a request. */
+export function summaryJson(summary: RequestSummary) {
+  return {
+    number: summary.id,
+    started_at: new Date(summary.startedAt).toISOString(),
+    method: summary.method,
+    target: summary.target,
+    status: summary.status ?? null,
+    duration_ms: summary.durationMs ?? null,
+    bytes_in: summary.bytesIn,
+    bytes_out: summary.bytesOut,
+    broken: summary.isBroken,
+    replay_of: summary.replayOf ?? null,
+  };
+}
+
+/** The same with both messages; bodies are base64, as they were recorded but for chunked coding. */
+export function detailJson(detail: RequestDetail) {
+  const { request, response } = detail;
+  return {
+    ...summaryJson(detail),
+    request: messageJson(request),
+    response: response === undefined ? null : messageJson(response),
+  };
+}
+
+function messageJson({ startLine, fields, body, isTruncated }: RecordedMessage) {
+  return {
+    start_line: startLine,
+    fields,
+    body: Buffer.from(body).toString('base64'),
+    truncated: isTruncated,
+  };
+}

@@ -1,0 +1,60 @@
+/** What `culvert inspect` can look at of this process. */
+import type { Tunnel } from '../../shared/tunnel.ts';
+import { systemClock } from '../engine/clock.ts';
+import { Deadlines } from '../engine/deadlines.ts';
+import { Replayer } from '../engine/inspector/replay.ts';
+import { RequestLog } from '../engine/inspector/request-log.ts';
+import { InspectorServer } from '../engine/inspector/socket/inspector-server.ts';
+import { runtimeFolder } from '../engine/inspector/socket/runtime-folder.ts';
+import { LocalDialer } from '../engine/local-dialer.ts';
+import type { LocalTarget } from '../engine/local-target.ts';
+import type { Output } from './reporter.ts';
+
+/** The request log of one tunnel, from its start to its end. */
+export interface RecordedTunnel {
+  readonly log: RequestLog;
+  /** The tunnel has ended: nobody can look at it any more. */
+  close(): void;
+}
+
+export class Inspection {
+  readonly #server: InspectorServer;
+
+  private constructor(server: InspectorServer) {
+    this.#server = server;
+  }
+
+  /**
+   * Where nobody can look at the process, tunnels are served all the same.
+   *
+   * @returns `undefined` then, when the reason has been said
+   */
+  static async start(env: NodeJS.ProcessEnv, output: Output): Promise<Inspection | undefined> {
+    try {
+      const server = new InspectorServer(runtimeFolder(env));
+      await server.start();
+      process.once('exit', () => server.stop());
+      return new Inspection(server);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      output.err(`"culvert inspect" will not find this process: ${why}.\n`);
+      return undefined;
+    }
+  }
+
+  /** Records the requests of a tunnel. */
+  record({ id, slug, public_url }: Tunnel, local: LocalTarget): RecordedTunnel {
+    const log = new RequestLog();
+    const deadlines = new Deadlines(systemClock);
+    const replayer = new Replayer(log, new LocalDialer(local, deadlines), deadlines);
+    const inspected = {
+      id,
+      slug,
+      publicUrl: public_url,
+      log,
+      replay: (request: number) => replayer.replay(request),
+    };
+    this.#server.add(inspected);
+    return { log, close: () => this.#server.remove(inspected) };
+  }
+}

@@ -1,0 +1,192 @@
+/** `culvert inspect`: what is seen of the requests of a running `culvert`, and by whom. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { readdirSync, statSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Child } from '../support/child.ts';
+import { eventually, timed } from '../support/deadline.ts';
+import { Culvert, Relay, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
+import { visit } from '../support/raw-http.ts';
+import { suiteScope } from '../support/scope.ts';
+import { startHttpService } from '../support/services/listen.ts';
+
+const run = promisify(execFile);
+
+interface Listed {
+  readonly number: number;
+  readonly method: string;
+  readonly target: string;
+  readonly status: number | null;
+  readonly replay_of: number | null;
+}
+
+describe('culvert inspect', () => {
+  const scope = suiteScope();
+  let relay: Relay;
+  let culvert: Culvert;
+  let runtime: string;
+  const seen: string[] = [];
+
+  before(async () => {
+    relay = await Relay.start(scope);
+    runtime = temporaryDirectory(scope);
+    const service = await startHttpService(scope, (request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const body = Buffer.concat(chunks).toString();
+        seen.push(`${request.method} ${request.url} ${request.headers.authorization} ${body}`);
+        response.setHeader('Set-Cookie', 'sid=s3cret; HttpOnly');
+        response.end(`got ${body.length}`);
+      });
+    });
+    culvert = await start(service.port, 'inspected');
+    await visit(relay.port, {
+      method: 'POST',
+      target: '/hook?token=s3cret&a=1',
+      host: 'inspected.localhost',
+      headers: [['Authorization', 'Bearer s3cret']],
+      body: '{"event":"paid"}',
+    });
+  });
+
+  async function start(port: number, name: string): Promise<Culvert> {
+    const environment = { XDG_RUNTIME_DIR: runtime };
+    return await Culvert.start(scope, relay, relay.bootstrapKey, port, ['--name', name], environment);
+  }
+
+  function inspect(...args: string[]): Child {
+    return spawnCulvert(scope, ['inspect', ...args], { XDG_RUNTIME_DIR: runtime });
+  }
+
+  async function output(...args: string[]): Promise<string> {
+    const child = inspect(...args);
+    const { code } = await child.exit();
+    assert.equal(code, 0, child.stderr);
+    return child.lines.join('\n');
+  }
+
+  async function list(...args: string[]): Promise<readonly Listed[]> {
+    const text = await output('list', '--json', ...args);
+    return (JSON.parse(text) as { requests: readonly Listed[] }).requests;
+  }
+
+  it('lists, shows and reveals what was asked for', async () => {
+    const text = await output();
+    assert.match(text, /1 +\S+ +POST +\/hook\?token=\[redacted\]&a=1 +200 /);
+    const shown = await output('show', '1');
+    assert.match(shown, /authorization: bearer \[redacted\]/i);
+    assert.match(shown, /\{"event":"paid"\}/);
+    assert.match(shown, /Set-Cookie: sid=\[redacted\]; HttpOnly/);
+    assert.match(shown, /got 16/);
+    for (const form of [
+      ['show', '1'],
+      ['list'],
+      ['show', '1', '--json'],
+      ['show', '1', '--curl'],
+      ['list', '--json'],
+    ])
+      assert.doesNotMatch(await output(...form), /s3cret/, form.join(' '));
+    assert.equal((await output('show', '1', '--reveal')).match(/s3cret/g)?.length, 4);
+  });
+
+  it('repeats a request as it was, and records the repetition', async () => {
+    const before = seen.length;
+    assert.match(await output('replay', '1'), /\(again 1\)[^]*got 16/);
+    assert.equal(seen.length, before + 1);
+    assert.equal(seen.at(-1), seen[0]);
+    assert.ok((await list()).some(({ replay_of }) => replay_of === 1));
+  });
+
+  it('prints a curl command that does the same', async () => {
+    const command = await output('show', '1', '--curl', '--reveal');
+    const before = seen.length;
+    await run('sh', ['-c', `${command} --silent --resolve '*:${relay.port}:127.0.0.1'`]);
+    assert.equal(seen.length, before + 1);
+    assert.equal(seen.at(-1), seen[0]);
+  });
+
+  it('watches requests as they come', async () => {
+    const watch = inspect('watch', '--json');
+    const line = watch.line((text) => {
+      const request = JSON.parse(text) as Listed;
+      return request.target === '/watched' && request.status === 200 ? request : undefined;
+    });
+    const poll = setInterval(() => {
+      void visit(relay.port, { target: '/watched', host: 'inspected.localhost' }).catch(() => undefined);
+    }, 100);
+    scope.defer(() => clearInterval(poll));
+    assert.equal((await line).method, 'GET');
+    clearInterval(poll);
+    assert.deepEqual(await watch.stop('SIGINT'), { code: 0, signal: null });
+  });
+
+  it('records what Culvert answers itself when nothing listens on the port', async () => {
+    const lost = await startHttpService(scope, () => undefined);
+    const client = await start(lost.port, 'nobody');
+    lost.server.close();
+    const refused = await visit(relay.port, { host: 'nobody.localhost' });
+    assert.equal(refused.status, 502);
+    const [only] = await list('--tunnel', 'nobody');
+    assert.deepEqual([only?.status, only?.number], [502, 1]);
+    const replay = inspect('replay', '1', '--tunnel', client.tunnel.id);
+    assert.equal((await replay.exit()).code, 1);
+    assert.match(replay.stderr, new RegExp(`Nothing answers on port ${lost.port}`));
+    const unclear = inspect('list');
+    assert.equal((await unclear.exit()).code, 1);
+    assert.match(unclear.stderr, /There are several tunnels: .*Choose one with --tunnel/);
+    await client.stop();
+    assert.ok((await list()).length > 0);
+  });
+
+  it('finds nothing of processes that were killed, and removes what they left', async () => {
+    const service = await startHttpService(scope, (_request, response) => response.end());
+    const client = await start(service.port, 'killed');
+    const path = join(runtime, 'culvert', `${client.child.pid}.sock`);
+    await client.child.stop('SIGKILL');
+    assert.ok(statSync(path).isSocket());
+    await output();
+    assert.throws(() => statSync(path));
+  });
+
+  it('is for the user alone who runs culvert', async () => {
+    const folder = join(runtime, 'culvert');
+    assert.equal(statSync(folder).mode & 0o777, 0o700);
+    assert.deepEqual(readdirSync(folder), [`${culvert.child.pid}.sock`]);
+    assert.equal(statSync(join(folder, `${culvert.child.pid}.sock`)).mode & 0o777, 0o600);
+  });
+
+  it('is served without it where its folder cannot be made', async () => {
+    const service = await startHttpService(scope, (_request, response) => response.end());
+    const environment = {
+      XDG_RUNTIME_DIR: join(culvert.child.pid.toString(), 'nowhere'),
+      TMPDIR: '/dev/null',
+    };
+    const client = await Culvert.start(scope, relay, relay.bootstrapKey, service.port, [], environment);
+    assert.match(client.child.stderr, /"culvert inspect" will not find this process: /);
+    await client.stop();
+  });
+
+  it('says that there is nothing to look at', async () => {
+    const child = spawnCulvert(scope, ['inspect'], { XDG_RUNTIME_DIR: temporaryDirectory(scope) });
+    assert.equal((await child.exit()).code, 1);
+    assert.match(child.stderr, /^culvert: No culvert of yours serves a tunnel on this machine\. Start one /);
+  });
+
+  it('a connection that asks for nothing is cut after 5 s', async () => {
+    const { ms } = await timed(async () => {
+      const socket = connect(join(runtime, 'culvert', `${culvert.child.pid}.sock`)).resume();
+      scope.defer(() => socket.destroy());
+      await once(socket, 'close');
+    });
+    assert.ok(ms > 4900 && ms < 6000, `${ms} ms`);
+  });
+
+  it('leaves nothing behind', async () => {
+    await culvert.stop();
+    await eventually(1000, () => assert.deepEqual(readdirSync(join(runtime, 'culvert')), []));
+  });
+});
