@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import * as fc from 'fast-check';
 import { curlCommand } from './curl.ts';
 import { RequestLog } from './request-log.ts';
 import { quoteBytes, quoteWord } from './shell-quote.ts';
@@ -8,7 +7,7 @@ import { quoteBytes, quoteWord } from './shell-quote.ts';
 /** The words that a shell makes of a command, as bytes. */
 function shellWords(command: string): Buffer[] {
   const script = `printf '%s\\0' ${command}`;
-  const out = execFileSync('bash', ['--norc', '-c', script], { env: { LC_ALL: 'C' } });
+  const out = execFileSync('bash', ['--norc'], { env: { LC_ALL: 'C' }, input: script });
   const words: Buffer[] = [];
   for (let at = 0; at < out.length;) {
     const end = out.indexOf(0, at);
@@ -28,20 +27,13 @@ function commandFor(request: string | Buffer, reveal = false): string {
 
 describe('a shell word', () => {
   it('is what was given, whatever is in it, and has nothing that a terminal obeys', () => {
-    const texts = fc.array(fc.string({ unit: 'binary' }), { minLength: 1, maxLength: 40 });
-    fc.assert(
-      fc.property(texts, (parts) => {
-        const given = parts.map((part) => part.replaceAll('\0', '')).filter((part) => part !== '');
-        if (given.length === 0) return;
-        const quoted = given.map(quoteWord);
-        assert.deepEqual(
-          shellWords(quoted.join(' ')).map(String),
-          given.map((part) => Buffer.from(part).toString()),
-        );
-        assert.doesNotMatch(quoted.join(''), /[\p{Cc}\p{Cf}]/u);
-      }),
-      { numRuns: 20 },
-    );
+    const every = Array.from({ length: 0x2ff }, (_, index) => String.fromCodePoint(index + 1));
+    const special = ['\u202e', '\u2028', '\ufeff', '\u{1f600}', '\u{e0041}', '', '-'];
+    const given = [...every, ...special].flatMap((character) => [character, `a${character}0'"`]);
+    const quoted = given.map(quoteWord);
+    // One shell for all: starting one takes longer than everything else.
+    assert.deepEqual(shellWords(quoted.join(' ')).map(String), given);
+    assert.doesNotMatch(quoted.join(''), /[\p{Cc}\p{Cf}]/u);
   });
 
   it('carries bytes that are no text', () => {
@@ -50,19 +42,8 @@ describe('a shell word', () => {
   });
 
   it('runs nothing', () => {
-    for (const text of [
-      '$(id)',
-      '`id`',
-      "'; id; '",
-      '"$HOME"',
-      '!!',
-      '*',
-      '~',
-      '-n',
-      'a\nb',
-      "\x1b]0;x\x07'",
-    ])
-      assert.deepEqual(shellWords(quoteWord(text)).map(String), [text]);
+    const texts = ['$(id)', '`id`', "'; id; '", '"$HOME"', '!!', '*', '~', '-n', 'a\nb', "\x1b]0;x\x07'"];
+    assert.deepEqual(shellWords(texts.map(quoteWord).join(' ')).map(String), texts);
   });
 });
 
