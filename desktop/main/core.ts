@@ -1,0 +1,184 @@
+/** The app without Electron: what it remembers, who is signed in, its tunnels, and what is shown of them. */
+import { join } from 'node:path';
+import type { Snapshot } from '../shared/snapshot.ts';
+import type { Handlers } from './handlers/handle.ts';
+import { createHandlers } from './handlers/handlers.ts';
+import {
+  NOTICE_TICK_MS,
+  POLL_HIDDEN_MS,
+  POLL_VISIBLE_MS,
+  PORTS_INTERVAL_MS,
+  SNAPSHOT_INTERVAL_MS,
+  TRAY_INTERVAL_MS,
+} from './limits.ts';
+import { KEY_REFUSED_NOTICE, Notices } from './notices/notices.ts';
+import type { Platform } from './platform.ts';
+import { Poller } from './poller.ts';
+import type { PortScan } from './ports/port-scan.ts';
+import { nameDomainOf } from './session/account-view.ts';
+import { KEY_FILE_VERSION, KeyVault, readKeptKey } from './session/key-vault.ts';
+import { SignIn } from './session/sign-in.ts';
+import { APP_DATA_VERSION, INITIAL_APP_DATA, readAppData } from './settings/app-data.ts';
+import { AppStore } from './settings/app-store.ts';
+import { JsonFile } from './settings/json-file.ts';
+import { Feed } from './snapshot/feed.ts';
+import { tunnelView } from './snapshot/tunnel-view.ts';
+import { type TrayModel, trayModel } from './tray/tray-model.ts';
+import { TunnelDesk } from './tunnels/tunnel-desk.ts';
+
+export interface Core {
+  readonly handlers: Handlers;
+  readonly store: AppStore;
+  readonly desk: TunnelDesk;
+  readonly snapshots: Feed<Snapshot>;
+  readonly tray: Feed<TrayModel>;
+  /** Whether somebody can see the window. */
+  setVisible(isVisible: boolean): void;
+  /** The network has changed, or this machine is awake again. */
+  wake(): void;
+}
+
+/** @throws where the app's own files cannot be read at all */
+export async function createCore(platform: Platform): Promise<Core> {
+  const { clock } = platform;
+  const store = await openStore(platform);
+  const vault = new KeyVault(
+    platform.encryption,
+    new JsonFile({
+      path: join(platform.dataDirectory, 'key.json'),
+      version: KEY_FILE_VERSION,
+      read: readKeptKey,
+      initial: undefined,
+    }),
+  );
+  let scan: PortScan | undefined;
+  let isVisible = false;
+  const notices = new Notices();
+  const inBackground = (what: string, work: Promise<void>): void => {
+    work.catch((error: unknown) => platform.report(what, error));
+  };
+
+  const snapshots = new Feed({ clock, intervalMs: SNAPSHOT_INTERVAL_MS, make: makeSnapshot });
+  const tray = new Feed({ clock, intervalMs: TRAY_INTERVAL_MS, make: () => trayModel(makeSnapshot()) });
+  const signIn = new SignIn({
+    vault,
+    store,
+    connect: (relay, key) => platform.connect(relay, key),
+    onChange,
+    onSignedIn(connection, isSameAccount) {
+      inBackground('saving tunnels', desk.resume(connection, isSameAccount));
+      poller.now();
+    },
+  });
+  const desk = new TunnelDesk(
+    {
+      now: () => clock.now(),
+      serve: platform.serve,
+      createLog: () => platform.createLog(),
+      connection: () => signIn.connection,
+      save: (tunnels) => store.change({ tunnels }),
+      onChange,
+      onKeyRefused() {
+        if (signIn.connection === undefined) return;
+        if (store.data.settings.notifies) platform.notify(KEY_REFUSED_NOTICE);
+        inBackground('signing out', signIn.keyRefused());
+      },
+      onSaveFailed: (error) => platform.report('saving tunnels', error),
+    },
+    store.data.tunnels,
+  );
+  const poller = new Poller({
+    clock,
+    work: poll,
+    pauseMs: () => (isVisible ? POLL_VISIBLE_MS : POLL_HIDDEN_MS),
+    onError: (error) => platform.report('asking the relay', error),
+  });
+  const ports = new Poller({
+    clock,
+    work: lookAtPorts,
+    pauseMs: () => PORTS_INTERVAL_MS,
+    onError: (error) => platform.report('looking at ports', error),
+  });
+
+  function makeSnapshot(): Snapshot {
+    return {
+      session: signIn.view,
+      tunnels: desk.tunnels.map((tunnel) => tunnelView(tunnel, scan)),
+      ports: scan?.ports ?? [],
+      settings: store.data.settings,
+      hasNetwork: platform.hasNetwork(),
+    };
+  }
+
+  function onChange(): void {
+    snapshots.changed();
+    tray.changed();
+  }
+
+  async function poll(): Promise<void> {
+    try {
+      await signIn.verify();
+      const live = await desk.refresh();
+      if (signIn.connection === undefined) return;
+      await signIn.reached(undefined);
+      const domain = live.map(nameDomainOf).find((name) => name !== undefined);
+      if (domain !== undefined) await signIn.learnDomain(domain);
+    } catch (error) {
+      await signIn.reached(error);
+    }
+  }
+
+  async function lookAtPorts(): Promise<void> {
+    if (!isVisible) return;
+    scan = await platform.scanPorts();
+    snapshots.changed();
+  }
+
+  function lookForNotices(): void {
+    const found = notices.look(makeSnapshot().tunnels, clock.now());
+    if (store.data.settings.notifies) for (const notice of found) platform.notify(notice);
+    clock.setTimeout(lookForNotices, NOTICE_TICK_MS);
+  }
+
+  await signIn.restore();
+  poller.now();
+  ports.now();
+  lookForNotices();
+  return {
+    handlers: createHandlers({ platform, signIn, desk, store, feed: snapshots }),
+    store,
+    desk,
+    snapshots,
+    tray,
+    setVisible(value) {
+      if (value === isVisible) return;
+      isVisible = value;
+      if (!value) return;
+      poller.now();
+      ports.now();
+    },
+    wake() {
+      notices.woke(clock.now());
+      desk.wake();
+      onChange();
+      poller.now();
+    },
+  };
+}
+
+async function openStore(platform: Platform): Promise<AppStore> {
+  const file = new JsonFile({
+    path: join(platform.dataDirectory, 'culvert.json'),
+    version: APP_DATA_VERSION,
+    read: readAppData,
+    initial: INITIAL_APP_DATA,
+  });
+  const { value, asideAt } = await file.load();
+  if (asideAt !== undefined) {
+    platform.tell({
+      code: 'settings-bad',
+      text: `Your settings could not be read, so Culvert starts with new ones. The old file is kept at ${asideAt}.`,
+    });
+  }
+  return new AppStore(file, value);
+}

@@ -1,0 +1,114 @@
+/** What went wrong with a call of the page, in words for people and with the field of the form it belongs to. */
+import { API_ERRORS } from '../../../shared/errors.ts';
+import type { CallError } from '../../shared/ipc.ts';
+import { RelayRefusal, RelayUnreachable } from '../../engine/errors.ts';
+import { RelayAddressError } from '../../engine/relay-address.ts';
+
+/** A failure that main itself tells the page about. */
+export class CallFailure extends Error {
+  readonly error: CallError;
+
+  constructor(error: CallError) {
+    super(error.text);
+    this.name = 'CallFailure';
+    this.error = error;
+  }
+}
+
+/** @returns `undefined` for what is no failure but a bug */
+export function toCallError(error: unknown): CallError | undefined {
+  if (error instanceof CallFailure) return error.error;
+  if (error instanceof RelayAddressError)
+    return { code: 'relay-address', field: 'relay', text: sentence(error.message) };
+  if (error instanceof RelayUnreachable) return unreachable(error);
+  if (error instanceof RelayRefusal) return refusal(error);
+  return undefined;
+}
+
+function unreachable(error: RelayUnreachable): CallError {
+  const text = sentence(error.message);
+  if (hasCertificateCause(error)) {
+    return {
+      code: 'certificate',
+      field: 'relay',
+      text: `${text} Ask whoever runs the relay, or check the address.`,
+    };
+  }
+  const isReached = error.cause === undefined;
+  return isReached
+    ? { code: 'no-relay', field: 'relay', text: `${text} Check the address.` }
+    : { code: 'unreachable', field: 'relay', text: `${text} Check the address and your network.` };
+}
+
+function hasCertificateCause(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code !== undefined && /CERT|SELF_SIGNED|^ERR_TLS|UNABLE_TO_VERIFY/.test(code)) return true;
+  }
+  return false;
+}
+
+function refusal({ status, message, retryAfterMs }: RelayRefusal): CallError {
+  switch (status) {
+    case 400:
+      return badField(message);
+    case 401:
+      return {
+        code: 'key-refused',
+        field: 'key',
+        text: 'The relay does not know this key. Check that all of it was copied, or make a new one.',
+      };
+    case 403:
+      return message === API_ERRORS.planTooLow.text
+        ? {
+            code: 'plan-too-low',
+            field: 'name',
+            text: 'Names of your own need the Dev plan or above. Leave the name empty.',
+          }
+        : { code: 'not-allowed', text: sentence(message) };
+    case 404:
+      return message === API_ERRORS.tunnelNotFound.text
+        ? { code: 'tunnel-gone', text: 'The tunnel was closed or has expired. Start it again.' }
+        : {
+            code: 'no-relay',
+            field: 'relay',
+            text: 'What answers there is no Culvert relay. Check the address.',
+          };
+    case 409:
+      return {
+        code: 'name-taken',
+        field: 'name',
+        text: 'Somebody else has this name now. Choose another one.',
+      };
+    case 429:
+      return {
+        code: 'rate-limit',
+        text: `Too many new tunnels at once. Try again ${inSeconds(retryAfterMs)}.`,
+      };
+    default:
+      return status >= 500
+        ? {
+            code: 'relay-trouble',
+            text: `The relay cannot do this right now: ${message}. Try again ${inSeconds(retryAfterMs)}.`,
+          }
+        : { code: 'refused', text: sentence(`The relay refused: ${message}`) };
+  }
+}
+
+function badField(message: string): CallError {
+  if (message === API_ERRORS.invalidName.text)
+    return { code: 'bad-name', field: 'name', text: sentence(message) };
+  if (message === API_ERRORS.invalidPort.text)
+    return { code: 'bad-port', field: 'port', text: 'Give a port from 1 to 65535.' };
+  if (message.includes('ttl')) return { code: 'bad-ttl', field: 'ttl', text: sentence(message) };
+  return { code: 'refused', text: sentence(`The relay refused: ${message}`) };
+}
+
+function inSeconds(ms: number | undefined): string {
+  return ms === undefined ? 'in a minute' : `in ${Math.max(1, Math.ceil(ms / 1000))} s`;
+}
+
+function sentence(text: string): string {
+  const start = text.charAt(0).toUpperCase() + text.slice(1);
+  return /[.!?]$/.test(start) ? start : `${start}.`;
+}

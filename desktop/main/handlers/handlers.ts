@@ -1,0 +1,105 @@
+/** What the page may ask of main. */
+import type { About } from '../../shared/ipc.ts';
+import type { Snapshot } from '../../shared/snapshot.ts';
+import type { Platform } from '../platform.ts';
+import type { SignIn } from '../session/sign-in.ts';
+import type { AppStore } from '../settings/app-store.ts';
+import type { Feed } from '../snapshot/feed.ts';
+import { LINKS } from '../system/links.ts';
+import { localTarget } from '../tunnels/serve.ts';
+import type { TunnelDesk } from '../tunnels/tunnel-desk.ts';
+import { searchRequests } from '../tunnels/tunnel-log.ts';
+import { CallFailure } from './failure.ts';
+import type { Handlers } from './handle.ts';
+import { changeSettings } from './settings.ts';
+
+export interface HandlersOptions {
+  readonly platform: Pick<Platform, 'copy' | 'open' | 'quit' | 'autostart' | 'setTheme'> & {
+    readonly about: About;
+  };
+  readonly signIn: SignIn;
+  readonly desk: TunnelDesk;
+  readonly store: AppStore;
+  readonly feed: Feed<Snapshot>;
+}
+
+export function createHandlers({ platform, signIn, desk, store, feed }: HandlersOptions): Handlers {
+  return {
+    'snapshot:get': () => feed.make(),
+    'session:sign-in': async (form) => {
+      await signIn.signIn(form);
+      return undefined;
+    },
+    'session:sign-out': async () => {
+      await desk.closeAll('You signed out.');
+      await desk.clear();
+      await signIn.signOut();
+      return undefined;
+    },
+    'tunnel:create': async (form) => ({ key: (await desk.create(form)).key }),
+    'tunnel:stop': async ({ key }) => {
+      await desk.stop(key);
+      return undefined;
+    },
+    'tunnel:start': async ({ key }) => {
+      await desk.start(key);
+      return undefined;
+    },
+    'tunnel:forget': async ({ key }) => {
+      await desk.forget(key);
+      return undefined;
+    },
+    'tunnel:extend': async ({ key, ttl }) => {
+      await desk.extend(key, ttl);
+      return undefined;
+    },
+    'tunnel:copy-url': ({ key }) => {
+      platform.copy(desk.find(key).tunnel.public_url);
+      return undefined;
+    },
+    'tunnel:open-url': async ({ key }) => {
+      await platform.open(webAddress(desk.find(key).tunnel.public_url));
+      return undefined;
+    },
+    'log:list': ({ key, search }) => searchRequests(desk.find(key).log.list(), search),
+    'log:detail': ({ key, id }) => desk.find(key).log.detail(id) ?? noSuchRequest(),
+    'log:copy-curl': ({ key, id }) => {
+      platform.copy(desk.find(key).log.curl(id) ?? noSuchRequest());
+      return undefined;
+    },
+    'log:replay': async ({ key, id }) => {
+      const { log, form } = desk.find(key);
+      return { id: await log.replay(id, localTarget(form)) };
+    },
+    'log:clear': ({ key }) => {
+      desk.find(key).log.clear();
+      feed.changed();
+      return undefined;
+    },
+    'settings:change': async (change) => {
+      await changeSettings(change, store, platform);
+      feed.changed();
+      return undefined;
+    },
+    'app:about': () => platform.about,
+    'app:open-link': async ({ link }) => {
+      await platform.open(LINKS[link]);
+      return undefined;
+    },
+    'app:quit': () => {
+      platform.quit();
+      return undefined;
+    },
+  };
+}
+
+/** The address comes from the relay, which must not have this machine start anything but a browser. */
+function webAddress(text: string): string {
+  const url = URL.parse(text);
+  if (url?.protocol === 'https:' || url?.protocol === 'http:') return url.href;
+  throw new CallFailure({ code: 'bad-address', text: 'The relay gave an address that is none of the web.' });
+}
+
+function noSuchRequest(): never {
+  throw new CallFailure({ code: 'no-such-request', text: 'This request is no longer in the log.' });
+}

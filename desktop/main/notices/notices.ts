@@ -1,0 +1,114 @@
+/** Which notifications a user gets: only what needs them, and each once. */
+import type { OfflineReason } from '../../engine/verdict.ts';
+import type { TunnelView } from '../../shared/snapshot.ts';
+import { EXPIRY_NOTICE_MS, LOST_NOTICE_MS } from '../limits.ts';
+
+export interface Notice {
+  readonly kind: 'expires-soon' | 'expired' | 'lost' | 'back' | 'key-refused';
+  /** of the tunnel; `undefined` where it is about none in particular */
+  readonly key: string | undefined;
+  readonly title: string;
+  readonly text: string;
+}
+
+type Watched = Pick<TunnelView, 'key' | 'slug' | 'localPort' | 'status' | 'expiresAt' | 'ttl' | 'isIdle'>;
+
+interface Memory {
+  /** the expiry that has been warned of */
+  warned: number | undefined;
+  lostSince: number | undefined;
+  hasSaidLost: boolean;
+  wasEnded: boolean;
+}
+
+const EXPIRED: OfflineReason = 'expired';
+
+/** Remembers what it has said. */
+export class Notices {
+  readonly #memories = new Map<string, Memory>();
+
+  /**
+   * @param now wall-clock ms
+   * @returns what there is to say that has not been said
+   */
+  look(tunnels: readonly Watched[], now: number): Notice[] {
+    const notices: Notice[] = [];
+    for (const tunnel of tunnels) {
+      const memory = this.#memory(tunnel);
+      const notice = expiry(tunnel, memory, now) ?? connection(tunnel, memory, now);
+      if (notice !== undefined) notices.push(notice);
+      memory.wasEnded = tunnel.status.name === 'ended';
+    }
+    const keys = new Set(tunnels.map(({ key }) => key));
+    for (const key of this.#memories.keys()) if (!keys.has(key)) this.#memories.delete(key);
+    return notices;
+  }
+
+  /** Time in which this machine slept is not time in which a connection was lost. */
+  woke(now: number): void {
+    for (const memory of this.#memories.values()) if (memory.lostSince !== undefined) memory.lostSince = now;
+  }
+
+  #memory({ key, status }: Watched): Memory {
+    const known = this.#memories.get(key);
+    if (known !== undefined) return known;
+    // What has ended before it was first looked at is no news.
+    const wasEnded = status.name === 'ended';
+    const memory: Memory = { warned: undefined, lostSince: undefined, hasSaidLost: false, wasEnded };
+    this.#memories.set(key, memory);
+    return memory;
+  }
+}
+
+export const KEY_REFUSED_NOTICE: Notice = {
+  kind: 'key-refused',
+  key: undefined,
+  title: 'Your key was refused',
+  text: 'Your tunnels are offline. Sign in with another key.',
+};
+
+function expiry(tunnel: Watched, memory: Memory, now: number): Notice | undefined {
+  const { key, slug, localPort, status, expiresAt } = tunnel;
+  if (status.name === 'ended') {
+    if (memory.wasEnded || status.reason !== EXPIRED) return undefined;
+    return {
+      kind: 'expired',
+      key,
+      title: `${slug} has expired`,
+      text: `Port ${localPort} is no longer shared. Start it again from Culvert.`,
+    };
+  }
+  const left = expiresAt - now;
+  // A tunnel made for a few minutes needs no word about it.
+  if (left > EXPIRY_NOTICE_MS || left <= 0 || tunnel.ttl * 1000 <= EXPIRY_NOTICE_MS) return undefined;
+  if (memory.warned === expiresAt) return undefined;
+  memory.warned = expiresAt;
+  const minutes = Math.max(1, Math.round(left / 60_000));
+  return {
+    kind: 'expires-soon',
+    key,
+    title: `${slug} expires in ${minutes} min`,
+    text: `After that nobody reaches port ${localPort}.`,
+  };
+}
+
+function connection({ key, slug, status }: Watched, memory: Memory, now: number): Notice | undefined {
+  if (status.name === 'ended') {
+    memory.lostSince = undefined;
+    memory.hasSaidLost = false;
+    return undefined;
+  }
+  if (status.name === 'online') {
+    const wasSaid = memory.hasSaidLost;
+    memory.lostSince = undefined;
+    memory.hasSaidLost = false;
+    return wasSaid
+      ? { kind: 'back', key, title: `${slug} is back`, text: 'Visitors reach it again.' }
+      : undefined;
+  }
+  if (status.name === 'connecting') return undefined;
+  memory.lostSince ??= now;
+  if (memory.hasSaidLost || now - memory.lostSince < LOST_NOTICE_MS) return undefined;
+  memory.hasSaidLost = true;
+  return { kind: 'lost', key, title: `${slug} is offline`, text: `${status.why} Culvert keeps trying.` };
+}

@@ -1,0 +1,38 @@
+/** What the core of the app needs from the system around it. Electron gives it; tests and `e2e/ui` give their own. */
+import type { Clock } from '../engine/clock.ts';
+import type { About } from '../shared/ipc.ts';
+import type { Problem, Settings } from '../shared/snapshot.ts';
+import type { Notice } from './notices/notices.ts';
+import type { PortScan } from './ports/port-scan.ts';
+import type { RelayApi } from './session/sign-in.ts';
+import type { Encryption } from './session/key-vault.ts';
+import type { Autostart } from './system/autostart.ts';
+import type { RelayAddress } from '../engine/relay-address.ts';
+import type { Serve } from './tunnels/serve.ts';
+import type { TunnelLog } from './tunnels/tunnel-log.ts';
+
+export interface Platform {
+  readonly clock: Clock;
+  /** directory of the app's own files, of which others can read none */
+  readonly dataDirectory: string;
+  readonly encryption: Encryption;
+  readonly autostart: Autostart;
+  readonly about: About;
+  /** Calls a relay's REST interface. */
+  connect(relay: RelayAddress, key: string): RelayApi;
+  readonly serve: Serve;
+  createLog(): TunnelLog;
+  scanPorts(): Promise<PortScan | undefined>;
+  hasNetwork(): boolean;
+  copy(text: string): void;
+  /** Opens an address in the user's browser. */
+  open(url: string): Promise<void>;
+  notify(notice: Notice): void;
+  /** Something that the user must know and can do nothing about in the window. */
+  tell(problem: Problem): void;
+  setTheme(theme: Settings['theme']): void;
+  /** The user wants the app to end. */
+  quit(): void;
+  /** What is a bug, or of no consequence; for whoever starts the app from a terminal. */
+  report(what: string, error: unknown): void;
+}

@@ -1,0 +1,25 @@
+import { parseDuration } from '../../../shared/duration.ts';
+import type { Account, Tunnel } from '../../../shared/tunnel.ts';
+import type { AccountView } from '../../shared/snapshot.ts';
+
+/** What the window shows of an account. */
+export function accountView(account: Account, nameDomain: string): AccountView {
+  return {
+    name: account.name,
+    plan: account.plan,
+    nameDomain,
+    allowsNames: account.plan !== 'free',
+    defaultTtl: parseDuration(account.limits.default_ttl) ?? 3600,
+    maxTtl: parseDuration(account.limits.max_ttl) ?? 3600,
+  };
+}
+
+/**
+ * The domain below which a tunnel has its name, with the port where it is not the scheme's own.
+ *
+ * @returns `undefined` where the tunnel is known by a path only
+ */
+export function nameDomainOf({ slug, public_url }: Pick<Tunnel, 'slug' | 'public_url'>): string | undefined {
+  const host = URL.parse(public_url)?.host;
+  return host?.startsWith(`${slug}.`) === true ? host.slice(slug.length + 1) : undefined;
+}

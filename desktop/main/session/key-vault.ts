@@ -1,0 +1,88 @@
+/** Where the API key is between two starts. It never leaves main. */
+import * as yup from 'yup';
+import type { KeyKept } from '../../shared/snapshot.ts';
+import type { JsonFile } from '../settings/json-file.ts';
+
+/** Encryption that the operating system offers. */
+export interface Encryption {
+  /** whether what is encrypted is safe from other users and programs that read files; asked once the app is ready */
+  isReal(): Promise<boolean>;
+  encrypt(text: string): Promise<Buffer>;
+  /** @throws when the system no longer has what it encrypted with */
+  decrypt(bytes: Buffer): Promise<string>;
+}
+
+/** What the file of the vault holds: base64 of what was encrypted, or the key as it is. */
+export interface KeptKey {
+  readonly kept: 'system' | 'file';
+  readonly value: string;
+}
+
+export const KEY_FILE_VERSION = 1;
+
+const keptKey = yup
+  .object({
+    kept: yup
+      .string()
+      .oneOf(['system', 'file'] as const)
+      .required(),
+    value: yup.string().required(),
+  })
+  .strict();
+
+/** @throws for what no vault has written */
+export function readKeptKey(value: unknown): KeptKey {
+  return keptKey.validateSync(value);
+}
+
+export type KeyFile = Pick<JsonFile<KeptKey | undefined>, 'load' | 'save' | 'remove'>;
+
+/** Keeps one key the way the user has asked for, and never in a weaker way. */
+export class KeyVault {
+  readonly #encryption: Encryption;
+  readonly #file: KeyFile;
+
+  constructor(encryption: Encryption, file: KeyFile) {
+    this.#encryption = encryption;
+    this.#file = file;
+  }
+
+  /** How a key can be kept here, best first. */
+  async keeps(): Promise<readonly KeyKept[]> {
+    return (await this.#encryption.isReal()) ? ['system', 'session', 'file'] : ['session', 'file'];
+  }
+
+  /**
+   * @param wish how to keep it; `system` becomes `session` where the system has no encryption
+   * @returns how it is kept
+   */
+  async keep(key: string, wish: KeyKept): Promise<KeyKept> {
+    if (wish === 'file') {
+      await this.#file.save({ kept: 'file', value: key });
+      return 'file';
+    }
+    if (wish === 'system' && (await this.#encryption.isReal())) {
+      const value = (await this.#encryption.encrypt(key)).toString('base64');
+      await this.#file.save({ kept: 'system', value });
+      return 'system';
+    }
+    await this.#file.remove();
+    return 'session';
+  }
+
+  /** The key of last time; `undefined` when there is none, or the system cannot read it any more. */
+  async load(): Promise<{ key: string; kept: KeyKept } | undefined> {
+    const { value: saved } = await this.#file.load();
+    if (saved === undefined) return undefined;
+    if (saved.kept === 'file') return { key: saved.value, kept: 'file' };
+    try {
+      return { key: await this.#encryption.decrypt(Buffer.from(saved.value, 'base64')), kept: 'system' };
+    } catch {
+      return undefined;
+    }
+  }
+
+  forget(): Promise<void> {
+    return this.#file.remove();
+  }
+}

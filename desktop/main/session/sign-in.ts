@@ -1,0 +1,208 @@
+/** Whose tunnels this app shows: one account at one relay, or none. */
+import { API_KEY_PATTERN, API_KEY_PREFIX, type Account } from '../../../shared/tunnel.ts';
+import type { ApiClient } from '../../engine/api-client.ts';
+import { RelayRefusal } from '../../engine/errors.ts';
+import { parseRelayAddress, type RelayAddress } from '../../engine/relay-address.ts';
+import type { KeyKept, Problem, SessionView } from '../../shared/snapshot.ts';
+import { CallFailure, toCallError } from '../handlers/failure.ts';
+import type { AppStore } from '../settings/app-store.ts';
+import { accountView } from './account-view.ts';
+import type { KeyVault } from './key-vault.ts';
+
+/** The calls of the REST interface that the app makes. */
+export type RelayApi = Pick<
+  ApiClient,
+  'getAccount' | 'createTunnel' | 'listTunnels' | 'closeTunnel' | 'extendTunnel'
+>;
+
+/** What a signed-in app needs to work. */
+export interface Connection {
+  readonly relay: RelayAddress;
+  readonly key: string;
+  readonly api: RelayApi;
+}
+
+export interface SignInOptions {
+  readonly vault: KeyVault;
+  readonly store: AppStore;
+  readonly connect: (relay: RelayAddress, key: string) => RelayApi;
+  /** The view has changed. */
+  readonly onChange: () => void;
+  /** Signed in. @param isSameAccount whether the remembered tunnels are this account's */
+  readonly onSignedIn: (connection: Connection, isSameAccount: boolean) => void;
+}
+
+const KEY_REFUSED: Problem = {
+  code: 'key-refused',
+  text: 'The relay no longer accepts your key. Sign in with another one.',
+};
+
+/** The sign-in, from the first start to the sign-out. Its methods are called one after another. */
+export class SignIn {
+  readonly #options: SignInOptions;
+  #view: SessionView;
+  #connection: Connection | undefined;
+  /** the account is what the relay said last time, not this time */
+  #isUnverified = false;
+
+  constructor(options: SignInOptions) {
+    this.#options = options;
+    this.#view = { state: 'signed-out', relay: options.store.data.relay, problem: undefined, keeps: [] };
+  }
+
+  get view(): SessionView {
+    return this.#view;
+  }
+
+  get connection(): Connection | undefined {
+    return this.#connection;
+  }
+
+  /**
+   * Goes on with the key of last time, where there is one; {@link SignIn.verify} asks the relay about it. A relay that
+   * cannot be reached is no reason to sign out.
+   */
+  async restore(): Promise<void> {
+    const { store, vault, connect } = this.#options;
+    const { relay: origin, account } = store.data;
+    const saved = await vault.load();
+    if (saved === undefined || origin === undefined || account === undefined) {
+      await this.#signedOut(undefined);
+      return;
+    }
+    const relay = parseRelayAddress(origin);
+    this.#connection = { relay, key: saved.key, api: connect(relay, saved.key) };
+    this.#isUnverified = true;
+    this.#set({
+      state: 'signed-in',
+      relay: origin,
+      account: account.view,
+      keyKept: saved.kept,
+      problem: undefined,
+    });
+    this.#options.onSignedIn(this.#connection, true);
+  }
+
+  /** Asks the relay for the account, unless it has told already. Does not throw. */
+  async verify(): Promise<void> {
+    const connection = this.#connection;
+    if (connection === undefined || !this.#isUnverified) return;
+    try {
+      const account = await connection.api.getAccount();
+      if (this.#connection !== connection) return;
+      this.#isUnverified = false;
+      await this.#remember(connection.relay, account);
+      await this.reached(undefined);
+    } catch (error) {
+      if (this.#connection === connection) await this.reached(error);
+    }
+  }
+
+  /**
+   * @throws CallFailure, RelayAddressError, RelayRefusal, RelayUnreachable: nobody is signed in then
+   */
+  async signIn(form: { relay: string; key: string; keep: KeyKept }): Promise<void> {
+    const { connect, vault, store } = this.#options;
+    const relay = parseRelayAddress(withScheme(form.relay.trim()));
+    const key = form.key.trim();
+    if (!API_KEY_PATTERN.test(key)) {
+      throw new CallFailure({
+        code: 'bad-key',
+        field: 'key',
+        text: `This is no key of Culvert: it begins with ${API_KEY_PREFIX} and has at least 36 letters and digits.`,
+      });
+    }
+    const api = connect(relay, key);
+    this.#set({ state: 'signing-in', relay: relay.origin });
+    try {
+      const account = await api.getAccount();
+      const isSameAccount =
+        store.data.relay === relay.origin && store.data.account?.clientId === account.client_id;
+      const keyKept = await vault.keep(key, form.keep);
+      await this.#remember(relay, account);
+      this.#connection = { relay, key, api };
+      this.#isUnverified = false;
+      this.#set({
+        state: 'signed-in',
+        relay: relay.origin,
+        account: accountView(account, this.#knownDomain(relay)),
+        keyKept,
+        problem: undefined,
+      });
+      this.#options.onSignedIn(this.#connection, isSameAccount);
+    } catch (error) {
+      await this.#signedOut(undefined);
+      throw error;
+    }
+  }
+
+  /** Forgets the key. */
+  async signOut(): Promise<void> {
+    await this.#options.vault.forget();
+    await this.#signedOut(undefined);
+  }
+
+  /** The relay has refused the key of a tunnel that was online, or of a call. */
+  async keyRefused(): Promise<void> {
+    if (this.#connection === undefined) return;
+    await this.#options.vault.forget();
+    await this.#signedOut(KEY_REFUSED);
+  }
+
+  /**
+   * What became of a call to the relay that nobody waits for.
+   *
+   * @param error `undefined` when it went well
+   */
+  async reached(error: unknown): Promise<void> {
+    if (error instanceof RelayRefusal && error.status === 401) {
+      await this.keyRefused();
+      return;
+    }
+    if (this.#view.state !== 'signed-in') return;
+    const failure = error === undefined ? undefined : toCallError(error);
+    const problem = failure && { code: failure.code, text: failure.text };
+    if (this.#view.problem?.text === problem?.text) return;
+    this.#set({ ...this.#view, problem });
+  }
+
+  /** A tunnel has shown below which domain names are. */
+  async learnDomain(nameDomain: string): Promise<void> {
+    const { account } = this.#options.store.data;
+    if (account === undefined || account.view.nameDomain === nameDomain) return;
+    const view = { ...account.view, nameDomain };
+    if (this.#view.state === 'signed-in') this.#set({ ...this.#view, account: view });
+    await this.#options.store.change({ account: { ...account, view } });
+  }
+
+  async #remember(relay: RelayAddress, account: Account): Promise<void> {
+    const view = accountView(account, this.#knownDomain(relay));
+    if (this.#view.state === 'signed-in') this.#set({ ...this.#view, account: view });
+    await this.#options.store.change({
+      relay: relay.origin,
+      account: { clientId: account.client_id, view },
+    });
+  }
+
+  #knownDomain(relay: RelayAddress): string {
+    const { relay: last, account } = this.#options.store.data;
+    return last === relay.origin ? (account?.view.nameDomain ?? '') : '';
+  }
+
+  async #signedOut(problem: Problem | undefined): Promise<void> {
+    this.#connection = undefined;
+    const { vault, store } = this.#options;
+    this.#set({ state: 'signed-out', relay: store.data.relay, problem, keeps: await vault.keeps() });
+  }
+
+  #set(view: SessionView): void {
+    this.#view = view;
+    this.#options.onChange();
+  }
+}
+
+/** People type `relay.example.com`, or `localhost:8080` to try things out. */
+function withScheme(text: string): string {
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return text;
+  return /^(?:localhost|127\.0\.0\.1|\[::1\])(?:[:/]|$)/i.test(text) ? `http://${text}` : `https://${text}`;
+}

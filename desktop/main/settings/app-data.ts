@@ -1,0 +1,98 @@
+/** What the app remembers between two starts, the key apart. */
+import * as yup from 'yup';
+import { readTunnel } from '../../engine/tunnel-answer.ts';
+import type { CreateForm } from '../../shared/ipc.ts';
+import type { AccountView, Settings } from '../../shared/snapshot.ts';
+import type { Tunnel } from '../../../shared/tunnel.ts';
+import { PAYLOADS } from '../handlers/payloads.ts';
+
+export interface AppData {
+  readonly settings: Settings;
+  readonly account: SavedAccount | undefined;
+  /** the relay of the last sign-in */
+  readonly relay: string | undefined;
+  readonly tunnels: readonly SavedTunnel[];
+  /** whether it has been said that closing the window leaves Culvert in the tray */
+  readonly hasSaidTray: boolean;
+}
+
+/** Shown until the relay can be asked. */
+export interface SavedAccount {
+  /** whose tunnels are remembered */
+  readonly clientId: string;
+  readonly view: AccountView;
+}
+
+/** A tunnel that this app made. */
+export interface SavedTunnel {
+  readonly key: string;
+  readonly form: CreateForm;
+  readonly tunnel: Tunnel;
+  /** why it is no more, where it is not */
+  readonly ended: { readonly reason: string; readonly why: string } | undefined;
+}
+
+export const APP_DATA_VERSION = 1;
+
+export const INITIAL_APP_DATA: AppData = {
+  settings: { startsAtLogin: false, notifies: true, theme: 'system', onQuit: 'ask' },
+  account: undefined,
+  relay: undefined,
+  tunnels: [],
+  hasSaidTray: false,
+};
+
+const text = yup.string().defined();
+const seconds = yup.number().integer().min(0).required();
+const account = yup
+  .object({
+    clientId: text,
+    view: yup
+      .object({
+        name: text,
+        plan: text,
+        nameDomain: text,
+        allowsNames: yup.boolean().required(),
+        defaultTtl: seconds,
+        maxTtl: seconds,
+      })
+      .required(),
+  })
+  .default(undefined);
+
+const appData = yup
+  .object({
+    settings: PAYLOADS['settings:change'] as unknown as yup.ObjectSchema<Partial<Settings>>,
+    account,
+    relay: yup.string(),
+    tunnels: yup
+      .array(
+        yup
+          .object({
+            key: text,
+            form: PAYLOADS['tunnel:create'] as yup.ObjectSchema<CreateForm>,
+            tunnel: yup.mixed<Tunnel>().required(),
+            ended: yup.object({ reason: text, why: text }).default(undefined),
+          })
+          .required(),
+      )
+      .required(),
+    hasSaidTray: yup.boolean().required(),
+  })
+  .strict();
+
+/** @throws for what this app has not written */
+export function readAppData(value: unknown): AppData {
+  const data = appData.validateSync(value);
+  return {
+    ...data,
+    relay: data.relay,
+    account: data.account,
+    settings: { ...INITIAL_APP_DATA.settings, ...data.settings },
+    tunnels: data.tunnels.map((saved) => ({
+      ...saved,
+      ended: saved.ended,
+      tunnel: readTunnel(saved.tunnel),
+    })),
+  };
+}

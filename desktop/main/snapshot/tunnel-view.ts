@@ -1,0 +1,52 @@
+import { parseDuration } from '../../../shared/duration.ts';
+import type { Problem, TunnelView } from '../../shared/snapshot.ts';
+import { RECENT_REQUESTS } from '../limits.ts';
+import type { PortScan } from '../ports/port-scan.ts';
+import type { DeskTunnel } from '../tunnels/desk-tunnel.ts';
+
+/** What the window shows of one tunnel. */
+export function tunnelView(
+  {
+    key,
+    status,
+    tunnel,
+    form,
+    log,
+    localProblem,
+  }: Pick<DeskTunnel, 'key' | 'status' | 'tunnel' | 'form' | 'log' | 'localProblem'>,
+  scan: PortScan | undefined,
+): TunnelView {
+  return {
+    key,
+    status,
+    url: tunnel.public_url,
+    slug: tunnel.slug,
+    name: form.name,
+    localPort: form.port,
+    framework: scan?.ports.find(({ port }) => port === form.port)?.framework,
+    localProblem: status.name === 'ended' ? undefined : problemNow(form.port, localProblem, scan),
+    hostHeader: form.hostHeader,
+    isIdle: tunnel.idle_ttl,
+    ttl: parseDuration(tunnel.ttl) ?? 0,
+    expiresAt: Date.parse(tunnel.expires_at),
+    requests: tunnel.requests,
+    bytesIn: tunnel.bytes_in,
+    bytesOut: tunnel.bytes_out,
+    recent: log.list(RECENT_REQUESTS),
+  };
+}
+
+/** Who looks at the ports sees earlier than a visitor that nothing listens, and that something listens again. */
+function problemNow(
+  port: number,
+  problem: Problem | undefined,
+  scan: PortScan | undefined,
+): Problem | undefined {
+  if (scan === undefined) return problem;
+  if (scan.listening.has(port)) return problem?.code === 'local-refused' ? undefined : problem;
+  if (!scan.isComplete) return problem;
+  return {
+    code: 'local-refused',
+    text: `Nothing listens on port ${port}. Visitors see a 502 until you start your server.`,
+  };
+}

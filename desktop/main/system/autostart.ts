@@ -1,0 +1,46 @@
+/** Starting at login on Linux: a file of the XDG Desktop Application Autostart Specification. */
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+
+export interface Autostart {
+  /** @throws where it cannot be written */
+  set(isOn: boolean): Promise<void>;
+}
+
+/** The argument with which the app starts without showing its window. */
+export const HIDDEN_ARGUMENT = '--hidden';
+
+/**
+ * @param configDirectory `$XDG_CONFIG_HOME`, or `~/.config`
+ * @param program path of the app; of the AppImage where it is one
+ */
+export function xdgAutostart(configDirectory: string, program: string): Autostart {
+  const path = join(configDirectory, 'autostart', 'culvert.desktop');
+  return {
+    async set(isOn) {
+      if (!isOn) {
+        await rm(path, { force: true });
+        return;
+      }
+      await mkdir(dirname(path), { recursive: true });
+      await writeFile(path, desktopEntry(program));
+    },
+  };
+}
+
+function desktopEntry(program: string): string {
+  return `[Desktop Entry]
+Type=Application
+Name=Culvert
+Comment=Tunnels to ports of this computer
+Exec=${quote(program)} ${HIDDEN_ARGUMENT}
+Terminal=false
+X-GNOME-Autostart-enabled=true
+`;
+}
+
+/** Desktop Entry Specification, "The Exec key": quoted, and the backslashes of that once more, for it is a string. */
+function quote(program: string): string {
+  const quoted = program.replace(/["`$\\]/g, '\\$&').replaceAll('%', '%%');
+  return `"${quoted.replaceAll('\\', '\\\\')}"`;
+}

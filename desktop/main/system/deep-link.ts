@@ -1,0 +1,25 @@
+/** `culvert://new?port=3000&name=my-app`: opens the create form, filled in. It creates nothing, and takes no key. */
+import { LOCAL_PORT_MAX, LOCAL_PORT_MIN, NAME_PATTERN } from '../../../shared/tunnel.ts';
+import type { CreateForm } from '../../shared/ipc.ts';
+
+export const LINK_SCHEME = 'culvert';
+/** Anything can open a link. */
+const LINK_MAX_CHARS = 2000;
+
+/** @returns what to fill in; `undefined` for what is no such link. A part that is not valid is left out. */
+export function readDeepLink(text: string): Partial<CreateForm> | undefined {
+  const url = text.length > LINK_MAX_CHARS ? null : URL.parse(text);
+  if (url?.protocol !== `${LINK_SCHEME}:` || url.host !== 'new') return undefined;
+  if (url.pathname !== '' && url.pathname !== '/') return undefined;
+  const port = Number(url.searchParams.get('port') ?? Number.NaN);
+  const name = url.searchParams.get('name') ?? '';
+  return {
+    ...(Number.isInteger(port) && port >= LOCAL_PORT_MIN && port <= LOCAL_PORT_MAX ? { port } : {}),
+    ...(NAME_PATTERN.test(name) ? { name } : {}),
+  };
+}
+
+/** The link among the arguments of a program that was started to open it. */
+export function findDeepLink(argv: readonly string[]): string | undefined {
+  return argv.find((argument) => argument.startsWith(`${LINK_SCHEME}://`));
+}

@@ -1,0 +1,55 @@
+import { networkInterfaces } from 'node:os';
+import type { Clock } from '../../engine/clock.ts';
+import { NETWORK_INTERVAL_MS } from '../limits.ts';
+
+export interface NetworkWatchOptions {
+  readonly clock: Clock;
+  /** whether the system says that there is a network */
+  readonly isOnline: () => boolean;
+  /** another text whenever this machine is in another network */
+  readonly fingerprint: () => string;
+  /** The network is there, gone, or another one. */
+  readonly onChange: (hasNetwork: boolean) => void;
+}
+
+/** Looks every {@link NETWORK_INTERVAL_MS}, for no system tells the main process. */
+export class NetworkWatch {
+  readonly #options: NetworkWatchOptions;
+  #last: string;
+
+  constructor(options: NetworkWatchOptions) {
+    this.#options = options;
+    this.#last = this.#look();
+    this.#wait();
+  }
+
+  get hasNetwork(): boolean {
+    return this.#options.isOnline();
+  }
+
+  #wait(): void {
+    this.#options.clock.setTimeout(() => {
+      const now = this.#look();
+      if (now !== this.#last) {
+        this.#last = now;
+        this.#options.onChange(this.hasNetwork);
+      }
+      this.#wait();
+    }, NETWORK_INTERVAL_MS);
+  }
+
+  #look(): string {
+    return `${this.#options.isOnline()} ${this.#options.fingerprint()}`;
+  }
+}
+
+/** The addresses of this machine, without those that come and go by themselves. */
+export function addressFingerprint(): string {
+  const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  // IPv6 privacy extensions change addresses while connections live on.
+  const lasting = addresses.filter(({ family, internal }) => !internal && family === 'IPv4');
+  return lasting
+    .map(({ address }) => address)
+    .sort()
+    .join(' ');
+}

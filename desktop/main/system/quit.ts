@@ -1,0 +1,53 @@
+import type { Settings } from '../../shared/snapshot.ts';
+
+export type QuitChoice = 'close' | 'leave' | 'stay';
+
+export interface QuitOptions {
+  readonly liveCount: () => number;
+  readonly onQuit: () => Settings['onQuit'];
+  /** Asks the user. */
+  readonly ask: (liveCount: number) => Promise<QuitChoice>;
+  /** Closes every tunnel, or gives up after a while. */
+  readonly closeAll: () => Promise<void>;
+  /** Ends the app, now. */
+  readonly exit: () => void;
+}
+
+/** Ends the app. Where tunnels are live, the user is asked once what becomes of them, unless the settings say it. */
+export class Quit {
+  readonly #options: QuitOptions;
+  #isUnderWay = false;
+  #isDone = false;
+
+  constructor(options: QuitOptions) {
+    this.#options = options;
+  }
+
+  /** Whether the app may end without another word. */
+  get isDone(): boolean {
+    return this.#isDone;
+  }
+
+  /** A call while another one is under way does nothing. */
+  async request(): Promise<void> {
+    if (this.#isUnderWay) return;
+    this.#isUnderWay = true;
+    try {
+      const choice = await this.#choose();
+      if (choice === 'stay') return;
+      if (choice === 'close') await this.#options.closeAll();
+      this.#isDone = true;
+      this.#options.exit();
+    } finally {
+      this.#isUnderWay = false;
+    }
+  }
+
+  async #choose(): Promise<QuitChoice> {
+    const { liveCount, onQuit, ask } = this.#options;
+    const count = liveCount();
+    if (count === 0) return 'leave';
+    const setting = onQuit();
+    return setting === 'ask' ? ask(count) : setting;
+  }
+}

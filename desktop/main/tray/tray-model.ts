@@ -1,0 +1,114 @@
+/** What the tray shows, from what the window shows: the menu alone is enough to use a tunnel. */
+import type { Snapshot, TunnelView } from '../../shared/snapshot.ts';
+
+/** Shapes, not only colours: an arch, a filled one, one with a mark, a struck one. */
+export type TrayIcon = 'idle' | 'online' | 'trouble' | 'offline';
+
+export type TrayAction =
+  | { readonly do: 'show' | 'new' | 'quit' }
+  | { readonly do: 'copy' | 'open' | 'stop' | 'start'; readonly key: string }
+  | { readonly do: 'extend'; readonly key: string; readonly ttl: string };
+
+export type TrayEntry =
+  | { readonly kind: 'separator' }
+  | { readonly kind: 'text'; readonly label: string }
+  | { readonly kind: 'action'; readonly label: string; readonly action: TrayAction }
+  | { readonly kind: 'menu'; readonly label: string; readonly entries: readonly TrayEntry[] };
+
+export interface TrayModel {
+  readonly icon: TrayIcon;
+  readonly tooltip: string;
+  readonly entries: readonly TrayEntry[];
+}
+
+/** Beyond that a menu is longer than a screen. */
+const SHOWN_MAX = 15;
+const SEPARATOR: TrayEntry = { kind: 'separator' };
+
+export function trayModel({
+  session,
+  tunnels,
+  hasNetwork,
+}: Pick<Snapshot, 'session' | 'tunnels' | 'hasNetwork'>): TrayModel {
+  const live = tunnels.filter(({ status }) => status.name !== 'ended');
+  const isSignedIn = session.state === 'signed-in';
+  const icon = trayIcon(live, isSignedIn, hasNetwork);
+  return { icon, tooltip: tooltip(icon, live, isSignedIn), entries: entries(tunnels, isSignedIn) };
+}
+
+function trayIcon(live: readonly TunnelView[], isSignedIn: boolean, hasNetwork: boolean): TrayIcon {
+  if (!isSignedIn || !hasNetwork) return 'offline';
+  if (live.length === 0) return 'idle';
+  const isWell = live.every(
+    ({ status, localProblem }) => status.name === 'online' && localProblem === undefined,
+  );
+  return isWell ? 'online' : 'trouble';
+}
+
+function tooltip(icon: TrayIcon, live: readonly TunnelView[], isSignedIn: boolean): string {
+  if (!isSignedIn) return 'Culvert: signed out';
+  const count = live.length === 1 ? '1 tunnel' : `${live.length} tunnels`;
+  switch (icon) {
+    case 'idle':
+      return 'Culvert: no tunnels';
+    case 'online':
+      return `Culvert: ${count} online`;
+    case 'offline':
+      return 'Culvert: no network';
+    case 'trouble': {
+      const online = live.filter(({ status }) => status.name === 'online').length;
+      return online === live.length
+        ? `Culvert: ${count} online, a local server does not answer`
+        : `Culvert: ${online} of ${count} online`;
+    }
+  }
+}
+
+function entries(tunnels: readonly TunnelView[], isSignedIn: boolean): TrayEntry[] {
+  const shown = tunnels.slice(0, SHOWN_MAX);
+  const list: TrayEntry[] = shown.map((tunnel) => ({
+    kind: 'menu',
+    label: `${tunnel.slug} → ${tunnel.localPort} (${statusWord(tunnel)})`,
+    entries: tunnelEntries(tunnel),
+  }));
+  if (tunnels.length > shown.length)
+    list.push({ kind: 'text', label: `${tunnels.length - shown.length} more in the window` });
+  return [
+    ...(list.length > 0 ? [...list, SEPARATOR] : []),
+    isSignedIn
+      ? { kind: 'action', label: 'New tunnel…', action: { do: 'new' } }
+      : { kind: 'action', label: 'Sign in…', action: { do: 'show' } },
+    { kind: 'action', label: 'Open Culvert', action: { do: 'show' } },
+    SEPARATOR,
+    { kind: 'action', label: 'Quit', action: { do: 'quit' } },
+  ];
+}
+
+function tunnelEntries({ key, status, localProblem }: TunnelView): TrayEntry[] {
+  if (status.name === 'ended') {
+    return [
+      { kind: 'text', label: status.why },
+      { kind: 'action', label: 'Start again', action: { do: 'start', key } },
+    ];
+  }
+  return [
+    ...(localProblem === undefined ? [] : [{ kind: 'text', label: localProblem.text } as const]),
+    { kind: 'action', label: 'Copy address', action: { do: 'copy', key } },
+    { kind: 'action', label: 'Open in browser', action: { do: 'open', key } },
+    { kind: 'action', label: 'Extend by 1 hour', action: { do: 'extend', key, ttl: '1h' } },
+    { kind: 'action', label: 'Stop', action: { do: 'stop', key } },
+  ];
+}
+
+function statusWord({ status, localProblem }: TunnelView): string {
+  switch (status.name) {
+    case 'online':
+      return localProblem === undefined ? 'online' : 'local server does not answer';
+    case 'connecting':
+      return 'connecting';
+    case 'reconnecting':
+      return 'reconnecting';
+    case 'ended':
+      return status.reason === 'expired' ? 'expired' : 'stopped';
+  }
+}

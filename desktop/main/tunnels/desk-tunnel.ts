@@ -1,0 +1,155 @@
+/** One tunnel of the list, from its creation until it is forgotten. */
+import type { Tunnel } from '../../../shared/tunnel.ts';
+import type { ConnectionProblem } from '../../engine/connections.ts';
+import type { TunnelState } from '../../engine/tunnel-session.ts';
+import type { OfflineReason } from '../../engine/verdict.ts';
+import type { CreateForm } from '../../shared/ipc.ts';
+import type { Problem, TunnelStatus } from '../../shared/snapshot.ts';
+import type { Connection } from '../session/sign-in.ts';
+import type { SavedTunnel } from '../settings/app-data.ts';
+import type { Serve, Served } from './serve.ts';
+import type { TunnelLog } from './tunnel-log.ts';
+
+export interface DeskTunnelOptions {
+  readonly now: () => number;
+  readonly serve: Serve;
+  readonly log: TunnelLog;
+  /** Status, counters or requests have changed. */
+  readonly onChange: () => void;
+  /** The relay, not the user, has ended it. */
+  readonly onEnded: (tunnel: DeskTunnel, reason: OfflineReason) => void;
+}
+
+/** Only the latest of these is shown, until the local service has answered a visitor. */
+type LocalProblem = Problem;
+
+export class DeskTunnel {
+  readonly key: string;
+  readonly log: TunnelLog;
+  readonly #options: DeskTunnelOptions;
+  #form: CreateForm;
+  #tunnel: Tunnel;
+  #status: TunnelStatus;
+  #served: Served | undefined;
+  #localProblem: LocalProblem | undefined;
+
+  /** Serves nothing yet. */
+  constructor(saved: SavedTunnel, options: DeskTunnelOptions) {
+    this.key = saved.key;
+    this.log = options.log;
+    this.#options = options;
+    this.#form = saved.form;
+    this.#tunnel = saved.tunnel;
+    this.#status = saved.ended === undefined ? { name: 'connecting' } : { name: 'ended', ...saved.ended };
+    this.log.subscribe(({ status }) => {
+      if (status !== undefined && status !== 502) this.#localProblem = undefined;
+      options.onChange();
+    });
+  }
+
+  get form(): CreateForm {
+    return this.#form;
+  }
+
+  /** as the relay has shown it last */
+  get tunnel(): Tunnel {
+    return this.#tunnel;
+  }
+
+  get status(): TunnelStatus {
+    return this.#status;
+  }
+
+  get localProblem(): Problem | undefined {
+    return this.#localProblem;
+  }
+
+  get isEnded(): boolean {
+    return this.#status.name === 'ended';
+  }
+
+  get saved(): SavedTunnel {
+    const { key, form, tunnel } = this;
+    const ended =
+      this.#status.name === 'ended' ? { reason: this.#status.reason, why: this.#status.why } : undefined;
+    return { key, form, tunnel, ended };
+  }
+
+  /** Serves the tunnel as the relay has it, or another one in its place. */
+  serve(connection: Connection, tunnel = this.#tunnel): void {
+    this.#served?.stop();
+    this.#tunnel = tunnel;
+    this.#localProblem = undefined;
+    this.#status = { name: 'connecting' };
+    let isCurrent = true;
+    const served = this.#options.serve({
+      connection,
+      tunnelId: tunnel.id,
+      form: this.#form,
+      recorder: this.log.recorder,
+      onState: (state) => {
+        if (isCurrent) this.#onState(state);
+      },
+      onProblem: (problem) => {
+        if (isCurrent) this.#onProblem(problem);
+      },
+    });
+    this.#served = {
+      wake: () => served.wake(),
+      stop: () => {
+        isCurrent = false;
+        served.stop();
+      },
+    };
+    this.#options.onChange();
+  }
+
+  /** What the relay says of it now: counters and time left. */
+  update(tunnel: Tunnel): void {
+    this.#tunnel = tunnel;
+    this.#options.onChange();
+  }
+
+  wake(): void {
+    this.#served?.wake();
+  }
+
+  /** Visitors reach the local port no more; what becomes of the tunnel at the relay is the caller's to say. */
+  end(reason: string, why: string): void {
+    this.#served?.stop();
+    this.#served = undefined;
+    this.#localProblem = undefined;
+    this.#status = { name: 'ended', reason, why };
+    this.#options.onChange();
+  }
+
+  #onState(state: TunnelState): void {
+    switch (state.name) {
+      case 'idle':
+        return;
+      case 'connecting':
+      case 'online':
+        this.#status = { name: state.name };
+        break;
+      case 'reconnecting':
+        this.#status = {
+          name: 'reconnecting',
+          retryAt: this.#options.now() + state.retryInMs,
+          why: state.why,
+        };
+        break;
+      case 'offline':
+        this.end(state.reason, state.why);
+        this.#options.onEnded(this, state.reason);
+        return;
+    }
+    this.#options.onChange();
+  }
+
+  #onProblem({ code, text }: ConnectionProblem): void {
+    // The others end one visitor's connection, which there is nothing to do about.
+    if (!code.startsWith('local-') && !code.startsWith('host-')) return;
+    this.#localProblem = { code, text };
+    this.#options.onChange();
+  }
+}

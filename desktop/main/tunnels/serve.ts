@@ -1,0 +1,44 @@
+/** The seam to the engine: one tunnel being served. */
+import type { ConnectionProblem } from '../../engine/connections.ts';
+import { localPort, type LocalTarget } from '../../engine/local-target.ts';
+import type { Recorder } from '../../engine/recorder.ts';
+import { createTunnelClient } from '../../engine/tunnel-client.ts';
+import type { TunnelState } from '../../engine/tunnel-session.ts';
+import type { CreateForm } from '../../shared/ipc.ts';
+import type { Connection } from '../session/sign-in.ts';
+
+export interface ServeOptions {
+  readonly connection: Connection;
+  readonly tunnelId: string;
+  readonly form: CreateForm;
+  readonly recorder: Recorder;
+  readonly onState: (state: TunnelState) => void;
+  readonly onProblem: (problem: ConnectionProblem) => void;
+}
+
+export interface Served {
+  /** Disconnects for good, without a further state than `offline`. */
+  stop(): void;
+  /** The network is back, or this machine is awake: connects at once where it is not connected. */
+  wake(): void;
+}
+
+/** Starts to serve a tunnel that exists at the relay. */
+export type Serve = (options: ServeOptions) => Served;
+
+/** What a tunnel leads to. */
+export function localTarget({ port }: Pick<CreateForm, 'port'>): LocalTarget {
+  return localPort(port);
+}
+
+export const serveWithEngine: Serve = ({ connection, tunnelId, form, ...rest }) => {
+  const session = createTunnelClient({
+    relay: connection.relay,
+    key: connection.key,
+    tunnelId,
+    local: localTarget(form),
+    ...rest,
+  });
+  session.start();
+  return { stop: () => session.stop(), wake: () => {} };
+};

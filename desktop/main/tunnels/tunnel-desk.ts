@@ -1,0 +1,275 @@
+/** The list of tunnels that this app has made: creates, serves, extends and closes them. */
+import { randomUUID } from 'node:crypto';
+import type { Tunnel } from '../../../shared/tunnel.ts';
+import type { CreateRequest } from '../../engine/api-client.ts';
+import { RelayRefusal } from '../../engine/errors.ts';
+import type { OfflineReason } from '../../engine/verdict.ts';
+import type { CreateForm } from '../../shared/ipc.ts';
+import { CallFailure } from '../handlers/failure.ts';
+import { TUNNELS_MAX } from '../limits.ts';
+import type { Connection } from '../session/sign-in.ts';
+import type { SavedTunnel } from '../settings/app-data.ts';
+import { DeskTunnel } from './desk-tunnel.ts';
+import type { Serve } from './serve.ts';
+import type { TunnelLog } from './tunnel-log.ts';
+
+export interface TunnelDeskOptions {
+  readonly now: () => number;
+  readonly serve: Serve;
+  readonly createLog: () => TunnelLog;
+  /** who is signed in */
+  readonly connection: () => Connection | undefined;
+  /** Resolves when the list is on disk. */
+  readonly save: (tunnels: readonly SavedTunnel[]) => Promise<void>;
+  readonly onChange: () => void;
+  /** The relay has refused the key of a tunnel. */
+  readonly onKeyRefused: () => void;
+  /** The list could not be saved, while nobody waited for it. */
+  readonly onSaveFailed: (error: unknown) => void;
+}
+
+const STOPPED = 'You stopped it.';
+
+export class TunnelDesk {
+  readonly #options: TunnelDeskOptions;
+  /** newest first */
+  #tunnels: DeskTunnel[];
+  /** tunnels that could not be closed at the relay yet, by id */
+  readonly #unclosed = new Set<string>();
+  /** keys of tunnels that are being made anew: a second click makes no second one */
+  readonly #starting = new Set<string>();
+
+  /** @param saved of last time, newest first; none is served before {@link TunnelDesk.resume} */
+  constructor(options: TunnelDeskOptions, saved: readonly SavedTunnel[]) {
+    this.#options = options;
+    this.#tunnels = saved.map((tunnel) => this.#open(tunnel));
+  }
+
+  get tunnels(): readonly DeskTunnel[] {
+    return this.#tunnels;
+  }
+
+  /** How many are not ended. */
+  get liveCount(): number {
+    return this.#tunnels.filter((tunnel) => !tunnel.isEnded).length;
+  }
+
+  /**
+   * Serves what is there from before: of this account, where it is the same; else the list begins anew.
+   *
+   * A tunnel whose key was refused is still at the relay, and is served with the new key.
+   */
+  async resume(connection: Connection, isSameAccount: boolean): Promise<void> {
+    if (!isSameAccount) {
+      for (const tunnel of this.#tunnels) tunnel.end('signed-out', 'You signed in to another account.');
+      this.#tunnels = [];
+      await this.#save();
+      return;
+    }
+    for (const tunnel of this.#tunnels) {
+      const { status } = tunnel;
+      if (status.name !== 'ended' || status.reason === 'key-refused') tunnel.serve(connection);
+    }
+  }
+
+  /**
+   * @returns the new tunnel, which is on disk and being served
+   * @throws what the engine throws when the relay refuses
+   */
+  async create(form: CreateForm): Promise<DeskTunnel> {
+    const connection = this.#connection();
+    if (this.#tunnels.length >= TUNNELS_MAX && !this.#tunnels.some((other) => other.isEnded)) {
+      throw new CallFailure({
+        code: 'too-many',
+        text: `Culvert keeps ${TUNNELS_MAX} tunnels. Stop one first.`,
+      });
+    }
+    const tunnel = await connection.api.createTunnel(createRequest(form));
+    const opened = this.#open({ key: randomUUID(), form, tunnel, ended: undefined });
+    this.#tunnels = this.#withRoom([opened, ...this.#tunnels]);
+    await this.#saveOrClose(connection, opened, tunnel);
+    opened.serve(connection);
+    return opened;
+  }
+
+  /** Ends a tunnel here at once, and at the relay as soon as it can be told. */
+  async stop(key: string): Promise<void> {
+    const connection = this.#connection();
+    const tunnel = this.find(key);
+    if (tunnel.isEnded) return;
+    tunnel.end('stopped', STOPPED);
+    await this.#closeAtRelay(connection, tunnel.tunnel.id);
+    await this.#save();
+  }
+
+  /** Makes an ended tunnel anew, or takes one back that another client has taken over. */
+  async start(key: string): Promise<void> {
+    const connection = this.#connection();
+    const tunnel = this.find(key);
+    const { status } = tunnel;
+    if (status.name !== 'ended' || this.#starting.has(key)) return;
+    this.#starting.add(key);
+    try {
+      await this.#startEnded(connection, tunnel, status.reason);
+    } finally {
+      this.#starting.delete(key);
+    }
+  }
+
+  /** @param ttl duration string */
+  async extend(key: string, ttl: string): Promise<void> {
+    const tunnel = this.find(key);
+    tunnel.update(await this.#connection().api.extendTunnel(tunnel.tunnel.id, ttl));
+  }
+
+  /** Takes an ended tunnel off the list. */
+  async forget(key: string): Promise<void> {
+    const tunnel = this.find(key);
+    if (!tunnel.isEnded) {
+      throw new CallFailure({ code: 'still-live', text: 'Stop the tunnel before you remove it.' });
+    }
+    this.#tunnels = this.#tunnels.filter((other) => other !== tunnel);
+    this.#options.onChange();
+    await this.#save();
+  }
+
+  /** @throws CallFailure */
+  find(key: string): DeskTunnel {
+    const tunnel = this.#tunnels.find((other) => other.key === key);
+    if (tunnel !== undefined) return tunnel;
+    throw new CallFailure({ code: 'no-such-tunnel', text: 'This tunnel is no longer in the list.' });
+  }
+
+  /**
+   * Asks the relay for counters and times, and closes what could not be closed before.
+   *
+   * @returns the account's live tunnels
+   * @throws what the engine throws
+   */
+  async refresh(): Promise<readonly Tunnel[]> {
+    const connection = this.#options.connection();
+    if (connection === undefined) return [];
+    await this.#closeUnclosed(connection);
+    const live = await connection.api.listTunnels();
+    const byId = new Map(live.map((tunnel) => [tunnel.id, tunnel]));
+    for (const tunnel of this.#tunnels) {
+      const now = byId.get(tunnel.tunnel.id);
+      if (now !== undefined && !tunnel.isEnded) tunnel.update(now);
+    }
+    return live;
+  }
+
+  /** The network is back, or this machine is awake. */
+  wake(): void {
+    for (const tunnel of this.#tunnels) tunnel.wake();
+  }
+
+  /**
+   * Ends every tunnel here and, as far as it can be reached, at the relay.
+   *
+   * @param why for the list
+   */
+  async closeAll(why: string): Promise<void> {
+    const connection = this.#options.connection();
+    const live = this.#tunnels.filter((tunnel) => !tunnel.isEnded);
+    for (const tunnel of live) tunnel.end('stopped', why);
+    await this.#save();
+    if (connection === undefined) return;
+    await Promise.all(live.map(({ tunnel }) => this.#closeAtRelay(connection, tunnel.id)));
+  }
+
+  /** Disconnects every tunnel, and leaves it at the relay. */
+  disconnectAll(why: string): void {
+    for (const tunnel of this.#tunnels) if (!tunnel.isEnded) tunnel.end('key-refused', why);
+  }
+
+  /** Empties the list. */
+  async clear(): Promise<void> {
+    this.#tunnels = [];
+    this.#options.onChange();
+    await this.#save();
+  }
+
+  #open(saved: SavedTunnel): DeskTunnel {
+    const { now, serve, createLog, onChange } = this.#options;
+    return new DeskTunnel(saved, {
+      now,
+      serve,
+      log: createLog(),
+      onChange,
+      onEnded: (_tunnel, reason) => this.#onEnded(reason),
+    });
+  }
+
+  async #startEnded(connection: Connection, tunnel: DeskTunnel, reason: string): Promise<void> {
+    if (reason === 'replaced' || reason === 'refused') {
+      tunnel.serve(connection);
+      await this.#save();
+      return;
+    }
+    // Its name is free only once the relay knows that it was stopped.
+    await this.#closeUnclosed(connection);
+    const made = await connection.api.createTunnel(createRequest(tunnel.form));
+    tunnel.serve(connection, made);
+    await this.#saveOrClose(connection, tunnel, made);
+  }
+
+  #onEnded(reason: OfflineReason): void {
+    this.#save().catch((error: unknown) => this.#options.onSaveFailed(error));
+    if (reason === 'key-refused') this.#options.onKeyRefused();
+  }
+
+  #connection(): Connection {
+    const connection = this.#options.connection();
+    if (connection !== undefined) return connection;
+    throw new CallFailure({ code: 'signed-out', text: 'You are signed out. Sign in first.' });
+  }
+
+  /** A tunnel that would be forgotten by a crash must not stay at the relay. */
+  async #saveOrClose(connection: Connection, tunnel: DeskTunnel, made: Tunnel): Promise<void> {
+    try {
+      await this.#save();
+    } catch (error) {
+      tunnel.end('stopped', 'It could not be saved.');
+      await this.#closeAtRelay(connection, made.id);
+      throw new CallFailure({
+        code: 'not-saved',
+        text: `Culvert cannot write its settings: ${error instanceof Error ? error.message : String(error)}.`,
+      });
+    }
+  }
+
+  async #closeAtRelay(connection: Connection, id: string): Promise<void> {
+    this.#unclosed.add(id);
+    try {
+      await connection.api.closeTunnel(id);
+    } catch (error) {
+      // Closed or expired in the meantime: what was wanted. Anything else is tried again at the next refresh.
+      if (!(error instanceof RelayRefusal) || error.status !== 404) return;
+    }
+    this.#unclosed.delete(id);
+  }
+
+  async #closeUnclosed(connection: Connection): Promise<void> {
+    for (const id of this.#unclosed) await this.#closeAtRelay(connection, id);
+  }
+
+  #withRoom(tunnels: DeskTunnel[]): DeskTunnel[] {
+    if (tunnels.length <= TUNNELS_MAX) return tunnels;
+    const oldest = tunnels.findLast((tunnel) => tunnel.isEnded);
+    return tunnels.filter((tunnel) => tunnel !== oldest);
+  }
+
+  #save(): Promise<void> {
+    return this.#options.save(this.#tunnels.map((tunnel) => tunnel.saved));
+  }
+}
+
+function createRequest({ port, name, ttl, idle }: CreateForm): CreateRequest {
+  return {
+    local_port: port,
+    ...(name === '' ? {} : { name }),
+    ...(ttl === '' ? {} : { ttl }),
+    idle_ttl: idle,
+  };
+}

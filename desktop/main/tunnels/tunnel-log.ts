@@ -1,0 +1,38 @@
+/** The request log of one tunnel, as the window asks for it. */
+import type { RequestDetail, RequestSummary } from '../../engine/inspector/records.ts';
+import type { Recorder } from '../../engine/recorder.ts';
+import type { LocalTarget } from '../../engine/local-target.ts';
+
+export interface TunnelLog {
+  /** newest first; all that are kept, or at most so many */
+  list(count?: number): readonly RequestSummary[];
+  /** `undefined` when there is none of that number, or no longer */
+  detail(id: number): RequestDetail | undefined;
+  /** A `curl` command that makes the request again; `undefined` like {@link TunnelLog.detail}. */
+  curl(id: number): string | undefined;
+  /**
+   * Makes the request once more, to the local service.
+   *
+   * @returns number of the new request
+   * @throws Error that says why it cannot be repeated
+   */
+  replay(id: number, target: LocalTarget): Promise<number>;
+  clear(): void;
+  /** Has the listener told of every request that begins, is answered or ends. */
+  subscribe(listener: (summary: RequestSummary) => void): () => void;
+  /** sees the bytes of visitors */
+  readonly recorder: Recorder;
+}
+
+/** The requests of a list that have the text in method, target or status. */
+export function searchRequests(
+  requests: readonly RequestSummary[],
+  search: string,
+): readonly RequestSummary[] {
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length === 0) return requests;
+  return requests.filter(({ method, target, status }) => {
+    const line = `${method} ${target} ${status ?? ''}`.toLowerCase();
+    return words.every((word) => line.includes(word));
+  });
+}
