@@ -32,6 +32,8 @@ export interface Core {
   readonly desk: TunnelDesk;
   readonly snapshots: Feed<Snapshot>;
   readonly tray: Feed<TrayModel>;
+  /** Goes on where the app was when it ended: signs in, serves tunnels. Call it once everything listens. */
+  start(): Promise<void>;
   /** Whether somebody can see the window. */
   setVisible(isVisible: boolean): void;
   /** The network has changed, or this machine is awake again. */
@@ -140,11 +142,13 @@ export async function createCore(platform: Platform): Promise<Core> {
     clock.setTimeout(lookForNotices, NOTICE_TICK_MS);
   }
 
-  await signIn.restore();
-  poller.now();
-  ports.now();
-  lookForNotices();
   return {
+    async start() {
+      await signIn.restore();
+      poller.now();
+      ports.now();
+      lookForNotices();
+    },
     handlers: createHandlers({ platform, signIn, desk, store, feed: snapshots }),
     store,
     desk,

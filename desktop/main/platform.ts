@@ -24,7 +24,7 @@ export interface Platform {
   createLog(): TunnelLog;
   scanPorts(): Promise<PortScan | undefined>;
   hasNetwork(): boolean;
-  copy(text: string): void;
+  copy(text: string): Promise<void>;
   /** Opens an address in the user's browser. */
   open(url: string): Promise<void>;
   notify(notice: Notice): void;
@@ -34,5 +34,5 @@ export interface Platform {
   /** The user wants the app to end. */
   quit(): void;
   /** What is a bug, or of no consequence; for whoever starts the app from a terminal. */
-  report(what: string, error: unknown): void;
+  readonly report: (what: string, error: unknown) => void;
 }

@@ -53,8 +53,8 @@ export function createHandlers({ platform, signIn, desk, store, feed }: Handlers
       await desk.extend(key, ttl);
       return undefined;
     },
-    'tunnel:copy-url': ({ key }) => {
-      platform.copy(desk.find(key).tunnel.public_url);
+    'tunnel:copy-url': async ({ key }) => {
+      await platform.copy(desk.find(key).tunnel.public_url);
       return undefined;
     },
     'tunnel:open-url': async ({ key }) => {
@@ -63,8 +63,8 @@ export function createHandlers({ platform, signIn, desk, store, feed }: Handlers
     },
     'log:list': ({ key, search }) => searchRequests(desk.find(key).log.list(), search),
     'log:detail': ({ key, id }) => desk.find(key).log.detail(id) ?? noSuchRequest(),
-    'log:copy-curl': ({ key, id }) => {
-      platform.copy(desk.find(key).log.curl(id) ?? noSuchRequest());
+    'log:copy-curl': async ({ key, id }) => {
+      await platform.copy(desk.find(key).log.curl(id) ?? noSuchRequest());
       return undefined;
     },
     'log:replay': async ({ key, id }) => {

@@ -4,7 +4,7 @@ import type { TunnelView } from '../../shared/snapshot.ts';
 import { EXPIRY_NOTICE_MS, LOST_NOTICE_MS } from '../limits.ts';
 
 export interface Notice {
-  readonly kind: 'expires-soon' | 'expired' | 'lost' | 'back' | 'key-refused';
+  readonly kind: 'expires-soon' | 'expired' | 'lost' | 'back' | 'key-refused' | 'tray-hint';
   /** of the tunnel; `undefined` where it is about none in particular */
   readonly key: string | undefined;
   readonly title: string;
@@ -65,6 +65,14 @@ export const KEY_REFUSED_NOTICE: Notice = {
   key: undefined,
   title: 'Your key was refused',
   text: 'Your tunnels are offline. Sign in with another key.',
+};
+
+/** Said once in the life of an installation. */
+export const TRAY_HINT: Notice = {
+  kind: 'tray-hint',
+  key: undefined,
+  title: 'Culvert is still here',
+  text: 'Your tunnels stay online. Open Culvert from the tray, or start it again; Quit in its menu ends it.',
 };
 
 function expiry(tunnel: Watched, memory: Memory, now: number): Notice | undefined {

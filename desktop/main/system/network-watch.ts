@@ -20,6 +20,10 @@ export class NetworkWatch {
   constructor(options: NetworkWatchOptions) {
     this.#options = options;
     this.#last = this.#look();
+  }
+
+  /** Call it once. */
+  start(): void {
     this.#wait();
   }
 

@@ -28,6 +28,11 @@ export class Quit {
     return this.#isDone;
   }
 
+  /** The app is about to restart by itself, as {@link UpdateGate} may have it: nothing is to be asked. */
+  allow(): void {
+    this.#isDone = true;
+  }
+
   /** A call while another one is under way does nothing. */
   async request(): Promise<void> {
     if (this.#isUnderWay) return;

@@ -1,0 +1,18 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { VERSION } from '../../../shared/version.ts';
+import type { About } from '../../shared/ipc.ts';
+
+/** @param directory of the built main process, in which the build lists what is in it (desktop/build) */
+export function readAbout(directory: string, { electron, chrome, node }: NodeJS.ProcessVersions): About {
+  const licences = JSON.parse(readFileSync(join(directory, 'licences.json'), 'utf8')) as About['licences'];
+  return {
+    version: VERSION,
+    versions: [
+      { name: 'Electron', version: electron ?? '' },
+      { name: 'Chromium', version: chrome ?? '' },
+      { name: 'Node.js', version: node },
+    ],
+    licences,
+  };
+}

@@ -1,0 +1,48 @@
+import type { Dialog } from 'electron';
+import type { Core } from '../core.ts';
+import { QUIT_TIMEOUT_MS } from '../limits.ts';
+import type { Platform } from '../platform.ts';
+import { closeWithin } from '../system/close-within.ts';
+import { Quit, type QuitChoice } from '../system/quit.ts';
+
+const CHOICES: readonly QuitChoice[] = ['close', 'leave', 'stay'];
+
+/** Asks what becomes of live tunnels. */
+export async function askQuit(
+  dialog: Pick<Dialog, 'showMessageBox'>,
+  liveCount: number,
+): Promise<QuitChoice> {
+  const tunnels = liveCount === 1 ? '1 tunnel is' : `${liveCount} tunnels are`;
+  const { response } = await dialog.showMessageBox({
+    type: 'question',
+    message: `${tunnels} online`,
+    detail:
+      'Close them, so that their addresses stop working, or leave them: visitors then see that they are offline until you start Culvert again.',
+    buttons: ['Close and quit', 'Leave and quit', 'Cancel'],
+    defaultId: 0,
+    cancelId: 2,
+    noLink: true,
+  });
+  return CHOICES[response] ?? 'stay';
+}
+
+export interface CreateQuitOptions {
+  readonly core: Pick<Core, 'desk' | 'store'>;
+  readonly platform: Pick<Platform, 'report'>;
+  readonly dialog: Pick<Dialog, 'showMessageBox'>;
+  readonly exit: () => void;
+}
+
+/** The way out of the app. */
+export function createQuit({ core, platform, dialog, exit }: CreateQuitOptions): Quit {
+  return new Quit({
+    liveCount: () => core.desk.liveCount,
+    onQuit: () => core.store.data.settings.onQuit,
+    ask: (liveCount) => askQuit(dialog, liveCount),
+    closeAll: () =>
+      closeWithin(QUIT_TIMEOUT_MS, core.desk.closeAll('Culvert was quit.'), (error) =>
+        platform.report('closing tunnels', error),
+      ),
+    exit,
+  });
+}

@@ -1,0 +1,53 @@
+/** What the system tells the app while it runs. */
+import type { App, PowerMonitor } from 'electron';
+import { findDeepLink } from '../system/deep-link.ts';
+
+export interface AppEvents {
+  /** The app was started a second time, or its icon in the dock was clicked. */
+  onShow(): void;
+  /** A `culvert://` link was opened. */
+  readonly onLink: (link: string) => void;
+  /** The app is asked to end; answers whether it may end at once. */
+  onQuit(): boolean;
+  /** This machine is awake, or its user is back. */
+  onWake(): void;
+}
+
+/** Hands links to a listener, those that came before it included. */
+export type LinkSource = (listener: (link: string) => void) => void;
+
+/** macOS opens links, and one that starts the app before that is ready. */
+export function collectLinks(app: Pick<App, 'on'>): LinkSource {
+  const early: string[] = [];
+  let hand = (link: string): void => void early.push(link);
+  app.on('open-url', (event, url) => {
+    event.preventDefault();
+    hand(url);
+  });
+  return (listener) => {
+    hand = listener;
+    for (const link of early.splice(0)) listener(link);
+  };
+}
+
+export function listenToSystem(
+  app: Pick<App, 'on'>,
+  powerMonitor: Pick<PowerMonitor, 'on'>,
+  links: LinkSource,
+  events: AppEvents,
+): void {
+  app.on('second-instance', (_event, argv) => {
+    const link = findDeepLink(argv);
+    if (link === undefined) events.onShow();
+    else events.onLink(link);
+  });
+  links(events.onLink);
+  app.on('activate', () => events.onShow());
+  app.on('before-quit', (event) => {
+    if (!events.onQuit()) event.preventDefault();
+  });
+  // The app lives on in the tray.
+  app.on('window-all-closed', () => {});
+  powerMonitor.on('resume', () => events.onWake());
+  powerMonitor.on('unlock-screen', () => events.onWake());
+}

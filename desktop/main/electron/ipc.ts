@@ -1,0 +1,33 @@
+/** Wires the channels of the table to their handlers, and nothing else. */
+import type { IpcMain, IpcMainInvokeEvent, WebFrameMain } from 'electron';
+import { CALL_NAMES } from '../../shared/channels.ts';
+import type { Channels } from '../../shared/ipc.ts';
+import { handle, type Handlers } from '../handlers/handle.ts';
+import { PAYLOADS } from '../handlers/payloads.ts';
+import { PAGE_URL } from './page-scheme.ts';
+
+/**
+ * @param mainFrame that of the app's own window, while there is one
+ * @param reportBug see {@link handle}
+ */
+export function registerHandlers(
+  ipc: Pick<IpcMain, 'handle'>,
+  handlers: Handlers,
+  mainFrame: () => WebFrameMain | undefined,
+  reportBug: (channel: string, error: unknown) => void,
+): void {
+  function register<C extends keyof Channels>(channel: C, handler: Handlers[C]): void {
+    const checked = handle(channel, PAYLOADS[channel], handler, reportBug);
+    ipc.handle(channel, (event, payload: unknown) => checked(isFromPage(event, mainFrame()), payload));
+  }
+  for (const channel of CALL_NAMES) register(channel, handlers[channel]);
+}
+
+/** The very frame of our window, showing our page: its parts after the file's name do not matter. */
+function isFromPage(
+  { senderFrame }: Pick<IpcMainInvokeEvent, 'senderFrame'>,
+  mainFrame: WebFrameMain | undefined,
+): boolean {
+  if (senderFrame === null || senderFrame !== mainFrame) return false;
+  return senderFrame.url.split(/[?#]/, 1)[0] === PAGE_URL;
+}

@@ -1,0 +1,12 @@
+import type { App } from 'electron';
+import { type Autostart, HIDDEN_ARGUMENT } from '../system/autostart.ts';
+
+/** Starting at login on macOS and Windows. */
+export function loginItem(app: Pick<App, 'setLoginItemSettings'>): Autostart {
+  return {
+    set(isOn) {
+      app.setLoginItemSettings({ openAtLogin: isOn, args: [HIDDEN_ARGUMENT] });
+      return Promise.resolve();
+    },
+  };
+}

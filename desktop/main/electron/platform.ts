@@ -1,0 +1,71 @@
+/** The system around the app's core, as Electron gives it. */
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type * as Electron from 'electron';
+import { ApiClient } from '../../engine/api-client.ts';
+import { systemClock } from '../../engine/clock.ts';
+import type { About } from '../../shared/ipc.ts';
+import type { Platform } from '../platform.ts';
+import { scanPorts } from '../ports/scan.ts';
+import { xdgAutostart } from '../system/autostart.ts';
+import { createEngineLog } from '../tunnels/engine-log.ts';
+import { serveWithEngine } from '../tunnels/serve.ts';
+import { systemEncryption } from './encryption.ts';
+import { loginItem } from './login-item.ts';
+
+export interface ElectronPlatformOptions {
+  readonly electron: Pick<
+    typeof Electron,
+    'app' | 'clipboard' | 'dialog' | 'nativeTheme' | 'net' | 'safeStorage' | 'shell'
+  >;
+  readonly process: Pick<NodeJS.Process, 'platform' | 'env' | 'execPath' | 'stderr'>;
+  readonly about: About;
+  readonly notify: Platform['notify'];
+  readonly quit: () => void;
+}
+
+export function electronPlatform(options: ElectronPlatformOptions): Platform {
+  const { electron, process, about, notify, quit } = options;
+  const { app, clipboard, dialog, nativeTheme, net, safeStorage, shell } = electron;
+  const { env, platform } = process;
+  const report = (what: string, error: unknown): void => {
+    process.stderr.write(
+      `culvert: ${what}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+    );
+  };
+  return {
+    clock: systemClock,
+    dataDirectory: app.getPath('userData'),
+    encryption: systemEncryption(safeStorage, platform),
+    autostart:
+      platform === 'linux'
+        ? xdgAutostart(
+            env['XDG_CONFIG_HOME'] ?? join(homedir(), '.config'),
+            env['APPIMAGE'] ?? process.execPath,
+          )
+        : loginItem(app),
+    about,
+    connect: (relay, key) => new ApiClient(relay, key),
+    serve: serveWithEngine,
+    createLog: createEngineLog,
+    scanPorts: () => scanPorts(platform, ownProcesses(app)),
+    hasNetwork: () => net.isOnline(),
+    copy: (text) => clipboard.writeText(text),
+    open: (url) => shell.openExternal(url),
+    notify,
+    tell({ text }) {
+      dialog
+        .showMessageBox({ type: 'warning', message: 'Culvert', detail: text, buttons: ['OK'] })
+        .catch((error: unknown) => report('showing a message', error));
+    },
+    setTheme(theme) {
+      nativeTheme.themeSource = theme;
+    },
+    quit,
+    report,
+  };
+}
+
+function ownProcesses(app: Pick<Electron.App, 'getAppMetrics'>): ReadonlySet<number> {
+  return new Set(app.getAppMetrics().map(({ pid }) => pid));
+}

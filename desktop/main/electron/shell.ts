@@ -1,0 +1,147 @@
+/** What the user sees of the app: window, tray and notifications, fed from the core. */
+import { join } from 'node:path';
+import type * as Electron from 'electron';
+import type { CreateForm } from '../../shared/ipc.ts';
+import type { Core } from '../core.ts';
+import { type Notice, TRAY_HINT } from '../notices/notices.ts';
+import type { Platform } from '../platform.ts';
+import { readDeepLink } from '../system/deep-link.ts';
+import { act } from '../tray/act.ts';
+import { MainWindow, windowOptions } from './main-window.ts';
+import { Notifier } from './notifier.ts';
+import { TrayIconView } from './tray-icon.ts';
+import { trayImages } from './tray-images.ts';
+
+export interface ShellOptions {
+  readonly electron: Pick<
+    typeof Electron,
+    'app' | 'BrowserWindow' | 'Menu' | 'nativeImage' | 'nativeTheme' | 'Notification' | 'screen' | 'Tray'
+  >;
+  readonly core: Core;
+  readonly platform: Pick<Platform, 'tell' | 'quit' | 'report' | 'setTheme'>;
+  readonly system: NodeJS.Platform;
+  /** directory of preload and images */
+  readonly files: string;
+  readonly isQuitting: () => boolean;
+}
+
+export class Shell {
+  readonly #options: ShellOptions;
+  readonly #window: MainWindow;
+  readonly #tray: Electron.Tray;
+  readonly #notifier: Notifier;
+  #endFeed: (() => void) | undefined;
+
+  constructor(options: ShellOptions) {
+    this.#options = options;
+    const { electron, core, system, files, isQuitting, platform } = options;
+    const { BrowserWindow, Menu, nativeImage, nativeTheme, Notification, Tray } = electron;
+    this.#notifier = new Notifier({
+      create: (notification) => new Notification(notification),
+      platform: system,
+      isSupported: () => Notification.isSupported(),
+      onShow: () => this.showWindow(),
+      onExtend: (key) => this.#act({ do: 'extend', key, ttl: '1h' }),
+    });
+    this.#window = new MainWindow({
+      window: new BrowserWindow(windowOptions(join(files, 'preload.cjs'), join(files, 'icon.png'))),
+      isQuitting,
+      onVisible: (isVisible) => this.#onVisible(isVisible),
+      onClosedToTray: () => this.#sayTray(),
+      trayPlace: () => this.#trayPlace(),
+    });
+    this.#window.loaded.catch((error: unknown) => platform.report('loading the window', error));
+    const image = trayImages(
+      files,
+      system,
+      () => nativeTheme.shouldUseDarkColors,
+      (path) => nativeImage.createFromPath(path),
+    );
+    this.#tray = new Tray(image('idle'));
+    const view = new TrayIconView({
+      tray: this.#tray,
+      platform: system,
+      image,
+      buildMenu: (template) => Menu.buildFromTemplate(template),
+      act: (action) => this.#act(action),
+      onClick: () => this.#window.toggle(),
+    });
+    view.show(core.tray.make());
+    core.tray.listen((model) => view.show(model));
+    nativeTheme.on('updated', () => view.repaint());
+    platform.setTheme(core.store.data.settings.theme);
+  }
+
+  get isVisible(): boolean {
+    return this.#window.isVisible;
+  }
+
+  /** see {@link MainWindow.frame} */
+  get frame(): Electron.WebFrameMain | undefined {
+    return this.#window.frame;
+  }
+
+  notify(notice: Notice): void {
+    this.#notifier.notify(notice);
+  }
+
+  showWindow(): void {
+    this.#window.show();
+  }
+
+  /** Opens the create form as a link says; what is no such link only shows the window. */
+  openLink(link: string): void {
+    const form = readDeepLink(link);
+    if (form === undefined) this.showWindow();
+    else this.#openForm(form);
+  }
+
+  #openForm(form: Partial<CreateForm>): void {
+    this.showWindow();
+    this.#inBackground('opening the form', this.#window.push('form:open', form));
+  }
+
+  #act(action: Parameters<typeof act>[0]): void {
+    const { core, platform } = this.#options;
+    const done = act(action, {
+      handlers: core.handlers,
+      platform,
+      showWindow: () => this.showWindow(),
+      openForm: () => this.#openForm({}),
+    });
+    this.#inBackground('tray', done);
+  }
+
+  /** Only a window that somebody sees is told of every change; one that comes back is told how things are now. */
+  #onVisible(isVisible: boolean): void {
+    const { core } = this.#options;
+    core.setVisible(isVisible);
+    this.#endFeed?.();
+    this.#endFeed = undefined;
+    if (!isVisible) return;
+    this.#endFeed = core.snapshots.listen((snapshot) => this.#push(snapshot));
+    this.#push(core.snapshots.make());
+  }
+
+  #push(snapshot: ReturnType<Core['snapshots']['make']>): void {
+    this.#inBackground('telling the window', this.#window.push('snapshot:changed', snapshot));
+  }
+
+  #sayTray(): void {
+    const { store } = this.#options.core;
+    if (store.data.hasSaidTray) return;
+    this.#notifier.notify(TRAY_HINT);
+    this.#inBackground('saving settings', store.change({ hasSaidTray: true }));
+  }
+
+  #trayPlace(): { tray: Electron.Rectangle; area: Electron.Rectangle } | undefined {
+    const { system, electron } = this.#options;
+    if (system === 'linux') return undefined;
+    const tray = this.#tray.getBounds();
+    return { tray, area: electron.screen.getDisplayMatching(tray).workArea };
+  }
+
+  #inBackground(what: string, work: Promise<void>): void {
+    work.catch((error: unknown) => this.#options.platform.report(what, error));
+  }
+}

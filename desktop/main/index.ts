@@ -1,0 +1,81 @@
+/** Composition root of the desktop app: builds the parts, connects them, and starts. */
+import { join } from 'node:path';
+import { type Core, createCore } from './core.ts';
+import { readAbout } from './electron/about.ts';
+import { createQuit } from './electron/ask-quit.ts';
+import * as electron from './electron/electron.ts';
+import { collectLinks, listenToSystem } from './electron/events.ts';
+import { registerHandlers } from './electron/ipc.ts';
+import { denyNavigation, denyPermissions } from './electron/lock-down.ts';
+import { registerPageScheme, servePage } from './electron/page-scheme.ts';
+import { electronPlatform } from './electron/platform.ts';
+import { Shell } from './electron/shell.ts';
+import { HIDDEN_ARGUMENT } from './system/autostart.ts';
+import { findDeepLink, LINK_SCHEME } from './system/deep-link.ts';
+import { addressFingerprint, NetworkWatch } from './system/network-watch.ts';
+import { keepUpToDate } from './electron/updater.ts';
+
+const { app, ipcMain, dialog, net, powerMonitor, protocol, session } = electron;
+
+/** desktop/build puts everything that the app needs at run time beside its main file. */
+const FILES = __dirname;
+
+registerPageScheme(protocol);
+denyNavigation(app);
+app.setAsDefaultProtocolClient(LINK_SCHEME);
+const links = collectLinks(app);
+if (app.requestSingleInstanceLock()) app.whenReady().then(start).catch(fail);
+else app.quit();
+
+function fail(error: unknown): void {
+  dialog.showErrorBox('Culvert cannot start', error instanceof Error ? error.message : String(error));
+  app.exit(1);
+}
+
+async function start(): Promise<void> {
+  denyPermissions(session.defaultSession);
+  servePage(protocol, join(FILES, 'renderer'));
+  const platform = electronPlatform({
+    electron,
+    process,
+    about: readAbout(FILES, process.versions),
+    notify: (notice) => shell.notify(notice),
+    quit: () => void quit.request(),
+  });
+  const core: Core = await createCore(platform);
+  const quit = createQuit({ core, platform, dialog, exit: () => app.quit() });
+  const shell = new Shell({
+    electron,
+    core,
+    platform,
+    system: process.platform,
+    files: FILES,
+    isQuitting: () => quit.isDone,
+  });
+  registerHandlers(ipcMain, core.handlers, () => shell.frame, platform.report);
+  listenToSystem(app, powerMonitor, links, {
+    onShow: () => shell.showWindow(),
+    onLink: (link) => shell.openLink(link),
+    onWake: () => core.wake(),
+    onQuit() {
+      if (!quit.isDone) void quit.request();
+      return quit.isDone;
+    },
+  });
+  new NetworkWatch({
+    clock: platform.clock,
+    isOnline: () => net.isOnline(),
+    fingerprint: addressFingerprint,
+    onChange: () => core.wake(),
+  }).start();
+  keepUpToDate({
+    isPackaged: app.isPackaged,
+    clock: platform.clock,
+    isInUse: () => core.desk.liveCount > 0 || shell.isVisible,
+    onInstall: () => quit.allow(),
+  });
+  await core.start();
+  const link = findDeepLink(process.argv);
+  if (link !== undefined) shell.openLink(link);
+  else if (!process.argv.includes(HIDDEN_ARGUMENT)) shell.showWindow();
+}

@@ -1,0 +1,55 @@
+import type { Problem } from '../../shared/snapshot.ts';
+import { toCallError } from '../handlers/failure.ts';
+import type { Platform } from '../platform.ts';
+import type { Handlers } from '../handlers/handle.ts';
+import type { TrayAction } from './tray-model.ts';
+
+export interface TrayActsOptions {
+  /** the same as the window's, so that both do the same */
+  readonly handlers: Handlers;
+  readonly showWindow: () => void;
+  readonly openForm: () => void;
+  readonly platform: Pick<Platform, 'tell' | 'quit' | 'report'>;
+}
+
+/** Does what was chosen in the tray's menu, and says so where it failed. */
+export async function act(
+  action: TrayAction,
+  { handlers, showWindow, openForm, platform }: TrayActsOptions,
+): Promise<void> {
+  try {
+    switch (action.do) {
+      case 'show':
+        showWindow();
+        break;
+      case 'new':
+        openForm();
+        break;
+      case 'quit':
+        platform.quit();
+        break;
+      case 'copy':
+        await handlers['tunnel:copy-url'](action);
+        break;
+      case 'open':
+        await handlers['tunnel:open-url'](action);
+        break;
+      case 'extend':
+        await handlers['tunnel:extend'](action);
+        break;
+      case 'stop':
+        await handlers['tunnel:stop'](action);
+        break;
+      case 'start':
+        await handlers['tunnel:start'](action);
+        break;
+    }
+  } catch (error) {
+    platform.tell(problemOf(error));
+    if (toCallError(error) === undefined) platform.report(`tray: ${action.do}`, error);
+  }
+}
+
+function problemOf(error: unknown): Problem {
+  return toCallError(error) ?? { code: 'internal', text: 'Something went wrong in Culvert. Try again.' };
+}
