@@ -121,6 +121,11 @@ export const VISITOR_ERRORS = {
     title: 'Nothing answers on the local port',
     text: 'The tunnel is up, but the local service behind it refused the connection. Start it and try again.',
   },
+  'local-reset': {
+    status: 502,
+    title: 'The local service hung up',
+    text: 'The local service behind this tunnel took the request and closed the connection without an answer. Its own output should say why.',
+  },
   'client-closed': {
     status: 502,
     title: 'The answer broke off',

@@ -31,12 +31,22 @@ async function setUp(request?: Buffer) {
   const local = await connectLocal(new LocalDialer(localPort(port), deadlines));
   const [service] = await accepted;
   const released: LocalConnection[] = [];
+  const silences: Buffer[] = [];
+  const inspected: string[] = [];
   const exchange = request && LocalExchange.of(request);
   const ended = new Promise<void>((resolve) => {
-    const owner = { ended: resolve, released: (free: LocalConnection) => released.push(free) };
+    const owner = {
+      ended: resolve,
+      released: (free: LocalConnection) => released.push(free),
+      unansweredBy: (unanswered: Buffer) => {
+        silences.push(unanswered);
+        resolve();
+      },
+      inspect: (piece: Buffer) => inspected.push(piece.toString()) < 2,
+    };
     new Bridge(stream, local, exchange, deadlines, owner).start(request);
   });
-  return { clock, deadlines, stream, local, service, ended, released };
+  return { clock, deadlines, stream, local, service, ended, released, silences, inspected };
 }
 
 /** Reads until that many bytes have come. */
@@ -142,7 +152,12 @@ describe('Bridge', () => {
     const local = await connectLocal(new LocalDialer(localPort(port), deadlines));
     local.destroy();
     let ends = 0;
-    const owner = { ended: () => (ends += 1), released: () => assert.fail() };
+    const owner = {
+      ended: () => (ends += 1),
+      released: () => assert.fail(),
+      unansweredBy: () => assert.fail(),
+      inspect: () => assert.fail(),
+    };
     new Bridge(stream, local, undefined, deadlines, owner).start();
     assert.equal(stream.ended, 1011);
     assert.equal(ends, 1);
@@ -196,5 +211,39 @@ describe('Bridge', () => {
     service.resume();
     await ended;
     assert.deepEqual(released, []);
+  });
+
+  for (const [name, close] of Object.entries({
+    ends: (service: Socket): void => void service.end(),
+    resets: (service: Socket): void => void service.resetAndDestroy(),
+  })) {
+    it(`leaves the data socket to its owner when the service ${name} without an answer`, async () => {
+      const { stream, service, ended, silences } = await setUp(GET);
+      close(service);
+      await ended;
+      assert.deepEqual([stream.ended, silences], [undefined, [GET]]);
+    });
+
+    it(`does not when the service ${name} after another request`, async () => {
+      const { stream, service, ended, silences } = await setUp(GET);
+      service.write(ANSWER);
+      await stream.until(({ sent }) => sent === ANSWER);
+      stream.receive(GET);
+      close(service);
+      service.resume();
+      await ended;
+      assert.deepEqual(silences, []);
+      assert.notEqual(stream.ended, undefined);
+    });
+  }
+
+  it('has its owner look at answers with an error of the client, and at what follows for as long as it asks', async () => {
+    const { stream, service, inspected } = await setUp(GET);
+    for (const piece of ['HTTP/1.1 200 OK\r\n\r\n', 'HTTP/1.1 403 Forbidden\r\n\r\n', 'one', 'two']) {
+      const sent = stream.sent + piece;
+      service.write(piece);
+      await stream.until((now) => now.sent === sent);
+    }
+    assert.deepEqual(inspected, ['HTTP/1.1 403 Forbidden\r\n\r\n', 'one']);
   });
 });

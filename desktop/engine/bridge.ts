@@ -21,7 +21,19 @@ export interface BridgeOwner {
   released(local: LocalConnection): void;
   /** The bridge is at its end, and its local connection closed. */
   ended(): void;
+  /**
+   * The local service has closed without a byte of an answer; the data socket is open, and the owner's from now on.
+   *
+   * @param request what {@link Bridge.start} sent
+   */
+  unansweredBy(request: Buffer): void;
+  /** Looks at a piece of an answer that may be an error of the client; `true` to see the next one too. */
+  inspect(piece: Buffer): boolean;
 }
+
+/** The first digit of an error of the client, and its place in an answer. */
+const FOUR = 0x34;
+const STATUS_AT = 'HTTP/1.1 '.length;
 
 /**
  * Backpressure works both ways: the side that cannot write pauses the other's reading, and nothing else is queued.
@@ -38,6 +50,9 @@ export class Bridge implements ByteStreamHandler, LocalHandler, Expiring {
   readonly #owner: BridgeOwner;
   /** while the connection may be released */
   #exchange: LocalExchange | undefined;
+  /** what was sent first, until the first byte of an answer */
+  #request: Buffer | undefined;
+  #isInspected = false;
   #ended = false;
 
   /**
@@ -66,13 +81,20 @@ export class Bridge implements ByteStreamHandler, LocalHandler, Expiring {
   start(request?: Buffer): void {
     if (!this.#local.isOpen) {
       this.#ended = true;
+      if (request !== undefined) return this.#owner.unansweredBy(request);
       this.#stream.close(CloseCode.internalError);
       this.#owner.ended();
       return;
     }
+    this.#request = request;
     this.#local.attach(this);
     this.#stream.attach(this);
     if (request !== undefined && !this.#local.write(request)) this.#stream.pause();
+  }
+
+  /** Whether nothing has been answered to the first request. */
+  get isWaiting(): boolean {
+    return this.#request !== undefined;
   }
 
   /** Cuts both. */
@@ -100,6 +122,8 @@ export class Bridge implements ByteStreamHandler, LocalHandler, Expiring {
   }
 
   onLocalData(chunk: Buffer): void {
+    this.#request = undefined;
+    if (this.#isInspected || chunk[STATUS_AT] === FOUR) this.#isInspected = this.#owner.inspect(chunk);
     if (this.#exchange !== undefined) this.#exchange.follow(chunk);
     if (!this.#stream.write(chunk)) this.#local.pause();
   }
@@ -110,6 +134,7 @@ export class Bridge implements ByteStreamHandler, LocalHandler, Expiring {
 
   onLocalEnd(): void {
     if (this.#ended) return;
+    if (this.#request !== undefined) return this.#local.destroy();
     this.#ended = true;
     this.#stream.close(CloseCode.normal);
     this.#endLocal();
@@ -119,6 +144,7 @@ export class Bridge implements ByteStreamHandler, LocalHandler, Expiring {
     this.#deadlines.delete(this);
     if (!this.#ended) {
       this.#ended = true;
+      if (this.#request !== undefined) return this.#owner.unansweredBy(this.#request);
       this.#stream.close(CloseCode.internalError);
     }
     this.#owner.ended();

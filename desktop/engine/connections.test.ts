@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Socket } from 'node:net';
 import { IDLE_ATTEMPT } from '../testing/attempts.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { FakeStream } from '../testing/fake-stream.ts';
@@ -121,4 +122,62 @@ describe('Connections', () => {
     assert.deepEqual([cancelled, connections.size], [2, 0]);
     assert.deepEqual(problems, []);
   });
+
+  it('answers in place of a service that closes without an answer, and says so', async () => {
+    const port = await startTcp((socket) => socket.once('data', () => socket.resetAndDestroy()));
+    const stream = new FakeStream();
+    const { connections, problems } = setUp(port, opens(stream));
+    connections.acceptStream(stream, Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n'));
+    await stream.until(({ ended }) => ended !== undefined);
+    assert.match(stream.sent, /^HTTP\/1\.1 502 [^]*Culvert-Error: local-reset/);
+    assert.deepEqual(
+      [problems.map(({ code }) => code), stream.ended, connections.size],
+      [['local-reset'], 1000, 0],
+    );
+  });
+
+  it('says once that a visitor has been waiting for 30 s, and lets it wait', async () => {
+    const asked = Promise.withResolvers<Socket>();
+    const port = await startTcp((socket) => socket.once('data', () => asked.resolve(socket)));
+    const stream = new FakeStream();
+    const { clock, connections, problems } = setUp(port, opens(stream));
+    connections.acceptStream(stream, Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n'));
+    const service = await asked.promise;
+    clock.advance(25_000);
+    assert.deepEqual(problems, []);
+    clock.advance(120_000);
+    assert.deepEqual(
+      problems.map(({ code }) => code),
+      ['local-slow'],
+    );
+    service.end('HTTP/1.1 200 OK\r\n\r\nlate');
+    await stream.until(({ ended }) => ended === 1000);
+    assert.match(stream.sent, /late$/);
+  });
+
+  for (const keepsHost of [true, false]) {
+    it(`${keepsHost ? 'says that' : 'does not look whether'} the service refuses the host name`, async () => {
+      const port = await startTcp((socket) =>
+        socket.once('data', () =>
+          socket.end('HTTP/1.1 403 Forbidden\r\n\r\nBlocked request. This host ("a") is'),
+        ),
+      );
+      const stream = new FakeStream();
+      const deadlines = new Deadlines(new FakeClock());
+      const problems: ConnectionProblem[] = [];
+      const connections = new Connections({
+        data: { open: opens(stream) },
+        local: new LocalDialer(localPort(port), deadlines),
+        deadlines,
+        keepsHost,
+        onProblem: (problem) => void problems.push(problem),
+      });
+      connections.acceptStream(stream, Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n'));
+      await stream.until(({ ended }) => ended !== undefined);
+      assert.deepEqual(
+        problems.map(({ code }) => code),
+        keepsHost ? ['host-blocked'] : [],
+      );
+    });
+  }
 });

@@ -35,6 +35,10 @@ export const UPGRADE_HEAD_MAX_BYTES = 16 * 1024;
 export const LOCAL_CONNECT_TIMEOUT_MS = 5000;
 /** A dev server that restarts is asked this often whether it listens again. */
 export const LOCAL_RETRY_MS = 250;
+/** A local service may take as long as it likes; whoever runs it may want to know. */
+export const LOCAL_SLOW_MS = 30_000;
+/** Visitors are looked at this often for one who waits. */
+export const LOCAL_SLOW_LOOK_MS = 5000;
 /** The visitor is gone: a local service that does not take its leave is left, within 1 s (contract.md), the tick included. */
 export const LOCAL_LINGER_MS = 750;
 /** The relay hands on complete heads, so the head is there at once unless something is broken. */

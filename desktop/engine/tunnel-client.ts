@@ -4,6 +4,8 @@ import { type ConnectionProblem, Connections } from './connections.ts';
 import { ControlConnection } from './control-connection.ts';
 import { DataDialer } from './data-socket.ts';
 import { Deadlines } from './deadlines.ts';
+import { type HostHeader, replacementHost } from './host-header.ts';
+import { HostRewriter } from './host-rewriter.ts';
 import { LocalDialer } from './local-dialer.ts';
 import type { LocalTarget } from './local-target.ts';
 import { RecordedStream } from './recorded-stream.ts';
@@ -21,6 +23,8 @@ export interface TunnelClientOptions {
   readonly key: string;
   readonly tunnelId: string;
   readonly local: LocalTarget;
+  /** the Host that the local service gets; by default `keep` */
+  readonly hostHeader?: HostHeader;
   /** the way to the relay; directly unless told otherwise */
   readonly network?: Network;
   /** sees what visitors and the local service say to each other */
@@ -35,11 +39,18 @@ export interface TunnelClientOptions {
  * @returns a session that has not been started
  */
 export function createTunnelClient(options: TunnelClientOptions): TunnelSession {
-  const { relay, key, tunnelId, network = new Network(), onState, onProblem } = options;
+  const { relay, key, tunnelId, network = new Network(), hostHeader = 'keep', onState, onProblem } = options;
   const deadlines = new Deadlines(systemClock);
   const data = new DataDialer(relay, network, deadlines);
   const local = new LocalDialer(options.local, deadlines);
-  const connections = new Connections({ data, local, deadlines, filters: filtersOf(options), onProblem });
+  const connections = new Connections({
+    data,
+    local,
+    deadlines,
+    filters: filtersOf(options),
+    keepsHost: hostHeader === 'keep',
+    onProblem,
+  });
   const warm = new WarmSockets({
     clock: systemClock,
     open: (handler) => data.offer(tunnelId, key, handler),
@@ -88,6 +99,11 @@ export function createTunnelClient(options: TunnelClientOptions): TunnelSession 
   return session;
 }
 
-function filtersOf({ recorder }: TunnelClientOptions): FilterMaker[] {
-  return recorder === undefined ? [] : [(inner) => new RecordedStream(inner, recorder)];
+/** From the data socket on: a recorder sees what the local service gets. */
+function filtersOf({ local, hostHeader = 'keep', recorder }: TunnelClientOptions): FilterMaker[] {
+  const filters: FilterMaker[] = [];
+  const host = replacementHost(hostHeader, local);
+  if (host !== undefined) filters.push((inner) => new HostRewriter(inner, host));
+  if (recorder !== undefined) filters.push((inner) => new RecordedStream(inner, recorder));
+  return filters;
 }

@@ -173,6 +173,7 @@ describe('Visitor', () => {
     stream.receive(GET.slice(10));
     await stream.until(({ ended }) => ended !== undefined);
     assert.match(stream.sent, /^HTTP\/1\.1 502 /);
+    connections.cut();
     assert.deepEqual([problems, connections.size, deadlines.size], [['local-refused'], 0, 0]);
   });
 

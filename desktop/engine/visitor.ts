@@ -8,7 +8,7 @@ import type { LocalConnection } from './local-connection.ts';
 import type { LocalDialer, LocalDialHandler } from './local-dialer.ts';
 import { LocalExchange } from './local-exchange.ts';
 import { type LocalPool, reuse, type ReuseHandler } from './local-pool.ts';
-import { LocalRefusedAnswer } from './local-refused.ts';
+import { LocalErrorAnswer, type LocalErrorCode } from './local-error.ts';
 import type { FilterMaker } from './stream-filter.ts';
 
 /** What the visitors of a tunnel share. */
@@ -19,6 +19,10 @@ export interface VisitorContext {
   /** what stands between the data sockets and their visitors, from the socket on */
   readonly filters: readonly FilterMaker[];
   readonly onLocalRefused: (error: Error) => void;
+  /** The local service has closed a connection without an answer. */
+  readonly onLocalReset: () => void;
+  /** Looks at a piece of an answer; as {@link BridgeOwner.inspect}, where the piece before asked for it. */
+  readonly inspect: (piece: Buffer, isNext: boolean) => boolean;
   readonly onDataFailed: (error: RelayRefusal | RelayUnreachable) => void;
   /** May be told more than once. */
   readonly onEnd: (visitor: Visitor) => void;
@@ -42,7 +46,10 @@ export class Visitor
   /** why there is no local connection */
   #refusal: Error | undefined;
   /** what has both ends now */
-  #service: { cut(): void } | undefined;
+  #service: Bridge | LocalErrorAnswer | undefined;
+  #isInspected = false;
+  /** times that {@link looksSlow} has found it waiting */
+  #looks = 0;
 
   constructor(context: VisitorContext) {
     this.#context = context;
@@ -143,6 +150,30 @@ export class Visitor
     return entry ?? this;
   }
 
+  unansweredBy(request: Buffer): void {
+    const stream = this.#stream;
+    if (stream === undefined) return;
+    this.#context.onLocalReset();
+    this.#answer(stream, 'local-reset', [request]);
+  }
+
+  inspect(piece: Buffer): boolean {
+    this.#isInspected = this.#context.inspect(piece, this.#isInspected);
+    return this.#isInspected;
+  }
+
+  /** Asked at even intervals: whether its first request is without an answer for that many of them by now, once. */
+  looksSlow(times: number): boolean {
+    if (!this.#isWaiting) return false;
+    this.#looks += 1;
+    return this.#looks === times;
+  }
+
+  get #isWaiting(): boolean {
+    const service = this.#service;
+    return service === undefined ? this.#held.length > 0 : service instanceof Bridge && service.isWaiting;
+  }
+
   #begin(first: Buffer): void {
     this.#exchange = LocalExchange.of(first);
     if (this.#local !== undefined) return this.#bridge(this.#local);
@@ -175,12 +206,17 @@ export class Visitor
   }
 
   #refuse(stream: DataStream, error: Error): void {
-    const { local, deadlines, onLocalRefused } = this.#context;
-    onLocalRefused(error);
-    const answer = new LocalRefusedAnswer(stream, local.target.port, deadlines, () => this.ended());
-    this.#service = answer;
+    this.#context.onLocalRefused(error);
     if (this.#held.length > 1) stream.resume();
+    this.#answer(stream, 'local-refused', this.#held);
+  }
+
+  /** @param request what has come of it */
+  #answer(stream: DataStream, code: LocalErrorCode, request: readonly Buffer[]): void {
+    const { local, deadlines } = this.#context;
+    const answer = new LocalErrorAnswer(stream, code, local.target.port, deadlines, () => this.ended());
+    this.#service = answer;
     answer.start();
-    for (const piece of this.#held) answer.onData(piece);
+    for (const piece of request) answer.onData(piece);
   }
 }

@@ -1,6 +1,6 @@
-/** The answer a visitor gets when nothing listens on the local port (contract.md, Inbound requests). */
+/** The answer a visitor gets in place of a local service that gives none (contract.md, Inbound requests). */
 import { CloseCode } from '../../shared/control.ts';
-import { VISITOR_ERRORS } from '../../shared/errors.ts';
+import { VISITOR_ERRORS, type VisitorErrorCode } from '../../shared/errors.ts';
 import { HeadReader } from '../../shared/http1/head-reader.ts';
 import { parseRequestHead, type RequestHead } from '../../shared/http1/head.ts';
 import { errorAnswer } from '../../shared/page.ts';
@@ -12,9 +12,13 @@ import { REQUEST_HEAD_MAX_BYTES, REQUEST_HEAD_TIMEOUT_MS } from './limits.ts';
 /** The relay has refused what is longer; here only the method and `Accept` matter. */
 const NO_LIMITS = { target: Infinity, fields: Infinity };
 
-/** Waits for the request on a data socket, answers it with 502 `local-refused` and closes the socket. */
-export class LocalRefusedAnswer implements ByteStreamHandler, Expiring {
+/** What the local service has done to a visitor. */
+export type LocalErrorCode = Extract<VisitorErrorCode, 'local-refused' | 'local-reset'>;
+
+/** Waits for the request on a data socket, answers it with a 502 and closes the socket. */
+export class LocalErrorAnswer implements ByteStreamHandler, Expiring {
   readonly #stream: DataStream;
+  readonly #code: LocalErrorCode;
   readonly #port: number;
   readonly #deadlines: Deadlines;
   readonly #onEnd: () => void;
@@ -26,8 +30,15 @@ export class LocalRefusedAnswer implements ByteStreamHandler, Expiring {
    *
    * @param onEnd called once, when the answer has been written or the stream has ended
    */
-  constructor(stream: DataStream, port: number, deadlines: Deadlines, onEnd: () => void) {
+  constructor(
+    stream: DataStream,
+    code: LocalErrorCode,
+    port: number,
+    deadlines: Deadlines,
+    onEnd: () => void,
+  ) {
     this.#stream = stream;
+    this.#code = code;
     this.#port = port;
     this.#deadlines = deadlines;
     this.#onEnd = onEnd;
@@ -53,7 +64,7 @@ export class LocalRefusedAnswer implements ByteStreamHandler, Expiring {
       this.#finish(CloseCode.internalError);
       return;
     }
-    this.#stream.write(localRefusedResponse(request, this.#port));
+    this.#stream.write(localErrorResponse(request, this.#code, this.#port));
     this.#finish(CloseCode.normal);
   }
 
@@ -81,13 +92,13 @@ export class LocalRefusedAnswer implements ByteStreamHandler, Expiring {
 }
 
 /** The whole response, in the form the visitor asks for; no content for HEAD. */
-export function localRefusedResponse(request: RequestHead, port: number): Buffer {
+function localErrorResponse(request: RequestHead, code: LocalErrorCode, port: number): Buffer {
   const accept = request.fields.filter((field) => field.is('accept')).map((field) => field.value);
-  const text = `${VISITOR_ERRORS['local-refused'].text} The port is ${port}.`;
-  const answer = errorAnswer('local-refused', accept.length === 0 ? undefined : accept.join(', '), text);
+  const text = `${VISITOR_ERRORS[code].text} The port is ${port}.`;
+  const answer = errorAnswer(code, accept.length === 0 ? undefined : accept.join(', '), text);
   const body = Buffer.from(answer.body);
   const head = Buffer.from(
-    `HTTP/1.1 ${answer.status} Bad Gateway\r\nCulvert-Error: local-refused\r\n` +
+    `HTTP/1.1 ${answer.status} Bad Gateway\r\nCulvert-Error: ${code}\r\n` +
       `Content-Type: ${answer.contentType}\r\nContent-Length: ${body.length}\r\n` +
       "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'\r\n" +
       'Cache-Control: no-store\r\nVary: Accept\r\nConnection: close\r\n\r\n',

@@ -2,21 +2,21 @@ import assert from 'node:assert/strict';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { FakeStream } from '../testing/fake-stream.ts';
 import { Deadlines } from './deadlines.ts';
-import { LocalRefusedAnswer } from './local-refused.ts';
+import { LocalErrorAnswer, type LocalErrorCode } from './local-error.ts';
 
-function setUp() {
+function setUp(code: LocalErrorCode = 'local-refused') {
   const clock = new FakeClock();
   const deadlines = new Deadlines(clock);
   const stream = new FakeStream();
   let ends = 0;
-  const answer = new LocalRefusedAnswer(stream, 3000, deadlines, () => (ends += 1));
+  const answer = new LocalErrorAnswer(stream, code, 3000, deadlines, () => (ends += 1));
   answer.start();
   return { answer, clock, deadlines, stream, ends: () => ends };
 }
 
 const GET = 'GET / HTTP/1.1\r\nHost: a\r\n';
 
-describe('LocalRefusedAnswer', () => {
+describe('LocalErrorAnswer', () => {
   it('answers 502 with the port in the text, then closes', () => {
     const { stream, ends, deadlines } = setUp();
     stream.receive(`${GET}\r\n`);
@@ -30,6 +30,12 @@ describe('LocalRefusedAnswer', () => {
     assert.equal(stream.ended, 1000);
     assert.equal(ends(), 1);
     assert.equal(deadlines.size, 0);
+  });
+
+  it('says what the service has done', () => {
+    const { stream } = setUp('local-reset');
+    stream.receive(`${GET}\r\n`);
+    assert.match(stream.sent, /^HTTP\/1\.1 502 [^]*\r\nCulvert-Error: local-reset\r\n[^]*without an answer/);
   });
 
   it('answers browsers with a page', () => {
