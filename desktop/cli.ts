@@ -13,17 +13,14 @@ import { Inspection } from './cli/inspection.ts';
 import { runLogin, runLogout } from './cli/login-command.ts';
 import { runClose, runExtend, runList } from './cli/manage-commands.ts';
 import { terminalPrompt } from './cli/prompt.ts';
-import { JsonReporter, type Output, type Reporter, TextReporter } from './cli/reporter.ts';
-import { serveTunnel } from './cli/serve-tunnel.ts';
-import { runStart } from './cli/start-command.ts';
+import type { Output } from './cli/reporter.ts';
+import { runTunnels } from './cli/run-tunnels.ts';
 import { runStatus } from './cli/status-command.ts';
 import { UsageError } from './cli/usage-error.ts';
 import { configFolder } from './config/folders.ts';
 import { readProject } from './config/project-file.ts';
 import { ProjectFileError } from './config/project-report.ts';
 import { StoredLogin, StoredLoginError } from './config/stored-login.ts';
-import type { TunnelSpec } from './config/tunnel-spec.ts';
-import { systemClock } from './engine/clock.ts';
 import { runtimeFolder } from './engine/inspector/socket/runtime-folder.ts';
 import { VERSION } from '../shared/version.ts';
 
@@ -56,10 +53,6 @@ function watchInterrupt(): AbortSignal {
   return controller.signal;
 }
 
-function reporterOf(isJson: boolean, { label }: TunnelSpec): Reporter {
-  return isJson ? new JsonReporter(output, label) : new TextReporter(output, systemClock, label);
-}
-
 async function run(command: Command): Promise<ExitCode> {
   switch (command.command) {
     case 'help':
@@ -68,18 +61,10 @@ async function run(command: Command): Promise<ExitCode> {
     case 'version':
       output.out(`culvert ${VERSION}\n`);
       return ExitCode.ok;
-    case 'http': {
-      const { tunnel: spec, json } = command;
-      const reporter = reporterOf(json, spec);
-      const interrupted = watchInterrupt();
-      const inspection = await Inspection.start(process.env, output);
-      return serveTunnel({ access: command, spec, reporter, output, interrupted, inspection });
-    }
+    case 'http':
     case 'start': {
-      const makeReporter = (spec: TunnelSpec): Reporter => reporterOf(command.json, spec);
       const interrupted = watchInterrupt();
-      const inspection = await Inspection.start(process.env, output);
-      return runStart(command, makeReporter, output, interrupted, systemClock, inspection);
+      return runTunnels(command, output, interrupted, await Inspection.start(process.env, output));
     }
     case 'list':
       await runList(command, output);

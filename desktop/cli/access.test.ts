@@ -57,7 +57,7 @@ describe('findAccess', () => {
 });
 
 const read = (sources: Partial<AccessSources>) =>
-  readAccess({ options: {}, env: {}, readLogin: () => undefined, ...sources }, false);
+  readAccess({ options: {}, env: {}, readLogin: () => undefined, ...sources });
 
 describe('readAccess', () => {
   it('says what to do without a key', () => {
@@ -68,6 +68,22 @@ describe('readAccess', () => {
         error.exitCode === 2 &&
         /No API key for http:\/\/localhost:8080: run "culvert login".*CULVERT_API_KEY/.test(error.message),
     );
+  });
+
+  it('takes proxies of the environment, and refuses what is none', () => {
+    const env = { CULVERT_API_KEY: KEY, HTTPS_PROXY: 'http://proxy.example:3128' };
+    const options = { relay: 'https://relay.example' };
+    const { network, relay } = read({ env, options });
+    assert.equal(network.proxyFor(relay), 'proxy.example:3128');
+    for (const [name, message] of [
+      ['HTTPS_PROXY', /HTTPS_PROXY/],
+      ['CULVERT_CA', /CULVERT_CA: ".*nowhere.*" cannot be read/],
+    ] as const) {
+      assert.throws(
+        () => read({ env: { CULVERT_API_KEY: KEY, [name]: 'gopher://nowhere' }, options }),
+        (error) => error instanceof UsageError && message.test(error.message),
+      );
+    }
   });
 
   it('refuses a damaged key as the relay would', () => {

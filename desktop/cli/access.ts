@@ -2,6 +2,8 @@
 import { API_KEY_PATTERN, API_KEY_PREFIX } from '../../shared/tunnel.ts';
 import type { Login } from '../config/stored-login.ts';
 import { parseRelayAddress, type RelayAddress, RelayAddressError } from '../engine/relay-address.ts';
+import { Network } from '../engine/network/network.ts';
+import { NetworkSettingError, readNetworkSettings } from '../engine/network/settings.ts';
 import { ExitCode } from './exit-code.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -13,6 +15,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface Access {
   readonly relay: RelayAddress;
   readonly key: string;
+  /** the way to the relay */
+  readonly network: Network;
   readonly json: boolean;
 }
 
@@ -25,9 +29,15 @@ export interface FoundAccess {
   readonly keyFrom: string;
 }
 
+export interface AccessOptions {
+  readonly relay?: string | undefined;
+  readonly key?: string | undefined;
+  readonly ca?: string | undefined;
+  readonly json?: boolean | undefined;
+}
+
 export interface AccessSources {
-  /** `--relay` and `--key` */
-  readonly options: { readonly relay?: string | undefined; readonly key?: string | undefined };
+  readonly options: AccessOptions;
   readonly env: Environment;
   /** `relay` of `culvert.yml` */
   readonly projectRelay?: RelayAddress | undefined;
@@ -61,14 +71,28 @@ export function findAccess({ options, env, projectRelay, readLogin }: AccessSour
 }
 
 /** @throws UsageError when there is no key, or one the relay would refuse */
-export function readAccess(sources: AccessSources, json: boolean): Access {
+export function readAccess(sources: AccessSources): Access {
   const { relay, key } = findAccess(sources);
   if (key === undefined) {
     throw new UsageError(
       `No API key for ${relay.origin}: run "culvert login", give --key KEY or set CULVERT_API_KEY.`,
     );
   }
-  return { relay, key: checkKey(key), json };
+  return { relay, key: checkKey(key), network: readNetwork(sources), json: sources.options.json ?? false };
+}
+
+/**
+ * Proxies are those of the environment, authorities those of `--ca` or `CULVERT_CA` besides the usual ones.
+ *
+ * @throws UsageError
+ */
+export function readNetwork({ options, env }: Pick<AccessSources, 'options' | 'env'>): Network {
+  try {
+    return new Network(readNetworkSettings(env, options.ca));
+  } catch (error) {
+    if (!(error instanceof NetworkSettingError)) throw error;
+    throw new UsageError(`${error.message}.`);
+  }
 }
 
 /** @throws UsageError for a key that the relay would refuse, with the exit code of a refused one */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { SPEC_DEFAULTS, type TunnelSpec } from '../config/tunnel-spec.ts';
+import { Network } from '../engine/network/network.ts';
 import { parseRelayAddress } from '../engine/relay-address.ts';
 import { NO_FILES } from '../testing/files.ts';
 import { type Command, type Files, readArguments } from './arguments.ts';
@@ -30,7 +31,12 @@ const labels = (command: Command): unknown =>
   command.command === 'start' && command.tunnels.map(({ label }) => label);
 
 describe('readArguments', () => {
-  const access = { relay: parseRelayAddress('http://localhost:8080'), key: KEY, json: false };
+  const access = {
+    relay: parseRelayAddress('http://localhost:8080'),
+    key: KEY,
+    network: new Network(),
+    json: false,
+  };
 
   it('reads the shortest command', () => {
     assert.deepEqual(read('http 3000'), { command: 'http', tunnel: spec(undefined, 3000), ...access });
@@ -44,6 +50,7 @@ describe('readArguments', () => {
         tunnel: { ...spec(undefined, 3000), name: 'my-app', ttl: '1h30m', idle: true },
         relay: parseRelayAddress('https://r.example'),
         key: KEY,
+        network: new Network(),
         json: true,
       },
     );
@@ -73,13 +80,7 @@ describe('readArguments', () => {
   });
 
   it('reads login, which is asked for a key where none is given as an option', () => {
-    const asked = {
-      command: 'login',
-      relay: access.relay,
-      isRelayGuessed: true,
-      key: undefined,
-      json: false,
-    };
+    const asked = { command: 'login', ...access, isRelayGuessed: true, key: undefined };
     assert.deepEqual(read('login'), asked);
     const told = { ...asked, isRelayGuessed: false, key: KEY };
     assert.deepEqual(read(`login --relay ${access.relay.origin} --key ${KEY}`), told);

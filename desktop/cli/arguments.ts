@@ -6,8 +6,9 @@ import type { Project } from '../config/project.ts';
 import type { Login } from '../config/stored-login.ts';
 import { LOCAL_HOST_RULE, NAME_RULE, PORT_RULE, SPEC_DEFAULTS, TTL_RULE } from '../config/tunnel-spec.ts';
 import { type TunnelSpec, type ValueRule, WAIT_RULE } from '../config/tunnel-spec.ts';
+import type { Network } from '../engine/network/network.ts';
 import type { RelayAddress } from '../engine/relay-address.ts';
-import { type Access, checkKey, type Environment, findAccess, readAccess } from './access.ts';
+import { type Access, checkKey, type Environment, findAccess, readAccess, readNetwork } from './access.ts';
 import {
   COMMAND_NAMES,
   COMMANDS,
@@ -51,6 +52,7 @@ export interface LoginCommand {
   readonly isRelayGuessed: boolean;
   /** given by `--key`; else it is asked for */
   readonly key: string | undefined;
+  readonly network: Network;
   readonly json: boolean;
 }
 export interface LogoutCommand {
@@ -189,6 +191,7 @@ class CommandReader {
       command: 'login',
       relay,
       isRelayGuessed: relayFrom === 'the default',
+      network: readNetwork(this.#accessSources()),
       key: key === undefined ? undefined : checkKey(key),
       json: json ?? false,
     };
@@ -208,7 +211,7 @@ class CommandReader {
   }
 
   #access(projectRelay?: RelayAddress): Access {
-    return readAccess({ ...this.#accessSources(), projectRelay }, this.#values.json ?? false);
+    return readAccess({ ...this.#accessSources(), projectRelay });
   }
 
   #accessSources() {

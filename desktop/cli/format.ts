@@ -23,6 +23,12 @@ export function timeLeft(ms: number): string {
   return minutes > 0 ? `${minutes}m ${twoDigits(seconds % 60)}s` : `${seconds}s`;
 }
 
+/** `14:03:05` in the time zone of this machine. @param at wall-clock ms */
+export function clockTime(at: number): string {
+  const date = new Date(at);
+  return [date.getHours(), date.getMinutes(), date.getSeconds()].map(twoDigits).join(':');
+}
+
 function twoDigits(value: number): string {
   return String(value).padStart(2, '0');
 }

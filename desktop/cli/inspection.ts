@@ -3,19 +3,12 @@ import type { Tunnel } from '../../shared/tunnel.ts';
 import { systemClock } from '../engine/clock.ts';
 import { Deadlines } from '../engine/deadlines.ts';
 import { Replayer } from '../engine/inspector/replay.ts';
-import { RequestLog } from '../engine/inspector/request-log.ts';
+import type { RequestLog } from '../engine/inspector/request-log.ts';
 import { InspectorServer } from '../engine/inspector/socket/inspector-server.ts';
 import { runtimeFolder } from '../engine/inspector/socket/runtime-folder.ts';
 import { LocalDialer } from '../engine/local-dialer.ts';
 import type { LocalTarget } from '../engine/local-target.ts';
 import type { Output } from './reporter.ts';
-
-/** The request log of one tunnel, from its start to its end. */
-export interface RecordedTunnel {
-  readonly log: RequestLog;
-  /** The tunnel has ended: nobody can look at it any more. */
-  close(): void;
-}
 
 export class Inspection {
   readonly #server: InspectorServer;
@@ -42,9 +35,12 @@ export class Inspection {
     }
   }
 
-  /** Records the requests of a tunnel. */
-  record({ id, slug, public_url }: Tunnel, local: LocalTarget): RecordedTunnel {
-    const log = new RequestLog();
+  /**
+   * Lets the recorded requests of a tunnel be looked at, and repeated.
+   *
+   * @returns what ends that, when the tunnel has ended
+   */
+  show({ id, slug, public_url }: Tunnel, local: LocalTarget, log: RequestLog): () => void {
     const deadlines = new Deadlines(systemClock);
     const replayer = new Replayer(log, new LocalDialer(local, deadlines), deadlines);
     const inspected = {
@@ -55,6 +51,6 @@ export class Inspection {
       replay: (request: number) => replayer.replay(request),
     };
     this.#server.add(inspected);
-    return { log, close: () => this.#server.remove(inspected) };
+    return () => this.#server.remove(inspected);
   }
 }

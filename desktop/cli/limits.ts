@@ -7,3 +7,12 @@ export const CREATE_RETRIES_MAX = 10;
 
 /** The longest key has 204 characters; what is longer on standard input is something else. */
 export const KEY_INPUT_MAX = 4096;
+
+/** Frames of the view: faster than anybody reads, slow enough to cost nothing. */
+export const VIEW_DRAW_MS = 250;
+/** The relay is asked for expiry and counters so often while nothing happens, for extends by others. */
+export const VIEW_REFRESH_MS = 10_000;
+/** The same while there are requests: the relay's counters are at most 1 s behind. */
+export const VIEW_REFRESH_BUSY_MS = 2000;
+/** How long a problem stays in view after it was last met. */
+export const VIEW_PROBLEM_MS = 30_000;

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { StoredLogin } from '../config/stored-login.ts';
 import { RelayRefusal } from '../engine/errors.ts';
+import { Network } from '../engine/network/network.ts';
 import { record } from '../testing/recorder.ts';
 import { type RestAnswer, startRestRelay } from '../testing/rest-relay.ts';
 import { closeServers } from '../testing/servers.ts';
@@ -43,7 +44,8 @@ describe('login', () => {
   ) {
     const { address, calls } = await startRestRelay(() => answer);
     const { printed, output } = record();
-    const command = { command: 'login', relay: address, isRelayGuessed: true, key, json } as const;
+    const network = new Network();
+    const command = { command: 'login', relay: address, isRelayGuessed: true, key, network, json } as const;
     await runLogin(command, stored, prompt, output);
     return { address, calls, printed };
   }

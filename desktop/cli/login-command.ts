@@ -29,7 +29,7 @@ export async function runLogin(
 ): Promise<void> {
   const relay = await chooseRelay(command, prompt);
   const key = command.key ?? checkKey((await prompt.askSecret(`API key for ${relay.origin}: `)).trim());
-  const account = await new ApiClient(relay, key).getAccount();
+  const account = await new ApiClient(relay, key, command.network).getAccount();
   stored.write({ relay, key });
   if (command.json) {
     output.out(`${JSON.stringify({ relay: relay.origin, account: account.name, plan: account.plan })}\n`);

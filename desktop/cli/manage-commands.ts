@@ -13,21 +13,21 @@ export class NoSuchTunnel extends Error {
 }
 
 export async function runList(command: ListCommand, output: Output): Promise<void> {
-  const tunnels = await new ApiClient(command.relay, command.key).listTunnels();
+  const tunnels = await new ApiClient(command.relay, command.key, command.network).listTunnels();
   if (command.json) output.out(`${JSON.stringify({ tunnels })}\n`);
   else if (tunnels.length === 0) output.out('No live tunnels.\n');
   else output.out(tunnelTable(tunnels));
 }
 
 export async function runClose(command: CloseCommand, output: Output): Promise<void> {
-  const api = new ApiClient(command.relay, command.key);
+  const api = new ApiClient(command.relay, command.key, command.network);
   const tunnel = find(await api.listTunnels(), command.tunnel);
   await api.closeTunnel(tunnel.id);
   output.out(command.json ? '{"status":"closed"}\n' : `Closed ${tunnel.slug}.\n`);
 }
 
 export async function runExtend(command: ExtendCommand, output: Output): Promise<void> {
-  const api = new ApiClient(command.relay, command.key);
+  const api = new ApiClient(command.relay, command.key, command.network);
   const { id } = find(await api.listTunnels(), command.tunnel);
   const tunnel = await api.extendTunnel(id, command.ttl);
   const text = `${tunnel.slug} now expires ${localTime(tunnel.expires_at)}.`;

@@ -19,6 +19,11 @@ const OPTION_TABLE = {
     value: 'KEY',
     text: 'API key (or CULVERT_API_KEY, which other users of this machine cannot see; else the one signed in with)',
   },
+  ca: {
+    type: 'string',
+    value: 'FILE',
+    text: 'certificates (PEM) of authorities to trust besides the usual ones (or CULVERT_CA)',
+  },
   name: {
     type: 'string',
     value: 'N',
@@ -63,7 +68,7 @@ interface CommandEntry {
   readonly options: readonly OptionName[];
 }
 
-const ACCESS = ['relay', 'key', 'json'] as const;
+const ACCESS = ['relay', 'key', 'ca', 'json'] as const;
 const OF_A_TUNNEL = ['name', 'ttl', 'idle', 'local-host', 'local-https', 'wait'] as const;
 
 const COMMAND_TABLE = {

@@ -109,7 +109,7 @@ export class TextReporter implements Reporter {
   }
 
   offline(reason: EndReason, why: string): void {
-    if (reason === 'stopped') this.#output.out('Tunnel closed.\n');
+    if (reason === 'stopped') this.#output.out(`${why}\n`);
     else this.#output.err(`${why}\n`);
   }
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
+import { RequestLog } from '../engine/inspector/request-log.ts';
 import { NO_FILES } from '../testing/files.ts';
 import { record } from '../testing/recorder.ts';
 import { closeServers, startHttp } from '../testing/servers.ts';
@@ -27,6 +28,7 @@ async function run(
     access: command,
     spec: command.tunnel,
     reporter: new JsonReporter(output),
+    log: new RequestLog(),
     output,
     interrupted,
     inspection: undefined,

@@ -3,6 +3,7 @@ import type { Tunnel } from '../../shared/tunnel.ts';
 import type { TunnelSpec } from '../config/tunnel-spec.ts';
 import { ApiClient, type CreateRequest } from '../engine/api-client.ts';
 import { RelayRefusal } from '../engine/errors.ts';
+import type { RequestLog } from '../engine/inspector/request-log.ts';
 import { createTunnelClient } from '../engine/tunnel-client.ts';
 import type { TunnelState } from '../engine/tunnel-session.ts';
 import type { OfflineReason } from '../engine/verdict.ts';
@@ -12,10 +13,14 @@ import { describeFailure } from './failure.ts';
 import type { Inspection } from './inspection.ts';
 import type { Output, Reporter } from './reporter.ts';
 
+const CLOSED = 'Tunnel closed.';
+
 export interface ServeOptions {
   readonly access: Access;
   readonly spec: TunnelSpec;
   readonly reporter: Reporter;
+  /** records what visitors ask for */
+  readonly log: RequestLog;
   readonly output: Output;
   /** aborted by Ctrl-C */
   readonly interrupted: AbortSignal;
@@ -28,19 +33,22 @@ export interface ServeOptions {
 /** @returns when the tunnel is offline for good; one that was interrupted has been closed at the relay */
 export async function serveTunnel(options: ServeOptions): Promise<ExitCode> {
   const { access, spec, reporter, output, interrupted } = options;
-  const api = new ApiClient(access.relay, access.key);
+  const api = new ApiClient(access.relay, access.key, access.network);
   const create = options.create ?? ((_api, request) => api.createTunnel(request));
   let tunnel: Tunnel;
   try {
     tunnel = await create(api, createRequest(spec));
   } catch (error) {
     const isStopped = interrupted.aborted && error === interrupted.reason;
-    reporter.offline(isStopped ? 'stopped' : 'failed', isStopped ? 'Stopped.' : describeFailure(error));
+    reporter.offline(
+      isStopped ? 'stopped' : 'failed',
+      isStopped ? 'Stopped before there was a tunnel.' : describeFailure(error),
+    );
     return isStopped ? exitCodeOf('stopped') : exitCodeOfFailure(error);
   }
   const end = await serve(options, tunnel);
-  if (end.reason === 'stopped') await close(api, tunnel, output);
-  reporter.offline(end.reason, end.why);
+  const why = end.reason === 'stopped' ? await close(api, tunnel, output) : end.why;
+  reporter.offline(end.reason, why);
   return exitCodeOf(end.reason);
 }
 
@@ -55,7 +63,7 @@ function createRequest({ port, name, ttl, idle }: TunnelSpec): CreateRequest {
 
 /** Runs the tunnel until it is offline for good, and says why it is. */
 function serve(
-  { access, spec, reporter, interrupted, inspection }: ServeOptions,
+  { access, spec, reporter, log, interrupted, inspection }: ServeOptions,
   tunnel: Tunnel,
 ): Promise<{ reason: OfflineReason; why: string }> {
   return new Promise((resolve) => {
@@ -65,13 +73,14 @@ function serve(
       https: spec.localHttps,
       waitMs: spec.wait * 1000,
     };
-    const recorded = inspection?.record(tunnel, local);
+    const hide = inspection?.show(tunnel, local, log);
     const session = createTunnelClient({
       relay: access.relay,
       key: access.key,
       tunnelId: tunnel.id,
       local,
-      ...(recorded === undefined ? {} : { recorder: recorded.log }),
+      network: access.network,
+      recorder: log,
       onState,
       onProblem: (problem) => reporter.problem(problem),
     });
@@ -94,7 +103,7 @@ function serve(
           break;
         case 'offline':
           interrupted.removeEventListener('abort', stop);
-          recorded?.close();
+          hide?.();
           resolve(state);
           break;
       }
@@ -102,13 +111,16 @@ function serve(
   });
 }
 
-async function close(api: ApiClient, tunnel: Tunnel, output: Output): Promise<void> {
+/** @returns what became of it */
+async function close(api: ApiClient, tunnel: Tunnel, output: Output): Promise<string> {
   try {
     await api.closeTunnel(tunnel.id);
+    return CLOSED;
   } catch (error) {
     // Closed or expired in the meantime: what was wanted.
-    if (error instanceof RelayRefusal && error.status === 404) return;
+    if (error instanceof RelayRefusal && error.status === 404) return CLOSED;
     const until = tunnel.idle_ttl ? `${tunnel.ttl} after its last traffic` : tunnel.expires_at;
     output.err(`The tunnel could not be closed and ends ${until}: ${describeFailure(error)}\n`);
+    return 'Stopped; the tunnel is not closed.';
   }
 }

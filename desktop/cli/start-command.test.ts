@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import { SPEC_DEFAULTS, type TunnelSpec } from '../config/tunnel-spec.ts';
+import { Network } from '../engine/network/network.ts';
+import { RequestLog } from '../engine/inspector/request-log.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { record } from '../testing/recorder.ts';
 import { type RestAnswer, startRestRelay } from '../testing/rest-relay.ts';
@@ -27,11 +29,11 @@ async function start(create: (port: number) => RestAnswer) {
   });
   const { printed, output } = record();
   const interrupt = new AbortController();
-  const access = { relay: address, key: `cvt_${'k'.repeat(32)}`, json: true };
+  const access = { relay: address, key: `cvt_${'k'.repeat(32)}`, network: new Network(), json: true };
   const tunnels = [spec('one', 1), spec('two', 2)];
   const code = runStart(
     { command: 'start', tunnels, ...access },
-    ({ label }) => new JsonReporter(output, label),
+    ({ label }) => ({ reporter: new JsonReporter(output, label), log: new RequestLog() }),
     output,
     interrupt.signal,
     clock,

@@ -8,8 +8,8 @@ import type { StartCommand } from './arguments.ts';
 import { ExitCode } from './exit-code.ts';
 import type { Inspection } from './inspection.ts';
 import { CREATE_RETRIES_MAX, CREATE_RETRY_MS } from './limits.ts';
-import type { Output, Reporter } from './reporter.ts';
-import { serveTunnel } from './serve-tunnel.ts';
+import type { Output } from './reporter.ts';
+import { type ServeOptions, serveTunnel } from './serve-tunnel.ts';
 
 /** From the best end to the worst. */
 const FROM_BEST: readonly ExitCode[] = [
@@ -21,14 +21,14 @@ const FROM_BEST: readonly ExitCode[] = [
 ];
 
 /**
- * @param reporterOf makes the reporter of one tunnel
+ * @param attach makes what follows one tunnel
  * @param interrupted aborted by Ctrl-C
- * @param inspection where requests are recorded
+ * @param inspection where others can look at the recorded requests
  * @returns when all tunnels are offline for good: the worst of their exit codes
  */
 export async function runStart(
   command: StartCommand,
-  reporterOf: (spec: TunnelSpec) => Reporter,
+  attach: (spec: TunnelSpec) => Pick<ServeOptions, 'reporter' | 'log'>,
   output: Output,
   interrupted: AbortSignal,
   clock: Clock,
@@ -40,7 +40,7 @@ export async function runStart(
       serveTunnel({
         access: command,
         spec,
-        reporter: reporterOf(spec),
+        ...attach(spec),
         output,
         interrupted,
         inspection,

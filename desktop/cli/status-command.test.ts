@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Tunnel } from '../../shared/tunnel.ts';
+import { Network } from '../engine/network/network.ts';
 import { record } from '../testing/recorder.ts';
 import { startRestRelay } from '../testing/rest-relay.ts';
 import { closeServers } from '../testing/servers.ts';
@@ -9,7 +10,8 @@ import { runStatus } from './status-command.ts';
 async function status(tunnels: Tunnel[], json = false): Promise<string> {
   const { address } = await startRestRelay((call) => [200, call.endsWith('account') ? ACCOUNT : { tunnels }]);
   const { printed, output } = record();
-  const command = { command: 'status', relay: address, key: `cvt_${'k'.repeat(32)}`, json } as const;
+  const network = new Network();
+  const command = { command: 'status', relay: address, key: `cvt_${'k'.repeat(32)}`, network, json } as const;
   await runStatus(command, output, Date.parse(TUNNEL.expires_at) - 90_000);
   return printed.out.replaceAll(address.origin, 'RELAY');
 }

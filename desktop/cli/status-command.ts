@@ -8,7 +8,7 @@ import type { Output } from './reporter.ts';
 
 /** @param now ms since the epoch */
 export async function runStatus(command: StatusCommand, output: Output, now: number): Promise<void> {
-  const api = new ApiClient(command.relay, command.key);
+  const api = new ApiClient(command.relay, command.key, command.network);
   const [account, tunnels] = await Promise.all([api.getAccount(), api.listTunnels()]);
   if (command.json) {
     output.out(`${JSON.stringify({ relay: command.relay.origin, account, tunnels })}\n`);

@@ -1,0 +1,82 @@
+/** `culvert http` and `culvert start` as they run in a process: with the view on a terminal, with lines elsewhere. */
+import type { TunnelSpec } from '../config/tunnel-spec.ts';
+import { ApiClient } from '../engine/api-client.ts';
+import { systemClock } from '../engine/clock.ts';
+import { RequestLog } from '../engine/inspector/request-log.ts';
+import type { HttpCommand, StartCommand } from './arguments.ts';
+import type { ExitCode } from './exit-code.ts';
+import type { Inspection } from './inspection.ts';
+import { JsonReporter, type Output, TextReporter } from './reporter.ts';
+import { type ServeOptions, serveTunnel } from './serve-tunnel.ts';
+import { runStart } from './start-command.ts';
+import { canShowView, TerminalView } from './view/terminal-view.ts';
+
+/** Makes what follows a tunnel. */
+type Attach = (spec: TunnelSpec) => Pick<ServeOptions, 'reporter' | 'log'>;
+
+/**
+ * @param interrupted aborted by Ctrl-C
+ * @param inspection where others can look at the recorded requests
+ */
+export function runTunnels(
+  command: HttpCommand | StartCommand,
+  output: Output,
+  interrupted: AbortSignal,
+  inspection: Inspection | undefined,
+): Promise<ExitCode> {
+  const hasView = !command.json && canShowView(process.stdout, process.env);
+  return hasView
+    ? runInView(command, output, interrupted, inspection)
+    : runInLines(command, output, interrupted, inspection);
+}
+
+function runInLines(
+  command: HttpCommand | StartCommand,
+  output: Output,
+  interrupted: AbortSignal,
+  inspection: Inspection | undefined,
+): Promise<ExitCode> {
+  const attach: Attach = ({ label }) => ({
+    reporter: command.json ? new JsonReporter(output, label) : new TextReporter(output, systemClock, label),
+    log: new RequestLog(),
+  });
+  return serveAll(command, attach, output, interrupted, inspection);
+}
+
+async function runInView(
+  command: HttpCommand | StartCommand,
+  output: Output,
+  interrupted: AbortSignal,
+  inspection: Inspection | undefined,
+): Promise<ExitCode> {
+  const view = new TerminalView(process.stdin, process.stdout, process.env);
+  const api = new ApiClient(command.relay, command.key, command.network);
+  const attach: Attach = (spec) => {
+    const log = new RequestLog();
+    const reporter = view.add(spec, {
+      requests: (count) => log.list(undefined, count),
+      fetchTunnel: (id) => api.getTunnel(id),
+    });
+    return { reporter, log };
+  };
+  const end = serveAll(command, attach, view.output, interrupted, inspection);
+  view.open();
+  try {
+    return await end;
+  } finally {
+    view.close(output);
+  }
+}
+
+function serveAll(
+  command: HttpCommand | StartCommand,
+  attach: Attach,
+  output: Output,
+  interrupted: AbortSignal,
+  inspection: Inspection | undefined,
+): Promise<ExitCode> {
+  if (command.command === 'start')
+    return runStart(command, attach, output, interrupted, systemClock, inspection);
+  const { tunnel: spec } = command;
+  return serveTunnel({ access: command, spec, ...attach(spec), output, interrupted, inspection });
+}

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import type { RequestSummary } from '../../engine/inspector/records.ts';
+import { TUNNEL } from '../../testing/tunnel.ts';
+import { clockTime, localTime } from '../format.ts';
+import { frame } from './frame.ts';
+import type { PanelState, ViewState } from './state.ts';
+import { paint } from './text.ts';
+
+const NOW = Date.parse('2026-07-10T12:59:00.000Z');
+
+const request = (id: number, changes: Partial<RequestSummary> = {}): RequestSummary => ({
+  id,
+  startedAt: NOW + id,
+  method: 'GET',
+  target: `/${id}`,
+  status: 200,
+  durationMs: 12.4,
+  bytesIn: 100,
+  bytesOut: 2048,
+  isBroken: false,
+  replayOf: undefined,
+  ...changes,
+});
+
+const panel = (changes: Partial<PanelState> = {}): PanelState => ({
+  label: undefined,
+  localUrl: 'http://localhost:3000',
+  status: { name: 'online' },
+  tunnel: { ...TUNNEL, requests: 1, bytes_in: 512, bytes_out: 2048 },
+  problem: undefined,
+  requests: [],
+  ...changes,
+});
+
+function draw(panels: PanelState[], changes: Partial<ViewState> = {}, columns = 90, rows = 24): string[] {
+  const lines = frame({ panels, now: NOW, codeOf: undefined, ...changes }, { columns, rows });
+  assert.ok(lines.length <= rows, `${lines.length} lines`);
+  return lines.map((line) => paint(line, columns, false));
+}
+
+describe('frame', () => {
+  it('says everything about one tunnel', () => {
+    const at = clockTime(NOW);
+    assert.deepEqual(draw([panel({ requests: [request(2, { status: 404, target: '/x?y' }), request(1)] })]), [
+      'culvert   Ctrl-C closes the tunnel   q QR code',
+      '',
+      '● Online',
+      'Address      http://my-app.demo.localhost:8080',
+      'also         http://my-app.localhost:8080',
+      'also         http://localhost:8080/t/my-app',
+      'Forwards to  http://localhost:3000',
+      `Expires      in 1m 00s, ${localTime(TUNNEL.expires_at)}`,
+      'Traffic      1 request, 512 B in, 2.0 KiB out',
+      '',
+      `${at}  GET      404    12 ms   2.0 KiB  /x?y`,
+      `${at}  GET      200    12 ms   2.0 KiB  /1`,
+    ]);
+  });
+
+  it('says what is wrong and what to do, whole', () => {
+    const problem = 'Nothing answers on port 3000. Start the service there; the tunnel stays up.';
+    const status = { name: 'reconnecting', retryAt: NOW + 2500, why: 'The relay is away.' } as const;
+    const lines = draw([panel({ problem, status })], {}, 40);
+    assert.equal(lines[2], '◌ Reconnecting. The relay is away. Next…');
+    assert.deepEqual(lines.slice(9, 11), [
+      '! Nothing answers on port 3000. Start',
+      '  the service there; the tunnel stays',
+    ]);
+    assert.match(draw([panel({ status })])[2] ?? '', /Next try in 3 s\.$/);
+  });
+
+  it('has nothing of a tunnel that is not there yet, or no longer', () => {
+    const opening = draw([panel({ status: { name: 'opening' }, tunnel: undefined })]);
+    assert.deepEqual(opening.slice(2), [
+      '○ Opening…',
+      'Forwards to  http://localhost:3000',
+      '',
+      'No requests yet.',
+    ]);
+    const ended = { name: 'ended', reason: 'expired', why: 'The tunnel has expired.' } as const;
+    assert.equal(draw([panel({ status: ended })])[2], '✕ Ended. The tunnel has expired.');
+  });
+
+  it('shows several tunnels in short, and whose a request was', () => {
+    const lines = draw([
+      panel({ label: 'web', requests: [request(1)] }),
+      panel({ label: 'api-2', status: { name: 'opening' }, tunnel: undefined }),
+    ]);
+    assert.deepEqual(lines.slice(2), [
+      'web    ● http://my-app.demo.localhost:8080',
+      '         to http://localhost:3000, 1m 00s left, 1 request, 512 B in, 2.0 KiB out',
+      'api-2  ○ Opening…',
+      '',
+      `${clockTime(NOW)}  web    GET      200    12 ms   2.0 KiB  /1`,
+    ]);
+  });
+
+  it('shows requests as they are: under way, broken, repeated', () => {
+    const requests = [
+      request(4, { status: undefined, durationMs: undefined, bytesOut: 0 }),
+      request(3, { isBroken: true }),
+      request(2, { durationMs: 12_345, replayOf: 1 }),
+    ];
+    const rows = draw([panel({ requests })]).slice(-3);
+    assert.match(rows[0] ?? '', /GET +… +0 B +\/4$/);
+    assert.match(rows[1] ?? '', /GET +200 +broken +2\.0 KiB +\/3$/);
+    assert.match(rows[2] ?? '', /GET +200 +12\.3 s +2\.0 KiB +again 1: \/2$/);
+  });
+
+  it('lets no visitor write to the terminal', () => {
+    const evil = '\u{1B}[2J\u{9B}H\u{202E}\r\n';
+    const requests = [request(1, { method: evil, target: `/${evil}` })];
+    const text = draw([panel({ requests, problem: evil, tunnel: { ...TUNNEL, public_url: evil } })]).join('');
+    assert.doesNotMatch(text, /[\p{Cc}\p{Cf}]/u);
+  });
+
+  it('keeps the order of time among tunnels, and to the room there is', () => {
+    const even = [8, 6, 4, 2].map((id) => request(id));
+    const odd = [9, 7, 5, 3, 1].map((id) => request(id));
+    const panels = [panel({ label: 'a', requests: even }), panel({ label: 'b', requests: odd })];
+    const rows = draw(panels, {}, 90, 10).slice(7);
+    assert.deepEqual(
+      rows.map((row) => row.slice(-1)),
+      ['9', '8', '7'],
+    );
+  });
+
+  it('leaves out of a narrow line what matters least', () => {
+    assert.equal(draw([panel({ requests: [request(1)] })], {}, 40).at(-1), 'GET      200    12 ms  /1');
+  });
+
+  it('shows the QR code of a tunnel, or how much room it needs', () => {
+    const lines = draw([panel({ requests: [request(1)] })], { codeOf: 0 }, 90, 30);
+    assert.equal(lines[10], 'http://my-app.demo.localhost:8080');
+    assert.match(lines[11] ?? '', /^█{29,}$/);
+    assert.ok(!lines.join('\n').includes('GET'));
+    const small = draw([panel()], { codeOf: 0 }, 90, 24).at(-1) ?? '';
+    assert.match(small, /^The QR code needs \d+ × \d+ characters: make the window larger\.$/);
+  });
+
+  it('fits any window', () => {
+    const panels = [panel({ label: 'a', requests: [request(1)], problem: 'Oh. '.repeat(40) }), panel()];
+    for (const [columns, rows] of [
+      [1, 1],
+      [5, 3],
+      [300, 4],
+      [20, 100],
+    ] as const) {
+      for (const codeOf of [undefined, 0]) {
+        for (const line of draw(panels, { codeOf }, columns, rows)) assert.ok(line.length <= columns, line);
+      }
+    }
+  });
+});

@@ -1,0 +1,117 @@
+/** The frame of a state: a pure function, without a terminal. */
+import { byteSize, localTime, timeLeft } from '../format.ts';
+import { codeLines } from './code.ts';
+import { requestRows } from './request-rows.ts';
+import type { PanelState, PanelStatus, Size, ViewState } from './state.ts';
+import { escapeControls, type Line, span, type Span, wrap } from './text.ts';
+
+const NAME_COLUMNS = 13;
+
+interface Context {
+  readonly now: number;
+  readonly columns: number;
+  readonly panels: readonly PanelState[];
+}
+
+/** @returns the lines from the top, at most as many as there are rows */
+export function frame(state: ViewState, size: Size): Line[] {
+  const { panels, now, codeOf } = state;
+  const [only] = panels;
+  const isSingle = panels.length === 1 && only !== undefined;
+  const context = { now, columns: size.columns, panels };
+  const head = isSingle ? singleHead(only, context) : panels.flatMap((panel) => blockOf(panel, context));
+  const lines: Line[] = [title(panels.length, codeOf !== undefined), [], ...head, []];
+  const room = { columns: size.columns, rows: size.rows - lines.length };
+  const shown = codeOf === undefined ? undefined : panels[codeOf];
+  if (shown?.tunnel !== undefined) {
+    const url = shown.tunnel.public_url;
+    lines.push([span(escapeControls(url), 'strong')], ...codeLines(url, { ...room, rows: room.rows - 1 }));
+  } else {
+    const rows = requestRows(panels, room.columns, room.rows);
+    lines.push(...(rows.length > 0 ? rows : [[span('No requests yet.', 'dim')]]));
+  }
+  return lines.slice(0, size.rows);
+}
+
+function title(count: number, hasCode: boolean): Line {
+  const what = count === 1 ? 'closes the tunnel' : 'closes the tunnels';
+  return [
+    span('culvert', 'strong'),
+    span(`   Ctrl-C ${what}   q ${hasCode && count === 1 ? 'hides the QR code' : 'QR code'}`, 'dim'),
+  ];
+}
+
+/** One tunnel has the room to say everything. */
+function singleHead(panel: PanelState, context: Context): Line[] {
+  const { now } = context;
+  const { tunnel, localUrl } = panel;
+  const lines: Line[] = [statusSpans(panel.status, now)];
+  if (tunnel !== undefined) {
+    const { public_url, urls } = tunnel;
+    const others = [urls.account, urls.subdomain, urls.path].filter(
+      (url): url is string => url !== undefined && url !== public_url,
+    );
+    lines.push(row('Address', public_url, 'strong'), ...others.map((url) => row('also', url)));
+  }
+  lines.push(row('Forwards to', localUrl));
+  if (tunnel !== undefined) {
+    const left = timeLeft(Date.parse(tunnel.expires_at) - now);
+    const idle = tunnel.idle_ttl ? ', later with traffic' : '';
+    lines.push(
+      row('Expires', `in ${left}, ${localTime(tunnel.expires_at)}${idle}`),
+      row('Traffic', traffic(panel)),
+    );
+  }
+  return [...lines, ...problemLines(panel, context)];
+}
+
+/** Several tunnels share the room: two lines each, and one for a problem. */
+function blockOf(panel: PanelState, context: Context): Line[] {
+  const { now, panels } = context;
+  const labelColumns = Math.max(...panels.map(({ label }) => label?.length ?? 0));
+  const { tunnel, status } = panel;
+  const label = span(`${(panel.label ?? '').padEnd(labelColumns)}  `, 'strong');
+  const [mark] = statusSpans(status, now);
+  if (status.name !== 'online' || tunnel === undefined) {
+    return [[label, ...statusSpans(status, now)], ...problemLines(panel, context)];
+  }
+  const left = timeLeft(Date.parse(tunnel.expires_at) - now);
+  return [
+    [label, ...(mark === undefined ? [] : [mark]), span(escapeControls(tunnel.public_url), 'strong')],
+    [span(`${' '.repeat(labelColumns + 4)}to ${panel.localUrl}, ${left} left, ${traffic(panel)}`, 'dim')],
+    ...problemLines(panel, context),
+  ];
+}
+
+function statusSpans(status: PanelStatus, now: number): Span[] {
+  switch (status.name) {
+    case 'opening':
+      return [span('○ ', 'dim'), span('Opening…', 'dim')];
+    case 'online':
+      return [span('● ', 'good'), span('Online', 'good')];
+    case 'reconnecting': {
+      const seconds = Math.ceil((status.retryAt - now) / 1000);
+      const next = seconds > 0 ? `Next try in ${seconds} s.` : 'Trying…';
+      return [span('◌ ', 'warning'), span(`Reconnecting. ${escapeControls(status.why)} ${next}`, 'warning')];
+    }
+    case 'ended':
+      return [span('✕ ', 'bad'), span(`Ended. ${escapeControls(status.why)}`, 'bad')];
+  }
+}
+
+/** The remedy is at the end of the text, so all of it is shown. */
+function problemLines({ problem }: PanelState, { columns }: Context): Line[] {
+  if (problem === undefined) return [];
+  const lines = wrap(escapeControls(problem), columns - 2);
+  return lines.map((line, index) => [span(index === 0 ? '! ' : '  ', 'warning'), span(line, 'warning')]);
+}
+
+function row(name: string, value: string, style: Span['style'] = 'plain'): Line {
+  return [span(name.padEnd(NAME_COLUMNS), 'dim'), span(escapeControls(value), style)];
+}
+
+function traffic({ tunnel }: PanelState): string {
+  if (tunnel === undefined) return '';
+  const { requests, bytes_in, bytes_out } = tunnel;
+  return `${requests} ${requests === 1 ? 'request' : 'requests'}, ${byteSize(bytes_in)} in, ${byteSize(bytes_out)} out`;
+}

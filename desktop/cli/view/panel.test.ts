@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { setImmediate as turn } from 'node:timers/promises';
+import { SPEC_DEFAULTS } from '../../config/tunnel-spec.ts';
+import { RequestLog } from '../../engine/inspector/request-log.ts';
+import { FakeClock } from '../../testing/fake-clock.ts';
+import { record } from '../../testing/recorder.ts';
+import { TUNNEL } from '../../testing/tunnel.ts';
+import { Panel } from './panel.ts';
+
+function setUp({ isReachable = true } = {}) {
+  const clock = new FakeClock();
+  const log = new RequestLog();
+  const asked: string[] = [];
+  const spec = { ...SPEC_DEFAULTS, label: 'web', port: 3000, name: undefined, ttl: undefined };
+  const panel = new Panel({
+    spec: { ...spec, localHost: '::1', localHttps: true },
+    clock,
+    requests: (count) => log.list(undefined, count),
+    fetchTunnel(id) {
+      asked.push(id);
+      const now = { ...TUNNEL, requests: asked.length };
+      return isReachable ? Promise.resolve(now) : Promise.reject(new Error('away'));
+    },
+  });
+  const visit = (): void => log.open().toLocal(Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n'));
+  return { clock, panel, asked, visit };
+}
+
+describe('Panel', () => {
+  it('says where the tunnel leads', () => {
+    assert.equal(setUp().panel.state(5).localUrl, 'https://[::1]:3000');
+  });
+
+  it('asks the relay at once, every 10 s, and 2 s after requests', async () => {
+    const { clock, panel, asked, visit } = setUp();
+    const lookAfter = async (ms: number): Promise<number> => {
+      clock.advance(ms);
+      panel.state(5);
+      await turn();
+      return asked.length;
+    };
+    assert.equal(await lookAfter(0), 0, 'not without a tunnel');
+    panel.online(TUNNEL);
+    assert.equal(await lookAfter(0), 1);
+    assert.equal(panel.state(5).tunnel?.requests, 1);
+    assert.equal(await lookAfter(9999), 1);
+    assert.equal(await lookAfter(1), 2);
+    visit();
+    assert.equal(await lookAfter(1999), 2);
+    assert.equal(await lookAfter(1), 3);
+    assert.equal(await lookAfter(9999), 3);
+    panel.reconnecting(1, 500, 'Away.');
+    assert.equal(await lookAfter(60_000), 3, 'not while the relay is away');
+  });
+
+  it('keeps what it knows when the relay does not answer', async () => {
+    const { clock, panel, asked } = setUp({ isReachable: false });
+    panel.online(TUNNEL);
+    panel.state(5);
+    await turn();
+    clock.advance(10_000);
+    assert.equal(panel.state(5).tunnel, TUNNEL);
+    assert.equal(asked.length, 2);
+  });
+
+  it('shows a problem for 30 s after it was last met, and none with visitors that left', () => {
+    const { clock, panel } = setUp();
+    const refused = { code: 'local-refused', text: 'Nothing answers.' } as const;
+    panel.problem(refused);
+    clock.advance(29_999);
+    panel.problem(refused);
+    clock.advance(29_999);
+    assert.equal(panel.state(5).problem, 'Nothing answers.');
+    clock.advance(1);
+    assert.equal(panel.state(5).problem, undefined);
+    panel.problem({ code: 'visitor-gone', text: 'Gone.' });
+    assert.equal(panel.state(5).problem, undefined);
+  });
+
+  it('follows the tunnel to its end, and says it afterwards', () => {
+    const { panel } = setUp();
+    const { printed, output } = record();
+    panel.sayEnd(output);
+    panel.reconnecting(1, 500, 'Away.');
+    assert.deepEqual(panel.state(5).status, { name: 'reconnecting', retryAt: 500, why: 'Away.' });
+    panel.offline('expired', 'The tunnel has expired.');
+    assert.equal(panel.state(5).status.name, 'ended');
+    panel.sayEnd(output);
+    assert.deepEqual(printed, { out: '', err: 'web: The tunnel has expired.\n' });
+  });
+});

@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { escapeControls, escapeVisitorText, paint, shorten, span, wrap } from './text.ts';
+
+const ESC = '\u{1B}';
+
+describe('escapeVisitorText', () => {
+  const cases: [string, string][] = [
+    ['/a?b=%20&c', '/a?b=%20&c'],
+    [`/${ESC}[2J${ESC}]0;owned\u{7}`, '/\\x1b[2J\\x1b]0;owned\\x07'],
+    ['/\r\n\t\0\u{7F}', '/\\x0d\\x0a\\x09\\x00\\x7f'],
+    ['/\u{9B}31m', '/\\x9b31m'],
+    ['/\u{202E}gpj.exe', '/\\u{202e}gpj.exe'],
+    ['/ü/漢/\u{1F600}', '/\\xfc/\\u{6f22}/\\u{1f600}'],
+    ['/\u{D800}', '/\\u{d800}'],
+  ];
+  for (const [text, escaped] of cases) {
+    it(`writes ${JSON.stringify(text)} as ${escaped}`, () => assert.equal(escapeVisitorText(text), escaped));
+  }
+
+  it('leaves nothing but printable ASCII of any character there is', () => {
+    for (let code = 0; code < 0x3000; code += 1) {
+      assert.match(escapeVisitorText(String.fromCodePoint(code)), /^[ -~]+$/);
+    }
+  });
+});
+
+describe('escapeControls', () => {
+  it('keeps words of any language, and nothing that acts', () => {
+    assert.equal(escapeControls(`Zürich… ${ESC}[2J\u{202E}\u{200B}`), 'Zürich… \\x1b[2J\\u{202e}\\u{200b}');
+  });
+});
+
+describe('paint', () => {
+  it('fits a line to its width, and marks what is cut', () => {
+    const line = [span('abc', 'good'), span('defgh'), span('ijk', 'dim')];
+    assert.equal(paint(line, 11, false), 'abcdefghijk');
+    assert.equal(paint(line, 10, false), 'abcdefghi…');
+    assert.equal(paint(line, 6, false), 'abcde…');
+    assert.equal(paint(line, 8, false), 'abcdefg…');
+    assert.equal(paint(line, 1, false), '…');
+    assert.equal(paint(line, 0, false), '');
+  });
+
+  it('ends every colour where its piece ends', () => {
+    assert.equal(paint([span('a', 'bad'), span('b')], 2, true), `${ESC}[31ma${ESC}[0mb`);
+    assert.equal(paint([span('abc', 'bad')], 2, true), `${ESC}[31ma${ESC}[0m…`);
+  });
+});
+
+describe('shorten and wrap', () => {
+  it('keep what fits', () => {
+    assert.equal(shorten('abc', 3), 'abc');
+    assert.deepEqual(wrap('one two three', 7), ['one two', 'three']);
+    assert.deepEqual(wrap('incomprehensible it is', 5), ['incomprehensible', 'it is']);
+  });
+});

@@ -1,0 +1,79 @@
+/** Text for a terminal: what comes from outside made harmless, lines of styled pieces, and fitting them to a width. */
+
+export type Style = 'plain' | 'strong' | 'dim' | 'good' | 'warning' | 'bad' | 'inverse';
+
+/** A piece of a line. Its text has no control characters, and none that take two code units. */
+export interface Span {
+  readonly text: string;
+  readonly style: Style;
+}
+
+export type Line = readonly Span[];
+
+export function span(text: string, style: Style = 'plain'): Span {
+  return { text, style };
+}
+
+const ESCAPE_NEXT = '\u{1B}[';
+const RESET = `${ESCAPE_NEXT}0m`;
+const STYLE_CODES: Readonly<Record<Style, string>> = {
+  plain: '',
+  strong: '1',
+  dim: '2',
+  good: '32',
+  warning: '33',
+  bad: '31',
+  inverse: '40;97',
+};
+
+/**
+ * What a visitor has sent, for a terminal: everything but printable ASCII is written as `\x1b` or `\u{202e}`, so that
+ * it can move no cursor, hide nothing and turn no text around, and takes the columns it seems to take.
+ */
+export function escapeVisitorText(text: string): string {
+  return text.replace(/[^\u{20}-\u{7e}]/gu, escapeCharacter);
+}
+
+/** What a relay or this program says: only what controls a terminal or cannot be seen is escaped, and emoji. */
+export function escapeControls(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|[\u{10000}-\u{10ffff}]/gu, escapeCharacter);
+}
+
+function escapeCharacter(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  const digits = code.toString(16);
+  return code < 0x100 ? `\\x${digits.padStart(2, '0')}` : `\\u{${digits}}`;
+}
+
+/** Shortens to so many columns, with `…` at the end of what was longer. */
+export function shorten(text: string, columns: number): string {
+  if (text.length <= columns) return text;
+  return columns < 1 ? '' : `${text.slice(0, columns - 1)}…`;
+}
+
+/** Breaks between words, so that no line is longer than so many columns where words allow it. */
+export function wrap(text: string, columns: number): string[] {
+  const lines: string[] = [];
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1);
+    if (last === undefined || last.length + 1 + word.length > columns) lines.push(word);
+    else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  return lines;
+}
+
+/** The line as it is written to a terminal of that width, with `…` at the end of what is longer. */
+export function paint(line: Line, columns: number, hasColour: boolean): string {
+  const length = line.reduce((sum, { text }) => sum + text.length, 0);
+  const isCut = length > columns;
+  let left = isCut ? columns - 1 : columns;
+  let painted = '';
+  for (const { text, style } of line) {
+    if (left <= 0) break;
+    const shown = text.slice(0, left);
+    left -= shown.length;
+    const code = hasColour ? STYLE_CODES[style] : '';
+    painted += code === '' || shown === '' ? shown : `${ESCAPE_NEXT}${code}m${shown}${RESET}`;
+  }
+  return isCut && columns > 0 ? `${painted}…` : painted;
+}
