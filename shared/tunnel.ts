@@ -1,5 +1,6 @@
 /** Tunnels as the REST interface shows and takes them (spec.md sections 2 and 4; contract.md, REST). */
 import * as yup from 'yup';
+import { LOCAL_PORT_MAX, LOCAL_PORT_MIN, NAME_PATTERN } from './constraints.ts';
 import { formatDuration, parseDuration } from './duration.ts';
 import { API_ERRORS, ApiError, type ApiErrorEntry, ttlTooLong } from './errors.ts';
 
@@ -54,23 +55,15 @@ export interface Account {
 export const PLANS = ['free', 'dev', 'team'] as const;
 export type Plan = (typeof PLANS)[number];
 
-/** What every API key begins with. */
-export const API_KEY_PREFIX = 'cvt_';
-/** `cvt_` and at least 32 base62 characters; the upper bound keeps hashing cheap. */
-export const API_KEY_PATTERN = /^cvt_[0-9A-Za-z]{32,200}$/;
-
-export const LOCAL_PORT_MIN = 1;
-export const LOCAL_PORT_MAX = 65_535;
-
-/** Shorter names are for the operator to hand out. */
-export const NAME_MIN_LENGTH = 2;
-/** RFC 1035 section 2.3.4: a DNS label has at most 63 octets. */
-export const NAME_MAX_LENGTH = 63;
-/**
- * A DNS label (RFC 1123 section 2.1) in lower case. `xn--` is kept back: browsers would show such a name as other
- * characters than were asked for.
- */
-export const NAME_PATTERN = /^(?!xn--)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])$/;
+export {
+  API_KEY_PATTERN,
+  API_KEY_PREFIX,
+  LOCAL_PORT_MAX,
+  LOCAL_PORT_MIN,
+  NAME_MAX_LENGTH,
+  NAME_MIN_LENGTH,
+  NAME_PATTERN,
+} from './constraints.ts';
 
 /** A tunnel that lives shorter is over before its answer arrives. */
 export const TTL_MIN_SECONDS = 1;

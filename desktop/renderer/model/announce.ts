@@ -1,0 +1,43 @@
+/** What a screen reader is told when a snapshot replaces another: changes of state, never numbers. */
+import type { Snapshot, TunnelView } from '../../shared/snapshot.ts';
+
+/** At most so many sentences at once; of more, how many there were is told. */
+const MOST = 3;
+
+/** @returns sentences, the most important first; none where nothing happened that a person should hear of */
+export function announcements(previous: Snapshot | undefined, next: Snapshot): readonly string[] {
+  if (previous?.session.state !== 'signed-in' || next.session.state !== 'signed-in') return [];
+  const sentences: string[] = [];
+  if (previous.hasNetwork && !next.hasNetwork) sentences.push('This computer has no network.');
+  if (previous.session.problem === undefined && next.session.problem !== undefined) {
+    sentences.push(next.session.problem.text);
+  }
+  const before = new Map(previous.tunnels.map((tunnel) => [tunnel.key, tunnel]));
+  for (const tunnel of next.tunnels) {
+    const sentence = changeOf(before.get(tunnel.key), tunnel);
+    if (sentence !== undefined) sentences.push(sentence);
+  }
+  if (sentences.length <= MOST) return sentences;
+  return [...sentences.slice(0, MOST), `And ${sentences.length - MOST} more changes.`];
+}
+
+function changeOf(
+  before: TunnelView | undefined,
+  { slug, status, localProblem }: TunnelView,
+): string | undefined {
+  if (before?.status.name !== status.name) {
+    switch (status.name) {
+      case 'connecting':
+        return undefined;
+      case 'online':
+        return `${slug} is online.`;
+      case 'reconnecting':
+        return `${slug} has lost its connection and is reconnecting.`;
+      case 'ended':
+        // One that had ended before the window knew it is no news.
+        return before === undefined ? undefined : `${slug} has ended. ${status.why}`;
+    }
+  }
+  if (status.name !== 'online' || before.localProblem?.code === localProblem?.code) return undefined;
+  return localProblem === undefined ? `${slug} reaches your server again.` : `${slug}: ${localProblem.text}`;
+}

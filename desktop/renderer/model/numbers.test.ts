@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { bytesText, capitalised, latencyText, plural } from './numbers.ts';
+
+describe('numbers', () => {
+  const sizes: readonly [bytes: number, text: string][] = [
+    [0, '0 bytes'],
+    [1, '1 byte'],
+    [999, '999 bytes'],
+    [1000, '1.0 kB'],
+    [99_949, '99.9 kB'],
+    [123_456, '123 kB'],
+    [999_950, '1.0 MB'],
+    [36_200_000, '36.2 MB'],
+    [5e15, '5000 TB'],
+  ];
+  for (const [bytes, text] of sizes) {
+    it(`writes ${bytes} bytes as "${text}"`, () => assert.equal(bytesText(bytes), text));
+  }
+
+  const times: readonly [ms: number, text: string][] = [
+    [0.4, '0 ms'],
+    [12.4, '12 ms'],
+    [999.6, '1.0 s'],
+    [1234, '1.2 s'],
+    [125_000, '2 min 5 s'],
+  ];
+  for (const [ms, text] of times) {
+    it(`writes ${ms} ms as "${text}"`, () => assert.equal(latencyText(ms), text));
+  }
+
+  it('counts in the singular and the plural', () => {
+    assert.equal(plural(1, 'request', 'requests'), '1 request');
+    assert.equal(plural(1284, 'request', 'requests'), '1,284 requests');
+    assert.equal(plural(0, 'request', 'requests'), '0 requests');
+  });
+
+  it('capitalises a word', () => assert.equal(capitalised('dev'), 'Dev'));
+});

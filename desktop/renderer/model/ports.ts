@@ -1,0 +1,46 @@
+/** The port field: what it suggests, and what is known of the port that is typed. */
+import { LOCAL_PORT_MAX, LOCAL_PORT_MIN } from '../../../shared/constraints.ts';
+import type { PortView, TunnelView } from '../../shared/snapshot.ts';
+import { isLive } from './tunnel-state.ts';
+
+/** More than this nobody reads. */
+const MOST_SUGGESTIONS = 8;
+
+/** @returns the port, or what to change */
+export function readPort(text: string): number | string {
+  const trimmed = text.trim();
+  if (trimmed === '') return 'Type the port of your local server, such as 3000.';
+  const port = Number(trimmed);
+  if (/^\d+$/.test(trimmed) && port >= LOCAL_PORT_MIN && port <= LOCAL_PORT_MAX) return port;
+  return `A port is a whole number from ${LOCAL_PORT_MIN} to ${LOCAL_PORT_MAX}.`;
+}
+
+/** Ports that something listens on and no live tunnel leads to, likeliest first. */
+export function freePorts(ports: readonly PortView[], tunnels: readonly TunnelView[]): readonly PortView[] {
+  const used = new Set(tunnels.filter(isLive).map((tunnel) => tunnel.localPort));
+  return ports.filter(({ port }) => !used.has(port));
+}
+
+/** Ports whose number, program or framework has the typed text. */
+export function suggestedPorts(ports: readonly PortView[], typed: string): readonly PortView[] {
+  const text = typed.trim().toLowerCase();
+  return ports.filter((view) => words(view).some((word) => word.includes(text))).slice(0, MOST_SUGGESTIONS);
+}
+
+/** What listens there, as people call it; `undefined` where that is not known. */
+export function programName({ framework, process }: PortView): string | undefined {
+  return framework ?? process;
+}
+
+/** Said beside the typed port: `Astro is here`, `Nothing listens here yet`, or nothing while it is no port. */
+export function portHint(typed: string, ports: readonly PortView[]): string | undefined {
+  const port = readPort(typed);
+  if (typeof port === 'string') return undefined;
+  const found = ports.find((view) => view.port === port);
+  if (found === undefined) return 'Nothing listens here yet';
+  return `${programName(found) ?? 'A program'} is here`;
+}
+
+function words(view: PortView): readonly string[] {
+  return [String(view.port), view.process ?? '', view.framework ?? ''].map((word) => word.toLowerCase());
+}

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { exampleRequest } from '../testing/example.ts';
+import { outcome, rowLabel, statusText } from './request.ts';
+
+describe('a row of the request log', () => {
+  it('tells how it went', () => {
+    assert.equal(outcome(exampleRequest({ status: 304 })), 'fine');
+    assert.equal(outcome(exampleRequest({ status: 404 })), 'failed');
+    assert.equal(outcome(exampleRequest({ status: undefined })), 'pending');
+    assert.equal(outcome(exampleRequest({ isBroken: true })), 'broken');
+  });
+
+  it('has a word where there is no status', () => {
+    assert.equal(statusText(exampleRequest({ status: undefined })), 'waiting');
+    assert.equal(statusText(exampleRequest({ status: undefined, isBroken: true })), 'broken');
+  });
+
+  it('reads as one sentence', () => {
+    assert.equal(rowLabel(exampleRequest({ method: 'POST', target: '/pay' })), 'POST /pay, 200, 12 ms');
+    assert.equal(
+      rowLabel(exampleRequest({ isBroken: true, durationMs: undefined })),
+      'GET /, 200, broken off',
+    );
+  });
+});

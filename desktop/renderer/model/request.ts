@@ -1,0 +1,29 @@
+/** One line of the request log, in words. */
+import type { RequestSummary } from '../../engine/inspector/records.ts';
+import { latencyText } from './numbers.ts';
+
+export type Outcome = 'pending' | 'fine' | 'failed' | 'broken';
+
+/** How a request went: its row is marked by it, in words as well as in colour. */
+export function outcome(request: RequestSummary): Outcome {
+  if (request.isBroken) return 'broken';
+  if (request.status === undefined) return 'pending';
+  return request.status >= 400 ? 'failed' : 'fine';
+}
+
+/** The status code, or a word where there is none. */
+export function statusText(request: RequestSummary): string {
+  if (request.status !== undefined) return String(request.status);
+  return request.isBroken ? 'broken' : 'waiting';
+}
+
+export function timeText(request: RequestSummary): string {
+  return request.durationMs === undefined ? '' : latencyText(request.durationMs);
+}
+
+/** The row as one sentence, for who hears it. */
+export function rowLabel(request: RequestSummary): string {
+  const time = timeText(request);
+  const ending = request.isBroken && request.status !== undefined ? ', broken off' : '';
+  return `${request.method} ${request.target}, ${statusText(request)}${ending}${time === '' ? '' : `, ${time}`}`;
+}

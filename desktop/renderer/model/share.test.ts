@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { share } from './share.ts';
+
+describe('share', () => {
+  it('gives the previous value where nothing changed', () => {
+    const previous = {
+      session: { state: 'signed-out', relay: undefined },
+      tunnels: [{ key: 'a', recent: [] }],
+    };
+    assert.equal(share(previous, structuredClone(previous)), previous);
+  });
+
+  it('keeps the parts that did not change, wherever an item moved to', () => {
+    const a = { key: 'a', requests: 1 };
+    const b = { key: 'b', requests: 1 };
+    const next = share(
+      { tunnels: [a, b] },
+      { tunnels: [{ key: 'c', requests: 0 }, { ...a }, { ...b, requests: 2 }] },
+    );
+    assert.equal(next.tunnels[1], a);
+    assert.notEqual(next.tunnels[2], b);
+    assert.deepEqual(next.tunnels, [{ key: 'c', requests: 0 }, a, { key: 'b', requests: 2 }]);
+  });
+
+  it('sees an item that is gone, a field that is gone, and an order that changed', () => {
+    assert.deepEqual(share([{ key: 'a' }, { key: 'b' }], [{ key: 'b' }]), [{ key: 'b' }]);
+    assert.deepEqual(share({ a: 1, b: 2 }, { a: 1 }), { a: 1 });
+    assert.deepEqual(share<unknown>({ a: 1 }, { b: 1 }), { b: 1 });
+    assert.deepEqual(share([{ key: 'a' }, { key: 'b' }], [{ key: 'b' }, { key: 'a' }]), [
+      { key: 'b' },
+      { key: 'a' },
+    ]);
+  });
+});

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { durationWords, expiresSoon, fuseFraction, timeLeftWords } from './time-left.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+describe('time left', () => {
+  const words: readonly [ms: number, text: string][] = [
+    [0, '0 s'],
+    [45_900, '45 s'],
+    [MINUTE, '1 min'],
+    [80_000, '1 min 20 s'],
+    [2 * MINUTE + 59_000, '2 min'],
+    [41 * MINUTE, '41 min'],
+    [HOUR, '1 h'],
+    [2 * HOUR + 58 * MINUTE + 59_000, '2 h 58 min'],
+    [24 * HOUR, '1 d'],
+    [76 * HOUR, '3 d 4 h'],
+  ];
+  for (const [ms, text] of words) {
+    it(`says "${text}" for ${ms} ms`, () => assert.equal(durationWords(ms), text));
+  }
+
+  it('says "left", and "Expires now" in the last second and behind it', () => {
+    assert.equal(timeLeftWords(100_000, 55_000), '45 s left');
+    assert.equal(timeLeftWords(100_000, 99_001), 'Expires now');
+    assert.equal(timeLeftWords(100_000, 200_000), 'Expires now');
+  });
+
+  it('shows a fuse between 0 and 1, in thousandths', () => {
+    assert.equal(fuseFraction(HOUR, 3600, 0), 1);
+    assert.equal(fuseFraction(41 * MINUTE, 3600, 0), 0.683);
+    assert.equal(fuseFraction(2 * HOUR, 3600, 0), 1);
+    assert.equal(fuseFraction(0, 3600, MINUTE), 0);
+  });
+
+  it('warns in the last five minutes, but not all the life of a short tunnel', () => {
+    assert.equal(expiresSoon(5 * MINUTE, 3600, 0), true);
+    assert.equal(expiresSoon(5 * MINUTE + 1, 3600, 0), false);
+    assert.equal(expiresSoon(2 * MINUTE, 120, 0), false);
+    assert.equal(expiresSoon(30_000, 120, 0), true);
+  });
+});

@@ -1,0 +1,65 @@
+/** Snapshots for tests: complete and unremarkable, but for what a test says. */
+import type { RequestSummary } from '../../engine/inspector/records.ts';
+import type { Snapshot, TunnelView } from '../../shared/snapshot.ts';
+
+export function exampleTunnel(changes: Partial<TunnelView> = {}): TunnelView {
+  return {
+    key: 'k',
+    status: { name: 'online' },
+    url: 'https://quiet-heron.tunnels.example.com',
+    slug: 'quiet-heron',
+    name: '',
+    localPort: 3000,
+    framework: undefined,
+    localProblem: undefined,
+    hostHeader: 'keep',
+    isIdle: false,
+    ttl: 3600,
+    expiresAt: Number.MAX_SAFE_INTEGER,
+    requests: 0,
+    bytesIn: 0,
+    bytesOut: 0,
+    recent: [],
+    ...changes,
+  };
+}
+
+export function exampleSnapshot(changes: Partial<Snapshot> = {}): Snapshot {
+  return {
+    session: {
+      state: 'signed-in',
+      relay: 'https://tunnels.example.com',
+      account: {
+        name: 'acme',
+        plan: 'dev',
+        nameDomain: 'tunnels.example.com',
+        allowsNames: true,
+        defaultTtl: 3600,
+        maxTtl: 604_800,
+      },
+      keyKept: 'system',
+      problem: undefined,
+    },
+    tunnels: [],
+    ports: [],
+    settings: { startsAtLogin: false, notifies: true, theme: 'system', onQuit: 'ask' },
+    hasNetwork: true,
+    ...changes,
+  };
+}
+
+export function exampleRequest(changes: Partial<RequestSummary> = {}): RequestSummary {
+  return {
+    id: 1,
+    startedAt: 0,
+    method: 'GET',
+    target: '/',
+    status: 200,
+    durationMs: 12,
+    bytesIn: 80,
+    bytesOut: 1200,
+    isBroken: false,
+    replayOf: undefined,
+    ...changes,
+  };
+}
