@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import type { AccountView } from '../../shared/snapshot.ts';
+import { exampleTunnel } from '../testing/example.ts';
+import {
+  CUSTOM,
+  draftFrom,
+  draftPort,
+  EMPTY_DRAFT,
+  type FormContext,
+  type FormDraft,
+  hasOptions,
+  readDraft,
+} from './create-form.ts';
+
+const account: AccountView = {
+  name: 'acme',
+  plan: 'dev',
+  nameDomain: 'tunnels.example.com',
+  allowsNames: true,
+  defaultTtl: 3600,
+  maxTtl: 86_400,
+};
+const context: FormContext = {
+  account,
+  ports: [{ port: 5173, process: 'node', framework: 'Vite' }],
+  tunnels: [exampleTunnel({ slug: 'shop', localPort: 3000 })],
+};
+
+function read(changes: Partial<FormDraft>, given: FormContext = context) {
+  return readDraft({ ...EMPTY_DRAFT, ...changes }, given);
+}
+
+describe('create form', () => {
+  it('takes the likeliest port until one is typed', () => {
+    assert.equal(draftPort(EMPTY_DRAFT, context), '5173');
+    assert.equal(draftPort({ ...EMPTY_DRAFT, port: '' }, context), '');
+    const untouched = { form: { port: 5173, name: '', ttl: '1h', idle: false, hostHeader: 'keep' } };
+    assert.deepEqual(read({}), untouched);
+  });
+
+  it('reads every option', () => {
+    const draft: Partial<FormDraft> = {
+      port: '8080',
+      name: 'demo',
+      ttl: CUSTOM,
+      customTtl: '90 min',
+      idle: true,
+      host: CUSTOM,
+      customHost: 'shop.test:8080',
+    };
+    const form = { port: 8080, name: 'demo', ttl: '90m', idle: true, hostHeader: 'shop.test:8080' };
+    assert.deepEqual(read(draft), { form });
+  });
+
+  it('says the problem of each field at once', () => {
+    const result = read({
+      port: 'x',
+      name: '-',
+      ttl: CUSTOM,
+      customTtl: '2d',
+      host: CUSTOM,
+      customHost: 'a b',
+    });
+    assert.deepEqual(Object.keys('problems' in result ? result.problems : {}), [
+      'port',
+      'name',
+      'ttl',
+      'hostHeader',
+    ]);
+  });
+
+  it('refuses the name of a tunnel that the user has', () => {
+    const result = read({ name: 'shop' });
+    assert.match('problems' in result ? (result.problems.name ?? '') : '', /already have/);
+  });
+
+  it('sends no name where the plan allows none', () => {
+    const free = { ...context, account: { ...account, allowsNames: false } };
+    const result = read({ name: 'shop' }, free);
+    assert.equal('form' in result ? result.form.name : undefined, '');
+  });
+
+  it('is filled in by a link', () => {
+    const draft = draftFrom({ port: 3000, name: 'demo', ttl: '2h', hostHeader: 'local' });
+    assert.deepEqual(read(draft), {
+      form: { port: 3000, name: 'demo', ttl: '2h', idle: false, hostHeader: 'local' },
+    });
+    assert.equal(hasOptions(draft), true);
+    assert.equal(hasOptions(draftFrom({ port: 3000 })), false);
+    assert.equal(draftFrom({ hostHeader: 'a.test' }).customHost, 'a.test');
+  });
+});

@@ -1,0 +1,108 @@
+/** The create form as it is typed, and what becomes of it. */
+import type { CreateForm } from '../../shared/ipc.ts';
+import type { AccountView, PortView, TunnelView } from '../../shared/snapshot.ts';
+import { defaultChoice, readLifetime } from './lifetime.ts';
+import { nameProblem } from './name-rules.ts';
+import { freePorts, readPort } from './ports.ts';
+import { isLive } from './tunnel-state.ts';
+
+/** Value of the choice of a lifetime that is typed. */
+export const CUSTOM = 'custom';
+
+export interface FormDraft {
+  /** `undefined` until the user touches it: then the likeliest port stands there */
+  readonly port: string | undefined;
+  readonly name: string;
+  /** duration string, {@link CUSTOM}, or `undefined` for the relay's default */
+  readonly ttl: string | undefined;
+  readonly customTtl: string;
+  readonly idle: boolean;
+  readonly host: 'keep' | 'local' | typeof CUSTOM;
+  readonly customHost: string;
+}
+
+export type FormField = keyof CreateForm;
+export type FormProblems = Partial<Record<FormField, string>>;
+
+/** What the form is filled in against. */
+export interface FormContext {
+  readonly account: AccountView;
+  readonly ports: readonly PortView[];
+  readonly tunnels: readonly TunnelView[];
+}
+
+export const EMPTY_DRAFT: FormDraft = {
+  port: undefined,
+  name: '',
+  ttl: undefined,
+  customTtl: '',
+  idle: false,
+  host: 'keep',
+  customHost: '',
+};
+
+/** What the port field shows: the typed text, or the likeliest port until something is typed. */
+export function draftPort(draft: FormDraft, { ports, tunnels }: FormContext): string {
+  return draft.port ?? String(freePorts(ports, tunnels)[0]?.port ?? '');
+}
+
+/** The problem of the name, shown while it is typed. */
+export function draftNameProblem(draft: FormDraft, { tunnels }: FormContext): string | undefined {
+  return nameProblem(draft.name, new Set(tunnels.filter(isLive).map(({ slug }) => slug)));
+}
+
+/** @returns what to ask main for, or the problem of each field that has one */
+export function readDraft(
+  draft: FormDraft,
+  context: FormContext,
+): { form: CreateForm } | { problems: FormProblems } {
+  const { account } = context;
+  const port = readPort(draftPort(draft, context));
+  const name = account.allowsNames ? draft.name : '';
+  const nameIssue = draftNameProblem({ ...draft, name }, context);
+  const ttl = draftTtl(draft, account);
+  const hostHeader = draft.host === CUSTOM ? draft.customHost.trim() : draft.host;
+  const problems: FormProblems = {
+    ...(typeof port === 'string' ? { port } : {}),
+    ...(nameIssue === undefined ? {} : { name: nameIssue }),
+    ...('problem' in ttl ? { ttl: ttl.problem } : {}),
+    ...(isHostName(hostHeader)
+      ? {}
+      : { hostHeader: 'Give a host name, such as shop.test or shop.test:8080.' }),
+  };
+  if (typeof port === 'string' || 'problem' in ttl || Object.keys(problems).length > 0) return { problems };
+  return { form: { port, name, ttl: ttl.ttl, idle: draft.idle, hostHeader } };
+}
+
+/** A draft from what a link or the tray asked for. */
+export function draftFrom(form: Partial<CreateForm>): FormDraft {
+  const { port, name, ttl, idle, hostHeader } = form;
+  return {
+    ...EMPTY_DRAFT,
+    ...(port === undefined ? {} : { port: String(port) }),
+    ...(name === undefined ? {} : { name }),
+    ...(ttl === undefined || ttl === '' ? {} : { ttl: CUSTOM, customTtl: ttl }),
+    ...(idle === undefined ? {} : { idle }),
+    ...(hostHeader === undefined ? {} : hostDraft(hostHeader)),
+  };
+}
+
+/** Whether a draft says anything that stands among the options. */
+export function hasOptions(draft: FormDraft): boolean {
+  return draft.name !== '' || draft.ttl !== undefined || draft.idle || draft.host !== 'keep';
+}
+
+function draftTtl(draft: FormDraft, account: AccountView): { ttl: string } | { problem: string } {
+  if (draft.ttl === CUSTOM) return readLifetime(draft.customTtl, account.maxTtl);
+  return { ttl: draft.ttl ?? defaultChoice(account.defaultTtl) };
+}
+
+function hostDraft(hostHeader: string): Pick<FormDraft, 'host' | 'customHost'> {
+  return hostHeader === 'keep' || hostHeader === 'local'
+    ? { host: hostHeader, customHost: '' }
+    : { host: CUSTOM, customHost: hostHeader };
+}
+
+function isHostName(text: string): boolean {
+  return /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?$/i.test(text);
+}

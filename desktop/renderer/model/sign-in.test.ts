@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { signInProblems } from './sign-in.ts';
+
+const KEY = `cvt_${'a'.repeat(32)}`;
+
+describe('sign-in form', () => {
+  it('finds nothing wrong with what a relay could accept', () => {
+    assert.deepEqual(signInProblems(' https://relay.example.com ', ` ${KEY}\n`), {});
+    assert.deepEqual(signInProblems('http://localhost:8080/v1', KEY), {});
+  });
+
+  it('says what is missing', () => {
+    const problems = signInProblems('', ' ');
+    assert.match(problems.relay ?? '', /address of your relay/);
+    assert.match(problems.key ?? '', /Paste/);
+  });
+
+  it('tells a key that is none from one that is cut off', () => {
+    assert.match(signInProblems('https://a', 'sk_live_1').key ?? '', /begins with cvt_/);
+    assert.match(signInProblems('https://a', KEY.slice(0, -1)).key ?? '', /not complete/);
+  });
+
+  it('wants a scheme', () => {
+    for (const relay of ['relay.example.com', 'ftp://relay.example.com', 'relay.example.com:443']) {
+      assert.match(signInProblems(relay, KEY).relay ?? '', /begins with https/, relay);
+    }
+  });
+});

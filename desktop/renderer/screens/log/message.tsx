@@ -1,0 +1,23 @@
+import type { JSX } from 'preact';
+import type { RecordedMessage } from '../../../engine/inspector/records.ts';
+import { Body } from './body.tsx';
+
+/** A request or an answer: its start line, its fields, its body. */
+export function Message({ title, message }: { title: string; message: RecordedMessage }): JSX.Element {
+  return (
+    <section class="message" aria-label={title}>
+      <h2>{title}</h2>
+      <p class="start-line mono">{message.startLine}</p>
+      <dl class="fields">
+        {message.fields.map(([name, value], index) => (
+          // A field can stand there several times; its place tells it from the others.
+          <div key={index}>
+            <dt>{name}</dt>
+            <dd class="mono">{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <Body of={title} message={message} />
+    </section>
+  );
+}

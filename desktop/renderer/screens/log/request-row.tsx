@@ -1,0 +1,32 @@
+import type { JSX } from 'preact';
+import { memo } from 'preact/compat';
+import type { RequestSummary } from '../../../engine/inspector/records.ts';
+import { outcome, rowLabel, statusText, timeText } from '../../model/request.ts';
+import { useShell } from '../../view/context.ts';
+
+/** One request in a line; opens it whole. */
+export const RequestRow = memo(function RequestRow({
+  tunnelKey,
+  request,
+}: {
+  tunnelKey: string;
+  request: RequestSummary;
+}): JSX.Element {
+  const { go } = useShell();
+  return (
+    <li>
+      <button
+        type="button"
+        id={`request-${tunnelKey}-${request.id}`}
+        class={`row row-${outcome(request)}`}
+        aria-label={rowLabel(request)}
+        onClick={() => go({ screen: 'request', key: tunnelKey, id: request.id })}
+      >
+        <span class="method">{request.method}</span>
+        <span class="target">{request.target}</span>
+        <span class="status">{statusText(request)}</span>
+        <span class="took">{timeText(request)}</span>
+      </button>
+    </li>
+  );
+});

@@ -1,0 +1,63 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { About } from '../../../shared/ipc.ts';
+import { useShell } from '../../view/context.ts';
+import { Mark } from '../../view/icons.tsx';
+import { Failure, Screen } from '../../view/parts.tsx';
+import { useAction } from '../../view/use-action.ts';
+
+/** What this program is and what it is made of. */
+export function AboutScreen(): JSX.Element {
+  const { bridge } = useShell();
+  const [about, setAbout] = useState<About>();
+  const load = useAction();
+  const { run } = load;
+  useEffect(() => {
+    const ask = async (): Promise<void> => {
+      const answer = await run('app:about', undefined);
+      if (answer.ok) setAbout(answer.value);
+    };
+    void ask();
+  }, [run]);
+  return (
+    <Screen title="About">
+      <Failure problem={load.error} />
+      {about !== undefined && (
+        <>
+          <div class="welcome">
+            <Mark size={44} />
+            <p>
+              <b>Culvert {about.version}</b>
+            </p>
+            <button
+              type="button"
+              class="link"
+              onClick={() => void bridge.call('app:open-link', { link: 'source' })}
+            >
+              Source code
+            </button>
+          </div>
+          <Table title="Versions" rows={about.versions.map(({ name, version }) => [name, version])} />
+          <Table title="Licences" rows={about.licences.map(({ name, licence }) => [name, licence])} />
+        </>
+      )}
+    </Screen>
+  );
+}
+
+function Table({
+  title,
+  rows,
+}: {
+  title: string;
+  rows: readonly (readonly [string, string])[];
+}): JSX.Element {
+  return (
+    <section class="group" aria-label={title}>
+      <h2>{title}</h2>
+      <dl class="pairs">
+        {rows.flatMap(([name, value]) => [<dt key={`${name}-name`}>{name}</dt>, <dd key={name}>{value}</dd>])}
+      </dl>
+    </section>
+  );
+}

@@ -1,0 +1,100 @@
+import type { JSX } from 'preact';
+import type { SessionView, Settings } from '../../../shared/snapshot.ts';
+import { capitalised } from '../../model/numbers.ts';
+import { KEEP_WORDS } from '../../model/sign-in.ts';
+import { useShell } from '../../view/context.ts';
+import { Failure, Screen } from '../../view/parts.tsx';
+import { useAction } from '../../view/use-action.ts';
+import { Select, Switch } from './controls.tsx';
+
+type SignedIn = Extract<SessionView, { state: 'signed-in' }>;
+
+const THEMES: Readonly<Record<Settings['theme'], string>> = {
+  system: 'As the system',
+  light: 'Light',
+  dark: 'Dark',
+};
+const ON_QUIT: Readonly<Record<Settings['onQuit'], string>> = {
+  ask: 'Ask each time',
+  close: 'Close them',
+  leave: 'Leave them until they expire',
+};
+
+/** Everything that can be set; each change holds at once. */
+export function SettingsScreen({
+  settings,
+  session,
+}: {
+  settings: Settings;
+  session: SignedIn;
+}): JSX.Element {
+  const { go } = useShell();
+  const action = useAction();
+  const change = (changes: Partial<Settings>): void => void action.run('settings:change', changes);
+  return (
+    <Screen title="Settings">
+      <Failure problem={action.error} />
+      <section class="group" aria-label="App">
+        <Switch
+          id="starts-at-login"
+          label="Start at login"
+          hint="Without a window, in the tray."
+          checked={settings.startsAtLogin}
+          onChange={(startsAtLogin) => change({ startsAtLogin })}
+        />
+        <Switch
+          id="notifies"
+          label="Notifications"
+          hint="When a tunnel is about to expire, has expired or is lost, and when the key is refused."
+          checked={settings.notifies}
+          onChange={(notifies) => change({ notifies })}
+        />
+        <Select
+          id="theme"
+          label="Theme"
+          choices={THEMES}
+          value={settings.theme}
+          onChange={(theme) => change({ theme })}
+        />
+        <Select
+          id="on-quit"
+          label="Tunnels when Culvert quits"
+          choices={ON_QUIT}
+          value={settings.onQuit}
+          onChange={(onQuit) => change({ onQuit })}
+        />
+      </section>
+      <section class="group" aria-label="Account">
+        <dl class="pairs">
+          <dt>Relay</dt>
+          <dd>{session.relay}</dd>
+          <dt>Account</dt>
+          <dd>
+            {session.account.name}, {capitalised(session.account.plan)} plan
+          </dd>
+          <dt>API key</dt>
+          <dd>{KEEP_WORDS[session.keyKept].kept}</dd>
+        </dl>
+        <button type="button" class="button" onClick={() => void action.run('session:sign-out', undefined)}>
+          Sign out
+        </button>
+        <p class="hint">Signing out forgets the key on this computer. Tunnels go offline.</p>
+      </section>
+      <div class="buttons">
+        <button type="button" id="about" class="button" onClick={() => go({ screen: 'about' })}>
+          About and licences
+        </button>
+        <button
+          type="button"
+          class="button"
+          onClick={() => void action.run('app:open-link', { link: 'documentation' })}
+        >
+          Documentation
+        </button>
+        <button type="button" class="button" onClick={() => void action.run('app:quit', undefined)}>
+          Quit Culvert
+        </button>
+      </div>
+    </Screen>
+  );
+}

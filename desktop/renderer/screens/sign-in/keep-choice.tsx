@@ -1,0 +1,34 @@
+import type { JSX } from 'preact';
+import type { KeyKept } from '../../../shared/snapshot.ts';
+import { KEEP_WORDS } from '../../model/sign-in.ts';
+
+/** Where the key is kept, with what each choice means. */
+export function KeepChoice({
+  keeps,
+  value,
+  onChange,
+}: {
+  keeps: readonly KeyKept[];
+  value: KeyKept;
+  onChange: (keep: KeyKept) => void;
+}): JSX.Element {
+  return (
+    <fieldset class="choices">
+      <legend>Keep the key</legend>
+      {!keeps.includes('system') && (
+        <p class="hint">
+          This system offers no encrypted place for it, so nothing is stored unless you ask for it.
+        </p>
+      )}
+      {keeps.map((keep) => (
+        <label key={keep} class="choice">
+          <input type="radio" name="keep" checked={keep === value} onChange={() => onChange(keep)} />
+          <span>
+            {KEEP_WORDS[keep].label}
+            <span class="hint">{KEEP_WORDS[keep].hint}</span>
+          </span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}

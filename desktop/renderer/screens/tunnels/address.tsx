@@ -1,0 +1,58 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { TunnelView } from '../../../shared/snapshot.ts';
+import { addressParts } from '../../model/address.ts';
+import { isLive } from '../../model/tunnel-state.ts';
+import { useShell } from '../../view/context.ts';
+import type { Action } from '../../view/use-action.ts';
+
+/** How long the button says that it has copied. */
+const COPIED_MS = 2000;
+
+/** The address with its telling part in bold, and a button that copies all of it. */
+export function Address({
+  id,
+  tunnel,
+  run,
+}: {
+  id: string;
+  tunnel: TunnelView;
+  run: Action['run'];
+}): JSX.Element {
+  const { say } = useShell();
+  const [isCopied, setCopied] = useState(false);
+  useEffect(() => {
+    if (!isCopied) return undefined;
+    const timer = window.setTimeout(() => setCopied(false), COPIED_MS);
+    return () => window.clearTimeout(timer);
+  }, [isCopied]);
+  const { before, slug, after } = addressParts(tunnel.url, tunnel.slug);
+
+  const copy = async (): Promise<void> => {
+    const answer = await run('tunnel:copy-url', { key: tunnel.key });
+    if (!answer.ok) return;
+    setCopied(true);
+    say('Address copied.');
+  };
+
+  return (
+    <>
+      <h2 id={id} class="address" title={tunnel.url}>
+        {before !== '' && <span class="dim">{before}</span>}
+        <b>{slug}</b>
+        {after !== '' && <span class="dim">{after}</span>}
+      </h2>
+      {isLive(tunnel) && (
+        <button
+          type="button"
+          id={`copy-${tunnel.key}`}
+          class="button copy"
+          aria-label={`Copy the address of ${tunnel.slug}`}
+          onClick={() => void copy()}
+        >
+          {isCopied ? 'Copied' : 'Copy'}
+        </button>
+      )}
+    </>
+  );
+}

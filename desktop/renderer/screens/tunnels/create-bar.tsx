@@ -1,0 +1,121 @@
+import type { JSX, TargetedEvent } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import {
+  EMPTY_DRAFT,
+  type FormContext,
+  type FormDraft,
+  type FormField,
+  type FormProblems,
+  hasOptions,
+  readDraft,
+} from '../../model/create-form.ts';
+import { useShell } from '../../view/context.ts';
+import { hasCommand, useKey } from '../../view/keys.ts';
+import { Failure } from '../../view/parts.tsx';
+import { useAction } from '../../view/use-action.ts';
+import { Options } from './options.tsx';
+import { PortField } from './port-field.tsx';
+
+/** Ids of the controls, in the order in which a problem gets the focus. */
+const CONTROLS: Readonly<Record<FormField, string>> = {
+  port: 'port',
+  name: 'name',
+  ttl: 'custom-ttl',
+  hostHeader: 'custom-host',
+  idle: 'idle',
+};
+
+/** The one action: a port, and Expose; everything else is among the options. */
+export function CreateBar({
+  context,
+  draft,
+  setDraft,
+}: {
+  context: FormContext;
+  draft: FormDraft;
+  setDraft: (draft: FormDraft) => void;
+}): JSX.Element {
+  const { say } = useShell();
+  const create = useAction();
+  const [isOpen, setOpen] = useState(hasOptions(draft));
+  const [problems, setProblems] = useState<FormProblems>({});
+  const [created, setCreated] = useState<string>();
+
+  // A link or the tray has filled the form in.
+  useEffect(() => {
+    if (hasOptions(draft)) setOpen(true);
+  }, [draft]);
+  // The new tunnel comes with a snapshot of its own; the next thing people want is its address.
+  useEffect(() => {
+    const copy = created === undefined ? null : document.getElementById(`copy-${created}`);
+    if (copy === null) return;
+    copy.focus();
+    setCreated(undefined);
+  }, [created, context.tunnels]);
+  useKey(
+    (event) => hasCommand(event) && event.key === 'n',
+    () => document.getElementById(CONTROLS.port)?.focus(),
+  );
+
+  const change = (changes: Partial<FormDraft>): void => {
+    setDraft({ ...draft, ...changes });
+    setProblems({});
+    if (create.error !== undefined) create.clear();
+  };
+  const show = (found: FormProblems): void => {
+    setProblems(found);
+    const first = (Object.keys(CONTROLS) as FormField[]).find((field) => found[field] !== undefined);
+    if (first === undefined) return;
+    if (first !== 'port') setOpen(true);
+    // The control may be among options that only now unfold.
+    requestAnimationFrame(() => document.getElementById(CONTROLS[first])?.focus());
+  };
+  const submit = async (event: TargetedEvent<HTMLFormElement>): Promise<void> => {
+    event.preventDefault();
+    if (create.isBusy) return;
+    const read = readDraft(draft, context);
+    if ('problems' in read) {
+      show(read.problems);
+      return;
+    }
+    setProblems({});
+    const answer = await create.run('tunnel:create', read.form);
+    if (answer.ok) {
+      setDraft(EMPTY_DRAFT);
+      setOpen(false);
+      setCreated(answer.value.key);
+      say(`Port ${read.form.port} is exposed.`);
+    } else if (isField(answer.error.field)) show({ [answer.error.field]: answer.error.text });
+  };
+
+  return (
+    <footer class="create">
+      <form aria-label="New tunnel" noValidate onSubmit={(event) => void submit(event)}>
+        {isOpen && <Options context={context} draft={draft} problems={problems} change={change} />}
+        {!isField(create.error?.field) && <Failure problem={create.error} />}
+        <div class="problem" id="port-note" role="alert">
+          {problems.port}
+        </div>
+        <div class="create-row">
+          <PortField context={context} draft={draft} problem={problems.port} change={change} />
+          <button
+            type="button"
+            class="button"
+            aria-expanded={isOpen}
+            aria-controls="options"
+            onClick={() => setOpen(!isOpen)}
+          >
+            Options
+          </button>
+          <button type="submit" class="button primary" aria-disabled={create.isBusy}>
+            {create.isBusy ? 'Exposing…' : 'Expose'}
+          </button>
+        </div>
+      </form>
+    </footer>
+  );
+}
+
+function isField(field: string | undefined): field is FormField {
+  return field !== undefined && Object.hasOwn(CONTROLS, field);
+}

@@ -1,0 +1,43 @@
+import type { JSX } from 'preact';
+import { draftNameProblem, type FormContext, type FormDraft } from '../../model/create-form.ts';
+import { NAME_RULE, tidyName } from '../../model/name-rules.ts';
+import { capitalised } from '../../model/numbers.ts';
+import { Field, fieldControl } from '../../view/parts.tsx';
+
+/** The name, judged as it is typed; the relay's own answer, such as that it is taken, stands in the same place. */
+export function NameField({
+  context,
+  draft,
+  problem,
+  change,
+}: {
+  context: FormContext;
+  draft: FormDraft;
+  problem: string | undefined;
+  change: (changes: Partial<FormDraft>) => void;
+}): JSX.Element {
+  const { allowsNames, nameDomain, plan } = context.account;
+  if (!allowsNames) {
+    return (
+      <p class="hint">
+        Your tunnels get random names: choosing one needs the Dev plan or above, and yours is{' '}
+        {capitalised(plan)}.
+      </p>
+    );
+  }
+  const shown = problem ?? draftNameProblem(draft, context);
+  const hint =
+    draft.name === '' ? `Optional: ${NAME_RULE}. Empty for a random one.` : `${draft.name}.${nameDomain}`;
+  return (
+    <Field id="name" label="Name" hint={hint} problem={shown}>
+      <input
+        {...fieldControl('name', shown)}
+        autocomplete="off"
+        autocapitalize="none"
+        spellcheck={false}
+        value={draft.name}
+        onInput={(event) => change({ name: tidyName(event.currentTarget.value) })}
+      />
+    </Field>
+  );
+}

@@ -1,0 +1,92 @@
+import type { JSX } from 'preact';
+import {
+  CUSTOM,
+  draftPort,
+  type FormContext,
+  type FormDraft,
+  type FormProblems,
+} from '../../model/create-form.ts';
+import { createChoices, defaultChoice } from '../../model/lifetime.ts';
+import { Field, fieldControl } from '../../view/parts.tsx';
+import { NameField } from './name-field.tsx';
+
+/** What a tunnel can be besides a port; all of it can be left as it is. */
+export function Options({
+  context,
+  draft,
+  problems,
+  change,
+}: {
+  context: FormContext;
+  draft: FormDraft;
+  problems: FormProblems;
+  change: (changes: Partial<FormDraft>) => void;
+}): JSX.Element {
+  const { defaultTtl, maxTtl } = context.account;
+  const ttl = draft.ttl ?? defaultChoice(defaultTtl);
+  const port = draftPort(draft, context);
+  return (
+    <div id="options" class="options">
+      <NameField context={context} draft={draft} problem={problems.name} change={change} />
+      <div class="pair">
+        <Field id="ttl" label="Lives for">
+          <select id="ttl" value={ttl} onChange={(event) => change({ ttl: event.currentTarget.value })}>
+            {createChoices(defaultTtl, maxTtl).map((choice) => (
+              <option key={choice.ttl} value={choice.ttl}>
+                {choice.label}
+              </option>
+            ))}
+            <option value={CUSTOM}>Another time…</option>
+          </select>
+        </Field>
+        <Field id="host" label="Host header">
+          <select
+            id="host"
+            value={draft.host}
+            onChange={(event) => change({ host: event.currentTarget.value as FormDraft['host'] })}
+          >
+            <option value="keep">As the visitor sent it</option>
+            <option value="local">localhost:{port === '' ? 'port' : port}</option>
+            <option value={CUSTOM}>Another name…</option>
+          </select>
+        </Field>
+      </div>
+      {ttl === CUSTOM && (
+        <Field id="custom-ttl" label="Time to live" hint="Such as 45m, 4h or 1h30m" problem={problems.ttl}>
+          <input
+            {...fieldControl('custom-ttl', problems.ttl)}
+            value={draft.customTtl}
+            onInput={(event) => change({ customTtl: event.currentTarget.value })}
+          />
+        </Field>
+      )}
+      {draft.host === CUSTOM && (
+        <Field
+          id="custom-host"
+          label="Host name"
+          hint="Your server sees this name on every request"
+          problem={problems.hostHeader}
+        >
+          <input
+            {...fieldControl('custom-host', problems.hostHeader)}
+            spellcheck={false}
+            value={draft.customHost}
+            onInput={(event) => change({ customHost: event.currentTarget.value })}
+          />
+        </Field>
+      )}
+      <label class="choice">
+        <input
+          type="checkbox"
+          id="idle"
+          checked={draft.idle}
+          onChange={(event) => change({ idle: event.currentTarget.checked })}
+        />
+        <span>
+          Start the time anew whenever it is used
+          <span class="hint">It ends only after this long without a visitor.</span>
+        </span>
+      </label>
+    </div>
+  );
+}

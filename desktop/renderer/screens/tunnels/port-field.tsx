@@ -1,0 +1,111 @@
+import type { JSX, TargetedKeyboardEvent } from 'preact';
+import { useState } from 'preact/hooks';
+import { draftPort, type FormContext, type FormDraft } from '../../model/create-form.ts';
+import { freePorts, portHint, programName, suggestedPorts } from '../../model/ports.ts';
+
+/**
+ * The port, with the ports that something listens on now: a combobox with a list (ARIA Authoring Practices, "Editable
+ * combobox with list autocomplete").
+ */
+export function PortField({
+  context,
+  draft,
+  problem,
+  change,
+}: {
+  context: FormContext;
+  draft: FormDraft;
+  problem: string | undefined;
+  change: (changes: Partial<FormDraft>) => void;
+}): JSX.Element {
+  const [isOpen, setOpen] = useState(false);
+  const [active, setActive] = useState(-1);
+  const text = draftPort(draft, context);
+  const free = freePorts(context.ports, context.tunnels);
+  // What stands there unasked must not narrow the list.
+  const suggested = suggestedPorts(free, free.some(({ port }) => String(port) === text) ? '' : text);
+  const isShown = isOpen && suggested.length > 0;
+
+  const close = (): void => {
+    setOpen(false);
+    setActive(-1);
+  };
+  const take = (port: number): void => {
+    change({ port: String(port) });
+    close();
+  };
+  const onKeyDown = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
+    const chosen = suggested[active];
+    if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
+      const step = event.key === 'ArrowDown' ? 1 : -1;
+      setOpen(true);
+      setActive(
+        isShown ? (active + step + suggested.length) % suggested.length : step > 0 ? 0 : suggested.length - 1,
+      );
+    } else if (event.key === 'Enter' && isShown && chosen !== undefined) take(chosen.port);
+    else if (event.key === 'Escape' && isShown) close();
+    else return;
+    event.preventDefault();
+  };
+
+  return (
+    <div class="port-field">
+      <label for="port">Port</label>
+      <input
+        id="port"
+        role="combobox"
+        inputMode="numeric"
+        autocomplete="off"
+        spellcheck={false}
+        maxLength={5}
+        placeholder="3000"
+        aria-autocomplete="list"
+        aria-expanded={isShown}
+        aria-controls="ports"
+        aria-activedescendant={isShown && active >= 0 ? `port-option-${active}` : undefined}
+        aria-describedby="port-note port-hint"
+        aria-invalid={problem === undefined ? undefined : 'true'}
+        value={text}
+        onInput={(event) => {
+          change({ port: event.currentTarget.value });
+          setOpen(true);
+          setActive(-1);
+        }}
+        onFocus={(event) => {
+          // From now on it is the user's, whatever starts to listen meanwhile.
+          if (draft.port === undefined && text !== '') change({ port: text });
+          event.currentTarget.select();
+        }}
+        onClick={() => setOpen(true)}
+        onKeyDown={onKeyDown}
+        onBlur={close}
+      />
+      <span id="port-hint" class="port-hint">
+        {portHint(text, context.ports)}
+      </span>
+      <ul
+        id="ports"
+        class="ports"
+        role="listbox"
+        aria-label="Ports in use on this computer"
+        hidden={!isShown}
+      >
+        {suggested.map((view, index) => (
+          <li
+            key={view.port}
+            id={`port-option-${index}`}
+            role="option"
+            aria-selected={index === active}
+            // The field keeps the focus, so that its blur does not close the list before the click.
+            onMouseDown={(event) => event.preventDefault()}
+            onClick={() => take(view.port)}
+          >
+            <b>{view.port}</b>
+            <span>{programName(view) ?? 'unknown program'}</span>
+            {view.framework !== undefined && <span class="dim">{view.process}</span>}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

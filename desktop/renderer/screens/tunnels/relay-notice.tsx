@@ -1,0 +1,24 @@
+import type { JSX } from 'preact';
+import type { Problem } from '../../../shared/snapshot.ts';
+import { Notice } from '../../view/parts.tsx';
+
+/** Why nothing can be reached for now; the cause nearest to the user only. */
+export function RelayNotice({
+  problem,
+  hasNetwork,
+  relay,
+}: {
+  problem: Problem | undefined;
+  hasNetwork: boolean;
+  relay: string;
+}): JSX.Element | null {
+  if (!hasNetwork) {
+    return <Notice>This computer has no network. Your tunnels come back by themselves when it has.</Notice>;
+  }
+  if (problem === undefined) return null;
+  return (
+    <Notice>
+      {problem.text} <span class="nowrap">({relay.replace(/^https?:\/\//, '')})</span>
+    </Notice>
+  );
+}

@@ -1,0 +1,97 @@
+import type { JSX } from 'preact';
+import type { TunnelView } from '../../../shared/snapshot.ts';
+import { fuseFraction, timeLeftWords } from '../../model/time-left.ts';
+import type { Shape } from '../../model/tunnel-state.ts';
+import { useTime } from '../../view/clock.ts';
+import { useShell } from '../../view/context.ts';
+import type { Action } from '../../view/use-action.ts';
+import type { Unfolded } from './tunnel-card.tsx';
+
+/** The fuse, what is left of it in words, and what can be done with a live tunnel. */
+export function TimeRow({
+  tunnel,
+  shape,
+  unfolded,
+  setUnfolded,
+  action,
+}: {
+  tunnel: TunnelView;
+  shape: Shape;
+  unfolded: Unfolded;
+  setUnfolded: (unfolded: Unfolded) => void;
+  action: Action;
+}): JSX.Element {
+  const { say } = useShell();
+  const { key, slug } = tunnel;
+  const toggle = (part: Unfolded) => setUnfolded(unfolded === part ? undefined : part);
+  const stop = async (): Promise<void> => {
+    const answer = await action.run('tunnel:stop', { key });
+    if (answer.ok) say(`${slug} is stopped.`);
+  };
+  return (
+    <>
+      <Fuse tunnel={tunnel} />
+      <div class="time-row">
+        <TimeLeft tunnel={tunnel} />
+        <span class="actions">
+          {shape !== 'soon' && (
+            <ActionLink
+              label="Extend"
+              of={slug}
+              expanded={unfolded === 'extend'}
+              onClick={() => toggle('extend')}
+            />
+          )}
+          <ActionLink label="Open" of={slug} onClick={() => void action.run('tunnel:open-url', { key })} />
+          <ActionLink label="QR" of={slug} expanded={unfolded === 'qr'} onClick={() => toggle('qr')} />
+          <ActionLink label="Stop" of={slug} onClick={() => void stop()} />
+        </span>
+      </div>
+    </>
+  );
+}
+
+/** A word that does something with a tunnel; its name for screen readers says with which. */
+export function ActionLink({
+  label,
+  of,
+  expanded,
+  onClick,
+}: {
+  label: string;
+  of: string;
+  expanded?: boolean;
+  onClick: () => void;
+}): JSX.Element {
+  return (
+    <button
+      type="button"
+      class="link"
+      aria-label={`${label} ${of}`}
+      aria-expanded={expanded}
+      onClick={onClick}
+    >
+      {label}
+    </button>
+  );
+}
+
+function TimeLeft({ tunnel: { expiresAt, isIdle } }: { tunnel: TunnelView }): JSX.Element {
+  const words = useTime((now) => timeLeftWords(expiresAt, now));
+  return (
+    <span class="time-left">
+      {words}
+      {isIdle && ' · resets when used'}
+    </span>
+  );
+}
+
+function Fuse({ tunnel: { expiresAt, ttl } }: { tunnel: TunnelView }): JSX.Element {
+  const fraction = useTime((now) => fuseFraction(expiresAt, ttl, now));
+  // The words below say the same.
+  return (
+    <div class="fuse" aria-hidden="true">
+      <div class="fuse-left" style={{ width: `${fraction * 100}%` }} />
+    </div>
+  );
+}

@@ -1,0 +1,68 @@
+import type { JSX } from 'preact';
+import { memo } from 'preact/compat';
+import { useState } from 'preact/hooks';
+import type { TunnelView } from '../../../shared/snapshot.ts';
+import { isLive, type Shape, tunnelState } from '../../model/tunnel-state.ts';
+import { useTime } from '../../view/clock.ts';
+import { StateShape } from '../../view/icons.tsx';
+import { Failure, Notice } from '../../view/parts.tsx';
+import { QrCode } from '../../view/qr.tsx';
+import { useAction } from '../../view/use-action.ts';
+import { Address } from './address.tsx';
+import { EndedRow } from './ended-row.tsx';
+import { Extend } from './extend.tsx';
+import { Meta } from './meta.tsx';
+import { Recent } from './recent.tsx';
+import { Retry } from './retry.tsx';
+import { TimeRow } from './time-row.tsx';
+
+/** What a card has unfolded. */
+export type Unfolded = 'extend' | 'qr' | undefined;
+
+/** One tunnel: its state, its address, what goes through it, how long it lives, and what can be done with it. */
+export const TunnelCard = memo(function TunnelCard({
+  tunnel,
+  maxTtl,
+}: {
+  tunnel: TunnelView;
+  /** seconds */
+  maxTtl: number;
+}): JSX.Element {
+  const [unfolded, setUnfolded] = useState<Unfolded>();
+  const action = useAction();
+  const shape = useTime((now): Shape => tunnelState(tunnel, now).shape);
+  const { word } = tunnelState(tunnel, Date.now());
+  const live = isLive(tunnel);
+  const titleId = `title-${tunnel.key}`;
+
+  return (
+    <li class={`card card-${shape}`} aria-labelledby={titleId} data-slug={tunnel.slug}>
+      <div class="card-top">
+        <StateShape shape={shape} />
+        <Address id={titleId} tunnel={tunnel} run={action.run} />
+      </div>
+      <Meta tunnel={tunnel} word={word} />
+      {tunnel.status.name === 'reconnecting' && <Retry status={tunnel.status} />}
+      {tunnel.status.name === 'online' && tunnel.localProblem !== undefined && (
+        <Notice>{tunnel.localProblem.text}</Notice>
+      )}
+      {live ? (
+        <TimeRow
+          tunnel={tunnel}
+          shape={shape}
+          unfolded={unfolded}
+          setUnfolded={setUnfolded}
+          action={action}
+        />
+      ) : (
+        <EndedRow tunnel={tunnel} action={action} />
+      )}
+      {live && (unfolded === 'extend' || (shape === 'soon' && unfolded === undefined)) && (
+        <Extend tunnel={tunnel} maxTtl={maxTtl} onDone={() => setUnfolded(undefined)} />
+      )}
+      {live && unfolded === 'qr' && <QrCode text={tunnel.url} />}
+      <Failure problem={action.error} />
+      <Recent tunnel={tunnel} />
+    </li>
+  );
+});

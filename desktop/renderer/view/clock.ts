@@ -1,0 +1,43 @@
+/** One tick a second for everything in the window that shows time; nothing else is drawn again by it. */
+import { useEffect, useReducer, useRef } from 'preact/hooks';
+
+const TICK_MS = 1000;
+const listeners = new Set<() => void>();
+let timer: number | undefined;
+
+/**
+ * A value that depends on the time. The part is drawn again only when the value changes.
+ *
+ * @param read takes wall-clock ms
+ */
+export function useTime<T extends string | number | boolean>(read: (now: number) => T): T {
+  const value = read(Date.now());
+  const latest = useRef({ read, value });
+  latest.current = { read, value };
+  const [, redraw] = useReducer<number, undefined>((count) => count + 1, 0);
+  useEffect(
+    () =>
+      listen(() => {
+        if (latest.current.read(Date.now()) !== latest.current.value) redraw(undefined);
+      }),
+    [],
+  );
+  return value;
+}
+
+function listen(listener: () => void): () => void {
+  listeners.add(listener);
+  timer ??= window.setInterval(tick, TICK_MS);
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size > 0) return;
+    window.clearInterval(timer);
+    timer = undefined;
+  };
+}
+
+function tick(): void {
+  // A hidden window needs no time; what is shown again is right within a second.
+  if (document.hidden) return;
+  for (const listener of listeners) listener();
+}

@@ -1,0 +1,23 @@
+/** What every part of the window may reach: main, the voice for screen readers, and the way to other screens. */
+import { createContext } from 'preact';
+import { useContext } from 'preact/hooks';
+import type { Bridge } from '../bridge.ts';
+import type { Route } from '../model/route.ts';
+
+export interface Shell {
+  readonly bridge: Bridge;
+  /** tells people who listen rather than look; a polite live region */
+  readonly say: (text: string) => void;
+  readonly go: (route: Route) => void;
+  /** to the screen before */
+  readonly back: () => void;
+}
+
+export const ShellContext = createContext<Shell | undefined>(undefined);
+
+/** @throws Error outside of the app */
+export function useShell(): Shell {
+  const shell = useContext(ShellContext);
+  if (shell === undefined) throw new Error('no shell around this part');
+  return shell;
+}

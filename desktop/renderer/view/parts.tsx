@@ -1,0 +1,96 @@
+/** Small parts that several screens are made of. */
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import type { Problem } from '../../shared/snapshot.ts';
+import { useShell } from './context.ts';
+import { Icon } from './icons.tsx';
+
+/** A screen with a heading that takes the focus when the screen comes, and a way back. */
+export function Screen({
+  title,
+  actions,
+  children,
+}: {
+  title: string;
+  actions?: ComponentChildren;
+  children: ComponentChildren;
+}): JSX.Element {
+  const { back } = useShell();
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => heading.current?.focus(), []);
+  return (
+    <div class="screen">
+      <header class="bar">
+        <button type="button" class="icon-button" aria-label="Back" title="Back (Esc)" onClick={back}>
+          <Icon name="back" />
+        </button>
+        <h1 ref={heading} tabIndex={-1}>
+          {title}
+        </h1>
+        <div class="bar-end">{actions}</div>
+      </header>
+      <main class="scroll">{children}</main>
+    </div>
+  );
+}
+
+/** What happened and what to do, in a box. `alert` where it answers something the user just did. */
+export function Notice({
+  kind = 'warning',
+  alert = false,
+  children,
+}: {
+  kind?: 'warning' | 'error';
+  alert?: boolean;
+  children: ComponentChildren;
+}): JSX.Element {
+  return (
+    <div class={`notice notice-${kind}`} role={alert ? 'alert' : undefined}>
+      {children}
+    </div>
+  );
+}
+
+/** The problem of what the user just asked for. */
+export function Failure({ problem }: { problem: Pick<Problem, 'text'> | undefined }): JSX.Element | null {
+  if (problem === undefined) return null;
+  return (
+    <Notice kind="error" alert>
+      {problem.text}
+    </Notice>
+  );
+}
+
+/** A label, its control, and below it the problem or a hint, tied together for screen readers. */
+export function Field({
+  id,
+  label,
+  hint,
+  problem,
+  children,
+}: {
+  id: string;
+  label: string;
+  hint?: ComponentChildren;
+  problem?: string | undefined;
+  children: ComponentChildren;
+}): JSX.Element {
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {children}
+      <div id={`${id}-note`} class={problem === undefined ? 'hint' : 'problem'} aria-live="polite">
+        {problem ?? hint}
+      </div>
+    </div>
+  );
+}
+
+/** Attributes of the control of a {@link Field}. */
+export function fieldControl(id: string, problem: string | undefined) {
+  return {
+    id,
+    'aria-describedby': `${id}-note`,
+    'aria-invalid': problem === undefined ? undefined : ('true' as const),
+  };
+}
