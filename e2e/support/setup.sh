@@ -6,4 +6,5 @@ command -v openssl >/dev/null || set -- "$@" openssl
 command -v curl >/dev/null || set -- "$@" curl
 [ -x /usr/sbin/nginx ] || set -- "$@" nginx
 [ -x /usr/sbin/apache2 ] || set -- "$@" apache2-bin
+command -v chromium >/dev/null || [ -n "${CULVERT_CHROMIUM:-}" ] || set -- "$@" chromium
 exec sh "$(dirname "$0")/install.sh" "$@"

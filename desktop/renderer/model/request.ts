@@ -11,19 +11,12 @@ export function outcome(request: RequestSummary): Outcome {
   return request.status >= 400 ? 'failed' : 'fine';
 }
 
-/** The status code, or a word where there is none. */
+/** The status code, or a word where there is none; `200 cut` for an answer that broke off. */
 export function statusText(request: RequestSummary): string {
-  if (request.status !== undefined) return String(request.status);
-  return request.isBroken ? 'broken' : 'waiting';
+  if (request.status === undefined) return request.isBroken ? 'broken' : 'waiting';
+  return request.isBroken ? `${request.status} cut` : String(request.status);
 }
 
 export function timeText(request: RequestSummary): string {
   return request.durationMs === undefined ? '' : latencyText(request.durationMs);
-}
-
-/** The row as one sentence, for who hears it. */
-export function rowLabel(request: RequestSummary): string {
-  const time = timeText(request);
-  const ending = request.isBroken && request.status !== undefined ? ', broken off' : '';
-  return `${request.method} ${request.target}, ${statusText(request)}${ending}${time === '' ? '' : `, ${time}`}`;
 }

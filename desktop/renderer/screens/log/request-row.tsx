@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { memo } from 'preact/compat';
 import type { RequestSummary } from '../../../engine/inspector/records.ts';
-import { outcome, rowLabel, statusText, timeText } from '../../model/request.ts';
+import { outcome, statusText, timeText } from '../../model/request.ts';
 import { useShell } from '../../view/context.ts';
 
 /** One request in a line; opens it whole. */
@@ -19,7 +19,6 @@ export const RequestRow = memo(function RequestRow({
         type="button"
         id={`request-${tunnelKey}-${request.id}`}
         class={`row row-${outcome(request)}`}
-        aria-label={rowLabel(request)}
         onClick={() => go({ screen: 'request', key: tunnelKey, id: request.id })}
       >
         <span class="method">{request.method}</span>

@@ -57,7 +57,7 @@ export function Extend({
         aria-label="Another length of time"
         aria-describedby={noteId}
         aria-invalid={text === undefined ? undefined : 'true'}
-        placeholder="such as 2h30m"
+        placeholder="2h 30m"
         value={custom}
         onInput={(event) => setCustom(event.currentTarget.value)}
       />

@@ -2,9 +2,9 @@ import type { JSX } from 'preact';
 import type { TunnelView } from '../../../shared/snapshot.ts';
 import { bytesText, countText } from '../../model/numbers.ts';
 
-/** State in a word, where the tunnel leads, and what went through it. */
+/** State in a word, where the tunnel leads, and how often it was used. */
 export function Meta({ tunnel, word }: { tunnel: TunnelView; word: string }): JSX.Element {
-  const { requests, bytesIn, bytesOut, localPort, framework } = tunnel;
+  const { requests, localPort, framework } = tunnel;
   return (
     <p class="meta">
       <span class="word">{word}</span>
@@ -19,13 +19,21 @@ export function Meta({ tunnel, word }: { tunnel: TunnelView; word: string }): JS
           <b>{countText(requests)}</b> {requests === 1 ? 'request' : 'requests'}
         </span>
       )}
-      {bytesIn > 0 && <Traffic arrow="↑" words="received from visitors" bytes={bytesIn} />}
-      {bytesOut > 0 && <Traffic arrow="↓" words="sent to visitors" bytes={bytesOut} />}
     </p>
   );
 }
 
-function Traffic({ arrow, words, bytes }: { arrow: string; words: string; bytes: number }): JSX.Element {
+/** Bytes of both directions. */
+export function Traffic({ tunnel: { bytesIn, bytesOut } }: { tunnel: TunnelView }): JSX.Element {
+  return (
+    <>
+      <Bytes arrow="↑" words="received from visitors" bytes={bytesIn} />
+      <Bytes arrow="↓" words="sent to visitors" bytes={bytesOut} />
+    </>
+  );
+}
+
+function Bytes({ arrow, words, bytes }: { arrow: string; words: string; bytes: number }): JSX.Element {
   return (
     <span title={`${bytesText(bytes)} ${words}`}>
       <span aria-hidden="true">{arrow} </span>

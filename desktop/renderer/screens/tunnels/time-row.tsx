@@ -81,7 +81,7 @@ function TimeLeft({ tunnel: { expiresAt, isIdle } }: { tunnel: TunnelView }): JS
   return (
     <span class="time-left">
       {words}
-      {isIdle && ' · resets when used'}
+      {isIdle && ' if unused'}
     </span>
   );
 }

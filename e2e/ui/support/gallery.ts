@@ -1,0 +1,331 @@
+/** Every screen of the window, each in the states it can be in: what axe judges and what the screenshots show. */
+import type { Page } from 'playwright-core';
+import type { RecordedMessage, RequestDetail } from '../../../desktop/engine/inspector/records.ts';
+import type { About } from '../../../desktop/shared/ipc.ts';
+import type { Snapshot, TunnelView } from '../../../desktop/shared/snapshot.ts';
+import { exampleRequest, exampleSnapshot, exampleTunnel } from '../../../desktop/renderer/testing/example.ts';
+import { ScriptedMain } from './scripted-main.ts';
+
+/** The time it is on every screen, so that pictures of them are the same each time. */
+export const NOW = Date.UTC(2026, 10, 21, 10, 30);
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+export interface Scene {
+  readonly name: string;
+  /** what the picture shows, for people who do not see it */
+  readonly alt: string;
+  readonly main: () => ScriptedMain;
+  /** from the main list to the screen */
+  readonly go?: (page: Page) => Promise<void>;
+}
+
+const REQUESTS = [
+  exampleRequest({ id: 5, startedAt: NOW - 3000 }),
+  exampleRequest({ id: 4, startedAt: NOW - 5000, target: '/src/main.ts', status: 304, durationMs: 3 }),
+  exampleRequest({
+    id: 3,
+    startedAt: NOW - 9000,
+    method: 'POST',
+    target: '/api/checkout',
+    status: 500,
+    durationMs: 48,
+  }),
+  exampleRequest({
+    id: 2,
+    startedAt: NOW - 12_000,
+    target: '/events',
+    status: undefined,
+    durationMs: undefined,
+  }),
+  exampleRequest({ id: 1, startedAt: NOW - 20_000, target: '/video.mp4', durationMs: 2140, isBroken: true }),
+];
+
+const SHOP = exampleTunnel({
+  key: 'shop',
+  slug: 'shop-demo',
+  name: 'shop-demo',
+  url: 'https://shop-demo.tunnels.example.com',
+  localPort: 5173,
+  framework: 'Vite',
+  isIdle: true,
+  expiresAt: NOW + 41 * MINUTE,
+  requests: 1284,
+  bytesIn: 612_000,
+  bytesOut: 36_200_000,
+  recent: REQUESTS.slice(0, 3),
+});
+const HOOKS = exampleTunnel({
+  key: 'hooks',
+  slug: 'stripe-hooks',
+  name: 'stripe-hooks',
+  url: 'https://stripe-hooks.tunnels.example.com',
+  localPort: 3000,
+  framework: 'Node',
+  expiresAt: NOW + 4 * MINUTE,
+  requests: 17,
+  bytesIn: 21_300,
+  bytesOut: 4100,
+});
+const HERON = exampleTunnel({
+  key: 'heron',
+  slug: 'quiet-heron-k3f9',
+  url: 'https://quiet-heron-k3f9.tunnels.example.com',
+  localPort: 8080,
+  ttl: 4 * 3600,
+  expiresAt: NOW + 2 * HOUR + 58 * MINUTE,
+  localProblem: {
+    code: 'local-refused',
+    text: 'Nothing listens on port 8080. Visitors see a 502 until you start your server.',
+  },
+});
+const CONNECTING = exampleTunnel({
+  key: 'new',
+  slug: 'calm-otter-p7c2',
+  url: 'https://calm-otter-p7c2.tunnels.example.com',
+  localPort: 4321,
+  framework: 'Astro',
+  status: { name: 'connecting' },
+  expiresAt: NOW + HOUR,
+});
+const ENDED = exampleTunnel({
+  key: 'old',
+  slug: 'brave-finch-t5x1',
+  url: 'https://brave-finch-t5x1.tunnels.example.com',
+  localPort: 8000,
+  status: { name: 'ended', reason: 'expired', why: 'The tunnel has expired.' },
+  requests: 3,
+});
+
+const PORTS = [
+  { port: 4321, process: 'node', framework: 'Astro' },
+  { port: 3001, process: 'node', framework: 'Next.js' },
+  { port: 8000, process: 'python3', framework: undefined },
+  { port: 5432, process: 'postgres', framework: undefined },
+];
+
+const ABOUT: About = {
+  version: '0.1.0',
+  versions: [
+    { name: 'Electron', version: '45.4.1' },
+    { name: 'Chromium', version: '156.0.8078.79' },
+    { name: 'Node', version: '24.21.0' },
+  ],
+  licences: [
+    { name: 'Culvert', licence: 'MIT' },
+    { name: 'Electron', licence: 'MIT' },
+    { name: 'Preact', licence: 'MIT' },
+    { name: 'uqr', licence: 'MIT' },
+  ],
+};
+
+function bytes(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}
+
+const ASKED: RecordedMessage = {
+  startLine: 'POST /api/checkout HTTP/1.1',
+  fields: [
+    ['Host', 'shop-demo.tunnels.example.com'],
+    ['Content-Type', 'application/json'],
+    ['Authorization', '•••'],
+    ['X-Forwarded-For', '203.0.113.7'],
+  ],
+  body: bytes('{"cart":[{"sku":"heron-mug","count":2}],"currency":"EUR"}'),
+  isTruncated: false,
+};
+const ANSWERED: RecordedMessage = {
+  startLine: 'HTTP/1.1 500 Internal Server Error',
+  fields: [
+    ['Content-Type', 'application/json'],
+    ['Date', 'Sat, 21 Nov 2026 10:29:51 GMT'],
+  ],
+  body: bytes('{"error":"no price for heron-mug in EUR"}'),
+  isTruncated: false,
+};
+
+function detail(id: number): RequestDetail {
+  const summary = REQUESTS.find((request) => request.id === id) ?? exampleRequest({ id });
+  return {
+    ...summary,
+    bytesIn: 512,
+    bytesOut: 289,
+    request: ASKED,
+    response: id === 2 ? undefined : ANSWERED,
+  };
+}
+
+function scripted(changes: Partial<Snapshot>): () => ScriptedMain {
+  return () =>
+    new ScriptedMain(exampleSnapshot({ ports: PORTS, ...changes }), {
+      'log:list': ({ search }) => REQUESTS.filter(({ target }) => target.includes(search)),
+      'log:detail': ({ id }) => detail(id),
+      'log:replay': () => ({ id: 5 }),
+      'app:about': () => ABOUT,
+    });
+}
+
+function live(...tunnels: TunnelView[]): () => ScriptedMain {
+  return scripted({ tunnels });
+}
+
+const signedIn = exampleSnapshot().session;
+if (signedIn.state !== 'signed-in') throw new Error('the example is signed in');
+const KEEPS = ['system', 'session', 'file'] as const;
+const SIGNED_OUT = { state: 'signed-out', relay: 'https://tunnels.example.com', problem: undefined } as const;
+const LOST: TunnelView['status'] = {
+  name: 'reconnecting',
+  retryAt: NOW + 4000,
+  why: 'No connection to the relay: the connection was reset.',
+};
+
+async function openSettings(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Settings' }).click();
+}
+async function openLog(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'All requests to shop-demo' }).click();
+}
+
+export const SCENES: readonly Scene[] = [
+  {
+    name: 'sign-in',
+    alt: 'Sign-in: relay address, API key, and where the key is kept',
+    main: scripted({ session: { ...SIGNED_OUT, relay: undefined, keeps: KEEPS } }),
+  },
+  {
+    name: 'sign-in-problems',
+    alt: 'Sign-in with a word beside each field that is wrong',
+    main: scripted({
+      hasNetwork: false,
+      session: {
+        ...SIGNED_OUT,
+        keeps: ['session', 'file'],
+        problem: { code: 'key-refused', text: 'The API key was revoked. Sign in with another one.' },
+      },
+    }),
+    go: async (page) => {
+      await page.getByLabel('Relay').fill('relay.example.com');
+      await page.getByLabel('API key').fill('cvt_short');
+      await page.getByRole('button', { name: 'Sign in' }).click();
+    },
+  },
+  {
+    name: 'tunnels',
+    alt: 'The list: a tunnel online, one about to expire, one without a server, and the form to expose another port',
+    main: live(SHOP, HOOKS, HERON),
+  },
+  {
+    name: 'tunnels-states',
+    alt: 'Tunnels that are connecting, reconnecting and expired',
+    main: scripted({
+      tunnels: [CONNECTING, { ...HERON, localProblem: undefined, status: LOST }, ENDED],
+    }),
+  },
+  { name: 'empty', alt: 'No tunnel yet, with what to do', main: scripted({}) },
+  {
+    name: 'offline',
+    alt: 'No network: a notice above the list',
+    main: scripted({ tunnels: [{ ...SHOP, recent: [], status: LOST }], hasNetwork: false }),
+  },
+  {
+    name: 'relay-down',
+    alt: 'The relay cannot be reached: a notice above the list',
+    main: scripted({
+      tunnels: [{ ...SHOP, recent: [], status: LOST }],
+      session: {
+        ...signedIn,
+        problem: { code: 'unreachable', text: 'The relay does not answer. Culvert keeps trying.' },
+      },
+    }),
+  },
+  {
+    name: 'create',
+    alt: 'The form with its options unfolded: name, lifetime, host header, idle mode',
+    main: live(SHOP),
+    go: async (page) => {
+      await page.getByRole('button', { name: 'Options' }).click();
+      await page.getByLabel('Name', { exact: true }).fill('design-review');
+    },
+  },
+  {
+    name: 'create-problems',
+    alt: 'The form with a word beside each field that is wrong',
+    main: live(SHOP),
+    go: async (page) => {
+      await page.getByRole('button', { name: 'Options' }).click();
+      await page.getByLabel('Name', { exact: true }).fill('café');
+      await page.getByLabel('Lives for').selectOption('custom');
+      await page.getByLabel('Time to live').fill('soon');
+      await page.getByLabel('Host header').selectOption('custom');
+      await page.getByLabel('Port', { exact: true }).fill('99999');
+      await page.getByRole('button', { name: 'Expose' }).click();
+    },
+  },
+  {
+    name: 'ports',
+    alt: 'Ports that something on this computer listens on, with the program',
+    main: live(SHOP),
+    go: async (page) => {
+      await page.getByLabel('Port', { exact: true }).click();
+      await page.keyboard.press('ArrowDown');
+    },
+  },
+  {
+    name: 'extend',
+    alt: 'A card with the lengths of time to extend by',
+    main: live(SHOP, HERON),
+    go: async (page) => await page.getByRole('button', { name: 'Extend shop-demo' }).click(),
+  },
+  {
+    name: 'qr',
+    alt: 'A card with its address as a QR code',
+    main: live(SHOP),
+    go: async (page) => await page.getByRole('button', { name: 'QR shop-demo' }).click(),
+  },
+  {
+    name: 'many',
+    alt: 'Fifty tunnels with a search field',
+    main: live(
+      ...Array.from({ length: 50 }, (_, n) =>
+        exampleTunnel({
+          key: `many-${n}`,
+          slug: `service-${n}`,
+          url: `https://service-${n}.tunnels.example.com`,
+          localPort: 3000 + n,
+          expiresAt: NOW + (n + 10) * MINUTE,
+        }),
+      ),
+    ),
+  },
+  { name: 'log', alt: 'The request log with its search', main: live(SHOP), go: openLog },
+  {
+    name: 'log-empty',
+    alt: 'The request log where nothing matches the search',
+    main: live(SHOP),
+    go: async (page) => {
+      await openLog(page);
+      await page.getByLabel('Search requests').fill('nowhere');
+      await page.getByText('No request matches').waitFor();
+    },
+  },
+  {
+    name: 'request',
+    alt: 'One request with fields and body, and its answer',
+    main: live(SHOP),
+    go: async (page) => {
+      await page.getByRole('button', { name: /POST \/api\/checkout/ }).click();
+      await page.getByRole('heading', { name: 'Answer' }).waitFor();
+    },
+  },
+  { name: 'settings', alt: 'Settings', main: live(SHOP), go: openSettings },
+  {
+    name: 'about',
+    alt: 'Versions and licences',
+    main: live(SHOP),
+    go: async (page) => {
+      await openSettings(page);
+      await page.getByRole('button', { name: 'About and licences' }).click();
+      await page.getByText('Culvert 0.1.0').waitFor();
+    },
+  },
+];
