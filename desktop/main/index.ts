@@ -10,8 +10,7 @@ import { denyNavigation, denyPermissions } from './electron/lock-down.ts';
 import { registerPageScheme, servePage } from './electron/page-scheme.ts';
 import { electronPlatform } from './electron/platform.ts';
 import { Shell } from './electron/shell.ts';
-import { HIDDEN_ARGUMENT } from './system/autostart.ts';
-import { findDeepLink, LINK_SCHEME } from './system/deep-link.ts';
+import { LINK_SCHEME } from './system/deep-link.ts';
 import { addressFingerprint, NetworkWatch } from './system/network-watch.ts';
 import { keepUpToDate } from './electron/updater.ts';
 
@@ -75,7 +74,5 @@ async function start(): Promise<void> {
     onInstall: () => quit.allow(),
   });
   await core.start();
-  const link = findDeepLink(process.argv);
-  if (link !== undefined) shell.openLink(link);
-  else if (!process.argv.includes(HIDDEN_ARGUMENT)) shell.showWindow();
+  shell.begin(process.argv);
 }

@@ -5,7 +5,8 @@ import type { CreateForm } from '../../shared/ipc.ts';
 import type { Core } from '../core.ts';
 import { type Notice, TRAY_HINT } from '../notices/notices.ts';
 import type { Platform } from '../platform.ts';
-import { readDeepLink } from '../system/deep-link.ts';
+import { HIDDEN_ARGUMENT } from '../system/autostart.ts';
+import { findDeepLink, readDeepLink } from '../system/deep-link.ts';
 import { act } from '../tray/act.ts';
 import { MainWindow, windowOptions } from './main-window.ts';
 import { Notifier } from './notifier.ts';
@@ -83,6 +84,13 @@ export class Shell {
 
   notify(notice: Notice): void {
     this.#notifier.notify(notice);
+  }
+
+  /** @param argv what the app was started with: a link, hidden at login, or by hand */
+  begin(argv: readonly string[]): void {
+    const link = findDeepLink(argv);
+    if (link !== undefined) this.openLink(link);
+    else if (!argv.includes(HIDDEN_ARGUMENT)) this.showWindow();
   }
 
   showWindow(): void {

@@ -1,0 +1,105 @@
+/** Bundles the desktop app into dist-desktop/app: everything that it needs at run time, and no packages beside it. */
+import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { build, type BuildOptions, type Metafile } from 'esbuild';
+import { VERSION } from '../../shared/version.ts';
+import { bundledPackages, licenceList, licenceNotices } from './licences.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const DESKTOP = join(ROOT, 'desktop');
+
+/** Where the app is put. */
+export const APP_DIRECTORY = join(ROOT, 'dist-desktop/app');
+
+const COMMON = {
+  bundle: true,
+  minify: true,
+  metafile: true,
+  legalComments: 'none',
+  logLevel: 'warning',
+  // Paths in messages and in the list of inputs do not depend on where the build is started.
+  absWorkingDir: ROOT,
+} satisfies BuildOptions;
+
+/** Electron 45 has Node 24. */
+const NODE = {
+  ...COMMON,
+  platform: 'node',
+  format: 'cjs',
+  target: 'node24',
+  // Of the last two `ws` makes use where they are installed.
+  external: ['electron', 'bufferutil', 'utf-8-validate'],
+} satisfies BuildOptions;
+
+/** Electron 45 has Chromium 156, of which esbuild does not know yet. */
+const PAGE = {
+  ...COMMON,
+  platform: 'browser',
+  format: 'iife',
+  target: 'chrome140',
+  jsx: 'automatic',
+  jsxImportSource: 'preact',
+} satisfies BuildOptions;
+
+/** @param directory for the page's files */
+export async function buildPage(directory: string): Promise<Metafile> {
+  const renderer = join(DESKTOP, 'renderer');
+  const { metafile } = await build({
+    ...PAGE,
+    entryPoints: [join(renderer, 'main.tsx')],
+    outdir: directory,
+  });
+  await cp(join(renderer, 'index.html'), join(directory, 'index.html'));
+  return metafile;
+}
+
+/** @param file to write; CommonJS, because a sandboxed preload takes nothing else */
+export async function buildPreload(file: string): Promise<Metafile> {
+  const { metafile } = await build({
+    ...NODE,
+    entryPoints: [join(DESKTOP, 'preload/preload.ts')],
+    outfile: file,
+  });
+  return metafile;
+}
+
+async function buildMain(file: string): Promise<Metafile> {
+  const { metafile } = await build({
+    ...NODE,
+    entryPoints: [join(DESKTOP, 'main/index.ts')],
+    outfile: file,
+  });
+  return metafile;
+}
+
+/** Builds the whole app into {@link APP_DIRECTORY}. */
+export async function buildApp(): Promise<void> {
+  await rm(APP_DIRECTORY, { recursive: true, force: true });
+  await mkdir(APP_DIRECTORY, { recursive: true });
+  const packages = bundledPackages(
+    await Promise.all([
+      buildMain(join(APP_DIRECTORY, 'main.cjs')),
+      buildPreload(join(APP_DIRECTORY, 'preload.cjs')),
+      buildPage(join(APP_DIRECTORY, 'renderer')),
+    ]),
+  );
+  await writeFile(join(APP_DIRECTORY, 'licences.json'), JSON.stringify(licenceList(packages)));
+  await writeFile(join(APP_DIRECTORY, 'NOTICES.txt'), licenceNotices(packages));
+  await writeFile(join(APP_DIRECTORY, 'package.json'), JSON.stringify(manifest(), undefined, 2));
+  await cp(join(DESKTOP, 'assets/tray'), APP_DIRECTORY, { recursive: true });
+  await cp(join(DESKTOP, 'assets/icons/512x512.png'), join(APP_DIRECTORY, 'icon.png'));
+}
+
+/** What Electron and electron-builder read of the app. */
+function manifest(): object {
+  return {
+    name: 'culvert-desktop',
+    productName: 'Culvert',
+    version: VERSION,
+    description: 'Puts a port of this computer on the internet, through a relay of your own',
+    author: { name: 'The Culvert authors', email: 'culvert@culvert.example' },
+    homepage: 'https://culvert.example',
+    license: 'MIT',
+    main: 'main.cjs',
+  };
+}

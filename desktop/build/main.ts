@@ -1,0 +1,4 @@
+/** `npm run build:desktop` */
+import { buildApp } from './build.ts';
+
+await buildApp();
