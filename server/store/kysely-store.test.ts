@@ -59,6 +59,22 @@ describe('KyselyStore', () => {
     );
   });
 
+  it('finds one tunnel by its id or its slug', async () => {
+    const tunnel = aTunnel(owner.id, { slug: 'web' });
+    await store.insertTunnel(tunnel);
+    await store.insertTunnel(aTunnel(owner.id));
+    assert.deepEqual(await store.findTunnel({ id: tunnel.id }), { tunnel, account: owner });
+    assert.deepEqual(await store.findTunnel({ slug: 'web' }), { tunnel, account: owner });
+    assert.equal(await store.findTunnel({ slug: 'other' }), undefined);
+  });
+
+  it("finds an account's tunnels, oldest first", async () => {
+    for (const createdAt of [30, 10, 20]) await store.insertTunnel(aTunnel(owner.id, { createdAt }));
+    const times = (await store.tunnelsOf(owner.id)).map(({ tunnel }) => tunnel.createdAt);
+    assert.deepEqual(times, [10, 20, 30]);
+    assert.deepEqual(await store.tunnelsOf('nobody'), []);
+  });
+
   it('has a slug once', async () => {
     await store.insertTunnel(aTunnel(owner.id, { slug: 'web' }));
     await assert.rejects(store.insertTunnel(aTunnel(owner.id, { slug: 'web' })), taken('slug'));

@@ -14,6 +14,7 @@ import {
   type Store,
   StoreError,
   type TrafficDelta,
+  type TunnelKey,
   type TunnelRecord,
 } from './store.ts';
 import * as tunnels from './tunnel-queries.ts';
@@ -88,6 +89,14 @@ export class KyselyStore implements Store {
 
   loadTunnels(): Promise<OwnedTunnel[]> {
     return this.#watch(tunnels.loadTunnels(this.#db), 'read');
+  }
+
+  findTunnel(key: TunnelKey): Promise<OwnedTunnel | undefined> {
+    return this.#watch(tunnels.findTunnel(this.#db, key), 'read');
+  }
+
+  tunnelsOf(accountId: string): Promise<OwnedTunnel[]> {
+    return this.#watch(tunnels.tunnelsOf(this.#db, accountId), 'read');
   }
 
   releaseTunnels(released: readonly ReleasedTunnel[], now: number): Promise<void> {

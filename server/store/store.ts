@@ -32,6 +32,9 @@ export interface OwnedTunnel {
   readonly account: AccountRecord;
 }
 
+/** What one tunnel can be found by. */
+export type TunnelKey = { readonly id: string } | { readonly slug: string };
+
 /** What a tunnel's traffic has added since it was last stored. */
 export interface TrafficDelta {
   readonly id: string;
@@ -102,6 +105,10 @@ export interface Store {
   insertTunnel(tunnel: TunnelRecord): Promise<void>;
   /** All tunnels, oldest first. */
   loadTunnels(): Promise<OwnedTunnel[]>;
+  /** The tunnel with this id or slug, as every relay on the database has left it. */
+  findTunnel(key: TunnelKey): Promise<OwnedTunnel | undefined>;
+  /** An account's tunnels, oldest first. */
+  tunnelsOf(accountId: string): Promise<OwnedTunnel[]>;
   /**
    * Removes tunnels, and holds those of their slugs that are held beyond `now`; unknown ids are no error.
    *

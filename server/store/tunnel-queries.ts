@@ -7,6 +7,7 @@ import {
   type OwnedTunnel,
   type ReleasedTunnel,
   type TrafficDelta,
+  type TunnelKey,
   type TunnelRecord,
 } from './store.ts';
 
@@ -22,14 +23,38 @@ export async function insertTunnel(db: Kysely<Database>, tunnel: TunnelRecord): 
 
 /** See {@link Store.loadTunnels}. */
 export async function loadTunnels(db: Kysely<Database>): Promise<OwnedTunnel[]> {
-  const rows = await db
+  const rows = await ownedTunnels(db).orderBy('tunnels.created_at').execute();
+  return rows.map(toOwned);
+}
+
+/** See {@link Store.findTunnel}. */
+export async function findTunnel(db: Kysely<Database>, key: TunnelKey): Promise<OwnedTunnel | undefined> {
+  const query = ownedTunnels(db);
+  const found =
+    'id' in key ? query.where('tunnels.id', '=', key.id) : query.where('tunnels.slug', '=', key.slug);
+  const row = await found.executeTakeFirst();
+  return row && toOwned(row);
+}
+
+/** See {@link Store.tunnelsOf}. */
+export async function tunnelsOf(db: Kysely<Database>, accountId: string): Promise<OwnedTunnel[]> {
+  const rows = await ownedTunnels(db)
+    .where('tunnels.account_id', '=', accountId)
+    .orderBy('tunnels.created_at')
+    .execute();
+  return rows.map(toOwned);
+}
+
+function ownedTunnels(db: Kysely<Database>) {
+  return db
     .selectFrom('tunnels')
     .innerJoin('accounts', 'accounts.id', 'tunnels.account_id')
     .selectAll('tunnels')
-    .select(ACCOUNT_COLUMNS)
-    .orderBy('tunnels.created_at')
-    .execute();
-  return rows.map((row) => ({ tunnel: toRecord(row), account: accountOfJoin(row) }));
+    .select(ACCOUNT_COLUMNS);
+}
+
+function toOwned(row: Selectable<TunnelsTable> & Parameters<typeof accountOfJoin>[0]): OwnedTunnel {
+  return { tunnel: toRecord(row), account: accountOfJoin(row) };
 }
 
 /** See {@link Store.releaseTunnels}. */
