@@ -113,3 +113,26 @@ export const TLS_HANDSHAKE_TIMEOUT_MS = 10_000;
 export const TLS_RELOAD_MS = 5000;
 /** ms between two looks at the deadlines above. */
 export const DEADLINE_TICK_MS = 500;
+
+/** ms for which a relay has its number in Redis without saying so again: how long others take it for alive. */
+export const LEASE_MS = 10_000;
+/** ms between two renewals, so that two may fail. */
+export const LEASE_RENEW_MS = 3000;
+/** ms between two looks at how much time has passed, and how much is a leap: the process was paused, others went on. */
+export const PULSE_MS = 500;
+export const PULSE_LEAP_MS = 3000;
+/** ms for which Redis keeps what a relay has told it of a tunnel, and between two times of telling it. */
+export const PRESENCE_KEEP_MS = 15 * 60_000;
+export const PRESENCE_REPEAT_MS = 5 * 60_000;
+/** Tunnels told in one command, which holds up everybody else's. */
+export const PRESENCE_BATCH = 500;
+/** ms to connect to Redis. */
+export const REDIS_CONNECT_TIMEOUT_MS = 2000;
+/** ms Redis has to answer, thousands of times what it takes. */
+export const REDIS_REPLY_TIMEOUT_MS = 2000;
+/** ms between two tries to reach Redis, at most, so that what was restarted is back within 5 s. */
+export const REDIS_RETRY_MAX_MS = 2000;
+/** ms to connect to another relay: they are close to each other. */
+export const HOP_CONNECT_TIMEOUT_MS = 2000;
+/** ms in which a connection to the internal listener must have said what it is. */
+export const HOP_LINE_TIMEOUT_MS = 5000;

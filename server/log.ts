@@ -57,6 +57,21 @@ export const LOG_EVENTS = {
   },
   'store recovered': { level: 'info', meaning: 'the database works again' },
   'store slow': { level: 'warn', meaning: 'one operation took `ms`: look at the disk' },
+  'redis failing': {
+    level: 'error',
+    meaning:
+      'Redis cannot be reached: tunnels whose client is on another relay answer 503, others go on; look at `error`',
+  },
+  'redis recovered': { level: 'info', meaning: 'Redis can be reached again' },
+  'cluster joined': {
+    level: 'info',
+    meaning: 'the relay serves as number `number`, reached by others at `address`',
+  },
+  'relay was paused': {
+    level: 'warn',
+    meaning: 'the process stood still for `ms`; it asks which of its tunnels have moved to other relays',
+  },
+  'tunnel moved': { level: 'info', meaning: 'its client has a newer control socket on another relay' },
   'traffic not stored': {
     level: 'error',
     meaning: 'the relay has stopped and the last counters of `tunnels` tunnels are lost',

@@ -1,7 +1,7 @@
 /** All tunnels' links: where inbound connections and data sockets find each other (spec.md section 4.8). */
-import { randomUUID } from 'node:crypto';
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import type { Clock } from '../clock.ts';
+import { ALONE, type Presence } from '../cluster/presence.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { Dial, Dialer, DialHandler } from '../tunnels/stream.ts';
 import type { ControlSocket, SocketKey } from './control-socket.ts';
@@ -27,18 +27,25 @@ export class Hub implements Dialer {
   onOnline: (tunnel: LiveTunnel) => void = () => {};
   /** Called when a control socket of a tunnel has ended, with its close code. */
   onOffline: (tunnel: LiveTunnel, code: number) => void = () => {};
+  /** Called when the client of a tunnel has a newer control socket on another relay. */
+  onMoved: (tunnel: LiveTunnel) => void = () => {};
 
   readonly #clock: Clock;
   readonly #maxWarm: number;
+  readonly #presence: Presence;
   readonly #links = new Map<string, TunnelLink>();
   readonly #pending = new Map<string, Pending>();
   #ticker: NodeJS.Timeout | undefined;
   #draining = false;
 
-  /** @param maxWarm data sockets a client may offer ahead for each tunnel */
-  constructor(clock: Clock, maxWarm: number) {
+  /**
+   * @param maxWarm data sockets a client may offer ahead for each tunnel
+   * @param presence where the clients of tunnels are that are not here
+   */
+  constructor(clock: Clock, maxWarm: number, presence: Presence = ALONE) {
     this.#clock = clock;
     this.#maxWarm = maxWarm;
+    this.#presence = presence;
   }
 
   /** Starts the keepalive of control sockets (spec.md section 6). */
@@ -56,10 +63,10 @@ export class Hub implements Dialer {
 
   dial(tunnel: LiveTunnel, handler: DialHandler): Dial {
     const link = this.#link(tunnel);
-    // 122 random bits: the id alone admits the data socket (contract.md, WebSockets).
     const since = this.#clock.monotonic();
     const pending: Pending = {
-      id: randomUUID(),
+      // At least 106 random bits: the id alone admits the data socket (contract.md, WebSockets).
+      id: this.#presence.connectionId(),
       link,
       handler,
       since,
@@ -96,6 +103,26 @@ export class Hub implements Dialer {
   /** Keys are no longer valid: what was opened through them is closed with 4003 (contract.md, WebSockets). */
   revoke(keyIds: ReadonlySet<string>): void {
     for (const link of this.#links.values()) link.revoke(keyIds);
+  }
+
+  /** Another relay asks to announce one of its connections to the client here. One that has left just now is asked again. */
+  announceFor(tunnelId: string, connectionId: string): void {
+    this.#links.get(tunnelId)?.announceFor(connectionId);
+  }
+
+  /** A client has come to one of the other relays, which can announce what waits here. */
+  cameElsewhere(tunnelId: string): void {
+    this.#links.get(tunnelId)?.seekAgain();
+  }
+
+  /** A client has left one of the other relays. */
+  leftElsewhere(tunnelId: string): void {
+    this.#links.get(tunnelId)?.leftElsewhere();
+  }
+
+  /** What is held here is known to be held here again: what has waited for that goes on. */
+  resume(): void {
+    for (const link of this.#links.values()) link.seekAgain();
   }
 
   attach(tunnel: LiveTunnel, control: ControlSocket): void {
@@ -157,7 +184,11 @@ export class Hub implements Dialer {
   #link(tunnel: LiveTunnel, leftAt = -Infinity): TunnelLink {
     let link = this.#links.get(tunnel.id);
     if (link === undefined) {
-      link = new TunnelLink(tunnel, this.#clock, leftAt, (pending) => this.#pending.delete(pending.id));
+      link = new TunnelLink(tunnel, this.#clock, leftAt, {
+        presence: this.#presence,
+        forget: (pending) => this.#pending.delete(pending.id),
+        moved: () => this.onMoved(tunnel),
+      });
       this.#links.set(tunnel.id, link);
     }
     return link;

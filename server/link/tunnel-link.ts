@@ -3,6 +3,7 @@ import { CloseCode, PENDING_TIMEOUT_MS } from '../../shared/control.ts';
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import { PLAN_RULES } from '../accounts/plans.ts';
 import type { Clock, Timer } from '../clock.ts';
+import type { Announced, HeldControl, Presence } from '../cluster/presence.ts';
 import { rendezvousWait, traffic } from '../observe/counters.ts';
 import { HOLD_OVER_MS, WAITING_MAX } from '../limits.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
@@ -25,11 +26,26 @@ export interface Pending {
   announcedTo: string | undefined;
 }
 
+/** What a link needs around it. */
+export interface LinkSurroundings {
+  /** where the client may be instead */
+  readonly presence: Presence;
+  /** told of each pending connection that waits no longer */
+  readonly forget: (pending: Pending) => void;
+  /** told when the client has a newer control socket on another relay */
+  readonly moved: () => void;
+}
+
+const APART_TEXT =
+  'The relays of this service cannot reach each other right now, and the client of this tunnel may be on another one. Try again in a moment.';
+
 export class TunnelLink {
   readonly tunnel: LiveTunnel;
   readonly #clock: Clock;
-  readonly #forget: (pending: Pending) => void;
+  readonly #around: LinkSurroundings;
   #control: ControlSocket | undefined;
+  /** The control socket as other relays know it. */
+  #held: HeldControl | undefined;
   /** The one before, while it closes. */
   #replaced: ControlSocket | undefined;
   /** Monotonic ms at which the client was last seen to leave; -Infinity for one that has never been there. */
@@ -40,14 +56,13 @@ export class TunnelLink {
 
   /**
    * @param leftAt since when the client is missed, monotonic ms
-   * @param forget told of each pending connection that waits no longer
    */
-  constructor(tunnel: LiveTunnel, clock: Clock, leftAt: number, forget: (pending: Pending) => void) {
+  constructor(tunnel: LiveTunnel, clock: Clock, leftAt: number, around: LinkSurroundings) {
     this.tunnel = tunnel;
     this.#clock = clock;
     this.#warm = new WarmStreams(clock);
     this.#leftAt = leftAt;
-    this.#forget = forget;
+    this.#around = around;
   }
 
   /** Whether the client holds a control socket. */
@@ -78,6 +93,7 @@ export class TunnelLink {
     this.#control?.close(CloseCode.replaced);
     this.#warm.close(CloseCode.replaced);
     this.#control = control;
+    this.#hold(control);
     // The socket before may have taken announcements along; an id is good for one data socket either way.
     for (const pending of this.#pending) this.#announce(pending, control);
   }
@@ -87,6 +103,7 @@ export class TunnelLink {
     if (this.#replaced === control) this.#replaced = undefined;
     if (this.#control !== control) return;
     this.#control = undefined;
+    this.#letGo();
     this.#leftAt = this.#clock.monotonic();
     // What the client was told went with it, so its visitors wait for it like those that come now.
     for (const pending of this.#pending) this.#failIn(HOLD_OVER_MS, pending, 'tunnel-offline');
@@ -107,19 +124,35 @@ export class TunnelLink {
       return;
     }
     this.#pending.add(pending);
+    // What was here may be elsewhere by now; it is found out at this moment.
+    if (!this.#around.presence.isSure) return this.#failIn(HOLD_OVER_MS, pending, 'tunnel-offline');
     const warm = this.#warm.take();
     if (warm !== undefined) return queueMicrotask(() => this.#openWarm(pending, warm));
     if (this.#pending.size > WAITING_MAX) return this.#failIn(0, pending, 'tunnel-busy');
-    if (this.#control !== undefined) return this.#announce(pending, this.#control);
-    const held = Math.max(0, this.#leftAt + HOLD_OVER_MS - this.#clock.monotonic());
-    this.#failIn(held, pending, 'tunnel-offline');
+    this.#seek(pending);
+  }
+
+  /** What waits is announced where the client is now. */
+  seekAgain(): void {
+    for (const pending of this.#pending) this.#seek(pending);
+  }
+
+  /** The client has left another relay, which may have announced what waits here. */
+  leftElsewhere(): void {
+    if (this.#control !== undefined) return;
+    for (const pending of this.#pending) this.#failIn(HOLD_OVER_MS, pending, 'tunnel-offline');
+  }
+
+  /** Announces a connection that waits on another relay. */
+  announceFor(connectionId: string): void {
+    if (this.#around.presence.isSure) this.#control?.announce(connectionId);
   }
 
   /** The inbound connection waits no longer. */
   release(pending: Pending): void {
     pending.timer?.cancel();
     this.#pending.delete(pending);
-    this.#forget(pending);
+    this.#around.forget(pending);
   }
 
   /**
@@ -135,7 +168,8 @@ export class TunnelLink {
   *keysInUse(): Generator<string> {
     if (this.#control !== undefined) yield this.#control.key.keyId;
     for (const { announcedTo } of this.#pending) if (announcedTo !== undefined) yield announcedTo;
-    for (const { keyId } of this.#streams) yield keyId;
+    // One that was faster than the word of which key had been told is not known by any.
+    for (const { keyId } of this.#streams) if (keyId !== '') yield keyId;
   }
 
   /** Cuts what was opened or announced through keys that are no longer valid. Another key may take the tunnel on. */
@@ -155,6 +189,7 @@ export class TunnelLink {
   /** The tunnel has ended: everything of it is cut. */
   end(code: number): void {
     this.#control?.close(code);
+    this.#letGo();
     this.#warm.close(code);
     for (const pending of this.#pending) this.#fail(pending, 'tunnel-unknown');
     for (const stream of this.#streams) stream.cut(code);
@@ -201,17 +236,67 @@ export class TunnelLink {
     pending.handler.opened(stream, wasWarm);
   }
 
+  #seek(pending: Pending): void {
+    if (this.#control !== undefined) return this.#announce(pending, this.#control);
+    if (!this.#around.presence.hasOthers) return this.#failIn(this.#holdOver(), pending, 'tunnel-offline');
+    this.#expectData(pending);
+    const announced = (result: Announced) => this.#announcedElsewhere(pending, result);
+    this.#around.presence.announce(this.tunnel.id, { id: pending.id, announced });
+  }
+
   #announce(pending: Pending, control: ControlSocket): void {
     control.announce(pending.id);
     pending.announcedTo = control.key.keyId;
+    this.#expectData(pending);
+  }
+
+  #announcedElsewhere(pending: Pending, result: Announced): void {
+    if (!this.#pending.has(pending) || this.#control !== undefined) return;
+    switch (result.kind) {
+      case 'sent':
+        pending.announcedTo = result.keyId;
+        return;
+      case 'away':
+        return this.#failIn(this.#holdOver(result.ms), pending, 'tunnel-offline');
+      case 'apart':
+        return this.#failIn(this.#holdOver(), pending, 'tunnel-offline', APART_TEXT);
+    }
+  }
+
+  /** ms that visitors wait for a client that has left this relay, or another one so many ms ago. */
+  #holdOver(awayMs = Infinity): number {
+    return Math.max(0, HOLD_OVER_MS - Math.min(awayMs, this.#clock.monotonic() - this.#leftAt));
+  }
+
+  #expectData(pending: Pending): void {
     pending.idEnds = this.#clock.monotonic() + PENDING_TIMEOUT_MS;
     this.#failIn(PENDING_TIMEOUT_MS, pending, 'client-timeout');
   }
 
+  #hold(control: ControlSocket): void {
+    const replaced = () => this.#moved(control);
+    this.#held = { tunnelId: this.tunnel.id, keyId: control.key.keyId, replaced };
+    this.#around.presence.claim(this.#held);
+  }
+
+  #letGo(): void {
+    if (this.#held !== undefined) this.#around.presence.release(this.#held);
+    this.#held = undefined;
+  }
+
+  /** The newest control socket wins, over all relays (contract.md, WebSockets). */
+  #moved(control: ControlSocket): void {
+    if (this.#control !== control) return;
+    control.close(CloseCode.replaced);
+    this.detach(control, CloseCode.replaced);
+    this.#around.moved();
+    this.seekAgain();
+  }
+
   /** Gives a pending connection `ms` from now. */
-  #failIn(ms: number, pending: Pending, fault: DialFault): void {
+  #failIn(ms: number, pending: Pending, fault: DialFault, text?: string): void {
     pending.timer?.cancel();
-    pending.timer = this.#clock.setTimeout(() => this.#fail(pending, fault), ms);
+    pending.timer = this.#clock.setTimeout(() => this.#fail(pending, fault, text), ms);
   }
 
   #fail(pending: Pending, fault: DialFault, text?: string): void {

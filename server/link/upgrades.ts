@@ -7,11 +7,15 @@ import { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import { sameHash } from '../accounts/api-key.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
 import type { Clock } from '../clock.ts';
+import type { HopRequest } from '../cluster/hop.ts';
+import type { Hop } from '../cluster/hop-dialer.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { TunnelRegistry } from '../tunnels/registry.ts';
+import type { KeyOwner } from '../store/store.ts';
 import { ControlSocket, type SocketKey } from './control-socket.ts';
 import { isHandshakeKey, switchingProtocols } from './handshake.ts';
 import type { Hub } from './hub.ts';
+import type { Pending } from './tunnel-link.ts';
 
 /** An upgrade to `websocket` that a peer asks for, its connection not yet given away. */
 export interface UpgradeRequest {
@@ -21,6 +25,12 @@ export interface UpgradeRequest {
   header(name: string): string | undefined;
   /** Gives the connection away, or nothing when the peer has left meanwhile. `head`: bytes read behind the request. */
   takeOver(): { socket: Duplex; head: Buffer } | undefined;
+}
+
+/** Passes data sockets on to the relays where their visitors wait. */
+export interface Hops {
+  /** @returns `undefined` where the id names no other relay that can be reached */
+  dial(request: HopRequest): Promise<Hop | undefined>;
 }
 
 export const CONTROL_PATH = '/ws/control';
@@ -39,6 +49,7 @@ export class Upgrades {
   /** control and data sockets that are not closed */
   #sockets = 0;
   readonly #maxSockets: number;
+  readonly #hops: Hops | undefined;
   readonly #server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -48,19 +59,24 @@ export class Upgrades {
     maxPayload: CONTROL_MESSAGE_MAX_BYTES,
   });
 
-  /** @param maxSockets control and data sockets at a time, of all clients */
+  /**
+   * @param maxSockets control and data sockets at a time, of all clients
+   * @param hops to other relays, if there may be any
+   */
   constructor(
     hub: Hub,
     registry: TunnelRegistry,
     authenticator: Authenticator,
     clock: Clock,
     maxSockets: number,
+    hops?: Hops,
   ) {
     this.#hub = hub;
     this.#registry = registry;
     this.#authenticator = authenticator;
     this.#clock = clock;
     this.#maxSockets = maxSockets;
+    this.#hops = hops;
   }
 
   /** Whether the path is one of the WebSocket endpoints. */
@@ -117,12 +133,41 @@ export class Upgrades {
     else await this.#openAnnounced(request, key, id);
   }
 
+  /**
+   * Opens a data socket that landed on another relay; from here it goes to no other.
+   *
+   * @throws ApiError with the connection untouched
+   */
+  async openHop({ id, key, authorization }: HopRequest, socket: Duplex, head: Buffer): Promise<void> {
+    const request: UpgradeRequest = {
+      target: DATA_PATH,
+      header: (name) => (name === 'authorization' ? authorization : undefined),
+      takeOver: () => (socket.destroyed ? undefined : { socket, head }),
+    };
+    const owner = await this.#keyOwner(request);
+    this.#openPending(request, key, this.#hub.pending(id), owner);
+  }
+
   async #openAnnounced(request: UpgradeRequest, key: string, id: string): Promise<void> {
-    // A key is not needed; one that is sent must be valid and the owner's.
-    const authorization = request.header('authorization');
-    const owner =
-      authorization === undefined ? undefined : await this.#authenticator.authenticate(authorization);
+    const owner = await this.#keyOwner(request);
     const pending = this.#hub.pending(id);
+    if (pending === undefined && (await this.#passOn(request, key, id))) return;
+    this.#openPending(request, key, pending, owner);
+  }
+
+  /** A key is not needed for an announced connection; one that is sent must be valid. */
+  async #keyOwner(request: UpgradeRequest): Promise<KeyOwner | undefined> {
+    const authorization = request.header('authorization');
+    return authorization === undefined ? undefined : await this.#authenticator.authenticate(authorization);
+  }
+
+  /** @throws ApiError 404 where nothing waits, or for somebody else */
+  #openPending(
+    request: UpgradeRequest,
+    key: string,
+    pending: Pending | undefined,
+    owner: KeyOwner | undefined,
+  ): void {
     if (
       pending === undefined ||
       (owner !== undefined && owner.account.id !== pending.link.tunnel.account.id)
@@ -130,6 +175,20 @@ export class Upgrades {
       throw new ApiError(API_ERRORS.connectionNotFound);
     }
     this.#switchTo(request, key, (socket) => this.#hub.open(pending, socket, owner?.keyId));
+  }
+
+  /** @returns whether another relay has it now, which then answers in place of this one */
+  async #passOn(request: UpgradeRequest, key: string, id: string): Promise<boolean> {
+    const hop = await this.#hops?.dial({ id, key, authorization: request.header('authorization') });
+    if (hop === undefined) return false;
+    let taken;
+    try {
+      taken = this.#takeOver(request);
+    } finally {
+      if (taken === undefined) hop.cancel();
+    }
+    if (taken !== undefined) hop.carry(taken.socket, taken.head);
+    return true;
   }
 
   async #openWarm(request: UpgradeRequest, key: string, tunnelId: string): Promise<void> {

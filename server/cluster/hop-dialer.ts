@@ -1,0 +1,86 @@
+/** Passes a data socket on to the relay where its visitor waits (docs/decisions/0009-cluster.md). */
+import { connect, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { HOP_CONNECT_TIMEOUT_MS, KEEP_ALIVE_MS } from '../limits.ts';
+import { relayOf } from './connection-id.ts';
+import { type HopRequest, writeHop } from './hop.ts';
+import type { Membership } from './membership.ts';
+import { splice } from './splice.ts';
+
+/** A connection to another relay on which the hop is announced. */
+export interface Hop {
+  /** Joins it with the client's connection, which is given away for good. `head`: bytes read behind the request. */
+  carry(client: Duplex, head: Buffer): void;
+  /** The client has left meanwhile. */
+  cancel(): void;
+}
+
+export class HopDialer {
+  readonly #membership: Pick<Membership, 'find'>;
+  readonly #secret: string;
+  #open = 0;
+  #onIdle: (() => void) | undefined;
+
+  constructor(membership: Pick<Membership, 'find'>, secret: string) {
+    this.#membership = membership;
+    this.#secret = secret;
+  }
+
+  /** Data sockets that pass through here now. */
+  get open(): number {
+    return this.#open;
+  }
+
+  /**
+   * Connects to the relay that a connection's id names.
+   *
+   * @returns `undefined` where it names none, this one, or one that cannot be reached
+   */
+  async dial(request: HopRequest): Promise<Hop | undefined> {
+    const address = this.#membership.find(relayOf(request.id) ?? 0);
+    if (address === undefined) return undefined;
+    const socket = await connected(address.host, address.port);
+    if (socket === undefined) return undefined;
+    socket.write(writeHop(request, address.incarnation, this.#secret));
+    return {
+      carry: (client, head) => this.#carry(client, head, socket),
+      cancel: () => socket.destroy(),
+    };
+  }
+
+  /** Fulfilled when nothing passes through any more. */
+  async idle(): Promise<void> {
+    if (this.#open === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#onIdle = resolve;
+    });
+  }
+
+  #carry(client: Duplex, head: Buffer, relay: Socket): void {
+    this.#open += 1;
+    if (head.length > 0) relay.write(head);
+    splice(client, relay, () => {
+      this.#open -= 1;
+      if (this.#open === 0) this.#onIdle?.();
+    });
+  }
+}
+
+async function connected(host: string, port: number): Promise<Socket | undefined> {
+  return await new Promise((resolve) => {
+    const socket = connect({
+      host,
+      port,
+      noDelay: true,
+      keepAlive: true,
+      keepAliveInitialDelay: KEEP_ALIVE_MS,
+    });
+    socket.setTimeout(HOP_CONNECT_TIMEOUT_MS, () => socket.destroy());
+    socket.on('error', () => socket.destroy());
+    socket.once('close', () => resolve(undefined));
+    socket.once('connect', () => {
+      socket.setTimeout(0);
+      resolve(socket);
+    });
+  });
+}

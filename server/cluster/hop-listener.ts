@@ -1,0 +1,79 @@
+/** Takes data sockets that landed on other relays (docs/decisions/0009-cluster.md). */
+import { once } from 'node:events';
+import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { CLIENT_SOCKETS_MAX, HOP_LINE_TIMEOUT_MS } from '../limits.ts';
+import { type HopRequest, HOP_LINE_MAX_BYTES, readHop } from './hop.ts';
+
+/** What is done with a data socket that another relay has passed on. `head`: bytes read behind the request. */
+export type TakeHop = (request: HopRequest, socket: Socket, head: Buffer) => void;
+
+const LINE_FEED = 10;
+
+export class HopListener {
+  readonly #server: Server;
+  readonly #incarnation: () => string;
+  readonly #secret: string;
+  readonly #sockets = new Set<Socket>();
+  /** Where hops go; until it is set they are refused. */
+  onHop: TakeHop = (_request, socket) => socket.destroy();
+
+  private constructor(incarnation: () => string, secret: string) {
+    this.#incarnation = incarnation;
+    this.#secret = secret;
+    this.#server = createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true }, (socket) =>
+      this.#accept(socket),
+    );
+    this.#server.maxConnections = CLIENT_SOCKETS_MAX;
+  }
+
+  /**
+   * @param incarnation of this relay
+   * @throws Error when the address cannot be bound
+   */
+  static async start(
+    at: { readonly host: string; readonly port: number },
+    incarnation: () => string,
+    secret: string,
+  ): Promise<HopListener> {
+    const listener = new HopListener(incarnation, secret);
+    listener.#server.listen(at.port, at.host);
+    await once(listener.#server, 'listening');
+    // Out of file descriptors, say: what there is goes on, and the next accept may work.
+    listener.#server.on('error', () => {});
+    return listener;
+  }
+
+  /** The port that was bound. */
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  /** Cuts every connection. */
+  close(): void {
+    this.#server.close();
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #accept(socket: Socket): void {
+    this.#sockets.add(socket);
+    socket.on('error', () => socket.destroy());
+    socket.once('close', () => this.#sockets.delete(socket));
+    socket.setTimeout(HOP_LINE_TIMEOUT_MS, () => socket.destroy());
+    let read = Buffer.alloc(0);
+    const onData = (chunk: Buffer): void => {
+      read = Buffer.concat([read, chunk]);
+      const end = read.indexOf(LINE_FEED);
+      if (end === -1 && read.length < HOP_LINE_MAX_BYTES) return;
+      socket.off('data', onData).pause().setTimeout(0);
+      this.#take(socket, end === -1 ? '' : read.toString('latin1', 0, end), read.subarray(end + 1));
+    };
+    socket.on('data', onData);
+  }
+
+  /** Who does not prove to be a relay of this cluster is told nothing. */
+  #take(socket: Socket, line: string, head: Buffer): void {
+    const request = readHop(line, this.#incarnation(), this.#secret);
+    if (request === undefined) socket.destroy();
+    else this.onHop(request, socket, head);
+  }
+}

@@ -1,0 +1,94 @@
+/** The relay's number, and the addresses of the others: one lease for each relay (docs/decisions/0009-cluster.md). */
+import { randomBytes, randomInt } from 'node:crypto';
+import { LEASE_MS } from '../limits.ts';
+import type { Log } from '../log.ts';
+import { RELAY_NUMBER_MAX } from './connection-id.ts';
+import { type RedisCommands, RedisError } from './redis-link.ts';
+import { LEASE, LEAVE, RELAYS } from './scripts.ts';
+
+/** Where the internal listener of a relay is. */
+export interface RelayAddress {
+  /** names one life of a relay; another one that has its number later has another */
+  readonly incarnation: string;
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Numbers that are tried when some are taken. */
+const ATTEMPTS = 20;
+
+export class Membership {
+  /** Names this life of the relay. */
+  readonly incarnation = randomBytes(8).toString('hex');
+  /** The relay's number; 0 before it has one, which no relay is found under. */
+  number = 0;
+  readonly #redis: RedisCommands;
+  readonly #host: string;
+  readonly #port: number;
+  readonly #log: Log;
+  #others = new Map<number, RelayAddress>();
+
+  /** @param host where other relays reach the internal listener of this one */
+  constructor(redis: RedisCommands, host: string, port: number, log: Log) {
+    this.#redis = redis;
+    this.#host = host;
+    this.#port = port;
+    this.#log = log;
+  }
+
+  /** The channel for messages to this relay alone. */
+  get channel(): string {
+    return `culvert:to:${this.incarnation}`;
+  }
+
+  /** The relay that has a number, as of the last renewal. */
+  find(number: number): RelayAddress | undefined {
+    return number === this.number ? undefined : this.#others.get(number);
+  }
+
+  /**
+   * Says that the relay is there, and learns who else is. It takes another number where its own was lost.
+   *
+   * @throws RedisError
+   */
+  async renew(): Promise<void> {
+    const before = this.number;
+    if (before === 0 || !(await this.#lease(before))) this.number = await this.#takeNumber();
+    this.#others = readRelays(await this.#redis.run(RELAYS));
+    if (this.number !== before) this.#log('cluster joined', { number: this.number, address: this.#address });
+  }
+
+  /** Gives the number back. Others find out by themselves if they are not told. */
+  async leave(): Promise<void> {
+    if (this.number === 0) return;
+    await this.#redis.run(LEAVE, this.number, this.incarnation);
+  }
+
+  get #address(): string {
+    return `${this.#host.includes(':') ? `[${this.#host}]` : this.#host}:${this.#port}`;
+  }
+
+  /** By chance: the number of a relay that was here before is not used again while data sockets may still name it. */
+  async #takeNumber(): Promise<number> {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      const number = randomInt(1, RELAY_NUMBER_MAX + 1);
+      if (await this.#lease(number)) return number;
+    }
+    throw new RedisError(new Error('no number is free'));
+  }
+
+  async #lease(number: number): Promise<boolean> {
+    return (await this.#redis.run(LEASE, number, this.incarnation, this.#address, LEASE_MS)) === 1;
+  }
+}
+
+function readRelays(reply: unknown): Map<number, RelayAddress> {
+  const texts = Array.isArray(reply) ? reply.map(String) : [];
+  const relays = new Map<number, RelayAddress>();
+  for (let at = 0; at + 2 < texts.length; at += 3) {
+    const [number = '', incarnation = '', address = ''] = texts.slice(at, at + 3);
+    const [, host, port] = /^\[?([^\]]+?)\]?:(\d+)$/.exec(address) ?? [];
+    if (host !== undefined) relays.set(Number(number), { incarnation, host, port: Number(port) });
+  }
+  return relays;
+}

@@ -1,0 +1,52 @@
+/**
+ * Where the clients of tunnels are. A relay alone has them all; several as one ask each other (docs/decisions/0009-cluster.md).
+ */
+import { randomUUID } from 'node:crypto';
+
+/** What became of an announcement through another relay. */
+export type Announced =
+  /** It is on its way, on a control socket that was opened with this key. */
+  | { readonly kind: 'sent'; readonly keyId: string }
+  /** No relay has a control socket; since when, in ms; Infinity where there never was one. */
+  | { readonly kind: 'away'; readonly ms: number }
+  /** The relays cannot reach each other. */
+  | { readonly kind: 'apart' };
+
+/** A pending connection that another relay may have to announce. */
+export interface Announcement {
+  readonly id: string;
+  announced(result: Announced): void;
+}
+
+/** A control socket on this relay, as others may have to know it. */
+export interface HeldControl {
+  readonly tunnelId: string;
+  readonly keyId: string;
+  /** Another relay has a newer control socket of the tunnel. */
+  replaced(): void;
+}
+
+export interface Presence {
+  /** Makes the id of a connection that waits on this relay. */
+  connectionId(): string;
+  /** Whether what is held here is known to be held here: false after the process has stood still for long. */
+  readonly isSure: boolean;
+  /** Whether other relays may have the client; where not, `announce` is never called. */
+  readonly hasOthers: boolean;
+  /** A control socket is there, the newest of its tunnel on this relay. */
+  claim(control: HeldControl): void;
+  /** It has ended. */
+  release(control: HeldControl): void;
+  /** Has the relay that has the tunnel's control socket, if there is one, announce a connection; answers within 2 s. */
+  announce(tunnelId: string, announcement: Announcement): void;
+}
+
+/** There is no other relay. */
+export const ALONE: Presence = {
+  connectionId: () => randomUUID(),
+  isSure: true,
+  hasOthers: false,
+  claim() {},
+  release() {},
+  announce() {},
+};

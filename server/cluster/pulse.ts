@@ -1,0 +1,47 @@
+/**
+ * Notices that the process has stood still: stopped, suspended, or starved. Others may have taken over what it held, so
+ * until that is found out nothing of it may be used.
+ */
+import type { Clock, Timer } from '../clock.ts';
+import { PULSE_LEAP_MS, PULSE_MS } from '../limits.ts';
+
+export class Pulse {
+  readonly #clock: Clock;
+  readonly #onLeap: (ms: number) => Promise<void>;
+  #at: number;
+  #timer: Timer | undefined;
+  #checking = false;
+
+  /** @param onLeap told how long it stood still, in ms; it is steady again when the promise is fulfilled */
+  constructor(clock: Clock, onLeap: (ms: number) => Promise<void>) {
+    this.#clock = clock;
+    this.#onLeap = onLeap;
+    this.#at = clock.monotonic();
+  }
+
+  /** Asked before each use, because what woke the process may come before any timer does. */
+  get isSteady(): boolean {
+    this.#look();
+    return !this.#checking;
+  }
+
+  start(): void {
+    this.#look();
+    this.#timer = this.#clock.setTimeout(() => this.start(), PULSE_MS);
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+  }
+
+  #look(): void {
+    const now = this.#clock.monotonic();
+    const gap = now - this.#at;
+    this.#at = now;
+    if (gap < PULSE_LEAP_MS || this.#checking) return;
+    this.#checking = true;
+    void this.#onLeap(gap).finally(() => {
+      this.#checking = false;
+    });
+  }
+}

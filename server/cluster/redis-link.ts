@@ -1,0 +1,143 @@
+/** The connection to Redis: one for commands, one for messages; both come back by themselves. */
+import type { Redis } from 'ioredis';
+import { describeError, type Log } from '../log.ts';
+import { REDIS_CONNECT_TIMEOUT_MS, REDIS_REPLY_TIMEOUT_MS, REDIS_RETRY_MAX_MS } from '../limits.ts';
+import { type Script, SCRIPTS } from './scripts.ts';
+
+/** Redis cannot be reached, or did not answer in time. */
+export class RedisError extends Error {
+  constructor(cause?: unknown) {
+    super('redis cannot be reached', { cause });
+    this.name = 'RedisError';
+  }
+}
+
+/** What others need of Redis. */
+export interface RedisCommands {
+  /**
+   * Runs one of {@link SCRIPTS}.
+   *
+   * @throws RedisError at once while there is no connection, else after {@link REDIS_REPLY_TIMEOUT_MS}
+   */
+  run(script: Script, ...args: readonly (string | number)[]): Promise<unknown>;
+}
+
+type ScriptCall = (...args: (string | number)[]) => Promise<unknown>;
+
+export class RedisLink implements RedisCommands {
+  /** Called when both connections are there, again after each time they were lost. */
+  onUp: () => void = () => {};
+  /** Called with each message. */
+  onMessage: (channel: string, text: string) => void = () => {};
+
+  readonly #commands: Redis;
+  readonly #messages: Redis;
+  readonly #log: Log;
+  #isUp = false;
+  /** Whether the operator was told that it is down. */
+  #reported = false;
+  #closed = false;
+
+  private constructor(commands: Redis, messages: Redis, log: Log) {
+    this.#commands = commands;
+    this.#messages = messages;
+    this.#log = log;
+    for (const connection of [commands, messages]) {
+      connection.on('error', (error: unknown) => this.#failed(error));
+      connection.on('close', () => this.#failed());
+      connection.on('ready', () => this.#becameReady());
+    }
+    messages.on('message', (channel: string, text: string) => this.onMessage(channel, text));
+  }
+
+  /**
+   * Begins to connect, which may take until Redis is there. The client library is loaded only now.
+   *
+   * @param url `redis://` or `rediss://`
+   * @param channels whose messages are wanted
+   */
+  static async open(url: string, channels: readonly string[], log: Log): Promise<RedisLink> {
+    const { Redis: Client } = await import('ioredis');
+    const options = {
+      lazyConnect: true,
+      enableOfflineQueue: false,
+      autoResendUnfulfilledCommands: false,
+      maxRetriesPerRequest: 0,
+      connectTimeout: REDIS_CONNECT_TIMEOUT_MS,
+      commandTimeout: REDIS_REPLY_TIMEOUT_MS,
+      socketTimeout: REDIS_REPLY_TIMEOUT_MS,
+      keepAlive: 10_000,
+      retryStrategy: retryDelay,
+    };
+    const scripts = Object.fromEntries(SCRIPTS.map(({ name, lua }) => [name, { lua, numberOfKeys: 0 }]));
+    const commands = new Client(url, { ...options, scripts });
+    const messages = new Client(url, { ...options, autoResubscribe: false });
+    const link = new RedisLink(commands, messages, log);
+    link.#subscribeTo(channels);
+    // Neither waits for Redis: a relay starts without it, too.
+    for (const connection of [commands, messages]) connection.connect().catch(() => {});
+    return link;
+  }
+
+  get isUp(): boolean {
+    return this.#isUp;
+  }
+
+  async run(script: Script, ...args: readonly (string | number)[]): Promise<unknown> {
+    if (!this.#isUp) throw new RedisError();
+    // The library has added each script under its name.
+    const call = (this.#commands as unknown as Record<string, ScriptCall>)[script.name];
+    try {
+      return await call?.apply(this.#commands, [...args]);
+    } catch (error) {
+      throw new RedisError(error);
+    }
+  }
+
+  /** Tells every relay, if it can: what is missed is made up for when a connection comes back. */
+  publish(channel: string, text: string): void {
+    if (!this.#isUp) return;
+    this.#commands.publish(channel, text).catch((error: unknown) => this.#failed(error));
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#commands.disconnect();
+    this.#messages.disconnect();
+  }
+
+  #subscribeTo(channels: readonly string[]): void {
+    this.#messages.on('ready', () => {
+      this.#messages.subscribe(...channels).then(
+        () => this.#becameReady(true),
+        () => this.#messages.disconnect(true),
+      );
+    });
+  }
+
+  #subscribed = false;
+
+  #becameReady(subscribed = this.#subscribed): void {
+    this.#subscribed = subscribed;
+    if (this.#isUp || !subscribed || this.#commands.status !== 'ready') return;
+    this.#isUp = true;
+    if (this.#reported) this.#log('redis recovered');
+    this.#reported = false;
+    this.onUp();
+  }
+
+  #failed(error?: unknown): void {
+    this.#subscribed &&= this.#messages.status === 'ready';
+    this.#isUp &&= this.#subscribed && this.#commands.status === 'ready';
+    if (this.#isUp || this.#closed || this.#reported) return;
+    this.#reported = true;
+    this.#log('redis failing', {
+      error: error === undefined ? 'the connection was lost' : describeError(error),
+    });
+  }
+}
+
+/** Full jitter, so that relays do not come back all at once. */
+function retryDelay(attempt: number): number {
+  return Math.ceil(Math.random() * Math.min(REDIS_RETRY_MAX_MS, 100 * 2 ** Math.min(attempt, 10)));
+}

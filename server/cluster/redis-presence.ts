@@ -1,0 +1,122 @@
+/** Where clients are, told and asked through Redis (docs/decisions/0009-cluster.md). */
+import type { Clock } from '../clock.ts';
+import { PRESENCE_BATCH, PRESENCE_KEEP_MS } from '../limits.ts';
+import { connectionId } from './connection-id.ts';
+import type { Membership } from './membership.ts';
+import type { Announced, Announcement, HeldControl, Presence } from './presence.ts';
+import type { Pulse } from './pulse.ts';
+import type { RedisCommands } from './redis-link.ts';
+import { ANNOUNCE, ASSERT, CLAIM, RELEASE } from './scripts.ts';
+
+interface Held {
+  readonly control: HeldControl;
+  /** its fencing number; until Redis has given it one, when it came, which is what Redis's numbers are as well, in µs */
+  fence: number;
+  fenced: boolean;
+  /** the highest number that another relay is known to have */
+  rival: number;
+}
+
+export class RedisPresence implements Presence {
+  readonly hasOthers = true;
+  readonly #redis: RedisCommands;
+  readonly #membership: Membership;
+  readonly #pulse: Pick<Pulse, 'isSteady'>;
+  readonly #clock: Clock;
+  /** by tunnel */
+  readonly #held = new Map<string, Held>();
+
+  constructor(redis: RedisCommands, membership: Membership, pulse: Pick<Pulse, 'isSteady'>, clock: Clock) {
+    this.#redis = redis;
+    this.#membership = membership;
+    this.#pulse = pulse;
+    this.#clock = clock;
+  }
+
+  get isSure(): boolean {
+    return this.#pulse.isSteady;
+  }
+
+  connectionId(): string {
+    return connectionId(this.#membership.number);
+  }
+
+  claim(control: HeldControl): void {
+    const held = { control, fence: this.#clock.now() * 1000, fenced: false, rival: 0 };
+    this.#held.set(control.tunnelId, held);
+    const { number, incarnation } = this.#membership;
+    // Without a number it is told once there is one.
+    if (number === 0) return;
+    this.#redis.run(CLAIM, control.tunnelId, number, incarnation, control.keyId, PRESENCE_KEEP_MS).then(
+      (fence) => this.#fenced(held, Number(fence)),
+      // What Redis was not told now it is told when it is back.
+      () => {},
+    );
+  }
+
+  release(control: HeldControl): void {
+    const { tunnelId } = control;
+    if (this.#held.get(tunnelId)?.control !== control) return;
+    this.#held.delete(tunnelId);
+    this.#redis.run(RELEASE, tunnelId, this.#membership.incarnation, PRESENCE_KEEP_MS).catch(() => {});
+  }
+
+  announce(tunnelId: string, announcement: Announcement): void {
+    this.#redis.run(ANNOUNCE, tunnelId, announcement.id, this.#membership.incarnation).then(
+      (reply) => announcement.announced(readAnnounced(reply)),
+      () => announcement.announced({ kind: 'apart' }),
+    );
+  }
+
+  /** Another relay has a control socket of the tunnel with this fencing number. */
+  replaced(tunnelId: string, fence: number): void {
+    const held = this.#held.get(tunnelId);
+    if (held === undefined) return;
+    held.rival = Math.max(held.rival, fence);
+    if (held.fenced) this.#compare(held);
+  }
+
+  /**
+   * Tells Redis everything again, and lets go of what others have by now.
+   *
+   * @throws RedisError with a part of it told
+   */
+  async tellAll(): Promise<void> {
+    const all = [...this.#held.values()];
+    for (let start = 0; start < all.length; start += PRESENCE_BATCH) {
+      await this.#tell(all.slice(start, start + PRESENCE_BATCH));
+    }
+  }
+
+  async #tell(batch: readonly Held[]): Promise<void> {
+    const { number, incarnation } = this.#membership;
+    const args = batch.flatMap(({ control, fence }) => [control.tunnelId, String(fence), control.keyId]);
+    const lost = await this.#redis.run(ASSERT, number, incarnation, PRESENCE_KEEP_MS, ...args);
+    const moved = new Set(Array.isArray(lost) ? lost.map(String) : []);
+    for (const held of batch) {
+      if (moved.has(held.control.tunnelId)) this.#lose(held);
+    }
+  }
+
+  #fenced(held: Held, fence: number): void {
+    held.fence = fence;
+    held.fenced = true;
+    this.#compare(held);
+  }
+
+  #compare(held: Held): void {
+    if (held.rival > held.fence) this.#lose(held);
+  }
+
+  #lose(held: Held): void {
+    const { control } = held;
+    if (this.#held.get(control.tunnelId) !== held) return;
+    this.#held.delete(control.tunnelId);
+    control.replaced();
+  }
+}
+
+function readAnnounced(reply: unknown): Announced {
+  if (typeof reply === 'string') return { kind: 'sent', keyId: reply };
+  return { kind: 'away', ms: typeof reply === 'number' ? Math.max(0, reply) : Infinity };
+}

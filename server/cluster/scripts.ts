@@ -1,0 +1,180 @@
+/**
+ * What relays do in Redis (docs/decisions/0009-cluster.md). Each script runs as a whole, so that no two relays get in
+ * each other's way. Keys are named within the scripts, so Redis is one server, not a Redis Cluster.
+ */
+
+/** A script and how the client library is to know it. */
+export interface Script {
+  readonly name: string;
+  readonly lua: string;
+}
+
+/**
+ * A tunnel's entry is `number incarnation fence key`, or `- time fence` once its client has left. `alive` tells whether
+ * the relay that it names still has its lease.
+ */
+const COMMON = `
+local function entry(id)
+  local value = redis.call('GET', 'culvert:tunnel:' .. id)
+  if not value then return nil end
+  local parts = {}
+  for part in string.gmatch(value, '%S+') do parts[#parts + 1] = part end
+  return parts
+end
+local function alive(parts)
+  local lease = redis.call('GET', 'culvert:relay:' .. parts[1])
+  return lease and string.match(lease, '^%S+') == parts[2]
+end
+local function micros()
+  local time = redis.call('TIME')
+  return tonumber(time[1]) * 1000000 + tonumber(time[2])
+end
+`;
+
+/**
+ * Keeps or takes a number. ARGV: number, incarnation, address, lease in ms.
+ *
+ * @returns 1, or 0 when another incarnation has the number
+ */
+export const LEASE: Script = {
+  name: 'culvertLease',
+  lua: `
+local key = 'culvert:relay:' .. ARGV[1]
+local lease = redis.call('GET', key)
+if lease and string.match(lease, '^%S+') ~= ARGV[2] then return 0 end
+redis.call('SET', key, ARGV[2] .. ' ' .. ARGV[3], 'PX', ARGV[4])
+redis.call('SADD', 'culvert:relays', ARGV[1])
+return 1`,
+};
+
+/** Gives a number back. ARGV: number, incarnation. */
+export const LEAVE: Script = {
+  name: 'culvertLeave',
+  lua: `
+local lease = redis.call('GET', 'culvert:relay:' .. ARGV[1])
+if lease and string.match(lease, '^%S+') == ARGV[2] then
+  redis.call('DEL', 'culvert:relay:' .. ARGV[1])
+  redis.call('SREM', 'culvert:relays', ARGV[1])
+end`,
+};
+
+/** @returns number, incarnation, address of each relay that has its lease, one after the other */
+export const RELAYS: Script = {
+  name: 'culvertRelays',
+  lua: `
+local all = {}
+for _, number in ipairs(redis.call('SMEMBERS', 'culvert:relays')) do
+  local lease = redis.call('GET', 'culvert:relay:' .. number)
+  if lease then
+    local incarnation, address = string.match(lease, '^(%S+) (%S+)$')
+    all[#all + 1] = number
+    all[#all + 1] = incarnation
+    all[#all + 1] = address
+  else
+    redis.call('SREM', 'culvert:relays', number)
+  end
+end
+return all`,
+};
+
+/**
+ * Enters a new control socket, tells the relay of the one before, and all that the client is there. ARGV: tunnel, number,
+ * incarnation, key id, ms to keep the entry.
+ *
+ * @returns its fencing number, as a text
+ */
+export const CLAIM: Script = {
+  name: 'culvertClaim',
+  lua: `${COMMON}
+local before = entry(ARGV[1])
+local last = tonumber(redis.call('GET', 'culvert:fence') or '0')
+if before then last = math.max(last, tonumber(before[3])) end
+local fence = string.format('%.0f', math.max(last + 1, micros()))
+redis.call('SET', 'culvert:fence', fence)
+redis.call('SET', 'culvert:tunnel:' .. ARGV[1], table.concat({ARGV[2], ARGV[3], fence, ARGV[4]}, ' '), 'PX', ARGV[5])
+if before and before[1] ~= '-' and before[2] ~= ARGV[3] then
+  redis.call('PUBLISH', 'culvert:to:' .. before[2], 'replaced ' .. ARGV[1] .. ' ' .. fence)
+end
+redis.call('PUBLISH', 'culvert:all', 'online ' .. ARGV[1])
+return fence`,
+};
+
+/**
+ * Tells control sockets again. ARGV: number, incarnation, ms to keep the entries, then tunnel, fence and key id of each.
+ *
+ * @returns those tunnels of which another relay has a newer one
+ */
+export const ASSERT: Script = {
+  name: 'culvertAssert',
+  lua: `${COMMON}
+local lost = {}
+for i = 4, #ARGV, 3 do
+  local held = entry(ARGV[i])
+  local fence = tonumber(ARGV[i + 1])
+  if held and held[2] == ARGV[2] then fence = math.max(fence, tonumber(held[3])) end
+  if held and tonumber(held[3]) > fence then
+    lost[#lost + 1] = ARGV[i]
+  else
+    local value = table.concat({ARGV[1], ARGV[2], string.format('%.0f', fence), ARGV[i + 2]}, ' ')
+    redis.call('SET', 'culvert:tunnel:' .. ARGV[i], value, 'PX', ARGV[3])
+    if not held or held[2] ~= ARGV[2] then redis.call('PUBLISH', 'culvert:all', 'online ' .. ARGV[i]) end
+  end
+end
+return lost`,
+};
+
+/** A control socket has ended. ARGV: tunnel, incarnation, ms to keep the entry. */
+export const RELEASE: Script = {
+  name: 'culvertRelease',
+  lua: `${COMMON}
+local held = entry(ARGV[1])
+if held and held[2] == ARGV[2] then
+  local left = string.format('%.0f', micros())
+  redis.call('SET', 'culvert:tunnel:' .. ARGV[1], table.concat({'-', left, held[3]}, ' '), 'PX', ARGV[3])
+  redis.call('PUBLISH', 'culvert:all', 'offline ' .. ARGV[1])
+end`,
+};
+
+/**
+ * Tells the relay that has a tunnel's control socket of a pending connection. ARGV: tunnel, connection id, incarnation of
+ * the relay that asks.
+ *
+ * @returns the id of the control socket's key; or the ms since the client has left; or nothing when it was never there
+ */
+export const ANNOUNCE: Script = {
+  name: 'culvertAnnounce',
+  lua: `${COMMON}
+local held = entry(ARGV[1])
+if not held then return false end
+if held[1] == '-' then return math.floor((micros() - tonumber(held[2])) / 1000) end
+if held[2] == ARGV[3] then return 0 end
+if alive(held) and redis.call('PUBLISH', 'culvert:to:' .. held[2], 'announce ' .. ARGV[1] .. ' ' .. ARGV[2]) > 0 then
+  return held[4]
+end
+local left = string.format('%.0f', micros())
+redis.call('SET', 'culvert:tunnel:' .. ARGV[1], table.concat({'-', left, held[3]}, ' '), 'KEEPTTL')
+return 0`,
+};
+
+/**
+ * Takes a token of a bucket (spec.md section 8). ARGV: account, burst, ms in which a token grows back.
+ *
+ * @returns the ms until there is one, 0 when one was taken
+ */
+export const TAKE: Script = {
+  name: 'culvertTake',
+  lua: `${COMMON}
+local key = 'culvert:bucket:' .. ARGV[1]
+local burst, interval, now = tonumber(ARGV[2]), tonumber(ARGV[3]), micros() / 1000
+local bucket = redis.call('HMGET', key, 'tokens', 'at')
+local tokens = burst
+if bucket[1] then
+  tokens = math.min(burst, tonumber(bucket[1]) + math.max(0, now - tonumber(bucket[2])) / interval)
+end
+if tokens < 1 then return math.ceil((1 - tokens) * interval) end
+redis.call('HSET', key, 'tokens', string.format('%.6f', tokens - 1), 'at', string.format('%.3f', now))
+redis.call('PEXPIRE', key, math.ceil(burst * interval))
+return 0`,
+};
+
+export const SCRIPTS: readonly Script[] = [LEASE, LEAVE, RELAYS, CLAIM, ASSERT, RELEASE, ANNOUNCE, TAKE];
