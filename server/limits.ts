@@ -136,3 +136,20 @@ export const REDIS_RETRY_MAX_MS = 2000;
 export const HOP_CONNECT_TIMEOUT_MS = 2000;
 /** ms in which a connection to the internal listener must have said what it is. */
 export const HOP_LINE_TIMEOUT_MS = 5000;
+/** ms for which it is believed that no tunnel has a slug, if nobody says otherwise. */
+export const LOOKUP_MISS_MS = 5000;
+/** Slugs for which that is remembered: some 1 MB. */
+export const LOOKUP_MISSES_MAX = 10_000;
+/** Slugs that are looked up at a time. */
+export const LOOKUPS_MAX = 256;
+/** ms by which another relay's word of traffic may be late: so long a tunnel in idle mode is not ended for want of it. */
+export const IDLE_GRACE_MS = 1500;
+/** ms for which an ended tunnel is remembered: longer than any query may take. */
+export const RECENTLY_ENDED_MS = 30_000;
+/** ms between two looks at what a relay of several has to do next. */
+export const CLUSTER_TICK_MS = 500;
+/** ms a start waits for Redis, so that a relay that says it listens is one of the cluster. */
+export const CLUSTER_START_MS = 5000;
+/** ms for which a relay that was paused tries to find out what has moved, and between two tries. */
+export const LEAP_CHECK_MS = 5000;
+export const LEAP_RETRY_MS = 100;

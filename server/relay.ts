@@ -26,9 +26,10 @@ import { REQUEST_ID_FIELD } from './observe/request-id.ts';
 import { openSqlite } from './store/sqlite/open-sqlite.ts';
 import { lockDatabase } from './store/sqlite/relay-lock.ts';
 import { tunnelFields } from './tunnels/live-tunnel.ts';
+import type { EndReason } from './tunnels/peers.ts';
 import { RateLimiter } from './tunnels/rate-limiter.ts';
 import { TunnelRegistry } from './tunnels/registry.ts';
-import { type EndReason, TunnelService } from './tunnels/tunnel-service.ts';
+import { TunnelService } from './tunnels/tunnel-service.ts';
 
 export interface RunningRelay {
   /** where it listens */

@@ -3,7 +3,7 @@ import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { readCreateTunnel, type TtlLimits } from '../../shared/tunnel.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
 import { PLAN_RULES, ttlLimitsOf } from '../accounts/plans.ts';
-import type { RateLimiter } from '../tunnels/rate-limiter.ts';
+import type { CreateLimiter } from '../tunnels/rate-limiter.ts';
 import type { TunnelService } from '../tunnels/tunnel-service.ts';
 import type { ApiMiddleware } from './state.ts';
 
@@ -36,15 +36,16 @@ export function allowName(): ApiMiddleware {
 /** 403 for one tunnel more than the plan allows at a time. */
 export function limitTunnels(tunnels: TunnelService): ApiMiddleware {
   return async function requireRoom(ctx, next) {
+    await tunnels.follow(ctx.state.account);
     tunnels.mustHaveRoom(ctx.state.account);
     await next();
   };
 }
 
 /** 429 when the account has made too many tunnels lately. */
-export function limitRate(creates: RateLimiter): ApiMiddleware {
+export function limitRate(creates: CreateLimiter): ApiMiddleware {
   return async function takeToken(ctx, next) {
-    const wait = creates.take(ctx.state.account.id);
+    const wait = await creates.take(ctx.state.account.id);
     if (wait > 0) throw new ApiError(API_ERRORS.rateLimited, { 'Retry-After': String(wait) });
     await next();
   };

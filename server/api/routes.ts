@@ -7,7 +7,7 @@ import { ttlLimitsOf } from '../accounts/plans.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { READY_TIMEOUT_MS, STORE_RETRY_AFTER_SECONDS } from '../limits.ts';
 import { orUnavailable, type Store } from '../store/store.ts';
-import type { RateLimiter } from '../tunnels/rate-limiter.ts';
+import type { CreateLimiter } from '../tunnels/rate-limiter.ts';
 import type { TunnelService } from '../tunnels/tunnel-service.ts';
 import type { Addresses } from '../tunnels/urls.ts';
 import { allowName, authenticate, limitRate, limitTunnels, readCreate } from './guards.ts';
@@ -19,7 +19,7 @@ import { viewAccount, viewTunnel } from './views.ts';
 export interface ApiDeps {
   readonly authenticator: Authenticator;
   readonly tunnels: TunnelService;
-  readonly creates: RateLimiter;
+  readonly creates: CreateLimiter;
   readonly store: Pick<Store, 'ping'>;
   readonly ttl: TtlLimits;
   readonly addresses: Addresses;
@@ -43,11 +43,13 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
     ctx.body = viewTunnel(tunnel, addresses);
   }
 
-  function list(ctx: ApiContext): void {
+  async function list(ctx: ApiContext): Promise<void> {
+    await tunnels.follow(ctx.state.account);
     ctx.body = { tunnels: tunnels.list(ctx.state.account).map((tunnel) => viewTunnel(tunnel, addresses)) };
   }
 
-  function get(ctx: ApiContext): void {
+  async function get(ctx: ApiContext): Promise<void> {
+    await tunnels.follow(ctx.state.account);
     ctx.body = viewTunnel(tunnels.get(ctx.state.account, idOf(ctx)), addresses);
   }
 

@@ -11,13 +11,13 @@ const LINE_FEED = 10;
 
 export class HopListener {
   readonly #server: Server;
-  readonly #incarnation: () => string;
+  readonly #incarnation: string;
   readonly #secret: string;
   readonly #sockets = new Set<Socket>();
   /** Where hops go; until it is set they are refused. */
   onHop: TakeHop = (_request, socket) => socket.destroy();
 
-  private constructor(incarnation: () => string, secret: string) {
+  private constructor(incarnation: string, secret: string) {
     this.#incarnation = incarnation;
     this.#secret = secret;
     this.#server = createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true }, (socket) =>
@@ -32,7 +32,7 @@ export class HopListener {
    */
   static async start(
     at: { readonly host: string; readonly port: number },
-    incarnation: () => string,
+    incarnation: string,
     secret: string,
   ): Promise<HopListener> {
     const listener = new HopListener(incarnation, secret);
@@ -72,7 +72,7 @@ export class HopListener {
 
   /** Who does not prove to be a relay of this cluster is told nothing. */
   #take(socket: Socket, line: string, head: Buffer): void {
-    const request = readHop(line, this.#incarnation(), this.#secret);
+    const request = readHop(line, this.#incarnation, this.#secret);
     if (request === undefined) socket.destroy();
     else this.onHop(request, socket, head);
   }

@@ -1,5 +1,5 @@
 /** The relay's number, and the addresses of the others: one lease for each relay (docs/decisions/0009-cluster.md). */
-import { randomBytes, randomInt } from 'node:crypto';
+import { randomInt } from 'node:crypto';
 import { LEASE_MS } from '../limits.ts';
 import type { Log } from '../log.ts';
 import { RELAY_NUMBER_MAX } from './connection-id.ts';
@@ -18,27 +18,23 @@ export interface RelayAddress {
 const ATTEMPTS = 20;
 
 export class Membership {
-  /** Names this life of the relay. */
-  readonly incarnation = randomBytes(8).toString('hex');
   /** The relay's number; 0 before it has one, which no relay is found under. */
   number = 0;
+  readonly #own: RelayAddress;
   readonly #redis: RedisCommands;
-  readonly #host: string;
-  readonly #port: number;
   readonly #log: Log;
   #others = new Map<number, RelayAddress>();
 
-  /** @param host where other relays reach the internal listener of this one */
-  constructor(redis: RedisCommands, host: string, port: number, log: Log) {
+  /** @param own where other relays reach the internal listener of this one */
+  constructor(redis: RedisCommands, own: RelayAddress, log: Log) {
     this.#redis = redis;
-    this.#host = host;
-    this.#port = port;
+    this.#own = own;
     this.#log = log;
   }
 
-  /** The channel for messages to this relay alone. */
-  get channel(): string {
-    return `culvert:to:${this.incarnation}`;
+  /** Names this life of the relay. */
+  get incarnation(): string {
+    return this.#own.incarnation;
   }
 
   /** The relay that has a number, as of the last renewal. */
@@ -49,13 +45,16 @@ export class Membership {
   /**
    * Says that the relay is there, and learns who else is. It takes another number where its own was lost.
    *
+   * @returns whether others may have taken the relay for dead until now
    * @throws RedisError
    */
-  async renew(): Promise<void> {
+  async renew(): Promise<boolean> {
     const before = this.number;
-    if (before === 0 || !(await this.#lease(before))) this.number = await this.#takeNumber();
+    const lease = before === 0 ? 'taken' : await this.#lease(before);
+    if (lease === 'taken') this.number = await this.#takeNumber();
     this.#others = readRelays(await this.#redis.run(RELAYS));
     if (this.number !== before) this.#log('cluster joined', { number: this.number, address: this.#address });
+    return lease !== 'kept';
   }
 
   /** Gives the number back. Others find out by themselves if they are not told. */
@@ -65,20 +64,23 @@ export class Membership {
   }
 
   get #address(): string {
-    return `${this.#host.includes(':') ? `[${this.#host}]` : this.#host}:${this.#port}`;
+    const { host, port } = this.#own;
+    return `${host.includes(':') ? `[${host}]` : host}:${port}`;
   }
 
   /** By chance: the number of a relay that was here before is not used again while data sockets may still name it. */
   async #takeNumber(): Promise<number> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       const number = randomInt(1, RELAY_NUMBER_MAX + 1);
-      if (await this.#lease(number)) return number;
+      if ((await this.#lease(number)) !== 'taken') return number;
     }
     throw new RedisError(new Error('no number is free'));
   }
 
-  async #lease(number: number): Promise<boolean> {
-    return (await this.#redis.run(LEASE, number, this.incarnation, this.#address, LEASE_MS)) === 1;
+  async #lease(number: number): Promise<'taken' | 'kept' | 'anew'> {
+    const reply = await this.#redis.run(LEASE, number, this.incarnation, this.#address, LEASE_MS);
+    if (reply === 0) return 'taken';
+    return reply === 1 ? 'kept' : 'anew';
   }
 }
 

@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto';
 export type Announced =
   /** It is on its way, on a control socket that was opened with this key. */
   | { readonly kind: 'sent'; readonly keyId: string }
-  /** No relay has a control socket; since when, in ms; Infinity where there never was one. */
+  /** No relay has a control socket, and for how many ms. */
   | { readonly kind: 'away'; readonly ms: number }
   /** The relays cannot reach each other. */
   | { readonly kind: 'apart' };

@@ -7,15 +7,16 @@ import { PULSE_LEAP_MS, PULSE_MS } from '../limits.ts';
 
 export class Pulse {
   readonly #clock: Clock;
-  readonly #onLeap: (ms: number) => Promise<void>;
+  /** Told how long it stood still, in ms; it is steady again when the promise is fulfilled. */
+  onLeap: (ms: number) => Promise<void> = () => Promise.resolve();
+  /** Told when it is steady again. */
+  onSteady: () => void = () => {};
   #at: number;
   #timer: Timer | undefined;
   #checking = false;
 
-  /** @param onLeap told how long it stood still, in ms; it is steady again when the promise is fulfilled */
-  constructor(clock: Clock, onLeap: (ms: number) => Promise<void>) {
+  constructor(clock: Clock) {
     this.#clock = clock;
-    this.#onLeap = onLeap;
     this.#at = clock.monotonic();
   }
 
@@ -40,8 +41,12 @@ export class Pulse {
     this.#at = now;
     if (gap < PULSE_LEAP_MS || this.#checking) return;
     this.#checking = true;
-    void this.#onLeap(gap).finally(() => {
-      this.#checking = false;
-    });
+    void this.#check(gap);
+  }
+
+  async #check(gap: number): Promise<void> {
+    await this.onLeap(gap);
+    this.#checking = false;
+    this.onSteady();
   }
 }

@@ -118,5 +118,5 @@ export class RedisPresence implements Presence {
 
 function readAnnounced(reply: unknown): Announced {
   if (typeof reply === 'string') return { kind: 'sent', keyId: reply };
-  return { kind: 'away', ms: typeof reply === 'number' ? Math.max(0, reply) : Infinity };
+  return { kind: 'away', ms: Math.max(0, Number(reply)) };
 }

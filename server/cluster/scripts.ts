@@ -34,17 +34,18 @@ end
 /**
  * Keeps or takes a number. ARGV: number, incarnation, address, lease in ms.
  *
- * @returns 1, or 0 when another incarnation has the number
+ * @returns 1; 2 when it was not there, so that others may take the relay for dead; 0 when another incarnation has the number
  */
 export const LEASE: Script = {
   name: 'culvertLease',
-  lua: `
+  lua: `${COMMON}
 local key = 'culvert:relay:' .. ARGV[1]
 local lease = redis.call('GET', key)
 if lease and string.match(lease, '^%S+') ~= ARGV[2] then return 0 end
 redis.call('SET', key, ARGV[2] .. ' ' .. ARGV[3], 'PX', ARGV[4])
 redis.call('SADD', 'culvert:relays', ARGV[1])
-return 1`,
+redis.call('SET', 'culvert:since', string.format('%.0f', micros()), 'NX')
+return lease and 1 or 2`,
 };
 
 /** Gives a number back. ARGV: number, incarnation. */
@@ -139,13 +140,14 @@ end`,
  * Tells the relay that has a tunnel's control socket of a pending connection. ARGV: tunnel, connection id, incarnation of
  * the relay that asks.
  *
- * @returns the id of the control socket's key; or the ms since the client has left; or nothing when it was never there
+ * @returns the id of the control socket's key; or the ms since the client has left. One that never was there has left when Redis
+ * began to know anything: relays may still be telling it.
  */
 export const ANNOUNCE: Script = {
   name: 'culvertAnnounce',
   lua: `${COMMON}
 local held = entry(ARGV[1])
-if not held then return false end
+if not held then held = {'-', redis.call('GET', 'culvert:since') or '0'} end
 if held[1] == '-' then return math.floor((micros() - tonumber(held[2])) / 1000) end
 if held[2] == ARGV[3] then return 0 end
 if alive(held) and redis.call('PUBLISH', 'culvert:to:' .. held[2], 'announce ' .. ARGV[1] .. ' ' .. ARGV[2]) > 0 then

@@ -3,12 +3,14 @@ import type { ApiError } from '../../shared/errors.ts';
 import { type Field, fieldValue } from '../../shared/http1/fields.ts';
 import type { UpgradeRequest } from '../link/upgrades.ts';
 import { type Outcomes, requests } from '../observe/counters.ts';
+import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { Dial, Dialer, DialHandler } from '../tunnels/stream.ts';
 import { hostname } from './authority.ts';
 import { belowPrefix } from './path-form.ts';
 import { type Peer, relayRequestHead, tunnelRequestHead } from './request-head.ts';
 import type { EdgeContext, Plan } from './request-plan.ts';
 import type { Route } from './route.ts';
+import { TunnelLookup } from './tunnel-lookup.ts';
 
 /** What may be sent again without doing twice what it asks for (RFC 9110 section 9.2.2). */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
@@ -111,10 +113,21 @@ export class Origins {
       // An idle connection may end at the moment it is used again; what cannot be repeated must not meet that.
       fresh: !repeatable,
       mapField: prefix === '' ? undefined : this.#belowPrefix(plan, prefix),
-      open: (handler) => this.#dialer.dial(tunnel, handler),
-      onHanded: () => tunnel.countRequest(),
+      ...this.#ways(tunnel),
       outcomes: requests.tunnel,
     };
+  }
+
+  #ways(tunnel: LiveTunnel | TunnelLookup): Pick<OriginRequest, 'open' | 'onHanded'> {
+    return tunnel instanceof TunnelLookup
+      ? {
+          open: (handler) => tunnel.dial(this.#dialer, handler),
+          onHanded: () => tunnel.found?.countRequest(),
+        }
+      : {
+          open: (handler) => this.#dialer.dial(tunnel, handler),
+          onHanded: () => tunnel.countRequest(),
+        };
   }
 
   #belowPrefix({ head }: Plan, prefix: string): (field: Field) => string | undefined {

@@ -4,10 +4,16 @@ import { type Field, fieldValue, listMembers } from '../../shared/http1/fields.t
 import type { RequestHead } from '../../shared/http1/head.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { HostResolver, HostTarget } from './authority.ts';
+import { TunnelLookup } from './tunnel-lookup.ts';
 
 export type Route =
   /** `prefix` is what the path form adds in front of `target`, or empty */
-  | { readonly kind: 'tunnel'; readonly tunnel: LiveTunnel; readonly prefix: string; readonly target: string }
+  | {
+      readonly kind: 'tunnel';
+      readonly tunnel: LiveTunnel | TunnelLookup;
+      readonly prefix: string;
+      readonly target: string;
+    }
   /** the relay itself */
   | { readonly kind: 'relay'; readonly target: string }
   | { readonly kind: 'refuse'; readonly code: VisitorErrorCode };
@@ -15,6 +21,8 @@ export type Route =
 /** What the edge needs to know of tunnels. */
 export interface TunnelDirectory {
   bySlug(slug: string): LiveTunnel | undefined;
+  /** Asks further, where another relay may have made the tunnel. */
+  readonly find?: ((slug: string) => Promise<LiveTunnel | undefined>) | undefined;
 }
 
 const OWN: HostTarget = { kind: 'own' };
@@ -31,9 +39,8 @@ export function route(head: RequestHead, hosts: HostResolver, tunnels: TunnelDir
   if (named.kind === 'unknown') return refuse('tunnel-unknown');
   if (named.kind === 'tunnel') {
     if (!head.target.startsWith('/')) return refuse('bad-request');
-    const tunnel = tunnels.bySlug(named.slug);
-    const found = named.account === undefined || tunnel?.account.subdomain === named.account;
-    if (tunnel === undefined || !found) return refuse('tunnel-unknown');
+    const tunnel = tunnelOf(named.slug, named.account, tunnels);
+    if (tunnel === undefined) return refuse('tunnel-unknown');
     return { kind: 'tunnel', tunnel, prefix: '', target: head.target };
   }
   return ownRoute(head, absolute === null ? head.target : originForm(absolute[2] ?? ''), tunnels);
@@ -42,12 +49,26 @@ export function route(head: RequestHead, hosts: HostResolver, tunnels: TunnelDir
 function ownRoute(head: RequestHead, target: string, tunnels: TunnelDirectory): Route {
   const [, prefix, slug, rest] = PATH_FORM.exec(target) ?? [];
   if (prefix !== undefined && slug !== undefined && rest !== undefined) {
-    const tunnel = tunnels.bySlug(slug);
+    const tunnel = tunnelOf(slug, undefined, tunnels);
     return tunnel === undefined
       ? refuse('tunnel-unknown')
       : { kind: 'tunnel', tunnel, prefix, target: originForm(rest) };
   }
   return head.method === 'TRACE' ? refuse('method-not-allowed') : { kind: 'relay', target };
+}
+
+/** @param account the account subdomain below which it was asked for */
+function tunnelOf(
+  slug: string,
+  account: string | undefined,
+  tunnels: TunnelDirectory,
+): LiveTunnel | TunnelLookup | undefined {
+  const belongs = (tunnel: LiveTunnel | undefined) =>
+    account === undefined || tunnel?.account.subdomain === account ? tunnel : undefined;
+  const tunnel = tunnels.bySlug(slug);
+  const { find } = tunnels;
+  if (tunnel !== undefined || find === undefined) return belongs(tunnel);
+  return new TunnelLookup(async () => belongs(await find(slug)));
 }
 
 /**

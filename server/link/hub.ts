@@ -112,7 +112,8 @@ export class Hub implements Dialer {
 
   /** A client has come to one of the other relays, which can announce what waits here. */
   cameElsewhere(tunnelId: string): void {
-    this.#links.get(tunnelId)?.seekAgain();
+    const link = this.#links.get(tunnelId);
+    if (link?.isOnline === false) link.seekAgain();
   }
 
   /** A client has left one of the other relays. */

@@ -2,7 +2,7 @@
 import type { AccountRecord } from '../accounts/account.ts';
 import type { Clock } from '../clock.ts';
 import type { LogFields } from '../log.ts';
-import type { OwnedTunnel, TrafficDelta } from '../store/store.ts';
+import type { OwnedTunnel, TrafficDelta, TunnelRecord } from '../store/store.ts';
 
 export class LiveTunnel {
   readonly id: string;
@@ -29,6 +29,8 @@ export class LiveTunnel {
   #requests: number;
   readonly #stored: { bytesIn: number; bytesOut: number; requests: number };
   #trafficNoted = false;
+  /** Whether the store is being told of traffic, and may or may not count it by now. */
+  #storing = false;
 
   /**
    * @param owned the tunnel as it was stored just now or at the last run
@@ -106,6 +108,7 @@ export class LiveTunnel {
   /** What the store does not know yet; given to {@link markStored} once it does. */
   unstored(): TrafficDelta {
     this.#trafficNoted = false;
+    this.#storing = true;
     return {
       id: this.id,
       bytesIn: this.#bytesIn - this.#stored.bytesIn,
@@ -115,7 +118,25 @@ export class LiveTunnel {
     };
   }
 
+  /** The store could not be told. */
+  markUnstored(): void {
+    this.#storing = false;
+  }
+
+  /** Takes over what the store has by now of this tunnel, from other relays too. */
+  follow(stored: TunnelRecord): void {
+    this.prolong(stored.expiresAt);
+    if (this.#storing) return;
+    this.#bytesIn += stored.bytesIn - this.#stored.bytesIn;
+    this.#bytesOut += stored.bytesOut - this.#stored.bytesOut;
+    this.#requests += stored.requests - this.#stored.requests;
+    this.#stored.bytesIn = stored.bytesIn;
+    this.#stored.bytesOut = stored.bytesOut;
+    this.#stored.requests = stored.requests;
+  }
+
   markStored(delta: TrafficDelta): void {
+    this.#storing = false;
     this.#stored.bytesIn += delta.bytesIn;
     this.#stored.bytesOut += delta.bytesOut;
     this.#stored.requests += delta.requests;

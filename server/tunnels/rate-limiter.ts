@@ -12,7 +12,17 @@ export interface Rate {
   readonly burst: number;
 }
 
-export class RateLimiter {
+/** Who may create how often; over one relay or over several. */
+export interface CreateLimiter {
+  /**
+   * Takes a token.
+   *
+   * @returns 0 when there was one, else the whole seconds after which there is one
+   */
+  take(account: string): number | Promise<number>;
+}
+
+export class RateLimiter implements CreateLimiter {
   readonly #clock: Clock;
   readonly #burst: number;
   /** ms in which one token grows back */
@@ -31,11 +41,6 @@ export class RateLimiter {
     return this.#buckets.size;
   }
 
-  /**
-   * Takes a token.
-   *
-   * @returns 0 when there was one, else the whole seconds after which there is one
-   */
   take(account: string): number {
     const now = this.#clock.monotonic();
     this.#dropFull(now);

@@ -96,7 +96,10 @@ export class StoreSync {
     try {
       await this.#store.addTraffic(deltas.map(({ delta }) => delta));
     } catch (error) {
-      for (const tunnel of batch) this.#busy.add(tunnel);
+      for (const tunnel of batch) {
+        tunnel.markUnstored();
+        this.#busy.add(tunnel);
+      }
       throw error;
     }
     for (const { tunnel, delta } of deltas) tunnel.markStored(delta);

@@ -6,7 +6,8 @@ import { FakeClock } from '../testing/fake-clock.ts';
 import { aStore, aTunnel, anAccount, type TestStore } from '../testing/fixtures.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 import { TunnelRegistry } from './registry.ts';
-import { type EndReason, TunnelService } from './tunnel-service.ts';
+import type { EndReason } from './peers.ts';
+import { TunnelService } from './tunnel-service.ts';
 
 const HOUR = 3_600_000;
 const MAX_TTL = 168 * 3600;

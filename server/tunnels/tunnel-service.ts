@@ -6,17 +6,17 @@ import type { CreateTunnel, TtlLimits } from '../../shared/tunnel.ts';
 import type { AccountRecord } from '../accounts/account.ts';
 import { PLAN_RULES, ttlLimitsOf } from '../accounts/plans.ts';
 import type { Clock } from '../clock.ts';
-import { SLUG_ATTEMPTS } from '../limits.ts';
+import { IDLE_GRACE_MS, SLUG_ATTEMPTS } from '../limits.ts';
 import type { Log } from '../log.ts';
-import { ConflictError, orUnavailable, type OwnedTunnel, type Store } from '../store/store.ts';
+import { ConflictError, orUnavailable, type OwnedTunnel, type Store, StoreError } from '../store/store.ts';
 import { Expiry } from './expiry.ts';
 import { LiveTunnel, tunnelFields } from './live-tunnel.ts';
+import type { EndReason, Peers, TunnelNews } from './peers.ts';
+import { RecentlyEnded } from './recently-ended.ts';
 import type { TunnelRegistry } from './registry.ts';
 import { randomSlug } from './slug.ts';
+import { SlugLookup } from './slug-lookup.ts';
 import { StoreSync } from './store-sync.ts';
-
-/** Why a tunnel ended; `removed`: its account is gone. */
-export type EndReason = 'closed' | 'expired' | 'removed';
 
 export interface TunnelServiceDeps {
   readonly store: Store;
@@ -27,6 +27,8 @@ export interface TunnelServiceDeps {
   readonly ttl: TtlLimits;
   /** how long the name of an ended tunnel stays with its account, in seconds (contract.md, `CULVERT_NAME_HOLD`) */
   readonly nameHold: number;
+  /** other relays on the same database, if there may be any */
+  readonly peers?: Peers | undefined;
 }
 
 export class TunnelService {
@@ -41,10 +43,13 @@ export class TunnelService {
   readonly #nameHold: number;
   readonly #expiry: Expiry;
   readonly #sync: StoreSync;
+  readonly #peers: Peers | undefined;
+  readonly #lookup: SlugLookup;
+  readonly #recentlyEnded: RecentlyEnded;
   /** the last extension of a tunnel that is under way */
   readonly #extensions = new WeakMap<LiveTunnel, Promise<unknown>>();
 
-  constructor({ store, registry, clock, log, ttl, nameHold }: TunnelServiceDeps) {
+  constructor({ store, registry, clock, log, ttl, nameHold, peers }: TunnelServiceDeps) {
     this.#store = store;
     this.#registry = registry;
     this.#clock = clock;
@@ -53,14 +58,19 @@ export class TunnelService {
     this.#nameHold = nameHold;
     this.#expiry = new Expiry(clock, (tunnel) => this.#expire(tunnel));
     this.#sync = new StoreSync(store, clock, log);
+    this.#peers = peers;
+    this.#lookup = new SlugLookup(store, clock);
+    this.#recentlyEnded = new RecentlyEnded(clock);
   }
 
   /**
-   * Brings the stored tunnels back to life, except those that expired meanwhile.
+   * Brings the stored tunnels back to life, except those that expired meanwhile. One relay of several meets them as they
+   * are asked for.
    *
    * @throws StoreError
    */
   async start(): Promise<void> {
+    if (this.#peers !== undefined) return this.#sync.start();
     for (const owned of await this.#store.loadTunnels()) {
       if (owned.tunnel.expiresAt > this.#clock.now()) this.#bringToLife(owned);
       else this.#sync.noteGone(this.#released(owned.tunnel, owned.account, owned.tunnel.expiresAt));
@@ -73,6 +83,60 @@ export class TunnelService {
   async stop(): Promise<void> {
     this.#expiry.stop();
     await this.#sync.stop();
+  }
+
+  /**
+   * Takes over what other relays have done to an account's tunnels, which is then as the store has it.
+   *
+   * @throws ApiError 503
+   */
+  async follow(account: AccountRecord): Promise<void> {
+    if (this.#peers === undefined) return;
+    const known = new Set(this.#registry.forAccount(account.id));
+    for (const owned of await orUnavailable(this.#store.tunnelsOf(account.id))) {
+      const tunnel = this.#meet(owned);
+      if (tunnel !== undefined) known.delete(tunnel);
+    }
+    for (const tunnel of known) this.#end(tunnel, this.#endOf(tunnel));
+  }
+
+  /**
+   * Looks in the store for a tunnel that this relay has not met.
+   *
+   * @throws StoreError
+   */
+  async find(slug: string): Promise<LiveTunnel | undefined> {
+    const owned = await this.#lookup.find(slug);
+    return owned && this.#meet(owned);
+  }
+
+  /** Another relay has done something to a tunnel. */
+  hear(news: TunnelNews): void {
+    switch (news.kind) {
+      case 'created':
+        return this.#lookup.forget(news.slug);
+      case 'extended':
+        return this.#registry.byId(news.id)?.prolong(news.expiresAt);
+      case 'ended': {
+        this.#recentlyEnded.add(news.id);
+        const tunnel = this.#registry.byId(news.id);
+        if (tunnel !== undefined) this.#end(tunnel, news.reason);
+      }
+    }
+  }
+
+  /**
+   * Makes up for news that may have been missed: every tunnel is again as the store has it.
+   *
+   * @throws StoreError
+   */
+  async review(): Promise<void> {
+    this.#lookup.clear();
+    for (const tunnel of this.#registry.all()) {
+      const owned = await this.#store.findTunnel({ id: tunnel.id });
+      if (owned !== undefined) tunnel.follow(owned.tunnel);
+      else this.#end(tunnel, this.#endOf(tunnel));
+    }
   }
 
   /**
@@ -100,7 +164,8 @@ export class TunnelService {
       if (wanted.name !== '') await this.#mustBeFree(account, slug);
       const owned = { account, tunnel: this.#newRecord(account, wanted, slug) };
       await orUnavailable(this.#store.insertTunnel(owned.tunnel));
-      const tunnel = this.#bringToLife(owned);
+      const tunnel = this.#registry.byId(owned.tunnel.id) ?? this.#bringToLife(owned);
+      this.#peers?.tell({ kind: 'created', slug });
       this.#log('tunnel created', { ...tunnelFields(tunnel), ttl: tunnel.ttl, idle: tunnel.idle });
       return tunnel;
     } catch (error) {
@@ -143,11 +208,13 @@ export class TunnelService {
 
   /** @throws ApiError 404; 503 with the tunnel still alive */
   async close(account: AccountRecord, id: string): Promise<void> {
+    await this.follow(account);
     const tunnel = this.get(account, id);
     const now = this.#clock.now();
     await orUnavailable(this.#store.releaseTunnels([this.#released(tunnel, account, now)], now));
     // It may have expired, or another close may have been faster.
     if (!this.#end(tunnel, 'closed')) throw new ApiError(API_ERRORS.tunnelNotFound);
+    this.#peers?.tell({ kind: 'ended', id, reason: 'closed' });
   }
 
   /**
@@ -156,6 +223,7 @@ export class TunnelService {
    * @throws ApiError 400 when it would be later than now plus the maximum; 404; 503
    */
   async extend(account: AccountRecord, id: string, ttl: number | undefined): Promise<LiveTunnel> {
+    await this.follow(account);
     const tunnel = this.get(account, id);
     // One after the other: each counts from where the one before has moved the expiry to.
     const { maxTtl } = ttlLimitsOf(account.plan, this.#ttl);
@@ -175,6 +243,7 @@ export class TunnelService {
     await orUnavailable(this.#store.raiseExpiry(tunnel.id, expiresAt));
     this.#mustBeAlive(tunnel);
     tunnel.prolong(expiresAt);
+    this.#peers?.tell({ kind: 'extended', id: tunnel.id, expiresAt });
     this.#log('tunnel extended', { ...tunnelFields(tunnel), expires_at: new Date(expiresAt).toISOString() });
   }
 
@@ -216,6 +285,20 @@ export class TunnelService {
     };
   }
 
+  /** A tunnel as the store has it, if it is still alive. */
+  #meet(owned: OwnedTunnel): LiveTunnel | undefined {
+    if (owned.tunnel.expiresAt <= this.#clock.now() || this.#recentlyEnded.has(owned.tunnel.id))
+      return undefined;
+    const known = this.#registry.byId(owned.tunnel.id);
+    known?.follow(owned.tunnel);
+    return known ?? this.#bringToLife(owned);
+  }
+
+  /** What must have become of a tunnel that the store does not have any more. */
+  #endOf(tunnel: LiveTunnel): EndReason {
+    return tunnel.deadline <= this.#clock.monotonic() ? 'expired' : 'closed';
+  }
+
   #bringToLife(owned: OwnedTunnel): LiveTunnel {
     const tunnel = new LiveTunnel(owned, this.#clock, this.#sync.noteTraffic);
     this.#registry.add(tunnel);
@@ -231,6 +314,25 @@ export class TunnelService {
 
   /** Does not wait for the store: what has expired is gone even while the store is down. */
   #expire(tunnel: LiveTunnel): void {
+    if (this.#peers === undefined) return this.#endExpired(tunnel);
+    const wait = tunnel.idle ? IDLE_GRACE_MS : 0;
+    this.#clock.setTimeout(() => void this.#expireUnlessAlive(tunnel), wait);
+  }
+
+  /** Another relay may have extended it, or have traffic of it. */
+  async #expireUnlessAlive(tunnel: LiveTunnel): Promise<void> {
+    try {
+      const owned = await this.#store.findTunnel({ id: tunnel.id });
+      if (owned !== undefined) tunnel.follow(owned.tunnel);
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+    }
+    if (this.#registry.byId(tunnel.id) !== tunnel) return;
+    if (tunnel.deadline > this.#clock.monotonic()) this.#expiry.watch(tunnel);
+    else this.#endExpired(tunnel);
+  }
+
+  #endExpired(tunnel: LiveTunnel): void {
     if (!this.#end(tunnel, 'expired')) return;
     this.#sync.noteGone(this.#released(tunnel, tunnel.account, tunnel.expiresAt));
   }
@@ -238,6 +340,7 @@ export class TunnelService {
   /** @returns false when the tunnel was gone already */
   #end(tunnel: LiveTunnel, reason: EndReason): boolean {
     if (!this.#registry.remove(tunnel)) return false;
+    if (this.#peers !== undefined) this.#recentlyEnded.add(tunnel.id);
     this.#expiry.forget(tunnel);
     this.#sync.forget(tunnel);
     this.#ended(tunnel, reason);

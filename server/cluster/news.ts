@@ -1,0 +1,54 @@
+/** What relays tell each other through Redis, as texts: words with single spaces between them. */
+import type { TunnelNews } from '../tunnels/peers.ts';
+
+/** The channel that all relays listen to. */
+export const ALL_CHANNEL = 'culvert:all';
+
+/** The channel of one relay. */
+export function channelOf(incarnation: string): string {
+  return `culvert:to:${incarnation}`;
+}
+
+export type News =
+  /** to one relay: announce the connection, which waits elsewhere */
+  | { readonly kind: 'announce'; readonly tunnelId: string; readonly connectionId: string }
+  /** to one relay: another one has a control socket with this fencing number */
+  | { readonly kind: 'replaced'; readonly tunnelId: string; readonly fence: number }
+  /** to all: a client has come to one of them, or left */
+  | { readonly kind: 'online' | 'offline'; readonly tunnelId: string }
+  | TunnelNews;
+
+export function writeNews(news: TunnelNews): string {
+  switch (news.kind) {
+    case 'created':
+      return `created ${news.slug}`;
+    case 'extended':
+      return `extended ${news.id} ${news.expiresAt}`;
+    case 'ended':
+      return `ended ${news.id} ${news.reason}`;
+  }
+}
+
+/** @returns `undefined` for what this version does not know: a newer one may run beside it */
+export function readNews(text: string): News | undefined {
+  const [kind = '', first = '', second = ''] = text.split(' ');
+  switch (kind) {
+    case 'announce':
+      return { kind, tunnelId: first, connectionId: second };
+    case 'replaced':
+      return { kind, tunnelId: first, fence: Number(second) };
+    case 'online':
+    case 'offline':
+      return { kind, tunnelId: first };
+    case 'created':
+      return { kind, slug: first };
+    case 'extended':
+      return { kind, id: first, expiresAt: Number(second) };
+    case 'ended':
+      return second === 'closed' || second === 'expired' || second === 'removed'
+        ? { kind, id: first, reason: second }
+        : undefined;
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,38 @@
+/** A tunnel that this relay has not met, though another one may have made it: looked up when a request needs it. */
+import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import type { Dial, Dialer, DialHandler } from '../tunnels/stream.ts';
+
+const STORE_TEXT =
+  'Whether there is a tunnel at this address cannot be found out right now. Try again in a moment.';
+
+export class TunnelLookup {
+  /** The tunnel, once it is known. */
+  found: LiveTunnel | undefined;
+  readonly #find: () => Promise<LiveTunnel | undefined>;
+
+  /** @param find rejects when that cannot be found out */
+  constructor(find: () => Promise<LiveTunnel | undefined>) {
+    this.#find = find;
+  }
+
+  /** Finds the tunnel and opens a stream to it. */
+  dial(dialer: Dialer, handler: DialHandler): Dial {
+    let cancelled = false;
+    let dial: Dial | undefined;
+    const goOn = async (): Promise<void> => {
+      const tunnel = await this.#find().catch(() => null);
+      if (cancelled) return;
+      if (tunnel === null) return handler.failed('tunnel-offline', STORE_TEXT);
+      this.found = tunnel;
+      if (tunnel === undefined) handler.failed('tunnel-unknown');
+      else dial = dialer.dial(tunnel, handler);
+    };
+    void goOn();
+    return {
+      cancel() {
+        cancelled = true;
+        dial?.cancel();
+      },
+    };
+  }
+}
