@@ -114,28 +114,12 @@ export const TLS_RELOAD_MS = 5000;
 /** ms between two looks at the deadlines above. */
 export const DEADLINE_TICK_MS = 500;
 
-/** ms for which a relay has its number in Redis without saying so again: how long others take it for alive. */
-export const LEASE_MS = 10_000;
-/** ms between two renewals, so that two may fail. */
-export const LEASE_RENEW_MS = 3000;
-/** ms between two looks at how much time has passed, and how much is a leap: the process was paused, others went on. */
-export const PULSE_MS = 500;
+/** ms for which the process may stand still before what it holds may have been taken over; far below the lease. */
 export const PULSE_LEAP_MS = 3000;
-/** ms for which Redis keeps what a relay has told it of a tunnel, and between two times of telling it. */
-export const PRESENCE_KEEP_MS = 15 * 60_000;
-export const PRESENCE_REPEAT_MS = 5 * 60_000;
-/** Tunnels told in one command, which holds up everybody else's. */
+/** Tunnels told to Redis in one command, which holds up everybody else's. */
 export const PRESENCE_BATCH = 500;
-/** ms to connect to Redis. */
-export const REDIS_CONNECT_TIMEOUT_MS = 2000;
-/** ms Redis has to answer, thousands of times what it takes. */
-export const REDIS_REPLY_TIMEOUT_MS = 2000;
-/** ms between two tries to reach Redis, at most, so that what was restarted is back within 5 s. */
-export const REDIS_RETRY_MAX_MS = 2000;
-/** ms to connect to another relay: they are close to each other. */
-export const HOP_CONNECT_TIMEOUT_MS = 2000;
-/** ms in which a connection to the internal listener must have said what it is. */
-export const HOP_LINE_TIMEOUT_MS = 5000;
+/** Bytes in which it must: an id, two keys of at most some hundred bytes each, and what proves it. */
+export const HOP_LINE_MAX_BYTES = 4096;
 /** ms for which it is believed that no tunnel has a slug, if nobody says otherwise. */
 export const LOOKUP_MISS_MS = 5000;
 /** Slugs for which that is remembered: some 1 MB. */
@@ -146,10 +130,3 @@ export const LOOKUPS_MAX = 256;
 export const IDLE_GRACE_MS = 1500;
 /** ms for which an ended tunnel is remembered: longer than any query may take. */
 export const RECENTLY_ENDED_MS = 30_000;
-/** ms between two looks at what a relay of several has to do next. */
-export const CLUSTER_TICK_MS = 500;
-/** ms a start waits for Redis, so that a relay that says it listens is one of the cluster. */
-export const CLUSTER_START_MS = 5000;
-/** ms for which a relay that was paused tries to find out what has moved, and between two tries. */
-export const LEAP_CHECK_MS = 5000;
-export const LEAP_RETRY_MS = 100;

@@ -4,14 +4,6 @@ import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock, Timer } from '../clock.ts';
 import type { Hub } from '../link/hub.ts';
-import {
-  CLUSTER_START_MS,
-  CLUSTER_TICK_MS,
-  LEASE_RENEW_MS,
-  LEAP_CHECK_MS,
-  LEAP_RETRY_MS,
-  PRESENCE_REPEAT_MS,
-} from '../limits.ts';
 import type { Log } from '../log.ts';
 import { StoreError } from '../store/store.ts';
 import type { Peers, TunnelNews } from '../tunnels/peers.ts';
@@ -26,6 +18,18 @@ import { Pulse } from './pulse.ts';
 import { RedisError, RedisLink } from './redis-link.ts';
 import { RedisPresence } from './redis-presence.ts';
 import { SharedRateLimiter } from './shared-rate-limiter.ts';
+
+/** ms a start waits for Redis, so that a relay that says it listens is one of the cluster. */
+const START_MS = 5000;
+/** ms between two looks at what is to be done next. */
+const TICK_MS = 500;
+/** ms between two renewals of the lease, so that two may fail. */
+const RENEW_MS = 3000;
+/** ms between two times of telling Redis everything. */
+const REPEAT_MS = 5 * 60_000;
+/** ms for which a relay that was paused tries to find out what has moved, and between two tries. */
+const LEAP_CHECK_MS = 5000;
+const LEAP_RETRY_MS = 100;
 
 export interface ClusterSettings {
   /** `redis://` or `rediss://` */
@@ -105,7 +109,7 @@ export class Cluster implements Peers {
       this.#redis.onUp = () => void this.#cameUp(parts).then(resolve);
     });
     if (this.#redis.isUp) this.#redis.onUp();
-    await Promise.race([joined, sleep(CLUSTER_START_MS, undefined, { ref: false })]);
+    await Promise.race([joined, sleep(START_MS, undefined, { ref: false })]);
     this.#pulse.start();
     this.#tick(parts);
   }
@@ -152,7 +156,7 @@ export class Cluster implements Peers {
   }
 
   #tick(parts: ClusterParts): void {
-    this.#timer = this.#clock.setTimeout(() => void this.#work(parts), CLUSTER_TICK_MS);
+    this.#timer = this.#clock.setTimeout(() => void this.#work(parts), TICK_MS);
   }
 
   async #work(parts: ClusterParts): Promise<void> {
@@ -165,7 +169,7 @@ export class Cluster implements Peers {
 
   async #renew(): Promise<void> {
     const wasDead = await this.#membership.renew();
-    this.#renewAt = this.#clock.monotonic() + LEASE_RENEW_MS;
+    this.#renewAt = this.#clock.monotonic() + RENEW_MS;
     if (wasDead) await this.presence.tellAll();
   }
 
@@ -173,8 +177,8 @@ export class Cluster implements Peers {
     await this.#membership.renew();
     await this.presence.tellAll();
     const now = this.#clock.monotonic();
-    this.#renewAt = now + LEASE_RENEW_MS;
-    this.#tellAt = now + PRESENCE_REPEAT_MS;
+    this.#renewAt = now + RENEW_MS;
+    this.#tellAt = now + REPEAT_MS;
   }
 
   /** Finds out what others have taken over. Where Redis stays away, what is held here is used as before. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { type HopRequest, HOP_LINE_MAX_BYTES, readHop, writeHop } from './hop.ts';
+import { HOP_LINE_MAX_BYTES } from '../limits.ts';
+import { type HopRequest, readHop, writeHop } from './hop.ts';
 
 const SECRET = 's'.repeat(32);
 const request: HopRequest = { id: 'id', key: 'key', authorization: `Bearer cvt_${'x'.repeat(200)}` };

@@ -14,8 +14,6 @@ export interface HopRequest {
   readonly authorization: string | undefined;
 }
 
-/** Bytes of the line: an id, two keys of at most 2 KiB after coding, and what proves it. */
-export const HOP_LINE_MAX_BYTES = 4096;
 const LINE = /^culvert-hop\/1 ([0-9a-f]{32}) ([0-9a-f]{64}) ([\w-]+)$/;
 
 /** @param incarnation the relay it is for: a line means nothing to any other */

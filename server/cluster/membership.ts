@@ -1,6 +1,5 @@
 /** The relay's number, and the addresses of the others: one lease for each relay (docs/decisions/0009-cluster.md). */
 import { randomInt } from 'node:crypto';
-import { LEASE_MS } from '../limits.ts';
 import type { Log } from '../log.ts';
 import { RELAY_NUMBER_MAX } from './connection-id.ts';
 import { type RedisCommands, RedisError } from './redis-link.ts';
@@ -14,6 +13,8 @@ export interface RelayAddress {
   readonly port: number;
 }
 
+/** ms for which others take the relay for alive without hearing of it: three renewals, and then some. */
+const LEASE_MS = 10_000;
 /** Numbers that are tried when some are taken. */
 const ATTEMPTS = 20;
 

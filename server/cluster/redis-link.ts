@@ -1,8 +1,12 @@
 /** The connection to Redis: one for commands, one for messages; both come back by themselves. */
 import type { Redis } from 'ioredis';
 import { describeError, type Log } from '../log.ts';
-import { REDIS_CONNECT_TIMEOUT_MS, REDIS_REPLY_TIMEOUT_MS, REDIS_RETRY_MAX_MS } from '../limits.ts';
 import { type Script, SCRIPTS } from './scripts.ts';
+
+/** ms Redis has to connect and to answer, thousands of times what it takes. */
+const TIMEOUT_MS = 2000;
+/** ms between two tries to reach Redis, at most, so that what was restarted is back within 5 s. */
+const RETRY_MAX_MS = 2000;
 
 /** Redis cannot be reached, or did not answer in time. */
 export class RedisError extends Error {
@@ -17,7 +21,7 @@ export interface RedisCommands {
   /**
    * Runs one of {@link SCRIPTS}.
    *
-   * @throws RedisError at once while there is no connection, else after {@link REDIS_REPLY_TIMEOUT_MS}
+   * @throws RedisError at once while there is no connection, else after {@link TIMEOUT_MS}
    */
   run(script: Script, ...args: readonly (string | number)[]): Promise<unknown>;
 }
@@ -63,9 +67,9 @@ export class RedisLink implements RedisCommands {
       enableOfflineQueue: false,
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
-      connectTimeout: REDIS_CONNECT_TIMEOUT_MS,
-      commandTimeout: REDIS_REPLY_TIMEOUT_MS,
-      socketTimeout: REDIS_REPLY_TIMEOUT_MS,
+      connectTimeout: TIMEOUT_MS,
+      commandTimeout: TIMEOUT_MS,
+      socketTimeout: TIMEOUT_MS,
       keepAlive: 10_000,
       retryStrategy: retryDelay,
     };
@@ -139,5 +143,5 @@ export class RedisLink implements RedisCommands {
 
 /** Full jitter, so that relays do not come back all at once. */
 function retryDelay(attempt: number): number {
-  return Math.ceil(Math.random() * Math.min(REDIS_RETRY_MAX_MS, 100 * 2 ** Math.min(attempt, 10)));
+  return Math.ceil(Math.random() * Math.min(RETRY_MAX_MS, 100 * 2 ** Math.min(attempt, 10)));
 }

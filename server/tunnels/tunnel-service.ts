@@ -315,8 +315,8 @@ export class TunnelService {
   /** Does not wait for the store: what has expired is gone even while the store is down. */
   #expire(tunnel: LiveTunnel): void {
     if (this.#peers === undefined) return this.#endExpired(tunnel);
-    const wait = tunnel.idle ? IDLE_GRACE_MS : 0;
-    this.#clock.setTimeout(() => void this.#expireUnlessAlive(tunnel), wait);
+    if (!tunnel.idle) void this.#expireUnlessAlive(tunnel);
+    else this.#clock.setTimeout(() => void this.#expireUnlessAlive(tunnel), IDLE_GRACE_MS);
   }
 
   /** Another relay may have extended it, or have traffic of it. */

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { PULSE_LEAP_MS } from '../limits.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { Pulse } from './pulse.ts';
+
+describe('Pulse', () => {
+  it('is not steady after standing still for 3 s, until what that means is found out', async () => {
+    const clock = new FakeClock();
+    const pulse = new Pulse(clock);
+    const leaps: number[] = [];
+    let steady = 0;
+    const foundOut = Promise.withResolvers<void>();
+    pulse.onSteady = () => (steady += 1);
+    pulse.onLeap = (ms) => {
+      leaps.push(ms);
+      return foundOut.promise;
+    };
+    pulse.start();
+    clock.advance(60_000);
+    assert.equal(pulse.isSteady, true);
+    pulse.stop();
+    clock.advance(PULSE_LEAP_MS - 1);
+    assert.equal(pulse.isSteady, true);
+    clock.advance(PULSE_LEAP_MS);
+    assert.equal(pulse.isSteady, false);
+    clock.advance(10);
+    assert.equal(pulse.isSteady, false);
+    foundOut.resolve();
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual([pulse.isSteady, leaps, steady], [true, [PULSE_LEAP_MS], 1]);
+  });
+});

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { PRESENCE_BATCH } from '../limits.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { Membership } from './membership.ts';
+import type { Announced, HeldControl } from './presence.ts';
+import { RedisError } from './redis-link.ts';
+import { RedisPresence } from './redis-presence.ts';
+import { ANNOUNCE, ASSERT, CLAIM, LEASE, RELAYS, RELEASE, type Script } from './scripts.ts';
+
+/** Lets everything that is under way in memory arrive. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('RedisPresence', () => {
+  let replies: Map<Script, unknown>;
+  let calls: (readonly (string | number)[])[];
+  let presence: RedisPresence;
+  let replaced: string[];
+
+  beforeEach(async () => {
+    calls = [];
+    replaced = [];
+    replies = new Map<Script, unknown>([
+      [LEASE, 2],
+      [RELAYS, []],
+      [CLAIM, '5'],
+      [ASSERT, []],
+      [RELEASE, null],
+    ]);
+    const redis = {
+      run: (script: Script, ...args: readonly (string | number)[]) => {
+        calls.push([script.name, ...args]);
+        const reply = replies.get(script);
+        return reply === undefined ? Promise.reject(new RedisError()) : Promise.resolve(reply);
+      },
+    };
+    const membership = new Membership(redis, { incarnation: 'me', host: 'h', port: 1 }, () => {});
+    await membership.renew();
+    presence = new RedisPresence(redis, membership, { isSteady: true }, new FakeClock());
+    calls = [];
+  });
+
+  function held(tunnelId: string): HeldControl {
+    return { tunnelId, keyId: 'key', replaced: () => replaced.push(tunnelId) };
+  }
+
+  async function announced(): Promise<Announced> {
+    return await new Promise((resolve) => presence.announce('t', { id: 'c', announced: resolve }));
+  }
+
+  it('lets go of a control socket that another relay has a newer one of, and of no other', async () => {
+    presence.claim(held('one'));
+    await settled();
+    presence.replaced('one', 4);
+    presence.replaced('two', 9);
+    assert.deepEqual(replaced, []);
+    presence.replaced('one', 6);
+    assert.deepEqual(replaced, ['one']);
+  });
+
+  it('knows which of two is newer also when that is said before it has its own number', async () => {
+    presence.claim(held('older'));
+    presence.replaced('older', 6);
+    presence.claim(held('newer'));
+    presence.replaced('newer', 4);
+    await settled();
+    assert.deepEqual(replaced, ['older']);
+  });
+
+  it('tells everything again in batches, and lets go of what others have', async () => {
+    for (let tunnel = 0; tunnel <= PRESENCE_BATCH; tunnel += 1) presence.claim(held(`t${tunnel}`));
+    await settled();
+    calls = [];
+    replies.set(ASSERT, ['t1']);
+    await presence.tellAll();
+    assert.equal(calls.length, 2);
+    assert.deepEqual(replaced, ['t1']);
+  });
+
+  it('tells Redis that a client has left, once, and not for one that was replaced here', async () => {
+    const [first, second] = [held('one'), held('one')];
+    presence.claim(first);
+    presence.claim(second);
+    await settled();
+    calls = [];
+    presence.release(first);
+    assert.deepEqual(calls, []);
+    presence.release(second);
+    presence.release(second);
+    assert.equal(calls.length, 1);
+  });
+
+  it('says what became of an announcement', async () => {
+    assert.deepEqual(await announced(), { kind: 'apart' });
+    replies.set(ANNOUNCE, 'the key');
+    assert.deepEqual(await announced(), { kind: 'sent', keyId: 'the key' });
+    replies.set(ANNOUNCE, 1200);
+    assert.deepEqual(await announced(), { kind: 'away', ms: 1200 });
+  });
+});
