@@ -5,6 +5,7 @@
  */
 import { homedir } from 'node:os';
 import { type Command, readArguments } from './cli/arguments.ts';
+import { runDoctor } from './cli/doctor/doctor-command.ts';
 import { ExitCode, exitCodeOfFailure } from './cli/exit-code.ts';
 import { describeFailure } from './cli/failure.ts';
 import { helpText } from './cli/help.ts';
@@ -46,10 +47,11 @@ function watchInterrupt(): AbortSignal {
   };
   process.on('SIGINT', interrupt);
   process.on('SIGTERM', interrupt);
-  // The terminal's window was closed: nobody sees the tunnel any more.
-  process.on('SIGHUP', interrupt);
+  // The terminal's window was closed: nobody sees the tunnel any more. The kernel may say so twice.
+  process.on('SIGHUP', () => controller.abort());
   // Whoever read the events is gone: the tunnel must not outlive it unseen.
   process.stdout.on('error', () => controller.abort());
+  process.stderr.on('error', () => controller.abort());
   return controller.signal;
 }
 
@@ -81,6 +83,8 @@ async function run(command: Command): Promise<ExitCode> {
     case 'inspect':
       await runInspect(command, runtimeFolder(process.env), output, watchInterrupt());
       return ExitCode.ok;
+    case 'doctor':
+      return runDoctor(command, output, watchInterrupt());
     case 'login':
       await runLogin(command, stored, terminalPrompt(process.stdin, process.stderr), output);
       return ExitCode.ok;

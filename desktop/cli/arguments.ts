@@ -8,7 +8,15 @@ import { LOCAL_HOST_RULE, NAME_RULE, PORT_RULE, SPEC_DEFAULTS, TTL_RULE } from '
 import { type TunnelSpec, type ValueRule, WAIT_RULE } from '../config/tunnel-spec.ts';
 import type { Network } from '../engine/network/network.ts';
 import type { RelayAddress } from '../engine/relay-address.ts';
-import { type Access, checkKey, type Environment, findAccess, readAccess, readNetwork } from './access.ts';
+import {
+  type Access,
+  checkKey,
+  type Environment,
+  findAccess,
+  type FoundAccess,
+  readAccess,
+  readNetwork,
+} from './access.ts';
 import {
   COMMAND_NAMES,
   COMMANDS,
@@ -55,6 +63,13 @@ export interface LoginCommand {
   readonly network: Network;
   readonly json: boolean;
 }
+export interface DoctorCommand extends FoundAccess {
+  readonly command: 'doctor';
+  /** the local port to check; `undefined` for none */
+  readonly port: number | undefined;
+  readonly network: Network;
+  readonly json: boolean;
+}
 export interface LogoutCommand {
   readonly command: 'logout';
   readonly json: boolean;
@@ -72,6 +87,7 @@ export type Command =
   | CloseCommand
   | ExtendCommand
   | InspectCommand
+  | DoctorCommand
   | LoginCommand
   | LogoutCommand
   | HelpCommand
@@ -141,6 +157,8 @@ class CommandReader {
         return { command, tunnel: this.#tunnelName(), ttl: this.#ttl(), ...this.#access() };
       case 'inspect':
         return readInspect(this.#operands, this.#values);
+      case 'doctor':
+        return this.#doctor();
       case 'login':
         return this.#login();
       case 'logout':
@@ -180,6 +198,19 @@ class CommandReader {
       command: 'start',
       tunnels: tunnels.filter(({ label }) => isWanted(label)),
       ...this.#access(relay),
+    };
+  }
+
+  #doctor(): DoctorCommand {
+    this.#atMost(1);
+    const [port] = this.#operands;
+    const sources = this.#accessSources();
+    return {
+      command: 'doctor',
+      port: port === undefined ? undefined : readPort(port),
+      ...findAccess(sources),
+      network: readNetwork(sources),
+      json: this.#values.json ?? false,
     };
   }
 

@@ -16,3 +16,10 @@ export const VIEW_REFRESH_MS = 10_000;
 export const VIEW_REFRESH_BUSY_MS = 2000;
 /** How long a problem stays in view after it was last met. */
 export const VIEW_PROBLEM_MS = 30_000;
+
+/** One hop of `culvert doctor`: as long as the client itself waits for it. */
+export const DOCTOR_HOP_TIMEOUT_MS = 10_000;
+/** Pages that answer in place of a relay may be long; a relay's answers to doctor are not. */
+export const DOCTOR_ANSWER_MAX_BYTES = 64 * 1024;
+/** A test tunnel that could not be closed is gone after that. */
+export const DOCTOR_TUNNEL_TTL = '1m';

@@ -95,6 +95,11 @@ const COMMAND_TABLE = {
     summary: 'look at the requests of a culvert that runs on this machine, or repeat one',
     options: ['tunnel', 'reveal', 'curl', 'json'],
   },
+  doctor: {
+    operands: '[PORT]',
+    summary: 'walk from here over the relay to a local port, and say what does not work',
+    options: ACCESS,
+  },
   login: { operands: '', summary: 'check an API key and keep it for later commands', options: ACCESS },
   logout: { operands: '', summary: 'forget the key that login has kept', options: ['json'] },
 } as const satisfies Record<string, CommandEntry>;

@@ -36,6 +36,7 @@ const NETWORK_ERRORS: Readonly<Record<string, string>> = {
   ENETUNREACH: 'the network cannot be reached',
   ETIMEDOUT: 'it did not answer in time',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
+  ERR_SSL_WRONG_VERSION_NUMBER: 'it does not speak TLS',
   CERT_HAS_EXPIRED: 'its certificate has expired',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is not signed by a trusted authority',
   SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not signed by a trusted authority',

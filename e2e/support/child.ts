@@ -1,4 +1,4 @@
-import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { deferred } from './deferred.ts';
 import { within } from './deadline.ts';
@@ -20,20 +20,28 @@ export class Child {
   readonly lines: string[] = [];
   stderr = '';
   readonly exited: Promise<Exit>;
-  readonly #process: ChildProcessByStdio<null, Readable, Readable>;
+  readonly #process: ChildProcess & { readonly stdout: Readable; readonly stderr: Readable };
   readonly #listeners = new Set<() => void>();
   #rest = '';
 
   /**
    * @param script path of the JavaScript file to run
    * @param environment added to this process's own, from which every `CULVERT_*` is removed
+   * @param input what it gets as standard input, which then ends; nothing is empty input
    */
-  constructor(script: string, args: readonly string[], environment: Readonly<Record<string, string>>) {
+  constructor(
+    script: string,
+    args: readonly string[],
+    environment: Readonly<Record<string, string>>,
+    input = '',
+  ) {
     const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('CULVERT_'));
     this.#process = spawn(process.execPath, [script, ...args], {
       env: { ...Object.fromEntries(inherited), ...environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe'],
     });
+    // A program that reads nothing may be gone before this is written.
+    this.#process.stdin?.on('error', () => {}).end(input);
     running.add(this);
     const exit = deferred<Exit>();
     this.exited = exit.promise;

@@ -9,7 +9,7 @@ import type { Scope } from './scope.ts';
 
 /** The programs as `npm run build` leaves them. */
 const RELAY_SCRIPT = fileURLToPath(new URL('../../dist/server/cli.js', import.meta.url));
-const CULVERT_SCRIPT = fileURLToPath(new URL('../../dist/desktop/cli.js', import.meta.url));
+export const CULVERT_SCRIPT = fileURLToPath(new URL('../../dist/desktop/cli.js', import.meta.url));
 
 export type Environment = Readonly<Record<string, string>>;
 
@@ -33,9 +33,14 @@ export function spawnRelay(scope: Scope, args: readonly string[], environment: E
 }
 
 /** Runs `culvert` with arguments, as any program, where nobody has signed in; killed with the scope. */
-export function spawnCulvert(scope: Scope, args: readonly string[], environment: Environment): Child {
+export function spawnCulvert(
+  scope: Scope,
+  args: readonly string[],
+  environment: Environment,
+  input?: string,
+): Child {
   const nobody = { XDG_CONFIG_HOME: '/nonexistent' };
-  const child = new Child(CULVERT_SCRIPT, args, { ...nobody, ...environment });
+  const child = new Child(CULVERT_SCRIPT, args, { ...nobody, ...environment }, input);
   scope.defer(() => child.stop('SIGKILL'));
   return child;
 }

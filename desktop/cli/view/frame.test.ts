@@ -130,11 +130,11 @@ describe('frame', () => {
   });
 
   it('shows the QR code of a tunnel, or how much room it needs', () => {
-    const lines = draw([panel({ requests: [request(1)] })], { codeOf: 0 }, 90, 30);
-    assert.equal(lines[10], 'http://my-app.demo.localhost:8080');
-    assert.match(lines[11] ?? '', /^█{29,}$/);
+    const lines = draw([panel({ requests: [request(1)] })], { codeOf: 0 }, 90, 24);
+    assert.equal(lines[1], 'http://my-app.demo.localhost:8080');
+    assert.match(lines[2] ?? '', /^█{29,}$/);
     assert.ok(!lines.join('\n').includes('GET'));
-    const small = draw([panel()], { codeOf: 0 }, 90, 24).at(-1) ?? '';
+    const small = draw([panel()], { codeOf: 0 }, 90, 12).at(-1) ?? '';
     assert.match(small, /^The QR code needs \d+ × \d+ characters: make the window larger\.$/);
   });
 

@@ -16,21 +16,26 @@ interface Context {
 /** @returns the lines from the top, at most as many as there are rows */
 export function frame(state: ViewState, size: Size): Line[] {
   const { panels, now, codeOf } = state;
+  const shown = codeOf === undefined ? undefined : panels[codeOf]?.tunnel;
+  const lines =
+    shown === undefined ? overview(panels, now, size) : codePage(shown.public_url, panels.length, size);
+  return lines.slice(0, size.rows);
+}
+
+/** A code needs most of a window of 24 rows. */
+function codePage(url: string, count: number, { columns, rows }: Size): Line[] {
+  const head: Line[] = [title(count, true), [span(escapeControls(url), 'strong')]];
+  return [...head, ...codeLines(url, { columns, rows: rows - head.length })];
+}
+
+function overview(panels: readonly PanelState[], now: number, { columns, rows }: Size): Line[] {
+  const context = { now, columns, panels };
   const [only] = panels;
   const isSingle = panels.length === 1 && only !== undefined;
-  const context = { now, columns: size.columns, panels };
   const head = isSingle ? singleHead(only, context) : panels.flatMap((panel) => blockOf(panel, context));
-  const lines: Line[] = [title(panels.length, codeOf !== undefined), [], ...head, []];
-  const room = { columns: size.columns, rows: size.rows - lines.length };
-  const shown = codeOf === undefined ? undefined : panels[codeOf];
-  if (shown?.tunnel !== undefined) {
-    const url = shown.tunnel.public_url;
-    lines.push([span(escapeControls(url), 'strong')], ...codeLines(url, { ...room, rows: room.rows - 1 }));
-  } else {
-    const rows = requestRows(panels, room.columns, room.rows);
-    lines.push(...(rows.length > 0 ? rows : [[span('No requests yet.', 'dim')]]));
-  }
-  return lines.slice(0, size.rows);
+  const lines: Line[] = [title(panels.length, false), [], ...head, []];
+  const requests = requestRows(panels, columns, rows - lines.length);
+  return [...lines, ...(requests.length > 0 ? requests : [[span('No requests yet.', 'dim')]])];
 }
 
 function title(count: number, hasCode: boolean): Line {

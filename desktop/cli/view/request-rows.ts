@@ -14,7 +14,7 @@ export function requestRows(panels: readonly PanelState[], columns: number, rows
   return panels
     .flatMap(({ label, requests }) => requests.map((request) => ({ label, request })))
     .sort((a, b) => b.request.startedAt - a.request.startedAt || b.request.id - a.request.id)
-    .slice(0, rows)
+    .slice(0, Math.max(0, rows))
     .map(({ label, request }) => {
       const isWide = columns >= WIDE_COLUMNS;
       return [

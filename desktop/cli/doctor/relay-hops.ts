@@ -1,0 +1,118 @@
+/** From this machine to the relay: name, connection, TLS, the relay itself, the key. */
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import { ApiClient } from '../../engine/api-client.ts';
+import { dial } from '../../engine/dial.ts';
+import { describeNetworkError, RelayRefusal } from '../../engine/errors.ts';
+import { call } from '../../engine/network/call.ts';
+import type { DoctorCommand } from '../arguments.ts';
+import { DOCTOR_ANSWER_MAX_BYTES, DOCTOR_HOP_TIMEOUT_MS } from '../limits.ts';
+import { connectOnce, within } from './attempts.ts';
+import { type Hop, HopFailure, HopSkipped } from './hop.ts';
+
+export function relayHops(command: DoctorCommand): Hop[] {
+  const { relay, network } = command;
+  const proxy = network.proxyFor(relay);
+  const { hostname, port, secure, origin } = relay;
+
+  async function dns(): Promise<string> {
+    if (isIP(hostname) !== 0) throw new HopSkipped(`${hostname} is an address`);
+    if (proxy !== undefined) throw new HopSkipped(`${hostname} is looked up by the proxy ${proxy}`);
+    try {
+      const addresses = await within(DOCTOR_HOP_TIMEOUT_MS, lookup(hostname, { all: true }));
+      return `${hostname} is ${addresses.map(({ address }) => address).join(', ')}`;
+    } catch (error) {
+      throw new HopFailure(
+        `${hostname}: ${describeNetworkError(error)}`,
+        `Check the relay's address (from ${command.relayFrom}) and this machine's connection.`,
+      );
+    }
+  }
+
+  async function connect(): Promise<string> {
+    if (proxy !== undefined) throw new HopSkipped(`over the proxy ${proxy}, with the next hop`);
+    try {
+      const dialed = { host: hostname, port };
+      await within(
+        DOCTOR_HOP_TIMEOUT_MS,
+        connectOnce((handler) => dial(dialed, handler)),
+      );
+      return `port ${port} takes connections`;
+    } catch (error) {
+      throw new HopFailure(
+        `port ${port} of ${hostname}: ${describeNetworkError(error)}`,
+        'See that culvert-relay runs there, and that no firewall is between; a proxy goes into HTTPS_PROXY.',
+      );
+    }
+  }
+
+  async function tls(): Promise<string> {
+    if (!secure) throw new HopSkipped(`${origin} is not encrypted`);
+    try {
+      await within(
+        DOCTOR_HOP_TIMEOUT_MS,
+        connectOnce((handler) => network.connect(relay, {}, handler)),
+      );
+      return `the certificate is for ${hostname} and trusted`;
+    } catch (error) {
+      throw new HopFailure(
+        describeNetworkError(error),
+        'Renew the certificate, name the authority that signed it with --ca FILE or CULVERT_CA, or give http:// for a relay without TLS.',
+      );
+    }
+  }
+
+  async function health(): Promise<string> {
+    const status = await get('/healthz');
+    if (status !== 200) {
+      throw new HopFailure(
+        `/healthz answered with status ${status}`,
+        `What is at ${origin} is no Culvert relay, or a proxy before it does not pass requests on.`,
+      );
+    }
+    if ((await get('/readyz')) !== 200) {
+      const fix = 'Look into the log of the relay: its store cannot be reached, or it is shutting down.';
+      throw new HopFailure('it runs, and is not ready', fix);
+    }
+    return `${origin} is up and ready`;
+  }
+
+  async function get(path: string): Promise<number> {
+    try {
+      const wanted = { method: 'GET', path, headers: {}, body: undefined };
+      const limits = { maxBytes: DOCTOR_ANSWER_MAX_BYTES, timeoutMs: DOCTOR_HOP_TIMEOUT_MS };
+      return (await call(network, relay, { ...wanted, ...limits })).status;
+    } catch (error) {
+      const why = `${path}: ${describeNetworkError(error)}`;
+      const way = proxy === undefined ? 'the relay' : `the proxy ${proxy} and the relay`;
+      throw new HopFailure(why, `Look into the logs of ${way}.`);
+    }
+  }
+
+  async function key(): Promise<string> {
+    if (command.key === undefined) {
+      throw new HopFailure(`there is none for ${origin}`, 'Run "culvert login", or set CULVERT_API_KEY.');
+    }
+    try {
+      const account = await new ApiClient(relay, command.key, network).getAccount();
+      return `that of ${account.name} (${account.plan} plan), from ${command.keyFrom}`;
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      const isRefused = error instanceof RelayRefusal && error.status === 401;
+      throw new HopFailure(
+        `${why} (from ${command.keyFrom})`,
+        isRefused
+          ? 'Run "culvert login" with a valid key.'
+          : 'Try again; the relay answers, but not to this.',
+      );
+    }
+  }
+
+  return [
+    { name: 'dns', standsAlone: false, check: dns },
+    { name: 'connect', standsAlone: false, check: connect },
+    { name: 'tls', standsAlone: false, check: tls },
+    { name: 'relay', standsAlone: false, check: health },
+    { name: 'key', standsAlone: false, check: key },
+  ];
+}

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { AccountPool, createAccount } from '../support/accounts.ts';
+import { Authority } from '../support/certificates.ts';
+import { newApiKey, Relay, spawnCulvert } from '../support/programs.ts';
+import { suiteScope } from '../support/scope.ts';
+import { startEchoService } from '../support/services/echo.ts';
+import { closedPort, type HttpService } from '../support/services/listen.ts';
+
+interface Result {
+  readonly hop: string;
+  readonly result: string;
+  readonly detail: string;
+  readonly fix?: string;
+}
+
+describe('culvert doctor', () => {
+  const scope = suiteScope();
+  let relay: Relay;
+  let pool: AccountPool;
+  let service: HttpService;
+
+  before(async () => {
+    [relay, service] = await Promise.all([Relay.start(scope), startEchoService(scope)]);
+    pool = new AccountPool(relay);
+  });
+
+  async function doctor(args: string[], environment: Record<string, string>) {
+    const child = spawnCulvert(scope, ['doctor', '--json', ...args], environment);
+    const { code } = await child.exit(20_000);
+    const results = child.lines.map((line) => JSON.parse(line) as Result);
+    const byName = (wanted: string): string[] =>
+      results.filter(({ result }) => result === wanted).map(({ hop }) => hop);
+    return { code, results, ok: byName('ok'), failed: byName('failed') };
+  }
+
+  it('finds nothing in the way, sends a request through a tunnel, and closes it again', async () => {
+    const { key, api } = await pool.take();
+    const environment = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: key };
+    const { code, ok, failed } = await doctor([String(service.port)], environment);
+    assert.deepEqual(failed, []);
+    assert.deepEqual(ok, ['dns', 'connect', 'relay', 'key', 'control', 'data', 'address', 'local']);
+    assert.equal(code, 0);
+    assert.deepEqual(await api.list(), []);
+  });
+
+  it('names the relay that is not there, and still looks at the local port', async () => {
+    const url = `http://localhost:${await closedPort()}`;
+    const { code, ok, failed, results } = await doctor([String(service.port)], { CULVERT_RELAY: url });
+    assert.equal(code, 1);
+    assert.deepEqual([ok, failed], [['dns', 'local'], ['connect']]);
+    assert.match(results.find(({ hop }) => hop === 'connect')?.fix ?? '', /culvert-relay/);
+  });
+
+  it('names a missing and a refused key', async () => {
+    for (const key of ['', newApiKey()]) {
+      const environment = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: key };
+      const { code, failed, results } = await doctor([], environment);
+      assert.equal(code, 1);
+      assert.deepEqual(failed, ['key']);
+      assert.match(results.find(({ hop }) => hop === 'key')?.fix ?? '', /culvert login/);
+    }
+  });
+
+  it('names a local port on which nothing listens', async () => {
+    const { key } = await pool.take();
+    const environment = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: key };
+    const { code, failed } = await doctor([String(await closedPort())], environment);
+    assert.equal(code, 1);
+    assert.deepEqual(failed, ['local']);
+  });
+
+  it('makes do without a test tunnel where the relay limits creates', async () => {
+    const { key, api } = await createAccount(relay);
+    for (let count = 0; count < 5; count += 1) await api.create({ local_port: 1 });
+    const environment = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: key };
+    const { code, results, failed } = await doctor([], environment);
+    assert.equal(code, 0);
+    assert.deepEqual(failed, []);
+    const control = results.find(({ hop }) => hop === 'control')?.detail ?? '';
+    assert.match(control, /WebSockets reach the relay; no test tunnel: rate limit exceeded/);
+  });
+
+  it('names a certificate that is not trusted, and trusts the one it is told to', async () => {
+    const authority = new Authority(scope);
+    const { cert, key } = authority.issue();
+    const secure = await Relay.start(scope, { CULVERT_TLS_CERT: cert, CULVERT_TLS_KEY: key });
+    const environment = { CULVERT_RELAY: secure.url, CULVERT_API_KEY: secure.bootstrapKey };
+    const without = await doctor([], environment);
+    assert.deepEqual(without.failed, ['tls']);
+    assert.match(without.results.find(({ hop }) => hop === 'tls')?.fix ?? '', /--ca/);
+    const { failed, ok } = await doctor(['--ca', authority.path], environment);
+    assert.deepEqual(failed, []);
+    assert.deepEqual(ok, ['dns', 'connect', 'tls', 'relay', 'key', 'control', 'data']);
+  });
+});

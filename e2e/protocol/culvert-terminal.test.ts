@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import { statSync } from 'node:fs';
+import { join } from 'node:path';
+import { AccountPool } from '../support/accounts.ts';
+import { eventually } from '../support/deadline.ts';
+import { CULVERT_SCRIPT, Relay, temporaryDirectory } from '../support/programs.ts';
+import { visit } from '../support/raw-http.ts';
+import { suiteScope } from '../support/scope.ts';
+import { startEchoService } from '../support/services/echo.ts';
+import { closedPort, type HttpService } from '../support/services/listen.ts';
+import { Terminal } from '../support/terminal.ts';
+
+const CTRL_C = '\u{3}';
+
+describe('culvert on a terminal', () => {
+  const scope = suiteScope();
+  let relay: Relay;
+  let pool: AccountPool;
+  let service: HttpService;
+
+  before(async () => {
+    [relay, service] = await Promise.all([Relay.start(scope), startEchoService(scope)]);
+    pool = new AccountPool(relay);
+  });
+
+  /** Runs `culvert` between two looks at the state of the terminal; `code N` and `restored` follow its end. */
+  async function open(args: string, environment: Record<string, string> = {}) {
+    const { key, api } = await pool.take();
+    const command = `before=$(stty -g); ${process.execPath} ${CULVERT_SCRIPT} ${args}; echo "code $?"; [ "$before" = "$(stty -g)" ] && echo restored`;
+    const access = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: key, XDG_CONFIG_HOME: '/nonexistent' };
+    return { terminal: new Terminal(scope, command, { ...access, ...environment }), api };
+  }
+
+  const request = (target: string, name: string) =>
+    visit(relay.port, { host: `${name}.localhost:${relay.port}`, target });
+
+  it('shows status, address, countdown, requests and counters, and leaves the terminal as it was', async () => {
+    const { terminal, api } = await open(`http ${service.port} --name viewed`);
+    const first = await terminal.shows(/● Online[^]*No requests yet/);
+    assert.ok(first.includes(`Address      http://viewed.localhost:${relay.port}\n`), first);
+    assert.match(first, /Expires {6}in (?:1h 00m|59m \d\ds), /);
+    assert.ok(terminal.screen.isAlternate && !terminal.screen.isCursorShown);
+    await request('/page?x=1', 'viewed');
+    await terminal.shows(/^\d\d:\d\d:\d\d {2}GET +200 +\d+ ms +[\d.]+ K?i?B {2}\/page\?x=1$/m);
+    await terminal.shows(/Traffic {6}1 request, /);
+    terminal.type('q');
+    await terminal.shows(/█▀|▀█/);
+    terminal.type('q');
+    await terminal.shows(/GET/);
+    terminal.type(CTRL_C);
+    const end = await terminal.shows(/Tunnel closed\.\ncode 0\nrestored/);
+    assert.doesNotMatch(end, /Online/, 'the alternate screen is gone');
+    assert.ok(!terminal.screen.isAlternate && terminal.screen.isCursorShown);
+    assert.deepEqual(await api.list(), []);
+  });
+
+  it('shows an expiry that somebody else has moved', async () => {
+    const { terminal, api } = await open(`http ${service.port} --ttl 1h`);
+    await terminal.shows(/in (?:1h 00m|59m)/);
+    const [tunnel] = await api.list();
+    await api.send('PUT', `/v1/tunnels/${tunnel?.id}/extend`, { json: { ttl: '3h' } });
+    await terminal.shows(/in (?:4h 00m|3h 59m)/, 15_000);
+    terminal.type(CTRL_C);
+    await terminal.shows(/restored/);
+  });
+
+  it('says what is wrong and what to do', async () => {
+    const port = await closedPort();
+    const { terminal } = await open(`http ${port} --name broken`);
+    await terminal.shows(/Online/);
+    await request('/', 'broken');
+    await terminal.shows(new RegExp(`! Nothing answers on port ${port}\\. Start the service`));
+    terminal.type(CTRL_C);
+    await terminal.shows(/restored/);
+  });
+
+  it('ends with the reason on the terminal when the tunnel is closed elsewhere', async () => {
+    const { terminal, api } = await open(`http ${service.port}`);
+    await terminal.shows(/Online/);
+    const [tunnel] = await api.list();
+    await api.close(tunnel?.id ?? '');
+    await terminal.shows(/^The tunnel was closed\.\ncode 4\nrestored/m);
+  });
+
+  it('gives the terminal back when it is killed by a second signal', async () => {
+    const { terminal } = await open(`http ${service.port}`);
+    await terminal.shows(/Online/);
+    await relay.stop('SIGKILL');
+    try {
+      terminal.type(CTRL_C + CTRL_C);
+      await terminal.shows(/code [01]\nrestored/);
+      assert.ok(!terminal.screen.isAlternate && terminal.screen.isCursorShown);
+    } finally {
+      await relay.restart();
+    }
+  });
+
+  it('writes plain lines to a dumb terminal', async () => {
+    const { terminal } = await open(`http ${service.port}`, { TERM: 'dumb' });
+    await terminal.shows(/^Online at {4}http/m);
+    assert.ok(!terminal.screen.isAlternate);
+    terminal.type(CTRL_C);
+    await terminal.shows(/Tunnel closed\./);
+  });
+
+  it('asks for a key without showing it, and keeps it for the next command', async () => {
+    const { key } = await pool.take();
+    const folder = temporaryDirectory(scope);
+    const environment = { CULVERT_API_KEY: '', CULVERT_RELAY: relay.url, XDG_CONFIG_HOME: folder };
+    const { terminal } = await open('login', environment);
+    await terminal.shows(/API key for http:\/\/localhost:\d+: /);
+    terminal.type(`${key}\r`);
+    const end = await terminal.shows(/Signed in to .* as test-\w+ \(dev plan\)[^]*code 0\nrestored/);
+    assert.ok(!end.includes(key), 'the key was shown');
+    assert.equal(statSync(join(folder, 'culvert', 'login.json')).mode & 0o777, 0o600);
+    const next = await open('status', environment);
+    await next.terminal.shows(/Account +test-\w+ \(dev plan\)[^]*code 0/);
+  });
+
+  it('closes the tunnel when the window of the terminal is closed', async () => {
+    const { terminal, api } = await open(`http ${service.port}`);
+    await terminal.shows(/Online/);
+    terminal.hangUp();
+    await eventually(5000, async () => assert.deepEqual(await api.list(), []));
+  });
+});

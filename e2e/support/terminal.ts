@@ -1,0 +1,122 @@
+/** A program on a pseudo-terminal (of Debian's `script`), and what its screen shows. */
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
+import { within } from './deadline.ts';
+import { deferred } from './deferred.ts';
+import type { Scope } from './scope.ts';
+
+const ROWS = 24;
+const COLUMNS = 90;
+
+/** Understands what the view writes: cursor to a position, erase, alternate screen; colours are passed over. */
+class Screen {
+  #lines: string[] = [];
+  #row = 0;
+  #rest = '';
+  isAlternate = false;
+  isCursorShown = true;
+
+  get text(): string {
+    return this.#lines.join('\n');
+  }
+
+  write(chunk: string): void {
+    const text = this.#rest + chunk;
+    const parts = text.split('\u{1B}');
+    this.#rest = '';
+    parts.forEach((part, index) => {
+      if (index === 0) return this.#print(part);
+      const sequence = /^\[([?\d;]*)([A-Za-z])/.exec(part);
+      if (sequence === null) {
+        if (index === parts.length - 1) this.#rest = `\u{1B}${part}`;
+        return;
+      }
+      this.#control(sequence[1] ?? '', sequence[2] ?? '');
+      this.#print(part.slice(sequence[0].length));
+    });
+  }
+
+  #control(parameters: string, final: string): void {
+    const set = final === 'h';
+    if (final === 'H') this.#row = Number(parameters.split(';')[0] || 1) - 1;
+    else if (final === 'K') this.#lines[this.#row] = '';
+    else if (final === 'J')
+      this.#lines.length = parameters === '2' ? 0 : Math.min(this.#lines.length, this.#row);
+    else if (parameters === '?25') this.isCursorShown = set;
+    else if (parameters === '?1049') {
+      this.isAlternate = set;
+      this.#lines = [];
+      this.#row = 0;
+    }
+  }
+
+  #print(text: string): void {
+    text.split('\n').forEach((line, index) => {
+      if (index > 0) this.#row += 1;
+      for (let row = this.#lines.length; row <= this.#row; row += 1) this.#lines.push('');
+      this.#lines[this.#row] += line.replaceAll('\r', '');
+    });
+  }
+}
+
+export class Terminal {
+  readonly screen = new Screen();
+  readonly #process: ChildProcessWithoutNullStreams;
+  readonly #watchers = new Set<() => void>();
+  #hasEnded = false;
+
+  /** @param command for the shell; killed with the scope */
+  constructor(scope: Scope, command: string, environment: Readonly<Record<string, string>>) {
+    const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('CULVERT_'));
+    const prepared = `stty rows ${ROWS} cols ${COLUMNS}; ${command}`;
+    this.#process = spawn('script', ['-qfec', prepared, '/dev/null'], {
+      env: { ...Object.fromEntries(inherited), TERM: 'xterm', SHELL: '/bin/sh', ...environment },
+    });
+    this.#process.stdin.on('error', () => {});
+    this.#process.stdout.setEncoding('utf8').on('data', (text: string) => {
+      this.screen.write(text);
+      this.#changed();
+    });
+    this.#process.on('close', () => {
+      this.#hasEnded = true;
+      this.#changed();
+    });
+    scope.defer(() => void this.#process.kill('SIGKILL'));
+  }
+
+  /** As typed on the keyboard. */
+  type(keys: string): void {
+    this.#process.stdin.write(keys);
+  }
+
+  /** Closes the window: the terminal is gone, and the kernel tells what runs on it. */
+  hangUp(): void {
+    this.#process.kill('SIGKILL');
+  }
+
+  /**
+   * Waits until the screen shows what is wanted.
+   *
+   * @returns what it then shows
+   */
+  async shows(wanted: RegExp, ms = 10_000): Promise<string> {
+    const found = deferred<string>();
+    const look = (): void => {
+      const { text } = this.screen;
+      if (wanted.test(text)) found.resolve(text);
+      else if (this.#hasEnded) found.reject(new Error('the program ended'));
+    };
+    this.#watchers.add(look);
+    look();
+    try {
+      return await within(ms, String(wanted), found.promise);
+    } catch (error) {
+      throw new Error(`${String(error)}\nscreen:\n${this.screen.text}`, { cause: error });
+    } finally {
+      this.#watchers.delete(look);
+    }
+  }
+
+  #changed(): void {
+    for (const watcher of this.#watchers) watcher();
+  }
+}
