@@ -18,8 +18,9 @@ describe('mutated requests to Node, nginx and Apache', () => {
         counted > MUTATIONS / 30,
         `${name}: only ${counted} requests were accepted, so little was shown`,
       );
-      // What a server refuses before its handler, and what a visitor breaks off, is counted but not seen.
-      assert.ok(seen > counted * 0.9, `${name} saw ${seen} of ${counted}`);
+      // What a server refuses before its handler is counted but not seen, and so is what a visitor breaks: a body that
+      // breaks its framing cuts the connection, often before the head behind which it comes has reached the server.
+      assert.ok(seen > counted * 0.75, `${name} saw ${seen} of ${counted}`);
     }
   });
 });
