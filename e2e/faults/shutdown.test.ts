@@ -156,7 +156,9 @@ describe('SIGTERM under load', () => {
  */
 function describeLate(outcome: Response | Error): string {
   if (outcome instanceof Error)
-    return /ECONNREFUSED|ECONNRESET|ended by reset|ended within ""/.test(String(outcome)) ? 'refused' : String(outcome);
+    return /ECONNREFUSED|ECONNRESET|ended by reset|ended within ""/.test(String(outcome))
+      ? 'refused'
+      : String(outcome);
   if (outcome.status === 200) return 'served';
   return outcome.status === 503 && outcome.head.field('retry-after') !== undefined
     ? 'turned away'
