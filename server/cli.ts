@@ -23,9 +23,7 @@ const shell: Shell = {
   openLog({ level, format = process.stderr.isTTY ? 'pretty' : 'json' }) {
     const stream = stderrStream();
     logStream = stream;
-    // Sockets still close while the last lines are written: what they have to say comes too late, and does no harm.
-    const open = { write: (line: string) => exiting || stream.write(line) };
-    return createLog({ level, format }, open);
+    return createLog({ level, format }, stream);
   },
   onStopSignal(handler) {
     process.on('SIGTERM', handler);
