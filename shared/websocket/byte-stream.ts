@@ -4,7 +4,8 @@
  */
 import type { Duplex } from 'node:stream';
 import { CloseCode } from '../control.ts';
-import { FrameReader, frameHeaderSize, Opcode, type Role, writeFrameHeader, applyMask } from './frames.ts';
+import { FrameReader, frameHeaderSize, Opcode, type Role, writeFrameHeader } from './frames.ts';
+import { applyMask } from './masking.ts';
 
 /** ms a peer has to take everything up to the Close frame. */
 const FLUSH_TIMEOUT_MS = 60_000;

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { type Duplex, PassThrough, type Writable } from 'node:stream';
 import * as fc from 'fast-check';
-import { applyMask, FrameReader, frameHeaderSize, Opcode, type Role, writeFrameHeader } from './frames.ts';
+import { FrameReader, frameHeaderSize, Opcode, type Role, writeFrameHeader } from './frames.ts';
+import { applyMask } from './masking.ts';
 
 /** The parts of `ws` that know nothing of sockets; exported, but not described by its types. */
 interface Peer {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import * as fc from 'fast-check';
 import { CloseCode } from '../control.ts';
-import { applyMask, FrameReader, frameHeaderSize, Opcode, type Role, writeFrameHeader } from './frames.ts';
+import { FrameReader, frameHeaderSize, Opcode, type Role, writeFrameHeader } from './frames.ts';
+import { applyMask } from './masking.ts';
 
 function frame(opcode: number, payload: Buffer, { mask = 0x12345678, fin = true } = {}): Buffer {
   const size = frameHeaderSize(payload.length, mask === 0 ? 'server' : 'client');
@@ -94,6 +96,53 @@ describe('FrameReader', () => {
       assert.deepEqual(read(bytes).events, [`error ${code}`]);
     });
   }
+});
+
+describe('FrameReader, with what arrives together', () => {
+  /** What the handler is told, in order. */
+  function told(...frames: readonly Buffer[]): string[] {
+    const events: string[] = [];
+    const reader = new FrameReader('server', {
+      onData: (piece) => events.push(piece.toString()),
+      onPing: (payload) => events.push(`ping ${payload.toString()}`),
+      onClose: (code) => events.push(`close ${code}`),
+      onProtocolError: (code) => events.push(`error ${code}`),
+    });
+    reader.push(Buffer.concat(frames));
+    return events;
+  }
+
+  const lengths = fc.array(fc.integer({ min: 0, max: 700 }), { minLength: 1, maxLength: 12 });
+
+  it('hands the content of all messages over at once, whatever their sizes', () => {
+    fc.assert(
+      fc.property(lengths, (sizes) => {
+        const payloads = sizes.map((size, index) => String.fromCodePoint(97 + index).repeat(size));
+        const content = payloads.join('');
+        assert.deepEqual(
+          told(...payloads.map((payload) => frame(Opcode.binary, text(payload)))),
+          content === '' ? [] : [content],
+        );
+      }),
+    );
+  });
+
+  it('tells of control frames and broken ones in their place', () => {
+    assert.deepEqual(
+      told(
+        frame(Opcode.binary, text('a')),
+        frame(Opcode.binary, text('b')),
+        frame(Opcode.ping, text('1')),
+        frame(Opcode.binary, text('c')),
+        frame(Opcode.text, text('no')),
+      ),
+      ['ab', 'ping 1', 'c', `error ${CloseCode.unsupportedData}`],
+    );
+    assert.deepEqual(told(frame(Opcode.binary, text('a')), frame(Opcode.close, Buffer.from([0x03, 0xe8]))), [
+      'a',
+      'close 1000',
+    ]);
+  });
 });
 
 describe('applyMask', () => {

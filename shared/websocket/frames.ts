@@ -1,5 +1,6 @@
 /** WebSocket frames without extensions (RFC 6455 section 5), as both ends of a data socket speak them. */
 import { CloseCode } from '../control.ts';
+import { applyMask } from './masking.ts';
 
 export const Opcode = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 export type Opcode = (typeof Opcode)[keyof typeof Opcode];
@@ -8,7 +9,10 @@ export type Opcode = (typeof Opcode)[keyof typeof Opcode];
 export type Role = 'client' | 'server';
 
 export interface FrameHandler {
-  /** A piece of binary content, unmasked, in order, as large as it arrived; a message has any number of pieces. */
+  /**
+   * Binary content, unmasked and in order. What has arrived together comes together, whatever messages it was in: each
+   * piece costs a system call or two further on.
+   */
   onData(piece: Buffer): void;
   onPing(payload: Buffer): void;
   /** The peer's Close frame; {@link CloseCode.noStatus} when it carries no code. Nothing is read after it. */
@@ -20,8 +24,6 @@ export interface FrameHandler {
 const CONTROL_PAYLOAD_MAX = 125;
 const HEADER_MAX = 14;
 const NO_MASK = 0;
-/** Bytes from which masking by words repays its preparation. */
-const WORDS_MIN = 512;
 
 /** Reads frames from bytes in pieces of any size, and holds nothing of a binary message back. */
 export class FrameReader {
@@ -33,6 +35,7 @@ export class FrameReader {
   #inMessage = false;
   #control: Buffer[] = [];
   #ended = false;
+  #fault: number | undefined;
 
   // The frame that is being read. Fields, and not an object for each frame: every message comes through here.
   #inFrame = false;
@@ -42,6 +45,12 @@ export class FrameReader {
   #mask = NO_MASK;
   /** bytes of the payload that have come, to know where in the mask it goes on */
   #offset = 0;
+
+  // Content of the bytes that are being read which the handler does not have yet: where it begins and ends, and the
+  // view of it while it is of one frame.
+  #contentStart = 0;
+  #contentEnd = 0;
+  #content: Buffer | undefined;
 
   constructor(role: Role, handler: FrameHandler) {
     this.#role = role;
@@ -54,6 +63,10 @@ export class FrameReader {
     while (!this.#ended && (position < chunk.length || (this.#inFrame && this.#left === 0))) {
       position = this.#inFrame ? this.#readPayload(chunk, position) : this.#readHeader(chunk, position);
     }
+    this.#handOver(chunk);
+    if (this.#fault === undefined) return;
+    this.#handler.onProtocolError(this.#fault);
+    this.#fault = undefined;
   }
 
   #readHeader(chunk: Buffer, start: number): number {
@@ -120,10 +133,41 @@ export class FrameReader {
       if (this.#mask !== NO_MASK) applyMask(piece, this.#mask, this.#offset);
       this.#offset += taken;
       if (isControl) this.#control.push(piece);
-      else this.#handler.onData(piece);
+      else this.#addContent(chunk, piece, start, end);
     }
-    if (isControl && isLast) this.#endControl(this.#opcode);
+    if (isControl && isLast) {
+      this.#handOver(chunk);
+      this.#endControl(this.#opcode);
+    }
     return end;
+  }
+
+  /** Content of one more frame. It is moved to what is there, or the other way round, over the header in between. */
+  #addContent(chunk: Buffer, piece: Buffer, start: number, end: number): void {
+    const length = this.#contentEnd - this.#contentStart;
+    if (length === 0) {
+      this.#content = piece;
+      this.#contentStart = start;
+      this.#contentEnd = end;
+      return;
+    }
+    this.#content = undefined;
+    if (length < end - start) {
+      chunk.copyWithin(start - length, this.#contentStart, this.#contentEnd);
+      this.#contentStart = start - length;
+      this.#contentEnd = end;
+    } else {
+      chunk.copyWithin(this.#contentEnd, start, end);
+      this.#contentEnd += end - start;
+    }
+  }
+
+  #handOver(chunk: Buffer): void {
+    if (this.#contentEnd === this.#contentStart) return;
+    const content = this.#content ?? chunk.subarray(this.#contentStart, this.#contentEnd);
+    this.#content = undefined;
+    this.#contentEnd = this.#contentStart;
+    this.#handler.onData(content);
   }
 
   #endControl(opcode: number): void {
@@ -141,9 +185,10 @@ export class FrameReader {
     this.#handler.onClose(code);
   }
 
+  /** Told once the content before it has been handed over. */
   #fail(code: number): void {
     this.#ended = true;
-    this.#handler.onProtocolError(code);
+    this.#fault = code;
   }
 }
 
@@ -165,48 +210,6 @@ function payloadLength(bytes: Buffer, at: number): number {
   if (short < 126) return short;
   if (short === 126) return bytes.readUInt16BE(at + 2);
   return bytes.readUInt32BE(at + 2) * 0x1_0000_0000 + bytes.readUInt32BE(at + 6);
-}
-
-/**
- * XORs bytes with a masking key in place (RFC 6455 section 5.3).
- *
- * @param mask the key as a little-endian word
- * @param offset bytes of the payload that came before these
- */
-export function applyMask(bytes: Buffer, mask: number, offset: number): void {
-  const shift = 8 * (offset & 3);
-  const key = shift === 0 ? mask : (mask >>> shift) | (mask << (32 - shift));
-  if (bytes.length < WORDS_MIN) maskBytes(bytes, key, 0, bytes.length);
-  else maskWords(bytes, key);
-}
-
-/** @param key begins with the byte for the first of the bytes */
-function maskBytes(bytes: Buffer, key: number, start: number, end: number): void {
-  const key1 = key >>> 8;
-  const key2 = key >>> 16;
-  const key3 = key >>> 24;
-  let position = start;
-  for (; position + 3 < end; position += 4) {
-    bytes[position] = (bytes[position] ?? 0) ^ key;
-    bytes[position + 1] = (bytes[position + 1] ?? 0) ^ key1;
-    bytes[position + 2] = (bytes[position + 2] ?? 0) ^ key2;
-    bytes[position + 3] = (bytes[position + 3] ?? 0) ^ key3;
-  }
-  if (position < end) bytes[position] = (bytes[position] ?? 0) ^ key;
-  if (position + 1 < end) bytes[position + 1] = (bytes[position + 1] ?? 0) ^ key1;
-  if (position + 2 < end) bytes[position + 2] = (bytes[position + 2] ?? 0) ^ key2;
-}
-
-/** Four bytes at a time: words must begin at a multiple of four in the memory behind the buffer. */
-function maskWords(bytes: Buffer, key: number): void {
-  const lead = -bytes.byteOffset & 3;
-  maskBytes(bytes, key, 0, lead);
-  const shift = 8 * lead;
-  const word = shift === 0 ? key : (key >>> shift) | (key << (32 - shift));
-  const words = (bytes.length - lead) >>> 2;
-  const view = new Int32Array(bytes.buffer, bytes.byteOffset + lead, words);
-  for (let index = 0; index < words; index++) view[index] = (view[index] ?? 0) ^ word;
-  maskBytes(bytes, word, lead + words * 4, bytes.length);
 }
 
 /**
