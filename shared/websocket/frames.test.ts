@@ -32,6 +32,19 @@ function read(
 
 const text = (value: string) => Buffer.from(value);
 
+/** What the handler is told, in order. */
+function told(...frames: readonly Buffer[]): string[] {
+  const events: string[] = [];
+  const reader = new FrameReader('server', {
+    onData: (piece) => events.push(piece.toString()),
+    onPing: (payload) => events.push(`ping ${payload.toString()}`),
+    onClose: (code) => events.push(`close ${code}`),
+    onProtocolError: (code) => events.push(`error ${code}`),
+  });
+  reader.push(Buffer.concat(frames));
+  return events;
+}
+
 describe('FrameReader', () => {
   for (const length of [0, 1, 125, 126, 65_535, 65_536, 100_001]) {
     it(`reads a message of ${length} bytes, whole and in pieces`, () => {
@@ -99,19 +112,6 @@ describe('FrameReader', () => {
 });
 
 describe('FrameReader, with what arrives together', () => {
-  /** What the handler is told, in order. */
-  function told(...frames: readonly Buffer[]): string[] {
-    const events: string[] = [];
-    const reader = new FrameReader('server', {
-      onData: (piece) => events.push(piece.toString()),
-      onPing: (payload) => events.push(`ping ${payload.toString()}`),
-      onClose: (code) => events.push(`close ${code}`),
-      onProtocolError: (code) => events.push(`error ${code}`),
-    });
-    reader.push(Buffer.concat(frames));
-    return events;
-  }
-
   const lengths = fc.array(fc.integer({ min: 0, max: 700 }), { minLength: 1, maxLength: 12 });
 
   it('hands the content of all messages over at once, whatever their sizes', () => {
