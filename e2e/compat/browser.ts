@@ -1,0 +1,31 @@
+import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Scope } from '../support/scope.ts';
+
+/** Debian's Chromium, without a window; `*.localhost` is this machine for it. Closed with the scope. */
+export async function launchBrowser(scope: Scope): Promise<Browser> {
+  const isRoot = process.getuid?.() === 0;
+  const browser = await chromium.launch({
+    executablePath: '/usr/bin/chromium',
+    // Chromium refuses its sandbox to root, as which containers run.
+    args: isRoot ? ['--no-sandbox'] : [],
+    timeout: 60_000,
+  });
+  scope.defer(() => browser.close());
+  return browser;
+}
+
+/** A page, with the addresses of the WebSockets that it has opened. */
+export interface WatchedPage {
+  readonly page: Page;
+  readonly webSockets: readonly string[];
+}
+
+/** Opens a page whose waits give up after 30 s. */
+export async function openPage(browser: Browser, url: string): Promise<WatchedPage> {
+  const page = await browser.newPage();
+  page.setDefaultTimeout(30_000);
+  const webSockets: string[] = [];
+  page.on('websocket', (socket) => webSockets.push(socket.url()));
+  await page.goto(url, { timeout: 60_000 });
+  return { page, webSockets };
+}

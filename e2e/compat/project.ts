@@ -1,0 +1,49 @@
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Child } from '../support/child.ts';
+import type { Scope } from '../support/scope.ts';
+
+/** Beside the packages of others, so that projects find them. */
+const APPS = realpathSync(fileURLToPath(new URL('./apps', import.meta.url)));
+
+/** A developer's project: files in a folder of their own, removed with the scope. */
+export class Project {
+  readonly folder: string;
+
+  constructor(scope: Scope, files: Readonly<Record<string, string>>) {
+    this.folder = mkdtempSync(join(APPS, 'run-'));
+    scope.defer(() => rmSync(this.folder, { recursive: true, force: true, maxRetries: 3 }));
+    for (const [name, text] of Object.entries(files)) this.write(name, text);
+  }
+
+  /** Saves a file, as an editor does. */
+  write(name: string, text: string): void {
+    const path = join(this.folder, name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text);
+  }
+
+  /**
+   * Starts a dev server that a package in apps/ has; ended with the scope.
+   *
+   * @param program its path below node_modules
+   * @param ready a line that it prints when it takes requests
+   */
+  async serve(scope: Scope, program: string, args: readonly string[], ready: RegExp): Promise<void> {
+    await start(scope, join(APPS, 'node_modules', program), args, ready);
+  }
+
+  /** Starts a program of the project itself, in the same way. */
+  async run(scope: Scope, name: string, args: readonly string[], ready: RegExp): Promise<void> {
+    await start(scope, join(this.folder, name), args, ready);
+  }
+}
+
+async function start(scope: Scope, script: string, args: readonly string[], ready: RegExp): Promise<void> {
+  const environment = { NEXT_TELEMETRY_DISABLED: '1', NO_COLOR: '1', NODE_ENV: 'development' };
+  const child = new Child(script, args, environment);
+  // Not SIGKILL: Next.js has a process of its own to end.
+  scope.defer(() => child.stop('SIGTERM'));
+  await child.line((line) => (ready.test(line) ? true : undefined), 60_000);
+}
