@@ -5,7 +5,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { suiteScope, testScope } from '../support/scope.ts';
 import { openWindow } from './support/app-window.ts';
 import { startBrowser } from './support/browser.ts';
-import { buildRenderer } from './support/build.ts';
+import { type BuiltWindow, buildWindow } from './support/build.ts';
 import { NOW, SCENES } from './support/gallery.ts';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -28,16 +28,16 @@ describe('accessibility of every screen', function () {
   const suite = suiteScope();
   const scope = testScope();
   let browser: Browser;
-  let directory: string;
+  let built: BuiltWindow;
 
   before(async () => {
-    [browser, directory] = await Promise.all([startBrowser(suite), buildRenderer(suite)]);
+    [browser, built] = await Promise.all([startBrowser(suite), buildWindow(suite)]);
   });
 
   for (const scene of SCENES) {
     for (const [view, options] of Object.entries(VIEWS)) {
       it(`${scene.name}, ${view}: no violation, nothing cut off`, async () => {
-        const page = await openWindow(scope, browser, directory, scene.main(), {
+        const page = await openWindow(scope, browser, built, scene.main(), {
           reducedMotion: 'reduce',
           now: NOW,
           ...options,

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Scope } from '../support/scope.ts';
 import { openWindow } from './support/app-window.ts';
 import { startBrowser } from './support/browser.ts';
-import { buildRenderer } from './support/build.ts';
+import { buildWindow } from './support/build.ts';
 import { NOW, SCENES } from './support/gallery.ts';
 
 const IMAGES = process.argv[2] ?? fileURLToPath(new URL('../../docs/images/', import.meta.url));
@@ -13,14 +13,14 @@ const THEMES = ['light', 'dark'] as const;
 
 const scope = new Scope();
 try {
-  const directory = await buildRenderer(scope);
+  const built = await buildWindow(scope);
   const browser = await startBrowser(scope);
   mkdirSync(IMAGES, { recursive: true });
   for (const scene of SCENES) {
     for (const theme of THEMES) {
       const shot = new Scope();
       try {
-        const page = await openWindow(shot, browser, directory, scene.main(), {
+        const page = await openWindow(shot, browser, built, scene.main(), {
           colorScheme: theme,
           reducedMotion: 'reduce',
           timezoneId: 'UTC',

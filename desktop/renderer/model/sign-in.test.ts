@@ -20,9 +20,11 @@ describe('sign-in form', () => {
     assert.match(signInProblems('https://a', KEY.slice(0, -1)).key ?? '', /not complete/);
   });
 
-  it('wants a scheme', () => {
-    for (const relay of ['relay.example.com', 'ftp://relay.example.com', 'relay.example.com:443']) {
-      assert.match(signInProblems(relay, KEY).relay ?? '', /begins with https/, relay);
+  it('takes an address without its scheme, and refuses what is none of the web', () => {
+    assert.deepEqual(signInProblems('relay.example.com', KEY), {});
+    assert.deepEqual(signInProblems('localhost:8080', KEY), {});
+    for (const relay of ['ftp://relay.example.com', 'my relay', 'https://']) {
+      assert.match(signInProblems(relay, KEY).relay ?? '', /no address of a relay/, relay);
     }
   });
 });

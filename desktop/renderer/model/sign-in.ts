@@ -32,9 +32,12 @@ export function signInProblems(relay: string, key: string): SignInProblems {
 
 function relayProblem(relay: string): string | undefined {
   if (relay === '') return 'Give the address of your relay, such as https://relay.example.com.';
-  const url = URL.parse(relay);
-  if (url !== null && (url.protocol === 'http:' || url.protocol === 'https:')) return undefined;
-  return 'This is no address of a relay. It begins with https:// or http://.';
+  // Main adds the scheme where people leave it out.
+  const url = URL.parse(relay.includes('://') ? relay : `https://${relay}`);
+  // Chromium reads a host with a space in it, Node does not.
+  const isWeb = url !== null && !/\s/.test(relay) && (url.protocol === 'http:' || url.protocol === 'https:');
+  if (isWeb) return undefined;
+  return 'This is no address of a relay. Give one such as https://relay.example.com.';
 }
 
 function keyProblem(key: string): string | undefined {

@@ -15,10 +15,18 @@ export interface HttpService extends Service {
   readonly server: HttpServer;
 }
 
-/** Starts an HTTP service; ends with the scope, connections and all. */
-export async function startHttpService(scope: Scope, listener: RequestListener): Promise<HttpService> {
+/**
+ * Starts an HTTP service; ends with the scope, connections and all.
+ *
+ * @param port a free one by default
+ */
+export async function startHttpService(
+  scope: Scope,
+  listener: RequestListener,
+  port = 0,
+): Promise<HttpService> {
   const server = createHttpServer({ keepAliveTimeout: 60_000 }, listener);
-  return Object.assign(await listen(scope, server), { server });
+  return Object.assign(await listen(scope, server, port), { server });
 }
 
 /** Starts a service that answers bytes of its own making; half-open connections stay open. */
@@ -29,7 +37,7 @@ export async function startRawService(
   return await listen(scope, createServer({ allowHalfOpen: true, noDelay: true }, onConnection));
 }
 
-async function listen(scope: Scope, server: Server): Promise<Service> {
+async function listen(scope: Scope, server: Server, port = 0): Promise<Service> {
   const open = new Set<Socket>();
   const service = { port: 0, open, accepted: 0 };
   server.on('connection', (socket: Socket) => {
@@ -40,7 +48,7 @@ async function listen(scope: Scope, server: Server): Promise<Service> {
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(0, '127.0.0.1', resolve);
+    server.listen(port, '127.0.0.1', resolve);
   });
   service.port = (server.address() as AddressInfo).port;
   scope.defer(() => {

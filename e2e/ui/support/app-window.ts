@@ -1,9 +1,10 @@
-/** The window of the app, in a browser: the built page with the production policy, and a main process of the test. */
+/** The window of the app, in a browser: the built page with the production policy, and the bundled preload. */
 import { readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { CONTENT_SECURITY_POLICY } from '../../../desktop/shared/csp.ts';
 import type { Scope } from '../../support/scope.ts';
+import type { BuiltWindow } from './build.ts';
 
 /** Nothing answers there: every request is fulfilled from the built files, or refused. */
 const ORIGIN = 'http://culvert.test';
@@ -15,40 +16,46 @@ const TYPES: Readonly<Record<string, string>> = {
 /** As the app opens it. */
 export const WINDOW_SIZE = { width: 400, height: 640 };
 
-/** The other side of the bridge. */
+/** The other side of the preload. */
 export interface MainSide {
-  /** Answers a call of the page. */
-  call(channel: string, payload: unknown): unknown;
+  /** What `ipcRenderer.invoke` asks. */
+  invoke(channel: string, payload: unknown): unknown;
   /** Given what pushes to the page. */
   connect(push: (name: string, value: unknown) => Promise<void>): void;
 }
 
-/** Runs in the page before its own script: the shape of the preload's bridge. */
-const BRIDGE = `
-  const listeners = new Map();
-  globalThis.culvertPush = (name, value) => listeners.get(name)?.forEach((listener) => listener(value));
-  globalThis.culvert = {
-    call: (channel, payload) => globalThis.culvertCall(channel, payload),
-    on: (name, listener) => {
-      const all = listeners.get(name) ?? new Set();
-      listeners.set(name, all.add(listener));
-      return () => all.delete(listener);
-    },
-  };
-`;
+export interface WindowOptions extends BrowserContextOptions {
+  /** wall-clock ms at which the page's clock stands still; the real time by default */
+  readonly now?: number;
+}
 
-/**
- * Opens the window. What the page logs as an error, and what its policy blocks, fails the scope's end.
- *
- * @param directory the built page
- * @param now wall-clock ms at which the page's clock stands still; the real time by default
- */
+/** Runs in the page before its own script: the preload, on as much of Electron as it uses. */
+function preloadScript(preload: string): string {
+  return `(() => {
+    const listeners = new Map();
+    const electron = {
+      contextBridge: { exposeInMainWorld: (name, api) => (globalThis[name] = Object.freeze(api)) },
+      ipcRenderer: {
+        invoke: (channel, payload) => globalThis.fakeInvoke(channel, payload),
+        on: (channel, listener) => listeners.set(channel, (listeners.get(channel) ?? new Set()).add(listener)),
+        off: (channel, listener) => listeners.get(channel)?.delete(listener),
+      },
+    };
+    globalThis.fakePush = (channel, value) => listeners.get(channel)?.forEach((listener) => listener({}, value));
+    const require = () => electron;
+    const module = { exports: {} };
+    const exports = module.exports;
+    ${preload}
+  })();`;
+}
+
+/** Opens the window. What the page logs as an error, and what its policy blocks, fails the end of the scope. */
 export async function openWindow(
   scope: Scope,
   browser: Browser,
-  directory: string,
+  built: BuiltWindow,
   main: MainSide,
-  { now, ...options }: BrowserContextOptions & { readonly now?: number } = {},
+  { now, ...options }: WindowOptions = {},
 ): Promise<Page> {
   const context = await browser.newContext({ viewport: WINDOW_SIZE, deviceScaleFactor: 1, ...options });
   scope.defer(() => context.close());
@@ -56,11 +63,13 @@ export async function openWindow(
   scope.defer(() => {
     if (errors.length > 0) throw new Error(`the page had errors: ${errors.join('; ')}`);
   });
-  await context.exposeFunction('culvertCall', (channel: string, payload: unknown) =>
-    main.call(channel, payload),
+  await context.exposeFunction('fakeInvoke', (channel: string, payload: unknown) =>
+    main.invoke(channel, payload),
   );
-  await context.addInitScript({ content: BRIDGE });
+  await context.addInitScript({ content: preloadScript(built.preload) });
   const page = await context.newPage();
+  // Below that of a test, so that a failure says what it waited for.
+  page.setDefaultTimeout(15_000);
   if (now !== undefined) await page.clock.setFixedTime(now);
   page.on('pageerror', (error) => errors.push(String(error)));
   page.on('console', (message) => {
@@ -73,23 +82,24 @@ export async function openWindow(
       await route.abort();
       return;
     }
-    const file = url.pathname === '/' ? '/index.html' : url.pathname;
     await route.fulfill({
-      body: await readFile(join(directory, file)),
-      contentType: TYPES[extname(file)] ?? 'application/octet-stream',
+      body: await readFile(join(built.page, url.pathname)),
+      contentType: TYPES[extname(url.pathname)] ?? 'application/octet-stream',
       headers: { 'content-security-policy': CONTENT_SECURITY_POLICY },
     });
   });
   main.connect(async (name, value) => {
-    await page.evaluate(
-      ([pushed, sent]) => (globalThis as unknown as PageGlobals).culvertPush(pushed, sent),
-      [name, value] as const,
-    );
+    // A window that is gone, or not there yet, takes nothing.
+    if (page.isClosed() || page.url() === 'about:blank') return;
+    await page.evaluate(([pushed, sent]) => (globalThis as unknown as PageGlobals).fakePush(pushed, sent), [
+      name,
+      value,
+    ] as const);
   });
   await page.goto(`${ORIGIN}/index.html`);
   return page;
 }
 
 interface PageGlobals {
-  culvertPush(name: string, value: unknown): void;
+  fakePush(name: string, value: unknown): void;
 }

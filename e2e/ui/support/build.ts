@@ -1,18 +1,27 @@
-import { copyFile } from 'node:fs/promises';
+import { copyFile, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { temporaryDirectory } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
 
-const RENDERER = fileURLToPath(new URL('../../../desktop/renderer/', import.meta.url));
+const DESKTOP = fileURLToPath(new URL('../../../desktop/', import.meta.url));
 
-/** Bundles the page as the app ships it. @returns the directory with its files */
-export async function buildRenderer(scope: Scope): Promise<string> {
+/** The files of the window, as the app ships them. */
+export interface BuiltWindow {
+  /** directory of the page */
+  readonly page: string;
+  /** source of the bundled preload, which asks for `electron` with `require` */
+  readonly preload: string;
+}
+
+/** Bundles the page and its preload. */
+export async function buildWindow(scope: Scope): Promise<BuiltWindow> {
   const directory = temporaryDirectory(scope);
+  const page = join(directory, 'page');
   await build({
-    entryPoints: [join(RENDERER, 'main.tsx')],
-    outdir: directory,
+    entryPoints: [join(DESKTOP, 'renderer/main.tsx')],
+    outdir: page,
     bundle: true,
     minify: true,
     format: 'iife',
@@ -21,6 +30,14 @@ export async function buildRenderer(scope: Scope): Promise<string> {
     jsxImportSource: 'preact',
     logLevel: 'warning',
   });
-  await copyFile(join(RENDERER, 'index.html'), join(directory, 'index.html'));
-  return directory;
+  await build({
+    entryPoints: [join(DESKTOP, 'preload/preload.ts')],
+    outdir: directory,
+    bundle: true,
+    format: 'cjs',
+    external: ['electron'],
+    logLevel: 'warning',
+  });
+  await copyFile(join(DESKTOP, 'renderer/index.html'), join(page, 'index.html'));
+  return { page, preload: await readFile(join(directory, 'preload.js'), 'utf8') };
 }

@@ -204,7 +204,7 @@ export const SCENES: readonly Scene[] = [
       },
     }),
     go: async (page) => {
-      await page.getByLabel('Relay').fill('relay.example.com');
+      await page.getByLabel('Relay').fill('my relay');
       await page.getByLabel('API key').fill('cvt_short');
       await page.getByRole('button', { name: 'Sign in' }).click();
     },

@@ -31,7 +31,7 @@ export class ScriptedMain implements MainSide {
     return this.#snapshot;
   }
 
-  call(channel: string, payload: unknown): Answer<unknown> {
+  invoke(channel: string, payload: unknown): Answer<unknown> {
     if (channel === 'snapshot:get') return { ok: true, value: this.#snapshot };
     this.calls.push({ channel, payload });
     const handler = this.#handlers[channel as keyof Channels] as ((given: unknown) => unknown) | undefined;

@@ -78,7 +78,7 @@ export function SettingsScreen({
         <button type="button" class="button" onClick={() => void action.run('session:sign-out', undefined)}>
           Sign out
         </button>
-        <p class="hint">Signing out forgets the key on this computer. Tunnels go offline.</p>
+        <p class="hint">Signing out closes your tunnels and forgets the key on this computer.</p>
       </section>
       <div class="buttons">
         <button type="button" id="about" class="button" onClick={() => go({ screen: 'about' })}>

@@ -11,7 +11,7 @@ type Session = Exclude<SessionView, { state: 'signed-in' }>;
 
 /** Where the app meets its user: the relay, the key, and where the key shall be kept. */
 export function SignIn({ session, hasNetwork }: { session: Session; hasNetwork: boolean }): JSX.Element {
-  const keeps = session.state === 'signed-out' ? session.keeps : undefined;
+  const keeps = useKeeps(session);
   const [relay, setRelay] = useState(session.relay ?? '');
   const [key, setKey] = useState('');
   const [keep, setKeep] = useState<KeyKept>();
@@ -31,7 +31,7 @@ export function SignIn({ session, hasNetwork }: { session: Session; hasNetwork: 
     if (found.relay !== undefined) relayInput.current?.focus();
     else if (found.key !== undefined) keyInput.current?.focus();
     else {
-      const keptIn = keep ?? keeps?.[0] ?? 'session';
+      const keptIn = keep ?? keeps[0] ?? 'session';
       const answer = await signIn.run('session:sign-in', {
         relay: relay.trim(),
         key: key.trim(),
@@ -91,7 +91,7 @@ export function SignIn({ session, hasNetwork }: { session: Session; hasNetwork: 
             onInput={(event) => setKey(event.currentTarget.value)}
           />
         </Field>
-        {keeps !== undefined && (
+        {keeps.length > 0 && (
           <KeepChoice keeps={keeps} value={keep ?? keeps[0] ?? 'session'} onChange={setKeep} />
         )}
         <Failure problem={general} />
@@ -101,4 +101,11 @@ export function SignIn({ session, hasNetwork }: { session: Session; hasNetwork: 
       </form>
     </main>
   );
+}
+
+/** How a key can be kept here; known from before while signing in. */
+function useKeeps(session: Session): readonly KeyKept[] {
+  const known = useRef<readonly KeyKept[]>([]);
+  if (session.state === 'signed-out') known.current = session.keeps;
+  return known.current;
 }

@@ -26,8 +26,9 @@ export function NameField({
     );
   }
   const shown = problem ?? draftNameProblem(draft, context);
-  const hint =
-    draft.name === '' ? `Optional: ${NAME_RULE}. Empty for a random one.` : `${draft.name}.${nameDomain}`;
+  // The domain is known from the first tunnel on.
+  const address = nameDomain === '' ? `${draft.name} is a good name.` : `${draft.name}.${nameDomain}`;
+  const hint = draft.name === '' ? `Optional: ${NAME_RULE}. Empty for a random one.` : address;
   return (
     <Field id="name" label="Name" hint={hint} problem={shown}>
       <input

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createAccount } from '../support/accounts.ts';
+import { newApiKey } from '../support/programs.ts';
+import { closedPort, startHttpService } from '../support/services/listen.ts';
+import { signIn, uiFixture } from './support/fixture.ts';
+
+describe('signing in', () => {
+  const fixture = uiFixture();
+
+  it('takes a relay and a key, and shows whose account it is', async () => {
+    const { page, account } = await fixture.openSignedIn();
+    await page.getByText(`${account.name} · Dev plan`).waitFor();
+  });
+
+  it('keeps the key encrypted, never in the page, and is signed in after the next start', async () => {
+    const { page, account, directory } = await fixture.openSignedIn();
+    assert.equal((await page.content()).includes(account.key), false);
+    for (const file of ['culvert.json', 'key.json']) {
+      assert.equal(readFileSync(join(directory, file), 'utf8').includes(account.key), false, file);
+    }
+    const again = await fixture.open({ directory });
+    await again.page.getByText(`${account.name} · Dev plan`).waitFor();
+  });
+
+  it('keeps the key only in memory when asked to', async () => {
+    const account = await createAccount(fixture.relay);
+    const { page, directory } = await fixture.open();
+    await page.getByLabel('Until Culvert quits').check();
+    await signIn(page, fixture.relay.url, account.key);
+    await page.getByRole('heading', { name: 'Nothing is exposed' }).waitFor();
+    const again = await fixture.open({ directory });
+    await again.page.getByRole('button', { name: 'Sign in' }).waitFor();
+    assert.equal(await again.page.getByLabel('Relay').inputValue(), fixture.relay.url);
+  });
+
+  it('says at the key that the relay does not know it, and lets the user try again', async () => {
+    const { page } = await fixture.open();
+    await signIn(page, fixture.relay.url, newApiKey());
+    await page.getByText('The relay does not know this key').waitFor();
+    const key = page.getByLabel('API key');
+    assert.equal(await key.getAttribute('aria-invalid'), 'true');
+    await page.locator('#key:focus').waitFor();
+    const account = await createAccount(fixture.relay);
+    await key.fill(account.key);
+    await page.keyboard.press('Enter');
+    await page.getByText(`${account.name} · Dev plan`).waitFor();
+  });
+
+  it('says what is no key and no address before it asks anybody', async () => {
+    const { page } = await fixture.open();
+    await signIn(page, 'my relay', 'cvt_short');
+    await page.getByText('This is no address of a relay').waitFor();
+    await page.getByText('The key is not complete').waitFor();
+    await page.locator('#relay:focus').waitFor();
+  });
+
+  it('says at the address that nothing answers there', async () => {
+    const { page } = await fixture.open();
+    await signIn(page, `http://localhost:${await closedPort()}`, newApiKey());
+    await page.getByText('Check the address and your network').waitFor();
+    assert.equal(await page.getByLabel('Relay').getAttribute('aria-invalid'), 'true');
+  });
+
+  it('says at the address that what answers there is no relay', async () => {
+    const site = await startHttpService(fixture.scope, (_, response) => response.end('<h1>Hello</h1>'));
+    const { page } = await fixture.open();
+    await signIn(page, `http://localhost:${site.port}`, newApiKey());
+    await page.locator('#relay-note.problem').waitFor();
+    assert.match(await page.locator('#relay-note').innerText(), /Check the address/);
+  });
+
+  it('signs out, and forgets the key', async () => {
+    const { page, directory } = await fixture.openSignedIn();
+    await page.getByRole('button', { name: 'Settings' }).click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('button', { name: 'Sign in' }).waitFor();
+    const again = await fixture.open({ directory });
+    await again.page.getByRole('button', { name: 'Sign in' }).waitFor();
+  });
+
+  it('asks to sign in again when the key is revoked while a tunnel is online', async () => {
+    const { page, account } = await fixture.openSignedIn();
+    await page.getByLabel('Port', { exact: true }).fill('9');
+    await page.getByRole('button', { name: 'Expose' }).click();
+    await page.locator('.card').waitFor();
+    await fixture.relay.administer('key', 'revoke', account.keyId);
+    await page.getByText('no longer accepts your key').waitFor();
+    await page.getByRole('button', { name: 'Sign in' }).waitFor();
+  });
+});

@@ -1,0 +1,156 @@
+/** The app without its window: its real core and handlers, on the parts of Electron that are missing here. */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type * as Electron from 'electron';
+import { systemClock, type Timer } from '../../../desktop/engine/clock.ts';
+import { type Core, createCore } from '../../../desktop/main/core.ts';
+import { registerHandlers } from '../../../desktop/main/electron/ipc.ts';
+import { PAGE_URL } from '../../../desktop/main/electron/page-scheme.ts';
+import { electronPlatform, type ElectronPlatformOptions } from '../../../desktop/main/electron/platform.ts';
+import type { About } from '../../../desktop/shared/ipc.ts';
+import type { Scope } from '../../support/scope.ts';
+import type { MainSide } from './app-window.ts';
+
+const ABOUT: About = {
+  version: '0.1.0',
+  versions: [{ name: 'Node', version: process.versions.node }],
+  licences: [{ name: 'Culvert', licence: 'MIT' }],
+};
+
+type Listener = (event: Electron.IpcMainInvokeEvent, payload: unknown) => unknown;
+
+/** What the user would see happen outside of the window. */
+export interface Outside {
+  readonly copied: string[];
+  readonly opened: string[];
+  readonly notices: string[];
+  readonly reports: string[];
+  theme: string;
+  hasNetwork: boolean;
+}
+
+export class DesktopApp implements MainSide {
+  readonly core: Core;
+  readonly outside: Outside;
+  readonly #listeners: ReadonlyMap<string, Listener>;
+  readonly #frame: Electron.WebFrameMain;
+
+  private constructor(
+    core: Core,
+    outside: Outside,
+    listeners: ReadonlyMap<string, Listener>,
+    frame: Electron.WebFrameMain,
+  ) {
+    this.core = core;
+    this.outside = outside;
+    this.#listeners = listeners;
+    this.#frame = frame;
+  }
+
+  /**
+   * Starts the app as its composition root does; ends with the scope, without asking the relay for anything.
+   *
+   * @param directory of the app's own files: the same one is the same app, started again
+   */
+  static async start(scope: Scope, directory: string): Promise<DesktopApp> {
+    mkdirSync(directory, { recursive: true });
+    const outside: Outside = {
+      copied: [],
+      opened: [],
+      notices: [],
+      reports: [],
+      theme: 'system',
+      hasNetwork: true,
+    };
+    const report = (what: string, error: unknown): void => {
+      outside.reports.push(`${what}: ${String(error)}`);
+    };
+    const timers = new Set<Timer>();
+    let isOver = false;
+    const platform = {
+      ...electronPlatform({
+        electron: fakeElectron(directory, outside),
+        process: {
+          platform: process.platform,
+          env: { XDG_CONFIG_HOME: join(directory, 'config') },
+          execPath: '/opt/Culvert/culvert',
+          stderr: process.stderr,
+        },
+        about: ABOUT,
+        notify: (notice) => outside.notices.push(notice.title),
+        quit: () => undefined,
+      }),
+      clock: {
+        ...systemClock,
+        setTimeout(callback: () => void, ms: number): Timer {
+          // What is under way at the end would go on for ever.
+          if (isOver) return { cancel: () => undefined };
+          const timer = systemClock.setTimeout(() => {
+            timers.delete(timer);
+            callback();
+          }, ms);
+          timers.add(timer);
+          return timer;
+        },
+      },
+      report,
+    };
+    const core = await createCore(platform);
+    scope.defer(() => {
+      core.desk.disconnectAll('The test is over.');
+      isOver = true;
+      for (const timer of timers) timer.cancel();
+    });
+    const listeners = new Map<string, Listener>();
+    const frame = { url: PAGE_URL } as Electron.WebFrameMain;
+    registerHandlers(
+      { handle: (channel: string, listener: Listener) => void listeners.set(channel, listener) },
+      core.handlers,
+      () => frame,
+      report,
+    );
+    await core.start();
+    core.setVisible(true);
+    return new DesktopApp(core, outside, listeners, frame);
+  }
+
+  invoke(channel: string, payload: unknown): unknown {
+    const listener = this.#listeners.get(channel);
+    if (listener === undefined) throw new Error(`nothing is registered for ${channel}`);
+    return listener({ senderFrame: this.#frame } as Electron.IpcMainInvokeEvent, payload);
+  }
+
+  connect(push: (name: string, value: unknown) => Promise<void>): void {
+    this.core.snapshots.listen((snapshot) => {
+      push('snapshot:changed', snapshot).catch((error: unknown) => {
+        // The window closes while a push is on its way.
+        if (!/closed|destroyed/i.test(String(error))) this.outside.reports.push(String(error));
+      });
+    });
+  }
+}
+
+/** A system with a key store, a clipboard, a browser and a network, all of them ours. */
+function fakeElectron(directory: string, outside: Outside): ElectronPlatformOptions['electron'] {
+  const electron = {
+    app: { getPath: () => directory, getAppMetrics: () => [] },
+    clipboard: { writeText: (text: string) => Promise.resolve(void outside.copied.push(text)) },
+    dialog: { showMessageBox: () => Promise.resolve({ response: 0, checkboxChecked: false }) },
+    nativeTheme: {
+      set themeSource(theme: string) {
+        outside.theme = theme;
+      },
+    },
+    net: { isOnline: () => outside.hasNetwork },
+    safeStorage: {
+      isAsyncEncryptionAvailable: () => Promise.resolve(true),
+      getSelectedStorageBackend: () => 'gnome_libsecret',
+      encryptStringAsync: (text: string) => Promise.resolve(Buffer.from(text, 'utf8').reverse()),
+      decryptStringAsync: (bytes: Buffer) =>
+        Promise.resolve({ result: Buffer.from(bytes).reverse().toString('utf8'), shouldReEncrypt: false }),
+    },
+    shell: { openExternal: (url: string) => Promise.resolve(void outside.opened.push(url)) },
+  };
+  // As much of Electron as platform.ts touches; its own types are checked by the tests of desktop/main.
+  return electron as unknown as ElectronPlatformOptions['electron'];
+}
