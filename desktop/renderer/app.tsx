@@ -13,6 +13,7 @@ import { SettingsScreen } from './screens/settings/settings-screen.tsx';
 import { SignIn } from './screens/sign-in/sign-in.tsx';
 import { TunnelsScreen } from './screens/tunnels/tunnels-screen.tsx';
 import { ShellContext } from './view/context.ts';
+import { useReturnedFocus } from './view/focus.ts';
 import { useEscape } from './view/keys.ts';
 import { useSnapshot } from './view/use-snapshot.ts';
 
@@ -54,7 +55,7 @@ export function App({ bridge }: { bridge: Bridge }): JSX.Element {
     [bridge],
   );
   useEscape(back);
-  useFocusOf(trail);
+  useReturnedFocus(trail);
   const theme = snapshot?.settings.theme ?? 'system';
   useEffect(() => {
     document.documentElement.dataset['theme'] = theme;
@@ -99,12 +100,4 @@ function Current({
     case 'about':
       return <AboutScreen />;
   }
-}
-
-/** Gives the focus back to the element with which the user left the screen they return to. */
-function useFocusOf(trail: Trail): void {
-  const focus = trail.at(-1)?.focus;
-  useEffect(() => {
-    if (focus !== undefined && focus !== '') document.getElementById(focus)?.focus();
-  }, [trail, focus]);
 }

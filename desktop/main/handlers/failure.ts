@@ -2,6 +2,7 @@
 import { API_ERRORS } from '../../../shared/errors.ts';
 import type { CallError } from '../../shared/ipc.ts';
 import { RelayRefusal, RelayUnreachable } from '../../engine/errors.ts';
+import { ReplayRefused } from '../../engine/inspector/replay.ts';
 import { RelayAddressError } from '../../engine/relay-address.ts';
 
 /** A failure that main itself tells the page about. */
@@ -20,6 +21,7 @@ export function toCallError(error: unknown): CallError | undefined {
   if (error instanceof CallFailure) return error.error;
   if (error instanceof RelayAddressError)
     return { code: 'relay-address', field: 'relay', text: sentence(error.message) };
+  if (error instanceof ReplayRefused) return { code: error.code, text: error.message };
   if (error instanceof RelayUnreachable) return unreachable(error);
   if (error instanceof RelayRefusal) return refusal(error);
   return undefined;

@@ -64,7 +64,8 @@ export function createHandlers({ platform, signIn, desk, store, feed }: Handlers
     'log:list': ({ key, search }) => searchRequests(desk.find(key).log.list(), search),
     'log:detail': ({ key, id }) => desk.find(key).log.detail(id) ?? noSuchRequest(),
     'log:copy-curl': async ({ key, id }) => {
-      await platform.copy(desk.find(key).log.curl(id) ?? noSuchRequest());
+      const { log, tunnel } = desk.find(key);
+      await platform.copy(log.curl(id, tunnel.public_url) ?? noSuchRequest());
       return undefined;
     },
     'log:replay': async ({ key, id }) => {

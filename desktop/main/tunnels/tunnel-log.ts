@@ -8,8 +8,12 @@ export interface TunnelLog {
   list(count?: number): readonly RequestSummary[];
   /** `undefined` when there is none of that number, or no longer */
   detail(id: number): RequestDetail | undefined;
-  /** A `curl` command that makes the request again; `undefined` like {@link TunnelLog.detail}. */
-  curl(id: number): string | undefined;
+  /**
+   * A `curl` command that makes the request again; `undefined` like {@link TunnelLog.detail}.
+   *
+   * @param origin the tunnel's address
+   */
+  curl(id: number, origin: string): string | undefined;
   /**
    * Makes the request once more, to the local service.
    *

@@ -1,11 +1,8 @@
-import { copyFile, readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { build } from 'esbuild';
+import { buildPage, buildPreload } from '../../../desktop/build/build.ts';
 import { temporaryDirectory } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
-
-const DESKTOP = fileURLToPath(new URL('../../../desktop/', import.meta.url));
 
 /** The files of the window, as the app ships them. */
 export interface BuiltWindow {
@@ -15,29 +12,11 @@ export interface BuiltWindow {
   readonly preload: string;
 }
 
-/** Bundles the page and its preload. */
+/** Bundles the page and its preload as the app's own build does. */
 export async function buildWindow(scope: Scope): Promise<BuiltWindow> {
   const directory = temporaryDirectory(scope);
   const page = join(directory, 'page');
-  await build({
-    entryPoints: [join(DESKTOP, 'renderer/main.tsx')],
-    outdir: page,
-    bundle: true,
-    minify: true,
-    format: 'iife',
-    target: 'chrome140',
-    jsx: 'automatic',
-    jsxImportSource: 'preact',
-    logLevel: 'warning',
-  });
-  await build({
-    entryPoints: [join(DESKTOP, 'preload/preload.ts')],
-    outdir: directory,
-    bundle: true,
-    format: 'cjs',
-    external: ['electron'],
-    logLevel: 'warning',
-  });
-  await copyFile(join(DESKTOP, 'renderer/index.html'), join(page, 'index.html'));
-  return { page, preload: await readFile(join(directory, 'preload.js'), 'utf8') };
+  const preload = join(directory, 'preload.cjs');
+  await Promise.all([buildPage(page), buildPreload(preload)]);
+  return { page, preload: await readFile(preload, 'utf8') };
 }

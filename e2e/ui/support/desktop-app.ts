@@ -130,6 +130,11 @@ export class DesktopApp implements MainSide {
   }
 }
 
+/** Encryption enough to see that something was encrypted: every letter half the alphabet on. */
+function rot(text: string): string {
+  return text.replace(/[a-z]/g, (letter) => String.fromCharCode(((letter.charCodeAt(0) - 84) % 26) + 97));
+}
+
 /** A system with a key store, a clipboard, a browser and a network, all of them ours. */
 function fakeElectron(directory: string, outside: Outside): ElectronPlatformOptions['electron'] {
   const electron = {
@@ -145,9 +150,9 @@ function fakeElectron(directory: string, outside: Outside): ElectronPlatformOpti
     safeStorage: {
       isAsyncEncryptionAvailable: () => Promise.resolve(true),
       getSelectedStorageBackend: () => 'gnome_libsecret',
-      encryptStringAsync: (text: string) => Promise.resolve(Buffer.from(text, 'utf8').reverse()),
+      encryptStringAsync: (text: string) => Promise.resolve(Buffer.from(rot(text))),
       decryptStringAsync: (bytes: Buffer) =>
-        Promise.resolve({ result: Buffer.from(bytes).reverse().toString('utf8'), shouldReEncrypt: false }),
+        Promise.resolve({ result: rot(bytes.toString()), shouldReEncrypt: false }),
     },
     shell: { openExternal: (url: string) => Promise.resolve(void outside.opened.push(url)) },
   };

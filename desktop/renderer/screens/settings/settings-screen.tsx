@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
 import type { SessionView, Settings } from '../../../shared/snapshot.ts';
 import { capitalised } from '../../model/numbers.ts';
 import { KEEP_WORDS } from '../../model/sign-in.ts';
@@ -30,7 +31,15 @@ export function SettingsScreen({
 }): JSX.Element {
   const { go } = useShell();
   const action = useAction();
-  const change = (changes: Partial<Settings>): void => void action.run('settings:change', changes);
+  // What was just set shows at once, and until main says how it is.
+  const [wished, setWished] = useState<Partial<Settings>>({});
+  useEffect(() => setWished({}), [settings]);
+  const shown = { ...settings, ...wished };
+  const change = async (changes: Partial<Settings>): Promise<void> => {
+    setWished({ ...wished, ...changes });
+    const answer = await action.run('settings:change', changes);
+    if (!answer.ok) setWished({});
+  };
   return (
     <Screen title="Settings">
       <Failure problem={action.error} />
@@ -39,29 +48,29 @@ export function SettingsScreen({
           id="starts-at-login"
           label="Start at login"
           hint="Without a window, in the tray."
-          checked={settings.startsAtLogin}
-          onChange={(startsAtLogin) => change({ startsAtLogin })}
+          checked={shown.startsAtLogin}
+          onChange={(startsAtLogin) => void change({ startsAtLogin })}
         />
         <Switch
           id="notifies"
           label="Notifications"
           hint="When a tunnel is about to expire, has expired or is lost, and when the key is refused."
-          checked={settings.notifies}
-          onChange={(notifies) => change({ notifies })}
+          checked={shown.notifies}
+          onChange={(notifies) => void change({ notifies })}
         />
         <Select
           id="theme"
           label="Theme"
           choices={THEMES}
-          value={settings.theme}
-          onChange={(theme) => change({ theme })}
+          value={shown.theme}
+          onChange={(theme) => void change({ theme })}
         />
         <Select
           id="on-quit"
           label="Tunnels when Culvert quits"
           choices={ON_QUIT}
-          value={settings.onQuit}
-          onChange={(onQuit) => change({ onQuit })}
+          value={shown.onQuit}
+          onChange={(onQuit) => void change({ onQuit })}
         />
       </section>
       <section class="group" aria-label="Account">

@@ -1,0 +1,34 @@
+import { useEffect } from 'preact/hooks';
+import type { Trail } from '../model/route.ts';
+
+/** What a screen still waits for, such as its list, is there by then, or the focus stays where it is. */
+const PATIENCE_MS = 2000;
+
+/** Gives the focus back to the element with which the user left the screen they return to. */
+export function useReturnedFocus(trail: Trail): void {
+  const id = trail.at(-1)?.focus;
+  useEffect(() => {
+    if (id === undefined || id === '' || focusOn(id)) return undefined;
+    const observer = new MutationObserver(() => {
+      if (focusOn(id)) stop();
+    });
+    const stop = (): void => {
+      observer.disconnect();
+      window.clearTimeout(timer);
+      window.removeEventListener('keydown', stop);
+      window.removeEventListener('pointerdown', stop);
+    };
+    const timer = window.setTimeout(stop, PATIENCE_MS);
+    // Whoever has gone on by then is not called back.
+    window.addEventListener('keydown', stop);
+    window.addEventListener('pointerdown', stop);
+    observer.observe(document.body, { childList: true, subtree: true });
+    return stop;
+  }, [trail, id]);
+}
+
+function focusOn(id: string): boolean {
+  const element = document.getElementById(id);
+  element?.focus();
+  return element !== null;
+}

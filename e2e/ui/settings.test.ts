@@ -1,0 +1,49 @@
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { eventually } from '../support/deadline.ts';
+import { uiFixture } from './support/fixture.ts';
+
+describe('settings', () => {
+  const fixture = uiFixture();
+
+  it('hold at once, and after the next start', async () => {
+    const { page, app, directory } = await fixture.openSignedIn();
+    await page.getByRole('button', { name: 'Settings' }).click();
+    await page.getByLabel('Notifications').uncheck();
+    await page.getByLabel('Theme').selectOption('dark');
+    await page.getByLabel('Tunnels when Culvert quits').selectOption('leave');
+    await page.locator('html[data-theme="dark"]').waitFor();
+    await eventually(2000, () => assert.equal(app.core.store.data.settings.onQuit, 'leave'));
+    assert.equal(app.outside.theme, 'dark');
+
+    const { page: again } = await fixture.open({ directory });
+    await again.locator('html[data-theme="dark"]').waitFor();
+    await again.getByRole('button', { name: 'Settings' }).click();
+    assert.equal(await again.getByLabel('Notifications').isChecked(), false);
+    assert.equal(await again.getByLabel('Theme').inputValue(), 'dark');
+    assert.equal(await again.getByLabel('Tunnels when Culvert quits').inputValue(), 'leave');
+  });
+
+  it('start the app at login', async () => {
+    const { page, directory } = await fixture.openSignedIn();
+    const entry = join(directory, 'config/autostart/culvert.desktop');
+    await page.getByRole('button', { name: 'Settings' }).click();
+    await page.getByLabel('Start at login').check();
+    await eventually(2000, () => assert.equal(existsSync(entry), true));
+    await page.getByLabel('Start at login').uncheck();
+    await eventually(2000, () => assert.equal(existsSync(entry), false));
+  });
+
+  it('tell the relay, the account, how the key is kept, versions and licences', async () => {
+    const { page, app, account } = await fixture.openSignedIn();
+    await page.getByRole('button', { name: 'Settings' }).click();
+    await page.getByText(fixture.relay.url).waitFor();
+    await page.getByText(`${account.name}, Dev plan`).waitFor();
+    await page.getByText('encrypted by the system').waitFor();
+    await page.getByRole('button', { name: 'About and licences' }).click();
+    await page.getByText('Culvert 0.1.0').waitFor();
+    await page.getByRole('button', { name: 'Source code' }).click();
+    await eventually(2000, () => assert.equal(app.outside.opened.length, 1));
+  });
+});
