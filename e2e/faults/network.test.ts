@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
+import { AccountPool } from '../support/accounts.ts';
+import { concurrentTests } from '../support/concurrent-tests.ts';
+import { eventually, timed } from '../support/deadline.ts';
+import { FaultProxy } from '../support/fault-proxy.ts';
+import { hostOf } from '../support/manual-client.ts';
+import { Culvert, Relay } from '../support/programs.ts';
+import { formatRequest, RawConnection, type Request, type Response } from '../support/raw-http.ts';
+import { suiteScope } from '../support/scope.ts';
+import { readEcho } from '../support/services/echo.ts';
+import { payload, payloadChecksum } from '../support/services/payload.ts';
+import { type Site, startSite } from '../support/services/site.ts';
+import { ControlSocket } from '../support/spec-client/control.ts';
+
+/** ms without a ping after which a client gives its control connection up. */
+const SILENCE_MS = 75_000;
+
+/** `culvert` with a bad network between it and its relay; visitors come another way. */
+describe('a client on a bad network', function () {
+  this.timeout(150_000);
+  const scope = suiteScope();
+  let relay: Relay;
+  let pool: AccountPool;
+  let site: Site;
+
+  before(async () => {
+    [relay, site] = await Promise.all([Relay.start(scope), startSite(scope)]);
+    pool = new AccountPool(relay);
+  });
+
+  const together = concurrentTests();
+
+  /** A client behind a network of its own, and a visit to its tunnel. */
+  async function start() {
+    const { key } = await pool.take();
+    const network = await FaultProxy.start(scope, relay.port);
+    const culvert = await Culvert.start(scope, network, key, site.port);
+    const host = hostOf(culvert.tunnel, relay);
+    async function visit(request: Partial<Request> = {}): Promise<Response> {
+      const visitor = await RawConnection.open(scope, relay.port, 60_000);
+      try {
+        return await visitor.request({ host, ...request });
+      } finally {
+        visitor.socket.destroy();
+      }
+    }
+    /** Repeats a visit until it is answered by the service. */
+    function served(ms: number): Promise<void> {
+      return eventually(ms, async () => assert.equal(readEcho(await visit({ target: '/x' })).url, '/x'));
+    }
+    return { key, network, culvert, host, visit, served };
+  }
+
+  type Client = Awaited<ReturnType<typeof start>>;
+
+  /** Uploads and downloads, and compares. */
+  async function assertIntact({ visit }: Client, bytes: number): Promise<void> {
+    const [down, chunked, up] = await Promise.all([
+      visit({ target: `/bytes/${bytes}` }),
+      visit({ target: `/chunked/${bytes}` }),
+      visit({ target: '/sink', method: 'POST', body: Buffer.concat([...payload(bytes)]) }),
+    ]);
+    const expected = Buffer.concat([...payload(bytes)]);
+    assert.ok(down.body.equals(expected));
+    assert.ok(chunked.body.equals(expected));
+    assert.deepEqual(JSON.parse(up.text), { sha256: payloadChecksum(bytes), length: bytes });
+  }
+
+  const shapes: [string, Partial<FaultProxy['shape']>, number][] = [
+    ['that delivers byte by byte', { pieceBytes: 1 }, 5000],
+    ['that delivers seven bytes at a time', { pieceBytes: 7 }, 50_000],
+    ['with 100 ms of latency each way', { latencyMs: 100 }, 3_000_000],
+    ['with 1 MB/s', { bytesPerSecond: 1_000_000 }, 1_000_000],
+  ];
+  for (const [name, shape, bytes] of shapes) {
+    together(`serves everything intact over one ${name}`, async () => {
+      const client = await start();
+      Object.assign(client.network.shape, shape);
+      await assertIntact(client, bytes);
+    });
+  }
+
+  together('waits while nothing arrives, and loses nothing', async () => {
+    const client = await start();
+    const visitor = await RawConnection.open(scope, relay.port, 60_000);
+    await visitor.write(formatRequest({ host: client.host, target: '/bytes/3000000' }));
+    const head = await visitor.finalHead();
+    client.network.stall();
+    const announced = client.visit({ target: '/x' });
+    const first = await Promise.race([announced, delay(5000)]);
+    assert.equal(first, undefined);
+    client.network.flow();
+    assert.equal((await visitor.rest(head)).body.length, 3_000_000);
+    assert.equal(readEcho(await announced).url, '/x');
+  });
+
+  for (const seconds of [3, 20]) {
+    together(`serves again within 2 s after its network was away for ${seconds} s`, async () => {
+      const { network, culvert, served } = await start();
+      await served(5000);
+      const lost = culvert.nextEvent('reconnecting');
+      await network.cut();
+      await lost;
+      await delay(seconds * 1000);
+      await network.restore();
+      const { ms } = await timed(() => served(10_000));
+      assert.ok(ms < 2000, `after ${ms} ms`);
+    });
+  }
+
+  together('serves again after its connections went silent, within 15 s of missing the pings', async () => {
+    const { network, culvert, served } = await start();
+    await served(5000);
+    network.swallow();
+    const { ms } = await timed(async () => {
+      await culvert.nextEvent('online', SILENCE_MS + 15_000);
+      await served(5000);
+    });
+    assert.ok(ms > SILENCE_MS - 35_000 && ms < SILENCE_MS + 15_000, `after ${ms} ms`);
+  });
+
+  together('leaves the tunnel to another client for good', async () => {
+    const { key, culvert, network } = await start();
+    const other = await ControlSocket.open(scope, relay, key, culvert.tunnel.id);
+    assert.equal((await culvert.child.exit(5000)).code, 5);
+    await eventually(5000, () => assert.equal(network.connections, 0));
+    assert.equal(await Promise.race([other.closed, delay(3000)]), undefined);
+  });
+});

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { readdirSync } from 'node:fs';
+import { AccountPool } from '../support/accounts.ts';
+import { eventually, timed } from '../support/deadline.ts';
+import { hostOf } from '../support/manual-client.ts';
+import { Culvert, Relay } from '../support/programs.ts';
+import { visit } from '../support/raw-http.ts';
+import { suiteScope } from '../support/scope.ts';
+import { readEcho, startEchoService } from '../support/services/echo.ts';
+
+describe('a relay that restarts again and again', function () {
+  this.timeout(150_000);
+  const scope = suiteScope();
+
+  it('is found by its client within 2 s, 20 times in a row, with the same address', async () => {
+    const relay = await Relay.start(scope);
+    const { api, key } = await new AccountPool(relay).take();
+    const service = await startEchoService(scope);
+    const { tunnel, child } = await Culvert.start(scope, relay, key, service.port);
+    const host = hostOf(tunnel, relay);
+    const descriptors = (): number => readdirSync(`/proc/${child.pid}/fd`).length;
+    let before = 0;
+    for (let round = 1; round <= 20; round += 1) {
+      await relay.stop(round % 2 === 0 ? 'SIGTERM' : 'SIGKILL');
+      await relay.restart();
+      const { ms } = await timed(() =>
+        eventually(10_000, async () =>
+          assert.equal(readEcho(await visit(relay.port, { host, target: `/${round}` })).url, `/${round}`),
+        ),
+      );
+      assert.ok(ms < 2000, `${ms} ms in round ${round}`);
+      if (round === 2) before = descriptors();
+    }
+    const [only, ...more] = await api.list();
+    assert.deepEqual([only?.id, only?.public_url, more], [tunnel.id, tunnel.public_url, []]);
+    await eventually(5000, () => assert.ok(descriptors() <= before + 2, `${descriptors()} after ${before}`));
+    assert.equal(child.stderr, '');
+  });
+});
