@@ -25,7 +25,7 @@ describe('loadConfig', () => {
       serviceDomain: 'localhost',
       tls: undefined,
       dataDir: resolve('.culvert'),
-      databasePath: resolve('.culvert/culvert.db'),
+      database: { kind: 'sqlite', path: resolve('.culvert/culvert.db') },
       bootstrapKey: undefined,
       maxTtl: 604_800,
       defaultTtl: 3600,
@@ -56,8 +56,12 @@ describe('loadConfig', () => {
   });
 
   it('keeps the database in the data folder unless told otherwise', () => {
-    assert.equal(config({}, '--data-dir', '/var/lib/culvert').databasePath, '/var/lib/culvert/culvert.db');
-    assert.equal(config({ CULVERT_DATABASE_URL: 'sqlite:/tmp/x.db' }).databasePath, '/tmp/x.db');
+    const inFolder = { kind: 'sqlite', path: '/var/lib/culvert/culvert.db' };
+    assert.deepEqual(config({}, '--data-dir', '/var/lib/culvert').database, inFolder);
+    const elsewhere = { kind: 'sqlite', path: '/tmp/x.db' };
+    assert.deepEqual(config({ CULVERT_DATABASE_URL: 'sqlite:/tmp/x.db' }).database, elsewhere);
+    const url = 'postgres://ann:secret@db/culvert';
+    assert.deepEqual(config({ CULVERT_DATABASE_URL: url }).database, { kind: 'postgres', url });
   });
 
   it('shortens the default ttl to a smaller maximum, but refuses a given one above it', () => {
@@ -153,7 +157,7 @@ describe('loadConfig', () => {
       'TUNNEL_DOMAIN',
       ['.example.com', 'example.com:80', 'http://x', '127.0.0.1', 'a_b', '-a', 'x'.repeat(64)],
     ],
-    ['DATABASE_URL', ['postgres://x/y', 'culvert.db', 'sqlite:']],
+    ['DATABASE_URL', ['postgres://x', 'mysql://x/y', 'culvert.db', 'sqlite:']],
     ['MAX_TTL', ['0s', '900ms', '1', '-1h', '87601h']],
     ['TRUST_PROXY', ['localhost', '10.0.0.0/33', '::/129', '1.2.3.4/', '1.2.3.4/8/8', '10/8']],
     ['METRICS_PORT', ['on', '65536']],

@@ -10,6 +10,7 @@ import { CONNECTIONS_MAX, WARM_SOCKETS_MAX } from './limits.ts';
 import type { MetricsAddress } from './observe/metrics-server.ts';
 import * as readers from './setting-readers.ts';
 import { DEFAULT_RESERVED_NAMES, GivenSettings, SETTING_FLAGS, variableOf } from './settings.ts';
+import type { DatabaseAddress } from './store/address.ts';
 
 export interface Config {
   readonly host: string;
@@ -21,8 +22,7 @@ export interface Config {
   readonly serviceDomain: string;
   /** absolute path */
   readonly dataDir: string;
-  /** path of the SQLite file */
-  readonly databasePath: string;
+  readonly database: DatabaseAddress;
   readonly bootstrapKey: string | undefined;
   /** seconds */
   readonly maxTtl: number;
@@ -109,7 +109,10 @@ function readConfig(
     tunnelDomain,
     serviceDomain: given.read('service-domain', readers.domain) ?? tunnelDomain,
     dataDir,
-    databasePath: given.read('database-url', readers.sqliteUrl) ?? join(dataDir, 'culvert.db'),
+    database: given.read('database-url', readers.databaseUrl) ?? {
+      kind: 'sqlite',
+      path: join(dataDir, 'culvert.db'),
+    },
     bootstrapKey: given.read('bootstrap-key', readers.apiKey),
     ...readTtls(given),
     nameHold: given.read('name-hold', readers.nameHold) ?? 0,

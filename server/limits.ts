@@ -21,6 +21,35 @@ export const SQLITE_BUSY_MS = 2000;
 /** ms between two tries of such a statement. */
 export const SQLITE_RETRY_MS = 10;
 
+/** Connections to PostgreSQL at a time. A server takes 100 by default, and statements are short. */
+export const POSTGRES_CONNECTIONS_MAX = 10;
+/** Operations that wait for one of them; more are refused, with 503. */
+export const POSTGRES_WAITING_MAX = 1000;
+/** ms to connect, or to get a connection that others use. */
+export const POSTGRES_CONNECT_TIMEOUT_MS = 2000;
+/** ms a statement waits for a row that another relay has locked. */
+export const POSTGRES_LOCK_TIMEOUT_MS = 2000;
+/** ms after which the server gives up a statement, or a transaction in which nothing happens. */
+export const POSTGRES_STATEMENT_TIMEOUT_MS = 4000;
+/** ms after which a server that does not even say that counts as lost. */
+export const POSTGRES_QUERY_TIMEOUT_MS = 5000;
+/** ms a step of bringing the database up to date may take, other relays that do so before this one included. */
+export const POSTGRES_MIGRATION_TIMEOUT_MS = 600_000;
+/** ms after which a connection that nobody uses is closed. */
+export const POSTGRES_IDLE_MS = 30_000;
+/** ms of silence after which TCP asks whether the server is still there. */
+export const POSTGRES_KEEP_ALIVE_MS = 10_000;
+/** ms without a try after a connection has failed; doubled for each failure in a row. */
+export const POSTGRES_RETRY_BASE_MS = 100;
+/** ms it is doubled to: a server that is back is noticed within a second. */
+export const POSTGRES_RETRY_CAP_MS = 1000;
+/** ms a relay waits at start for another one, on the same database, that is just ending. */
+export const POSTGRES_RELAY_LOCK_WAIT_MS = 2000;
+/** ms between two tries to get the lock that says that one relay uses a database. */
+export const POSTGRES_RELAY_LOCK_RETRY_MS = 500;
+/** ms that closing the connections in order may take. */
+export const POSTGRES_CLOSE_TIMEOUT_MS = 2000;
+
 /** Seconds a client is told to wait while the store cannot be reached. */
 export const STORE_RETRY_AFTER_SECONDS = 1;
 

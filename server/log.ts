@@ -55,6 +55,11 @@ export const LOG_EVENTS = {
     meaning:
       'the database fails: creates, closes and extends answer 503, live tunnels go on; look at `error`',
   },
+  'database shared': {
+    level: 'error',
+    meaning:
+      'while PostgreSQL could not be reached, another relay has begun to serve on the same database: stop one of them',
+  },
   'store recovered': { level: 'info', meaning: 'the database works again' },
   'store slow': { level: 'warn', meaning: 'one operation took `ms`: look at the disk' },
   'redis failing': {

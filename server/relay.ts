@@ -23,8 +23,8 @@ import type { Census } from './observe/metrics.ts';
 import { type MetricsAddress, MetricsServer } from './observe/metrics-server.ts';
 import { observeStore } from './observe/observed-store.ts';
 import { REQUEST_ID_FIELD } from './observe/request-id.ts';
-import { openSqlite } from './store/sqlite/open-sqlite.ts';
-import { lockDatabase } from './store/sqlite/relay-lock.ts';
+import { lockDatabase } from './store/lock-database.ts';
+import { openStore } from './store/open-store.ts';
 import { tunnelFields } from './tunnels/live-tunnel.ts';
 import type { EndReason } from './tunnels/peers.ts';
 import { RateLimiter } from './tunnels/rate-limiter.ts';
@@ -60,8 +60,8 @@ const END_CODES: Readonly<Record<EndReason, number>> = {
 /** @throws Error with a text for the operator when the database cannot be opened or the address cannot be bound */
 export async function startRelay(config: Config, operator: Operator): Promise<RunningRelay> {
   const { log } = operator;
-  const lock = lockDatabase(config.databasePath);
-  const store = observeStore(await openSqlite(config.databasePath, log), clock, log);
+  const lock = await lockDatabase(config.database, log);
+  const store = observeStore(await openStore(config.database, log), clock, log);
   const firstKey = await ensureKey(store, clock, config.bootstrapKey);
   if (firstKey !== undefined) {
     log('first key made', { account: 'default' });

@@ -5,6 +5,7 @@ import { API_KEY_PATTERN, NAME_PATTERN, TTL_MIN_SECONDS } from '../shared/tunnel
 import { NAME_HOLD_CEILING_SECONDS, TTL_CEILING_SECONDS } from './limits.ts';
 import { LOG_FORMATS, LOG_LEVELS } from './observe/logger.ts';
 import type { SettingReader } from './settings.ts';
+import { type DatabaseAddress, readDatabaseAddress } from './store/address.ts';
 
 export const text: SettingReader<string> = {
   takes: 'a text',
@@ -69,10 +70,10 @@ export const domain: SettingReader<string> = {
   },
 };
 
-/** `sqlite:<path>` as its path. */
-export const sqliteUrl: SettingReader<string> = {
-  takes: 'sqlite:<path of a file>; other databases are not supported by this version',
-  read: (given) => /^sqlite:(.+)$/s.exec(given)?.[1],
+/** The value stays out of messages: there may be a password in it. */
+export const databaseUrl: SettingReader<DatabaseAddress> = {
+  takes: 'sqlite:<path of a file> or postgres://[user[:password]@]host[:port]/database',
+  read: readDatabaseAddress,
 };
 
 /** The value stays out of messages: it is a secret. */

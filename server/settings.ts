@@ -19,7 +19,11 @@ export const SETTINGS = [
     meaning: 'account addresses are {slug}.{account}.<service domain>',
   },
   { name: 'data-dir', fallback: './.culvert', meaning: 'where the database is kept' },
-  { name: 'database-url', fallback: 'sqlite:<data dir>/culvert.db', meaning: 'the database' },
+  {
+    name: 'database-url',
+    fallback: 'sqlite:<data dir>/culvert.db',
+    meaning: 'the database, or postgres://USER:PASSWORD@HOST/NAME',
+  },
   {
     name: 'bootstrap-key',
     fallback: 'made and printed once',

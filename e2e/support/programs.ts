@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { Child, type Exit } from './child.ts';
+import { newDatabase } from './postgres.ts';
 import type { Scope } from './scope.ts';
 
 /** The programs as `npm run build` leaves them. */
@@ -45,6 +46,13 @@ export function spawnCulvert(
   return child;
 }
 
+/** The server on which each relay gets a database of its own, where this run is on PostgreSQL (e2e/cluster/on-postgres.ts). */
+export const POSTGRES_URL = process.env['TEST_POSTGRES_URL'];
+
+async function databaseOfThisRun(): Promise<Environment> {
+  return POSTGRES_URL === undefined ? {} : { CULVERT_DATABASE_URL: await newDatabase(POSTGRES_URL) };
+}
+
 /** The relay program, serving on a free port with a data directory of its own. */
 export class Relay {
   readonly #scope: Scope;
@@ -61,13 +69,14 @@ export class Relay {
   /**
    * Starts a relay and waits until it takes requests.
    *
-   * @param settings environment beyond port, data directory and bootstrap key
+   * @param settings environment beyond port, data directory, database and bootstrap key
    * @throws Error when no `listening on` line comes within 10 s
    */
   static async start(scope: Scope, settings: Environment = {}): Promise<Relay> {
     const relay = new Relay(scope, {
       CULVERT_DATA_DIR: temporaryDirectory(scope),
       CULVERT_BOOTSTRAP_KEY: newApiKey(),
+      ...(await databaseOfThisRun()),
       ...settings,
     });
     await relay.#listening();
@@ -90,6 +99,12 @@ export class Relay {
 
   get dataDirectory(): string {
     return this.#environment['CULVERT_DATA_DIR'] ?? '';
+  }
+
+  /** The settings of a program that is to find this relay's database. */
+  get databaseSettings(): Environment {
+    const { CULVERT_DATA_DIR = '', CULVERT_DATABASE_URL } = this.#environment;
+    return { CULVERT_DATA_DIR, ...(CULVERT_DATABASE_URL === undefined ? {} : { CULVERT_DATABASE_URL }) };
   }
 
   get child(): Child {

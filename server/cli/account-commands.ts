@@ -4,6 +4,7 @@ import type { AccountRecord } from '../accounts/account.ts';
 import { createAccount } from '../accounts/accounts.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
+import { nameOfDatabase } from '../store/address.ts';
 import {
   failure,
   noSuchAccount,
@@ -36,7 +37,9 @@ export async function listAccountsCommand(shell: Shell, argv: readonly string[])
   const accounts = await withStore(config, (store) => store.listAccounts());
   if (json) return shell.out(JSON.stringify({ accounts: accounts.map(viewOf) }));
   if (accounts.length === 0) {
-    return shell.out(`There are no accounts in ${config.databasePath}. Make one with: account create`);
+    return shell.out(
+      `There are no accounts in ${nameOfDatabase(config.database)}. Make one with: account create`,
+    );
   }
   const rows = accounts.map((account) => [
     account.name,

@@ -1,7 +1,8 @@
 /** What `culvert-relay account …` and `key …` share. They work on the store, whether or not a relay runs on it. */
 import { type Config, type ConfigResult, type FlagTypes, loadConfig } from '../config.ts';
 import { describeError } from '../log.ts';
-import { openSqlite } from '../store/sqlite/open-sqlite.ts';
+import { nameOfDatabase } from '../store/address.ts';
+import { openStore } from '../store/open-store.ts';
 import { ConflictError, type Store } from '../store/store.ts';
 import { CommandError, configured, ExitCode, type Shell, usageError } from './command.ts';
 
@@ -50,7 +51,7 @@ export async function withStore<T>(config: Config, work: (store: Store) => Promi
 async function open(config: Config): Promise<Store> {
   try {
     // What the store would log is what the command fails with.
-    return await openSqlite(config.databasePath, () => {});
+    return await openStore(config.database, () => {});
   } catch (error) {
     throw failure(describeError(error));
   }
@@ -65,8 +66,10 @@ export function readAccountName(given: unknown, flag: string): string {
 }
 
 /** The database is named because the usual reason is that it is another one than the relay's. */
-export function noSuchAccount(name: string, { databasePath }: Config): CommandError {
-  return failure(`there is no account "${name}" in ${databasePath}; account list shows those there are`);
+export function noSuchAccount(name: string, { database }: Config): CommandError {
+  return failure(
+    `there is no account "${name}" in ${nameOfDatabase(database)}; account list shows those there are`,
+  );
 }
 
 export function failure(line: string): CommandError {

@@ -2,6 +2,7 @@
 import type { KeyListing } from '../accounts/account.ts';
 import { issueKey } from '../accounts/accounts.ts';
 import { systemClock } from '../clock.ts';
+import { nameOfDatabase } from '../store/address.ts';
 import {
   failure,
   noSuchAccount,
@@ -51,7 +52,7 @@ export async function revokeKeyCommand(shell: Shell, argv: readonly string[]): P
   const key = await withStore(config, (store) => store.revokeKey(id, systemClock.now()));
   if (key === undefined) {
     throw failure(
-      `there is no valid key with the id "${id}" in ${config.databasePath}; key list shows those there are`,
+      `there is no valid key with the id "${id}" in ${nameOfDatabase(config.database)}; key list shows those there are`,
     );
   }
   if (json) shell.out(JSON.stringify({ ...viewOf(key), status: 'revoked' }));

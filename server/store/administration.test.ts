@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { KeyRecord } from '../accounts/account.ts';
 import { aTunnel, anAccount } from '../testing/fixtures.ts';
-import { openSqlite } from './sqlite/open-sqlite.ts';
+import { openTestStore } from '../testing/test-store.ts';
 import { ConflictError, type Store } from './store.ts';
 
 describe('KyselyStore, administered', () => {
@@ -10,7 +10,7 @@ describe('KyselyStore, administered', () => {
   let store: Store;
 
   beforeEach(async () => {
-    store = await openSqlite(':memory:', () => {});
+    store = await openTestStore(() => {});
     for (const account of [acme, older]) await store.insertAccount(account);
   });
 

@@ -1,8 +1,8 @@
 /** Things that tests of the relay's state begin with. */
 import { randomUUID } from 'node:crypto';
 import type { AccountRecord } from '../accounts/account.ts';
-import { openSqlite } from '../store/sqlite/open-sqlite.ts';
 import { type Store, StoreError, type TunnelRecord } from '../store/store.ts';
+import { openTestStore } from './test-store.ts';
 
 export function anAccount(fields: Partial<AccountRecord> = {}): AccountRecord {
   const id = randomUUID();
@@ -16,7 +16,7 @@ export function aTunnel(accountId: string, fields: Partial<TunnelRecord> = {}): 
   return { id, slug: `slug-${id}`, name: '', accountId, localPort: 3000, ...life, ...counters, ...fields };
 }
 
-/** A store that lives in memory and can be made to fail. */
+/** A store that can be made to fail. */
 export interface TestStore {
   readonly store: Store;
   /** While true, everything but `close` rejects with {@link StoreError}. */
@@ -25,7 +25,7 @@ export interface TestStore {
 
 /** @returns a store with the given accounts in it */
 export async function aStore(...accounts: readonly AccountRecord[]): Promise<TestStore> {
-  const real = await openSqlite(':memory:', () => {});
+  const real = await openTestStore(() => {});
   for (const account of accounts) await real.insertAccount(account);
   const test = { down: false, store: real };
   test.store = new Proxy(real, {

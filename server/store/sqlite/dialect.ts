@@ -33,7 +33,7 @@ export class NodeSqliteDialect implements Dialect {
   }
 
   createQueryCompiler(): QueryCompiler {
-    return new SqliteQueryCompiler();
+    return new WithoutRowLocks();
   }
 
   createAdapter(): SqliteAdapter {
@@ -43,6 +43,11 @@ export class NodeSqliteDialect implements Dialect {
   createIntrospector(db: Kysely<unknown>): DatabaseIntrospector {
     return new SqliteIntrospector(db);
   }
+}
+
+/** A transaction here has the whole database to itself, and SQLite does not know `for update`. */
+class WithoutRowLocks extends SqliteQueryCompiler {
+  protected override visitSelectModifier(): void {}
 }
 
 /**

@@ -1,0 +1,172 @@
+/** A PostgreSQL server of the tests' own, on a free port with everything it writes in a temporary directory. */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { eventually } from './deadline.ts';
+import { closedPort } from './services/listen.ts';
+
+/** Debian's package `postgresql`, of whichever version; `e2e/support/setup.sh` installs it. */
+const VERSIONS = '/usr/lib/postgresql';
+const USER = 'culvert';
+
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+export class PostgresServer {
+  readonly port: number;
+  readonly #directory: string;
+  readonly #password: string;
+  readonly #bin: string;
+  readonly #owner: { readonly uid?: number; readonly gid?: number };
+  #child: ChildProcess | undefined;
+
+  private constructor(port: number) {
+    this.port = port;
+    this.#bin = newestBin();
+    this.#owner = ownerOfServer();
+    this.#password = randomBytes(8).toString('hex');
+    this.#directory = mkdtempSync(join(tmpdir(), 'culvert-postgres-'));
+  }
+
+  /** Makes a server with a password, and starts it. */
+  static async start(): Promise<PostgresServer> {
+    const server = new PostgresServer(await closedPort());
+    server.#initialize();
+    await server.resume();
+    return server;
+  }
+
+  get pid(): number {
+    if (this.#child?.pid === undefined) throw new Error('the server does not run');
+    return this.#child.pid;
+  }
+
+  /** Starts it again, after {@link stop}, with what it has stored. */
+  async resume(): Promise<void> {
+    const settings = [
+      `port=${this.port}`,
+      'listen_addresses=127.0.0.1',
+      'unix_socket_directories=',
+      'max_connections=300',
+      // Only a machine that loses its power needs it; a server that is killed does not.
+      'fsync=off',
+    ].flatMap((setting) => ['-c', setting]);
+    const child = spawn(join(this.#bin, 'postgres'), ['-D', this.#data, ...settings], {
+      ...this.#owner,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    let said = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (said = (said + text).slice(-4000)));
+    child.once('error', (error) => (said += error.message));
+    child.once('close', () => running.delete(child));
+    running.add(child);
+    this.#child = child;
+    await eventually(15_000, async () => {
+      try {
+        await query(this.url, 'select 1');
+      } catch (error) {
+        throw new Error(`PostgreSQL does not answer: ${said}`, { cause: error });
+      }
+    });
+  }
+
+  /** Ends it: SIGINT cuts connections and stores everything, SIGQUIT is a crash. */
+  async stop(signal: 'SIGINT' | 'SIGQUIT' = 'SIGINT'): Promise<void> {
+    const child = this.#child;
+    this.#child = undefined;
+    if (child === undefined || !running.has(child)) return;
+    const closed = new Promise((resolve) => child.once('close', resolve));
+    child.kill(signal);
+    await closed;
+  }
+
+  /** Ends it and removes what it has stored. */
+  async remove(): Promise<void> {
+    await this.stop();
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  /** The address of a database that every server has. */
+  get url(): string {
+    return `postgres://${USER}:${this.#password}@127.0.0.1:${this.port}/postgres`;
+  }
+
+  get #data(): string {
+    return join(this.#directory, 'data');
+  }
+
+  #initialize(): void {
+    const { uid, gid } = this.#owner;
+    const passwordFile = join(this.#directory, 'password');
+    mkdirSync(this.#data, { mode: 0o700 });
+    writeFileSync(passwordFile, this.#password);
+    for (const path of [this.#directory, this.#data, passwordFile]) {
+      if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid);
+    }
+    const flags = [
+      '--auth=scram-sha-256',
+      '--encoding=UTF8',
+      '--locale=C',
+      '--no-sync',
+      `--username=${USER}`,
+    ];
+    execFileSync(
+      join(this.#bin, 'initdb'),
+      [...flags, `--pwfile=${passwordFile}`, `--pgdata=${this.#data}`],
+      { ...this.#owner, cwd: this.#directory, stdio: ['ignore', 'ignore', 'pipe'] },
+    );
+  }
+}
+
+/**
+ * Makes an empty database.
+ *
+ * @param url of a server, with any database of it
+ * @returns its address
+ */
+export async function newDatabase(url: string): Promise<string> {
+  const name = `test_${randomBytes(8).toString('hex')}`;
+  await query(url, `create database ${name}`);
+  const made = new URL(url);
+  made.pathname = name;
+  return made.href;
+}
+
+/** Runs one statement on a connection of its own. */
+export async function query(
+  url: string,
+  sql: string,
+  parameters: readonly unknown[] = [],
+): Promise<Record<string, unknown>[]> {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 5000, query_timeout: 10_000 });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    const { rows } = await client.query<Record<string, unknown>>(sql, [...parameters]);
+    return rows;
+  } finally {
+    await client.end();
+  }
+}
+
+function newestBin(): string {
+  const versions = existsSync(VERSIONS) ? readdirSync(VERSIONS).map(Number) : [];
+  const found = versions
+    .sort((a, b) => b - a)
+    .map((version) => join(VERSIONS, String(version), 'bin'))
+    .find((bin) => existsSync(join(bin, 'postgres')));
+  if (found === undefined) throw new Error('PostgreSQL is missing; run e2e/support/setup.sh');
+  return found;
+}
+
+/** PostgreSQL refuses to run as root: in a container it runs as a user that owns nothing. */
+function ownerOfServer(): { uid?: number; gid?: number } {
+  if (process.getuid?.() !== 0) return {};
+  const [uid, gid] = ['-u', '-g'].map((flag) => Number(execFileSync('id', [flag, 'nobody'])));
+  return uid === undefined || gid === undefined ? {} : { uid, gid };
+}

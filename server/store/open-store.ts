@@ -1,0 +1,23 @@
+/** Opens whichever database a relay is configured with. */
+import type { Log } from '../log.ts';
+import type { DatabaseAddress } from './address.ts';
+import { openSqlite } from './sqlite/open-sqlite.ts';
+import type { Store } from './store.ts';
+
+/**
+ * Opens a database and brings it up to date.
+ *
+ * @param log told when the database begins to fail and when it works again
+ * @throws Error with a text for the operator
+ */
+export async function openStore(address: DatabaseAddress, log: Log): Promise<Store> {
+  switch (address.kind) {
+    case 'sqlite':
+      return await openSqlite(address.path, log);
+    case 'postgres': {
+      // Its driver is loaded only where it is used.
+      const { openPostgres } = await import('./postgres/open-postgres.ts');
+      return await openPostgres(address, log);
+    }
+  }
+}

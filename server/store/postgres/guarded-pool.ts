@@ -1,0 +1,129 @@
+/** Connections to a server that may go away: bounded, and none is used again after it has failed. */
+import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
+import type { Clock } from '../../clock.ts';
+import {
+  POSTGRES_CLOSE_TIMEOUT_MS,
+  POSTGRES_RETRY_BASE_MS,
+  POSTGRES_RETRY_CAP_MS,
+  POSTGRES_WAITING_MAX,
+} from '../../limits.ts';
+
+/** What is used of a pool of the `pg` library. */
+export interface RawPool {
+  connect(): Promise<RawClient>;
+  end(): Promise<void>;
+  readonly waitingCount: number;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+}
+
+/** What is used of its connections. */
+export interface RawClient {
+  query(sql: string, parameters: unknown[]): Promise<unknown>;
+  /** @param destroy whether the connection is to be closed rather than used again */
+  release(destroy: boolean): void;
+  on(event: 'error', listener: (error: Error) => void): unknown;
+  off(event: 'error', listener: (error: Error) => void): unknown;
+}
+
+export class GuardedPool implements PostgresPool {
+  readonly #pool: RawPool;
+  readonly #clock: Clock;
+  /** tries to connect that have failed one after the other */
+  #failures = 0;
+  #failure: unknown;
+  /** monotonic ms before which nobody tries again */
+  #retryAt = -Infinity;
+
+  constructor(pool: RawPool, clock: Clock) {
+    this.#pool = pool;
+    this.#clock = clock;
+    // A connection that nobody uses was lost. Who needs one next will see whether there is a server.
+    pool.on('error', ignore);
+  }
+
+  /**
+   * @throws Error why there is none; at once for some time after a failure, so that a server that is down costs little,
+   * and one that comes back is not trampled
+   */
+  async connect(): Promise<PostgresPoolClient> {
+    if (this.#clock.monotonic() < this.#retryAt) throw this.#failure;
+    if (this.#pool.waitingCount >= POSTGRES_WAITING_MAX) {
+      throw new Error(`more than ${POSTGRES_WAITING_MAX} operations wait for a connection`);
+    }
+    try {
+      const client = await this.#pool.connect();
+      this.#failures = 0;
+      this.#retryAt = -Infinity;
+      return new GuardedClient(client);
+    } catch (error) {
+      this.#noteFailure(error);
+      throw error;
+    }
+  }
+
+  /** Closes all connections; one whose server does not answer is left to the end of the process. */
+  async end(): Promise<void> {
+    const timeout = new Promise<void>((resolve) => {
+      this.#clock.setTimeout(resolve, POSTGRES_CLOSE_TIMEOUT_MS);
+    });
+    await Promise.race([this.#pool.end(), timeout]);
+  }
+
+  #noteFailure(error: unknown): void {
+    // Those who tried at the same time have failed for the same reason.
+    if (this.#clock.monotonic() < this.#retryAt) return;
+    this.#failure = error;
+    const wait = Math.min(POSTGRES_RETRY_CAP_MS, POSTGRES_RETRY_BASE_MS * 2 ** this.#failures);
+    this.#failures += 1;
+    this.#retryAt = this.#clock.monotonic() + wait;
+  }
+}
+
+class GuardedClient implements PostgresPoolClient {
+  readonly #client: RawClient;
+  #lost = false;
+
+  constructor(client: RawClient) {
+    this.#client = client;
+    // Whatever waits for an answer is told, too.
+    client.on('error', this.#onError);
+  }
+
+  query<R>(sql: string, parameters: readonly unknown[]): Promise<PostgresQueryResult<R>>;
+  query<R>(cursor: PostgresCursor<R>): PostgresCursor<R>;
+  query<R>(
+    query: string | PostgresCursor<R>,
+    parameters: readonly unknown[] = [],
+  ): Promise<PostgresQueryResult<R>> | PostgresCursor<R> {
+    if (typeof query !== 'string') throw new Error('streaming is not supported');
+    return this.#run<R>(query, parameters);
+  }
+
+  release(): void {
+    this.#client.off('error', this.#onError);
+    this.#client.release(this.#lost);
+  }
+
+  readonly #onError = (): void => {
+    this.#lost = true;
+  };
+
+  async #run<R>(sql: string, parameters: readonly unknown[]): Promise<PostgresQueryResult<R>> {
+    // A rollback behind a statement that was not answered would not be answered either; closing rolls back.
+    if (this.#lost) throw new Error('the connection was lost');
+    try {
+      return (await this.#client.query(sql, [...parameters])) as PostgresQueryResult<R>;
+    } catch (error) {
+      if (!isAnswer(error)) this.#lost = true;
+      throw error;
+    }
+  }
+}
+
+/** Whether a server has refused a statement, and said why, rather than not answered. */
+function isAnswer(error: unknown): boolean {
+  // https://www.postgresql.org/docs/current/errcodes-appendix.html; errors of the system have longer codes
+  return error instanceof Error && 'code' in error && /^[0-9A-Z]{5}$/.test(String(error.code));
+}
+
+function ignore(): void {}
