@@ -35,10 +35,6 @@ export const POSTGRES_STATEMENT_TIMEOUT_MS = 4000;
 export const POSTGRES_QUERY_TIMEOUT_MS = 5000;
 /** ms a step of bringing the database up to date may take, other relays that do so before this one included. */
 export const POSTGRES_MIGRATION_TIMEOUT_MS = 600_000;
-/** ms after which a connection that nobody uses is closed. */
-export const POSTGRES_IDLE_MS = 30_000;
-/** ms of silence after which TCP asks whether the server is still there. */
-export const POSTGRES_KEEP_ALIVE_MS = 10_000;
 /** ms without a try after a connection has failed; doubled for each failure in a row. */
 export const POSTGRES_RETRY_BASE_MS = 100;
 /** ms it is doubled to: a server that is back is noticed within a second. */
@@ -50,8 +46,17 @@ export const POSTGRES_RELAY_LOCK_RETRY_MS = 500;
 /** ms that closing the connections in order may take. */
 export const POSTGRES_CLOSE_TIMEOUT_MS = 2000;
 
+/** Rows that are moved to another database at once; PostgreSQL takes 65,535 values in a statement, a tunnel has 12. */
+export const TRANSFER_BATCH = 1000;
+
 /** Seconds a client is told to wait while the store cannot be reached. */
 export const STORE_RETRY_AFTER_SECONDS = 1;
+
+/**
+ * ms after its stored end at which a tunnel that no relay has ended gives its slug away: more than clocks of relays differ
+ * by, and than traffic that prolongs a life takes to be stored.
+ */
+export const EXPIRED_GRACE_MS = 60_000;
 
 /** Slugs drawn for one tunnel before giving up; with 50 random bits a second draw is already unheard of. */
 export const SLUG_ATTEMPTS = 5;

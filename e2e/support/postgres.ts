@@ -85,6 +85,20 @@ export class PostgresServer {
     await closed;
   }
 
+  /** Stops all of its processes where they are, as a network that swallows everything would. */
+  freeze(): void {
+    this.#signal('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.#signal('SIGCONT');
+  }
+
+  #signal(signal: NodeJS.Signals): void {
+    const children = execFileSync('ps', ['-o', 'pid=', '--ppid', String(this.pid)], { encoding: 'utf8' });
+    for (const pid of [String(this.pid), ...children.trim().split(/\s+/)]) process.kill(Number(pid), signal);
+  }
+
   /** Ends it and removes what it has stored. */
   async remove(): Promise<void> {
     await this.stop();

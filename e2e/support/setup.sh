@@ -7,4 +7,5 @@ command -v curl >/dev/null || set -- "$@" curl
 [ -x /usr/sbin/nginx ] || set -- "$@" nginx
 [ -x /usr/sbin/apache2 ] || set -- "$@" apache2-bin
 command -v chromium >/dev/null || [ -n "${CULVERT_CHROMIUM:-}" ] || set -- "$@" chromium
+[ -d /usr/lib/postgresql ] || set -- "$@" postgresql
 exec sh "$(dirname "$0")/install.sh" "$@"

@@ -39,6 +39,12 @@ describe('ensureKey', () => {
     assert.equal((await store.findKeyOwner(hashKey(key)))?.account.name, 'default');
   });
 
+  it('stores a configured key for relays that start at once', async () => {
+    const key = generateKey();
+    await Promise.all([ensureKey(store, clock, key), ensureKey(store, clock, key)]);
+    assert.equal((await store.listKeys()).length, 1);
+  });
+
   it('does not bring a revoked key back', async () => {
     const key = generateKey();
     await ensureKey(store, clock, key);

@@ -36,7 +36,9 @@ export async function ensureKey(
   try {
     await issueKey(store, clock, await defaultAccount(store, clock), configured);
   } catch (error) {
-    throw error instanceof ConflictError ? new RevokedKeyError() : error;
+    if (!(error instanceof ConflictError)) throw error;
+    // A relay that starts at the same time may have made it in between.
+    if ((await store.findKeyOwner(hashKey(configured))) === undefined) throw new RevokedKeyError();
   }
   return undefined;
 }

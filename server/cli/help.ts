@@ -22,6 +22,9 @@ Usage:
       show valid keys by their ids and first 8 characters
   culvert-relay key revoke ID [--json]
       make a key invalid for ever, and close what was opened with it
+  culvert-relay migrate --from sqlite:FILE [--to postgres://USER:PASSWORD@HOST/NAME] [--json]
+      copy everything from a SQLite file to an empty PostgreSQL database, while no relay runs; without --to it is the
+      one of CULVERT_DATABASE_URL, which keeps its password out of the list of processes
 
 Accounts and keys can be changed while the relay runs; it follows within a second. These commands have to find the same
 database, so give them the same --data-dir or --database-url.

@@ -10,6 +10,7 @@ import {
 import { CommandError, configured, ExitCode, type Shell, usageError } from './command.ts';
 import { helpText } from './help.ts';
 import { createKeyCommand, listKeysCommand, revokeKeyCommand } from './key-commands.ts';
+import { migrateCommand } from './migrate-command.ts';
 import { serve, type StartRelay } from './serve.ts';
 
 const ADMINISTRATION = new Map<string, (shell: Shell, argv: readonly string[]) => Promise<void>>([
@@ -50,6 +51,10 @@ async function run(shell: Shell, argv: readonly string[], startRelay: StartRelay
   const administer = ADMINISTRATION.get(argv.slice(0, 2).join(' '));
   if (administer !== undefined) {
     await administer(shell, argv.slice(2));
+    return ExitCode.ok;
+  }
+  if (argv[0] === 'migrate') {
+    await migrateCommand(shell, argv.slice(1));
     return ExitCode.ok;
   }
   const { words, rest } = splitCommand(argv);

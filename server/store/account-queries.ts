@@ -74,7 +74,7 @@ export function setPlan(db: Kysely<Database>, name: string, plan: Plan): Promise
 /** See {@link Store.removeAccount}. */
 export function removeAccount(db: Kysely<Database>, name: string): Promise<AccountRecord | undefined> {
   return db.transaction().execute(async (transaction) => {
-    const account = await findAccount(transaction, name);
+    const account = await lockAccount(transaction, name);
     if (account === undefined) return undefined;
     for (const table of ['released_names', 'tunnels', 'api_keys'] as const) {
       await transaction.deleteFrom(table).where('account_id', '=', account.id).execute();
@@ -83,6 +83,17 @@ export function removeAccount(db: Kysely<Database>, name: string): Promise<Accou
     await raiseAccessRevision(transaction);
     return account;
   });
+}
+
+/** Finds an account and keeps others from making tunnels or keys of it until the transaction ends. */
+async function lockAccount(db: Kysely<Database>, name: string): Promise<AccountRecord | undefined> {
+  const row = await db
+    .selectFrom('accounts')
+    .selectAll()
+    .where('name', '=', name)
+    .forUpdate()
+    .executeTakeFirst();
+  return row === undefined ? undefined : accountOf(row);
 }
 
 /** To be called in the transaction that takes rights away or changes them: see {@link Store.accessRevision}. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { aTunnel, anAccount } from '../testing/fixtures.ts';
 import { openTestStore } from '../testing/test-store.ts';
-import { ConflictError, type Store, StoreError } from './store.ts';
+import { ConflictError, FullError, type Store, StoreError } from './store.ts';
 
 function taken(field: ConflictError['field']) {
   return (error: unknown) => error instanceof ConflictError && error.field === field;
@@ -81,6 +81,34 @@ describe('KyselyStore', () => {
     assert.equal((await store.loadTunnels()).length, 1);
   });
 
+  it('gives the slug of a tunnel that nobody ended away when its time is long over, also beyond a hold', async () => {
+    const stranger = anAccount();
+    await store.insertAccount(stranger);
+    const left = aTunnel(stranger.id, { slug: 'web', expiresAt: 100_000 });
+    await store.insertTunnel(left);
+    const take = (accountId: string, createdAt: number, nameHold = 0) =>
+      store.insertTunnel(aTunnel(accountId, { slug: 'web', createdAt }), { maxTunnels: null, nameHold });
+    await assert.rejects(take(owner.id, 159_999), taken('slug'));
+    await assert.rejects(take(owner.id, 299_999, 200_000), taken('slug'));
+    await take(stranger.id, 160_000, 200_000);
+    const [found, ...more] = await store.loadTunnels();
+    assert.equal(found?.tunnel.createdAt, 160_000);
+    assert.deepEqual(more, []);
+  });
+
+  it('stores no more tunnels than an account may have, and counts none that is over', async () => {
+    const rules = { maxTunnels: 2, nameHold: 0 };
+    await store.insertTunnel(aTunnel(owner.id, { expiresAt: 1000, createdAt: 500 }), rules);
+    const made = Array.from({ length: 6 }, (_, index) => aTunnel(owner.id, { expiresAt: 2000 + index }));
+    const results = await Promise.allSettled(made.map((tunnel) => store.insertTunnel(tunnel, rules)));
+    const refusals = results
+      .filter((result) => result.status === 'rejected')
+      .map(({ reason }) => reason as unknown);
+    assert.equal(refusals.length, 4);
+    assert.ok(refusals.every((reason) => reason instanceof FullError && reason.nextEnd >= 2000));
+    assert.equal((await store.loadTunnels()).length, 3);
+  });
+
   it('deletes tunnels, and does not mind unknown ones', async () => {
     const [gone, kept] = [aTunnel(owner.id), aTunnel(owner.id)];
     for (const tunnel of [gone, kept]) await store.insertTunnel(tunnel);
@@ -113,14 +141,15 @@ describe('KyselyStore', () => {
   });
 
   it('adds the traffic of many tunnels as a whole or not at all', async () => {
-    const tunnel = aTunnel(owner.id);
-    await store.insertTunnel(tunnel);
-    const delta = { id: tunnel.id, bytesIn: 10, bytesOut: 0, requests: 0, expiresAt: 0 };
-    await assert.rejects(
-      store.addTraffic([delta, { ...delta, bytesIn: null as unknown as number }]),
-      StoreError,
+    const tunnels = [aTunnel(owner.id, { createdAt: 1 }), aTunnel(owner.id, { createdAt: 2 })] as const;
+    for (const tunnel of tunnels) await store.insertTunnel(tunnel);
+    const delta = { id: tunnels[0].id, bytesIn: 10, bytesOut: 0, requests: 0, expiresAt: 0 };
+    const broken = { ...delta, id: tunnels[1].id, bytesIn: null as unknown as number };
+    await assert.rejects(store.addTraffic([delta, broken]), StoreError);
+    assert.deepEqual(
+      (await store.loadTunnels()).map(({ tunnel }) => tunnel),
+      tunnels,
     );
-    assert.deepEqual((await store.loadTunnels())[0]?.tunnel, tunnel);
   });
 
   it('serves callers that come at once in turn', async () => {

@@ -8,6 +8,8 @@ import * as keys from './key-queries.ts';
 import type { Database } from './schema.ts';
 import {
   ConflictError,
+  FullError,
+  type InsertRules,
   type KeyOwner,
   type OwnedTunnel,
   type ReleasedTunnel,
@@ -18,6 +20,8 @@ import {
   type TunnelRecord,
 } from './store.ts';
 import * as tunnels from './tunnel-queries.ts';
+
+const UNLIMITED: InsertRules = { maxTunnels: null, nameHold: 0 };
 
 export class KyselyStore implements Store {
   readonly #db: Kysely<Database>;
@@ -83,8 +87,8 @@ export class KyselyStore implements Store {
     return this.#watch(accounts.accessRevision(this.#db), 'read');
   }
 
-  insertTunnel(tunnel: TunnelRecord): Promise<void> {
-    return this.#watch(tunnels.insertTunnel(this.#db, tunnel));
+  insertTunnel(tunnel: TunnelRecord, rules: InsertRules = UNLIMITED): Promise<void> {
+    return this.#watch(tunnels.insertTunnel(this.#db, tunnel, rules));
   }
 
   loadTunnels(): Promise<OwnedTunnel[]> {
@@ -136,7 +140,7 @@ export class KyselyStore implements Store {
       }
       return value;
     } catch (error) {
-      if (error instanceof ConflictError) throw error;
+      if (error instanceof ConflictError || error instanceof FullError) throw error;
       if (this.#failing === undefined) this.#log('store failing', { error: describeError(error) });
       if (this.#failing !== 'write') this.#failing = kind;
       throw new StoreError(error);

@@ -54,6 +54,14 @@ export interface ReleasedTunnel {
   readonly heldUntil: number;
 }
 
+/** What is looked at in the moment a tunnel is stored. */
+export interface InsertRules {
+  /** live tunnels of its account, this one included; `null`: unlimited */
+  readonly maxTunnels: number | null;
+  /** ms for which the slug of an ended tunnel stays with its account */
+  readonly nameHold: number;
+}
+
 /** A valid key and whose it is. */
 export interface KeyOwner {
   readonly keyId: string;
@@ -101,8 +109,13 @@ export interface Store {
   /** A number that has grown whenever a key was revoked, or an account changed or removed. */
   accessRevision(): Promise<number>;
 
-  /** @throws ConflictError `slug` */
-  insertTunnel(tunnel: TunnelRecord): Promise<void>;
+  /**
+   * Stores a new tunnel. Relays that do so at once get one tunnel of a slug, and no more than an account may have.
+   *
+   * @param rules nothing is limited where none are given
+   * @throws ConflictError `slug`; FullError
+   */
+  insertTunnel(tunnel: TunnelRecord, rules?: InsertRules): Promise<void>;
   /** All tunnels, oldest first. */
   loadTunnels(): Promise<OwnedTunnel[]>;
   /** The tunnel with this id or slug, as every relay on the database has left it. */
@@ -135,6 +148,26 @@ export class StoreError extends Error {
   constructor(cause: unknown) {
     super('the store failed', { cause });
     this.name = 'StoreError';
+  }
+}
+
+/** A statement was sent and not answered: it may or may not have been done. The cause of a {@link StoreError}. */
+export class UnansweredError extends Error {
+  constructor(cause: unknown) {
+    super('the database did not answer', { cause });
+    this.name = 'UnansweredError';
+  }
+}
+
+/** An account has as many tunnels as it may have. */
+export class FullError extends Error {
+  /** wall time in ms at which the next of them expires */
+  readonly nextEnd: number;
+
+  constructor(nextEnd: number) {
+    super('the account has no room for another tunnel');
+    this.name = 'FullError';
+    this.nextEnd = nextEnd;
   }
 }
 

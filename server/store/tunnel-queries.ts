@@ -1,9 +1,12 @@
 /** Queries on tunnels, in SQL that every supported database understands. */
-import type { ExpressionBuilder, Kysely, Selectable } from 'kysely';
+import { type ExpressionBuilder, type Kysely, type Selectable, sql } from 'kysely';
+import { EXPIRED_GRACE_MS } from '../limits.ts';
 import { ACCOUNT_COLUMNS, accountOfJoin } from './account-queries.ts';
 import type { Database, TunnelsTable } from './schema.ts';
 import {
   ConflictError,
+  FullError,
+  type InsertRules,
   type OwnedTunnel,
   type ReleasedTunnel,
   type TrafficDelta,
@@ -12,13 +15,58 @@ import {
 } from './store.ts';
 
 /** See {@link Store.insertTunnel}. */
-export async function insertTunnel(db: Kysely<Database>, tunnel: TunnelRecord): Promise<void> {
+export function insertTunnel(
+  db: Kysely<Database>,
+  tunnel: TunnelRecord,
+  { maxTunnels, nameHold }: InsertRules,
+): Promise<void> {
+  return db.transaction().execute(async (transaction) => {
+    if (maxTunnels !== null) await mustHaveRoom(transaction, tunnel, maxTunnels);
+    if (await tryInsert(transaction, tunnel)) return;
+    await removeStale(transaction, tunnel, nameHold);
+    if (!(await tryInsert(transaction, tunnel))) throw new ConflictError('slug');
+  });
+}
+
+async function tryInsert(db: Kysely<Database>, tunnel: TunnelRecord): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('tunnels')
     .values(toRow(tunnel))
     .onConflict((conflict) => conflict.column('slug').doNothing())
     .executeTakeFirstOrThrow();
-  if (numInsertedOrUpdatedRows === 0n) throw new ConflictError('slug');
+  return numInsertedOrUpdatedRows !== 0n;
+}
+
+/** Relays take turns with an account that has a limit. */
+async function mustHaveRoom(
+  db: Kysely<Database>,
+  { accountId, createdAt }: TunnelRecord,
+  maxTunnels: number,
+): Promise<void> {
+  await db.selectFrom('accounts').select('id').where('id', '=', accountId).forUpdate().execute();
+  const { count, next } = await db
+    .selectFrom('tunnels')
+    .select(({ fn }) => [fn.countAll<number>().as('count'), fn.min<number | null>('expires_at').as('next')])
+    .where('account_id', '=', accountId)
+    .where('expires_at', '>', createdAt)
+    .executeTakeFirstOrThrow();
+  if (count >= maxTunnels) throw new FullError(next ?? createdAt);
+}
+
+/** A relay that died has left it, or nobody was told that it was made: its time is long over. */
+async function removeStale(
+  db: Kysely<Database>,
+  { slug, accountId, createdAt }: TunnelRecord,
+  nameHold: number,
+): Promise<void> {
+  await db
+    .deleteFrom('tunnels')
+    .where('slug', '=', slug)
+    .where('expires_at', '<=', createdAt - EXPIRED_GRACE_MS)
+    .where((row) =>
+      row.or([row('account_id', '=', accountId), row('expires_at', '<=', createdAt - nameHold)]),
+    )
+    .execute();
 }
 
 /** See {@link Store.loadTunnels}. */
@@ -65,11 +113,11 @@ export async function releaseTunnels(
 ): Promise<void> {
   if (released.length === 0) return;
   const held = released.filter(({ heldUntil }) => heldUntil > now);
-  if (held.length === 0) return deleteTunnels(db, released);
   await db.transaction().execute(async (transaction) => {
     await deleteTunnels(transaction, released);
+    if (held.length === 0) return;
     await transaction.deleteFrom('released_names').where('held_until', '<=', now).execute();
-    for (const name of held) await holdName(transaction, name);
+    for (const name of inOrder(held)) await holdName(transaction, name);
   });
 }
 
@@ -78,7 +126,12 @@ async function deleteTunnels(
   tunnels: readonly { readonly id: string }[],
 ): Promise<void> {
   const ids = tunnels.map(({ id }) => id);
+  await lockTunnels(db, ids);
   await db.deleteFrom('tunnels').where('id', 'in', ids).execute();
+}
+
+function inOrder(released: readonly ReleasedTunnel[]): ReleasedTunnel[] {
+  return released.toSorted((a, b) => (a.slug < b.slug ? -1 : 1));
 }
 
 async function holdName(db: Kysely<Database>, { slug, accountId, heldUntil }: ReleasedTunnel): Promise<void> {
@@ -116,22 +169,48 @@ export async function raiseExpiry(db: Kysely<Database>, id: string, expiresAt: n
 
 /** See {@link Store.addTraffic}. */
 export async function addTraffic(db: Kysely<Database>, deltas: readonly TrafficDelta[]): Promise<void> {
+  if (deltas.length === 0) return;
   await db.transaction().execute(async (transaction) => {
-    for (const delta of deltas) await addOne(transaction, delta);
+    await lockTunnels(
+      transaction,
+      deltas.map(({ id }) => id),
+    );
+    const delta = sumOf(deltas);
+    await transaction
+      .updateTable('tunnels')
+      .from(delta)
+      .set({
+        bytes_in: sql`tunnels.bytes_in + delta.bytes_in`,
+        bytes_out: sql`tunnels.bytes_out + delta.bytes_out`,
+        requests: sql`tunnels.requests + delta.requests`,
+        expires_at: sql`case when tunnels.expires_at < delta.expires_at then delta.expires_at else tunnels.expires_at end`,
+      })
+      .whereRef('tunnels.id', '=', 'delta.id')
+      .execute();
   });
 }
 
-async function addOne(db: Kysely<Database>, delta: TrafficDelta): Promise<void> {
-  await db
-    .updateTable('tunnels')
-    .set((column) => ({
-      bytes_in: column('bytes_in', '+', delta.bytesIn),
-      bytes_out: column('bytes_out', '+', delta.bytesOut),
-      requests: column('requests', '+', delta.requests),
-      expires_at: later(column, delta.expiresAt),
-    }))
-    .where('id', '=', delta.id)
-    .execute();
+/** The deltas as a table, one row for each tunnel, so that any number of them takes one statement. */
+function sumOf(deltas: readonly TrafficDelta[]) {
+  const rows = deltas.map(
+    ({ id, bytesIn, bytesOut, requests, expiresAt }) =>
+      sql`(${id}, ${bigint(bytesIn)}, ${bigint(bytesOut)}, ${bigint(requests)}, ${bigint(expiresAt)})`,
+  );
+  // Both databases name the columns of a list of values like this.
+  return sql<Pick<TunnelsTable, 'id' | 'bytes_in' | 'bytes_out' | 'requests' | 'expires_at'>>`(
+    select column1 as id, sum(column2) as bytes_in, sum(column3) as bytes_out, sum(column4) as requests,
+      max(column5) as expires_at
+    from (values ${sql.join(rows)}) as given group by column1
+  )`.as<'delta'>('delta');
+}
+
+function bigint(value: number) {
+  return sql`cast(${value} as bigint)`;
+}
+
+/** Several relays write to the same rows: always in this order, so that none waits for another that waits for it. */
+async function lockTunnels(db: Kysely<Database>, ids: readonly string[]): Promise<void> {
+  await db.selectFrom('tunnels').select('id').where('id', 'in', ids).orderBy('id').forUpdate().execute();
 }
 
 function later(column: ExpressionBuilder<Database, 'tunnels'>, expiresAt: number) {

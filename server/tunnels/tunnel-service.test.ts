@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { CreateTunnel } from '../../shared/tunnel.ts';
 import { PLAN_RULES } from '../accounts/plans.ts';
 import { SLUG_ATTEMPTS } from '../limits.ts';
+import { type Store, StoreError, type TunnelRecord, UnansweredError } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { aStore, aTunnel, anAccount, type TestStore } from '../testing/fixtures.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
@@ -99,8 +100,36 @@ describe('TunnelService', () => {
       await service.create(account, wanted({ name: 'web' }));
     });
 
+    it('takes back what the store did not say that it has stored', async () => {
+      const insert = test.store.insertTunnel.bind(test.store);
+      const unanswered = new StoreError(new UnansweredError(new Error('connection lost')));
+      const store = new Proxy(test.store, {
+        get: (target, property: keyof Store) =>
+          property === 'insertTunnel'
+            ? (tunnel: TunnelRecord) => insert(tunnel).then(() => Promise.reject(unanswered))
+            : target[property].bind(target),
+      });
+      const ttl = { defaultTtl: 3600, maxTtl: MAX_TTL };
+      const cut = new TunnelService({ store, registry, clock, log: () => {}, ttl, nameHold: 3600 });
+      await assert.rejects(cut.create(account, wanted({ name: 'web' })), { status: 503 });
+      assert.deepEqual(await storedSlugs(), ['web']);
+      await cut.stop();
+      assert.deepEqual(await storedSlugs(), []);
+      await service.create(stranger, wanted({ name: 'web' }));
+    });
+
+    it('refuses what other relays have left no room for', async () => {
+      const free = anAccount({ plan: 'free' });
+      await test.store.insertAccount(free);
+      for (let left = FREE_TUNNELS; left > 0; left -= 1) {
+        await test.store.insertTunnel(aTunnel(free.id, { expiresAt: clock.now() + 60_000 }));
+      }
+      await assert.rejects(service.create(free, wanted()), { status: 403 });
+      assert.equal(registry.size, 0);
+    });
+
     it('refuses a name that only the store knows', async () => {
-      await test.store.insertTunnel(aTunnel(stranger.id, { slug: 'web' }));
+      await test.store.insertTunnel(aTunnel(stranger.id, { slug: 'web', expiresAt: clock.now() }));
       await assert.rejects(service.create(account, wanted({ name: 'web' })), { status: 409 });
       assert.equal(registry.size, 0);
     });

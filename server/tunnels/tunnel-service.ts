@@ -8,7 +8,15 @@ import { PLAN_RULES, ttlLimitsOf } from '../accounts/plans.ts';
 import type { Clock } from '../clock.ts';
 import { IDLE_GRACE_MS, SLUG_ATTEMPTS } from '../limits.ts';
 import type { Log } from '../log.ts';
-import { ConflictError, orUnavailable, type OwnedTunnel, type Store, StoreError } from '../store/store.ts';
+import {
+  ConflictError,
+  FullError,
+  orUnavailable,
+  type OwnedTunnel,
+  type Store,
+  StoreError,
+  UnansweredError,
+} from '../store/store.ts';
 import { Expiry } from './expiry.ts';
 import { LiveTunnel, tunnelFields } from './live-tunnel.ts';
 import type { EndReason, Peers, TunnelNews } from './peers.ts';
@@ -163,7 +171,7 @@ export class TunnelService {
       await orUnavailable(this.#sync.clear(slug));
       if (wanted.name !== '') await this.#mustBeFree(account, slug);
       const owned = { account, tunnel: this.#newRecord(account, wanted, slug) };
-      await orUnavailable(this.#store.insertTunnel(owned.tunnel));
+      await orUnavailable(this.#insert(owned));
       const tunnel = this.#registry.byId(owned.tunnel.id) ?? this.#bringToLife(owned);
       this.#peers?.tell({ kind: 'created', slug });
       this.#log('tunnel created', { ...tunnelFields(tunnel), ttl: tunnel.ttl, idle: tunnel.idle });
@@ -256,6 +264,25 @@ export class TunnelService {
     if (this.#nameHold === 0) return;
     const holder = await orUnavailable(this.#store.nameHolder(name, this.#clock.now()));
     if (holder !== undefined && holder !== account.id) throw new ApiError(API_ERRORS.nameInUse);
+  }
+
+  /**
+   * @throws ApiError 403 when other relays have given the account its last tunnels; ConflictError; StoreError with
+   * nothing left behind
+   */
+  async #insert({ account, tunnel }: OwnedTunnel): Promise<void> {
+    const { title, maxTunnels } = PLAN_RULES[account.plan];
+    try {
+      await this.#store.insertTunnel(tunnel, { maxTunnels, nameHold: this.#nameHold * 1000 });
+    } catch (error) {
+      if (error instanceof FullError && maxTunnels !== null) {
+        throw new ApiError(tooManyTunnels(title, maxTunnels, new Date(error.nextEnd).toISOString()));
+      }
+      if (error instanceof StoreError && error.cause instanceof UnansweredError) {
+        this.#sync.noteGone({ ...tunnel, heldUntil: 0 });
+      }
+      throw error;
+    }
   }
 
   #reserveSlug(account: AccountRecord, name: string): string {

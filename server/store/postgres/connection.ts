@@ -1,10 +1,6 @@
 /** What every connection to PostgreSQL has. */
 import { type ClientConfig, type CustomTypesConfig, types as pgTypes } from 'pg';
-import {
-  POSTGRES_CONNECT_TIMEOUT_MS,
-  POSTGRES_KEEP_ALIVE_MS,
-  POSTGRES_QUERY_TIMEOUT_MS,
-} from '../../limits.ts';
+import { POSTGRES_CONNECT_TIMEOUT_MS, KEEP_ALIVE_MS, POSTGRES_QUERY_TIMEOUT_MS } from '../../limits.ts';
 import type { DatabaseAddress } from '../address.ts';
 
 export type PostgresAddress = Extract<DatabaseAddress, { kind: 'postgres' }>;
@@ -21,7 +17,7 @@ export const CONNECTION: ClientConfig = {
   application_name: 'culvert-relay',
   connectionTimeoutMillis: POSTGRES_CONNECT_TIMEOUT_MS,
   keepAlive: true,
-  keepAliveInitialDelayMillis: POSTGRES_KEEP_ALIVE_MS,
+  keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
   query_timeout: POSTGRES_QUERY_TIMEOUT_MS,
   // What is acknowledged is on the disk, whatever the server's own default is.
   options: '-c synchronous_commit=on',

@@ -7,6 +7,7 @@ import {
   POSTGRES_RETRY_CAP_MS,
   POSTGRES_WAITING_MAX,
 } from '../../limits.ts';
+import { UnansweredError } from '../store.ts';
 
 /** What is used of a pool of the `pg` library. */
 export interface RawPool {
@@ -114,8 +115,9 @@ class GuardedClient implements PostgresPoolClient {
     try {
       return (await this.#client.query(sql, [...parameters])) as PostgresQueryResult<R>;
     } catch (error) {
-      if (!isAnswer(error)) this.#lost = true;
-      throw error;
+      if (isAnswer(error)) throw error;
+      this.#lost = true;
+      throw new UnansweredError(error);
     }
   }
 }

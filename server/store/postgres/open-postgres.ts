@@ -4,7 +4,6 @@ import { Pool, type PoolConfig } from 'pg';
 import { systemClock } from '../../clock.ts';
 import {
   POSTGRES_CONNECTIONS_MAX,
-  POSTGRES_IDLE_MS,
   POSTGRES_LOCK_TIMEOUT_MS,
   POSTGRES_MIGRATION_TIMEOUT_MS,
   POSTGRES_STATEMENT_TIMEOUT_MS,
@@ -22,7 +21,6 @@ import { GuardedPool } from './guarded-pool.ts';
 const serving: PoolConfig = {
   ...CONNECTION,
   max: POSTGRES_CONNECTIONS_MAX,
-  idleTimeoutMillis: POSTGRES_IDLE_MS,
   allowExitOnIdle: true,
   statement_timeout: POSTGRES_STATEMENT_TIMEOUT_MS,
   lock_timeout: POSTGRES_LOCK_TIMEOUT_MS,

@@ -21,6 +21,11 @@ import { loadSqlite } from './load-sqlite.ts';
  * @throws Error with a text for the operator
  */
 export async function openSqlite(path: string, log: Log): Promise<Store> {
+  return new KyselyStore(await openSqliteDatabase(path), log);
+}
+
+/** The same without the store around it. */
+export async function openSqliteDatabase(path: string): Promise<Kysely<Database>> {
   try {
     const database = openDatabase(path);
     const guard = path === ':memory:' ? undefined : new FileGuard(path);
@@ -31,7 +36,7 @@ export async function openSqlite(path: string, log: Log): Promise<Store> {
       await db.destroy();
       throw error;
     }
-    return new KyselyStore(db, log);
+    return db;
   } catch (error) {
     throw new Error(`cannot open the database ${path}`, { cause: error });
   }

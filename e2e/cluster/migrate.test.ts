@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { createAccount } from '../support/accounts.ts';
+import { addAccounts, addTunnels } from '../support/database.ts';
+import { newDatabase, query } from '../support/postgres.ts';
+import { newApiKey, POSTGRES_URL, Relay, spawnRelay, temporaryDirectory } from '../support/programs.ts';
+import { type Scope, suiteScope } from '../support/scope.ts';
+
+const TABLES = ['accounts', 'api_keys', 'tunnels', 'released_names'] as const;
+
+describe('culvert-relay migrate', () => {
+  const scope = suiteScope();
+  let old: Relay;
+  let from: string;
+  let rows: Record<string, Record<string, unknown>[]>;
+  let key: string;
+  let bootstrapKey: string;
+
+  before(async () => {
+    const folder = temporaryDirectory(scope);
+    from = `sqlite:${join(folder, 'culvert.db')}`;
+    bootstrapKey = newApiKey();
+    old = await Relay.start(scope, {
+      CULVERT_DATA_DIR: folder,
+      CULVERT_DATABASE_URL: from,
+      CULVERT_BOOTSTRAP_KEY: bootstrapKey,
+      CULVERT_NAME_HOLD: '24h',
+    });
+    const account = await createAccount(old, { subdomain: 'acme' });
+    key = account.key;
+    const tunnel = await account.api.create({ local_port: 3000, name: 'web', idle_ttl: true });
+    const held = await account.api.create({ local_port: 3000, name: 'held' });
+    await account.api.send('DELETE', `/v1/tunnels/${held.id}`);
+    const revoked = await createAccount(old);
+    await old.administer('key', 'revoke', revoked.keyId);
+    addAccounts(old, revoked, 2500);
+    addTunnels(old, tunnel, 2500);
+  });
+
+  function migrate(...args: string[]) {
+    return run(scope, ['migrate', ...args]);
+  }
+
+  it('is refused while a relay uses the file', async () => {
+    const { code, stderr } = await migrate('--from', from, '--to', await emptyDatabase());
+    assert.equal(code, 1);
+    assert.match(
+      stderr,
+      /nothing was moved: another relay uses the database .*culvert\.db; stop that relay first/,
+    );
+  });
+
+  it('moves everything to an empty database, and shows how many rows', async () => {
+    await old.stop();
+    rows = readAll(from);
+    const to = await emptyDatabase();
+    const { code, lines } = await migrate('--from', from, '--to', to, '--json');
+    assert.equal(code, 0);
+    const counts = Object.fromEntries(TABLES.map((table) => [table, rows[table]?.length]));
+    const said = JSON.parse(lines.join('\n')) as Record<string, unknown>;
+    assert.deepEqual(said['rows'], counts);
+    assert.ok(!JSON.stringify(said).includes(new URL(to).password));
+    assert.deepEqual(counts, { accounts: 2503, api_keys: 2503, tunnels: 2501, released_names: 1 });
+    for (const table of TABLES) {
+      const order = table === 'released_names' ? 'slug' : 'id';
+      const moved = await query(to, `select * from ${table} order by ${order}`);
+      // Node's client shows 64-bit numbers as text where it is not told otherwise.
+      assert.deepEqual(moved.map(asTexts), rows[table]?.map(asTexts), table);
+    }
+    const relay = await Relay.start(scope, { CULVERT_DATABASE_URL: to, CULVERT_BOOTSTRAP_KEY: bootstrapKey });
+    const answer = await fetch(`${relay.url}/v1/tunnels`, { headers: { authorization: `Bearer ${key}` } });
+    assert.equal(answer.status, 200);
+    const { tunnels } = (await answer.json()) as { tunnels: { slug: string }[] };
+    assert.ok(tunnels.some(({ slug }) => slug === 'web'));
+  }).timeout(60_000);
+
+  it('tells people, too, and takes the target from the environment', async () => {
+    const child = spawnRelay(scope, ['migrate', '--from', from], {
+      CULVERT_DATABASE_URL: await emptyDatabase(),
+    });
+    assert.equal((await child.exit()).code, 0, child.stderr);
+    assert.match(
+      child.lines.join('\n'),
+      /^accounts +2503\n.*^tunnels +2501$.*counted both.*is as it was\.$/ms,
+    );
+  });
+
+  it('refuses a target that is not empty, and leaves it alone', async () => {
+    const to = await emptyDatabase();
+    await Relay.start(scope, { CULVERT_DATABASE_URL: to });
+    const { code, stderr } = await migrate('--from', from, '--to', to);
+    assert.equal(code, 1);
+    assert.match(stderr, /nothing was moved: .* is not empty \(accounts has 1 rows\)/);
+    assert.deepEqual(await query(to, 'select count(*)::int as count from accounts'), [{ count: 1 }]);
+  });
+
+  it('leaves nothing behind where it fails half-way', async () => {
+    const to = await emptyDatabase();
+    assert.equal((await migrate('--from', from, '--to', to)).code, 0);
+    for (const table of [...TABLES].toReversed()) await query(to, `delete from ${table}`);
+    await query(to, "alter table tunnels add constraint few check (slug not like 'many-f%')");
+    const { code, stderr } = await migrate('--from', from, '--to', to);
+    assert.equal(code, 1);
+    assert.match(stderr, /nothing was moved: .*violates check constraint "few"/);
+    for (const table of TABLES) {
+      assert.deepEqual(await query(to, `select count(*)::int as count from ${table}`), [{ count: 0 }], table);
+    }
+    assert.deepEqual(readAll(from), rows);
+  });
+
+  it('says what it takes', async () => {
+    const to = 'postgres://ann:secret@127.0.0.1:1/culvert';
+    for (const [args, said] of [
+      [['--to', to], /--from takes sqlite:/],
+      [['--from', from, '--to', from], /--to takes postgres:/],
+      [['--from', from], /CULVERT_DATABASE_URL has to/],
+      [['--from', from, '--to', to, '--fast'], /Unknown option '--fast'/],
+    ] as const) {
+      const { code, stderr } = await migrate(...args);
+      assert.equal(code, 2, stderr);
+      assert.match(stderr, said);
+    }
+    const missing = await migrate('--from', 'sqlite:/nowhere/x.db', '--to', to);
+    assert.equal(missing.code, 1);
+    assert.match(missing.stderr, /there is no database \/nowhere\/x\.db/);
+    const unreachable = await migrate('--from', from, '--to', to);
+    assert.equal(unreachable.code, 1);
+    assert.match(
+      unreachable.stderr,
+      /cannot open the database postgres:\/\/ann@127\.0\.0\.1:1\/culvert: .*ECONNREFUSED/,
+    );
+  });
+});
+
+async function emptyDatabase(): Promise<string> {
+  return await newDatabase(POSTGRES_URL ?? '');
+}
+
+async function run(scope: Scope, args: readonly string[]) {
+  const child = spawnRelay(scope, args, {});
+  const { code } = await child.exit();
+  return { code, lines: child.lines, stderr: child.stderr };
+}
+
+function readAll(from: string): Record<string, Record<string, unknown>[]> {
+  const database = new DatabaseSync(from.slice('sqlite:'.length), { readOnly: true });
+  try {
+    return Object.fromEntries(
+      TABLES.map((table) => [
+        table,
+        database
+          .prepare(`select * from ${table} order by ${table === 'released_names' ? 'slug' : 'id'}`)
+          .all(),
+      ]),
+    );
+  } finally {
+    database.close();
+  }
+}
+
+function asTexts(row: Record<string, unknown>): Record<string, string> {
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, String(value)]));
+}

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { openPostgres, openPostgresDatabase } from '../../server/store/postgres/open-postgres.ts';
+import { ConflictError, FullError, type Store, StoreError } from '../../server/store/store.ts';
+import { aTunnel, anAccount } from '../../server/testing/fixtures.ts';
+import { eventually, timed } from '../support/deadline.ts';
+import { newDatabase, query } from '../support/postgres.ts';
+import { POSTGRES_URL } from '../support/programs.ts';
+import { suiteScope } from '../support/scope.ts';
+
+/** What Kysely takes while it changes a schema. */
+const MIGRATION_LOCK = '3853314791062309107';
+
+describe('two stores on one PostgreSQL database', () => {
+  const scope = suiteScope();
+  const owner = anAccount();
+  let url: string;
+  let stores: [Store, Store];
+
+  before(async () => {
+    if (POSTGRES_URL === undefined) throw new Error('run it with npm run test:cluster');
+    url = await newDatabase(POSTGRES_URL);
+    const open = async () => await openPostgres({ kind: 'postgres', url }, () => {});
+    // At once, on an empty database: they take turns to make the tables.
+    stores = await Promise.all([open(), open()]);
+    scope.defer(() => Promise.all(stores.map((store) => store.close())));
+    await stores[0].insertAccount(owner);
+  });
+
+  /** What each store does at the same time. */
+  async function both(act: (store: Store, index: number) => Promise<unknown>): Promise<unknown[]> {
+    const results = await Promise.allSettled(stores.map(act));
+    return results.map((result) => (result.status === 'fulfilled' ? undefined : (result.reason as unknown)));
+  }
+
+  it('give a name to one of them', async () => {
+    for (let turn = 0; turn < 20; turn += 1) {
+      const slug = `name-${turn}`;
+      const results = await both((store) => store.insertTunnel(aTunnel(owner.id, { slug })));
+      const refused = results.filter((result) => result instanceof ConflictError);
+      assert.equal(refused.length, 1, String(results));
+    }
+  });
+
+  it('make no more tunnels together than an account may have', async () => {
+    const account = anAccount();
+    await stores[0].insertAccount(account);
+    const rules = { maxTunnels: 5, nameHold: 0 };
+    const results = await Promise.allSettled(
+      Array.from({ length: 20 }, (_, turn) =>
+        (turn % 2 === 0 ? stores[0] : stores[1]).insertTunnel(aTunnel(account.id), rules),
+      ),
+    );
+    for (const result of results) {
+      if (result.status === 'rejected') assert.ok(result.reason instanceof FullError, String(result.reason));
+    }
+    const [{ count } = { count: 0 }] = await query(
+      url,
+      'select count(*)::int as count from tunnels where account_id = $1',
+      [account.id],
+    );
+    assert.equal(count, 5);
+  });
+
+  it('add traffic to the same tunnels in any order, without waiting for each other in a circle', async () => {
+    const account = anAccount();
+    await stores[0].insertAccount(account);
+    const tunnels = Array.from({ length: 200 }, () => aTunnel(account.id));
+    for (const tunnel of tunnels) await stores[0].insertTunnel(tunnel);
+    const deltas = tunnels.map(({ id }) => ({ id, bytesIn: 1, bytesOut: 2, requests: 1, expiresAt: 0 }));
+    for (let turn = 0; turn < 20; turn += 1) {
+      const results = await both((store, index) =>
+        store.addTraffic(index === 0 ? deltas : deltas.toReversed()),
+      );
+      assert.deepEqual(results, [undefined, undefined]);
+    }
+    const rows = await query(
+      url,
+      'select distinct requests::int, bytes_out::int from tunnels where account_id = $1',
+      [account.id],
+    );
+    assert.deepEqual(rows, [{ requests: 40, bytes_out: 80 }]);
+  });
+
+  it('see what the other has taken away', async () => {
+    const before = await stores[1].accessRevision();
+    await stores[0].setPlan(owner.name, 'team');
+    assert.equal(await stores[1].accessRevision(), before + 1);
+  });
+
+  it('a statement waits 2 s for a row that somebody else has locked, and fails', async () => {
+    const db = await openPostgresDatabase({ kind: 'postgres', url });
+    scope.defer(() => db.destroy());
+    await db.transaction().execute(async (holder) => {
+      await holder.selectFrom('accounts').select('id').where('id', '=', owner.id).forUpdate().execute();
+      const { ms } = await timed(() => assert.rejects(stores[0].setPlan(owner.name, 'dev'), StoreError));
+      assert.ok(ms > 1800 && ms < 3500, `${ms} ms`);
+    });
+  });
+});
+
+describe('a store on PostgreSQL', () => {
+  it('waits at its start for whoever brings the database up to date, longer than for a statement', async () => {
+    const url = await newDatabase(POSTGRES_URL ?? '');
+    const migrating = query(url, `select pg_advisory_lock(${MIGRATION_LOCK}), pg_sleep(6)`);
+    await eventually(5000, async () => {
+      const [row] = await query(
+        url,
+        "select count(*)::int as count from pg_locks where locktype = 'advisory'",
+      );
+      assert.ok(Number(row?.['count']) > 0);
+    });
+    const { ms } = await timed(
+      async () => await (await openPostgres({ kind: 'postgres', url }, () => {})).close(),
+    );
+    assert.ok(ms > 4500, `${ms} ms`);
+    await migrating;
+  });
+});
+
+describe('a connection of the store', () => {
+  const scope = suiteScope();
+
+  it('is told by the server: commits are on the disk, statements end after 4 s, idle transactions too', async () => {
+    const url = await newDatabase(POSTGRES_URL ?? '');
+    await query(url, `alter database ${new URL(url).pathname.slice(1)} set synchronous_commit = off`);
+    const db = await openPostgresDatabase({ kind: 'postgres', url });
+    scope.defer(() => db.destroy());
+    const { sql } = await import('kysely');
+    const names = [
+      'synchronous_commit',
+      'statement_timeout',
+      'idle_in_transaction_session_timeout',
+      'lock_timeout',
+    ];
+    const { rows } = await sql<Record<string, string>>`
+      select ${sql.join(names.map((name) => sql`current_setting(${sql.lit(name)}) as ${sql.ref(name)}`))}`.execute(
+      db,
+    );
+    assert.deepEqual(rows, [
+      {
+        synchronous_commit: 'on',
+        statement_timeout: '4s',
+        idle_in_transaction_session_timeout: '4s',
+        lock_timeout: '2s',
+      },
+    ]);
+  });
+});

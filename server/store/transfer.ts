@@ -1,0 +1,80 @@
+/** Copies everything that a store keeps from one database to another, whole or not at all. */
+import type { Kysely } from 'kysely';
+import { TRANSFER_BATCH } from '../limits.ts';
+import type { Database } from './schema.ts';
+
+/** Each behind those it refers to. */
+const TABLES = ['accounts', 'api_keys', 'tunnels', 'released_names'] as const;
+type Table = (typeof TABLES)[number];
+
+/** Rows of each table. */
+export type TableCounts = Readonly<Record<Table, number>>;
+
+/**
+ * @param from as it is at one moment; it is not changed
+ * @param to with the schema of this version and nothing in it
+ * @returns how many rows each table has now, in both
+ * @throws Error with a text for the operator, and nothing copied
+ */
+export function transfer(from: Kysely<Database>, to: Kysely<Database>): Promise<TableCounts> {
+  return from.transaction().execute((source) =>
+    to.transaction().execute(async (target) => {
+      await mustBeEmpty(target);
+      for (const table of TABLES) await copy(source, target, table);
+      const { revision } = await source
+        .selectFrom('access_revision')
+        .select('revision')
+        .executeTakeFirstOrThrow();
+      await target.updateTable('access_revision').set({ revision }).execute();
+      const counts = await countRows(target);
+      mustBeSame(await countRows(source), counts);
+      return counts;
+    }),
+  );
+}
+
+async function mustBeEmpty(target: Kysely<Database>): Promise<void> {
+  const counts = await countRows(target);
+  const used = TABLES.find((table) => counts[table] > 0);
+  if (used === undefined) return;
+  throw new Error(`it is not empty (${used} has ${counts[used]} rows); make a new database for it`);
+}
+
+async function copy(source: Kysely<Database>, target: Kysely<Database>, table: Table): Promise<void> {
+  const key = table === 'released_names' ? 'slug' : 'id';
+  let last = '';
+  for (;;) {
+    const rows = await source
+      .selectFrom(table)
+      .selectAll()
+      .where(key, '>', last)
+      .orderBy(key)
+      .limit(TRANSFER_BATCH)
+      .execute();
+    const end = rows.at(-1);
+    if (end === undefined) return;
+    await target.insertInto(table).values(rows).execute();
+    last = Reflect.get(end, key);
+  }
+}
+
+async function countRows(db: Kysely<Database>): Promise<TableCounts> {
+  const counts: Record<Table, number> = { accounts: 0, api_keys: 0, tunnels: 0, released_names: 0 };
+  for (const table of TABLES) {
+    const { count } = await db
+      .selectFrom(table)
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .executeTakeFirstOrThrow();
+    counts[table] = count;
+  }
+  return counts;
+}
+
+function mustBeSame(source: TableCounts, target: TableCounts): void {
+  for (const table of TABLES) {
+    if (source[table] === target[table]) continue;
+    throw new Error(
+      `${table} has ${source[table]} rows in one and ${target[table]} in the other; nothing was kept`,
+    );
+  }
+}
