@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 
 const ROOT = new URL('../', import.meta.url);
-const SOURCES = ['server/limits.ts', 'desktop/engine/limits.ts'];
+const SOURCES = [
+  'server/limits.ts',
+  'desktop/engine/limits.ts',
+  'desktop/config/limits.ts',
+  'desktop/cli/limits.ts',
+];
 const UNITS: Readonly<Record<string, number>> = {
   '': 1,
   KiB: 1024,

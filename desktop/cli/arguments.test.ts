@@ -57,8 +57,14 @@ describe('readArguments', () => {
   });
 
   it('reads what there is to say about the local port', () => {
-    const tunnel = { ...spec(undefined, 3000), localHost: '192.0.2.7', localHttps: true, wait: 10 };
-    const line = 'http 3000 --local-host 192.0.2.7 --local-https --wait 10';
+    const tunnel = {
+      ...spec(undefined, 3000),
+      hostHeader: 'local',
+      localHost: '192.0.2.7',
+      localHttps: true,
+      wait: 10,
+    };
+    const line = 'http 3000 --host-header local --local-host 192.0.2.7 --local-https --wait 10';
     assert.deepEqual(read(line), { command: 'http', tunnel, ...access });
   });
 
@@ -136,6 +142,7 @@ describe('readArguments', () => {
     ['http 3000 --nmae x', /'--nmae'. Did you mean --name\?/],
     ['http 3000 --name', /--name/],
     ['http 3000 --local-host http://x', /--local-host "http:\/\/x": it takes a host name or an IP address/],
+    ['http 3000 --host-header a/b', /--host-header "a\/b": it takes keep, local, or a host name/],
     ['http 3000 --wait 1.5', /--wait "1.5": it takes whole seconds from 0 to 60/],
     ['http 3000 --wait 61', /--wait "61"/],
     ['http 3000 --wait=-1', /--wait "-1"/],

@@ -4,7 +4,14 @@ import { type InspectCommand, readInspect } from './inspect-arguments.ts';
 import { nearest } from '../config/nearest.ts';
 import type { Project } from '../config/project.ts';
 import type { Login } from '../config/stored-login.ts';
-import { LOCAL_HOST_RULE, NAME_RULE, PORT_RULE, SPEC_DEFAULTS, TTL_RULE } from '../config/tunnel-spec.ts';
+import {
+  HOST_HEADER_RULE,
+  LOCAL_HOST_RULE,
+  NAME_RULE,
+  PORT_RULE,
+  SPEC_DEFAULTS,
+  TTL_RULE,
+} from '../config/tunnel-spec.ts';
 import { type TunnelSpec, type ValueRule, WAIT_RULE } from '../config/tunnel-spec.ts';
 import type { Network } from '../engine/network/network.ts';
 import type { RelayAddress } from '../engine/relay-address.ts';
@@ -177,6 +184,8 @@ class CommandReader {
       name: readOption('name', values.name, NAME_RULE),
       ttl: this.#ttl(),
       idle: values.idle ?? SPEC_DEFAULTS.idle,
+      hostHeader:
+        readOption('host-header', values['host-header'], HOST_HEADER_RULE) ?? SPEC_DEFAULTS.hostHeader,
       localHost: readOption('local-host', values['local-host'], LOCAL_HOST_RULE) ?? SPEC_DEFAULTS.localHost,
       localHttps: values['local-https'] ?? SPEC_DEFAULTS.localHttps,
       wait: readSeconds('wait', values.wait, WAIT_RULE) ?? SPEC_DEFAULTS.wait,

@@ -67,7 +67,8 @@ const EVENTS = `Events of --json, one a line:
   {"event":"online","tunnel":{…}}    visitors reach the port; the first event, and again after reconnecting
   {"event":"reconnecting","attempt":1,"retry_in_ms":250,"message":"…"}
   {"event":"problem","code":"local-refused","message":"…"}    one visitor could not be served, the tunnel stays
-    codes: local-refused visitor-gone data-refused data-failed too-many-connections
+    codes: local-refused local-reset local-slow host-blocked visitor-gone data-refused data-failed
+           too-many-connections
   {"event":"offline","reason":"stopped","message":"…"}    always the last event
     reasons: stopped closed expired gone replaced key-refused refused failed
 `;
@@ -82,6 +83,10 @@ const DETAILS: Readonly<Partial<Record<CommandName, string>>> = {
       name: my-app       # as --name of "culvert http"
       ttl: 4h
       idle: true
+      host_header: local
+      local_host: 192.0.2.7
+      local_https: true
+      wait: 10           # seconds
 
 Events of --json are those of "culvert http", each with "name", what culvert.yml calls the tunnel; every
 tunnel has its own "offline" event. Tunnels are opened one after the other, and wait where the relay limits how

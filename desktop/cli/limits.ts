@@ -21,5 +21,3 @@ export const VIEW_PROBLEM_MS = 30_000;
 export const DOCTOR_HOP_TIMEOUT_MS = 10_000;
 /** Pages that answer in place of a relay may be long; a relay's answers to doctor are not. */
 export const DOCTOR_ANSWER_MAX_BYTES = 64 * 1024;
-/** A test tunnel that could not be closed is gone after that. */
-export const DOCTOR_TUNNEL_TTL = '1m';

@@ -31,6 +31,11 @@ const OPTION_TABLE = {
   },
   ttl: { type: 'string', value: 'D', text: 'time to live: a duration such as 30m, 4h or 1h30m' },
   idle: { type: 'boolean', text: 'count the time to live from the last traffic' },
+  'host-header': {
+    type: 'string',
+    value: 'MODE',
+    text: 'the Host that the service sees: keep (the address visitors use), local (localhost and the port), or a name',
+  },
   'local-host': {
     type: 'string',
     value: 'HOST',
@@ -69,7 +74,7 @@ interface CommandEntry {
 }
 
 const ACCESS = ['relay', 'key', 'ca', 'json'] as const;
-const OF_A_TUNNEL = ['name', 'ttl', 'idle', 'local-host', 'local-https', 'wait'] as const;
+const OF_A_TUNNEL = ['name', 'ttl', 'idle', 'host-header', 'local-host', 'local-https', 'wait'] as const;
 
 const COMMAND_TABLE = {
   http: {

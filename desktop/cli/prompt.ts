@@ -30,13 +30,20 @@ function readLine(
   const lines = createInterface({ input, output: isShown ? screen : silent, terminal: isTTY });
   if (isTTY && !isShown) screen.write(question);
   return new Promise((resolve, reject) => {
+    let size = 0;
+    const limit = (chunk: string | Buffer): void => {
+      size += chunk.length;
+      if (size <= KEY_INPUT_MAX) return;
+      reject(new UsageError(`That is no key: an answer takes at most ${KEY_INPUT_MAX} characters.`));
+      lines.close();
+    };
+    input.on('data', limit);
     lines.once('line', (line) => {
-      if (line.length > KEY_INPUT_MAX)
-        reject(new UsageError(`An answer takes at most ${KEY_INPUT_MAX} characters.`));
-      else resolve(line);
+      resolve(line);
       lines.close();
     });
     lines.once('close', () => {
+      input.off('data', limit);
       if (isTTY && !isShown) screen.write('\n');
       reject(new UsageError('Not signed in: the input ended before there was an answer.'));
     });

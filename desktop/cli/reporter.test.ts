@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict';
+import { SPEC_DEFAULTS, type TunnelSpec } from '../config/tunnel-spec.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { record } from '../testing/recorder.ts';
 import { TUNNEL } from '../testing/tunnel.ts';
 import { JsonReporter, TextReporter } from './reporter.ts';
+
+const SPEC: TunnelSpec = {
+  ...SPEC_DEFAULTS,
+  label: undefined,
+  port: 3000,
+  name: undefined,
+  ttl: undefined,
+};
 
 describe('JsonReporter', () => {
   it('prints one event a line', () => {
@@ -29,7 +38,7 @@ describe('JsonReporter', () => {
 describe('reporters of several tunnels', () => {
   it('say which of them is meant', () => {
     const { printed, output } = record();
-    new TextReporter(output, new FakeClock(), 'web').online(TUNNEL);
+    new TextReporter(output, new FakeClock(), { ...SPEC, label: 'web' }).online(TUNNEL);
     assert.ok(
       printed.out
         .trimEnd()
@@ -50,7 +59,7 @@ describe('reporters of several tunnels', () => {
 describe('TextReporter', () => {
   it('prints the address to hand out first, then the others, where it leads and until when', () => {
     const { printed, output } = record();
-    new TextReporter(output, new FakeClock()).online(TUNNEL);
+    new TextReporter(output, new FakeClock(), SPEC).online(TUNNEL);
     const lines = printed.out.split('\n');
     assert.match(lines[0] ?? '', / http:\/\/my-app\.demo\.localhost:8080$/);
     assert.match(lines[1] ?? '', / http:\/\/my-app\.localhost:8080$/);
@@ -59,15 +68,22 @@ describe('TextReporter', () => {
     assert.match(lines[4] ?? '', /\(in 1h0m0s\)$/);
   });
 
+  it('says where the tunnel leads, where that is not this machine', () => {
+    const { printed, output } = record();
+    const spec = { ...SPEC, localHost: 'nas', localHttps: true, port: 8443 };
+    new TextReporter(output, new FakeClock(), spec).online(TUNNEL);
+    assert.match(printed.out, /Forwards to {2}https:\/\/nas:8443\n/);
+  });
+
   it('says of an idle tunnel what keeps it alive', () => {
     const { printed, output } = record();
-    new TextReporter(output, new FakeClock()).online({ ...TUNNEL, idle_ttl: true });
+    new TextReporter(output, new FakeClock(), SPEC).online({ ...TUNNEL, idle_ttl: true });
     assert.match(printed.out, /after 1h0m0s without traffic/);
   });
 
   it('says once that it is offline, however many tries fail, and when it is back', () => {
     const { printed, output } = record();
-    const reporter = new TextReporter(output, new FakeClock());
+    const reporter = new TextReporter(output, new FakeClock(), SPEC);
     reporter.online(TUNNEL);
     printed.out = '';
     reporter.reconnecting(1, 250, 'The relay is shutting down.');
@@ -79,7 +95,7 @@ describe('TextReporter', () => {
   it('repeats a problem every 30 s at most, and keeps quiet about visitors that left', () => {
     const { printed, output } = record();
     const clock = new FakeClock();
-    const reporter = new TextReporter(output, clock);
+    const reporter = new TextReporter(output, clock, SPEC);
     const refused = { code: 'local-refused', text: 'Nothing answers.' } as const;
     reporter.problem(refused);
     clock.advance(29_999);

@@ -1,5 +1,6 @@
 /** How `culvert http` and `start` tell what happens: as text for people, or as one JSON event a line. */
 import type { Tunnel } from '../../shared/tunnel.ts';
+import { localUrl, type TunnelSpec } from '../config/tunnel-spec.ts';
 import type { Clock } from '../engine/clock.ts';
 import type { ConnectionProblem } from '../engine/connections.ts';
 import type { OfflineReason } from '../engine/verdict.ts';
@@ -74,21 +75,23 @@ const REPEAT_AFTER_MS = 30_000;
 
 export class TextReporter implements Reporter {
   readonly #output: Output;
+  readonly #spec: TunnelSpec;
   readonly #clock: Clock;
   readonly #saidAt = new Map<string, number>();
   #greeted = false;
   #waiting = false;
 
-  /** @param label what `culvert.yml` calls the tunnel; put before every line */
-  constructor(output: Output, clock: Clock, label?: string) {
-    this.#output = label === undefined ? output : labelled(output, label);
+  /** @param spec its label, what `culvert.yml` calls the tunnel, is put before every line */
+  constructor(output: Output, clock: Clock, spec: TunnelSpec) {
+    this.#spec = spec;
+    this.#output = spec.label === undefined ? output : labelled(output, spec.label);
     this.#clock = clock;
   }
 
   online(tunnel: Tunnel): void {
     this.#waiting = false;
     if (this.#greeted) this.#output.out('Online again.\n');
-    else this.#output.out(greeting(tunnel));
+    else this.#output.out(greeting(tunnel, this.#spec));
     this.#greeted = true;
   }
 
@@ -119,7 +122,7 @@ function labelled(output: Output, label: string): Output {
   return { out: (text) => output.out(mark(text)), err: (text) => output.err(mark(text)) };
 }
 
-function greeting(tunnel: Tunnel): string {
+function greeting(tunnel: Tunnel, spec: TunnelSpec): string {
   const { public_url, urls } = tunnel;
   const others = [urls.account, urls.subdomain, urls.path].filter(
     (url) => url !== undefined && url !== public_url,
@@ -130,7 +133,7 @@ function greeting(tunnel: Tunnel): string {
   return (
     `Online at    ${public_url}\n` +
     others.map((url) => `also at      ${url}\n`).join('') +
-    `Forwards to  http://localhost:${tunnel.local_port}\n` +
+    `Forwards to  ${localUrl(spec)}\n` +
     `Expires      ${lifetime}\n` +
     'Ctrl-C closes the tunnel.\n'
   );

@@ -36,8 +36,10 @@ function runInLines(
   interrupted: AbortSignal,
   inspection: Inspection | undefined,
 ): Promise<ExitCode> {
-  const attach: Attach = ({ label }) => ({
-    reporter: command.json ? new JsonReporter(output, label) : new TextReporter(output, systemClock, label),
+  const attach: Attach = (spec) => ({
+    reporter: command.json
+      ? new JsonReporter(output, spec.label)
+      : new TextReporter(output, systemClock, spec),
     log: new RequestLog(),
   });
   return serveAll(command, attach, output, interrupted, inspection);
@@ -49,7 +51,7 @@ async function runInView(
   interrupted: AbortSignal,
   inspection: Inspection | undefined,
 ): Promise<ExitCode> {
-  const view = new TerminalView(process.stdin, process.stdout, process.env);
+  const view = new TerminalView(process.stdin, process.stdout, process.env, systemClock);
   const api = new ApiClient(command.relay, command.key, command.network);
   const attach: Attach = (spec) => {
     const log = new RequestLog();

@@ -79,6 +79,7 @@ function serve(
       key: access.key,
       tunnelId: tunnel.id,
       local,
+      hostHeader: spec.hostHeader,
       network: access.network,
       recorder: log,
       onState,

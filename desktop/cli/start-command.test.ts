@@ -79,6 +79,19 @@ describe('runStart', () => {
     assert.deepEqual(ends(), ['one failed', 'two failed']);
   });
 
+  it('waits a minute at most, and 10 times', async () => {
+    const { code, calls, clock, ends } = await start((port) =>
+      port === 1 ? [429, { error: 'rate limit exceeded' }, { 'retry-after': '600' }] : [403, { error: 'no' }],
+    );
+    for (let count = 0; count < 10; count += 1) {
+      await until(() => clock.waiting.includes(60_000));
+      clock.advance(60_000);
+    }
+    assert.equal(await code, 1);
+    assert.equal(calls.length, 12);
+    assert.deepEqual(ends(), ['one failed', 'two failed']);
+  });
+
   it('creates nothing more after Ctrl-C', async () => {
     const { code, calls, clock, interrupt, ends } = await start(() => LIMITED);
     await until(() => clock.waiting.length > 0);

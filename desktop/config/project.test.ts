@@ -20,6 +20,8 @@ const tunnel = (fields: string): string => `tunnels:\n  web:\n    port: 3000\n  
 const many = (count: number): string =>
   `tunnels:\n${Array.from({ length: count }, (_, index) => `  t${index}: {port: 1}\n`).join('')}`;
 
+const named = (length: number): string => `tunnels: {${'n'.repeat(length)}: {port: 1}}`;
+
 describe('parseProject', () => {
   it('reads every field', () => {
     const text = `
@@ -118,6 +120,11 @@ describe('parseProject', () => {
       lines.map((line) => line.split(': ', 2).join(': ')),
       ['culvert.yml:1: relay', 'culvert.yml:5: tunnels.web.ttl', 'culvert.yml:7: tunnels.api.port'],
     );
+  });
+
+  it('takes names of at most 32 characters', () => {
+    assert.equal(parseProject(named(32), 'culvert.yml').tunnels.length, 1);
+    assert.match(refusal(named(33)), /it takes 1 to 32 letters/);
   });
 
   it('takes at most 64 tunnels', () => {

@@ -31,6 +31,12 @@ export interface TunnelSpec {
   readonly wait: number;
 }
 
+/** Where the tunnel leads, such as `http://localhost:3000`. */
+export function localUrl({ localHost, localHttps, port }: TunnelSpec): string {
+  const host = localHost.includes(':') ? `[${localHost}]` : localHost;
+  return `${localHttps ? 'https' : 'http'}://${host}:${port}`;
+}
+
 /** What is taken for a field that is not given. */
 export const SPEC_DEFAULTS = {
   idle: false,

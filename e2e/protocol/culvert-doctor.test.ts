@@ -4,7 +4,7 @@ import { Authority } from '../support/certificates.ts';
 import { newApiKey, Relay, spawnCulvert } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
 import { startEchoService } from '../support/services/echo.ts';
-import { closedPort, type HttpService } from '../support/services/listen.ts';
+import { closedPort, type HttpService, startHttpService } from '../support/services/listen.ts';
 
 interface Result {
   readonly hop: string;
@@ -49,6 +49,20 @@ describe('culvert doctor', () => {
     assert.equal(code, 1);
     assert.deepEqual([ok, failed], [['dns', 'local'], ['connect']]);
     assert.match(results.find(({ hop }) => hop === 'connect')?.fix ?? '', /culvert-relay/);
+  });
+
+  it('gives a relay that does not answer 10 s, and takes no endless answer', async () => {
+    const silent = await startHttpService(scope, () => {});
+    const endless = await startHttpService(scope, (_request, response) =>
+      response.end('x'.repeat(64 * 1024 + 1)),
+    );
+    const start = performance.now();
+    const results = await Promise.all(
+      [silent, endless].map(({ port }) => doctor([], { CULVERT_RELAY: `http://127.0.0.1:${port}` })),
+    );
+    const seconds = (performance.now() - start) / 1000;
+    assert.ok(seconds > 9.5 && seconds < 15, `${seconds} s`);
+    for (const { code, failed } of results) assert.deepEqual([code, failed], [1, ['relay']]);
   });
 
   it('names a missing and a refused key', async () => {

@@ -132,6 +132,9 @@ describe('culvert with files', () => {
       assert.equal((await run(['login', ...at], `${newApiKey()}\n`)).code, 3);
       assert.equal((await run(['list', ...at])).code, 2, 'a refused key is not kept');
       assert.equal((await run(['login', ...at], '')).code, 2);
+      const endless = await run(['login', ...at], 'x'.repeat(4097));
+      assert.equal(endless.code, 2);
+      assert.match(endless.err, /at most 4096 characters/);
       assert.equal((await run(['login', ...at], `${key}\n`)).code, 0);
       const status = await run(['status']);
       assert.ok(status.out.includes(`${name} (dev plan)`), status.out);

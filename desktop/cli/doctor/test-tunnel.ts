@@ -9,8 +9,11 @@ import { localPort } from '../../engine/local-target.ts';
 import { createTunnelClient } from '../../engine/tunnel-client.ts';
 import type { TunnelSession } from '../../engine/tunnel-session.ts';
 import type { Access } from '../access.ts';
-import { DOCTOR_HOP_TIMEOUT_MS, DOCTOR_TUNNEL_TTL } from '../limits.ts';
+import { DOCTOR_HOP_TIMEOUT_MS } from '../limits.ts';
 import { within } from './attempts.ts';
+
+/** A test tunnel that could not be closed is gone after that. */
+const TTL = '1m';
 
 export class TestTunnel {
   readonly tunnel: Tunnel;
@@ -47,7 +50,7 @@ export class TestTunnel {
     const api = new ApiClient(relay, key, network);
     let tunnel: Tunnel;
     try {
-      tunnel = await api.createTunnel({ local_port: port, ttl: DOCTOR_TUNNEL_TTL });
+      tunnel = await api.createTunnel({ local_port: port, ttl: TTL });
     } catch (error) {
       server.close();
       throw error;

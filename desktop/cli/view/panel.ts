@@ -1,5 +1,5 @@
 import type { Tunnel } from '../../../shared/tunnel.ts';
-import type { TunnelSpec } from '../../config/tunnel-spec.ts';
+import { localUrl, type TunnelSpec } from '../../config/tunnel-spec.ts';
 import type { Clock } from '../../engine/clock.ts';
 import type { ConnectionProblem } from '../../engine/connections.ts';
 import type { RequestSummary } from '../../engine/inspector/records.ts';
@@ -50,22 +50,21 @@ export class Panel implements Reporter {
 
   /** Says how the tunnel ended, once the view no longer does. */
   sayEnd(output: Output): void {
-    const { label } = this.#options.spec;
+    const { spec, clock } = this.#options;
     if (this.#status.name === 'ended') {
-      new TextReporter(output, this.#options.clock, label).offline(this.#status.reason, this.#status.why);
+      new TextReporter(output, clock, spec).offline(this.#status.reason, this.#status.why);
     }
   }
 
   /** @param count of requests that can be shown */
   state(count: number): PanelState {
     const { spec, clock, requests } = this.#options;
-    const { label, localHttps, localHost, port } = spec;
     const newest = requests(count);
     this.#refreshIfDue(newest[0]);
     const isProblemOver = (this.#problem?.until ?? 0) <= clock.monotonic();
     return {
-      label,
-      localUrl: `${localHttps ? 'https' : 'http'}://${localHost.includes(':') ? `[${localHost}]` : localHost}:${port}`,
+      label: spec.label,
+      localUrl: localUrl(spec),
       status: this.#status,
       tunnel: this.#tunnel,
       problem: isProblemOver ? undefined : this.#problem?.text,

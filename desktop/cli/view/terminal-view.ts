@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
 import type { TunnelSpec } from '../../config/tunnel-spec.ts';
-import { systemClock } from '../../engine/clock.ts';
+import type { Clock, Timer } from '../../engine/clock.ts';
 import { VIEW_DRAW_MS } from '../limits.ts';
 import type { Output } from '../reporter.ts';
 import { frame } from './frame.ts';
@@ -19,13 +19,15 @@ export function canShowView(stdout: { readonly isTTY?: boolean }, env: NodeJS.Pr
 export class TerminalView {
   readonly #stdin: NodeJS.ReadStream;
   readonly #stdout: NodeJS.WriteStream;
+  readonly #clock: Clock;
   readonly #screen: Screen;
   readonly #panels: Panel[] = [];
   readonly #unsaid: string[] = [];
-  #timer: NodeJS.Timeout | undefined;
+  #timer: Timer | undefined;
   #codeOf: number | undefined;
 
-  constructor(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteStream, env: NodeJS.ProcessEnv) {
+  constructor(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteStream, env: NodeJS.ProcessEnv, clock: Clock) {
+    this.#clock = clock;
     this.#stdin = stdin;
     this.#stdout = stdout;
     this.#screen = new Screen(stdout, (env['NO_COLOR'] ?? '') === '');
@@ -38,7 +40,7 @@ export class TerminalView {
   };
 
   add(spec: TunnelSpec, sources: Pick<PanelOptions, 'requests' | 'fetchTunnel'>): Panel {
-    const panel = new Panel({ spec, clock: systemClock, ...sources });
+    const panel = new Panel({ spec, clock: this.#clock, ...sources });
     this.#panels.push(panel);
     return panel;
   }
@@ -54,13 +56,12 @@ export class TerminalView {
       this.#stdin.setRawMode(true);
       this.#stdin.setEncoding('utf8').on('data', this.#onKeys).on('error', this.#redraw).resume();
     }
-    this.#draw();
-    this.#timer = setInterval(() => this.#draw(), VIEW_DRAW_MS);
+    this.#tick();
   }
 
   /** Gives the terminal back, and then says how every tunnel ended. */
   close(output: Output): void {
-    clearInterval(this.#timer);
+    this.#timer?.cancel();
     this.#stdout.off('resize', this.#redraw);
     process.off('SIGCONT', this.#redraw);
     process.off('exit', this.#restore);
@@ -75,10 +76,15 @@ export class TerminalView {
     for (const panel of this.#panels) panel.sayEnd(output);
   }
 
+  #tick(): void {
+    this.#draw();
+    this.#timer = this.#clock.setTimeout(() => this.#tick(), VIEW_DRAW_MS);
+  }
+
   #draw(): void {
     const { size } = this.#screen;
     const panels = this.#panels.map((panel) => panel.state(size.rows));
-    this.#screen.draw(frame({ panels, now: Date.now(), codeOf: this.#codeOf }, size));
+    this.#screen.draw(frame({ panels, now: this.#clock.now(), codeOf: this.#codeOf }, size));
   }
 
   readonly #redraw = (): void => {

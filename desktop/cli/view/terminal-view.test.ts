@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { PassThrough } from 'node:stream';
+import { SPEC_DEFAULTS } from '../../config/tunnel-spec.ts';
+import { FakeClock } from '../../testing/fake-clock.ts';
+import { record } from '../../testing/recorder.ts';
+import { TUNNEL } from '../../testing/tunnel.ts';
+import { LEAVE } from './screen.ts';
+import { canShowView, TerminalView } from './terminal-view.ts';
+
+function setUp(env: NodeJS.ProcessEnv = {}) {
+  const clock = new FakeClock();
+  const written: string[] = [];
+  const rawModes: boolean[] = [];
+  const stdin = Object.assign(new PassThrough(), {
+    isTTY: true,
+    setRawMode: (on: boolean) => rawModes.push(on),
+  });
+  const stdout = Object.assign(new PassThrough(), { columns: 80, rows: 24 });
+  stdout.write = (text: unknown) => written.push(String(text)) > 0;
+  const streams = [stdin, stdout] as unknown as [NodeJS.ReadStream, NodeJS.WriteStream];
+  const view = new TerminalView(...streams, env, clock);
+  const panel = view.add(
+    { ...SPEC_DEFAULTS, label: undefined, port: 3000, name: undefined, ttl: undefined },
+    { requests: () => [], fetchTunnel: () => Promise.resolve(TUNNEL) },
+  );
+  return { clock, written, rawModes, stdin, stdout, view, panel };
+}
+
+describe('TerminalView', () => {
+  it('draws what has changed, 4 times a second at most', () => {
+    const { clock, written, view, panel } = setUp();
+    view.open();
+    written.length = 0;
+    for (let ms = 0; ms < 1000; ms += 50) {
+      panel.reconnecting(1, 100_000 + ms * 1000, 'Away.');
+      clock.advance(50);
+    }
+    assert.equal(written.length, 4);
+    clock.advance(1000);
+    assert.ok(written.length <= 8);
+    const before = written.length;
+    panel.offline('expired', 'The tunnel has expired.');
+    clock.advance(5000);
+    assert.equal(written.length, before + 1, 'nothing changes any more');
+    view.close(record().output);
+  });
+
+  it('leaves terminal, process and clock as they were, and says last what came meanwhile', () => {
+    const { clock, written, rawModes, stdin, stdout, view, panel } = setUp();
+    const listeners = (): number =>
+      process.listenerCount('exit') + process.listenerCount('SIGCONT') + stdout.listenerCount('resize');
+    const before = listeners();
+    view.open();
+    assert.ok(listeners() > before);
+    view.output.err('It could not be closed.\n');
+    panel.offline('stopped', 'Stopped; the tunnel is not closed.');
+    const { printed, output } = record();
+    view.close(output);
+    assert.equal(written.at(-1), LEAVE);
+    assert.deepEqual(rawModes, [true, false]);
+    assert.equal(listeners(), before);
+    assert.deepEqual(clock.waiting, []);
+    assert.ok(stdin.isPaused());
+    assert.deepEqual(printed, {
+      out: 'Stopped; the tunnel is not closed.\n',
+      err: 'It could not be closed.\n',
+    });
+  });
+
+  it('uses no colours where NO_COLOR asks for that', () => {
+    for (const [env, hasColour] of [
+      [{}, true],
+      [{ NO_COLOR: '' }, true],
+      [{ NO_COLOR: '1' }, false],
+    ] as const) {
+      const { written, view } = setUp(env);
+      view.open();
+      view.close(record().output);
+      assert.equal(written.join('').includes('[0m'), hasColour);
+    }
+  });
+
+  it('is for terminals that move their cursor', () => {
+    assert.equal(canShowView({ isTTY: true }, { TERM: 'xterm' }), true);
+    assert.equal(canShowView({ isTTY: true }, {}), true);
+    assert.equal(canShowView({ isTTY: true }, { TERM: 'dumb' }), false);
+    assert.equal(canShowView({}, { TERM: 'xterm' }), false);
+  });
+});
