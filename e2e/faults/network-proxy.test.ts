@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:tls';
+import { AccountPool } from '../support/accounts.ts';
+import { Authority } from '../support/certificates.ts';
+import { concurrentTests } from '../support/concurrent-tests.ts';
+import { ConnectProxy } from '../support/connect-proxy.ts';
+import { timed } from '../support/deadline.ts';
+import { hostOf } from '../support/manual-client.ts';
+import { Culvert, Relay, spawnCulvert } from '../support/programs.ts';
+import { RawConnection, visit } from '../support/raw-http.ts';
+import { suiteScope } from '../support/scope.ts';
+import { readEcho, startEchoService } from '../support/services/echo.ts';
+import type { HttpService } from '../support/services/listen.ts';
+
+/** A name that only the proxies of the test know: whatever reaches it has come over one. */
+const NAME = 'relay.culvert.invalid';
+
+describe('a client behind a proxy', function () {
+  this.timeout(60_000);
+  const scope = suiteScope();
+  let relay: Relay;
+  let pool: AccountPool;
+  let service: HttpService;
+
+  before(async () => {
+    [relay, service] = await Promise.all([Relay.start(scope), startEchoService(scope)]);
+    pool = new AccountPool(relay);
+  });
+
+  const together = concurrentTests();
+  const address = (): string => `http://${NAME}:${relay.port}`;
+
+  together('reaches API, control and data sockets over it, with its credentials', async () => {
+    const { key } = await pool.take();
+    const proxy = await ConnectProxy.start(scope, { credentials: 'user:p@ss' });
+    const environment = { HTTP_PROXY: proxy.url('user:p%40ss') };
+    const { tunnel } = await Culvert.start(scope, { url: address() }, key, service.port, [], environment);
+    const host = hostOf(tunnel, relay);
+    const seen = await Promise.all(
+      // More than there are warm data sockets.
+      Array.from({ length: 12 }, (_, n) => visit(relay.port, { host, target: `/${n}` })),
+    );
+    assert.deepEqual(
+      seen.map((response) => readEcho(response).url),
+      seen.map((_, n) => `/${n}`),
+    );
+    assert.ok(proxy.asked.length > 12, `${proxy.asked.length} connections`);
+    assert.deepEqual([...new Set(proxy.asked)], [`${NAME}:${relay.port}`]);
+  });
+
+  together('speaks TLS to its relay through it, with an authority of CULVERT_CA', async () => {
+    const authority = new Authority(scope);
+    const { cert, key: certKey } = authority.issue(NAME);
+    const secure = await Relay.start(scope, { CULVERT_TLS_CERT: cert, CULVERT_TLS_KEY: certKey });
+    const proxy = await ConnectProxy.start(scope);
+    const environment = { https_proxy: proxy.url(), CULVERT_CA: authority.path };
+    const url = `https://${NAME}:${secure.port}`;
+    const key = secure.bootstrapKey;
+    const { tunnel } = await Culvert.start(scope, { url }, key, service.port, [], environment);
+    const socket = connect({
+      port: secure.port,
+      host: '127.0.0.1',
+      servername: 'localhost',
+      ca: authority.pem,
+    });
+    scope.defer(() => socket.destroy());
+    await once(socket, 'secureConnect');
+    const answer = await RawConnection.over(socket).request({ host: hostOf(tunnel, secure), target: '/tls' });
+    assert.equal(readEcho(answer).url, '/tls');
+    // The control socket, the API and at least one data socket.
+    assert.ok(proxy.asked.length >= 3);
+    const untrusting = spawnCulvert(scope, ['list'], {
+      CULVERT_RELAY: url,
+      CULVERT_API_KEY: key,
+      https_proxy: proxy.url(),
+    });
+    assert.equal((await untrusting.exit()).code, 1);
+    assert.match(untrusting.stderr, /not signed by a trusted authority/);
+  });
+
+  together('says what is wrong with it', async () => {
+    const { key } = await pool.take();
+    const proxy = await ConnectProxy.start(scope, { credentials: 'user:pass' });
+    const run = async (httpProxy: string): Promise<string> => {
+      const environment = { CULVERT_RELAY: address(), CULVERT_API_KEY: key, HTTP_PROXY: httpProxy };
+      const child = spawnCulvert(scope, ['list'], environment);
+      assert.notEqual((await child.exit()).code, 0);
+      return child.stderr;
+    };
+    assert.match(await run(proxy.url()), /asks for a login: .*http:\/\/user:password@/);
+    assert.match(await run(proxy.url('user:wrong')), /refused the user or the password/);
+    assert.match(await run('socks5://u:secret@127.0.0.1:1080'), /HTTP_PROXY is no proxy that can be used/);
+    assert.doesNotMatch(await run('socks5://u:secret@127.0.0.1:1080'), /secret/);
+  });
+
+  together('gives up on one that does not answer after 10 s', async () => {
+    const { key } = await pool.take();
+    const proxy = await ConnectProxy.start(scope, { isHanging: true });
+    const environment = { CULVERT_RELAY: address(), CULVERT_API_KEY: key, HTTP_PROXY: proxy.url() };
+    const child = spawnCulvert(scope, ['list'], environment);
+    const { value, ms } = await timed(() => child.exit());
+    assert.equal(value.code, 1);
+    assert.match(child.stderr, /did not answer in time/);
+    assert.ok(ms > 9900 && ms < 14_000, `after ${ms} ms`);
+  });
+
+  together('leaves it out for a relay on this machine, and where NO_PROXY says so', async () => {
+    const { key } = await pool.take();
+    const environment = { HTTP_PROXY: 'http://127.0.0.1:9', CULVERT_RELAY: relay.url, CULVERT_API_KEY: key };
+    const child = spawnCulvert(scope, ['list'], environment);
+    assert.equal((await child.exit()).code, 0);
+    const direct = { ...environment, CULVERT_RELAY: address(), NO_PROXY: 'culvert.invalid' };
+    const unknown = spawnCulvert(scope, ['list'], direct);
+    assert.equal((await unknown.exit()).code, 1);
+    assert.match(unknown.stderr, /no such host|could not be looked up/);
+  });
+});
