@@ -76,7 +76,7 @@ export async function createCore(platform: Platform): Promise<Core> {
     {
       now: () => clock.now(),
       serve: platform.serve,
-      createLog: () => platform.createLog(),
+      createLog: (target) => platform.createLog(target),
       connection: () => signIn.connection,
       save: (tunnels) => store.change({ tunnels }),
       onChange,

@@ -7,6 +7,7 @@ import type { PortScan } from './ports/port-scan.ts';
 import type { RelayApi } from './session/sign-in.ts';
 import type { Encryption } from './session/key-vault.ts';
 import type { Autostart } from './system/autostart.ts';
+import type { LocalTarget } from '../engine/local-target.ts';
 import type { RelayAddress } from '../engine/relay-address.ts';
 import type { Serve } from './tunnels/serve.ts';
 import type { TunnelLog } from './tunnels/tunnel-log.ts';
@@ -21,7 +22,8 @@ export interface Platform {
   /** Calls a relay's REST interface. */
   connect(relay: RelayAddress, key: string): RelayApi;
   readonly serve: Serve;
-  createLog(): TunnelLog;
+  /** @param target where its requests are repeated */
+  createLog(target: LocalTarget): TunnelLog;
   scanPorts(): Promise<PortScan | undefined>;
   hasNetwork(): boolean;
   copy(text: string): Promise<void>;

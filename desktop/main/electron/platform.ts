@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import type * as Electron from 'electron';
 import { ApiClient } from '../../engine/api-client.ts';
 import { systemClock } from '../../engine/clock.ts';
+import { Network } from '../../engine/network/network.ts';
+import { readNetworkSettings } from '../../engine/network/settings.ts';
 import type { About } from '../../shared/ipc.ts';
 import type { Platform } from '../platform.ts';
 import { scanPorts } from '../ports/scan.ts';
@@ -24,10 +26,12 @@ export interface ElectronPlatformOptions {
   readonly quit: () => void;
 }
 
+/** @throws NetworkSettingError for an environment that says how to reach relays in a way that cannot be used */
 export function electronPlatform(options: ElectronPlatformOptions): Platform {
   const { electron, process, about, notify, quit } = options;
   const { app, clipboard, dialog, nativeTheme, net, safeStorage, shell } = electron;
   const { env, platform } = process;
+  const network = new Network(readNetworkSettings(env));
   const report = (what: string, error: unknown): void => {
     process.stderr.write(
       `culvert: ${what}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
@@ -45,8 +49,8 @@ export function electronPlatform(options: ElectronPlatformOptions): Platform {
           )
         : loginItem(app),
     about,
-    connect: (relay, key) => new ApiClient(relay, key),
-    serve: serveWithEngine,
+    connect: (relay, key) => new ApiClient(relay, key, network),
+    serve: serveWithEngine(network),
     createLog: createEngineLog,
     scanPorts: () => scanPorts(platform, ownProcesses(app)),
     hasNetwork: () => net.isOnline(),

@@ -1,8 +1,8 @@
 /** What went wrong with a call of the page, in words for people and with the field of the form it belongs to. */
 import { API_ERRORS } from '../../../shared/errors.ts';
 import type { CallError } from '../../shared/ipc.ts';
-import { RelayRefusal, RelayUnreachable } from '../../engine/errors.ts';
 import { ReplayRefused } from '../../engine/inspector/replay.ts';
+import { RelayRefusal, RelayUnreachable } from '../../engine/errors.ts';
 import { RelayAddressError } from '../../engine/relay-address.ts';
 
 /** A failure that main itself tells the page about. */

@@ -6,7 +6,6 @@ import type { SignIn } from '../session/sign-in.ts';
 import type { AppStore } from '../settings/app-store.ts';
 import type { Feed } from '../snapshot/feed.ts';
 import { LINKS } from '../system/links.ts';
-import { localTarget } from '../tunnels/serve.ts';
 import type { TunnelDesk } from '../tunnels/tunnel-desk.ts';
 import { searchRequests } from '../tunnels/tunnel-log.ts';
 import { CallFailure } from './failure.ts';
@@ -68,10 +67,7 @@ export function createHandlers({ platform, signIn, desk, store, feed }: Handlers
       await platform.copy(log.curl(id, tunnel.public_url) ?? noSuchRequest());
       return undefined;
     },
-    'log:replay': async ({ key, id }) => {
-      const { log, form } = desk.find(key);
-      return { id: await log.replay(id, localTarget(form)) };
-    },
+    'log:replay': async ({ key, id }) => ({ id: await desk.find(key).log.replay(id) }),
     'log:clear': ({ key }) => {
       desk.find(key).log.clear();
       feed.changed();

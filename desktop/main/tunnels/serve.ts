@@ -1,6 +1,7 @@
 /** The seam to the engine: one tunnel being served. */
 import type { ConnectionProblem } from '../../engine/connections.ts';
 import { localPort, type LocalTarget } from '../../engine/local-target.ts';
+import type { Network } from '../../engine/network/network.ts';
 import type { Recorder } from '../../engine/recorder.ts';
 import { createTunnelClient } from '../../engine/tunnel-client.ts';
 import type { TunnelState } from '../../engine/tunnel-session.ts';
@@ -31,14 +32,19 @@ export function localTarget({ port }: Pick<CreateForm, 'port'>): LocalTarget {
   return localPort(port);
 }
 
-export const serveWithEngine: Serve = ({ connection, tunnelId, form, ...rest }) => {
-  const session = createTunnelClient({
-    relay: connection.relay,
-    key: connection.key,
-    tunnelId,
-    local: localTarget(form),
-    ...rest,
-  });
-  session.start();
-  return { stop: () => session.stop(), wake: () => {} };
-};
+/** @param network the way to the relay */
+export function serveWithEngine(network: Network): Serve {
+  return ({ connection, tunnelId, form, ...rest }) => {
+    const session = createTunnelClient({
+      relay: connection.relay,
+      key: connection.key,
+      tunnelId,
+      local: localTarget(form),
+      hostHeader: form.hostHeader,
+      network,
+      ...rest,
+    });
+    session.start();
+    return session;
+  };
+}

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import type { CreateRequest } from '../../engine/api-client.ts';
 import { RelayRefusal } from '../../engine/errors.ts';
+import type { LocalTarget } from '../../engine/local-target.ts';
 import type { OfflineReason } from '../../engine/verdict.ts';
 import type { CreateForm } from '../../shared/ipc.ts';
 import { CallFailure } from '../handlers/failure.ts';
@@ -10,13 +11,13 @@ import { TUNNELS_MAX } from '../limits.ts';
 import type { Connection } from '../session/sign-in.ts';
 import type { SavedTunnel } from '../settings/app-data.ts';
 import { DeskTunnel } from './desk-tunnel.ts';
-import type { Serve } from './serve.ts';
+import { localTarget, type Serve } from './serve.ts';
 import type { TunnelLog } from './tunnel-log.ts';
 
 export interface TunnelDeskOptions {
   readonly now: () => number;
   readonly serve: Serve;
-  readonly createLog: () => TunnelLog;
+  readonly createLog: (target: LocalTarget) => TunnelLog;
   /** who is signed in */
   readonly connection: () => Connection | undefined;
   /** Resolves when the list is on disk. */
@@ -195,7 +196,7 @@ export class TunnelDesk {
     return new DeskTunnel(saved, {
       now,
       serve,
-      log: createLog(),
+      log: createLog(localTarget(saved.form)),
       onChange,
       onEnded: (_tunnel, reason) => this.#onEnded(reason),
     });

@@ -1,7 +1,6 @@
 /** The request log of one tunnel, as the window asks for it. */
 import type { RequestDetail, RequestSummary } from '../../engine/inspector/records.ts';
 import type { Recorder } from '../../engine/recorder.ts';
-import type { LocalTarget } from '../../engine/local-target.ts';
 
 export interface TunnelLog {
   /** newest first; all that are kept, or at most so many */
@@ -11,16 +10,16 @@ export interface TunnelLog {
   /**
    * A `curl` command that makes the request again; `undefined` like {@link TunnelLog.detail}.
    *
-   * @param origin the tunnel's address
+   * @param origin of the tunnel
    */
   curl(id: number, origin: string): string | undefined;
   /**
    * Makes the request once more, to the local service.
    *
    * @returns number of the new request
-   * @throws Error that says why it cannot be repeated
+   * @throws ReplayRefused
    */
-  replay(id: number, target: LocalTarget): Promise<number>;
+  replay(id: number): Promise<number>;
   clear(): void;
   /** Has the listener told of every request that begins, is answered or ends. */
   subscribe(listener: (summary: RequestSummary) => void): () => void;
