@@ -145,6 +145,8 @@ export class SignIn {
   /** The relay has refused the key of a tunnel that was online, or of a call. */
   async keyRefused(): Promise<void> {
     if (this.#connection === undefined) return;
+    // Every tunnel tells of it.
+    this.#connection = undefined;
     await this.#options.vault.forget();
     await this.#signedOut(KEY_REFUSED);
   }

@@ -179,11 +179,6 @@ export class TunnelDesk {
     await Promise.all(live.map(({ tunnel }) => this.#closeAtRelay(connection, tunnel.id)));
   }
 
-  /** Disconnects every tunnel, and leaves it at the relay. */
-  disconnectAll(why: string): void {
-    for (const tunnel of this.#tunnels) if (!tunnel.isEnded) tunnel.end('key-refused', why);
-  }
-
   /** Empties the list. */
   async clear(): Promise<void> {
     this.#tunnels = [];

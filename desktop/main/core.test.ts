@@ -1,0 +1,332 @@
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { RelayRefusal, RelayUnreachable } from '../engine/errors.ts';
+import type { Channels, CreateForm } from '../shared/ipc.ts';
+import { fakeEncryption, fakeSystem, type FakeSystem } from '../testing/fake-platform.ts';
+import { type Core, createCore } from './core.ts';
+import { CallFailure } from './handlers/failure.ts';
+
+const KEY = `cvt_${'k'.repeat(32)}`;
+const FORM: CreateForm = { port: 3000, name: '', ttl: '', idle: false, hostHeader: 'keep' };
+const SIGN_IN = { relay: 'relay.example.com', key: KEY, keep: 'system' } as const;
+
+interface App extends FakeSystem {
+  core: Core;
+  readonly call: <C extends keyof Channels>(
+    channel: C,
+    payload: Channels[C]['payload'],
+  ) => Promise<Channels[C]['result']>;
+}
+
+async function start(system: FakeSystem = fakeSystem()): Promise<App> {
+  const core = await createCore(system.platform);
+  await core.start();
+  return {
+    ...system,
+    core,
+    call: async (channel, payload) => core.handlers[channel](payload),
+  };
+}
+
+async function signedIn(system?: FakeSystem): Promise<App> {
+  const app = await start(system);
+  await app.call('session:sign-in', SIGN_IN);
+  return app;
+}
+
+/** The same app after a restart: the relay knows what it knew, the process knows nothing. */
+function again({ platform, api }: App): FakeSystem {
+  return fakeSystem(platform.dataDirectory, api);
+}
+
+const failsWith = (code: string) => (error: unknown) => {
+  assert.ok(error instanceof CallFailure, String(error));
+  assert.equal(error.error.code, code);
+  return true;
+};
+
+describe('the app', () => {
+  describe('signing in', () => {
+    it('starts signed out, and says how a key can be kept', async () => {
+      const { core } = await start();
+      assert.deepEqual(core.snapshots.make().session, {
+        state: 'signed-out',
+        relay: undefined,
+        problem: undefined,
+        keeps: ['system', 'session', 'file'],
+      });
+    });
+
+    it('shows the account', async () => {
+      const { core } = await signedIn();
+      const { session } = core.snapshots.make();
+      assert.ok(session.state === 'signed-in');
+      assert.equal(session.relay, 'https://relay.example.com');
+      assert.deepEqual([session.account.name, session.account.maxTtl], ['default', 604_800]);
+      assert.equal(session.keyKept, 'system');
+    });
+
+    it('refuses what is no key before anything is sent', async () => {
+      const { call, api } = await start();
+      await assert.rejects(call('session:sign-in', { ...SIGN_IN, key: 'sk_live' }), failsWith('bad-key'));
+      assert.deepEqual(api.calls, []);
+    });
+
+    it('is signed out again when the relay refuses', async () => {
+      const { core, call, api } = await start();
+      api.failure = new RelayRefusal(401, 'invalid api key');
+      await assert.rejects(call('session:sign-in', SIGN_IN), RelayRefusal);
+      assert.equal(core.snapshots.make().session.state, 'signed-out');
+    });
+
+    it('keeps the key encrypted, in a file for its owner only', async () => {
+      const { platform } = await signedIn();
+      const path = join(platform.dataDirectory, 'key.json');
+      assert.ok(!readFileSync(path, 'utf8').includes(KEY));
+      assert.equal(statSync(path).mode & 0o777, 0o600);
+    });
+
+    it('keeps it in memory only where the system has no encryption, and never in a weaker way', async () => {
+      const system = fakeSystem();
+      const app = await start({
+        ...system,
+        platform: { ...system.platform, encryption: fakeEncryption(false) },
+      });
+      await app.call('session:sign-in', SIGN_IN);
+      const { session } = app.core.snapshots.make();
+      assert.equal(session.state === 'signed-in' && session.keyKept, 'session');
+      assert.ok(!existsSync(join(app.platform.dataDirectory, 'key.json')));
+    });
+
+    it('writes a plain file where the user asks for that', async () => {
+      const app = await start();
+      await app.call('session:sign-in', { ...SIGN_IN, keep: 'file' });
+      const path = join(app.platform.dataDirectory, 'key.json');
+      assert.ok(readFileSync(path, 'utf8').includes(KEY));
+      assert.equal(statSync(path).mode & 0o777, 0o600);
+    });
+
+    it('is signed in after a restart, also while the relay cannot be reached', async () => {
+      const system = again(await signedIn());
+      system.api.failure = new RelayUnreachable('The relay cannot be reached: nothing is listening there');
+      const { core } = await start(system);
+      const session = await until(() => {
+        const view = core.snapshots.make().session;
+        return view.state === 'signed-in' && view.problem !== undefined ? view : undefined;
+      });
+      assert.equal(session.account.name, 'default');
+      assert.equal(session.problem?.code, 'no-relay');
+    });
+
+    it('forgets key and tunnels at sign-out, and closes them at the relay', async () => {
+      const app = await signedIn();
+      await app.call('tunnel:create', FORM);
+      await app.call('session:sign-out', undefined);
+      assert.deepEqual(app.api.tunnels, []);
+      assert.equal(app.serve.last.isStopped, true);
+      const { core } = await start(again(app));
+      assert.equal(core.snapshots.make().session.state, 'signed-out');
+      assert.deepEqual(core.snapshots.make().tunnels, []);
+    });
+  });
+
+  describe('tunnels', () => {
+    it('are served and on disk before create answers', async () => {
+      const app = await signedIn();
+      const { key } = await app.call('tunnel:create', { ...FORM, name: 'my-app' });
+      assert.equal(app.serve.last.tunnelId, app.api.tunnels[0]?.id);
+      assert.ok(readFileSync(join(app.platform.dataDirectory, 'culvert.json'), 'utf8').includes(key));
+      const [view] = app.core.snapshots.make().tunnels;
+      assert.deepEqual(
+        [view?.key, view?.url, view?.localPort],
+        [key, 'http://my-app.tunnels.test:8080', 3000],
+      );
+    });
+
+    it('follow the state of the engine', async () => {
+      const app = await signedIn();
+      await app.call('tunnel:create', FORM);
+      const status = (): string | undefined => app.core.snapshots.make().tunnels[0]?.status.name;
+      assert.equal(status(), 'connecting');
+      app.serve.last.onState({ name: 'online' });
+      assert.equal(status(), 'online');
+      app.serve.last.onState({ name: 'reconnecting', attempt: 1, retryInMs: 500, why: 'No connection.' });
+      assert.equal(status(), 'reconnecting');
+      app.serve.last.onState({ name: 'offline', reason: 'expired', why: 'The tunnel has expired.' });
+      assert.equal(status(), 'ended');
+    });
+
+    it('are closed at the relay when stopped, and made anew with the same settings when started again', async () => {
+      const app = await signedIn();
+      const { key } = await app.call('tunnel:create', { ...FORM, name: 'my-app' });
+      await app.call('tunnel:stop', { key });
+      assert.deepEqual(app.api.tunnels, []);
+      assert.equal(app.serve.last.isStopped, true);
+      await app.call('tunnel:start', { key });
+      assert.deepEqual(
+        app.api.tunnels.map(({ slug }) => slug),
+        ['my-app'],
+      );
+      assert.equal(app.core.snapshots.make().tunnels.length, 1);
+    });
+
+    it('are made once when started twice', async () => {
+      const app = await signedIn();
+      const { key } = await app.call('tunnel:create', FORM);
+      await app.call('tunnel:stop', { key });
+      await Promise.all([app.call('tunnel:start', { key }), app.call('tunnel:start', { key })]);
+      assert.equal(app.api.tunnels.length, 1);
+    });
+
+    it('stop here at once when the relay cannot be reached, and there as soon as it can', async () => {
+      const app = await signedIn();
+      const { key } = await app.call('tunnel:create', FORM);
+      app.api.failure = new RelayUnreachable('gone');
+      await app.call('tunnel:stop', { key });
+      assert.equal(app.serve.last.isStopped, true);
+      app.api.failure = undefined;
+      await app.core.desk.refresh();
+      assert.deepEqual(app.api.tunnels, []);
+    });
+
+    it('are taken back from another client without a new one', async () => {
+      const app = await signedIn();
+      const { key } = await app.call('tunnel:create', FORM);
+      app.serve.last.onState({ name: 'offline', reason: 'replaced', why: 'Another client.' });
+      const id = app.serve.last.tunnelId;
+      await app.call('tunnel:start', { key });
+      assert.equal(app.serve.last.tunnelId, id);
+      assert.equal(app.serve.all.length, 2);
+    });
+
+    it('are served again after a restart; those that had ended stay ended', async () => {
+      const app = await signedIn();
+      const { key } = await app.call('tunnel:create', FORM);
+      const stopped = await app.call('tunnel:create', { ...FORM, port: 4000 });
+      await app.call('tunnel:stop', stopped);
+      const system = again(app);
+      const { core } = await start(system);
+      const names = core.snapshots.make().tunnels.map((view) => [view.key, view.status.name]);
+      assert.deepEqual(names, [
+        [stopped.key, 'ended'],
+        [key, 'connecting'],
+      ]);
+      assert.equal(system.serve.all.length, 1);
+    });
+
+    it('are served with a new key of the same account, where the old one was revoked', async () => {
+      const app = await signedIn();
+      await app.call('tunnel:create', FORM);
+      await app.call('tunnel:create', { ...FORM, port: 4000 });
+      for (const served of app.serve.all) {
+        served.onState({ name: 'offline', reason: 'key-refused', why: 'The API key was revoked.' });
+      }
+      const problem = await until(() => {
+        const { session } = app.core.snapshots.make();
+        return session.state === 'signed-out' ? session.problem : undefined;
+      });
+      assert.equal(problem.code, 'key-refused');
+      assert.deepEqual(
+        app.seen.notices.map(({ kind }) => kind),
+        ['key-refused'],
+      );
+      await app.call('session:sign-in', SIGN_IN);
+      assert.equal(app.serve.all.length, 4);
+      assert.equal(app.core.snapshots.make().tunnels[0]?.status.name, 'connecting');
+    });
+
+    it('leave the list only when they have ended', async () => {
+      const app = await signedIn();
+      const { key } = await app.call('tunnel:create', FORM);
+      await assert.rejects(app.call('tunnel:forget', { key }), failsWith('still-live'));
+      await app.call('tunnel:stop', { key });
+      await app.call('tunnel:forget', { key });
+      await assert.rejects(app.call('tunnel:stop', { key }), failsWith('no-such-tunnel'));
+    });
+
+    it('show what the relay counts, as often as somebody looks', async () => {
+      const app = await signedIn();
+      await app.call('tunnel:create', FORM);
+      app.core.setVisible(true);
+      app.api.tunnels = app.api.tunnels.map((tunnel) => ({ ...tunnel, requests: 7 }));
+      await until(() => {
+        app.clock.advance(2000);
+        return app.core.snapshots.make().tunnels[0]?.requests === 7 || undefined;
+      });
+    });
+
+    it('show the domain of their names once one is known', async () => {
+      const app = await signedIn();
+      await app.call('tunnel:create', FORM);
+      const domain = await until(() => {
+        app.clock.advance(30_000);
+        const { session } = app.core.snapshots.make();
+        return (session.state === 'signed-in' && session.account.nameDomain) || undefined;
+      });
+      assert.equal(domain, 'tunnels.test:8080');
+    });
+
+    it('retry at once when the machine wakes', async () => {
+      const app = await signedIn();
+      await app.call('tunnel:create', FORM);
+      app.core.wake();
+      assert.equal(app.serve.last.wakes, 1);
+    });
+
+    it('are copied and opened by their address, and nothing but the web is opened', async () => {
+      const app = await signedIn();
+      const { key } = await app.call('tunnel:create', { ...FORM, name: 'my-app' });
+      await app.call('tunnel:copy-url', { key });
+      await app.call('tunnel:open-url', { key });
+      assert.deepEqual(app.seen.copied, ['http://my-app.tunnels.test:8080']);
+      assert.deepEqual(app.seen.opened, ['http://my-app.tunnels.test:8080/']);
+      app.api.tunnels = app.api.tunnels.map((tunnel) => ({ ...tunnel, public_url: 'file:///bin/sh' }));
+      await app.core.desk.refresh();
+      await assert.rejects(app.call('tunnel:open-url', { key }), failsWith('bad-address'));
+      assert.equal(app.seen.opened.length, 1);
+    });
+  });
+
+  describe('settings', () => {
+    it('are kept over a restart', async () => {
+      const app = await start();
+      await app.call('settings:change', { theme: 'dark', startsAtLogin: true });
+      assert.deepEqual([app.seen.themes, app.seen.autostart], [['dark'], [true]]);
+      const { core } = await start(again(app));
+      assert.equal(core.snapshots.make().settings.theme, 'dark');
+    });
+
+    it('that cannot be read are put aside and said', async () => {
+      const system = fakeSystem();
+      writeFileSync(join(system.platform.dataDirectory, 'culvert.json'), '{"version":1,"data":{"settin');
+      const { seen, platform } = await start(system);
+      assert.equal(seen.problems[0]?.code, 'settings-bad');
+      const aside = readdirSync(platform.dataDirectory).filter((name) => name.includes('.bad-'));
+      assert.equal(aside.length, 1);
+    });
+
+    it('that the system refuses are not remembered', async () => {
+      const system = fakeSystem();
+      const autostart = { set: () => Promise.reject(new Error('read-only')) };
+      const app = await start({ ...system, platform: { ...system.platform, autostart } });
+      await assert.rejects(app.call('settings:change', { startsAtLogin: true }), failsWith('autostart'));
+      assert.equal(app.core.snapshots.make().settings.startsAtLogin, false);
+    });
+  });
+
+  it('never shows the page the key', async () => {
+    const app = await signedIn();
+    await app.call('tunnel:create', FORM);
+    assert.ok(!JSON.stringify(app.core.snapshots.make()).includes(KEY));
+  });
+});
+
+/** What the condition gives, as soon as it gives something; files are written in between. */
+async function until<T>(condition: () => T | undefined): Promise<T> {
+  for (;;) {
+    const value = condition();
+    if (value !== undefined) return value;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
