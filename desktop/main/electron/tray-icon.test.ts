@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import type { Menu, MenuItemConstructorOptions, NativeImage, Tray } from 'electron';
+import { fakeEmitter } from '../../testing/electron/emitter.ts';
+import type { TrayAction, TrayModel } from '../tray/tray-model.ts';
+import { TrayIconView } from './tray-icon.ts';
+
+const MODEL: TrayModel = {
+  icon: 'online',
+  tooltip: 'Culvert: 1 tunnel online',
+  entries: [
+    {
+      kind: 'menu',
+      label: 'a & b',
+      entries: [{ kind: 'action', label: 'Stop', action: { do: 'stop', key: 'k' } }],
+    },
+    { kind: 'separator' },
+    { kind: 'text', label: 'why' },
+  ],
+};
+
+function setUp(platform: NodeJS.Platform) {
+  const seen = { images: [] as string[], menus: 0, acts: [] as TrayAction[], clicks: 0, popUps: 0 };
+  let template: MenuItemConstructorOptions[] = [];
+  const members = {
+    setImage: (image: NativeImage | string) => void seen.images.push(image as string),
+    setToolTip() {},
+    setContextMenu: () => void (seen.menus += 1),
+    popUpContextMenu: () => void (seen.popUps += 1),
+  } satisfies Partial<Pick<Tray, keyof Tray>>;
+  const tray = fakeEmitter(members);
+  const view = new TrayIconView({
+    tray: tray as unknown as Tray,
+    platform,
+    image: (icon) => icon as unknown as NativeImage,
+    buildMenu(items) {
+      template = items;
+      return {} as Menu;
+    },
+    act: (action) => void seen.acts.push(action),
+    onClick: () => void (seen.clicks += 1),
+  });
+  return { view, tray, seen, template: () => template };
+}
+
+describe('TrayIconView', () => {
+  it('shows the model, and does what is chosen', () => {
+    const { view, seen, template } = setUp('linux');
+    view.show(MODEL);
+    assert.deepEqual(seen.images, ['online']);
+    const [first, second, third] = template();
+    assert.equal(first?.label, 'a && b');
+    assert.equal(second?.type, 'separator');
+    assert.equal(third?.enabled, false);
+    const [stop] = first.submenu as MenuItemConstructorOptions[];
+    const click = stop?.click as () => void;
+    click();
+    assert.deepEqual(seen.acts, [{ do: 'stop', key: 'k' }]);
+  });
+
+  it('sets a new menu on Linux for each change, and none where nothing has changed', () => {
+    const { view, seen } = setUp('linux');
+    view.show(MODEL);
+    view.show({ ...MODEL });
+    assert.equal(seen.menus, 1);
+    view.show({ ...MODEL, tooltip: 'other' });
+    assert.equal(seen.menus, 2);
+  });
+
+  it('leaves the click for the window elsewhere, and the menu for the other button', () => {
+    const { view, tray, seen } = setUp('win32');
+    view.show(MODEL);
+    tray.emit('click');
+    tray.emit('right-click');
+    assert.deepEqual([seen.clicks, seen.popUps, seen.menus], [1, 1, 0]);
+  });
+
+  it('paints the same icon again when the desktop becomes dark', () => {
+    const { view, seen } = setUp('linux');
+    view.show(MODEL);
+    view.repaint();
+    assert.deepEqual(seen.images, ['online', 'online']);
+  });
+});
