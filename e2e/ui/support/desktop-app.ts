@@ -97,7 +97,7 @@ export class DesktopApp implements MainSide {
     };
     const core = await createCore(platform);
     scope.defer(() => {
-      core.desk.disconnectAll('The test is over.');
+      for (const tunnel of core.desk.tunnels) tunnel.end('stopped', 'The test is over.');
       isOver = true;
       for (const timer of timers) timer.cancel();
     });
