@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Child } from '../support/child.ts';
 import { eventually, timed } from '../support/deadline.ts';
-import { Culvert, Relay, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
+import { Culvert, type Environment, Relay, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
 import { startHttpService } from '../support/services/listen.ts';
@@ -53,13 +53,17 @@ describe('culvert inspect', () => {
     });
   });
 
+  /** Nothing of other processes of this user. */
+  function environment(folder = runtime): Environment {
+    return { XDG_RUNTIME_DIR: folder, TMPDIR: folder };
+  }
+
   async function start(port: number, name: string): Promise<Culvert> {
-    const environment = { XDG_RUNTIME_DIR: runtime };
-    return await Culvert.start(scope, relay, relay.bootstrapKey, port, ['--name', name], environment);
+    return await Culvert.start(scope, relay, relay.bootstrapKey, port, ['--name', name], environment());
   }
 
   function inspect(...args: string[]): Child {
-    return spawnCulvert(scope, ['inspect', ...args], { XDG_RUNTIME_DIR: runtime });
+    return spawnCulvert(scope, ['inspect', ...args], environment());
   }
 
   async function output(...args: string[]): Promise<string> {
@@ -161,17 +165,20 @@ describe('culvert inspect', () => {
 
   it('is served without it where its folder cannot be made', async () => {
     const service = await startHttpService(scope, (_request, response) => response.end());
-    const environment = {
-      XDG_RUNTIME_DIR: join(culvert.child.pid.toString(), 'nowhere'),
-      TMPDIR: '/dev/null',
-    };
-    const client = await Culvert.start(scope, relay, relay.bootstrapKey, service.port, [], environment);
+    const client = await Culvert.start(
+      scope,
+      relay,
+      relay.bootstrapKey,
+      service.port,
+      [],
+      environment('/dev/null'),
+    );
     assert.match(client.child.stderr, /"culvert inspect" will not find this process: /);
     await client.stop();
   });
 
   it('says that there is nothing to look at', async () => {
-    const child = spawnCulvert(scope, ['inspect'], { XDG_RUNTIME_DIR: temporaryDirectory(scope) });
+    const child = spawnCulvert(scope, ['inspect'], environment(temporaryDirectory(scope)));
     assert.equal((await child.exit()).code, 1);
     assert.match(child.stderr, /^culvert: No culvert of yours serves a tunnel on this machine\. Start one /);
   });

@@ -11,7 +11,7 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { connect, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { INSPECT_BACKLOG_MAX_BYTES, INSPECT_REQUEST_MAX_BYTES, INSPECTORS_MAX } from '../../limits.ts';
 import type { RequestSummary } from '../records.ts';
@@ -47,7 +47,7 @@ describe('looking at a running process', () => {
   beforeEach(() => {
     base = mkdtempSync(join(tmpdir(), 'culvert-test-'));
     cleanup.push(() => rmSync(base, { recursive: true, force: true }));
-    folder = runtimeFolder({ XDG_RUNTIME_DIR: base }, 'linux');
+    folder = runtimeFolder({ XDG_RUNTIME_DIR: base, TMPDIR: base }, 'linux');
   });
   afterEach(() => {
     for (const action of cleanup.splice(0).toReversed()) action();
@@ -125,7 +125,7 @@ describe('looking at a running process', () => {
     assert.equal(statSync(join(base, 'culvert')).mode & 0o777, 0o700);
     assert.equal(statSync(path).mode & 0o777, 0o600);
     chmodSync(join(base, 'culvert'), 0o755);
-    runtimeFolder({ XDG_RUNTIME_DIR: base }, 'linux');
+    folder.pathOf(1);
     assert.equal(statSync(join(base, 'culvert')).mode & 0o777, 0o700);
   });
 
@@ -133,7 +133,20 @@ describe('looking at a running process', () => {
     const other = join(base, 'other');
     mkdirSync(other);
     symlinkSync(base, join(other, 'culvert'));
-    assert.throws(() => runtimeFolder({ XDG_RUNTIME_DIR: other }, 'linux'), /is not a folder of this user/);
+    symlinkSync(base, join(other, `culvert-${userInfo().uid}`));
+    const unusable = runtimeFolder({ XDG_RUNTIME_DIR: other, TMPDIR: other }, 'linux');
+    assert.throws(() => unusable.pathOf(1), /is not a folder of this user/);
+    assert.deepEqual(unusable.paths(), []);
+  });
+
+  it('finds processes that were started without a login session', async () => {
+    const daemon = new InspectorServer(runtimeFolder({ TMPDIR: base }, 'linux'), 7);
+    cleanup.push(() => daemon.stop());
+    daemon.add(tunnelOf(new RequestLog(), 'daemon'));
+    await daemon.start();
+    await serve(tunnelOf(new RequestLog(), 'shell'), 8);
+    const slugs = (await findTunnels(folder)).map(({ slug }) => slug);
+    assert.deepEqual(slugs.sort(), ['daemon', 'shell']);
   });
 
   it('removes the sockets of processes that have ended, and leaves those of others', async () => {

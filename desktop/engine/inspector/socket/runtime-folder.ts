@@ -1,5 +1,5 @@
 /** Where processes of `culvert` can be found by `culvert inspect`: one socket each, for this user alone. */
-import { chmodSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
+import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync } from 'node:fs';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 
@@ -8,7 +8,7 @@ const PIPES = '\\\\.\\pipe\\';
 const NAME = /^(\d+)\.sock$/;
 
 export interface RuntimeFolder {
-  /** where the process of that number listens */
+  /** Where the process of that number listens. @throws Error when nothing can be made there for this user alone */
   pathOf(pid: number): string;
   /** where processes listen, or did before they ended without notice */
   paths(): string[];
@@ -17,9 +17,8 @@ export interface RuntimeFolder {
 }
 
 /**
- * The folder of this user, made where it is missing, with mode 0700.
- *
- * @throws Error when somebody else could have made it or can reach into it
+ * The folder of this user. A process that was started without a login session has no XDG_RUNTIME_DIR, so sockets are
+ * looked for in both places, and made in the first that can be used.
  */
 export function runtimeFolder(
   env: Readonly<Record<string, string | undefined>>,
@@ -28,25 +27,47 @@ export function runtimeFolder(
   if (platform === 'win32') return namedPipes(`culvert-${userInfo().username}-`);
   const base = env['XDG_RUNTIME_DIR'];
   const hasBase = base !== undefined && base.startsWith('/');
-  const folder = hasBase ? join(base, 'culvert') : join(tmpdir(), `culvert-${userInfo().uid}`);
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  claim(folder);
+  const folders = [
+    ...(hasBase ? [join(base, 'culvert')] : []),
+    join(env['TMPDIR'] ?? tmpdir(), `culvert-${userInfo().uid}`),
+  ];
   return {
     hasFiles: true,
-    pathOf: (pid) => join(folder, `${pid}.sock`),
-    paths: () =>
-      readdirSync(folder)
-        .filter((name) => NAME.test(name))
-        .map((name) => join(folder, name)),
+    pathOf: (pid) => join(firstUsable(folders), `${pid}.sock`),
+    paths: () => folders.filter(isOwn).flatMap(socketsIn),
   };
 }
 
+/**
+ * Makes the folder with mode 0700 where it is missing.
+ *
+ * @throws Error when none can be made, or somebody else could have made it
+ */
+function firstUsable(folders: readonly string[]): string {
+  const problems: string[] = [];
+  for (const folder of folders) {
+    try {
+      if (!existsSync(folder)) mkdirSync(folder, { mode: 0o700 });
+      if (!isOwn(folder)) throw new Error(`${folder} is not a folder of this user; remove it`);
+      chmodSync(folder, 0o700);
+      return folder;
+    } catch (error) {
+      problems.push(error instanceof Error ? error.message : String(error));
+    }
+  }
+  throw new Error(problems.join('; '));
+}
+
 /** In a folder that everybody may write to, another user can have been first, or have put a link there. */
-function claim(folder: string): void {
-  const stat = lstatSync(folder);
-  if (!stat.isDirectory() || stat.uid !== userInfo().uid)
-    throw new Error(`${folder} is not a folder of this user; remove it`);
-  if ((stat.mode & 0o077) !== 0) chmodSync(folder, 0o700);
+function isOwn(folder: string): boolean {
+  const stat = lstatSync(folder, { throwIfNoEntry: false });
+  return stat !== undefined && stat.isDirectory() && stat.uid === userInfo().uid;
+}
+
+function socketsIn(folder: string): string[] {
+  return readdirSync(folder)
+    .filter((name) => NAME.test(name))
+    .map((name) => join(folder, name));
 }
 
 function namedPipes(prefix: string): RuntimeFolder {
