@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
+import { AccountPool } from '../support/accounts.ts';
+import { Authority } from '../support/certificates.ts';
+import { concurrentTests } from '../support/concurrent-tests.ts';
+import { hostOf } from '../support/manual-client.ts';
+import { Culvert, Relay } from '../support/programs.ts';
+import { type Field, RawConnection, visit } from '../support/raw-http.ts';
+import { suiteScope } from '../support/scope.ts';
+import { echo, readEcho, seenField, startEchoService } from '../support/services/echo.ts';
+import { closedPort, startHttpService } from '../support/services/listen.ts';
+
+/** What `culvert http` can be told about the service it leads to. */
+describe('the local service', () => {
+  const scope = suiteScope();
+  let relay: Relay;
+  let pool: AccountPool;
+
+  before(async () => {
+    relay = await Relay.start(scope);
+    pool = new AccountPool(relay);
+  });
+
+  const together = concurrentTests();
+
+  async function start(port: number, ...args: string[]): Promise<{ culvert: Culvert; host: string }> {
+    const { key } = await pool.take();
+    const culvert = await Culvert.start(scope, relay, key, port, args);
+    return { culvert, host: hostOf(culvert.tunnel, relay) };
+  }
+
+  for (const [mode, expected] of [
+    ['keep', undefined],
+    ['local', 'localhost:PORT'],
+    ['my.test', 'my.test'],
+  ] as const) {
+    together(`gets the Host of --host-header ${mode}, with every request of a connection`, async () => {
+      const { port } = await startEchoService(scope);
+      const { host } = await start(port, '--host-header', mode);
+      const visitor = await RawConnection.open(scope, relay.port);
+      const body = 'GET / HTTP/1.1\r\nHost: within.the.body\r\n\r\n';
+      for (const request of [{}, { method: 'POST', body }, { target: '/again' }]) {
+        const seen = readEcho(await visitor.request({ host, ...request }));
+        assert.equal(seenField(seen, 'host'), expected?.replace('PORT', String(port)) ?? host);
+        assert.equal(seenField(seen, 'x-forwarded-host'), host);
+      }
+      const upgrade: Field[] = [
+        ['Connection', 'Upgrade'],
+        ['Upgrade', 'websocket'],
+      ];
+      const refused = readEcho(await visitor.request({ host, headers: upgrade }));
+      const next = readEcho(await visitor.request({ host }));
+      assert.equal(seenField(next, 'host'), seenField(refused, 'host'));
+    });
+  }
+
+  together('that refuses the host name is noticed, and the setting named', async () => {
+    const { port } = await startHttpService(scope, (_request, response) => {
+      response.writeHead(403).end('Blocked request. This host ("x") is not allowed.');
+    });
+    const { culvert, host } = await start(port);
+    const problem = culvert.nextEvent('problem');
+    assert.equal((await visit(relay.port, { host })).status, 403);
+    assert.match(JSON.stringify(await problem), /host-blocked.*--host-header local.*server\.allowedHosts/);
+  });
+
+  together('may speak TLS with a certificate of its own', async () => {
+    const { cert, key } = new Authority(scope).issue();
+    const tls = { cert: readFileSync(cert), key: readFileSync(key) };
+    const service = createSecureServer(tls, (request, response) => void echo(request, response));
+    scope.defer(() => service.close());
+    service.listen(0, '127.0.0.1');
+    await once(service, 'listening');
+    const { host } = await start((service.address() as { port: number }).port, '--local-https');
+    const body = 'x'.repeat(100_000);
+    const answer = await visit(relay.port, { host, method: 'POST', target: '/tls', body });
+    assert.equal(readEcho(answer).url, '/tls');
+  });
+
+  together('is waited for while it restarts', async () => {
+    const port = await closedPort();
+    const { host } = await start(port, '--wait', '20');
+    const answer = visit(relay.port, { host, target: '/late' });
+    const refused = await Promise.race([answer, delay(1000)]);
+    assert.equal(refused, undefined);
+    const service = createServer((request, response) => void echo(request, response));
+    scope.defer(() => service.close());
+    service.listen(port, '127.0.0.1');
+    assert.equal(readEcho(await answer).url, '/late');
+  });
+});
