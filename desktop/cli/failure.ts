@@ -11,7 +11,7 @@ export function describeFailure(error: unknown): string {
     case 401:
       return `The relay refused the API key: ${text}. Run "culvert login", or check --key or CULVERT_API_KEY.`;
     case 409:
-      return `The relay refused: ${text}. Choose another --name, or leave it out for a random one.`;
+      return `The relay refused: ${text}. Choose another name, or leave it out for a random one.`;
     case 429: {
       const seconds = Math.ceil((error.retryAfterMs ?? 0) / 1000);
       return `The relay refused: ${text}. Try again in ${seconds === 0 ? 'a minute' : `${seconds} s`}.`;

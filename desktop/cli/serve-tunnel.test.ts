@@ -50,7 +50,7 @@ describe('serveTunnel', () => {
   const refusals: [number, string, Record<string, string>, number, RegExp][] = [
     [401, 'invalid api key', {}, 3, /refused the API key.* CULVERT_API_KEY/],
     [403, 'custom names require the Dev plan or above', {}, 1, /Dev plan/],
-    [409, 'name already in use', {}, 1, /another --name/],
+    [409, 'name already in use', {}, 1, /another name/],
     [429, 'rate limit exceeded', { 'retry-after': '6' }, 1, /Try again in 6 s/],
     [503, 'service unavailable', {}, 1, /service unavailable/],
   ];

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
 import { AccountPool, createAccount, type TestAccount } from '../support/accounts.ts';
 import type { Child, Exit } from '../support/child.ts';
 import { concurrentTests } from '../support/concurrent-tests.ts';
@@ -56,6 +57,32 @@ describe('culvert', () => {
       const args = ['--relay', `${relay.url}/v1`, '--key', key];
       const { tunnel } = await Culvert.start(scope, elsewhere, newApiKey(), service.port, args);
       assert.equal(tunnel.local_port, service.port);
+    });
+
+    together('gives the service the Host that it is told to', async () => {
+      for (const [mode, host] of [
+        ['keep', undefined],
+        ['local', `localhost:${service.port}`],
+        ['app.test:81', 'app.test:81'],
+      ] as const) {
+        const { key } = await pool.take();
+        const culvert = await Culvert.start(scope, relay, key, service.port, ['--host-header', mode]);
+        const sent = hostOf(culvert.tunnel, relay);
+        const { rawHeaders } = readEcho(await visit(relay.port, { host: sent, target: '/' }));
+        assert.equal(rawHeaders[rawHeaders.indexOf('Host') + 1], host ?? sent);
+      }
+    });
+
+    together('lets visitors wait for a service that is about to listen', async () => {
+      const { key } = await pool.take();
+      const port = await closedPort();
+      const culvert = await Culvert.start(scope, relay, key, port, ['--wait', '10']);
+      const answer = visit(relay.port, { host: hostOf(culvert.tunnel, relay), target: '/late' });
+      const late = createServer((_request, response) => response.end('here now'));
+      scope.defer(() => late.close());
+      // The dial has been refused by then: a visitor comes to the port within a few ms.
+      setTimeout(() => late.listen(port, '127.0.0.1'), 500);
+      assert.equal((await answer).text, 'here now');
     });
 
     together('prints the address for people', async () => {

@@ -48,6 +48,9 @@ export async function checkHops(
   interrupted: AbortSignal,
   tell: (result: HopResult) => void,
 ): Promise<boolean> {
+  const stop = new Promise<undefined>((resolve) => {
+    interrupted.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
   let failed: string | undefined;
   for (const hop of hops) {
     if (interrupted.aborted) return false;
@@ -55,7 +58,8 @@ export async function checkHops(
       tell({ hop: hop.name, result: 'skipped', ms: 0, detail: `not tried without "${failed}"` });
       continue;
     }
-    const result = await checkHop(hop, monotonic);
+    const result = await Promise.race([checkHop(hop, monotonic), stop]);
+    if (result === undefined) return false;
     if (result.result === 'failed') failed ??= hop.name;
     tell(result);
   }

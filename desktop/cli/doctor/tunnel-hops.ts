@@ -16,6 +16,7 @@ const UPGRADE_FIX =
 
 export class TunnelHops {
   readonly #access: () => Access;
+  #opening: Promise<TestTunnel> | undefined;
   #test: TestTunnel | undefined;
 
   /** @param access asked for when the hops before have shown that there is a key */
@@ -29,15 +30,17 @@ export class TunnelHops {
     { name: 'address', standsAlone: false, check: () => this.#address() },
   ];
 
-  /** Closes the test tunnel. */
+  /** Closes the test tunnel, also one that is still being opened. */
   async close(): Promise<void> {
-    await this.#test?.close();
+    const test = await this.#opening?.catch(() => undefined);
+    await test?.close();
   }
 
   async #control(): Promise<string> {
     const access = this.#access();
     try {
-      this.#test = await TestTunnel.open(access);
+      this.#opening = TestTunnel.open(access);
+      this.#test = await this.#opening;
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       if (!(error instanceof RelayRefusal)) throw new HopFailure(why, UPGRADE_FIX);

@@ -61,8 +61,8 @@ describe('frame', () => {
     const problem = 'Nothing answers on port 3000. Start the service there; the tunnel stays up.';
     const status = { name: 'reconnecting', retryAt: NOW + 2500, why: 'The relay is away.' } as const;
     const lines = draw([panel({ problem, status })], {}, 40);
-    assert.equal(lines[2], '◌ Reconnecting. The relay is away. Next…');
-    assert.deepEqual(lines.slice(9, 11), [
+    assert.deepEqual(lines.slice(2, 4), ['◌ Reconnecting. The relay is away. Next', '  try in 3 s.']);
+    assert.deepEqual(lines.slice(10, 12), [
       '! Nothing answers on port 3000. Start',
       '  the service there; the tunnel stays',
     ]);

@@ -50,7 +50,7 @@ function title(count: number, hasCode: boolean): Line {
 function singleHead(panel: PanelState, context: Context): Line[] {
   const { now } = context;
   const { tunnel, localUrl } = panel;
-  const lines: Line[] = [statusSpans(panel.status, now)];
+  const lines = statusLines(panel.status, now, context.columns);
   if (tunnel !== undefined) {
     const { public_url, urls } = tunnel;
     const others = [urls.account, urls.subdomain, urls.path].filter(
@@ -70,45 +70,50 @@ function singleHead(panel: PanelState, context: Context): Line[] {
   return [...lines, ...problemLines(panel, context)];
 }
 
-/** Several tunnels share the room: two lines each, and one for a problem. */
+/** Several tunnels share the room: two lines each, and more for what is wrong. */
 function blockOf(panel: PanelState, context: Context): Line[] {
-  const { now, panels } = context;
+  const { now, columns, panels } = context;
   const labelColumns = Math.max(...panels.map(({ label }) => label?.length ?? 0));
   const { tunnel, status } = panel;
   const label = span(`${(panel.label ?? '').padEnd(labelColumns)}  `, 'strong');
-  const [mark] = statusSpans(status, now);
+  const indent = span(' '.repeat(labelColumns + 2));
+  const problem = problemLines(panel, context);
   if (status.name !== 'online' || tunnel === undefined) {
-    return [[label, ...statusSpans(status, now)], ...problemLines(panel, context)];
+    const lines = statusLines(status, now, columns - labelColumns - 2);
+    return [...lines.map((line, index) => [index === 0 ? label : indent, ...line]), ...problem];
   }
   const left = timeLeft(Date.parse(tunnel.expires_at) - now);
   return [
-    [label, ...(mark === undefined ? [] : [mark]), span(escapeControls(tunnel.public_url), 'strong')],
-    [span(`${' '.repeat(labelColumns + 4)}to ${panel.localUrl}, ${left} left, ${traffic(panel)}`, 'dim')],
-    ...problemLines(panel, context),
+    [label, span('● ', 'good'), span(escapeControls(tunnel.public_url), 'strong')],
+    [indent, span(`  to ${panel.localUrl}, ${left} left, ${traffic(panel)}`, 'dim')],
+    ...problem,
   ];
 }
 
-function statusSpans(status: PanelStatus, now: number): Span[] {
+function statusLines(status: PanelStatus, now: number, columns: number): Line[] {
   switch (status.name) {
     case 'opening':
-      return [span('○ ', 'dim'), span('Opening…', 'dim')];
+      return marked('○ ', 'Opening…', 'dim', columns);
     case 'online':
-      return [span('● ', 'good'), span('Online', 'good')];
+      return marked('● ', 'Online', 'good', columns);
     case 'reconnecting': {
       const seconds = Math.ceil((status.retryAt - now) / 1000);
       const next = seconds > 0 ? `Next try in ${seconds} s.` : 'Trying…';
-      return [span('◌ ', 'warning'), span(`Reconnecting. ${escapeControls(status.why)} ${next}`, 'warning')];
+      return marked('◌ ', `Reconnecting. ${status.why} ${next}`, 'warning', columns);
     }
     case 'ended':
-      return [span('✕ ', 'bad'), span(`Ended. ${escapeControls(status.why)}`, 'bad')];
+      return marked('✕ ', `Ended. ${status.why}`, 'bad', columns);
   }
 }
 
-/** The remedy is at the end of the text, so all of it is shown. */
 function problemLines({ problem }: PanelState, { columns }: Context): Line[] {
-  if (problem === undefined) return [];
-  const lines = wrap(escapeControls(problem), columns - 2);
-  return lines.map((line, index) => [span(index === 0 ? '! ' : '  ', 'warning'), span(line, 'warning')]);
+  return problem === undefined ? [] : marked('! ', problem, 'warning', columns);
+}
+
+/** What to do is at the end of a text, so all of it is shown, on as many lines as it takes. */
+function marked(mark: string, text: string, style: Span['style'], columns: number): Line[] {
+  const lines = wrap(escapeControls(text), columns - mark.length);
+  return lines.map((line, index) => [span(index === 0 ? mark : '  ', style), span(line, style)]);
 }
 
 function row(name: string, value: string, style: Span['style'] = 'plain'): Line {
