@@ -27,6 +27,7 @@ describe('loadConfig', () => {
       dataDir: resolve('.culvert'),
       database: { kind: 'sqlite', path: resolve('.culvert/culvert.db') },
       bootstrapKey: undefined,
+      cluster: undefined,
       maxTtl: 604_800,
       defaultTtl: 3600,
       metrics: undefined,
@@ -133,13 +134,23 @@ describe('loadConfig', () => {
     assert.deepEqual(problems(env), ['CULVERT_TLS_CERT takes effect only with CULVERT_TLS_KEY']);
   });
 
-  for (const name of ['REDIS_URL']) {
-    it(`refuses CULVERT_${name}, which this version would ignore`, () => {
-      assert.deepEqual(problems({ [`CULVERT_${name}`]: 'x' }), [
-        `CULVERT_${name} is not supported by this version; leave it out`,
-      ]);
+  it('joins a cluster with a PostgreSQL database, a Redis and a secret', () => {
+    const secret = 's'.repeat(32);
+    const env = { CULVERT_REDIS_URL: 'redis://h', CULVERT_DATABASE_URL: 'postgres://h/d' };
+    assert.deepEqual(config({ ...env, CULVERT_CLUSTER_SECRET: secret }).cluster, {
+      redisUrl: 'redis://h',
+      secret,
+      host: '127.0.0.1',
+      port: 0,
     });
-  }
+    assert.deepEqual(problems(env), ['CULVERT_REDIS_URL takes effect only with CULVERT_CLUSTER_SECRET']);
+    assert.deepEqual(problems({ CULVERT_REDIS_URL: 'redis://h', CULVERT_CLUSTER_SECRET: secret }), [
+      'CULVERT_REDIS_URL takes effect only with CULVERT_DATABASE_URL=postgres://…',
+    ]);
+    assert.deepEqual(problems({ CULVERT_CLUSTER_PORT: '7000' }), [
+      'CULVERT_CLUSTER_PORT takes effect only with CULVERT_REDIS_URL',
+    ]);
+  });
 
   it('says in one line what is wrong with a flag', () => {
     assert.deepEqual(problems({}, '--prot', '1'), ["Unknown option '--prot'"]);
@@ -161,6 +172,9 @@ describe('loadConfig', () => {
     ['MAX_TTL', ['0s', '900ms', '1', '-1h', '87601h']],
     ['TRUST_PROXY', ['localhost', '10.0.0.0/33', '::/129', '1.2.3.4/', '1.2.3.4/8/8', '10/8']],
     ['METRICS_PORT', ['on', '65536']],
+    ['REDIS_URL', ['localhost:6379', 'http://x', 'redis:']],
+    ['CLUSTER_SECRET', ['short']],
+    ['CLUSTER_HOST', ['0.0.0.0', '::', 'a b']],
     ['LOG_FORMAT', ['text', 'JSON']],
     ['LOG_LEVEL', ['verbose', '3']],
     ['RESERVED_NAMES', ['A', 'a b', 'www,-x']],

@@ -3,6 +3,7 @@ import { BlockList } from 'node:net';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { formatDuration } from '../shared/duration.ts';
+import type { ClusterSettings } from './cluster/cluster.ts';
 import type { TlsFiles } from './edge/tls-files.ts';
 import type { LogLevel } from './log.ts';
 import type { LogFormat } from './observe/logger.ts';
@@ -41,6 +42,8 @@ export interface Config {
   readonly metrics: MetricsAddress | undefined;
   /** `format` is `undefined` when not given: it then depends on whether stderr is a terminal */
   readonly log: { readonly format: LogFormat | undefined; readonly level: LogLevel };
+  /** the others, where several relays serve as one */
+  readonly cluster: ClusterSettings | undefined;
   /** visitors' connections at a time */
   readonly maxConnections: number;
 }
@@ -98,10 +101,13 @@ function readConfig(
   flags: Flags,
 ): { readonly config: Config; readonly flags: Flags } | { readonly problems: readonly string[] } {
   const given = new GivenSettings(env, flags);
-  given.refuseUnsupported();
   const tunnelDomain = given.read('tunnel-domain', readers.domain) ?? 'localhost';
   const dataDir = resolve(given.read('data-dir', readers.text) ?? '.culvert');
   const publicUrl = given.read('public-url', readers.publicUrl);
+  const database = given.read('database-url', readers.databaseUrl) ?? {
+    kind: 'sqlite',
+    path: join(dataDir, 'culvert.db'),
+  };
   const config: Config = {
     host: given.read('host', readers.host) ?? '127.0.0.1',
     port: given.read('port', readers.port) ?? 8080,
@@ -109,10 +115,7 @@ function readConfig(
     tunnelDomain,
     serviceDomain: given.read('service-domain', readers.domain) ?? tunnelDomain,
     dataDir,
-    database: given.read('database-url', readers.databaseUrl) ?? {
-      kind: 'sqlite',
-      path: join(dataDir, 'culvert.db'),
-    },
+    database,
     bootstrapKey: given.read('bootstrap-key', readers.apiKey),
     ...readTtls(given),
     nameHold: given.read('name-hold', readers.nameHold) ?? 0,
@@ -120,6 +123,7 @@ function readConfig(
     trustedProxies: given.read('trust-proxy', readers.networks) ?? new BlockList(),
     warmSockets: given.read('warm-sockets', readers.warmSockets) ?? WARM_SOCKETS_MAX,
     metrics: readMetrics(given),
+    cluster: readCluster(given, database),
     log: {
       format: given.read('log-format', readers.logFormat),
       level: given.read('log-level', readers.logLevel) ?? 'info',
@@ -188,6 +192,35 @@ function readMetrics(given: GivenSettings): MetricsAddress | undefined {
     );
   }
   return undefined;
+}
+
+function readCluster(given: GivenSettings, database: DatabaseAddress): ClusterSettings | undefined {
+  const redisUrl = given.read('redis-url', readers.redisUrl);
+  const secret = given.read('cluster-secret', readers.clusterSecret);
+  const host = given.read('cluster-host', readers.clusterHost);
+  const port = given.read('cluster-port', readers.port);
+  if (redisUrl === undefined) {
+    for (const [name, value] of [
+      ['cluster-secret', secret],
+      ['cluster-host', host],
+      ['cluster-port', port],
+    ] as const) {
+      if (value !== undefined)
+        given.problems.push(`${given.nameAsGiven(name)} takes effect only with ${variableOf('redis-url')}`);
+    }
+    return undefined;
+  }
+  if (database.kind !== 'postgres')
+    given.problems.push(
+      `${given.nameAsGiven('redis-url')} takes effect only with ${variableOf('database-url')}=postgres://…`,
+    );
+  if (secret === undefined) {
+    given.problems.push(
+      `${given.nameAsGiven('redis-url')} takes effect only with ${variableOf('cluster-secret')}`,
+    );
+    return undefined;
+  }
+  return { redisUrl, secret, host: host ?? '127.0.0.1', port: port ?? 0 };
 }
 
 /** A tunnel of this name would have the relay's own host name as its address. */

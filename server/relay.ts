@@ -1,8 +1,10 @@
 /** The composition root: builds the relay's parts, connects them, starts and stops them. */
 import { randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
 import { CloseCode } from '../shared/control.ts';
 import { API_ERRORS, ApiError } from '../shared/errors.ts';
 import { PolledAccessFeed } from './accounts/access-feed.ts';
+import type { AccountRecord } from './accounts/account.ts';
 import { AccessWatch } from './accounts/access-watch.ts';
 import { Authenticator } from './accounts/authenticator.ts';
 import { ensureKey } from './accounts/bootstrap.ts';
@@ -14,6 +16,9 @@ import { InProcessApi } from './edge/api-origin.ts';
 import { Edge } from './edge/edge.ts';
 import { boundPort, listen } from './edge/listen.ts';
 import { Origins } from './edge/origins.ts';
+import { Cluster } from './cluster/cluster.ts';
+import type { HopRequest } from './cluster/hop.ts';
+import { upgradeRefusal } from './edge/answers.ts';
 import { Hub } from './link/hub.ts';
 import { Upgrades } from './link/upgrades.ts';
 import { errorFields, type Log } from './log.ts';
@@ -60,7 +65,7 @@ const END_CODES: Readonly<Record<EndReason, number>> = {
 /** @throws Error with a text for the operator when the database cannot be opened or the address cannot be bound */
 export async function startRelay(config: Config, operator: Operator): Promise<RunningRelay> {
   const { log } = operator;
-  const lock = await lockDatabase(config.database, log);
+  const lock = await lockDatabase(config.database, config.cluster === undefined ? 'one' : 'cluster', log);
   const store = observeStore(await openStore(config.database, log), clock, log);
   const firstKey = await ensureKey(store, clock, config.bootstrapKey);
   if (firstKey !== undefined) {
@@ -68,10 +73,13 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
     operator.tell(`API key for the account "default", shown only now: ${firstKey}`);
   }
   const registry = new TunnelRegistry(config.reservedNames);
-  const tunnels = new TunnelService({ store, registry, clock, log, ttl: config, nameHold: config.nameHold });
-  const hub = new Hub(clock, config.warmSockets);
+  const cluster = config.cluster && (await Cluster.join(config.cluster, clock, log));
+  const { nameHold } = config;
+  const tunnels = new TunnelService({ store, registry, clock, log, ttl: config, nameHold, peers: cluster });
+  const hub = new Hub(clock, config.warmSockets, cluster?.presence);
   tunnels.onEnd = (tunnel, reason) => hub.end(tunnel, END_CODES[reason]);
   hub.onOnline = (tunnel) => log('client online', tunnelFields(tunnel));
+  hub.onMoved = (tunnel) => log('tunnel moved', tunnelFields(tunnel));
   hub.onOffline = (tunnel, code) => log('client offline', { ...tunnelFields(tunnel), code });
   await tunnels.start();
   for (const tunnel of registry.all()) hub.expect(tunnel);
@@ -79,13 +87,15 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
   const { server, certificate } = await listen(config, log);
   const publicUrl = publicUrlOf(config, boundPort(server));
   const authenticator = new Authenticator(store);
+  const rate = { perMinute: CREATES_PER_MINUTE, burst: CREATE_BURST };
+  const ownCreates = new RateLimiter(clock, rate);
   let draining = false;
   const api = createApi(
     {
       authenticator,
       tunnels,
       store,
-      creates: new RateLimiter(clock, { perMinute: CREATES_PER_MINUTE, burst: CREATE_BURST }),
+      creates: cluster?.limit(ownCreates, rate) ?? ownCreates,
       ttl: config,
       addresses: { publicUrl, tunnelDomain: config.tunnelDomain, serviceDomain: config.serviceDomain },
       clock,
@@ -93,6 +103,16 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
     },
     log,
   );
+  const elsewhere = cluster && {
+    dial: (request: HopRequest) => cluster.hops.dial(request),
+    followTunnels: (account: AccountRecord) => tunnels.follow(account),
+  };
+  const upgrades = new Upgrades(hub, registry, authenticator, clock, CLIENT_SOCKETS_MAX, elsewhere);
+  const unexpected = (error: unknown) => {
+    const request_id = randomUUID();
+    log('internal error', { request_id, at: 'connection', ...errorFields(error) });
+    return new ApiError(API_ERRORS.internal, { [REQUEST_ID_FIELD]: request_id });
+  };
   const origins = new Origins({
     context: {
       hosts: new HostResolver({
@@ -100,18 +120,17 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
         tunnel: config.tunnelDomain,
         service: config.serviceDomain,
       }),
-      tunnels: registry,
+      tunnels: {
+        bySlug: (slug) => registry.bySlug(slug),
+        find: cluster && ((slug) => tunnels.find(slug)),
+      },
       trustedProxies: config.trustedProxies,
     },
     dialer: hub,
     api: new InProcessApi(api),
-    endpoints: new Upgrades(hub, registry, authenticator, clock, CLIENT_SOCKETS_MAX),
+    endpoints: upgrades,
     now: () => clock.monotonic(),
-    unexpected: (error) => {
-      const request_id = randomUUID();
-      log('internal error', { request_id, at: 'connection', ...errorFields(error) });
-      return new ApiError(API_ERRORS.internal, { [REQUEST_ID_FIELD]: request_id });
-    },
+    unexpected,
   });
   const edge = new Edge(server, origins, { visitors: config.maxConnections, newcomers: NEWCOMERS_MAX });
   const census = {
@@ -123,6 +142,7 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
   const loopWatch = new LoopWatch(clock, log);
   loopWatch.start();
   hub.start();
+  await cluster?.start({ hub, tunnels, openHop });
   const access = new PolledAccessFeed(store, clock);
   access.start(new AccessWatch(store, hub, tunnels, log).follow);
 
@@ -131,6 +151,7 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
     await Promise.race([drain(), new Promise((resolve) => setTimeout(resolve, deadlineMs).unref())]);
     edge.destroy();
     certificate?.stop();
+    await cluster?.stop();
     await access.stop();
     await tunnels.stop();
     await store.close();
@@ -144,6 +165,15 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
     await edge.settle();
     hub.drain();
     await edge.empty();
+    await cluster?.settle();
+  }
+
+  /** A refusal goes back the way the request came. */
+  function openHop(request: HopRequest, socket: Socket, head: Buffer): void {
+    upgrades.openHop(request, socket, head).catch((error: unknown) => {
+      const refusal = error instanceof ApiError ? error : unexpected(error);
+      socket.end(upgradeRefusal(refusal, { close: true }));
+    });
   }
 
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;

@@ -82,6 +82,22 @@ export const apiKey: SettingReader<string> = {
   read: (given) => (API_KEY_PATTERN.test(given) ? given : undefined),
 };
 
+/** The value stays out of messages: it may hold a password. */
+export const redisUrl: SettingReader<string> = {
+  takes: 'redis://… or rediss://…, the address of a Redis server',
+  read: (given) => (/^rediss?:\/\//.test(given) && URL.canParse(given) ? given : undefined),
+};
+
+export const clusterSecret: SettingReader<string> = {
+  takes: 'a text of 32 to 256 characters',
+  read: (given) => (given.length >= 32 && given.length <= 256 ? given : undefined),
+};
+
+export const clusterHost: SettingReader<string> = {
+  takes: 'an IP address or a host name of this machine that other relays reach, without a port',
+  read: (given) => (['0.0.0.0', '::'].includes(given) ? undefined : host.read(given)),
+};
+
 /** A duration in whole seconds. */
 export const ttl: SettingReader<number> = {
   takes: `a duration from 1s to ${formatDuration(TTL_CEILING_SECONDS)}, like 90m or 168h`,

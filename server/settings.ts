@@ -65,18 +65,26 @@ export const SETTINGS = [
   },
   { name: 'log-level', fallback: 'info', meaning: 'debug, info, warn or error: what the log leaves out' },
   { name: 'max-connections', fallback: '10000', meaning: "visitors' connections at a time" },
+  {
+    name: 'redis-url',
+    fallback: 'none',
+    meaning: 'redis://… or rediss://…: relays on one PostgreSQL database and this Redis serve as one',
+  },
+  {
+    name: 'cluster-secret',
+    fallback: 'none',
+    meaning: 'a secret of 32 characters or more that all relays have, and nobody else',
+  },
+  {
+    name: 'cluster-host',
+    fallback: '127.0.0.1',
+    meaning: 'address on which other relays reach this one, in a private network',
+  },
+  { name: 'cluster-port', fallback: '0', meaning: 'port for other relays; 0 picks a free one' },
   { name: 'reserved-names', fallback: 'www, api, admin, …', meaning: 'names no tunnel and no account gets' },
 ] as const satisfies readonly Setting[];
 
 export type SettingName = (typeof SETTINGS)[number]['name'];
-
-/**
- * Settings of the contract that this version does not have yet. Ignoring one would run a relay other than its
- * operator meant, so a start with one of them ends.
- */
-export const UNSUPPORTED_SETTINGS = ['redis-url'] as const;
-
-type AnySettingName = SettingName | (typeof UNSUPPORTED_SETTINGS)[number];
 
 /** Names no tunnel gets unless the operator says otherwise: what visitors or mail and proxy discovery take for the operator's. */
 export const DEFAULT_RESERVED_NAMES: readonly string[] = [
@@ -86,16 +94,13 @@ export const DEFAULT_RESERVED_NAMES: readonly string[] = [
 ].flatMap((line) => line.split(' '));
 
 /** The environment variable of a setting. */
-export function variableOf(name: AnySettingName): string {
+export function variableOf(name: SettingName): string {
   return `CULVERT_${name.toUpperCase().replaceAll('-', '_')}`;
 }
 
 /** The flags of all settings, for `parseArgs`. */
 export const SETTING_FLAGS: Readonly<Record<string, { type: 'string' }>> = Object.fromEntries(
-  [...SETTINGS.map((setting) => setting.name), ...UNSUPPORTED_SETTINGS].map((name) => [
-    name,
-    { type: 'string' },
-  ]),
+  SETTINGS.map(({ name }) => [name, { type: 'string' }]),
 );
 
 /** Texts of settings as given: the flag where there is one, else the variable. An empty text counts as not given. */
@@ -123,21 +128,12 @@ export class GivenSettings {
     return value;
   }
 
-  /** Adds a problem for each setting that this version does not have. */
-  refuseUnsupported(): void {
-    for (const name of UNSUPPORTED_SETTINGS) {
-      if (this.#text(name) !== undefined) {
-        this.problems.push(`${this.nameAsGiven(name)} is not supported by this version; leave it out`);
-      }
-    }
-  }
-
   /** What the operator wrote: the flag, or else the variable. */
-  nameAsGiven(name: AnySettingName): string {
+  nameAsGiven(name: SettingName): string {
     return this.#flags[name] === undefined ? variableOf(name) : `--${name}`;
   }
 
-  #text(name: AnySettingName): string | undefined {
+  #text(name: SettingName): string | undefined {
     const flag = this.#flags[name];
     const text = typeof flag === 'string' ? flag : this.#env[variableOf(name)];
     return text === undefined || text.trim() === '' ? undefined : text.trim();

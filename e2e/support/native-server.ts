@@ -40,6 +40,31 @@ export async function startPoolingProxy(scope: Scope, relayPort: number): Promis
   );
 }
 
+/** nginx in front of several relays, one after the other, with pooled connections and WebSockets. */
+export async function startBalancer(
+  scope: Scope,
+  port: number,
+  relayPorts: readonly number[],
+): Promise<NativeServer> {
+  const servers = relayPorts
+    .map((relay) => `server 127.0.0.1:${relay} max_fails=1 fail_timeout=1s;`)
+    .join(' ');
+  return await runNginx(
+    scope,
+    port,
+    `upstream relays { ${servers} keepalive 16; }
+     map $http_upgrade $connection_upgrade { default upgrade; '' ''; }
+     server {
+       listen 127.0.0.1:${port} backlog=4096;
+       location / {
+         proxy_pass http://relays; proxy_http_version 1.1; proxy_set_header Host $http_host;
+         proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection $connection_upgrade;
+         proxy_buffering off; proxy_read_timeout 3600s;
+       }
+     }`,
+  );
+}
+
 async function startNginx(scope: Scope, server: string, http = ''): Promise<NativeServer> {
   const port = await closedPort();
   return await runNginx(scope, port, `${http} server { listen 127.0.0.1:${port} backlog=4096; ${server} }`);

@@ -8,4 +8,5 @@ command -v curl >/dev/null || set -- "$@" curl
 [ -x /usr/sbin/apache2 ] || set -- "$@" apache2-bin
 command -v chromium >/dev/null || [ -n "${CULVERT_CHROMIUM:-}" ] || set -- "$@" chromium
 [ -d /usr/lib/postgresql ] || set -- "$@" postgresql
+[ -x /usr/bin/redis-server ] || set -- "$@" redis-server
 exec sh "$(dirname "$0")/install.sh" "$@"

@@ -141,6 +141,8 @@ export class Cluster implements Peers {
         return hub.cameElsewhere(news.tunnelId);
       case 'offline':
         return hub.leftElsewhere(news.tunnelId);
+      case 'relay':
+        return this.#membership.meet(news);
       case 'created':
       case 'extended':
       case 'ended':

@@ -58,6 +58,12 @@ export class Membership {
     return lease !== 'kept';
   }
 
+  /** A relay has come. */
+  meet(relay: { readonly number: number; readonly incarnation: string; readonly address: string }): void {
+    const address = readAddress(relay.incarnation, relay.address);
+    if (address !== undefined) this.#others.set(relay.number, address);
+  }
+
   /** Gives the number back. Others find out by themselves if they are not told. */
   async leave(): Promise<void> {
     if (this.number === 0) return;
@@ -90,8 +96,13 @@ function readRelays(reply: unknown): Map<number, RelayAddress> {
   const relays = new Map<number, RelayAddress>();
   for (let at = 0; at + 2 < texts.length; at += 3) {
     const [number = '', incarnation = '', address = ''] = texts.slice(at, at + 3);
-    const [, host, port] = /^\[?([^\]]+?)\]?:(\d+)$/.exec(address) ?? [];
-    if (host !== undefined) relays.set(Number(number), { incarnation, host, port: Number(port) });
+    const read = readAddress(incarnation, address);
+    if (read !== undefined) relays.set(Number(number), read);
   }
   return relays;
+}
+
+function readAddress(incarnation: string, address: string): RelayAddress | undefined {
+  const [, host, port] = /^\[?([^\]]+?)\]?:(\d+)$/.exec(address) ?? [];
+  return host === undefined ? undefined : { incarnation, host, port: Number(port) };
 }

@@ -16,6 +16,13 @@ export type News =
   | { readonly kind: 'replaced'; readonly tunnelId: string; readonly fence: number }
   /** to all: a client has come to one of them, or left */
   | { readonly kind: 'online' | 'offline'; readonly tunnelId: string }
+  /** to all: a relay has come */
+  | {
+      readonly kind: 'relay';
+      readonly number: number;
+      readonly incarnation: string;
+      readonly address: string;
+    }
   | TunnelNews;
 
 export function writeNews(news: TunnelNews): string {
@@ -31,7 +38,7 @@ export function writeNews(news: TunnelNews): string {
 
 /** @returns `undefined` for what this version does not know: a newer one may run beside it */
 export function readNews(text: string): News | undefined {
-  const [kind = '', first = '', second = ''] = text.split(' ');
+  const [kind = '', first = '', second = '', third = ''] = text.split(' ');
   switch (kind) {
     case 'announce':
       return { kind, tunnelId: first, connectionId: second };
@@ -40,6 +47,8 @@ export function readNews(text: string): News | undefined {
     case 'online':
     case 'offline':
       return { kind, tunnelId: first };
+    case 'relay':
+      return { kind, number: Number(first), incarnation: second, address: third };
     case 'created':
       return { kind, slug: first };
     case 'extended':

@@ -32,7 +32,7 @@ end
 `;
 
 /**
- * Keeps or takes a number. ARGV: number, incarnation, address, lease in ms.
+ * Keeps or takes a number, and tells all where the relay is. ARGV: number, incarnation, address, lease in ms.
  *
  * @returns 1; 2 when it was not there, so that others may take the relay for dead; 0 when another incarnation has the number
  */
@@ -45,6 +45,9 @@ if lease and string.match(lease, '^%S+') ~= ARGV[2] then return 0 end
 redis.call('SET', key, ARGV[2] .. ' ' .. ARGV[3], 'PX', ARGV[4])
 redis.call('SADD', 'culvert:relays', ARGV[1])
 redis.call('SET', 'culvert:since', string.format('%.0f', micros()), 'NX')
+if not lease then
+  redis.call('PUBLISH', 'culvert:all', table.concat({'relay', ARGV[1], ARGV[2], ARGV[3]}, ' '))
+end
 return lease and 1 or 2`,
 };
 

@@ -4,6 +4,7 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { CONTROL_MESSAGE_MAX_BYTES } from '../../shared/control.ts';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
+import type { AccountRecord } from '../accounts/account.ts';
 import { sameHash } from '../accounts/api-key.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
 import type { Clock } from '../clock.ts';
@@ -27,10 +28,17 @@ export interface UpgradeRequest {
   takeOver(): { socket: Duplex; head: Buffer } | undefined;
 }
 
-/** Passes data sockets on to the relays where their visitors wait. */
-export interface Hops {
+/** Other relays. */
+export interface Elsewhere {
+  /** Passes a data socket on to the relay where its visitor waits. */
   /** @returns `undefined` where the id names no other relay that can be reached */
   dial(request: HopRequest): Promise<Hop | undefined>;
+  /**
+   * Learns of the account's tunnels what others have made.
+   *
+   * @throws ApiError 503
+   */
+  followTunnels(account: AccountRecord): Promise<void>;
 }
 
 export const CONTROL_PATH = '/ws/control';
@@ -49,7 +57,7 @@ export class Upgrades {
   /** control and data sockets that are not closed */
   #sockets = 0;
   readonly #maxSockets: number;
-  readonly #hops: Hops | undefined;
+  readonly #elsewhere: Elsewhere | undefined;
   readonly #server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -61,7 +69,7 @@ export class Upgrades {
 
   /**
    * @param maxSockets control and data sockets at a time, of all clients
-   * @param hops to other relays, if there may be any
+   * @param elsewhere other relays, if there may be any
    */
   constructor(
     hub: Hub,
@@ -69,14 +77,14 @@ export class Upgrades {
     authenticator: Authenticator,
     clock: Clock,
     maxSockets: number,
-    hops?: Hops,
+    elsewhere?: Elsewhere,
   ) {
     this.#hub = hub;
     this.#registry = registry;
     this.#authenticator = authenticator;
     this.#clock = clock;
     this.#maxSockets = maxSockets;
-    this.#hops = hops;
+    this.#elsewhere = elsewhere;
   }
 
   /** Whether the path is one of the WebSocket endpoints. */
@@ -179,7 +187,7 @@ export class Upgrades {
 
   /** @returns whether another relay has it now, which then answers in place of this one */
   async #passOn(request: UpgradeRequest, key: string, id: string): Promise<boolean> {
-    const hop = await this.#hops?.dial({ id, key, authorization: request.header('authorization') });
+    const hop = await this.#elsewhere?.dial({ id, key, authorization: request.header('authorization') });
     if (hop === undefined) return false;
     let taken;
     try {
@@ -218,6 +226,7 @@ export class Upgrades {
   /** @throws ApiError 401, 404 */
   async #ownTunnel(request: UpgradeRequest, id: string): Promise<KeyedTunnel> {
     const owner = await this.#authenticator.authenticate(request.header('authorization'));
+    if (this.#registry.byId(id) === undefined) await this.#elsewhere?.followTunnels(owner.account);
     const tunnel = this.#registry.byId(id);
     if (tunnel?.account.id !== owner.account.id) throw new ApiError(API_ERRORS.tunnelNotFound);
     return { tunnel, key: { keyId: owner.keyId, hash: owner.hash } };

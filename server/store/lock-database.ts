@@ -7,16 +7,21 @@ import { lockDatabase as lockSqlite, type RelayLock } from './sqlite/relay-lock.
  * Takes a database for one relay until released or until the process ends, however it ends. Commands that administer
  * need no lock.
  *
+ * @param holders `cluster`: relays that know of each other may have it together, which SQLite does not offer
  * @param log told when the lock was lost
  * @throws Error with a text for the operator when another relay has it, or the database cannot be reached
  */
-export async function lockDatabase(address: DatabaseAddress, log: Log): Promise<RelayLock> {
+export async function lockDatabase(
+  address: DatabaseAddress,
+  holders: 'one' | 'cluster',
+  log: Log,
+): Promise<RelayLock> {
   switch (address.kind) {
     case 'sqlite':
       return lockSqlite(address.path);
     case 'postgres': {
       const { lockPostgres } = await import('./postgres/relay-lock.ts');
-      return await lockPostgres(address, log);
+      return await lockPostgres(address, holders, log);
     }
   }
 }

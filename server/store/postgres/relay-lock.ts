@@ -8,18 +8,26 @@ import { nameOfDatabase } from '../address.ts';
 import type { RelayLock } from '../sqlite/relay-lock.ts';
 import { CONNECTION, type PostgresAddress } from './connection.ts';
 
+/** `one`: a relay that knows of no other. `cluster`: relays that know of each other. */
+export type LockHolders = 'one' | 'cluster';
+
 /** Any number will do; advisory locks are those of one database. */
 const LOCK_ID = 4_019_573_121;
 
 /**
- * Takes the database for one relay. The lock is a session's: the server drops it with the connection. A connection that
+ * Takes the database for one relay, or for the relays of one cluster. The lock is a session's: the server drops it with the connection. A connection that
  * is lost is made again, and the lock taken again, for as long as the relay lives.
  *
+ * @param holders who may have it at the same time
  * @param log told when another relay was faster after a connection was lost
  * @throws Error with a text for the operator when another relay has it, or the server cannot be reached
  */
-export async function lockPostgres(address: PostgresAddress, log: Log): Promise<RelayLock> {
-  const lock = new PostgresLock(address, systemClock, log);
+export async function lockPostgres(
+  address: PostgresAddress,
+  holders: LockHolders,
+  log: Log,
+): Promise<RelayLock> {
+  const lock = new PostgresLock(address, holders, systemClock, log);
   const name = nameOfDatabase(address);
   const end = performance.now() + POSTGRES_RELAY_LOCK_WAIT_MS;
   // The relay before this one may just be ending.
@@ -46,14 +54,16 @@ async function tryLock(lock: PostgresLock, name: string): Promise<boolean> {
 
 class PostgresLock implements RelayLock {
   readonly #address: PostgresAddress;
+  readonly #lock: string;
   readonly #clock: Clock;
   readonly #log: Log;
   #client: Client | undefined;
   #timer: Timer | undefined;
   #released = false;
 
-  constructor(address: PostgresAddress, clock: Clock, log: Log) {
+  constructor(address: PostgresAddress, holders: LockHolders, clock: Clock, log: Log) {
     this.#address = address;
+    this.#lock = holders === 'one' ? 'pg_try_advisory_lock' : 'pg_try_advisory_lock_shared';
     this.#clock = clock;
     this.#log = log;
   }
@@ -61,9 +71,7 @@ class PostgresLock implements RelayLock {
   /** @returns whether the lock is this relay's now */
   async take(): Promise<boolean> {
     const client = await this.#connected();
-    const { rows } = await client.query<{ taken: boolean }>('select pg_try_advisory_lock($1) as taken', [
-      LOCK_ID,
-    ]);
+    const { rows } = await client.query<{ taken: boolean }>(`select ${this.#lock}($1) as taken`, [LOCK_ID]);
     return rows[0]?.taken === true;
   }
 

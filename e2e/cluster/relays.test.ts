@@ -1,0 +1,233 @@
+import assert from 'node:assert/strict';
+import type { Tunnel } from '../../shared/tunnel.ts';
+import { createAccount, type TestAccount } from '../support/accounts.ts';
+import { Api } from '../support/api.ts';
+import { RelayCluster } from '../support/cluster.ts';
+import { eventually, timed } from '../support/deadline.ts';
+import { DataConnection } from '../support/manual-client.ts';
+import { formatRequest, RawConnection, type Response, visit } from '../support/raw-http.ts';
+import { suiteScope, testScope } from '../support/scope.ts';
+import { ControlSocket, openData } from '../support/spec-client/control.ts';
+
+const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+const A = 0;
+const B = 1;
+const C = 2;
+
+describe('three relays', function () {
+  this.timeout(60_000);
+  const suite = suiteScope();
+  const scope = testScope();
+  let cluster: RelayCluster;
+  let account: TestAccount;
+
+  before(async () => {
+    cluster = await RelayCluster.start(suite, 3);
+  });
+
+  beforeEach(async () => {
+    account = await createAccount(cluster.relay(A), { plan: 'team' });
+  });
+
+  function api(index: number): Api {
+    return new Api(cluster.relay(index), account.key);
+  }
+
+  async function control(index: number, tunnel: Tunnel): Promise<ControlSocket> {
+    return await ControlSocket.open(scope, cluster.relay(index), account.key, tunnel.id);
+  }
+
+  /** Answers what is announced on a control socket, through data sockets that land on a relay. */
+  function serve(socket: ControlSocket, index: number, answer = ANSWER): void {
+    socket.onMessage = ({ id }) => void serveOne(id, index, answer);
+  }
+
+  async function serveOne(id: string, index: number, answer: string): Promise<void> {
+    const data = new DataConnection(id, await openData(scope, cluster.relay(index), id));
+    await data.receivedUpTo('\r\n\r\n');
+    data.send(answer);
+  }
+
+  async function request(index: number, tunnel: Tunnel): Promise<Response> {
+    const { port } = cluster.relay(index);
+    return await visit(port, { host: `${tunnel.slug}.localhost:${port}` });
+  }
+
+  for (const visitor of [A, B, C]) {
+    for (const data of [A, B, C]) {
+      it(`serve a visitor on ${'ABC'[visitor]} whose client is on A, through a data socket on ${'ABC'[data]}`, async () => {
+        const tunnel = await api(C).create({ local_port: 9 });
+        serve(await control(A, tunnel), data);
+        const { status, body } = await request(visitor, tunnel);
+        assert.deepEqual([status, body.toString()], [200, 'ok']);
+      });
+    }
+  }
+
+  it('pass bodies of a megabyte in both directions over a hop, and the end of a visitor', async () => {
+    const tunnel = await api(A).create({ local_port: 9 });
+    const socket = await control(A, tunnel);
+    const { port } = cluster.relay(B);
+    const visitor = await RawConnection.open(scope, port);
+    const body = 'x'.repeat(1_000_000);
+    void visitor.write(formatRequest({ method: 'POST', host: `${tunnel.slug}.localhost:${port}`, body }));
+    const { id } = await eventually(5000, () => {
+      assert.ok(socket.messages[0] !== undefined);
+      return socket.messages[0];
+    });
+    const data = new DataConnection(id, await openData(scope, cluster.relay(C), id));
+    await eventually(10_000, () => assert.ok(data.received.length > body.length));
+    data.send(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n`);
+    data.send(body);
+    const answer = await visitor.response();
+    assert.equal(answer.body.length, body.length);
+    visitor.socket.destroy();
+    await data.socket.closed;
+  });
+
+  it('refuse a data socket with an id that is used up or unknown, and say so from where it belongs', async () => {
+    const tunnel = await api(A).create({ local_port: 9 });
+    const socket = await control(A, tunnel);
+    serve(socket, C);
+    await request(B, tunnel);
+    const id = socket.messages[0]?.id ?? '';
+    for (const index of [A, B, C]) {
+      await assert.rejects(openData(scope, cluster.relay(index), id), /404/);
+    }
+  });
+
+  it('know a tunnel at once that another one has made, also where its name was asked for before', async () => {
+    const name = `n${Date.now().toString(36)}`;
+    for (const index of [A, B, C]) assert.equal((await request(index, { slug: name } as Tunnel)).status, 404);
+    const tunnel = await api(A).create({ local_port: 9, name });
+    for (const index of [B, C]) {
+      assert.equal((await api(index).get(tunnel.id)).id, tunnel.id);
+      assert.equal((await request(index, tunnel)).head.field('culvert-error'), 'tunnel-offline');
+    }
+    await assert.rejects(api(B).create({ local_port: 9, name }), /409/);
+  });
+
+  it('close a tunnel everywhere within 1 s', async () => {
+    const tunnel = await api(A).create({ local_port: 9 });
+    const socket = await control(A, tunnel);
+    serve(socket, B);
+    assert.equal((await request(C, tunnel)).status, 200);
+    await api(B).close(tunnel.id);
+    await eventually(1000, async () => {
+      for (const index of [A, B, C]) assert.equal((await request(index, tunnel)).status, 404);
+    });
+    assert.equal((await socket.closed).code, 4001);
+  });
+
+  it('extend a tunnel everywhere', async () => {
+    const tunnel = await api(A).create({ local_port: 9, ttl: '2s' });
+    await request(B, tunnel);
+    const extended = await api(C).extend(tunnel.id, { ttl: '1h' });
+    for (const index of [A, B])
+      assert.equal((await api(index).get(tunnel.id)).expires_at, extended.expires_at);
+  });
+
+  it('let the newest control socket win', async () => {
+    const tunnel = await api(A).create({ local_port: 9 });
+    const first = await control(A, tunnel);
+    const second = await control(B, tunnel);
+    assert.equal((await first.closed).code, 4000);
+    serve(second, C);
+    assert.equal((await request(A, tunnel)).status, 200);
+  });
+
+  it('count over all, without losing or doubling anything', async () => {
+    const tunnel = await api(A).create({ local_port: 9 });
+    serve(await control(A, tunnel), B);
+    for (let round = 0; round < 10; round += 1)
+      await Promise.all([A, B, C].map((index) => request(index, tunnel)));
+    await eventually(3000, async () => {
+      for (const index of [A, B, C]) assert.equal((await api(index).get(tunnel.id)).requests, 30);
+    });
+  });
+
+  it('limit creates together', async () => {
+    const made = await Promise.allSettled(
+      Array.from({ length: 9 }, (_, at) => api(at % 3).create({ local_port: 9 })),
+    );
+    assert.equal(made.filter(({ status }) => status === 'fulfilled').length, 5);
+  });
+
+  it('send one message through Redis for a request between relays, and none within one', async () => {
+    const tunnel = await api(A).create({ local_port: 9 });
+    serve(await control(A, tunnel), C);
+    await request(A, tunnel);
+    const count = async (index: number): Promise<number> => {
+      const before = await cluster.redis.messages();
+      for (let time = 0; time < 50; time += 1) await request(index, tunnel);
+      return (await cluster.redis.messages()) - before;
+    };
+    // Leases are renewed meanwhile: three relays, two commands every 3 s each.
+    const [within, between] = [await count(A), await count(B)];
+    assert.ok(within <= 12, `${within} within`);
+    assert.ok(between <= 62 && between >= 50, `${between} between`);
+  });
+
+  it('hold visitors of a client that changes the relay', async () => {
+    const tunnel = await api(A).create({ local_port: 9 });
+    const first = await control(A, tunnel);
+    first.socket.drop();
+    await eventually(2000, () => assert.match(cluster.relay(A).child.stderr, /client offline/));
+    const waiting = request(B, tunnel);
+    serve(await control(C, tunnel), A);
+    assert.equal((await waiting).status, 200);
+  });
+
+  it('a relay that was paused does not serve a tunnel that has moved', async () => {
+    const tunnel = await api(A).create({ local_port: 9 });
+    const old = await control(A, tunnel);
+    serve(old, A, ANSWER.replace('ok', 'no'));
+    assert.equal((await request(A, tunnel)).body.toString(), 'no');
+    process.kill(cluster.relay(A).child.pid, 'SIGSTOP');
+    serve(await control(B, tunnel), C);
+    const { port } = cluster.relay(A);
+    const early = Array.from({ length: 20 }, () => visit(port, { host: `${tunnel.slug}.localhost:${port}` }));
+    await new Promise((resolve) => setTimeout(resolve, 12_000));
+    process.kill(cluster.relay(A).child.pid, 'SIGCONT');
+    for (const answer of await Promise.all(early)) {
+      assert.deepEqual([answer.status, answer.body.toString()], [200, 'ok']);
+    }
+    assert.equal((await old.closed).code, 4000);
+    assert.match(cluster.relay(A).child.stderr, /relay was paused/);
+  });
+
+  it('a relay that dies takes nothing along', async () => {
+    const tunnel = await api(A).create({ local_port: 9 });
+    serve(await control(A, tunnel), C);
+    assert.equal((await request(B, tunnel)).status, 200);
+    await cluster.relay(A).stop('SIGKILL');
+    const { value, ms } = await timed(async () => {
+      const waiting = request(B, tunnel);
+      serve(await control(C, tunnel), B);
+      return await waiting;
+    });
+    assert.equal(value.status, 200);
+    assert.ok(ms < 10_000, `${ms} ms`);
+    await cluster.relay(A).restart();
+    assert.equal((await request(A, tunnel)).status, 200);
+  });
+
+  it('without Redis, serve what is on one relay, say why not else, and heal within 5 s', async () => {
+    const [here, there] = [await api(A).create({ local_port: 9 }), await api(A).create({ local_port: 9 })];
+    serve(await control(B, here), B);
+    serve(await control(A, there), A);
+    assert.equal((await request(B, there)).status, 200);
+    await cluster.redis.stop();
+    await eventually(3000, () => assert.match(cluster.relay(B).child.stderr, /redis failing/));
+    assert.equal((await request(B, here)).status, 200);
+    const { status, body } = await request(B, there);
+    assert.equal(status, 503);
+    assert.match(body.toString(), /relays of this service cannot reach each other/);
+    await cluster.redis.resume();
+    const { ms } = await timed(() =>
+      eventually(10_000, async () => assert.equal((await request(B, there)).status, 200)),
+    );
+    assert.ok(ms < 5000, `healed after ${ms} ms`);
+    assert.equal((await request(B, here)).status, 200);
+  });
+});

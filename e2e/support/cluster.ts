@@ -1,0 +1,45 @@
+/** Several relays on one PostgreSQL database and one Redis. */
+import { Api } from './api.ts';
+import { newDatabase } from './postgres.ts';
+import { type Environment, newApiKey, POSTGRES_URL, Relay } from './programs.ts';
+import { RedisServer } from './redis.ts';
+import type { Scope } from './scope.ts';
+
+export class RelayCluster {
+  readonly relays: readonly Relay[];
+  readonly redis: RedisServer;
+  readonly key: string;
+
+  private constructor(relays: readonly Relay[], redis: RedisServer, key: string) {
+    this.relays = relays;
+    this.redis = redis;
+    this.key = key;
+  }
+
+  static async start(scope: Scope, count: number, settings: Environment = {}): Promise<RelayCluster> {
+    if (POSTGRES_URL === undefined) throw new Error('needs PostgreSQL: run npm run test:cluster');
+    const [redis, database] = await Promise.all([RedisServer.start(scope), newDatabase(POSTGRES_URL)]);
+    const key = newApiKey();
+    const shared = {
+      CULVERT_DATABASE_URL: database,
+      CULVERT_REDIS_URL: redis.url,
+      CULVERT_CLUSTER_SECRET: 's'.repeat(32),
+      CULVERT_BOOTSTRAP_KEY: key,
+      ...settings,
+    };
+    const relays = await Promise.all(Array.from({ length: count }, () => Relay.start(scope, shared)));
+    return new RelayCluster(relays, redis, key);
+  }
+
+  /** @param index from 0 */
+  relay(index: number): Relay {
+    const relay = this.relays[index];
+    if (relay === undefined) throw new RangeError(`there is no relay ${index}`);
+    return relay;
+  }
+
+  /** The API of one of the relays, with the bootstrap account's key. */
+  api(index: number): Api {
+    return new Api(this.relay(index), this.key);
+  }
+}

@@ -1,0 +1,89 @@
+/** A Redis server of the tests' own, on a free port, with nothing that outlives it. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { connect } from 'node:net';
+import { once } from 'node:events';
+import { eventually } from './deadline.ts';
+import { temporaryDirectory } from './programs.ts';
+import type { Scope } from './scope.ts';
+import { closedPort } from './services/listen.ts';
+
+/** Debian's package `redis-server`; `e2e/support/setup.sh` installs it. */
+const REDIS = '/usr/bin/redis-server';
+
+const running = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of running) child.kill('SIGKILL');
+});
+
+export class RedisServer {
+  readonly port: number;
+  readonly #directory: string;
+  #child: ChildProcess | undefined;
+
+  private constructor(port: number, directory: string) {
+    this.port = port;
+    this.#directory = directory;
+  }
+
+  static async start(scope: Scope): Promise<RedisServer> {
+    const server = new RedisServer(await closedPort(), temporaryDirectory(scope));
+    scope.defer(() => server.stop());
+    await server.resume();
+    return server;
+  }
+
+  get url(): string {
+    return `redis://127.0.0.1:${this.port}`;
+  }
+
+  /** Starts it again after {@link stop}; it has forgotten everything. */
+  async resume(): Promise<void> {
+    const flags = [
+      '--port',
+      String(this.port),
+      '--bind',
+      '127.0.0.1',
+      '--save',
+      '',
+      '--dir',
+      this.#directory,
+    ];
+    const child = spawn(REDIS, flags, { stdio: 'ignore' });
+    running.add(child);
+    child.once('close', () => running.delete(child));
+    this.#child = child;
+    await eventually(5000, () => this.command('PING'));
+  }
+
+  async stop(): Promise<void> {
+    const child = this.#child;
+    this.#child = undefined;
+    if (child === undefined || !running.has(child)) return;
+    const closed = once(child, 'close');
+    child.kill('SIGKILL');
+    await closed;
+  }
+
+  /** How often relays have run scripts since the server started. */
+  async messages(): Promise<number> {
+    const stats = await this.command('INFO commandstats');
+    const calls = [...stats.matchAll(/cmdstat_(?:eval|evalsha):calls=(\d+)/g)].map(([, count]) =>
+      Number(count),
+    );
+    return calls.reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Runs one command and returns what it answers, raw. */
+  async command(command: string): Promise<string> {
+    const socket = connect(this.port, '127.0.0.1');
+    try {
+      await once(socket, 'connect');
+      socket.end(`${command}\r\nQUIT\r\n`);
+      let text = '';
+      for await (const chunk of socket) text += String(chunk);
+      return text;
+    } finally {
+      socket.destroy();
+    }
+  }
+}
