@@ -158,25 +158,6 @@ describe('a PostgreSQL database that another relay uses', () => {
   });
 });
 
-describe('a PostgreSQL database of a newer version', () => {
-  const scope = suiteScope();
-
-  it('is refused with a line that says what to do, and left as it is', async () => {
-    const relay = await Relay.start(scope);
-    await relay.stop();
-    const url = relay.databaseSettings['CULVERT_DATABASE_URL'] ?? '';
-    await query(url, "insert into kysely_migration values ('9999_tomorrow', '2030-01-01')");
-    const child = spawnRelay(scope, ['serve'], { ...relay.databaseSettings, CULVERT_PORT: '0' });
-    assert.equal((await child.exit()).code, 1);
-    assert.match(
-      child.stderr,
-      /made by a newer version of Culvert.*install that version or restore a backup/,
-    );
-    const migrations = await query(url, 'select name from kysely_migration order by name');
-    assert.deepEqual(migrations.at(-1), { name: '9999_tomorrow' });
-  });
-});
-
 describe('a PostgreSQL server that refuses', () => {
   const scope = suiteScope();
 

@@ -131,7 +131,7 @@ describe('accounts and keys, changed while the relay runs', () => {
       await other.administer('key', 'revoke', keys[0]?.id ?? '');
       await other.stop();
       const again = spawnRelay(scope, ['serve'], {
-        CULVERT_DATA_DIR: other.dataDirectory,
+        ...other.databaseSettings,
         CULVERT_PORT: '0',
         CULVERT_BOOTSTRAP_KEY: key,
       });

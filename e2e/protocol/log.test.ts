@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { AccountPool, createAccount, type TestAccount } from '../support/accounts.ts';
 import { eventually } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { newApiKey, Relay, spawnRelay, temporaryDirectory } from '../support/programs.ts';
 import { formatRequest, RawConnection, type Request, visit } from '../support/raw-http.ts';
+import { openRelayDatabase } from '../support/relay-database.ts';
 import { suiteScope } from '../support/scope.ts';
 import { startEchoService } from '../support/services/echo.ts';
 import { SpecClient } from '../support/spec-client/client.ts';
@@ -70,16 +69,15 @@ describe('the log of the relay (docs/observing.md)', () => {
 
   it('tells that the store fails, once, and that it works again', async () => {
     const { api } = await createAccount(relay);
-    const lock = new DatabaseSync(join(relay.dataDirectory, 'culvert.db'));
-    lock.exec('BEGIN IMMEDIATE');
+    const database = await openRelayDatabase(scope, relay);
+    await database.holdWrites();
     for (let i = 0; i < 2; i += 1) {
       const answer = await api.send('POST', '/v1/tunnels', {
         json: { local_port: 1, name: 'secret' },
       });
       assert.equal(answer.status, 503);
     }
-    lock.exec('ROLLBACK');
-    lock.close();
+    await database.release();
     await api.create({ local_port: 1 });
     await eventually(5000, () => {
       const events = lines().filter(({ msg }) => /^store (?:failing|recovered)$/.test(msg));

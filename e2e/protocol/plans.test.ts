@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createAccount, onlyAccount, type TestAccount } from '../support/accounts.ts';
 import { type ApiAnswer, assertError } from '../support/api.ts';
@@ -9,6 +7,7 @@ import { eventually } from '../support/deadline.ts';
 import { ManualClient } from '../support/manual-client.ts';
 import { Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection } from '../support/raw-http.ts';
+import { openRelayDatabase } from '../support/relay-database.ts';
 import { suiteScope } from '../support/scope.ts';
 
 const HOUR_MS = 3_600_000;
@@ -26,16 +25,24 @@ describe('plans', () => {
   /** Gives an account tunnels past the rate limit, while no relay has the store open. */
   async function giveTunnels(account: TestAccount, count: number): Promise<void> {
     await relay.stop();
-    const database = new DatabaseSync(join(relay.dataDirectory, 'culvert.db'));
-    const insert = database.prepare(
-      `INSERT INTO tunnels (id, account_id, slug, name, local_port, ttl_seconds, idle, created_at, expires_at,
-         bytes_in, bytes_out, requests) VALUES (?, ?, ?, '', 9, 3600, 0, ?, ?, 0, 0, 0)`,
-    );
+    const database = await openRelayDatabase(scope, relay);
     const now = Date.now();
     for (let index = 0; index < count; index += 1) {
-      insert.run(randomUUID(), account.id, `given-${index}`, now, now + HOUR_MS);
+      await database.insert('tunnels', {
+        id: randomUUID(),
+        account_id: account.id,
+        slug: `given-${index}`,
+        name: '',
+        local_port: 9,
+        ttl_seconds: 3600,
+        idle: 0,
+        created_at: now,
+        expires_at: now + HOUR_MS,
+        bytes_in: 0,
+        bytes_out: 0,
+        requests: 0,
+      });
     }
-    database.close();
     await relay.restart();
   }
 

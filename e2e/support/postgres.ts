@@ -55,6 +55,8 @@ export class PostgresServer {
       'max_connections=300',
       // Only a machine that loses its power needs it; a server that is killed does not.
       'fsync=off',
+      // Nothing lives long enough.
+      'autovacuum=off',
     ].flatMap((setting) => ['-c', setting]);
     const child = spawn(join(this.#bin, 'postgres'), ['-D', this.#data, ...settings], {
       ...this.#owner,

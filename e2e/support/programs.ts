@@ -46,6 +46,9 @@ export function spawnCulvert(
   return child;
 }
 
+/** ms a relay may take to start: some suites start a dozen at once, on machines that do other things, too. */
+const START_MS = 25_000;
+
 /** The server on which each relay gets a database of its own, where this run is on PostgreSQL (e2e/cluster/on-postgres.ts). */
 export const POSTGRES_URL = process.env['TEST_POSTGRES_URL'];
 
@@ -70,7 +73,7 @@ export class Relay {
    * Starts a relay and waits until it takes requests.
    *
    * @param settings environment beyond port, data directory, database and bootstrap key
-   * @throws Error when no `listening on` line comes within 10 s
+   * @throws Error when no `listening on` line comes within {@link START_MS}
    */
   static async start(scope: Scope, settings: Environment = {}): Promise<Relay> {
     const relay = new Relay(scope, {
@@ -141,7 +144,7 @@ export class Relay {
 
   async #listening(): Promise<void> {
     const listening = /^listening on https?:\/\/[^\s/]+:(\d+)$/;
-    this.#port = Number(await this.#child.line((line) => listening.exec(line)?.[1]));
+    this.#port = Number(await this.#child.line((line) => listening.exec(line)?.[1], START_MS));
   }
 }
 
