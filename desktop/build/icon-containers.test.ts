@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { icns, ico } from './icon-containers.ts';
+
+const IMAGES = [
+  { size: 16, png: Buffer.from('small') },
+  { size: 256, png: Buffer.from('large one') },
+];
+
+describe('icon files', () => {
+  it('.ico says where each image is', () => {
+    const file = ico(IMAGES);
+    assert.equal(file.readUInt16LE(4), 2);
+    IMAGES.forEach(({ size, png }, index) => {
+      const entry = 6 + 16 * index;
+      assert.equal(file.readUInt8(entry), size % 256);
+      const [length, offset] = [file.readUInt32LE(entry + 8), file.readUInt32LE(entry + 12)];
+      assert.deepEqual(file.subarray(offset, offset + length), png);
+    });
+  });
+
+  it('.icns holds each image under the types of its size', () => {
+    const file = icns(IMAGES);
+    const found: [string, string][] = [];
+    for (let at = 8; at < file.length; at += file.readUInt32BE(at + 4)) {
+      found.push([
+        file.toString('latin1', at, at + 4),
+        file.toString('latin1', at + 8, at + file.readUInt32BE(at + 4)),
+      ]);
+    }
+    assert.deepEqual(found, [
+      ['icp4', 'small'],
+      ['ic08', 'large one'],
+      ['ic13', 'large one'],
+    ]);
+    assert.equal(file.readUInt32BE(4), file.length);
+  });
+});

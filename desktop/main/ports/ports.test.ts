@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { guessFramework } from './framework.ts';
+import { listListeners, readTcpTable } from './linux.ts';
+import { type Listener, portScan } from './port-scan.ts';
+import { listWithLsof, listWithNetstat } from './programs.ts';
+
+const listener = (change: Partial<Listener>): Listener => ({
+  port: 3000,
+  pid: 7,
+  process: 'node',
+  command: 'node server.js',
+  manifest: undefined,
+  ...change,
+});
+
+describe('guessFramework', () => {
+  const cases: [string, string | undefined, Partial<Listener>][] = [
+    ['Vite', 'Vite', { command: 'node /app/node_modules/.bin/vite --host' }],
+    ['Next.js', 'Next.js', { command: 'next-server (v16.0.0)', process: 'next-server' }],
+    ['Django', 'Django', { command: 'python manage.py runserver 8000', process: 'python' }],
+    ['Rails', 'Rails', { command: 'puma 6.4 (tcp://localhost:3000) [shop]', process: 'ruby' }],
+    ['a package.json', 'Express', { manifest: '{"dependencies":{"express":"^5"}}' }],
+    ['a broken package.json', 'Node', { manifest: '{"dependencies":' }],
+    ['Node', 'Node', {}],
+    ['nothing known', undefined, { command: 'postgres', process: 'postgres' }],
+  ];
+  for (const [title, framework, change] of cases) {
+    it(`finds ${title}`, () => assert.equal(guessFramework(listener(change)), framework));
+  }
+});
+
+describe('portScan', () => {
+  it('puts what is likeliest first, each port once, and leaves out Culvert and the system', () => {
+    const scan = portScan(
+      [
+        listener({ port: 22, pid: undefined, process: undefined, command: '' }),
+        listener({ port: 5432, process: 'postgres', command: 'postgres' }),
+        listener({ port: 9000, pid: undefined, process: undefined, command: '' }),
+        listener({ port: 5173, command: 'vite' }),
+        listener({ port: 5173, command: 'vite' }),
+        listener({ port: 4000, pid: 99 }),
+      ],
+      true,
+      new Set([99]),
+      guessFramework,
+    );
+    assert.deepEqual(
+      scan.ports.map(({ port }) => port),
+      [5173, 5432, 9000],
+    );
+    assert.ok(scan.listening.has(22) && scan.listening.has(4000));
+  });
+});
+
+describe('ports on Linux', () => {
+  const TABLE = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 0100007F:1435 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 4711 1 0 100 0 0 10 0
+   1: 0100007F:1435 0100007F:A0B2 01 00000000:00000000 00:00000000 00000000  1000        0 4712 1 0 100 0 0 10 0
+`;
+
+  it('are the listening ones of the table', () => {
+    assert.deepEqual(readTcpTable(TABLE), [{ port: 5173, inode: '4711' }]);
+  });
+
+  it('come with their programs', async () => {
+    const root = mkdtempSync(join(tmpdir(), 'culvert-proc-'));
+    const app = join(root, 'app');
+    mkdirSync(join(root, 'net'));
+    mkdirSync(join(root, '42/fd'), { recursive: true });
+    mkdirSync(app);
+    writeFileSync(join(root, 'net/tcp'), TABLE);
+    writeFileSync(join(root, '42/cmdline'), '/usr/bin/node\0server.js\0');
+    writeFileSync(join(root, '42/comm'), 'MainThread\n');
+    writeFileSync(join(app, 'package.json'), '{}');
+    symlinkSync('socket:[4711]', join(root, '42/fd/20'));
+    symlinkSync(app, join(root, '42/cwd'));
+    assert.deepEqual(await listListeners(root), [
+      { port: 5173, pid: 42, process: 'node', command: '/usr/bin/node server.js', manifest: '{}' },
+    ]);
+  });
+
+  it('are those of this machine', async function () {
+    if (process.platform !== 'linux') this.skip();
+    const server = createServer().listen(0, '127.0.0.1');
+    try {
+      await once(server, 'listening');
+      const address = server.address();
+      assert.ok(address !== null && typeof address === 'object');
+      const found = (await listListeners()).find(({ port }) => port === address.port);
+      assert.equal(found?.pid, process.pid);
+    } finally {
+      server.close();
+    }
+  });
+});
+
+describe('ports from programs', () => {
+  it('are read from lsof and ps', async () => {
+    const outputs = ['p42\ncnode\nf20\nn127.0.0.1:5173\nf21\nn[::1]:5173\n', '   42 node /app/.bin/vite\n'];
+    const found = await listWithLsof(() => Promise.resolve(outputs.shift() ?? ''));
+    assert.deepEqual(
+      found.map(({ port, pid, process, command }) => [port, pid, process, command]),
+      [
+        [5173, 42, 'node', 'node /app/.bin/vite'],
+        [5173, 42, 'node', 'node /app/.bin/vite'],
+      ],
+    );
+  });
+
+  it('are read from netstat and tasklist, in any language', async () => {
+    const outputs: Record<string, string> = {
+      netstat: [
+        '  TCP    0.0.0.0:5173    0.0.0.0:0    ABHÖREN         42',
+        '  TCP    127.0.0.1:5173  127.0.0.1:9  HERGESTELLT     42',
+        '  TCP    [::]:3000       [::]:0       LISTENING       43',
+      ].join('\r\n'),
+      tasklist: '"node.exe","42","Console","1","50.000 K"\r\n',
+    };
+    const found = await listWithNetstat((program) => Promise.resolve(outputs[program] ?? ''));
+    assert.deepEqual(
+      found.map(({ port, process }) => [port, process]),
+      [
+        [5173, 'node'],
+        [3000, undefined],
+      ],
+    );
+  });
+});

@@ -1,0 +1,165 @@
+/** What the app does on its own: links, start at login, the network, the way out, updates. */
+import assert from 'node:assert/strict';
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { FakeClock } from '../../testing/fake-clock.ts';
+import { xdgAutostart } from './autostart.ts';
+import { closeWithin } from './close-within.ts';
+import { findDeepLink, readDeepLink } from './deep-link.ts';
+import { NetworkWatch } from './network-watch.ts';
+import { Quit, type QuitChoice } from './quit.ts';
+import { UpdateGate } from './update-gate.ts';
+
+describe('readDeepLink', () => {
+  const links: [string, object | undefined][] = [
+    ['culvert://new?port=3000&name=my-app', { port: 3000, name: 'my-app' }],
+    ['culvert://new', {}],
+    ['culvert://new/?port=8080', { port: 8080 }],
+    ['culvert://new?port=0&name=No', {}],
+    ['culvert://new?port=3000&key=cvt_secret&relay=https://evil.example', { port: 3000 }],
+    ['culvert://sign-in?key=cvt_secret', undefined],
+    ['culvert://new/tunnel?port=3000', undefined],
+    ['https://new?port=3000', undefined],
+    ['culvert', undefined],
+    [`culvert://new?port=3000&x=${'y'.repeat(2000)}`, undefined],
+  ];
+  for (const [link, form] of links) {
+    it(`takes ${link.slice(0, 60)} as ${JSON.stringify(form)}`, () => {
+      assert.deepEqual(readDeepLink(link), form);
+    });
+  }
+
+  it('is found among arguments', () => {
+    assert.equal(findDeepLink(['culvert', '--hidden', 'culvert://new']), 'culvert://new');
+    assert.equal(findDeepLink(['culvert']), undefined);
+  });
+});
+
+describe('xdgAutostart', () => {
+  it('writes an entry that starts the app hidden, and removes it', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'culvert-autostart-'));
+    const autostart = xdgAutostart(directory, '/opt/My "Apps"/50%/culvert$');
+    const path = join(directory, 'autostart/culvert.desktop');
+    await autostart.set(true);
+    assert.match(
+      readFileSync(path, 'utf8'),
+      /^Exec="\/opt\/My \\\\"Apps\\\\"\/50%%\/culvert\\\\\$" --hidden$/m,
+    );
+    await autostart.set(false);
+    await autostart.set(false);
+    assert.equal(existsSync(path), false);
+  });
+});
+
+describe('NetworkWatch', () => {
+  it('tells of another network, once', () => {
+    const clock = new FakeClock();
+    const seen: boolean[] = [];
+    let isOnline = true;
+    let address = '10.0.0.1';
+    const watch = new NetworkWatch({
+      clock,
+      isOnline: () => isOnline,
+      fingerprint: () => address,
+      onChange: (hasNetwork) => void seen.push(hasNetwork),
+    });
+    watch.start();
+    clock.advance(30_000);
+    assert.deepEqual(seen, []);
+    isOnline = false;
+    clock.advance(30_000);
+    isOnline = true;
+    address = '192.168.0.2';
+    clock.advance(30_000);
+    assert.deepEqual(seen, [false, true]);
+  });
+});
+
+function quitting(liveCount: number, onQuit: 'ask' | 'close' | 'leave', choice: QuitChoice) {
+  const seen = { asked: 0, closed: 0, exits: 0 };
+  const quit = new Quit({
+    liveCount: () => liveCount,
+    onQuit: () => onQuit,
+    ask: () => Promise.resolve((seen.asked++, choice)),
+    closeAll: () => Promise.resolve(void seen.closed++),
+    exit: () => void seen.exits++,
+  });
+  return { quit, seen };
+}
+
+describe('Quit', () => {
+  const cases: [string, Parameters<typeof quitting>, ReturnType<typeof quitting>['seen']][] = [
+    ['asks nothing without live tunnels', [0, 'ask', 'stay'], { asked: 0, closed: 0, exits: 1 }],
+    ['closes tunnels when told to', [2, 'ask', 'close'], { asked: 1, closed: 1, exits: 1 }],
+    ['leaves them when told to', [2, 'ask', 'leave'], { asked: 1, closed: 0, exits: 1 }],
+    ['stays', [2, 'ask', 'stay'], { asked: 1, closed: 0, exits: 0 }],
+    ['does what the settings say', [2, 'close', 'stay'], { asked: 0, closed: 1, exits: 1 }],
+    ['leaves them where the settings say that', [2, 'leave', 'stay'], { asked: 0, closed: 0, exits: 1 }],
+  ];
+  for (const [title, given, expected] of cases) {
+    it(title, async () => {
+      const { quit, seen } = quitting(...given);
+      await quit.request();
+      assert.deepEqual(seen, expected);
+      assert.equal(quit.isDone, expected.exits === 1);
+    });
+  }
+
+  it('asks once, however often it is requested', async () => {
+    const { quit, seen } = quitting(1, 'ask', 'stay');
+    await Promise.all([quit.request(), quit.request(), quit.request()]);
+    assert.equal(seen.asked, 1);
+    await quit.request();
+    assert.equal(seen.asked, 2);
+  });
+});
+
+describe('closeWithin', () => {
+  it('does not wait for what takes too long', async () => {
+    await closeWithin(1, new Promise<void>(() => {}), () => assert.fail());
+  });
+
+  it('tells what fails', async () => {
+    const errors: unknown[] = [];
+    await closeWithin(1000, Promise.reject(new Error('no')), (error) => errors.push(error));
+    assert.equal(errors.length, 1);
+  });
+});
+
+function updating() {
+  const clock = new FakeClock();
+  const seen = { checks: 0, installs: 0, isInUse: true };
+  const gate = new UpdateGate({
+    clock,
+    check: () => {
+      seen.checks += 1;
+      return Promise.reject(new Error('no network'));
+    },
+    install: () => void (seen.installs += 1),
+    isInUse: () => seen.isInUse,
+  });
+  return { clock, gate, seen };
+}
+
+describe('UpdateGate', () => {
+  it('looks after a minute, then every four hours, whatever comes of it', () => {
+    const { clock, seen } = updating();
+    clock.advance(59_000);
+    assert.equal(seen.checks, 0);
+    clock.advance(1000);
+    assert.equal(seen.checks, 1);
+    clock.advance(8 * 3_600_000);
+    assert.equal(seen.checks, 3);
+  });
+
+  it('never restarts while a tunnel is live, and does once none is', () => {
+    const { clock, gate, seen } = updating();
+    gate.downloaded();
+    clock.advance(24 * 3_600_000);
+    assert.equal(seen.installs, 0);
+    seen.isInUse = false;
+    clock.advance(60_000);
+    assert.equal(seen.installs, 1);
+  });
+});

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import type { SessionView, TunnelView } from '../../shared/snapshot.ts';
+import { tunnelView } from '../../testing/views.ts';
+import { type TrayEntry, type TrayIcon, trayModel } from './tray-model.ts';
+
+const SIGNED_IN: SessionView = {
+  state: 'signed-in',
+  relay: 'https://relay.test',
+  account: { name: 'a', plan: 'dev', nameDomain: '', allowsNames: true, defaultTtl: 1, maxTtl: 1 },
+  keyKept: 'system',
+  problem: undefined,
+};
+const SIGNED_OUT: SessionView = { state: 'signed-out', relay: undefined, problem: undefined, keeps: [] };
+const REFUSED = { code: 'local-refused', text: 'Nothing listens on port 3000.' };
+
+function model(tunnels: readonly TunnelView[], session = SIGNED_IN, hasNetwork = true) {
+  return trayModel({ session, tunnels, hasNetwork });
+}
+
+/** The labels of a menu, those of menus in it behind them. */
+function labels(entries: readonly TrayEntry[]): string[] {
+  return entries.flatMap((entry) => {
+    if (entry.kind === 'separator') return ['-'];
+    return entry.kind === 'menu' ? [entry.label, ...labels(entry.entries)] : [entry.label];
+  });
+}
+
+describe('trayModel', () => {
+  const reconnecting = tunnelView({ status: { name: 'reconnecting', retryAt: 0, why: '' } });
+  const ended = tunnelView({ status: { name: 'ended', reason: 'expired', why: 'It has expired.' } });
+  const cases: [TrayIcon, string, ReturnType<typeof model>][] = [
+    ['idle', 'Culvert: no tunnels', model([])],
+    ['idle', 'Culvert: no tunnels', model([ended])],
+    ['online', 'Culvert: 1 tunnel online', model([tunnelView(), ended])],
+    ['trouble', 'Culvert: 1 of 2 tunnels online', model([tunnelView(), reconnecting])],
+    [
+      'trouble',
+      'Culvert: 1 tunnel online, a local server does not answer',
+      model([tunnelView({ localProblem: REFUSED })]),
+    ],
+    ['offline', 'Culvert: no network', model([tunnelView()], SIGNED_IN, false)],
+    ['offline', 'Culvert: signed out', model([], SIGNED_OUT)],
+  ];
+  for (const [icon, tooltip, shown] of cases) {
+    it(`shows "${tooltip}" as ${icon}`, () => {
+      assert.deepEqual([shown.icon, shown.tooltip], [icon, tooltip]);
+    });
+  }
+
+  it('does everything for a tunnel without the window', () => {
+    assert.deepEqual(labels(model([tunnelView()]).entries), [
+      'my-app → 3000 (online)',
+      'Copy address',
+      'Open in browser',
+      'Extend by 1 hour',
+      'Stop',
+      '-',
+      'New tunnel…',
+      'Open Culvert',
+      '-',
+      'Quit',
+    ]);
+  });
+
+  it('starts an ended one again, and says why it ended', () => {
+    const shown = labels(model([ended]).entries);
+    assert.deepEqual(shown.slice(0, 3), ['my-app → 3000 (expired)', 'It has expired.', 'Start again']);
+  });
+
+  it('offers to sign in', () => {
+    assert.deepEqual(labels(model([], SIGNED_OUT).entries)[0], 'Sign in…');
+  });
+
+  it('stays as short as a screen', () => {
+    const shown = labels(
+      model(Array.from({ length: 50 }, (_, index) => tunnelView({ key: String(index) }))).entries,
+    );
+    assert.ok(shown.includes('35 more in the window'));
+  });
+});
