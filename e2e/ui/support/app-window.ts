@@ -41,7 +41,9 @@ function preloadScript(preload: string): string {
         off: (channel, listener) => listeners.get(channel)?.delete(listener),
       },
     };
-    globalThis.fakePush = (channel, value) => listeners.get(channel)?.forEach((listener) => listener({}, value));
+    // In a task of its own, as a message from main comes.
+    globalThis.fakePush = (channel, value) =>
+      setTimeout(() => listeners.get(channel)?.forEach((listener) => listener({}, value)));
     const require = () => electron;
     const module = { exports: {} };
     const exports = module.exports;
