@@ -90,7 +90,10 @@ export async function startFickleService(scope: Scope): Promise<FickleService> {
         socket.end(sent);
         return;
       }
-      const cut = random.below(3) === 0 ? 1 + random.below(sent.length - 1) : sent.length;
+      // What belongs to nobody comes with the answer to one who stays: later it may be taken for the next answer, as
+      // it may without a tunnel.
+      const isWhole = kind === 'more' && stays;
+      const cut = !isWhole && random.below(3) === 0 ? 1 + random.below(sent.length - 1) : sent.length;
       socket.write(sent.slice(0, cut));
       if (cut < sent.length) setImmediate(() => socket.write(sent.slice(cut)));
       const next = random.below(8);
