@@ -131,6 +131,16 @@ describe('KyselyStore', () => {
     assert.equal(await expiry(), 300);
   });
 
+  it('extends from where the expiry is by now, not beyond the latest', async () => {
+    const tunnel = aTunnel(owner.id, { expiresAt: 100 });
+    await store.insertTunnel(tunnel);
+    assert.equal(await store.extendExpiry(tunnel.id, { by: 50, from: 100, latest: 1000 }), 150);
+    assert.equal(await store.extendExpiry(tunnel.id, { by: 50, from: 100, latest: 1000 }), 200);
+    assert.equal(await store.extendExpiry(tunnel.id, { by: 50, from: 400, latest: 1000 }), 450);
+    assert.equal(await store.extendExpiry(tunnel.id, { by: 600, from: 450, latest: 1000 }), undefined);
+    assert.equal(await store.extendExpiry('unknown', { by: 1, from: 0, latest: 1000 }), undefined);
+  });
+
   it('adds traffic to what there is', async () => {
     const tunnel = aTunnel(owner.id, { bytesIn: 1, bytesOut: 2, requests: 3, expiresAt: 100 });
     await store.insertTunnel(tunnel);

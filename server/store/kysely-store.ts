@@ -10,6 +10,7 @@ import {
   ConflictError,
   FullError,
   type InsertRules,
+  type Extension,
   type KeyOwner,
   type OwnedTunnel,
   type ReleasedTunnel,
@@ -113,6 +114,10 @@ export class KyselyStore implements Store {
 
   raiseExpiry(id: string, expiresAt: number): Promise<void> {
     return this.#watch(tunnels.raiseExpiry(this.#db, id, expiresAt));
+  }
+
+  extendExpiry(id: string, extension: Extension): Promise<number | undefined> {
+    return this.#watch(tunnels.extendExpiry(this.#db, id, extension));
   }
 
   addTraffic(deltas: readonly TrafficDelta[]): Promise<void> {

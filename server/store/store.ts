@@ -62,6 +62,14 @@ export interface InsertRules {
   readonly nameHold: number;
 }
 
+/** How an expiry is moved, in wall time in ms. */
+export interface Extension {
+  readonly by: number;
+  /** what this relay knows it to be by now, stored or not */
+  readonly from: number;
+  readonly latest: number;
+}
+
 /** A valid key and whose it is. */
 export interface KeyOwner {
   readonly keyId: string;
@@ -135,6 +143,12 @@ export interface Store {
   nameHolder(slug: string, now: number): Promise<string | undefined>;
   /** Moves an expiry later; never earlier, so that writes may arrive in any order. */
   raiseExpiry(id: string, expiresAt: number): Promise<void>;
+  /**
+   * Moves an expiry later by `extension.by`, counted from where relays before this one have moved it to.
+   *
+   * @returns the new one; `undefined` when it would be beyond the latest, or there is no such tunnel
+   */
+  extendExpiry(id: string, extension: Extension): Promise<number | undefined>;
   /** Adds traffic in one transaction; unknown ids are no error. */
   addTraffic(deltas: readonly TrafficDelta[]): Promise<void>;
 

@@ -5,6 +5,7 @@ import { ACCOUNT_COLUMNS, accountOfJoin } from './account-queries.ts';
 import type { Database, TunnelsTable } from './schema.ts';
 import {
   ConflictError,
+  type Extension,
   FullError,
   type InsertRules,
   type OwnedTunnel,
@@ -165,6 +166,22 @@ export async function raiseExpiry(db: Kysely<Database>, id: string, expiresAt: n
     .set((column) => ({ expires_at: later(column, expiresAt) }))
     .where('id', '=', id)
     .execute();
+}
+
+/** See {@link Store.extendExpiry}. */
+export async function extendExpiry(
+  db: Kysely<Database>,
+  id: string,
+  { by, from, latest }: Extension,
+): Promise<number | undefined> {
+  const row = await db
+    .updateTable('tunnels')
+    .set((column) => ({ expires_at: sql`${later(column, from)} + ${bigint(by)}` }))
+    .where('id', '=', id)
+    .where('expires_at', '<=', latest - by)
+    .returning('expires_at')
+    .executeTakeFirst();
+  return row?.expires_at;
 }
 
 /** See {@link Store.addTraffic}. */

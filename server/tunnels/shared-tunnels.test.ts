@@ -121,6 +121,14 @@ describe('TunnelService, on one database with another', () => {
     }
   });
 
+  it('is extended by both at once, each time', async () => {
+    const { id, expiresAt } = await one.service.create(account, wanted);
+    await Promise.all([one, two].map(({ service }) => service.extend(account, id, 600)));
+    deliver();
+    for (const { registry } of [one, two]) assert.equal(registry.byId(id)?.expiresAt, expiresAt + 1_200_000);
+    await assert.rejects(two.service.extend(account, id, 7200), { status: 400 });
+  });
+
   it('expires on both, and in the store', async () => {
     await one.service.create(account, wanted);
     await two.service.find('web');

@@ -244,15 +244,26 @@ export class TunnelService {
 
   async #extendNow(tunnel: LiveTunnel, ttl: number, maxTtl: number): Promise<void> {
     this.#mustBeAlive(tunnel);
-    const expiresAt = tunnel.expiresAt + ttl * 1000;
     // What is left of its life, which a wall clock that was set says nothing about.
     const left = Math.round(tunnel.deadline - this.#clock.monotonic());
     if (left + ttl * 1000 > maxTtl * 1000) throw new ApiError(ttlTooLong(formatDuration(maxTtl)));
-    await orUnavailable(this.#store.raiseExpiry(tunnel.id, expiresAt));
+    const expiresAt = await orUnavailable(this.#storeExtension(tunnel, ttl * 1000, maxTtl * 1000));
+    if (expiresAt === undefined) throw new ApiError(ttlTooLong(formatDuration(maxTtl)));
     this.#mustBeAlive(tunnel);
     tunnel.prolong(expiresAt);
     this.#peers?.tell({ kind: 'extended', id: tunnel.id, expiresAt });
     this.#log('tunnel extended', { ...tunnelFields(tunnel), expires_at: new Date(expiresAt).toISOString() });
+  }
+
+  /** @returns the new expiry; `undefined` when other relays have extended it too far meanwhile */
+  async #storeExtension(tunnel: LiveTunnel, by: number, max: number): Promise<number | undefined> {
+    if (this.#peers !== undefined) {
+      const latest = this.#clock.now() + max;
+      return await this.#store.extendExpiry(tunnel.id, { by, from: tunnel.expiresAt, latest });
+    }
+    const expiresAt = tunnel.expiresAt + by;
+    await this.#store.raiseExpiry(tunnel.id, expiresAt);
+    return expiresAt;
   }
 
   #mustBeAlive(tunnel: LiveTunnel): void {

@@ -53,13 +53,17 @@ export class SqliteConnection implements DatabaseConnection {
   #execute<R>(query: CompiledQuery): QueryResult<R> {
     const statement = this.#database.prepare(query.sql);
     const parameters = query.parameters as readonly SQLInputValue[];
-    if (!isWrite(query)) return { rows: statement.all(...parameters) as R[] };
+    if (!isWrite(query) || returnsRows(query)) return { rows: statement.all(...parameters) as R[] };
     const { changes } = statement.run(...parameters);
     return { rows: [], numAffectedRows: BigInt(changes) };
   }
 }
 
-/** Whether rows are counted rather than read; no query here asks a write for rows. */
+function returnsRows({ query }: CompiledQuery): boolean {
+  return 'returning' in query && query.returning !== undefined;
+}
+
+/** Whether it changes the database. */
 function isWrite({ query: { kind } }: CompiledQuery): boolean {
   return kind === 'InsertQueryNode' || kind === 'UpdateQueryNode' || kind === 'DeleteQueryNode';
 }
