@@ -12,6 +12,7 @@ import { extractFile, listPackage } from '@electron/asar';
 import { FuseV1Options, getCurrentFuseWire } from '@electron/fuses';
 import { parse } from 'yaml';
 import { buildApp } from '../../desktop/build/build.ts';
+import { CALL_NAMES } from '../../desktop/shared/channels.ts';
 import { VERSION } from '../../shared/version.ts';
 import { makePlaceholderElectron } from './placeholder.ts';
 
@@ -19,6 +20,7 @@ const ROOT = join(import.meta.dirname, '../..');
 const OWN_FILES_MAX_BYTES = 3 * 1024 * 1024;
 /** electron-builder takes some seconds. */
 const PACKAGING_TIMEOUT_MS = 110_000;
+const STARTING_TIMEOUT_MS = 20_000;
 /** How @electron/fuses writes a fuse that is on. */
 const ENABLED = '1'.charCodeAt(0);
 const execute = promisify(execFile);
@@ -35,6 +37,16 @@ interface Configuration {
   publish: { provider: string };
   artifactName: string;
   electronVersion: string;
+}
+
+/** What `starts.ts` prints. */
+interface Started {
+  channels: string[];
+  preferences: Record<string, unknown>[];
+  schemes: string[];
+  urls: string[];
+  tooltips: string[];
+  errors: string[];
 }
 
 describe('the package', () => {
@@ -95,6 +107,20 @@ describe('the package', () => {
     for (const [, file = ''] of page.matchAll(/(?:src|href)="([^"]+)"/g)) {
       assert.ok(read(`renderer/${file}`).length > 0, file);
     }
+  });
+
+  it('has a main process that starts, on a fake Electron, and registers every channel', async () => {
+    const main = join(ROOT, 'dist-desktop/app/main.cjs');
+    const { stdout } = await execute(process.execPath, [join(import.meta.dirname, 'starts.ts'), main, work], {
+      timeout: STARTING_TIMEOUT_MS,
+    });
+    const { channels, preferences, schemes, urls, tooltips, errors } = JSON.parse(stdout) as Started;
+    assert.deepEqual(errors, []);
+    assert.deepEqual(channels.sort(), [...CALL_NAMES].sort());
+    assert.deepEqual([schemes, urls], [['culvert-app'], ['culvert-app://app/index.html']]);
+    assert.equal(preferences[0]?.['sandbox'], true);
+    assert.equal(preferences[0]['preload'], join(ROOT, 'dist-desktop/app/preload.cjs'));
+    assert.equal(tooltips[0], 'Culvert: signed out');
   });
 
   it('stays within 3 MB of its own files', async () => {

@@ -1,0 +1,92 @@
+/** As much of the `electron` module as the main process uses, of which a test sees what became of it. */
+import type * as Electron from 'electron';
+import { fakeEmitter } from './emitter.ts';
+import { FakeIpc } from './ipc.ts';
+
+export interface FakeElectron {
+  /** what `require('electron')` gives */
+  readonly module: object;
+  readonly ipc: FakeIpc;
+  readonly windows: Electron.BrowserWindowConstructorOptions[];
+  readonly schemes: string[];
+  readonly urls: string[];
+  /** tooltips of the tray, in order */
+  readonly tooltips: string[];
+  /** messages that end the app */
+  readonly errors: string[];
+  /** resolves when a window is shown */
+  readonly shown: Promise<void>;
+}
+
+/** @param directory of the app's own files */
+export function fakeElectron(directory: string): FakeElectron {
+  const ipc = new FakeIpc();
+  const windows: Electron.BrowserWindowConstructorOptions[] = [];
+  const schemes: string[] = [];
+  const urls: string[] = [];
+  const tooltips: string[] = [];
+  const errors: string[] = [];
+  const { promise: shown, resolve: show } = Promise.withResolvers<void>();
+  const window = {
+    webContents: { mainFrame: {}, send() {} },
+    loadURL: (url: string) => Promise.resolve(void urls.push(url)),
+    isVisible: () => true,
+    isMinimized: () => false,
+    isDestroyed: () => false,
+    show,
+    focus() {},
+  } satisfies Partial<Record<keyof Electron.BrowserWindow, unknown>>;
+  const tray = {
+    setImage() {},
+    setContextMenu() {},
+    setToolTip: (text: string) => void tooltips.push(text),
+  } satisfies Partial<Record<keyof Electron.Tray, unknown>>;
+  const session = {
+    setPermissionRequestHandler() {},
+    setPermissionCheckHandler() {},
+    setDevicePermissionHandler() {},
+  } satisfies Partial<Record<keyof Electron.Session, unknown>>;
+  const app = {
+    isPackaged: false,
+    whenReady: () => Promise.resolve(),
+    requestSingleInstanceLock: () => true,
+    setAsDefaultProtocolClient: () => true,
+    getPath: () => directory,
+    getAppMetrics: () => [],
+    quit() {},
+    exit() {},
+  } satisfies Partial<Record<keyof Electron.App, unknown>>;
+  const safeStorage = {
+    isAsyncEncryptionAvailable: () => Promise.resolve(true),
+    getSelectedStorageBackend: () => 'basic_text',
+  } satisfies Partial<Record<keyof Electron.SafeStorage, unknown>>;
+  const module = {
+    app: fakeEmitter(app),
+    // Classes, because they are constructed.
+    BrowserWindow: function BrowserWindow(options: Electron.BrowserWindowConstructorOptions) {
+      windows.push(options);
+      return fakeEmitter(window);
+    },
+    Tray: function Tray() {
+      return fakeEmitter(tray);
+    },
+    Notification: { isSupported: () => false },
+    Menu: { buildFromTemplate: () => ({}) },
+    clipboard: {},
+    dialog: { showErrorBox: (_title: string, text: string) => void errors.push(text) },
+    ipcMain: ipc.main,
+    nativeImage: { createFromPath: () => ({ setTemplateImage() {} }) },
+    nativeTheme: fakeEmitter({ shouldUseDarkColors: false, themeSource: 'system' }),
+    net: { isOnline: () => true },
+    powerMonitor: fakeEmitter({}),
+    protocol: {
+      registerSchemesAsPrivileged() {},
+      handle: (scheme: string) => void schemes.push(scheme),
+    },
+    safeStorage,
+    screen: {},
+    session: { defaultSession: session },
+    shell: {},
+  } satisfies Partial<Record<keyof typeof Electron, unknown>>;
+  return { module, ipc, windows, schemes, urls, tooltips, errors, shown };
+}
