@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from '../support/deadline.ts';
 import { uiFixture } from './support/fixture.ts';
@@ -14,7 +14,9 @@ describe('settings', () => {
     await page.getByLabel('Theme').selectOption('dark');
     await page.getByLabel('Tunnels when Culvert quits').selectOption('leave');
     await page.locator('html[data-theme="dark"]').waitFor();
-    await eventually(2000, () => assert.equal(app.core.store.data.settings.onQuit, 'leave'));
+    await eventually(5000, () =>
+      assert.match(readFileSync(join(directory, 'culvert.json'), 'utf8'), /"leave"/),
+    );
     assert.equal(app.outside.theme, 'dark');
 
     const { page: again } = await fixture.open({ directory });

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks';
 import type { SessionView, Settings } from '../../../shared/snapshot.ts';
 import { capitalised } from '../../model/numbers.ts';
 import { KEEP_WORDS } from '../../model/sign-in.ts';
+import { openWishes } from '../../model/wishes.ts';
 import { useShell } from '../../view/context.ts';
 import { Failure, Screen } from '../../view/parts.tsx';
 import { useAction } from '../../view/use-action.ts';
@@ -33,10 +34,10 @@ export function SettingsScreen({
   const action = useAction();
   // What was just set shows at once, and until main says how it is.
   const [wished, setWished] = useState<Partial<Settings>>({});
-  useEffect(() => setWished({}), [settings]);
+  useEffect(() => setWished((wishes) => openWishes(wishes, settings)), [settings]);
   const shown = { ...settings, ...wished };
   const change = async (changes: Partial<Settings>): Promise<void> => {
-    setWished({ ...wished, ...changes });
+    setWished((wishes) => ({ ...wishes, ...changes }));
     const answer = await action.run('settings:change', changes);
     if (!answer.ok) setWished({});
   };
