@@ -3,6 +3,7 @@
 import process from 'node:process';
 import { ExitCode, type Shell } from './cli/command.ts';
 import { main } from './cli/main.ts';
+import { limitYoungGeneration } from './cli/young-generation.ts';
 import { systemClock } from './clock.ts';
 import { createLog, finishLog, type LogStream, stderrStream } from './observe/logger.ts';
 import { startRelay } from './relay.ts';
@@ -20,6 +21,7 @@ const shell: Shell = {
   env: process.env,
   out: (line) => void process.stdout.write(`${line}\n`),
   err: (line) => void process.stderr.write(`${line}\n`),
+  limitMemory: () => limitYoungGeneration(process),
   openLog({ level, format = process.stderr.isTTY ? 'pretty' : 'json' }) {
     const stream = stderrStream();
     logStream = stream;

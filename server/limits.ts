@@ -96,6 +96,9 @@ export const ACCESS_POLL_MS = 300;
 /** Keys or accounts that are asked for at once; SQLite takes 32,766 values in a statement. */
 export const ACCESS_BATCH = 500;
 
+/** MiB of each part of V8's memory for young objects. Measured: more takes longer to look through and serves no faster. */
+export const YOUNG_GENERATION_MIB = 4;
+
 /** Visitors' connections at a time; the default of a setting. Each may cost some 100 KiB in the worst case. */
 export const CONNECTIONS_MAX = 10_000;
 /** Connections that have not sent a request yet. Above a full accept queue, so that a burst of visitors gets in. */

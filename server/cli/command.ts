@@ -9,6 +9,8 @@ export interface Shell {
   out(line: string): void;
   /** Writes a line to stderr, which people read. */
   err(line: string): void;
+  /** Restarts the program with limits on its memory, where it has none. */
+  limitMemory(): void;
   /** Opens the log, on stderr. */
   openLog(options: Config['log']): Log;
   /** Calls `handler` at each SIGTERM and SIGINT. */

@@ -21,6 +21,7 @@ const REVOKED_KEY =
  */
 export async function serve(shell: Shell, config: Config, startRelay: StartRelay): Promise<number> {
   await checkTls(config);
+  shell.limitMemory();
   const log = shell.openLog(config.log);
   shell.onCrash((error) => log('relay crashed', errorFields(error)));
   log('relay starting', { version: VERSION, node: process.versions.node });

@@ -19,6 +19,8 @@ export class FakeShell implements Shell {
     this.stderr.push(line);
   }
 
+  limitMemory(): void {}
+
   openLog(): Log {
     return (event, fields = {}) => void this.logged.push([event, fields]);
   }

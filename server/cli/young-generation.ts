@@ -1,0 +1,24 @@
+/**
+ * How much memory V8 may use for young objects. Left alone it lets them take up to 128 MB in a burst, keeps that for good,
+ * and then stops everything for 10 to 50 ms at a time to look through it. What a relay makes is short-lived and small, so
+ * that little room does as well, with stops of a millisecond or two.
+ */
+import { YOUNG_GENERATION_MIB } from '../limits.ts';
+
+/** V8's young generation has three parts of the same size. */
+const FLAG = `--max-semi-space-size=${YOUNG_GENERATION_MIB}`;
+
+/** What is used of `process`. */
+export type RestartableProcess = Pick<NodeJS.Process, 'argv' | 'env' | 'execArgv' | 'execPath' | 'execve'>;
+
+/**
+ * Restarts the program in place, as the same process, with room for {@link YOUNG_GENERATION_MIB} of young objects in each
+ * part: V8 takes the setting at its start only. Does nothing where the setting has been made, by the operator or by this,
+ * and where a process cannot be restarted in place (Windows, Node before 22.15).
+ */
+export function limitYoungGeneration(program: RestartableProcess): void {
+  const { argv, env, execArgv, execPath } = program;
+  const given = [...execArgv, env['NODE_OPTIONS'] ?? ''].join(' ');
+  if (given.includes('semi-space-size') || program.execve === undefined) return;
+  program.execve(execPath, [execPath, FLAG, ...execArgv, ...argv.slice(1)], env);
+}
