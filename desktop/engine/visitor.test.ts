@@ -127,7 +127,7 @@ describe('Visitor', () => {
     let requests = 0;
     const { visit, accepted } = await setUp((socket) => {
       requests += 1;
-      if (requests === 2) socket.write('HTTP/1.1 2', () => socket.resetAndDestroy());
+      if (requests === 2) socket.write('HTTP/1.1 2', () => setImmediate(() => socket.resetAndDestroy()));
       return requests !== 2;
     });
     (await visit(GET)).closeByRelay(1000);
