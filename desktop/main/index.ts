@@ -56,6 +56,7 @@ async function start(): Promise<void> {
     onShow: () => shell.showWindow(),
     onLink: (link) => shell.openLink(link),
     onWake: () => core.wake(),
+    onShutdown: () => quit.allow(),
     onQuit() {
       if (!quit.isDone) void quit.request();
       return quit.isDone;

@@ -11,6 +11,8 @@ export interface AppEvents {
   onQuit(): boolean;
   /** This machine is awake, or its user is back. */
   onWake(): void;
+  /** The system is shutting down, which no question must hold up. */
+  onShutdown(): void;
 }
 
 /** Hands links to a listener, those that came before it included. */
@@ -50,4 +52,5 @@ export function listenToSystem(
   app.on('window-all-closed', () => {});
   powerMonitor.on('resume', () => events.onWake());
   powerMonitor.on('unlock-screen', () => events.onWake());
+  powerMonitor.on('shutdown', () => events.onShutdown());
 }

@@ -106,6 +106,7 @@ function listening(mayQuit: boolean) {
       onShow: () => void seen.push('show'),
       onLink: (link) => void seen.push(link),
       onWake: () => void seen.push('wake'),
+      onShutdown: () => void seen.push('shutdown'),
       onQuit: () => mayQuit,
     },
   );
@@ -126,6 +127,12 @@ describe('listenToSystem', () => {
     power.emit('resume');
     power.emit('unlock-screen');
     assert.deepEqual(seen.slice(1), ['show', 'wake', 'wake']);
+  });
+
+  it('holds up no shutdown of the system', () => {
+    const { power, seen } = listening(false);
+    power.emit('shutdown');
+    assert.equal(seen.at(-1), 'shutdown');
   });
 
   it('ends only when it may', () => {

@@ -28,7 +28,7 @@ export class Quit {
     return this.#isDone;
   }
 
-  /** The app is about to restart by itself, as {@link UpdateGate} may have it: nothing is to be asked. */
+  /** The system ends, or an update restarts the app: nothing is to be asked. */
   allow(): void {
     this.#isDone = true;
   }
