@@ -36,6 +36,8 @@ export interface LinkSurroundings {
   readonly moved: () => void;
 }
 
+/** ms in which another relay tells of a client that has just come to it: the client may be faster with its first visitor. */
+const CLAIM_GRACE_MS = 1000;
 const APART_TEXT =
   'The relays of this service cannot reach each other right now, and the client of this tunnel may be on another one. Try again in a moment.';
 
@@ -257,7 +259,7 @@ export class TunnelLink {
         pending.announcedTo = result.keyId;
         return;
       case 'away':
-        return this.#failIn(this.#holdOver(result.ms), pending, 'tunnel-offline');
+        return this.#failIn(Math.max(CLAIM_GRACE_MS, this.#holdOver(result.ms)), pending, 'tunnel-offline');
       case 'apart':
         return this.#failIn(this.#holdOver(), pending, 'tunnel-offline', APART_TEXT);
     }
