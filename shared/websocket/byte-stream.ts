@@ -124,7 +124,7 @@ export class WebSocketByteStream {
     if (this.#closeSent) return;
     this.#ended = true;
     this.#sendClose(code, () => {
-      if (this.#destroyWhenFlushed) this.#socket.destroy();
+      if (this.#destroyWhenFlushed) this.#giveBack();
       else this.#armCloseTimer(CLOSE_TIMEOUT_MS);
     });
     // What the peer still sends must be read, or its Close frame never comes.
@@ -183,10 +183,15 @@ export class WebSocketByteStream {
    */
   #peerClosed(code: number): void {
     const socket = this.#socket;
-    if (!this.#closeSent) this.#sendClose(code, () => socket.destroy());
+    if (!this.#closeSent) this.#sendClose(code, () => this.#giveBack());
     else if (socket.writableLength === 0) socket.destroy();
     else this.#destroyWhenFlushed = true;
     this.#end(code);
+  }
+
+  /** Closes the connection once all is with the system. Within the callback of a write, Node would make an error of it. */
+  #giveBack(): void {
+    queueMicrotask(() => this.#socket.destroy());
   }
 
   #peerBrokeProtocol(code: number): void {
