@@ -3,12 +3,10 @@ import type { Page } from 'playwright-core';
 import { createAccount } from '../support/accounts.ts';
 import { eventually } from '../support/deadline.ts';
 import { startSite } from '../support/services/site.ts';
-import { uiFixture } from './support/fixture.ts';
+import { scenarios } from './support/fixture.ts';
 import { visit } from './support/visit.ts';
 
-describe('the main job without a mouse', () => {
-  const fixture = uiFixture();
-
+scenarios('the main job without a mouse', (fixture) => {
   it('signs in, exposes a port, copies the address, extends, reads a request, stops', async () => {
     const account = await createAccount(fixture.relay);
     const site = await startSite(fixture.scope);
@@ -33,9 +31,9 @@ describe('the main job without a mouse', () => {
       .and(page.locator(':focus'))
       .waitFor();
     await keys.press('Enter');
-    await eventually(2000, () => assert.equal(app.outside.copied.length, 1));
+    await eventually(2000, async () => assert.equal((await app.copied()).length, 1));
     await page.locator('.card').getByText('Online').waitFor();
-    await visit(`${app.outside.copied[0]}/seen`);
+    await visit(`${(await app.copied())[0]}/seen`);
     await page.getByRole('button', { name: 'GET /seen 200' }).waitFor();
 
     await keys.press('Tab');

@@ -2,12 +2,10 @@ import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { eventually } from '../support/deadline.ts';
 import { startHttpService } from '../support/services/listen.ts';
-import { expose, uiFixture } from './support/fixture.ts';
+import { expose, scenarios } from './support/fixture.ts';
 import { visit } from './support/visit.ts';
 
-describe('the request log', () => {
-  const fixture = uiFixture();
-
+scenarios('the request log', (fixture) => {
   /** A tunnel to a shop that counts its orders, after three requests; its log is shown. */
   async function openLog() {
     const orders: string[] = [];
@@ -23,7 +21,7 @@ describe('the request log', () => {
     });
     const { page, app } = await fixture.openSignedIn();
     const slug = await expose(page, shop.port);
-    const address = app.core.desk.tunnels[0]?.tunnel.public_url ?? '';
+    const address = (await app.tunnel()).url;
     await visit(`${address}/first?a=1`);
     await visit(`${address}/missing`);
     await visit(`${address}/order`, { method: 'POST', body: '{"mugs":2}', type: 'application/json' });
@@ -83,8 +81,8 @@ describe('the request log', () => {
     const { page, app } = await openLog();
     await row(page, 'POST /order 200').click();
     await page.getByRole('button', { name: 'Copy as curl' }).click();
-    await eventually(2000, () =>
-      assert.match(app.outside.copied[0] ?? '', /^curl [\s\S]*\/order[\s\S]*mugs/),
+    await eventually(2000, async () =>
+      assert.match((await app.copied())[0] ?? '', /^curl [\s\S]*\/order[\s\S]*mugs/),
     );
   });
 

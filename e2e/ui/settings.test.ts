@@ -2,11 +2,9 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from '../support/deadline.ts';
-import { uiFixture } from './support/fixture.ts';
+import { scenarios } from './support/fixture.ts';
 
-describe('settings', () => {
-  const fixture = uiFixture();
-
+scenarios('settings', (fixture) => {
   it('hold at once, and after the next start', async () => {
     const { page, app, directory } = await fixture.openSignedIn();
     await page.getByRole('button', { name: 'Settings' }).click();
@@ -17,9 +15,9 @@ describe('settings', () => {
     await eventually(5000, () =>
       assert.match(readFileSync(join(directory, 'culvert.json'), 'utf8'), /"leave"/),
     );
-    assert.equal(app.outside.theme, 'dark');
+    assert.equal(await app.theme(), 'dark');
 
-    const { page: again } = await fixture.open({ directory });
+    const { page: again } = await fixture.open(directory);
     await again.locator('html[data-theme="dark"]').waitFor();
     await again.getByRole('button', { name: 'Settings' }).click();
     assert.equal(await again.getByLabel('Notifications').isChecked(), false);
@@ -46,6 +44,6 @@ describe('settings', () => {
     await page.getByRole('button', { name: 'About and licences' }).click();
     await page.getByText('Culvert 0.1.0').waitFor();
     await page.getByRole('button', { name: 'Source code' }).click();
-    await eventually(2000, () => assert.equal(app.outside.opened.length, 1));
+    await eventually(2000, async () => assert.equal((await app.opened()).length, 1));
   });
 });

@@ -4,11 +4,9 @@ import { join } from 'node:path';
 import { createAccount } from '../support/accounts.ts';
 import { newApiKey } from '../support/programs.ts';
 import { closedPort, startHttpService } from '../support/services/listen.ts';
-import { signIn, uiFixture } from './support/fixture.ts';
+import { signIn, scenarios } from './support/fixture.ts';
 
-describe('signing in', () => {
-  const fixture = uiFixture();
-
+scenarios('signing in', (fixture) => {
   it('takes a relay and a key, and shows whose account it is', async () => {
     const { page, account } = await fixture.openSignedIn();
     await page.getByText(`${account.name} · Dev plan`).waitFor();
@@ -20,7 +18,7 @@ describe('signing in', () => {
     for (const file of ['culvert.json', 'key.json']) {
       assert.equal(readFileSync(join(directory, file), 'utf8').includes(account.key), false, file);
     }
-    const again = await fixture.open({ directory });
+    const again = await fixture.open(directory);
     await again.page.getByText(`${account.name} · Dev plan`).waitFor();
   });
 
@@ -30,7 +28,7 @@ describe('signing in', () => {
     await page.getByLabel('Until Culvert quits').check();
     await signIn(page, fixture.relay.url, account.key);
     await page.getByRole('heading', { name: 'Nothing is exposed' }).waitFor();
-    const again = await fixture.open({ directory });
+    const again = await fixture.open(directory);
     await again.page.getByRole('button', { name: 'Sign in' }).waitFor();
     assert.equal(await again.page.getByLabel('Relay').inputValue(), fixture.relay.url);
   });
@@ -76,7 +74,7 @@ describe('signing in', () => {
     await page.getByRole('button', { name: 'Settings' }).click();
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
-    const again = await fixture.open({ directory });
+    const again = await fixture.open(directory);
     await again.page.getByRole('button', { name: 'Sign in' }).waitFor();
   });
 

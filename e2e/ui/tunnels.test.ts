@@ -3,12 +3,10 @@ import { createAccount } from '../support/accounts.ts';
 import { eventually } from '../support/deadline.ts';
 import { closedPort, startHttpService } from '../support/services/listen.ts';
 import { startSite } from '../support/services/site.ts';
-import { expose, uiFixture } from './support/fixture.ts';
+import { expose, scenarios } from './support/fixture.ts';
 import { visit } from './support/visit.ts';
 
-describe('tunnels', () => {
-  const fixture = uiFixture();
-
+scenarios('tunnels', (fixture) => {
   it('exposes a port under a random name, and a visitor gets through', async () => {
     const { page, app } = await fixture.openSignedIn();
     const site = await startSite(fixture.scope);
@@ -18,18 +16,17 @@ describe('tunnels', () => {
       .getByRole('button', { name: `Copy the address of ${slug}` })
       .getByText('Copied')
       .waitFor();
-    const [address = ''] = app.outside.copied;
+    const [address = ''] = await app.copied();
     assert.equal((await visit(`${address}/hello`)).status, 200);
     await page.getByRole('button', { name: `Open ${slug}` }).click();
-    await eventually(2000, () => assert.deepEqual(app.outside.opened, [`${address}/`]));
+    await eventually(2000, async () => assert.deepEqual(await app.opened(), [`${address}/`]));
   });
 
   it('shows requests and traffic as they come', async () => {
     const { page, app } = await fixture.openSignedIn();
     const site = await startSite(fixture.scope);
     await expose(page, site.port);
-    const [tunnel] = app.core.desk.tunnels;
-    const address = tunnel?.tunnel.public_url ?? '';
+    const address = (await app.tunnel()).url;
     await visit(`${address}/bytes/50000`);
     await page.getByRole('button', { name: 'GET /bytes/50000 200' }).waitFor();
     await visit(`${address}/two`, { method: 'POST', body: 'x' });
@@ -92,12 +89,12 @@ describe('tunnels', () => {
   it('extends by one click and by a time that is typed', async () => {
     const { page, app } = await fixture.openSignedIn();
     const slug = await expose(page, await listeningPort());
-    const expiry = () => Date.parse(app.core.desk.tunnels[0]?.tunnel.expires_at ?? '');
-    const before = expiry();
+    const expiry = async () => (await app.tunnel()).expiresAt;
+    const before = await expiry();
     await page.getByRole('button', { name: `Extend ${slug}` }).click();
     await page.getByRole('button', { name: '+15 min' }).click();
     await page.getByText('1 h 14 min left').waitFor();
-    assert.equal(expiry(), before + 15 * 60_000);
+    assert.equal(await expiry(), before + 15 * 60_000);
     await page.getByRole('button', { name: `Extend ${slug}` }).click();
     await page.getByLabel('Another length of time').fill('soon');
     await page.keyboard.press('Enter');
@@ -111,16 +108,16 @@ describe('tunnels', () => {
     const { page, app, account } = await fixture.openSignedIn();
     const site = await startSite(fixture.scope);
     const slug = await expose(page, site.port);
-    const address = app.core.desk.tunnels[0]?.tunnel.public_url ?? '';
+    const address = (await app.tunnel()).url;
     await page.getByRole('button', { name: `Stop ${slug}` }).click();
     await page.getByText('Stopped', { exact: true }).waitFor();
     await eventually(2000, async () => assert.equal((await visit(address)).status, 404));
     await page.getByRole('button', { name: `Start again ${slug}` }).click();
     await page.locator('.card').getByText('Online').waitFor();
-    const again = app.core.desk.tunnels[0]?.tunnel;
-    assert.equal((await visit(again?.public_url ?? '')).status, 200);
-    await page.getByRole('button', { name: `Stop ${again?.slug}` }).click();
-    await page.getByRole('button', { name: `Remove ${again?.slug}` }).click();
+    const again = await app.tunnel();
+    assert.equal((await visit(again.url)).status, 200);
+    await page.getByRole('button', { name: `Stop ${again.slug}` }).click();
+    await page.getByRole('button', { name: `Remove ${again.slug}` }).click();
     await page.getByRole('heading', { name: 'Nothing is exposed' }).waitFor();
     assert.deepEqual(await account.api.list(), []);
   });
@@ -132,7 +129,7 @@ describe('tunnels', () => {
     await page.getByText('Nothing listens here yet').waitFor();
     await page.getByRole('button', { name: 'Expose' }).click();
     await page.getByText(`Nothing listens on port ${port}.`).first().waitFor();
-    const address = app.core.desk.tunnels[0]?.tunnel.public_url ?? '';
+    const address = (await app.tunnel()).url;
     assert.equal((await visit(address)).status, 502);
     const site = await startHttpService(fixture.scope, (_, response) => response.end('back'), port);
     assert.equal(site.port, port);
@@ -147,9 +144,9 @@ describe('tunnels', () => {
     await fixture.relay.stop();
     await page.locator('.card').getByText('Reconnecting').waitFor();
     await fixture.relay.restart();
-    app.core.wake();
+    await app.wake();
     await page.locator('.card').getByText('Online').waitFor();
-    assert.equal((await visit(app.core.desk.tunnels[0]?.tunnel.public_url ?? '')).status, 200);
+    assert.equal((await visit((await app.tunnel()).url)).status, 200);
   });
 
   it('tells that a tunnel has expired', async () => {

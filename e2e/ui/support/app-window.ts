@@ -61,22 +61,13 @@ export async function openWindow(
 ): Promise<Page> {
   const context = await browser.newContext({ viewport: WINDOW_SIZE, deviceScaleFactor: 1, ...options });
   scope.defer(() => context.close());
-  const errors: string[] = [];
-  scope.defer(() => {
-    if (errors.length > 0) throw new Error(`the page had errors: ${errors.join('; ')}`);
-  });
   await context.exposeFunction('fakeInvoke', (channel: string, payload: unknown) =>
     main.invoke(channel, payload),
   );
   await context.addInitScript({ content: preloadScript(built.preload) });
   const page = await context.newPage();
-  // Below that of a test, so that a failure says what it waited for.
-  page.setDefaultTimeout(15_000);
+  const errors = watchPage(scope, page);
   if (now !== undefined) await page.clock.setFixedTime(now);
-  page.on('pageerror', (error) => errors.push(String(error)));
-  page.on('console', (message) => {
-    if (message.type() === 'error') errors.push(message.text());
-  });
   await page.route('**/*', async (route) => {
     const url = new URL(route.request().url());
     if (url.origin !== ORIGIN) {
@@ -100,6 +91,25 @@ export async function openWindow(
   });
   await page.goto(`${ORIGIN}/index.html`);
   return page;
+}
+
+/**
+ * Lets what the page logs as an error fail the end of the scope.
+ *
+ * @returns the list of errors, for more to be added
+ */
+export function watchPage(scope: Scope, page: Page): string[] {
+  const errors: string[] = [];
+  scope.defer(() => {
+    if (errors.length > 0) throw new Error(`the page had errors: ${errors.join('; ')}`);
+  });
+  // Below that of a test, so that a failure says what it waited for.
+  page.setDefaultTimeout(15_000);
+  page.on('pageerror', (error) => errors.push(String(error)));
+  page.on('console', (message) => {
+    if (message.type() === 'error') errors.push(message.text());
+  });
+  return errors;
 }
 
 interface PageGlobals {

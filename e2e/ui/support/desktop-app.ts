@@ -9,7 +9,10 @@ import { PAGE_URL } from '../../../desktop/main/electron/page-scheme.ts';
 import { electronPlatform, type ElectronPlatformOptions } from '../../../desktop/main/electron/platform.ts';
 import type { About } from '../../../desktop/shared/ipc.ts';
 import type { Scope } from '../../support/scope.ts';
+import type { TunnelView } from '../../../desktop/shared/snapshot.ts';
 import type { MainSide } from './app-window.ts';
+import { FAKE_KEY_STORE } from './fake-key-store.ts';
+import { newest, type RunningApp } from './running-app.ts';
 
 const ABOUT: About = {
   version: '0.1.0',
@@ -29,7 +32,7 @@ export interface Outside {
   hasNetwork: boolean;
 }
 
-export class DesktopApp implements MainSide {
+export class DesktopApp implements MainSide, RunningApp {
   readonly core: Core;
   readonly outside: Outside;
   readonly #listeners: ReadonlyMap<string, Listener>;
@@ -114,6 +117,26 @@ export class DesktopApp implements MainSide {
     return new DesktopApp(core, outside, listeners, frame);
   }
 
+  tunnel(): Promise<TunnelView> {
+    return Promise.resolve(newest(this.core.snapshots.make().tunnels));
+  }
+
+  copied(): Promise<readonly string[]> {
+    return Promise.resolve(this.outside.copied);
+  }
+
+  opened(): Promise<readonly string[]> {
+    return Promise.resolve(this.outside.opened);
+  }
+
+  theme(): Promise<string> {
+    return Promise.resolve(this.outside.theme);
+  }
+
+  wake(): Promise<void> {
+    return Promise.resolve(this.core.wake());
+  }
+
   invoke(channel: string, payload: unknown): unknown {
     const listener = this.#listeners.get(channel);
     if (listener === undefined) throw new Error(`nothing is registered for ${channel}`);
@@ -130,11 +153,6 @@ export class DesktopApp implements MainSide {
   }
 }
 
-/** Encryption enough to see that something was encrypted: every letter half the alphabet on. */
-function rot(text: string): string {
-  return text.replace(/[a-z]/g, (letter) => String.fromCharCode(((letter.charCodeAt(0) - 84) % 26) + 97));
-}
-
 /** A system with a key store, a clipboard, a browser and a network, all of them ours. */
 function fakeElectron(directory: string, outside: Outside): ElectronPlatformOptions['electron'] {
   const electron = {
@@ -147,13 +165,7 @@ function fakeElectron(directory: string, outside: Outside): ElectronPlatformOpti
       },
     },
     net: { isOnline: () => outside.hasNetwork },
-    safeStorage: {
-      isAsyncEncryptionAvailable: () => Promise.resolve(true),
-      getSelectedStorageBackend: () => 'gnome_libsecret',
-      encryptStringAsync: (text: string) => Promise.resolve(Buffer.from(rot(text))),
-      decryptStringAsync: (bytes: Buffer) =>
-        Promise.resolve({ result: rot(bytes.toString()), shouldReEncrypt: false }),
-    },
+    safeStorage: FAKE_KEY_STORE,
     shell: { openExternal: (url: string) => Promise.resolve(void outside.opened.push(url)) },
   };
   // As much of Electron as platform.ts touches; its own types are checked by the tests of desktop/main.

@@ -1,16 +1,16 @@
-/** What the scenarios share: a browser, a relay, and the app in its window. */
+/** What the scenarios share: a relay, and the app in its window. */
 import { join } from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { createAccount, type TestAccount } from '../../support/accounts.ts';
 import { Relay, temporaryDirectory } from '../../support/programs.ts';
 import { type Scope, suiteScope, testScope } from '../../support/scope.ts';
-import { openWindow, type WindowOptions } from './app-window.ts';
-import { startBrowser } from './browser.ts';
-import { type BuiltWindow, buildWindow } from './build.ts';
-import { DesktopApp } from './desktop-app.ts';
+import { CHROMIUM_DRIVER } from './chromium-driver.ts';
+import { electronDriver } from './electron-driver.ts';
+import { findElectron } from './electron-program.ts';
+import type { Driver, RunningApp, StartApp } from './running-app.ts';
 
 export interface OpenApp {
-  readonly app: DesktopApp;
+  readonly app: RunningApp;
   readonly page: Page;
   /** The app's own files, for starting it again. */
   readonly directory: string;
@@ -20,40 +20,52 @@ export interface Fixture {
   /** ends after each test */
   readonly scope: Scope;
   readonly relay: Relay;
-  readonly browser: Browser;
-  /** Starts the app and opens its window. */
-  open(options?: WindowOptions & { readonly directory?: string }): Promise<OpenApp>;
+  /** Starts the app and opens its window. @param directory of an app that ran before */
+  open(directory?: string): Promise<OpenApp>;
   /** The same, signed in through the form, with an account of its own. */
-  openSignedIn(
-    options?: WindowOptions & { readonly plan?: 'free' | 'dev' },
-  ): Promise<OpenApp & { account: TestAccount }>;
+  openSignedIn(options?: { readonly plan?: 'free' | 'dev' }): Promise<OpenApp & { account: TestAccount }>;
+}
+
+/**
+ * Declares scenarios once for rung 4 and once for rung 5. Where Electron's program is missing, those of rung 5 are
+ * listed by name, and neither run nor counted.
+ */
+export function scenarios(title: string, declare: (fixture: Fixture) => void): void {
+  const program = findElectron();
+  describe(title, function () {
+    declare(uiFixture(CHROMIUM_DRIVER));
+    if (program !== undefined) return;
+    after(() => {
+      const lines = this.tests.map((test) => `    ${notRun(title, test.title)}\n`);
+      process.stdout.write(lines.join(''));
+    });
+  });
+  if (program === undefined) return;
+  describe(`${title}, in Electron`, () => declare(uiFixture(electronDriver(program))));
+}
+
+/** Says of a scenario that rung 5 did not run it. */
+export function notRun(suite: string, scenario: string): string {
+  return `not run here, Electron's binary is missing: ${suite}: ${scenario}`;
 }
 
 /** Declares the hooks of a suite. Its members are there once the tests run. */
-export function uiFixture(): Fixture {
+function uiFixture(driver: Driver): Fixture {
   const suite = suiteScope();
   const scope = testScope();
-  let started: { relay: Relay; browser: Browser; built: BuiltWindow } | undefined;
+  let started: { relay: Relay; start: StartApp } | undefined;
   before(async function () {
     this.timeout(30_000);
-    const [relay, browser, built] = await Promise.all([
-      Relay.start(suite),
-      startBrowser(suite),
-      buildWindow(suite),
-    ]);
-    started = { relay, browser, built };
+    const [relay, start] = await Promise.all([Relay.start(suite), driver.begin(suite)]);
+    started = { relay, start };
   });
   const parts = () => {
     if (started === undefined) throw new Error('the suite has not begun');
     return started;
   };
 
-  async function open({ directory, ...options }: Parameters<Fixture['open']>[0] = {}): Promise<OpenApp> {
-    const { browser, built } = parts();
-    const files = directory ?? join(temporaryDirectory(scope), 'culvert');
-    const app = await DesktopApp.start(scope, files);
-    const page = await openWindow(scope, browser, built, app, { reducedMotion: 'reduce', ...options });
-    return { app, page, directory: files };
+  async function open(directory: string = join(temporaryDirectory(scope), 'culvert')): Promise<OpenApp> {
+    return { ...(await parts().start(scope, directory)), directory };
   }
 
   return {
@@ -61,13 +73,10 @@ export function uiFixture(): Fixture {
     get relay() {
       return parts().relay;
     },
-    get browser() {
-      return parts().browser;
-    },
     open,
-    async openSignedIn({ plan = 'dev', ...options } = {}) {
+    async openSignedIn({ plan = 'dev' } = {}) {
       const { relay } = parts();
-      const [account, opened] = await Promise.all([createAccount(relay, { plan }), open(options)]);
+      const [account, opened] = await Promise.all([createAccount(relay, { plan }), open()]);
       await signIn(opened.page, relay.url, account.key);
       await opened.page.getByRole('heading', { name: 'Nothing is exposed' }).waitFor();
       return { ...opened, account };

@@ -1,0 +1,140 @@
+/** Rung 5: the built app in Electron itself, through Playwright. */
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+import { _electron, type ElectronApplication, type Page } from 'playwright-core';
+import { APP_DIRECTORY, buildApp } from '../../../desktop/build/build.ts';
+import type { Answer } from '../../../desktop/shared/ipc.ts';
+import type { Snapshot, TunnelView } from '../../../desktop/shared/snapshot.ts';
+import { within } from '../../support/deadline.ts';
+import { temporaryDirectory } from '../../support/programs.ts';
+import type { Scope } from '../../support/scope.ts';
+import { watchPage } from './app-window.ts';
+import { DIRECTORY_VARIABLE, type ElectronOutside, type EntryGlobals } from './electron-entry-names.ts';
+import { type Driver, newest, type RunningApp } from './running-app.ts';
+
+const START_TIMEOUT_MS = 20_000;
+const END_TIMEOUT_MS = 10_000;
+
+/** @param program Electron's */
+export function electronDriver(program: string): Driver {
+  return {
+    async begin(suite) {
+      await buildApp();
+      const entry = join(temporaryDirectory(suite), 'entry.cjs');
+      await buildEntry(entry, join(APP_DIRECTORY, 'main.cjs'));
+      const running = new Map<string, ElectronApplication>();
+      /** An app of which only one may run at a time ends before it starts again. */
+      const end = async (directory: string): Promise<void> => {
+        const app = running.get(directory);
+        running.delete(directory);
+        if (app !== undefined) await endApp(app);
+      };
+      return async (scope, directory) => {
+        await end(directory);
+        mkdirSync(directory, { recursive: true });
+        const app = await _electron.launch({
+          executablePath: program,
+          args: [entry],
+          env: environment(directory),
+          timeout: START_TIMEOUT_MS,
+        });
+        running.set(directory, app);
+        scope.defer(() => end(directory));
+        const page = await openedWindow(app, scope);
+        return { app: new ElectronApp(app, page), page };
+      };
+    },
+  };
+}
+
+/**
+ * Bundles what runs before the app's main file, and then that one.
+ *
+ * @param file to write
+ */
+export async function buildEntry(file: string, main: string): Promise<void> {
+  await build({
+    entryPoints: [join(import.meta.dirname, 'electron-entry.ts')],
+    outfile: file,
+    bundle: true,
+    platform: 'node',
+    format: 'cjs',
+    target: 'node24',
+    external: ['electron'],
+    footer: { js: `require(${JSON.stringify(main)});` },
+    logLevel: 'warning',
+  });
+}
+
+function environment(directory: string): Record<string, string> {
+  const given = Object.entries(process.env).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, value] as const],
+  );
+  return {
+    ...Object.fromEntries(given),
+    [DIRECTORY_VARIABLE]: directory,
+    // Start at login writes there.
+    XDG_CONFIG_HOME: join(directory, 'config'),
+  };
+}
+
+async function openedWindow(app: ElectronApplication, scope: Scope): Promise<Page> {
+  const page = await app.firstWindow({ timeout: START_TIMEOUT_MS });
+  watchPage(scope, page);
+  await page.emulateMedia({ reducedMotion: 'reduce' });
+  return page;
+}
+
+async function endApp(app: ElectronApplication): Promise<void> {
+  const program = app.process();
+  try {
+    await within(END_TIMEOUT_MS, 'the end of the app', app.close());
+  } finally {
+    // Nothing that was started outlives its test.
+    program.kill('SIGKILL');
+  }
+}
+
+class ElectronApp implements RunningApp {
+  readonly #app: ElectronApplication;
+  readonly #page: Page;
+
+  constructor(app: ElectronApplication, page: Page) {
+    this.#app = app;
+    this.#page = page;
+  }
+
+  async tunnel(): Promise<TunnelView> {
+    const answer = await this.#page.evaluate(() =>
+      (globalThis as unknown as PageGlobals).culvert.call('snapshot:get'),
+    );
+    if (!answer.ok) throw new Error(answer.error.text);
+    return newest(answer.value.tunnels);
+  }
+
+  async copied(): Promise<readonly string[]> {
+    return (await this.#outside()).copied;
+  }
+
+  async opened(): Promise<readonly string[]> {
+    return (await this.#outside()).opened;
+  }
+
+  theme(): Promise<string> {
+    return this.#app.evaluate(({ nativeTheme }) => nativeTheme.themeSource);
+  }
+
+  async wake(): Promise<void> {
+    await this.#app.evaluate(({ powerMonitor }) => void powerMonitor.emit('resume'));
+  }
+
+  #outside(): Promise<ElectronOutside> {
+    return this.#app.evaluate(() => (globalThis as unknown as EntryGlobals).culvertOutside);
+  }
+}
+
+/** What the preload exposes. */
+interface PageGlobals {
+  readonly culvert: { call(channel: 'snapshot:get'): Promise<Answer<Snapshot>> };
+}

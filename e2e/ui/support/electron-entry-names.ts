@@ -1,0 +1,15 @@
+/** What the driver of Electron and the file that it starts the app with both know. */
+
+/** The environment variable that names the directory of the app's own files. */
+export const DIRECTORY_VARIABLE = 'CULVERT_UI_DIRECTORY';
+
+/** What the app did outside of its window. */
+export interface ElectronOutside {
+  readonly copied: string[];
+  readonly opened: string[];
+}
+
+/** Globals of the main process. */
+export interface EntryGlobals {
+  culvertOutside: ElectronOutside;
+}

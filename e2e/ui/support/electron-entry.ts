@@ -1,0 +1,20 @@
+/**
+ * Runs in Electron's main process before the app's own main file: what belongs to whoever runs the tests is left
+ * alone (their files, key store, clipboard, browser, links), and no question waits for an answer.
+ */
+import { app, clipboard, dialog, safeStorage, shell } from 'electron';
+import { DIRECTORY_VARIABLE, type ElectronOutside, type EntryGlobals } from './electron-entry-names.ts';
+import { FAKE_KEY_STORE } from './fake-key-store.ts';
+
+const LEAVE_AND_QUIT = 1;
+const outside: ElectronOutside = { copied: [], opened: [] };
+
+Object.assign(globalThis, { culvertOutside: outside } satisfies EntryGlobals);
+app.setPath('userData', process.env[DIRECTORY_VARIABLE] ?? '');
+Object.assign(app, { setAsDefaultProtocolClient: () => true });
+Object.assign(safeStorage, FAKE_KEY_STORE);
+Object.assign(clipboard, { writeText: (text: string) => Promise.resolve(void outside.copied.push(text)) });
+Object.assign(shell, { openExternal: (url: string) => Promise.resolve(void outside.opened.push(url)) });
+Object.assign(dialog, {
+  showMessageBox: () => Promise.resolve({ response: LEAVE_AND_QUIT, checkboxChecked: false }),
+});

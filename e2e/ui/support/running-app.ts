@@ -1,0 +1,33 @@
+import type { Page } from 'playwright-core';
+import type { TunnelView } from '../../../desktop/shared/snapshot.ts';
+import type { Scope } from '../../support/scope.ts';
+
+/** What a scenario sees of the app besides its page, and does to it: the same in every rung (docs/testing.md). */
+export interface RunningApp {
+  /** The newest tunnel, as the window is told of it. @throws while there is none */
+  tunnel(): Promise<TunnelView>;
+  /** what was copied, in order */
+  copied(): Promise<readonly string[]>;
+  /** addresses that were opened in the user's browser, in order */
+  opened(): Promise<readonly string[]>;
+  /** the theme that the system was asked for */
+  theme(): Promise<string>;
+  /** The machine is awake again. */
+  wake(): Promise<void>;
+}
+
+/** Starts the app on a directory of its own files: the same one is the same app, started again. */
+export type StartApp = (scope: Scope, directory: string) => Promise<{ app: RunningApp; page: Page }>;
+
+/** A way to run the app with its window. */
+export interface Driver {
+  /** Prepares what the tests of a suite share. */
+  begin(suite: Scope): Promise<StartApp>;
+}
+
+/** @throws when there is no tunnel */
+export function newest(tunnels: readonly TunnelView[]): TunnelView {
+  const [tunnel] = tunnels;
+  if (tunnel === undefined) throw new Error('the app has no tunnel');
+  return tunnel;
+}
