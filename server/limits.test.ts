@@ -7,6 +7,7 @@ const SOURCES = [
   'desktop/engine/limits.ts',
   'desktop/config/limits.ts',
   'desktop/cli/limits.ts',
+  'desktop/main/limits.ts',
 ];
 const UNITS: Readonly<Record<string, number>> = {
   '': 1,
@@ -15,6 +16,7 @@ const UNITS: Readonly<Record<string, number>> = {
   ms: 1,
   s: 1000,
   min: 60_000,
+  h: 3_600_000,
   d: 86_400_000,
 };
 

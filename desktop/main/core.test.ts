@@ -288,6 +288,51 @@ describe('the app', () => {
     });
   });
 
+  describe('looks', () => {
+    it('at the relay every 2 s while somebody looks at the window', async () => {
+      const app = await signedIn();
+      app.core.setVisible(true);
+      assert.deepEqual(await counts(app, lists(app), [1999, 1, 1999, 1]), [0, 1, 0, 1]);
+    });
+
+    it('at the relay every 30 s while nobody does', async () => {
+      const app = await signedIn();
+      assert.deepEqual(await counts(app, lists(app), [29_999, 1, 29_999, 1]), [0, 1, 0, 1]);
+    });
+
+    it('at ports every 4 s, while somebody looks at the window', async () => {
+      const system = fakeSystem();
+      let scans = 0;
+      const scanPorts = () => Promise.resolve(void (scans += 1));
+      const app = await start({ ...system, platform: { ...system.platform, scanPorts } });
+      assert.deepEqual(await counts(app, () => scans, [8000]), [0]);
+      app.core.setVisible(true);
+      assert.deepEqual(await counts(app, () => scans, [3999, 1, 3999, 1]), [0, 1, 0, 1]);
+    });
+
+    it('for notifications every 5 s', async () => {
+      const system = fakeSystem();
+      let looks = 0;
+      const hasNetwork = () => (looks++, true);
+      const app = await start({ ...system, platform: { ...system.platform, hasNetwork } });
+      assert.deepEqual(await counts(app, () => looks, [4999, 1, 4999, 1]), [0, 1, 0, 1]);
+    });
+  });
+
+  it('makes the menu of the tray anew once a second at most', async () => {
+    const app = await signedIn();
+    await app.call('tunnel:create', FORM);
+    let made = 0;
+    app.core.tray.listen(() => void (made += 1));
+    for (let ms = 0; ms < 1000; ms += 100) {
+      app.serve.last.onState({ name: ms % 200 === 0 ? 'online' : 'connecting' });
+      app.clock.advance(ms === 900 ? 99 : 100);
+    }
+    assert.equal(made, 1);
+    app.clock.advance(1);
+    assert.equal(made, 2);
+  });
+
   describe('settings', () => {
     it('are kept over a restart', async () => {
       const app = await start();
@@ -329,4 +374,26 @@ async function until<T>(condition: () => T | undefined): Promise<T> {
     if (value !== undefined) return value;
     await new Promise((resolve) => setImmediate(resolve));
   }
+}
+
+/** Lets what is under way in memory and on disk come to its end. */
+async function settle(): Promise<void> {
+  for (let turns = 50; turns > 0; turns -= 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** How often something happens in each of the given spans of ms, one after another. */
+async function counts(app: App, count: () => number, spans: readonly number[]): Promise<number[]> {
+  const seen: number[] = [];
+  await settle();
+  for (const ms of spans) {
+    const before = count();
+    app.clock.advance(ms);
+    await settle();
+    seen.push(count() - before);
+  }
+  return seen;
+}
+
+function lists({ api }: App): () => number {
+  return () => api.calls.filter((call) => call === 'list').length;
 }

@@ -1,4 +1,5 @@
 import type { Dialog } from 'electron';
+import type { Settings } from '../../shared/snapshot.ts';
 import type { Core } from '../core.ts';
 import { QUIT_TIMEOUT_MS } from '../limits.ts';
 import type { Platform } from '../platform.ts';
@@ -27,8 +28,11 @@ export async function askQuit(
 }
 
 export interface CreateQuitOptions {
-  readonly core: Pick<Core, 'desk' | 'store'>;
-  readonly platform: Pick<Platform, 'report'>;
+  readonly core: {
+    readonly desk: Pick<Core['desk'], 'liveCount' | 'closeAll'>;
+    readonly store: { readonly data: { readonly settings: Pick<Settings, 'onQuit'> } };
+  };
+  readonly platform: Pick<Platform, 'clock' | 'report'>;
   readonly dialog: Pick<Dialog, 'showMessageBox'>;
   readonly exit: () => void;
 }
@@ -40,7 +44,7 @@ export function createQuit({ core, platform, dialog, exit }: CreateQuitOptions):
     onQuit: () => core.store.data.settings.onQuit,
     ask: (liveCount) => askQuit(dialog, liveCount),
     closeAll: () =>
-      closeWithin(QUIT_TIMEOUT_MS, core.desk.closeAll('Culvert was quit.'), (error) =>
+      closeWithin(platform.clock, QUIT_TIMEOUT_MS, core.desk.closeAll('Culvert was quit.'), (error) =>
         platform.report('closing tunnels', error),
       ),
     exit,

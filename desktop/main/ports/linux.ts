@@ -37,14 +37,16 @@ export async function listListeners(root = '/proc'): Promise<Listener[]> {
 /** The process of each socket, as far as this user may see it. */
 async function findOwners(root: string, inodes: ReadonlySet<string>): Promise<Map<string, number>> {
   const owners = new Map<string, number>();
-  const pids = (await names(root)).filter((name) => /^\d+$/.test(name)).slice(-PROCESSES_MAX);
+  const processes = (await names(root)).filter((name) => /^\d+$/.test(name)).map(Number);
+  // The latest, as a rule: a server that is worked on was not started first.
+  const pids = processes.sort((a, b) => a - b).slice(-PROCESSES_MAX);
   for (const pid of pids) {
     if (owners.size === inodes.size) break;
-    const directory = join(root, pid, 'fd');
+    const directory = join(root, String(pid), 'fd');
     for (const fd of await names(directory)) {
       const target = await link(join(directory, fd));
       const inode = /^socket:\[(\d+)\]$/.exec(target)?.[1];
-      if (inode !== undefined && inodes.has(inode)) owners.set(inode, Number(pid));
+      if (inode !== undefined && inodes.has(inode)) owners.set(inode, pid);
     }
   }
   return owners;

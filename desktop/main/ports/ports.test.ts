@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { guessFramework } from './framework.ts';
 import { listListeners, readTcpTable } from './linux.ts';
+import { MANIFEST_MAX_BYTES, PORTS_MAX, PROCESSES_MAX } from '../limits.ts';
 import { type Listener, portScan } from './port-scan.ts';
 import { listWithLsof, listWithNetstat } from './programs.ts';
 
@@ -55,6 +56,12 @@ describe('portScan', () => {
     );
     assert.ok(scan.listening.has(22) && scan.listening.has(4000));
   });
+
+  it('offers 30 ports, and knows all of them', () => {
+    const listeners = Array.from({ length: PORTS_MAX + 1 }, (_, index) => listener({ port: 3000 + index }));
+    const scan = portScan(listeners, true, new Set(), guessFramework);
+    assert.deepEqual([scan.ports.length, scan.listening.size], [30, 31]);
+  });
 });
 
 describe('ports on Linux', () => {
@@ -67,18 +74,49 @@ describe('ports on Linux', () => {
     assert.deepEqual(readTcpTable(TABLE), [{ port: 5173, inode: '4711' }]);
   });
 
-  it('come with their programs', async () => {
+  /** A `/proc` in which process `pid` has the socket of the table. */
+  function makeProc(pid: number, manifest: string): string {
     const root = mkdtempSync(join(tmpdir(), 'culvert-proc-'));
+    roots.push(root);
     const app = join(root, 'app');
+    const process = join(root, String(pid));
     mkdirSync(join(root, 'net'));
-    mkdirSync(join(root, '42/fd'), { recursive: true });
+    mkdirSync(join(process, 'fd'), { recursive: true });
     mkdirSync(app);
     writeFileSync(join(root, 'net/tcp'), TABLE);
-    writeFileSync(join(root, '42/cmdline'), '/usr/bin/node\0server.js\0');
-    writeFileSync(join(root, '42/comm'), 'MainThread\n');
-    writeFileSync(join(app, 'package.json'), '{}');
-    symlinkSync('socket:[4711]', join(root, '42/fd/20'));
-    symlinkSync(app, join(root, '42/cwd'));
+    writeFileSync(join(process, 'cmdline'), '/usr/bin/node\0server.js\0');
+    writeFileSync(join(process, 'comm'), 'MainThread\n');
+    writeFileSync(join(app, 'package.json'), manifest);
+    symlinkSync('socket:[4711]', join(process, 'fd/20'));
+    symlinkSync(app, join(process, 'cwd'));
+    return root;
+  }
+
+  const roots: string[] = [];
+  afterEach(() => {
+    for (const root of roots.splice(0)) rmSync(root, { recursive: true });
+  });
+
+  it('come with the package.json of their programs up to 256 KiB', async () => {
+    const [within] = await listListeners(makeProc(42, ' '.repeat(MANIFEST_MAX_BYTES)));
+    assert.equal(within?.manifest?.length, MANIFEST_MAX_BYTES);
+    const [beyond] = await listListeners(makeProc(42, ' '.repeat(MANIFEST_MAX_BYTES + 1)));
+    assert.deepEqual([beyond?.pid, beyond?.manifest], [42, undefined]);
+  });
+
+  it('come with their programs as far as those are among the latest 3,000', async function () {
+    this.timeout(10_000);
+    const root = makeProc(99, '{}');
+    for (let pid = 100; pid < 100 + PROCESSES_MAX; pid += 1) mkdirSync(join(root, String(pid)));
+    const [older] = await listListeners(root);
+    assert.deepEqual([older?.port, older?.pid], [5173, undefined]);
+    rmSync(join(root, '100'), { recursive: true });
+    const [among] = await listListeners(root);
+    assert.equal(among?.pid, 99);
+  });
+
+  it('come with their programs', async () => {
+    const root = makeProc(42, '{}');
     assert.deepEqual(await listListeners(root), [
       { port: 5173, pid: 42, process: 'node', command: '/usr/bin/node server.js', manifest: '{}' },
     ]);

@@ -9,10 +9,13 @@ export type Run = (program: string, args: readonly string[]) => Promise<string>;
 
 const execute = promisify(execFile);
 
-export const run: Run = async (program, args) => {
-  const options = { timeout: PORT_PROGRAM_TIMEOUT_MS, maxBuffer: PORT_PROGRAM_MAX_BYTES, windowsHide: true };
-  return (await execute(program, args, options)).stdout;
-};
+/** Runs programs that are ended when they take longer, or print more. */
+export function programRunner({ timeoutMs, maxBytes }: { timeoutMs: number; maxBytes: number }): Run {
+  const options = { timeout: timeoutMs, maxBuffer: maxBytes, windowsHide: true };
+  return async (program, args) => (await execute(program, args, options)).stdout;
+}
+
+export const run = programRunner({ timeoutMs: PORT_PROGRAM_TIMEOUT_MS, maxBytes: PORT_PROGRAM_MAX_BYTES });
 
 /** macOS: the programs of this user only. */
 export async function listWithLsof(exec: Run = run): Promise<Listener[]> {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { emptyLog } from '../../testing/fake-platform.ts';
 import { TUNNEL } from '../../testing/tunnel.ts';
+import { RECENT_REQUESTS, SNAPSHOT_INTERVAL_MS } from '../limits.ts';
 import type { PortScan } from '../ports/port-scan.ts';
 import { Poller } from '../poller.ts';
 import { Feed } from './feed.ts';
@@ -10,7 +11,11 @@ import { tunnelView } from './tunnel-view.ts';
 function countingFeed() {
   const clock = new FakeClock();
   let made = 0;
-  return { clock, made: () => made, feed: new Feed({ clock, intervalMs: 250, make: () => (made += 1) }) };
+  return {
+    clock,
+    made: () => made,
+    feed: new Feed({ clock, intervalMs: SNAPSHOT_INTERVAL_MS, make: () => (made += 1) }),
+  };
 }
 
 describe('Feed', () => {
@@ -96,6 +101,16 @@ describe('tunnelView', () => {
   it('has times and counts as the window takes them', () => {
     const { expiresAt, ttl, framework } = view(undefined, scan([3000]));
     assert.deepEqual([expiresAt, ttl, framework], [Date.parse(TUNNEL.expires_at), 3600, 'Vite']);
+  });
+
+  it('has the last three requests', () => {
+    const asked: unknown[] = [];
+    const log = { ...emptyLog(), list: (count?: number) => (asked.push(count), []) };
+    tunnelView(
+      { key: 'k', status: { name: 'online' }, tunnel: TUNNEL, form, log, localProblem: undefined },
+      undefined,
+    );
+    assert.deepEqual([asked, RECENT_REQUESTS], [[3], 3]);
   });
 
   it('says that nothing listens before a visitor meets it', () => {

@@ -53,6 +53,24 @@ describe('xdgAutostart', () => {
 });
 
 describe('NetworkWatch', () => {
+  it('looks every 3 s', () => {
+    const clock = new FakeClock();
+    let looks = 0;
+    new NetworkWatch({
+      clock,
+      isOnline: () => (looks++, true),
+      fingerprint: () => '10.0.0.1',
+      onChange: () => assert.fail(),
+    }).start();
+    const before = looks;
+    clock.advance(2999);
+    assert.equal(looks, before);
+    clock.advance(1);
+    assert.equal(looks, before + 1);
+    clock.advance(3000);
+    assert.equal(looks, before + 2);
+  });
+
   it('tells of another network, once', () => {
     const clock = new FakeClock();
     const seen: boolean[] = [];
@@ -117,13 +135,18 @@ describe('Quit', () => {
 
 describe('closeWithin', () => {
   it('does not wait for what takes too long', async () => {
-    await closeWithin(1, new Promise<void>(() => {}), () => assert.fail());
+    const clock = new FakeClock();
+    const done = closeWithin(clock, 1000, new Promise<void>(() => {}), () => assert.fail());
+    clock.advance(1000);
+    await done;
   });
 
   it('tells what fails', async () => {
     const errors: unknown[] = [];
-    await closeWithin(1000, Promise.reject(new Error('no')), (error) => errors.push(error));
+    const clock = new FakeClock();
+    await closeWithin(clock, 1000, Promise.reject(new Error('no')), (error) => errors.push(error));
     assert.equal(errors.length, 1);
+    assert.deepEqual(clock.waiting, []);
   });
 });
 
@@ -149,7 +172,11 @@ describe('UpdateGate', () => {
     assert.equal(seen.checks, 0);
     clock.advance(1000);
     assert.equal(seen.checks, 1);
-    clock.advance(8 * 3_600_000);
+    clock.advance(4 * 3_600_000 - 1);
+    assert.equal(seen.checks, 1);
+    clock.advance(1);
+    assert.equal(seen.checks, 2);
+    clock.advance(4 * 3_600_000);
     assert.equal(seen.checks, 3);
   });
 
@@ -159,7 +186,9 @@ describe('UpdateGate', () => {
     clock.advance(24 * 3_600_000);
     assert.equal(seen.installs, 0);
     seen.isInUse = false;
-    clock.advance(60_000);
+    clock.advance(59_999);
+    assert.equal(seen.installs, 0);
+    clock.advance(1);
     assert.equal(seen.installs, 1);
   });
 });

@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { FakeClock } from '../../testing/fake-clock.ts';
+import { QUIT_TIMEOUT_MS } from '../limits.ts';
+import { createQuit } from './ask-quit.ts';
+
+describe('createQuit', () => {
+  it('gives the relay 5 s to close the tunnels, and quits all the same', async () => {
+    const clock = new FakeClock();
+    let exits = 0;
+    const quit = createQuit({
+      core: {
+        desk: { liveCount: 1, closeAll: () => new Promise<void>(() => {}) },
+        store: { data: { settings: { onQuit: 'close' } } },
+      },
+      platform: { clock, report: () => assert.fail() },
+      dialog: { showMessageBox: () => assert.fail() },
+      exit: () => void (exits += 1),
+    });
+    const requested = quit.request();
+    await turn();
+    clock.advance(QUIT_TIMEOUT_MS - 1);
+    await turn();
+    assert.equal(exits, 0);
+    clock.advance(1);
+    await requested;
+    assert.equal(exits, 1);
+  });
+});
+
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

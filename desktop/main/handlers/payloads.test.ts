@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import type { Channels } from '../../shared/ipc.ts';
+import {
+  HOST_HEADER_MAX_CHARS,
+  KEY_MAX_CHARS,
+  RELAY_MAX_CHARS,
+  SEARCH_MAX_CHARS,
+  TTL_MAX_CHARS,
+  TUNNEL_KEY_MAX_CHARS,
+} from '../limits.ts';
+import { PAYLOADS } from './payloads.ts';
+
+const FORM = { port: 3000, name: '', ttl: '', idle: false, hostHeader: 'keep' };
+const SIGN_IN = { relay: 'relay.example.com', key: 'cvt_', keep: 'system' };
+const letters = (length: number): string => 'x'.repeat(length);
+
+describe('what the page may send', () => {
+  const limits: [string, number, keyof Channels, (length: number) => object][] = [
+    ['relay', RELAY_MAX_CHARS, 'session:sign-in', (length) => ({ ...SIGN_IN, relay: letters(length) })],
+    ['key', KEY_MAX_CHARS, 'session:sign-in', (length) => ({ ...SIGN_IN, key: letters(length) })],
+    ['key', TUNNEL_KEY_MAX_CHARS, 'tunnel:stop', (length) => ({ key: letters(length) })],
+    ['ttl', TTL_MAX_CHARS, 'tunnel:create', (length) => ({ ...FORM, ttl: `${'0'.repeat(length - 2)}1h` })],
+    ['search', SEARCH_MAX_CHARS, 'log:list', (length) => ({ key: 'k', search: letters(length) })],
+    [
+      'hostHeader',
+      HOST_HEADER_MAX_CHARS,
+      'tunnel:create',
+      (length) => ({ ...FORM, hostHeader: letters(length) }),
+    ],
+  ];
+  for (const [field, max, channel, payload] of limits) {
+    it(`${channel}: ${field} of ${max} characters, and no more`, () => {
+      assert.equal(PAYLOADS[channel].isValidSync(payload(max)), true);
+      assert.throws(
+        () => PAYLOADS[channel].validateSync(payload(max + 1)),
+        (error: Error & { path?: string }) => error.path === field && error.message.includes(String(max)),
+      );
+    });
+  }
+});

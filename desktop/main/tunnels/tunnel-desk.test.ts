@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { emptyLog, FakeApi, FakeServe } from '../../testing/fake-platform.ts';
+import { TUNNEL } from '../../testing/tunnel.ts';
+import { parseRelayAddress } from '../../engine/relay-address.ts';
+import { CallFailure } from '../handlers/failure.ts';
+import { TUNNELS_MAX } from '../limits.ts';
+import type { SavedTunnel } from '../settings/app-data.ts';
+import { TunnelDesk } from './tunnel-desk.ts';
+
+const FORM = { port: 3000, name: '', ttl: '', idle: false, hostHeader: 'keep' };
+const ENDED = { reason: 'expired', why: 'The tunnel has expired.' };
+
+/** A list that is full, newest first, of which those at `ended` have ended. */
+function fullDesk(...ended: number[]): { desk: TunnelDesk; api: FakeApi } {
+  const api = new FakeApi();
+  const connection = { relay: parseRelayAddress('https://relay.example.com'), key: 'cvt_', api };
+  const saved = Array.from({ length: TUNNELS_MAX }, (_, index): SavedTunnel => ({
+    key: `tunnel-${index}`,
+    form: FORM,
+    tunnel: TUNNEL,
+    ended: ended.includes(index) ? ENDED : undefined,
+  }));
+  const desk = new TunnelDesk(
+    {
+      now: () => 0,
+      serve: new FakeServe().serve,
+      createLog: emptyLog,
+      connection: () => connection,
+      save: () => Promise.resolve(),
+      onChange() {},
+      onKeyRefused: () => assert.fail(),
+      onSaveFailed: (error) => assert.fail(String(error)),
+    },
+    saved,
+  );
+  return { desk, api };
+}
+
+describe('TunnelDesk', () => {
+  it('keeps 200 tunnels: the oldest that has ended makes room for a new one', async () => {
+    const { desk } = fullDesk(5, 150);
+    const made = await desk.create(FORM);
+    const keys = desk.tunnels.map(({ key }) => key);
+    assert.equal(keys.length, TUNNELS_MAX);
+    assert.equal(keys[0], made.key);
+    assert.deepEqual([keys.includes('tunnel-5'), keys.includes('tunnel-150')], [true, false]);
+  });
+
+  it('asks the relay for no more than it keeps', async () => {
+    const { desk, api } = fullDesk();
+    await assert.rejects(desk.create(FORM), (error) => {
+      assert.ok(error instanceof CallFailure);
+      assert.match(error.error.text, /keeps 200 tunnels\. Stop one first\./);
+      return true;
+    });
+    assert.deepEqual(api.calls, []);
+  });
+});
