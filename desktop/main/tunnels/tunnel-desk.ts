@@ -1,8 +1,6 @@
 /** The list of tunnels that this app has made: creates, serves, extends and closes them. */
 import { randomUUID } from 'node:crypto';
 import type { Tunnel } from '../../../shared/tunnel.ts';
-import type { CreateRequest } from '../../engine/api-client.ts';
-import { RelayRefusal } from '../../engine/errors.ts';
 import type { LocalTarget } from '../../engine/local-target.ts';
 import type { OfflineReason } from '../../engine/verdict.ts';
 import type { CreateForm } from '../../shared/ipc.ts';
@@ -10,7 +8,9 @@ import { CallFailure } from '../handlers/failure.ts';
 import { TUNNELS_MAX } from '../limits.ts';
 import type { Connection } from '../session/sign-in.ts';
 import type { SavedTunnel } from '../settings/app-data.ts';
+import { createRequest } from './create-request.ts';
 import { DeskTunnel } from './desk-tunnel.ts';
+import { RelayCloser } from './relay-closer.ts';
 import { localTarget, type Serve } from './serve.ts';
 import type { TunnelLog } from './tunnel-log.ts';
 
@@ -35,8 +35,7 @@ export class TunnelDesk {
   readonly #options: TunnelDeskOptions;
   /** newest first */
   #tunnels: DeskTunnel[];
-  /** tunnels that could not be closed at the relay yet, by id */
-  readonly #unclosed = new Set<string>();
+  readonly #closer = new RelayCloser();
   /** keys of tunnels that are being made anew: a second click makes no second one */
   readonly #starting = new Set<string>();
 
@@ -99,7 +98,7 @@ export class TunnelDesk {
     const tunnel = this.find(key);
     if (tunnel.isEnded) return;
     tunnel.end('stopped', STOPPED);
-    await this.#closeAtRelay(connection, tunnel.tunnel.id);
+    await this.#closer.close(connection.api, tunnel.tunnel.id);
     await this.#save();
   }
 
@@ -150,7 +149,7 @@ export class TunnelDesk {
   async refresh(): Promise<readonly Tunnel[]> {
     const connection = this.#options.connection();
     if (connection === undefined) return [];
-    await this.#closeUnclosed(connection);
+    await this.#closer.retry(connection.api);
     const live = await connection.api.listTunnels();
     const byId = new Map(live.map((tunnel) => [tunnel.id, tunnel]));
     for (const tunnel of this.#tunnels) {
@@ -176,7 +175,7 @@ export class TunnelDesk {
     for (const tunnel of live) tunnel.end('stopped', why);
     await this.#save();
     if (connection === undefined) return;
-    await Promise.all(live.map(({ tunnel }) => this.#closeAtRelay(connection, tunnel.id)));
+    await Promise.all(live.map(({ tunnel }) => this.#closer.close(connection.api, tunnel.id)));
   }
 
   /** Empties the list. */
@@ -204,7 +203,7 @@ export class TunnelDesk {
       return;
     }
     // Its name is free only once the relay knows that it was stopped.
-    await this.#closeUnclosed(connection);
+    await this.#closer.retry(connection.api);
     const made = await connection.api.createTunnel(createRequest(tunnel.form));
     tunnel.serve(connection, made);
     await this.#saveOrClose(connection, tunnel, made);
@@ -227,27 +226,12 @@ export class TunnelDesk {
       await this.#save();
     } catch (error) {
       tunnel.end('stopped', 'It could not be saved.');
-      await this.#closeAtRelay(connection, made.id);
+      await this.#closer.close(connection.api, made.id);
       throw new CallFailure({
         code: 'not-saved',
         text: `Culvert cannot write its settings: ${error instanceof Error ? error.message : String(error)}.`,
       });
     }
-  }
-
-  async #closeAtRelay(connection: Connection, id: string): Promise<void> {
-    this.#unclosed.add(id);
-    try {
-      await connection.api.closeTunnel(id);
-    } catch (error) {
-      // Closed or expired in the meantime: what was wanted. Anything else is tried again at the next refresh.
-      if (!(error instanceof RelayRefusal) || error.status !== 404) return;
-    }
-    this.#unclosed.delete(id);
-  }
-
-  async #closeUnclosed(connection: Connection): Promise<void> {
-    for (const id of this.#unclosed) await this.#closeAtRelay(connection, id);
   }
 
   #withRoom(tunnels: DeskTunnel[]): DeskTunnel[] {
@@ -259,13 +243,4 @@ export class TunnelDesk {
   #save(): Promise<void> {
     return this.#options.save(this.#tunnels.map((tunnel) => tunnel.saved));
   }
-}
-
-function createRequest({ port, name, ttl, idle }: CreateForm): CreateRequest {
-  return {
-    local_port: port,
-    ...(name === '' ? {} : { name }),
-    ...(ttl === '' ? {} : { ttl }),
-    idle_ttl: idle,
-  };
 }

@@ -1,0 +1,27 @@
+import { RelayRefusal } from '../../engine/errors.ts';
+import type { RelayApi } from '../session/sign-in.ts';
+
+type CloseApi = Pick<RelayApi, 'closeTunnel'>;
+
+/** Closes tunnels at the relay: now, or later where it cannot be told now. */
+export class RelayCloser {
+  /** ids of tunnels that the relay has not been told of yet */
+  readonly #unclosed = new Set<string>();
+
+  /** Resolves in any case; a tunnel that could not be closed is closed by a later {@link RelayCloser.retry}. */
+  async close(api: CloseApi, id: string): Promise<void> {
+    this.#unclosed.add(id);
+    try {
+      await api.closeTunnel(id);
+    } catch (error) {
+      // 404 is a tunnel that was closed or has expired in the meantime: what was wanted.
+      if (!(error instanceof RelayRefusal) || error.status !== 404) return;
+    }
+    this.#unclosed.delete(id);
+  }
+
+  /** Closes what could not be closed before, as far as that is possible now. */
+  async retry(api: CloseApi): Promise<void> {
+    for (const id of this.#unclosed) await this.close(api, id);
+  }
+}
