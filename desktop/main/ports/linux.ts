@@ -34,13 +34,19 @@ export async function listListeners(root = '/proc'): Promise<Listener[]> {
   });
 }
 
+/**
+ * The processes among the names in `/proc`, or the latest where they are too many: a server that is worked on was not
+ * started first.
+ */
+export function latestProcesses(entries: readonly string[]): number[] {
+  const pids = entries.filter((name) => /^\d+$/.test(name)).map(Number);
+  return pids.sort((a, b) => a - b).slice(-PROCESSES_MAX);
+}
+
 /** The process of each socket, as far as this user may see it. */
 async function findOwners(root: string, inodes: ReadonlySet<string>): Promise<Map<string, number>> {
   const owners = new Map<string, number>();
-  const processes = (await names(root)).filter((name) => /^\d+$/.test(name)).map(Number);
-  // The latest, as a rule: a server that is worked on was not started first.
-  const pids = processes.sort((a, b) => a - b).slice(-PROCESSES_MAX);
-  for (const pid of pids) {
+  for (const pid of latestProcesses(await names(root))) {
     if (owners.size === inodes.size) break;
     const directory = join(root, String(pid), 'fd');
     for (const fd of await names(directory)) {
