@@ -376,9 +376,9 @@ async function until<T>(condition: () => T | undefined): Promise<T> {
   }
 }
 
-/** Lets what is under way in memory and on disk come to its end. */
-async function settle(): Promise<void> {
-  for (let turns = 50; turns > 0; turns -= 1) await new Promise((resolve) => setImmediate(resolve));
+/** Lets promises that wait for nothing outside of this process come to their end. */
+function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 /** How often something happens in each of the given spans of ms, one after another. */
