@@ -16,9 +16,12 @@ describe('visitors that leave in the middle of an answer', () => {
   it(`${WAVES * VISITORS} of them leave nothing behind`, async () => {
     const relay = await Relay.start(scope);
     const service = await startRawService(scope, (socket) => {
-      socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\n\r\nand so on'));
-      const ticking = setInterval(() => socket.write('and on'), 100);
-      socket.once('close', () => clearInterval(ticking));
+      // Not before the request has come: the client connects before it has one.
+      socket.once('data', () => {
+        socket.write('HTTP/1.1 200 OK\r\n\r\nand so on');
+        const ticking = setInterval(() => socket.write('and on'), 100);
+        socket.once('close', () => clearInterval(ticking));
+      });
     });
     const culvert = await Culvert.start(scope, relay, relay.bootstrapKey, service.port);
     const host = hostOf(culvert.tunnel, relay);
@@ -28,7 +31,8 @@ describe('visitors that leave in the middle of an answer', () => {
         Array.from({ length: VISITORS }, async () => {
           const visitor = await RawConnection.open(scope, relay.port);
           await visitor.write(formatRequest({ host }));
-          await visitor.finalHead();
+          const head = await visitor.finalHead();
+          assert.equal(head.status, 200, head.field('culvert-error'));
           return visitor;
         }),
       );
