@@ -178,10 +178,8 @@ describe('TunnelService', () => {
     it('succeeds for one of two that close at once', async () => {
       const { id } = await service.create(account, wanted());
       const results = await Promise.allSettled([service.close(account, id), service.close(account, id)]);
-      assert.deepEqual(
-        results.map(({ status }) => status),
-        ['fulfilled', 'rejected'],
-      );
+      // Either may be first where the store has several connections.
+      assert.deepEqual(results.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected']);
       assert.equal(ended.length, 1);
     });
   });
