@@ -1,24 +1,76 @@
-import type { TunnelView } from '../shared/snapshot.ts';
+/** What the window shows, for tests: complete and unremarkable, but for what a test says. */
+import type { RequestSummary } from '../engine/inspector/records.ts';
+import type { Snapshot, TunnelView } from '../shared/snapshot.ts';
 
-/** A tunnel in the list: online, with an hour to live. */
-export function tunnelView(change: Partial<TunnelView> = {}): TunnelView {
+export function exampleTunnel(changes: Partial<TunnelView> = {}): TunnelView {
   return {
     key: 'k',
     status: { name: 'online' },
-    url: 'http://my-app.tunnels.test',
-    slug: 'my-app',
-    name: 'my-app',
+    url: 'https://quiet-heron.tunnels.example.com',
+    slug: 'quiet-heron',
+    name: '',
     localPort: 3000,
     framework: undefined,
     localProblem: undefined,
     hostHeader: 'keep',
     isIdle: false,
     ttl: 3600,
-    expiresAt: 3_600_000,
+    expiresAt: Number.MAX_SAFE_INTEGER,
     requests: 0,
     bytesIn: 0,
     bytesOut: 0,
     recent: [],
-    ...change,
+    ...changes,
   };
+}
+
+export function exampleSnapshot(changes: Partial<Snapshot> = {}): Snapshot {
+  return {
+    session: {
+      state: 'signed-in',
+      relay: 'https://tunnels.example.com',
+      account: {
+        name: 'acme',
+        plan: 'dev',
+        nameDomain: 'tunnels.example.com',
+        allowsNames: true,
+        defaultTtl: 3600,
+        maxTtl: 604_800,
+      },
+      keyKept: 'system',
+      problem: undefined,
+    },
+    tunnels: [],
+    ports: [],
+    settings: { startsAtLogin: false, notifies: true, theme: 'system', onQuit: 'ask' },
+    hasNetwork: true,
+    ...changes,
+  };
+}
+
+export function exampleRequest(changes: Partial<RequestSummary> = {}): RequestSummary {
+  return {
+    id: 1,
+    startedAt: 0,
+    method: 'GET',
+    target: '/',
+    status: 200,
+    durationMs: 12,
+    bytesIn: 80,
+    bytesOut: 1200,
+    isBroken: false,
+    replayOf: undefined,
+    ...changes,
+  };
+}
+
+/** A tunnel in the list: online, named, with an hour to live. */
+export function tunnelView(changes: Partial<TunnelView> = {}): TunnelView {
+  return exampleTunnel({
+    url: 'http://my-app.tunnels.test',
+    slug: 'my-app',
+    name: 'my-app',
+    expiresAt: 3_600_000,
+    ...changes,
+  });
 }

@@ -2,7 +2,7 @@
  * `npm run bench:page [minutes]`: what the window costs with 50 tunnels and 100 requests/s through them. Main is
  * scripted, so that only the page is measured: it pushes a whole snapshot 4 times a second, as the real one does at most.
  */
-import { exampleRequest, exampleSnapshot, exampleTunnel } from '../../desktop/renderer/testing/example.ts';
+import { exampleRequest, exampleSnapshot, exampleTunnel } from '../../desktop/testing/views.ts';
 import type { TunnelView } from '../../desktop/shared/snapshot.ts';
 import { Scope } from '../support/scope.ts';
 import { openWindow } from '../ui/support/app-window.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { AccountView } from '../../shared/snapshot.ts';
-import { exampleTunnel } from '../testing/example.ts';
+import { exampleTunnel } from '../../testing/views.ts';
 import {
   CUSTOM,
   draftFrom,

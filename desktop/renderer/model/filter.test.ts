@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { exampleTunnel } from '../testing/example.ts';
+import { exampleTunnel } from '../../testing/views.ts';
 import { filterTunnels } from './filter.ts';
 
 describe('search of tunnels', () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { exampleTunnel } from '../testing/example.ts';
+import { exampleTunnel } from '../../testing/views.ts';
 import { createChoices, defaultChoice, extendChoices, readLifetime } from './lifetime.ts';
 import { freePorts, portHint, readPort, suggestedPorts } from './ports.ts';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { exampleRequest } from '../testing/example.ts';
+import { exampleRequest } from '../../testing/views.ts';
 import { outcome, statusText } from './request.ts';
 
 describe('a row of the request log', () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { exampleSnapshot, exampleTunnel } from '../testing/example.ts';
+import { exampleSnapshot, exampleTunnel } from '../../testing/views.ts';
 import type { TunnelView } from '../../shared/snapshot.ts';
 import { announcements } from './announce.ts';
 import { isLive, retryWords, tunnelState } from './tunnel-state.ts';

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import type { RecordedMessage, RequestDetail } from '../../../desktop/engine/inspector/records.ts';
 import type { About } from '../../../desktop/shared/ipc.ts';
 import type { Snapshot, TunnelView } from '../../../desktop/shared/snapshot.ts';
-import { exampleRequest, exampleSnapshot, exampleTunnel } from '../../../desktop/renderer/testing/example.ts';
+import { exampleRequest, exampleSnapshot, exampleTunnel } from '../../../desktop/testing/views.ts';
 import { ScriptedMain } from './scripted-main.ts';
 
 /** The time it is on every screen, so that pictures of them are the same each time. */

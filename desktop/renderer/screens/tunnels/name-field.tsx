@@ -1,21 +1,12 @@
 import type { JSX } from 'preact';
-import { draftNameProblem, type FormContext, type FormDraft } from '../../model/create-form.ts';
+import { draftNameProblem } from '../../model/create-form.ts';
 import { NAME_RULE, tidyName } from '../../model/name-rules.ts';
 import { capitalised } from '../../model/numbers.ts';
 import { Field, fieldControl } from '../../view/parts.tsx';
+import type { FormFieldProps } from './form-field.ts';
 
 /** The name, judged as it is typed; the relay's own answer, such as that it is taken, stands in the same place. */
-export function NameField({
-  context,
-  draft,
-  problem,
-  change,
-}: {
-  context: FormContext;
-  draft: FormDraft;
-  problem: string | undefined;
-  change: (changes: Partial<FormDraft>) => void;
-}): JSX.Element {
+export function NameField({ context, draft, problem, change }: FormFieldProps): JSX.Element {
   const { allowsNames, nameDomain, plan } = context.account;
   if (!allowsNames) {
     return (

@@ -1,23 +1,14 @@
 import type { JSX, TargetedKeyboardEvent } from 'preact';
 import { useState } from 'preact/hooks';
-import { draftPort, type FormContext, type FormDraft } from '../../model/create-form.ts';
+import { draftPort } from '../../model/create-form.ts';
 import { freePorts, portHint, programName, suggestedPorts } from '../../model/ports.ts';
+import type { FormFieldProps } from './form-field.ts';
 
 /**
  * The port, with the ports that something listens on now: a combobox with a list (ARIA Authoring Practices, "Editable
  * combobox with list autocomplete").
  */
-export function PortField({
-  context,
-  draft,
-  problem,
-  change,
-}: {
-  context: FormContext;
-  draft: FormDraft;
-  problem: string | undefined;
-  change: (changes: Partial<FormDraft>) => void;
-}): JSX.Element {
+export function PortField({ context, draft, problem, change }: FormFieldProps): JSX.Element {
   const [isOpen, setOpen] = useState(false);
   const [active, setActive] = useState(-1);
   const text = draftPort(draft, context);
