@@ -267,11 +267,12 @@ describe('the app', () => {
       assert.equal(domain, 'tunnels.test:8080');
     });
 
-    it('retry at once when the machine wakes', async () => {
+    it('let go when the machine goes to sleep, and connect at once when it wakes', async () => {
       const app = await signedIn();
       await app.call('tunnel:create', FORM);
+      app.core.suspend();
       app.core.wake();
-      assert.equal(app.serve.last.wakes, 1);
+      assert.deepEqual(app.serve.last.sleep, ['suspend', 'wake']);
     });
 
     it('are copied and opened by their address, and nothing but the web is opened', async () => {

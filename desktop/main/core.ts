@@ -36,6 +36,8 @@ export interface Core {
   start(): Promise<void>;
   /** Whether somebody can see the window. */
   setVisible(isVisible: boolean): void;
+  /** This machine is going to sleep: relays hear it from the app, not from a silence. */
+  suspend(): void;
   /** The network has changed, or this machine is awake again. */
   wake(): void;
 }
@@ -161,8 +163,10 @@ export async function createCore(platform: Platform): Promise<Core> {
       poller.now();
       ports.now();
     },
+    suspend() {
+      desk.suspend();
+    },
     wake() {
-      notices.woke(clock.now());
       desk.wake();
       onChange();
       poller.now();

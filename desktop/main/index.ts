@@ -55,6 +55,7 @@ async function start(): Promise<void> {
   listenToSystem(app, powerMonitor, links, {
     onShow: () => shell.showWindow(),
     onLink: (link) => shell.openLink(link),
+    onSuspend: () => core.suspend(),
     onWake: () => core.wake(),
     onShutdown: () => quit.allow(),
     onQuit() {

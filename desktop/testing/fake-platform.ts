@@ -71,18 +71,20 @@ export class FakeApi implements RelayApi {
 /** A tunnel that is being served, of which a test is the engine. */
 export interface FakeServed extends ServeOptions {
   isStopped: boolean;
-  wakes: number;
+  /** `suspend` and `wake`, in order */
+  readonly sleep: ('suspend' | 'wake')[];
 }
 
 export class FakeServe {
   readonly all: FakeServed[] = [];
 
   readonly serve: Serve = (options) => {
-    const served: FakeServed = { ...options, isStopped: false, wakes: 0 };
+    const served: FakeServed = { ...options, isStopped: false, sleep: [] };
     this.all.push(served);
     return {
       stop: () => void (served.isStopped = true),
-      wake: () => void (served.wakes += 1),
+      suspend: () => void served.sleep.push('suspend'),
+      wake: () => void served.sleep.push('wake'),
     };
   };
 

@@ -9,6 +9,8 @@ export interface AppEvents {
   readonly onLink: (link: string) => void;
   /** The app is asked to end; answers whether it may end at once. */
   onQuit(): boolean;
+  /** This machine is going to sleep. */
+  onSuspend(): void;
   /** This machine is awake, or its user is back. */
   onWake(): void;
   /** The system is shutting down, which no question must hold up. */
@@ -50,6 +52,7 @@ export function listenToSystem(
   });
   // The app lives on in the tray.
   app.on('window-all-closed', () => {});
+  powerMonitor.on('suspend', () => events.onSuspend());
   powerMonitor.on('resume', () => events.onWake());
   powerMonitor.on('unlock-screen', () => events.onWake());
   powerMonitor.on('shutdown', () => events.onShutdown());

@@ -105,6 +105,7 @@ function listening(mayQuit: boolean) {
     {
       onShow: () => void seen.push('show'),
       onLink: (link) => void seen.push(link),
+      onSuspend: () => void seen.push('suspend'),
       onWake: () => void seen.push('wake'),
       onShutdown: () => void seen.push('shutdown'),
       onQuit: () => mayQuit,
@@ -121,12 +122,13 @@ describe('listenToSystem', () => {
     assert.deepEqual(seen, ['culvert://new?port=1', 'culvert://new?port=2', 'culvert://new?port=3']);
   });
 
-  it('shows the window for a second start, and connects again at once after sleep', () => {
+  it('shows the window for a second start, lets go for a sleep, and connects again at once after it', () => {
     const { app, power, seen } = listening(true);
     app.emit('second-instance', {}, ['culvert']);
+    power.emit('suspend');
     power.emit('resume');
     power.emit('unlock-screen');
-    assert.deepEqual(seen.slice(1), ['show', 'wake', 'wake']);
+    assert.deepEqual(seen.slice(1), ['show', 'suspend', 'wake', 'wake']);
   });
 
   it('holds up no shutdown of the system', () => {

@@ -63,8 +63,9 @@ describe('Notices', () => {
 
   it('do not take sleep for a lost connection', () => {
     kinds(0, { status: RECONNECTING });
-    notices.woke(10 * MINUTE);
-    assert.deepEqual(kinds(10 * MINUTE + 1000, { status: RECONNECTING }), []);
+    assert.deepEqual(kinds(10 * MINUTE, { status: RECONNECTING }), []);
+    assert.deepEqual(kinds(10 * MINUTE + 29_000, { status: RECONNECTING }), []);
+    assert.deepEqual(kinds(10 * MINUTE + 30_000, { status: RECONNECTING }), ['lost']);
   });
 
   it('forget tunnels that left the list', () => {

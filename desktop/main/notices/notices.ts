@@ -26,6 +26,7 @@ const EXPIRED: OfflineReason = 'expired';
 /** Remembers what it has said. */
 export class Notices {
   readonly #memories = new Map<string, Memory>();
+  #lookedAt = 0;
 
   /**
    * @param now wall-clock ms
@@ -33,6 +34,9 @@ export class Notices {
    */
   look(tunnels: readonly Watched[], now: number): Notice[] {
     const notices: Notice[] = [];
+    // Nobody looks for so long but a machine that slept, and that time is none in which a connection was lost.
+    if (now - this.#lookedAt > LOST_NOTICE_MS) this.#forgetLosses(now);
+    this.#lookedAt = now;
     for (const tunnel of tunnels) {
       const memory = this.#memory(tunnel);
       const notice = expiry(tunnel, memory, now) ?? connection(tunnel, memory, now);
@@ -44,8 +48,7 @@ export class Notices {
     return notices;
   }
 
-  /** Time in which this machine slept is not time in which a connection was lost. */
-  woke(now: number): void {
+  #forgetLosses(now: number): void {
     for (const memory of this.#memories.values()) if (memory.lostSince !== undefined) memory.lostSince = now;
   }
 

@@ -95,6 +95,7 @@ export class DeskTunnel {
       },
     });
     this.#served = {
+      suspend: () => served.suspend(),
       wake: () => served.wake(),
       stop: () => {
         isCurrent = false;
@@ -108,6 +109,10 @@ export class DeskTunnel {
   update(tunnel: Tunnel): void {
     this.#tunnel = tunnel;
     this.#options.onChange();
+  }
+
+  suspend(): void {
+    this.#served?.suspend();
   }
 
   wake(): void {

@@ -159,6 +159,11 @@ export class TunnelDesk {
     return live;
   }
 
+  /** This machine is going to sleep. */
+  suspend(): void {
+    for (const tunnel of this.#tunnels) tunnel.suspend();
+  }
+
   /** The network is back, or this machine is awake. */
   wake(): void {
     for (const tunnel of this.#tunnels) tunnel.wake();
