@@ -2,10 +2,10 @@
 import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build, type BuildOptions, type Metafile } from 'esbuild';
+import { readHome, ROOT } from '../../release/home.ts';
 import { VERSION } from '../../shared/version.ts';
 import { bundledPackages, licenceList, licenceNotices } from './licences.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
 const DESKTOP = join(ROOT, 'desktop');
 
 /** Where the app is put. */
@@ -90,16 +90,19 @@ export async function buildApp(): Promise<void> {
   await cp(join(DESKTOP, 'assets/icons/512x512.png'), join(APP_DIRECTORY, 'icon.png'));
 }
 
-/** What Electron and electron-builder read of the app. */
+/** What Electron, electron-builder and the app itself (desktop/main/electron/about.ts) read of the app. */
 function manifest(): object {
+  const { address, author } = readHome();
   return {
     name: 'culvert-desktop',
     productName: 'Culvert',
     version: VERSION,
     description: 'Puts a port of this computer on the internet, through a relay of your own',
-    author: { name: 'The Culvert authors', email: 'culvert@culvert.example' },
-    homepage: 'https://culvert.example',
+    author,
+    homepage: address,
     license: 'MIT',
     main: 'main.cjs',
+    // By this, desktops of Linux know which entry of their menu a window belongs to.
+    desktopName: 'culvert-desktop.desktop',
   };
 }

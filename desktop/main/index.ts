@@ -1,7 +1,7 @@
 /** Composition root of the desktop app: builds the parts, connects them, and starts. */
 import { join } from 'node:path';
 import { type Core, createCore } from './core.ts';
-import { readAbout } from './electron/about.ts';
+import { readAbout, readLinks } from './electron/about.ts';
 import { createQuit } from './electron/ask-quit.ts';
 import * as electron from './electron/electron.ts';
 import { collectLinks, listenToSystem } from './electron/events.ts';
@@ -10,6 +10,7 @@ import { denyNavigation, denyPermissions } from './electron/lock-down.ts';
 import { registerPageScheme, servePage } from './electron/page-scheme.ts';
 import { electronPlatform } from './electron/platform.ts';
 import { Shell } from './electron/shell.ts';
+import { APP_ID } from './system/app-id.ts';
 import { LINK_SCHEME } from './system/deep-link.ts';
 import { addressFingerprint, NetworkWatch } from './system/network-watch.ts';
 import { keepUpToDate } from './electron/updater.ts';
@@ -21,6 +22,8 @@ const FILES = __dirname;
 
 registerPageScheme(protocol);
 denyNavigation(app);
+// Windows shows notifications of an installed app by this name only.
+if (process.platform === 'win32') app.setAppUserModelId(APP_ID);
 app.setAsDefaultProtocolClient(LINK_SCHEME);
 const links = collectLinks(app);
 if (app.requestSingleInstanceLock()) app.whenReady().then(start).catch(fail);
@@ -38,6 +41,7 @@ async function start(): Promise<void> {
     electron,
     process,
     about: readAbout(FILES, process.versions),
+    links: readLinks(FILES),
     notify: (notice) => shell.notify(notice),
     quit: () => void quit.request(),
   });

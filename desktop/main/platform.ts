@@ -7,6 +7,7 @@ import type { PortScan } from './ports/port-scan.ts';
 import type { RelayApi } from './session/sign-in.ts';
 import type { Encryption } from './session/key-vault.ts';
 import type { Autostart } from './system/autostart.ts';
+import type { ProjectLinks } from './system/links.ts';
 import type { LocalTarget } from '../engine/local-target.ts';
 import type { RelayAddress } from '../engine/relay-address.ts';
 import type { Serve } from './tunnels/serve.ts';
@@ -19,6 +20,7 @@ export interface Platform {
   readonly encryption: Encryption;
   readonly autostart: Autostart;
   readonly about: About;
+  readonly links: ProjectLinks;
   /** Calls a relay's REST interface. */
   connect(relay: RelayAddress, key: string): RelayApi;
   readonly serve: Serve;

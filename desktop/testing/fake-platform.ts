@@ -7,6 +7,7 @@ import type { Notice } from '../main/notices/notices.ts';
 import type { Platform } from '../main/platform.ts';
 import type { Encryption } from '../main/session/key-vault.ts';
 import type { RelayApi } from '../main/session/sign-in.ts';
+import { projectLinks } from '../main/system/links.ts';
 import type { Serve, ServeOptions } from '../main/tunnels/serve.ts';
 import type { TunnelLog } from '../main/tunnels/tunnel-log.ts';
 import type { Problem } from '../shared/snapshot.ts';
@@ -160,6 +161,7 @@ export function fakeSystem(
     encryption: fakeEncryption(true),
     autostart: { set: (isOn) => Promise.resolve(void seen.autostart.push(isOn)) },
     about: { version: '0.0.0', versions: [], licences: [] },
+    links: projectLinks('https://home.test', '0.0.0'),
     connect: () => api,
     serve: serve.serve,
     createLog: emptyLog,

@@ -12,11 +12,12 @@ import { extractFile, listPackage } from '@electron/asar';
 import { FuseV1Options, getCurrentFuseWire } from '@electron/fuses';
 import { parse } from 'yaml';
 import { buildApp } from '../../desktop/build/build.ts';
+import { BUILDER, builderArguments } from '../../desktop/build/builder.ts';
 import { CALL_NAMES } from '../../desktop/shared/channels.ts';
+import { readHome, ROOT, updatesAddress } from '../../release/home.ts';
 import { VERSION } from '../../shared/version.ts';
 import { makePlaceholderElectron } from './placeholder.ts';
 
-const ROOT = join(import.meta.dirname, '../..');
 const OWN_FILES_MAX_BYTES = 3 * 1024 * 1024;
 /** electron-builder takes some seconds. */
 const PACKAGING_TIMEOUT_MS = 110_000;
@@ -60,9 +61,9 @@ describe('the package', () => {
     const electron = join(work, 'electron');
     await Promise.all([makePlaceholderElectron(electron), buildApp()]);
     const output = join(work, 'out');
-    const args = ['--config', 'electron-builder.yml', '--dir', '--linux', '--x64', '--publish', 'never'];
     const settings = [`-c.electronDist=${electron}`, `-c.directories.output=${output}`];
-    await execute(join(ROOT, 'node_modules/.bin/electron-builder'), [...args, ...settings], {
+    const args = builderArguments(['--dir', '--linux', '--x64', ...settings]);
+    await execute(process.execPath, [BUILDER, ...args], {
       cwd: ROOT,
       timeout: PACKAGING_TIMEOUT_MS,
       // Nothing is to be downloaded: a placeholder stands for what would be.
@@ -151,7 +152,8 @@ describe('the package', () => {
 
   it('knows where to look for updates', async () => {
     const update = parse(await readFile(join(app, 'resources/app-update.yml'), 'utf8')) as object;
-    assert.ok('provider' in update);
+    const { provider, url } = update as { provider: string; url: string };
+    assert.deepEqual([provider, url], ['generic', updatesAddress(readHome())]);
   });
 
   it('is made for macOS, Windows and Linux', () => {

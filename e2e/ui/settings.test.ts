@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { VERSION } from '../../shared/version.ts';
 import { eventually } from '../support/deadline.ts';
 import { scenarios } from './support/fixture.ts';
 
@@ -42,7 +43,7 @@ scenarios('settings', (fixture) => {
     await page.getByText(`${account.name}, Dev plan`).waitFor();
     await page.getByText('encrypted by the system').waitFor();
     await page.getByRole('button', { name: 'About and licences' }).click();
-    await page.getByText('Culvert 0.1.0').waitFor();
+    await page.getByText(`Culvert ${VERSION}`).waitFor();
     await page.getByRole('button', { name: 'Source code' }).click();
     await eventually(2000, async () => assert.equal((await app.opened()).length, 1));
   });

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { VERSION } from '../../../shared/version.ts';
 import type { About } from '../../shared/ipc.ts';
+import { projectLinks, type ProjectLinks } from '../system/links.ts';
 
 /** @param directory of the built main process, in which the build lists what is in it (desktop/build) */
 export function readAbout(directory: string, { electron, chrome, node }: NodeJS.ProcessVersions): About {
@@ -15,4 +16,12 @@ export function readAbout(directory: string, { electron, chrome, node }: NodeJS.
     ],
     licences,
   };
+}
+
+/** @param directory of the built main process, in which the build says where the project is at home */
+export function readLinks(directory: string): ProjectLinks {
+  const { homepage } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as {
+    homepage: string;
+  };
+  return projectLinks(homepage, VERSION);
 }

@@ -10,6 +10,7 @@ import type { About } from '../../shared/ipc.ts';
 import type { Platform } from '../platform.ts';
 import { scanPorts } from '../ports/scan.ts';
 import { xdgAutostart } from '../system/autostart.ts';
+import type { ProjectLinks } from '../system/links.ts';
 import { createEngineLog } from '../tunnels/engine-log.ts';
 import { serveWithEngine } from '../tunnels/serve.ts';
 import { systemEncryption } from './encryption.ts';
@@ -22,13 +23,14 @@ export interface ElectronPlatformOptions {
   >;
   readonly process: Pick<NodeJS.Process, 'platform' | 'env' | 'execPath' | 'stderr'>;
   readonly about: About;
+  readonly links: ProjectLinks;
   readonly notify: Platform['notify'];
   readonly quit: () => void;
 }
 
 /** @throws NetworkSettingError for an environment that says how to reach relays in a way that cannot be used */
 export function electronPlatform(options: ElectronPlatformOptions): Platform {
-  const { electron, process, about, notify, quit } = options;
+  const { electron, process, about, links, notify, quit } = options;
   const { app, clipboard, dialog, nativeTheme, net, safeStorage, shell } = electron;
   const { env, platform } = process;
   const network = new Network(readNetworkSettings(env));
@@ -49,6 +51,7 @@ export function electronPlatform(options: ElectronPlatformOptions): Platform {
           )
         : loginItem(app),
     about,
+    links,
     connect: (relay, key) => new ApiClient(relay, key, network),
     serve: serveWithEngine(network),
     createLog: createEngineLog,

@@ -1,11 +1,9 @@
 /** What the page may ask of main. */
-import type { About } from '../../shared/ipc.ts';
 import type { Snapshot } from '../../shared/snapshot.ts';
 import type { Platform } from '../platform.ts';
 import type { SignIn } from '../session/sign-in.ts';
 import type { AppStore } from '../settings/app-store.ts';
 import type { Feed } from '../snapshot/feed.ts';
-import { LINKS } from '../system/links.ts';
 import type { TunnelDesk } from '../tunnels/tunnel-desk.ts';
 import { searchRequests } from '../tunnels/tunnel-log.ts';
 import { CallFailure } from './failure.ts';
@@ -13,9 +11,7 @@ import type { Handlers } from './handle.ts';
 import { changeSettings } from './settings.ts';
 
 export interface HandlersOptions {
-  readonly platform: Pick<Platform, 'copy' | 'open' | 'quit' | 'autostart' | 'setTheme'> & {
-    readonly about: About;
-  };
+  readonly platform: Pick<Platform, 'copy' | 'open' | 'quit' | 'autostart' | 'setTheme' | 'about' | 'links'>;
   readonly signIn: SignIn;
   readonly desk: TunnelDesk;
   readonly store: AppStore;
@@ -80,7 +76,7 @@ export function createHandlers({ platform, signIn, desk, store, feed }: Handlers
     },
     'app:about': () => platform.about,
     'app:open-link': async ({ link }) => {
-      await platform.open(LINKS[link]);
+      await platform.open(platform.links[link]);
       return undefined;
     },
     'app:quit': () => {

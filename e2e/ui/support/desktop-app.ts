@@ -7,7 +7,9 @@ import { type Core, createCore } from '../../../desktop/main/core.ts';
 import { registerHandlers } from '../../../desktop/main/electron/ipc.ts';
 import { PAGE_URL } from '../../../desktop/main/electron/page-scheme.ts';
 import { electronPlatform, type ElectronPlatformOptions } from '../../../desktop/main/electron/platform.ts';
+import { projectLinks } from '../../../desktop/main/system/links.ts';
 import type { About } from '../../../desktop/shared/ipc.ts';
+import { VERSION } from '../../../shared/version.ts';
 import type { Scope } from '../../support/scope.ts';
 import type { TunnelView } from '../../../desktop/shared/snapshot.ts';
 import type { MainSide } from './app-window.ts';
@@ -15,7 +17,7 @@ import { FAKE_KEY_STORE } from './fake-key-store.ts';
 import { newest, type RunningApp } from './running-app.ts';
 
 const ABOUT: About = {
-  version: '0.1.0',
+  version: VERSION,
   versions: [{ name: 'Node', version: process.versions.node }],
   licences: [{ name: 'Culvert', licence: 'MIT' }],
 };
@@ -80,6 +82,7 @@ export class DesktopApp implements MainSide, RunningApp {
           stderr: process.stderr,
         },
         about: ABOUT,
+        links: projectLinks('https://home.test', VERSION),
         notify: (notice) => outside.notices.push(notice.title),
         quit: () => undefined,
       }),

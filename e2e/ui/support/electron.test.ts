@@ -1,58 +1,13 @@
-/** What of rung 5 can be proven without Electron's program: where it is looked for, and what it is started with. */
+/** What of rung 5 can be proven without Electron's program: what it is started with. */
 import assert from 'node:assert/strict';
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { loadBundle } from '../../../desktop/testing/electron/load-bundle.ts';
 import { temporaryDirectory } from '../../support/programs.ts';
 import { testScope } from '../../support/scope.ts';
 import { buildEntry } from './electron-driver.ts';
 import { DIRECTORY_VARIABLE, type EntryGlobals } from './electron-entry-names.ts';
-import { findElectron } from './electron-program.ts';
 import { notRun } from './fixture.ts';
-
-describe('findElectron', () => {
-  const scope = testScope();
-
-  function place(name: string): { directory: string; program: string } {
-    const directory = temporaryDirectory(scope);
-    const program = join(directory, name);
-    mkdirSync(dirname(program), { recursive: true });
-    writeFileSync(program, '');
-    return { directory, program };
-  }
-
-  const programs: [NodeJS.Platform, string][] = [
-    ['linux', 'electron'],
-    ['win32', 'electron.exe'],
-    ['darwin', 'Electron.app/Contents/MacOS/Electron'],
-  ];
-  for (const [platform, name] of programs) {
-    it(`finds the program in the package of ${platform}`, () => {
-      const { directory, program } = place(name);
-      assert.equal(findElectron({ env: {}, platform, installed: directory }), program);
-    });
-  }
-
-  it('prefers the directory that ELECTRON_OVERRIDE_DIST_PATH names', () => {
-    const { directory, program } = place('electron');
-    const env = { ELECTRON_OVERRIDE_DIST_PATH: directory };
-    const installed = place('electron').directory;
-    assert.equal(findElectron({ env, platform: 'linux', installed }), program);
-  });
-
-  it('finds none where nothing is installed', () => {
-    const env = { ELECTRON_OVERRIDE_DIST_PATH: '' };
-    assert.equal(findElectron({ env, platform: 'linux', installed: '/nowhere' }), undefined);
-  });
-
-  it('says it where ELECTRON_OVERRIDE_DIST_PATH names a directory without it', () => {
-    const env = { ELECTRON_OVERRIDE_DIST_PATH: '/nowhere' };
-    assert.throws(
-      () => findElectron({ env, platform: 'linux', installed: place('electron').directory }),
-      /ELECTRON_OVERRIDE_DIST_PATH names a directory without Electron: there is no \/nowhere\/electron/,
-    );
-  });
-});
 
 describe('what Electron is started with', () => {
   const scope = testScope();

@@ -1,12 +1,12 @@
 /** What the scenarios share: a relay, and the app in its window. */
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
+import { findElectron } from '../../../desktop/build/electron-program.ts';
 import { createAccount, type TestAccount } from '../../support/accounts.ts';
 import { Relay, temporaryDirectory } from '../../support/programs.ts';
 import { type Scope, suiteScope, testScope } from '../../support/scope.ts';
 import { CHROMIUM_DRIVER } from './chromium-driver.ts';
 import { electronDriver } from './electron-driver.ts';
-import { findElectron } from './electron-program.ts';
 import type { Driver, RunningApp, StartApp } from './running-app.ts';
 
 export interface OpenApp {
