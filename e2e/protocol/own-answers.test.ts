@@ -45,6 +45,24 @@ describe('what the relay answers itself (contract.md, Inbound requests)', () => 
     assert.match((await unknown([])).head.field('content-type') ?? '', /^application\/json\b/);
   });
 
+  const REFUSED_HEADS: [what: string, request: string, status: number][] = [
+    ['a target that is too long', `GET /${'x'.repeat(8193)} HTTP/1.1|Host: HOST|Accept: ${BROWSER}||`, 414],
+    ['cookies that are too many', `GET / HTTP/1.1|Accept: ${BROWSER}|Cookie: ${'x'.repeat(16_400)}||`, 431],
+    ['a target that is no path', `GET http://HOST/ HTTP/1.1|Host: HOST|accept:${BROWSER}||`, 400],
+    ['a broken line', `GET / HTTP/1.1|Host: HOST|Accept: ${BROWSER}|nonsense||`, 400],
+  ];
+
+  for (const [what, request, status] of REFUSED_HEADS) {
+    it(`is HTML, where the visitor prefers it, for a head with ${what}`, async () => {
+      const connection = await RawConnection.open(scope, relay.port);
+      await connection.write(request.replaceAll('|', '\r\n').replaceAll('HOST', 'nobody.localhost'));
+      const answer = await connection.response();
+      assert.equal(answer.status, status);
+      assert.match(answer.head.field('content-type') ?? '', /^text\/html\b/);
+      assert.match(answer.text, /^<!doctype html>/i);
+    });
+  }
+
   it('has no body for HEAD', async () => {
     const connection = await RawConnection.open(scope, relay.port);
     await connection.write('HEAD / HTTP/1.1\r\nHost: nobody.localhost\r\nConnection: close\r\n\r\n');

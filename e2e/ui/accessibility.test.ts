@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { suiteScope, testScope } from '../support/scope.ts';
 import { openWindow } from './support/app-window.ts';
+import { violations } from './support/axe.ts';
 import { startBrowser } from './support/browser.ts';
 import { type BuiltWindow, buildWindow } from './support/build.ts';
 import { NOW, SCENES } from './support/gallery.ts';
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 const VIEWS: Readonly<Record<string, BrowserContextOptions>> = {
   light: { colorScheme: 'light' },
@@ -52,15 +49,6 @@ describe('accessibility of every screen', function () {
     }
   }
 });
-
-/** What axe-core finds, each as one line. */
-async function violations(page: Page): Promise<readonly string[]> {
-  await page.evaluate(AXE);
-  return await page.evaluate<string[]>(`(async () => {
-    const { violations } = await axe.run(document);
-    return violations.flatMap(({ id, nodes }) => nodes.map((node) => id + ': ' + node.html + ' ' + node.failureSummary));
-  })()`);
-}
 
 /** Elements that stick out of the window sideways, where nothing scrolls. */
 async function overflowing(page: Page): Promise<readonly string[]> {

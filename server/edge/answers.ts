@@ -17,12 +17,24 @@ export interface AnswerContext {
   readonly close: boolean;
 }
 
-/** What shapes the answer to a request; `undefined` for one that was not understood. */
+/** What shapes the answer to a request; `undefined` for one whose head is not at hand. */
 export function answerContext(plan: Pick<Plan, 'head'> | undefined, close: boolean): AnswerContext {
   if (plan === undefined) return { close };
   const { method, fields } = plan.head;
   return { close, accept: fieldValue(fields, 'accept'), headOnly: method === 'HEAD' };
 }
+
+/**
+ * What shapes the answer to a request that is refused for its head. Of that nothing is believed but which form the
+ * visitor can read: browsers cause such heads, too, with a long address or many cookies.
+ *
+ * @param head as much of it as has come, latin1
+ */
+export function refusalContext(head: string): AnswerContext {
+  return { close: true, accept: ACCEPT_LINE.exec(head)?.[1] };
+}
+
+const ACCEPT_LINE = /\r\naccept:([^\r\n]*)\r\n/i;
 
 const EXTRA: Partial<Record<VisitorErrorCode, string>> = {
   'method-not-allowed': 'Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n',

@@ -19,7 +19,7 @@ import {
 } from '../limits.ts';
 import { countApiRefusal, type Outcomes, refusals, requests } from '../observe/counters.ts';
 import type { ByteStream } from '../tunnels/stream.ts';
-import { answerContext, upgradeRefusal, visitorAnswer } from './answers.ts';
+import { answerContext, refusalContext, upgradeRefusal, visitorAnswer } from './answers.ts';
 import { Exchange, type ExchangeOwner } from './exchange.ts';
 import { KeptStream } from './kept-stream.ts';
 import type { Origins } from './origins.ts';
@@ -89,7 +89,8 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
   tick(now: number): void {
     if (now < this.#deadline) return;
     const waitsForRequest = (this.#state === 'head' && this.#reader.partial) || this.#state === 'exchange';
-    if (waitsForRequest && this.#exchange?.committed !== true) this.#refuse('request-timeout');
+    const head = this.#state === 'head' ? this.#reader.text : undefined;
+    if (waitsForRequest && this.#exchange?.committed !== true) this.#refuse('request-timeout', head);
     else if (this.#draining && this.#state === 'head') this.#endConnection();
     else this.#socket.destroy();
   }
@@ -154,12 +155,12 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
     if (!this.#reader.partial) this.#deadline = this.#origins.now() + HEAD_TIMEOUT_MS;
     const end = this.#reader.push(bytes);
     if (end === undefined) return;
-    if (end === 'malformed') return this.#refuse('bad-request');
-    if (end === 'too-large') return this.#refuse(oversizeFault(this.#reader.text));
+    if (end === 'malformed') return this.#refuse('bad-request', this.#reader.text);
+    if (end === 'too-large') return this.#refuse(oversizeFault(this.#reader.text), this.#reader.text);
     if (end.rest.length > 0) this.#input = end.rest;
     this.#deadline = Infinity;
     const plan = planRequest(end.head, this.#origins.context);
-    if (typeof plan === 'string') this.#refuse(plan);
+    if (typeof plan === 'string') this.#refuse(plan, end.head.toString('latin1'));
     else this.#startRequest(plan);
   }
 
@@ -330,13 +331,17 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
     this.#finishAnswer(visitorAnswer(code, answerContext(plan, close), text), close);
   }
 
-  /** Answers a request that may not be read on. */
-  #refuse(code: VisitorErrorCode): void {
-    const plan = this.#state === 'exchange' ? this.#plan : undefined;
+  /**
+   * Answers a request that may not be read on.
+   *
+   * @param head as much of the head as has come, where that is what is wrong
+   */
+  #refuse(code: VisitorErrorCode, head?: string): void {
+    const context = head === undefined ? answerContext(this.#plan, true) : refusalContext(head);
     this.#exchange?.abort();
     this.#exchange = undefined;
     this.#countRefusal(code);
-    this.#finishAnswer(visitorAnswer(code, answerContext(plan, true)), true);
+    this.#finishAnswer(visitorAnswer(code, context), true);
   }
 
   #countRefusal(code: VisitorErrorCode): void {

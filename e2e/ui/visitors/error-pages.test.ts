@@ -1,0 +1,192 @@
+/** What a visitor reads where a site cannot answer: the relay's own pages, and the client's (contract.md, Inbound requests). */
+import assert from 'node:assert/strict';
+import type { Browser, BrowserContextOptions } from 'playwright-core';
+import { createAccount, onlyAccount, type TestAccount } from '../../support/accounts.ts';
+import { ManualClient } from '../../support/manual-client.ts';
+import { Culvert, Relay } from '../../support/programs.ts';
+import { suiteScope, testScope } from '../../support/scope.ts';
+import { closedPort, startRawService } from '../../support/services/listen.ts';
+import { violations } from '../support/axe.ts';
+import { startBrowser } from '../support/browser.ts';
+import { openAddress } from './support/open-address.ts';
+
+interface ErrorPage {
+  readonly status: number;
+  readonly code: string;
+  /** heading and title */
+  readonly title: string;
+  /** what it says to do, or why */
+  readonly says: RegExp;
+  /** Brings it about. @returns what to open, and with which browser */
+  prepare(): Promise<{ readonly address: string; readonly options?: BrowserContextOptions }>;
+}
+
+const VIEWS = {
+  light: { colorScheme: 'light', forcedColors: 'none' },
+  dark: { colorScheme: 'dark', forcedColors: 'none' },
+  'high contrast': { colorScheme: 'dark', forcedColors: 'active' },
+} as const;
+/** A small phone, a window at a zoom of 200 %, a wide one. */
+const WIDTHS_PX = [320, 640, 1280];
+/** What browsers show text with where nobody has chosen. */
+const READABLE_PX = 16;
+
+describe('error pages in a browser', () => {
+  const suite = suiteScope();
+  const scope = testScope();
+  let relay: Relay;
+  let browser: Browser;
+  let account: TestAccount;
+
+  before(async function () {
+    this.timeout(30_000);
+    [relay, browser] = await Promise.all([Relay.start(suite), startBrowser(suite)]);
+  });
+
+  beforeEach(async () => {
+    account = await createAccount(relay);
+  });
+
+  async function manualClient(): Promise<ManualClient> {
+    return await ManualClient.start(scope, relay, onlyAccount(account));
+  }
+
+  /** The address of a tunnel that `culvert` serves. */
+  async function culvert(localPort: number): Promise<string> {
+    return (await Culvert.start(scope, relay, account.key, localPort)).tunnel.public_url;
+  }
+
+  const PAGES: readonly ErrorPage[] = [
+    {
+      status: 404,
+      code: 'tunnel-unknown',
+      title: 'There is no tunnel here',
+      says: /closed or have expired, or the address has a typing error/,
+      prepare: () => Promise.resolve({ address: `http://nobody.localhost:${relay.port}/page?with=query` }),
+    },
+    {
+      status: 503,
+      code: 'tunnel-offline',
+      title: 'The tunnel is offline',
+      says: /not connected right now\. Try again/,
+      prepare: async () => ({ address: (await account.api.create({ local_port: 9 })).public_url }),
+    },
+    {
+      status: 504,
+      code: 'client-timeout',
+      title: 'The tunnel did not answer',
+      says: /did not take the connection in time\. Try again/,
+      prepare: async () => ({ address: (await manualClient()).tunnel.public_url }),
+    },
+    {
+      status: 502,
+      code: 'client-closed',
+      title: 'The answer broke off',
+      says: /closed the connection before it had answered/,
+      async prepare() {
+        const client = await manualClient();
+        client.control.onMessage = ({ id }) =>
+          void client.open(id).then(
+            (connection) => connection.socket.close(),
+            () => undefined,
+          );
+        return { address: client.tunnel.public_url };
+      },
+    },
+    {
+      status: 502,
+      code: 'local-refused',
+      title: 'Nothing answers on the local port',
+      says: /Start it and try again\. The port is \d+\./,
+      prepare: async () => ({ address: await culvert(await closedPort()) }),
+    },
+    {
+      status: 502,
+      code: 'local-reset',
+      title: 'The local service hung up',
+      says: /closed the connection without an answer/,
+      async prepare() {
+        const service = await startRawService(scope, (socket) => socket.once('data', () => socket.destroy()));
+        return { address: await culvert(service.port) };
+      },
+    },
+    {
+      status: 414,
+      code: 'uri-too-long',
+      title: 'Address too long',
+      says: /longer than 8 KiB/,
+      prepare: async () => ({ address: `${await culvert(await closedPort())}/${'a'.repeat(8200)}` }),
+    },
+    {
+      status: 431,
+      code: 'head-too-large',
+      title: 'Request head too large',
+      says: /larger than 16 KiB/,
+      async prepare() {
+        const address = await culvert(await closedPort());
+        // What makes heads large in life.
+        const cookies = Array.from({ length: 5 }, (_, n) => ({
+          name: `part-${n}`,
+          value: 'x'.repeat(4000),
+          domain: new URL(address).hostname,
+          path: '/',
+          expires: -1,
+          httpOnly: false,
+          secure: false,
+          sameSite: 'Lax' as const,
+        }));
+        return { address, options: { storageState: { cookies, origins: [] } } };
+      },
+    },
+    {
+      status: 400,
+      code: 'bad-request',
+      title: 'Bad request',
+      says: /malformed or ambiguous/,
+      // A browser that takes the relay for its proxy sends it whole addresses.
+      prepare: async () => ({
+        address: await culvert(await closedPort()),
+        options: { proxy: { server: `http://127.0.0.1:${relay.port}` } },
+      }),
+    },
+  ];
+
+  for (const { status, code, title, says, prepare } of PAGES) {
+    it(`${status} ${code}: readable in every view, alone, without a script`, async () => {
+      const { address, options } = await prepare();
+      const { page, answer, requests, errors } = await openAddress(scope, browser, address, options);
+      assert.deepEqual([answer.status(), answer.headers()['culvert-error']], [status, code]);
+
+      assert.equal(await page.title(), title);
+      assert.equal(await page.getByRole('heading', { level: 1 }).innerText(), title);
+      const text = await page.getByRole('main').innerText();
+      assert.match(text, says);
+      assert.ok(text.includes(`${status} ${code}`), text);
+
+      assert.deepEqual(
+        requests.map((url) => new URL(url).href),
+        [new URL(address).href],
+      );
+      assert.equal(await page.locator('script, link, img, iframe, object').count(), 0);
+      assert.deepEqual(
+        errors.filter((error) => !error.includes(`the server responded with a status of ${status}`)),
+        [],
+      );
+
+      const papers = new Set<string>();
+      for (const [view, media] of Object.entries(VIEWS)) {
+        await page.emulateMedia(media);
+        assert.deepEqual(await violations(page), [], view);
+        papers.add(await page.evaluate<string>('getComputedStyle(document.body).backgroundColor'));
+        for (const width of WIDTHS_PX) {
+          await page.setViewportSize({ width, height: 640 });
+          const wide = await page.evaluate<number>('document.documentElement.scrollWidth');
+          assert.ok(wide <= width, `${view}: ${wide} px in a window of ${width} px`);
+        }
+      }
+      assert.equal(papers.size, Object.keys(VIEWS).length, [...papers].join('; '));
+      const size = await page.evaluate<string>("getComputedStyle(document.querySelector('p')).fontSize");
+      assert.ok(Number.parseFloat(size) >= READABLE_PX, size);
+    });
+  }
+});
