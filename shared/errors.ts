@@ -99,7 +99,7 @@ export const VISITOR_ERRORS = {
   'uri-too-long': {
     status: 414,
     title: 'Address too long',
-    text: 'The address of the request is longer than 8 KiB.',
+    text: 'The address of the request is longer than 8 KiB. What is that long belongs in the body of a request.',
   },
   'expectation-failed': {
     status: 417,
@@ -109,7 +109,7 @@ export const VISITOR_ERRORS = {
   'head-too-large': {
     status: 431,
     title: 'Request head too large',
-    text: 'The head of the request is larger than 16 KiB or has more than 200 fields.',
+    text: 'The head of the request is larger than 16 KiB or has more than 200 fields. In a browser these are mostly cookies: delete those of this site, and try again.',
   },
   'not-implemented': {
     status: 501,
@@ -129,7 +129,7 @@ export const VISITOR_ERRORS = {
   'client-closed': {
     status: 502,
     title: 'The answer broke off',
-    text: 'The service behind this tunnel closed the connection before it had answered.',
+    text: 'The service behind this tunnel closed the connection before it had answered. Try again in a moment.',
   },
   'relay-busy': {
     status: 503,

@@ -18,7 +18,7 @@ interface ErrorPage {
   /** what it says to do, or why */
   readonly says: RegExp;
   /** Brings it about. @returns what to open, and with which browser */
-  prepare(): Promise<{ readonly address: string; readonly options?: BrowserContextOptions }>;
+  readonly prepare: () => Promise<{ readonly address: string; readonly options?: BrowserContextOptions }>;
 }
 
 const VIEWS = {
@@ -82,8 +82,8 @@ describe('error pages in a browser', () => {
       status: 502,
       code: 'client-closed',
       title: 'The answer broke off',
-      says: /closed the connection before it had answered/,
-      async prepare() {
+      says: /closed the connection before it had answered\. Try again/,
+      prepare: async () => {
         const client = await manualClient();
         client.control.onMessage = ({ id }) =>
           void client.open(id).then(
@@ -105,7 +105,7 @@ describe('error pages in a browser', () => {
       code: 'local-reset',
       title: 'The local service hung up',
       says: /closed the connection without an answer/,
-      async prepare() {
+      prepare: async () => {
         const service = await startRawService(scope, (socket) => socket.once('data', () => socket.destroy()));
         return { address: await culvert(service.port) };
       },
@@ -121,8 +121,8 @@ describe('error pages in a browser', () => {
       status: 431,
       code: 'head-too-large',
       title: 'Request head too large',
-      says: /larger than 16 KiB/,
-      async prepare() {
+      says: /delete those of this site, and try again/,
+      prepare: async () => {
         const address = await culvert(await closedPort());
         // What makes heads large in life.
         const cookies = Array.from({ length: 5 }, (_, n) => ({
