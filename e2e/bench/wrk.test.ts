@@ -8,7 +8,7 @@ const OUTPUT = `Running 2s test @ http://127.0.0.1:8080/
   Latency Distribution
      50%  970.00us
      75%    1.34ms
-     99%    1.02s
+     99%    1.02s\x20
   27636 requests in 2.00s, 4.10MB read
 Requests/sec:  13818.48
 Transfer/sec:      2.02MB

@@ -42,7 +42,7 @@ export function parseWrk(output: string): WrkResult {
   const failed = /Non-2xx or 3xx responses: \d+|Socket errors: .*/.exec(output);
   if (failed !== null) throw new Error(`requests failed: ${failed[0]}`);
   const latency = (percent: string): number => {
-    const [, number, unit = ''] = value(new RegExp(`^\\s+${percent}%\\s+([\\d.]+)(us|ms|s|m)$`, 'm'));
+    const [, number, unit = ''] = value(new RegExp(`^\\s+${percent}%\\s+([\\d.]+)(us|ms|s|m)\\s*$`, 'm'));
     return Number(number) * (MS[unit] ?? NaN);
   };
   return {

@@ -9,16 +9,25 @@ export class RelayCluster {
   readonly relays: readonly Relay[];
   readonly redis: RedisServer;
   readonly key: string;
+  /** address of the database */
+  readonly database: string;
 
-  private constructor(relays: readonly Relay[], redis: RedisServer, key: string) {
+  private constructor(relays: readonly Relay[], redis: RedisServer, key: string, database: string) {
     this.relays = relays;
     this.redis = redis;
     this.key = key;
+    this.database = database;
   }
 
-  static async start(scope: Scope, count: number, settings: Environment = {}): Promise<RelayCluster> {
-    if (POSTGRES_URL === undefined) throw new Error('needs PostgreSQL: run npm run test:cluster');
-    const [redis, database] = await Promise.all([RedisServer.start(scope), newDatabase(POSTGRES_URL)]);
+  /** @param postgres a server; the one of this run unless told otherwise */
+  static async start(
+    scope: Scope,
+    count: number,
+    settings: Environment = {},
+    postgres = POSTGRES_URL,
+  ): Promise<RelayCluster> {
+    if (postgres === undefined) throw new Error('needs PostgreSQL: run npm run test:cluster');
+    const [redis, database] = await Promise.all([RedisServer.start(scope), newDatabase(postgres)]);
     const key = newApiKey();
     const shared = {
       CULVERT_DATABASE_URL: database,
@@ -28,7 +37,7 @@ export class RelayCluster {
       ...settings,
     };
     const relays = await Promise.all(Array.from({ length: count }, () => Relay.start(scope, shared)));
-    return new RelayCluster(relays, redis, key);
+    return new RelayCluster(relays, redis, key, database);
   }
 
   /** @param index from 0 */

@@ -10,6 +10,17 @@ import { closedPort } from './services/listen.ts';
 /** Debian's package `redis-server`; `e2e/support/setup.sh` installs it. */
 const REDIS = '/usr/bin/redis-server';
 
+export interface RedisCounters {
+  /** scripts that relays have run */
+  readonly scripts: number;
+  /** messages, by scripts or without */
+  readonly published: number;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  /** bytes that the server uses now */
+  readonly memory: number;
+}
+
 const running = new Set<ChildProcess>();
 process.once('exit', () => {
   for (const child of running) child.kill('SIGKILL');
@@ -34,6 +45,11 @@ export class RedisServer {
 
   get url(): string {
     return `redis://127.0.0.1:${this.port}`;
+  }
+
+  get pid(): number {
+    if (this.#child?.pid === undefined) throw new Error('the server does not run');
+    return this.#child.pid;
   }
 
   /** Starts it again after {@link stop}; it has forgotten everything. */
@@ -66,11 +82,22 @@ export class RedisServer {
 
   /** How often relays have run scripts since the server started. */
   async messages(): Promise<number> {
-    const stats = await this.command('INFO commandstats');
-    const calls = [...stats.matchAll(/cmdstat_(?:eval|evalsha):calls=(\d+)/g)].map(([, count]) =>
-      Number(count),
-    );
-    return calls.reduce((sum, count) => sum + count, 0);
+    return (await this.counters()).scripts;
+  }
+
+  /** What the server has done since it started, without what asking for it costs. */
+  async counters(): Promise<RedisCounters> {
+    const text = await this.command('INFO everything');
+    const calls = (command: string): number =>
+      Number(new RegExp(`^cmdstat_${command}:calls=(\\d+)`, 'm').exec(text)?.[1] ?? 0);
+    const value = (field: string): number => Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(text)?.[1]);
+    return {
+      scripts: calls('eval') + calls('evalsha'),
+      published: calls('publish'),
+      bytesIn: value('total_net_input_bytes'),
+      bytesOut: value('total_net_output_bytes'),
+      memory: value('used_memory'),
+    };
   }
 
   /** Runs one command and returns what it answers, raw. */

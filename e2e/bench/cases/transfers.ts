@@ -48,11 +48,24 @@ async function measure(
   const relay = peer.relayPids();
   const client = peer.clientPids();
   const before = { relay: cpuSeconds(relay), client: cpuSeconds(client) };
-  const args = [VISITOR, String(peer.port), peer.host, direction, String(BYTES)];
-  const output = await new Program(scope, process.execPath, args).finished(TRANSFER_TIMEOUT_MS);
-  const seconds = Number(/^seconds ([\d.]+)$/m.exec(output)?.[1]);
+  const seconds = await transfer(scope, { port: peer.port, host: peer.host, direction, bytes: BYTES });
   const prefix = `${direction}/${name}`;
   samples.add(`${prefix}/MB/s`, BYTES / 1e6 / seconds);
   addCpu(samples, prefix, 'GiB', cpuSeconds(relay) - before.relay, [relay, 'relay']);
   addCpu(samples, prefix, 'GiB', cpuSeconds(client) - before.client, [client, 'client']);
+}
+
+/**
+ * Moves one body through a tunnel, `download` or `upload`.
+ *
+ * @returns the seconds it took
+ * @throws Error when it did not arrive whole
+ */
+export async function transfer(
+  scope: Scope,
+  { port, host, direction, bytes }: { port: number; host: string; direction: string; bytes: number },
+): Promise<number> {
+  const args = [VISITOR, String(port), host, direction, String(bytes)];
+  const output = await new Program(scope, process.execPath, args).finished(TRANSFER_TIMEOUT_MS);
+  return Number(/^seconds ([\d.]+)$/m.exec(output)?.[1]);
 }

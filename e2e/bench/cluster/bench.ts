@@ -1,0 +1,60 @@
+/**
+ * `npm run bench:cluster [-- --rounds N --seconds N --tunnels N --only CASE]`: what several relays cost that serve as one,
+ * on a PostgreSQL and a Redis of its own. A whole run (no `--only`) writes `docs/benchmarks/cluster.md`.
+ */
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { format } from 'prettier';
+import { PostgresServer } from '../../support/postgres.ts';
+import { Scope } from '../../support/scope.ts';
+import { describeMachine } from '../machine.ts';
+import { casesTables, machineText } from '../report.ts';
+import { Samples } from '../stats.ts';
+import type { ClusterBench } from './case.ts';
+import { hop } from './hop.ts';
+import { relays } from './relays.ts';
+
+const CASES = [hop, relays];
+const RESULTS = fileURLToPath(new URL('../../../docs/benchmarks/cluster.md', import.meta.url));
+
+const { values: options } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '2' },
+    tunnels: { type: 'string', default: '4000' },
+    only: { type: 'string' },
+  },
+});
+const machine = describeMachine();
+const postgres = await PostgresServer.start();
+const bench: ClusterBench = {
+  rounds: Number(options.rounds),
+  seconds: Number(options.seconds),
+  tunnels: Number(options.tunnels),
+  postgres,
+  samples: new Samples(),
+  log: (text) => console.error(text),
+};
+try {
+  for (const each of CASES) {
+    if (options.only !== undefined && options.only !== each.name) continue;
+    const scope = new Scope();
+    try {
+      await each.run(scope, bench);
+    } finally {
+      await scope.end();
+    }
+  }
+} finally {
+  await postgres.remove();
+}
+const text = `# Several relays as one: results
+
+${machineText(machine, bench.rounds, bench.seconds)}
+
+${casesTables(bench.samples)}
+`;
+console.log(text);
+if (options.only === undefined)
+  writeFileSync(RESULTS, await format(text, { parser: 'markdown', printWidth: 110 }));

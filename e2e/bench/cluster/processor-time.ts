@@ -1,0 +1,25 @@
+/** CPU time of named groups of processes. */
+import { cpuSeconds } from '../processes.ts';
+
+/** Processes by what they are to the reader. */
+export type Groups = Readonly<Record<string, readonly number[]>>;
+
+/** Measures from its creation on. */
+export class ProcessorTime {
+  readonly #groups: Groups;
+  readonly #before: ReadonlyMap<string, number>;
+
+  constructor(groups: Groups) {
+    this.#groups = groups;
+    this.#before = this.#now();
+  }
+
+  /** CPU seconds of each group since then. */
+  seconds(): Map<string, number> {
+    return new Map([...this.#now()].map(([name, now]) => [name, now - (this.#before.get(name) ?? 0)]));
+  }
+
+  #now(): Map<string, number> {
+    return new Map(Object.entries(this.#groups).map(([name, pids]) => [name, cpuSeconds(pids)]));
+  }
+}

@@ -1,0 +1,47 @@
+/**
+ * A client of one tunnel whose control socket and data sockets go to two relays, as a balancer may have it:
+ * `split-client.ts CONTROL_URL DATA_URL KEY TUNNEL_ID LOCAL_PORT`. It is the engine of `culvert` without warm data sockets,
+ * which belong to the relay of the control socket. It prints `online`.
+ */
+import { systemClock } from '../../../desktop/engine/clock.ts';
+import { Connections } from '../../../desktop/engine/connections.ts';
+import { ControlConnection } from '../../../desktop/engine/control-connection.ts';
+import { DataDialer } from '../../../desktop/engine/data-socket.ts';
+import { Deadlines } from '../../../desktop/engine/deadlines.ts';
+import { LocalDialer } from '../../../desktop/engine/local-dialer.ts';
+import { Network } from '../../../desktop/engine/network/network.ts';
+import { parseRelayAddress } from '../../../desktop/engine/relay-address.ts';
+
+const [controlUrl = '', dataUrl = '', key = '', tunnelId = '', localPort = ''] = process.argv.slice(2);
+const network = new Network();
+const deadlines = new Deadlines(systemClock);
+const data = new DataDialer(parseRelayAddress(dataUrl), network, deadlines);
+const local = new LocalDialer(
+  { host: '127.0.0.1', port: Number(localPort), https: false, waitMs: 0 },
+  deadlines,
+);
+const connections = new Connections({
+  data,
+  local,
+  deadlines,
+  onProblem: ({ code, text }) => {
+    if (code !== 'visitor-gone') fail(text);
+  },
+});
+const relay = parseRelayAddress(controlUrl);
+void new ControlConnection(
+  { relay, key, tunnelId, network, clock: systemClock },
+  {
+    onOpen(address) {
+      data.prefer(address);
+      console.log('online');
+    },
+    onConnection: (id) => connections.accept(id),
+    onEnd: (end) => fail(`the control socket has ended: ${end.kind}`),
+  },
+);
+
+function fail(why: string): never {
+  console.error(why);
+  process.exit(1);
+}
