@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { obstacles, type Situation } from './plan.ts';
+
+const READY: Situation = {
+  version: '0.2.0',
+  current: '0.1.0',
+  branch: 'main',
+  changes: '',
+  tags: ['v0.1.0', 'some-tag'],
+  changelog:
+    '# Changelog\n\n## Unreleased\n\n### Added\n\n- It.\n\n## 0.1.0 - 2026-01-02\n\n### Added\n\n- All.\n',
+  home: {
+    address: 'https://forge.org/someone/culvert',
+    author: { name: 'Some People', email: 'people@forge.org' },
+  },
+};
+
+describe('a release', () => {
+  it('is possible', () => {
+    assert.deepEqual(obstacles(READY), []);
+  });
+
+  it('may be the first one, of the version that package.json has', () => {
+    const changelog = '# Changelog\n\n## Unreleased\n\n### Added\n\n- All.\n';
+    assert.deepEqual(obstacles({ ...READY, version: '0.1.0', tags: [''], changelog }), []);
+  });
+
+  const refused: readonly [string, Partial<Situation>, RegExp][] = [
+    [
+      'of something else than a version',
+      { version: 'v0.2.0' },
+      /a version is X\.Y\.Z, as in 1\.2\.3, and not v0\.2\.0/,
+    ],
+    ['on another branch', { branch: 'work' }, /made on main, and this is work/],
+    ['with changes that are not committed', { changes: ' M README.md' }, /not committed:\n M README\.md/],
+    ['of an older version', { version: '0.0.9' }, /0\.0\.9 is not newer than 0\.1\.0, which is released/],
+    ['of a version again', { version: '0.1.0', tags: [] }, /0\.1\.0 is not newer than 0\.1\.0/],
+    ['of a tag that is there', { tags: ['v0.2.0'] }, /the tag v0\.2\.0 is there already/],
+    [
+      'that skips back behind package.json',
+      { current: '0.3.0' },
+      /0\.2\.0 is older than package\.json's 0\.3\.0/,
+    ],
+    [
+      'without a word of what changed',
+      { changelog: '# Changelog\n\n## Unreleased\n\n### Added\n' },
+      /nothing under "Unreleased"/,
+    ],
+    [
+      'of a project without a home',
+      { home: { ...READY.home, address: 'https://culvert.example/culvert' } },
+      /repository\.url is a placeholder/,
+    ],
+  ];
+  for (const [what, change, message] of refused) {
+    it(`${what} is refused`, () => assert.match(obstacles({ ...READY, ...change }).join('\n'), message));
+  }
+
+  it('is refused with everything that is in its way at once', () => {
+    const found = obstacles({ ...READY, branch: 'work', changes: ' M a', tags: ['v0.2.0'] });
+    assert.equal(found.length, 4);
+  });
+});
