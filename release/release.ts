@@ -15,7 +15,7 @@ const USAGE = `usage: npm run release -- X.Y.Z [--tested]
 `;
 
 function git(...args: string[]): string {
-  return execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim();
+  return execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trimEnd();
 }
 
 function read(file: string): string {
