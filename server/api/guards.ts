@@ -45,8 +45,15 @@ export function limitTunnels(tunnels: TunnelService): ApiMiddleware {
 /** 429 when the account has made too many tunnels lately. */
 export function limitRate(creates: CreateLimiter): ApiMiddleware {
   return async function takeToken(ctx, next) {
-    const wait = await creates.take(ctx.state.account.id);
+    const { id } = ctx.state.account;
+    const wait = await creates.take(id);
     if (wait > 0) throw new ApiError(API_ERRORS.rateLimited, { 'Retry-After': String(wait) });
-    await next();
+    try {
+      await next();
+    } catch (error) {
+      // Another create has taken the plan's last place meanwhile. A 403 comes before the rate limit and costs nothing.
+      if (error instanceof ApiError && error.status === 403) await creates.giveBack(id);
+      throw error;
+    }
   };
 }

@@ -182,4 +182,25 @@ redis.call('PEXPIRE', key, math.ceil(burst * interval))
 return 0`,
 };
 
-export const SCRIPTS: readonly Script[] = [LEASE, LEAVE, RELAYS, CLAIM, ASSERT, RELEASE, ANNOUNCE, TAKE];
+/** Gives a token back; a bucket that is full again is not there any more. ARGV: account, burst. */
+export const GIVE_BACK: Script = {
+  name: 'culvertGiveBack',
+  lua: `
+local key = 'culvert:bucket:' .. ARGV[1]
+local tokens = redis.call('HGET', key, 'tokens')
+if tokens then
+  redis.call('HSET', key, 'tokens', string.format('%.6f', math.min(tonumber(ARGV[2]), tonumber(tokens) + 1)))
+end`,
+};
+
+export const SCRIPTS: readonly Script[] = [
+  LEASE,
+  LEAVE,
+  RELAYS,
+  CLAIM,
+  ASSERT,
+  RELEASE,
+  ANNOUNCE,
+  TAKE,
+  GIVE_BACK,
+];

@@ -2,7 +2,7 @@
 import type { CreateLimiter, Rate } from '../tunnels/rate-limiter.ts';
 import type { RedisCommands } from './redis-link.ts';
 import { RedisError } from './redis-link.ts';
-import { TAKE } from './scripts.ts';
+import { GIVE_BACK, TAKE } from './scripts.ts';
 
 export class SharedRateLimiter implements CreateLimiter {
   readonly #redis: RedisCommands;
@@ -23,6 +23,15 @@ export class SharedRateLimiter implements CreateLimiter {
     } catch (error) {
       if (!(error instanceof RedisError)) throw error;
       return await this.#local.take(account);
+    }
+  }
+
+  async giveBack(account: string): Promise<void> {
+    try {
+      await this.#redis.run(GIVE_BACK, account, this.#rate.burst);
+    } catch (error) {
+      if (!(error instanceof RedisError)) throw error;
+      await this.#local.giveBack(account);
     }
   }
 }

@@ -43,6 +43,16 @@ describe('RateLimiter', () => {
     assert.deepEqual(take(6), [0, 0, 0, 0, 0, 6]);
   });
 
+  it('takes a token back, and no more than there is room for', () => {
+    take(5);
+    limiter.giveBack('a');
+    assert.deepEqual(take(2), [0, 6]);
+    for (let i = 0; i < 9; i += 1) limiter.giveBack('a');
+    assert.deepEqual(take(6), [0, 0, 0, 0, 0, 6]);
+    limiter.giveBack('unknown');
+    assert.deepEqual(take(6, 'unknown'), [0, 0, 0, 0, 0, 6]);
+  });
+
   it('keeps accounts apart', () => {
     take(5, 'a');
     assert.deepEqual(take(1, 'b'), [0]);

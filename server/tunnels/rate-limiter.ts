@@ -20,6 +20,8 @@ export interface CreateLimiter {
    * @returns 0 when there was one, else the whole seconds after which there is one
    */
   take(account: string): number | Promise<number>;
+  /** Gives a token back that was taken for nothing. */
+  giveBack(account: string): void | Promise<void>;
 }
 
 export class RateLimiter implements CreateLimiter {
@@ -49,6 +51,12 @@ export class RateLimiter implements CreateLimiter {
     this.#buckets.delete(account);
     this.#buckets.set(account, { tokens: tokens - 1, at: now });
     return 0;
+  }
+
+  giveBack(account: string): void {
+    const bucket = this.#buckets.get(account);
+    // In its place: it is full again sooner than those behind it, which only delays when it is forgotten.
+    if (bucket !== undefined) this.#buckets.set(account, { tokens: bucket.tokens + 1, at: bucket.at });
   }
 
   #tokensAt(now: number, bucket: Bucket | undefined): number {

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import type { Plan, Tunnel } from '../../shared/tunnel.ts';
+import { createAccount, type TestAccount } from '../support/accounts.ts';
+import { Api, type ApiAnswer } from '../support/api.ts';
+import { RelayCluster } from '../support/cluster.ts';
+import { eventually } from '../support/deadline.ts';
+import { query } from '../support/postgres.ts';
+import { suiteScope } from '../support/scope.ts';
+
+const ROUNDS = 100;
+const FREE_TUNNELS = 20;
+
+/** What two relays of one cluster are asked at the same time. */
+describe('two relays, asked at once', function () {
+  this.timeout(120_000);
+  const scope = suiteScope();
+  let cluster: RelayCluster;
+  let database: string;
+
+  before(async () => {
+    cluster = await RelayCluster.start(scope, 2);
+    database = cluster.relay(0).databaseSettings['CULVERT_DATABASE_URL'] ?? '';
+  });
+
+  async function newAccount(plan: Plan): Promise<TestAccount> {
+    return await createAccount(cluster.relay(0), { plan });
+  }
+
+  /** Of one account, the one that each relay is asked with. */
+  function apis({ key }: TestAccount): [Api, Api] {
+    return [new Api(cluster.relay(0), key), new Api(cluster.relay(1), key)];
+  }
+
+  /** Gives an account all its creates back. */
+  async function refill({ id }: TestAccount): Promise<void> {
+    await cluster.redis.command(`DEL culvert:bucket:${id}`);
+  }
+
+  /** Whole tokens that an account has left. */
+  async function tokens({ id }: TestAccount): Promise<number> {
+    const [, left = '5'] = /(\d+\.\d{6})/.exec(await cluster.redis.command(`HGET culvert:bucket:${id} tokens`)) ?? [];
+    return Math.floor(Number(left));
+  }
+
+  function statuses(answers: readonly ApiAnswer[]): number[] {
+    return answers.map(({ status }) => status).toSorted((a, b) => a - b);
+  }
+
+  async function rows(id: string): Promise<number> {
+    return (await query(database, 'select id from tunnels where id = $1', [id])).length;
+  }
+
+  it('give a name to one client: 201 and 409, and a 409 costs a token', async () => {
+    const [one, two] = [await newAccount('team'), await newAccount('team')];
+    const asked = [new Api(cluster.relay(0), one.key), new Api(cluster.relay(1), two.key)];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      await Promise.all([refill(one), refill(two)]);
+      const json = { local_port: 9, name: `name-${round}` };
+      const answers = await Promise.all(asked.map((api) => api.send('POST', '/v1/tunnels', { json })));
+      assert.deepEqual(statuses(answers), [201, 409], JSON.stringify(answers.map((answer) => answer.json)));
+      assert.deepEqual([await tokens(one), await tokens(two)], [4, 4]);
+    }
+    const counts = await Promise.all([one, two].map(async ({ api }) => (await api.list()).length));
+    assert.equal(counts.reduce((sum, count) => sum + count, 0), ROUNDS);
+  });
+
+  it('make no more tunnels than the plan allows: 201 and 403, and a 403 costs no token', async () => {
+    const account = await newAccount('free');
+    const both = apis(account);
+    for (let count = 1; count < FREE_TUNNELS; count += 1) {
+      await refill(account);
+      await account.api.create({ local_port: 9 });
+    }
+    for (let round = 0; round < ROUNDS; round += 1) {
+      await refill(account);
+      const json = { local_port: 9 };
+      const answers = await Promise.all(both.map((api) => api.send('POST', '/v1/tunnels', { json })));
+      assert.deepEqual(statuses(answers), [201, 403], JSON.stringify(answers.map((answer) => answer.json)));
+      assert.equal(await tokens(account), 4);
+      const made = answers.find(({ status }) => status === 201)?.json as Tunnel;
+      await account.api.close(made.id);
+    }
+  });
+
+  it('close a tunnel once: 200 and 404', async () => {
+    const account = await newAccount('team');
+    const both = apis(account);
+    for (let round = 0; round < ROUNDS; round += 1) {
+      await refill(account);
+      const { id } = await account.api.create({ local_port: 9 });
+      const answers = await Promise.all(both.map((api) => api.send('DELETE', `/v1/tunnels/${id}`)));
+      assert.deepEqual(statuses(answers), [200, 404]);
+    }
+  });
+
+  it('extend a tunnel before it is closed, or not at all', async () => {
+    const account = await newAccount('team');
+    const [closer, extender] = apis(account);
+    for (let round = 0; round < ROUNDS; round += 1) {
+      await refill(account);
+      const name = `round-${round}`;
+      const { id } = await account.api.create({ local_port: 9, name });
+      await extender.get(id);
+      const [closed, extended] = await Promise.all([
+        closer.send('DELETE', `/v1/tunnels/${id}`),
+        extender.send('PUT', `/v1/tunnels/${id}/extend`, { json: { ttl: '1h' } }),
+      ]);
+      assert.equal(closed.status, 200);
+      assert.ok([200, 404].includes(extended.status), JSON.stringify(extended.json));
+      assert.equal(await rows(id), 0);
+      for (const api of [closer, extender]) {
+        assert.equal((await api.send('GET', `/v1/tunnels/${id}`)).status, 404);
+        assert.deepEqual(await api.list(), []);
+      }
+      const again = await extender.create({ local_port: 9, name });
+      await closer.close(again.id);
+    }
+  });
+
+  it('extend a tunnel twice, and it lives as long as both say', async () => {
+    const account = await newAccount('team');
+    const both = apis(account);
+    for (let round = 0; round < ROUNDS; round += 1) {
+      await refill(account);
+      const { id, expires_at } = await account.api.create({ local_port: 9, ttl: '1h' });
+      await Promise.all(both.map((api) => api.extend(id, { ttl: '1h' })));
+      const expected = new Date(Date.parse(expires_at) + 2 * 3_600_000).toISOString();
+      for (const api of both) assert.equal((await api.get(id)).expires_at, expected);
+    }
+  });
+
+  it('extend a tunnel in the moment in which it expires, for good, or not at all', async () => {
+    const account = await newAccount('team');
+    const [maker, extender] = apis(account);
+    const ends = await Promise.all(
+      Array.from({ length: 5 }, async () => {
+        const { id, expires_at } = await maker.create({ local_port: 9, ttl: '2s' });
+        await extender.get(id);
+        return { id, end: Date.parse(expires_at) };
+      }),
+    );
+    const outcomes = await Promise.all(
+      ends.map(async ({ id, end }, index) => {
+        await new Promise((resolve) => setTimeout(resolve, end - Date.now() - 8 + index * 3));
+        return { id, status: (await extender.send('PUT', `/v1/tunnels/${id}/extend`, { json: {} })).status };
+      }),
+    );
+    for (const { id, status } of outcomes) assert.ok([200, 404].includes(status), `${id}: ${status}`);
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    await eventually(1000, async () => {
+      for (const { id, status } of outcomes) {
+        for (const api of [maker, extender]) {
+          assert.equal((await api.send('GET', `/v1/tunnels/${id}`)).status, status);
+        }
+      }
+    });
+  });
+});
