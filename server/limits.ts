@@ -157,6 +157,16 @@ export const PULSE_LEAP_MS = 3000;
 export const PRESENCE_BATCH = 500;
 /** Bytes in which it must: an id, two keys of at most some hundred bytes each, and what proves it. */
 export const HOP_LINE_MAX_BYTES = 4096;
+/** Tunnels that are compared with the store in one query. */
+export const FOLLOW_BATCH = 500;
+/** ms between two such queries where all tunnels are compared: 10,000 tunnels a second, a tenth of one connection. */
+export const REVIEW_PAUSE_MS = 50;
+/** ms until that is tried again from the beginning when the store has failed. */
+export const REVIEW_RETRY_MS = 1000;
+/** ms between two looks for tunnels that no relay is left to end. Above what a store may be away without being noticed. */
+export const SWEEP_INTERVAL_MS = 60_000;
+/** Such tunnels that are removed in one transaction. */
+export const SWEEP_BATCH = 500;
 /** ms for which it is believed that no tunnel has a slug, if nobody says otherwise. */
 export const LOOKUP_MISS_MS = 5000;
 /** Slugs for which that is remembered: some 1 MB. */

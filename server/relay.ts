@@ -4,7 +4,6 @@ import type { Socket } from 'node:net';
 import { CloseCode } from '../shared/control.ts';
 import { API_ERRORS, ApiError } from '../shared/errors.ts';
 import { PolledAccessFeed } from './accounts/access-feed.ts';
-import type { AccountRecord } from './accounts/account.ts';
 import { AccessWatch } from './accounts/access-watch.ts';
 import { Authenticator } from './accounts/authenticator.ts';
 import { ensureKey } from './accounts/bootstrap.ts';
@@ -105,7 +104,7 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
   );
   const elsewhere = cluster && {
     dial: (request: HopRequest) => cluster.hops.dial(request),
-    followTunnels: (account: AccountRecord) => tunnels.follow(account),
+    followTunnel: (id: string) => tunnels.followTunnel(id),
   };
   const upgrades = new Upgrades(hub, registry, authenticator, clock, CLIENT_SOCKETS_MAX, elsewhere);
   const unexpected = (error: unknown) => {
@@ -122,7 +121,7 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
       }),
       tunnels: {
         bySlug: (slug) => registry.bySlug(slug),
-        find: cluster && ((slug) => tunnels.find(slug)),
+        find: cluster && ((slug) => tunnels.follower.find(slug)),
       },
       trustedProxies: config.trustedProxies,
     },
@@ -142,7 +141,7 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
   const loopWatch = new LoopWatch(clock, log);
   loopWatch.start();
   hub.start();
-  await cluster?.start({ hub, tunnels, openHop });
+  await cluster?.start({ hub, tunnels: tunnels.follower, openHop });
   const access = new PolledAccessFeed(store, clock);
   access.start(new AccessWatch(store, hub, tunnels, log).follow);
 

@@ -38,12 +38,9 @@ describe('two relays, asked at once', function () {
 
   /** Whole tokens that an account has left. */
   async function tokens({ id }: TestAccount): Promise<number> {
-    const [, left = '5'] = /(\d+\.\d{6})/.exec(await cluster.redis.command(`HGET culvert:bucket:${id} tokens`)) ?? [];
+    const [, left = '5'] =
+      /(\d+\.\d{6})/.exec(await cluster.redis.command(`HGET culvert:bucket:${id} tokens`)) ?? [];
     return Math.floor(Number(left));
-  }
-
-  function statuses(answers: readonly ApiAnswer[]): number[] {
-    return answers.map(({ status }) => status).toSorted((a, b) => a - b);
   }
 
   async function rows(id: string): Promise<number> {
@@ -61,7 +58,10 @@ describe('two relays, asked at once', function () {
       assert.deepEqual([await tokens(one), await tokens(two)], [4, 4]);
     }
     const counts = await Promise.all([one, two].map(async ({ api }) => (await api.list()).length));
-    assert.equal(counts.reduce((sum, count) => sum + count, 0), ROUNDS);
+    assert.equal(
+      counts.reduce((sum, count) => sum + count, 0),
+      ROUNDS,
+    );
   });
 
   it('make no more tunnels than the plan allows: 201 and 403, and a 403 costs no token', async () => {
@@ -156,3 +156,7 @@ describe('two relays, asked at once', function () {
     });
   });
 });
+
+function statuses(answers: readonly ApiAnswer[]): number[] {
+  return answers.map(({ status }) => status).toSorted((a, b) => a - b);
+}

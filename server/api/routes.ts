@@ -49,7 +49,7 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
   }
 
   async function get(ctx: ApiContext): Promise<void> {
-    await tunnels.follow(ctx.state.account);
+    await tunnels.followTunnel(idOf(ctx));
     ctx.body = viewTunnel(tunnels.get(ctx.state.account, idOf(ctx)), addresses);
   }
 

@@ -5,10 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock, Timer } from '../clock.ts';
 import type { Hub } from '../link/hub.ts';
 import type { Log } from '../log.ts';
-import { StoreError } from '../store/store.ts';
 import type { Peers, TunnelNews } from '../tunnels/peers.ts';
 import type { CreateLimiter, Rate } from '../tunnels/rate-limiter.ts';
-import type { TunnelService } from '../tunnels/tunnel-service.ts';
+import type { Follower } from '../tunnels/follower.ts';
 import type { HopRequest } from './hop.ts';
 import { HopDialer } from './hop-dialer.ts';
 import { HopListener } from './hop-listener.ts';
@@ -45,7 +44,7 @@ export interface ClusterSettings {
 /** The parts of the relay that hear of others. */
 export interface ClusterParts {
   readonly hub: Pick<Hub, 'announceFor' | 'cameElsewhere' | 'leftElsewhere' | 'resume'>;
-  readonly tunnels: Pick<TunnelService, 'hear' | 'review'>;
+  readonly tunnels: Pick<Follower, 'hear' | 'review'>;
   /** Takes a data socket that landed on another relay. */
   readonly openHop: (request: HopRequest, socket: Socket, head: Buffer) => void;
 }
@@ -154,7 +153,7 @@ export class Cluster implements Peers {
   async #cameUp({ tunnels, hub }: ClusterParts): Promise<void> {
     await forgiving(this.#tellAll());
     hub.resume();
-    await forgiving(tunnels.review());
+    tunnels.review();
   }
 
   #tick(parts: ClusterParts): void {
@@ -163,7 +162,7 @@ export class Cluster implements Peers {
 
   async #work(parts: ClusterParts): Promise<void> {
     const now = this.#clock.monotonic();
-    if (!this.#redis.isUp) await forgiving(parts.tunnels.review());
+    if (!this.#redis.isUp) parts.tunnels.review();
     else if (now >= this.#tellAt) await forgiving(this.#tellAll());
     else if (now >= this.#renewAt) await forgiving(this.#renew());
     if (this.#timer !== undefined) this.#tick(parts);
@@ -198,11 +197,11 @@ export class Cluster implements Peers {
   }
 }
 
-/** Waits for what is tried again anyway where Redis or the database fail. */
+/** Waits for what is tried again anyway where Redis fails. */
 async function forgiving(work: Promise<void>): Promise<void> {
   try {
     await work;
   } catch (error) {
-    if (!(error instanceof RedisError) && !(error instanceof StoreError)) throw error;
+    if (!(error instanceof RedisError)) throw error;
   }
 }

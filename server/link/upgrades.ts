@@ -4,7 +4,6 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { CONTROL_MESSAGE_MAX_BYTES } from '../../shared/control.ts';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
-import type { AccountRecord } from '../accounts/account.ts';
 import { sameHash } from '../accounts/api-key.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
 import type { Clock } from '../clock.ts';
@@ -34,11 +33,11 @@ export interface Elsewhere {
   /** @returns `undefined` where the id names no other relay that can be reached */
   dial(request: HopRequest): Promise<Hop | undefined>;
   /**
-   * Learns of the account's tunnels what others have made.
+   * Learns of a tunnel that others have made.
    *
    * @throws ApiError 503
    */
-  followTunnels(account: AccountRecord): Promise<void>;
+  followTunnel(id: string): Promise<void>;
 }
 
 export const CONTROL_PATH = '/ws/control';
@@ -226,7 +225,7 @@ export class Upgrades {
   /** @throws ApiError 401, 404 */
   async #ownTunnel(request: UpgradeRequest, id: string): Promise<KeyedTunnel> {
     const owner = await this.#authenticator.authenticate(request.header('authorization'));
-    if (this.#registry.byId(id) === undefined) await this.#elsewhere?.followTunnels(owner.account);
+    if (this.#registry.byId(id) === undefined) await this.#elsewhere?.followTunnel(id);
     const tunnel = this.#registry.byId(id);
     if (tunnel?.account.id !== owner.account.id) throw new ApiError(API_ERRORS.tunnelNotFound);
     return { tunnel, key: { keyId: owner.keyId, hash: owner.hash } };

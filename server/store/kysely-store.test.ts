@@ -121,6 +121,45 @@ describe('KyselyStore', () => {
     );
   });
 
+  it('says which of them it had', async () => {
+    const tunnel = aTunnel(owner.id);
+    await store.insertTunnel(tunnel);
+    const released = [tunnel, aTunnel('nobody')].map((one) => ({ ...one, heldUntil: 0 }));
+    assert.deepEqual(await store.releaseTunnels(released, 0), new Set([tunnel.id]));
+    assert.deepEqual(await store.releaseTunnels(released, 0), new Set());
+  });
+
+  it('keeps a tunnel that has expired for one relay and was extended by another, and holds no name then', async () => {
+    const [over, extended] = [aTunnel(owner.id, { expiresAt: 100 }), aTunnel(owner.id, { expiresAt: 101 })];
+    for (const tunnel of [over, extended]) await store.insertTunnel(tunnel);
+    const released = [over, extended, aTunnel(owner.id)].map((tunnel) => ({
+      ...tunnel,
+      expiredAt: 100,
+      heldUntil: 500,
+    }));
+    assert.deepEqual(await store.releaseTunnels(released, 100), new Set([over.id]));
+    assert.deepEqual(await store.findTunnels(released.map(({ id }) => id)), [
+      { tunnel: extended, account: owner },
+    ]);
+    const holders = await Promise.all(released.map(({ slug }) => store.nameHolder(slug, 100)));
+    assert.deepEqual(holders, [owner.id, undefined, undefined]);
+  });
+
+  it('releases what is overdue, so many at a time, and holds the names as if that had been in time', async () => {
+    const left = [100, 200, 300, 301].map((expiresAt) => aTunnel(owner.id, { expiresAt }));
+    for (const tunnel of left) await store.insertTunnel(tunnel);
+    const overdue = { until: 300, now: 450, nameHold: 200, limit: 2 };
+    assert.equal(await store.releaseOverdue(overdue), 2);
+    assert.equal(await store.releaseOverdue(overdue), 1);
+    assert.equal(await store.releaseOverdue(overdue), 0);
+    assert.deepEqual(
+      (await store.loadTunnels()).map(({ tunnel }) => tunnel.expiresAt),
+      [301],
+    );
+    const holders = await Promise.all(left.map(({ slug }) => store.nameHolder(slug, 450)));
+    assert.deepEqual(holders, [undefined, undefined, owner.id, undefined]);
+  });
+
   it('moves an expiry later, never earlier', async () => {
     const tunnel = aTunnel(owner.id, { expiresAt: 100 });
     await store.insertTunnel(tunnel);

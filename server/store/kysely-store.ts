@@ -12,6 +12,7 @@ import {
   type InsertRules,
   type Extension,
   type KeyOwner,
+  type Overdue,
   type OwnedTunnel,
   type ReleasedTunnel,
   type Store,
@@ -100,12 +101,20 @@ export class KyselyStore implements Store {
     return this.#watch(tunnels.findTunnel(this.#db, key), 'read');
   }
 
+  findTunnels(ids: readonly string[]): Promise<OwnedTunnel[]> {
+    return this.#watch(tunnels.findTunnels(this.#db, ids), 'read');
+  }
+
   tunnelsOf(accountId: string): Promise<OwnedTunnel[]> {
     return this.#watch(tunnels.tunnelsOf(this.#db, accountId), 'read');
   }
 
-  releaseTunnels(released: readonly ReleasedTunnel[], now: number): Promise<void> {
+  releaseTunnels(released: readonly ReleasedTunnel[], now: number): Promise<ReadonlySet<string>> {
     return this.#watch(tunnels.releaseTunnels(this.#db, released, now));
+  }
+
+  releaseOverdue(overdue: Overdue): Promise<number> {
+    return this.#watch(tunnels.releaseOverdue(this.#db, overdue));
   }
 
   nameHolder(slug: string, now: number): Promise<string | undefined> {

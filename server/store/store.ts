@@ -52,6 +52,20 @@ export interface ReleasedTunnel {
   readonly accountId: string;
   /** wall time in ms until which no other account gets the slug */
   readonly heldUntil: number;
+  /** wall time in ms at which it has expired, for its relay; where others have extended it beyond that, it stays */
+  readonly expiredAt?: number;
+}
+
+/** Tunnels whose time is over and that no relay has ended. */
+export interface Overdue {
+  /** those that expired until this wall time in ms */
+  readonly until: number;
+  /** wall time in ms */
+  readonly now: number;
+  /** ms for which the slug of an ended tunnel stays with its account */
+  readonly nameHold: number;
+  /** how many at most */
+  readonly limit: number;
 }
 
 /** What is looked at in the moment a tunnel is stored. */
@@ -128,14 +142,23 @@ export interface Store {
   loadTunnels(): Promise<OwnedTunnel[]>;
   /** The tunnel with this id or slug, as every relay on the database has left it. */
   findTunnel(key: TunnelKey): Promise<OwnedTunnel | undefined>;
+  /** Those of the tunnels that exist, in any order. */
+  findTunnels(ids: readonly string[]): Promise<OwnedTunnel[]>;
   /** An account's tunnels, oldest first. */
   tunnelsOf(accountId: string): Promise<OwnedTunnel[]>;
   /**
    * Removes tunnels, and holds those of their slugs that are held beyond `now`; unknown ids are no error.
    *
    * @param now wall time in ms
+   * @returns the ids of those that were there
    */
-  releaseTunnels(released: readonly ReleasedTunnel[], now: number): Promise<void>;
+  releaseTunnels(released: readonly ReleasedTunnel[], now: number): Promise<ReadonlySet<string>>;
+  /**
+   * Removes tunnels that are overdue, and holds their slugs as if they had been ended in time.
+   *
+   * @returns how many
+   */
+  releaseOverdue(overdue: Overdue): Promise<number>;
   /**
    * @param now wall time in ms
    * @returns the id of the account for which the slug of an ended tunnel is held

@@ -8,6 +8,7 @@ import {
   type Extension,
   FullError,
   type InsertRules,
+  type Overdue,
   type OwnedTunnel,
   type ReleasedTunnel,
   type TrafficDelta,
@@ -85,6 +86,13 @@ export async function findTunnel(db: Kysely<Database>, key: TunnelKey): Promise<
   return row && toOwned(row);
 }
 
+/** See {@link Store.findTunnels}. */
+export async function findTunnels(db: Kysely<Database>, ids: readonly string[]): Promise<OwnedTunnel[]> {
+  if (ids.length === 0) return [];
+  const rows = await ownedTunnels(db).where('tunnels.id', 'in', ids).execute();
+  return rows.map(toOwned);
+}
+
 /** See {@link Store.tunnelsOf}. */
 export async function tunnelsOf(db: Kysely<Database>, accountId: string): Promise<OwnedTunnel[]> {
   const rows = await ownedTunnels(db)
@@ -111,24 +119,65 @@ export async function releaseTunnels(
   db: Kysely<Database>,
   released: readonly ReleasedTunnel[],
   now: number,
-): Promise<void> {
-  if (released.length === 0) return;
-  const held = released.filter(({ heldUntil }) => heldUntil > now);
-  await db.transaction().execute(async (transaction) => {
-    await deleteTunnels(transaction, released);
-    if (held.length === 0) return;
-    await transaction.deleteFrom('released_names').where('held_until', '<=', now).execute();
-    for (const name of inOrder(held)) await holdName(transaction, name);
+): Promise<ReadonlySet<string>> {
+  if (released.length === 0) return new Set();
+  return await db.transaction().execute(async (transaction) => {
+    const ends = await lockTunnels(
+      transaction,
+      released.map(({ id }) => id),
+    );
+    const over = released.filter(
+      ({ id, expiredAt }) => expiredAt === undefined || (ends.get(id) ?? Infinity) <= expiredAt,
+    );
+    const removed = over.map(({ id }) => id).filter((id) => ends.has(id));
+    await deleteTunnels(transaction, removed);
+    await holdNames(transaction, over, now);
+    return new Set(removed);
   });
 }
 
-async function deleteTunnels(
+/** See {@link Store.releaseOverdue}. What other relays are busy with is left to them. */
+export async function releaseOverdue(
   db: Kysely<Database>,
-  tunnels: readonly { readonly id: string }[],
+  { until, now, nameHold, limit }: Overdue,
+): Promise<number> {
+  return await db.transaction().execute(async (transaction) => {
+    const rows = await transaction
+      .selectFrom('tunnels')
+      .select(['id', 'slug', 'account_id', 'expires_at'])
+      .where('expires_at', '<=', until)
+      .limit(limit)
+      .forUpdate()
+      .skipLocked()
+      .execute();
+    const released = rows.map((row) => ({
+      id: row.id,
+      slug: row.slug,
+      accountId: row.account_id,
+      heldUntil: row.expires_at + nameHold,
+    }));
+    await deleteTunnels(
+      transaction,
+      released.map(({ id }) => id),
+    );
+    await holdNames(transaction, released, now);
+    return released.length;
+  });
+}
+
+async function deleteTunnels(db: Kysely<Database>, ids: readonly string[]): Promise<void> {
+  if (ids.length > 0) await db.deleteFrom('tunnels').where('id', 'in', ids).execute();
+}
+
+async function holdNames(
+  db: Kysely<Database>,
+  released: readonly ReleasedTunnel[],
+  now: number,
 ): Promise<void> {
-  const ids = tunnels.map(({ id }) => id);
-  await lockTunnels(db, ids);
-  await db.deleteFrom('tunnels').where('id', 'in', ids).execute();
+  const held = released.filter(({ heldUntil }) => heldUntil > now);
+  if (held.length === 0) return;
+  await db.deleteFrom('released_names').where('held_until', '<=', now).execute();
+  for (const name of inOrder(held)) await holdName(db, name);
 }
 
 function inOrder(released: readonly ReleasedTunnel[]): ReleasedTunnel[] {
@@ -225,9 +274,20 @@ function bigint(value: number) {
   return sql`cast(${value} as bigint)`;
 }
 
-/** Several relays write to the same rows: always in this order, so that none waits for another that waits for it. */
-async function lockTunnels(db: Kysely<Database>, ids: readonly string[]): Promise<void> {
-  await db.selectFrom('tunnels').select('id').where('id', 'in', ids).orderBy('id').forUpdate().execute();
+/**
+ * Several relays write to the same rows: always in this order, so that none waits for another that waits for it.
+ *
+ * @returns the expiry of those that exist, by id
+ */
+async function lockTunnels(db: Kysely<Database>, ids: readonly string[]): Promise<Map<string, number>> {
+  const rows = await db
+    .selectFrom('tunnels')
+    .select(['id', 'expires_at'])
+    .where('id', 'in', ids)
+    .orderBy('id')
+    .forUpdate()
+    .execute();
+  return new Map(rows.map(({ id, expires_at }) => [id, expires_at]));
 }
 
 function later(column: ExpressionBuilder<Database, 'tunnels'>, expiresAt: number) {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { IDLE_GRACE_MS } from '../limits.ts';
+import { FOLLOW_BATCH, IDLE_GRACE_MS } from '../limits.ts';
+import type { Store } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { aStore, anAccount, type TestStore } from '../testing/fixtures.ts';
+import { aStore, aTunnel, anAccount, type TestStore } from '../testing/fixtures.ts';
 import type { EndReason, TunnelNews } from './peers.ts';
 import { TunnelRegistry } from './registry.ts';
 import { TunnelService } from './tunnel-service.ts';
@@ -24,6 +25,8 @@ describe('TunnelService, on one database with another', () => {
   const account = anAccount();
   let clock: FakeClock;
   let test: TestStore;
+  /** how many tunnels the store was asked for each time, one by one or in batches */
+  let asked: number[];
   /** news on their way */
   let posted: TunnelNews[];
   let one: Side;
@@ -33,6 +36,7 @@ describe('TunnelService, on one database with another', () => {
     clock = new FakeClock();
     test = await aStore(account);
     posted = [];
+    asked = [];
     one = await aSide();
     two = await aSide();
   });
@@ -45,7 +49,7 @@ describe('TunnelService, on one database with another', () => {
     const registry = new TunnelRegistry(new Set());
     const ended: EndReason[] = [];
     const service = new TunnelService({
-      store: test.store,
+      store: counted(),
       registry,
       clock,
       log: () => {},
@@ -58,8 +62,23 @@ describe('TunnelService, on one database with another', () => {
     return { service, registry, ended };
   }
 
+  /** The store, with every question for tunnels by their ids counted. */
+  function counted(): Store {
+    return new Proxy(test.store, {
+      get(target, property: keyof Store) {
+        const method: unknown = target[property];
+        assert.ok(typeof method === 'function');
+        return (...args: readonly unknown[]): unknown => {
+          if (property === 'findTunnels') asked.push((args[0] as readonly string[]).length);
+          if (property === 'findTunnel') asked.push(1);
+          return method.apply(target, args);
+        };
+      },
+    });
+  }
+
   function deliver(): void {
-    for (const news of posted.splice(0)) for (const { service } of [one, two]) service.hear(news);
+    for (const news of posted.splice(0)) for (const { service } of [one, two]) service.follower.hear(news);
   }
 
   /** Lets time pass for a flush now and then. */
@@ -71,10 +90,10 @@ describe('TunnelService, on one database with another', () => {
   }
 
   it('finds at once what the other has made, by its slug and in the API', async () => {
-    assert.equal(await two.service.find('web'), undefined);
+    assert.equal(await two.service.follower.find('web'), undefined);
     const made = await one.service.create(account, wanted);
     deliver();
-    const found = await two.service.find('web');
+    const found = await two.service.follower.find('web');
     assert.deepEqual([found?.id, found?.expiresAt], [made.id, made.expiresAt]);
     assert.equal(two.registry.bySlug('web'), found);
     const three = await aSide();
@@ -93,9 +112,9 @@ describe('TunnelService, on one database with another', () => {
 
   it('closes with the other, and is not brought back by an answer that was on its way', async () => {
     const { id } = await one.service.create(account, wanted);
-    await two.service.find('web');
+    await two.service.follower.find('web');
     const late = two.service.follow(account);
-    two.service.hear({ kind: 'ended', id, reason: 'closed' });
+    two.service.follower.hear({ kind: 'ended', id, reason: 'closed' });
     await late;
     assert.deepEqual([two.ended, two.registry.size], [['closed'], 0]);
   });
@@ -111,7 +130,7 @@ describe('TunnelService, on one database with another', () => {
   it('lives as long as the other has extended it, whether that was heard or not', async () => {
     for (const heard of [true, false]) {
       const { id } = await one.service.create(account, { ...wanted, name: `web-${heard}` });
-      await two.service.find(`web-${heard}`);
+      await two.service.follower.find(`web-${heard}`);
       await one.service.extend(account, id, 600);
       if (heard) deliver();
       clock.advance(61_000);
@@ -129,9 +148,89 @@ describe('TunnelService, on one database with another', () => {
     await assert.rejects(two.service.extend(account, id, 7200), { status: 400 });
   });
 
+  it('is closed by one of both at once, and extended by neither afterwards', async () => {
+    const { id } = await one.service.create(account, wanted);
+    await two.service.followTunnel(id);
+    const results = await Promise.allSettled([one, two].map(({ service }) => service.close(account, id)));
+    const refused = results.filter((result) => result.status === 'rejected');
+    assert.deepEqual(
+      refused.map(({ reason }) => (reason as { status: number }).status),
+      [404],
+    );
+    assert.deepEqual([one.ended, two.ended], [['closed'], ['closed']]);
+    await assert.rejects(two.service.extend(account, id, 60), { status: 404 });
+  });
+
+  it('is not extended while the other closes it', async () => {
+    const { id } = await one.service.create(account, wanted);
+    const extended = two.service.extend(account, id, 60);
+    // Whatever the store has told the one that extends, the other is faster now.
+    await test.store.releaseTunnels([{ id, slug: 'web', accountId: account.id, heldUntil: 0 }], clock.now());
+    await assert.rejects(extended, { status: 404 });
+    assert.deepEqual(await test.store.loadTunnels(), []);
+  });
+
+  it('is closed everywhere when the store did not say that it has closed it, and it is closed again', async () => {
+    const { id } = await one.service.create(account, wanted);
+    await two.service.followTunnel(id);
+    await test.store.releaseTunnels([{ id, slug: 'web', accountId: account.id, heldUntil: 0 }], clock.now());
+    await assert.rejects(one.service.close(account, id), { status: 404 });
+    deliver();
+    assert.deepEqual(two.ended, ['closed']);
+  });
+
+  it('does not expire where the other has extended it in the same moment', async () => {
+    const { id, expiresAt } = await one.service.create(account, wanted);
+    await two.service.followTunnel(id);
+    clock.advance(60_000);
+    // Both have asked whether it was extended, and the answer is no.
+    const latest = expiresAt + 3_600_000;
+    const extended = await test.store.extendExpiry(id, { by: 60_000, from: expiresAt, latest });
+    await pass(5000);
+    assert.deepEqual([one.ended, two.ended], [[], []]);
+    assert.equal((await test.store.findTunnel({ id }))?.tunnel.expiresAt, extended);
+    for (const { registry } of [one, two]) assert.equal(registry.byId(id)?.expiresAt, extended);
+  });
+
+  it('is shown by nobody once its time is over, whatever it waits for', async () => {
+    const { id } = await one.service.create(account, { ...wanted, idleTtl: true });
+    clock.advance(60_000);
+    assert.throws(() => one.service.get(account, id), { status: 404 });
+    assert.deepEqual(one.service.list(account), []);
+  });
+
+  it('expires in batches, however many there are, and also while the store is down', async () => {
+    const count = FOLLOW_BATCH + 10;
+    for (let left = count; left > 0; left -= 1)
+      await test.store.insertTunnel(aTunnel(account.id, { expiresAt: clock.now() + 60_000 }));
+    await one.service.follow(account);
+    await two.service.follow(account);
+    asked = [];
+    clock.advance(60_000);
+    await settled();
+    assert.deepEqual([one.ended.length, two.ended.length], [count, count]);
+    assert.ok(asked.every((size) => size <= FOLLOW_BATCH) && asked.length <= 12, String(asked));
+    assert.deepEqual(await test.store.loadTunnels(), []);
+    const { id } = await one.service.create(account, wanted);
+    test.down = true;
+    clock.advance(60_000);
+    await settled();
+    assert.equal(one.registry.byId(id), undefined);
+    test.down = false;
+    await pass(2000);
+    assert.deepEqual(await test.store.loadTunnels(), []);
+  });
+
+  it('asks the database for no id that is none', async () => {
+    asked = [];
+    for (const id of ['', 'x', '\0', "00000000-0000-4000-8000-00000000000'"])
+      await one.service.followTunnel(id);
+    assert.deepEqual(asked, []);
+  });
+
   it('expires on both, and in the store', async () => {
     await one.service.create(account, wanted);
-    await two.service.find('web');
+    await two.service.follower.find('web');
     clock.advance(60_000);
     await settled();
     assert.deepEqual([one.ended, two.ended], [['expired'], ['expired']]);
@@ -142,7 +241,7 @@ describe('TunnelService, on one database with another', () => {
 
   it('gives traffic on another relay 1.5 s to be known', async () => {
     const made = await one.service.create(account, { ...wanted, idleTtl: true });
-    await two.service.find('web');
+    await two.service.follower.find('web');
     clock.advance(59_900);
     await settled();
     made.countRequest();
@@ -155,7 +254,7 @@ describe('TunnelService, on one database with another', () => {
 
   it('shows what the other has counted as soon as it is stored, and counts nothing twice', async () => {
     const made = await one.service.create(account, wanted);
-    await two.service.find('web');
+    await two.service.follower.find('web');
     made.countIn(10);
     two.registry.byId(made.id)?.countIn(5);
     clock.advance(1000);
@@ -172,10 +271,11 @@ describe('TunnelService, on one database with another', () => {
 
   it('makes up for news that were missed', async () => {
     const { id } = await one.service.create(account, wanted);
-    await two.service.find('web');
+    await two.service.follower.find('web');
     await one.service.close(account, id);
     posted = [];
-    await two.service.review();
+    two.service.follower.review();
+    await settled();
     assert.deepEqual([two.ended, two.registry.size], [['closed'], 0]);
   });
 });

@@ -7,6 +7,7 @@ import type { Clock, Timer } from '../clock.ts';
 import { FLUSH_BATCH, FLUSH_INTERVAL_MS } from '../limits.ts';
 import type { Log } from '../log.ts';
 import { type ReleasedTunnel, type Store, StoreError } from '../store/store.ts';
+import { batches } from './batches.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 
 export class StoreSync {
@@ -70,8 +71,8 @@ export class StoreSync {
   /** Stores what there is; what fails stays for the next time. Rejects only for a bug. */
   async flush(): Promise<void> {
     try {
-      for (const batch of batches([...this.#gone.values()])) await this.#remove(batch);
-      for (const batch of batches([...this.#busy])) await this.#storeTraffic(batch);
+      for (const batch of batches([...this.#gone.values()], FLUSH_BATCH)) await this.#remove(batch);
+      for (const batch of batches([...this.#busy], FLUSH_BATCH)) await this.#storeTraffic(batch);
     } catch (error) {
       if (!(error instanceof StoreError)) throw error;
     }
@@ -105,9 +106,4 @@ export class StoreSync {
     for (const { tunnel, delta } of deltas) tunnel.markStored(delta);
     await yieldToOthers();
   }
-}
-
-function* batches<T>(items: readonly T[]): Generator<T[]> {
-  for (let start = 0; start < items.length; start += FLUSH_BATCH)
-    yield items.slice(start, start + FLUSH_BATCH);
 }

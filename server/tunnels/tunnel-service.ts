@@ -6,7 +6,7 @@ import type { CreateTunnel, TtlLimits } from '../../shared/tunnel.ts';
 import type { AccountRecord } from '../accounts/account.ts';
 import { PLAN_RULES, ttlLimitsOf } from '../accounts/plans.ts';
 import type { Clock } from '../clock.ts';
-import { IDLE_GRACE_MS, SLUG_ATTEMPTS } from '../limits.ts';
+import { SLUG_ATTEMPTS } from '../limits.ts';
 import type { Log } from '../log.ts';
 import {
   ConflictError,
@@ -17,13 +17,12 @@ import {
   StoreError,
   UnansweredError,
 } from '../store/store.ts';
-import { Expiry } from './expiry.ts';
-import { LiveTunnel, tunnelFields } from './live-tunnel.ts';
-import type { EndReason, Peers, TunnelNews } from './peers.ts';
-import { RecentlyEnded } from './recently-ended.ts';
+import { Follower } from './follower.ts';
+import { Lifecycle } from './lifecycle.ts';
+import { type LiveTunnel, tunnelFields } from './live-tunnel.ts';
+import type { EndReason, Peers } from './peers.ts';
 import type { TunnelRegistry } from './registry.ts';
 import { randomSlug } from './slug.ts';
-import { SlugLookup } from './slug-lookup.ts';
 import { StoreSync } from './store-sync.ts';
 
 export interface TunnelServiceDeps {
@@ -40,20 +39,17 @@ export interface TunnelServiceDeps {
 }
 
 export class TunnelService {
-  /** Called when a tunnel has left the registry; its connections are to be ended. */
-  onEnd: (tunnel: LiveTunnel, reason: EndReason) => void = () => {};
-
+  /** Takes over what other relays do; of no use to one that is alone. */
+  readonly follower: Follower;
   readonly #store: Store;
   readonly #registry: TunnelRegistry;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #ttl: TtlLimits;
   readonly #nameHold: number;
-  readonly #expiry: Expiry;
   readonly #sync: StoreSync;
   readonly #peers: Peers | undefined;
-  readonly #lookup: SlugLookup;
-  readonly #recentlyEnded: RecentlyEnded;
+  readonly #lifecycle: Lifecycle;
   /** the last extension of a tunnel that is under way */
   readonly #extensions = new WeakMap<LiveTunnel, Promise<unknown>>();
 
@@ -64,11 +60,20 @@ export class TunnelService {
     this.#log = log;
     this.#ttl = ttl;
     this.#nameHold = nameHold;
-    this.#expiry = new Expiry(clock, (tunnel) => this.#expire(tunnel));
     this.#sync = new StoreSync(store, clock, log);
     this.#peers = peers;
-    this.#lookup = new SlugLookup(store, clock);
-    this.#recentlyEnded = new RecentlyEnded(clock);
+    const shared = peers !== undefined;
+    this.#lifecycle = new Lifecycle({ registry, sync: this.#sync, clock, log, nameHold, shared });
+    this.follower = new Follower(
+      { store, registry, clock, nameHold, tell: (news) => peers?.tell(news) },
+      this.#lifecycle,
+    );
+    if (shared) this.#lifecycle.onExpired = this.follower.expired;
+  }
+
+  /** Called when a tunnel has left the registry; its connections are to be ended. */
+  set onEnd(told: (tunnel: LiveTunnel, reason: EndReason) => void) {
+    this.#lifecycle.onEnd = told;
   }
 
   /**
@@ -78,73 +83,37 @@ export class TunnelService {
    * @throws StoreError
    */
   async start(): Promise<void> {
-    if (this.#peers !== undefined) return this.#sync.start();
-    for (const owned of await this.#store.loadTunnels()) {
-      if (owned.tunnel.expiresAt > this.#clock.now()) this.#bringToLife(owned);
-      else this.#sync.noteGone(this.#released(owned.tunnel, owned.account, owned.tunnel.expiresAt));
+    if (this.#peers !== undefined) this.follower.start();
+    else {
+      for (const owned of await this.#store.loadTunnels()) this.#lifecycle.restore(owned);
+      await this.#sync.flush();
     }
-    await this.#sync.flush();
     this.#sync.start();
   }
 
   /** Stops expiry and stores the last of the traffic. */
   async stop(): Promise<void> {
-    this.#expiry.stop();
+    this.#lifecycle.stop();
+    this.follower.stop();
     await this.#sync.stop();
   }
 
   /**
-   * Takes over what other relays have done to an account's tunnels, which is then as the store has it.
+   * Learns what other relays have done to an account's tunnels.
    *
    * @throws ApiError 503
    */
   async follow(account: AccountRecord): Promise<void> {
-    if (this.#peers === undefined) return;
-    const known = new Set(this.#registry.forAccount(account.id));
-    for (const owned of await orUnavailable(this.#store.tunnelsOf(account.id))) {
-      const tunnel = this.#meet(owned);
-      if (tunnel !== undefined) known.delete(tunnel);
-    }
-    for (const tunnel of known) this.#end(tunnel, this.#endOf(tunnel));
+    if (this.#peers !== undefined) await this.follower.followAccount(account);
   }
 
   /**
-   * Looks in the store for a tunnel that this relay has not met.
+   * Learns what other relays have done to a tunnel.
    *
-   * @throws StoreError
+   * @throws ApiError 503
    */
-  async find(slug: string): Promise<LiveTunnel | undefined> {
-    const owned = await this.#lookup.find(slug);
-    return owned && this.#meet(owned);
-  }
-
-  /** Another relay has done something to a tunnel. */
-  hear(news: TunnelNews): void {
-    switch (news.kind) {
-      case 'created':
-        return this.#lookup.forget(news.slug);
-      case 'extended':
-        return this.#registry.byId(news.id)?.prolong(news.expiresAt);
-      case 'ended': {
-        this.#recentlyEnded.add(news.id);
-        const tunnel = this.#registry.byId(news.id);
-        if (tunnel !== undefined) this.#end(tunnel, news.reason);
-      }
-    }
-  }
-
-  /**
-   * Makes up for news that may have been missed: every tunnel is again as the store has it.
-   *
-   * @throws StoreError
-   */
-  async review(): Promise<void> {
-    this.#lookup.clear();
-    for (const tunnel of this.#registry.all()) {
-      const owned = await this.#store.findTunnel({ id: tunnel.id });
-      if (owned !== undefined) tunnel.follow(owned.tunnel);
-      else this.#end(tunnel, this.#endOf(tunnel));
-    }
+  async followTunnel(id: string): Promise<void> {
+    if (this.#peers !== undefined) await this.follower.followTunnel(id);
   }
 
   /**
@@ -172,7 +141,7 @@ export class TunnelService {
       if (wanted.name !== '') await this.#mustBeFree(account, slug);
       const owned = { account, tunnel: this.#newRecord(account, wanted, slug) };
       await orUnavailable(this.#insert(owned));
-      const tunnel = this.#registry.byId(owned.tunnel.id) ?? this.#bringToLife(owned);
+      const tunnel = this.#registry.byId(owned.tunnel.id) ?? this.#lifecycle.begin(owned);
       this.#peers?.tell({ kind: 'created', slug });
       this.#log('tunnel created', { ...tunnelFields(tunnel), ttl: tunnel.ttl, idle: tunnel.idle });
       return tunnel;
@@ -185,13 +154,15 @@ export class TunnelService {
 
   /** @returns the account's tunnels, newest first */
   list(account: AccountRecord): LiveTunnel[] {
-    return this.#registry.forAccount(account.id).toReversed();
+    const tunnels = this.#registry.forAccount(account.id).toReversed();
+    return tunnels.filter((tunnel) => !this.#lifecycle.isOver(tunnel));
   }
 
   /** @throws ApiError 404, the same for a tunnel of somebody else */
   get(account: AccountRecord, id: string): LiveTunnel {
     const tunnel = this.#registry.byId(id);
-    if (tunnel?.account.id !== account.id) throw new ApiError(API_ERRORS.tunnelNotFound);
+    if (tunnel?.account.id !== account.id || this.#lifecycle.isOver(tunnel))
+      throw new ApiError(API_ERRORS.tunnelNotFound);
     return tunnel;
   }
 
@@ -211,17 +182,19 @@ export class TunnelService {
 
   /** An account is gone, and so are the records of its tunnels. */
   endAccount(accountId: string): void {
-    for (const tunnel of this.#registry.forAccount(accountId)) this.#end(tunnel, 'removed');
+    for (const tunnel of this.#registry.forAccount(accountId)) this.#lifecycle.end(tunnel, 'removed');
   }
 
   /** @throws ApiError 404; 503 with the tunnel still alive */
   async close(account: AccountRecord, id: string): Promise<void> {
-    await this.follow(account);
+    await this.followTunnel(id);
     const tunnel = this.get(account, id);
     const now = this.#clock.now();
-    await orUnavailable(this.#store.releaseTunnels([this.#released(tunnel, account, now)], now));
-    // It may have expired, or another close may have been faster.
-    if (!this.#end(tunnel, 'closed')) throw new ApiError(API_ERRORS.tunnelNotFound);
+    const released = this.#lifecycle.released(tunnel, account, now);
+    const removed = await orUnavailable(this.#store.releaseTunnels([released], now));
+    // It may have expired, or another close may have been faster, here or on another relay.
+    const isFirst = this.#lifecycle.end(tunnel, 'closed') && (this.#peers === undefined || removed.has(id));
+    if (!isFirst) throw new ApiError(API_ERRORS.tunnelNotFound);
     this.#peers?.tell({ kind: 'ended', id, reason: 'closed' });
   }
 
@@ -231,7 +204,7 @@ export class TunnelService {
    * @throws ApiError 400 when it would be later than now plus the maximum; 404; 503
    */
   async extend(account: AccountRecord, id: string, ttl: number | undefined): Promise<LiveTunnel> {
-    await this.follow(account);
+    await this.followTunnel(id);
     const tunnel = this.get(account, id);
     // One after the other: each counts from where the one before has moved the expiry to.
     const { maxTtl } = ttlLimitsOf(account.plan, this.#ttl);
@@ -248,14 +221,15 @@ export class TunnelService {
     const left = Math.round(tunnel.deadline - this.#clock.monotonic());
     if (left + ttl * 1000 > maxTtl * 1000) throw new ApiError(ttlTooLong(formatDuration(maxTtl)));
     const expiresAt = await orUnavailable(this.#storeExtension(tunnel, ttl * 1000, maxTtl * 1000));
-    if (expiresAt === undefined) throw new ApiError(ttlTooLong(formatDuration(maxTtl)));
+    if (expiresAt === undefined) await this.followTunnel(tunnel.id);
     this.#mustBeAlive(tunnel);
+    if (expiresAt === undefined) throw new ApiError(ttlTooLong(formatDuration(maxTtl)));
     tunnel.prolong(expiresAt);
     this.#peers?.tell({ kind: 'extended', id: tunnel.id, expiresAt });
     this.#log('tunnel extended', { ...tunnelFields(tunnel), expires_at: new Date(expiresAt).toISOString() });
   }
 
-  /** @returns the new expiry; `undefined` when other relays have extended it too far meanwhile */
+  /** @returns the new expiry; `undefined` when other relays have ended it or extended it too far meanwhile */
   async #storeExtension(tunnel: LiveTunnel, by: number, max: number): Promise<number | undefined> {
     if (this.#peers !== undefined) {
       const latest = this.#clock.now() + max;
@@ -321,72 +295,5 @@ export class TunnelService {
       bytesOut: 0,
       requests: 0,
     };
-  }
-
-  /** A tunnel as the store has it, if it is still alive. */
-  #meet(owned: OwnedTunnel): LiveTunnel | undefined {
-    if (owned.tunnel.expiresAt <= this.#clock.now() || this.#recentlyEnded.has(owned.tunnel.id))
-      return undefined;
-    const known = this.#registry.byId(owned.tunnel.id);
-    known?.follow(owned.tunnel);
-    return known ?? this.#bringToLife(owned);
-  }
-
-  /** What must have become of a tunnel that the store does not have any more. */
-  #endOf(tunnel: LiveTunnel): EndReason {
-    return tunnel.deadline <= this.#clock.monotonic() ? 'expired' : 'closed';
-  }
-
-  #bringToLife(owned: OwnedTunnel): LiveTunnel {
-    const tunnel = new LiveTunnel(owned, this.#clock, this.#sync.noteTraffic);
-    this.#registry.add(tunnel);
-    this.#expiry.watch(tunnel);
-    return tunnel;
-  }
-
-  #ended(tunnel: LiveTunnel, reason: EndReason): void {
-    const { requests, bytesIn: bytes_in, bytesOut: bytes_out } = tunnel;
-    this.#log(`tunnel ${reason}`, { ...tunnelFields(tunnel), requests, bytes_in, bytes_out });
-    this.onEnd(tunnel, reason);
-  }
-
-  /** Does not wait for the store: what has expired is gone even while the store is down. */
-  #expire(tunnel: LiveTunnel): void {
-    if (this.#peers === undefined) return this.#endExpired(tunnel);
-    if (!tunnel.idle) void this.#expireUnlessAlive(tunnel);
-    else this.#clock.setTimeout(() => void this.#expireUnlessAlive(tunnel), IDLE_GRACE_MS);
-  }
-
-  /** Another relay may have extended it, or have traffic of it. */
-  async #expireUnlessAlive(tunnel: LiveTunnel): Promise<void> {
-    try {
-      const owned = await this.#store.findTunnel({ id: tunnel.id });
-      if (owned !== undefined) tunnel.follow(owned.tunnel);
-    } catch (error) {
-      if (!(error instanceof StoreError)) throw error;
-    }
-    if (this.#registry.byId(tunnel.id) !== tunnel) return;
-    if (tunnel.deadline > this.#clock.monotonic()) this.#expiry.watch(tunnel);
-    else this.#endExpired(tunnel);
-  }
-
-  #endExpired(tunnel: LiveTunnel): void {
-    if (!this.#end(tunnel, 'expired')) return;
-    this.#sync.noteGone(this.#released(tunnel, tunnel.account, tunnel.expiresAt));
-  }
-
-  /** @returns false when the tunnel was gone already */
-  #end(tunnel: LiveTunnel, reason: EndReason): boolean {
-    if (!this.#registry.remove(tunnel)) return false;
-    if (this.#peers !== undefined) this.#recentlyEnded.add(tunnel.id);
-    this.#expiry.forget(tunnel);
-    this.#sync.forget(tunnel);
-    this.#ended(tunnel, reason);
-    return true;
-  }
-
-  /** @param at wall time in ms at which it ended */
-  #released({ id, slug }: { id: string; slug: string }, { id: accountId }: AccountRecord, at: number) {
-    return { id, slug, accountId, heldUntil: at + this.#nameHold * 1000 };
   }
 }
