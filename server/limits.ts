@@ -82,7 +82,9 @@ export const METRICS_REQUEST_TIMEOUT_MS = 5000;
 export const STOP_DEADLINE_MS = 30_000;
 /** ms a request that was on its way at SIGTERM gets to arrive on a connection that has none: a round trip, and then some. */
 export const DRAIN_IDLE_MS = 1000;
-/** ms between two looks at whether visitors still wait for data sockets, while the relay shuts down. */
+/** ms clients get to go to another relay before this one lets go of them: twice what they spread over, and some tries. */
+export const DRAIN_MOVE_MS = 5000;
+/** ms between two looks at whether visitors still wait for data sockets, or clients are there, while the relay shuts down. */
 export const DRAIN_LOOK_MS = 20;
 
 /** The longest `CULVERT_MAX_TTL`, in seconds: ten years. Keeps every expiry a date JavaScript can show. */

@@ -16,7 +16,7 @@ import { Edge } from './edge/edge.ts';
 import { boundPort, listen } from './edge/listen.ts';
 import { Origins } from './edge/origins.ts';
 import { Cluster } from './cluster/cluster.ts';
-import type { HopRequest } from './cluster/hop.ts';
+import type { HopRequest, UpgradeToPass } from './cluster/hop.ts';
 import { upgradeRefusal } from './edge/answers.ts';
 import { Hub } from './link/hub.ts';
 import { Upgrades } from './link/upgrades.ts';
@@ -83,9 +83,21 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
   await tunnels.start();
   for (const tunnel of registry.all()) hub.expect(tunnel);
 
+  const unexpected = (error: unknown) => {
+    const request_id = randomUUID();
+    log('internal error', { request_id, at: 'connection', ...errorFields(error) });
+    return new ApiError(API_ERRORS.internal, { [REQUEST_ID_FIELD]: request_id });
+  };
+  const authenticator = new Authenticator(store);
+  const elsewhere = cluster && {
+    dial: (request: UpgradeToPass) => cluster.hops.dial(request),
+    followTunnel: (id: string) => tunnels.followTunnel(id),
+  };
+  const upgrades = new Upgrades(hub, registry, authenticator, clock, CLIENT_SOCKETS_MAX, elsewhere);
+  // Before anybody comes: what waits here is found from other relays only under a number of its own.
+  await cluster?.start({ hub, tunnels: tunnels.follower, openHop });
   const { server, certificate } = await listen(config, log);
   const publicUrl = publicUrlOf(config, boundPort(server));
-  const authenticator = new Authenticator(store);
   const rate = { perMinute: CREATES_PER_MINUTE, burst: CREATE_BURST };
   const ownCreates = new RateLimiter(clock, rate);
   let draining = false;
@@ -102,16 +114,6 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
     },
     log,
   );
-  const elsewhere = cluster && {
-    dial: (request: HopRequest) => cluster.hops.dial(request),
-    followTunnel: (id: string) => tunnels.followTunnel(id),
-  };
-  const upgrades = new Upgrades(hub, registry, authenticator, clock, CLIENT_SOCKETS_MAX, elsewhere);
-  const unexpected = (error: unknown) => {
-    const request_id = randomUUID();
-    log('internal error', { request_id, at: 'connection', ...errorFields(error) });
-    return new ApiError(API_ERRORS.internal, { [REQUEST_ID_FIELD]: request_id });
-  };
   const origins = new Origins({
     context: {
       hosts: new HostResolver({
@@ -141,7 +143,6 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
   const loopWatch = new LoopWatch(clock, log);
   loopWatch.start();
   hub.start();
-  await cluster?.start({ hub, tunnels: tunnels.follower, openHop });
   const access = new PolledAccessFeed(store, clock);
   access.start(new AccessWatch(store, hub, tunnels, log).follow);
 
@@ -159,12 +160,20 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
     metrics?.close();
   }
 
-  /** Clients are told only when no visitor needs an announcement any more: until then they are needed. */
+  /**
+   * Clients are let go only when no visitor needs an announcement any more, or when another relay has them: until then they
+   * are needed.
+   */
   async function drain(): Promise<void> {
-    await edge.settle();
+    hub.askToMove();
+    if (cluster?.hasOthers === true) {
+      await edge.handOver();
+      await hub.moved();
+    } else {
+      await edge.settle();
+    }
     hub.drain();
-    await edge.empty();
-    await cluster?.settle();
+    await Promise.all([edge.empty(), cluster?.settle()]);
   }
 
   /** A refusal goes back the way the request came. */

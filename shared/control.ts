@@ -6,6 +6,16 @@ export interface ConnectionMessage {
   readonly id: string;
 }
 
+/**
+ * The relay shuts down, and other relays take the tunnel's client: it should open another control WebSocket, and keep this
+ * one, which works as before, until that is open. Only on one that was opened with `events=1` (contract.md, WebSockets).
+ */
+export interface DrainMessage {
+  readonly type: 'drain';
+}
+
+export type ControlMessage = ConnectionMessage | DrainMessage;
+
 /** ms a client has from the `connection` message to its data WebSocket. */
 export const PENDING_TIMEOUT_MS = 10_000;
 /** ms between two WebSocket pings of the relay. */
@@ -39,15 +49,21 @@ export function connectionMessage(id: string): string {
   return JSON.stringify({ type: 'connection', id } satisfies ConnectionMessage);
 }
 
+/** Writes a `drain` message. */
+export function drainMessage(): string {
+  return JSON.stringify({ type: 'drain' } satisfies DrainMessage);
+}
+
 /**
  * Reads a message of the relay.
  *
  * @returns the message, or `undefined` for a type this client does not know, which it must ignore
  * @throws SyntaxError when the text is no JSON
  */
-export function parseControlMessage(text: string): ConnectionMessage | undefined {
+export function parseControlMessage(text: string): ControlMessage | undefined {
   const value: unknown = JSON.parse(text);
   if (typeof value !== 'object' || value === null) return undefined;
   const { type, id } = value as Partial<Record<string, unknown>>;
+  if (type === 'drain') return { type };
   return type === 'connection' && typeof id === 'string' ? { type, id } : undefined;
 }

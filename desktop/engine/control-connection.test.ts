@@ -26,6 +26,7 @@ function connectTo(relay: RelayAddress, network = new Network()) {
         ids.push(id);
         told.emit('connection');
       },
+      onDrain: () => told.emit('drain'),
       onEnd: (end) => told.emit('end', end),
     },
   );
@@ -60,6 +61,16 @@ describe('ControlConnection', () => {
     socket.send('{"type":"news","id":"0"}');
     socket.send('[]');
     socket.send(Buffer.from('binary'));
+    socket.send('{"type":"connection","id":"1"}');
+    await once(told, 'connection');
+    assert.deepEqual(ids, ['1']);
+  });
+
+  it('tells that the relay shuts down, and goes on', async () => {
+    const { socket, told, ids } = await open();
+    const draining = once(told, 'drain');
+    socket.send('{"type":"drain"}');
+    await draining;
     socket.send('{"type":"connection","id":"1"}');
     await once(told, 'connection');
     assert.deepEqual(ids, ['1']);

@@ -34,6 +34,8 @@ export interface ControlHandler {
   onOpen(remoteAddress: string | undefined): void;
   /** A visitor waits; `id` opens the data WebSocket. */
   onConnection(id: string): void;
+  /** The relay shuts down, and asks the client to open another connection while this one lasts. */
+  onDrain(): void;
   /** Called once, last, unless {@link ControlConnection.close} was called before. */
   onEnd(end: ControlEnd): void;
 }
@@ -118,7 +120,14 @@ export class ControlConnection {
       this.#lose('it sent a message that is no JSON');
       return;
     }
-    if (message !== undefined) this.#handler?.onConnection(message.id);
+    switch (message?.type) {
+      case undefined:
+        return;
+      case 'connection':
+        return this.#handler?.onConnection(message.id);
+      case 'drain':
+        return this.#handler?.onDrain();
+    }
   }
 
   /** A network that swallows packets closes nothing: without pings the connection is given up. */

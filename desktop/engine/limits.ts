@@ -71,6 +71,9 @@ export const RETRY_AFTER_MAX_MS = 5 * 60_000;
 /** A connection that held so long was good: the next failure starts with short delays again. */
 export const STABLE_CONNECTION_MS = 10_000;
 
+/** A relay that shuts down tells all its clients at once: they come to the others spread over this time. */
+export const DRAIN_SPREAD_MS = 2000;
+
 /** Requests of one tunnel that can be looked at. All that is kept of them is at most 200 × 2 × 128 KiB = 50 MiB. */
 export const RECORDED_REQUESTS_MAX = 200;
 /** Of each head that is recorded, request or answer. The relay takes none that are larger. */

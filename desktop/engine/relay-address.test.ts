@@ -42,7 +42,7 @@ describe('controlUrl', () => {
   it('has no version segment', () => {
     assert.equal(
       controlUrl(parseRelayAddress('https://relay.example.com/v1'), 'a b'),
-      'wss://relay.example.com/ws/control?tunnel_id=a%20b',
+      'wss://relay.example.com/ws/control?tunnel_id=a%20b&events=1',
     );
   });
 });

@@ -35,7 +35,10 @@ export function parseRelayAddress(text: string): RelayAddress {
   return { origin: url.origin, secure, hostname, port, host: url.host };
 }
 
-/** The address of a tunnel's control WebSocket (spec.md section 4.6). */
+/**
+ * The address of a tunnel's control WebSocket (spec.md section 4.6), on which the relay may say more than `connection`
+ * (contract.md, WebSockets: opt-in events).
+ */
 export function controlUrl(relay: RelayAddress, tunnelId: string): string {
-  return `${relay.origin.replace(/^http/, 'ws')}/ws/control?tunnel_id=${encodeURIComponent(tunnelId)}`;
+  return `${relay.origin.replace(/^http/, 'ws')}/ws/control?tunnel_id=${encodeURIComponent(tunnelId)}&events=1`;
 }

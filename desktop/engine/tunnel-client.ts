@@ -85,15 +85,17 @@ export function createTunnelClient(options: TunnelClientOptions): TunnelSession 
       if (state.name === 'online') {
         warm.start();
       } else {
-        warm.stop();
+        warm.leave();
         connections.closeIdle();
       }
       if (state.name === 'offline') {
         watch.stop();
+        warm.stop();
         connections.cut();
       }
       onState(state);
     },
+    onDraining: () => warm.pause(),
     onRenewed: () => warm.renew(),
   });
   return session;

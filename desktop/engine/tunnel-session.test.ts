@@ -11,6 +11,7 @@ function setUp(random = 0.5) {
   const served: string[] = [];
   const controls: { handler: ControlHandler; closed: boolean; ended: boolean }[] = [];
   const renewed = { times: 0 };
+  const draining = { times: 0 };
   const session = new TunnelSession({
     clock,
     random: () => random,
@@ -35,6 +36,7 @@ function setUp(random = 0.5) {
     },
     serve: (id) => void served.push(id),
     onState: (state) => void states.push(state),
+    onDraining: () => void (draining.times += 1),
     onRenewed: () => void (renewed.times += 1),
   });
   const latest = () => controls.at(-1) ?? assert.fail('no control connection was opened');
@@ -45,6 +47,7 @@ function setUp(random = 0.5) {
     served,
     controls,
     renewed,
+    draining,
     latest,
     names: () => states.map(({ name }) => name),
     open: () => latest().handler.onOpen('127.0.0.1'),
@@ -53,6 +56,17 @@ function setUp(random = 0.5) {
 }
 
 const LOST: ControlEnd = { kind: 'lost', why: 'the connection was reset' };
+const REFUSED: ControlEnd = { kind: 'refused', refusal: new RelayRefusal(503, 'service unavailable') };
+
+/** Online, and told to move. */
+function told(random = 0.5) {
+  const world = setUp(random);
+  world.session.start();
+  world.open();
+  const [old = assert.fail()] = world.controls;
+  old.handler.onDrain();
+  return { ...world, old };
+}
 
 describe('TunnelSession', () => {
   it('goes from idle over connecting to online', () => {
@@ -307,6 +321,97 @@ describe('TunnelSession', () => {
     });
   });
 
+  describe('a relay that drains', () => {
+    it('is left within 2 s, for a connection that is open before the old one is closed', () => {
+      const { old, clock, controls, open, names, renewed, draining, served } = told(0.5);
+      assert.deepEqual(clock.waiting, [1000]);
+      clock.advance(1000);
+      assert.deepEqual([controls.length, old.closed, draining.times], [2, false, 1]);
+      old.handler.onConnection('one');
+      open();
+      assert.deepEqual([old.closed, renewed.times, served], [true, 1, ['one']]);
+      assert.deepEqual(names(), ['connecting', 'online']);
+    });
+
+    it('is told of a failure by nobody: tries go on while the old connection does', () => {
+      for (const failure of [LOST, REFUSED]) {
+        const { old, clock, controls, end, open, names } = told(0.5);
+        clock.advance(1000);
+        for (const ms of [250, 500]) {
+          end(failure);
+          assert.deepEqual([old.closed, clock.waiting], [false, [ms]]);
+          clock.advance(ms);
+        }
+        open();
+        assert.deepEqual([controls.length, old.closed], [4, true]);
+        assert.deepEqual(names(), ['connecting', 'online']);
+      }
+    });
+
+    it('is asked again only after the time it wants', () => {
+      const { clock, end } = told(0.5);
+      clock.advance(1000);
+      end({ kind: 'refused', refusal: new RelayRefusal(503, 'service unavailable', 1000) });
+      assert.deepEqual(clock.waiting, [1250]);
+    });
+
+    it('ends the tries when it ends the connection, and is called again as ever', () => {
+      const { old, clock, controls, states } = told(0.5);
+      old.handler.onEnd({ kind: 'closed', code: 1001 });
+      const why = 'The relay is shutting down.';
+      assert.deepEqual(states.at(-1), { name: 'reconnecting', attempt: 1, retryInMs: 250, why });
+      assert.deepEqual(clock.waiting, [250]);
+      clock.advance(250);
+      assert.equal(controls.length, 2);
+    });
+
+    it('says that the tunnel is gone, or taken over', () => {
+      const gone = told();
+      gone.clock.advance(1000);
+      gone.end({ kind: 'refused', refusal: new RelayRefusal(404, 'tunnel not found') });
+      assert.deepEqual([gone.session.state.name, gone.old.closed], ['offline', true]);
+      const taken = told();
+      taken.old.handler.onEnd({ kind: 'closed', code: 4000 });
+      assert.deepEqual([taken.session.state.name, taken.clock.waiting], ['offline', []]);
+    });
+
+    it('does not stop at being replaced by a try whose answer was lost', () => {
+      const { old, clock, controls, end, open, session } = told();
+      clock.advance(1000);
+      end(LOST);
+      old.handler.onEnd({ kind: 'closed', code: 4000 });
+      assert.deepEqual([controls.length, session.state.name, clock.waiting], [3, 'online', []]);
+      open();
+      assert.equal(session.state.name, 'online');
+    });
+
+    it('may say so while another connection is opened for another reason', () => {
+      for (const failure of [LOST, REFUSED]) {
+        const { session, controls, clock, open, end } = setUp(0.5);
+        session.start();
+        open();
+        session.wake();
+        controls[0]?.handler.onDrain();
+        assert.deepEqual([controls.length, clock.waiting], [2, []]);
+        end(failure);
+        // Without a network the old connection is not there either.
+        assert.equal(session.state.name, failure === LOST ? 'reconnecting' : 'online');
+        assert.deepEqual(clock.waiting, [250]);
+      }
+    });
+
+    it('says so once, and a connection that is not the current one has nothing to say', () => {
+      const { old, clock, draining, open, controls } = told();
+      old.handler.onDrain();
+      clock.advance(1000);
+      controls[1]?.handler.onDrain();
+      assert.deepEqual([draining.times, clock.waiting], [1, []]);
+      open();
+      controls[1]?.handler.onDrain();
+      assert.equal(draining.times, 2);
+    });
+  });
+
   describe('suspend', () => {
     it('leaves the relay, is no failure, and ends with wake', () => {
       const { session, controls, open, states, clock } = setUp();
@@ -338,6 +443,7 @@ describe('TunnelSession', () => {
     session.start();
     for (let round = 0; clock.monotonic() < 24 * 3_600_000; round += 1) {
       if (round % 3 > 0) open();
+      if (round % 11 === 0) controls.at(-1)?.handler.onDrain();
       if (round % 5 === 0) session.wake();
       if (round % 7 === 0) session.suspend();
       else if (round % 2 === 0) end(LOST);

@@ -2,7 +2,7 @@
 import { retryDelay } from './backoff.ts';
 import type { Clock, Timer } from './clock.ts';
 import type { ControlEnd, ControlHandler } from './control-connection.ts';
-import { STABLE_CONNECTION_MS, SUSPENDED_RETRY_MS } from './limits.ts';
+import { DRAIN_SPREAD_MS, STABLE_CONNECTION_MS, SUSPENDED_RETRY_MS } from './limits.ts';
 import { judge, type OfflineReason, type Verdict } from './verdict.ts';
 
 /** `idle → connecting → online ⇄ reconnecting`, and from everywhere to `offline`, which is final. */
@@ -30,6 +30,8 @@ export interface TunnelSessionOptions {
   /** Serves a visitor's pending connection. */
   serve(connectionId: string): void;
   onState(state: TunnelState): void;
+  /** The relay that has the control connection shuts down; the tunnel stays online over it until another one is open. */
+  onDraining(): void;
   /** The tunnel is online over another control connection than before, without a moment in between. */
   onRenewed(): void;
 }
@@ -41,6 +43,16 @@ interface Control {
 /** A control connection and its place in the session. */
 interface Link {
   control: Control | undefined;
+  /** Whether the relay asked for it: its failure says nothing of the current one. */
+  readonly isMove: boolean;
+}
+
+/** What the relay of the current connection, which shuts down, has asked for: another connection. */
+interface Move {
+  /** tries that failed */
+  failures: number;
+  /** Whether one of them may have arrived all the same, and replaced the current connection. */
+  mayHaveArrived: boolean;
 }
 
 /**
@@ -55,6 +67,7 @@ export class TunnelSession {
   /** the one that is being opened, to replace the current one where there is one */
   #next: Link | undefined;
   #retry: Timer | undefined;
+  #move: Move | undefined;
   #failures = 0;
   #onlineSince: number | undefined;
   /** when the tunnel was lost, or was first tried */
@@ -103,15 +116,16 @@ export class TunnelSession {
     this.#goOffline('stopped', 'Stopped.');
   }
 
-  #connect(): void {
+  #connect(isMove = false): void {
     this.#retry?.cancel();
     this.#next?.control?.close();
-    const link: Link = { control: undefined };
+    const link: Link = { control: undefined, isMove };
     this.#next = link;
     link.control = this.#options.openControl({
       onOpen: () => this.#onOpen(link),
       onConnection: (id) => this.#options.serve(id),
-      onEnd: (end) => (link === this.#next ? this.#onFailure(end) : this.#onLoss(end)),
+      onDrain: () => this.#onDrain(link),
+      onEnd: (end) => (link === this.#next ? this.#onFailure(link, end) : this.#onLoss(end)),
     });
   }
 
@@ -119,30 +133,60 @@ export class TunnelSession {
     const before = this.#current;
     this.#current = link;
     this.#next = undefined;
+    this.#move = undefined;
     this.#onlineSince = this.#options.clock.monotonic();
     before?.control?.close();
     if (this.#state.name === 'online') this.#options.onRenewed();
     else this.#enter({ name: 'online' });
   }
 
+  /** The relay shuts down. All its clients are told at once, and come to the others spread over some time. */
+  #onDrain(link: Link): void {
+    if (link !== this.#current || this.#move !== undefined) return;
+    this.#move = { failures: 0, mayHaveArrived: false };
+    this.#options.onDraining();
+    if (this.#next === undefined) this.#moveIn(Math.floor(this.#options.random() * DRAIN_SPREAD_MS));
+  }
+
+  #moveIn(ms: number): void {
+    this.#retry?.cancel();
+    this.#retry = this.#options.clock.setTimeout(() => this.#connect(true), ms);
+  }
+
   /** The connection that was being opened has come to nothing. */
-  #onFailure(end: ControlEnd): void {
+  #onFailure(link: Link, end: ControlEnd): void {
     this.#next = undefined;
     const verdict = judge(end);
     // An answer of whatever kind means that the network is there, and with it the current connection.
-    if (verdict.retry && this.#current !== undefined && end.kind !== 'lost') return;
+    if (verdict.retry && this.#current !== undefined && (link.isMove || end.kind !== 'lost')) {
+      if (this.#move !== undefined) this.#moveAgain(this.#move, end, verdict);
+      return;
+    }
     this.#disconnect();
     this.#follow(verdict);
   }
 
+  /** Until the relay ends the current connection, which it does within seconds. */
+  #moveAgain(move: Move, end: ControlEnd, { reach, retryAfterMs }: Extract<Verdict, { retry: true }>): void {
+    move.mayHaveArrived ||= end.kind === 'lost';
+    this.#moveIn(
+      retryDelay({ attempt: move.failures, random: this.#options.random(), reach, awayMs: 0, retryAfterMs }),
+    );
+    move.failures += 1;
+  }
+
   /** The open connection has ended. */
   #onLoss(end: ControlEnd): void {
+    const move = this.#move;
     this.#current = undefined;
+    this.#move = undefined;
     if (this.#wasStable()) this.#awaySince = this.#options.clock.monotonic();
     const verdict = judge(end);
+    const isReplaced = !verdict.retry && verdict.reason === 'replaced';
+    // It may be a connection of our own that has replaced it, whose answer was lost, or is still to come.
+    if (isReplaced && move?.mayHaveArrived === true && this.#next === undefined) return this.#connect();
     if (this.#next === undefined) return this.#follow(verdict);
-    // The relay may have said so before it let us know that it has taken the next one, which is what replaced it.
-    if (!verdict.retry && verdict.reason === 'replaced') return;
+    if (isReplaced) return;
     if (!verdict.retry) return this.#follow(verdict);
     this.#enter({ name: 'reconnecting', attempt: this.#failures, retryInMs: 0, why: verdict.why });
   }
@@ -179,6 +223,7 @@ export class TunnelSession {
     for (const link of [this.#current, this.#next]) link?.control?.close();
     this.#current = undefined;
     this.#next = undefined;
+    this.#move = undefined;
   }
 
   #goOffline(reason: OfflineReason, why: string): void {

@@ -130,6 +130,29 @@ describe('WarmSockets', () => {
     assert.equal(warm.size, 0);
   });
 
+  it('offers no more to a relay that shuts down, and leaves to it what it does with those it has', async () => {
+    const { warm, offered, served } = setUp();
+    warm.start();
+    await settled();
+    warm.pause();
+    offered[0]?.receive('POST');
+    offered[1]?.closeByRelay(4000);
+    await settled();
+    assert.deepEqual([served.length, warm.size, offered.length], [1, 0, WARM_INITIAL]);
+  });
+
+  it('serves who is on the way when the control connection ends, until the next one does', async () => {
+    const { warm, offered, served } = setUp();
+    warm.start();
+    await settled();
+    warm.leave();
+    offered[0]?.receive('POST');
+    await settled();
+    assert.deepEqual([served.length, warm.size, offered.length], [1, 1, WARM_INITIAL]);
+    warm.leave();
+    assert.deepEqual([warm.size, offered[1]?.ended], [0, 'cut']);
+  });
+
   it('offers new ones when another control connection takes over, and still serves who comes over the old', async () => {
     const { warm, offered, served } = setUp();
     warm.start();

@@ -47,20 +47,25 @@ export class WarmSockets {
 
   /** Another control connection has taken over: the sockets belong to the one before. */
   renew(): void {
-    for (const socket of this.#old) socket.cut();
-    this.#old.clear();
-    for (const socket of this.#idle) this.#old.add(socket);
-    this.#idle.clear();
+    this.#retire();
     this.start();
   }
 
-  /** The tunnel is not online: what is unused is cut. */
-  stop(): void {
+  /** The relay shuts down: it uses or closes those it has, and takes no more. */
+  pause(): void {
     this.#isOffering = false;
-    for (const sockets of [this.#idle, this.#old]) {
-      for (const socket of sockets) socket.cut();
-      sockets.clear();
-    }
+  }
+
+  /** The control connection has ended, and with it what was offered: the relay closes that, too, unless a visitor is on the way. */
+  leave(): void {
+    this.#isOffering = false;
+    this.#retire();
+  }
+
+  /** The tunnel has ended: what is unused is cut. */
+  stop(): void {
+    this.leave();
+    this.#retire();
   }
 
   /** A visitor had to be announced, because there was no socket left for it. */
@@ -90,6 +95,14 @@ export class WarmSockets {
   refused(socket: WarmSocket, error: Error): void {
     // A stop has forgotten it already.
     if (this.#forget(socket)) this.#giveIn(error);
+  }
+
+  /** What is offered becomes old; what was old has had its time. */
+  #retire(): void {
+    for (const socket of this.#old) socket.cut();
+    this.#old.clear();
+    for (const socket of this.#idle) this.#old.add(socket);
+    this.#idle.clear();
   }
 
   /** @returns whether it was one of those that are offered now */

@@ -117,6 +117,17 @@ describe('the control WebSocket', () => {
     const { value: code, ms } = await timed(() => closeCode(client.control));
     assert.equal(code, 1001);
     assert.ok(ms < 2000, `after ${ms} ms`);
+    assert.deepEqual(client.control.messages, []);
+    assert.deepEqual(await exit, { code: 0, signal: null });
+  });
+
+  it('is told of that before, where events=1 was asked for, and still closed with 1001', async () => {
+    const other = await Relay.start(scope);
+    const { tunnel, account } = await new AccountPool(other).tunnel();
+    const control = await ControlSocket.open(scope, other, account.key, tunnel.id, '&events=1');
+    const exit = other.stop('SIGTERM');
+    assert.equal(await closeCode(control), 1001);
+    assert.deepEqual(control.messages, [{ type: 'drain' }]);
     assert.deepEqual(await exit, { code: 0, signal: null });
   });
 });

@@ -5,6 +5,10 @@ import { Scope } from './scope.ts';
 
 /** One request and what became of it. */
 export interface Asked {
+  /** `undefined` where there was no connection to send one on. */
+  readonly request: Request | undefined;
+  /** `performance.now()` when it was sent, or the connection was tried. */
+  readonly at: number;
   /** Whether its connection stood, as far as its visitor could see, when {@link Load.mark} was called. */
   readonly inFlight: boolean;
   /** The whole answer, or why there is none. */
@@ -52,6 +56,7 @@ export class Load {
     await delay(Math.random() * pauseMs);
     for (let turn = 1; !this.#over; turn += 1) {
       const scope = new Scope();
+      const at = performance.now();
       try {
         const connection = await RawConnection.open(scope, this.#port);
         const inFlight = !this.#marked;
@@ -62,7 +67,7 @@ export class Load {
           if (again) turn += 1;
         }
       } catch (error) {
-        this.asked.push({ inFlight: false, outcome: error as Error });
+        this.asked.push({ request: undefined, at, inFlight: false, outcome: error as Error });
       } finally {
         await scope.end();
       }
@@ -72,15 +77,16 @@ export class Load {
 
   /** @returns whether the connection takes another request */
   async #ask(connection: RawConnection, inFlight: boolean): Promise<boolean> {
+    const request = this.#request();
+    const at = performance.now();
     try {
-      const request = this.#request();
       await connection.write(formatRequest(request));
       const outcome = await connection.response(request.method);
-      this.asked.push({ inFlight, outcome });
+      this.asked.push({ request, at, inFlight, outcome });
       this.onAnswer();
       return outcome.head.field('connection') !== 'close';
     } catch (error) {
-      this.asked.push({ inFlight, outcome: error as Error });
+      this.asked.push({ request, at, inFlight, outcome: error as Error });
       return false;
     }
   }

@@ -12,7 +12,7 @@ import type { HopRequest } from './hop.ts';
 import { HopDialer } from './hop-dialer.ts';
 import { HopListener } from './hop-listener.ts';
 import { Membership } from './membership.ts';
-import { ALL_CHANNEL, channelOf, readNews, writeNews } from './news.ts';
+import { ALL_CHANNEL, channelOf, readNews, writeLeaving, writeNews } from './news.ts';
 import { Pulse } from './pulse.ts';
 import { RedisError, RedisLink } from './redis-link.ts';
 import { RedisPresence } from './redis-presence.ts';
@@ -26,6 +26,8 @@ const TICK_MS = 500;
 const RENEW_MS = 3000;
 /** ms between two times of telling Redis everything. */
 const REPEAT_MS = 5 * 60_000;
+/** ms between two times of telling the others that this relay shuts down, while data sockets pass through it. */
+const LEAVING_MS = 500;
 /** ms for which a relay that was paused tries to find out what has moved, and between two tries. */
 const LEAP_CHECK_MS = 5000;
 const LEAP_RETRY_MS = 100;
@@ -43,7 +45,7 @@ export interface ClusterSettings {
 
 /** The parts of the relay that hear of others. */
 export interface ClusterParts {
-  readonly hub: Pick<Hub, 'announceFor' | 'cameElsewhere' | 'leftElsewhere' | 'resume'>;
+  readonly hub: Pick<Hub, 'announceFor' | 'cameElsewhere' | 'leftElsewhere' | 'leavesHop' | 'resume'>;
   readonly tunnels: Pick<Follower, 'hear' | 'review'>;
   /** Takes a data socket that landed on another relay. */
   readonly openHop: (request: HopRequest, socket: Socket, head: Buffer) => void;
@@ -75,7 +77,7 @@ export class Cluster implements Peers {
     this.#membership = new Membership(redis, { ...own, port: listener.port }, log);
     this.#pulse = new Pulse(clock);
     this.presence = new RedisPresence(redis, this.#membership, this.#pulse, clock);
-    this.hops = new HopDialer(this.#membership, secret);
+    this.hops = new HopDialer(this.#membership, own.incarnation, secret);
     this.#clock = clock;
     this.#log = log;
   }
@@ -113,9 +115,20 @@ export class Cluster implements Peers {
     this.#tick(parts);
   }
 
-  /** Fulfilled when no data socket passes through this relay any more. */
+  /** Whether there are other relays now, as far as this one knows. */
+  get hasOthers(): boolean {
+    return this.#membership.hasOthers;
+  }
+
+  /**
+   * Fulfilled when no data socket passes through this relay any more. The others are asked, again and again, to put none
+   * of them to another use.
+   */
   async settle(): Promise<void> {
-    await this.hops.idle();
+    while (this.hops.open > 0) {
+      this.#redis.publish(ALL_CHANNEL, writeLeaving(this.#membership.incarnation));
+      await sleep(LEAVING_MS, undefined, { ref: false });
+    }
   }
 
   async stop(): Promise<void> {
@@ -142,6 +155,8 @@ export class Cluster implements Peers {
         return hub.leftElsewhere(news.tunnelId);
       case 'relay':
         return this.#membership.meet(news);
+      case 'leaving':
+        return hub.leavesHop(news.incarnation);
       case 'created':
       case 'extended':
       case 'ended':

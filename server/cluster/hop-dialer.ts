@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { KEEP_ALIVE_MS } from '../limits.ts';
 import { relayOf } from './connection-id.ts';
-import { type HopRequest, writeHop } from './hop.ts';
+import { type UpgradeToPass, writeHop } from './hop.ts';
 import type { Membership } from './membership.ts';
 import { splice } from './splice.ts';
 
@@ -20,12 +20,14 @@ export interface Hop {
 
 export class HopDialer {
   readonly #membership: Pick<Membership, 'find'>;
+  readonly #incarnation: string;
   readonly #secret: string;
   #open = 0;
-  #onIdle: (() => void) | undefined;
 
-  constructor(membership: Pick<Membership, 'find'>, secret: string) {
+  /** @param incarnation of this relay */
+  constructor(membership: Pick<Membership, 'find'>, incarnation: string, secret: string) {
     this.#membership = membership;
+    this.#incarnation = incarnation;
     this.#secret = secret;
   }
 
@@ -39,24 +41,17 @@ export class HopDialer {
    *
    * @returns `undefined` where it names none, this one, or one that cannot be reached
    */
-  async dial(request: HopRequest): Promise<Hop | undefined> {
+  async dial(request: UpgradeToPass): Promise<Hop | undefined> {
     const address = this.#membership.find(relayOf(request.id) ?? 0);
     if (address === undefined) return undefined;
     const socket = await connected(address.host, address.port);
     if (socket === undefined) return undefined;
-    socket.write(writeHop(request, address.incarnation, this.#secret));
+    const hop = { ...request, via: this.#incarnation };
+    socket.write(writeHop(hop, address.incarnation, this.#secret));
     return {
       carry: (client, head) => this.#carry(client, head, socket),
       cancel: () => socket.destroy(),
     };
-  }
-
-  /** Fulfilled when nothing passes through any more. */
-  async idle(): Promise<void> {
-    if (this.#open === 0) return;
-    await new Promise<void>((resolve) => {
-      this.#onIdle = resolve;
-    });
   }
 
   #carry(client: Duplex, head: Buffer, relay: Socket): void {
@@ -64,7 +59,6 @@ export class HopDialer {
     if (head.length > 0) relay.write(head);
     splice(client, relay, () => {
       this.#open -= 1;
-      if (this.#open === 0) this.#onIdle?.();
     });
   }
 }

@@ -8,7 +8,7 @@ import { HopListener } from './hop-listener.ts';
 import { writeHop } from './hop.ts';
 
 const SECRET = 's'.repeat(32);
-const request = { id: connectionId(7), key: 'key', authorization: undefined };
+const request = { id: connectionId(7), key: 'key', authorization: undefined, via: 'two' };
 
 describe('HopListener', () => {
   let listener: HopListener;
@@ -61,10 +61,12 @@ describe('HopListener', () => {
         find: (number) =>
           number === 7 ? { incarnation: 'one', host: '127.0.0.1', port: listener.port } : undefined,
       },
+      'two',
       SECRET,
     );
     assert.equal(await dialer.dial({ ...request, id: connectionId(8) }), undefined);
-    listener.onHop = (_hop, socket, head) => {
+    listener.onHop = ({ via }, socket, head) => {
+      assert.equal(via, 'two');
       socket.write(head);
       socket.pipe(socket);
     };
@@ -76,8 +78,7 @@ describe('HopListener', () => {
     near.end('body');
     await once(near, 'end');
     assert.equal(echoed, 'head body');
-    await dialer.idle();
-    assert.equal(dialer.open, 0);
+    while (dialer.open > 0) await new Promise((resolve) => setImmediate(resolve));
   });
 });
 

@@ -3,7 +3,12 @@ import { HOP_LINE_MAX_BYTES } from '../limits.ts';
 import { type HopRequest, readHop, writeHop } from './hop.ts';
 
 const SECRET = 's'.repeat(32);
-const request: HopRequest = { id: 'id', key: 'key', authorization: `Bearer cvt_${'x'.repeat(200)}` };
+const request: HopRequest = {
+  id: 'id',
+  key: 'key',
+  authorization: `Bearer cvt_${'x'.repeat(200)}`,
+  via: 'two',
+};
 
 function line(): string {
   return writeHop(request, 'one', SECRET).trimEnd();

@@ -5,13 +5,19 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
 /** The upgrade request of a data socket, as far as it matters. */
-export interface HopRequest {
+export interface UpgradeToPass {
   /** the announced connection */
   readonly id: string;
   /** value of `Sec-WebSocket-Key` */
   readonly key: string;
   /** value of `Authorization`, if there was one */
   readonly authorization: string | undefined;
+}
+
+/** The same as it comes from another relay. */
+export interface HopRequest extends UpgradeToPass {
+  /** incarnation of the relay that passes it on */
+  readonly via: string;
 }
 
 const LINE = /^culvert-hop\/1 ([0-9a-f]{32}) ([0-9a-f]{64}) ([\w-]+)$/;

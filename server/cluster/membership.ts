@@ -38,6 +38,11 @@ export class Membership {
     return this.#own.incarnation;
   }
 
+  /** Whether there are other relays, as of the last renewal. */
+  get hasOthers(): boolean {
+    return this.#others.size > (this.#others.has(this.number) ? 1 : 0);
+  }
+
   /** The relay that has a number, as of the last renewal. */
   find(number: number): RelayAddress | undefined {
     return number === this.number ? undefined : this.#others.get(number);

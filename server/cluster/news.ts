@@ -23,7 +23,14 @@ export type News =
       readonly incarnation: string;
       readonly address: string;
     }
+  /** to all: a relay shuts down, and data sockets should not pass through it any longer than they must */
+  | { readonly kind: 'leaving'; readonly incarnation: string }
   | TunnelNews;
+
+/** Says that a relay shuts down. */
+export function writeLeaving(incarnation: string): string {
+  return `leaving ${incarnation}`;
+}
 
 export function writeNews(news: TunnelNews): string {
   switch (news.kind) {
@@ -49,6 +56,8 @@ export function readNews(text: string): News | undefined {
       return { kind, tunnelId: first };
     case 'relay':
       return { kind, number: Number(first), incarnation: second, address: third };
+    case 'leaving':
+      return { kind, incarnation: first };
     case 'created':
       return { kind, slug: first };
     case 'extended':

@@ -103,6 +103,23 @@ describe('Edge', () => {
     );
   });
 
+  it('hands over to other relays: serves whoever is in, to the end of each connection, and refuses the next', async () => {
+    const [first, second] = [await connect(), await connect()];
+    first.get('abc.localhost');
+    await until(() => fixture.dials.length === 1);
+    await edge.handOver();
+    assert.equal(server.listening, false);
+    second.get('abc.localhost');
+    await until(() => fixture.dials.length === 2);
+    for (const visitor of [first, second]) {
+      fixture.openStream().answer('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhere');
+      assert.match(await visitor.receives('here'), /^HTTP\/1\.1 200 OK\r\n[^]*Connection: close\r\n/);
+      await visitor.ended;
+      visitor.socket.destroy();
+    }
+    await edge.empty();
+  });
+
   it('takes as many connections at once as a burst may bring, and serves them all at shutdown', async () => {
     edge.destroy();
     server = await bind('127.0.0.1', 0);

@@ -30,6 +30,8 @@ export class Edge {
   /** connections taken since the start */
   #taken = 0;
   #draining = false;
+  /** whether visitors that come now are sent away */
+  #turnsAway = false;
   /** the connections there were when the relay began to shut down */
   readonly #standing = new Set<Visitor>();
   /** with TLS, the connections that have no visitor yet */
@@ -47,10 +49,10 @@ export class Edge {
     if (server instanceof TlsServer) {
       this.#proto = 'https';
       this.#handshakes = new Handshakes(server, limits.newcomers, (socket, tcp) =>
-        this.#accept(socket, this.#draining && !this.#shakingAtDrain.has(tcp)),
+        this.#accept(socket, this.#turnsAway && !this.#shakingAtDrain.has(tcp)),
       );
     } else {
-      server.on('connection', (socket) => this.#accept(socket, this.#draining));
+      server.on('connection', (socket) => this.#accept(socket, this.#turnsAway));
     }
     server.on('connection', () => (this.#taken += 1));
     // Out of file descriptors, say: what there is goes on, and the next accept may work.
@@ -73,14 +75,28 @@ export class Edge {
    */
   async settle(): Promise<void> {
     await this.#backlogTaken();
-    this.#draining = true;
+    this.#turnsAway = true;
     this.#shakingAtDrain = new Set(this.#handshakes?.current);
-    for (const visitor of this.#visitors) {
-      this.#standing.add(visitor);
-      visitor.drain();
-    }
+    for (const visitor of this.#visitors) this.#standing.add(visitor);
+    this.#drainVisitors();
     while (!this.#isSettled()) await sleep(DRAIN_LOOK_MS);
     this.#server.close();
+  }
+
+  /**
+   * The same where other relays take visitors and data sockets: the listener closes at once, because a balancer goes to the
+   * next relay when it is refused a connection. Whoever was in before is served; their connections end only then, so that
+   * the balancer opens no new ones in their place while the listener closes.
+   */
+  async handOver(): Promise<void> {
+    await this.#backlogTaken();
+    this.#server.close();
+    this.#drainVisitors();
+  }
+
+  #drainVisitors(): void {
+    this.#draining = true;
+    for (const visitor of this.#visitors) visitor.drain();
   }
 
   /**

@@ -40,6 +40,10 @@ export class KeptStream implements StreamHandler {
 
   onDrain(): void {}
 
+  onRetired(): void {
+    this.end();
+  }
+
   onClose(): void {
     this.#stream = undefined;
   }

@@ -78,6 +78,15 @@ describe('ControlSocket', () => {
     assert.deepEqual(socket.calls, ['{"type":"connection","id":"an-id"}']);
   });
 
+  it('asks a client that takes such a message for a socket on another relay, once', () => {
+    control.askToMove();
+    assert.deepEqual([socket.calls, control.wasAskedToMove], [[], false]);
+    const open = new ControlSocket(socket as unknown as WebSocket, new PassThrough(), KEY, 0, () => {}, true);
+    open.askToMove();
+    open.askToMove();
+    assert.deepEqual([socket.calls, open.wasAskedToMove], [['{"type":"drain"}'], true]);
+  });
+
   it('answers pings', () => {
     socket.emit('ping', Buffer.from('hi'));
     assert.deepEqual(socket.calls, ['pong hi']);

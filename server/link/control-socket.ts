@@ -1,7 +1,7 @@
 /** The control WebSocket of a tunnel's client (spec.md sections 4.6 and 6). */
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
-import { connectionMessage, PING_INTERVAL_MS, PONG_TIMEOUT_MS } from '../../shared/control.ts';
+import { connectionMessage, drainMessage, PING_INTERVAL_MS, PONG_TIMEOUT_MS } from '../../shared/control.ts';
 import { CONTROL_BUFFER_MAX_BYTES, CONTROL_CLOSE_TIMEOUT_MS } from '../limits.ts';
 
 /** The key that a socket was opened with. */
@@ -13,6 +13,8 @@ export interface SocketKey {
 
 export class ControlSocket {
   readonly key: SocketKey;
+  readonly #takesEvents: boolean;
+  #wasAskedToMove = false;
   readonly #socket: WebSocket;
   readonly #connection: Pick<Duplex, 'cork' | 'uncork'>;
   #corked = false;
@@ -24,6 +26,7 @@ export class ControlSocket {
    * @param connection the one below the WebSocket
    * @param now monotonic ms
    * @param onClose told once, when the connection has ended from either side, with its close code
+   * @param takesEvents whether the client takes other messages than `connection` (contract.md, WebSockets)
    */
   constructor(
     socket: WebSocket,
@@ -31,10 +34,12 @@ export class ControlSocket {
     key: SocketKey,
     now: number,
     onClose: (control: ControlSocket, code: number) => void,
+    takesEvents = false,
   ) {
     this.#socket = socket;
     this.#connection = connection;
     this.key = key;
+    this.#takesEvents = takesEvents;
     this.#nextPing = now + PING_INTERVAL_MS;
     socket.on('error', () => socket.terminate());
     socket.on('pong', () => {
@@ -48,6 +53,18 @@ export class ControlSocket {
   announce(id: string): void {
     this.#corkForThisTurn();
     this.#send(() => this.#socket.send(connectionMessage(id)));
+  }
+
+  /** Whether the client has been asked for a control socket on another relay. */
+  get wasAskedToMove(): boolean {
+    return this.#wasAskedToMove;
+  }
+
+  /** Asks for a control socket on another relay, if the client takes such a message. */
+  askToMove(): void {
+    if (!this.#takesEvents || this.#wasAskedToMove) return;
+    this.#wasAskedToMove = true;
+    this.#send(() => this.#socket.send(drainMessage()));
   }
 
   /** What is announced in one turn of the event loop leaves in one write: under load many visitors come in each. */

@@ -8,11 +8,14 @@ import type { ByteStream, StreamHandler } from '../tunnels/stream.ts';
 export class DataStream implements ByteStream {
   /** id of the key that it, or the control socket that announced it, was opened with */
   readonly keyId: string;
+  /** incarnation of the relay through which it comes; `undefined` for one that has come straight here */
+  readonly via: string | undefined;
   readonly #socket: WebSocketByteStream;
   readonly #tunnel: LiveTunnel;
   readonly #onEnd: (stream: DataStream) => void;
   #handler: StreamHandler | undefined;
   #open = true;
+  #retired = false;
 
   /** @param onEnd told once, when the stream has ended from either side */
   constructor(
@@ -20,9 +23,11 @@ export class DataStream implements ByteStream {
     tunnel: LiveTunnel,
     keyId: string,
     onEnd: (stream: DataStream) => void,
+    via?: string,
   ) {
     this.#socket = socket;
     this.keyId = keyId;
+    this.via = via;
     this.#tunnel = tunnel;
     this.#onEnd = onEnd;
   }
@@ -35,6 +40,7 @@ export class DataStream implements ByteStream {
   attach(handler: StreamHandler): void {
     const isFirst = this.#handler === undefined;
     this.#handler = handler;
+    if (this.#retired) handler.onRetired?.();
     if (!isFirst) return;
     this.#socket.attach({
       onData: (piece) => {
@@ -69,6 +75,13 @@ export class DataStream implements ByteStream {
   abort(): void {
     this.#socket.close(CloseCode.goingAway);
     this.#end();
+  }
+
+  /** What it serves now is its last. */
+  retire(): void {
+    if (this.#retired) return;
+    this.#retired = true;
+    this.#handler?.onRetired?.();
   }
 
   /** Ends the stream for both sides, because its tunnel or its key has ended. */

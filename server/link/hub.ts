@@ -2,6 +2,7 @@
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import type { Clock } from '../clock.ts';
 import { ALONE, type Presence } from '../cluster/presence.ts';
+import { DRAIN_LOOK_MS, DRAIN_MOVE_MS } from '../limits.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { Dial, Dialer, DialHandler } from '../tunnels/stream.ts';
 import type { ControlSocket, SocketKey } from './control-socket.ts';
@@ -36,7 +37,7 @@ export class Hub implements Dialer {
   readonly #links = new Map<string, TunnelLink>();
   readonly #pending = new Map<string, Pending>();
   #ticker: NodeJS.Timeout | undefined;
-  #draining = false;
+  #stage: 'running' | 'leaving' | 'draining' = 'running';
 
   /**
    * @param maxWarm data sockets a client may offer ahead for each tunnel
@@ -88,9 +89,14 @@ export class Hub implements Dialer {
     return pending !== undefined && this.#clock.monotonic() < pending.idEnds ? pending : undefined;
   }
 
-  /** Joins a pending inbound connection and its data socket, which was opened with a key or without. */
-  open(pending: Pending, socket: WebSocketByteStream, keyId?: string): void {
-    pending.link.open(pending, socket, keyId);
+  /**
+   * Joins a pending inbound connection and its data socket.
+   *
+   * @param keyId id of the key it was opened with, if there was one
+   * @param via incarnation of the relay through which it comes, if it does
+   */
+  open(pending: Pending, socket: WebSocketByteStream, keyId?: string, via?: string): void {
+    pending.link.open(pending, socket, keyId, via);
   }
 
   /** Ids of the keys through which something is open. */
@@ -121,6 +127,11 @@ export class Hub implements Dialer {
     this.#links.get(tunnelId)?.leftElsewhere();
   }
 
+  /** Another relay shuts down: data sockets that pass through it serve nothing after what they serve now. */
+  leavesHop(incarnation: string): void {
+    for (const link of this.#links.values()) link.leavesHop(incarnation);
+  }
+
   /** What is held here is known to be held here again: what has waited for that goes on. */
   resume(): void {
     for (const link of this.#links.values()) link.seekAgain();
@@ -129,6 +140,7 @@ export class Hub implements Dialer {
   attach(tunnel: LiveTunnel, control: ControlSocket): void {
     this.#link(tunnel).attach(control);
     this.onOnline(tunnel);
+    if (this.#stage !== 'running') control.askToMove();
   }
 
   detach(tunnel: LiveTunnel, control: ControlSocket, code: number): void {
@@ -170,14 +182,37 @@ export class Hub implements Dialer {
     return census;
   }
 
-  /** Whether the relay shuts down and takes no more control sockets. */
-  get isDraining(): boolean {
-    return this.#draining;
+  /**
+   * Whether a client of the tunnel may open a control socket. One that has left may come back to a relay that is about to
+   * shut down, for the visitors who wait there; one that is asked to leave may not.
+   */
+  admits(tunnel: LiveTunnel): boolean {
+    if (this.#stage === 'leaving') return this.#links.get(tunnel.id)?.isOnline !== true;
+    return this.#stage === 'running';
+  }
+
+  /** The relay is going to shut down: clients that take such a message are asked to go to another one. */
+  askToMove(): void {
+    this.#stage = 'leaving';
+    for (const link of this.#links.values()) link.askToMove();
+  }
+
+  /**
+   * Tells those who were not asked to go that the relay shuts down, and waits until the others have gone, which takes
+   * {@link DRAIN_MOVE_MS} at most.
+   */
+  async moved(): Promise<void> {
+    const links = [...this.#links.values()];
+    for (const link of links) if (!link.isMoving) link.drain();
+    const until = this.#clock.monotonic() + DRAIN_MOVE_MS;
+    while (links.some((link) => link.isMoving) && this.#clock.monotonic() < until) {
+      await new Promise<void>((resolve) => this.#clock.setTimeout(resolve, DRAIN_LOOK_MS));
+    }
   }
 
   /** Tells every client that the relay shuts down. */
   drain(): void {
-    this.#draining = true;
+    this.#stage = 'draining';
     clearInterval(this.#ticker);
     for (const link of this.#links.values()) link.drain();
   }

@@ -161,9 +161,15 @@ export class TunnelLink {
    * The data socket of a pending connection is there.
    *
    * @param keyId id of the key it was opened with; without one, it came by the announcement alone
+   * @param via incarnation of the relay through which it comes
    */
-  open(pending: Pending, socket: WebSocketByteStream, keyId: string | undefined): void {
-    this.#hand(pending, this.#track(socket, keyId ?? pending.announcedTo ?? ''), false);
+  open(pending: Pending, socket: WebSocketByteStream, keyId?: string, via?: string): void {
+    this.#hand(pending, this.#track(socket, keyId ?? pending.announcedTo ?? '', via), false);
+  }
+
+  /** A relay shuts down, through which streams may come. */
+  leavesHop(incarnation: string): void {
+    for (const stream of this.#streams) if (stream.via === incarnation) stream.retire();
   }
 
   /** Ids of the keys that hold something open here. */
@@ -197,6 +203,16 @@ export class TunnelLink {
     for (const stream of this.#streams) stream.cut(code);
   }
 
+  /** The relay is going to shut down: the client is asked to go to another one, and served until it has. */
+  askToMove(): void {
+    this.#control?.askToMove();
+  }
+
+  /** Whether the client has been asked to go to another relay, and is still here. */
+  get isMoving(): boolean {
+    return this.#control?.wasAskedToMove === true;
+  }
+
   /** The relay shuts down: the client is told; open streams go on. */
   drain(): void {
     this.#control?.close(CloseCode.goingAway);
@@ -219,8 +235,8 @@ export class TunnelLink {
     return `This tunnel has ${maxConnections} open connections, as many as the ${title} plan of its owner allows. Try again when one has ended.`;
   }
 
-  #track(socket: WebSocketByteStream, keyId: string): DataStream {
-    const stream = new DataStream(socket, this.tunnel, keyId, (ended) => this.#streams.delete(ended));
+  #track(socket: WebSocketByteStream, keyId: string, via?: string): DataStream {
+    const stream = new DataStream(socket, this.tunnel, keyId, (ended) => this.#streams.delete(ended), via);
     this.#streams.add(stream);
     traffic.streams += 1;
     return stream;

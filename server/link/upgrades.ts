@@ -1,13 +1,13 @@
 /** The WebSocket endpoints: who may open a control or a data socket (spec.md sections 4.6 and 4.7; contract.md). */
 import type { Duplex } from 'node:stream';
-import { type WebSocket, WebSocketServer } from 'ws';
+import { WebSocketServer } from 'ws';
 import { CONTROL_MESSAGE_MAX_BYTES } from '../../shared/control.ts';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import { sameHash } from '../accounts/api-key.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
 import type { Clock } from '../clock.ts';
-import type { HopRequest } from '../cluster/hop.ts';
+import type { HopRequest, UpgradeToPass } from '../cluster/hop.ts';
 import type { Hop } from '../cluster/hop-dialer.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { TunnelRegistry } from '../tunnels/registry.ts';
@@ -31,7 +31,7 @@ export interface UpgradeRequest {
 export interface Elsewhere {
   /** Passes a data socket on to the relay where its visitor waits. */
   /** @returns `undefined` where the id names no other relay that can be reached */
-  dial(request: HopRequest): Promise<Hop | undefined>;
+  dial(request: UpgradeToPass): Promise<Hop | undefined>;
   /**
    * Learns of a tunnel that others have made.
    *
@@ -112,24 +112,20 @@ export class Upgrades {
     const id = query.get('tunnel_id') ?? '';
     if (id === '') throw new ApiError(API_ERRORS.missingTunnelId);
     const { tunnel, key: usedKey } = await this.#ownTunnel(request, id);
-    if (this.#hub.isDraining) throw new ApiError(API_ERRORS.unavailable, { 'Retry-After': '1' });
+    if (!this.#hub.admits(tunnel)) throw new ApiError(API_ERRORS.unavailable, { 'Retry-After': '1' });
     const taken = this.#takeOver(request);
     if (taken === undefined) return;
+    const takesEvents = query.get('events') === '1';
     const headers = { upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': key };
     // The handshake reads no more of a request than this.
     const message = { method: 'GET', url: CONTROL_PATH, headers } as Parameters<
       WebSocketServer['handleUpgrade']
     >[0];
-    this.#server.handleUpgrade(message, taken.socket, taken.head, (socket) =>
-      this.#attach(tunnel, socket, taken.socket, usedKey),
-    );
-  }
-
-  #attach(tunnel: LiveTunnel, socket: WebSocket, connection: Duplex, key: SocketKey): void {
-    const control = new ControlSocket(socket, connection, key, this.#clock.monotonic(), (closed, code) =>
-      this.#hub.detach(tunnel, closed, code),
-    );
-    this.#hub.attach(tunnel, control);
+    this.#server.handleUpgrade(message, taken.socket, taken.head, (socket) => {
+      const onClose = (closed: ControlSocket, code: number): void => this.#hub.detach(tunnel, closed, code);
+      const now = this.#clock.monotonic();
+      this.#hub.attach(tunnel, new ControlSocket(socket, taken.socket, usedKey, now, onClose, takesEvents));
+    });
   }
 
   async #openData(request: UpgradeRequest, key: string, query: URLSearchParams): Promise<void> {
@@ -145,14 +141,14 @@ export class Upgrades {
    *
    * @throws ApiError with the connection untouched
    */
-  async openHop({ id, key, authorization }: HopRequest, socket: Duplex, head: Buffer): Promise<void> {
+  async openHop({ id, key, authorization, via }: HopRequest, socket: Duplex, head: Buffer): Promise<void> {
     const request: UpgradeRequest = {
       target: DATA_PATH,
       header: (name) => (name === 'authorization' ? authorization : undefined),
       takeOver: () => (socket.destroyed ? undefined : { socket, head }),
     };
     const owner = await this.#keyOwner(request);
-    this.#openPending(request, key, this.#hub.pending(id), owner);
+    this.#openPending(request, key, this.#hub.pending(id), owner, via);
   }
 
   async #openAnnounced(request: UpgradeRequest, key: string, id: string): Promise<void> {
@@ -174,6 +170,7 @@ export class Upgrades {
     key: string,
     pending: Pending | undefined,
     owner: KeyOwner | undefined,
+    via?: string,
   ): void {
     if (
       pending === undefined ||
@@ -181,7 +178,7 @@ export class Upgrades {
     ) {
       throw new ApiError(API_ERRORS.connectionNotFound);
     }
-    this.#switchTo(request, key, (socket) => this.#hub.open(pending, socket, owner?.keyId));
+    this.#switchTo(request, key, (socket) => this.#hub.open(pending, socket, owner?.keyId, via));
   }
 
   /** @returns whether another relay has it now, which then answers in place of this one */

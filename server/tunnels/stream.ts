@@ -11,6 +11,8 @@ export interface StreamHandler {
   onDrain(): void;
   /** The other side ended the stream, once. `clean`: it had sent all it had to. `lost`: it broke off without a word. */
   onClose(clean: boolean, lost?: boolean): void;
+  /** The stream is to serve nothing more than it does now. Told at once to a handler that comes later. */
+  onRetired?(): void;
 }
 
 /** A byte stream to whatever answers one inbound connection. */

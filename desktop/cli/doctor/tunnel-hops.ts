@@ -55,7 +55,12 @@ export class TunnelHops {
   async #controlWithoutTunnel({ relay, key, network }: Access): Promise<void> {
     const end = await new Promise<ControlEnd>((resolve) => {
       const options = { relay, key, network, tunnelId: randomUUID(), clock: systemClock };
-      void new ControlConnection(options, { onOpen: () => {}, onConnection: () => {}, onEnd: resolve });
+      void new ControlConnection(options, {
+        onOpen: () => {},
+        onConnection: () => {},
+        onDrain: () => {},
+        onEnd: resolve,
+      });
     });
     if (end.kind === 'refused' && end.refusal.status === 404) return;
     const why =
