@@ -36,6 +36,7 @@ void new ControlConnection(
       data.prefer(address);
       console.log('online');
     },
+    onDrain() {},
     onConnection: (id) => connections.accept(id),
     onEnd: (end) => fail(`the control socket has ended: ${end.kind}`),
   },
