@@ -25,8 +25,8 @@ export const POLL_VISIBLE_MS = 2000;
 export const POLL_HIDDEN_MS = 30_000;
 /** How often ports are looked for while somebody looks. */
 export const PORTS_INTERVAL_MS = 4000;
-/** Ports that are offered. */
-export const PORTS_MAX = 30;
+/** Ports that the window is told of, to offer and to say who is there; a busy computer has fewer. */
+export const PORTS_MAX = 200;
 /** A program that lists ports takes well under a second. */
 export const PORT_PROGRAM_TIMEOUT_MS = 5000;
 export const PORT_PROGRAM_MAX_BYTES = 4 * 1024 * 1024;

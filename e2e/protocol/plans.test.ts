@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createAccount, onlyAccount, type TestAccount } from '../support/accounts.ts';
 import { type ApiAnswer, assertError } from '../support/api.ts';
 import { eventually } from '../support/deadline.ts';
+import { giveTunnels } from '../support/given-tunnels.ts';
 import { ManualClient } from '../support/manual-client.ts';
 import { Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection } from '../support/raw-http.ts';
-import { openRelayDatabase } from '../support/relay-database.ts';
 import { suiteScope } from '../support/scope.ts';
-
-const HOUR_MS = 3_600_000;
 
 describe('plans', () => {
   const scope = suiteScope();
@@ -21,30 +18,6 @@ describe('plans', () => {
     relay = await Relay.start(scope);
     free = await createAccount(relay, { plan: 'free' });
   });
-
-  /** Gives an account tunnels past the rate limit, while no relay has the store open. */
-  async function giveTunnels(account: TestAccount, count: number): Promise<void> {
-    await relay.stop();
-    const database = await openRelayDatabase(scope, relay);
-    const now = Date.now();
-    for (let index = 0; index < count; index += 1) {
-      await database.insert('tunnels', {
-        id: randomUUID(),
-        account_id: account.id,
-        slug: `given-${index}`,
-        name: '',
-        local_port: 9,
-        ttl_seconds: 3600,
-        idle: 0,
-        created_at: now,
-        expires_at: now + HOUR_MS,
-        bytes_in: 0,
-        bytes_out: 0,
-        requests: 0,
-      });
-    }
-    await relay.restart();
-  }
 
   it('show their limits', async () => {
     const accounts = await Promise.all(
@@ -73,7 +46,8 @@ describe('plans', () => {
   });
 
   it('limit tunnels at a time: 403 says how many, and when there is room again; it costs no create', async () => {
-    await giveTunnels(free, 20);
+    const given = Array.from({ length: 20 }, (_, index) => ({ slug: `given-${index}`, localPort: 9 }));
+    await giveTunnels(scope, relay, free, given);
     const create = () => free.api.send('POST', '/v1/tunnels', { json: { local_port: 9 } });
     const tunnels = await free.api.list();
     const first = tunnels.map(({ expires_at }) => expires_at).sort()[0] ?? '';

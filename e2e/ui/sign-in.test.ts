@@ -77,14 +77,4 @@ scenarios('signing in', (fixture) => {
     const again = await fixture.open(directory);
     await again.page.getByRole('button', { name: 'Sign in' }).waitFor();
   });
-
-  it('asks to sign in again when the key is revoked while a tunnel is online', async () => {
-    const { page, account } = await fixture.openSignedIn();
-    await page.getByLabel('Port', { exact: true }).fill('9');
-    await page.getByRole('button', { name: 'Expose' }).click();
-    await page.locator('.card').waitFor();
-    await fixture.relay.administer('key', 'revoke', account.keyId);
-    await page.getByText('no longer accepts your key').waitFor();
-    await page.getByRole('button', { name: 'Sign in' }).waitFor();
-  });
 });

@@ -25,6 +25,12 @@ describe('ports', () => {
     assert.deepEqual(suggestedPorts(ports, 'post'), [postgres]);
   });
 
+  it('suggests a port that is typed whole first, and all others after it', () => {
+    const many = Array.from({ length: 20 }, (_, index) => ({ ...unknown, port: 9000 + index }));
+    const suggested = suggestedPorts(many, '9019').map(({ port }) => port);
+    assert.deepEqual(suggested, [9019, 9000, 9001, 9002, 9003, 9004, 9005, 9006]);
+  });
+
   it('leaves out what a live tunnel leads to', () => {
     const live = exampleTunnel({ localPort: 5173 });
     const ended = exampleTunnel({ localPort: 5432, status: { name: 'ended', reason: 'stopped', why: '' } });

@@ -21,10 +21,18 @@ export function freePorts(ports: readonly PortView[], tunnels: readonly TunnelVi
   return ports.filter(({ port }) => !used.has(port));
 }
 
-/** Ports whose number, program or framework has the typed text. */
+/**
+ * Ports whose number, program or framework has the typed text. What is one of them already narrows nothing: it comes first,
+ * and the others are there to be changed to.
+ */
 export function suggestedPorts(ports: readonly PortView[], typed: string): readonly PortView[] {
   const text = typed.trim().toLowerCase();
-  return ports.filter((view) => words(view).some((word) => word.includes(text))).slice(0, MOST_SUGGESTIONS);
+  const typedOne = ports.find(({ port }) => String(port) === text);
+  const found =
+    typedOne === undefined
+      ? ports.filter((view) => words(view).some((word) => word.includes(text)))
+      : [typedOne, ...ports.filter((view) => view !== typedOne)];
+  return found.slice(0, MOST_SUGGESTIONS);
 }
 
 /** What listens there, as people call it; `undefined` where that is not known. */

@@ -93,6 +93,12 @@ export async function openWindow(
   return page;
 }
 
+/** What zoom does to a page: it gets as much less room. */
+export async function zoomWindow(page: Page, factor: number): Promise<void> {
+  const { width, height } = WINDOW_SIZE;
+  await page.setViewportSize({ width: Math.floor(width / factor), height: Math.floor(height / factor) });
+}
+
 /**
  * Lets what the page logs as an error fail the end of the scope.
  *

@@ -6,7 +6,7 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 
 /** What axe-core finds on a page, each as one line. */
 export async function violations(page: Page): Promise<readonly string[]> {
-  await page.evaluate(AXE);
+  if (!(await page.evaluate<boolean>('"axe" in globalThis'))) await page.evaluate(AXE);
   return await page.evaluate<string[]>(`(async () => {
     const { violations } = await axe.run(document);
     return violations.flatMap(({ id, nodes }) => nodes.map((node) => id + ': ' + node.html + ' ' + node.failureSummary));

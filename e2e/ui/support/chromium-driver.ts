@@ -1,17 +1,16 @@
-import { openWindow } from './app-window.ts';
-import { startBrowser } from './browser.ts';
-import { buildWindow } from './build.ts';
+import { openWindow, zoomWindow } from './app-window.ts';
 import { DesktopApp } from './desktop-app.ts';
 import type { Driver } from './running-app.ts';
+import { sharedBrowser, sharedWindow } from './shared.ts';
 
 /** Rung 4: the built page in Chromium, on the real handlers and a fake of Electron. */
 export const CHROMIUM_DRIVER: Driver = {
-  async begin(suite) {
-    const [browser, built] = await Promise.all([startBrowser(suite), buildWindow(suite)]);
+  async begin() {
+    const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
     return async (scope, directory) => {
       const app = await DesktopApp.start(scope, directory);
       const page = await openWindow(scope, browser, built, app, { reducedMotion: 'reduce' });
-      return { app, page };
+      return { app, page, zoom: (factor) => zoomWindow(page, factor) };
     };
   },
 };

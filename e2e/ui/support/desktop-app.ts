@@ -1,13 +1,16 @@
 /** The app without its window: its real core and handlers, on the parts of Electron that are missing here. */
+import type { EventEmitter } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type * as Electron from 'electron';
 import { systemClock, type Timer } from '../../../desktop/engine/clock.ts';
 import { type Core, createCore } from '../../../desktop/main/core.ts';
+import { collectLinks, listenToSystem } from '../../../desktop/main/electron/events.ts';
 import { registerHandlers } from '../../../desktop/main/electron/ipc.ts';
 import { PAGE_URL } from '../../../desktop/main/electron/page-scheme.ts';
 import { electronPlatform, type ElectronPlatformOptions } from '../../../desktop/main/electron/platform.ts';
 import { projectLinks } from '../../../desktop/main/system/links.ts';
+import { fakeEmitter } from '../../../desktop/testing/electron/emitter.ts';
 import type { About } from '../../../desktop/shared/ipc.ts';
 import { VERSION } from '../../../shared/version.ts';
 import type { Scope } from '../../support/scope.ts';
@@ -37,17 +40,20 @@ export interface Outside {
 export class DesktopApp implements MainSide, RunningApp {
   readonly core: Core;
   readonly outside: Outside;
+  readonly #power: EventEmitter;
   readonly #listeners: ReadonlyMap<string, Listener>;
   readonly #frame: Electron.WebFrameMain;
 
   private constructor(
     core: Core,
     outside: Outside,
+    power: EventEmitter,
     listeners: ReadonlyMap<string, Listener>,
     frame: Electron.WebFrameMain,
   ) {
     this.core = core;
     this.outside = outside;
+    this.#power = power;
     this.#listeners = listeners;
     this.#frame = frame;
   }
@@ -106,6 +112,8 @@ export class DesktopApp implements MainSide, RunningApp {
       for (const tunnel of core.desk.tunnels) tunnel.end('stopped', 'The test is over.');
       isOver = true;
       for (const timer of timers) timer.cancel();
+      // Who starts the app again finds what it has written.
+      return core.store.change({});
     });
     const listeners = new Map<string, Listener>();
     const frame = { url: PAGE_URL } as Electron.WebFrameMain;
@@ -115,9 +123,10 @@ export class DesktopApp implements MainSide, RunningApp {
       () => frame,
       report,
     );
+    const power = systemEvents(core);
     await core.start();
     core.setVisible(true);
-    return new DesktopApp(core, outside, listeners, frame);
+    return new DesktopApp(core, outside, power, listeners, frame);
   }
 
   tunnel(): Promise<TunnelView> {
@@ -136,8 +145,12 @@ export class DesktopApp implements MainSide, RunningApp {
     return Promise.resolve(this.outside.theme);
   }
 
+  suspend(): Promise<void> {
+    return Promise.resolve(void this.#power.emit('suspend'));
+  }
+
   wake(): Promise<void> {
-    return Promise.resolve(this.core.wake());
+    return Promise.resolve(void this.#power.emit('resume'));
   }
 
   invoke(channel: string, payload: unknown): unknown {
@@ -154,6 +167,21 @@ export class DesktopApp implements MainSide, RunningApp {
       });
     });
   }
+}
+
+/** Connects the app to what the system tells it, as its composition root does. @returns where the system speaks of power */
+function systemEvents(core: Core): EventEmitter {
+  const app = fakeEmitter({}) as unknown as Electron.App;
+  const power = fakeEmitter({});
+  listenToSystem(app, power as unknown as Electron.PowerMonitor, collectLinks(app), {
+    onShow: () => undefined,
+    onLink: () => undefined,
+    onSuspend: () => core.suspend(),
+    onWake: () => core.wake(),
+    onShutdown: () => undefined,
+    onQuit: () => true,
+  });
+  return power;
 }
 
 /** A system with a key store, a clipboard, a browser and a network, all of them ours. */

@@ -12,26 +12,25 @@ import type { Scope } from '../../support/scope.ts';
 import { watchPage } from './app-window.ts';
 import { DIRECTORY_VARIABLE, type ElectronOutside, type EntryGlobals } from './electron-entry-names.ts';
 import { type Driver, newest, type RunningApp } from './running-app.ts';
+import { sharedByAll } from './shared.ts';
 
 const START_TIMEOUT_MS = 20_000;
 const END_TIMEOUT_MS = 10_000;
 
+/** The built app, and what is run before its main file. */
+const sharedEntry = sharedByAll(async (run) => {
+  await buildApp();
+  const entry = join(temporaryDirectory(run), 'entry.cjs');
+  await buildEntry(entry, join(APP_DIRECTORY, 'main.cjs'));
+  return entry;
+});
+
 /** @param program Electron's */
 export function electronDriver(program: string): Driver {
   return {
-    async begin(suite) {
-      await buildApp();
-      const entry = join(temporaryDirectory(suite), 'entry.cjs');
-      await buildEntry(entry, join(APP_DIRECTORY, 'main.cjs'));
-      const running = new Map<string, ElectronApplication>();
-      /** An app of which only one may run at a time ends before it starts again. */
-      const end = async (directory: string): Promise<void> => {
-        const app = running.get(directory);
-        running.delete(directory);
-        if (app !== undefined) await endApp(app);
-      };
+    async begin() {
+      const entry = await sharedEntry();
       return async (scope, directory) => {
-        await end(directory);
         mkdirSync(directory, { recursive: true });
         const app = await _electron.launch({
           executablePath: program,
@@ -39,10 +38,9 @@ export function electronDriver(program: string): Driver {
           env: environment(directory),
           timeout: START_TIMEOUT_MS,
         });
-        running.set(directory, app);
-        scope.defer(() => end(directory));
+        scope.defer(() => endApp(app));
         const page = await openedWindow(app, scope);
-        return { app: new ElectronApp(app, page), page };
+        return { app: new ElectronApp(app, page), page, zoom: (factor) => zoomWindow(app, factor) };
       };
     },
   };
@@ -86,6 +84,12 @@ async function openedWindow(app: ElectronApplication, scope: Scope): Promise<Pag
   return page;
 }
 
+async function zoomWindow(app: ElectronApplication, factor: number): Promise<void> {
+  await app.evaluate(({ BrowserWindow }, zoom) => {
+    for (const window of BrowserWindow.getAllWindows()) window.webContents.setZoomFactor(zoom);
+  }, factor);
+}
+
 async function endApp(app: ElectronApplication): Promise<void> {
   const program = app.process();
   try {
@@ -123,6 +127,10 @@ class ElectronApp implements RunningApp {
 
   theme(): Promise<string> {
     return this.#app.evaluate(({ nativeTheme }) => nativeTheme.themeSource);
+  }
+
+  async suspend(): Promise<void> {
+    await this.#app.evaluate(({ powerMonitor }) => void powerMonitor.emit('suspend'));
   }
 
   async wake(): Promise<void> {

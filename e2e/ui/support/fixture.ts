@@ -1,17 +1,17 @@
 /** What the scenarios share: a relay, and the app in its window. */
 import { join } from 'node:path';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { findElectron } from '../../../desktop/build/electron-program.ts';
 import { createAccount, type TestAccount } from '../../support/accounts.ts';
-import { Relay, temporaryDirectory } from '../../support/programs.ts';
-import { type Scope, suiteScope, testScope } from '../../support/scope.ts';
+import type { Plan } from '../../../shared/tunnel.ts';
+import { type Relay, temporaryDirectory } from '../../support/programs.ts';
+import { Scope, testScope } from '../../support/scope.ts';
 import { CHROMIUM_DRIVER } from './chromium-driver.ts';
 import { electronDriver } from './electron-driver.ts';
-import type { Driver, RunningApp, StartApp } from './running-app.ts';
+import type { Driver, StartApp, StartedApp } from './running-app.ts';
+import { sharedRelay } from './shared.ts';
 
-export interface OpenApp {
-  readonly app: RunningApp;
-  readonly page: Page;
+export interface OpenApp extends StartedApp {
   /** The app's own files, for starting it again. */
   readonly directory: string;
 }
@@ -20,10 +20,20 @@ export interface Fixture {
   /** ends after each test */
   readonly scope: Scope;
   readonly relay: Relay;
-  /** Starts the app and opens its window. @param directory of an app that ran before */
+  /** Starts the app and opens its window. @param directory of an app that ran before; it ends first if it still runs */
   open(directory?: string): Promise<OpenApp>;
+  /** Ends the app that runs on a directory; its tunnels stay at the relay. */
+  end(directory: string): Promise<void>;
   /** The same, signed in through the form, with an account of its own. */
-  openSignedIn(options?: { readonly plan?: 'free' | 'dev' }): Promise<OpenApp & { account: TestAccount }>;
+  openSignedIn(options?: SignedInOptions): Promise<OpenApp & { account: TestAccount }>;
+}
+
+export interface SignedInOptions {
+  readonly plan?: Plan;
+  /** one that only this test uses, where it does more than to ask it */
+  readonly relay?: Relay;
+  /** where the app finds the relay, such as behind a fault proxy */
+  readonly address?: string;
 }
 
 /**
@@ -51,12 +61,12 @@ export function notRun(suite: string, scenario: string): string {
 
 /** Declares the hooks of a suite. Its members are there once the tests run. */
 function uiFixture(driver: Driver): Fixture {
-  const suite = suiteScope();
   const scope = testScope();
+  const running = new Map<string, Scope>();
   let started: { relay: Relay; start: StartApp } | undefined;
   before(async function () {
     this.timeout(30_000);
-    const [relay, start] = await Promise.all([Relay.start(suite), driver.begin(suite)]);
+    const [relay, start] = await Promise.all([sharedRelay(), driver.begin()]);
     started = { relay, start };
   });
   const parts = () => {
@@ -64,8 +74,16 @@ function uiFixture(driver: Driver): Fixture {
     return started;
   };
 
+  async function end(directory: string): Promise<void> {
+    await running.get(directory)?.end();
+  }
+
   async function open(directory: string = join(temporaryDirectory(scope), 'culvert')): Promise<OpenApp> {
-    return { ...(await parts().start(scope, directory)), directory };
+    await end(directory);
+    const own = new Scope();
+    running.set(directory, own);
+    scope.defer(() => own.end());
+    return { ...(await parts().start(own, directory)), directory };
   }
 
   return {
@@ -74,10 +92,10 @@ function uiFixture(driver: Driver): Fixture {
       return parts().relay;
     },
     open,
-    async openSignedIn({ plan = 'dev' } = {}) {
-      const { relay } = parts();
+    end,
+    async openSignedIn({ plan = 'dev', relay = parts().relay, address = relay.url } = {}) {
       const [account, opened] = await Promise.all([createAccount(relay, { plan }), open()]);
-      await signIn(opened.page, relay.url, account.key);
+      await signIn(opened.page, address, account.key);
       await opened.page.getByRole('heading', { name: 'Nothing is exposed' }).waitFor();
       return { ...opened, account };
     },
@@ -91,11 +109,16 @@ export async function signIn(page: Page, relay: string, key: string): Promise<vo
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
 
+/** The card of a tunnel. */
+export function card(page: Page, slug: string): Locator {
+  return page.locator(`.card[data-slug="${slug}"]`);
+}
+
 /** Exposes a port, and waits until it is online. @returns the slug */
 export async function expose(page: Page, port: number): Promise<string> {
   await page.getByLabel('Port', { exact: true }).fill(String(port));
   await page.getByRole('button', { name: 'Expose' }).click();
-  const card = page.locator('.card', { hasText: `localhost:${port}` });
-  await card.getByText('Online').waitFor();
-  return (await card.getAttribute('data-slug')) ?? '';
+  const exposed = page.locator('.card', { hasText: `localhost:${port}` });
+  await exposed.getByText('Online').waitFor();
+  return (await exposed.getAttribute('data-slug')) ?? '';
 }

@@ -12,17 +12,29 @@ export interface RunningApp {
   opened(): Promise<readonly string[]>;
   /** the theme that the system was asked for */
   theme(): Promise<string>;
+  /** The machine is going to sleep. */
+  suspend(): Promise<void>;
   /** The machine is awake again. */
   wake(): Promise<void>;
 }
 
-/** Starts the app on a directory of its own files: the same one is the same app, started again. */
-export type StartApp = (scope: Scope, directory: string) => Promise<{ app: RunningApp; page: Page }>;
+export interface StartedApp {
+  readonly app: RunningApp;
+  readonly page: Page;
+  /** Zooms the page, as the user can. @param factor 1 is 100 % */
+  readonly zoom: (factor: number) => Promise<void>;
+}
+
+/**
+ * Starts the app on a directory of its own files: the same one is the same app, started again, once the scope of the one
+ * before has ended.
+ */
+export type StartApp = (scope: Scope, directory: string) => Promise<StartedApp>;
 
 /** A way to run the app with its window. */
 export interface Driver {
-  /** Prepares what the tests of a suite share. */
-  begin(suite: Scope): Promise<StartApp>;
+  /** Prepares what all suites share. */
+  begin(): Promise<StartApp>;
 }
 
 /** @throws when there is no tunnel */

@@ -4,15 +4,16 @@ import { within } from '../../support/deadline.ts';
 /**
  * Asks a tunnel as a visitor does. Names below `localhost` are loopback whatever the resolver says (RFC 6761).
  *
+ * @param options what to send, and the ms to wait for the whole answer
  * @returns status and body
  */
 export async function visit(
   address: string,
-  { method = 'GET', body = '', type = 'text/plain' } = {},
+  { method = 'GET', body = '', type = 'text/plain', ms = 10_000 } = {},
 ): Promise<{ status: number; body: string }> {
   const url = new URL(address);
   return await within(
-    10_000,
+    ms,
     `answer of ${address}`,
     new Promise((resolve, reject) => {
       const asked = request(

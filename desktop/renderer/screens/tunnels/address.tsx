@@ -47,7 +47,8 @@ export function Address({
           type="button"
           id={`copy-${tunnel.key}`}
           class="button copy"
-          aria-label={`Copy the address of ${tunnel.slug}`}
+          // The name has the word that is read on it (WCAG 2.5.3).
+          aria-label={`${isCopied ? 'Copied' : 'Copy'} the address of ${tunnel.slug}`}
           onClick={() => void copy()}
         >
           {isCopied ? 'Copied' : 'Copy'}

@@ -13,8 +13,7 @@ export function PortField({ context, draft, problem, change }: FormFieldProps): 
   const [active, setActive] = useState(-1);
   const text = draftPort(draft, context);
   const free = freePorts(context.ports, context.tunnels);
-  // What stands there unasked must not narrow the list.
-  const suggested = suggestedPorts(free, free.some(({ port }) => String(port) === text) ? '' : text);
+  const suggested = suggestedPorts(free, text);
   const isShown = isOpen && suggested.length > 0;
 
   const close = (): void => {

@@ -1,0 +1,41 @@
+import { randomUUID } from 'node:crypto';
+import type { TestAccount } from './accounts.ts';
+import type { Relay } from './programs.ts';
+import { openRelayDatabase } from './relay-database.ts';
+import type { Scope } from './scope.ts';
+
+const HOUR_MS = 3_600_000;
+
+export interface GivenTunnel {
+  readonly slug: string;
+  readonly localPort: number;
+}
+
+/** Gives an account tunnels past the rate limit, oldest first, while no relay has the store open. */
+export async function giveTunnels(
+  scope: Scope,
+  relay: Relay,
+  account: TestAccount,
+  tunnels: readonly GivenTunnel[],
+): Promise<void> {
+  await relay.stop();
+  const database = await openRelayDatabase(scope, relay);
+  const now = Date.now();
+  for (const [index, { slug, localPort }] of tunnels.entries()) {
+    await database.insert('tunnels', {
+      id: randomUUID(),
+      account_id: account.id,
+      slug,
+      name: '',
+      local_port: localPort,
+      ttl_seconds: 3600,
+      idle: 0,
+      created_at: now + index,
+      expires_at: now + index + HOUR_MS,
+      bytes_in: 0,
+      bytes_out: 0,
+      requests: 0,
+    });
+  }
+  await relay.restart();
+}

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { createAccount } from '../support/accounts.ts';
+import { eventually } from '../support/deadline.ts';
+import { startSite } from '../support/services/site.ts';
+import { expose, scenarios } from './support/fixture.ts';
+import { visit } from './support/visit.ts';
+
+scenarios('creating a tunnel', (fixture) => {
+  it('exposes a port under a random name, and a visitor gets through', async () => {
+    const { page, app } = await fixture.openSignedIn();
+    const site = await startSite(fixture.scope);
+    const slug = await expose(page, site.port);
+    await page.getByRole('button', { name: `Copy the address of ${slug}` }).click();
+    await page.getByRole('button', { name: `Copied the address of ${slug}` }).waitFor();
+    const [address = ''] = await app.copied();
+    assert.equal((await visit(`${address}/hello`)).status, 200);
+    await page.getByRole('button', { name: `Open ${slug}` }).click();
+    await eventually(2000, async () => assert.deepEqual(await app.opened(), [`${address}/`]));
+  });
+
+  it('exposes a port under a name, and says at the field that it is taken', async () => {
+    const { page } = await fixture.openSignedIn();
+    const other = await createAccount(fixture.relay);
+    await other.api.create({ local_port: 9, name: 'taken-name' });
+    await page.getByRole('button', { name: 'Options' }).click();
+    const name = page.getByLabel('Name', { exact: true });
+    await name.fill('Taken Name!');
+    await page.getByText('"!" cannot be in a name').waitFor();
+    await name.fill('taken-name');
+    await page.getByLabel('Port', { exact: true }).fill('3000');
+    await page.getByRole('button', { name: 'Expose' }).click();
+    await page.getByText('Somebody else has this name').waitFor();
+    assert.equal(await name.getAttribute('aria-invalid'), 'true');
+    await page.locator('#name:focus').waitFor();
+    await name.fill('free-name');
+    await page.keyboard.press('Enter');
+    await page.locator('.card[data-slug="free-name"]').waitFor();
+  });
+
+  it('says that the plan allows no names, instead of a field', async () => {
+    const { page } = await fixture.openSignedIn({ plan: 'free' });
+    await page.getByRole('button', { name: 'Options' }).click();
+    await page.getByText('choosing one needs the Dev plan or above').waitFor();
+    assert.equal(await page.getByLabel('Name', { exact: true }).count(), 0);
+  });
+
+  it('says at the name that the plan no longer allows it', async () => {
+    const { page, account } = await fixture.openSignedIn();
+    await page.getByRole('button', { name: 'Options' }).click();
+    const name = page.getByLabel('Name', { exact: true });
+    await name.fill('my-own-name');
+    await page.getByLabel('Port', { exact: true }).fill('3000');
+    await fixture.relay.administer('account', 'set-plan', '--name', account.name, '--plan', 'free');
+    await eventually(5000, async () => assert.equal((await account.api.account()).plan, 'free'));
+    await page.getByRole('button', { name: 'Expose' }).click();
+    await page.getByText('Names of your own need the Dev plan or above').waitFor();
+    assert.equal(await name.getAttribute('aria-invalid'), 'true');
+    await page.locator('#name:focus').waitFor();
+    await name.fill('');
+    await page.keyboard.press('Enter');
+    await page.locator('.card').waitFor();
+  });
+
+  it('says when the relay takes no more creates', async () => {
+    const { page, account } = await fixture.openSignedIn();
+    for (let left = 5; left > 0; left -= 1) await account.api.create({ local_port: 9 });
+    // One more is allowed every 6 s, and a slow machine may take as long.
+    await eventually(15_000, async () => {
+      await page.getByLabel('Port', { exact: true }).fill('3000');
+      await page.getByRole('button', { name: 'Expose' }).click();
+      await page
+        .getByRole('alert')
+        .getByText(/^Too many new tunnels at once\. Try again in \d+ s\.$/)
+        .waitFor({ timeout: 3000 });
+    });
+    assert.equal(await page.getByLabel('Port', { exact: true }).inputValue(), '3000');
+  });
+
+  it('says what is wrong with a port', async () => {
+    const { page } = await fixture.openSignedIn();
+    await page.getByLabel('Port', { exact: true }).fill('70000');
+    await page.getByRole('button', { name: 'Expose' }).click();
+    await page.getByText('from 1 to 65535').waitFor();
+  });
+
+  it('suggests ports that something listens on', async () => {
+    const site = await startSite(fixture.scope);
+    const { page } = await fixture.openSignedIn();
+    const port = page.getByLabel('Port', { exact: true });
+    await port.fill(String(site.port));
+    await page.getByText(/ is here$/).waitFor();
+    await page.getByRole('option', { name: String(site.port) }).click();
+    assert.equal(await port.inputValue(), String(site.port));
+  });
+});

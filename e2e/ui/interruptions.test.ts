@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { createAccount, withNewKey } from '../support/accounts.ts';
+import { eventually } from '../support/deadline.ts';
+import { FaultProxy } from '../support/fault-proxy.ts';
+import { Relay } from '../support/programs.ts';
+import { startHttpService } from '../support/services/listen.ts';
+import { Scope } from '../support/scope.ts';
+import { card, expose, scenarios, signIn } from './support/fixture.ts';
+import { visit } from './support/visit.ts';
+
+scenarios('what comes back by itself', (fixture) => {
+  /** A relay of the test's own, and a port that is exposed through it. */
+  async function exposed() {
+    const relay = await Relay.start(fixture.scope);
+    const opened = await fixture.openSignedIn({ relay });
+    return { relay, ...opened, ...(await exposeService(opened)) };
+  }
+
+  async function exposeService({ page, app }: Awaited<ReturnType<typeof fixture.openSignedIn>>) {
+    const service = await startHttpService(fixture.scope, (_, response) => response.end('hello'));
+    const slug = await expose(page, service.port);
+    const { url } = await app.tunnel();
+    assert.equal((await visit(url)).body, 'hello');
+    return { slug, url };
+  }
+
+  it('a relay that was killed', async () => {
+    const { relay, page, url, slug } = await exposed();
+    await relay.stop('SIGKILL');
+    await card(page, slug).getByText('Reconnecting').waitFor();
+    await card(page, slug)
+      .getByText(/Trying again (now|in \d+ s)\./)
+      .waitFor();
+    await page
+      .getByText(/does not answer|cannot be reached|No connection/i)
+      .first()
+      .waitFor();
+    await relay.restart();
+    await card(page, slug).getByText('Online').waitFor();
+    assert.equal((await visit(url)).body, 'hello');
+  });
+
+  it('a relay that was shut down in order', async () => {
+    const { relay, page, app, url, slug } = await exposed();
+    await relay.stop();
+    await card(page, slug).getByText('Reconnecting').waitFor();
+    await relay.restart();
+    await app.wake();
+    await card(page, slug).getByText('Online').waitFor();
+    assert.equal((await visit(url)).body, 'hello');
+  });
+
+  it('a relay that is down when the app starts', async () => {
+    const { relay, page, directory, account, slug, url } = await exposed();
+    await page.getByText(`${account.name} · Dev plan`).waitFor();
+    await relay.stop('SIGKILL');
+    const { page: again } = await fixture.open(directory);
+    await again.getByText(`${account.name} · Dev plan`).waitFor();
+    await card(again, slug).getByText('Reconnecting').waitFor();
+    await relay.restart();
+    await card(again, slug).getByText('Online').waitFor();
+    assert.equal((await visit(url)).body, 'hello');
+  });
+
+  it('the app, with its tunnels at the same addresses', async () => {
+    const opened = await fixture.openSignedIn();
+    const { slug, url } = await exposeService(opened);
+    const { page } = await fixture.open(opened.directory);
+    await card(page, slug).getByText('Online').waitFor();
+    assert.equal((await visit(url)).body, 'hello');
+  });
+
+  it('a local server that was stopped', async () => {
+    const { page, app } = await fixture.openSignedIn();
+    const running = new Scope();
+    fixture.scope.defer(() => running.end());
+    const { port } = await startHttpService(running, (_, response) => response.end('before'));
+    const slug = await expose(page, port);
+    const { url } = await app.tunnel();
+    assert.equal((await visit(url)).body, 'before');
+    await running.end();
+    await card(page, slug).getByText('Needs your server').waitFor();
+    await card(page, slug).getByText(`Nothing listens on port ${port}.`).waitFor();
+    const refused = await visit(url);
+    assert.equal(refused.status, 502);
+    assert.match(refused.body, new RegExp(String(port)));
+    await startHttpService(fixture.scope, (_, response) => response.end('after'), port);
+    await card(page, slug).getByText('Online').waitFor();
+    assert.equal((await visit(url)).body, 'after');
+  });
+
+  it('after a sleep, for a visitor who came meanwhile too', async () => {
+    const opened = await fixture.openSignedIn();
+    const { page, app } = opened;
+    const { slug, url } = await exposeService(opened);
+    await app.suspend();
+    await card(page, slug).getByText('This computer is going to sleep.').waitFor();
+    const visitor = visit(`${url}/meanwhile`);
+    await app.wake();
+    await card(page, slug).getByText('Online').waitFor();
+    assert.equal((await visitor).body, 'hello');
+    assert.equal((await visit(url)).body, 'hello');
+  });
+
+  it('after a sleep that lost every connection without a word', async () => {
+    const relay = await Relay.start(fixture.scope);
+    const network = await FaultProxy.start(fixture.scope, relay.port);
+    const opened = await fixture.openSignedIn({ relay, address: network.url });
+    const { slug, url } = await exposeService(opened);
+    network.swallow();
+    // Nobody has noticed: for the relay and for the app the tunnel is online.
+    await card(opened.page, slug).getByText('Online').waitFor();
+    await opened.app.wake();
+    // Left alone, the app would notice after 75 s.
+    await eventually(10_000, async () => assert.equal((await visit(url, { ms: 2000 })).body, 'hello'));
+    await card(opened.page, slug).getByText('Online').waitFor();
+  });
+
+  it('a tunnel whose key was revoked while it was online, with another key', async () => {
+    const opened = await fixture.openSignedIn();
+    const { page, account } = opened;
+    const { slug, url } = await exposeService(opened);
+    await fixture.relay.administer('key', 'revoke', account.keyId);
+    await page.getByText('The relay no longer accepts your key.').waitFor();
+    await page.getByRole('button', { name: 'Sign in' }).waitFor();
+    const { key } = await withNewKey(fixture.relay, account);
+    await signIn(page, fixture.relay.url, key);
+    await card(page, slug).getByText('Online').waitFor();
+    assert.equal((await visit(url)).body, 'hello');
+  });
+
+  it('nothing of another account, after a sign-in with its key', async () => {
+    const opened = await fixture.openSignedIn();
+    const { page, account } = opened;
+    await exposeService(opened);
+    const other = await createAccount(fixture.relay);
+    await fixture.relay.administer('key', 'revoke', account.keyId);
+    await page.getByRole('button', { name: 'Sign in' }).waitFor();
+    await signIn(page, fixture.relay.url, other.key);
+    await page.getByText(`${other.name} · Dev plan`).waitFor();
+    await page.getByRole('heading', { name: 'Nothing is exposed' }).waitFor();
+  });
+});

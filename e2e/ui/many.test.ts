@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import type { SavedTunnel } from '../../desktop/main/settings/app-data.ts';
+import type { TestAccount } from '../support/accounts.ts';
+import { giveTunnels } from '../support/given-tunnels.ts';
+import { Relay } from '../support/programs.ts';
+import { startHttpService } from '../support/services/listen.ts';
+import { card, scenarios } from './support/fixture.ts';
+import { visit } from './support/visit.ts';
+
+const TUNNELS = 50;
+/** ms in which a person takes an answer for immediate; a few ms at rest, so this leaves room for a busy machine. */
+const AT_ONCE_MS = 500;
+
+scenarios('fifty tunnels', (fixture) => {
+  /** The app of somebody who has made fifty tunnels, after a restart of relay and app. */
+  async function openFifty() {
+    const relay = await Relay.start(fixture.scope);
+    const { account, directory } = await fixture.openSignedIn({ relay, plan: 'team' });
+    const service = await startHttpService(fixture.scope, (_, response) => response.end('hello'));
+    const given = Array.from({ length: TUNNELS }, (_, index) => ({
+      slug: `service-${index + 1}`,
+      localPort: service.port,
+    }));
+    await fixture.end(directory);
+    await giveTunnels(fixture.scope, relay, account, given);
+    await remember(directory, account);
+    const { page } = await fixture.open(directory);
+    await page.getByPlaceholder(`Search ${TUNNELS} tunnels`).waitFor();
+    return { page, account };
+  }
+
+  it('are all listed and online, searched, and scrolled to the last, whose visitor shows', async () => {
+    const { page, account } = await openFifty();
+    const slugs = await page.locator('.card .address b').allTextContents();
+    assert.deepEqual(
+      slugs,
+      Array.from({ length: TUNNELS }, (_, index) => `service-${TUNNELS - index}`),
+    );
+    await allOnline(page);
+
+    const oldest = (await account.api.list()).at(-1);
+    assert.equal(oldest?.slug, 'service-1');
+    const last = card(page, 'service-1');
+    assert.equal((await visit(`${oldest.public_url}/fiftieth`)).body, 'hello');
+    assert.equal(await isInView(page, 'service-1'), false);
+    await page.locator('main').hover();
+    await page.mouse.wheel(0, 100_000);
+    await last.getByRole('button', { name: 'GET /fiftieth 200' }).waitFor();
+    await last.getByText('1 request', { exact: true }).waitFor();
+    await last.getByRole('button', { name: 'Copy the address of service-1' }).click();
+    await last.getByText('Copied').waitFor();
+    assert.equal(await isInView(page, 'service-1'), true);
+
+    await page.getByLabel('Search tunnels').fill('service-37');
+    await card(page, 'service-1').waitFor({ state: 'detached' });
+    assert.deepEqual(await page.locator('.card .address b').allTextContents(), ['service-37']);
+    await page.getByLabel('Search tunnels').fill('nothing like it');
+    await page.getByText('No tunnel matches “nothing like it”.').waitFor();
+  });
+
+  it('let the window answer at once, and draw only the card that changed', async () => {
+    const { page, account } = await openFifty();
+    const busy = (await account.api.list()).find(({ slug }) => slug === 'service-50');
+    assert.ok(busy);
+    await allOnline(page);
+    await watchCards(page);
+    for (let count = 1; count <= 20; count += 1) await visit(`${busy.public_url}/${count}`);
+    await card(page, 'service-50').getByText('20 requests').waitFor();
+    assert.deepEqual(await changedCards(page), ['service-50']);
+
+    const took: number[] = [];
+    for (const text of ['s', 'se', 'service-1', 'service-12', '']) took.push(await searchTime(page, text));
+    took.sort((a, b) => a - b);
+    const median = took[took.length >> 1] ?? Infinity;
+    assert.ok(median < AT_ONCE_MS, `a key takes ${median} ms`);
+  });
+});
+
+async function allOnline(page: Page): Promise<void> {
+  await page
+    .locator('.card')
+    .getByText('Online')
+    .nth(TUNNELS - 1)
+    .waitFor({ state: 'attached' });
+}
+
+/** Writes what the app would have written had it made the account's tunnels itself. */
+async function remember(directory: string, account: TestAccount): Promise<void> {
+  const path = join(directory, 'culvert.json');
+  const file = JSON.parse(readFileSync(path, 'utf8')) as { data: { tunnels: SavedTunnel[] } };
+  file.data.tunnels = (await account.api.list()).map((tunnel) => ({
+    key: tunnel.id,
+    form: { port: tunnel.local_port, name: '', ttl: '', idle: false, hostHeader: 'keep' },
+    tunnel,
+    ended: undefined,
+  }));
+  writeFileSync(path, JSON.stringify(file));
+}
+
+async function isInView(page: Page, slug: string): Promise<boolean> {
+  const box = await card(page, slug).boundingBox();
+  return box !== null && box.y < (await page.evaluate<number>('innerHeight'));
+}
+
+/** Notes from now on which cards have changed, other than by the time that passes. */
+async function watchCards(page: Page): Promise<void> {
+  await page.evaluate(`
+    globalThis.changedCards = new Set();
+    new MutationObserver((changes) => {
+      for (const { target } of changes) {
+        const element = target instanceof Element ? target : target.parentElement;
+        if (element === null || element.closest('.fuse, .time-left') !== null) continue;
+        const slug = element.closest('.card')?.dataset.slug;
+        if (slug !== undefined) changedCards.add(slug);
+      }
+    }).observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
+  `);
+}
+
+async function changedCards(page: Page): Promise<readonly string[]> {
+  return await page.evaluate<string[]>('[...changedCards]');
+}
+
+/** @returns ms from a text in the search field until what it leaves of the list is drawn */
+async function searchTime(page: Page, text: string): Promise<number> {
+  return await page.evaluate<number>(`(async () => {
+    const field = document.querySelector('input[type=search]');
+    const start = performance.now();
+    field.value = ${JSON.stringify(text)};
+    field.dispatchEvent(new InputEvent('input', { bubbles: true }));
+    await new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn)));
+    return performance.now() - start;
+  })()`);
+}
