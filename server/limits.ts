@@ -153,10 +153,42 @@ export const TLS_RELOAD_MS = 5000;
 /** ms between two looks at the deadlines above. */
 export const DEADLINE_TICK_MS = 500;
 
+/** ms a start waits for Redis, so that a relay that says it listens is one of the cluster. */
+export const CLUSTER_START_TIMEOUT_MS = 5000;
+/** ms Redis has to connect and to answer, thousands of times what it takes. */
+export const REDIS_TIMEOUT_MS = 2000;
+/** ms between two tries to reach Redis, at most, so that what was restarted is back within 5 s. */
+export const REDIS_RETRY_MAX_MS = 2000;
+/** ms of silence after which TCP asks whether Redis is still there: nothing is sent on the connection for messages. */
+export const REDIS_KEEP_ALIVE_MS = 10_000;
+/** ms between two looks at what is to be told to Redis. */
+export const UPKEEP_TICK_MS = 500;
+/** ms for which others take a relay for alive without hearing of it: three renewals, and then some. */
+export const RELAY_LEASE_MS = 10_000;
+/** ms between two renewals of that lease, so that two may fail. */
+export const LEASE_RENEW_MS = 3000;
+/** Numbers that a relay tries when some are taken: of 65,535, so none is free only where something is very wrong. */
+export const RELAY_NUMBER_ATTEMPTS = 20;
+/** ms between two times of telling Redis every control socket. */
+export const PRESENCE_REPEAT_MS = 5 * 60_000;
+/** ms for which Redis keeps what it was told of one: three times as long. */
+export const PRESENCE_KEEP_MS = 15 * 60_000;
+/** ms between two looks at how much time has passed. */
+export const PULSE_MS = 500;
 /** ms for which the process may stand still before what it holds may have been taken over; far below the lease. */
 export const PULSE_LEAP_MS = 3000;
+/** ms for which a relay that was paused tries to find out what has moved. */
+export const LEAP_CHECK_MS = 5000;
+/** ms between two tries to. */
+export const LEAP_RETRY_MS = 100;
 /** Tunnels told to Redis in one command, which holds up everybody else's. */
 export const PRESENCE_BATCH = 500;
+/** ms between two times of asking others to use no data sockets that pass through a relay that shuts down. */
+export const LEAVING_REPEAT_MS = 500;
+/** ms to connect to another relay: they are close to each other. */
+export const HOP_CONNECT_TIMEOUT_MS = 2000;
+/** ms in which a connection from another relay must have said what it is for. */
+export const HOP_LINE_TIMEOUT_MS = 5000;
 /** Bytes in which it must: an id, two keys of at most some hundred bytes each, and what proves it. */
 export const HOP_LINE_MAX_BYTES = 4096;
 /** Tunnels that are compared with the store in one query. */

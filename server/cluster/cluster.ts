@@ -2,7 +2,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Clock, Timer } from '../clock.ts';
+import type { Clock } from '../clock.ts';
+import { CLUSTER_START_TIMEOUT_MS, LEAVING_REPEAT_MS } from '../limits.ts';
 import type { Hub } from '../link/hub.ts';
 import type { Log } from '../log.ts';
 import type { Peers, TunnelNews } from '../tunnels/peers.ts';
@@ -12,25 +13,12 @@ import type { HopRequest } from './hop.ts';
 import { HopDialer } from './hop-dialer.ts';
 import { HopListener } from './hop-listener.ts';
 import { Membership } from './membership.ts';
-import { ALL_CHANNEL, channelOf, readNews, writeLeaving, writeNews } from './news.ts';
+import { ALL_CHANNEL, channelOf, MISSED, readNews, writeLeaving, writeNews } from './news.ts';
 import { Pulse } from './pulse.ts';
-import { RedisError, RedisLink } from './redis-link.ts';
+import { RedisLink } from './redis-link.ts';
 import { RedisPresence } from './redis-presence.ts';
 import { SharedRateLimiter } from './shared-rate-limiter.ts';
-
-/** ms a start waits for Redis, so that a relay that says it listens is one of the cluster. */
-const START_MS = 5000;
-/** ms between two looks at what is to be done next. */
-const TICK_MS = 500;
-/** ms between two renewals of the lease, so that two may fail. */
-const RENEW_MS = 3000;
-/** ms between two times of telling Redis everything. */
-const REPEAT_MS = 5 * 60_000;
-/** ms between two times of telling the others that this relay shuts down, while data sockets pass through it. */
-const LEAVING_MS = 500;
-/** ms for which a relay that was paused tries to find out what has moved, and between two tries. */
-const LEAP_CHECK_MS = 5000;
-const LEAP_RETRY_MS = 100;
+import { forgiving, Upkeep } from './upkeep.ts';
 
 export interface ClusterSettings {
   /** `redis://` or `rediss://` */
@@ -58,11 +46,10 @@ export class Cluster implements Peers {
   readonly #listener: HopListener;
   readonly #membership: Membership;
   readonly #pulse: Pulse;
-  readonly #clock: Clock;
+  readonly #upkeep: Upkeep;
   readonly #log: Log;
-  #timer: Timer | undefined;
-  #renewAt = 0;
-  #tellAt = 0;
+  /** Whether others were not told of something. */
+  #owesNews = false;
 
   private constructor(
     redis: RedisLink,
@@ -77,8 +64,8 @@ export class Cluster implements Peers {
     this.#membership = new Membership(redis, { ...own, port: listener.port }, log);
     this.#pulse = new Pulse(clock);
     this.presence = new RedisPresence(redis, this.#membership, this.#pulse, clock);
+    this.#upkeep = new Upkeep(redis, this.#membership, this.presence, clock);
     this.hops = new HopDialer(this.#membership, own.incarnation, secret);
-    this.#clock = clock;
     this.#log = log;
   }
 
@@ -103,16 +90,18 @@ export class Cluster implements Peers {
   /** Takes its place. Redis need not be there; the relay does without it until it is. */
   async start(parts: ClusterParts): Promise<void> {
     this.#listener.onHop = parts.openHop;
+    this.#redis.onUnsent = () => (this.#owesNews = true);
     this.#redis.onMessage = (_channel, text) => this.#hear(parts, text);
     this.#pulse.onLeap = (ms) => this.#checkLeap(ms);
     this.#pulse.onSteady = () => parts.hub.resume();
+    this.#upkeep.onDown = () => parts.tunnels.review();
     const joined = new Promise<void>((resolve) => {
       this.#redis.onUp = () => void this.#cameUp(parts).then(resolve);
     });
     if (this.#redis.isUp) this.#redis.onUp();
-    await Promise.race([joined, sleep(START_MS, undefined, { ref: false })]);
+    await Promise.race([joined, sleep(CLUSTER_START_TIMEOUT_MS, undefined, { ref: false })]);
     this.#pulse.start();
-    this.#tick(parts);
+    this.#upkeep.start();
   }
 
   /** Whether there are other relays now, as far as this one knows. */
@@ -127,13 +116,12 @@ export class Cluster implements Peers {
   async settle(): Promise<void> {
     while (this.hops.open > 0) {
       this.#redis.publish(ALL_CHANNEL, writeLeaving(this.#membership.incarnation));
-      await sleep(LEAVING_MS, undefined, { ref: false });
+      await sleep(LEAVING_REPEAT_MS, undefined, { ref: false });
     }
   }
 
   async stop(): Promise<void> {
-    this.#timer?.cancel();
-    this.#timer = undefined;
+    this.#upkeep.stop();
     this.#pulse.stop();
     await forgiving(this.#membership.leave());
     this.#redis.close();
@@ -157,6 +145,8 @@ export class Cluster implements Peers {
         return this.#membership.meet(news);
       case 'leaving':
         return hub.leavesHop(news.incarnation);
+      case 'missed':
+        return tunnels.review();
       case 'created':
       case 'extended':
       case 'ended':
@@ -166,57 +156,17 @@ export class Cluster implements Peers {
 
   /** Redis may have lost everything, and news were missed in any case. */
   async #cameUp({ tunnels, hub }: ClusterParts): Promise<void> {
-    await forgiving(this.#tellAll());
+    await this.#upkeep.tellAll();
     hub.resume();
     tunnels.review();
+    if (!this.#owesNews) return;
+    this.#owesNews = false;
+    this.#redis.publish(ALL_CHANNEL, MISSED);
   }
 
-  #tick(parts: ClusterParts): void {
-    this.#timer = this.#clock.setTimeout(() => void this.#work(parts), TICK_MS);
-  }
-
-  async #work(parts: ClusterParts): Promise<void> {
-    const now = this.#clock.monotonic();
-    if (!this.#redis.isUp) parts.tunnels.review();
-    else if (now >= this.#tellAt) await forgiving(this.#tellAll());
-    else if (now >= this.#renewAt) await forgiving(this.#renew());
-    if (this.#timer !== undefined) this.#tick(parts);
-  }
-
-  async #renew(): Promise<void> {
-    const wasDead = await this.#membership.renew();
-    this.#renewAt = this.#clock.monotonic() + RENEW_MS;
-    if (wasDead) await this.presence.tellAll();
-  }
-
-  async #tellAll(): Promise<void> {
-    await this.#membership.renew();
-    await this.presence.tellAll();
-    const now = this.#clock.monotonic();
-    this.#renewAt = now + RENEW_MS;
-    this.#tellAt = now + REPEAT_MS;
-  }
-
-  /** Finds out what others have taken over. Where Redis stays away, what is held here is used as before. */
+  /** Others may have taken over what this relay holds. */
   async #checkLeap(ms: number): Promise<void> {
     this.#log('relay was paused', { ms: Math.round(ms) });
-    const until = this.#clock.monotonic() + LEAP_CHECK_MS;
-    while (this.#clock.monotonic() < until) {
-      try {
-        return await this.#tellAll();
-      } catch (error) {
-        if (!(error instanceof RedisError)) throw error;
-        await sleep(LEAP_RETRY_MS);
-      }
-    }
-  }
-}
-
-/** Waits for what is tried again anyway where Redis fails. */
-async function forgiving(work: Promise<void>): Promise<void> {
-  try {
-    await work;
-  } catch (error) {
-    if (!(error instanceof RedisError)) throw error;
+    await this.#upkeep.checkLeap();
   }
 }

@@ -1,14 +1,11 @@
 /** Passes a data socket on to the relay where its visitor waits (docs/decisions/0009-cluster.md). */
 import { connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { KEEP_ALIVE_MS } from '../limits.ts';
+import { HOP_CONNECT_TIMEOUT_MS, KEEP_ALIVE_MS } from '../limits.ts';
 import { relayOf } from './connection-id.ts';
 import { type UpgradeToPass, writeHop } from './hop.ts';
 import type { Membership } from './membership.ts';
 import { splice } from './splice.ts';
-
-/** ms to connect to another relay: they are close to each other. */
-const CONNECT_TIMEOUT_MS = 2000;
 
 /** A connection to another relay on which the hop is announced. */
 export interface Hop {
@@ -72,7 +69,7 @@ async function connected(host: string, port: number): Promise<Socket | undefined
       keepAlive: true,
       keepAliveInitialDelay: KEEP_ALIVE_MS,
     });
-    socket.setTimeout(CONNECT_TIMEOUT_MS, () => socket.destroy());
+    socket.setTimeout(HOP_CONNECT_TIMEOUT_MS, () => socket.destroy());
     socket.on('error', () => socket.destroy());
     socket.once('close', () => resolve(undefined));
     socket.once('connect', () => {

@@ -1,11 +1,8 @@
 /** Takes data sockets that landed on other relays (docs/decisions/0009-cluster.md). */
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { CLIENT_SOCKETS_MAX, HOP_LINE_MAX_BYTES } from '../limits.ts';
+import { CLIENT_SOCKETS_MAX, HOP_LINE_MAX_BYTES, HOP_LINE_TIMEOUT_MS } from '../limits.ts';
 import { type HopRequest, readHop } from './hop.ts';
-
-/** ms in which a connection must have said what it is. */
-const LINE_TIMEOUT_MS = 5000;
 
 /** What is done with a data socket that another relay has passed on. `head`: bytes read behind the request. */
 export type TakeHop = (request: HopRequest, socket: Socket, head: Buffer) => void;
@@ -61,7 +58,7 @@ export class HopListener {
     this.#sockets.add(socket);
     socket.on('error', () => socket.destroy());
     socket.once('close', () => this.#sockets.delete(socket));
-    socket.setTimeout(LINE_TIMEOUT_MS, () => socket.destroy());
+    socket.setTimeout(HOP_LINE_TIMEOUT_MS, () => socket.destroy());
     let read = Buffer.alloc(0);
     const onData = (chunk: Buffer): void => {
       read = Buffer.concat([read, chunk]);

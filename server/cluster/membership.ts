@@ -1,5 +1,6 @@
 /** The relay's number, and the addresses of the others: one lease for each relay (docs/decisions/0009-cluster.md). */
 import { randomInt } from 'node:crypto';
+import { RELAY_LEASE_MS, RELAY_NUMBER_ATTEMPTS } from '../limits.ts';
 import type { Log } from '../log.ts';
 import { RELAY_NUMBER_MAX } from './connection-id.ts';
 import { type RedisCommands, RedisError } from './redis-link.ts';
@@ -12,11 +13,6 @@ export interface RelayAddress {
   readonly host: string;
   readonly port: number;
 }
-
-/** ms for which others take the relay for alive without hearing of it: three renewals, and then some. */
-const LEASE_MS = 10_000;
-/** Numbers that are tried when some are taken. */
-const ATTEMPTS = 20;
 
 export class Membership {
   /** The relay's number; 0 before it has one, which no relay is found under. */
@@ -82,7 +78,7 @@ export class Membership {
 
   /** By chance: the number of a relay that was here before is not used again while data sockets may still name it. */
   async #takeNumber(): Promise<number> {
-    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+    for (let attempt = 0; attempt < RELAY_NUMBER_ATTEMPTS; attempt += 1) {
       const number = randomInt(1, RELAY_NUMBER_MAX + 1);
       if ((await this.#lease(number)) !== 'taken') return number;
     }
@@ -90,7 +86,7 @@ export class Membership {
   }
 
   async #lease(number: number): Promise<'taken' | 'kept' | 'anew'> {
-    const reply = await this.#redis.run(LEASE, number, this.incarnation, this.#address, LEASE_MS);
+    const reply = await this.#redis.run(LEASE, number, this.incarnation, this.#address, RELAY_LEASE_MS);
     if (reply === 0) return 'taken';
     return reply === 1 ? 'kept' : 'anew';
   }

@@ -25,7 +25,12 @@ export type News =
     }
   /** to all: a relay shuts down, and data sockets should not pass through it any longer than they must */
   | { readonly kind: 'leaving'; readonly incarnation: string }
+  /** to all: one of them could not tell what happened to tunnels */
+  | { readonly kind: 'missed' }
   | TunnelNews;
+
+/** Has every relay look for itself. */
+export const MISSED = 'missed';
 
 /** Says that a relay shuts down. */
 export function writeLeaving(incarnation: string): string {
@@ -58,6 +63,8 @@ export function readNews(text: string): News | undefined {
       return { kind, number: Number(first), incarnation: second, address: third };
     case 'leaving':
       return { kind, incarnation: first };
+    case MISSED:
+      return { kind };
     case 'created':
       return { kind, slug: first };
     case 'extended':

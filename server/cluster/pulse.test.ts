@@ -1,9 +1,42 @@
 import assert from 'node:assert/strict';
-import { PULSE_LEAP_MS } from '../limits.ts';
+import { PULSE_LEAP_MS, PULSE_MS } from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { Pulse } from './pulse.ts';
 
+/** Tells when it was looked at. */
+class WatchedClock extends FakeClock {
+  readonly #seen: (at: number) => void;
+
+  constructor(seen: (at: number) => void) {
+    super();
+    this.#seen = seen;
+  }
+
+  override monotonic(): number {
+    const now = super.monotonic();
+    this.#seen(now);
+    return now;
+  }
+}
+
 describe('Pulse', () => {
+  it('looks every 500 ms by itself, so that it knows without being asked', () => {
+    const looks: number[] = [];
+    const clock = new WatchedClock((at) => looks.push(at));
+    const pulse = new Pulse(clock);
+    pulse.onLeap = () => assert.fail('there was no pause');
+    const begin = clock.monotonic();
+    pulse.start();
+    looks.length = 0;
+    clock.advance(1500);
+    assert.deepEqual(
+      looks.map((at) => at - begin),
+      [500, 1000, 1500],
+    );
+    assert.equal(PULSE_MS, 500);
+    pulse.stop();
+  });
+
   it('is not steady after standing still for 3 s, until what that means is found out', async () => {
     const clock = new FakeClock();
     const pulse = new Pulse(clock);

@@ -3,10 +3,7 @@
  * until that is found out nothing of it may be used.
  */
 import type { Clock, Timer } from '../clock.ts';
-import { PULSE_LEAP_MS } from '../limits.ts';
-
-/** ms between two looks at how much time has passed. */
-const PULSE_MS = 500;
+import { PULSE_LEAP_MS, PULSE_MS } from '../limits.ts';
 
 export class Pulse {
   readonly #clock: Clock;

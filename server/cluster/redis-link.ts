@@ -1,12 +1,8 @@
 /** The connection to Redis: one for commands, one for messages; both come back by themselves. */
 import type { Redis } from 'ioredis';
+import { REDIS_KEEP_ALIVE_MS, REDIS_RETRY_MAX_MS, REDIS_TIMEOUT_MS } from '../limits.ts';
 import { describeError, type Log } from '../log.ts';
 import { type Script, SCRIPTS } from './scripts.ts';
-
-/** ms Redis has to connect and to answer, thousands of times what it takes. */
-const TIMEOUT_MS = 2000;
-/** ms between two tries to reach Redis, at most, so that what was restarted is back within 5 s. */
-const RETRY_MAX_MS = 2000;
 
 /** Redis cannot be reached, or did not answer in time. */
 export class RedisError extends Error {
@@ -21,7 +17,7 @@ export interface RedisCommands {
   /**
    * Runs one of {@link SCRIPTS}.
    *
-   * @throws RedisError at once while there is no connection, else after {@link TIMEOUT_MS}
+   * @throws RedisError at once while there is no connection, else after {@link REDIS_TIMEOUT_MS}
    */
   run(script: Script, ...args: readonly (string | number)[]): Promise<unknown>;
 }
@@ -33,6 +29,8 @@ export class RedisLink implements RedisCommands {
   onUp: () => void = () => {};
   /** Called with each message. */
   onMessage: (channel: string, text: string) => void = () => {};
+  /** Called when a message was not sent, or it is not known whether it was. */
+  onUnsent: () => void = () => {};
 
   readonly #commands: Redis;
   readonly #messages: Redis;
@@ -68,11 +66,11 @@ export class RedisLink implements RedisCommands {
       enableOfflineQueue: false,
       autoResendUnfulfilledCommands: false,
       maxRetriesPerRequest: 0,
-      connectTimeout: TIMEOUT_MS,
-      commandTimeout: TIMEOUT_MS,
-      socketTimeout: TIMEOUT_MS,
-      keepAlive: 10_000,
-      retryStrategy: retryDelay,
+      connectTimeout: REDIS_TIMEOUT_MS,
+      commandTimeout: REDIS_TIMEOUT_MS,
+      socketTimeout: REDIS_TIMEOUT_MS,
+      keepAlive: REDIS_KEEP_ALIVE_MS,
+      retryStrategy: (attempt: number) => retryDelay(attempt),
     };
     const scripts = Object.fromEntries(SCRIPTS.map(({ name, lua }) => [name, { lua, numberOfKeys: 0 }]));
     const commands = new Client(url, { ...options, scripts });
@@ -100,10 +98,13 @@ export class RedisLink implements RedisCommands {
     }
   }
 
-  /** Tells every relay, if it can: what is missed is made up for when a connection comes back. */
+  /** Tells every relay, if it can: see {@link onUnsent}. */
   publish(channel: string, text: string): void {
-    if (!this.#isUp) return;
-    this.#commands.publish(channel, text).catch((error: unknown) => this.#failed(error));
+    if (!this.#isUp) return this.onUnsent();
+    this.#commands.publish(channel, text).catch((error: unknown) => {
+      this.onUnsent();
+      this.#failed(error);
+    });
   }
 
   /** What is asked in one turn of the event loop leaves in one write: under load many visitors come in each. */
@@ -155,7 +156,12 @@ export class RedisLink implements RedisCommands {
   }
 }
 
-/** Full jitter, so that relays do not come back all at once. */
-function retryDelay(attempt: number): number {
-  return Math.ceil(Math.random() * Math.min(RETRY_MAX_MS, 100 * 2 ** Math.min(attempt, 10)));
+/**
+ * Full jitter, so that relays do not come back all at once.
+ *
+ * @param attempt from 1
+ * @returns ms until the next try to reach Redis
+ */
+export function retryDelay(attempt: number, random: () => number = Math.random): number {
+  return Math.ceil(random() * Math.min(REDIS_RETRY_MAX_MS, 100 * 2 ** Math.min(attempt, 10)));
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { PRESENCE_BATCH } from '../limits.ts';
+import { PRESENCE_BATCH, PRESENCE_KEEP_MS, PRESENCE_REPEAT_MS } from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { Membership } from './membership.ts';
 import type { Announced, HeldControl } from './presence.ts';
@@ -76,6 +76,16 @@ describe('RedisPresence', () => {
     await presence.tellAll();
     assert.equal(calls.length, 2);
     assert.deepEqual(replaced, ['t1']);
+  });
+
+  it('has Redis keep for 15 min what it is told, three times as long as until it is told again', async () => {
+    presence.claim(held('one'));
+    await settled();
+    await presence.tellAll();
+    presence.release(held('one'));
+    const [claimed, asserted] = calls;
+    assert.deepEqual([claimed?.at(-1), asserted?.[3]], [15 * 60_000, 15 * 60_000]);
+    assert.equal(PRESENCE_KEEP_MS, 3 * PRESENCE_REPEAT_MS);
   });
 
   it('tells Redis that a client has left, once, and not for one that was replaced here', async () => {

@@ -1,15 +1,12 @@
 /** Where clients are, told and asked through Redis (docs/decisions/0009-cluster.md). */
 import type { Clock } from '../clock.ts';
-import { PRESENCE_BATCH } from '../limits.ts';
+import { PRESENCE_BATCH, PRESENCE_KEEP_MS } from '../limits.ts';
 import { connectionId } from './connection-id.ts';
 import type { Membership } from './membership.ts';
 import type { Announced, Announcement, HeldControl, Presence } from './presence.ts';
 import type { Pulse } from './pulse.ts';
 import type { RedisCommands } from './redis-link.ts';
 import { ANNOUNCE, ASSERT, CLAIM, RELEASE } from './scripts.ts';
-
-/** ms for which Redis keeps what it was told of a tunnel: three times what passes until it is told again. */
-const KEEP_MS = 15 * 60_000;
 
 interface Held {
   readonly control: HeldControl;
@@ -50,7 +47,7 @@ export class RedisPresence implements Presence {
     const { number, incarnation } = this.#membership;
     // Without a number it is told once there is one.
     if (number === 0) return;
-    this.#redis.run(CLAIM, control.tunnelId, number, incarnation, control.keyId, KEEP_MS).then(
+    this.#redis.run(CLAIM, control.tunnelId, number, incarnation, control.keyId, PRESENCE_KEEP_MS).then(
       (fence) => this.#fenced(held, Number(fence)),
       // What Redis was not told now it is told when it is back.
       () => {},
@@ -61,7 +58,7 @@ export class RedisPresence implements Presence {
     const { tunnelId } = control;
     if (this.#held.get(tunnelId)?.control !== control) return;
     this.#held.delete(tunnelId);
-    this.#redis.run(RELEASE, tunnelId, this.#membership.incarnation, KEEP_MS).catch(() => {});
+    this.#redis.run(RELEASE, tunnelId, this.#membership.incarnation, PRESENCE_KEEP_MS).catch(() => {});
   }
 
   announce(tunnelId: string, announcement: Announcement): void {
@@ -94,7 +91,7 @@ export class RedisPresence implements Presence {
   async #tell(batch: readonly Held[]): Promise<void> {
     const { number, incarnation } = this.#membership;
     const args = batch.flatMap(({ control, fence }) => [control.tunnelId, String(fence), control.keyId]);
-    const lost = await this.#redis.run(ASSERT, number, incarnation, KEEP_MS, ...args);
+    const lost = await this.#redis.run(ASSERT, number, incarnation, PRESENCE_KEEP_MS, ...args);
     const moved = new Set(Array.isArray(lost) ? lost.map(String) : []);
     for (const held of batch) {
       if (moved.has(held.control.tunnelId)) this.#lose(held);

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { connectionId } from '../../server/cluster/connection-id.ts';
+import { HopDialer } from '../../server/cluster/hop-dialer.ts';
+import { HopListener } from '../../server/cluster/hop-listener.ts';
+import { RedisError, RedisLink } from '../../server/cluster/redis-link.ts';
+import { RELAYS } from '../../server/cluster/scripts.ts';
+import { Api } from '../support/api.ts';
+import { concurrentTests } from '../support/concurrent-tests.ts';
+import { eventually, timed, within } from '../support/deadline.ts';
+import { newDatabase } from '../support/postgres.ts';
+import { newApiKey, POSTGRES_URL, Relay } from '../support/programs.ts';
+import { RedisServer } from '../support/redis.ts';
+import { type Scope, suiteScope } from '../support/scope.ts';
+import { connectionEnds } from '../support/tcp-probes.ts';
+
+const SECRET = 's'.repeat(32);
+
+/** What relays wait for each other and for Redis, with a real clock; all tests wait at the same time. */
+describe('time limits between relays', function () {
+  this.timeout(60_000);
+  const scope = suiteScope();
+  const it = concurrentTests();
+
+  it('a relay that starts without Redis listens after 5 s, and joins when Redis is there', async () => {
+    const redis = await RedisServer.start(scope);
+    await redis.stop();
+    const { value: relay, ms } = await timed(async () =>
+      Relay.start(scope, {
+        CULVERT_DATABASE_URL: await newDatabase(POSTGRES_URL ?? ''),
+        CULVERT_REDIS_URL: redis.url,
+        CULVERT_CLUSTER_SECRET: SECRET,
+        CULVERT_BOOTSTRAP_KEY: newApiKey(),
+      }),
+    );
+    assertBetween(ms, 5000, 15_000);
+    await new Api(relay, relay.bootstrapKey).create({ local_port: 9 });
+    assert.doesNotMatch(relay.child.stderr, /cluster joined/);
+    await redis.resume();
+    await eventually(5000, () => assert.match(relay.child.stderr, /cluster joined/));
+  });
+
+  it('Redis has 2 s to answer', async () => {
+    const redis = await RedisServer.start(scope);
+    const link = await openLink(scope, redis);
+    process.kill(redis.pid, 'SIGSTOP');
+    const { ms } = await timed(() => assert.rejects(link.run(RELAYS), RedisError));
+    assertBetween(ms, 1900, 3500);
+    await eventually(3000, () => assert.equal(link.isUp, false));
+    const refused = await timed(() => assert.rejects(link.run(RELAYS), RedisError));
+    assertBetween(refused.ms, 0, 100);
+    process.kill(redis.pid, 'SIGCONT');
+    await eventually(5000, () => link.run(RELAYS));
+  });
+
+  it('TCP asks after 10 s whether Redis is still there', async () => {
+    const redis = await RedisServer.start(scope);
+    await openLink(scope, redis);
+    const ends = connectionEnds().filter(({ peerPort }) => peerPort === redis.port);
+    assert.equal(ends.length, 2);
+    for (const { probeIn = Infinity } of ends) assertBetween(probeIn, 1, 10_000);
+  });
+
+  it('a relay that does not take connections is given up after 2 s', async () => {
+    const port = await deafPort(scope);
+    const find = () => ({ incarnation: 'deaf', host: '127.0.0.1', port });
+    const dialer = new HopDialer({ find }, 'one', SECRET);
+    const { value, ms } = await timed(() =>
+      dialer.dial({ id: connectionId(7), key: 'key', authorization: undefined }),
+    );
+    assert.equal(value, undefined);
+    assertBetween(ms, 1900, 3000);
+  });
+
+  it('a connection that does not say what it is is cut after 5 s', async () => {
+    const listener = await HopListener.start({ host: '127.0.0.1', port: 0 }, 'one', SECRET);
+    scope.defer(() => listener.close());
+    const socket = connect(listener.port, '127.0.0.1');
+    await once(socket, 'connect');
+    socket.write('culvert-hop/1 ');
+    const { ms } = await timed(() => within(10_000, 'end', once(socket.resume(), 'close')));
+    assertBetween(ms, 4900, 6500);
+  });
+});
+
+async function openLink(scope: Scope, redis: RedisServer): Promise<RedisLink> {
+  const link = await RedisLink.open(redis.url, ['channel'], () => {});
+  scope.defer(() => link.close());
+  await eventually(5000, () => assert.ok(link.isUp));
+  return link;
+}
+
+/** A port behind which a stopped program has all the connections it may have without taking them. */
+async function deafPort(scope: Scope): Promise<number> {
+  const program = `require('net').createServer().listen(0, '127.0.0.1', 1, function () { console.log(this.address().port); })`;
+  const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
+  scope.defer(() => child.kill('SIGKILL'));
+  const [line] = (await once(child.stdout, 'data')) as [Buffer];
+  child.kill('SIGSTOP');
+  const port = Number(line.toString());
+  for (let count = 0; count < 4; count += 1) {
+    const filler = connect(port, '127.0.0.1');
+    filler.on('error', () => {});
+    scope.defer(() => filler.destroy());
+  }
+  return port;
+}
+
+function assertBetween(ms: number, least: number, most: number): void {
+  assert.ok(ms >= least && ms <= most, `after ${ms} ms`);
+}

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { RELAY_LEASE_MS, RELAY_NUMBER_ATTEMPTS } from '../limits.ts';
+import { Membership } from './membership.ts';
+import { RedisError } from './redis-link.ts';
+import { LEASE, LEAVE, type Script } from './scripts.ts';
+
+describe('Membership', () => {
+  /** of each LEASE, what Redis answers, the last one for ever */
+  let leases: number[];
+  let relays: string[];
+  let calls: (readonly [Script, ...(string | number)[]])[];
+  let membership: Membership;
+
+  beforeEach(() => {
+    leases = [2];
+    relays = [];
+    calls = [];
+    const redis = {
+      run(script: Script, ...args: readonly (string | number)[]): Promise<unknown> {
+        calls.push([script, ...args]);
+        if (script === LEASE) return Promise.resolve(leases.length > 1 ? leases.shift() : leases[0]);
+        return Promise.resolve(relays);
+      },
+    };
+    membership = new Membership(redis, { incarnation: 'me', host: '::1', port: 7 }, () => {});
+  });
+
+  function leased(): (readonly (string | number)[])[] {
+    return calls.filter(([script]) => script === LEASE).map(([, ...args]) => args);
+  }
+
+  it('takes a number for 10 s, keeps it, and gives it back', async () => {
+    assert.equal(await membership.renew(), true);
+    const { number } = membership;
+    assert.ok(number >= 1 && number <= 65_535);
+    leases = [1];
+    assert.equal(await membership.renew(), false);
+    const lease = [number, 'me', '[::1]:7', RELAY_LEASE_MS];
+    assert.deepEqual(leased(), [lease, lease]);
+    assert.equal(RELAY_LEASE_MS, 10_000);
+    await membership.leave();
+    assert.deepEqual(calls.at(-1), [LEAVE, number, 'me']);
+  });
+
+  it('takes another number where one is taken, also where it was its own', async () => {
+    leases = [0, 0, 2];
+    await membership.renew();
+    const { number } = membership;
+    leases = [0, 2];
+    assert.equal(await membership.renew(), true);
+    assert.equal(leased().length, 5);
+    assert.notEqual(membership.number, number);
+  });
+
+  it('gives up after 20 numbers that are taken, until the next time', async () => {
+    leases = [0];
+    await assert.rejects(membership.renew(), RedisError);
+    assert.deepEqual([leased().length, RELAY_NUMBER_ATTEMPTS, membership.number], [20, 20, 0]);
+    leases = [2];
+    await membership.renew();
+    assert.notEqual(membership.number, 0);
+  });
+
+  it('knows the others, without itself, and those that have come since', async () => {
+    await membership.renew();
+    relays = [
+      String(membership.number),
+      'me',
+      '[::1]:7',
+      '70000',
+      'two',
+      '10.0.0.2:8',
+      '70001',
+      'broken',
+      '?',
+    ];
+    await membership.renew();
+    assert.deepEqual(membership.find(70_000), { incarnation: 'two', host: '10.0.0.2', port: 8 });
+    assert.deepEqual([membership.find(membership.number), membership.find(70_001)], [undefined, undefined]);
+    membership.meet({ number: 70_002, incarnation: 'three', address: '[::2]:9' });
+    assert.deepEqual(membership.find(70_002), { incarnation: 'three', host: '::2', port: 9 });
+  });
+});
