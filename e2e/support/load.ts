@@ -9,6 +9,8 @@ export interface Asked {
   readonly request: Request | undefined;
   /** `performance.now()` when it was sent, or the connection was tried. */
   readonly at: number;
+  /** ms until its outcome */
+  readonly ms: number;
   /** Whether its connection stood, as far as its visitor could see, when {@link Load.mark} was called. */
   readonly inFlight: boolean;
   /** The whole answer, or why there is none. */
@@ -67,7 +69,7 @@ export class Load {
           if (again) turn += 1;
         }
       } catch (error) {
-        this.asked.push({ request: undefined, at, inFlight: false, outcome: error as Error });
+        this.#note({ request: undefined, at, inFlight: false, outcome: error as Error });
       } finally {
         await scope.end();
       }
@@ -82,12 +84,15 @@ export class Load {
     try {
       await connection.write(formatRequest(request));
       const outcome = await connection.response(request.method);
-      this.asked.push({ request, at, inFlight, outcome });
+      this.#note({ request, at, inFlight, outcome });
       this.onAnswer();
       return outcome.head.field('connection') !== 'close';
     } catch (error) {
-      this.asked.push({ request, at, inFlight, outcome: error as Error });
+      this.#note({ request, at, inFlight, outcome: error as Error });
       return false;
     }
+  }
+  #note(asked: Omit<Asked, 'ms'>): void {
+    this.asked.push({ ...asked, ms: performance.now() - asked.at });
   }
 }

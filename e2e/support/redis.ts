@@ -1,6 +1,8 @@
 /** A Redis server of the tests' own, on a free port, with nothing that outlives it. */
 import { type ChildProcess, spawn } from 'node:child_process';
+import { rmSync } from 'node:fs';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { once } from 'node:events';
 import { eventually } from './deadline.ts';
 import { temporaryDirectory } from './programs.ts';
@@ -52,7 +54,7 @@ export class RedisServer {
     return this.#child.pid;
   }
 
-  /** Starts it again after {@link stop}; it has forgotten everything. */
+  /** Starts it again. */
   async resume(): Promise<void> {
     const flags = [
       '--port',
@@ -71,6 +73,18 @@ export class RedisServer {
     await eventually(5000, () => this.command('PING'));
   }
 
+  /** Ends it in order, so that it has everything again after {@link resume}. */
+  async shutDown(): Promise<void> {
+    const child = this.#child;
+    if (child === undefined) return;
+    const closed = once(child, 'close');
+    // It may be gone before it has closed the connection.
+    await this.command('SHUTDOWN SAVE').catch(() => undefined);
+    await closed;
+    this.#child = undefined;
+  }
+
+  /** Kills it: it has forgotten everything after {@link resume}. */
   async stop(): Promise<void> {
     const child = this.#child;
     this.#child = undefined;
@@ -78,6 +92,7 @@ export class RedisServer {
     const closed = once(child, 'close');
     child.kill('SIGKILL');
     await closed;
+    rmSync(join(this.#directory, 'dump.rdb'), { force: true });
   }
 
   /** How often relays have run scripts since the server started. */

@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
+import { eventually } from '../support/deadline.ts';
+import { answerTo, Fleet } from '../support/fleet.ts';
+import { Api } from '../support/api.ts';
+import type { Asked } from '../support/load.ts';
+import { suiteScope } from '../support/scope.ts';
+import { connectionEnds } from '../support/tcp-probes.ts';
+import { describeFailure, tallyOf } from '../support/tally.ts';
+
+const REQUESTS_PER_SECOND = 300;
+
+/** Connections of a relay's listener, those that it has not taken yet among them. */
+function openOn(port: number): number {
+  return connectionEnds().filter((end) => end.port === port).length;
+}
+
+/**
+ * A connection that is open on a relay is a visitor's, or a client's: a data socket carries one request at a time, which
+ * may be a visitor's on another relay. Those fail that were sent before the relay was gone; whatever is sent later may wait
+ * for the client, which may have been there, but does not fail.
+ */
+describe('a relay that is killed under load', function () {
+  this.timeout(180_000);
+  const scope = suiteScope();
+  let fleet: Fleet;
+
+  before(async () => {
+    fleet = await Fleet.start(scope, 3);
+  });
+
+  /** The relay that has the client's control socket, or one that has not. */
+  function relayWith(client: boolean) {
+    const { id } = fleet.culvert.tunnel;
+    const holds = fleet.cluster.relays.map((relay) => {
+      const last = relay.child.stderr
+        .split('\n')
+        .filter(
+          (line) => line.includes(id) && /"msg":"(client online|client offline|tunnel moved)"/.test(line),
+        )
+        .at(-1);
+      return last?.includes('client online') === true;
+    });
+    assert.equal(holds.filter(Boolean).length, 1, 'one relay has the client');
+    return fleet.cluster.relay(holds.indexOf(client));
+  }
+
+  for (const client of [false, true]) {
+    it(`fails its own connections alone, ${client ? 'with' : 'without'} the client's, and loses nothing that was acknowledged`, async () => {
+      const { requests: before } = await new Api(fleet.cluster.relay(0), fleet.cluster.key).get(
+        fleet.culvert.tunnel.id,
+      );
+      const load = fleet.visit(REQUESTS_PER_SECOND);
+      const creator = fleet.create();
+      await delay(3000);
+      const relay = relayWith(client);
+
+      const open = openOn(relay.port);
+      const killedAt = performance.now();
+      relay.child.kill('SIGKILL');
+      await relay.child.exit();
+      const goneAt = performance.now();
+      await delay(4000);
+      await load.stop();
+      await creator.stop();
+      await relay.restart();
+
+      const { sent, good, failed } = tallyOf(load.asked, answerTo);
+      const duringDeath = load.asked.filter(({ at }) => at > killedAt && at <= goneAt).length;
+      const slowest = Math.max(...load.asked.filter(({ at }) => at > goneAt).map(({ ms }) => ms));
+      const isFailed = new Set(failed);
+      const answered = load.asked.filter((asked) => !isFailed.has(asked));
+      const due = answered.filter(({ at, ms }) => at + ms < killedAt - 1000 || at > goneAt).length;
+      const requests = await eventually(5000, async () => {
+        const now = (await new Api(relay, fleet.cluster.key).get(fleet.culvert.tunnel.id)).requests - before;
+        assert.ok(now >= due, `${now} counted of ${due}`);
+        return now;
+      });
+      console.log(
+        `      ${sent} requests, ${good} answered right, ${failed.length} failed of ${open} connections that were open and ` +
+          `${duringDeath} requests in the ${Math.round(goneAt - killedAt)} ms it took to die; none of those later, ` +
+          `which took ${Math.round(slowest)} ms at most; ${creator.made.length} tunnels made, ` +
+          `${requests} requests counted`,
+      );
+      const describe = (asked: Asked): string => describeFailure(asked, goneAt);
+      assert.deepEqual(failed.filter(({ at }) => at > goneAt).map(describe), []);
+      assert.ok(failed.length <= open + duringDeath, failed.map(describe).join('\n'));
+      assert.ok(slowest < 10_000, `${slowest} ms`);
+      assert.ok(creator.made.length >= 3, `only ${creator.made.length} tunnels were made`);
+      assert.ok(creator.failures.length <= 1, creator.failures.join('\n'));
+      assert.deepEqual(await fleet.missing(creator), []);
+    });
+  }
+});

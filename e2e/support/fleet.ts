@@ -1,0 +1,96 @@
+/** Three relays behind nginx, a tunnel through them that `culvert` serves, and what people do with it. */
+import { createAccount, type TestAccount } from './accounts.ts';
+import { Api } from './api.ts';
+import { RelayCluster } from './cluster.ts';
+import { Creator } from './creator.ts';
+import { Load } from './load.ts';
+import { startBalancer } from './native-server.ts';
+import { Culvert } from './programs.ts';
+import type { Request } from './raw-http.ts';
+import type { Scope } from './scope.ts';
+import { closedPort, startHttpService } from './services/listen.ts';
+
+const BODY = 'x'.repeat(20_000);
+const VISITORS_PER_REQUEST_A_SECOND = 1 / 5;
+
+/** What the local service answers. */
+export function answerTo({ method = 'GET', target = '/', body = '' }: Request): string {
+  return `${method} ${target} ${body.length}`;
+}
+
+export class Fleet {
+  readonly cluster: RelayCluster;
+  readonly culvert: Culvert;
+  /** the balancer's */
+  readonly port: number;
+  readonly #accounts: readonly TestAccount[];
+
+  private constructor(
+    cluster: RelayCluster,
+    culvert: Culvert,
+    port: number,
+    accounts: readonly TestAccount[],
+  ) {
+    this.cluster = cluster;
+    this.culvert = culvert;
+    this.port = port;
+    this.#accounts = accounts;
+  }
+
+  /** @param accounts how many make tunnels meanwhile */
+  static async start(scope: Scope, accounts: number): Promise<Fleet> {
+    const port = await closedPort();
+    const url = `http://localhost:${port}`;
+    const settings = { CULVERT_PUBLIC_URL: url, CULVERT_TRUST_PROXY: '127.0.0.1' };
+    const cluster = await RelayCluster.start(scope, 3, settings);
+    await startBalancer(
+      scope,
+      port,
+      cluster.relays.map((relay) => relay.port),
+    );
+    const service = await startHttpService(scope, (request, response) => {
+      let length = 0;
+      request.on('data', (chunk: Buffer) => (length += chunk.length));
+      request.on('end', () => response.end(`${request.method} ${request.url} ${length}`));
+    });
+    const culvert = await Culvert.start(scope, { url }, cluster.key, service.port);
+    const made = Array.from({ length: accounts }, () => createAccount(cluster.relay(0), { plan: 'team' }));
+    return new Fleet(cluster, culvert, port, await Promise.all(made));
+  }
+
+  /** Visitors of the tunnel, through the balancer; every fourth request is a POST, every eighth one with a body. */
+  visit(perSecond: number): Load {
+    const host = `${this.culvert.tunnel.slug}.localhost:${this.port}`;
+    let next = 0;
+    return new Load(this.port, perSecond, perSecond * VISITORS_PER_REQUEST_A_SECOND, (): Request => {
+      next += 1;
+      return next % 4 === 0
+        ? { host, method: 'POST', target: `/${next}`, body: next % 8 === 0 ? BODY : 'x' }
+        : { host, target: `/${next}` };
+    });
+  }
+
+  /** Begins to make tunnels through the balancer. */
+  create(): Creator {
+    return new Creator(this.#accounts.map(({ key }) => new Api(this, key)));
+  }
+
+  /** @returns ids of those tunnels made that a relay does not have */
+  async missing({ made }: Creator): Promise<string[]> {
+    const missing: string[] = [];
+    for (const relay of this.cluster.relays) {
+      const lists = await Promise.all(this.#accounts.map(({ key }) => new Api(relay, key).list()));
+      const found = new Set(lists.flat().map(({ id }) => id));
+      missing.push(...made.map(({ id }) => id).filter((id) => !found.has(id)));
+    }
+    return missing;
+  }
+
+  /** What `culvert` has said of the tunnel so far, problems of single visitors left out. */
+  get events(): string[] {
+    const events = this.culvert.child.lines.map(
+      (line) => (JSON.parse(line) as { readonly event: string }).event,
+    );
+    return events.filter((event) => event !== 'problem');
+  }
+}
