@@ -4,7 +4,16 @@ import type { Snapshot } from '../shared/snapshot.ts';
 import type { Bridge } from './bridge.ts';
 import { announcements } from './model/announce.ts';
 import { draftFrom, EMPTY_DRAFT, type FormDraft } from './model/create-form.ts';
-import { backward, currentRoute, forward, HOME, type Route, type Trail } from './model/route.ts';
+import {
+  backward,
+  currentPlace,
+  forward,
+  HOME,
+  type Place,
+  type Route,
+  searching,
+  type Trail,
+} from './model/route.ts';
 import { Loading } from './screens/loading.tsx';
 import { LogScreen } from './screens/log/log-screen.tsx';
 import { RequestScreen } from './screens/log/request-screen.tsx';
@@ -35,6 +44,7 @@ export function App({ bridge }: { bridge: Bridge }): JSX.Element {
     [say],
   );
   const { snapshot, problem } = useSnapshot(bridge, onChange);
+  const setSearch = useCallback((search: string) => setTrail((before) => searching(before, search)), []);
   const back = useCallback(() => setTrail(backward), []);
   const shell = useMemo(
     () => ({
@@ -66,7 +76,13 @@ export function App({ bridge }: { bridge: Bridge }): JSX.Element {
       {snapshot === undefined ? (
         <Loading problem={problem} />
       ) : (
-        <Current snapshot={snapshot} route={currentRoute(trail)} draft={draft} setDraft={setDraft} />
+        <Current
+          snapshot={snapshot}
+          place={currentPlace(trail)}
+          setSearch={setSearch}
+          draft={draft}
+          setDraft={setDraft}
+        />
       )}
       <div class="unseen" role="status">
         {told}
@@ -77,22 +93,36 @@ export function App({ bridge }: { bridge: Bridge }): JSX.Element {
 
 function Current({
   snapshot,
-  route,
+  place,
+  setSearch,
   draft,
   setDraft,
 }: {
   snapshot: Snapshot;
-  route: Route;
+  place: Place;
+  setSearch: (search: string) => void;
   draft: FormDraft;
   setDraft: (draft: FormDraft) => void;
 }): JSX.Element {
   const { session } = snapshot;
+  const { route, search } = place;
   if (session.state !== 'signed-in') return <SignIn session={session} hasNetwork={snapshot.hasNetwork} />;
   switch (route.screen) {
     case 'tunnels':
-      return <TunnelsScreen snapshot={snapshot} session={session} draft={draft} setDraft={setDraft} />;
+      return (
+        <TunnelsScreen
+          snapshot={snapshot}
+          session={session}
+          search={search}
+          setSearch={setSearch}
+          draft={draft}
+          setDraft={setDraft}
+        />
+      );
     case 'log':
-      return <LogScreen tunnelKey={route.key} tunnels={snapshot.tunnels} />;
+      return (
+        <LogScreen tunnelKey={route.key} tunnels={snapshot.tunnels} search={search} setSearch={setSearch} />
+      );
     case 'request':
       return <RequestScreen key={route.id} tunnelKey={route.key} id={route.id} tunnels={snapshot.tunnels} />;
     case 'settings':

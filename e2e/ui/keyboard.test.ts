@@ -1,40 +1,49 @@
 import assert from 'node:assert/strict';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { createAccount } from '../support/accounts.ts';
 import { eventually } from '../support/deadline.ts';
+import { startHttpService } from '../support/services/listen.ts';
 import { startSite } from '../support/services/site.ts';
 import { scenarios } from './support/fixture.ts';
 import { visit } from './support/visit.ts';
 
 scenarios('the main job without a mouse', (fixture) => {
-  it('signs in, exposes a port, copies the address, extends, reads a request, stops', async () => {
+  /** Signs in and exposes a shop that takes orders; the button that copies its address has the focus then. */
+  async function signInAndExpose() {
     const account = await createAccount(fixture.relay);
-    const site = await startSite(fixture.scope);
+    const orders: string[] = [];
+    const { port } = await startHttpService(fixture.scope, (request, response) => {
+      let body = '';
+      request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+      request.on('end', () => {
+        if (request.method === 'POST') orders.push(body);
+        response.end('ok');
+      });
+    });
     const { page, app } = await fixture.open();
     const keys = page.keyboard;
-
     await focused(page, 'relay');
     await keys.type(fixture.relay.url);
     await keys.press('Tab');
     await keys.type(account.key);
     await keys.press('Enter');
     await page.getByRole('heading', { name: 'Nothing is exposed' }).waitFor();
-
     await keys.press('Control+n');
     await focused(page, 'port');
-    await keys.type(String(site.port));
+    await keys.type(String(port));
     await keys.press('Escape');
     await keys.press('Enter');
     // The next thing people want is the address.
-    await page
-      .getByRole('button', { name: /^Copy the address/ })
-      .and(page.locator(':focus'))
-      .waitFor();
-    await keys.press('Enter');
-    await eventually(2000, async () => assert.equal((await app.copied()).length, 1));
+    await focusedName(page, /^Copy the address/);
     await page.locator('.card').getByText('Online').waitFor();
-    await visit(`${(await app.copied())[0]}/seen`);
-    await page.getByRole('button', { name: 'GET /seen 200' }).waitFor();
+    return { page, app, orders };
+  }
+
+  it('signs in, exposes a port, copies the address, extends, stops, starts, removes, changes a setting', async () => {
+    const { page, app } = await signInAndExpose();
+    const keys = page.keyboard;
+    await keys.press('Enter');
+    await eventually(5000, async () => assert.deepEqual(await app.copied(), [(await app.tunnel()).url]));
 
     await keys.press('Tab');
     await focusedName(page, /^Extend /);
@@ -42,17 +51,76 @@ scenarios('the main job without a mouse', (fixture) => {
     await tabTo(page, /^\+1 h$/);
     await keys.press('Space');
     await page.getByText(/^1 h 59 min left/).waitFor();
+    await focusedName(page, /^Extend /);
 
-    await tabTo(page, /^GET \/seen/);
-    await keys.press('Enter');
-    await page.getByRole('heading', { name: 'GET /seen' }).and(page.locator(':focus')).waitFor();
-    await keys.press('Escape');
-    await focusedName(page, /^GET \/seen/);
-
-    await keys.press('Shift+Tab');
-    await focusedName(page, /^Stop /);
+    await tabTo(page, /^Stop /);
     await keys.press('Enter');
     await page.getByText('Stopped', { exact: true }).waitFor();
+    await focusedName(page, /^Start again /);
+    await keys.press('Enter');
+    await focusedName(page, /^Copy the address/);
+    await page.locator('.card').getByText('Online').waitFor();
+    assert.equal((await visit((await app.tunnel()).url)).status, 200);
+
+    await tabTo(page, /^Stop /);
+    await keys.press('Enter');
+    await focusedName(page, /^Start again /);
+    await keys.press('Tab');
+    await focusedName(page, /^Remove /);
+    await keys.press('Enter');
+    await page.getByRole('heading', { name: 'Nothing is exposed' }).waitFor();
+    await focused(page, 'port');
+
+    await keys.press('Control+,');
+    await page.getByRole('heading', { name: 'Settings' }).and(page.locator(':focus')).waitFor();
+    await tabToId(page, 'notifies');
+    await keys.press('Space');
+    await keys.press('Tab');
+    await focused(page, 'theme');
+    await keys.type('Dark');
+    await page.locator('html[data-theme="dark"]').waitFor();
+    assert.equal(await page.getByLabel('Notifications').isChecked(), false);
+    await keys.press('Escape');
+    await focused(page, 'port');
+  });
+
+  it('finds a request in the log, reads it, sends it again, and comes back step by step', async () => {
+    const { page, app, orders } = await signInAndExpose();
+    const keys = page.keyboard;
+    const { url, slug } = await app.tunnel();
+    await visit(`${url}/seen`);
+    await visit(`${url}/order`, { method: 'POST', body: '{"mugs":2}', type: 'application/json' });
+    await page.getByRole('button', { name: 'POST /order 200' }).waitFor();
+
+    await tabTo(page, /^All requests to /);
+    await keys.press('Enter');
+    await page
+      .getByRole('heading', { name: `Requests to ${slug}` })
+      .and(page.locator(':focus'))
+      .waitFor();
+    await keys.press('/');
+    await keys.type('POST order');
+    await eventually(5000, async () => assert.equal(await page.locator('.log .row').count(), 1));
+    await keys.press('Tab');
+    await focusedName(page, /^POST \/order/);
+    await keys.press('Enter');
+    await page.getByRole('heading', { name: 'POST /order' }).and(page.locator(':focus')).waitFor();
+
+    await tabTo(page, /^Replay$/);
+    await keys.press('Enter');
+    await tabTo(page, /^Sent again, show it$/);
+    await keys.press('Enter');
+    await page.getByText('Repeats request 2.').waitFor();
+    assert.deepEqual(orders, ['{"mugs":2}', '{"mugs":2}']);
+
+    await keys.press('Escape');
+    await page.getByText('Repeats request 2.').waitFor({ state: 'detached' });
+    await keys.press('Escape');
+    // What was searched is there again, and the request that was read has the focus.
+    await focusedName(page, /^POST \/order/);
+    assert.equal(await page.getByLabel('Search requests').inputValue(), 'POST order');
+    await keys.press('Escape');
+    await focusedName(page, /^All requests to /);
   });
 
   it('chooses a suggested port with the arrow keys', async () => {
@@ -77,11 +145,20 @@ async function focusedName(page: Page, name: RegExp): Promise<void> {
   await page.getByRole('button', { name }).and(page.locator(':focus')).waitFor();
 }
 
-/** Presses Tab until something of that name has the focus. */
+/** Presses Tab until a button of that name has the focus. */
 async function tabTo(page: Page, name: RegExp): Promise<void> {
+  await tabToLocator(page, page.getByRole('button', { name }), String(name));
+}
+
+async function tabToId(page: Page, id: string): Promise<void> {
+  await tabToLocator(page, page.locator(`#${id}`), id);
+}
+
+async function tabToLocator(page: Page, target: Locator, what: string): Promise<void> {
+  await target.waitFor();
   for (let left = 20; left > 0; left -= 1) {
-    if ((await page.getByRole('button', { name }).and(page.locator(':focus')).count()) > 0) return;
+    if ((await target.and(page.locator(':focus')).count()) > 0) return;
     await page.keyboard.press('Tab');
   }
-  throw new Error(`Tab does not lead to ${String(name)}`);
+  throw new Error(`Tab does not lead to ${what}`);
 }

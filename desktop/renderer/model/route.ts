@@ -10,25 +10,40 @@ export interface Place {
   readonly route: Route;
   /** id of the element that had the focus when the user went on from here */
   readonly focus: string | undefined;
+  /** what is typed in the search of the screen */
+  readonly search: string;
 }
 
 /** Where the user came along; the last is where they are. Never empty. */
 export type Trail = readonly [Place, ...Place[]];
 
-export const HOME: Trail = [{ route: { screen: 'tunnels' }, focus: undefined }];
+export const HOME: Trail = [{ route: { screen: 'tunnels' }, focus: undefined, search: '' }];
 
-export function currentRoute(trail: Trail): Route {
-  return (trail.at(-1) ?? trail[0]).route;
+export function currentPlace(trail: Trail): Place {
+  return trail.at(-1) ?? trail[0];
 }
 
 /** @param focus id of the element that has the focus now */
 export function forward(trail: Trail, route: Route, focus: string | undefined): Trail {
-  const [first, ...rest] = trail.map((place, index) =>
-    index === trail.length - 1 ? { ...place, focus } : place,
-  );
-  return [first ?? trail[0], ...rest, { route, focus: undefined }];
+  return [...changed(trail, { focus }), { route, focus: undefined, search: '' }];
+}
+
+/**
+ * Who types has gone on from where the focus was.
+ *
+ * @param search what is typed in the search of the screen now
+ */
+export function searching(trail: Trail, search: string): Trail {
+  return changed(trail, { search, focus: undefined });
 }
 
 export function backward(trail: Trail): Trail {
   return trail.length === 1 ? trail : [trail[0], ...trail.slice(1, -1)];
+}
+
+function changed(trail: Trail, change: Partial<Place>): Trail {
+  const [first, ...rest] = trail.map((place, index) =>
+    index === trail.length - 1 ? { ...place, ...change } : place,
+  );
+  return [first ?? trail[0], ...rest];
 }

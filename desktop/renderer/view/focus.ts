@@ -1,4 +1,5 @@
-import { useEffect } from 'preact/hooks';
+import type { RefObject } from 'preact';
+import { useEffect, useLayoutEffect } from 'preact/hooks';
 import type { Trail } from '../model/route.ts';
 
 /** What a screen still waits for, such as its list, is there by then, or the focus stays where it is. */
@@ -25,6 +26,27 @@ export function useReturnedFocus(trail: Trail): void {
     observer.observe(document.body, { childList: true, subtree: true });
     return stop;
   }, [trail, id]);
+}
+
+/**
+ * Keeps the focus in a part of the window when a redraw takes away the element that had it: without it the keyboard would
+ * begin at the top again.
+ *
+ * @param near says which element is next to what is gone; given the place of that among the children of the part
+ */
+export function useKeptFocus(
+  part: RefObject<HTMLElement | null>,
+  near: (place: number) => Element | null | undefined,
+): void {
+  // Read before the redraw: afterwards nothing tells where it was.
+  const place = [...(part.current?.children ?? [])].findIndex((child) =>
+    child.contains(document.activeElement),
+  );
+  useLayoutEffect(() => {
+    if (place < 0 || document.activeElement !== document.body) return;
+    const element = near(place);
+    if (element instanceof HTMLElement) element.focus();
+  });
 }
 
 function focusOn(id: string): boolean {

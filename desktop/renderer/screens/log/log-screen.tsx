@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef } from 'preact/hooks';
 import type { TunnelView } from '../../../shared/snapshot.ts';
 import { plural } from '../../model/numbers.ts';
 import { useShell } from '../../view/context.ts';
@@ -13,13 +13,16 @@ import { useLog } from './use-log.ts';
 export function LogScreen({
   tunnelKey,
   tunnels,
+  search,
+  setSearch,
 }: {
   tunnelKey: string;
   tunnels: readonly TunnelView[];
+  search: string;
+  setSearch: (search: string) => void;
 }): JSX.Element {
   const { say } = useShell();
   const tunnel = tunnels.find(({ key }) => key === tunnelKey);
-  const [search, setSearch] = useState('');
   const searchInput = useRef<HTMLInputElement>(null);
   const log = useLog(tunnelKey, search, tunnel);
   const clear = useAction();

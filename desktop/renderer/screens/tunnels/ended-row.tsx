@@ -1,11 +1,17 @@
 import type { JSX } from 'preact';
 import type { TunnelView } from '../../../shared/snapshot.ts';
+import { useShell } from '../../view/context.ts';
 import type { Action } from '../../view/use-action.ts';
 import { ActionLink } from './time-row.tsx';
 
 /** Why a tunnel ended, and the two things that can follow. */
 export function EndedRow({ tunnel, action }: { tunnel: TunnelView; action: Action }): JSX.Element {
+  const { say } = useShell();
   const { key, slug, name, status } = tunnel;
+  const remove = async (): Promise<void> => {
+    const answer = await action.run('tunnel:forget', { key });
+    if (answer.ok) say(`${slug} is removed.`);
+  };
   return (
     <div class="time-row ended-row">
       <span class="time-left">
@@ -13,8 +19,13 @@ export function EndedRow({ tunnel, action }: { tunnel: TunnelView; action: Actio
         {name === '' && ' Started again, it gets a new address.'}
       </span>
       <span class="actions">
-        <ActionLink label="Start again" of={slug} onClick={() => void action.run('tunnel:start', { key })} />
-        <ActionLink label="Remove" of={slug} onClick={() => void action.run('tunnel:forget', { key })} />
+        <ActionLink
+          id={`start-${key}`}
+          label="Start again"
+          of={slug}
+          onClick={() => void action.run('tunnel:start', { key })}
+        />
+        <ActionLink label="Remove" of={slug} onClick={() => void remove()} />
       </span>
     </div>
   );

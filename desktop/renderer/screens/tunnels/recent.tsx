@@ -1,8 +1,10 @@
 import type { JSX } from 'preact';
+import { useRef } from 'preact/hooks';
 import type { TunnelView } from '../../../shared/snapshot.ts';
 import { RequestRow } from '../log/request-row.tsx';
 import { Traffic } from './meta.tsx';
 import { useShell } from '../../view/context.ts';
+import { useKeptFocus } from '../../view/focus.ts';
 
 /** As many as fit a glance. */
 const SHOWN = 3;
@@ -11,11 +13,14 @@ const SHOWN = 3;
 export function Recent({ tunnel }: { tunnel: TunnelView }): JSX.Element | null {
   const { go } = useShell();
   const { key, slug, recent } = tunnel;
+  const rows = useRef<HTMLUListElement>(null);
+  // A row goes when newer requests come.
+  useKeptFocus(rows, () => document.getElementById(`log-${key}`));
   if (recent.length === 0 && tunnel.requests === 0) return null;
   return (
     <div class="recent">
       {recent.length > 0 && (
-        <ul class="rows" aria-label={`Last requests to ${slug}`}>
+        <ul ref={rows} class="rows" aria-label={`Last requests to ${slug}`}>
           {recent.slice(0, SHOWN).map((request) => (
             <RequestRow key={request.id} tunnelKey={key} request={request} />
           ))}

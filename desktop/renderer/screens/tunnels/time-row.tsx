@@ -36,6 +36,7 @@ export function TimeRow({
         <span class="actions">
           {shape !== 'soon' && (
             <ActionLink
+              id={`extend-${key}`}
               label="Extend"
               of={slug}
               expanded={unfolded === 'extend'}
@@ -53,11 +54,13 @@ export function TimeRow({
 
 /** A word that does something with a tunnel; its name for screen readers says with which. */
 export function ActionLink({
+  id,
   label,
   of,
   expanded,
   onClick,
 }: {
+  id?: string;
   label: string;
   of: string;
   expanded?: boolean;
@@ -66,6 +69,7 @@ export function ActionLink({
   return (
     <button
       type="button"
+      id={id}
       class="link"
       aria-label={`${label} ${of}`}
       aria-expanded={expanded}

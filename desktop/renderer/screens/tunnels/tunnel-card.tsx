@@ -1,9 +1,10 @@
 import type { JSX } from 'preact';
 import { memo } from 'preact/compat';
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { TunnelView } from '../../../shared/snapshot.ts';
 import { isLive, type Shape, tunnelState } from '../../model/tunnel-state.ts';
 import { useTime } from '../../view/clock.ts';
+import { useKeptFocus } from '../../view/focus.ts';
 import { StateShape } from '../../view/icons.tsx';
 import { Failure, Notice } from '../../view/parts.tsx';
 import { QrCode } from '../../view/qr.tsx';
@@ -34,9 +35,20 @@ export const TunnelCard = memo(function TunnelCard({
   const { word } = tunnelState(tunnel, Date.now());
   const live = isLive(tunnel);
   const titleId = `title-${tunnel.key}`;
+  const card = useRef<HTMLLIElement>(null);
+  const wasLive = useRef(live);
+  useEffect(() => {
+    wasLive.current = live;
+  }, [live]);
+  useKeptFocus(card, () => {
+    if (!live) return document.getElementById(`start-${tunnel.key}`);
+    // Of a tunnel that was started again people want the address, which is new.
+    const extend = wasLive.current ? document.getElementById(`extend-${tunnel.key}`) : null;
+    return extend ?? document.getElementById(`copy-${tunnel.key}`);
+  });
 
   return (
-    <li class={`card card-${shape}`} aria-labelledby={titleId} data-slug={tunnel.slug}>
+    <li ref={card} class={`card card-${shape}`} aria-labelledby={titleId} data-slug={tunnel.slug}>
       <div class="card-top">
         <StateShape shape={shape} />
         <Address id={titleId} tunnel={tunnel} run={action.run} />

@@ -1,10 +1,11 @@
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
+import { useRef } from 'preact/hooks';
 import type { SessionView, Snapshot } from '../../../shared/snapshot.ts';
 import type { FormDraft } from '../../model/create-form.ts';
 import { filterTunnels } from '../../model/filter.ts';
 import { capitalised } from '../../model/numbers.ts';
 import { useShell } from '../../view/context.ts';
+import { useKeptFocus } from '../../view/focus.ts';
 import { Icon, Mark } from '../../view/icons.tsx';
 import { hasCommand, useKey } from '../../view/keys.ts';
 import { CreateBar } from './create-bar.tsx';
@@ -21,19 +22,28 @@ type SignedIn = Extract<SessionView, { state: 'signed-in' }>;
 export function TunnelsScreen({
   snapshot,
   session,
+  search,
+  setSearch,
   draft,
   setDraft,
 }: {
   snapshot: Snapshot;
   session: SignedIn;
+  search: string;
+  setSearch: (search: string) => void;
   draft: FormDraft;
   setDraft: (draft: FormDraft) => void;
 }): JSX.Element {
   const { go } = useShell();
   const { tunnels, ports } = snapshot;
   const { account } = session;
-  const [search, setSearch] = useState('');
   const shown = filterTunnels(tunnels, tunnels.length < SEARCHED_FROM ? '' : search);
+  const cards = useRef<HTMLUListElement>(null);
+  useKeptFocus(cards, (place) => {
+    const list = cards.current?.children;
+    const next = list?.[Math.min(place, list.length - 1)];
+    return next?.querySelector('button') ?? document.getElementById('port');
+  });
   useKey(
     (event) => hasCommand(event) && event.key === ',',
     () => go({ screen: 'settings' }),
@@ -72,7 +82,7 @@ export function TunnelsScreen({
         )}
         {tunnels.length === 0 && <Empty ports={ports} />}
         {tunnels.length > 0 && shown.length === 0 && <p class="dim nothing">No tunnel matches “{search}”.</p>}
-        <ul class="cards">
+        <ul ref={cards} class="cards">
           {shown.map((tunnel) => (
             <TunnelCard key={tunnel.key} tunnel={tunnel} maxTtl={account.maxTtl} />
           ))}
