@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { onPosix } from '../../shared/testing/posix.ts';
 import { parseRelayAddress } from '../engine/relay-address.ts';
 import { StoredLogin, StoredLoginError } from './stored-login.ts';
 
@@ -28,14 +29,14 @@ describe('StoredLogin', () => {
     assert.deepEqual(warnings, []);
   });
 
-  it('lets nobody else read it, and leaves no draft behind', () => {
+  onPosix('lets nobody else read it, and leaves no draft behind', () => {
     stored.write(LOGIN);
     assert.equal(mode(stored.path), 0o600);
     assert.equal(mode(join(root, 'a', 'culvert')), 0o700);
     assert.deepEqual(readdirSync(join(root, 'a', 'culvert')), ['login.json']);
   });
 
-  it('takes a file away from others who could read it, and says so', () => {
+  onPosix('takes a file away from others who could read it, and says so', () => {
     stored.write(LOGIN);
     chmodSync(stored.path, 0o644);
     assert.deepEqual(stored.read(), LOGIN);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { onPosix } from '../../shared/testing/posix.ts';
 import { RelayRefusal, RelayUnreachable } from '../engine/errors.ts';
 import type { Channels, CreateForm } from '../shared/ipc.ts';
 import { fakeEncryption, fakeSystem, type FakeSystem } from '../testing/fake-platform.ts';
@@ -80,7 +81,7 @@ describe('the app', () => {
       assert.equal(core.snapshots.make().session.state, 'signed-out');
     });
 
-    it('keeps the key encrypted, in a file for its owner only', async () => {
+    onPosix('keeps the key encrypted, in a file for its owner only', async () => {
       const { platform } = await signedIn();
       const path = join(platform.dataDirectory, 'key.json');
       assert.ok(!readFileSync(path, 'utf8').includes(KEY));
@@ -99,7 +100,7 @@ describe('the app', () => {
       assert.ok(!existsSync(join(app.platform.dataDirectory, 'key.json')));
     });
 
-    it('writes a plain file where the user asks for that', async () => {
+    onPosix('writes a plain file where the user asks for that', async () => {
       const app = await start();
       await app.call('session:sign-in', { ...SIGN_IN, keep: 'file' });
       const path = join(app.platform.dataDirectory, 'key.json');

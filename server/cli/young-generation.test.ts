@@ -9,7 +9,14 @@ function program(changes: Partial<RestartableProcess> = {}) {
     return undefined as never;
   };
   const argv = ['/bin/node', '/cli.js', 'serve', '--port', '80'];
-  return { restarts, argv, env: {}, execArgv: ['--no-warnings'], execPath: '/bin/node', execve, ...changes };
+  const given = {
+    argv,
+    env: {},
+    execArgv: ['--no-warnings'],
+    execPath: '/bin/node',
+    platform: 'linux' as const,
+  };
+  return { restarts, ...given, execve, ...changes };
 }
 
 describe('limitYoungGeneration', () => {
@@ -32,6 +39,7 @@ describe('limitYoungGeneration', () => {
 
   const alone: Readonly<Record<string, Partial<RestartableProcess>>> = {
     'that has been restarted': { execArgv: ['--max-semi-space-size=4'] },
+    'on Windows': { platform: 'win32' },
     'whose operator has chosen': { env: { NODE_OPTIONS: '--max-semi-space-size=16' } },
   };
   for (const [which, changes] of Object.entries(alone)) {

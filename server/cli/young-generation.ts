@@ -9,7 +9,10 @@ import { YOUNG_GENERATION_MIB } from '../limits.ts';
 const FLAG = `--max-semi-space-size=${YOUNG_GENERATION_MIB}`;
 
 /** What is used of `process`. */
-export type RestartableProcess = Pick<NodeJS.Process, 'argv' | 'env' | 'execArgv' | 'execPath' | 'execve'>;
+export type RestartableProcess = Pick<
+  NodeJS.Process,
+  'argv' | 'env' | 'execArgv' | 'execPath' | 'execve' | 'platform'
+>;
 
 /**
  * Restarts the program in place, as the same process, with room for {@link YOUNG_GENERATION_MIB} of young objects in each
@@ -17,8 +20,10 @@ export type RestartableProcess = Pick<NodeJS.Process, 'argv' | 'env' | 'execArgv
  * and where a process cannot be restarted in place (Windows, Node before 22.15).
  */
 export function limitYoungGeneration(program: RestartableProcess): void {
-  const { argv, env, execArgv, execPath } = program;
+  const { argv, env, execArgv, execPath, platform } = program;
   const given = [...execArgv, env['NODE_OPTIONS'] ?? ''].join(' ');
-  if (given.includes('semi-space-size') || program.execve === undefined) return;
+  if (given.includes('semi-space-size')) return;
+  // Windows has the function too, which throws there.
+  if (platform === 'win32' || program.execve === undefined) return;
   program.execve(execPath, [execPath, FLAG, ...execArgv, ...argv.slice(1)], env);
 }

@@ -4,6 +4,7 @@ import { constants, mkdtempSync, openSync, rmSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { onPosix } from '../../shared/testing/posix.ts';
 import { type LogLevel, LOG_EVENTS } from '../log.ts';
 import { LOG_BUFFER_MAX_BYTES, LOG_CLOSE_TIMEOUT_MS } from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
@@ -80,7 +81,7 @@ describe('docs/observing.md', () => {
 });
 
 describe('stderrStream', () => {
-  it('drops what a reader does not take, beyond a limit', () => {
+  onPosix('drops what a reader does not take, beyond a limit', () => {
     const folder = mkdtempSync(join(tmpdir(), 'culvert-log-'));
     const path = join(folder, 'pipe');
     execFileSync('mkfifo', [path]);
@@ -126,7 +127,7 @@ describe('stderrStream', () => {
       assert.equal(await readFile(path, 'utf8'), '');
     });
 
-    it('gives up what a reader does not take', async () => {
+    onPosix('gives up what a reader does not take', async () => {
       const path = join(folder, 'pipe');
       execFileSync('mkfifo', [path]);
       const stream = stderrStream(openSync(path, constants.O_RDWR | constants.O_NONBLOCK));

@@ -4,6 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { onPosix } from '../../../shared/testing/posix.ts';
 import { guessFramework } from './framework.ts';
 import { latestProcesses, listListeners, readTcpTable } from './linux.ts';
 import { MANIFEST_MAX_BYTES, PORTS_MAX, PROCESSES_MAX } from '../limits.ts';
@@ -97,20 +98,20 @@ describe('ports on Linux', () => {
     for (const root of roots.splice(0)) rmSync(root, { recursive: true });
   });
 
-  it('come with the package.json of their programs up to 256 KiB', async () => {
+  onPosix('come with the package.json of their programs up to 256 KiB', async () => {
     const [within] = await listListeners(makeProc(42, ' '.repeat(MANIFEST_MAX_BYTES)));
     assert.equal(within?.manifest?.length, MANIFEST_MAX_BYTES);
     const [beyond] = await listListeners(makeProc(42, ' '.repeat(MANIFEST_MAX_BYTES + 1)));
     assert.deepEqual([beyond?.pid, beyond?.manifest], [42, undefined]);
   });
 
-  it('come with their programs as far as those are among the latest 3,000', () => {
+  onPosix('come with their programs as far as those are among the latest 3,000', () => {
     const pids = Array.from({ length: PROCESSES_MAX + 1 }, (_, index) => String(index + 1));
     const looked = latestProcesses(['self', ...pids.toSorted()]);
     assert.deepEqual([looked.length, looked[0], looked.at(-1)], [3000, 2, 3001]);
   });
 
-  it('come with their programs', async () => {
+  onPosix('come with their programs', async () => {
     const root = makeProc(42, '{}');
     assert.deepEqual(await listListeners(root), [
       { port: 5173, pid: 42, process: 'node', command: '/usr/bin/node server.js', manifest: '{}' },

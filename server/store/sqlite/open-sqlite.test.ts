@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { onPosix } from '../../../shared/testing/posix.ts';
 import { describeError } from '../../log.ts';
 import { anAccount } from '../../testing/fixtures.ts';
 import { type Store, StoreError } from '../store.ts';
@@ -36,7 +37,7 @@ describe('openSqlite', () => {
     return error instanceof Error ? describeError(error) : assert.fail('it was opened');
   }
 
-  it('makes the file, in a folder only its own user can read', async () => {
+  onPosix('makes the file, in a folder only its own user can read', async () => {
     await open();
     assert.equal(statSync(join(folder, 'data')).mode & 0o777, 0o700);
     assert.ok(statSync(path).isFile());

@@ -13,6 +13,7 @@ import {
 import { connect, createServer } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
+import { describeOnPosix } from '../../../../shared/testing/posix.ts';
 import { INSPECT_BACKLOG_MAX_BYTES, INSPECT_REQUEST_MAX_BYTES, INSPECTORS_MAX } from '../../limits.ts';
 import type { RequestSummary } from '../records.ts';
 import { ReplayRefused } from '../replay.ts';
@@ -39,7 +40,7 @@ function isRefusal(code: string): (error: unknown) => boolean {
   return (error) => error instanceof InspectRefused && error.code === code;
 }
 
-describe('looking at a running process', () => {
+describeOnPosix('looking at a running process', () => {
   let base: string;
   let folder: RuntimeFolder;
   const cleanup: (() => void)[] = [];
