@@ -51,7 +51,7 @@ const mark = /<g id="mark"[\s\S]*<\/g>/.exec(source)?.[0];
 if (mark === undefined) throw new Error('culvert.svg has no group "mark"');
 
 const browser = await chromium.launch({
-  executablePath: process.env['CHROMIUM'] ?? '/usr/bin/chromium',
+  executablePath: process.env['CULVERT_CHROMIUM'] ?? '/usr/bin/chromium',
   args: ['--no-sandbox'],
 });
 try {

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { ROOT } from '../../release/home.ts';
 import { buildApp } from './build.ts';
-import { BUILDER, builderArguments } from './builder.ts';
+import { BUILDER, builderArguments, builderEnvironment } from './builder.ts';
 
 const HELP = `
 Nothing was packaged; what failed is above. electron-builder downloads Electron, and the tools that make installers, from
@@ -14,6 +14,7 @@ github.com once and keeps them. Where that cannot be reached:
 await buildApp();
 const { status } = spawnSync(process.execPath, [BUILDER, ...builderArguments(process.argv.slice(2))], {
   cwd: ROOT,
+  env: builderEnvironment(process.env),
   stdio: 'inherit',
 });
 if (status !== 0) {

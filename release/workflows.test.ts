@@ -1,0 +1,85 @@
+/** The workflows of the public home run where no test of ours can: what they name must at least be there. */
+import assert from 'node:assert/strict';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { ROOT } from './home.ts';
+
+interface Step {
+  readonly uses?: string;
+  readonly run?: string;
+}
+
+interface Job {
+  readonly 'timeout-minutes'?: number;
+  readonly permissions?: Readonly<Record<string, string>>;
+  readonly needs?: string | string[];
+  readonly uses?: string;
+  readonly steps?: readonly Step[];
+}
+
+interface Workflow {
+  readonly permissions: object;
+  readonly concurrency: object;
+  readonly jobs: Readonly<Record<string, Job>>;
+}
+
+const FOLDER = join(ROOT, '.github/workflows');
+const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
+  scripts: Record<string, string>;
+};
+/** What may be written, for each job that does more than read. */
+const WRITES = {
+  'release.yml publish': ['contents'],
+  'release.yml npm': ['id-token'],
+  'release.yml container': ['packages'],
+};
+
+describe('workflows', () => {
+  const files = readdirSync(FOLDER);
+
+  it('check, and release', () => assert.deepEqual(files.sort(), ['ci.yml', 'release.yml']));
+
+  for (const file of files) {
+    const { permissions, concurrency, jobs } = parse(readFileSync(join(FOLDER, file), 'utf8')) as Workflow;
+
+    it(`${file} gives each job the rights it needs, and an end`, () => {
+      assert.deepEqual(permissions, {});
+      assert.ok('group' in concurrency);
+      for (const [name, job] of Object.entries(jobs)) {
+        const rights = Object.entries(job.permissions ?? assert.fail(`${name} has no permissions`));
+        const written = rights.filter(([, right]) => right !== 'read').map(([what]) => what);
+        assert.deepEqual(written, new Map(Object.entries(WRITES)).get(`${file} ${name}`) ?? [], name);
+        // A workflow that is called has ends of its own.
+        assert.ok(
+          job.uses !== undefined || Number(job['timeout-minutes']) > 0,
+          `${name} has no timeout-minutes`,
+        );
+        for (const other of [job.needs ?? []].flat()) assert.ok(other in jobs, `${name} needs ${other}`);
+      }
+    });
+
+    it(`${file} names nothing that is not there`, () => {
+      const steps: Step[] = Object.values(jobs).flatMap((job) => [
+        { uses: job.uses ?? '' },
+        ...(job.steps ?? []),
+      ]);
+      for (const { uses = '' } of steps) {
+        if (uses.startsWith('./')) assert.ok(existsSync(join(ROOT, uses)), uses);
+        else assert.match(uses, /^$|^actions\/[a-z-]+@v\d+$/);
+      }
+      const commands = steps.map(({ run = '' }) => run).join('\n');
+      for (const [, script = ''] of commands.matchAll(/\bnpm run (?:--silent )?([\w:]+)/g)) {
+        assert.ok(script in scripts, `npm run ${script}`);
+      }
+      for (const [, program = ''] of commands.matchAll(/\bnpx ([\w-]+)/g)) {
+        assert.ok(existsSync(join(ROOT, 'node_modules/.bin', program)), `npx ${program}`);
+      }
+      for (const [path] of commands.matchAll(/\.ci\/run|server\/deploy\/\w+/g)) {
+        assert.ok(existsSync(join(ROOT, path)), path);
+      }
+      // What others choose, as names of branches, must not become part of a command.
+      assert.ok(!commands.includes('${{'), 'an expression within a command');
+    });
+  }
+});
