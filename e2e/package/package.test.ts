@@ -6,39 +6,19 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, normalize, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { extractFile, listPackage } from '@electron/asar';
-import { FuseV1Options, getCurrentFuseWire } from '@electron/fuses';
 import { parse } from 'yaml';
 import { buildApp } from '../../desktop/build/build.ts';
-import { BUILDER, builderArguments } from '../../desktop/build/builder.ts';
 import { CALL_NAMES } from '../../desktop/shared/channels.ts';
 import { readHome, ROOT, updatesAddress } from '../../release/home.ts';
 import { VERSION } from '../../shared/version.ts';
-import { makePlaceholderElectron } from './placeholder.ts';
+import { enabledFuses, FUSES_ON, packageApp } from './packaging.ts';
 
 const OWN_FILES_MAX_BYTES = 3 * 1024 * 1024;
-/** electron-builder takes some seconds. */
-const PACKAGING_TIMEOUT_MS = 110_000;
 const STARTING_TIMEOUT_MS = 20_000;
-/** How @electron/fuses writes a fuse that is on. */
-const ENABLED = '1'.charCodeAt(0);
 const execute = promisify(execFile);
-
-interface Target {
-  target: string;
-  arch: string[];
-}
-
-interface Configuration {
-  mac: { target: Target[]; hardenedRuntime: boolean; entitlements: string; icon: string; extendInfo: object };
-  win: { target: Target[]; icon: string };
-  linux: { target: Target[]; icon: string };
-  publish: { provider: string };
-  artifactName: string;
-  electronVersion: string;
-}
 
 /** What `starts.ts` prints. */
 interface Started {
@@ -54,24 +34,12 @@ describe('the package', () => {
   let work: string;
   let app: string;
   let asar: string;
-  let configuration: Configuration;
 
   before(async () => {
     work = await mkdtemp(join(tmpdir(), 'culvert-package-'));
-    const electron = join(work, 'electron');
-    await Promise.all([makePlaceholderElectron(electron), buildApp()]);
-    const output = join(work, 'out');
-    const settings = [`-c.electronDist=${electron}`, `-c.directories.output=${output}`];
-    const args = builderArguments(['--dir', '--linux', '--x64', ...settings]);
-    await execute(process.execPath, [BUILDER, ...args], {
-      cwd: ROOT,
-      timeout: PACKAGING_TIMEOUT_MS,
-      // Nothing is to be downloaded: a placeholder stands for what would be.
-      env: { ...process.env, ELECTRON_SKIP_BINARY_DOWNLOAD: '1', npm_config_offline: 'true' },
-    });
-    app = join(output, 'linux-unpacked');
+    await buildApp();
+    app = await packageApp('linux', work);
     asar = join(app, 'resources/app.asar');
-    configuration = parse(await readFile(join(ROOT, 'electron-builder.yml'), 'utf8')) as Configuration;
   });
 
   after(() => rm(work, { recursive: true, force: true }));
@@ -81,7 +49,9 @@ describe('the package', () => {
     const tray = states.flatMap((state) =>
       ['light', 'dark'].flatMap((bar) => [`/tray-${state}-${bar}.png`, `/tray-${state}-${bar}@2x.png`]),
     );
-    const files = listPackage(asar, { isPack: false }).filter((file) => file !== '/renderer');
+    const files = listPackage(asar, { isPack: false })
+      .map((file) => file.replaceAll(sep, '/'))
+      .filter((file) => file !== '/renderer');
     assert.deepEqual(
       files.sort(),
       [
@@ -139,15 +109,7 @@ describe('the package', () => {
   });
 
   it('has the fuses set', async () => {
-    const wire = await getCurrentFuseWire(join(app, 'culvert-desktop'));
-    const state = (fuse: FuseV1Options): boolean => Number(wire[fuse]) === ENABLED;
-    assert.equal(state(FuseV1Options.RunAsNode), false);
-    assert.equal(state(FuseV1Options.EnableNodeOptionsEnvironmentVariable), false);
-    assert.equal(state(FuseV1Options.EnableNodeCliInspectArguments), false);
-    assert.equal(state(FuseV1Options.GrantFileProtocolExtraPrivileges), false);
-    assert.equal(state(FuseV1Options.EnableCookieEncryption), true);
-    assert.equal(state(FuseV1Options.EnableEmbeddedAsarIntegrityValidation), true);
-    assert.equal(state(FuseV1Options.OnlyLoadAppFromAsar), true);
+    assert.deepEqual(await enabledFuses(join(app, 'culvert-desktop')), FUSES_ON);
   });
 
   it('knows where to look for updates', async () => {
@@ -156,42 +118,8 @@ describe('the package', () => {
     assert.deepEqual([provider, url], ['generic', updatesAddress(readHome())]);
   });
 
-  it('is made for macOS, Windows and Linux', () => {
-    const { mac, win, linux, artifactName } = configuration;
-    assert.deepEqual(targets(mac.target), ['dmg universal', 'zip universal']);
-    assert.equal(mac.hardenedRuntime, true);
-    assert.deepEqual(mac.extendInfo, { LSUIElement: true });
-    assert.deepEqual(targets(win.target), ['nsis arm64', 'nsis x64']);
-    assert.deepEqual(
-      targets(linux.target),
-      ['AppImage', 'deb', 'rpm'].flatMap((kind) => [`${kind} arm64`, `${kind} x64`]),
-    );
-    // Without them one file would overwrite another.
-    for (const part of ['version', 'os', 'arch', 'ext'])
-      assert.ok(artifactName.includes(`\${${part}}`), part);
-  });
-
-  it('is made for the Electron that types and tests are for', async () => {
-    const { devDependencies } = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as {
-      devDependencies: { electron: string };
-    };
-    assert.equal(configuration.electronVersion, devDependencies.electron);
-  });
-
-  it('has icons of the form that each system takes', async () => {
-    const { mac, win, linux } = configuration;
-    const icns = await readFile(join(ROOT, mac.icon));
-    assert.equal(icns.toString('latin1', 0, 4), 'icns');
-    assert.equal(icns.readUInt32BE(4), icns.length);
-    const ico = await readFile(join(ROOT, win.icon));
-    assert.deepEqual([ico.readUInt16LE(0), ico.readUInt16LE(2)], [0, 1]);
-    const png = await readFile(join(ROOT, linux.icon, '512x512.png'));
-    assert.deepEqual([png.readUInt32BE(16), png.readUInt32BE(20)], [512, 512]);
-    assert.ok((await readFile(join(ROOT, mac.entitlements), 'utf8')).includes('allow-jit'));
-  });
-
   function read(file: string): string {
-    return extractFile(asar, file).toString();
+    return extractFile(asar, normalize(file)).toString();
   }
 });
 
@@ -203,8 +131,4 @@ function requiredBy(code: string): string[] {
   return [...new Set(names)].filter(
     (name) => !name.startsWith('node:') && !own.has(name) && !optional.has(name),
   );
-}
-
-function targets(list: readonly Target[]): string[] {
-  return list.flatMap(({ target, arch }) => arch.map((each) => `${target} ${each}`)).sort();
 }

@@ -1,21 +1,59 @@
-/** A directory that looks like an unpacked Electron for Linux to electron-builder, but cannot run anything. */
+/** Directories that look like an unpacked Electron to electron-builder, but cannot run anything. */
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { windowsProgram } from './windows-program.ts';
+
+export type System = 'linux' | 'win' | 'mac';
 
 /** What @electron/fuses looks for in the program; version 1 and the number of fuses follow, then one byte for each. */
 const FUSE_SENTINEL = 'dL7pKGdnNz796PbbjQWNKmHXBZaB9tsX';
 const FUSES = '10110011';
+const WIRE = Buffer.concat([
+  Buffer.alloc(64),
+  Buffer.from(FUSE_SENTINEL),
+  Buffer.from([1, FUSES.length]),
+  Buffer.from(FUSES),
+  Buffer.alloc(64),
+]);
 
-export async function makePlaceholderElectron(directory: string): Promise<void> {
+const PLIST = `<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<plist version="1.0"><dict><key>CFBundleExecutable</key><string>Electron</string></dict></plist>
+`;
+
+type Files = Readonly<Record<string, string | Buffer>>;
+
+const EVERYWHERE = { LICENSE: '', 'LICENSES.chromium.html': '', version: '' };
+const FILES: Readonly<Record<System, Files>> = {
+  linux: { ...EVERYWHERE, electron: WIRE, 'chrome-sandbox': '', 'locales/en-US.pak': '' },
+  win: { ...EVERYWHERE, 'electron.exe': windowsProgram(WIRE), 'locales/en-US.pak': '' },
+  mac: { ...EVERYWHERE, ...macApp() },
+};
+
+/** Electron's program is a library there, and there is a program for each kind of process. */
+function macApp(): Files {
+  const contents = 'Electron.app/Contents';
+  const helpers = ['', ' (Renderer)', ' (GPU)', ' (Plugin)'].flatMap((kind) => {
+    const helper = `Electron Helper${kind}`;
+    const folder = `${contents}/Frameworks/${helper}.app/Contents`;
+    return [[`${folder}/Info.plist`, PLIST] as const, [`${folder}/MacOS/${helper}`, ''] as const];
+  });
+  return {
+    [`${contents}/Info.plist`]: PLIST,
+    [`${contents}/MacOS/Electron`]: '',
+    [`${contents}/Resources/version`]: '',
+    [`${contents}/Frameworks/Electron Framework.framework/Electron Framework`]: WIRE,
+    ...Object.fromEntries(helpers),
+  };
+}
+
+export async function makePlaceholderElectron(directory: string, system: System): Promise<void> {
   await mkdir(join(directory, 'resources'), { recursive: true });
-  await mkdir(join(directory, 'locales'), { recursive: true });
-  const fuses = Buffer.concat([
-    Buffer.from(FUSE_SENTINEL),
-    Buffer.from([1, FUSES.length]),
-    Buffer.from(FUSES),
-  ]);
-  const program = Buffer.concat([Buffer.alloc(64), fuses, Buffer.alloc(64)]);
-  await writeFile(join(directory, 'electron'), program, { mode: 0o755 });
-  const files = ['LICENSE', 'LICENSES.chromium.html', 'version', 'chrome-sandbox', 'locales/en-US.pak'];
-  await Promise.all(files.map((file) => writeFile(join(directory, file), 'placeholder')));
+  await Promise.all(
+    Object.entries(FILES[system]).map(async ([name, content]) => {
+      const file = join(directory, name);
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(file, content, { mode: 0o755 });
+    }),
+  );
 }
