@@ -13,16 +13,18 @@ import { casesTables, machineText } from '../report.ts';
 import { Samples } from '../stats.ts';
 import type { ClusterBench } from './case.ts';
 import { hop } from './hop.ts';
+import { redis } from './redis.ts';
 import { relays } from './relays.ts';
+import { tunnels } from './tunnels.ts';
 
-const CASES = [hop, relays];
+const CASES = [hop, relays, tunnels, redis];
 const RESULTS = fileURLToPath(new URL('../../../docs/benchmarks/cluster.md', import.meta.url));
 
 const { values: options } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '2' },
-    tunnels: { type: 'string', default: '4000' },
+    tunnels: { type: 'string', default: '6000' },
     only: { type: 'string' },
   },
 });

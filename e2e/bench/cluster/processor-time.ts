@@ -1,5 +1,5 @@
-/** CPU time of named groups of processes. */
-import { cpuSeconds } from '../processes.ts';
+/** CPU time of named groups of processes, with all that they have started. */
+import { familyCpuSeconds } from '../processes.ts';
 
 /** Processes by what they are to the reader. */
 export type Groups = Readonly<Record<string, readonly number[]>>;
@@ -20,6 +20,12 @@ export class ProcessorTime {
   }
 
   #now(): Map<string, number> {
-    return new Map(Object.entries(this.#groups).map(([name, pids]) => [name, cpuSeconds(pids)]));
+    return new Map(
+      Object.entries(this.#groups).map(([name, pids]) => [name, sum(pids.map(familyCpuSeconds))]),
+    );
   }
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }

@@ -7,7 +7,6 @@ import { RelayCluster } from '../../support/cluster.ts';
 import { Culvert } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
 import { startHello } from '../cases/requests.ts';
-import { familyOf } from '../processes.ts';
 import { rotated } from '../stats.ts';
 import { wrk } from '../wrk.ts';
 import type { ClusterBench, ClusterCase } from './case.ts';
@@ -82,7 +81,7 @@ async function measure(scope: Scope, bench: ClusterBench, size: Sized, closing: 
     'other relays': relayPids.slice(1),
     client: [client.child.pid],
     Redis: [cluster.redis.pid],
-    PostgreSQL: familyOf(bench.postgres.pid),
+    PostgreSQL: [bench.postgres.pid],
   });
   const before = await stores.read();
   const began = performance.now();

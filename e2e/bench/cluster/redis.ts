@@ -1,0 +1,98 @@
+/** What Redis's one core spends on each thing that relays ask of it. */
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { connectionId } from '../../../server/cluster/connection-id.ts';
+import { RedisLink } from '../../../server/cluster/redis-link.ts';
+import { ANNOUNCE, ASSERT, CLAIM, LEASE, RELAYS } from '../../../server/cluster/scripts.ts';
+import { PRESENCE_BATCH } from '../../../server/limits.ts';
+import { RedisServer } from '../../support/redis.ts';
+import type { Scope } from '../../support/scope.ts';
+import { cpuSeconds } from '../processes.ts';
+import type { ClusterCase } from './case.ts';
+
+const TUNNELS = 10_000;
+const CALLS = 30_000;
+/** Calls that wait for their answers at a time, as on a busy relay. */
+const AT_ONCE = 50;
+const KEEP_MS = 15 * 60_000;
+const LEASE_MS = 3_600_000;
+/** Relays that hear what all are told. */
+const LISTENERS = [1, 10, 100];
+/** Relays in the list that each relay reads every 3 s. */
+const MEMBERS = [10, 100, 1000];
+
+export const redis: ClusterCase = {
+  name: 'redis',
+  async run(scope, { samples, log }) {
+    const server = await RedisServer.start(scope);
+    const link = await openLink(scope, server);
+    const ids = Array.from({ length: TUNNELS }, () => randomUUID());
+    const add = (what: string, us: number): void => samples.add(`Redis/${what}/CPU µs`, us);
+    const cost = async (calls: number, call: (index: number) => Promise<unknown>): Promise<number> => {
+      const before = cpuSeconds([server.pid]);
+      await repeat(calls, call);
+      return ((cpuSeconds([server.pid]) - before) * 1e6) / calls;
+    };
+    const id = (index: number): string => ids[index % TUNNELS] ?? '';
+    await link.run(LEASE, 1, 'one', '127.0.0.1:1', LEASE_MS);
+    await listen(scope, server, 'culvert:to:one', 1);
+    const claim = (index: number): Promise<unknown> => link.run(CLAIM, id(index), 1, 'one', id(0), KEEP_MS);
+    const memory = (await server.counters()).memory;
+    await repeat(TUNNELS, claim);
+    samples.add('Redis/entry of a tunnel/bytes', ((await server.counters()).memory - memory) / TUNNELS);
+    add(
+      'announcement of a visitor to another relay',
+      await cost(CALLS, (index) => link.run(ANNOUNCE, id(index), connectionId(2), 'two')),
+    );
+    const batch = ids.slice(0, PRESENCE_BATCH).flatMap((each) => [each, '1', id(0)]);
+    const told = await cost((2 * CALLS) / PRESENCE_BATCH, () =>
+      link.run(ASSERT, 1, 'one', KEEP_MS, ...batch),
+    );
+    add('tunnel told again (of 500 at a time)', told / PRESENCE_BATCH);
+    let members = 1;
+    for (const count of MEMBERS) {
+      for (; members < count; members += 1)
+        await link.run(LEASE, members + 1, `incarnation-${members}`, '10.0.0.1:7000', LEASE_MS);
+      add(`list of relays, ${count} of them`, await cost((10 * CALLS) / count, () => link.run(RELAYS)));
+    }
+    let listeners = 0;
+    for (const count of LISTENERS) {
+      await listen(scope, server, 'culvert:all', count - listeners);
+      listeners = count;
+      add(`control socket entered, ${count} relays told`, await cost(CALLS, claim));
+    }
+    log('redis: done');
+  },
+};
+
+async function openLink(scope: Scope, server: RedisServer): Promise<RedisLink> {
+  const link = await RedisLink.open(server.url, ['culvert:none'], () => {});
+  scope.defer(() => link.close());
+  if (!link.isUp) {
+    await new Promise<void>((resolve) => {
+      link.onUp = resolve;
+    });
+  }
+  return link;
+}
+
+/** Relays that listen and do nothing. */
+async function listen(scope: Scope, server: RedisServer, channel: string, count: number): Promise<void> {
+  for (let started = 0; started < count; started += 1) {
+    const socket = connect(server.port, '127.0.0.1');
+    scope.defer(() => socket.destroy());
+    socket.on('error', () => socket.destroy());
+    socket.write(`SUBSCRIBE ${channel}\r\n`);
+    await once(socket, 'data');
+    socket.resume();
+  }
+}
+
+async function repeat(calls: number, call: (index: number) => Promise<unknown>): Promise<void> {
+  let next = 0;
+  const callers = Array.from({ length: AT_ONCE }, async () => {
+    while (next < calls) await call(next++);
+  });
+  await Promise.all(callers);
+}

@@ -1,0 +1,104 @@
+/** Tunnels that are online without traffic on one relay of two: what they cost, and what happens when that relay dies. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface, type Interface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { RelayCluster } from '../../support/cluster.ts';
+import { within } from '../../support/deadline.ts';
+import { memoryOf } from '../../support/memory.ts';
+import type { Scope } from '../../support/scope.ts';
+import type { ClusterCase } from './case.ts';
+import { ProcessorTime } from './processor-time.ts';
+import { StoreCounters } from './store-counters.ts';
+import { type StoredTunnel, storeTunnels } from './stored-tunnels.ts';
+
+const CLIENTS = fileURLToPath(new URL('../programs/returning-clients.ts', import.meta.url));
+const SETTLE_MS = 5000;
+const REST_MS = 9000;
+const ONLINE_TIMEOUT_MS = 120_000;
+
+export const tunnels: ClusterCase = {
+  name: 'tunnels',
+  async run(scope, { tunnels: count, postgres, samples, log }) {
+    const cluster = await RelayCluster.start(scope, 2, {}, postgres.url);
+    const [first, second] = [cluster.relay(0), cluster.relay(1)];
+    const stored = await storeTunnels(cluster.database, count);
+    const stores = new StoreCounters(cluster);
+    const name = `${count} tunnels online/one relay of two`;
+    // The first half brings V8's heap to its size; what the second adds is what more tunnels cost.
+    const half = count / 2;
+    const clients: AsyncIterator<string>[] = [];
+    const memory: { relay: number; redis: number }[] = [];
+    for (const share of [stored.slice(0, half), stored.slice(half)]) {
+      const some = startClients(scope, [first.port, second.port], share);
+      await said(some, `online ${share.length}`);
+      await delay(SETTLE_MS);
+      const redis = await cluster.redis.counters();
+      memory.push({ relay: memoryOf(first.child.pid).resident, redis: redis.memory });
+      clients.push(some);
+    }
+    const [less, more] = memory;
+    if (less === undefined || more === undefined) throw new RangeError('two shares');
+    samples.add(`${name}/relay MiB`, more.relay / 1024 ** 2);
+    samples.add(`${name}/relay KiB for one more`, (more.relay - less.relay) / 1024 / half);
+    samples.add(`${name}/Redis bytes for one more`, (more.redis - less.redis) / half);
+    log('tunnels: online');
+
+    const groups = {
+      'relay they are on': [first.child.pid],
+      'the other relay': [second.child.pid],
+      Redis: [cluster.redis.pid],
+      PostgreSQL: [postgres.pid],
+    };
+    const rest = { time: new ProcessorTime(groups), asked: await stores.read() };
+    await delay(REST_MS);
+    const asked = StoreCounters.rate(rest.asked, await stores.read(), REST_MS / 1000);
+    samples.add(`${name}/Redis scripts/s at rest`, asked.scripts);
+    for (const [group, seconds] of rest.time.seconds()) {
+      samples.add(`${name}/CPU % at rest, ${group}`, (seconds * 100_000) / REST_MS);
+    }
+
+    const death = { time: new ProcessorTime(groups), asked: await stores.read() };
+    await first.stop('SIGKILL');
+    const times = await Promise.all(clients.map((some) => said(some, /^back [\d.]+$/)));
+    const seconds = Math.max(...times.map((line) => Number(line.replace('back ', ''))));
+    const back = `${count} clients back after kill -9/on the other relay`;
+    samples.add(`${back}/s until all are`, seconds);
+    const used = death.time.seconds();
+    for (const group of ['the other relay', 'Redis', 'PostgreSQL']) {
+      samples.add(`${back}/CPU µs each, ${group}`, ((used.get(group) ?? NaN) * 1e6) / count);
+    }
+    const each = StoreCounters.rate(death.asked, await stores.read(), count);
+    samples.add(`${back}/Redis scripts each`, each.scripts);
+    log('tunnels: done');
+  },
+};
+
+/** @returns the lines that they print */
+function startClients(
+  scope: Scope,
+  ports: readonly number[],
+  stored: readonly StoredTunnel[],
+): AsyncIterator<string> {
+  const clients = spawn(process.execPath, [CLIENTS, ...ports.map(String)], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  scope.defer(async () => {
+    clients.kill('SIGKILL');
+    if (clients.exitCode === null && clients.signalCode === null) await once(clients, 'close');
+  });
+  clients.stdin.end(stored.map(({ id, key }) => `${id} ${key}\n`).join(''));
+  const lines: Interface = createInterface({ input: clients.stdout });
+  return lines[Symbol.asyncIterator]();
+}
+
+/** Waits for the next line, which must be the one that is expected. */
+async function said(lines: AsyncIterator<string>, expected: string | RegExp): Promise<string> {
+  const { value, done } = await within(ONLINE_TIMEOUT_MS, String(expected), lines.next());
+  const line = done === true ? 'nothing more' : value;
+  if (typeof expected === 'string' ? line !== expected : !expected.test(line)) {
+    throw new Error(`expected ${String(expected)}, the clients said: ${line}`);
+  }
+  return line;
+}
