@@ -53,7 +53,8 @@ export function machineText(machine: Machine, rounds: number, seconds: number): 
   );
 }
 
-function table(rows: readonly (readonly string[])[]): string {
+/** A Markdown table; the first row is its head. */
+export function table(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(3, ...rows.map((row) => (row[column] ?? '').length)),
   );

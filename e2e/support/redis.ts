@@ -32,6 +32,8 @@ export class RedisServer {
   readonly port: number;
   readonly #directory: string;
   #child: ChildProcess | undefined;
+  /** what {@link command} has cost */
+  #asked = { bytesIn: 0, bytesOut: 0 };
 
   private constructor(port: number, directory: string) {
     this.port = port;
@@ -70,6 +72,7 @@ export class RedisServer {
     running.add(child);
     child.once('close', () => running.delete(child));
     this.#child = child;
+    this.#asked = { bytesIn: 0, bytesOut: 0 };
     await eventually(5000, () => this.command('PING'));
   }
 
@@ -102,6 +105,7 @@ export class RedisServer {
 
   /** What the server has done since it started, without what asking for it costs. */
   async counters(): Promise<RedisCounters> {
+    const before = this.#asked.bytesOut;
     const text = await this.command('INFO everything');
     const calls = (command: string): number =>
       Number(new RegExp(`^cmdstat_${command}:calls=(\\d+)`, 'm').exec(text)?.[1] ?? 0);
@@ -109,8 +113,8 @@ export class RedisServer {
     return {
       scripts: calls('eval') + calls('evalsha'),
       published: calls('publish'),
-      bytesIn: value('total_net_input_bytes'),
-      bytesOut: value('total_net_output_bytes'),
+      bytesIn: value('total_net_input_bytes') - this.#asked.bytesIn,
+      bytesOut: value('total_net_output_bytes') - before,
       memory: value('used_memory'),
     };
   }
@@ -120,9 +124,12 @@ export class RedisServer {
     const socket = connect(this.port, '127.0.0.1');
     try {
       await once(socket, 'connect');
-      socket.end(`${command}\r\nQUIT\r\n`);
+      const request = `${command}\r\nQUIT\r\n`;
+      socket.end(request);
       let text = '';
       for await (const chunk of socket) text += String(chunk);
+      this.#asked.bytesIn += request.length;
+      this.#asked.bytesOut += Buffer.byteLength(text);
       return text;
     } finally {
       socket.destroy();

@@ -12,12 +12,13 @@ import { describeMachine } from '../machine.ts';
 import { casesTables, machineText } from '../report.ts';
 import { Samples } from '../stats.ts';
 import type { ClusterBench } from './case.ts';
+import { database } from './database.ts';
 import { hop } from './hop.ts';
 import { redis } from './redis.ts';
 import { relays } from './relays.ts';
 import { tunnels } from './tunnels.ts';
 
-const CASES = [hop, relays, tunnels, redis];
+const CASES = [hop, relays, tunnels, redis, database];
 const RESULTS = fileURLToPath(new URL('../../../docs/benchmarks/cluster.md', import.meta.url));
 
 const { values: options } = parseArgs({

@@ -1,0 +1,144 @@
+/** What relays ask of Redis (docs/decisions/0009-cluster.md), a second: a model on paper, checked by `e2e/cluster/traffic-model.test.ts`. */
+import { channelOf, ALL_CHANNEL } from '../../../server/cluster/news.ts';
+import {
+  ANNOUNCE,
+  ASSERT,
+  CLAIM,
+  LEASE,
+  RELAYS,
+  RELEASE,
+  type Script,
+} from '../../../server/cluster/scripts.ts';
+import { PRESENCE_BATCH } from '../../../server/limits.ts';
+import { callBytes, listBytes, messageBytes, textBytes } from './resp.ts';
+import type { Scenario } from './scenario.ts';
+import { REDIS_US, TUNNEL_ENTRY_BYTES } from './unit-costs.ts';
+
+/** Seconds between two renewals of a relay's lease, and between two times of telling everything. */
+const RENEW_SECONDS = 3;
+const REPEAT_SECONDS = 300;
+
+// Texts as long as the real ones.
+const ID = 'x'.repeat(36);
+const INCARNATION = 'x'.repeat(16);
+const NUMBER = '12345';
+const ADDRESS = '127.0.0.1:40000';
+const FENCE = '1'.repeat(16);
+const KEEP_MS = '900000';
+const OWN_CHANNEL = channelOf(INCARNATION);
+const RELAY_LISTED = [NUMBER, INCARNATION, ADDRESS];
+const NUMBER_ANSWER_BYTES = 4;
+const NULL_ANSWER_BYTES = 5;
+
+export interface RedisDemand {
+  /** scripts run a second, by name */
+  readonly scripts: Readonly<Record<string, number>>;
+  readonly scriptsPerSecond: number;
+  /** messages published a second */
+  readonly published: number;
+  /** messages handed to relays a second */
+  readonly delivered: number;
+  /** a second */
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  /** of one core, from 0; above 1 is more than Redis has */
+  readonly load: number;
+  /** bytes */
+  readonly memory: number;
+  readonly connections: number;
+}
+
+/** One kind of script. */
+interface Kind {
+  readonly script: Script;
+  readonly perSecond: number;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  readonly us: number;
+  /** bytes of the message that one relay gets */
+  readonly toOne?: number;
+  /** bytes of the message that all get */
+  readonly toAll?: number;
+}
+
+export function redisDemand(scenario: Scenario): RedisDemand {
+  const { relays, changes } = scenario;
+  const kinds = kindsOf(scenario);
+  const sum = (of: (kind: Kind) => number): number =>
+    kinds.reduce((total, kind) => total + kind.perSecond * of(kind), 0);
+  // Relays tell all of a change without a script.
+  const change = `extended ${ID} 1800000000000`;
+  const changeBytes = messageBytes(ALL_CHANNEL, change);
+  const toAll = sum(({ toAll: bytes }) => (bytes === undefined ? 0 : 1)) + changes;
+  const toOne = sum(({ toOne: bytes }) => (bytes === undefined ? 0 : 1));
+  const toAllBytes = sum(({ toAll: bytes = 0 }) => bytes) + changes * changeBytes;
+  return {
+    scripts: Object.fromEntries(kinds.map(({ script, perSecond }) => [script.name, perSecond])),
+    scriptsPerSecond: sum(() => 1),
+    published: toAll + toOne,
+    delivered: toAll * relays + toOne,
+    bytesIn: sum(({ bytesIn }) => bytesIn) + changes * listBytes(['publish', ALL_CHANNEL, change]),
+    bytesOut:
+      sum(({ bytesOut, toOne: bytes = 0 }) => bytesOut + bytes) +
+      toAllBytes * relays +
+      changes * NUMBER_ANSWER_BYTES,
+    load: (sum(({ us }) => us) + changes * REDIS_US.publish + toAll * relays * REDIS_US.delivery) / 1e6,
+    memory: scenario.tunnels * TUNNEL_ENTRY_BYTES,
+    connections: 2 * relays,
+  };
+}
+
+function kindsOf(scenario: Scenario): Kind[] {
+  const { relays, tunnels, reconnects, requests, requestsPerConnection, elsewhere } = scenario;
+  const renewals = relays / RENEW_SECONDS;
+  const entry = [NUMBER, INCARNATION, ID, KEEP_MS];
+  const perBatch = Math.min(PRESENCE_BATCH, tunnels / relays);
+  const told = Array.from({ length: Math.round(perBatch) }, () => [ID, FENCE, ID]).flat();
+  return [
+    {
+      script: LEASE,
+      perSecond: renewals,
+      bytesIn: callBytes([NUMBER, INCARNATION, ADDRESS, '10000']),
+      bytesOut: NUMBER_ANSWER_BYTES,
+      us: REDIS_US.lease,
+    },
+    {
+      script: RELAYS,
+      perSecond: renewals,
+      bytesIn: callBytes([]),
+      bytesOut: listBytes(Array.from({ length: relays }, () => RELAY_LISTED).flat()),
+      us: REDIS_US.relays + relays * REDIS_US.relayListed,
+    },
+    {
+      script: ASSERT,
+      perSecond: (relays * Math.ceil(tunnels / relays / PRESENCE_BATCH)) / REPEAT_SECONDS,
+      bytesIn: callBytes([NUMBER, INCARNATION, KEEP_MS, ...told]),
+      bytesOut: NUMBER_ANSWER_BYTES,
+      us: perBatch * REDIS_US.told,
+    },
+    {
+      script: CLAIM,
+      perSecond: reconnects,
+      bytesIn: callBytes([ID, ...entry]),
+      bytesOut: textBytes(FENCE),
+      us: REDIS_US.claim,
+      toAll: messageBytes(ALL_CHANNEL, `online ${ID}`),
+    },
+    {
+      script: RELEASE,
+      perSecond: reconnects,
+      bytesIn: callBytes([ID, INCARNATION, KEEP_MS]),
+      bytesOut: NULL_ANSWER_BYTES,
+      us: REDIS_US.claim,
+      toAll: messageBytes(ALL_CHANNEL, `offline ${ID}`),
+    },
+    {
+      script: ANNOUNCE,
+      perSecond: (requests / requestsPerConnection) * elsewhere,
+      bytesIn: callBytes([ID, ID, INCARNATION]),
+      bytesOut: textBytes(ID),
+      us: REDIS_US.announce,
+      toOne: messageBytes(OWN_CHANNEL, `announce ${ID} ${ID}`),
+    },
+  ];
+}

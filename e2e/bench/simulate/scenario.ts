@@ -1,0 +1,27 @@
+/** What several relays have to serve; everything a second is a mean over a long time. */
+export interface Scenario {
+  readonly relays: number;
+  /** online, spread evenly over the relays */
+  readonly tunnels: number;
+  /** control sockets that are opened a second; each has ended before, in order or not */
+  readonly reconnects: number;
+  /** tunnels created, extended, closed or expired a second */
+  readonly changes: number;
+  /** a second */
+  readonly requests: number;
+  /** requests of one visitor's connection; each connection needs a data socket of its own */
+  readonly requestsPerConnection: number;
+  /** share of visitors' connections that come to another relay than the tunnel's control socket is on, from 0 to 1 */
+  readonly elsewhere: number;
+  /** share of data sockets that land on another relay than their visitor is on, from 0 to 1 */
+  readonly hops: number;
+  /** tunnels that have traffic at any moment */
+  readonly busyTunnels: number;
+  /** relays over which the visitors of one busy tunnel are spread */
+  readonly relaysPerBusyTunnel: number;
+}
+
+/** The share that a balancer sends elsewhere which knows nothing of tunnels. */
+export function shareElsewhere(relays: number): number {
+  return (relays - 1) / relays;
+}
