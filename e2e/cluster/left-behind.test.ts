@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { setImmediate as turn } from 'node:timers/promises';
+import { FOLLOW_BATCH, SWEEP_BATCH, SWEEP_INTERVAL_MS } from '../../server/limits.ts';
+import { openPostgres } from '../../server/store/postgres/open-postgres.ts';
+import type { Store } from '../../server/store/store.ts';
+import { FakeClock } from '../../server/testing/fake-clock.ts';
+import { anAccount } from '../../server/testing/fixtures.ts';
+import { TunnelRegistry } from '../../server/tunnels/registry.ts';
+import { TunnelService } from '../../server/tunnels/tunnel-service.ts';
+import { eventually } from '../support/deadline.ts';
+import { newDatabase, query } from '../support/postgres.ts';
+import { POSTGRES_URL } from '../support/programs.ts';
+import { suiteScope, testScope } from '../support/scope.ts';
+
+const HOLD_SECONDS = 3600;
+const HOUR = 3_600_000;
+const TUNNELS = 100_000;
+
+/** One relay of several, in so far as it has tunnels, on a real database and with a clock of the test's own. */
+describe('a relay on PostgreSQL, after others have died', function () {
+  this.timeout(60_000);
+  const suite = suiteScope();
+  const scope = testScope();
+  const [owner, stranger] = [anAccount({ plan: 'team' }), anAccount()];
+  let url: string;
+  let store: Store;
+  let clock: FakeClock;
+  let registry: TunnelRegistry;
+  let service: TunnelService;
+  /** for how many tunnels the database was asked at a time */
+  let asked: number[];
+
+  before(async () => {
+    url = await newDatabase(POSTGRES_URL ?? '');
+    store = await openPostgres({ kind: 'postgres', url }, () => {});
+    suite.defer(() => store.close());
+    for (const account of [owner, stranger]) await store.insertAccount(account);
+  });
+
+  beforeEach(async () => {
+    await query(url, 'delete from tunnels');
+    clock = new FakeClock();
+    registry = new TunnelRegistry(new Set());
+    asked = [];
+    const counted = new Proxy(store, {
+      get(target, property: keyof Store) {
+        const method: unknown = target[property];
+        assert.ok(typeof method === 'function');
+        return (...args: readonly unknown[]): unknown => {
+          if (property === 'findTunnels') asked.push((args[0] as readonly string[]).length);
+          return method.apply(target, args);
+        };
+      },
+    });
+    service = new TunnelService({
+      store: counted,
+      registry,
+      clock,
+      log: () => {},
+      ttl: { defaultTtl: 3600, maxTtl: 604_800 },
+      nameHold: HOLD_SECONDS,
+      peers: { tell: () => {} },
+    });
+    await service.start();
+    scope.defer(() => service.stop());
+  });
+
+  /** Rows as other relays have left them. */
+  async function leave(count: number, expiresAt: number): Promise<void> {
+    await query(
+      url,
+      `insert into tunnels select gen_random_uuid()::text, $1, 'left-' || n, '', 9, 3600, 0, $2, $3, 0, 0, 0
+         from generate_series(1, $4::int) as n`,
+      [owner.id, clock.now(), expiresAt, count],
+    );
+  }
+
+  async function rows(): Promise<number> {
+    const [row] = await query(url, 'select count(*)::int as count from tunnels');
+    return Number(row?.['count']);
+  }
+
+  /** Lets time pass until something is so; the database answers in its own time. */
+  async function until(step: number, probe: () => Promise<void> | void): Promise<void> {
+    await eventually(30_000, async () => {
+      clock.advance(step);
+      for (let times = 0; times < 10; times += 1) await turn();
+      await probe();
+    });
+  }
+
+  it('removes what they have left, and holds the names for their account as long as it should', async () => {
+    const count = SWEEP_BATCH + 10;
+    const end = clock.now();
+    await leave(count, end);
+    const wanted = { localPort: 9, name: 'left-1', ttl: 3600, idleTtl: false };
+    await assert.rejects(service.create(owner, wanted), { status: 409 });
+    await until(SWEEP_INTERVAL_MS, async () => assert.equal(await rows(), 0));
+    assert.ok(clock.now() - end < HOUR / 2, `${clock.now() - end} ms`);
+    await assert.rejects(service.create(stranger, wanted), { status: 409 });
+    assert.equal((await service.create(owner, wanted)).slug, 'left-1');
+    clock.advance(end + HOLD_SECONDS * 1000 - clock.now());
+    assert.equal((await service.create(stranger, { ...wanted, name: 'left-2' })).slug, 'left-2');
+  });
+
+  it('reviews a hundred thousand tunnels in pieces, and ends those that others have closed', async () => {
+    await leave(TUNNELS, clock.now() + HOUR);
+    await service.follow(owner);
+    assert.equal(registry.size, TUNNELS);
+    await query(url, "delete from tunnels where slug like '%7'");
+    service.follower.review();
+    await until(50, () => assert.equal(registry.size, TUNNELS - TUNNELS / 10));
+    assert.ok(asked.every((size) => size <= FOLLOW_BATCH));
+    assert.equal(asked.length, TUNNELS / FOLLOW_BATCH);
+  });
+});
