@@ -1,18 +1,18 @@
 /** Several relays on one PostgreSQL database and one Redis. */
 import { Api } from './api.ts';
 import { newDatabase } from './postgres.ts';
-import { type Environment, newApiKey, POSTGRES_URL, Relay } from './programs.ts';
+import { type Environment, newApiKey, POSTGRES_URL, RelayProgram } from './programs.ts';
 import { RedisServer } from './redis.ts';
 import type { Scope } from './scope.ts';
 
 export class RelayCluster {
-  readonly relays: readonly Relay[];
+  readonly relays: readonly RelayProgram[];
   readonly redis: RedisServer;
   readonly key: string;
   /** address of the database */
   readonly database: string;
 
-  private constructor(relays: readonly Relay[], redis: RedisServer, key: string, database: string) {
+  private constructor(relays: readonly RelayProgram[], redis: RedisServer, key: string, database: string) {
     this.relays = relays;
     this.redis = redis;
     this.key = key;
@@ -36,12 +36,12 @@ export class RelayCluster {
       CULVERT_BOOTSTRAP_KEY: key,
       ...settings,
     };
-    const relays = await Promise.all(Array.from({ length: count }, () => Relay.start(scope, shared)));
+    const relays = await Promise.all(Array.from({ length: count }, () => RelayProgram.start(scope, shared)));
     return new RelayCluster(relays, redis, key, database);
   }
 
   /** @param index from 0 */
-  relay(index: number): Relay {
+  relay(index: number): RelayProgram {
     const relay = this.relays[index];
     if (relay === undefined) throw new RangeError(`there is no relay ${index}`);
     return relay;

@@ -10,6 +10,8 @@ import { closedPort } from './services/listen.ts';
 
 /** Debian's packages `nginx` and `apache2-bin`; `e2e/support/setup.sh` installs them. */
 const NGINX = '/usr/sbin/nginx';
+/** Of the package `libnginx-mod-stream`. */
+const STREAM_MODULE = '/usr/lib/nginx/modules/ngx_stream_module.so';
 const APACHE = '/usr/sbin/apache2';
 const APACHE_MODULES = '/usr/lib/apache2/modules';
 
@@ -59,8 +61,28 @@ export async function startBalancer(
        location / {
          proxy_pass http://relays; proxy_http_version 1.1; proxy_set_header Host $http_host;
          proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection $connection_upgrade;
-         proxy_buffering off; proxy_read_timeout 3600s;
+         proxy_buffering off; proxy_read_timeout 3600s; client_max_body_size 0; proxy_request_buffering off;
        }
+     }`,
+  );
+}
+
+/** nginx in front of several relays, one after the other, which passes on bytes and knows nothing of what they are. */
+export async function startStreamBalancer(
+  scope: Scope,
+  port: number,
+  relayPorts: readonly number[],
+): Promise<NativeServer> {
+  // Whichever takes no connection is passed over; all of them may be away for a while.
+  const servers = relayPorts.map((relay) => `server 127.0.0.1:${relay} max_fails=0;`).join(' ');
+  return await runNginx(
+    scope,
+    port,
+    '',
+    `upstream relays { ${servers} }
+     server {
+       listen 127.0.0.1:${port} backlog=4096;
+       proxy_pass relays; proxy_half_close on; proxy_timeout 3600s; tcp_nodelay on;
      }`,
   );
 }
@@ -75,20 +97,22 @@ async function startNginx(scope: Scope, server: string, http = ''): Promise<Nati
  *
  * @param port it listens on
  * @param http what its `http` block says
+ * @param stream what its `stream` block says
  */
-export async function runNginx(scope: Scope, port: number, http: string): Promise<NativeServer> {
+export async function runNginx(scope: Scope, port: number, http: string, stream = ''): Promise<NativeServer> {
   const directory = temporaryDirectory(scope);
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (kind) => `${kind}_temp_path ${join(directory, kind)};`,
   );
   const log = join(directory, 'access.log');
-  const config = `daemon off; master_process off; pid ${join(directory, 'pid')};
+  const config = `${stream === '' ? '' : `load_module ${STREAM_MODULE};`} daemon off; master_process off; pid ${join(directory, 'pid')};
     error_log ${join(directory, 'error.log')};
     events { worker_connections 4096; }
     http {
       log_format line escape=json '$status $request'; access_log ${log} line;
       keepalive_requests 1000000; ${temporary.join(' ')} ${http}
-    }`;
+    }
+    ${stream === '' ? '' : `stream { ${stream} }`}`;
   const file = join(directory, 'nginx.conf');
   writeFileSync(file, config);
   await run(scope, port, NGINX, ['-c', file, '-p', directory, '-e', join(directory, 'error.log')]);

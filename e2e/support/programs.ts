@@ -47,7 +47,7 @@ export function spawnCulvert(
 }
 
 /** ms a relay may take to start: some suites start a dozen at once, on machines that do other things, too. */
-const START_MS = 25_000;
+const START_MS = 60_000;
 
 /** The server on which each relay gets a database of its own, where this run is on PostgreSQL (e2e/cluster/on-postgres.ts). */
 export const POSTGRES_URL = process.env['TEST_POSTGRES_URL'];
@@ -56,8 +56,49 @@ async function databaseOfThisRun(): Promise<Environment> {
   return POSTGRES_URL === undefined ? {} : { CULVERT_DATABASE_URL: await newDatabase(POSTGRES_URL) };
 }
 
+/** The program behind a {@link Relay}, or all of them as if they were one. */
+export type RelayProcess = Pick<Child, 'lines' | 'stderr' | 'hasExited' | 'pid' | 'kill' | 'exit'>;
+
+/** What a suite calls the relay: one program, or several that serve as one. */
+export interface Relay {
+  /** where visitors, clients and users of the API come */
+  readonly port: number;
+  /** The relay's own address as its default settings have it. */
+  readonly url: string;
+  readonly bootstrapKey: string;
+  readonly dataDirectory: string;
+  /** The settings of a program that is to find this relay's database. */
+  readonly databaseSettings: Environment;
+  readonly child: RelayProcess;
+  /** Ends the program; SIGKILL leaves it no time to do anything. */
+  stop(signal?: NodeJS.Signals, ms?: number): Promise<Exit>;
+  /** Starts the program again on the same port and data directory. */
+  restart(): Promise<void>;
+  /**
+   * Runs an administering subcommand with `--json` against the relay's data directory.
+   *
+   * @returns the object it printed
+   */
+  administer(...args: string[]): Promise<Record<string, unknown>>;
+}
+
+/** Starts a relay and waits until it takes requests. */
+export type StartRelay = (scope: Scope, settings?: Environment) => Promise<Relay>;
+
+let startRelay: StartRelay = async (scope, settings) => await RelayProgram.start(scope, settings);
+
+export const Relay = {
+  /** Starts the relay of a suite: one program, unless this run has other plans ({@link replaceRelay}). */
+  start: (scope: Scope, settings: Environment = {}): Promise<Relay> => startRelay(scope, settings),
+};
+
+/** Has all suites of this run test something else under the name of the relay (e2e/cluster/protocol-through-stream.ts). */
+export function replaceRelay(start: StartRelay): void {
+  startRelay = start;
+}
+
 /** The relay program, serving on a free port with a data directory of its own. */
-export class Relay {
+export class RelayProgram implements Relay {
   readonly #scope: Scope;
   readonly #environment: Environment;
   #child: Child;
@@ -70,13 +111,11 @@ export class Relay {
   }
 
   /**
-   * Starts a relay and waits until it takes requests.
-   *
    * @param settings environment beyond port, data directory, database and bootstrap key
    * @throws Error when no `listening on` line comes within {@link START_MS}
    */
-  static async start(scope: Scope, settings: Environment = {}): Promise<Relay> {
-    const relay = new Relay(scope, {
+  static async start(scope: Scope, settings: Environment = {}): Promise<RelayProgram> {
+    const relay = new RelayProgram(scope, {
       CULVERT_DATA_DIR: temporaryDirectory(scope),
       CULVERT_BOOTSTRAP_KEY: newApiKey(),
       ...(await databaseOfThisRun()),
@@ -90,7 +129,6 @@ export class Relay {
     return this.#port;
   }
 
-  /** The relay's own address as its default settings have it. */
   get url(): string {
     const scheme = this.#environment['CULVERT_TLS_CERT'] === undefined ? 'http' : 'https';
     return `${scheme}://localhost:${this.#port}`;
@@ -104,7 +142,6 @@ export class Relay {
     return this.#environment['CULVERT_DATA_DIR'] ?? '';
   }
 
-  /** The settings of a program that is to find this relay's database. */
   get databaseSettings(): Environment {
     const { CULVERT_DATA_DIR = '', CULVERT_DATABASE_URL } = this.#environment;
     return { CULVERT_DATA_DIR, ...(CULVERT_DATABASE_URL === undefined ? {} : { CULVERT_DATABASE_URL }) };
@@ -114,22 +151,15 @@ export class Relay {
     return this.#child;
   }
 
-  /** Ends the program; SIGKILL leaves it no time to do anything. */
   async stop(signal: NodeJS.Signals = 'SIGTERM', ms = 10_000): Promise<Exit> {
     return await this.#child.stop(signal, ms);
   }
 
-  /** Starts the program again on the same port and data directory. */
   async restart(): Promise<void> {
     this.#child = this.#spawn();
     await this.#listening();
   }
 
-  /**
-   * Runs an administering subcommand with `--json` against the relay's data directory.
-   *
-   * @returns the object it printed
-   */
   async administer(...args: string[]): Promise<Record<string, unknown>> {
     const child = spawnRelay(this.#scope, [...args, '--json'], this.#environment);
     const exit = await child.exit();

@@ -23,3 +23,13 @@ done
 # Names of packages have no blanks.
 # shellcheck disable=SC2086
 exec sh "$folder/install.sh" "The tests" $missing
+set -- "The tests"
+command -v openssl >/dev/null || set -- "$@" openssl
+command -v curl >/dev/null || set -- "$@" curl
+[ -x /usr/sbin/nginx ] || set -- "$@" nginx
+[ -e /usr/lib/nginx/modules/ngx_stream_module.so ] || set -- "$@" libnginx-mod-stream
+[ -x /usr/sbin/apache2 ] || set -- "$@" apache2-bin
+command -v chromium >/dev/null || [ -n "${CULVERT_CHROMIUM:-}" ] || set -- "$@" chromium
+[ -d /usr/lib/postgresql ] || set -- "$@" postgresql
+[ -x /usr/bin/redis-server ] || set -- "$@" redis-server
+exec sh "$(dirname "$0")/install.sh" "$@"

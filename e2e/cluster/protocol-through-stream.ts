@@ -1,0 +1,6 @@
+/** Loaded by mocha with `--require`: the relay of every suite is three of them behind nginx, which passes on bytes. */
+import { BalancedRelays } from '../support/balanced-relays.ts';
+import { startStreamBalancer } from '../support/native-server.ts';
+import { replaceRelay } from '../support/programs.ts';
+
+replaceRelay((scope, settings = {}) => BalancedRelays.start(scope, settings, startStreamBalancer));

@@ -1,0 +1,123 @@
+/** Three relays behind nginx that a suite takes for one. */
+import type { Child, Exit } from './child.ts';
+import { RelayCluster } from './cluster.ts';
+import type { NativeServer } from './native-server.ts';
+import type { Environment, Relay, RelayProcess, RelayProgram } from './programs.ts';
+import type { Scope } from './scope.ts';
+import { closedPort } from './services/listen.ts';
+
+const RELAYS = 3;
+
+/** Starts a balancer on a port in front of others. */
+export type StartBalancer = (
+  scope: Scope,
+  port: number,
+  relayPorts: readonly number[],
+) => Promise<NativeServer>;
+
+export class BalancedRelays implements Relay {
+  readonly port: number;
+  readonly child: RelayProcess;
+  readonly #relays: readonly RelayProgram[];
+
+  private constructor(port: number, relays: readonly RelayProgram[]) {
+    this.port = port;
+    this.#relays = relays;
+    this.child = new Together(() => relays.map(({ child }) => child));
+  }
+
+  /** @param settings environment of each relay */
+  static async start(
+    scope: Scope,
+    settings: Environment,
+    startBalancer: StartBalancer,
+  ): Promise<BalancedRelays> {
+    const port = await closedPort();
+    const scheme = settings['CULVERT_TLS_CERT'] === undefined ? 'http' : 'https';
+    const cluster = await RelayCluster.start(scope, RELAYS, {
+      CULVERT_PUBLIC_URL: `${scheme}://localhost:${port}`,
+      ...settings,
+    });
+    const ports = cluster.relays.map((relay) => relay.port);
+    await startBalancer(scope, port, ports);
+    return new BalancedRelays(port, cluster.relays);
+  }
+
+  get url(): string {
+    return `${new URL(this.#first.url).protocol}//localhost:${this.port}`;
+  }
+
+  get bootstrapKey(): string {
+    return this.#first.bootstrapKey;
+  }
+
+  get dataDirectory(): string {
+    return this.#first.dataDirectory;
+  }
+
+  get databaseSettings(): Environment {
+    return this.#first.databaseSettings;
+  }
+
+  /** Ends all of them; the balancer stays. */
+  async stop(signal?: NodeJS.Signals, ms?: number): Promise<Exit> {
+    return worst(await Promise.all(this.#relays.map((relay) => relay.stop(signal, ms))));
+  }
+
+  async restart(): Promise<void> {
+    await Promise.all(this.#relays.map((relay) => relay.restart()));
+  }
+
+  async administer(...args: string[]): Promise<Record<string, unknown>> {
+    return await this.#first.administer(...args);
+  }
+
+  get #first(): RelayProgram {
+    const [first] = this.#relays;
+    if (first === undefined) throw new RangeError('there is no relay');
+    return first;
+  }
+}
+
+/** Programs as one: what each has said is joined, and what is done to it is done to all. */
+class Together implements RelayProcess {
+  readonly #all: () => readonly Child[];
+
+  constructor(all: () => readonly Child[]) {
+    this.#all = all;
+  }
+
+  get lines(): string[] {
+    return this.#all().flatMap(({ lines }) => lines);
+  }
+
+  get stderr(): string {
+    return this.#all()
+      .map(({ stderr }) => stderr)
+      .join('');
+  }
+
+  get hasExited(): boolean {
+    return this.#all().every(({ hasExited }) => hasExited);
+  }
+
+  /** Of the first. */
+  get pid(): number {
+    const [first] = this.#all();
+    if (first === undefined) throw new RangeError('there is no relay');
+    return first.pid;
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    for (const child of this.#all()) child.kill(signal);
+  }
+
+  async exit(ms?: number): Promise<Exit> {
+    return worst(await Promise.all(this.#all().map((child) => child.exit(ms))));
+  }
+}
+
+/** The first that is no success, else success. */
+function worst(exits: readonly Exit[]): Exit {
+  return exits.find(({ code }) => code !== 0) ?? { code: 0, signal: null };
+}
