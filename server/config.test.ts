@@ -18,6 +18,7 @@ describe('loadConfig', () => {
     assert.deepEqual(rest, {
       host: '127.0.0.1',
       port: 8080,
+      reusePort: false,
       publicUrl: undefined,
       tunnelDomain: 'localhost',
       warmSockets: 8,
@@ -152,6 +153,24 @@ describe('loadConfig', () => {
     ]);
   });
 
+  it('shares a port only with relays of its cluster, and only one that others can know', () => {
+    const env = {
+      CULVERT_REDIS_URL: 'redis://h',
+      CULVERT_DATABASE_URL: 'postgres://h/d',
+      CULVERT_CLUSTER_SECRET: 's'.repeat(32),
+    };
+    assert.equal(config({ ...env }).reusePort, false);
+    assert.equal(config({ ...env, CULVERT_REUSE_PORT: 'false' }).reusePort, false);
+    assert.equal(config({ ...env, CULVERT_REUSE_PORT: 'true' }).reusePort, true);
+    assert.equal(config({}, '--reuse-port', 'false').reusePort, false);
+    assert.deepEqual(problems({ CULVERT_REUSE_PORT: 'true' }), [
+      'CULVERT_REUSE_PORT takes effect only with CULVERT_REDIS_URL',
+    ]);
+    assert.deepEqual(problems(env, '--reuse-port', 'true', '--port', '0'), [
+      '--reuse-port takes effect only with a CULVERT_PORT that is not 0',
+    ]);
+  });
+
   it('says in one line what is wrong with a flag', () => {
     assert.deepEqual(problems({}, '--prot', '1'), ["Unknown option '--prot'"]);
     assert.deepEqual(problems({}, '--port'), ['--port takes a value']);
@@ -174,6 +193,7 @@ describe('loadConfig', () => {
     ['METRICS_PORT', ['on', '65536']],
     ['REDIS_URL', ['localhost:6379', 'http://x', 'redis:']],
     ['CLUSTER_SECRET', ['short']],
+    ['REUSE_PORT', ['yes', '1', 'TRUE']],
     ['CLUSTER_HOST', ['0.0.0.0', '::', 'a b']],
     ['LOG_FORMAT', ['text', 'JSON']],
     ['LOG_LEVEL', ['verbose', '3']],

@@ -17,6 +17,8 @@ export interface Config {
   readonly host: string;
   /** 0 for a free one */
   readonly port: number;
+  /** whether other relays on this machine may listen on the same port */
+  readonly reusePort: boolean;
   /** `undefined` when not given: it then holds the bound port, see {@link publicUrlOf} */
   readonly publicUrl: URL | undefined;
   readonly tunnelDomain: string;
@@ -108,9 +110,9 @@ function readConfig(
     kind: 'sqlite',
     path: join(dataDir, 'culvert.db'),
   };
+  const cluster = readCluster(given, database);
   const config: Config = {
-    host: given.read('host', readers.host) ?? '127.0.0.1',
-    port: given.read('port', readers.port) ?? 8080,
+    ...readListener(given, cluster),
     publicUrl,
     tunnelDomain,
     serviceDomain: given.read('service-domain', readers.domain) ?? tunnelDomain,
@@ -123,7 +125,7 @@ function readConfig(
     trustedProxies: given.read('trust-proxy', readers.networks) ?? new BlockList(),
     warmSockets: given.read('warm-sockets', readers.warmSockets) ?? WARM_SOCKETS_MAX,
     metrics: readMetrics(given),
-    cluster: readCluster(given, database),
+    cluster,
     log: {
       format: given.read('log-format', readers.logFormat),
       level: given.read('log-level', readers.logLevel) ?? 'info',
@@ -221,6 +223,22 @@ function readCluster(given: GivenSettings, database: DatabaseAddress): ClusterSe
     return undefined;
   }
   return { redisUrl, secret, host: host ?? '127.0.0.1', port: port ?? 0 };
+}
+
+/** Relays that do not know of each other must not share a port: each would have a part of the visitors and of the tunnels. */
+function readListener(
+  given: GivenSettings,
+  cluster: ClusterSettings | undefined,
+): Pick<Config, 'host' | 'port' | 'reusePort'> {
+  const host = given.read('host', readers.host) ?? '127.0.0.1';
+  const port = given.read('port', readers.port) ?? 8080;
+  const reusePort = given.read('reuse-port', readers.truth) ?? false;
+  const name = given.nameAsGiven('reuse-port');
+  if (reusePort && cluster === undefined)
+    given.problems.push(`${name} takes effect only with ${variableOf('redis-url')}`);
+  if (reusePort && port === 0)
+    given.problems.push(`${name} takes effect only with a ${variableOf('port')} that is not 0`);
+  return { host, port, reusePort };
 }
 
 /** A tunnel of this name would have the relay's own host name as its address. */

@@ -116,6 +116,12 @@ function oneOf<T extends string>(words: readonly T[]): SettingReader<T> {
   };
 }
 
+/** Whether something is so. */
+export const truth: SettingReader<boolean> = {
+  takes: 'true or false',
+  read: (given) => (given === 'true' ? true : given === 'false' ? false : undefined),
+};
+
 export const logFormat = oneOf(LOG_FORMATS);
 export const logLevel = oneOf(LOG_LEVELS);
 

@@ -81,6 +81,11 @@ export const SETTINGS = [
     meaning: 'address on which other relays reach this one, in a private network',
   },
   { name: 'cluster-port', fallback: '0', meaning: 'port for other relays; 0 picks a free one' },
+  {
+    name: 'reuse-port',
+    fallback: 'false',
+    meaning: 'true: several relays of a cluster listen on the same port of this machine',
+  },
   { name: 'reserved-names', fallback: 'www, api, admin, …', meaning: 'names no tunnel and no account gets' },
 ] as const satisfies readonly Setting[];
 

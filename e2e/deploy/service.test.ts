@@ -8,11 +8,12 @@ import { suiteScope } from '../support/scope.ts';
 
 const DEPLOY = new URL('../../server/deploy/', import.meta.url);
 const UNIT = 'culvert-relay.service';
+const TEMPLATE = 'culvert-relay@.service';
 
 describe('server/deploy', () => {
   const scope = suiteScope();
 
-  for (const file of [UNIT, 'Dockerfile', 'nginx.conf', 'Caddyfile', '../../docs/operating.md']) {
+  for (const file of [UNIT, TEMPLATE, 'Dockerfile', 'nginx.conf', 'Caddyfile', '../../docs/operating.md']) {
     it(`${file} names only settings that there are`, () => {
       const names = readFileSync(new URL(file, DEPLOY), 'utf8').match(/CULVERT_[A-Z_]+/g) ?? [];
       const known = new Set(SETTINGS.map(({ name }) => variableOf(name)));
@@ -23,19 +24,29 @@ describe('server/deploy', () => {
     });
   }
 
-  it(`${UNIT} is right in the eyes of systemd, and keeps the relay away from what it does not need`, function () {
-    if (spawnSync('systemd-analyze', ['--version']).status !== 0) this.skip();
-    const path = join(temporaryDirectory(scope), UNIT);
-    // systemd looks whether the program is there.
-    writeFileSync(
-      path,
-      readFileSync(new URL(UNIT, DEPLOY), 'utf8').replace('/usr/local/bin/culvert-relay', '/bin/true'),
-    );
-    const { status, stderr } = spawnSync('systemd-analyze', ['verify', path], { encoding: 'utf8' });
-    assert.deepEqual([status, stderr.includes(UNIT)], [0, false], stderr);
-    // Tenths of what it calls exposure: 10 is all that a service may, beyond 2 this fails.
-    execFileSync('systemd-analyze', ['security', '--offline=true', '--threshold=20', path], {
-      stdio: 'pipe',
+  for (const unit of [UNIT, TEMPLATE]) {
+    it(`${unit} is right in the eyes of systemd, and keeps the relay away from what it does not need`, function () {
+      if (spawnSync('systemd-analyze', ['--version']).status !== 0) this.skip();
+      const path = join(temporaryDirectory(scope), unit);
+      // systemd looks whether the program is there.
+      writeFileSync(
+        path,
+        readFileSync(new URL(unit, DEPLOY), 'utf8').replace('/usr/local/bin/culvert-relay', '/bin/true'),
+      );
+      const { status, stderr } = spawnSync('systemd-analyze', ['verify', path], { encoding: 'utf8' });
+      assert.deepEqual([status, stderr.includes(unit)], [0, false], stderr);
+      // Tenths of what it calls exposure: 10 is all that a service may, beyond 2 this fails.
+      execFileSync('systemd-analyze', ['security', '--offline=true', '--threshold=20', path], {
+        stdio: 'pipe',
+      });
     });
+  }
+
+  it(`${TEMPLATE} allows the relay no more than ${UNIT}`, () => {
+    const [unit, template] = [UNIT, TEMPLATE].map((file) => {
+      const text = readFileSync(new URL(file, DEPLOY), 'utf8');
+      return text.slice(text.indexOf('UMask='));
+    });
+    assert.equal(template, unit);
   });
 });

@@ -102,11 +102,12 @@ export class RelayProgram implements Relay {
   readonly #scope: Scope;
   readonly #environment: Environment;
   #child: Child;
-  #port = 0;
+  #port: number;
 
   private constructor(scope: Scope, environment: Environment) {
     this.#scope = scope;
     this.#environment = environment;
+    this.#port = Number(environment['CULVERT_PORT'] ?? 0);
     this.#child = this.#spawn();
   }
 

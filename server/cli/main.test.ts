@@ -126,6 +126,25 @@ describe('culvert-relay', () => {
       assert.deepEqual(shell.stderr, []);
     });
 
+    it('says what to do about a port that cannot be shared', async () => {
+      const cluster = {
+        CULVERT_REDIS_URL: 'redis://h',
+        CULVERT_DATABASE_URL: 'postgres://h/d',
+        CULVERT_CLUSTER_SECRET: 's'.repeat(32),
+      };
+      Object.assign(shell.env, cluster, { CULVERT_REUSE_PORT: 'true' });
+      for (const [code, reason] of [
+        ['EADDRINUSE', /another program uses it and does not share it; choose another with --port$/],
+        ['ENOTSUP', /^this system does not let programs share a port; leave out CULVERT_REUSE_PORT/],
+      ] as const) {
+        const error = Object.assign(new Error(`listen ${code}`), { code });
+        assert.equal(await main(shell, [], () => Promise.reject(error)), 1);
+        const [event, fields] = shell.logged.at(-1) ?? [];
+        assert.equal(event, 'start refused');
+        assert.match(String(fields?.['reason']), reason);
+      }
+    });
+
     it('says which of its ports is taken', async () => {
       const error = Object.assign(new Error('listen EADDRINUSE'), { code: 'EADDRINUSE', port: 9100 });
       await main(shell, ['--metrics-port', '9100'], () => Promise.reject(error));

@@ -10,6 +10,8 @@ import { CommandError, ExitCode, type Shell, usageError } from './command.ts';
 
 export type StartRelay = (config: Config, operator: Operator) => Promise<RunningRelay>;
 
+const NO_SHARED_PORTS =
+  'this system does not let programs share a port; leave out CULVERT_REUSE_PORT, and put a balancer in front of relays on ports of their own';
 const REVOKED_KEY =
   'CULVERT_BOOTSTRAP_KEY takes a key that was not revoked; set another one, or leave it out';
 
@@ -87,15 +89,18 @@ function whyNotStarted(error: unknown, config: Config): string {
   const isMetrics = config.metrics !== undefined && failed === config.metrics.port && failed !== config.port;
   const { host, port } = isMetrics ? config.metrics : config;
   const flag = isMetrics ? '--metrics-' : '--';
+  const isShared = config.reusePort && !isMetrics;
   switch (code) {
     case 'EADDRINUSE':
-      return `cannot listen on ${host} port ${port}: another program uses it; choose another with ${flag}port`;
+      return `cannot listen on ${host} port ${port}: another program uses it${isShared ? ' and does not share it' : ''}; choose another with ${flag}port`;
     case 'EACCES':
       return `cannot listen on ${host} port ${port}: this user may not; choose a port above 1023 with ${flag}port`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
       return `cannot listen on ${host}: this machine has no such address; choose another with ${flag}host`;
-    default:
-      return `the relay cannot start: ${describeError(error)}`;
+    case 'ENOTSUP':
+      if (isShared) return NO_SHARED_PORTS;
+      break;
   }
+  return `the relay cannot start: ${describeError(error)}`;
 }

@@ -15,6 +15,15 @@ const OPTIONS = {
   keepAliveInitialDelay: KEEP_ALIVE_MS,
 };
 
+/** Where to listen. */
+interface Place {
+  readonly host: string;
+  /** 0 for a free one */
+  readonly port: number;
+  /** whether other processes of this user may listen there, too; the system then spreads connections over all */
+  readonly reusePort: boolean;
+}
+
 export interface Listening {
   /** bound */
   readonly server: Server;
@@ -28,11 +37,15 @@ export interface Listening {
  * @throws TlsFileError, or what {@link bind} throws
  */
 export async function listen(
-  config: { readonly host: string; readonly port: number; readonly tls: TlsFiles | undefined },
+  config: Place & { readonly tls: TlsFiles | undefined },
   log: Log,
 ): Promise<Listening> {
-  const { host, port, tls } = config;
-  if (tls === undefined) return { server: await bind(host, port), certificate: undefined };
+  const { tls } = config;
+  if (tls === undefined) {
+    const server = createServer(OPTIONS);
+    await bindServer(server, config);
+    return { server, certificate: undefined };
+  }
   const pair = await readKeyPair(tls);
   const server = createTlsServer({
     ...OPTIONS,
@@ -44,7 +57,7 @@ export async function listen(
   server.on('tlsClientError', (_error, socket) => socket.destroy());
   const useNext = (next: KeyPair): void => server.setSecureContext(contextOf(next));
   const certificate = new CertificateWatch(tls, pair, useNext, clock, log);
-  await bindServer(server, host, port);
+  await bindServer(server, config);
   certificate.start();
   return { server, certificate };
 }
@@ -62,14 +75,14 @@ function contextOf({ cert, key }: KeyPair): SecureContextOptions {
  */
 export async function bind(host: string, port: number): Promise<Server> {
   const server = createServer(OPTIONS);
-  await bindServer(server, host, port);
+  await bindServer(server, { host, port, reusePort: false });
   return server;
 }
 
-async function bindServer(server: Server, host: string, port: number): Promise<void> {
+async function bindServer(server: Server, { host, port, reusePort }: Place): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen({ port, host, backlog: LISTEN_BACKLOG }, () => {
+    server.listen({ port, host, reusePort, backlog: LISTEN_BACKLOG }, () => {
       server.off('error', reject);
       resolve();
     });
