@@ -138,7 +138,7 @@ export class Cluster implements Peers {
       case 'replaced':
         return this.presence.replaced(news.tunnelId, news.fence);
       case 'online':
-        return hub.cameElsewhere(news.tunnelId);
+        return hub.cameElsewhere(news.tunnelId, news.fence);
       case 'offline':
         return hub.leftElsewhere(news.tunnelId);
       case 'relay':

@@ -14,8 +14,10 @@ export type News =
   | { readonly kind: 'announce'; readonly tunnelId: string; readonly connectionId: string }
   /** to one relay: another one has a control socket with this fencing number */
   | { readonly kind: 'replaced'; readonly tunnelId: string; readonly fence: number }
-  /** to all: a client has come to one of them, or left */
-  | { readonly kind: 'online' | 'offline'; readonly tunnelId: string }
+  /** to all: a client has come to one of them, with this fencing number */
+  | { readonly kind: 'online'; readonly tunnelId: string; readonly fence: number }
+  /** to all: a client has left one of them */
+  | { readonly kind: 'offline'; readonly tunnelId: string }
   /** to all: a relay has come */
   | {
       readonly kind: 'relay';
@@ -55,8 +57,8 @@ export function readNews(text: string): News | undefined {
     case 'announce':
       return { kind, tunnelId: first, connectionId: second };
     case 'replaced':
-      return { kind, tunnelId: first, fence: Number(second) };
     case 'online':
+      return { kind, tunnelId: first, fence: Number(second) };
     case 'offline':
       return { kind, tunnelId: first };
     case 'relay':

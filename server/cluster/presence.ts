@@ -5,8 +5,8 @@ import { randomUUID } from 'node:crypto';
 
 /** What became of an announcement through another relay. */
 export type Announced =
-  /** It is on its way, on a control socket that was opened with this key. */
-  | { readonly kind: 'sent'; readonly keyId: string }
+  /** It is on its way, on a control socket that was opened with this key and has this fencing number. */
+  | { readonly kind: 'sent'; readonly keyId: string; readonly fence: number }
   /** No relay has a control socket, and for how many ms. */
   | { readonly kind: 'away'; readonly ms: number }
   /** The relays cannot reach each other. */

@@ -103,8 +103,8 @@ describe('RedisPresence', () => {
 
   it('says what became of an announcement', async () => {
     assert.deepEqual(await announced(), { kind: 'apart' });
-    replies.set(ANNOUNCE, 'the key');
-    assert.deepEqual(await announced(), { kind: 'sent', keyId: 'the key' });
+    replies.set(ANNOUNCE, 'the-key 7');
+    assert.deepEqual(await announced(), { kind: 'sent', keyId: 'the-key', fence: 7 });
     replies.set(ANNOUNCE, 1200);
     assert.deepEqual(await announced(), { kind: 'away', ms: 1200 });
   });

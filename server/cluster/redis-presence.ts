@@ -117,6 +117,9 @@ export class RedisPresence implements Presence {
 }
 
 function readAnnounced(reply: unknown): Announced {
-  if (typeof reply === 'string') return { kind: 'sent', keyId: reply };
+  if (typeof reply === 'string') {
+    const [keyId = '', fence] = reply.split(' ');
+    return { kind: 'sent', keyId, fence: Number(fence) };
+  }
   return { kind: 'away', ms: Math.max(0, Number(reply)) };
 }

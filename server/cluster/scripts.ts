@@ -99,7 +99,7 @@ redis.call('SET', 'culvert:tunnel:' .. ARGV[1], table.concat({ARGV[2], ARGV[3], 
 if before and before[1] ~= '-' and before[2] ~= ARGV[3] then
   redis.call('PUBLISH', 'culvert:to:' .. before[2], 'replaced ' .. ARGV[1] .. ' ' .. fence)
 end
-redis.call('PUBLISH', 'culvert:all', 'online ' .. ARGV[1])
+redis.call('PUBLISH', 'culvert:all', 'online ' .. ARGV[1] .. ' ' .. fence)
 return fence`,
 };
 
@@ -121,7 +121,7 @@ for i = 4, #ARGV, 3 do
   else
     local value = table.concat({ARGV[1], ARGV[2], string.format('%.0f', fence), ARGV[i + 2]}, ' ')
     redis.call('SET', 'culvert:tunnel:' .. ARGV[i], value, 'PX', ARGV[3])
-    if not held or held[2] ~= ARGV[2] then redis.call('PUBLISH', 'culvert:all', 'online ' .. ARGV[i]) end
+    if not held or held[2] ~= ARGV[2] then redis.call('PUBLISH', 'culvert:all', 'online ' .. ARGV[i] .. ' ' .. string.format('%.0f', fence)) end
   end
 end
 return lost`,
@@ -143,7 +143,7 @@ end`,
  * Tells the relay that has a tunnel's control socket of a pending connection. ARGV: tunnel, connection id, incarnation of
  * the relay that asks.
  *
- * @returns the id of the control socket's key; or the ms since the client has left. One that never was there has left when Redis
+ * @returns the id of the control socket's key and its fencing number; or the ms since the client has left. One that never was there has left when Redis
  * began to know anything: relays may still be telling it.
  */
 export const ANNOUNCE: Script = {
@@ -154,7 +154,7 @@ if not held then held = {'-', redis.call('GET', 'culvert:since') or '0'} end
 if held[1] == '-' then return math.floor((micros() - tonumber(held[2])) / 1000) end
 if held[2] == ARGV[3] then return 0 end
 if alive(held) and redis.call('PUBLISH', 'culvert:to:' .. held[2], 'announce ' .. ARGV[1] .. ' ' .. ARGV[2]) > 0 then
-  return held[4]
+  return held[4] .. ' ' .. held[3]
 end
 local left = string.format('%.0f', micros())
 redis.call('SET', 'culvert:tunnel:' .. ARGV[1], table.concat({'-', left, held[3]}, ' '), 'KEEPTTL')

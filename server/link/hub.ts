@@ -74,6 +74,9 @@ export class Hub implements Dialer {
       timer: undefined,
       idEnds: 0,
       announcedTo: undefined,
+      asking: false,
+      fence: 0,
+      newestFence: 0,
     };
     this.#pending.set(pending.id, pending);
     link.wait(pending);
@@ -116,10 +119,9 @@ export class Hub implements Dialer {
     this.#links.get(tunnelId)?.announceFor(connectionId);
   }
 
-  /** A client has come to one of the other relays, which can announce what waits here. */
-  cameElsewhere(tunnelId: string): void {
-    const link = this.#links.get(tunnelId);
-    if (link?.isOnline === false) link.seekAgain();
+  /** A client has come to one of the relays, which can announce what waits here. */
+  cameElsewhere(tunnelId: string, fence: number): void {
+    this.#links.get(tunnelId)?.cameElsewhere(fence);
   }
 
   /** A client has left one of the other relays. */

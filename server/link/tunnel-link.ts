@@ -24,6 +24,12 @@ export interface Pending {
   idEnds: number;
   /** id of the key of the control socket that it was announced on last */
   announcedTo: string | undefined;
+  /** whether another relay is being asked to announce it */
+  asking: boolean;
+  /** fencing number of the control socket on another relay that it was announced on last; 0 for none */
+  fence: number;
+  /** the highest of those that have come while another relay was being asked; 0 for none */
+  newestFence: number;
 }
 
 /** What a link needs around it. */
@@ -137,6 +143,15 @@ export class TunnelLink {
   /** What waits is announced where the client is now. */
   seekAgain(): void {
     for (const pending of this.#pending) this.#seek(pending);
+  }
+
+  /** The client has come to a relay; what was announced on this very control socket is not announced on it again. */
+  cameElsewhere(fence: number): void {
+    if (this.#control !== undefined) return;
+    for (const pending of this.#pending) {
+      if (pending.asking) pending.newestFence = Math.max(pending.newestFence, fence);
+      else if (pending.fence < fence) this.#seek(pending);
+    }
   }
 
   /** The client has left another relay, which may have announced what waits here. */
@@ -258,6 +273,8 @@ export class TunnelLink {
     if (this.#control !== undefined) return this.#announce(pending, this.#control);
     if (!this.#around.presence.hasOthers) return this.#failIn(this.#holdOver(), pending, 'tunnel-offline');
     this.#expectData(pending);
+    pending.asking = true;
+    pending.newestFence = 0;
     const announced = (result: Announced) => this.#announcedElsewhere(pending, result);
     this.#around.presence.announce(this.tunnel.id, { id: pending.id, announced });
   }
@@ -269,10 +286,15 @@ export class TunnelLink {
   }
 
   #announcedElsewhere(pending: Pending, result: Announced): void {
+    pending.asking = false;
     if (!this.#pending.has(pending) || this.#control !== undefined) return;
+    const fence = result.kind === 'sent' ? result.fence : 0;
+    // The client has come, or come again, while that was found out.
+    if (pending.newestFence > fence) return this.#seek(pending);
     switch (result.kind) {
       case 'sent':
         pending.announcedTo = result.keyId;
+        pending.fence = fence;
         return;
       case 'away':
         return this.#failIn(Math.max(CLAIM_GRACE_MS, this.#holdOver(result.ms)), pending, 'tunnel-offline');

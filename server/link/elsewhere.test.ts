@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import type { Announced, Announcement, Presence } from '../cluster/presence.ts';
+import { ALONE } from '../cluster/presence.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { anAccount } from '../testing/fixtures.ts';
+import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import { Hub } from './hub.ts';
+
+const tunnel = { id: 'one', account: anAccount() } as unknown as LiveTunnel;
+
+function sent(fence: number): Announced {
+  return { kind: 'sent', keyId: 'key', fence };
+}
+
+describe('Hub, for visitors whose client is on another relay', () => {
+  let asked: Announcement[];
+  let hub: Hub;
+
+  beforeEach(() => {
+    asked = [];
+    const presence: Presence = {
+      ...ALONE,
+      hasOthers: true,
+      announce: (_tunnel, announcement) => asked.push(announcement),
+    };
+    hub = new Hub(new FakeClock(), 0, presence);
+    hub.dial(tunnel, { opened: () => assert.fail(), failed: () => assert.fail() });
+  });
+
+  /** Answers the last time another relay was asked. */
+  function reply(result: Announced): void {
+    asked.at(-1)?.announced(result);
+  }
+
+  it('has each announced once on each control socket, in whatever order it hears of both', () => {
+    hub.cameElsewhere(tunnel.id, 5);
+    reply(sent(5));
+    hub.cameElsewhere(tunnel.id, 5);
+    assert.equal(asked.length, 1);
+    hub.cameElsewhere(tunnel.id, 6);
+    reply(sent(6));
+    assert.equal(asked.length, 2);
+  });
+
+  it('asks again when the client has come while it was asking', () => {
+    hub.cameElsewhere(tunnel.id, 5);
+    reply({ kind: 'away', ms: 0 });
+    assert.equal(asked.length, 2);
+    hub.cameElsewhere(tunnel.id, 6);
+    reply(sent(5));
+    assert.equal(asked.length, 3);
+    reply(sent(6));
+    assert.equal(asked.length, 3);
+  });
+
+  it('asks once more when a client comes for which it waits', () => {
+    reply({ kind: 'away', ms: 0 });
+    assert.equal(asked.length, 1);
+    hub.cameElsewhere(tunnel.id, 5);
+    assert.equal(asked.length, 2);
+  });
+
+  it('asks nobody for what is not waiting any more', () => {
+    const dial = hub.dial(tunnel, { opened: () => assert.fail(), failed: () => assert.fail() });
+    dial.cancel();
+    asked.at(-1)?.announced({ kind: 'away', ms: 0 });
+    asked.at(0)?.announced(sent(5));
+    hub.cameElsewhere(tunnel.id, 5);
+    assert.equal(asked.length, 2);
+  });
+});
