@@ -8,6 +8,9 @@ import { closedPort } from './services/listen.ts';
 
 const RELAYS = 3;
 
+/** The start before: suites that start a dozen at once would have three dozen programs start at the same time. */
+let starting: Promise<unknown> = Promise.resolve();
+
 /** Starts a balancer on a port in front of others. */
 export type StartBalancer = (
   scope: Scope,
@@ -28,6 +31,17 @@ export class BalancedRelays implements Relay {
 
   /** @param settings environment of each relay */
   static async start(
+    scope: Scope,
+    settings: Environment,
+    startBalancer: StartBalancer,
+  ): Promise<BalancedRelays> {
+    const start = (): Promise<BalancedRelays> => BalancedRelays.#startNow(scope, settings, startBalancer);
+    const started = starting.then(start, start);
+    starting = started;
+    return await started;
+  }
+
+  static async #startNow(
     scope: Scope,
     settings: Environment,
     startBalancer: StartBalancer,
