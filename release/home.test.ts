@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { homeOf, placeholders, readHome, updatesAddress } from './home.ts';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { homeOf, placeholders, readHome, ROOT, updatesAddress } from './home.ts';
 
 const MANIFEST = {
   repository: { url: 'git+https://forge.org/someone/culvert.git' },
@@ -40,5 +42,12 @@ describe('the home of the project', () => {
     assert.match(address, /^package\.json: repository\.url is a placeholder \(culvert\.example\)/);
     assert.match(author, /^package\.json: author is a placeholder \(culvert\.example\)/);
     assert.deepEqual(more, []);
+  });
+});
+
+describe('package.json', () => {
+  it('says everything once, which merges may not know', () => {
+    const text = readFileSync(join(ROOT, 'package.json'), 'utf8');
+    assert.equal(text, `${JSON.stringify(JSON.parse(text), undefined, 2)}\n`);
   });
 });

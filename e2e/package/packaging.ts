@@ -21,16 +21,35 @@ const ENABLED = '1'.charCodeAt(0);
 
 /**
  * @param work directory to work in
- * @returns the directory of what was packaged
+ * @returns the directory of the app, as it is installed
  */
 export async function packageApp(system: System, work: string): Promise<string> {
+  return join(await build(system, work, ['--dir']), system === 'mac' ? 'mac' : `${system}-unpacked`);
+}
+
+/**
+ * Makes the packages for Debian and Fedora, without the tool that writes them: what it is asked for is written down.
+ *
+ * @param fpm program to stand in for it
+ * @returns the directory of the packages
+ */
+export function packageForLinux(work: string, fpm: string): Promise<string> {
+  return build('linux', work, ['deb', 'rpm'], { CUSTOM_FPM_PATH: fpm });
+}
+
+async function build(
+  system: System,
+  work: string,
+  targets: readonly string[],
+  variables: NodeJS.ProcessEnv = {},
+): Promise<string> {
   const electron = join(work, `electron-${system}`);
   const output = join(work, `out-${system}`);
   await makePlaceholderElectron(electron, system);
   const settings = [`-c.electronDist=${electron}`, `-c.directories.output=${output}`];
   // Only macOS has the program that signs.
   if (system === 'mac') settings.push('-c.electronFuses.resetAdHocDarwinSignature=false');
-  const args = builderArguments(['--dir', `--${system}`, '--x64', ...settings]);
+  const args = builderArguments([`--${system}`, ...targets, '--x64', ...settings]);
   await promisify(execFile)(process.execPath, [BUILDER, ...args], {
     cwd: ROOT,
     timeout: PACKAGING_TIMEOUT_MS,
@@ -39,9 +58,10 @@ export async function packageApp(system: System, work: string): Promise<string> 
       ...builderEnvironment(process.env),
       npm_config_offline: 'true',
       CSC_IDENTITY_AUTO_DISCOVERY: 'false',
+      ...variables,
     },
   });
-  return join(output, system === 'mac' ? 'mac' : `${system}-unpacked`);
+  return output;
 }
 
 /**
