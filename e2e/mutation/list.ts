@@ -1,0 +1,17 @@
+import { ENGINE } from './list/engine.ts';
+import { HANDLERS } from './list/handlers.ts';
+import { MAIN } from './list/main.ts';
+import { PAGE } from './list/page.ts';
+import { PRELOAD } from './list/preload.ts';
+import { RENDERER } from './list/renderer.ts';
+import type { Mutation } from './mutation.ts';
+
+/** Every break, each of which a careless change could make. */
+export const MUTATIONS: readonly Mutation[] = [
+  ...RENDERER,
+  ...PRELOAD,
+  ...HANDLERS,
+  ...MAIN,
+  ...ENGINE,
+  ...PAGE,
+];

@@ -1,0 +1,78 @@
+/**
+ * `npm run mutate`: breaks a copy of the program, one deliberate break at a time, and has the tests find each. Writes
+ * results.md. With words it runs only the breaks of whose file or notice one has them all, and writes nothing.
+ */
+import { writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { format, resolveConfig } from 'prettier';
+import { Scope } from '../support/scope.ts';
+import { MUTATIONS } from './list.ts';
+import { LAYERS, type Mutation } from './mutation.ts';
+import { type Outcome, report, treeState } from './results.ts';
+import { runTests } from './test-run.ts';
+import { Workspace } from './workspace.ts';
+
+const RESULTS = fileURLToPath(new URL('results.md', import.meta.url));
+
+const words = process.argv.slice(2).map((word) => word.toLowerCase());
+const chosen = MUTATIONS.filter(({ part, file, notice }) => {
+  const text = `${part} ${file} ${notice}`.toLowerCase();
+  return words.every((word) => text.includes(word));
+});
+const state = treeState(new Date());
+const scope = new Scope();
+try {
+  say(`${chosen.length} breaks; copying and building the tree`);
+  const workspace = await Workspace.create(scope);
+  await proveUnbroken(workspace, chosen);
+  const outcomes: Outcome[] = [];
+  for (const mutation of chosen) {
+    const outcome = await tryOut(workspace, mutation);
+    outcomes.push(outcome);
+    const by = outcome.caughtBy.map(({ title, why }) => `\n    ${title}: ${why}`).join('');
+    say(`${outcomes.length}/${chosen.length} ${by === '' ? 'SURVIVED' : 'caught'}: ${mutation.notice}${by}`);
+  }
+  const survivors = outcomes.filter(({ caughtBy }) => caughtBy.length === 0);
+  if (words.length === 0) {
+    const options = await resolveConfig(RESULTS);
+    writeFileSync(RESULTS, await format(report(outcomes, state), { ...options, parser: 'markdown' }));
+  }
+  say(`${outcomes.length - survivors.length} of ${outcomes.length} breaks were caught`);
+  if (survivors.length > 0) process.exitCode = 1;
+} finally {
+  await scope.end();
+}
+
+/** A test that fails anyway proves nothing. @throws Error where one does, or is not there */
+async function proveUnbroken(workspace: Workspace, mutations: readonly Mutation[]): Promise<void> {
+  for (const layer of LAYERS) {
+    const titles = new Set(
+      mutations.filter(({ tests }) => tests.layer === layer).flatMap(({ tests }) => tests.titles),
+    );
+    if (titles.size === 0) continue;
+    say(`${layer.name}: ${titles.size} tests without a break`);
+    const { passed, failed } = await runTests(workspace.folder, layer, [...titles]);
+    const missing = [...titles].filter((title) => !passed.includes(title));
+    if (missing.length === 0 && failed.length === 0) continue;
+    const said = failed.map(({ title, why }) => `${title}: ${why}`);
+    throw new Error(`without a break, these tests did not pass: ${[...missing, ...said].join('; ')}`);
+  }
+}
+
+async function tryOut(workspace: Workspace, mutation: Mutation): Promise<Outcome> {
+  const { layer, titles } = mutation.tests;
+  const restore = workspace.apply(mutation);
+  try {
+    if (layer.runsBuild) await workspace.build();
+    const { failed } = await runTests(workspace.folder, layer, titles);
+    // A hook that fails is not a test that has noticed something.
+    return { mutation, caughtBy: failed.filter(({ title }) => titles.includes(title)) };
+  } finally {
+    restore();
+    if (layer.runsBuild) await workspace.build();
+  }
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}

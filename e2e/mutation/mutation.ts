@@ -1,0 +1,61 @@
+/** A deliberate break of the program, and the tests that have to notice it. */
+export interface Mutation {
+  /** part of the program */
+  readonly part: 'renderer' | 'preload' | 'handlers' | 'main' | 'engine' | 'page';
+  /** what a person would notice, in the words of a report */
+  readonly notice: string;
+  /** from the root of the project */
+  readonly file: string;
+  /** text that is there exactly once */
+  readonly find: string;
+  readonly replace: string;
+  readonly tests: Tests;
+}
+
+/** Tests of one layer. At least one of them must fail, and all must pass where nothing is broken. */
+export interface Tests {
+  readonly layer: Layer;
+  /** whole titles, those of the suites around them in front */
+  readonly titles: readonly string[];
+}
+
+/** How `npm test` runs a layer. */
+export interface Layer {
+  readonly name: string;
+  /** pattern of mocha */
+  readonly files: string;
+  /** ms for one test */
+  readonly timeoutMs: number;
+  /** Whether it runs what is mutated as it was compiled into `dist/`. */
+  readonly runsBuild: boolean;
+}
+
+const UNIT: Layer = {
+  name: 'unit',
+  files: 'desktop/**/*.test.ts',
+  timeoutMs: 2000,
+  runsBuild: false,
+};
+const UI: Layer = { name: 'ui', files: 'e2e/ui/*.test.ts', timeoutMs: 30_000, runsBuild: false };
+const VISITORS: Layer = {
+  name: 'visitors',
+  files: 'e2e/ui/visitors/*.test.ts',
+  timeoutMs: 30_000,
+  runsBuild: true,
+};
+
+export const LAYERS: readonly Layer[] = [UNIT, UI, VISITORS];
+
+export function unit(...titles: string[]): Tests {
+  return { layer: UNIT, titles };
+}
+
+/** Scenarios of the window. */
+export function ui(...titles: string[]): Tests {
+  return { layer: UI, titles };
+}
+
+/** What a visitor sees in a browser. */
+export function visitors(...titles: string[]): Tests {
+  return { layer: VISITORS, titles };
+}
