@@ -14,10 +14,10 @@ export const PAGE: readonly Mutation[] = [
   },
   {
     part: 'page',
-    notice: 'a visitor is not told which port has nobody behind it',
+    notice: 'a visitor is told a wrong port with nobody behind it',
     file: 'desktop/engine/local-error.ts',
-    find: '`${VISITOR_ERRORS[code].text} The port is ${port}.`',
-    replace: 'VISITOR_ERRORS[code].text',
+    find: 'The port is ${port}.',
+    replace: 'The port is ${port + 1}.',
     tests: visitors(
       'error pages in a browser 502 local-refused: readable in every view, alone, without a script',
     ),

@@ -17,8 +17,17 @@ interface ErrorPage {
   readonly title: string;
   /** what it says to do, or why */
   readonly says: RegExp;
-  /** Brings it about. @returns what to open, and with which browser */
-  readonly prepare: () => Promise<{ readonly address: string; readonly options?: BrowserContextOptions }>;
+  /** Brings it about. */
+  readonly prepare: () => Promise<Situation>;
+}
+
+interface Situation {
+  /** what to open */
+  readonly address: string;
+  /** of the browser */
+  readonly options?: BrowserContextOptions;
+  /** what is also said, and known only now */
+  readonly detail?: string;
 }
 
 const VIEWS = {
@@ -97,8 +106,11 @@ describe('error pages in a browser', () => {
       status: 502,
       code: 'local-refused',
       title: 'Nothing answers on the local port',
-      says: /Start it and try again\. The port is \d+\./,
-      prepare: async () => ({ address: await culvert(await closedPort()) }),
+      says: /Start it and try again/,
+      prepare: async () => {
+        const port = await closedPort();
+        return { address: await culvert(port), detail: `The port is ${port}.` };
+      },
     },
     {
       status: 502,
@@ -153,7 +165,7 @@ describe('error pages in a browser', () => {
 
   for (const { status, code, title, says, prepare } of PAGES) {
     it(`${status} ${code}: readable in every view, alone, without a script`, async () => {
-      const { address, options } = await prepare();
+      const { address, options, detail = '' } = await prepare();
       const { page, answer, requests, errors } = await openAddress(scope, browser, address, options);
       assert.deepEqual([answer.status(), answer.headers()['culvert-error']], [status, code]);
 
@@ -161,7 +173,7 @@ describe('error pages in a browser', () => {
       assert.equal(await page.getByRole('heading', { level: 1 }).innerText(), title);
       const text = await page.getByRole('main').innerText();
       assert.match(text, says);
-      assert.ok(text.includes(`${status} ${code}`), text);
+      for (const part of [`${status} ${code}`, detail]) assert.ok(text.includes(part), text);
 
       assert.deepEqual(
         requests.map((url) => new URL(url).href),
