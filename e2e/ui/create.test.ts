@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createAccount } from '../support/accounts.ts';
 import { eventually } from '../support/deadline.ts';
+import { startHttpService } from '../support/services/listen.ts';
 import { startSite } from '../support/services/site.ts';
 import { expose, scenarios } from './support/fixture.ts';
 import { visit } from './support/visit.ts';
@@ -74,6 +75,28 @@ scenarios('creating a tunnel', (fixture) => {
         .waitFor({ timeout: 3000 });
     });
     assert.equal(await page.getByLabel('Port', { exact: true }).inputValue(), '3000');
+  });
+
+  it('gives the local server the host name that it wants', async () => {
+    const { page, app } = await fixture.openSignedIn();
+    const { port } = await startHttpService(fixture.scope, (request, response) =>
+      response.end(request.headers.host),
+    );
+    const field = page.getByLabel('Port', { exact: true });
+    await field.fill(String(port));
+    await page.getByRole('button', { name: 'Options' }).click();
+    await page.getByLabel('Host header').selectOption('local');
+    await page.getByRole('button', { name: 'Expose' }).click();
+    await page.locator('.card').getByText('Online').waitFor();
+    assert.equal((await visit((await app.tunnel()).url)).body, `localhost:${port}`);
+
+    await field.fill(String(port));
+    await page.getByRole('button', { name: 'Options' }).click();
+    await page.getByLabel('Host header').selectOption('custom');
+    await page.getByLabel('Host name').fill('shop.test');
+    await page.getByRole('button', { name: 'Expose' }).click();
+    await page.locator('.card').getByText('Online').nth(1).waitFor();
+    assert.equal((await visit((await app.tunnel()).url)).body, 'shop.test');
   });
 
   it('says what is wrong with a port', async () => {

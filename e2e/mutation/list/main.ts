@@ -107,4 +107,28 @@ export const MAIN: readonly Mutation[] = [
     replace: 'return problem;',
     tests: ui('what comes back by itself a local server that was stopped'),
   },
+  {
+    part: 'main',
+    notice: 'a computer that goes to sleep tells nobody: visitors wait for nothing',
+    file: 'desktop/main/core.ts',
+    find: '      desk.suspend();\n',
+    replace: '',
+    tests: ui('what comes back by itself after a sleep, for a visitor who came meanwhile too'),
+  },
+  {
+    part: 'main',
+    notice: 'a tunnel that was to live while it is used ends all the same',
+    file: 'desktop/main/tunnels/create-request.ts',
+    find: 'idle_ttl: idle,',
+    replace: 'idle_ttl: false && idle,',
+    tests: ui('tunnels keeps an idle tunnel for as long as visitors come, and no longer'),
+  },
+  {
+    part: 'main',
+    notice: 'the local server does not get the host name that was chosen for it',
+    file: 'desktop/main/tunnels/serve.ts',
+    find: 'hostHeader: form.hostHeader,',
+    replace: '',
+    tests: ui('creating a tunnel gives the local server the host name that it wants'),
+  },
 ];

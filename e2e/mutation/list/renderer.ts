@@ -101,4 +101,50 @@ export const RENDERER: readonly Mutation[] = [
       'accessibility of every screen tunnels: no violation, nothing cut off, in light, dark and high contrast',
     ),
   },
+  {
+    part: 'renderer',
+    notice: 'with fifty tunnels the window is slow: every card is drawn anew for every request',
+    file: 'desktop/renderer/view/use-snapshot.ts',
+    find: 'const next = share(latest, received);',
+    replace: 'const next = structuredClone(received);',
+    tests: ui('fifty tunnels let the window answer at once, and draw only the card that changed'),
+  },
+  {
+    part: 'renderer',
+    notice: 'the search among many tunnels finds all of them',
+    file: 'desktop/renderer/model/filter.ts',
+    find: 'return words.every((word) => text.includes(word));',
+    replace: 'return words.some((word) => text !== word);',
+    tests: ui(
+      'fifty tunnels are all listed and online, searched, and scrolled to the last, whose visitor shows',
+    ),
+  },
+  {
+    part: 'renderer',
+    notice: 'who may choose no names is offered a field for one',
+    file: 'desktop/renderer/screens/tunnels/name-field.tsx',
+    find: 'if (!allowsNames) {',
+    replace: 'if (!allowsNames && nameDomain !== "") {',
+    tests: ui('creating a tunnel says that the plan allows no names, instead of a field'),
+  },
+  {
+    part: 'renderer',
+    notice: 'in a narrow window a part of the form is cut off',
+    file: 'desktop/renderer/style/create.css',
+    find: '.create form {\n  display: grid;\n  grid-template-columns: minmax(0, 1fr);',
+    replace: '.create form {\n  display: grid;\n  grid-template-columns: minmax(26rem, 1fr);',
+    tests: ui(
+      'accessibility of every screen create: no violation, nothing cut off, in light, dark and high contrast',
+    ),
+  },
+  {
+    part: 'renderer',
+    notice: 'in high contrast the fuse cannot be seen',
+    file: 'desktop/renderer/style/tunnels.css',
+    find: '  .fuse-left {\n    background: Highlight;\n    forced-color-adjust: none;\n  }\n',
+    replace: '',
+    tests: ui(
+      'the main job, as people see it who need it in high contrast, with the state as a shape, the fuse and the focus to be seen',
+    ),
+  },
 ];

@@ -8,7 +8,7 @@ import { createAccount } from '../../support/accounts.ts';
 import { Culvert, Relay } from '../../support/programs.ts';
 import { suiteScope, testScope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
-import { startBrowser } from '../support/browser.ts';
+import { sharedBrowser } from '../support/shared.ts';
 import { openAddress } from './support/open-address.ts';
 
 /** The address of a page, which ends in a slash, so that what it asks for is below it. */
@@ -74,7 +74,7 @@ describe('a site in a browser', () => {
     const { key } = await createAccount(relay, { subdomain: 'acme' });
     [{ tunnel }, browser] = await Promise.all([
       Culvert.start(suite, relay, key, service.port, ['--name', 'shop']),
-      startBrowser(suite),
+      sharedBrowser(),
     ]);
   });
 

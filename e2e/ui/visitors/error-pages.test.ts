@@ -7,7 +7,7 @@ import { Culvert, Relay } from '../../support/programs.ts';
 import { suiteScope, testScope } from '../../support/scope.ts';
 import { closedPort, startRawService } from '../../support/services/listen.ts';
 import { violations } from '../support/axe.ts';
-import { startBrowser } from '../support/browser.ts';
+import { sharedBrowser } from '../support/shared.ts';
 import { openAddress } from './support/open-address.ts';
 
 interface ErrorPage {
@@ -49,7 +49,7 @@ describe('error pages in a browser', () => {
 
   before(async function () {
     this.timeout(30_000);
-    [relay, browser] = await Promise.all([Relay.start(suite), startBrowser(suite)]);
+    [relay, browser] = await Promise.all([Relay.start(suite), sharedBrowser()]);
   });
 
   beforeEach(async () => {

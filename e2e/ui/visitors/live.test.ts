@@ -9,7 +9,7 @@ import { deferred } from '../../support/deferred.ts';
 import { Culvert, Relay } from '../../support/programs.ts';
 import { suiteScope, testScope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
-import { startBrowser } from '../support/browser.ts';
+import { sharedBrowser } from '../support/shared.ts';
 import { openAddress } from './support/open-address.ts';
 
 const MIB = 1024 * 1024;
@@ -53,7 +53,7 @@ describe('a page in touch with its server', () => {
 
   before(async function () {
     this.timeout(30_000);
-    [relay, browser] = await Promise.all([Relay.start(suite), startBrowser(suite)]);
+    [relay, browser] = await Promise.all([Relay.start(suite), sharedBrowser()]);
   });
 
   /** Puts a service behind a tunnel of its own and opens its page, which is at `/`. */
