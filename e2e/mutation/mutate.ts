@@ -12,6 +12,8 @@ import { type Outcome, report, treeState } from './results.ts';
 import { runTests } from './test-run.ts';
 import { Workspace } from './workspace.ts';
 
+/** A test that does not find what it looks for mostly waits. */
+const AT_A_TIME = 2;
 const RESULTS = fileURLToPath(new URL('results.md', import.meta.url));
 
 const words = process.argv.slice(2).map((word) => word.toLowerCase());
@@ -23,15 +25,11 @@ const state = treeState(new Date());
 const scope = new Scope();
 try {
   say(`${chosen.length} breaks; copying and building the tree`);
-  const workspace = await Workspace.create(scope);
-  await proveUnbroken(workspace, chosen);
-  const outcomes: Outcome[] = [];
-  for (const mutation of chosen) {
-    const outcome = await tryOut(workspace, mutation);
-    outcomes.push(outcome);
-    const by = outcome.caughtBy.map(({ title, why }) => `\n    ${title}: ${why}`).join('');
-    say(`${outcomes.length}/${chosen.length} ${by === '' ? 'SURVIVED' : 'caught'}: ${mutation.notice}${by}`);
-  }
+  const workspaces: Workspace[] = [];
+  while (workspaces.length < AT_A_TIME) workspaces.push(await Workspace.create(scope));
+  const [first] = workspaces;
+  if (first !== undefined) await proveUnbroken(first, chosen);
+  const outcomes = await tryAll(workspaces, chosen);
   const survivors = outcomes.filter(({ caughtBy }) => caughtBy.length === 0);
   if (words.length === 0) {
     const options = await resolveConfig(RESULTS);
@@ -57,6 +55,26 @@ async function proveUnbroken(workspace: Workspace, mutations: readonly Mutation[
     const said = failed.map(({ title, why }) => `${title}: ${why}`);
     throw new Error(`without a break, these tests did not pass: ${[...missing, ...said].join('; ')}`);
   }
+}
+
+/** @returns outcomes in the order of the breaks */
+async function tryAll(
+  workspaces: readonly Workspace[],
+  mutations: readonly Mutation[],
+): Promise<readonly Outcome[]> {
+  const outcomes = new Map<Mutation, Outcome>();
+  const waiting = mutations.values();
+  const work = async (workspace: Workspace): Promise<void> => {
+    for (const mutation of waiting) {
+      const outcome = await tryOut(workspace, mutation);
+      outcomes.set(mutation, outcome);
+      const by = outcome.caughtBy.map(({ title, why }) => `\n    ${title}: ${why}`).join('');
+      const verdict = by === '' ? 'SURVIVED' : 'caught';
+      say(`${outcomes.size}/${mutations.length} ${verdict}: ${mutation.notice}${by}`);
+    }
+  };
+  await Promise.all(workspaces.map(work));
+  return mutations.flatMap((mutation) => outcomes.get(mutation) ?? []);
 }
 
 async function tryOut(workspace: Workspace, mutation: Mutation): Promise<Outcome> {

@@ -8,7 +8,7 @@ export const HANDLERS: readonly Mutation[] = [
     find: 'platform.copy(desk.find(key).tunnel.public_url);',
     replace: 'platform.copy(`http://localhost:${desk.find(key).form.port}`);',
     tests: ui(
-      'the main job without a mouse signs in, exposes a port, copies the address, extends, reads a request, stops',
+      'the main job without a mouse signs in, exposes a port, copies the address, extends, stops, starts, removes, changes a setting',
     ),
   },
   {

@@ -64,7 +64,7 @@ export const RENDERER: readonly Mutation[] = [
     find: 'if (event.defaultPrevented || !matches(event)) return;\n      event.preventDefault();',
     replace: 'event.preventDefault();\n      if (!matches(event)) return;',
     tests: ui(
-      'the main job without a mouse signs in, exposes a port, copies the address, extends, reads a request, stops',
+      'the main job without a mouse signs in, exposes a port, copies the address, extends, stops, starts, removes, changes a setting',
     ),
   },
   {
