@@ -110,14 +110,18 @@ describe('the app', () => {
 
     it('is signed in after a restart, also while the relay cannot be reached', async () => {
       const system = again(await signedIn());
-      system.api.failure = new RelayUnreachable('The relay cannot be reached: nothing is listening there');
+      const cause = new Error('ECONNREFUSED');
+      system.api.failure = new RelayUnreachable('The relay cannot be reached: nothing listens', { cause });
       const { core } = await start(system);
       const session = await until(() => {
         const view = core.snapshots.make().session;
         return view.state === 'signed-in' && view.problem !== undefined ? view : undefined;
       });
       assert.equal(session.account.name, 'default');
-      assert.equal(session.problem?.code, 'no-relay');
+      assert.deepEqual(session.problem, {
+        code: 'unreachable',
+        text: 'The relay cannot be reached: nothing listens. Culvert keeps trying.',
+      });
     });
 
     it('forgets key and tunnels at sign-out, and closes them at the relay', async () => {

@@ -1,6 +1,7 @@
 /** What went wrong with a call of the page, in words for people and with the field of the form it belongs to. */
 import { API_ERRORS } from '../../../shared/errors.ts';
 import type { CallError } from '../../shared/ipc.ts';
+import type { Problem } from '../../shared/snapshot.ts';
 import { ReplayRefused } from '../../engine/inspector/replay.ts';
 import { RelayRefusal, RelayUnreachable } from '../../engine/errors.ts';
 import { RelayAddressError } from '../../engine/relay-address.ts';
@@ -14,6 +15,19 @@ export class CallFailure extends Error {
     this.name = 'CallFailure';
     this.error = error;
   }
+}
+
+/**
+ * What is shown while the relay of a signed-in app fails it: its address has worked, so there is nothing to check.
+ *
+ * @returns `undefined` for what is no failure but a bug
+ */
+export function relayProblem(error: unknown): Problem | undefined {
+  const failure = toCallError(error);
+  if (failure === undefined) return undefined;
+  const { code, text } = failure;
+  if (code === 'certificate' || !(error instanceof RelayUnreachable)) return { code, text };
+  return { code, text: `${sentence(error.message)} Culvert keeps trying.` };
 }
 
 /** @returns `undefined` for what is no failure but a bug */

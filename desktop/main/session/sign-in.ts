@@ -4,7 +4,7 @@ import type { ApiClient } from '../../engine/api-client.ts';
 import { RelayRefusal } from '../../engine/errors.ts';
 import { parseRelayAddress, type RelayAddress } from '../../engine/relay-address.ts';
 import type { KeyKept, Problem, SessionView } from '../../shared/snapshot.ts';
-import { CallFailure, toCallError } from '../handlers/failure.ts';
+import { CallFailure, relayProblem } from '../handlers/failure.ts';
 import type { AppStore } from '../settings/app-store.ts';
 import { accountView } from './account-view.ts';
 import type { KeyVault } from './key-vault.ts';
@@ -162,8 +162,7 @@ export class SignIn {
       return;
     }
     if (this.#view.state !== 'signed-in') return;
-    const failure = error === undefined ? undefined : toCallError(error);
-    const problem = failure && { code: failure.code, text: failure.text };
+    const problem = error === undefined ? undefined : relayProblem(error);
     if (this.#view.problem?.text === problem?.text) return;
     this.#set({ ...this.#view, problem });
   }

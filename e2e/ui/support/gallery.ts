@@ -234,7 +234,10 @@ export const SCENES: readonly Scene[] = [
       tunnels: [{ ...SHOP, recent: [], status: LOST }],
       session: {
         ...signedIn,
-        problem: { code: 'unreachable', text: 'The relay does not answer. Culvert keeps trying.' },
+        problem: {
+          code: 'unreachable',
+          text: 'The relay at https://tunnels.example.com cannot be reached: it did not answer in time. Culvert keeps trying.',
+        },
       },
     }),
   },

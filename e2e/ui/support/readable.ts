@@ -2,6 +2,9 @@ import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { violations } from './axe.ts';
 
+/** So many pixels of a text that has no room show what it is about: some five letters. */
+const SEEN_PX = 40;
+
 /**
  * Asserts that everybody can read and use what the page shows: axe-core finds nothing, and nothing is cut off.
  *
@@ -12,17 +15,21 @@ export async function assertReadable(page: Page, view: string): Promise<void> {
   await assertNothingCutOff(page, view);
 }
 
-/** Asserts that nothing sticks out of the window sideways, where nothing scrolls. */
+/** Asserts that nothing sticks out of the window or its card sideways, where nothing scrolls, and no text is squeezed away. */
 export async function assertNothingCutOff(page: Page, view: string): Promise<void> {
   assert.deepEqual(await overflowing(page), [], view);
 }
 
 async function overflowing(page: Page): Promise<readonly string[]> {
   return await page.evaluate<string[]>(`
-    [...document.querySelectorAll('button, input, select, p, h1, h2')]
+    [...document.querySelectorAll('button, input, select, p, h1, h2, .row span, .address *, .meta span')]
       .filter((element) => {
         const { left, right, width } = element.getBoundingClientRect();
-        return width > 1 && (left < -1 || right > innerWidth + 1);
+        const room = element.closest('.card')?.getBoundingClientRect() ?? { left: 0, right: innerWidth };
+        const isOutside = width > 1 && (left < room.left - 1 || right > room.right + 1);
+        // Long texts may end in an ellipsis, but not before anything of them is seen.
+        const isSqueezed = element.scrollWidth > element.clientWidth && element.clientWidth < ${SEEN_PX};
+        return isOutside || (isSqueezed && element.matches('h1, b, .target, .status, .took'));
       })
       .map((element) => element.outerHTML.slice(0, 200))
   `);

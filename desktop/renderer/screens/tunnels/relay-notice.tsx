@@ -6,19 +6,13 @@ import { Notice } from '../../view/parts.tsx';
 export function RelayNotice({
   problem,
   hasNetwork,
-  relay,
 }: {
   problem: Problem | undefined;
   hasNetwork: boolean;
-  relay: string;
 }): JSX.Element | null {
   if (!hasNetwork) {
     return <Notice>This computer has no network. Your tunnels come back by themselves when it has.</Notice>;
   }
   if (problem === undefined) return null;
-  return (
-    <Notice>
-      {problem.text} <span class="nowrap">({relay.replace(/^https?:\/\//, '')})</span>
-    </Notice>
-  );
+  return <Notice>{problem.text}</Notice>;
 }

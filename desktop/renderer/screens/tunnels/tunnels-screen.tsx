@@ -69,7 +69,7 @@ export function TunnelsScreen({
         </button>
       </header>
       <main class="scroll list" aria-label="Tunnels">
-        <RelayNotice problem={session.problem} hasNetwork={snapshot.hasNetwork} relay={session.relay} />
+        <RelayNotice problem={session.problem} hasNetwork={snapshot.hasNetwork} />
         {tunnels.length >= SEARCHED_FROM && (
           <input
             type="search"
