@@ -13,7 +13,7 @@ import { Shell } from './electron/shell.ts';
 import { APP_ID } from './system/app-id.ts';
 import { LINK_SCHEME } from './system/deep-link.ts';
 import { addressFingerprint, NetworkWatch } from './system/network-watch.ts';
-import { keepUpToDate } from './electron/updater.ts';
+import { canReplaceItself, keepUpToDate } from './electron/updater.ts';
 
 const { app, ipcMain, dialog, net, powerMonitor, protocol, session } = electron;
 
@@ -74,7 +74,11 @@ async function start(): Promise<void> {
     onChange: () => core.wake(),
   }).start();
   keepUpToDate({
-    isPackaged: app.isPackaged,
+    canReplaceItself: canReplaceItself({
+      isPackaged: app.isPackaged,
+      platform: process.platform,
+      env: process.env,
+    }),
     clock: platform.clock,
     isInUse: () => core.desk.liveCount > 0 || shell.isVisible,
     onInstall: () => quit.allow(),

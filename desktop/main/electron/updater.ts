@@ -3,8 +3,8 @@ import type { Clock } from '../../engine/clock.ts';
 import { UpdateGate } from '../system/update-gate.ts';
 
 export interface UpdaterOptions {
-  /** An app in development has nothing to be replaced by. */
-  readonly isPackaged: boolean;
+  /** see {@link canReplaceItself} */
+  readonly canReplaceItself: boolean;
   readonly clock: Clock;
   /** see {@link UpdateGate} */
   readonly isInUse: () => boolean;
@@ -12,9 +12,24 @@ export interface UpdaterOptions {
   readonly onInstall: () => void;
 }
 
+/** What tells how an app was installed. */
+export interface Installation {
+  readonly isPackaged: boolean;
+  readonly platform: NodeJS.Platform;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/**
+ * @returns whether an app may be replaced by a newer one. An app in development has nothing to be replaced by; what a package
+ *   manager of Linux has installed would take the password of root, out of nowhere
+ */
+export function canReplaceItself({ isPackaged, platform, env }: Installation): boolean {
+  return isPackaged && (platform !== 'linux' || env['APPIMAGE'] !== undefined);
+}
+
 /** Looks for new versions where electron-builder.yml publishes them, downloads them, and installs them when that is fine. */
-export function keepUpToDate({ isPackaged, clock, isInUse, onInstall }: UpdaterOptions): void {
-  if (!isPackaged) return;
+export function keepUpToDate({ canReplaceItself, clock, isInUse, onInstall }: UpdaterOptions): void {
+  if (!canReplaceItself) return;
   const { autoUpdater } = electronUpdater;
   const gate = new UpdateGate({
     clock,
