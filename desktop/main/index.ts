@@ -74,7 +74,7 @@ async function start(): Promise<void> {
     onChange: () => core.wake(),
   }).start();
   keepUpToDate({
-    canReplaceItself: canReplaceItself({
+    isReplaceable: canReplaceItself({
       isPackaged: app.isPackaged,
       platform: process.platform,
       env: process.env,

@@ -4,7 +4,7 @@ import { UpdateGate } from '../system/update-gate.ts';
 
 export interface UpdaterOptions {
   /** see {@link canReplaceItself} */
-  readonly canReplaceItself: boolean;
+  readonly isReplaceable: boolean;
   readonly clock: Clock;
   /** see {@link UpdateGate} */
   readonly isInUse: () => boolean;
@@ -28,8 +28,8 @@ export function canReplaceItself({ isPackaged, platform, env }: Installation): b
 }
 
 /** Looks for new versions where electron-builder.yml publishes them, downloads them, and installs them when that is fine. */
-export function keepUpToDate({ canReplaceItself, clock, isInUse, onInstall }: UpdaterOptions): void {
-  if (!canReplaceItself) return;
+export function keepUpToDate({ isReplaceable, clock, isInUse, onInstall }: UpdaterOptions): void {
+  if (!isReplaceable) return;
   const { autoUpdater } = electronUpdater;
   const gate = new UpdateGate({
     clock,
