@@ -5,15 +5,9 @@ import { answerTo, Fleet } from '../support/fleet.ts';
 import { Api } from '../support/api.ts';
 import type { Asked } from '../support/load.ts';
 import { suiteScope } from '../support/scope.ts';
-import { connectionEnds } from '../support/tcp-probes.ts';
 import { describeFailure, tallyOf } from '../support/tally.ts';
 
 const REQUESTS_PER_SECOND = 300;
-
-/** Connections of a relay's listener, those that it has not taken yet among them. */
-function openOn(port: number): number {
-  return connectionEnds().filter((end) => end.port === port).length;
-}
 
 /**
  * A connection that is open on a relay is a visitor's, or a client's: a data socket carries one request at a time, which
@@ -55,7 +49,7 @@ describe('a relay that is killed under load', function () {
       await delay(3000);
       const relay = relayWith(client);
 
-      const open = openOn(relay.port);
+      const open = fleet.openOn(relay);
       const killedAt = performance.now();
       relay.child.kill('SIGKILL');
       await relay.child.exit();

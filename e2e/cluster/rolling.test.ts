@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
+import { eventually } from '../support/deadline.ts';
 import { answerTo, Fleet } from '../support/fleet.ts';
 import { suiteScope } from '../support/scope.ts';
 import { describeFailure, tallyOf } from '../support/tally.ts';
@@ -45,6 +46,11 @@ describe('a rolling restart of three relays behind nginx', function () {
     assert.ok(creator.made.length >= 5, `only ${creator.made.length} tunnels were made`);
     assert.deepEqual(await fleet.missing(creator), []);
     assert.deepEqual(fleet.events, ['online']);
+    // The balancer keeps 16 connections, each with a data socket; what visitors leave behind would be hundreds.
+    await eventually(5000, () => {
+      const open = fleet.openOn(...fleet.cluster.relays);
+      assert.ok(open < 100, `${open} connections are left`);
+    });
     assert.deepEqual(
       took.filter((ms) => ms > 15_000),
       [],

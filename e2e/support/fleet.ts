@@ -5,10 +5,11 @@ import { RelayCluster } from './cluster.ts';
 import { Creator } from './creator.ts';
 import { Load } from './load.ts';
 import { startBalancer } from './native-server.ts';
-import { Culvert } from './programs.ts';
+import { Culvert, type Relay } from './programs.ts';
 import type { Request } from './raw-http.ts';
 import type { Scope } from './scope.ts';
 import { closedPort, startHttpService } from './services/listen.ts';
+import { connectionEnds } from './tcp-probes.ts';
 
 const BODY = 'x'.repeat(20_000);
 const VISITORS_PER_REQUEST_A_SECOND = 1 / 5;
@@ -84,6 +85,12 @@ export class Fleet {
       missing.push(...made.map(({ id }) => id).filter((id) => !found.has(id)));
     }
     return missing;
+  }
+
+  /** Connections of the relays' listeners, those that they have not taken yet among them. */
+  openOn(...relays: readonly Relay[]): number {
+    const ports = new Set(relays.map(({ port }) => port));
+    return connectionEnds().filter(({ port }) => ports.has(port)).length;
   }
 
   /** What `culvert` has said of the tunnel so far, problems of single visitors left out. */

@@ -77,6 +77,18 @@ describe('Visitor', () => {
     await peer.ended;
   });
 
+  it('leaves no stream behind when a proxy gives its connection to a client', async () => {
+    await send('GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n');
+    const stream = fixture.openStream();
+    stream.answer('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhere');
+    await peer.receives('here');
+    assert.equal(stream.ended, undefined);
+    peer.get('localhost', '/ws/data?id=x', 'Connection: upgrade\r\nUpgrade: websocket\r\n');
+    await peer.receives('101 Switching Protocols');
+    assert.equal(stream.ended, 'finish');
+    fixture.given[0]?.destroy();
+  });
+
   it('is told 408 when its head is not complete 15 s after its first byte', async () => {
     advance(1000);
     await send('GET / HTTP/1.1\r\n');

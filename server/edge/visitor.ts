@@ -389,12 +389,13 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
   onClose(): void {
     if (this.#exchange !== undefined || this.#state === 'upgrading') this.#outcomes.abandoned += 1;
     this.#exchange?.abort();
-    this.#kept.end();
     this.#leave();
   }
 
   #leave(): void {
     this.#state = 'gone';
+    // A connection that is given away may have served visitors: a proxy that pools them uses it for whoever comes next.
+    this.#kept.end();
     this.#exchange = undefined;
     this.#deadline = Infinity;
     this.#owner.gone(this);
