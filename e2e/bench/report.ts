@@ -1,5 +1,5 @@
 /** The results as tables of text. */
-import { FIGURES, isReached } from './figures.ts';
+import { type Figure, FIGURES, isReached } from './figures.ts';
 import type { Machine } from './machine.ts';
 import type { Samples } from './stats.ts';
 
@@ -10,8 +10,8 @@ export function rounded(value: number): string {
 }
 
 /** The figures to reach, as Markdown; those without a measure are left out. */
-export function figuresTable(samples: Samples): string {
-  const rows = FIGURES.flatMap((figure) => {
+export function figuresTable(samples: Samples, figures: readonly Figure[] = FIGURES): string {
+  const rows = figures.flatMap((figure) => {
     const value = figure.value(samples);
     if (value === undefined) return [];
     const goal = `${figure.atMost ? 'at most' : 'at least'} ${figure.goal}`;

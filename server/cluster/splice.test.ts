@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { Duplex } from 'node:stream';
+import { mock } from 'node:test';
 import { splice } from './splice.ts';
 
 /** A connection whose peer and system are the test: what is written stays until it is taken. */
@@ -82,6 +83,22 @@ describe('splice', () => {
     client.release();
     await settled();
     assert.deepEqual([client.taken, client.destroyed, ends], [['the last words'], true, 1]);
+  });
+
+  it('gives up a client that takes nothing for 60 s when the relay has ended', async () => {
+    mock.timers.enable({ apis: ['setTimeout'] });
+    try {
+      client.isFast = false;
+      relay.push('the last words');
+      relay.push(null);
+      await settled();
+      mock.timers.tick(59_999);
+      assert.equal(client.destroyed, false);
+      mock.timers.tick(1);
+      assert.equal(client.destroyed, true);
+    } finally {
+      mock.timers.reset();
+    }
   });
 
   for (const [name, cut] of [

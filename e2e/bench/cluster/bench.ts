@@ -9,10 +9,11 @@ import { format } from 'prettier';
 import { PostgresServer } from '../../support/postgres.ts';
 import { Scope } from '../../support/scope.ts';
 import { describeMachine } from '../machine.ts';
-import { casesTables, machineText } from '../report.ts';
+import { casesTables, figuresTable, machineText } from '../report.ts';
 import { Samples } from '../stats.ts';
 import type { ClusterBench } from './case.ts';
 import { database } from './database.ts';
+import { CLUSTER_FIGURES } from './figures.ts';
 import { hop } from './hop.ts';
 import { redis } from './redis.ts';
 import { relays } from './relays.ts';
@@ -20,6 +21,11 @@ import { tunnels } from './tunnels.ts';
 
 const CASES = [hop, relays, tunnels, redis, database];
 const RESULTS = fileURLToPath(new URL('../../../docs/benchmarks/cluster.md', import.meta.url));
+
+const INTRODUCTION = `A, B and C are relays. "One relay": visitor, control and data sockets are on A. "Two relays, no hop": visitor and data sockets on
+B, control socket on A. "Three relays, hop": visitor on B, control socket on A, data sockets on C, which passes them on to B. No
+data socket is offered ahead in these, so that all announce each new visitor. "Visitors on all": the client, \`culvert\`, is on the
+first relay, with data sockets offered ahead. [scaling.md](../scaling.md) explains the rest.`;
 
 const { values: options } = parseArgs({
   options: {
@@ -55,6 +61,14 @@ try {
 const text = `# Several relays as one: results
 
 ${machineText(machine, bench.rounds, bench.seconds)}
+
+${INTRODUCTION}
+
+## Figures to reach
+
+${figuresTable(bench.samples, CLUSTER_FIGURES)}
+
+## All medians
 
 ${casesTables(bench.samples)}
 `;

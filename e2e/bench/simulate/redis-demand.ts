@@ -9,14 +9,10 @@ import {
   RELEASE,
   type Script,
 } from '../../../server/cluster/scripts.ts';
-import { PRESENCE_BATCH } from '../../../server/limits.ts';
+import { LEASE_RENEW_MS, PRESENCE_BATCH, PRESENCE_REPEAT_MS } from '../../../server/limits.ts';
 import { callBytes, listBytes, messageBytes, textBytes } from './resp.ts';
 import type { Scenario } from './scenario.ts';
 import { REDIS_US, TUNNEL_ENTRY_BYTES } from './unit-costs.ts';
-
-/** Seconds between two renewals of a relay's lease, and between two times of telling everything. */
-const RENEW_SECONDS = 3;
-const REPEAT_SECONDS = 300;
 
 // Texts as long as the real ones.
 const ID = 'x'.repeat(36);
@@ -90,7 +86,7 @@ export function redisDemand(scenario: Scenario): RedisDemand {
 
 function kindsOf(scenario: Scenario): Kind[] {
   const { relays, tunnels, reconnects, requests, requestsPerConnection, elsewhere } = scenario;
-  const renewals = relays / RENEW_SECONDS;
+  const renewals = (relays * 1000) / LEASE_RENEW_MS;
   const entry = [NUMBER, INCARNATION, ID, KEEP_MS];
   const perBatch = Math.min(PRESENCE_BATCH, tunnels / relays);
   const told = Array.from({ length: Math.round(perBatch) }, () => [ID, FENCE, ID]).flat();
@@ -111,7 +107,7 @@ function kindsOf(scenario: Scenario): Kind[] {
     },
     {
       script: ASSERT,
-      perSecond: (relays * Math.ceil(tunnels / relays / PRESENCE_BATCH)) / REPEAT_SECONDS,
+      perSecond: (relays * Math.ceil(tunnels / relays / PRESENCE_BATCH) * 1000) / PRESENCE_REPEAT_MS,
       bytesIn: callBytes([NUMBER, INCARNATION, KEEP_MS, ...told]),
       bytesOut: NUMBER_ANSWER_BYTES,
       us: perBatch * REDIS_US.told,

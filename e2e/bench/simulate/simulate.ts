@@ -26,14 +26,14 @@ const { values } = parseArgs({
 });
 
 /** Half of all tunnels reconnect in an hour, as many are created or end; one in ten is in use. */
-function usual(relays: number, tunnels: number, requests: number): Scenario {
+function usual(relays: number, tunnels: number, requests: number, requestsPerConnection = 10): Scenario {
   return {
     relays,
     tunnels,
     requests,
     reconnects: tunnels / 7200,
     changes: tunnels / 7200,
-    requestsPerConnection: 10,
+    requestsPerConnection,
     elsewhere: shareElsewhere(relays),
     hops: shareElsewhere(relays),
     busyTunnels: tunnels / 10,
@@ -41,9 +41,16 @@ function usual(relays: number, tunnels: number, requests: number): Scenario {
   };
 }
 
+const MILLION = 1_000_000;
+
 function scenarios(): Scenario[] {
   if (Object.keys(values).length === 0) {
-    return [usual(3, 30_000, 30_000), usual(10, 100_000, 100_000), usual(100, 1_000_000, 1_000_000)];
+    return [
+      usual(3, 15_000, 15_000),
+      usual(20, 100_000, 100_000),
+      usual(200, MILLION, MILLION),
+      usual(1000, MILLION, MILLION, 1),
+    ];
   }
   const number = (flag: (typeof FLAGS)[number], otherwise: number): number => {
     const value = values[flag] === undefined ? otherwise : Number(values[flag]);
