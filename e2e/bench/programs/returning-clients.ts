@@ -46,10 +46,11 @@ class Client {
     this.#calls += 1;
     const socket = connect({ port, host: '127.0.0.1' });
     let isOnline = false;
+    let isAnswered = false;
     socket.on('error', () => socket.destroy());
     socket.on('close', () => {
       if (isOnline) lost();
-      this.#retry();
+      this.#retry(isAnswered && !isOnline ? 'answered' : 'unanswered');
     });
     socket.write(
       `GET /ws/control?tunnel_id=${this.#id} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${this.#key}\r\n` +
@@ -57,6 +58,7 @@ class Client {
         `Sec-WebSocket-Key: ${randomBytes(16).toString('base64')}\r\n\r\n`,
     );
     socket.once('data', (answer: Buffer) => {
+      isAnswered = true;
       isOnline = answer.toString('latin1').startsWith('HTTP/1.1 101');
       if (!isOnline) {
         socket.destroy();
@@ -72,12 +74,12 @@ class Client {
     });
   }
 
-  #retry(): void {
+  #retry(reach: 'answered' | 'unanswered'): void {
     const awayMs = lostAt === undefined ? 0 : performance.now() - lostAt;
     const wait = retryDelay({
       attempt: this.#failures,
       random: Math.random(),
-      reach: 'unanswered',
+      reach,
       awayMs,
     });
     this.#failures += 1;

@@ -46,10 +46,10 @@ const MILLION = 1_000_000;
 function scenarios(): Scenario[] {
   if (Object.keys(values).length === 0) {
     return [
-      usual(3, 15_000, 15_000),
-      usual(20, 100_000, 100_000),
-      usual(200, MILLION, MILLION),
-      usual(1000, MILLION, MILLION, 1),
+      usual(3, 12_000, 12_000),
+      usual(25, 100_000, 100_000),
+      usual(250, MILLION, MILLION),
+      usual(1600, MILLION, MILLION, 1),
     ];
   }
   const number = (flag: (typeof FLAGS)[number], otherwise: number): number => {

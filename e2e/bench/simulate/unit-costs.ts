@@ -6,19 +6,19 @@
 /** Redis's one core. */
 export const REDIS_US = {
   /** a visitor told to another relay */
-  announce: 7.7,
+  announce: 9,
   /** a control socket entered or taken out, without the messages to all */
-  claim: 14,
+  claim: 11,
   /** a message to one of the relays that all are told */
   delivery: 0.28,
   /** a message without a script */
   publish: 3,
   /** a tunnel told again */
-  told: 6.3,
+  told: 5,
   lease: 12,
   /** the list of relays, and each relay in it */
   relays: 3,
-  relayListed: 1.5,
+  relayListed: 1.9,
 } as const;
 
 /** Bytes of a tunnel's entry in Redis. */
@@ -28,16 +28,17 @@ export const TUNNEL_ENTRY_BYTES = 246;
 export const RELAY_US = {
   /** a request on a connection that has its data socket, on the visitor's relay */
   request: 30,
-  /** a visitor's connection, on its relay */
-  connection: 250,
+  /** a visitor's connection, on its relay, and what it costs more there when its data socket comes over a hop */
+  connection: 200,
+  hoppedConnection: 160,
   /** the same on the relay of the control socket, where that is another one */
   announced: 50,
   /** a request and a connection, on the relay that a data socket hops over */
-  hopRequest: 20,
-  hopConnection: 210,
+  hopRequest: 24,
+  hopConnection: 340,
   /** a control socket opened */
-  control: 570,
+  control: 600,
 } as const;
 
 /** Bytes of a tunnel that is online. */
-export const TUNNEL_BYTES = 17 * 1024;
+export const TUNNEL_BYTES = 12 * 1024;
