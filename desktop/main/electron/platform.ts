@@ -8,7 +8,7 @@ import { Network } from '../../engine/network/network.ts';
 import { readNetworkSettings } from '../../engine/network/settings.ts';
 import type { About } from '../../shared/ipc.ts';
 import type { Platform } from '../platform.ts';
-import { scanPorts } from '../ports/scan.ts';
+import { createPortScan } from '../ports/scan.ts';
 import { xdgAutostart } from '../system/autostart.ts';
 import type { ProjectLinks } from '../system/links.ts';
 import { createEngineLog } from '../tunnels/engine-log.ts';
@@ -55,7 +55,7 @@ export function electronPlatform(options: ElectronPlatformOptions): Platform {
     connect: (relay, key) => new ApiClient(relay, key, network),
     serve: serveWithEngine(network),
     createLog: createEngineLog,
-    scanPorts: () => scanPorts(platform, ownProcesses(app)),
+    scanPorts: createPortScan(platform, () => ownProcesses(app)),
     hasNetwork: () => net.isOnline(),
     copy: (text) => clipboard.writeText(text),
     open: (url) => shell.openExternal(url),

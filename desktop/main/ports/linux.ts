@@ -1,8 +1,9 @@
 /** Listening ports on Linux, from /proc: all of them, and the programs of this user. */
-import { readdir, readFile, readlink, stat } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { MANIFEST_MAX_BYTES, PROCESSES_MAX } from '../limits.ts';
+import { MANIFEST_MAX_BYTES } from '../limits.ts';
 import type { Listener } from './port-scan.ts';
+import { link, SocketOwners } from './socket-owners.ts';
 
 /** State column of a socket that listens. */
 const LISTEN = '0A';
@@ -20,42 +21,27 @@ export function readTcpTable(text: string): { port: number; inode: string }[] {
   return sockets;
 }
 
-/** @param root `/proc`, or another directory in tests */
-export async function listListeners(root = '/proc'): Promise<Listener[]> {
+/**
+ * @param root `/proc`, or another directory in tests
+ * @param socketOwners whose sockets are, as far as that is known from the last time
+ */
+export async function listListeners(
+  root = '/proc',
+  socketOwners = new SocketOwners(root),
+): Promise<Listener[]> {
   const tables = await Promise.all(['tcp', 'tcp6'].map((name) => read(join(root, 'net', name))));
   const sockets = tables.flatMap(readTcpTable);
-  const owners = await findOwners(root, new Set(sockets.map(({ inode }) => inode)));
+  const owners = await socketOwners.find(new Set(sockets.map(({ inode }) => inode)));
   const programs = new Map<number, Omit<Listener, 'port'>>();
-  for (const pid of new Set(owners.values())) programs.set(pid, await program(root, pid));
+  for (const { inode } of sockets) {
+    const pid = owners.get(inode);
+    if (pid !== undefined && !programs.has(pid)) programs.set(pid, await program(root, pid));
+  }
   return sockets.map(({ port, inode }) => {
     const pid = owners.get(inode);
     const known = pid === undefined ? undefined : programs.get(pid);
     return { port, ...(known ?? { pid: undefined, process: undefined, command: '', manifest: undefined }) };
   });
-}
-
-/**
- * The processes among the names in `/proc`, or the latest where they are too many: a server that is worked on was not
- * started first.
- */
-export function latestProcesses(entries: readonly string[]): number[] {
-  const pids = entries.filter((name) => /^\d+$/.test(name)).map(Number);
-  return pids.sort((a, b) => a - b).slice(-PROCESSES_MAX);
-}
-
-/** The process of each socket, as far as this user may see it. */
-async function findOwners(root: string, inodes: ReadonlySet<string>): Promise<Map<string, number>> {
-  const owners = new Map<string, number>();
-  for (const pid of latestProcesses(await names(root))) {
-    if (owners.size === inodes.size) break;
-    const directory = join(root, String(pid), 'fd');
-    for (const fd of await names(directory)) {
-      const target = await link(join(directory, fd));
-      const inode = /^socket:\[(\d+)\]$/.exec(target)?.[1];
-      if (inode !== undefined && inodes.has(inode)) owners.set(inode, pid);
-    }
-  }
-  return owners;
 }
 
 async function program(root: string, pid: number): Promise<Omit<Listener, 'port'>> {
@@ -83,28 +69,11 @@ async function readManifest(directory: string): Promise<string | undefined> {
   }
 }
 
-// Processes come and go while they are looked at, and those of others may not be looked at.
-
+/** @returns empty where there is none: processes come and go while they are looked at */
 async function read(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
   } catch {
     return '';
-  }
-}
-
-async function link(path: string): Promise<string> {
-  try {
-    return await readlink(path);
-  } catch {
-    return '';
-  }
-}
-
-async function names(path: string): Promise<string[]> {
-  try {
-    return await readdir(path);
-  } catch {
-    return [];
   }
 }

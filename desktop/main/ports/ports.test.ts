@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onPosix } from '../../../shared/testing/posix.ts';
 import { guessFramework } from './framework.ts';
-import { latestProcesses, listListeners, readTcpTable } from './linux.ts';
+import { listListeners, readTcpTable } from './linux.ts';
 import { MANIFEST_MAX_BYTES, PORTS_MAX, PROCESSES_MAX } from '../limits.ts';
 import { type Listener, portScan } from './port-scan.ts';
 import { listWithLsof, listWithNetstat } from './programs.ts';
+import { latestProcesses, SocketOwners } from './socket-owners.ts';
 
 const listener = (change: Partial<Listener>): Listener => ({
   port: 3000,
@@ -109,6 +110,29 @@ describe('ports on Linux', () => {
     const pids = Array.from({ length: PROCESSES_MAX + 1 }, (_, index) => String(index + 1));
     const looked = latestProcesses(['self', ...pids.toSorted()]);
     assert.deepEqual([looked.length, looked[0], looked.at(-1)], [3000, 2, 3001]);
+  });
+
+  onPosix('are looked for among all open files only when one is new', async () => {
+    const root = makeProc(42, '{}');
+    const owners = new SocketOwners(root);
+    const pids = async (...inodes: string[]) => {
+      const found = await owners.find(new Set(inodes));
+      return inodes.map((inode) => found.get(inode));
+    };
+    assert.deepEqual(await pids('4711'), [42]);
+    symlinkSync('socket:[4713]', join(root, '42/fd/21'));
+    rmSync(join(root, '42/fd/20'));
+    assert.deepEqual(await pids('4711'), [42]);
+    assert.deepEqual(await pids('4711', '4713'), [undefined, 42]);
+  });
+
+  onPosix('are looked for anew when their program is gone', async () => {
+    const root = makeProc(42, '{}');
+    const owners = new SocketOwners(root);
+    const inodes = new Set(['4711']);
+    assert.equal((await owners.find(inodes)).get('4711'), 42);
+    renameSync(join(root, '42'), join(root, '43'));
+    assert.equal((await owners.find(inodes)).get('4711'), 43);
   });
 
   onPosix('come with their programs', async () => {

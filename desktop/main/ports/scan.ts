@@ -1,24 +1,40 @@
 import { guessFramework } from './framework.ts';
 import { listListeners } from './linux.ts';
-import { type PortScan, portScan } from './port-scan.ts';
+import { type Listener, type PortScan, portScan } from './port-scan.ts';
 import { listWithLsof, listWithNetstat } from './programs.ts';
+import { SocketOwners } from './socket-owners.ts';
+
+/** A way to list who listens. */
+interface Lister {
+  readonly list: () => Promise<readonly Listener[]>;
+  /** see {@link PortScan.isComplete} */
+  readonly isComplete: boolean;
+}
 
 /**
- * Looks which ports somebody listens on now.
- *
- * @param own process ids of Culvert itself
- * @returns `undefined` where that cannot be found out
+ * @param own process ids of Culvert itself, asked for each time
+ * @returns what looks which ports somebody listens on now; `undefined` comes of it where that cannot be found out
  */
-export async function scanPorts(
+export function createPortScan(
   platform: NodeJS.Platform,
-  own: ReadonlySet<number>,
-): Promise<PortScan | undefined> {
-  try {
-    if (platform === 'linux') return portScan(await listListeners(), true, own, guessFramework);
-    if (platform === 'darwin') return portScan(await listWithLsof(), false, own, guessFramework);
-    if (platform === 'win32') return portScan(await listWithNetstat(), true, own, guessFramework);
-    return undefined;
-  } catch {
-    return undefined;
+  own: () => ReadonlySet<number>,
+): () => Promise<PortScan | undefined> {
+  const lister = listerOf(platform);
+  return async () => {
+    try {
+      return lister && portScan(await lister.list(), lister.isComplete, own(), guessFramework);
+    } catch {
+      return undefined;
+    }
+  };
+}
+
+function listerOf(platform: NodeJS.Platform): Lister | undefined {
+  if (platform === 'linux') {
+    const owners = new SocketOwners('/proc');
+    return { list: () => listListeners('/proc', owners), isComplete: true };
   }
+  if (platform === 'darwin') return { list: () => listWithLsof(), isComplete: false };
+  if (platform === 'win32') return { list: () => listWithNetstat(), isComplete: true };
+  return undefined;
 }
