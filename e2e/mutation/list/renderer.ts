@@ -107,7 +107,9 @@ export const RENDERER: readonly Mutation[] = [
     file: 'desktop/renderer/view/use-snapshot.ts',
     find: 'const next = share(latest, received);',
     replace: 'const next = structuredClone(received);',
-    tests: ui('fifty tunnels let the window answer at once, and draw only the card that changed'),
+    tests: ui(
+      'a snapshot in which one of fifty tunnels has changed has only the card of that one drawn again',
+    ),
   },
   {
     part: 'renderer',
