@@ -31,7 +31,7 @@ describe('a relay on PostgreSQL, after others have died', function () {
   let asked: number[];
 
   before(async () => {
-    url = await newDatabase(POSTGRES_URL ?? '');
+    url = await newDatabase(suite, POSTGRES_URL ?? '');
     store = await openPostgres({ kind: 'postgres', url }, () => {});
     suite.defer(() => store.close());
     for (const account of [owner, stranger]) await store.insertAccount(account);

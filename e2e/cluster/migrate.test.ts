@@ -43,7 +43,7 @@ describe('culvert-relay migrate', () => {
   }
 
   it('is refused while a relay uses the file', async () => {
-    const { code, stderr } = await migrate('--from', from, '--to', await emptyDatabase());
+    const { code, stderr } = await migrate('--from', from, '--to', await emptyDatabase(scope));
     assert.equal(code, 1);
     assert.match(
       stderr,
@@ -54,7 +54,7 @@ describe('culvert-relay migrate', () => {
   it('moves everything to an empty database, and shows how many rows', async () => {
     await old.stop();
     rows = readAll(from);
-    const to = await emptyDatabase();
+    const to = await emptyDatabase(scope);
     const { code, lines } = await migrate('--from', from, '--to', to, '--json');
     assert.equal(code, 0);
     const counts = Object.fromEntries(TABLES.map((table) => [table, rows[table]?.length]));
@@ -77,7 +77,7 @@ describe('culvert-relay migrate', () => {
 
   it('tells people, too, and takes the target from the environment', async () => {
     const child = spawnRelay(scope, ['migrate', '--from', from], {
-      CULVERT_DATABASE_URL: await emptyDatabase(),
+      CULVERT_DATABASE_URL: await emptyDatabase(scope),
     });
     assert.equal((await child.exit()).code, 0, child.stderr);
     assert.match(
@@ -87,7 +87,7 @@ describe('culvert-relay migrate', () => {
   });
 
   it('refuses a target that is not empty, and leaves it alone', async () => {
-    const to = await emptyDatabase();
+    const to = await emptyDatabase(scope);
     await Relay.start(scope, { CULVERT_DATABASE_URL: to });
     const { code, stderr } = await migrate('--from', from, '--to', to);
     assert.equal(code, 1);
@@ -96,7 +96,7 @@ describe('culvert-relay migrate', () => {
   });
 
   it('leaves nothing behind where it fails half-way', async () => {
-    const to = await emptyDatabase();
+    const to = await emptyDatabase(scope);
     assert.equal((await migrate('--from', from, '--to', to)).code, 0);
     for (const table of [...TABLES].toReversed()) await query(to, `delete from ${table}`);
     await query(to, "alter table tunnels add constraint few check (slug not like 'many-f%')");
@@ -133,8 +133,8 @@ describe('culvert-relay migrate', () => {
   });
 });
 
-async function emptyDatabase(): Promise<string> {
-  return await newDatabase(POSTGRES_URL ?? '');
+async function emptyDatabase(scope: Scope): Promise<string> {
+  return await newDatabase(scope, POSTGRES_URL ?? '');
 }
 
 async function run(scope: Scope, args: readonly string[]) {

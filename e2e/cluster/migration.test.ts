@@ -11,13 +11,13 @@ describe('a program that is killed behind each statement with which it makes the
   const scope = suiteScope();
 
   it('leaves a database that the next one completes', async () => {
-    const complete = await emptyDatabase();
+    const complete = await emptyDatabase(scope);
     assert.equal(await listAccounts(scope, complete), 'done');
     const expected = await schemaOf(complete);
     assert.ok(expected.length > 20);
     let killed = 0;
     while (killed < STATEMENTS_MAX) {
-      const url = await emptyDatabase();
+      const url = await emptyDatabase(scope);
       if ((await listAccounts(scope, url, killed + 1)) === 'done') break;
       killed += 1;
       assert.equal(await listAccounts(scope, url), 'done', `after statement ${killed}`);
@@ -28,8 +28,8 @@ describe('a program that is killed behind each statement with which it makes the
   }).timeout(300_000);
 });
 
-async function emptyDatabase(): Promise<string> {
-  return await newDatabase(POSTGRES_URL ?? '');
+async function emptyDatabase(scope: Scope): Promise<string> {
+  return await newDatabase(scope, POSTGRES_URL ?? '');
 }
 
 async function listAccounts(scope: Scope, url: string, dieAt = 0): Promise<'done' | 'killed'> {

@@ -23,7 +23,7 @@ interface Stage {
 async function startStage(scope: Scope): Promise<Stage> {
   const server = await PostgresServer.start();
   scope.defer(() => server.remove());
-  const url = await newDatabase(server.url);
+  const url = await newDatabase(scope, server.url);
   const relay = await Relay.start(scope, { CULVERT_DATABASE_URL: url });
   const account = await new AccountPool(relay).take();
   const service = await startEchoService(scope);

@@ -18,7 +18,7 @@ describe('two stores on one PostgreSQL database', () => {
 
   before(async () => {
     if (POSTGRES_URL === undefined) throw new Error('run it with npm run test:cluster');
-    url = await newDatabase(POSTGRES_URL);
+    url = await newDatabase(scope, POSTGRES_URL);
     const open = async () => await openPostgres({ kind: 'postgres', url }, () => {});
     // At once, on an empty database: they take turns to make the tables.
     stores = await Promise.all([open(), open()]);
@@ -99,8 +99,10 @@ describe('two stores on one PostgreSQL database', () => {
 });
 
 describe('a store on PostgreSQL', () => {
+  const scope = suiteScope();
+
   it('waits at its start for whoever brings the database up to date, longer than for a statement', async () => {
-    const url = await newDatabase(POSTGRES_URL ?? '');
+    const url = await newDatabase(scope, POSTGRES_URL ?? '');
     const migrating = query(url, `select pg_advisory_lock(${MIGRATION_LOCK}), pg_sleep(6)`);
     await eventually(5000, async () => {
       const [row] = await query(
@@ -121,7 +123,7 @@ describe('a connection of the store', () => {
   const scope = suiteScope();
 
   it('is told by the server: commits are on the disk, statements end after 4 s, idle transactions too', async () => {
-    const url = await newDatabase(POSTGRES_URL ?? '');
+    const url = await newDatabase(scope, POSTGRES_URL ?? '');
     await query(url, `alter database ${new URL(url).pathname.slice(1)} set synchronous_commit = off`);
     const db = await openPostgresDatabase({ kind: 'postgres', url });
     scope.defer(() => db.destroy());

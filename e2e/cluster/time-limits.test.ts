@@ -29,7 +29,7 @@ describe('time limits between relays', function () {
     await redis.stop();
     const { value: relay, ms } = await timed(async () =>
       Relay.start(scope, {
-        CULVERT_DATABASE_URL: await newDatabase(POSTGRES_URL ?? ''),
+        CULVERT_DATABASE_URL: await newDatabase(scope, POSTGRES_URL ?? ''),
         CULVERT_REDIS_URL: redis.url,
         CULVERT_CLUSTER_SECRET: SECRET,
         CULVERT_BOOTSTRAP_KEY: newApiKey(),

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { deferred } from './deferred.ts';
 import { within } from './deadline.ts';
+import { reapProcess } from './reaper.ts';
 
 export interface Exit {
   readonly code: number | null;
@@ -9,10 +10,6 @@ export interface Exit {
 }
 
 const running = new Set<Child>();
-// The last resort when the test process itself ends early: no program outlives it.
-process.once('exit', () => {
-  for (const child of running) child.kill('SIGKILL');
-});
 
 /** A program under test, run by this Node as a process of its own. */
 export class Child {
@@ -43,6 +40,7 @@ export class Child {
     // A program that reads nothing may be gone before this is written.
     this.#process.stdin?.on('error', () => {}).end(input);
     running.add(this);
+    reapProcess(this.#process);
     const exit = deferred<Exit>();
     this.exited = exit.promise;
     this.#process.once('error', exit.reject);

@@ -27,7 +27,7 @@ export class RelayCluster {
     postgres = POSTGRES_URL,
   ): Promise<RelayCluster> {
     if (postgres === undefined) throw new Error('needs PostgreSQL: run npm run test:cluster');
-    const [redis, database] = await Promise.all([RedisServer.start(scope), newDatabase(postgres)]);
+    const [redis, database] = await Promise.all([RedisServer.start(scope), newDatabase(scope, postgres)]);
     const key = newApiKey();
     const shared = {
       CULVERT_DATABASE_URL: database,

@@ -1,10 +1,11 @@
 /** Web servers of others, run on free ports with everything they write in a temporary directory. */
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { eventually } from './deadline.ts';
 import { temporaryDirectory } from './programs.ts';
+import { reapProcess } from './reaper.ts';
 import type { Scope } from './scope.ts';
 import { closedPort } from './services/listen.ts';
 
@@ -14,11 +15,6 @@ const NGINX = '/usr/sbin/nginx';
 const STREAM_MODULE = '/usr/lib/nginx/modules/ngx_stream_module.so';
 const APACHE = '/usr/sbin/apache2';
 const APACHE_MODULES = '/usr/lib/apache2/modules';
-
-const running = new Set<ChildProcess>();
-process.once('exit', () => {
-  for (const child of running) child.kill('SIGKILL');
-});
 
 export interface NativeServer {
   readonly port: number;
@@ -152,7 +148,7 @@ async function run(scope: Scope, port: number, program: string, args: readonly s
   const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
-  running.add(child);
+  reapProcess(child);
   const ended = new Promise<void>((resolve) => {
     child.once('error', (error) => {
       said += error.message;
@@ -160,7 +156,6 @@ async function run(scope: Scope, port: number, program: string, args: readonly s
     });
     child.once('close', () => resolve());
   });
-  void ended.then(() => running.delete(child));
   scope.defer(async () => {
     child.kill('SIGTERM');
     await ended;

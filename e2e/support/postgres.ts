@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
 import { eventually } from './deadline.ts';
+import { reapDirectory, reapProcess } from './reaper.ts';
+import type { Scope } from './scope.ts';
 import { closedPort } from './services/listen.ts';
 
 /** Debian's package `postgresql`, of whichever version; `e2e/support/setup.sh` installs it. */
@@ -13,9 +15,6 @@ const VERSIONS = '/usr/lib/postgresql';
 const USER = 'culvert';
 
 const running = new Set<ChildProcess>();
-process.once('exit', () => {
-  for (const child of running) child.kill('SIGKILL');
-});
 
 export class PostgresServer {
   readonly port: number;
@@ -31,6 +30,7 @@ export class PostgresServer {
     this.#owner = ownerOfServer();
     this.#password = randomBytes(8).toString('hex');
     this.#directory = mkdtempSync(join(tmpdir(), 'culvert-postgres-'));
+    reapDirectory(this.#directory);
   }
 
   /** Makes a server with a password, and starts it. */
@@ -67,6 +67,7 @@ export class PostgresServer {
     child.once('error', (error) => (said += error.message));
     child.once('close', () => running.delete(child));
     running.add(child);
+    reapProcess(child);
     this.#child = child;
     await eventually(15_000, async () => {
       try {
@@ -140,17 +141,27 @@ export class PostgresServer {
 }
 
 /**
- * Makes an empty database.
+ * Makes an empty database, which is dropped with the scope.
  *
  * @param url of a server, with any database of it
  * @returns its address
  */
-export async function newDatabase(url: string): Promise<string> {
+export async function newDatabase(scope: Scope, url: string): Promise<string> {
   const name = `test_${randomBytes(8).toString('hex')}`;
   await query(url, `create database ${name}`);
+  scope.defer(() => drop(url, name));
   const made = new URL(url);
   made.pathname = name;
   return made.href;
+}
+
+/** Whoever is still connected is cut. A server that is gone has taken its databases along. */
+async function drop(url: string, name: string): Promise<void> {
+  try {
+    await query(url, `drop database if exists ${name} with (force)`);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED')) throw error;
+  }
 }
 
 /** Runs one statement on a connection of its own. */

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { Child, type Exit } from './child.ts';
 import { newDatabase } from './postgres.ts';
+import { reapDirectory } from './reaper.ts';
 import type { Scope } from './scope.ts';
 
 /** The programs as `npm run build` leaves them. */
@@ -22,6 +23,7 @@ export function newApiKey(): string {
 /** An empty directory that is removed with the scope. */
 export function temporaryDirectory(scope: Scope): string {
   const directory = mkdtempSync(join(tmpdir(), 'culvert-e2e-'));
+  reapDirectory(directory);
   scope.defer(() => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }
@@ -52,8 +54,8 @@ const START_MS = 25_000;
 /** The server on which each relay gets a database of its own, where this run is on PostgreSQL (e2e/cluster/on-postgres.ts). */
 export const POSTGRES_URL = process.env['TEST_POSTGRES_URL'];
 
-async function databaseOfThisRun(): Promise<Environment> {
-  return POSTGRES_URL === undefined ? {} : { CULVERT_DATABASE_URL: await newDatabase(POSTGRES_URL) };
+async function databaseOfThisRun(scope: Scope): Promise<Environment> {
+  return POSTGRES_URL === undefined ? {} : { CULVERT_DATABASE_URL: await newDatabase(scope, POSTGRES_URL) };
 }
 
 /** The program behind a {@link Relay}, or all of them as if they were one. */
@@ -119,7 +121,7 @@ export class RelayProgram implements Relay {
     const relay = new RelayProgram(scope, {
       CULVERT_DATA_DIR: temporaryDirectory(scope),
       CULVERT_BOOTSTRAP_KEY: newApiKey(),
-      ...(await databaseOfThisRun()),
+      ...(await databaseOfThisRun(scope)),
       ...settings,
     });
     await relay.#listening();

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { once } from 'node:events';
 import { eventually } from './deadline.ts';
 import { temporaryDirectory } from './programs.ts';
+import { reapProcess } from './reaper.ts';
 import type { Scope } from './scope.ts';
 import { closedPort } from './services/listen.ts';
 
@@ -24,9 +25,6 @@ export interface RedisCounters {
 }
 
 const running = new Set<ChildProcess>();
-process.once('exit', () => {
-  for (const child of running) child.kill('SIGKILL');
-});
 
 export class RedisServer {
   readonly port: number;
@@ -70,6 +68,7 @@ export class RedisServer {
     ];
     const child = spawn(REDIS, flags, { stdio: 'ignore' });
     running.add(child);
+    reapProcess(child);
     child.once('close', () => running.delete(child));
     this.#child = child;
     this.#asked = { bytesIn: 0, bytesOut: 0 };

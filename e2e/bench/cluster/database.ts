@@ -18,7 +18,7 @@ const AT_ONCE = 4;
 export const database: ClusterCase = {
   name: 'database',
   async run(scope, { postgres, samples, log }) {
-    const url = await newDatabase(postgres.url);
+    const url = await newDatabase(scope, postgres.url);
     const store = await openPostgres({ kind: 'postgres', url }, () => {});
     scope.defer(() => store.close());
     const tunnels = await storeTunnels(url, TUNNELS);
