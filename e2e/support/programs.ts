@@ -94,7 +94,7 @@ export const Relay = {
   start: (scope: Scope, settings: Environment = {}): Promise<Relay> => startRelay(scope, settings),
 };
 
-/** Has all suites of this run test something else under the name of the relay (e2e/cluster/protocol-through-stream.ts). */
+/** Has all suites of this run test something else under the name of the relay (e2e/cluster/behind-stream.ts). */
 export function replaceRelay(start: StartRelay): void {
   startRelay = start;
 }

@@ -1,0 +1,91 @@
+/**
+ * What of the protocol suites cannot be tested through a balancer, and why. Everything else is, unchanged, on three relays
+ * behind nginx (protocol.ts).
+ */
+
+import { basename } from 'node:path';
+import type { RootHookObject } from 'mocha';
+
+/** One entry of the list. */
+export interface Exception {
+  /** of e2e/protocol, without `.test.ts` */
+  readonly suite: string;
+  /** parts of the titles of its tests; all of them where none is given */
+  readonly titles?: readonly string[];
+  readonly reason: string;
+}
+
+const ONE_PROCESS = 'about one process: its output, its exit codes, its memory';
+const NO_RESETS = 'nginx tells of a broken connection as of one that has ended';
+const LAST_RELAY =
+  'when all relays are told to stop at once, none is left to hand over to; e2e/cluster/rolling.test.ts';
+
+/** Neither through nginx that passes on bytes nor through nginx that speaks HTTP. */
+const ALWAYS: readonly Exception[] = [
+  { suite: 'log', reason: ONE_PROCESS },
+  { suite: 'relay-program', reason: ONE_PROCESS },
+  { suite: 'large-bodies', reason: ONE_PROCESS },
+  { suite: 'metrics', reason: 'each relay counts for itself' },
+  { suite: 'connection-limit', reason: 'each relay has its own limit' },
+  { suite: 'plans', titles: ['limit open connections of a tunnel'], reason: 'each relay has its own limit' },
+  { suite: 'client-time-limits', titles: ['are asked after'], reason: "the connections are nginx's" },
+  { suite: 'shutdown', reason: LAST_RELAY },
+];
+
+export const EXCEPTIONS: Readonly<Record<'stream' | 'http', readonly Exception[]>> = {
+  stream: [
+    ...ALWAYS,
+    {
+      suite: 'data',
+      titles: ['is closed when the visitor goes away', 'breaks the answer it was carrying'],
+      reason: NO_RESETS,
+    },
+    {
+      suite: 'endings',
+      titles: ['is broken when the service resets it', 'ends the local connection, before an answer'],
+      reason: NO_RESETS,
+    },
+    { suite: 'messages', titles: ['sees a chunked answer that breaks off as broken'], reason: NO_RESETS },
+  ],
+  http: [],
+};
+
+/** Those that are about HTTP, and for which it does not matter that a proxy writes heads of its own. */
+export const HTTP_SUITES: readonly string[] = [
+  'addresses',
+  'administration',
+  'control',
+  'counters',
+  'create',
+  'create-limits',
+  'data',
+  'endings',
+  'forwarding',
+  'hold-over',
+  'isolation',
+  'lifetime',
+  'local-service',
+  'main-job',
+  'messages',
+  'openapi',
+  'path-form',
+  'plans',
+  'rest',
+  'restart',
+  'tunnels',
+  'warm-sockets',
+];
+
+/** A root hook for mocha that skips single tests of the list, which are then reported as pending. */
+export function skipExceptions(kind: keyof typeof EXCEPTIONS): RootHookObject {
+  return {
+    beforeEach() {
+      const { file = '', title = '' } = this.currentTest ?? {};
+      const suite = basename(file, '.test.ts');
+      const isException = EXCEPTIONS[kind].some(
+        (entry) => entry.suite === suite && entry.titles?.some((part) => title.includes(part)),
+      );
+      if (isException) this.skip();
+    },
+  };
+}
