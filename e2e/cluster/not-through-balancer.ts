@@ -4,7 +4,7 @@
  */
 
 import { basename } from 'node:path';
-import type { RootHookObject } from 'mocha';
+import type { Context, RootHookObject } from 'mocha';
 
 /** One entry of the list. */
 export interface Exception {
@@ -79,7 +79,7 @@ export const HTTP_SUITES: readonly string[] = [
 /** A root hook for mocha that skips single tests of the list, which are then reported as pending. */
 export function skipExceptions(kind: keyof typeof EXCEPTIONS): RootHookObject {
   return {
-    beforeEach() {
+    beforeEach(this: Context) {
       const { file = '', title = '' } = this.currentTest ?? {};
       const suite = basename(file, '.test.ts');
       const isException = EXCEPTIONS[kind].some(

@@ -74,6 +74,19 @@ describe('time limits between relays', function () {
     assertBetween(ms, 1900, 3000);
   });
 
+  it('a relay that does not say whether it takes a data socket is given up after 5 s', async () => {
+    const listener = await HopListener.start({ host: '127.0.0.1', port: 0 }, 'silent', SECRET);
+    scope.defer(() => listener.close());
+    listener.onHop = () => {};
+    const find = () => ({ incarnation: 'silent', host: '127.0.0.1', port: listener.port });
+    const dialer = new HopDialer({ find }, 'one', SECRET);
+    const { value, ms } = await timed(() =>
+      dialer.dial({ id: connectionId(7), key: 'key', authorization: undefined }),
+    );
+    assert.equal(value, undefined);
+    assertBetween(ms, 4900, 6500);
+  });
+
   it('a connection that does not say what it is is cut after 5 s', async () => {
     const listener = await HopListener.start({ host: '127.0.0.1', port: 0 }, 'one', SECRET);
     scope.defer(() => listener.close());

@@ -49,7 +49,7 @@ export function spawnCulvert(
 }
 
 /** ms a relay may take to start: some suites start a dozen at once, on machines that do other things, too. */
-const START_MS = 25_000;
+const START_MS = 50_000;
 
 /** The server on which each relay gets a database of its own, where this run is on PostgreSQL (e2e/cluster/on-postgres.ts). */
 export const POSTGRES_URL = process.env['TEST_POSTGRES_URL'];

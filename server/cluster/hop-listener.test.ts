@@ -55,6 +55,18 @@ describe('HopListener', () => {
     await cut(await say('x'.repeat(HOP_LINE_MAX_BYTES)));
   });
 
+  it('leaves the client to the dialer where it refuses', async () => {
+    const dialer = new HopDialer(
+      { find: () => ({ incarnation: 'one', host: '127.0.0.1', port: listener.port }) },
+      'two',
+      SECRET,
+    );
+    listener.onHop = (_request, socket) => socket.end('HTTP/1.1 404 Not Found\r\n\r\n');
+    assert.equal(await dialer.dial(request), undefined);
+    listener.onHop = (_request, socket) => socket.destroy();
+    assert.equal(await dialer.dial(request), undefined);
+  });
+
   it('gets through a dialer what a client sends, and back', async () => {
     const dialer = new HopDialer(
       {
@@ -67,6 +79,7 @@ describe('HopListener', () => {
     assert.equal(await dialer.dial({ ...request, id: connectionId(8) }), undefined);
     listener.onHop = ({ via }, socket, head) => {
       assert.equal(via, 'two');
+      socket.write('HTTP/1.1 101 ');
       socket.write(head);
       socket.pipe(socket);
     };
@@ -77,7 +90,7 @@ describe('HopListener', () => {
     near.on('data', (chunk: Buffer) => (echoed += chunk.toString()));
     near.end('body');
     await once(near, 'end');
-    assert.equal(echoed, 'head body');
+    assert.equal(echoed, 'HTTP/1.1 101 head body');
     while (dialer.open > 0) await new Promise((resolve) => setImmediate(resolve));
   });
 });
