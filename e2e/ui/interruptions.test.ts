@@ -31,7 +31,10 @@ scenarios('what comes back by itself', (fixture) => {
     await card(page, slug)
       .getByText(/Trying again (now|in \d+ s)\./)
       .waitFor();
-    await page.getByText(/^The relay at .* cannot be reached: .* Culvert keeps trying\.$/).waitFor();
+    await page
+      .getByRole('main')
+      .getByText(/^The relay at .* cannot be reached: .* Culvert keeps trying\.$/)
+      .waitFor();
     await relay.restart();
     await card(page, slug).getByText('Online').waitFor();
     assert.equal((await visit(url)).body, 'hello');
