@@ -85,7 +85,6 @@ describe('a page in touch with its server', () => {
           };
           return (window.socket = socket);
         }
-        connect();
       </script>`,
       (_, response) => response.writeHead(404).end(),
     );
