@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { obstacles, type Situation } from './plan.ts';
+import { obstacles, type Situation, tagObstacles } from './plan.ts';
 
 const READY: Situation = {
   version: '0.2.0',
@@ -59,5 +59,23 @@ describe('a release', () => {
   it('is refused with everything that is in its way at once', () => {
     const found = obstacles({ ...READY, branch: 'work', changes: ' M a', tags: ['v0.2.0'] });
     assert.equal(found.length, 4);
+  });
+});
+
+describe('the tag of a release', () => {
+  const { current, changelog, home } = READY;
+  const ready = { tag: 'v0.1.0', current, changelog, home, from: home.address };
+
+  it('may be published', () => assert.deepEqual(tagObstacles(ready), []));
+
+  it('is refused where it is not what the repository says it is', () => {
+    assert.match(tagObstacles({ ...ready, tag: 'v0.2.0' }).join(), /v0\.2\.0 is not v0\.1\.0, the version/);
+    assert.match(tagObstacles({ ...ready, current: '0.2.0' }).join(), /no section for 0\.2\.0/);
+  });
+
+  it('is refused in another repository than the home', () => {
+    const [found = '', ...more] = tagObstacles({ ...ready, from: 'https://forge.org/other/culvert' });
+    assert.match(found, /home is https:\/\/forge\.org\/someone\/culvert, and this is/);
+    assert.deepEqual(more, []);
   });
 });

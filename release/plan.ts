@@ -1,4 +1,4 @@
-/** Whether a version can be released. */
+/** Whether a version can be released, and its tag published. */
 import { hasUnreleased, releasedVersions } from './changelog.ts';
 import { type Home, placeholders } from './home.ts';
 import { compareVersions, isVersion } from './version.ts';
@@ -33,6 +33,26 @@ export function obstacles({ version, current, branch, changes, tags, changelog, 
     ...(hasUnreleased(changelog)
       ? []
       : ['CHANGELOG.md has nothing under "Unreleased": write what changed for users']),
+  ];
+}
+
+export interface TagSituation extends Pick<Situation, 'current' | 'changelog' | 'home'> {
+  /** the tag that is to be published */
+  readonly tag: string;
+  /** address of the repository it is published from */
+  readonly from: string;
+}
+
+/** @returns a sentence for each reason not to publish a tag, which somebody can have made by hand */
+export function tagObstacles({ tag, current, changelog, home, from }: TagSituation): string[] {
+  return [
+    ...placeholders(home),
+    ...(tag === `v${current}`
+      ? []
+      : [`the tag ${tag || '(none)'} is not v${current}, the version of package.json`]),
+    ...(releasedVersions(changelog).includes(current) ? [] : [`CHANGELOG.md has no section for ${current}`]),
+    // Apps would look for their updates elsewhere.
+    ...(from === home.address ? [] : [`package.json says that home is ${home.address}, and this is ${from}`]),
   ];
 }
 
