@@ -29,7 +29,7 @@ scenarios('fifty tunnels', (fixture) => {
     await remember(directory, account);
     const { page } = await fixture.open(directory);
     await page.getByPlaceholder(`Search ${TUNNELS} tunnels`).waitFor();
-    return { page, account };
+    return { page, account, port: service.port };
   }
 
   it('are all listed and online, searched, and scrolled to the last, whose visitor shows', async () => {
@@ -62,10 +62,13 @@ scenarios('fifty tunnels', (fixture) => {
   });
 
   it('let the window answer at once, and draw only the card that changed', async () => {
-    const { page, account } = await openFifty();
+    const { page, account, port } = await openFifty();
     const busy = (await account.api.list()).find(({ slug }) => slug === 'service-50');
     assert.ok(busy);
     await allOnline(page);
+    // What runs on a port is told on each card, once somebody has looked.
+    await page.getByLabel('Port', { exact: true }).fill(String(port));
+    await page.getByText(/ is here$/).waitFor();
     await watchCards(page);
     for (let count = 1; count <= 20; count += 1) await visit(`${busy.public_url}/${count}`);
     await card(page, 'service-50').getByText('20 requests').waitFor();

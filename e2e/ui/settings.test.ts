@@ -31,9 +31,9 @@ scenarios('settings', (fixture) => {
     const entry = join(directory, 'config/autostart/culvert.desktop');
     await page.getByRole('button', { name: 'Settings' }).click();
     await page.getByLabel('Start at login').check();
-    await eventually(2000, () => assert.equal(existsSync(entry), true));
+    await eventually(5000, () => assert.equal(existsSync(entry), true));
     await page.getByLabel('Start at login').uncheck();
-    await eventually(2000, () => assert.equal(existsSync(entry), false));
+    await eventually(5000, () => assert.equal(existsSync(entry), false));
   });
 
   it('tell the relay, the account, how the key is kept, versions and licences', async () => {
@@ -45,6 +45,6 @@ scenarios('settings', (fixture) => {
     await page.getByRole('button', { name: 'About and licences' }).click();
     await page.getByText(`Culvert ${VERSION}`).waitFor();
     await page.getByRole('button', { name: 'Source code' }).click();
-    await eventually(2000, async () => assert.equal((await app.opened()).length, 1));
+    await eventually(5000, async () => assert.equal((await app.opened()).length, 1));
   });
 });

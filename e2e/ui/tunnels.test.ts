@@ -48,7 +48,7 @@ scenarios('tunnels', (fixture) => {
     const address = (await app.tunnel()).url;
     await page.getByRole('button', { name: `Stop ${slug}` }).click();
     await page.getByText('Stopped', { exact: true }).waitFor();
-    await eventually(2000, async () => assert.equal((await visit(address)).status, 404));
+    await eventually(5000, async () => assert.equal((await visit(address)).status, 404));
     await page.getByRole('button', { name: `Start again ${slug}` }).click();
     await page.locator('.card').getByText('Online').waitFor();
     const again = await app.tunnel();
@@ -63,7 +63,7 @@ scenarios('tunnels', (fixture) => {
     const { page } = await fixture.openSignedIn();
     await page.getByRole('button', { name: 'Options' }).click();
     await page.getByLabel('Lives for').selectOption('custom');
-    await page.getByLabel('Time to live').fill('4s');
+    await page.getByLabel('Time to live').fill('5s');
     await page.getByLabel('Port', { exact: true }).fill(String(await listeningPort()));
     await page.getByRole('button', { name: 'Expose' }).click();
     await page.getByText('Expired', { exact: true }).waitFor();
