@@ -12,6 +12,7 @@ import { rotated } from '../stats.ts';
 import { wrk } from '../wrk.ts';
 import type { ClusterBench, ClusterCase } from './case.ts';
 import { type Groups, ProcessorTime } from './processor-time.ts';
+import { type StoredTunnel, storeTunnels } from './stored-tunnels.ts';
 
 const CLIENT = fileURLToPath(new URL('../programs/split-client.ts', import.meta.url));
 const [A, B, C] = [0, 1, 2];
@@ -44,8 +45,10 @@ export const hop: ClusterCase = {
     const cluster = await RelayCluster.start(scope, 3, {}, bench.postgres.url);
     const services = { hello: await startHello(scope), transfer: await startTransferService(scope) };
     const ways: Way[] = [];
+    const tunnels = (await storeTunnels(cluster.database, 2 * LAYOUTS.length)).values();
     for (const layout of LAYOUTS) {
-      const serve = (port: number): Promise<Tunnelled> => startClient(scope, cluster, layout, port);
+      const serve = (port: number): Promise<Tunnelled> =>
+        startClient(scope, cluster, layout, tunnels.next().value, port);
       ways.push({ ...layout, hello: await serve(services.hello), transfer: await serve(services.transfer) });
     }
     for (const { hello } of ways) {
@@ -64,11 +67,12 @@ async function startClient(
   scope: Scope,
   cluster: RelayCluster,
   { visitor, data }: Layout,
+  tunnel: StoredTunnel | undefined,
   localPort: number,
 ): Promise<Tunnelled> {
-  const tunnel = await cluster.api(A).create({ local_port: localPort });
+  if (tunnel === undefined) throw new RangeError('a tunnel for each client');
   const [control, other] = [cluster.relay(A), cluster.relay(data)];
-  const args = [CLIENT, control.url, other.url, cluster.key, tunnel.id, String(localPort)];
+  const args = [CLIENT, control.url, other.url, tunnel.key, tunnel.id, String(localPort)];
   const client = new Program(scope, process.execPath, args);
   await client.printed(/^online$/m);
   const pid = (index: number): number[] => [cluster.relay(index).child.pid];

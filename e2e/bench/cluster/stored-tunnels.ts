@@ -10,6 +10,8 @@ const TUNNELS_AN_ACCOUNT = 20;
 
 export interface StoredTunnel {
   readonly id: string;
+  readonly slug: string;
+  /** of its account */
   readonly key: string;
 }
 
@@ -23,7 +25,7 @@ export async function storeTunnels(database: string, count: number): Promise<Sto
   const tunnels = Array.from({ length: count }, (_, index) => {
     const account = accounts[Math.floor(index / TUNNELS_AN_ACCOUNT)];
     if (account === undefined) throw new RangeError(`no account for tunnel ${index}`);
-    return { id: randomUUID(), account, index };
+    return { id: randomUUID(), slug: `stored-${index}`, account };
   });
   await insert(
     database,
@@ -45,10 +47,10 @@ export async function storeTunnels(database: string, count: number): Promise<Sto
   await insert(
     database,
     'tunnels',
-    tunnels.map(({ id, account, index }) => ({
+    tunnels.map(({ id, slug, account }) => ({
       id,
       account_id: account.id,
-      slug: `idle-${index}`,
+      slug,
       name: '',
       local_port: 9,
       ttl_seconds: 86_400,
@@ -60,7 +62,7 @@ export async function storeTunnels(database: string, count: number): Promise<Sto
       requests: 0,
     })),
   );
-  return tunnels.map(({ id, account }) => ({ id, key: account.key }));
+  return tunnels.map(({ id, slug, account }) => ({ id, slug, key: account.key }));
 }
 
 async function insert(database: string, table: string, rows: readonly object[]): Promise<void> {

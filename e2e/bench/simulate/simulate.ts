@@ -49,7 +49,7 @@ function scenarios(): Scenario[] {
       usual(3, 12_000, 12_000),
       usual(25, 100_000, 100_000),
       usual(250, MILLION, MILLION),
-      usual(1600, MILLION, MILLION, 1),
+      usual(1500, MILLION, MILLION, 1),
     ];
   }
   const number = (flag: (typeof FLAGS)[number], otherwise: number): number => {

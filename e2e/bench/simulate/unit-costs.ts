@@ -30,12 +30,12 @@ export const RELAY_US = {
   request: 30,
   /** a visitor's connection, on its relay, and what it costs more there when its data socket comes over a hop */
   connection: 200,
-  hoppedConnection: 160,
+  hoppedConnection: 140,
   /** the same on the relay of the control socket, where that is another one */
   announced: 50,
   /** a request and a connection, on the relay that a data socket hops over */
   hopRequest: 24,
-  hopConnection: 340,
+  hopConnection: 300,
   /** a control socket opened */
   control: 600,
 } as const;
