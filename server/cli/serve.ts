@@ -5,7 +5,8 @@ import type { Config } from '../config.ts';
 import { readKeyPair, TlsFileError } from '../edge/tls-files.ts';
 import { STOP_DEADLINE_MS } from '../limits.ts';
 import { describeError, errorFields, type Log } from '../log.ts';
-import type { Operator, RunningRelay } from '../relay.ts';
+import type { RunningRelay } from '../relay.ts';
+import type { Operator } from '../relay/operator.ts';
 import { CommandError, ExitCode, type Shell, usageError } from './command.ts';
 
 export type StartRelay = (config: Config, operator: Operator) => Promise<RunningRelay>;

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import { METRICS_CONNECTIONS_MAX, METRICS_REQUEST_TIMEOUT_MS } from '../limits.ts';
 import { errorFields, type Log } from '../log.ts';
+import type { Census } from './metrics.ts';
 
 export interface MetricsAddress {
   readonly host: string;
@@ -73,6 +74,16 @@ export class MetricsServer {
       refuse(response, 500, 'internal error');
     }
   }
+}
+
+/** The library that writes metrics takes some 20 MB: it is loaded only where somebody asked for them. */
+export async function startMetrics(
+  address: MetricsAddress,
+  census: Census,
+  log: Log,
+): Promise<MetricsServer> {
+  const { createMetrics } = await import('./metrics.ts');
+  return await MetricsServer.start(address, createMetrics(census), log);
 }
 
 function refuse(response: ServerResponse, status: number, text: string): void {

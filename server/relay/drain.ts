@@ -1,0 +1,22 @@
+/** How a relay that is told to stop lets go of everybody (contract.md, Programs: SIGTERM). */
+import type { Cluster } from '../cluster/cluster.ts';
+import type { Edge } from '../edge/edge.ts';
+import type { Hub } from '../link/hub.ts';
+
+/**
+ * Clients are let go only when no visitor needs an announcement any more, or when another relay has them: until then they
+ * are needed.
+ *
+ * @returns fulfilled when nobody is left; who calls it says how long that may take
+ */
+export async function drain(hub: Hub, edge: Edge, cluster: Cluster | undefined): Promise<void> {
+  hub.askToMove();
+  if (cluster?.hasOthers === true) {
+    await edge.handOver();
+    await hub.moved();
+  } else {
+    await edge.settle();
+  }
+  hub.drain();
+  await Promise.all([edge.empty(), cluster?.settle()]);
+}

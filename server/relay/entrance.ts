@@ -1,0 +1,89 @@
+/** Where everybody comes in: the listener, and behind it visitors, the API and the WebSockets of clients. */
+import type { Authenticator } from '../accounts/authenticator.ts';
+import { createApi } from '../api/app.ts';
+import { systemClock as clock } from '../clock.ts';
+import type { Cluster } from '../cluster/cluster.ts';
+import { type Config, publicUrlOf, schemeOf } from '../config.ts';
+import { InProcessApi } from '../edge/api-origin.ts';
+import { HostResolver } from '../edge/authority.ts';
+import type { CertificateWatch } from '../edge/certificate-watch.ts';
+import { Edge } from '../edge/edge.ts';
+import { boundPort, listen } from '../edge/listen.ts';
+import { Origins } from '../edge/origins.ts';
+import { CREATE_BURST, CREATES_PER_MINUTE, NEWCOMERS_MAX } from '../limits.ts';
+import type { Upgrades } from '../link/upgrades.ts';
+import type { Log } from '../log.ts';
+import type { Store } from '../store/store.ts';
+import { RateLimiter } from '../tunnels/rate-limiter.ts';
+import type { Unexpected } from './operator.ts';
+import type { Tunnels } from './tunnels.ts';
+
+/** What is behind the listener. */
+export interface Interior {
+  readonly store: Store;
+  readonly tunnels: Tunnels;
+  readonly authenticator: Authenticator;
+  readonly upgrades: Upgrades;
+  readonly cluster: Cluster | undefined;
+  readonly unexpected: Unexpected;
+}
+
+export interface Entrance {
+  readonly url: string;
+  readonly edge: Edge;
+  /** keeps the certificate up to date; `undefined` without TLS */
+  readonly certificate: CertificateWatch | undefined;
+  /** From now on the relay says that it wants no new work (contract.md, `GET /readyz`). */
+  readonly beginToDrain: () => void;
+}
+
+/** @throws Error with a text for the operator when the address cannot be bound */
+export async function openEntrance(config: Config, interior: Interior, log: Log): Promise<Entrance> {
+  const { store, tunnels, authenticator, upgrades, cluster, unexpected } = interior;
+  const { registry, service, hub } = tunnels;
+  const { server, certificate } = await listen(config, log);
+  // Nothing is waited for between this and the edge, or the first connections would find nobody.
+  const port = boundPort(server);
+  const publicUrl = publicUrlOf(config, port);
+  const { tunnelDomain, serviceDomain, trustedProxies } = config;
+  const rate = { perMinute: CREATES_PER_MINUTE, burst: CREATE_BURST };
+  const ownCreates = new RateLimiter(clock, rate);
+  let draining = false;
+  const api = createApi(
+    {
+      authenticator,
+      tunnels: service,
+      store,
+      creates: cluster?.limit(ownCreates, rate) ?? ownCreates,
+      ttl: config,
+      addresses: { publicUrl, tunnelDomain, serviceDomain },
+      clock,
+      isDraining: () => draining,
+    },
+    log,
+  );
+  const origins = new Origins({
+    context: {
+      hosts: new HostResolver({ own: publicUrl.hostname, tunnel: tunnelDomain, service: serviceDomain }),
+      tunnels: {
+        bySlug: (slug) => registry.bySlug(slug),
+        find: cluster && ((slug) => service.follower.find(slug)),
+      },
+      trustedProxies,
+    },
+    dialer: hub,
+    api: new InProcessApi(api),
+    endpoints: upgrades,
+    now: () => clock.monotonic(),
+    unexpected,
+  });
+  const host = config.host.includes(':') ? `[${config.host}]` : config.host;
+  return {
+    url: `${schemeOf(config)}://${host}:${port}`,
+    edge: new Edge(server, origins, { visitors: config.maxConnections, newcomers: NEWCOMERS_MAX }),
+    certificate,
+    beginToDrain: () => {
+      draining = true;
+    },
+  };
+}

@@ -1,0 +1,22 @@
+/** Whom the relay tells what happens. */
+import { randomUUID } from 'node:crypto';
+import { API_ERRORS, ApiError } from '../../shared/errors.ts';
+import { errorFields, type Log } from '../log.ts';
+import { REQUEST_ID_FIELD } from '../observe/request-id.ts';
+
+export interface Operator {
+  readonly log: Log;
+  /** Says on a line outside the log what may stand in none: a key. */
+  readonly tell: (line: string) => void;
+}
+
+/** Reports an error nobody foresaw; the answer to it names the line of the log. */
+export type Unexpected = (error: unknown) => ApiError;
+
+export function reportTo(log: Log): Unexpected {
+  return (error) => {
+    const request_id = randomUUID();
+    log('internal error', { request_id, at: 'connection', ...errorFields(error) });
+    return new ApiError(API_ERRORS.internal, { [REQUEST_ID_FIELD]: request_id });
+  };
+}

@@ -1,0 +1,36 @@
+/** What the relay keeps beyond its own life: opened, locked, and with a key that people can begin with. */
+import { ensureKey } from '../accounts/bootstrap.ts';
+import { systemClock as clock } from '../clock.ts';
+import type { Config } from '../config.ts';
+import { observeStore } from '../observe/observed-store.ts';
+import { lockDatabase } from '../store/lock-database.ts';
+import { openStore } from '../store/open-store.ts';
+import type { Store } from '../store/store.ts';
+import type { Operator } from './operator.ts';
+
+export interface State {
+  readonly store: Store;
+  /** Lets another relay have the database. */
+  close(): Promise<void>;
+}
+
+/** @throws Error with a text for the operator when another relay has the database, or it cannot be opened */
+export async function openState(
+  { database, cluster, bootstrapKey }: Config,
+  { log, tell }: Operator,
+): Promise<State> {
+  const lock = await lockDatabase(database, cluster === undefined ? 'one' : 'cluster', log);
+  const store = observeStore(await openStore(database, log), clock, log);
+  const firstKey = await ensureKey(store, clock, bootstrapKey);
+  if (firstKey !== undefined) {
+    log('first key made', { account: 'default' });
+    tell(`API key for the account "default", shown only now: ${firstKey}`);
+  }
+  return {
+    store,
+    async close() {
+      await store.close();
+      lock.release();
+    },
+  };
+}

@@ -1,0 +1,47 @@
+/** The tunnels that live on this relay, and their clients. */
+import { CloseCode } from '../../shared/control.ts';
+import { systemClock as clock } from '../clock.ts';
+import type { Cluster } from '../cluster/cluster.ts';
+import type { Config } from '../config.ts';
+import { Hub } from '../link/hub.ts';
+import type { Log } from '../log.ts';
+import type { Store } from '../store/store.ts';
+import { tunnelFields } from '../tunnels/live-tunnel.ts';
+import type { EndReason } from '../tunnels/peers.ts';
+import { TunnelRegistry } from '../tunnels/registry.ts';
+import { TunnelService } from '../tunnels/tunnel-service.ts';
+
+export interface Tunnels {
+  readonly registry: TunnelRegistry;
+  readonly service: TunnelService;
+  readonly hub: Hub;
+}
+
+/** What the control socket of an ended tunnel is closed with (contract.md, WebSockets). */
+const END_CODES: Readonly<Record<EndReason, number>> = {
+  closed: CloseCode.tunnelClosed,
+  expired: CloseCode.tunnelExpired,
+  // The keys went with the account, and its client has to sign in elsewhere.
+  removed: CloseCode.keyRevoked,
+};
+
+/** @throws StoreError */
+export async function bringToLife(
+  config: Config,
+  store: Store,
+  cluster: Cluster | undefined,
+  log: Log,
+): Promise<Tunnels> {
+  const registry = new TunnelRegistry(config.reservedNames);
+  const { nameHold } = config;
+  const service = new TunnelService({ store, registry, clock, log, ttl: config, nameHold, peers: cluster });
+  const hub = new Hub(clock, config.warmSockets, cluster?.presence);
+  service.onEnd = (tunnel, reason) => hub.end(tunnel, END_CODES[reason]);
+  hub.onOnline = (tunnel) => log('client online', tunnelFields(tunnel));
+  hub.onMoved = (tunnel) => log('tunnel moved', tunnelFields(tunnel));
+  hub.onOffline = (tunnel, code) => log('client offline', { ...tunnelFields(tunnel), code });
+  await service.start();
+  for (const tunnel of registry.all()) hub.expect(tunnel);
+  hub.start();
+  return { registry, service, hub };
+}
