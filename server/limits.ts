@@ -13,6 +13,13 @@ export const CREATE_BURST = 5;
  * REST, `bytes_in`).
  */
 export const FLUSH_INTERVAL_MS = 900;
+/**
+ * ms before the stored end of a tunnel in idle mode from which on its traffic is stored at once, where other relays read the
+ * store: longer than they would otherwise have to wait for it.
+ */
+export const FLUSH_URGENT_MS = 2000;
+/** ms from such traffic to its flush, for what comes with it. */
+export const FLUSH_SOON_MS = 50;
 /** Tunnels whose counters go into one transaction. More at once would hold up visitors while it runs. */
 export const FLUSH_BATCH = 200;
 

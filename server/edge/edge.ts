@@ -116,8 +116,10 @@ export class Edge {
     return this.#handshakes?.current.some((tcp) => this.#shakingAtDrain.has(tcp)) !== true;
   }
 
-  /** Resolves when every connection has ended. */
+  /** Resolves when every connection has ended, once the listener is closed. */
   async empty(): Promise<void> {
+    // Whoever is in a handshake has a limit of time for it, and may then be a visitor.
+    while (this.#handshakes !== undefined && this.#handshakes.current.length > 0) await sleep(DRAIN_LOOK_MS);
     if (this.#visitors.size === 0) return;
     await new Promise<void>((resolve) => {
       this.#onEmpty = resolve;

@@ -96,6 +96,20 @@ describe('KyselyStore', () => {
     assert.deepEqual(more, []);
   });
 
+  it('gives it back to its own account at once, unless traffic that is not stored yet may have prolonged its life', async () => {
+    const stranger = anAccount();
+    await store.insertAccount(stranger);
+    for (const idle of [false, true])
+      await store.insertTunnel(
+        aTunnel(owner.id, { slug: idle ? 'idle' : 'plain', idle, expiresAt: 100_000 }),
+      );
+    const take = (accountId: string, slug: string) =>
+      store.insertTunnel(aTunnel(accountId, { slug, createdAt: 100_000 }));
+    await assert.rejects(take(stranger.id, 'plain'), taken('slug'));
+    await assert.rejects(take(owner.id, 'idle'), taken('slug'));
+    await take(owner.id, 'plain');
+  });
+
   it('stores no more tunnels than an account may have, and counts none that is over', async () => {
     const rules = { maxTunnels: 2, nameHold: 0 };
     await store.insertTunnel(aTunnel(owner.id, { expiresAt: 1000, createdAt: 500 }), rules);

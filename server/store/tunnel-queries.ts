@@ -55,7 +55,10 @@ async function mustHaveRoom(
   if (count >= maxTunnels) throw new FullError(next ?? createdAt);
 }
 
-/** A relay that died has left it, or nobody was told that it was made: its time is long over. */
+/**
+ * A relay that died has left it, or nobody was told that it was made. Its own account has the name back at its end, as the API
+ * says; others once no clock and no traffic that is not stored yet can make it live.
+ */
 async function removeStale(
   db: Kysely<Database>,
   { slug, accountId, createdAt }: TunnelRecord,
@@ -64,9 +67,17 @@ async function removeStale(
   await db
     .deleteFrom('tunnels')
     .where('slug', '=', slug)
-    .where('expires_at', '<=', createdAt - EXPIRED_GRACE_MS)
     .where((row) =>
-      row.or([row('account_id', '=', accountId), row('expires_at', '<=', createdAt - nameHold)]),
+      row.or([
+        row('expires_at', '<=', createdAt - Math.max(EXPIRED_GRACE_MS, nameHold)),
+        row.and([
+          row('account_id', '=', accountId),
+          row.or([
+            row.and([row('idle', '=', 0), row('expires_at', '<=', createdAt)]),
+            row('expires_at', '<=', createdAt - EXPIRED_GRACE_MS),
+          ]),
+        ]),
+      ]),
     )
     .execute();
 }

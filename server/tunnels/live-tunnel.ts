@@ -27,6 +27,7 @@ export class LiveTunnel {
   #bytesIn: number;
   #bytesOut: number;
   #requests: number;
+  #storedExpiresAt: number;
   readonly #stored: { bytesIn: number; bytesOut: number; requests: number };
   #trafficNoted = false;
   /** Whether the store is being told of traffic, and may or may not count it by now. */
@@ -50,6 +51,7 @@ export class LiveTunnel {
     this.#onTraffic = onTraffic;
     this.#wallAhead = clock.now() - clock.monotonic();
     this.#deadline = tunnel.expiresAt - this.#wallAhead;
+    this.#storedExpiresAt = tunnel.expiresAt;
     this.#bytesIn = tunnel.bytesIn;
     this.#bytesOut = tunnel.bytesOut;
     this.#requests = tunnel.requests;
@@ -59,6 +61,11 @@ export class LiveTunnel {
   /** Wall time in ms at which it expires, as shown and stored. */
   get expiresAt(): number {
     return Math.round(this.#deadline + this.#wallAhead);
+  }
+
+  /** The same as the store has it, which is all that other relays know of. */
+  get storedExpiresAt(): number {
+    return this.#storedExpiresAt;
   }
 
   /** The same moment on the monotonic clock, which decides: a wall clock that is set kills nobody. */
@@ -126,6 +133,7 @@ export class LiveTunnel {
   /** Takes over what the store has by now of this tunnel, from other relays too. */
   follow(stored: TunnelRecord): void {
     this.prolong(stored.expiresAt);
+    this.#storedExpiresAt = stored.expiresAt;
     if (this.#storing) return;
     this.#bytesIn += stored.bytesIn - this.#stored.bytesIn;
     this.#bytesOut += stored.bytesOut - this.#stored.bytesOut;
@@ -137,6 +145,7 @@ export class LiveTunnel {
 
   markStored(delta: TrafficDelta): void {
     this.#storing = false;
+    this.#storedExpiresAt = Math.max(this.#storedExpiresAt, delta.expiresAt);
     this.#stored.bytesIn += delta.bytesIn;
     this.#stored.bytesOut += delta.bytesOut;
     this.#stored.requests += delta.requests;

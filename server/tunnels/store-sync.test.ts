@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { FLUSH_BATCH, FLUSH_INTERVAL_MS } from '../limits.ts';
+import { randomUUID } from 'node:crypto';
+import { FLUSH_BATCH, FLUSH_INTERVAL_MS, FLUSH_SOON_MS, FLUSH_URGENT_MS } from '../limits.ts';
 import type { ReleasedTunnel } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { aStore, aTunnel, anAccount, type TestStore } from '../testing/fixtures.ts';
@@ -36,6 +37,33 @@ describe('StoreSync', () => {
       tunnel.countRequest();
       await sync.flush();
       assert.deepEqual(await storedRequests(), [i]);
+    }
+  });
+
+  it('stores traffic within 50 ms where other relays would take an idle tunnel for over in 2 s, and only there', async () => {
+    for (const [shared, idle, left, wait] of [
+      [true, true, FLUSH_URGENT_MS, FLUSH_SOON_MS],
+      [true, true, FLUSH_URGENT_MS + 1, FLUSH_INTERVAL_MS],
+      [true, false, FLUSH_URGENT_MS, FLUSH_INTERVAL_MS],
+      [false, true, FLUSH_URGENT_MS, FLUSH_INTERVAL_MS],
+    ] as const) {
+      sync = new StoreSync(test.store, clock, () => {}, shared);
+      sync.start();
+      const record = aTunnel(account.id, {
+        slug: randomUUID(),
+        id: randomUUID(),
+        idle,
+        expiresAt: clock.now() + left,
+      });
+      await test.store.insertTunnel(record);
+      new LiveTunnel({ tunnel: record, account }, clock, sync.noteTraffic).countRequest();
+      const requests = async () => (await test.store.findTunnel({ id: record.id }))?.tunnel.requests;
+      clock.advance(wait - 1);
+      await new Promise((resolve) => setImmediate(resolve));
+      assert.equal(await requests(), 0);
+      clock.advance(1);
+      while ((await requests()) === 0) await new Promise((resolve) => setImmediate(resolve));
+      await sync.stop();
     }
   });
 

@@ -4,7 +4,7 @@
  */
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { Clock, Timer } from '../clock.ts';
-import { FLUSH_BATCH, FLUSH_INTERVAL_MS } from '../limits.ts';
+import { FLUSH_BATCH, FLUSH_INTERVAL_MS, FLUSH_SOON_MS, FLUSH_URGENT_MS } from '../limits.ts';
 import type { Log } from '../log.ts';
 import { type ReleasedTunnel, type Store, StoreError } from '../store/store.ts';
 import { batches } from './batches.ts';
@@ -18,19 +18,35 @@ export class StoreSync {
   readonly #busy = new Set<LiveTunnel>();
   /** by slug, tunnels that are gone here and not yet there; a slug can be in it only once, see `clear` */
   readonly #gone = new Map<string, ReleasedTunnel>();
+  readonly #shared: boolean;
   #timer: Timer | undefined;
+  /** whether other relays have to know soon */
+  #urgent = false;
+  #flushing = false;
   #running: Promise<void> = Promise.resolve();
 
-  constructor(store: Store, clock: Clock, log: Log) {
+  /** @param shared whether other relays read the store */
+  constructor(store: Store, clock: Clock, log: Log, shared = false) {
     this.#store = store;
     this.#clock = clock;
     this.#log = log;
+    this.#shared = shared;
   }
 
   /** The tunnel has traffic to store. */
   readonly noteTraffic = (tunnel: LiveTunnel): void => {
     this.#busy.add(tunnel);
+    if (this.#shared && tunnel.idle) this.#hurryFor(tunnel);
   };
+
+  /** Others must hear of the traffic that prolongs a tunnel's life before they take it for over. */
+  #hurryFor(tunnel: LiveTunnel): void {
+    if (this.#urgent || tunnel.storedExpiresAt - this.#clock.now() > FLUSH_URGENT_MS) return;
+    this.#urgent = true;
+    if (this.#timer === undefined || this.#flushing) return;
+    this.#timer.cancel();
+    this.start();
+  }
 
   /** The tunnel is gone and its record, if there is one, shall go too. */
   noteGone(tunnel: ReleasedTunnel): void {
@@ -52,11 +68,14 @@ export class StoreSync {
     if (tunnel !== undefined) await this.#remove([tunnel]);
   }
 
-  /** Begins to flush, every {@link FLUSH_INTERVAL_MS}. */
+  /** Begins to flush, every {@link FLUSH_INTERVAL_MS} or sooner. */
   start(): void {
-    this.#timer = this.#clock.setTimeout(() => {
-      this.#running = this.#flushAndGoOn();
-    }, FLUSH_INTERVAL_MS);
+    this.#timer = this.#clock.setTimeout(
+      () => {
+        this.#running = this.#flushAndGoOn();
+      },
+      this.#urgent ? FLUSH_SOON_MS : FLUSH_INTERVAL_MS,
+    );
   }
 
   /** Flushes what is left and ends. What cannot be stored now is lost, which the log says. */
@@ -79,7 +98,10 @@ export class StoreSync {
   }
 
   async #flushAndGoOn(): Promise<void> {
+    this.#urgent = false;
+    this.#flushing = true;
     await this.flush();
+    this.#flushing = false;
     if (this.#timer !== undefined) this.start();
   }
 

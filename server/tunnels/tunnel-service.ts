@@ -60,7 +60,7 @@ export class TunnelService {
     this.#log = log;
     this.#ttl = ttl;
     this.#nameHold = nameHold;
-    this.#sync = new StoreSync(store, clock, log);
+    this.#sync = new StoreSync(store, clock, log, peers !== undefined);
     this.#peers = peers;
     const shared = peers !== undefined;
     this.#lifecycle = new Lifecycle({ registry, sync: this.#sync, clock, log, nameHold, shared });
