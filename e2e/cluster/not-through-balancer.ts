@@ -67,25 +67,18 @@ export const EXCEPTIONS: Readonly<Record<'stream' | 'http', readonly Exception[]
 /** Those that are about HTTP, and for which it does not matter that a proxy writes heads of its own. */
 export const HTTP_SUITES: readonly string[] = [
   'addresses',
-  'administration',
   'control',
-  'counters',
   'create',
-  'create-limits',
   'data',
   'endings',
   'forwarding',
-  'hold-over',
   'isolation',
   'lifetime',
   'local-service',
   'main-job',
   'messages',
-  'openapi',
   'path-form',
-  'plans',
   'rest',
-  'restart',
   'tunnels',
 ];
 
