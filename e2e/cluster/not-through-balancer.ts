@@ -17,7 +17,8 @@ export interface Exception {
 
 const ONE_PROCESS = 'about one process: its output, its exit codes, its memory';
 const NO_RESETS = 'nginx tells of a broken connection as of one that has ended';
-const WARM = 'a relay takes warm data sockets only of clients whose control socket it has, and answers 404 else';
+const WARM =
+  'a relay takes warm data sockets only of clients whose control socket it has, and answers 404 else';
 const LAST_RELAY =
   'when all relays are told to stop at once, none is left to hand over to; e2e/cluster/rolling.test.ts';
 
