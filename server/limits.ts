@@ -217,6 +217,6 @@ export const LOOKUP_MISSES_MAX = 10_000;
 /** Slugs that are looked up at a time. */
 export const LOOKUPS_MAX = 256;
 /** ms by which another relay's word of traffic may be late: so long a tunnel in idle mode is not ended for want of it. */
-export const IDLE_GRACE_MS = 1500;
+export const IDLE_GRACE_MS = 500;
 /** ms for which an ended tunnel is remembered: longer than any query may take. */
 export const RECENTLY_ENDED_MS = 30_000;
