@@ -19,6 +19,9 @@ const ONE_PROCESS = 'about one process: its output, its exit codes, its memory';
 const NO_RESETS = 'nginx tells of a broken connection as of one that has ended';
 const WARM =
   'a relay takes warm data sockets only of clients whose control socket it has, and answers 404 else';
+const NO_TRAILERS = 'nginx passes no trailers on, and chunks as it likes';
+const OWN_HEADS = 'nginx writes heads of its own';
+const OWN_ANSWERS = 'nginx answers malformed requests itself';
 const LAST_RELAY =
   'when all relays are told to stop at once, none is left to hand over to; e2e/cluster/rolling.test.ts';
 
@@ -62,7 +65,22 @@ export const EXCEPTIONS: Readonly<Record<'stream' | 'http', readonly Exception[]
     { suite: 'tls', titles: ['an answer that breaks off is a reset'], reason: NO_RESETS },
     { suite: 'messages', titles: ['sees a chunked answer that breaks off as broken'], reason: NO_RESETS },
   ],
-  http: [],
+  http: [
+    ...ALWAYS,
+    { suite: 'main-job', titles: ['chunked down, with trailers'], reason: NO_TRAILERS },
+    {
+      suite: 'forwarding',
+      titles: ['a body with its length, or chunked with its trailers', 'chunks and trailers'],
+      reason: NO_TRAILERS,
+    },
+    {
+      suite: 'forwarding',
+      titles: ['nothing that is hop by hop', 'no offer to upgrade', 'status, reason, names in their case'],
+      reason: OWN_HEADS,
+    },
+    { suite: 'addresses', titles: ['an HTTP/1.0 request without Host'], reason: OWN_HEADS },
+    { suite: 'rest', titles: ['writes no stack, path or version into an error'], reason: OWN_ANSWERS },
+  ],
 };
 
 /** Those that are about HTTP, and for which it does not matter that a proxy writes heads of its own. */
