@@ -126,4 +126,30 @@ describe('one of two relays that is told to stop', function () {
     assert.deepEqual(await exit, { code: 0, signal: null });
     await cluster.relay(0).restart();
   });
+
+  it('ends as if it was alone when the other one is about to end: who was announced still gets a data socket here', async () => {
+    const [first, second] = [await start(0), await start(1)];
+    const long = await RawConnection.open(scope, first.port);
+    const asked = long.request({ host: first.host });
+    await eventually(2000, () => assert.equal(first.control.messages.length, 1));
+    const data = await openData(scope, cluster.relay(0), first.control.messages[0]?.id ?? '');
+    const exits = [cluster.relay(0).stop('SIGTERM', 20_000)];
+    await refuses(0);
+
+    const { port } = cluster.relay(1);
+    const visitor = await RawConnection.open(scope, port);
+    const last = visitor.request({ host: `${second.tunnel.slug}.localhost:${port}` });
+    await eventually(2000, () => assert.equal(second.control.messages.length, 1));
+    exits.push(cluster.relay(1).stop('SIGTERM', 20_000));
+    await eventually(2000, async () => {
+      const ready = await visit(port, { host: `localhost:${port}`, target: '/readyz' });
+      assert.equal(ready.status, 503);
+    });
+    await answer(second.control.messages[0]?.id ?? '', 1);
+    assertOk(await last);
+    data.send(Buffer.from(ANSWER));
+    assertOk(await asked);
+    for (const exit of await Promise.all(exits)) assert.deepEqual(exit, { code: 0, signal: null });
+    for (const relay of cluster.relays) await relay.restart();
+  });
 });

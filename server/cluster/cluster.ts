@@ -104,9 +104,14 @@ export class Cluster implements Peers {
     this.#upkeep.start();
   }
 
-  /** Whether there are other relays now, as far as this one knows. */
+  /** Whether there are other relays now that do not shut down, as far as this one knows. */
   get hasOthers(): boolean {
     return this.#membership.hasOthers;
+  }
+
+  /** Tells the others that this relay shuts down: nobody can be handed over to it any more. */
+  sayLeaving(): void {
+    this.#redis.publish(ALL_CHANNEL, writeLeaving(this.#membership.incarnation));
   }
 
   /**
@@ -115,7 +120,7 @@ export class Cluster implements Peers {
    */
   async settle(): Promise<void> {
     while (this.hops.open > 0) {
-      this.#redis.publish(ALL_CHANNEL, writeLeaving(this.#membership.incarnation));
+      this.sayLeaving();
       await sleep(LEAVING_REPEAT_MS, undefined, { ref: false });
     }
   }
@@ -144,6 +149,7 @@ export class Cluster implements Peers {
       case 'relay':
         return this.#membership.meet(news);
       case 'leaving':
+        this.#membership.part(news.incarnation);
         return hub.leavesHop(news.incarnation);
       case 'missed':
         return tunnels.review();

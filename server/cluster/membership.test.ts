@@ -80,4 +80,25 @@ describe('Membership', () => {
     membership.meet({ number: 70_002, incarnation: 'three', address: '[::2]:9' });
     assert.deepEqual(membership.find(70_002), { incarnation: 'three', host: '::2', port: 9 });
   });
+
+  it('knows whether there are others who stay, and finds those who leave until they have gone', async () => {
+    await membership.renew();
+    const own = [String(membership.number), 'me', '[::1]:7'];
+    const other = membership.number === 1 ? 2 : 1;
+    leases = [1];
+    relays = own;
+    await membership.renew();
+    assert.equal(membership.hasOthers, false);
+    relays = [...own, String(other), 'other', '10.0.0.2:7'];
+    await membership.renew();
+    assert.equal(membership.hasOthers, true);
+    membership.part('other');
+    await membership.renew();
+    assert.equal(membership.hasOthers, false);
+    assert.equal(membership.find(other)?.host, '10.0.0.2');
+    // Another life of it.
+    relays = [...own, String(other), 'again', '10.0.0.2:7'];
+    await membership.renew();
+    assert.equal(membership.hasOthers, true);
+  });
 });

@@ -21,6 +21,8 @@ export class Membership {
   readonly #redis: RedisCommands;
   readonly #log: Log;
   #others = new Map<number, RelayAddress>();
+  /** incarnations that shut down; they are still found */
+  readonly #leaving = new Set<string>();
 
   /** @param own where other relays reach the internal listener of this one */
   constructor(redis: RedisCommands, own: RelayAddress, log: Log) {
@@ -34,9 +36,12 @@ export class Membership {
     return this.#own.incarnation;
   }
 
-  /** Whether there are other relays, as of the last renewal. */
+  /** Whether there are other relays that do not shut down, as of the last renewal. */
   get hasOthers(): boolean {
-    return this.#others.size > (this.#others.has(this.number) ? 1 : 0);
+    for (const [number, { incarnation }] of this.#others) {
+      if (number !== this.number && !this.#leaving.has(incarnation)) return true;
+    }
+    return false;
   }
 
   /** The relay that has a number, as of the last renewal. */
@@ -55,6 +60,8 @@ export class Membership {
     const lease = before === 0 ? 'taken' : await this.#lease(before);
     if (lease === 'taken') this.number = await this.#takeNumber();
     this.#others = readRelays(await this.#redis.run(RELAYS));
+    const there = new Set([...this.#others.values()].map(({ incarnation }) => incarnation));
+    for (const incarnation of this.#leaving) if (!there.has(incarnation)) this.#leaving.delete(incarnation);
     if (this.number !== before) this.#log('cluster joined', { number: this.number, address: this.#address });
     return lease !== 'kept';
   }
@@ -63,6 +70,11 @@ export class Membership {
   meet(relay: { readonly number: number; readonly incarnation: string; readonly address: string }): void {
     const address = readAddress(relay.incarnation, relay.address);
     if (address !== undefined) this.#others.set(relay.number, address);
+  }
+
+  /** A relay shuts down. What waits on it is found until it has gone. */
+  part(incarnation: string): void {
+    this.#leaving.add(incarnation);
   }
 
   /** Gives the number back. Others find out by themselves if they are not told. */

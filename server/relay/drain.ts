@@ -11,6 +11,7 @@ import type { Hub } from '../link/hub.ts';
  */
 export async function drain(hub: Hub, edge: Edge, cluster: Cluster | undefined): Promise<void> {
   hub.askToMove();
+  cluster?.sayLeaving();
   if (cluster?.hasOthers === true) {
     await edge.handOver();
     await hub.moved();
