@@ -188,6 +188,8 @@ export const PULSE_LEAP_MS = 3000;
 export const LEAP_CHECK_MS = 5000;
 /** ms between two tries to. */
 export const LEAP_RETRY_MS = 100;
+/** ms in which another relay tells of a client that has just come to it: the client may be faster with its first visitor. */
+export const CLAIM_GRACE_MS = 1000;
 /** Tunnels told to Redis in one command, which holds up everybody else's. */
 export const PRESENCE_BATCH = 500;
 /** ms between two times of asking others to use no data sockets that pass through a relay that shuts down. */

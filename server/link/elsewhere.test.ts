@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import type { Announced, Announcement, Presence } from '../cluster/presence.ts';
 import { ALONE } from '../cluster/presence.ts';
+import { CLAIM_GRACE_MS } from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { anAccount } from '../testing/fixtures.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import type { DialFault } from '../tunnels/stream.ts';
 import { Hub } from './hub.ts';
 
 const tunnel = { id: 'one', account: anAccount() } as unknown as LiveTunnel;
@@ -14,6 +16,7 @@ function sent(fence: number): Announced {
 
 describe('Hub, for visitors whose client is on another relay', () => {
   let asked: Announcement[];
+  let clock: FakeClock;
   let hub: Hub;
 
   beforeEach(() => {
@@ -23,7 +26,8 @@ describe('Hub, for visitors whose client is on another relay', () => {
       hasOthers: true,
       announce: (_tunnel, announcement) => asked.push(announcement),
     };
-    hub = new Hub(new FakeClock(), 0, presence);
+    clock = new FakeClock();
+    hub = new Hub(clock, 0, presence);
     hub.dial(tunnel, { opened: () => assert.fail(), failed: () => assert.fail() });
   });
 
@@ -58,6 +62,17 @@ describe('Hub, for visitors whose client is on another relay', () => {
     assert.equal(asked.length, 1);
     hub.cameElsewhere(tunnel.id, 5);
     assert.equal(asked.length, 2);
+  });
+
+  it('waits 1 s for the word of a relay to which a client that nobody knows may just have come', () => {
+    const faults: DialFault[] = [];
+    hub.dial(tunnel, { opened: () => assert.fail(), failed: (fault) => faults.push(fault) });
+    reply({ kind: 'away', ms: 60_000 });
+    clock.advance(CLAIM_GRACE_MS - 1);
+    assert.deepEqual(faults, []);
+    clock.advance(1);
+    assert.deepEqual(faults, ['tunnel-offline']);
+    assert.equal(CLAIM_GRACE_MS, 1000);
   });
 
   it('asks nobody for what is not waiting any more', () => {

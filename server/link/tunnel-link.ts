@@ -5,7 +5,7 @@ import { PLAN_RULES } from '../accounts/plans.ts';
 import type { Clock, Timer } from '../clock.ts';
 import type { Announced, HeldControl, Presence } from '../cluster/presence.ts';
 import { rendezvousWait, traffic } from '../observe/counters.ts';
-import { HOLD_OVER_MS, WAITING_MAX } from '../limits.ts';
+import { CLAIM_GRACE_MS, HOLD_OVER_MS, WAITING_MAX } from '../limits.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { DialFault, DialHandler } from '../tunnels/stream.ts';
 import type { ControlSocket, SocketKey } from './control-socket.ts';
@@ -42,8 +42,6 @@ export interface LinkSurroundings {
   readonly moved: () => void;
 }
 
-/** ms in which another relay tells of a client that has just come to it: the client may be faster with its first visitor. */
-const CLAIM_GRACE_MS = 1000;
 const APART_TEXT =
   'The relays of this service cannot reach each other right now, and the client of this tunnel may be on another one. Try again in a moment.';
 
