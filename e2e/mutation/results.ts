@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { tmpdir } from 'node:os';
 import type { Mutation } from './mutation.ts';
 import type { Failure } from './test-run.ts';
 import { ROOT } from './workspace.ts';
@@ -41,7 +42,8 @@ ${rows.join('\n')}
 `;
 }
 
-function failureCell({ title, why }: Failure): string {
+function failureCell({ title, why: whole }: Failure): string {
+  const why = whole.replaceAll(tmpdir(), '…');
   const short = why.length > WHY_MAX_CHARS ? `${why.slice(0, WHY_MAX_CHARS)}…` : why;
   return `${cell(title)}: \`${cell(short.replaceAll('`', "'"))}\``;
 }
