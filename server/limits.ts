@@ -190,6 +190,8 @@ export const LEAP_CHECK_MS = 5000;
 export const LEAP_RETRY_MS = 100;
 /** ms in which another relay tells of a client that has just come to it: the client may be faster with its first visitor. */
 export const CLAIM_GRACE_MS = 1000;
+/** ms before another relay is asked a second time for a client that offers a data socket, for the same reason. */
+export const CLAIM_LOOK_MS = 100;
 /** Tunnels told to Redis in one command, which holds up everybody else's. */
 export const PRESENCE_BATCH = 500;
 /** ms between two times of asking others to use no data sockets that pass through a relay that shuts down. */

@@ -100,6 +100,7 @@ describe('WarmSockets', () => {
   it('tries again with the next visitor when there was no room or no way', async () => {
     for (const refusal of [
       new RelayRefusal(429, 'too many warm data sockets'),
+      new RelayRefusal(503, 'service unavailable'),
       new RelayUnreachable('gone'),
     ]) {
       const { warm, world } = setUp();

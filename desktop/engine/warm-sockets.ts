@@ -10,6 +10,9 @@ import type { Attempt } from './dial.ts';
 import { RelayRefusal } from './errors.ts';
 import { WARM_INITIAL, WARM_KEEP_MS, WARM_MAX } from './limits.ts';
 
+/** Statuses of refusals that may be none a moment later. */
+const PASSING: ReadonlySet<number> = new Set([429, 503]);
+
 export interface WarmSocketsOptions {
   readonly clock: Clock;
   /** Offers a data socket. */
@@ -122,8 +125,8 @@ export class WarmSockets {
   /** No socket can be offered now; visitors are announced, and the next of them makes for another try. */
   #giveIn(error: Error): void {
     this.#wanted = this.#idle.size;
-    // The relay has no room, or knows no such sockets. The former passes, the latter until the next connection not.
-    if (error instanceof RelayRefusal && error.status !== 429) this.#isOffering = false;
+    // The relay has no room or no store, or knows no such sockets. The former pass, the latter until the next connection not.
+    if (error instanceof RelayRefusal && !PASSING.has(error.status)) this.#isOffering = false;
   }
 }
 

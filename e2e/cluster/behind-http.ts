@@ -2,8 +2,8 @@
 import { BalancedRelays } from '../support/balanced-relays.ts';
 import { startBalancer } from '../support/native-server.ts';
 import { replaceRelay } from '../support/programs.ts';
-import { skipExceptions } from './not-through-balancer.ts';
+import { leaveExceptionsOut } from './not-through-balancer.ts';
 
 replaceRelay((scope, settings = {}) => BalancedRelays.start(scope, settings, startBalancer));
 
-export const mochaHooks = skipExceptions('http');
+export const mochaHooks = leaveExceptionsOut('http');

@@ -2,8 +2,8 @@
 import { BalancedRelays } from '../support/balanced-relays.ts';
 import { startStreamBalancer } from '../support/native-server.ts';
 import { replaceRelay } from '../support/programs.ts';
-import { skipExceptions } from './not-through-balancer.ts';
+import { leaveExceptionsOut } from './not-through-balancer.ts';
 
 replaceRelay((scope, settings = {}) => BalancedRelays.start(scope, settings, startStreamBalancer));
 
-export const mochaHooks = skipExceptions('stream');
+export const mochaHooks = leaveExceptionsOut('stream');

@@ -145,7 +145,7 @@ export class Cluster implements Peers {
       case 'online':
         return hub.cameElsewhere(news.tunnelId, news.fence);
       case 'offline':
-        return hub.leftElsewhere(news.tunnelId);
+        return hub.leftElsewhere(news.tunnelId, news.code);
       case 'relay':
         return this.#membership.meet(news);
       case 'leaving':

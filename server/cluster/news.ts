@@ -16,8 +16,8 @@ export type News =
   | { readonly kind: 'replaced'; readonly tunnelId: string; readonly fence: number }
   /** to all: a client has come to one of them, with this fencing number */
   | { readonly kind: 'online'; readonly tunnelId: string; readonly fence: number }
-  /** to all: a client has left one of them */
-  | { readonly kind: 'offline'; readonly tunnelId: string }
+  /** to all: a client has left one of them, and the code that its control socket was closed with */
+  | { readonly kind: 'offline'; readonly tunnelId: string; readonly code: number }
   /** to all: a relay has come */
   | {
       readonly kind: 'relay';
@@ -60,7 +60,7 @@ export function readNews(text: string): News | undefined {
     case 'online':
       return { kind, tunnelId: first, fence: Number(second) };
     case 'offline':
-      return { kind, tunnelId: first };
+      return { kind, tunnelId: first, code: Number(second) };
     case 'relay':
       return { kind, number: Number(first), incarnation: second, address: third };
     case 'leaving':

@@ -12,6 +12,15 @@ export type Announced =
   /** The relays cannot reach each other. */
   | { readonly kind: 'apart' };
 
+/** Where a control socket was looked for. */
+export type Found =
+  /** Another relay has it, with this fencing number. */
+  | { readonly kind: 'there'; readonly fence: number }
+  /** No other relay has one. */
+  | { readonly kind: 'nowhere' }
+  /** The relays cannot reach each other. */
+  | { readonly kind: 'apart' };
+
 /** A pending connection that another relay may have to announce. */
 export interface Announcement {
   readonly id: string;
@@ -35,10 +44,12 @@ export interface Presence {
   readonly hasOthers: boolean;
   /** A control socket is there, the newest of its tunnel on this relay. */
   claim(control: HeldControl): void;
-  /** It has ended. */
-  release(control: HeldControl): void;
+  /** It has ended, with this close code. */
+  release(control: HeldControl, code: number): void;
   /** Has the relay that has the tunnel's control socket, if there is one, announce a connection; answers within 2 s. */
   announce(tunnelId: string, announcement: Announcement): void;
+  /** Looks for a tunnel's control socket on other relays; answers within 2 s. */
+  find(tunnelId: string): Promise<Found>;
 }
 
 /** There is no other relay. */
@@ -49,4 +60,5 @@ export const ALONE: Presence = {
   claim() {},
   release() {},
   announce() {},
+  find: () => Promise.resolve({ kind: 'nowhere' }),
 };

@@ -5,7 +5,7 @@ import { Membership } from './membership.ts';
 import type { Announced, HeldControl } from './presence.ts';
 import { RedisError } from './redis-link.ts';
 import { RedisPresence } from './redis-presence.ts';
-import { ANNOUNCE, ASSERT, CLAIM, LEASE, RELAYS, RELEASE, type Script } from './scripts.ts';
+import { ANNOUNCE, ASSERT, CLAIM, FIND, LEASE, RELAYS, RELEASE, type Script } from './scripts.ts';
 
 /** Lets everything that is under way in memory arrive. */
 async function settled(): Promise<void> {
@@ -49,6 +49,16 @@ describe('RedisPresence', () => {
     return await new Promise((resolve) => presence.announce('t', { id: 'c', announced: resolve }));
   }
 
+  it('finds a control socket on another relay, or none, or nobody to ask', async () => {
+    replies.set(FIND, '7');
+    assert.deepEqual(await presence.find('t'), { kind: 'there', fence: 7 });
+    assert.deepEqual(calls, [['culvertFind', 't', 'me']]);
+    replies.set(FIND, null);
+    assert.deepEqual(await presence.find('t'), { kind: 'nowhere' });
+    replies.delete(FIND);
+    assert.deepEqual(await presence.find('t'), { kind: 'apart' });
+  });
+
   it('lets go of a control socket that another relay has a newer one of, and of no other', async () => {
     presence.claim(held('one'));
     await settled();
@@ -82,7 +92,7 @@ describe('RedisPresence', () => {
     presence.claim(held('one'));
     await settled();
     await presence.tellAll();
-    presence.release(held('one'));
+    presence.release(held('one'), 1000);
     const [claimed, asserted] = calls;
     assert.deepEqual([claimed?.at(-1), asserted?.[3]], [15 * 60_000, 15 * 60_000]);
     assert.equal(PRESENCE_KEEP_MS, 3 * PRESENCE_REPEAT_MS);
@@ -94,10 +104,10 @@ describe('RedisPresence', () => {
     presence.claim(second);
     await settled();
     calls = [];
-    presence.release(first);
+    presence.release(first, 1000);
     assert.deepEqual(calls, []);
-    presence.release(second);
-    presence.release(second);
+    presence.release(second, 1000);
+    presence.release(second, 1000);
     assert.equal(calls.length, 1);
   });
 

@@ -3,10 +3,10 @@ import type { Clock } from '../clock.ts';
 import { PRESENCE_BATCH, PRESENCE_KEEP_MS } from '../limits.ts';
 import { connectionId } from './connection-id.ts';
 import type { Membership } from './membership.ts';
-import type { Announced, Announcement, HeldControl, Presence } from './presence.ts';
+import type { Announced, Announcement, Found, HeldControl, Presence } from './presence.ts';
 import type { Pulse } from './pulse.ts';
-import type { RedisCommands } from './redis-link.ts';
-import { ANNOUNCE, ASSERT, CLAIM, RELEASE } from './scripts.ts';
+import { type RedisCommands, RedisError } from './redis-link.ts';
+import { ANNOUNCE, ASSERT, CLAIM, FIND, RELEASE } from './scripts.ts';
 
 interface Held {
   readonly control: HeldControl;
@@ -54,11 +54,12 @@ export class RedisPresence implements Presence {
     );
   }
 
-  release(control: HeldControl): void {
+  release(control: HeldControl, code: number): void {
     const { tunnelId } = control;
     if (this.#held.get(tunnelId)?.control !== control) return;
     this.#held.delete(tunnelId);
-    this.#redis.run(RELEASE, tunnelId, this.#membership.incarnation, PRESENCE_KEEP_MS).catch(() => {});
+    const { incarnation } = this.#membership;
+    this.#redis.run(RELEASE, tunnelId, incarnation, PRESENCE_KEEP_MS, code).catch(() => {});
   }
 
   announce(tunnelId: string, announcement: Announcement): void {
@@ -66,6 +67,16 @@ export class RedisPresence implements Presence {
       (reply) => announcement.announced(readAnnounced(reply)),
       () => announcement.announced({ kind: 'apart' }),
     );
+  }
+
+  async find(tunnelId: string): Promise<Found> {
+    try {
+      const fence = await this.#redis.run(FIND, tunnelId, this.#membership.incarnation);
+      return typeof fence === 'string' ? { kind: 'there', fence: Number(fence) } : { kind: 'nowhere' };
+    } catch (error) {
+      if (error instanceof RedisError) return { kind: 'apart' };
+      throw error;
+    }
   }
 
   /** Another relay has a control socket of the tunnel with this fencing number. */

@@ -127,7 +127,7 @@ end
 return lost`,
 };
 
-/** A control socket has ended. ARGV: tunnel, incarnation, ms to keep the entry. */
+/** A control socket has ended. ARGV: tunnel, incarnation, ms to keep the entry, close code. */
 export const RELEASE: Script = {
   name: 'culvertRelease',
   lua: `${COMMON}
@@ -135,7 +135,7 @@ local held = entry(ARGV[1])
 if held and held[2] == ARGV[2] then
   local left = string.format('%.0f', micros())
   redis.call('SET', 'culvert:tunnel:' .. ARGV[1], table.concat({'-', left, held[3]}, ' '), 'PX', ARGV[3])
-  redis.call('PUBLISH', 'culvert:all', 'offline ' .. ARGV[1])
+  redis.call('PUBLISH', 'culvert:all', 'offline ' .. ARGV[1] .. ' ' .. ARGV[4])
 end`,
 };
 
@@ -159,6 +159,19 @@ end
 local left = string.format('%.0f', micros())
 redis.call('SET', 'culvert:tunnel:' .. ARGV[1], table.concat({'-', left, held[3]}, ' '), 'KEEPTTL')
 return 0`,
+};
+
+/**
+ * Finds a tunnel's control socket on another relay that is alive. ARGV: tunnel, incarnation of the relay that asks.
+ *
+ * @returns its fencing number, as a text; nothing where there is none
+ */
+export const FIND: Script = {
+  name: 'culvertFind',
+  lua: `${COMMON}
+local held = entry(ARGV[1])
+if held and held[1] ~= '-' and held[2] ~= ARGV[2] and alive(held) then return held[3] end
+return false`,
 };
 
 /**
@@ -201,6 +214,7 @@ export const SCRIPTS: readonly Script[] = [
   ASSERT,
   RELEASE,
   ANNOUNCE,
+  FIND,
   TAKE,
   GIVE_BACK,
 ];

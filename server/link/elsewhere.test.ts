@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
+import { duplexPair } from 'node:stream';
 import type { Announced, Announcement, Presence } from '../cluster/presence.ts';
 import { ALONE } from '../cluster/presence.ts';
-import { CLAIM_GRACE_MS } from '../limits.ts';
+import { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
+import { CloseCode } from '../../shared/control.ts';
+import type { Found } from '../cluster/presence.ts';
+import { CLAIM_GRACE_MS, CLAIM_LOOK_MS, RELAY_LEASE_MS } from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { anAccount } from '../testing/fixtures.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
@@ -82,5 +86,108 @@ describe('Hub, for visitors whose client is on another relay', () => {
     asked.at(0)?.announced(sent(5));
     hub.cameElsewhere(tunnel.id, 5);
     assert.equal(asked.length, 2);
+  });
+});
+
+describe('Hub, for data sockets offered by a client whose control socket is on another relay', () => {
+  const key = { keyId: 'key', hash: 'hash' };
+  let found: Found;
+  let asked: number;
+  let clock: FakeClock;
+  let hub: Hub;
+
+  beforeEach(async () => {
+    found = { kind: 'there', fence: 5 };
+    asked = 0;
+    const find = (): Promise<Found> => {
+      asked += 1;
+      return Promise.resolve(found);
+    };
+    clock = new FakeClock();
+    hub = new Hub(clock, 2, { ...ALONE, hasOthers: true, find });
+    assert.equal(await hub.findClient(tunnel, key), true);
+  });
+
+  /** @returns the codes that the client's end is closed with */
+  function offer(): number[] {
+    const [near, far] = duplexPair();
+    const closed: number[] = [];
+    const client = new WebSocketByteStream(near, 'client', Buffer.alloc(0));
+    client.attach({ onData() {}, onDrain() {}, onClose: (code) => closed.push(code) });
+    hub.offer(tunnel, new WebSocketByteStream(far, 'server', Buffer.alloc(0)), key.keyId);
+    return closed;
+  }
+
+  async function settled(): Promise<void> {
+    for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  it('takes them for visitors who come here, as many as the limit allows, without asking again', async () => {
+    assert.deepEqual([hub.offers(tunnel), hub.offerKey(tunnel)], ['welcome', key]);
+    offer();
+    offer();
+    assert.equal(hub.offers(tunnel), 'full');
+    let opened = 0;
+    hub.dial(tunnel, { opened: () => (opened += 1), failed: () => assert.fail() });
+    await settled();
+    assert.deepEqual([opened, asked], [1, 1]);
+  });
+
+  it('closes them when the client has a newer control socket, and keeps those of the newest', async () => {
+    const closed = offer();
+    hub.cameElsewhere(tunnel.id, 5);
+    await settled();
+    assert.deepEqual(closed, []);
+    hub.cameElsewhere(tunnel.id, 6);
+    await settled();
+    assert.deepEqual([closed, hub.offers(tunnel)], [[CloseCode.replaced], 'offline']);
+  });
+
+  it('closes them with the code of the control socket, and when what others hold may have changed', async () => {
+    const left = offer();
+    hub.leftElsewhere(tunnel.id, CloseCode.tunnelClosed);
+    await hub.findClient(tunnel, key);
+    const unsure = offer();
+    hub.resume();
+    await settled();
+    assert.deepEqual([left, unsure], [[CloseCode.tunnelClosed], [CloseCode.goingAway]]);
+    assert.equal(hub.offers(tunnel), 'offline');
+  });
+
+  it('closes them with 4003 when their key is revoked', async () => {
+    const closed = offer();
+    assert.deepEqual([...hub.keysInUse()], ['key']);
+    hub.revoke(new Set(['key']));
+    await settled();
+    assert.deepEqual([closed, hub.offers(tunnel)], [[CloseCode.keyRevoked], 'offline']);
+  });
+
+  it('asks again after the lease of a relay, which may have died without a word', () => {
+    clock.advance(RELAY_LEASE_MS - 1);
+    assert.equal(hub.offers(tunnel), 'welcome');
+    clock.advance(1);
+    assert.equal(hub.offers(tunnel), 'offline');
+  });
+
+  it('looks again after 100 ms for a client that may be faster than the word of it', async () => {
+    hub.leftElsewhere(tunnel.id, CloseCode.goingAway);
+    found = { kind: 'nowhere' };
+    asked = 0;
+    const looking = hub.findClient(tunnel, key);
+    await settled();
+    clock.advance(CLAIM_LOOK_MS - 1);
+    await settled();
+    assert.equal(asked, 1);
+    found = { kind: 'there', fence: 6 };
+    clock.advance(1);
+    await looking;
+    assert.deepEqual([asked, hub.offers(tunnel), CLAIM_LOOK_MS], [2, 'welcome', 100]);
+  });
+
+  it('says when nobody could be asked', async () => {
+    hub.leftElsewhere(tunnel.id, CloseCode.goingAway);
+    found = { kind: 'apart' };
+    assert.equal(await hub.findClient(tunnel, key), false);
+    assert.equal(hub.offers(tunnel), 'offline');
   });
 });

@@ -2,7 +2,7 @@
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import type { Clock } from '../clock.ts';
 import { ALONE, type Presence } from '../cluster/presence.ts';
-import { DRAIN_LOOK_MS, DRAIN_MOVE_MS } from '../limits.ts';
+import { CLAIM_LOOK_MS, DRAIN_LOOK_MS, DRAIN_MOVE_MS } from '../limits.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { Dial, Dialer, DialHandler } from '../tunnels/stream.ts';
 import type { ControlSocket, SocketKey } from './control-socket.ts';
@@ -124,9 +124,9 @@ export class Hub implements Dialer {
     this.#links.get(tunnelId)?.cameElsewhere(fence);
   }
 
-  /** A client has left one of the other relays. */
-  leftElsewhere(tunnelId: string): void {
-    this.#links.get(tunnelId)?.leftElsewhere();
+  /** A client has left one of the other relays, where its control socket was closed with this code. */
+  leftElsewhere(tunnelId: string, code: number): void {
+    this.#links.get(tunnelId)?.leftElsewhere(code);
   }
 
   /** Another relay shuts down: data sockets that pass through it serve nothing after what they serve now. */
@@ -134,9 +134,9 @@ export class Hub implements Dialer {
     for (const link of this.#links.values()) link.leavesHop(incarnation);
   }
 
-  /** What is held here is known to be held here again: what has waited for that goes on. */
+  /** What is held here is known to be held here again, and what others hold may have changed: what has waited goes on. */
   resume(): void {
-    for (const link of this.#links.values()) link.seekAgain();
+    for (const link of this.#links.values()) link.resume();
   }
 
   attach(tunnel: LiveTunnel, control: ControlSocket): void {
@@ -150,16 +150,34 @@ export class Hub implements Dialer {
     this.onOffline(tunnel, code);
   }
 
-  /** The key of the control socket of the tunnel's client. */
-  controlKey(tunnel: LiveTunnel): SocketKey | undefined {
-    return this.#links.get(tunnel.id)?.controlKey;
+  /** The key with which a client of the tunnel may offer data sockets without anybody being asked. */
+  offerKey(tunnel: LiveTunnel): SocketKey | undefined {
+    return this.#links.get(tunnel.id)?.offerKey;
   }
 
-  /** Whether a client of the tunnel is there, and has room to offer another data socket. */
+  /** Whether a client of the tunnel is known to be there, and has room to offer another data socket. */
   offers(tunnel: LiveTunnel): 'offline' | 'full' | 'welcome' {
     const link = this.#links.get(tunnel.id);
-    if (link?.isOnline !== true) return 'offline';
+    if (link?.offerKey === undefined) return 'offline';
     return link.warm < this.#maxWarm ? 'welcome' : 'full';
+  }
+
+  /**
+   * Finds out whether a client that offers a data socket has its control socket on another relay: then its offers are
+   * welcome here as well, for visitors who come here.
+   *
+   * @param key one of the tunnel's owner
+   * @returns whether other relays could be asked
+   */
+  async findClient(tunnel: LiveTunnel, key: SocketKey): Promise<boolean> {
+    let found = await this.#presence.find(tunnel.id);
+    if (found.kind === 'nowhere' && this.#presence.hasOthers) {
+      // A client may be faster than the word of its control socket.
+      await new Promise<void>((resolve) => this.#clock.setTimeout(resolve, CLAIM_LOOK_MS));
+      found = await this.#presence.find(tunnel.id);
+    }
+    if (found.kind === 'there') this.#link(tunnel).foundElsewhere(found.fence, key);
+    return found.kind !== 'apart';
   }
 
   /** Takes a data socket ahead of need; it must be welcome. */

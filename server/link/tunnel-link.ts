@@ -5,7 +5,7 @@ import { PLAN_RULES } from '../accounts/plans.ts';
 import type { Clock, Timer } from '../clock.ts';
 import type { Announced, HeldControl, Presence } from '../cluster/presence.ts';
 import { rendezvousWait, traffic } from '../observe/counters.ts';
-import { CLAIM_GRACE_MS, HOLD_OVER_MS, WAITING_MAX } from '../limits.ts';
+import { CLAIM_GRACE_MS, HOLD_OVER_MS, RELAY_LEASE_MS, WAITING_MAX } from '../limits.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { DialFault, DialHandler } from '../tunnels/stream.ts';
 import type { ControlSocket, SocketKey } from './control-socket.ts';
@@ -32,6 +32,15 @@ export interface Pending {
   newestFence: number;
 }
 
+/** The client's control socket on another relay, as this one has found it. */
+interface RemoteControl {
+  readonly fence: number;
+  /** the owner's key, with which the client offers data sockets here */
+  readonly key: SocketKey;
+  /** until when it counts, monotonic ms: a relay that dies says nothing */
+  readonly until: number;
+}
+
 /** What a link needs around it. */
 export interface LinkSurroundings {
   /** where the client may be instead */
@@ -52,6 +61,7 @@ export class TunnelLink {
   #control: ControlSocket | undefined;
   /** The control socket as other relays know it. */
   #held: HeldControl | undefined;
+  #remote: RemoteControl | undefined;
   /** The one before, while it closes. */
   #replaced: ControlSocket | undefined;
   /** Monotonic ms at which the client was last seen to leave; -Infinity for one that has never been there. */
@@ -76,9 +86,11 @@ export class TunnelLink {
     return this.#control !== undefined;
   }
 
-  /** The key of the client's control socket. */
-  get controlKey(): SocketKey | undefined {
-    return this.#control?.key;
+  /** The key with which the client offers data sockets; `undefined` where it is not known to be on any relay. */
+  get offerKey(): SocketKey | undefined {
+    if (this.#control !== undefined) return this.#control.key;
+    const remote = this.#remote;
+    return remote !== undefined && this.#clock.monotonic() < remote.until ? remote.key : undefined;
   }
 
   /** How many data sockets wait for a visitor. */
@@ -98,6 +110,7 @@ export class TunnelLink {
     this.#replaced = this.#control;
     this.#control?.close(CloseCode.replaced);
     this.#warm.close(CloseCode.replaced);
+    this.#remote = undefined;
     this.#control = control;
     this.#hold(control);
     // The socket before may have taken announcements along; an id is good for one data socket either way.
@@ -109,12 +122,13 @@ export class TunnelLink {
     if (this.#replaced === control) this.#replaced = undefined;
     if (this.#control !== control) return;
     this.#control = undefined;
-    this.#letGo();
+    const wasLost = code === CloseCode.abnormal || code === CloseCode.noStatus;
+    const toldCode = wasLost ? CloseCode.goingAway : code;
+    this.#letGo(toldCode);
     this.#leftAt = this.#clock.monotonic();
     // What the client was told went with it, so its visitors wait for it like those that come now.
     for (const pending of this.#pending) this.#failIn(HOLD_OVER_MS, pending, 'tunnel-offline');
-    const wasLost = code === CloseCode.abnormal || code === CloseCode.noStatus;
-    this.#warm.close(wasLost ? CloseCode.goingAway : code);
+    this.#warm.close(toldCode);
   }
 
   /** The client offers a data socket before there is a connection for it. */
@@ -143,9 +157,23 @@ export class TunnelLink {
     for (const pending of this.#pending) this.#seek(pending);
   }
 
+  /** What others hold may have changed unheard. */
+  resume(): void {
+    if (this.#control === undefined) this.#forgetRemote(CloseCode.goingAway);
+    this.seekAgain();
+  }
+
+  /** The client has its control socket on another relay, with this fencing number, and may offer data sockets with the key. */
+  foundElsewhere(fence: number, key: SocketKey): void {
+    if (this.#control !== undefined) return;
+    this.#remote = { fence, key, until: this.#clock.monotonic() + RELAY_LEASE_MS };
+  }
+
   /** The client has come to a relay; what was announced on this very control socket is not announced on it again. */
   cameElsewhere(fence: number): void {
     if (this.#control !== undefined) return;
+    // What was offered belongs to the control socket before.
+    if (this.#remote !== undefined && this.#remote.fence < fence) this.#forgetRemote(CloseCode.replaced);
     for (const pending of this.#pending) {
       if (pending.asking) pending.newestFence = Math.max(pending.newestFence, fence);
       else if (pending.fence < fence) this.#seek(pending);
@@ -153,8 +181,9 @@ export class TunnelLink {
   }
 
   /** The client has left another relay, which may have announced what waits here. */
-  leftElsewhere(): void {
+  leftElsewhere(code: number): void {
     if (this.#control !== undefined) return;
+    this.#forgetRemote(code);
     for (const pending of this.#pending) this.#failIn(HOLD_OVER_MS, pending, 'tunnel-offline');
   }
 
@@ -187,7 +216,8 @@ export class TunnelLink {
 
   /** Ids of the keys that hold something open here. */
   *keysInUse(): Generator<string> {
-    if (this.#control !== undefined) yield this.#control.key.keyId;
+    const key = this.offerKey;
+    if (key !== undefined) yield key.keyId;
     for (const { announcedTo } of this.#pending) if (announcedTo !== undefined) yield announcedTo;
     // One that was faster than the word of which key had been told is not known by any.
     for (const { keyId } of this.#streams) if (keyId !== '') yield keyId;
@@ -200,6 +230,7 @@ export class TunnelLink {
       control.close(CloseCode.keyRevoked);
       this.detach(control, CloseCode.keyRevoked);
     }
+    if (this.#remote !== undefined && keyIds.has(this.#remote.key.keyId)) this.#remote = undefined;
     for (const pending of this.#pending) {
       const { announcedTo } = pending;
       if (announcedTo !== undefined && keyIds.has(announcedTo)) this.#fail(pending, 'tunnel-offline');
@@ -210,7 +241,7 @@ export class TunnelLink {
   /** The tunnel has ended: everything of it is cut. */
   end(code: number): void {
     this.#control?.close(code);
-    this.#letGo();
+    this.#letGo(code);
     this.#warm.close(code);
     for (const pending of this.#pending) this.#fail(pending, 'tunnel-unknown');
     for (const stream of this.#streams) stream.cut(code);
@@ -311,14 +342,19 @@ export class TunnelLink {
     this.#failIn(PENDING_TIMEOUT_MS, pending, 'client-timeout');
   }
 
+  #forgetRemote(code: number): void {
+    this.#remote = undefined;
+    this.#warm.close(code);
+  }
+
   #hold(control: ControlSocket): void {
     const replaced = () => this.#moved(control);
     this.#held = { tunnelId: this.tunnel.id, keyId: control.key.keyId, replaced };
     this.#around.presence.claim(this.#held);
   }
 
-  #letGo(): void {
-    if (this.#held !== undefined) this.#around.presence.release(this.#held);
+  #letGo(code: number): void {
+    if (this.#held !== undefined) this.#around.presence.release(this.#held, code);
     this.#held = undefined;
   }
 

@@ -198,6 +198,9 @@ export class Upgrades {
   async #openWarm(request: UpgradeRequest, key: string, tunnelId: string): Promise<void> {
     const { tunnel, key: usedKey } =
       this.#heldTunnel(request, tunnelId) ?? (await this.#ownTunnel(request, tunnelId));
+    if (this.#hub.offers(tunnel) === 'offline' && !(await this.#hub.findClient(tunnel, usedKey))) {
+      throw new ApiError(API_ERRORS.unavailable, { 'Retry-After': '1' });
+    }
     const offers = this.#hub.offers(tunnel);
     if (offers === 'offline') throw new ApiError(API_ERRORS.tunnelNotConnected);
     if (offers === 'full') throw new ApiError(API_ERRORS.tooManyWarmSockets, { 'Retry-After': '60' });
@@ -205,7 +208,7 @@ export class Upgrades {
   }
 
   /**
-   * The tunnel, when the key is the one that its control socket was opened with: that is closed when the key is
+   * The tunnel, when the key is the one that its client is known by: what was opened with it is closed when it is
    * revoked, so the store need not be asked for every data socket that a client offers.
    *
    * @throws ApiError 401 for a missing or malformed key
@@ -213,7 +216,7 @@ export class Upgrades {
   #heldTunnel(request: UpgradeRequest, id: string): KeyedTunnel | undefined {
     const hash = this.#authenticator.hashOf(request.header('authorization'));
     const tunnel = this.#registry.byId(id);
-    const key = tunnel === undefined ? undefined : this.#hub.controlKey(tunnel);
+    const key = tunnel === undefined ? undefined : this.#hub.offerKey(tunnel);
     return tunnel !== undefined && key !== undefined && sameHash(key.hash, hash)
       ? { tunnel, key }
       : undefined;

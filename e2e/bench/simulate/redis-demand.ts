@@ -20,6 +20,7 @@ const INCARNATION = 'x'.repeat(16);
 const NUMBER = '12345';
 const ADDRESS = '127.0.0.1:40000';
 const FENCE = '1'.repeat(16);
+const CLOSE_CODE = '1001';
 const KEEP_MS = '900000';
 const OWN_CHANNEL = channelOf(INCARNATION);
 const RELAY_LISTED = [NUMBER, INCARNATION, ADDRESS];
@@ -123,10 +124,10 @@ function kindsOf(scenario: Scenario): Kind[] {
     {
       script: RELEASE,
       perSecond: reconnects,
-      bytesIn: callBytes([ID, INCARNATION, KEEP_MS]),
+      bytesIn: callBytes([ID, INCARNATION, KEEP_MS, CLOSE_CODE]),
       bytesOut: NULL_ANSWER_BYTES,
       us: REDIS_US.claim,
-      toAll: messageBytes(ALL_CHANNEL, `offline ${ID}`),
+      toAll: messageBytes(ALL_CHANNEL, `offline ${ID} ${CLOSE_CODE}`),
     },
     {
       script: ANNOUNCE,
