@@ -20,6 +20,8 @@ export const PROXY_HEAD_MAX_BYTES = 16 * 1024;
 
 /** After that the relay has dropped the connection (spec.md section 6). */
 export const DATA_HANDSHAKE_TIMEOUT_MS = PENDING_TIMEOUT_MS;
+/** ms between two tries to open the data socket of a visitor. */
+export const DATA_RETRY_MS = 250;
 /** Data sockets offered ahead as soon as a tunnel is online: a page and its first script. */
 export const WARM_INITIAL = 2;
 /** The relay takes no more for one tunnel (contract.md, WebSockets). */

@@ -13,6 +13,7 @@ import type { Recorder } from './recorder.ts';
 import { MachineWatch, networkAddresses } from './machine-watch.ts';
 import { Network } from './network/network.ts';
 import type { RelayAddress } from './relay-address.ts';
+import { RetriedData } from './retried-data.ts';
 import type { FilterMaker } from './stream-filter.ts';
 import { TunnelSession, type TunnelState } from './tunnel-session.ts';
 import { WarmSockets } from './warm-sockets.ts';
@@ -44,7 +45,7 @@ export function createTunnelClient(options: TunnelClientOptions): TunnelSession 
   const data = new DataDialer(relay, network, deadlines);
   const local = new LocalDialer(options.local, deadlines);
   const connections = new Connections({
-    data,
+    data: new RetriedData(data, deadlines),
     local,
     deadlines,
     filters: filtersOf(options),

@@ -24,6 +24,9 @@ describe('one of two relays that is told to stop', function () {
 
   before(async () => {
     cluster = await RelayCluster.start(suite, 2);
+  });
+
+  beforeEach(async () => {
     account = await createAccount(cluster.relay(1), { plan: 'team' });
   });
 
