@@ -14,6 +14,10 @@ const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nwarm';
 const A = 0;
 const C = 1;
 
+async function closeCode({ socket }: DataConnection): Promise<number> {
+  return (await within(5000, 'end of the data socket', socket.closed)).code;
+}
+
 /** A balancer spreads a client's offers over all relays: each serves the visitors that come to where it landed. */
 describe('a warm data socket that lands on a relay without the control socket', function () {
   this.timeout(60_000);
@@ -45,10 +49,6 @@ describe('a warm data socket that lands on a relay without the control socket', 
 
   async function control(): Promise<ControlSocket> {
     return await ControlSocket.open(scope, cluster.relay(A), account.key, tunnel.id);
-  }
-
-  async function closeCode({ socket }: DataConnection): Promise<number> {
-    return (await within(5000, 'end of the data socket', socket.closed)).code;
   }
 
   it('serves a visitor there, without a message', async () => {

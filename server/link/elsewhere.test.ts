@@ -18,6 +18,11 @@ function sent(fence: number): Announced {
   return { kind: 'sent', keyId: 'key', fence };
 }
 
+/** Lets everything that is under way in memory arrive. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
 describe('Hub, for visitors whose client is on another relay', () => {
   let asked: Announcement[];
   let clock: FakeClock;
@@ -116,10 +121,6 @@ describe('Hub, for data sockets offered by a client whose control socket is on a
     client.attach({ onData() {}, onDrain() {}, onClose: (code) => closed.push(code) });
     hub.offer(tunnel, new WebSocketByteStream(far, 'server', Buffer.alloc(0)), key.keyId);
     return closed;
-  }
-
-  async function settled(): Promise<void> {
-    for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
   }
 
   it('takes them for visitors who come here, as many as the limit allows, without asking again', async () => {
