@@ -117,3 +117,5 @@ async function main(): Promise<ExitCode> {
 
 process.exitCode = await main();
 setTimeout(() => process.exit(), EXIT_TIMEOUT_MS).unref();
+// Nothing is left to do: Node takes its environment down before it ends, and was seen to hang there.
+process.once('beforeExit', () => process.exit());
