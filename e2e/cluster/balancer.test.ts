@@ -51,15 +51,18 @@ describe('three relays behind nginx, with culvert', function () {
     for (const relay of cluster.relays) {
       await relay.stop('SIGKILL');
       const begin = performance.now();
-      const failed: string[] = [];
+      const failed: { ms: number; what: string }[] = [];
       let good = 0;
       await eventually(10_000, async () => {
         const answer = await visit(port, { host, target: '/x' });
         good = answer.status === 200 ? good + 1 : 0;
-        if (good === 0) failed.push(`${answer.status} ${answer.text.slice(0, 200)}`);
+        if (good === 0) failed.push({ ms: performance.now() - begin, what: answer.text.slice(0, 200) });
         assert.ok(good >= 20, `${answer.status} after ${Math.round(performance.now() - begin)} ms`);
       });
-      assert.ok(failed.length <= 3, `of those that came one after the other failed: ${failed.join('; ')}`);
+      // An answer that broke off counts against the relay it came through, and nginx itself says 502 for a second
+      // (fail_timeout) when all of them are counted out.
+      const last = failed.at(-1);
+      assert.ok((last?.ms ?? 0) < 3000, `one failed after ${last?.ms} ms: ${last?.what}`);
       await relay.restart();
     }
   });

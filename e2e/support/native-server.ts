@@ -44,9 +44,9 @@ export async function startBalancer(
   port: number,
   relayPorts: readonly number[],
 ): Promise<NativeServer> {
-  // As docs/operating.md advises: an answer that breaks off with a relay that is killed counts against the one it came
-  // through, and with all of them counted out nginx answers 502 itself.
-  const servers = relayPorts.map((relay) => `server 127.0.0.1:${relay} max_fails=0;`).join(' ');
+  const servers = relayPorts
+    .map((relay) => `server 127.0.0.1:${relay} max_fails=1 fail_timeout=1s;`)
+    .join(' ');
   return await runNginx(
     scope,
     port,
