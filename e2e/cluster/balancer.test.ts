@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { RelayCluster } from '../support/cluster.ts';
 import { eventually } from '../support/deadline.ts';
-import { startBalancer } from '../support/native-server.ts';
+import { backInTurn, startBalancer } from '../support/native-server.ts';
 import { Culvert } from '../support/programs.ts';
 import { RawConnection, visit } from '../support/raw-http.ts';
 import { suiteScope, testScope } from '../support/scope.ts';
@@ -51,19 +51,17 @@ describe('three relays behind nginx, with culvert', function () {
     for (const relay of cluster.relays) {
       await relay.stop('SIGKILL');
       const begin = performance.now();
-      const failed: { ms: number; what: string }[] = [];
+      const failed: string[] = [];
       let good = 0;
       await eventually(10_000, async () => {
         const answer = await visit(port, { host, target: '/x' });
         good = answer.status === 200 ? good + 1 : 0;
-        if (good === 0) failed.push({ ms: performance.now() - begin, what: answer.text.slice(0, 200) });
+        if (good === 0) failed.push(`${answer.status} ${answer.text.slice(0, 200)}`);
         assert.ok(good >= 20, `${answer.status} after ${Math.round(performance.now() - begin)} ms`);
       });
-      // An answer that broke off counts against the relay it came through, and nginx itself says 502 for a second
-      // (fail_timeout) when all of them are counted out.
-      const last = failed.at(-1);
-      assert.ok((last?.ms ?? 0) < 3000, `one failed after ${last?.ms} ms: ${last?.what}`);
+      assert.ok(failed.length <= 3, `of those that came one after the other failed: ${failed.join('; ')}`);
       await relay.restart();
+      await backInTurn(port, relay.port);
     }
   });
 });

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '../support/deadline.ts';
 import { answerTo, Fleet } from '../support/fleet.ts';
+import { backInTurn } from '../support/native-server.ts';
 import { suiteScope } from '../support/scope.ts';
 import { describeFailure, tallyOf } from '../support/tally.ts';
 
@@ -24,7 +25,7 @@ describe('a rolling restart of three relays behind nginx', function () {
       assert.deepEqual(await relay.stop('SIGTERM', 35_000), { code: 0, signal: null });
       took.push(Math.round(performance.now() - stopping));
       await relay.restart();
-      await delay(500);
+      await backInTurn(fleet.port, relay.port);
     }
     await delay(1000);
     const seconds = (performance.now() - begin) / 1000;

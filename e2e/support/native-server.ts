@@ -1,10 +1,12 @@
 /** Web servers of others, run on free ports with everything they write in a temporary directory. */
+import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { eventually } from './deadline.ts';
 import { temporaryDirectory } from './programs.ts';
+import { visit } from './raw-http.ts';
 import { reapProcess } from './reaper.ts';
 import type { Scope } from './scope.ts';
 import { closedPort } from './services/listen.ts';
@@ -13,6 +15,8 @@ import { closedPort } from './services/listen.ts';
 const NGINX = '/usr/sbin/nginx';
 /** Of the package `libnginx-mod-stream`. */
 const STREAM_MODULE = '/usr/lib/nginx/modules/ngx_stream_module.so';
+/** A path at which {@link startBalancer}'s nginx says which relay has answered. */
+const WHICH_RELAY = '/balancer/which-relay';
 const APACHE = '/usr/sbin/apache2';
 const APACHE_MODULES = '/usr/lib/apache2/modules';
 
@@ -54,6 +58,7 @@ export async function startBalancer(
      map $http_upgrade $connection_upgrade { default upgrade; '' ''; }
      server {
        listen 127.0.0.1:${port} backlog=4096;
+       location = ${WHICH_RELAY} { proxy_pass http://relays/healthz; add_header Upstream $upstream_addr; }
        location / {
          proxy_pass http://relays; proxy_http_version 1.1; proxy_set_header Host $http_host;
          proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection $connection_upgrade;
@@ -61,6 +66,17 @@ export async function startBalancer(
        }
      }`,
   );
+}
+
+/**
+ * Waits until {@link startBalancer}'s nginx gives requests to a relay that was away: it counts one out for a second
+ * (`fail_timeout`), and with all of them counted out it answers 502 itself.
+ */
+export async function backInTurn(port: number, relayPort: number): Promise<void> {
+  await eventually(10_000, async () => {
+    const { head } = await visit(port, { host: `localhost:${port}`, target: WHICH_RELAY });
+    assert.equal(head.field('upstream'), `127.0.0.1:${relayPort}`);
+  });
 }
 
 /** nginx in front of several relays, one after the other, which passes on bytes and knows nothing of what they are. */

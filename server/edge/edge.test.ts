@@ -120,6 +120,19 @@ describe('Edge', () => {
     await edge.empty();
   });
 
+  it('closes its listener after a turn of less than 0.2 ms, and after 1 s when there is none', async () => {
+    fixture.step = 0.19;
+    await edge.handOver();
+    assert.ok(fixture.now < 1, `took ${fixture.now} ms`);
+    edge.destroy();
+    server = await bind('127.0.0.1', 0);
+    edge = new Edge(server, fixture.origins, { visitors: 2, newcomers: 3 });
+    fixture.now = 0;
+    fixture.step = 0.21;
+    await edge.handOver();
+    assert.ok(fixture.now > 1000 && fixture.now < 1001, `took ${fixture.now} ms`);
+  });
+
   it('takes as many connections at once as a burst may bring, and serves them all at shutdown', async () => {
     edge.destroy();
     server = await bind('127.0.0.1', 0);

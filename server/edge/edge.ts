@@ -3,7 +3,7 @@ import type { Server, Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { traffic } from '../observe/counters.ts';
-import { DEADLINE_TICK_MS, DRAIN_LOOK_MS, LISTEN_BACKLOG } from '../limits.ts';
+import { DEADLINE_TICK_MS, DRAIN_BACKLOG_MS, DRAIN_LOOK_MS, QUIET_TURN_MS } from '../limits.ts';
 import type { Origins } from './origins.ts';
 import { isTrusted, type Peer, plainAddress } from './request-head.ts';
 import { Handshakes } from './tls-handshakes.ts';
@@ -101,13 +101,18 @@ export class Edge {
 
   /**
    * What the system took before counts as taken. Node takes one connection out of the backlog in each turn of the event
-   * loop, so that all have come here when a whole turn brings none; more than a backlog holds came later.
+   * loop, so that all have come here when a whole turn brings none. What comes after the turn has looked is lost when the
+   * listener closes: therefore it has to be a turn in which next to nothing happens, if one is to be had.
    */
   async #backlogTaken(): Promise<void> {
+    const begin = this.#origins.now();
     await nextTurn();
-    for (let turn = 0, taken = -1; taken !== this.#taken && turn < LISTEN_BACKLOG; turn += 1) {
-      taken = this.#taken;
+    for (;;) {
+      const taken = this.#taken;
+      const turn = this.#origins.now();
       await nextTurn();
+      const now = this.#origins.now();
+      if (now - begin > DRAIN_BACKLOG_MS || (taken === this.#taken && now - turn < QUIET_TURN_MS)) return;
     }
   }
 

@@ -10,12 +10,14 @@ import type { Hub } from '../link/hub.ts';
  * @returns fulfilled when nobody is left; who calls it says how long that may take
  */
 export async function drain(hub: Hub, edge: Edge, cluster: Cluster | undefined): Promise<void> {
-  hub.askToMove();
   cluster?.sayLeaving();
   if (cluster?.hasOthers === true) {
+    // First, so that clients that are asked to move do not come back here, and the listener closes when least comes.
     await edge.handOver();
+    hub.askToMove();
     await hub.moved();
   } else {
+    hub.askToMove();
     await edge.settle();
   }
   hub.drain();

@@ -47,6 +47,8 @@ export class FakeStream implements ByteStream {
 export class EdgeFixture {
   /** monotonic ms */
   now = 0;
+  /** ms that pass with each look at the clock */
+  step = 0;
   /** connections that wait for a stream, oldest first */
   readonly dials: DialHandler[] = [];
   /** connections that were given to the WebSocket endpoints */
@@ -77,7 +79,7 @@ export class EdgeFixture {
           return Promise.resolve();
         },
       },
-      now: () => this.now,
+      now: () => (this.now += this.step),
       unexpected: () => new ApiError(API_ERRORS.internal),
     });
   }
