@@ -155,15 +155,17 @@ describe('Hub', () => {
     assert.deepEqual(results, ['tunnel-offline']);
   });
 
-  it('lets the newest control socket win, and announces to it what waits', () => {
+  it('lets the newest control socket win, and announces to it what waits, in its order', () => {
     const old = attach();
     dial();
+    dial();
+    assert.equal(old.announced.length, 2);
     const newer = attach();
     assert.deepEqual(old.closed, [CloseCode.replaced]);
     assert.deepEqual(newer.announced, old.announced);
     hub.detach(tunnel, old.socket, CloseCode.abnormal);
     dial();
-    assert.equal(newer.announced.length, 2);
+    assert.equal(newer.announced.length, 3);
   });
 
   it('keeps at most one replaced control socket while it closes', () => {

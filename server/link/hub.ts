@@ -6,7 +6,8 @@ import { CLAIM_LOOK_MS, DRAIN_LOOK_MS, DRAIN_MOVE_MS } from '../limits.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { Dial, Dialer, DialHandler } from '../tunnels/stream.ts';
 import type { ControlSocket, SocketKey } from './control-socket.ts';
-import { type Pending, TunnelLink } from './tunnel-link.ts';
+import { TunnelLink } from './tunnel-link.ts';
+import type { Pending } from './waiting-visitors.ts';
 
 /** How often control sockets are looked at: pings and dead peers need no better. */
 const TICK_MS = 1000;

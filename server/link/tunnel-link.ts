@@ -1,36 +1,16 @@
-/** One tunnel's side of its client: the control socket, the inbound connections that wait for it, the open streams. */
-import { CloseCode, PENDING_TIMEOUT_MS } from '../../shared/control.ts';
+/** One tunnel's side of its client: the control socket, the data sockets, and the visitors who wait for one. */
+import { CloseCode } from '../../shared/control.ts';
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import { PLAN_RULES } from '../accounts/plans.ts';
-import type { Clock, Timer } from '../clock.ts';
-import type { Announced, HeldControl, Presence } from '../cluster/presence.ts';
+import type { Clock } from '../clock.ts';
+import type { HeldControl, Presence } from '../cluster/presence.ts';
 import { rendezvousWait, traffic } from '../observe/counters.ts';
-import { CLAIM_GRACE_MS, HOLD_OVER_MS, RELAY_LEASE_MS, WAITING_MAX } from '../limits.ts';
+import { HOLD_OVER_MS, RELAY_LEASE_MS, WAITING_MAX } from '../limits.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import type { DialFault, DialHandler } from '../tunnels/stream.ts';
 import type { ControlSocket, SocketKey } from './control-socket.ts';
 import { DataStream } from './data-stream.ts';
+import { type Pending, WaitingVisitors } from './waiting-visitors.ts';
 import { WarmStreams } from './warm-streams.ts';
-
-/** An inbound connection that waits for its data socket. */
-export interface Pending {
-  readonly id: string;
-  readonly link: TunnelLink;
-  readonly handler: DialHandler;
-  /** since when it waits, monotonic ms */
-  readonly since: number;
-  timer: Timer | undefined;
-  /** until when its id opens a data socket, monotonic ms */
-  idEnds: number;
-  /** id of the key of the control socket that it was announced on last */
-  announcedTo: string | undefined;
-  /** whether another relay is being asked to announce it */
-  asking: boolean;
-  /** fencing number of the control socket on another relay that it was announced on last; 0 for none */
-  fence: number;
-  /** the highest of those that have come while another relay was being asked; 0 for none */
-  newestFence: number;
-}
 
 /** The client's control socket on another relay, as this one has found it. */
 interface RemoteControl {
@@ -51,9 +31,6 @@ export interface LinkSurroundings {
   readonly moved: () => void;
 }
 
-const APART_TEXT =
-  'The relays of this service cannot reach each other right now, and the client of this tunnel may be on another one. Try again in a moment.';
-
 export class TunnelLink {
   readonly tunnel: LiveTunnel;
   readonly #clock: Clock;
@@ -64,10 +41,8 @@ export class TunnelLink {
   #remote: RemoteControl | undefined;
   /** The one before, while it closes. */
   #replaced: ControlSocket | undefined;
-  /** Monotonic ms at which the client was last seen to leave; -Infinity for one that has never been there. */
-  #leftAt: number;
-  readonly #pending = new Set<Pending>();
   readonly #streams = new Set<DataStream>();
+  readonly #waiting: WaitingVisitors;
   readonly #warm: WarmStreams;
 
   /**
@@ -77,8 +52,10 @@ export class TunnelLink {
     this.tunnel = tunnel;
     this.#clock = clock;
     this.#warm = new WarmStreams(clock);
-    this.#leftAt = leftAt;
     this.#around = around;
+    const { presence, forget } = around;
+    const control = () => this.#control;
+    this.#waiting = new WaitingVisitors(clock, leftAt, { tunnelId: tunnel.id, presence, control, forget });
   }
 
   /** Whether the client holds a control socket. */
@@ -114,7 +91,7 @@ export class TunnelLink {
     this.#control = control;
     this.#hold(control);
     // The socket before may have taken announcements along; an id is good for one data socket either way.
-    for (const pending of this.#pending) this.#announce(pending, control);
+    this.#waiting.seekAgain();
   }
 
   /** A control socket has ended, with the code, and takes the warm data sockets along. */
@@ -125,9 +102,7 @@ export class TunnelLink {
     const wasLost = code === CloseCode.abnormal || code === CloseCode.noStatus;
     const toldCode = wasLost ? CloseCode.goingAway : code;
     this.#letGo(toldCode);
-    this.#leftAt = this.#clock.monotonic();
-    // What the client was told went with it, so its visitors wait for it like those that come now.
-    for (const pending of this.#pending) this.#failIn(HOLD_OVER_MS, pending, 'tunnel-offline');
+    this.#waiting.clientLeft();
     this.#warm.close(toldCode);
   }
 
@@ -139,22 +114,20 @@ export class TunnelLink {
   /** Lets an inbound connection wait for its data socket, or for the client where it has just left. */
   wait(pending: Pending): void {
     // One that waits again, because a warm socket has just ended, has its place.
-    if (!this.#pending.has(pending) && this.#isFull()) {
-      pending.timer = this.#clock.setTimeout(() => this.#fail(pending, 'plan-limit', this.#limitText()), 0);
-      return;
-    }
-    this.#pending.add(pending);
+    if (!this.#waiting.has(pending) && this.#isFull())
+      return this.#waiting.failIn(0, pending, 'plan-limit', this.#limitText());
+    this.#waiting.add(pending);
     // What was here may be elsewhere by now; it is found out at this moment.
-    if (!this.#around.presence.isSure) return this.#failIn(HOLD_OVER_MS, pending, 'tunnel-offline');
+    if (!this.#around.presence.isSure) return this.#waiting.failIn(HOLD_OVER_MS, pending, 'tunnel-offline');
     const warm = this.#warm.take();
     if (warm !== undefined) return queueMicrotask(() => this.#openWarm(pending, warm));
-    if (this.#pending.size > WAITING_MAX) return this.#failIn(0, pending, 'tunnel-busy');
-    this.#seek(pending);
+    if (this.#waiting.size > WAITING_MAX) return this.#waiting.failIn(0, pending, 'tunnel-busy');
+    this.#waiting.seek(pending);
   }
 
   /** What waits is announced where the client is now. */
   seekAgain(): void {
-    for (const pending of this.#pending) this.#seek(pending);
+    this.#waiting.seekAgain();
   }
 
   /** What others hold may have changed unheard. */
@@ -174,17 +147,14 @@ export class TunnelLink {
     if (this.#control !== undefined) return;
     // What was offered belongs to the control socket before.
     if (this.#remote !== undefined && this.#remote.fence < fence) this.#forgetRemote(CloseCode.replaced);
-    for (const pending of this.#pending) {
-      if (pending.asking) pending.newestFence = Math.max(pending.newestFence, fence);
-      else if (pending.fence < fence) this.#seek(pending);
-    }
+    this.#waiting.cameElsewhere(fence);
   }
 
   /** The client has left another relay, which may have announced what waits here. */
   leftElsewhere(code: number): void {
     if (this.#control !== undefined) return;
     this.#forgetRemote(code);
-    for (const pending of this.#pending) this.#failIn(HOLD_OVER_MS, pending, 'tunnel-offline');
+    this.#waiting.holdOver();
   }
 
   /** Announces a connection that waits on another relay. */
@@ -194,9 +164,7 @@ export class TunnelLink {
 
   /** The inbound connection waits no longer. */
   release(pending: Pending): void {
-    pending.timer?.cancel();
-    this.#pending.delete(pending);
-    this.#around.forget(pending);
+    this.#waiting.release(pending);
   }
 
   /**
@@ -218,7 +186,7 @@ export class TunnelLink {
   *keysInUse(): Generator<string> {
     const key = this.offerKey;
     if (key !== undefined) yield key.keyId;
-    for (const { announcedTo } of this.#pending) if (announcedTo !== undefined) yield announcedTo;
+    yield* this.#waiting.keysInUse();
     // One that was faster than the word of which key had been told is not known by any.
     for (const { keyId } of this.#streams) if (keyId !== '') yield keyId;
   }
@@ -231,10 +199,7 @@ export class TunnelLink {
       this.detach(control, CloseCode.keyRevoked);
     }
     if (this.#remote !== undefined && keyIds.has(this.#remote.key.keyId)) this.#remote = undefined;
-    for (const pending of this.#pending) {
-      const { announcedTo } = pending;
-      if (announcedTo !== undefined && keyIds.has(announcedTo)) this.#fail(pending, 'tunnel-offline');
-    }
+    this.#waiting.revoke(keyIds);
     for (const stream of this.#streams) if (keyIds.has(stream.keyId)) stream.cut(CloseCode.keyRevoked);
   }
 
@@ -243,7 +208,7 @@ export class TunnelLink {
     this.#control?.close(code);
     this.#letGo(code);
     this.#warm.close(code);
-    for (const pending of this.#pending) this.#fail(pending, 'tunnel-unknown');
+    this.#waiting.failAll('tunnel-unknown');
     for (const stream of this.#streams) stream.cut(code);
   }
 
@@ -271,7 +236,7 @@ export class TunnelLink {
   /** Whether as many inbound connections are open, or wait for it, as the owner's plan allows. */
   #isFull(): boolean {
     const { maxConnections } = PLAN_RULES[this.tunnel.account.plan];
-    return maxConnections !== null && this.#pending.size + this.streams >= maxConnections;
+    return maxConnections !== null && this.#waiting.size + this.streams >= maxConnections;
   }
 
   #limitText(): string {
@@ -287,59 +252,15 @@ export class TunnelLink {
   }
 
   #openWarm(pending: Pending, stream: DataStream): void {
-    if (!this.#pending.has(pending)) return stream.finish();
+    if (!this.#waiting.has(pending)) return stream.finish();
     if (!stream.isOpen) return this.wait(pending);
     this.#hand(pending, stream, true);
   }
 
   #hand(pending: Pending, stream: DataStream, wasWarm: boolean): void {
-    this.release(pending);
+    this.#waiting.release(pending);
     rendezvousWait.add((this.#clock.monotonic() - pending.since) / 1000);
     pending.handler.opened(stream, wasWarm);
-  }
-
-  #seek(pending: Pending): void {
-    if (this.#control !== undefined) return this.#announce(pending, this.#control);
-    if (!this.#around.presence.hasOthers) return this.#failIn(this.#holdOver(), pending, 'tunnel-offline');
-    this.#expectData(pending);
-    pending.asking = true;
-    pending.newestFence = 0;
-    const announced = (result: Announced) => this.#announcedElsewhere(pending, result);
-    this.#around.presence.announce(this.tunnel.id, { id: pending.id, announced });
-  }
-
-  #announce(pending: Pending, control: ControlSocket): void {
-    control.announce(pending.id);
-    pending.announcedTo = control.key.keyId;
-    this.#expectData(pending);
-  }
-
-  #announcedElsewhere(pending: Pending, result: Announced): void {
-    pending.asking = false;
-    if (!this.#pending.has(pending) || this.#control !== undefined) return;
-    const fence = result.kind === 'sent' ? result.fence : 0;
-    // The client has come, or come again, while that was found out.
-    if (pending.newestFence > fence) return this.#seek(pending);
-    switch (result.kind) {
-      case 'sent':
-        pending.announcedTo = result.keyId;
-        pending.fence = fence;
-        return;
-      case 'away':
-        return this.#failIn(Math.max(CLAIM_GRACE_MS, this.#holdOver(result.ms)), pending, 'tunnel-offline');
-      case 'apart':
-        return this.#failIn(this.#holdOver(), pending, 'tunnel-offline', APART_TEXT);
-    }
-  }
-
-  /** ms that visitors wait for a client that has left this relay, or another one so many ms ago. */
-  #holdOver(awayMs = Infinity): number {
-    return Math.max(0, HOLD_OVER_MS - Math.min(awayMs, this.#clock.monotonic() - this.#leftAt));
-  }
-
-  #expectData(pending: Pending): void {
-    pending.idEnds = this.#clock.monotonic() + PENDING_TIMEOUT_MS;
-    this.#failIn(PENDING_TIMEOUT_MS, pending, 'client-timeout');
   }
 
   #forgetRemote(code: number): void {
@@ -365,16 +286,5 @@ export class TunnelLink {
     this.detach(control, CloseCode.replaced);
     this.#around.moved();
     this.seekAgain();
-  }
-
-  /** Gives a pending connection `ms` from now. */
-  #failIn(ms: number, pending: Pending, fault: DialFault, text?: string): void {
-    pending.timer?.cancel();
-    pending.timer = this.#clock.setTimeout(() => this.#fail(pending, fault, text), ms);
-  }
-
-  #fail(pending: Pending, fault: DialFault, text?: string): void {
-    this.release(pending);
-    pending.handler.failed(fault, text);
   }
 }

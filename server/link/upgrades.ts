@@ -15,7 +15,7 @@ import type { KeyOwner } from '../store/store.ts';
 import { ControlSocket, type SocketKey } from './control-socket.ts';
 import { isHandshakeKey, switchingProtocols } from './handshake.ts';
 import type { Hub } from './hub.ts';
-import type { Pending } from './tunnel-link.ts';
+import type { Pending } from './waiting-visitors.ts';
 
 /** An upgrade to `websocket` that a peer asks for, its connection not yet given away. */
 export interface UpgradeRequest {
@@ -29,8 +29,11 @@ export interface UpgradeRequest {
 
 /** Other relays. */
 export interface Elsewhere {
-  /** Passes a data socket on to the relay where its visitor waits. */
-  /** @returns `undefined` where the id names no other relay that can be reached */
+  /**
+   * Passes a data socket on to the relay where its visitor waits.
+   *
+   * @returns `undefined` where the id names no other relay that can be reached
+   */
   dial(request: UpgradeToPass): Promise<Hop | undefined>;
   /**
    * Learns of a tunnel that others have made.
