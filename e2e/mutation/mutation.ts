@@ -28,20 +28,31 @@ export interface Layer {
   readonly timeoutMs: number;
   /** Whether it runs what is mutated as it was compiled into `dist/`. */
   readonly runsBuild: boolean;
+  /** file with root hooks that its suites need */
+  readonly hooks: string | undefined;
 }
 
+const UI_HOOKS = './e2e/ui/support/shared.ts';
 const UNIT: Layer = {
   name: 'unit',
   files: 'desktop/**/*.test.ts',
   timeoutMs: 2000,
   runsBuild: false,
+  hooks: undefined,
 };
-const UI: Layer = { name: 'ui', files: 'e2e/ui/*.test.ts', timeoutMs: 30_000, runsBuild: false };
+const UI: Layer = {
+  name: 'ui',
+  files: 'e2e/ui/*.test.ts',
+  timeoutMs: 30_000,
+  runsBuild: false,
+  hooks: UI_HOOKS,
+};
 const VISITORS: Layer = {
   name: 'visitors',
   files: 'e2e/ui/visitors/*.test.ts',
   timeoutMs: 30_000,
   runsBuild: true,
+  hooks: UI_HOOKS,
 };
 
 export const LAYERS: readonly Layer[] = [UNIT, UI, VISITORS];

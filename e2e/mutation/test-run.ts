@@ -26,7 +26,7 @@ export interface TestRun {
  */
 export async function runTests(
   folder: string,
-  { files, timeoutMs }: Layer,
+  { files, timeoutMs, hooks }: Layer,
   titles: readonly string[],
 ): Promise<TestRun> {
   const output = join(folder, 'mutation-result.json');
@@ -34,6 +34,7 @@ export async function runTests(
   const said = await runMocha(folder, [
     // What a broken program leaves open must not keep the run from ending.
     '--exit',
+    ...(hooks === undefined ? [] : [`--require=${hooks}`]),
     `--timeout=${timeoutMs}`,
     `--grep=^(?:${titles.map(escape).join('|')})$`,
     '--reporter=json',

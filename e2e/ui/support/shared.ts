@@ -1,15 +1,30 @@
-/** What all suites of a run share: made when the first of them asks for it, ended after the last. */
+/**
+ * What suites share: made when the first of them asks for it, ended after the last one of the run. With `mocha --parallel`
+ * each file is a run of its own. Loaded with `mocha --require`, which is how the end is told here.
+ */
+import type { RootHookObject } from 'mocha';
 import { Relay } from '../../support/programs.ts';
 import { Scope } from '../../support/scope.ts';
 import { startBrowser } from './browser.ts';
 import { buildWindow } from './build.ts';
 
-const run = new Scope();
-after(() => run.end());
+let run = new Scope();
+/** what was made before is not for the next run */
+const forgetters: (() => void)[] = [];
 
-/** @returns what gives everybody the same one */
+export const mochaHooks: RootHookObject = {
+  async afterAll() {
+    const ended = run;
+    run = new Scope();
+    for (const forget of forgetters) forget();
+    await ended.end();
+  },
+};
+
+/** @returns what gives everybody of a run the same one */
 export function sharedByAll<T>(make: (run: Scope) => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
+  forgetters.push(() => (made = undefined));
   return () => (made ??= make(run));
 }
 
