@@ -206,8 +206,12 @@ export const HOP_CONNECT_TIMEOUT_MS = 2000;
 export const HOP_ANSWER_TIMEOUT_MS = 5000;
 /** ms in which a connection from another relay must have said what it is for. */
 export const HOP_LINE_TIMEOUT_MS = 5000;
-/** Bytes in which it must: an id, two keys of at most some hundred bytes each, and what proves it. */
+/** Bytes in which it must, and bytes for whom a data socket is: an id, and two keys of at most some hundred bytes each. */
 export const HOP_LINE_MAX_BYTES = 4096;
+/** ms a connection to another relay is kept for the next data socket. */
+export const HOP_IDLE_MS = 30_000;
+/** Connections to each other relay that are kept. */
+export const HOP_IDLE_MAX = 64;
 /** Tunnels that are compared with the store in one query. */
 export const FOLLOW_BATCH = 500;
 /** ms between two such queries where all tunnels are compared: 10,000 tunnels a second, a tenth of one connection. */

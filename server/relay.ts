@@ -1,5 +1,5 @@
 /** The composition root: builds the relay's parts (relay/), connects them, starts and stops them. */
-import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { ApiError } from '../shared/errors.ts';
 import { PolledAccessFeed } from './accounts/access-feed.ts';
 import { AccessWatch } from './accounts/access-watch.ts';
@@ -61,8 +61,8 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
   access.start(new AccessWatch(store, hub, service, log).follow);
 
   /** A refusal goes back the way the request came. */
-  function openHop(request: HopRequest, socket: Socket, head: Buffer): void {
-    upgrades.openHop(request, socket, head).catch((error: unknown) => {
+  function openHop(request: HopRequest, socket: Duplex): void {
+    upgrades.openHop(request, socket).catch((error: unknown) => {
       const refusal = error instanceof ApiError ? error : unexpected(error);
       socket.end(upgradeRefusal(refusal, { close: true }));
     });

@@ -92,7 +92,7 @@ describe('time limits between relays', function () {
     scope.defer(() => listener.close());
     const socket = connect(listener.port, '127.0.0.1');
     await once(socket, 'connect');
-    socket.write('culvert-hop/1 ');
+    socket.write('culvert-hop/2 ');
     const { ms } = await timed(() => within(10_000, 'end', once(socket.resume(), 'close')));
     assertBetween(ms, 4900, 6500);
   });

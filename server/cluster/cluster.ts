@@ -1,6 +1,5 @@
 /** One relay of several that serve as one (docs/decisions/0009-cluster.md): joins, keeps its place, and leaves. */
 import { randomBytes } from 'node:crypto';
-import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../clock.ts';
 import { CLUSTER_START_TIMEOUT_MS, LEAVING_REPEAT_MS } from '../limits.ts';
@@ -9,9 +8,8 @@ import type { Log } from '../log.ts';
 import type { Peers, TunnelNews } from '../tunnels/peers.ts';
 import type { CreateLimiter, Rate } from '../tunnels/rate-limiter.ts';
 import type { Follower } from '../tunnels/follower.ts';
-import type { HopRequest } from './hop.ts';
 import { HopDialer } from './hop-dialer.ts';
-import { HopListener } from './hop-listener.ts';
+import { HopListener, type TakeHop } from './hop-listener.ts';
 import { Membership } from './membership.ts';
 import { ALL_CHANNEL, channelOf, MISSED, readNews, writeLeaving, writeNews } from './news.ts';
 import { Pulse } from './pulse.ts';
@@ -36,7 +34,7 @@ export interface ClusterParts {
   readonly hub: Pick<Hub, 'announceFor' | 'cameElsewhere' | 'leftElsewhere' | 'leavesHop' | 'resume'>;
   readonly tunnels: Pick<Follower, 'hear' | 'review'>;
   /** Takes a data socket that landed on another relay. */
-  readonly openHop: (request: HopRequest, socket: Socket, head: Buffer) => void;
+  readonly openHop: TakeHop;
 }
 
 export class Cluster implements Peers {
@@ -130,6 +128,7 @@ export class Cluster implements Peers {
     this.#pulse.stop();
     await forgiving(this.#membership.leave());
     this.#redis.close();
+    this.hops.close();
     this.#listener.close();
   }
 

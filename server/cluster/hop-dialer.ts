@@ -1,16 +1,16 @@
 /** Passes a data socket on to the relay where its visitor waits (docs/decisions/0009-cluster.md). */
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { HOP_ANSWER_TIMEOUT_MS, HOP_CONNECT_TIMEOUT_MS, KEEP_ALIVE_MS } from '../limits.ts';
 import { relayOf } from './connection-id.ts';
-import { type UpgradeToPass, writeHop } from './hop.ts';
-import type { Membership } from './membership.ts';
-import { splice } from './splice.ts';
+import { HopAnswer } from './hop-answer.ts';
+import { HopCarrier } from './hop-carrier.ts';
+import { HopConnection, type HopHandler } from './hop-connection.ts';
+import { HopPool } from './hop-pool.ts';
+import { type UpgradeToPass, writeGreeting, writeRequest } from './hop.ts';
+import type { Membership, RelayAddress } from './membership.ts';
 
-/** How a relay's answer begins that has taken a data socket. */
-const SWITCHING = Buffer.from('HTTP/1.1 101 ');
-
-/** A connection to another relay, which has taken the data socket. */
+/** Another relay, which has taken the data socket. */
 export interface Hop {
   /** Joins it with the client's connection, which is given away for good. `head`: bytes read behind the request. */
   carry(client: Duplex, head: Buffer): void;
@@ -22,6 +22,7 @@ export class HopDialer {
   readonly #membership: Pick<Membership, 'find'>;
   readonly #incarnation: string;
   readonly #secret: string;
+  readonly #pool = new HopPool();
   #open = 0;
 
   /** @param incarnation of this relay */
@@ -44,63 +45,71 @@ export class HopDialer {
   async dial(request: UpgradeToPass): Promise<Hop | undefined> {
     const address = this.#membership.find(relayOf(request.id) ?? 0);
     if (address === undefined) return undefined;
-    const socket = await connected(address.host, address.port);
-    if (socket === undefined) return undefined;
-    const hop = { ...request, via: this.#incarnation };
-    socket.write(writeHop(hop, address.incarnation, this.#secret));
-    const answer = await firstBytes(socket, SWITCHING.length);
-    if (answer?.subarray(0, SWITCHING.length).equals(SWITCHING) !== true) {
-      socket.destroy();
-      return undefined;
+    const kept = this.#pool.take(address.incarnation);
+    const result = kept && (await this.#ask(kept, address, request));
+    // It may have been closed just when it was needed; a new one is asked once more.
+    if (result !== undefined && result !== 'lost') return result === 'refused' ? undefined : result;
+    const fresh = await this.#connect(address);
+    const answer = fresh && (await this.#ask(fresh, address, request));
+    return typeof answer === 'string' ? undefined : answer;
+  }
+
+  /** Closes what carries nothing. */
+  close(): void {
+    this.#pool.close();
+  }
+
+  async #ask(
+    connection: HopConnection,
+    { incarnation }: RelayAddress,
+    request: UpgradeToPass,
+  ): Promise<Hop | 'refused' | 'lost'> {
+    const answer = new HopAnswer(connection);
+    connection.setTimeout(HOP_ANSWER_TIMEOUT_MS);
+    connection.send([writeRequest(request)]);
+    const verdict = await answer.verdict;
+    connection.setTimeout(0);
+    if (verdict !== 'taken') {
+      connection.destroy();
+      return verdict;
     }
     return {
       carry: (client, head) => {
-        client.write(answer);
-        this.#carry(client, head, socket);
+        if (head.length > 0) connection.send([head]);
+        this.#carry(client, connection, answer, incarnation);
       },
-      cancel: () => socket.destroy(),
+      cancel: () => connection.destroy(),
     };
   }
 
-  #carry(client: Duplex, head: Buffer, relay: Socket): void {
+  #carry(client: Duplex, connection: HopConnection, answer: HopAnswer, incarnation: string): void {
     this.#open += 1;
-    if (head.length > 0) relay.write(head);
-    splice(client, relay, () => {
-      this.#open -= 1;
+    const carrier = new HopCarrier(client, connection, {
+      free: () => this.#pool.keep(incarnation, connection),
+      done: () => {
+        this.#open -= 1;
+      },
+    });
+    answer.replay(carrier);
+  }
+
+  async #connect(address: RelayAddress): Promise<HopConnection | undefined> {
+    return await new Promise((resolve) => {
+      const { host, port, incarnation } = address;
+      const options = { noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS };
+      const socket = connect({ host, port, ...options });
+      socket.setTimeout(HOP_CONNECT_TIMEOUT_MS);
+      socket.on('timeout', () => socket.destroy());
+      socket.on('error', () => socket.destroy());
+      socket.once('close', () => resolve(undefined));
+      socket.once('connect', () => {
+        socket.setTimeout(0);
+        socket.write(writeGreeting(this.#incarnation, incarnation, this.#secret));
+        resolve(new HopConnection(socket, NOBODY));
+      });
     });
   }
 }
 
-/** @returns so many bytes, or more, after which reading pauses; `undefined` when they do not come */
-async function firstBytes(socket: Socket, count: number): Promise<Buffer | undefined> {
-  return await new Promise((resolve) => {
-    socket.setTimeout(HOP_ANSWER_TIMEOUT_MS, () => socket.destroy());
-    socket.once('close', () => resolve(undefined));
-    let read = Buffer.alloc(0);
-    socket.on('data', function onData(chunk: Buffer) {
-      read = Buffer.concat([read, chunk]);
-      if (read.length < count) return;
-      socket.off('data', onData).pause().setTimeout(0);
-      resolve(read);
-    });
-  });
-}
-
-async function connected(host: string, port: number): Promise<Socket | undefined> {
-  return await new Promise((resolve) => {
-    const socket = connect({
-      host,
-      port,
-      noDelay: true,
-      keepAlive: true,
-      keepAliveInitialDelay: KEEP_ALIVE_MS,
-    });
-    socket.setTimeout(HOP_CONNECT_TIMEOUT_MS, () => socket.destroy());
-    socket.on('error', () => socket.destroy());
-    socket.once('close', () => resolve(undefined));
-    socket.once('connect', () => {
-      socket.setTimeout(0);
-      resolve(socket);
-    });
-  });
-}
+/** For the moment until somebody is asked. */
+const NOBODY: HopHandler = { onData() {}, onEnd() {}, onDrain() {}, onClose() {} };

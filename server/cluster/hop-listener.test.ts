@@ -1,31 +1,42 @@
 import assert from 'node:assert/strict';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { HOP_LINE_MAX_BYTES } from '../limits.ts';
+import { until } from '../testing/edge-fixture.ts';
 import { connectionId } from './connection-id.ts';
 import { HopDialer } from './hop-dialer.ts';
 import { HopListener } from './hop-listener.ts';
-import { writeHop } from './hop.ts';
+import { writeGreeting, writeRequest } from './hop.ts';
 
 const SECRET = 's'.repeat(32);
-const request = { id: connectionId(7), key: 'key', authorization: undefined, via: 'two' };
+const request = { id: connectionId(7), key: 'key', authorization: undefined };
+const GREETING = writeGreeting('two', 'one', SECRET);
+
+/** A frame on a connection between relays. */
+function frame(bytes: Buffer): Buffer {
+  const header = Buffer.alloc(4);
+  header.writeUInt32BE(bytes.length);
+  return Buffer.concat([header, bytes]);
+}
 
 describe('HopListener', () => {
   let listener: HopListener;
-  let taken: { id: string; socket: Socket; head: Buffer }[];
+  let taken: { id: string; via: string; stream: Duplex }[];
 
   beforeEach(async () => {
     taken = [];
     listener = await HopListener.start({ host: '127.0.0.1', port: 0 }, 'one', SECRET);
-    listener.onHop = ({ id }, socket, head) => taken.push({ id, socket, head });
+    listener.onHop = ({ id, via }, stream) => taken.push({ id, via, stream });
   });
 
   afterEach(() => listener.close());
 
-  async function say(text: string): Promise<Socket> {
+  function say(...pieces: (string | Buffer)[]): Socket {
     const socket = connect(listener.port, '127.0.0.1');
     socket.on('error', () => {});
-    socket.write(text);
+    for (const piece of pieces) socket.write(piece);
     return socket;
   }
 
@@ -36,62 +47,131 @@ describe('HopListener', () => {
     assert.deepEqual(taken, []);
   }
 
-  it('takes a data socket with what came behind its line', async () => {
-    const socket = await say(`${writeHop(request, 'one', SECRET)}more`);
-    while (taken.length === 0) await new Promise((resolve) => setImmediate(resolve));
-    assert.deepEqual([taken[0]?.id, taken[0]?.head.toString()], [request.id, 'more']);
+  it('takes a data socket with what comes behind the request for it', async () => {
+    const socket = say(GREETING, frame(writeRequest(request)), frame(Buffer.from('more')));
+    await until(() => taken.length === 1);
+    const [first] = taken;
+    assert.deepEqual([first?.id, first?.via], [request.id, 'two']);
+    assert.equal(String((await once(first?.stream ?? socket, 'data'))[0]), 'more');
+    socket.destroy();
+  });
+
+  it('takes the next one on the same connection, once both have ended the one before', async () => {
+    const socket = say(GREETING, frame(writeRequest(request)), frame(Buffer.alloc(0)));
+    await until(() => taken.length === 1);
+    taken[0]?.stream.destroy();
+    socket.write(frame(writeRequest({ ...request, id: 'the next' })));
+    await until(() => taken.length === 2);
+    assert.equal(taken[1]?.id, 'the next');
     socket.destroy();
   });
 
   for (const [name, text] of [
-    ['for another relay', writeHop(request, 'two', SECRET)],
-    ['under another secret', writeHop(request, 'one', 'x'.repeat(32))],
+    ['for another relay', writeGreeting('two', 'two', SECRET)],
+    ['under another secret', writeGreeting('two', 'one', 'x'.repeat(32))],
     ['that is none', 'GET / HTTP/1.1\n'],
   ] as const) {
-    it(`cuts a connection with a line ${name}`, async () => cut(await say(text)));
+    it(`cuts a connection with a line ${name}`, async () => cut(say(text, frame(writeRequest(request)))));
   }
 
   it('cuts a connection whose line is longer than 4 KiB', async () => {
-    await cut(await say('x'.repeat(HOP_LINE_MAX_BYTES)));
+    await cut(say('x'.repeat(HOP_LINE_MAX_BYTES)));
   });
 
-  it('leaves the client to the dialer where it refuses', async () => {
-    const dialer = new HopDialer(
-      { find: () => ({ incarnation: 'one', host: '127.0.0.1', port: listener.port }) },
-      'two',
-      SECRET,
-    );
-    listener.onHop = (_request, socket) => socket.end('HTTP/1.1 404 Not Found\r\n\r\n');
-    assert.equal(await dialer.dial(request), undefined);
-    listener.onHop = (_request, socket) => socket.destroy();
-    assert.equal(await dialer.dial(request), undefined);
+  it('cuts a connection with a request that is longer than 4 KiB', async () => {
+    await cut(say(GREETING, frame(Buffer.alloc(HOP_LINE_MAX_BYTES + 1))));
   });
 
-  it('gets through a dialer what a client sends, and back', async () => {
-    const dialer = new HopDialer(
-      {
-        find: (number) =>
-          number === 7 ? { incarnation: 'one', host: '127.0.0.1', port: listener.port } : undefined,
-      },
-      'two',
-      SECRET,
-    );
-    assert.equal(await dialer.dial({ ...request, id: connectionId(8) }), undefined);
-    listener.onHop = ({ via }, socket, head) => {
-      assert.equal(via, 'two');
-      socket.write('HTTP/1.1 101 ');
-      socket.write(head);
-      socket.pipe(socket);
-    };
-    const hop = await dialer.dial(request);
-    const [near, far] = await pair();
-    hop?.carry(far, Buffer.from('head '));
-    let echoed = '';
-    near.on('data', (chunk: Buffer) => (echoed += chunk.toString()));
-    near.end('body');
-    await once(near, 'end');
-    assert.equal(echoed, 'HTTP/1.1 101 head body');
-    while (dialer.open > 0) await new Promise((resolve) => setImmediate(resolve));
+  describe('with a dialer', () => {
+    let dialer: HopDialer;
+    let connections: number;
+
+    beforeEach(() => {
+      const address = { incarnation: 'one', host: '127.0.0.1', port: listener.port };
+      const find = (number: number) => (number === 7 ? address : undefined);
+      dialer = new HopDialer({ find }, 'two', SECRET);
+      connections = 0;
+      subscribe('net.server.socket', onConnection);
+    });
+
+    afterEach(() => {
+      unsubscribe('net.server.socket', onConnection);
+      dialer.close();
+    });
+
+    function onConnection(message: unknown): void {
+      if ((message as { socket: Socket }).socket.localPort === listener.port) connections += 1;
+    }
+
+    function echo(_request: unknown, stream: Duplex): void {
+      stream.write('HTTP/1.1 101 ');
+      stream.pipe(stream);
+    }
+
+    /** What a client gets back that says something. */
+    async function carried(text: string): Promise<string> {
+      const hop = await dialer.dial(request);
+      const [near, far] = await pair();
+      hop?.carry(far, Buffer.from('head '));
+      let echoed = '';
+      near.on('data', (chunk: Buffer) => (echoed += chunk.toString()));
+      near.end(text);
+      await once(near, 'end');
+      await until(() => dialer.open === 0);
+      return echoed;
+    }
+
+    it('gets through it what a client sends, and back', async () => {
+      listener.onHop = echo;
+      assert.equal(await carried('body'), 'HTTP/1.1 101 head body');
+      const large = 'x'.repeat(1_000_000);
+      assert.equal(await carried(large), `HTTP/1.1 101 head ${large}`);
+    });
+
+    it('knows no way where an id names no other relay', async () => {
+      assert.equal(await dialer.dial({ ...request, id: connectionId(8) }), undefined);
+    });
+
+    it('leaves the client to the dialer where it refuses', async () => {
+      listener.onHop = (_request, stream) => stream.end('HTTP/1.1 404 Not Found\r\n\r\n');
+      assert.equal(await dialer.dial(request), undefined);
+      listener.onHop = (_request, stream) => stream.destroy();
+      assert.equal(await dialer.dial(request), undefined);
+    });
+
+    it('takes one data socket after the other on one connection', async () => {
+      listener.onHop = echo;
+      for (let count = 1; count <= 5; count += 1) await carried('body');
+      assert.equal(connections, 1);
+    });
+
+    it('is asked again on a new connection where the one that was kept is lost at that moment', async () => {
+      listener.onHop = echo;
+      await carried('body');
+      let asked = 0;
+      listener.onHop = (hop, stream) => {
+        asked += 1;
+        if (asked === 1) stream.destroy(new Error('lost'));
+        else echo(hop, stream);
+      };
+      assert.equal(await carried('body'), 'HTTP/1.1 101 head body');
+      assert.deepEqual([asked, connections], [2, 2]);
+    });
+
+    it('uses no connection again that broke', async () => {
+      listener.onHop = (_request, stream) => {
+        stream.write('HTTP/1.1 101 ', () => stream.destroy(new Error('reset')));
+      };
+      const hop = await dialer.dial(request);
+      const [near, far] = await pair();
+      hop?.carry(far, Buffer.alloc(0));
+      near.resume();
+      await once(near, 'end');
+      await until(() => dialer.open === 0);
+      listener.onHop = echo;
+      await carried('body');
+      assert.equal(connections, 2);
+    });
   });
 });
 

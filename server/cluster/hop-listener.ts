@@ -1,11 +1,13 @@
 /** Takes data sockets that landed on other relays (docs/decisions/0009-cluster.md). */
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { CLIENT_SOCKETS_MAX, HOP_LINE_MAX_BYTES, HOP_LINE_TIMEOUT_MS } from '../limits.ts';
-import { type HopRequest, readHop } from './hop.ts';
+import type { Duplex } from 'node:stream';
+import { CLIENT_SOCKETS_MAX, HOP_LINE_MAX_BYTES, HOP_LINE_TIMEOUT_MS, KEEP_ALIVE_MS } from '../limits.ts';
+import { type HopRequest, readGreeting } from './hop.ts';
+import { HopReceiver } from './hop-receiver.ts';
 
-/** What is done with a data socket that another relay has passed on. `head`: bytes read behind the request. */
-export type TakeHop = (request: HopRequest, socket: Socket, head: Buffer) => void;
+/** What is done with a data socket that another relay has passed on. */
+export type TakeHop = (request: HopRequest, socket: Duplex) => void;
 
 const LINE_FEED = 10;
 
@@ -20,9 +22,8 @@ export class HopListener {
   private constructor(incarnation: string, secret: string) {
     this.#incarnation = incarnation;
     this.#secret = secret;
-    this.#server = createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true }, (socket) =>
-      this.#accept(socket),
-    );
+    const options = { noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS };
+    this.#server = createServer(options, (socket) => this.#accept(socket));
     this.#server.maxConnections = CLIENT_SOCKETS_MAX;
   }
 
@@ -64,16 +65,16 @@ export class HopListener {
       read = Buffer.concat([read, chunk]);
       const end = read.indexOf(LINE_FEED);
       if (end === -1 && read.length < HOP_LINE_MAX_BYTES) return;
-      socket.off('data', onData).pause().setTimeout(0);
-      this.#take(socket, end === -1 ? '' : read.toString('latin1', 0, end), read.subarray(end + 1));
+      socket.off('data', onData).setTimeout(0);
+      this.#greeted(socket, end === -1 ? '' : read.toString('latin1', 0, end), read.subarray(end + 1));
     };
     socket.on('data', onData);
   }
 
   /** Who does not prove to be a relay of this cluster is told nothing. */
-  #take(socket: Socket, line: string, head: Buffer): void {
-    const request = readHop(line, this.#incarnation, this.#secret);
-    if (request === undefined) socket.destroy();
-    else this.onHop(request, socket, head);
+  #greeted(socket: Socket, line: string, rest: Buffer): void {
+    const via = readGreeting(line, this.#incarnation, this.#secret);
+    if (via === undefined) socket.destroy();
+    else new HopReceiver(socket, via, (request, stream) => this.onHop(request, stream)).read(rest);
   }
 }

@@ -1,6 +1,7 @@
 /**
- * The first line on a connection from relay to relay, which says for whom the data socket is and proves that a relay of
- * this cluster sends it: `culvert-hop/1 NONCE MAC REQUEST`, then the raw connection (docs/decisions/0009-cluster.md).
+ * What relays say to each other on a connection that carries data sockets, one after the other: a line that proves that
+ * a relay of this cluster opened it, `culvert-hop/2 NONCE MAC VIA`, then frames (hop-connection.ts). The first frame of each
+ * data socket says for whom it is (docs/decisions/0009-cluster.md).
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 
@@ -20,28 +21,38 @@ export interface HopRequest extends UpgradeToPass {
   readonly via: string;
 }
 
-const LINE = /^culvert-hop\/1 ([0-9a-f]{32}) ([0-9a-f]{64}) ([\w-]+)$/;
+const GREETING = /^culvert-hop\/2 ([0-9a-f]{32}) ([0-9a-f]{64}) ([\w-]+)$/;
 
-/** @param incarnation the relay it is for: a line means nothing to any other */
-export function writeHop(request: HopRequest, incarnation: string, secret: string): string {
+/**
+ * @param via incarnation of the relay that says it
+ * @param incarnation the relay it is for: a line means nothing to any other
+ */
+export function writeGreeting(via: string, incarnation: string, secret: string): string {
   const nonce = randomBytes(16).toString('hex');
-  const text = Buffer.from(JSON.stringify(request)).toString('base64url');
-  return `culvert-hop/1 ${nonce} ${macOf(nonce, text, incarnation, secret).toString('hex')} ${text}\n`;
+  return `culvert-hop/2 ${nonce} ${macOf(nonce, via, incarnation, secret).toString('hex')} ${via}\n`;
 }
 
 /**
  * @param line without its end
- * @returns `undefined` for one that no relay of this cluster has sent to this incarnation
+ * @returns who says it; `undefined` for one that no relay of this cluster has said to this incarnation
  */
-export function readHop(line: string, incarnation: string, secret: string): HopRequest | undefined {
-  const [, nonce = '', mac = '', text = ''] = LINE.exec(line) ?? [];
+export function readGreeting(line: string, incarnation: string, secret: string): string | undefined {
+  const [, nonce = '', mac = '', via = ''] = GREETING.exec(line) ?? [];
   const given = Buffer.from(mac, 'hex');
-  const wanted = macOf(nonce, text, incarnation, secret);
-  if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) return undefined;
-  // Only a relay can have written it.
-  return JSON.parse(Buffer.from(text, 'base64url').toString()) as HopRequest;
+  const wanted = macOf(nonce, via, incarnation, secret);
+  return given.length === wanted.length && timingSafeEqual(given, wanted) ? via : undefined;
 }
 
-function macOf(nonce: string, text: string, incarnation: string, secret: string): Buffer {
-  return createHmac('sha256', secret).update(`culvert-hop/1 ${nonce} ${incarnation} ${text}`).digest();
+export function writeRequest({ id, key, authorization }: UpgradeToPass): Buffer {
+  return Buffer.from(JSON.stringify([id, key, authorization ?? '']));
+}
+
+/** @param bytes of a relay that has proved to be one */
+export function readRequest(bytes: Buffer, via: string): HopRequest {
+  const [id, key, authorization] = JSON.parse(bytes.toString()) as [string, string, string];
+  return { id, key, authorization: authorization === '' ? undefined : authorization, via };
+}
+
+function macOf(nonce: string, via: string, incarnation: string, secret: string): Buffer {
+  return createHmac('sha256', secret).update(`culvert-hop/2 ${nonce} ${incarnation} ${via}`).digest();
 }

@@ -144,11 +144,11 @@ export class Upgrades {
    *
    * @throws ApiError with the connection untouched
    */
-  async openHop({ id, key, authorization, via }: HopRequest, socket: Duplex, head: Buffer): Promise<void> {
+  async openHop({ id, key, authorization, via }: HopRequest, socket: Duplex): Promise<void> {
     const request: UpgradeRequest = {
       target: DATA_PATH,
       header: (name) => (name === 'authorization' ? authorization : undefined),
-      takeOver: () => (socket.destroyed ? undefined : { socket, head }),
+      takeOver: () => (socket.destroyed ? undefined : { socket, head: Buffer.alloc(0) }),
     };
     const owner = await this.#keyOwner(request);
     this.#openPending(request, key, this.#hub.pending(id), owner, via);

@@ -1,0 +1,96 @@
+/**
+ * One data socket on a connection to another relay, from the side where it landed. It is the hop's hot path: what comes is
+ * written as it came, and reading pauses only while the system takes no more.
+ */
+import type { Duplex } from 'node:stream';
+import { STALL_TIMEOUT_MS } from '../limits.ts';
+import type { HopConnection, HopHandler } from './hop-connection.ts';
+
+export interface CarrierEvents {
+  /** Both directions have ended: the connection may carry the next one. */
+  free(): void;
+  /** Told once, when nothing is left of it here, either. */
+  done(): void;
+}
+
+export class HopCarrier implements HopHandler {
+  readonly #client: Duplex;
+  readonly #connection: HopConnection;
+  readonly #events: CarrierEvents;
+  #endSent = false;
+  #relayEnded = false;
+  #clientClosed = false;
+
+  /** @param client nothing listens to its data yet; its end is passed on, and it still gets what the relay has to say */
+  constructor(client: Duplex, connection: HopConnection, events: CarrierEvents) {
+    this.#client = client;
+    this.#connection = connection;
+    this.#events = events;
+    connection.handler = this;
+    client.on('error', () => client.destroy());
+    client.on('drain', () => {
+      if (!this.#relayEnded) connection.resume();
+    });
+    client.on('data', (chunk: Buffer) => {
+      if (!this.#endSent && !connection.send([chunk])) client.pause();
+    });
+    client.on('end', () => this.#sendEnd());
+    client.once('close', () => this.#onClientClosed());
+    if (client.destroyed) this.#onClientClosed();
+    else client.resume();
+  }
+
+  onData(piece: Buffer): void {
+    const client = this.#client;
+    // A large chunk counts as too much even where the system has taken all of it at once.
+    if (!client.destroyed && !client.write(piece) && client.writableLength > 0) this.#connection.pause();
+  }
+
+  onDrain(): void {
+    this.#client.resume();
+  }
+
+  /** The relay ends a data socket as a whole, so its end is the client's. */
+  onEnd(): void {
+    this.#relayEnded = true;
+    this.#sendEnd();
+    if (this.#client.writableLength === 0) this.#client.destroy();
+    else endWithin(STALL_TIMEOUT_MS, this.#client);
+    this.#connection.resume();
+    this.#events.free();
+    this.#tellDone();
+  }
+
+  onClose(): void {
+    if (this.#relayEnded) return;
+    this.#relayEnded = true;
+    this.#client.destroy();
+    this.#tellDone();
+  }
+
+  #onClientClosed(): void {
+    if (this.#clientClosed) return;
+    this.#clientClosed = true;
+    // Behind a clean end the relay gets what is still queued, and then ends by itself.
+    if (!this.#relayEnded && !this.#endSent) this.#connection.destroy();
+    else if (!this.#relayEnded) this.#connection.resume();
+    this.#tellDone();
+  }
+
+  #sendEnd(): void {
+    if (this.#endSent) return;
+    this.#endSent = true;
+    this.#connection.sendEnd();
+  }
+
+  #tellDone(): void {
+    if (this.#relayEnded && this.#clientClosed) this.#events.done();
+  }
+}
+
+/** Ends a connection when it has taken what is queued, or has not in so many ms. */
+function endWithin(ms: number, socket: Duplex): void {
+  const timer = setTimeout(() => socket.destroy(), ms);
+  socket.once('close', () => clearTimeout(timer));
+  socket.end(() => socket.destroy());
+}

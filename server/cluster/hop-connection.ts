@@ -1,0 +1,122 @@
+/**
+ * A connection between two relays, which carries data sockets one after the other: a new one for each would cost both of them
+ * more than what it carries. A frame is its length in four bytes, most significant first, and so many bytes; one
+ * without any is the end of the data socket in this direction. Behind the ends of both directions begins the next one.
+ */
+import type { Socket } from 'node:net';
+
+const HEADER_BYTES = 4;
+const END = Buffer.alloc(HEADER_BYTES);
+/** Bytes up to which header and payload are copied into one write; above, the copy costs more than a second one. */
+const COPY_MAX = 16_384;
+
+export interface HopHandler {
+  /** @param isLast whether the frame ends with it */
+  onData(piece: Buffer, isLast: boolean): void;
+  onEnd(): void;
+  /** What was queued has been handed to the system; only after a `send` that answered `false`. */
+  onDrain(): void;
+  /** The connection is gone. */
+  onClose(): void;
+}
+
+export class HopConnection {
+  /** Whom it serves now. */
+  handler: HopHandler;
+  readonly #socket: Socket;
+  readonly #header = Buffer.alloc(HEADER_BYTES);
+  #headerRead = 0;
+  /** what is left of the current frame, bytes */
+  #left = 0;
+
+  /** @param socket connected, with nothing else listening to it but for errors */
+  constructor(socket: Socket, handler: HopHandler) {
+    this.#socket = socket;
+    this.handler = handler;
+    socket.on('data', (chunk: Buffer) => this.read(chunk));
+    socket.on('drain', () => this.handler.onDrain());
+    // A relay that ends a connection has no use for it any more.
+    socket.on('end', () => socket.destroy());
+    socket.once('close', () => this.handler.onClose());
+  }
+
+  get isOpen(): boolean {
+    return !this.#socket.destroyed;
+  }
+
+  /** Takes what has come; for bytes that were read before this was made. */
+  read(chunk: Buffer): void {
+    let at = 0;
+    while (at < chunk.length && this.isOpen) {
+      if (this.#left > 0) {
+        const piece = chunk.subarray(at, at + this.#left);
+        at += piece.length;
+        this.#left -= piece.length;
+        this.handler.onData(piece, this.#left === 0);
+      } else {
+        at += this.#readHeader(chunk, at);
+      }
+    }
+  }
+
+  /** @returns how many bytes it has read */
+  #readHeader(chunk: Buffer, at: number): number {
+    const read = chunk.copy(this.#header, this.#headerRead, at, at + HEADER_BYTES - this.#headerRead);
+    this.#headerRead += read;
+    if (this.#headerRead < HEADER_BYTES) return read;
+    this.#headerRead = 0;
+    this.#left = this.#header.readUInt32BE();
+    if (this.#left === 0) this.handler.onEnd();
+    return read;
+  }
+
+  /**
+   * Sends one frame.
+   *
+   * @param pieces of it, at least one byte in all
+   * @param onFlushed told when the system has them, or why it will never have them
+   * @returns `false` when more is queued than should be: wait for `onDrain`
+   */
+  send(pieces: readonly Buffer[], onFlushed?: (error?: Error | null) => void): boolean {
+    const socket = this.#socket;
+    let size = 0;
+    for (const piece of pieces) size += piece.length;
+    const isSmall = size <= COPY_MAX;
+    const frame = Buffer.allocUnsafe(isSmall ? HEADER_BYTES + size : HEADER_BYTES);
+    frame.writeUInt32BE(size);
+    if (isSmall) {
+      let at = HEADER_BYTES;
+      for (const piece of pieces) at += piece.copy(frame, at);
+      return socket.write(frame, onFlushed);
+    }
+    socket.cork();
+    socket.write(frame);
+    const last = pieces.length - 1;
+    pieces.forEach((piece, at) => socket.write(piece, at === last ? onFlushed : undefined));
+    socket.uncork();
+    // A large chunk counts as too much even where the system has taken all of it at once.
+    return socket.writableLength === 0 || !socket.writableNeedDrain;
+  }
+
+  /** Ends the data socket in this direction. */
+  sendEnd(): void {
+    if (this.isOpen) this.#socket.write(END);
+  }
+
+  pause(): void {
+    this.#socket.pause();
+  }
+
+  resume(): void {
+    this.#socket.resume();
+  }
+
+  /** @param ms after which the connection is cut when nothing happens; 0 for never */
+  setTimeout(ms: number): void {
+    this.#socket.setTimeout(ms);
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+}

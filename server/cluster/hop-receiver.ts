@@ -1,0 +1,62 @@
+/** One connection from another relay, from the side where visitors wait: takes one data socket from it after the other. */
+import type { Socket } from 'node:net';
+import { HOP_LINE_MAX_BYTES } from '../limits.ts';
+import { readRequest } from './hop.ts';
+import { HopConnection, type HopHandler } from './hop-connection.ts';
+import type { TakeHop } from './hop-listener.ts';
+import { HopStream } from './hop-stream.ts';
+
+export class HopReceiver implements HopHandler {
+  readonly #connection: HopConnection;
+  readonly #via: string;
+  readonly #take: TakeHop;
+  /** as much of the next request as has come */
+  #request: Buffer = Buffer.alloc(0);
+  /** the data socket it carries now, or carried last */
+  #stream: HopStream | undefined;
+  /** whether more of it may come */
+  #isReading = false;
+
+  /**
+   * @param socket of a relay that has proved to be one
+   * @param via its incarnation
+   */
+  constructor(socket: Socket, via: string, take: TakeHop) {
+    this.#via = via;
+    this.#take = take;
+    this.#connection = new HopConnection(socket, this);
+  }
+
+  /** Takes bytes that were read before. */
+  read(bytes: Buffer): void {
+    this.#connection.read(bytes);
+  }
+
+  onData(piece: Buffer, isLast: boolean): void {
+    if (this.#isReading) return this.#stream?.receive(piece);
+    this.#request = Buffer.concat([this.#request, piece]);
+    if (this.#request.length > HOP_LINE_MAX_BYTES) return this.#connection.destroy();
+    if (isLast) this.#begin();
+  }
+
+  #begin(): void {
+    const request = readRequest(this.#request, this.#via);
+    this.#request = Buffer.alloc(0);
+    this.#stream = new HopStream(this.#connection);
+    this.#isReading = true;
+    this.#take(request, this.#stream);
+  }
+
+  onEnd(): void {
+    this.#isReading = false;
+    this.#stream?.receiveEnd();
+  }
+
+  onDrain(): void {
+    // Those who write wait for what they have written.
+  }
+
+  onClose(): void {
+    this.#stream?.destroy();
+  }
+}
