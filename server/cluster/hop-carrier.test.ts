@@ -18,7 +18,10 @@ describe('HopCarrier', () => {
     relay = new FakeSocket();
     events = [];
     const connection = new HopConnection(relay as unknown as Socket, NOBODY);
-    new HopCarrier(client, connection, { free: () => events.push('free'), done: () => events.push('done') });
+    connection.handler = new HopCarrier(client, connection, {
+      free: () => events.push('free'),
+      done: () => events.push('done'),
+    });
   });
 
   it('passes on what comes, in both directions', async () => {

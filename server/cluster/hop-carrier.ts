@@ -21,12 +21,15 @@ export class HopCarrier implements HopHandler {
   #relayEnded = false;
   #clientClosed = false;
 
-  /** @param client nothing listens to its data yet; its end is passed on, and it still gets what the relay has to say */
+  /**
+   * To be made the handler of the connection at once.
+   *
+   * @param client nothing listens to its data yet; its end is passed on, and it still gets what the relay has to say
+   */
   constructor(client: Duplex, connection: HopConnection, events: CarrierEvents) {
     this.#client = client;
     this.#connection = connection;
     this.#events = events;
-    connection.handler = this;
     client.on('error', () => client.destroy());
     client.on('drain', () => {
       if (!this.#relayEnded) connection.resume();

@@ -90,6 +90,7 @@ export class HopDialer {
         this.#open -= 1;
       },
     });
+    connection.handler = carrier;
     answer.replay(carrier);
   }
 

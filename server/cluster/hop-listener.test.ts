@@ -21,6 +21,12 @@ function frame(bytes: Buffer): Buffer {
   return Buffer.concat([header, bytes]);
 }
 
+/** Takes a data socket, and sends back what comes. */
+function echo(_request: unknown, stream: Duplex): void {
+  stream.write('HTTP/1.1 101 ');
+  stream.pipe(stream);
+}
+
 describe('HopListener', () => {
   let listener: HopListener;
   let taken: { id: string; via: string; stream: Duplex }[];
@@ -101,11 +107,6 @@ describe('HopListener', () => {
 
     function onConnection(message: unknown): void {
       if ((message as { socket: Socket }).socket.localPort === listener.port) connections += 1;
-    }
-
-    function echo(_request: unknown, stream: Duplex): void {
-      stream.write('HTTP/1.1 101 ');
-      stream.pipe(stream);
     }
 
     /** What a client gets back that says something. */

@@ -33,7 +33,7 @@ export class HopPool {
 
   /** Closes all of them. */
   close(): void {
-    for (const idle of this.#idle.values()) for (const connection of [...idle]) connection.destroy();
+    for (const idle of this.#idle.values()) for (const connection of idle) connection.destroy();
   }
 
   #forget(incarnation: string, connection: HopConnection): void {
