@@ -11,13 +11,14 @@ const NOBODY = { onData() {}, onEnd() {}, onDrain() {}, onClose() {} };
 describe('HopCarrier', () => {
   let client: FakeSocket;
   let relay: FakeSocket;
+  let connection: HopConnection;
   let events: string[];
 
   beforeEach(() => {
     client = new FakeSocket();
     relay = new FakeSocket();
     events = [];
-    const connection = new HopConnection(relay as unknown as Socket, NOBODY);
+    connection = new HopConnection(relay as unknown as Socket, NOBODY);
     connection.handler = new HopCarrier(client, connection, {
       free: () => events.push('free'),
       done: () => events.push('done'),
@@ -64,7 +65,10 @@ describe('HopCarrier', () => {
     client.isFast = false;
     relay.push(`\0\0\0\u000ethe last words${END}`);
     await settled();
-    assert.deepEqual([client.destroyed, relay.text, events], [false, END, ['free']]);
+    assert.deepEqual([client.destroyed, relay.text, events], [false, '', ['free']]);
+    connection.send([Buffer.from('the next')]);
+    await settled();
+    assert.equal(relay.text, `${END}\0\0\0\bthe next`);
     client.release();
     await settled();
     assert.deepEqual([client.text, client.destroyed, events], ['the last words', true, ['free', 'done']]);

@@ -56,7 +56,8 @@ export class HopCarrier implements HopHandler {
   /** The relay ends a data socket as a whole, so its end is the client's. */
   onEnd(): void {
     this.#relayEnded = true;
-    this.#sendEnd();
+    if (!this.#endSent) this.#connection.oweEnd();
+    this.#endSent = true;
     if (this.#client.writableLength === 0) this.#client.destroy();
     else endWithin(STALL_TIMEOUT_MS, this.#client);
     this.#connection.resume();

@@ -28,6 +28,9 @@ export class HopConnection {
   #headerRead = 0;
   /** what is left of the current frame, bytes */
   #left = 0;
+  /** whether what is sent is held together until the event loop has been round */
+  #isHeld = false;
+  #owesEnd = false;
 
   /** @param socket connected, with nothing else listening to it but for errors */
   constructor(socket: Socket, handler: HopHandler) {
@@ -74,10 +77,9 @@ export class HopConnection {
    * Sends one frame.
    *
    * @param pieces of it, at least one byte in all
-   * @param onFlushed told when the system has them, or why it will never have them
    * @returns `false` when more is queued than should be: wait for `onDrain`
    */
-  send(pieces: readonly Buffer[], onFlushed?: (error?: Error | null) => void): boolean {
+  send(pieces: readonly Buffer[]): boolean {
     const socket = this.#socket;
     let size = 0;
     for (const piece of pieces) size += piece.length;
@@ -87,13 +89,14 @@ export class HopConnection {
     if (isSmall) {
       let at = HEADER_BYTES;
       for (const piece of pieces) at += piece.copy(frame, at);
-      return socket.write(frame, onFlushed);
+      socket.write(frame);
+    } else {
+      socket.cork();
+      socket.write(frame);
+      for (const piece of pieces) socket.write(piece);
+      socket.uncork();
     }
-    socket.cork();
-    socket.write(frame);
-    const last = pieces.length - 1;
-    pieces.forEach((piece, at) => socket.write(piece, at === last ? onFlushed : undefined));
-    socket.uncork();
+    this.#sendOwed();
     // A large chunk counts as too much even where the system has taken all of it at once.
     return socket.writableLength === 0 || !socket.writableNeedDrain;
   }
@@ -101,6 +104,30 @@ export class HopConnection {
   /** Ends the data socket in this direction. */
   sendEnd(): void {
     if (this.isOpen) this.#socket.write(END);
+  }
+
+  /** The same, but with the first frame of the next one: where this end is the second, nobody waits for it. */
+  oweEnd(): void {
+    this.#owesEnd = true;
+    this.#socket.cork();
+    this.#socket.write(END);
+  }
+
+  #sendOwed(): void {
+    if (!this.#owesEnd) return;
+    this.#owesEnd = false;
+    this.#socket.uncork();
+  }
+
+  /** What is sent in this turn of the event loop leaves in one packet: often it is the last words and the end. */
+  hold(): void {
+    if (this.#isHeld) return;
+    this.#isHeld = true;
+    this.#socket.cork();
+    setImmediate(() => {
+      this.#isHeld = false;
+      this.#socket.uncork();
+    });
   }
 
   pause(): void {

@@ -161,11 +161,12 @@ describe('HopListener', () => {
 
     it('uses no connection again that broke', async () => {
       listener.onHop = (_request, stream) => {
-        stream.write('HTTP/1.1 101 ', () => stream.destroy(new Error('reset')));
+        stream.write('HTTP/1.1 101 ');
+        stream.once('data', () => stream.destroy(new Error('reset')));
       };
       const hop = await dialer.dial(request);
       const [near, far] = await pair();
-      hop?.carry(far, Buffer.alloc(0));
+      hop?.carry(far, Buffer.from('head'));
       near.resume();
       await once(near, 'end');
       await until(() => dialer.open === 0);

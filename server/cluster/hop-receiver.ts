@@ -53,7 +53,7 @@ export class HopReceiver implements HopHandler {
   }
 
   onDrain(): void {
-    // Those who write wait for what they have written.
+    this.#stream?.drained();
   }
 
   onClose(): void {

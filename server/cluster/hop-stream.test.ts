@@ -11,11 +11,11 @@ describe('HopStream', () => {
   let stream: HopStream;
 
   beforeEach(() => {
-    socket = new FakeSocket();
+    socket = new FakeSocket(16);
     const connection = new HopConnection(socket as unknown as Socket, {
       onData: (piece) => stream.receive(piece),
       onEnd: () => stream.receiveEnd(),
-      onDrain() {},
+      onDrain: () => stream.drained(),
       onClose: () => stream.destroy(),
     });
     stream = new HopStream(connection);
@@ -29,6 +29,28 @@ describe('HopStream', () => {
     stream.uncork();
     await settled();
     assert.equal(socket.text, '\0\0\0\u0007one two');
+  });
+
+  it('sends the last words and the end in one packet', async () => {
+    stream.write('last');
+    stream.destroy();
+    await settled();
+    assert.deepEqual(
+      socket.taken.map((piece) => piece.toString()),
+      [`\0\0\0\u0004last${END}`],
+    );
+  });
+
+  it('waits with what is written while the connection has no room', async () => {
+    socket.isFast = false;
+    const more = 'more than enough';
+    let written = 0;
+    for (let count = 1; count <= 3; count += 1) stream.write(more, () => (written += 1));
+    await settled();
+    assert.equal(written, 0);
+    socket.release();
+    await settled();
+    assert.deepEqual([written, socket.text], [3, `\0\0\0\u0010${more}\0\0\0\u0020${more}${more}`]);
   });
 
   it('stops the other relay while nobody reads, and until somebody does', async () => {
@@ -62,6 +84,7 @@ describe('HopStream', () => {
 
   it('breaks the connection when it is cut with something left to send', async () => {
     socket.isFast = false;
+    stream.write('is still waiting');
     stream.write('never sent');
     stream.destroy();
     await settled();

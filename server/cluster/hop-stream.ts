@@ -5,6 +5,7 @@ import type { HopConnection } from './hop-connection.ts';
 export class HopStream extends Duplex {
   readonly #connection: HopConnection;
   #endSent = false;
+  #onDrain: (() => void) | undefined;
 
   /** @param connection whose data socket begins */
   constructor(connection: HopConnection) {
@@ -25,22 +26,32 @@ export class HopStream extends Duplex {
     if (!this.destroyed) this.push(null);
   }
 
+  /** The connection has room again. */
+  drained(): void {
+    const onDrain = this.#onDrain;
+    this.#onDrain = undefined;
+    onDrain?.();
+  }
+
   override _read(): void {
     this.#connection.resume();
   }
 
-  override _write(chunk: Buffer, _encoding: BufferEncoding, callback: (error?: Error | null) => void): void {
-    this.#connection.send([chunk], callback);
+  override _write(chunk: Buffer, _encoding: BufferEncoding, callback: () => void): void {
+    this.#send([chunk], callback);
   }
 
-  override _writev(
-    queued: readonly { readonly chunk: Buffer }[],
-    callback: (error?: Error | null) => void,
-  ): void {
-    this.#connection.send(
+  override _writev(queued: readonly { readonly chunk: Buffer }[], callback: () => void): void {
+    this.#send(
       queued.map(({ chunk }) => chunk),
       callback,
     );
+  }
+
+  #send(pieces: readonly Buffer[], callback: () => void): void {
+    this.#connection.hold();
+    if (this.#connection.send(pieces)) callback();
+    else this.#onDrain = callback;
   }
 
   override _final(callback: () => void): void {

@@ -8,8 +8,9 @@ export class FakeSocket extends Duplex {
   isFast = true;
   #onTaken: (() => void) | undefined;
 
-  constructor() {
-    super({ highWaterMark: 4, allowHalfOpen: true });
+  /** @param highWaterMark bytes from which on it has no room */
+  constructor(highWaterMark = 4) {
+    super({ highWaterMark, allowHalfOpen: true });
     this.on('error', () => {});
   }
 
@@ -21,9 +22,17 @@ export class FakeSocket extends Duplex {
   override _read(): void {}
 
   override _write(chunk: Buffer, _encoding: BufferEncoding, callback: () => void): void {
+    this.#take(chunk, callback);
+  }
+
+  #take(chunk: Buffer, callback: () => void): void {
     this.taken.push(chunk);
     if (this.isFast) callback();
     else this.#onTaken = callback;
+  }
+
+  override _writev(queued: readonly { readonly chunk: Buffer }[], callback: () => void): void {
+    this.#take(Buffer.concat(queued.map(({ chunk }) => chunk)), callback);
   }
 
   /** Takes what is written from now on, and what waits. */
