@@ -22,7 +22,9 @@ describe('a snapshot in which one of fifty tunnels has changed', () => {
     const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
     const page = await openWindow(scope, browser, built, main, { now: NOW });
     const { tunnels } = main.snapshot;
-    assert.equal(await page.locator('.card').count(), tunnels.length);
+    const cards = page.locator('.card');
+    await cards.nth(tunnels.length - 1).waitFor({ state: 'attached' });
+    assert.equal(await cards.count(), tunnels.length);
     await page.evaluate(`{${COUNT_QUESTIONS} globalThis.questions = () => questions; }`);
 
     await main.show({
