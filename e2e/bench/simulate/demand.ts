@@ -58,10 +58,7 @@ function relayDemand(scenario: Scenario): Demand['relay'] {
   const connections = requests / requestsPerConnection;
   const us =
     requests * (RELAY_US.request + hops * RELAY_US.hopRequest) +
-    connections *
-      (RELAY_US.connection +
-        elsewhere * RELAY_US.announced +
-        hops * (RELAY_US.hoppedConnection + RELAY_US.hopConnection)) +
+    connections * (RELAY_US.connection + elsewhere * RELAY_US.announced + hops * RELAY_US.hopConnection) +
     reconnects * RELAY_US.control;
   return { cores: us / 1e6, memory: (tunnels / relays) * TUNNEL_BYTES };
 }

@@ -6,38 +6,37 @@
 /** Redis's one core. */
 export const REDIS_US = {
   /** a visitor told to another relay */
-  announce: 9,
+  announce: 7,
   /** a control socket entered or taken out, without the messages to all */
-  claim: 11,
+  claim: 12,
   /** a message to one of the relays that all are told */
-  delivery: 0.28,
+  delivery: 0.19,
   /** a message without a script */
   publish: 3,
   /** a tunnel told again */
-  told: 5,
+  told: 4,
   lease: 12,
   /** the list of relays, and each relay in it */
-  relays: 3,
-  relayListed: 1.9,
+  relays: 12,
+  relayListed: 1.2,
 } as const;
 
 /** Bytes of a tunnel's entry in Redis. */
-export const TUNNEL_ENTRY_BYTES = 246;
+export const TUNNEL_ENTRY_BYTES = 260;
 
 /** Relays. */
 export const RELAY_US = {
   /** a request on a connection that has its data socket, on the visitor's relay */
   request: 30,
-  /** a visitor's connection, on its relay, and what it costs more there when its data socket comes over a hop */
-  connection: 200,
-  hoppedConnection: 140,
+  /** a visitor's connection, on its relay, wherever its data socket lands */
+  connection: 240,
   /** the same on the relay of the control socket, where that is another one */
-  announced: 50,
+  announced: 30,
   /** a request and a connection, on the relay that a data socket hops over */
-  hopRequest: 24,
-  hopConnection: 300,
+  hopRequest: 23,
+  hopConnection: 160,
   /** a control socket opened */
-  control: 600,
+  control: 800,
 } as const;
 
 /** Bytes of a tunnel that is online. */
