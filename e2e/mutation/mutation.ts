@@ -43,14 +43,14 @@ const UNIT: Layer = {
 const UI: Layer = {
   name: 'ui',
   files: 'e2e/ui/*.test.ts',
-  timeoutMs: 30_000,
+  timeoutMs: 60_000,
   runsBuild: false,
   hooks: UI_HOOKS,
 };
 const VISITORS: Layer = {
   name: 'visitors',
   files: 'e2e/ui/visitors/*.test.ts',
-  timeoutMs: 30_000,
+  timeoutMs: 60_000,
   runsBuild: true,
   hooks: UI_HOOKS,
 };

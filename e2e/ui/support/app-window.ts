@@ -110,7 +110,7 @@ export function watchPage(scope: Scope, page: Page): string[] {
     if (errors.length > 0) throw new Error(`the page had errors: ${errors.join('; ')}`);
   });
   // Below that of a test, so that a failure says what it waited for.
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(25_000);
   page.on('pageerror', (error) => errors.push(String(error)));
   page.on('console', (message) => {
     if (message.type() === 'error') errors.push(message.text());
