@@ -1,21 +1,31 @@
 /** What another relay answers that was asked to take a data socket. */
+import { HOP_ANSWER_TIMEOUT_MS } from '../limits.ts';
 import type { HopConnection, HopHandler } from './hop-connection.ts';
 
 /** How a relay's answer begins that has taken one. */
 const SWITCHING = Buffer.from('HTTP/1.1 101 ');
 
+/** `lost`: the connection has ended without a word. */
+type Verdict = 'taken' | 'refused' | 'lost';
+
 export class HopAnswer implements HopHandler {
-  /** `lost`: the connection has ended without a word. */
-  readonly verdict: Promise<'taken' | 'refused' | 'lost'>;
+  /** Decided within {@link HOP_ANSWER_TIMEOUT_MS}. */
+  readonly verdict: Promise<Verdict>;
   readonly #connection: HopConnection;
   #read: Buffer = Buffer.alloc(0);
   #hasEnded = false;
   #hasClosed = false;
-  #decide: (verdict: 'taken' | 'refused' | 'lost') => void = () => {};
+  #decide: (verdict: Verdict) => void = () => {};
 
   constructor(connection: HopConnection) {
     this.#connection = connection;
-    this.verdict = new Promise((resolve) => (this.#decide = resolve));
+    this.verdict = new Promise((resolve) => {
+      const timer = setTimeout(() => resolve('refused'), HOP_ANSWER_TIMEOUT_MS);
+      this.#decide = (verdict) => {
+        clearTimeout(timer);
+        resolve(verdict);
+      };
+    });
     connection.handler = this;
     if (!connection.isOpen) this.#decide('lost');
   }

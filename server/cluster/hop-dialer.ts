@@ -1,7 +1,7 @@
 /** Passes a data socket on to the relay where its visitor waits (docs/decisions/0009-cluster.md). */
 import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { HOP_ANSWER_TIMEOUT_MS, HOP_CONNECT_TIMEOUT_MS, KEEP_ALIVE_MS } from '../limits.ts';
+import { HOP_CONNECT_TIMEOUT_MS, KEEP_ALIVE_MS } from '../limits.ts';
 import { relayOf } from './connection-id.ts';
 import { HopAnswer } from './hop-answer.ts';
 import { HopCarrier } from './hop-carrier.ts';
@@ -65,10 +65,8 @@ export class HopDialer {
     request: UpgradeToPass,
   ): Promise<Hop | 'refused' | 'lost'> {
     const answer = new HopAnswer(connection);
-    connection.setTimeout(HOP_ANSWER_TIMEOUT_MS);
     connection.send([writeRequest(request)]);
     const verdict = await answer.verdict;
-    connection.setTimeout(0);
     if (verdict !== 'taken') {
       connection.destroy();
       return verdict;

@@ -3,7 +3,8 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { HOP_LINE_MAX_BYTES } from '../limits.ts';
+import { mock } from 'node:test';
+import { HOP_ANSWER_TIMEOUT_MS, HOP_LINE_MAX_BYTES } from '../limits.ts';
 import { until } from '../testing/edge-fixture.ts';
 import { connectionId } from './connection-id.ts';
 import { HopDialer } from './hop-dialer.ts';
@@ -157,6 +158,23 @@ describe('HopListener', () => {
       };
       assert.equal(await carried('body'), 'HTTP/1.1 101 head body');
       assert.deepEqual([asked, connections], [2, 2]);
+    });
+
+    it('is not asked again where it has not answered in 5 s', async () => {
+      listener.onHop = echo;
+      await carried('body');
+      let asked = 0;
+      listener.onHop = () => (asked += 1);
+      mock.timers.enable({ apis: ['setTimeout'] });
+      try {
+        const hop = dialer.dial(request);
+        await until(() => asked === 1);
+        mock.timers.tick(HOP_ANSWER_TIMEOUT_MS);
+        assert.equal(await hop, undefined);
+        assert.deepEqual([asked, connections], [1, 1]);
+      } finally {
+        mock.timers.reset();
+      }
     });
 
     it('uses no connection again that broke', async () => {
