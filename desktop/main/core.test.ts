@@ -81,6 +81,15 @@ describe('the app', () => {
       assert.equal(core.snapshots.make().session.state, 'signed-out');
     });
 
+    it('tells the form that it takes another key, before it tells what was wrong with the one before', async () => {
+      const { core, call, api } = await start();
+      const states: string[] = [];
+      core.snapshots.listen(({ session }) => void states.push(session.state));
+      api.failure = new RelayRefusal(401, 'invalid api key');
+      await assert.rejects(call('session:sign-in', SIGN_IN), RelayRefusal);
+      assert.deepEqual(states, ['signing-in', 'signed-out']);
+    });
+
     onPosix('keeps the key encrypted, in a file for its owner only', async () => {
       const { platform } = await signedIn();
       const path = join(platform.dataDirectory, 'key.json');

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { main } from '../../server/cli/main.ts';
+import { FakeShell } from '../../server/testing/fake-shell.ts';
 import type { Plan, Tunnel } from '../../shared/tunnel.ts';
 import { Api } from './api.ts';
 import type { Relay } from './programs.ts';
@@ -11,7 +13,10 @@ export interface TestAccount {
   readonly api: Api;
 }
 
-/** Makes an account and a key for it with `culvert-relay`, while the relay runs. */
+/**
+ * Makes an account and a key for it while the relay runs, as `culvert-relay` does: with its commands, but in this process,
+ * because tests need hundreds of accounts and a process takes the better part of a second.
+ */
 export async function createAccount(
   relay: Relay,
   options: { readonly plan?: Plan; readonly subdomain?: string } = {},
@@ -19,7 +24,7 @@ export async function createAccount(
   const name = `test-${randomBytes(6).toString('hex')}`;
   const subdomain = options.subdomain === undefined ? [] : ['--subdomain', options.subdomain];
   const plan = options.plan ?? 'dev';
-  const account = await relay.administer('account', 'create', '--name', name, '--plan', plan, ...subdomain);
+  const account = await command(relay, 'account', 'create', '--name', name, '--plan', plan, ...subdomain);
   return await withNewKey(relay, { id: String(account['id']), name });
 }
 
@@ -28,9 +33,22 @@ export async function withNewKey(
   relay: Relay,
   { id, name }: { readonly id: string; readonly name: string },
 ): Promise<TestAccount> {
-  const issued = await relay.administer('key', 'create', '--account', name);
+  const issued = await command(relay, 'key', 'create', '--account', name);
   const key = String(issued['key']);
   return { id, name, key, keyId: String(issued['id']), api: new Api(relay, key) };
+}
+
+async function command(relay: Relay, ...args: string[]): Promise<Record<string, unknown>> {
+  const shell = new FakeShell();
+  Object.assign(shell.env, relay.databaseSettings);
+  const code = await main(shell, [...args, '--json'], startsNoRelay);
+  if (code !== 0)
+    throw new Error(`culvert-relay ${args.join(' ')} ended with ${code}: ${shell.stderr.join()}`);
+  return JSON.parse(shell.stdout.join('\n')) as Record<string, unknown>;
+}
+
+async function startsNoRelay(): Promise<never> {
+  throw new Error('no relay is to be started');
 }
 
 /** Hands out one account, whatever is asked of it. */
@@ -45,14 +63,11 @@ export function onlyAccount(account: TestAccount): Pick<AccountPool, 'tunnel'> {
 
 /** Creates that an account may make at once (contract.md: burst 5). */
 const CREATES_AN_ACCOUNT = 5;
-/** The next account is made while so many creates are left, because that takes the better part of a second. */
-const CREATES_AHEAD = 3;
 
 /** Hands out accounts that may still create a tunnel, making new ones as their rate limits are used up. */
 export class AccountPool {
   readonly #relay: Relay;
   #account: Promise<TestAccount>;
-  #next: Promise<TestAccount> | undefined;
   #left = CREATES_AN_ACCOUNT;
 
   constructor(relay: Relay) {
@@ -63,12 +78,10 @@ export class AccountPool {
   /** An account for exactly one create. */
   async take(): Promise<TestAccount> {
     if (this.#left === 0) {
-      this.#account = this.#next ?? this.#make();
-      this.#next = undefined;
+      this.#account = this.#make();
       this.#left = CREATES_AN_ACCOUNT;
     }
     this.#left -= 1;
-    if (this.#left < CREATES_AHEAD) this.#next ??= this.#make();
     return await this.#account;
   }
 
@@ -80,7 +93,7 @@ export class AccountPool {
 
   #make(): Promise<TestAccount> {
     const account = createAccount(this.#relay);
-    // Whoever takes it sees the failure; an account made ahead may never be taken.
+    // Whoever takes it sees the failure; the first one may never be taken.
     account.catch(() => undefined);
     return account;
   }

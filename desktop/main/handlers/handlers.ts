@@ -22,7 +22,12 @@ export function createHandlers({ platform, signIn, desk, store, feed }: Handlers
   return {
     'snapshot:get': () => feed.make(),
     'session:sign-in': async (form) => {
-      await signIn.signIn(form);
+      try {
+        await signIn.signIn(form);
+      } finally {
+        // The form takes nothing while somebody is being signed in: it has to know before the answer that this is over.
+        feed.flush();
+      }
       return undefined;
     },
     'session:sign-out': async () => {

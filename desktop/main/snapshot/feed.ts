@@ -46,4 +46,12 @@ export class Feed<T> {
     const value = make();
     for (const listener of this.#listeners) listener(value);
   }
+
+  /** Tells at once what waits for the interval to be over. */
+  flush(): void {
+    if (!this.#isStale) return;
+    this.#pause?.cancel();
+    this.#pause = undefined;
+    this.changed();
+  }
 }

@@ -46,6 +46,24 @@ describe('Feed', () => {
     assert.equal(seen.length, before + 1);
   });
 
+  it('tells before the interval is over when that is asked for, and waits again from then on', () => {
+    const { feed, clock } = countingFeed();
+    const seen: number[] = [];
+    feed.listen((value) => void seen.push(value));
+    feed.flush();
+    feed.changed();
+    feed.flush();
+    assert.equal(seen.length, 1);
+    feed.changed();
+    feed.flush();
+    assert.equal(seen.length, 2);
+    clock.advance(SNAPSHOT_INTERVAL_MS - 1);
+    feed.changed();
+    assert.equal(seen.length, 2);
+    clock.advance(1);
+    assert.equal(seen.length, 3);
+  });
+
   it('tells of the last change too', () => {
     const { feed, clock } = countingFeed();
     const seen: number[] = [];
