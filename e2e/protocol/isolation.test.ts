@@ -138,10 +138,10 @@ describe('two accounts', () => {
       it('gets, for every operation and every id, what it gets for an unknown one', async () => {
         for (const [name, operation] of Object.entries(OPERATIONS)) {
           for (const [kind, id] of Object.entries(furniture.ids)) {
-            const [answer, reference] = [
-              await ask(operation, id, stranger.key),
-              await ask(operation, unknownLike(id), stranger.key),
-            ];
+            const [answer, reference] = await Promise.all([
+              ask(operation, id, stranger.key),
+              ask(operation, unknownLike(id), stranger.key),
+            ]);
             assert.ok(answer.status >= 400, `${name} ${kind} succeeded`);
             assert.deepEqual(comparable(answer), comparable(reference), `${name} ${kind}`);
           }
@@ -154,10 +154,10 @@ describe('two accounts', () => {
             // The id of a waiting connection is what admits a data socket (contract.md, WebSockets).
             if (id === furniture.announced) continue;
             for (const key of [undefined, newApiKey()]) {
-              const [answer, reference] = [
-                await ask(operation, id, key),
-                await ask(operation, unknownLike(id), key),
-              ];
+              const [answer, reference] = await Promise.all([
+                ask(operation, id, key),
+                ask(operation, unknownLike(id), key),
+              ]);
               assert.ok(answer.status >= 400, `${name} ${kind} succeeded`);
               assert.deepEqual(comparable(answer), comparable(reference), `${name} ${kind}`);
             }

@@ -29,7 +29,9 @@ describe('answers to the path form (contract.md, Inbound requests)', () => {
   async function answerWith(...answer: Field[]): Promise<ResponseHead> {
     fields = answer;
     const target = `/t/${slug}/some/page`;
-    return (await visit(relay.port, { host: `localhost:${relay.port}`, target })).head;
+    const { status, text, head } = await visit(relay.port, { host: `localhost:${relay.port}`, target });
+    assert.deepEqual([status, text], [200, 'ok']);
+    return head;
   }
 
   /** Puts the relay's port and the tunnel's slug into a text. */

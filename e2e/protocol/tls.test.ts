@@ -158,6 +158,27 @@ describe('TLS by the relay itself', () => {
     assert.ok(ms > 9000 && ms < 12_000, `after ${ms} ms`);
   });
 
+  together('a visitor that closes its side behind its request still gets the answer', async () => {
+    const { relay } = await start();
+    const service = await startEchoService(scope);
+    const { tunnel } = await serve(relay, service.port);
+    const socket = await shakeHands(relay, { allowHalfOpen: true } as ConnectionOptions);
+    socket.end(formatRequest({ host: hostOf(tunnel, relay), target: '/half' }));
+    assert.equal(readEcho(await RawConnection.over(socket).response()).url, '/half');
+  });
+
+  together(
+    'a connection that ends before its handshake is closed at once, and holds up no end of the relay',
+    async () => {
+      const { relay } = await start();
+      const probe = await tcp(relay);
+      probe.end();
+      await within(2000, 'end', once(probe.resume(), 'close'));
+      await tcp(relay).then((gone) => gone.destroy());
+      assert.deepEqual(await relay.stop('SIGTERM', 2000), { code: 0, signal: null });
+    },
+  );
+
   together('a handshake that is under way at SIGTERM is finished, and its request answered', async () => {
     const { relay } = await start();
     const socket = await tcp(relay);

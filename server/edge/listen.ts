@@ -50,6 +50,8 @@ export async function listen(
   const server = createTlsServer({
     ...OPTIONS,
     ...contextOf(pair),
+    // Until the handshake is done, when it is as above: who ends before has said all it ever will.
+    allowHalfOpen: false,
     handshakeTimeout: TLS_HANDSHAKE_TIMEOUT_MS,
     ALPNProtocols: ['http/1.1'],
   });

@@ -18,6 +18,7 @@ export class Handshakes {
     server.on('secureConnection', (socket) => {
       const tcp = this.#shaking.get(addressesOf(socket));
       this.#shaking.delete(addressesOf(socket));
+      socket.allowHalfOpen = true;
       secured(resettable(socket, tcp), tcp);
     });
   }
