@@ -91,7 +91,7 @@ export const STOP_DEADLINE_MS = 30_000;
 export const DRAIN_IDLE_MS = 1000;
 /** ms a relay that shuts down looks for a good moment to close its listener, however much still comes. */
 export const DRAIN_BACKLOG_MS = 1000;
-/** ms a turn of the event loop may take in which nothing happens: some tens of microseconds, and then some. */
+/** ms a turn of the event loop may take in which nothing happens. */
 export const QUIET_TURN_MS = 0.2;
 /** ms clients get to go to another relay before this one lets go of them: twice what they spread over, and some tries. */
 export const DRAIN_MOVE_MS = 5000;

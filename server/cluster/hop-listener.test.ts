@@ -89,6 +89,12 @@ describe('HopListener', () => {
     await cut(say(GREETING, frame(Buffer.alloc(HOP_LINE_MAX_BYTES + 1))));
   });
 
+  for (const text of ['no JSON', 'null', '{}', '["id"]', '[1,2,3]']) {
+    it(`cuts a connection with the request ${text}`, async () => {
+      await cut(say(GREETING, frame(Buffer.from(text))));
+    });
+  }
+
   describe('with a dialer', () => {
     let dialer: HopDialer;
     let connections: number;

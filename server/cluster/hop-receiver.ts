@@ -42,6 +42,7 @@ export class HopReceiver implements HopHandler {
   #begin(): void {
     const request = readRequest(this.#request, this.#via);
     this.#request = Buffer.alloc(0);
+    if (request === undefined) return this.#connection.destroy();
     this.#stream = new HopStream(this.#connection);
     this.#isReading = true;
     this.#take(request, this.#stream);

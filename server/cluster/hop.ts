@@ -47,9 +47,18 @@ export function writeRequest({ id, key, authorization }: UpgradeToPass): Buffer 
   return Buffer.from(JSON.stringify([id, key, authorization ?? '']));
 }
 
-/** @param bytes of a relay that has proved to be one */
-export function readRequest(bytes: Buffer, via: string): HopRequest {
-  const [id, key, authorization] = JSON.parse(bytes.toString()) as [string, string, string];
+/** @returns `undefined` for what no relay says: a greeting can be replayed by somebody who is none */
+export function readRequest(bytes: Buffer, via: string): HopRequest | undefined {
+  let fields: unknown;
+  try {
+    fields = JSON.parse(bytes.toString());
+  } catch {
+    return undefined;
+  }
+  if (!Array.isArray(fields)) return undefined;
+  const [id, key, authorization] = fields as unknown[];
+  if (typeof id !== 'string' || typeof key !== 'string' || typeof authorization !== 'string')
+    return undefined;
   return { id, key, authorization: authorization === '' ? undefined : authorization, via };
 }
 
