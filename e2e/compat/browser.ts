@@ -14,10 +14,11 @@ export async function launchBrowser(scope: Scope): Promise<Browser> {
   return browser;
 }
 
-/** A page, with the addresses of the WebSockets that it has opened. */
+/** A page, with the addresses of the WebSockets that it has opened and what came over them. */
 export interface WatchedPage {
   readonly page: Page;
   readonly webSockets: readonly string[];
+  readonly messages: readonly string[];
 }
 
 /** Opens a page whose waits give up after 30 s. */
@@ -25,7 +26,11 @@ export async function openPage(browser: Browser, url: string): Promise<WatchedPa
   const page = await browser.newPage();
   page.setDefaultTimeout(30_000);
   const webSockets: string[] = [];
-  page.on('websocket', (socket) => webSockets.push(socket.url()));
+  const messages: string[] = [];
+  page.on('websocket', (socket) => {
+    webSockets.push(socket.url());
+    socket.on('framereceived', ({ payload }) => messages.push(String(payload)));
+  });
   await page.goto(url, { timeout: 60_000 });
-  return { page, webSockets };
+  return { page, webSockets, messages };
 }

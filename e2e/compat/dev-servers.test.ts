@@ -1,6 +1,7 @@
 /** Dev servers behind a subdomain: pages load, and a saved file changes them without a reload. */
 import assert from 'node:assert/strict';
 import type { Browser } from 'playwright-core';
+import { eventually } from '../support/deadline.ts';
 import { Culvert, Relay } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
 import { closedPort } from '../support/services/listen.ts';
@@ -10,14 +11,19 @@ import { Project } from './project.ts';
 /** Set in a page; a reload would lose it. */
 const MARK = 'data-loaded-once';
 
-/** A component with a state, which a fast refresh keeps. */
+/** A component with a state, which a fast refresh keeps. Its button can be pressed once React runs in the page. */
 function nextPage(text: string): string {
   return `
     'use client';
-    import { useState } from 'react';
+    import { useEffect, useState } from 'react';
     export default function Page() {
       const [count, setCount] = useState(0);
-      return <><p id="text">${text}</p><button onClick={() => setCount(count + 1)}>{'pressed ' + count}</button></>;
+      const [runs, setRuns] = useState(false);
+      useEffect(() => setRuns(true), []);
+      return <>
+        <p id="text">${text}</p>
+        <button disabled={!runs} onClick={() => setCount(count + 1)}>{'pressed ' + count}</button>
+      </>;
     }
   `;
 }
@@ -33,16 +39,27 @@ describe('a dev server behind a tunnel', () => {
     browser = await launchBrowser(scope);
   });
 
-  /** Opens the page, saves `change`, and waits for it to show without a reload. */
-  async function expectHotReload(name: string, port: number, change: () => void): Promise<void> {
+  /**
+   * Opens the page, saves `change`, and waits for it to show without a reload.
+   *
+   * @param ready what the dev server says to the page when it tells it of changes; of earlier ones it may not, with a
+   *   tunnel or without
+   */
+  async function expectHotReload(
+    name: string,
+    port: number,
+    ready: RegExp,
+    change: () => void,
+  ): Promise<void> {
     await Culvert.start(scope, relay, relay.bootstrapKey, port, ['--name', name]);
     const host = `${name}.localhost:${relay.port}`;
-    const { page, webSockets } = await openPage(browser, `http://${host}/`);
+    const { page, webSockets, messages } = await openPage(browser, `http://${host}/`);
     await page.locator('#text', { hasText: 'before' }).waitFor();
     // Pressed: scripts run, and what they hold is still held after the change.
     await page.locator('button', { hasText: 'pressed 0' }).click();
     await page.locator('button', { hasText: 'pressed 1' }).waitFor();
     await page.evaluate(`document.documentElement.setAttribute('${MARK}', '')`);
+    await eventually(30_000, () => assert.match(messages.join('\n'), ready));
     change();
     await page.locator('#text', { hasText: 'after' }).waitFor();
     await page.locator('button', { hasText: 'pressed 1' }).waitFor();
@@ -73,7 +90,9 @@ describe('a dev server behind a tunnel', () => {
     const port = await closedPort();
     const args = [project.folder, '--host', '127.0.0.1', '--port', String(port), '--strictPort'];
     await project.serve(scope, 'vite/bin/vite.js', args, /Local:/);
-    await expectHotReload('vite', port, () => project.write('text.js', 'export const text = "after";'));
+    await expectHotReload('vite', port, /"type":"connected"/, () =>
+      project.write('text.js', 'export const text = "after";'),
+    );
   });
 
   it('Next.js refreshes components fast', async () => {
@@ -93,6 +112,8 @@ describe('a dev server behind a tunnel', () => {
     const port = await closedPort();
     const args = ['dev', project.folder, '--hostname', '127.0.0.1', '--port', String(port)];
     await project.serve(scope, 'next/dist/bin/next', args, /Ready in/);
-    await expectHotReload('next', port, () => project.write('app/page.jsx', nextPage('after')));
+    await expectHotReload('next', port, /"type":"built"/, () =>
+      project.write('app/page.jsx', nextPage('after')),
+    );
   });
 });
