@@ -9,16 +9,20 @@ describe('Membership', () => {
   let leases: number[];
   let relays: string[];
   let calls: (readonly [Script, ...(string | number)[]])[];
+  /** Called when Redis has made its list, which has not come yet. */
+  let whileListed: () => void;
   let membership: Membership;
 
   beforeEach(() => {
     leases = [2];
     relays = [];
     calls = [];
+    whileListed = () => {};
     const redis = {
       run(script: Script, ...args: readonly (string | number)[]): Promise<unknown> {
         calls.push([script, ...args]);
         if (script === LEASE) return Promise.resolve(leases.length > 1 ? leases.shift() : leases[0]);
+        whileListed();
         return Promise.resolve(relays);
       },
     };
@@ -79,6 +83,18 @@ describe('Membership', () => {
     assert.deepEqual([membership.find(membership.number), membership.find(70_001)], [undefined, undefined]);
     membership.meet({ number: 70_002, incarnation: 'three', address: '[::2]:9' });
     assert.deepEqual(membership.find(70_002), { incarnation: 'three', host: '::2', port: 9 });
+  });
+
+  it('knows one that comes while Redis lists the others, and is not among them', async () => {
+    await membership.renew();
+    leases = [1];
+    whileListed = () => membership.meet({ number: 70_000, incarnation: 'two', address: '10.0.0.2:8' });
+    await membership.renew();
+    whileListed = () => {};
+    assert.deepEqual([membership.find(70_000)?.incarnation, membership.hasOthers], ['two', true]);
+    // Listed by now, were it there.
+    await membership.renew();
+    assert.deepEqual([membership.find(70_000), membership.hasOthers], [undefined, false]);
   });
 
   it('knows whether there are others who stay, and finds those who leave until they have gone', async () => {

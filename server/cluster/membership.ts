@@ -21,6 +21,8 @@ export class Membership {
   readonly #redis: RedisCommands;
   readonly #log: Log;
   #others = new Map<number, RelayAddress>();
+  /** those that have come since Redis was last asked for a list, which may not have them yet */
+  readonly #newcomers = new Map<number, RelayAddress>();
   /** incarnations that shut down; they are still found */
   readonly #leaving = new Set<string>();
 
@@ -59,7 +61,8 @@ export class Membership {
     const before = this.number;
     const lease = before === 0 ? 'taken' : await this.#lease(before);
     if (lease === 'taken') this.number = await this.#takeNumber();
-    this.#others = readRelays(await this.#redis.run(RELAYS));
+    this.#newcomers.clear();
+    this.#others = new Map([...readRelays(await this.#redis.run(RELAYS)), ...this.#newcomers]);
     const there = new Set([...this.#others.values()].map(({ incarnation }) => incarnation));
     for (const incarnation of this.#leaving) if (!there.has(incarnation)) this.#leaving.delete(incarnation);
     if (this.number !== before) this.#log('cluster joined', { number: this.number, address: this.#address });
@@ -69,7 +72,9 @@ export class Membership {
   /** A relay has come. */
   meet(relay: { readonly number: number; readonly incarnation: string; readonly address: string }): void {
     const address = readAddress(relay.incarnation, relay.address);
-    if (address !== undefined) this.#others.set(relay.number, address);
+    if (address === undefined) return;
+    this.#others.set(relay.number, address);
+    this.#newcomers.set(relay.number, address);
   }
 
   /** A relay shuts down. What waits on it is found until it has gone. */
