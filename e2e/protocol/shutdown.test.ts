@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { AccountPool } from '../support/accounts.ts';
 import { concurrentTests } from '../support/concurrent-tests.ts';
-import { eventually, within } from '../support/deadline.ts';
+import { within } from '../support/deadline.ts';
+import { draining } from '../support/draining.ts';
 import { ManualClient } from '../support/manual-client.ts';
 import { Relay } from '../support/programs.ts';
-import { formatRequest, RawConnection, visit } from '../support/raw-http.ts';
+import { formatRequest, RawConnection, type Response, visit } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
 
 const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone';
@@ -29,7 +30,7 @@ describe('SIGTERM and what is in flight', () => {
     await waiting.write(formatRequest({ host: client.host }));
     const id = await client.announced();
     relay.child.kill('SIGTERM');
-    await draining(relay);
+    await draining(() => readiness(relay));
     const data = await client.open(id);
     await data.receivedUpTo('\r\n\r\n');
     data.send(ANSWER);
@@ -44,7 +45,7 @@ describe('SIGTERM and what is in flight', () => {
     const { relay, client } = await start();
     const quiet = await visitor(relay);
     relay.child.kill('SIGTERM');
-    await draining(relay);
+    await draining(() => readiness(relay));
     await quiet.write(formatRequest({ host: client.host, method: 'POST', body: 'x' }));
     (await client.accept()).send(ANSWER);
     const answer = await quiet.response();
@@ -62,7 +63,7 @@ describe('SIGTERM and what is in flight', () => {
     const head = await kept.finalHead();
     assert.equal(head.field('connection'), undefined);
     relay.child.kill('SIGTERM');
-    await draining(relay);
+    await draining(() => readiness(relay));
     data.send('done');
     assert.equal((await kept.rest(head)).text, 'halfdone');
     await kept.write(formatRequest({ host: client.host, target: '/again' }));
@@ -79,16 +80,13 @@ describe('SIGTERM and what is in flight', () => {
     await waiting.write(formatRequest({ host: client.host }));
     const id = await client.announced();
     relay.child.kill('SIGTERM');
-    await draining(relay);
+    await draining(() => readiness(relay));
     // The listener is there for the data socket that is still to come.
-    const late = await eventually(2000, async () => {
-      const answer = await visit(relay.port, { host: client.host });
-      assert.equal(answer.status, 503);
-      return answer;
-    });
+    const late = await visit(relay.port, { host: client.host });
+    assert.equal(late.status, 503);
     assert.equal(late.head.field('culvert-error'), 'relay-busy');
     assert.match(late.head.field('retry-after') ?? '', /^\d+$/);
-    assert.equal((await visit(relay.port, { host: 'localhost', target: '/readyz' })).status, 503);
+    assert.equal((await readiness(relay)).status, 503);
     const data = await client.open(id);
     data.send('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf');
     const head = await waiting.finalHead();
@@ -100,7 +98,6 @@ describe('SIGTERM and what is in flight', () => {
   });
 });
 
-/** Waits until the relay has begun to shut down. */
-async function draining(relay: Relay): Promise<void> {
-  await eventually(5000, () => assert.match(relay.child.stderr, /relay stopping/));
+async function readiness(relay: Relay): Promise<Response> {
+  return await visit(relay.port, { host: 'localhost', target: '/readyz' });
 }

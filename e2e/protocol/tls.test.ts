@@ -9,6 +9,7 @@ import type { Tunnel } from '../../shared/tunnel.ts';
 import { Authority, type CertificateFiles, replaceFiles } from '../support/certificates.ts';
 import { concurrentTests } from '../support/concurrent-tests.ts';
 import { eventually, timed, within } from '../support/deadline.ts';
+import { draining } from '../support/draining.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert, newApiKey, Relay, spawnRelay, temporaryDirectory } from '../support/programs.ts';
 import { formatRequest, RawConnection, type Response } from '../support/raw-http.ts';
@@ -184,7 +185,7 @@ describe('TLS by the relay itself', () => {
     const socket = await tcp(relay);
     assert.equal((await get(relay, 'localhost', '/healthz')).status, 200);
     relay.child.kill('SIGTERM');
-    await eventually(5000, () => assert.match(relay.child.stderr, /relay stopping/));
+    await draining(() => get(relay, 'localhost', '/readyz'));
     const late = await visitor(relay, { socket });
     const { status, head } = await late.request({ host: 'localhost', target: '/healthz' });
     assert.deepEqual([status, head.field('connection')], [200, 'close']);
