@@ -3,17 +3,18 @@ import { eventually } from './deadline.ts';
 import type { Response } from './raw-http.ts';
 
 /**
- * Waits until a relay that was told to stop lets its visitors go: until an answer is the last one of its connection, or the
- * listener is closed. On a busy machine that is up to a second after the signal, because who came before is taken first.
+ * Waits until a relay that was told to stop lets its visitors go: until it says that it wants no new work in an answer that
+ * is the last one of its connection, or the listener is closed. On a busy machine that is up to a second after the
+ * signal, because who came before is taken first.
  *
  * @param ask asks for `/readyz` on a connection of its own
  */
 export async function draining(ask: () => Promise<Response>): Promise<void> {
   await eventually(5000, async () => {
     const seen = await ask().then(
-      ({ head }) => head.field('connection'),
+      ({ status, head }) => `${status}, ${head.field('connection')}`,
       (error: unknown) => (error as NodeJS.ErrnoException).code,
     );
-    assert.ok(seen === 'close' || seen === 'ECONNREFUSED', seen);
+    assert.ok(seen === '503, close' || seen === 'ECONNREFUSED', seen);
   });
 }
