@@ -1,0 +1,47 @@
+/** A row of docs/reliability.md: what is done to Culvert, what is counted meanwhile, and what would be too much of it. */
+import type { Scope } from '../support/scope.ts';
+
+/** What a figure must keep to; fixed in the source, so before any run. */
+export interface Threshold {
+  /** what is counted or measured, as the report says it, with its unit */
+  readonly meaning: string;
+  readonly atMost?: number;
+  readonly atLeast?: number;
+}
+
+export interface RunOptions {
+  /** Whether this is the run of a few minutes that CI does. */
+  readonly short: boolean;
+  /** Where the random choices begin: the same seed repeats them. */
+  readonly seed: number;
+  /** Ends what the row starts. */
+  readonly scope: Scope;
+  /** Says on the terminal how far the row has come. */
+  readonly say: (line: string) => void;
+}
+
+/** What a row has measured. */
+export interface RowResult<Name extends string = string> {
+  readonly figures: Readonly<Record<Name, number>>;
+  /** how much was done, as the report says it: `1,768 requests, each straight and behind three proxies` */
+  readonly done: string;
+  /** the first few things that went wrong, to repeat them; empty when nothing did */
+  readonly faults: readonly string[];
+}
+
+export interface Row<Name extends string = string> {
+  /** kebab-case, as `--rows` takes it */
+  readonly name: string;
+  /** what is done, as the report says it */
+  readonly title: string;
+  readonly thresholds: Readonly<Record<Name, Threshold>>;
+  run(options: RunOptions): Promise<RowResult<Name>>;
+}
+
+/** The figures of a result that break their thresholds; a figure that is no number breaks any. */
+export function broken(row: Row, result: RowResult): string[] {
+  return Object.entries(row.thresholds).flatMap(([name, { atMost = Infinity, atLeast = -Infinity }]) => {
+    const value = result.figures[name] ?? Number.NaN;
+    return value <= atMost && value >= atLeast ? [] : [name];
+  });
+}
