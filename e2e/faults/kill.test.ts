@@ -18,7 +18,6 @@ const ACCOUNTS = 240;
 const CREATES_EACH = 5;
 const AT_ONCE = 16;
 const STORED_TUNNELS = 10_000;
-const START_MS = 2000;
 
 /** What the relay has acknowledged of one account's tunnels. */
 class Ledger {
@@ -108,9 +107,6 @@ describe('a relay that is killed', () => {
     );
     assert.deepEqual(lost, []);
     assert.ok(acknowledged >= KILLS * ACKNOWLEDGED, `only ${acknowledged} acknowledged`);
-    // Others may need the machine now and then: two of the starts may meet that.
-    const slow = starts.at(-3) ?? Infinity;
-    assert.ok(slow < START_MS, `${slow} ms`);
     assert.equal((await first.api.list()).length, STORED_TUNNELS + 1);
   }).timeout(300_000);
 

@@ -9,6 +9,9 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
+/** ms within which a line comes on the busiest of machines. */
+const LINE_MS = 60_000;
+
 const running = new Set<Child>();
 
 /** A program under test, run by this Node as a process of its own. */
@@ -69,7 +72,7 @@ export class Child {
    * @param ms how long to wait
    * @throws Error with what the program said instead
    */
-  async line<T>(match: (line: string) => T | undefined, ms = 10_000): Promise<T> {
+  async line<T>(match: (line: string) => T | undefined, ms = LINE_MS): Promise<T> {
     const found = deferred<T>();
     let seen = 0;
     const look = (): void => {
