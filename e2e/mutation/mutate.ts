@@ -6,9 +6,10 @@ import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { format, resolveConfig } from 'prettier';
 import { Scope } from '../support/scope.ts';
+import { treeState } from '../support/tree-state.ts';
 import { MUTATIONS } from './list.ts';
 import { LAYERS, type Mutation } from './mutation.ts';
-import { type Outcome, report, treeState } from './results.ts';
+import { type Outcome, report } from './results.ts';
 import { runTests } from './test-run.ts';
 import { Workspace } from './workspace.ts';
 

@@ -1,8 +1,7 @@
-import { execFileSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
+import type { TreeState } from '../support/tree-state.ts';
 import type { Mutation } from './mutation.ts';
 import type { Failure } from './test-run.ts';
-import { ROOT } from './workspace.ts';
 
 /** What became of a break. */
 export interface Outcome {
@@ -13,19 +12,8 @@ export interface Outcome {
 
 const WHY_MAX_CHARS = 160;
 
-/** `date` and the commit that the tree is at, with a word where it has changes. */
-export function treeState(now: Date): { readonly date: string; readonly commit: string } {
-  const isChanged = git('status', '--porcelain') !== '';
-  const commit = git('rev-parse', '--short', 'HEAD');
-  return { date: now.toISOString().slice(0, 10), commit: isChanged ? `${commit} with changes` : commit };
-}
-
-function git(...args: string[]): string {
-  return execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim();
-}
-
 /** The table of `results.md`. */
-export function report(outcomes: readonly Outcome[], { date, commit }: ReturnType<typeof treeState>): string {
+export function report(outcomes: readonly Outcome[], { date, commit }: TreeState): string {
   const caught = outcomes.filter(({ caughtBy }) => caughtBy.length > 0).length;
   const rows = outcomes.map(
     ({ mutation: { part, notice, file }, caughtBy }) =>

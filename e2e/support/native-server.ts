@@ -127,7 +127,7 @@ export async function runNginx(scope: Scope, port: number, http: string, stream 
     ${stream === '' ? '' : `stream { ${stream} }`}`;
   const file = join(directory, 'nginx.conf');
   writeFileSync(file, config);
-  await run(scope, port, NGINX, ['-c', file, '-p', directory, '-e', join(directory, 'error.log')]);
+  await runServer(scope, port, NGINX, ['-c', file, '-p', directory, '-e', join(directory, 'error.log')]);
   return { port, countRequests: lineCounter(log) };
 }
 
@@ -156,12 +156,25 @@ export async function startApacheSite(scope: Scope): Promise<NativeServer> {
   ].join('\n');
   const file = join(directory, 'apache.conf');
   writeFileSync(file, `${config}\n`);
-  await run(scope, port, APACHE, ['-f', file, '-D', 'FOREGROUND']);
+  await runServer(scope, port, APACHE, ['-f', file, '-D', 'FOREGROUND']);
   return { port, countRequests: lineCounter(log) };
 }
 
-async function run(scope: Scope, port: number, program: string, args: readonly string[]): Promise<void> {
-  const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+/**
+ * Runs a server until the scope ends, and waits until it takes connections.
+ *
+ * @param port it listens on
+ * @param environment added to this process's own
+ */
+export async function runServer(
+  scope: Scope,
+  port: number,
+  program: string,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<void> {
+  const env = { ...process.env, ...environment };
+  const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'], env });
   let said = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
   reapProcess(child);

@@ -3,7 +3,7 @@
 # without arguments, all of them. Names are those of Debian's packages.
 set -eu
 folder=$(dirname "$0")
-[ $# -gt 0 ] || set -- openssl curl nginx libnginx-mod-stream apache2-bin chromium postgresql redis-server
+[ $# -gt 0 ] || set -- openssl curl nginx libnginx-mod-stream haproxy caddy apache2-bin chromium postgresql redis-server
 
 has() {
   case $1 in
@@ -11,6 +11,8 @@ has() {
     libnginx-mod-stream) [ -e /usr/lib/nginx/modules/ngx_stream_module.so ] ;;
     apache2-bin) [ -x /usr/sbin/apache2 ] ;;
     chromium) command -v chromium >/dev/null || [ -n "${CULVERT_CHROMIUM:-}" ] ;;
+    libfaketime) ls /usr/lib/*/faketime/libfaketime.so.1 >/dev/null 2>&1 ;;
+    haproxy) [ -x /usr/sbin/haproxy ] ;;
     postgresql) [ -d /usr/lib/postgresql ] ;;
     redis-server) [ -x /usr/bin/redis-server ] ;;
     *) command -v "$1" >/dev/null ;;

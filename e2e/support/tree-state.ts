@@ -1,0 +1,24 @@
+import { execFileSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+
+/** What a report says of the sources it was made from. */
+export interface TreeState {
+  /** of the day, in UTC */
+  readonly date: string;
+  /** with words behind it where the tree has changes; those of pages and of reports are none */
+  readonly commit: string;
+}
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const NOT_SOURCES = [':!*.md', ':!docs'];
+
+/** The commit that the tree is at, and whether it has changes. */
+export function treeState(now: Date): TreeState {
+  const isChanged = git('status', '--porcelain', '--', '.', ...NOT_SOURCES) !== '';
+  const commit = git('rev-parse', '--short', 'HEAD');
+  return { date: now.toISOString().slice(0, 10), commit: isChanged ? `${commit} with changes` : commit };
+}
+
+function git(...args: string[]): string {
+  return execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim();
+}

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Row, RowResult } from './row.ts';
+import { type Outcome, runRow } from './run-row.ts';
+
+const LONG_MS = 10_000;
+
+async function outcomeOf(run: Row['run'], timeoutMs = LONG_MS): Promise<Outcome> {
+  const thresholds = { wrong: { meaning: 'wrong', atMost: 0 } };
+  const row = { name: 'example', title: 'Example', thresholds, run };
+  return await runRow(row, { short: true, seed: 1, say: () => {} }, timeoutMs);
+}
+
+function result(wrong: number): RowResult {
+  return { figures: { wrong }, done: 'one thing', faults: [] };
+}
+
+describe('running a row', () => {
+  it('passes one that keeps its thresholds', async () => {
+    assert.deepEqual((await outcomeOf(async () => result(0))).problems, []);
+  });
+
+  it('names the figures of one that does not', async () => {
+    assert.deepEqual((await outcomeOf(async () => result(1))).problems, ['wrong']);
+  });
+
+  it('fails one that throws, with what it said', async () => {
+    const { result: none, problems } = await outcomeOf(() => Promise.reject(new Error('broke off')));
+    assert.equal(none, undefined);
+    assert.match(problems.join(), /broke off/);
+  });
+
+  it('fails one that does not come to its end', async () => {
+    const { problems } = await outcomeOf(() => new Promise(() => {}), 1);
+    assert.match(problems.join(), /no end of the row within 1 ms/);
+  });
+
+  it('ends what a row has started, and fails one whose things do not end', async () => {
+    let ended = false;
+    const { problems } = await outcomeOf(async ({ scope }) => {
+      scope.defer(() => Promise.reject(new Error('stuck')));
+      scope.defer(() => (ended = true));
+      return result(0);
+    });
+    assert.ok(ended);
+    assert.match(problems.join(), /stuck/);
+  });
+
+  it('fails one that throws where nobody waits, and not this process', async () => {
+    // Mocha has a listener of its own for this.
+    const others = process.listeners('uncaughtException');
+    process.removeAllListeners('uncaughtException');
+    try {
+      const { problems } = await outcomeOf(async () => {
+        setImmediate(() => {
+          throw new Error('astray');
+        });
+        await turn();
+        await turn();
+        return await new Promise<never>(() => {});
+      });
+      assert.match(problems.join(), /astray/);
+    } finally {
+      for (const other of others) process.on('uncaughtException', other);
+    }
+  });
+});

@@ -1,0 +1,79 @@
+/** The ways to a relay: straight, and through each of the proxies that `server/deploy` has a file for. */
+import { connect as connectPlainly } from 'node:net';
+import { connect as connectWithTls } from 'node:tls';
+import { Authority } from '../../support/certificates.ts';
+import { within } from '../../support/deadline.ts';
+import { deferred } from '../../support/deferred.ts';
+import { type Environment, Relay } from '../../support/programs.ts';
+import { RawConnection } from '../../support/raw-http.ts';
+import type { Scope } from '../../support/scope.ts';
+import { closedPort } from '../../support/services/listen.ts';
+import { SHIPPED, SHIPPED_PROXIES } from './shipped-proxies.ts';
+
+/** ms for a connection and its handshake, on a busy machine. */
+const OPEN_MS = 15_000;
+/** Where visitors come from: the relay believes 127.0.0.1, which is where its proxies are. */
+const VISITOR_ADDRESS = '127.0.0.2';
+
+/** One way to the relay. */
+export interface Front {
+  readonly name: string;
+  readonly port: number;
+  /**
+   * Opens a visitor's connection.
+   *
+   * @param options `from`: the visitor's address; `timeoutMs`: its longest wait for the next bytes
+   */
+  open(
+    scope: Scope,
+    options?: { readonly from?: string; readonly timeoutMs?: number },
+  ): Promise<RawConnection>;
+}
+
+/** A relay with everything in front of it. */
+export interface Fronts {
+  readonly relay: Relay;
+  /** straight first */
+  readonly fronts: readonly Front[];
+  /** path of the certificate that clients of the proxies have to trust */
+  readonly authority: string;
+}
+
+/** @param settings of the relay, beyond those that the files of `server/deploy` ask for */
+export async function startFronts(scope: Scope, settings: Environment = {}): Promise<Fronts> {
+  const authority = new Authority(scope);
+  const files = authority.issue(SHIPPED.relayHost, `*.${SHIPPED.tunnelDomain}`);
+  const relay = await Relay.start(scope, { ...SHIPPED.settings, ...settings });
+  const proxies = Object.entries(SHIPPED_PROXIES).map(async ([name, start]): Promise<Front> => {
+    const port = await closedPort();
+    await start(scope, port, relay.port, files);
+    return front(name, port, authority.pem);
+  });
+  return {
+    relay,
+    fronts: [front('straight', relay.port), ...(await Promise.all(proxies))],
+    authority: authority.path,
+  };
+}
+
+/** @param ca what to trust, where the way begins with TLS */
+function front(name: string, port: number, ca?: Buffer): Front {
+  return {
+    name,
+    port,
+    async open(scope, { from = VISITOR_ADDRESS, timeoutMs } = {}) {
+      const address = { port, host: '127.0.0.1', localAddress: from };
+      const servername = SHIPPED.relayHost;
+      const socket =
+        ca === undefined ? connectPlainly(address) : connectWithTls({ ...address, ca, servername });
+      scope.defer(() => socket.destroy());
+      const connected = deferred();
+      socket.once(ca === undefined ? 'connect' : 'secureConnect', connected.resolve);
+      socket.once('error', connected.reject);
+      const connection = RawConnection.over(socket, timeoutMs);
+      await within(OPEN_MS, `connection (${name})`, connected.promise);
+      socket.setNoDelay(true);
+      return connection;
+    },
+  };
+}

@@ -1,0 +1,74 @@
+/**
+ * `npm run torture [-- --short --rows a,b --seed N --list]`: does its worst to Culvert, row by row, and writes
+ * docs/reliability.md. A short run takes five minutes at most and writes nothing.
+ */
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { format, resolveConfig } from 'prettier';
+import { treeState } from '../support/tree-state.ts';
+import { merged, recordOf, type RowRecord } from './records.ts';
+import { commandOf, page, summary } from './report.ts';
+import type { Row } from './row.ts';
+import { ROWS } from './rows.ts';
+import { type Outcome, runRow } from './run-row.ts';
+
+const PAGE = fileURLToPath(new URL('../../docs/reliability.md', import.meta.url));
+const DATA = fileURLToPath(new URL('../../docs/reliability.json', import.meta.url));
+/** ms one row may take: the soak is 30 minutes long, and a short one at most 2. */
+const TIMEOUT_MS = { whole: 3_600_000, short: 180_000 };
+
+const { values: options } = parseArgs({
+  options: {
+    short: { type: 'boolean', default: false },
+    rows: { type: 'string' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    list: { type: 'boolean', default: false },
+  },
+});
+const seed = Number(options.seed);
+const chosen = chooseRows(options.rows?.split(','));
+if (!Number.isSafeInteger(seed) || seed < 0) usage('--seed takes a whole number');
+else if (chosen === undefined) usage(`--rows takes some of ${ROWS.map(({ name }) => name).join()}`);
+else if (options.list) for (const { name, title } of chosen) console.log(`${name}: ${title}`);
+else await torture(chosen, options.short);
+// A row that was given up may have left something that never ends.
+process.exit();
+
+function usage(text: string): void {
+  console.error(text);
+  process.exitCode = 2;
+}
+
+/** @returns `undefined` where a name is nobody's */
+function chooseRows(names: readonly string[] | undefined): readonly Row[] | undefined {
+  if (names === undefined) return ROWS;
+  const rows = ROWS.filter(({ name }) => names.includes(name));
+  return rows.length === new Set(names).size ? rows : undefined;
+}
+
+async function torture(rows: readonly Row[], short: boolean): Promise<void> {
+  let failed = 0;
+  for (const row of rows) {
+    const say = (line: string): void => console.error(`    ${row.name}: ${line}`);
+    const outcome = await runRow(row, { short, seed, say }, short ? TIMEOUT_MS.short : TIMEOUT_MS.whole);
+    console.log(summary(outcome));
+    if (outcome.problems.length > 0) {
+      failed += 1;
+      console.log(`      repeat with: ${commandOf(row.name, seed)}${short ? ' --short' : ''}`);
+    }
+    if (!short) await write(outcome);
+  }
+  // As mocha ends: continuous integration adds these up.
+  console.log(`\n  ${rows.length - failed} passing\n  ${failed} failing\n  0 pending`);
+  if (failed > 0) process.exitCode = 1;
+}
+
+/** Writes after each row, so that a run that is broken off keeps what it has measured. */
+async function write(outcome: Outcome): Promise<void> {
+  const before = existsSync(DATA) ? (JSON.parse(readFileSync(DATA, 'utf8')) as readonly RowRecord[]) : [];
+  const records = merged(ROWS, before, [recordOf(outcome, seed, treeState(new Date()))]);
+  const style = await resolveConfig(PAGE);
+  writeFileSync(DATA, await format(JSON.stringify(records), { ...style, parser: 'json' }));
+  writeFileSync(PAGE, await format(page(records), { ...style, parser: 'markdown' }));
+}
