@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onPosix } from '../../../shared/testing/posix.ts';
@@ -8,6 +8,10 @@ import { anAccount } from '../../testing/fixtures.ts';
 import { type Store, StoreError } from '../store.ts';
 import { loadSqlite } from './load-sqlite.ts';
 import { openSqlite } from './open-sqlite.ts';
+
+function modesOf(path: string): number[] {
+  return ['', '-wal', '-shm'].map((suffix) => statSync(path + suffix).mode & 0o777);
+}
 
 describe('openSqlite', () => {
   const { DatabaseSync } = loadSqlite();
@@ -41,6 +45,24 @@ describe('openSqlite', () => {
     await open();
     assert.equal(statSync(join(folder, 'data')).mode & 0o777, 0o700);
     assert.ok(statSync(path).isFile());
+  });
+
+  describe('files in a folder that anybody may look into', () => {
+    beforeEach(() => {
+      mkdirSync(join(folder, 'data'), { mode: 0o755 });
+    });
+
+    onPosix('are for the own user only', async () => {
+      await (await open()).insertAccount(anAccount());
+      assert.deepEqual(modesOf(path), [0o600, 0o600, 0o600]);
+    });
+
+    onPosix('become so where a version of before has made them', async () => {
+      await (await open()).insertAccount(anAccount());
+      for (const suffix of ['', '-wal', '-shm']) chmodSync(path + suffix, 0o644);
+      await open();
+      assert.deepEqual(modesOf(path), [0o600, 0o600, 0o600]);
+    });
   });
 
   it('keeps what was stored', async () => {

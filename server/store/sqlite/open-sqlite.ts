@@ -12,9 +12,10 @@ import { NodeSqliteDialect } from './dialect.ts';
 import { FileGuard } from './file-guard.ts';
 import { makeFolder } from './folder.ts';
 import { loadSqlite } from './load-sqlite.ts';
+import { makePrivate } from './private-file.ts';
 
 /**
- * Opens a SQLite file, makes it and its folder when missing, and brings it up to date.
+ * Opens a SQLite file, makes it and its folder when missing, for the own user only, and brings it up to date.
  *
  * @param path of the file, or `:memory:`
  * @param log told when the database begins to fail and when it works again
@@ -44,7 +45,10 @@ export async function openSqliteDatabase(path: string): Promise<Kysely<Database>
 
 function openDatabase(path: string) {
   const { DatabaseSync } = loadSqlite();
-  if (path !== ':memory:') makeFolder(dirname(path));
+  if (path !== ':memory:') {
+    makeFolder(dirname(path));
+    makePrivate(path);
+  }
   const database = new DatabaseSync(path, { enableForeignKeyConstraints: true });
   // While opening, before there is anybody to hold up, SQLite may wait for another program itself.
   database.exec(`pragma busy_timeout = ${SQLITE_BUSY_MS}`);

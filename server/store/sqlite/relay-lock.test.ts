@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onPosix } from '../../../shared/testing/posix.ts';
@@ -39,6 +39,11 @@ describe('lockDatabase', () => {
   it('lets the next one in when it is released', () => {
     locks.splice(locks.indexOf(lock('culvert.db')), 1)[0]?.release();
     lock('culvert.db');
+  });
+
+  onPosix('is nothing that another user could take', () => {
+    lock('culvert.db');
+    assert.equal(statSync(join(folder, 'culvert.db.lock')).mode & 0o777, 0o600);
   });
 
   it('says which folder cannot be used', () => {

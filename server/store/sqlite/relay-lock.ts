@@ -6,6 +6,7 @@ import { SQLITE_BUSY_MS } from '../../limits.ts';
 import { isBusy } from './connection.ts';
 import { makeFolder } from './folder.ts';
 import { loadSqlite } from './load-sqlite.ts';
+import { makePrivate } from './private-file.ts';
 
 export interface RelayLock {
   /** Lets the next relay in. */
@@ -36,7 +37,9 @@ export function lockDatabase(path: string, waitMs = SQLITE_BUSY_MS): RelayLock {
 function openLock(path: string, waitMs: number): DatabaseSync {
   try {
     makeFolder(dirname(path));
-    const file = new (loadSqlite().DatabaseSync)(`${realPath(path)}.lock`);
+    const lock = `${realPath(path)}.lock`;
+    makePrivate(lock);
+    const file = new (loadSqlite().DatabaseSync)(lock);
     // Nothing is served yet, so SQLite may wait itself.
     file.exec(`pragma busy_timeout = ${waitMs}`);
     return file;
