@@ -36,6 +36,11 @@ export const LOG_EVENTS = {
     meaning: '`keys` keys that were in use are valid no more; what was opened with them was closed',
   },
   'plan changed': { level: 'info', meaning: 'an account with live tunnels is now on `plan`' },
+  'name clash': {
+    level: 'warn',
+    meaning:
+      "a version of before let the tunnel `slug` have the name of an account's subdomain. Both go on; close the tunnel, which can set cookies for that account's",
+  },
   'certificate loaded': {
     level: 'info',
     meaning: 'the renewed certificate is used from now on; it ends at `valid_to`',

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { hashKey } from '../accounts/api-key.ts';
 import { openSqlite } from '../store/sqlite/open-sqlite.ts';
+import { aTunnel } from '../testing/fixtures.ts';
 import { FakeShell } from '../testing/fake-shell.ts';
 import { main } from './main.ts';
 
@@ -50,6 +51,15 @@ describe('culvert-relay account and key', () => {
     const owner = await store.findKeyOwner(hashKey(String(issued['key'])));
     await store.close();
     assert.equal(owner?.account.id, account['id']);
+  });
+
+  it('give no account the name of a tunnel as its subdomain', async () => {
+    const { id } = await json('account create --name acme --plan dev');
+    const store = await openSqlite(join(folder, 'culvert.db'), () => {});
+    await store.insertTunnel(aTunnel(String(id), { slug: 'web', expiresAt: Date.now() + 60_000 }));
+    await store.close();
+    assert.equal(await run('account create --name other --plan dev --subdomain web'), 1);
+    assert.deepEqual(shell.stderr, ['the subdomain is taken; choose another']);
   });
 
   it('take names with spaces', async () => {

@@ -21,6 +21,7 @@ export async function openState(
 ): Promise<State> {
   const lock = await lockDatabase(database, cluster === undefined ? 'one' : 'cluster', log);
   const store = observeStore(await openStore(database, log), clock, log);
+  for (const slug of await store.nameClashes()) log('name clash', { slug });
   const firstKey = await ensureKey(store, clock, bootstrapKey);
   if (firstKey !== undefined) {
     log('first key made', { account: 'default' });

@@ -3,6 +3,7 @@ import type { Kysely, Selectable } from 'kysely';
 import type { Plan } from '../../shared/tunnel.ts';
 import type { AccountRecord } from '../accounts/account.ts';
 import type { AccountsTable, Database } from './schema.ts';
+import { mustBeFreeForAccount } from './namespace.ts';
 import { ConflictError } from './store.ts';
 
 export const ACCOUNT_COLUMNS = [
@@ -33,15 +34,18 @@ export function accountOfJoin(row: JoinedAccount): AccountRecord {
 }
 
 /** See {@link Store.insertAccount}. */
-export async function insertAccount(db: Kysely<Database>, account: AccountRecord): Promise<void> {
+export function insertAccount(db: Kysely<Database>, account: AccountRecord): Promise<void> {
   const { id, name, plan, subdomain, createdAt } = account;
-  const { numInsertedOrUpdatedRows } = await db
-    .insertInto('accounts')
-    .values({ id, name, plan, subdomain, created_at: createdAt })
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirstOrThrow();
-  if (numInsertedOrUpdatedRows !== 0n) return;
-  throw new ConflictError((await findAccount(db, name)) === undefined ? 'subdomain' : 'name');
+  return db.transaction().execute(async (transaction) => {
+    const { numInsertedOrUpdatedRows } = await transaction
+      .insertInto('accounts')
+      .values({ id, name, plan, subdomain, created_at: createdAt })
+      .onConflict((conflict) => conflict.doNothing())
+      .executeTakeFirstOrThrow();
+    if (numInsertedOrUpdatedRows === 0n)
+      throw new ConflictError((await findAccount(transaction, name)) === undefined ? 'subdomain' : 'name');
+    if (subdomain !== null) await mustBeFreeForAccount(transaction, subdomain, createdAt);
+  });
 }
 
 export async function findAccount(db: Kysely<Database>, name: string): Promise<AccountRecord | undefined> {

@@ -5,6 +5,7 @@ import type { AccountRecord, KeyListing, KeyRecord } from '../accounts/account.t
 import { describeError, type Log } from '../log.ts';
 import * as accounts from './account-queries.ts';
 import * as keys from './key-queries.ts';
+import * as namespace from './namespace.ts';
 import type { Database } from './schema.ts';
 import {
   ConflictError,
@@ -119,6 +120,10 @@ export class KyselyStore implements Store {
 
   nameHolder(slug: string, now: number): Promise<string | undefined> {
     return this.#watch(tunnels.nameHolder(this.#db, slug, now), 'read');
+  }
+
+  nameClashes(): Promise<string[]> {
+    return this.#watch(namespace.nameClashes(this.#db), 'read');
   }
 
   raiseExpiry(id: string, expiresAt: number): Promise<void> {

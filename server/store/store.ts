@@ -96,7 +96,7 @@ export interface KeyOwner {
  * A database that fails rejects with {@link StoreError}.
  */
 export interface Store {
-  /** @throws ConflictError `name` or `subdomain` */
+  /** @throws ConflictError `name` or `subdomain`, which a live tunnel or a held name may have as well */
   insertAccount(account: AccountRecord): Promise<void>;
   findAccount(name: string): Promise<AccountRecord | undefined>;
   /** Those of the accounts that exist, in any order. */
@@ -135,7 +135,7 @@ export interface Store {
    * Stores a new tunnel. Relays that do so at once get one tunnel of a slug, and no more than an account may have.
    *
    * @param rules nothing is limited where none are given
-   * @throws ConflictError `slug`; FullError
+   * @throws ConflictError `slug`, which an account may have as its subdomain; FullError
    */
   insertTunnel(tunnel: TunnelRecord, rules?: InsertRules): Promise<void>;
   /** All tunnels, oldest first. */
@@ -164,6 +164,8 @@ export interface Store {
    * @returns the id of the account for which the slug of an ended tunnel is held
    */
   nameHolder(slug: string, now: number): Promise<string | undefined>;
+  /** Slugs that tunnels share with the subdomain of an account, from a version that let them. */
+  nameClashes(): Promise<string[]>;
   /** Moves an expiry later; never earlier, so that writes may arrive in any order. */
   raiseExpiry(id: string, expiresAt: number): Promise<void>;
   /**

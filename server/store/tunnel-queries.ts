@@ -2,6 +2,7 @@
 import { type ExpressionBuilder, type Kysely, type Selectable, sql } from 'kysely';
 import { EXPIRED_GRACE_MS } from '../limits.ts';
 import { ACCOUNT_COLUMNS, accountOfJoin } from './account-queries.ts';
+import { mustBeFreeForTunnel } from './namespace.ts';
 import type { Database, TunnelsTable } from './schema.ts';
 import {
   ConflictError,
@@ -24,9 +25,11 @@ export function insertTunnel(
 ): Promise<void> {
   return db.transaction().execute(async (transaction) => {
     if (maxTunnels !== null) await mustHaveRoom(transaction, tunnel, maxTunnels);
-    if (await tryInsert(transaction, tunnel)) return;
-    await removeStale(transaction, tunnel, nameHold);
-    if (!(await tryInsert(transaction, tunnel))) throw new ConflictError('slug');
+    if (!(await tryInsert(transaction, tunnel))) {
+      await removeStale(transaction, tunnel, nameHold);
+      if (!(await tryInsert(transaction, tunnel))) throw new ConflictError('slug');
+    }
+    await mustBeFreeForTunnel(transaction, tunnel.slug);
   });
 }
 

@@ -92,6 +92,13 @@ describe('TunnelService', () => {
       await assert.rejects(service.create(account, wanted({ name: 'www' })), { status: 409 });
     });
 
+    it("refuses a name that is an account's subdomain, and keeps nothing of it", async () => {
+      await test.store.insertAccount(anAccount({ subdomain: 'acme' }));
+      const wish = wanted({ name: 'acme' });
+      await assert.rejects(service.create(account, wish), { status: 409, message: 'name already in use' });
+      assert.deepEqual([registry.size, await storedSlugs()], [0, []]);
+    });
+
     it('leaves nothing behind when the store fails', async () => {
       test.down = true;
       await assert.rejects(service.create(account, wanted({ name: 'web' })), { status: 503 });
