@@ -226,8 +226,12 @@ export const SWEEP_BATCH = 500;
 export const LOOKUP_MISS_MS = 5000;
 /** Slugs for which that is remembered: some 1 MB. */
 export const LOOKUP_MISSES_MAX = 10_000;
-/** Slugs that are looked up at a time. */
-export const LOOKUPS_MAX = 256;
+/** Questions for slugs at a time: where one is slow, others are asked meanwhile, on some of the connections only. */
+export const LOOKUPS_MAX = 4;
+/** Slugs in a question; the query takes some ms, so that thousands that wait are through within a second. */
+export const LOOKUP_BATCH = 500;
+/** Slugs that wait to be asked for: some 20 MB, and several times as many as visitors may be connected. */
+export const LOOKUPS_WAITING_MAX = 50_000;
 /** ms by which another relay's word of traffic may be late: so long a tunnel in idle mode is not ended for want of it. */
 export const IDLE_GRACE_MS = 500;
 /** ms for which an ended tunnel is remembered: longer than any query may take. */

@@ -59,7 +59,7 @@ describe('culvert-relay account and key', () => {
     await store.insertTunnel(aTunnel(String(id), { slug: 'web', expiresAt: Date.now() + 60_000 }));
     await store.close();
     assert.equal(await run('account create --name other --plan dev --subdomain web'), 1);
-    assert.deepEqual(shell.stderr, ['the subdomain is taken; choose another']);
+    assert.deepEqual(shell.stderr, ['culvert-relay: the subdomain is taken; choose another']);
   });
 
   it('take names with spaces', async () => {

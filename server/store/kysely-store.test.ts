@@ -59,13 +59,13 @@ describe('KyselyStore', () => {
     );
   });
 
-  it('finds one tunnel by its id or its slug', async () => {
+  it('finds tunnels by their ids or their slugs', async () => {
     const tunnel = aTunnel(owner.id, { slug: 'web' });
     await store.insertTunnel(tunnel);
     await store.insertTunnel(aTunnel(owner.id));
-    assert.deepEqual(await store.findTunnel({ id: tunnel.id }), { tunnel, account: owner });
-    assert.deepEqual(await store.findTunnel({ slug: 'web' }), { tunnel, account: owner });
-    assert.equal(await store.findTunnel({ slug: 'other' }), undefined);
+    assert.deepEqual(await store.findTunnel(tunnel.id), { tunnel, account: owner });
+    assert.equal(await store.findTunnel('unknown'), undefined);
+    assert.deepEqual(await store.findTunnelsBySlug(['web', 'other']), [{ tunnel, account: owner }]);
   });
 
   it("finds an account's tunnels, oldest first", async () => {

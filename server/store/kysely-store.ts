@@ -19,7 +19,6 @@ import {
   type Store,
   StoreError,
   type TrafficDelta,
-  type TunnelKey,
   type TunnelRecord,
 } from './store.ts';
 import * as tunnels from './tunnel-queries.ts';
@@ -98,8 +97,12 @@ export class KyselyStore implements Store {
     return this.#watch(tunnels.loadTunnels(this.#db), 'read');
   }
 
-  findTunnel(key: TunnelKey): Promise<OwnedTunnel | undefined> {
-    return this.#watch(tunnels.findTunnel(this.#db, key), 'read');
+  async findTunnel(id: string): Promise<OwnedTunnel | undefined> {
+    return (await this.findTunnels([id]))[0];
+  }
+
+  findTunnelsBySlug(slugs: readonly string[]): Promise<OwnedTunnel[]> {
+    return this.#watch(tunnels.findTunnelsBySlug(this.#db, slugs), 'read');
   }
 
   findTunnels(ids: readonly string[]): Promise<OwnedTunnel[]> {

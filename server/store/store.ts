@@ -32,9 +32,6 @@ export interface OwnedTunnel {
   readonly account: AccountRecord;
 }
 
-/** What one tunnel can be found by. */
-export type TunnelKey = { readonly id: string } | { readonly slug: string };
-
 /** What a tunnel's traffic has added since it was last stored. */
 export interface TrafficDelta {
   readonly id: string;
@@ -140,8 +137,10 @@ export interface Store {
   insertTunnel(tunnel: TunnelRecord, rules?: InsertRules): Promise<void>;
   /** All tunnels, oldest first. */
   loadTunnels(): Promise<OwnedTunnel[]>;
-  /** The tunnel with this id or slug, as every relay on the database has left it. */
-  findTunnel(key: TunnelKey): Promise<OwnedTunnel | undefined>;
+  /** The tunnel with this id, as every relay on the database has left it. */
+  findTunnel(id: string): Promise<OwnedTunnel | undefined>;
+  /** Those of the slugs' tunnels that exist, in any order. */
+  findTunnelsBySlug(slugs: readonly string[]): Promise<OwnedTunnel[]>;
   /** Those of the tunnels that exist, in any order. */
   findTunnels(ids: readonly string[]): Promise<OwnedTunnel[]>;
   /** An account's tunnels, oldest first. */

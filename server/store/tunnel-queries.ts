@@ -13,7 +13,6 @@ import {
   type OwnedTunnel,
   type ReleasedTunnel,
   type TrafficDelta,
-  type TunnelKey,
   type TunnelRecord,
 } from './store.ts';
 
@@ -91,19 +90,19 @@ export async function loadTunnels(db: Kysely<Database>): Promise<OwnedTunnel[]> 
   return rows.map(toOwned);
 }
 
-/** See {@link Store.findTunnel}. */
-export async function findTunnel(db: Kysely<Database>, key: TunnelKey): Promise<OwnedTunnel | undefined> {
-  const query = ownedTunnels(db);
-  const found =
-    'id' in key ? query.where('tunnels.id', '=', key.id) : query.where('tunnels.slug', '=', key.slug);
-  const row = await found.executeTakeFirst();
-  return row && toOwned(row);
-}
-
 /** See {@link Store.findTunnels}. */
 export async function findTunnels(db: Kysely<Database>, ids: readonly string[]): Promise<OwnedTunnel[]> {
   if (ids.length === 0) return [];
   const rows = await ownedTunnels(db).where('tunnels.id', 'in', ids).execute();
+  return rows.map(toOwned);
+}
+
+/** See {@link Store.findTunnelsBySlug}. */
+export async function findTunnelsBySlug(
+  db: Kysely<Database>,
+  slugs: readonly string[],
+): Promise<OwnedTunnel[]> {
+  const rows = await ownedTunnels(db).where('tunnels.slug', 'in', slugs).execute();
   return rows.map(toOwned);
 }
 

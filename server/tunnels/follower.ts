@@ -85,7 +85,7 @@ export class Follower {
   async followTunnel(id: string): Promise<void> {
     if (!UUID.test(id)) return;
     const known = this.#registry.byId(id);
-    const owned = await orUnavailable(this.#store.findTunnel({ id }));
+    const owned = await orUnavailable(this.#store.findTunnel(id));
     if (owned !== undefined) {
       this.#lifecycle.meet(owned);
     } else if (known !== undefined && this.#lifecycle.isAlive(known)) {

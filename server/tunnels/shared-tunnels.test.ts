@@ -188,7 +188,7 @@ describe('TunnelService, on one database with another', () => {
     const extended = await test.store.extendExpiry(id, { by: 60_000, from: expiresAt, latest });
     await pass(5000);
     assert.deepEqual([one.ended, two.ended], [[], []]);
-    assert.equal((await test.store.findTunnel({ id }))?.tunnel.expiresAt, extended);
+    assert.equal((await test.store.findTunnel(id))?.tunnel.expiresAt, extended);
     for (const { registry } of [one, two]) assert.equal(registry.byId(id)?.expiresAt, extended);
   });
 

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
-import { LOOKUP_MISS_MS, LOOKUP_MISSES_MAX, LOOKUPS_MAX } from '../limits.ts';
-import { type OwnedTunnel, StoreError, type TunnelKey } from '../store/store.ts';
+import {
+  LOOKUP_BATCH,
+  LOOKUP_MISS_MS,
+  LOOKUP_MISSES_MAX,
+  LOOKUPS_MAX,
+  LOOKUPS_WAITING_MAX,
+} from '../limits.ts';
+import { type OwnedTunnel, StoreError } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { aTunnel, anAccount } from '../testing/fixtures.ts';
 import { SlugLookup } from './slug-lookup.ts';
@@ -9,20 +15,27 @@ describe('SlugLookup', () => {
   const account = anAccount();
   const web = { tunnel: aTunnel(account.id, { slug: 'web' }), account };
   let clock: FakeClock;
+  /** slugs, and how many of them in each question */
   let asked: string[];
-  let answer: (slug: string) => Promise<OwnedTunnel | undefined>;
+  let questions: number[];
+  let answer: (slugs: readonly string[]) => Promise<OwnedTunnel[]>;
   let lookup: SlugLookup;
+
+  function known(slugs: readonly string[]): Promise<OwnedTunnel[]> {
+    return Promise.resolve(slugs.includes('web') ? [web] : []);
+  }
 
   beforeEach(() => {
     clock = new FakeClock();
     asked = [];
-    answer = (slug) => Promise.resolve(slug === 'web' ? web : undefined);
-    const findTunnel = (key: TunnelKey) => {
-      const slug = 'slug' in key ? key.slug : '';
-      asked.push(slug);
-      return answer(slug);
+    questions = [];
+    answer = known;
+    const findTunnelsBySlug = (slugs: readonly string[]) => {
+      asked.push(...slugs);
+      questions.push(slugs.length);
+      return answer(slugs);
     };
-    lookup = new SlugLookup({ findTunnel }, clock);
+    lookup = new SlugLookup({ findTunnelsBySlug }, clock);
   });
 
   it('asks the store once for all who want to know at the same time', async () => {
@@ -47,14 +60,15 @@ describe('SlugLookup', () => {
   });
 
   it('does not believe an answer that is older than the word of a new tunnel', async () => {
-    const late = Promise.withResolvers<undefined>();
+    const late = Promise.withResolvers<OwnedTunnel[]>();
     answer = () => late.promise;
     const early = lookup.find('new');
     lookup.forget('new');
-    late.resolve(undefined);
+    late.resolve([]);
     assert.equal(await early, undefined);
-    answer = () => Promise.resolve(web);
-    assert.equal(await lookup.find('new'), web);
+    const made = { tunnel: aTunnel(account.id, { slug: 'new' }), account };
+    answer = () => Promise.resolve([made]);
+    assert.equal(await lookup.find('new'), made);
   });
 
   it('remembers no more names than the limit, the latest', async () => {
@@ -65,9 +79,47 @@ describe('SlugLookup', () => {
     assert.deepEqual(asked, ['name-0']);
   });
 
-  it('asks for no more at a time than the limit', async () => {
-    answer = () => new Promise(() => {});
-    for (let name = 0; name < LOOKUPS_MAX; name += 1) void lookup.find(`name-${name}`);
+  /** Keeps the store busy with as many questions as it may have. */
+  function occupy(): () => void {
+    const free = Promise.withResolvers<OwnedTunnel[]>();
+    answer = () => free.promise;
+    for (let name = 0; name < LOOKUPS_MAX; name += 1) void lookup.find(`busy-${name}`);
+    answer = known;
+    return () => free.resolve([]);
+  }
+
+  it('asks no more questions at a time than the limit, and puts what comes meanwhile together', async () => {
+    const release = occupy();
+    const found = Promise.all(['a1', 'web', 'b1', 'web'].map((slug) => lookup.find(slug)));
+    assert.equal(questions.length, LOOKUPS_MAX);
+    release();
+    assert.deepEqual(await found, [undefined, web, undefined, web]);
+    assert.deepEqual(questions.slice(LOOKUPS_MAX), [3]);
+  });
+
+  it('answers who asks behind a flood of names that do not exist, within as many questions as they fill', async () => {
+    const release = occupy();
+    for (let name = 0; name < 3 * LOOKUP_BATCH; name += 1) void lookup.find(`flood-${name}`);
+    const found = lookup.find('web');
+    release();
+    assert.equal(await found, web);
+    assert.deepEqual(questions.slice(LOOKUPS_MAX), [LOOKUP_BATCH, LOOKUP_BATCH, LOOKUP_BATCH, 1]);
+  });
+
+  it('lets no more names wait than the limit', async () => {
+    const release = occupy();
+    const waiting: Promise<unknown>[] = [];
+    for (let name = 0; name < LOOKUPS_WAITING_MAX; name += 1) waiting.push(lookup.find(`name-${name}`));
     await assert.rejects(lookup.find('more'), StoreError);
+    release();
+    await Promise.all(waiting);
+    assert.equal(await lookup.find('web'), web);
+  });
+
+  it('tells all who wait where the store fails, and asks again for the next', async () => {
+    answer = () => Promise.reject(new StoreError(new Error('gone')));
+    await assert.rejects(Promise.all([lookup.find('web'), lookup.find('web')]), StoreError);
+    answer = known;
+    assert.equal(await lookup.find('web'), web);
   });
 });

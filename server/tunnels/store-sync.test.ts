@@ -57,7 +57,7 @@ describe('StoreSync', () => {
       });
       await test.store.insertTunnel(record);
       new LiveTunnel({ tunnel: record, account }, clock, sync.noteTraffic).countRequest();
-      const requests = async () => (await test.store.findTunnel({ id: record.id }))?.tunnel.requests;
+      const requests = async () => (await test.store.findTunnel(record.id))?.tunnel.requests;
       clock.advance(wait - 1);
       await new Promise((resolve) => setImmediate(resolve));
       assert.equal(await requests(), 0);
