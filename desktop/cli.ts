@@ -23,14 +23,18 @@ import { readProject } from './config/project-file.ts';
 import { ProjectFileError } from './config/project-report.ts';
 import { StoredLogin, StoredLoginError } from './config/stored-login.ts';
 import { runtimeFolder } from './engine/inspector/socket/runtime-folder.ts';
+import { escapeUnprintable } from '../shared/unprintable.ts';
 import { VERSION } from '../shared/version.ts';
 
 /** ms for open sockets to close once the command is done. */
 const EXIT_TIMEOUT_MS = 2000;
 
+/** Relays and visitors have a say in much of what is printed. */
+const printable = (text: string): string => escapeUnprintable(text, '\n\t');
+
 const output: Output = {
-  out: (text) => void process.stdout.write(text),
-  err: (text) => void process.stderr.write(text),
+  out: (text) => void process.stdout.write(printable(text)),
+  err: (text) => void process.stderr.write(printable(text)),
 };
 
 const stored = new StoredLogin(

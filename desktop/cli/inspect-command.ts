@@ -5,6 +5,7 @@ import { findTunnels, type FoundTunnel, Inspector } from '../engine/inspector/so
 import type { RuntimeFolder } from '../engine/inspector/socket/runtime-folder.ts';
 import type { InspectCommand } from './inspect-arguments.ts';
 import { detailJson, detailText, summaryJson, summaryLine, summaryTable } from './inspect-format.ts';
+import { jsonLine } from './json-line.ts';
 import type { Output } from './reporter.ts';
 
 /** No tunnel can be looked at, or not the one that is meant. */
@@ -50,18 +51,18 @@ async function show(
 ): Promise<void> {
   const detail = await inspector.show(request, reveal);
   if (asCurl) output.out(`${curlCommand(detail, publicUrl)}\n`);
-  else output.out(json ? `${JSON.stringify(detailJson(detail))}\n` : detailText(detail));
+  else output.out(json ? jsonLine(detailJson(detail)) : detailText(detail));
 }
 
 function printList(newestFirst: readonly RequestSummary[], json: boolean, output: Output): void {
-  if (json) output.out(`${JSON.stringify({ requests: newestFirst.map(summaryJson) })}\n`);
+  if (json) output.out(jsonLine({ requests: newestFirst.map(summaryJson) }));
   else if (newestFirst.length === 0) output.out('No requests yet.\n');
   else output.out(summaryTable(newestFirst.toReversed()));
 }
 
 /** People are told of a request once, when it is over. */
 function printWatched(summary: RequestSummary, json: boolean, output: Output): void {
-  if (json) output.out(`${JSON.stringify(summaryJson(summary))}\n`);
+  if (json) output.out(jsonLine(summaryJson(summary)));
   else if (summary.durationMs !== undefined || summary.status === 101) output.out(summaryLine(summary));
 }
 

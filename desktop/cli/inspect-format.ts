@@ -1,23 +1,13 @@
 /** Recorded requests as text for a terminal, and as JSON for programs. */
 import { isUtf8 } from 'node:buffer';
+import { escapeUnprintable } from '../../shared/unprintable.ts';
 import { decodeBody } from '../engine/inspector/decode-body.ts';
 import type { RecordedMessage, RequestDetail, RequestSummary } from '../engine/inspector/records.ts';
 import { byteSize, table } from './format.ts';
 
-/** Characters that a terminal would obey, or that change the direction of what follows; visitors choose them. */
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 const TARGET_MAX = 100;
 /** A body of text that is longer is shown up to here; `--json` has all of it. */
 const SHOWN_BODY_MAX = 16 * 1024;
-
-/** The text without anything that a terminal would obey; line feeds and tabs stay where they are allowed. */
-export function printable(text: string, allowed = ''): string {
-  return text.replaceAll(UNPRINTABLE, (character) =>
-    allowed.includes(character)
-      ? character
-      : `\\u{${(character.codePointAt(0) ?? 0).toString(16).padStart(2, '0')}}`,
-  );
-}
 
 /** A list, in the order given. */
 export function summaryTable(summaries: readonly RequestSummary[]): string {
@@ -31,11 +21,11 @@ export function summaryLine(summary: RequestSummary): string {
 
 function row(summary: RequestSummary): string[] {
   const { id, startedAt, method, durationMs, bytesIn, bytesOut, replayOf } = summary;
-  const target = printable(summary.target);
+  const target = escapeUnprintable(summary.target);
   return [
     replayOf === undefined ? String(id) : `${id} (again ${replayOf})`,
     new Date(startedAt).toTimeString().slice(0, 8),
-    printable(method),
+    escapeUnprintable(method),
     target.length > TARGET_MAX ? `${target.slice(0, TARGET_MAX - 1)}…` : target,
     statusText(summary),
     durationMs === undefined ? '…' : `${durationMs < 10 ? durationMs.toFixed(1) : Math.round(durationMs)} ms`,
@@ -59,7 +49,7 @@ export function detailText(detail: RequestDetail): string {
 
 function messageText(message: RecordedMessage): string {
   const head = [message.startLine, ...message.fields.map(([name, value]) => `${name}: ${value}`)];
-  return `${head.map((line) => `${printable(line)}\n`).join('')}\n${bodyText(message)}`;
+  return `${head.map((line) => `${escapeUnprintable(line)}\n`).join('')}\n${bodyText(message)}`;
 }
 
 function bodyText(message: RecordedMessage): string {
@@ -69,12 +59,12 @@ function bodyText(message: RecordedMessage): string {
   const what = codings.length > 0 ? codings.join(', ') : 'binary';
   const isText = codings.length === 0 && isReadable(bytes, message.isTruncated);
   if (!isText) return `[${byteSize(bytes.length)}, ${what}; --json has them]\n${more}`;
-  const text = printable(Buffer.from(bytes).toString('utf8', 0, SHOWN_BODY_MAX), '\n\t\r');
+  const text = escapeUnprintable(Buffer.from(bytes).toString('utf8', 0, SHOWN_BODY_MAX), '\n\t\r');
   const rest =
     bytes.length > SHOWN_BODY_MAX
       ? `\n[${byteSize(bytes.length - SHOWN_BODY_MAX)} more; --json has them]`
       : '';
-  return `${text.replaceAll('\r\n', '\n').replaceAll('\r', '\\u{0d}')}${rest}\n${more}`;
+  return `${text.replaceAll('\r\n', '\n').replaceAll('\r', '\\x0d')}${rest}\n${more}`;
 }
 
 /** @param isCut whether the last character may have been cut in the middle */

@@ -1,9 +1,11 @@
 /** `culvert login` and `culvert logout`. */
 import type { StoredLogin } from '../config/stored-login.ts';
 import { ApiClient } from '../engine/api-client.ts';
+import { isLoopback } from '../engine/network/no-proxy.ts';
 import type { RelayAddress } from '../engine/relay-address.ts';
 import { checkKey, readRelay } from './access.ts';
 import type { LoginCommand, LogoutCommand } from './arguments.ts';
+import { jsonLine } from './json-line.ts';
 import type { Output } from './reporter.ts';
 
 /** Asks whoever runs the command. */
@@ -32,12 +34,12 @@ export async function runLogin(
   const account = await new ApiClient(relay, key, command.network).getAccount();
   stored.write({ relay, key });
   if (command.json) {
-    output.out(`${JSON.stringify({ relay: relay.origin, account: account.name, plan: account.plan })}\n`);
+    output.out(jsonLine({ relay: relay.origin, account: account.name, plan: account.plan }));
   } else {
     const where = `The key is kept in ${stored.path}, which only you can read.`;
     output.out(`Signed in to ${relay.origin} as ${account.name} (${account.plan} plan).\n${where}\n`);
   }
-  if (!relay.secure && !isLoopback(relay)) {
+  if (!relay.secure && !isLoopback(relay.hostname)) {
     output.err(`The way to ${relay.origin} is not encrypted: others on it can read the key.\n`);
   }
 }
@@ -54,9 +56,5 @@ export function runLogout(command: LogoutCommand, stored: StoredLogin, output: O
   const text = wasSignedIn
     ? `Signed out: ${stored.path} is removed. The key itself stays valid.`
     : 'Nobody was signed in.';
-  output.out(`${command.json ? JSON.stringify({ signed_out: wasSignedIn }) : text}\n`);
-}
-
-function isLoopback({ hostname }: RelayAddress): boolean {
-  return /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|::1)$/.test(hostname);
+  output.out(command.json ? jsonLine({ signed_out: wasSignedIn }) : `${text}\n`);
 }

@@ -3,6 +3,7 @@ import type { Tunnel } from '../../shared/tunnel.ts';
 import { ApiClient } from '../engine/api-client.ts';
 import type { CloseCommand, ExtendCommand, ListCommand } from './arguments.ts';
 import { byteSize, localTime, table } from './format.ts';
+import { jsonLine } from './json-line.ts';
 import type { Output } from './reporter.ts';
 
 /** Thrown for an id or a slug that no live tunnel has. */
@@ -14,7 +15,7 @@ export class NoSuchTunnel extends Error {
 
 export async function runList(command: ListCommand, output: Output): Promise<void> {
   const tunnels = await new ApiClient(command.relay, command.key, command.network).listTunnels();
-  if (command.json) output.out(`${JSON.stringify({ tunnels })}\n`);
+  if (command.json) output.out(jsonLine({ tunnels }));
   else if (tunnels.length === 0) output.out('No live tunnels.\n');
   else output.out(tunnelTable(tunnels));
 }
@@ -31,7 +32,7 @@ export async function runExtend(command: ExtendCommand, output: Output): Promise
   const { id } = find(await api.listTunnels(), command.tunnel);
   const tunnel = await api.extendTunnel(id, command.ttl);
   const text = `${tunnel.slug} now expires ${localTime(tunnel.expires_at)}.`;
-  output.out(`${command.json ? JSON.stringify(tunnel) : text}\n`);
+  output.out(command.json ? jsonLine(tunnel) : `${text}\n`);
 }
 
 /** An id before a slug: a custom name may look like somebody's id. */

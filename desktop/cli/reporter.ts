@@ -5,6 +5,7 @@ import type { Clock } from '../engine/clock.ts';
 import type { ConnectionProblem } from '../engine/connections.ts';
 import type { OfflineReason } from '../engine/verdict.ts';
 import { localTime } from './format.ts';
+import { jsonLine } from './json-line.ts';
 
 /** Why the command ended: `failed` when there never was a tunnel. */
 export type EndReason = OfflineReason | 'failed';
@@ -17,7 +18,7 @@ export interface Reporter {
   offline(reason: EndReason, why: string): void;
 }
 
-/** Where text goes. */
+/** Where text goes, on its way made harmless for a terminal: only line feeds and tabs act. */
 export interface Output {
   /** what was asked for */
   out(text: string): void;
@@ -66,7 +67,7 @@ export class JsonReporter implements Reporter {
   }
 
   #print(event: JsonEvent): void {
-    this.#output.out(`${JSON.stringify(event)}\n`);
+    this.#output.out(jsonLine(event));
   }
 }
 

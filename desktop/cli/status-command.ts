@@ -4,6 +4,7 @@ import { ApiClient } from '../engine/api-client.ts';
 import type { Access } from './access.ts';
 import type { StatusCommand } from './arguments.ts';
 import { byteSize, table, timeLeft } from './format.ts';
+import { jsonLine } from './json-line.ts';
 import type { Output } from './reporter.ts';
 
 /** @param now ms since the epoch */
@@ -11,7 +12,7 @@ export async function runStatus(command: StatusCommand, output: Output, now: num
   const api = new ApiClient(command.relay, command.key, command.network);
   const [account, tunnels] = await Promise.all([api.getAccount(), api.listTunnels()]);
   if (command.json) {
-    output.out(`${JSON.stringify({ relay: command.relay.origin, account, tunnels })}\n`);
+    output.out(jsonLine({ relay: command.relay.origin, account, tunnels }));
     return;
   }
   output.out(accountLines(command, account, tunnels.length));

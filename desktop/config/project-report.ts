@@ -1,4 +1,5 @@
 /** What is wrong with `culvert.yml`. */
+import { replaceUnprintable } from '../../shared/unprintable.ts';
 import { type Document, isMap, type LineCounter, type Node } from 'yaml';
 
 /** Thrown with one line for each problem: the file, the line, the field, and what it takes. */
@@ -19,7 +20,7 @@ export class ProjectReport {
 
   /** @param line from 1 */
   add(line: number, text: string): void {
-    const clean = text.replace(/\.$/, '').replace(/\p{Cc}/gu, '?');
+    const clean = replaceUnprintable(text.replace(/\.$/, ''), '?');
     this.#problems.push({ line, text: `${this.#path}:${line}: ${clean}.` });
   }
 

@@ -47,6 +47,12 @@ describe('ApiClient', () => {
     assert.deepEqual(seen, [{ line: 'POST /v1/tunnels', authorization: `Bearer ${KEY}`, body }]);
   });
 
+  it('takes a tunnel of an account without a subdomain', async () => {
+    const { subdomain, path } = TUNNEL.urls;
+    const tunnel = { ...TUNNEL, public_url: subdomain, urls: { subdomain, path } };
+    assert.deepEqual(await (await setUp(200, tunnel)).api.getTunnel(TUNNEL.id), tunnel);
+  });
+
   it('lists tunnels', async () => {
     const { api, seen } = await setUp(200, { tunnels: [TUNNEL] });
     assert.deepEqual(await api.listTunnels(), [TUNNEL]);
@@ -98,6 +104,16 @@ describe('ApiClient', () => {
     await assert.rejects(api.listTunnels(), refusal(502, 'it answered with status 502'));
   });
 
+  it('says which field of an answer it does not take', async () => {
+    const { api } = await setUp(200, { tunnels: [{ ...TUNNEL, public_url: 'javascript:alert(1)' }] });
+    await assert.rejects(api.listTunnels(), /does not understand: "tunnels\[0\]\.public_url" is not what/);
+  });
+
+  it('shows no script as the address of a redirect', async () => {
+    const { api } = await setUp(301, '', { location: 'javascript:alert(1)' });
+    await assert.rejects(api.listTunnels(), refusal(301, 'it has another address: none of the web'));
+  });
+
   it('follows no redirect, but names where it leads', async () => {
     const { api } = await setUp(301, '', { location: 'https://elsewhere.example/v1/tunnels' });
     await assert.rejects(
@@ -112,6 +128,12 @@ describe('ApiClient', () => {
     ['a tunnel without an id', { ...TUNNEL, id: undefined }],
     ['an id that leads elsewhere', { ...TUNNEL, id: '../account' }],
     ['control characters for the terminal', { ...TUNNEL, public_url: 'http://a\u001b[2J' }],
+    ['C1 control characters for the terminal', { ...TUNNEL, slug: 'a\u009b2J' }],
+    ['text that runs backwards', { ...TUNNEL, ttl: '1h\u202e' }],
+    ['a script for an address', { ...TUNNEL, public_url: 'javascript:alert(1)' }],
+    ['a file for an address', { ...TUNNEL, urls: { ...TUNNEL.urls, path: 'file:///etc/passwd' } }],
+    ['another program for an address', { ...TUNNEL, urls: { ...TUNNEL.urls, account: 'ssh://a' } }],
+    ['a command for an address', { ...TUNNEL, urls: { ...TUNNEL.urls, subdomain: 'http://a;id' } }],
   ];
   for (const [name, body] of strange) {
     it(`does not take ${name} for an answer of a relay`, async () => {

@@ -102,10 +102,16 @@ export class ApiClient {
     const { location } = headers;
     const said =
       status < 400 && location !== undefined
-        ? `it has another address: ${URL.parse(location, this.#relay.origin)?.origin ?? 'unknown'}`
+        ? `it has another address: ${originOf(location, this.#relay)}`
         : (readErrorText(text) ?? `it answered with status ${status}`);
     return new RelayRefusal(status, said, readRetryAfter(headers['retry-after'], Date.now()));
   }
+}
+
+/** The origin of a redirect as it can be shown; it is not followed. */
+function originOf(location: string, relay: RelayAddress): string {
+  const url = URL.parse(location, relay.origin);
+  return url?.protocol === 'https:' || url?.protocol === 'http:' ? url.origin : 'none of the web';
 }
 
 function tunnelPath(id: string): string {

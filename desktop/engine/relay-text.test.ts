@@ -7,7 +7,7 @@ describe('readErrorText', () => {
   });
 
   it('lets no control characters through to a terminal', () => {
-    assert.equal(readErrorText(JSON.stringify({ error: 'a\u001b[2Jb\r\nc' })), 'a [2Jb  c');
+    assert.equal(readErrorText(JSON.stringify({ error: 'a\u001b[2Jb\r\nc\u009bd\u202ee' })), 'a [2Jb  c d e');
   });
 
   it('cuts long texts', () => {

@@ -1,9 +1,10 @@
 /** Reading what a relay says about a refusal. */
+import { replaceUnprintable } from '../../shared/unprintable.ts';
 
 const ERROR_TEXT_MAX = 300;
 
 /**
- * The text of `{"error": "<text>"}`, made safe for a terminal: no control characters, bounded.
+ * The text of `{"error": "<text>"}`, made safe for a terminal: nothing unprintable, bounded.
  *
  * @returns `undefined` when the body is no such JSON, as from a proxy in front of the relay
  */
@@ -17,7 +18,7 @@ export function readErrorText(body: string): string | undefined {
   if (typeof value !== 'object' || value === null || !('error' in value)) return undefined;
   const { error } = value;
   if (typeof error !== 'string' || error === '') return undefined;
-  return error.slice(0, ERROR_TEXT_MAX).replace(/\p{Cc}/gu, ' ');
+  return replaceUnprintable(error.slice(0, ERROR_TEXT_MAX), ' ');
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Checks on the tunnel objects a relay answers, before the rest of the client trusts their types. */
 import * as yup from 'yup';
 import type { Tunnel } from '../../shared/tunnel.ts';
-import { check, count, printable, text } from './answers.ts';
+import { address, check, count, printable, text } from './answers.ts';
 
 const id = yup
   .string()
@@ -21,8 +21,8 @@ const tunnelSchema = yup
     bytes_in: count,
     bytes_out: count,
     requests: count,
-    public_url: text,
-    urls: yup.object({ subdomain: text, path: text, account: printable.optional() }).required(),
+    public_url: address,
+    urls: yup.object({ subdomain: address, path: address, account: address.optional() }).required(),
   })
   .strict();
 

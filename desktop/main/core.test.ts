@@ -295,7 +295,7 @@ describe('the app', () => {
       await app.call('tunnel:copy-url', { key });
       await app.call('tunnel:open-url', { key });
       assert.deepEqual(app.seen.copied, ['http://my-app.tunnels.test:8080']);
-      assert.deepEqual(app.seen.opened, ['http://my-app.tunnels.test:8080/']);
+      assert.deepEqual(app.seen.opened, ['http://my-app.tunnels.test:8080']);
       app.api.tunnels = app.api.tunnels.map((tunnel) => ({ ...tunnel, public_url: 'file:///bin/sh' }));
       await app.core.desk.refresh();
       await assert.rejects(app.call('tunnel:open-url', { key }), failsWith('bad-address'));

@@ -113,6 +113,27 @@ describe('culvert inspect', () => {
     assert.equal(seen.at(-1), seen[0]);
   });
 
+  it('prints nothing of a visitor that a terminal obeys, in any form', async () => {
+    const socket = connect(relay.port, '127.0.0.1');
+    scope.defer(() => socket.destroy());
+    socket.write(
+      Buffer.from(
+        'GET /c1-\x9b31m\x85 HTTP/1.1\r\nHost: inspected.localhost\r\nX-C1: \x9b2J\r\nConnection: close\r\n\r\n',
+        'latin1',
+      ),
+    );
+    await once(socket.resume(), 'close');
+    const asked = (await list()).find(({ target }) => target.startsWith('/c1-'));
+    const number = String(asked?.number ?? assert.fail('the request is not in the list'));
+    assert.equal(asked?.target, '/c1-\x9b31m\x85');
+    const forms = [['list', '--json'], ['show', number, '--json'], ['list'], ['show', number]];
+    for (const form of [...forms, ['show', number, '--curl']]) {
+      const text = await output(...form);
+      assert.match(text, /c1-/, form.join(' '));
+      assert.doesNotMatch(text, /[\u{80}-\u{9f}]|[^\P{Cc}\n]/u, form.join(' '));
+    }
+  });
+
   it('watches requests as they come', async () => {
     const watch = inspect('watch', '--json');
     const line = watch.line((text) => {

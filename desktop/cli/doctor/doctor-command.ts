@@ -2,9 +2,9 @@
 import { checkKey } from '../access.ts';
 import type { DoctorCommand } from '../arguments.ts';
 import { ExitCode } from '../exit-code.ts';
+import { jsonLine } from '../json-line.ts';
 import type { Output } from '../reporter.ts';
 import { UsageError } from '../usage-error.ts';
-import { escapeControls } from '../view/text.ts';
 import { checkHops, HopFailure, type HopResult } from './hop.ts';
 import { localHop } from './local-hop.ts';
 import { relayHops } from './relay-hops.ts';
@@ -30,7 +30,7 @@ export async function runDoctor(
       interrupted,
       (result) => {
         if (result.result === 'failed') failed.push(result.hop);
-        output.out(command.json ? `${JSON.stringify(result)}\n` : resultLines(result));
+        output.out(command.json ? jsonLine(result) : resultLines(result));
       },
     );
   } finally {
@@ -46,10 +46,8 @@ export async function runDoctor(
 function resultLines({ hop, result, ms, detail, fix }: HopResult): string {
   const mark = { ok: '✓', failed: '✗', skipped: '-' }[result];
   const time = result === 'skipped' ? '' : `${ms} ms`;
-  const line = `${mark} ${hop.padEnd(NAME_COLUMNS)}${time.padStart(TIME_COLUMNS)}  ${escapeControls(detail)}\n`;
-  return fix === undefined
-    ? line
-    : `${line}  ${' '.repeat(NAME_COLUMNS + TIME_COLUMNS)}  ${escapeControls(fix)}\n`;
+  const line = `${mark} ${hop.padEnd(NAME_COLUMNS)}${time.padStart(TIME_COLUMNS)}  ${detail}\n`;
+  return fix === undefined ? line : `${line}  ${' '.repeat(NAME_COLUMNS + TIME_COLUMNS)}  ${fix}\n`;
 }
 
 function requireKey({ key = '' }: DoctorCommand): string {

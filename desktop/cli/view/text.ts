@@ -1,5 +1,7 @@
 /** Text for a terminal: what comes from outside made harmless, lines of styled pieces, and fitting them to a width. */
 
+import { escapeCharacter, escapeUnprintable } from '../../../shared/unprintable.ts';
+
 export type Style = 'plain' | 'strong' | 'dim' | 'good' | 'warning' | 'bad' | 'inverse';
 
 /** A piece of a line. Its text has no control characters, and none that take two code units. */
@@ -36,13 +38,7 @@ export function escapeVisitorText(text: string): string {
 
 /** What a relay or this program says: only what controls a terminal or cannot be seen is escaped, and emoji. */
 export function escapeControls(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]|[\u{10000}-\u{10ffff}]/gu, escapeCharacter);
-}
-
-function escapeCharacter(character: string): string {
-  const code = character.codePointAt(0) ?? 0;
-  const digits = code.toString(16);
-  return code < 0x100 ? `\\x${digits.padStart(2, '0')}` : `\\u{${digits}}`;
+  return escapeUnprintable(text).replace(/\p{Cs}|[\u{10000}-\u{10ffff}]/gu, escapeCharacter);
 }
 
 /** Shortens to so many columns, with `…` at the end of what was longer. */

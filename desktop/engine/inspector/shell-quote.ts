@@ -1,9 +1,8 @@
 /** Words of a POSIX shell command that mean what was given, whatever is in it. */
+import { hasUnprintable } from '../../../shared/unprintable.ts';
 
 /** Characters that no shell reads in a second way. */
 const PLAIN = /^[A-Za-z0-9_@%+=:,./-]+$/;
-/** What a terminal would obey instead of showing it, C1 control characters and changes of direction included. */
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
 
 /**
  * Quotes a text as one word. Control characters are written as escapes (`$'…'`, POSIX.1-2024), so that the word can be
@@ -11,7 +10,7 @@ const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
  */
 export function quoteWord(text: string): string {
   if (PLAIN.test(text)) return text;
-  if (!UNPRINTABLE.test(text)) return `'${text.replaceAll("'", "'\\''")}'`;
+  if (!hasUnprintable(text)) return `'${text.replaceAll("'", "'\\''")}'`;
   return escapedWord(Buffer.from(text));
 }
 

@@ -1,4 +1,5 @@
 /** What the page may ask of main. */
+import { isWebAddress } from '../../engine/web-address.ts';
 import type { Snapshot } from '../../shared/snapshot.ts';
 import type { Platform } from '../platform.ts';
 import type { SignIn } from '../session/sign-in.ts';
@@ -93,8 +94,7 @@ export function createHandlers({ platform, signIn, desk, store, feed }: Handlers
 
 /** The address comes from the relay, which must not have this machine start anything but a browser. */
 function webAddress(text: string): string {
-  const url = URL.parse(text);
-  if (url?.protocol === 'https:' || url?.protocol === 'http:') return url.href;
+  if (isWebAddress(text)) return text;
   throw new CallFailure({ code: 'bad-address', text: 'The relay gave an address that is none of the web.' });
 }
 

@@ -1,4 +1,5 @@
 /** The body of a recorded message as it can be shown. */
+import { escapeUnprintable } from '../../../shared/unprintable.ts';
 import type { RecordedMessage } from '../../engine/inspector/records.ts';
 
 export type BodyView =
@@ -27,7 +28,13 @@ export function bodyView(message: RecordedMessage): BodyView {
   }
   const text = decode(message.body, message.isTruncated);
   if (text === undefined) return { kind: 'binary', why: 'Not text, shown as bytes.' };
-  return { kind: 'text', text, pretty: prettyOf(text, fieldOf(message, 'content-type') ?? '') };
+  const pretty = prettyOf(text, fieldOf(message, 'content-type') ?? '');
+  return { kind: 'text', text: withoutTricks(text), pretty: pretty && withoutTricks(pretty) };
+}
+
+/** What is hidden in a text, or turns it around, is seen. */
+function withoutTricks(text: string): string {
+  return escapeUnprintable(text, '\n\r\t');
 }
 
 /** A hex dump: offset, bytes, printable characters. */

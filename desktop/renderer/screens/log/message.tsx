@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { escapeUnprintable } from '../../../../shared/unprintable.ts';
 import type { RecordedMessage } from '../../../engine/inspector/records.ts';
 import { Body } from './body.tsx';
 
@@ -7,13 +8,13 @@ export function Message({ title, message }: { title: string; message: RecordedMe
   return (
     <section class="message" aria-label={title}>
       <h2>{title}</h2>
-      <p class="start-line mono">{message.startLine}</p>
+      <p class="start-line mono">{escapeUnprintable(message.startLine)}</p>
       <dl class="fields">
         {message.fields.map(([name, value], index) => (
           // A field can stand there several times; its place tells it from the others.
           <div key={index}>
-            <dt>{name}</dt>
-            <dd class="mono">{value}</dd>
+            <dt>{escapeUnprintable(name)}</dt>
+            <dd class="mono">{escapeUnprintable(value)}</dd>
           </div>
         ))}
       </dl>

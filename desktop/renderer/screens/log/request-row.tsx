@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { memo } from 'preact/compat';
+import { escapeUnprintable } from '../../../../shared/unprintable.ts';
 import type { RequestSummary } from '../../../engine/inspector/records.ts';
 import { outcome, statusText, timeText } from '../../model/request.ts';
 import { useShell } from '../../view/context.ts';
@@ -21,8 +22,8 @@ export const RequestRow = memo(function RequestRow({
         class={`row row-${outcome(request)}`}
         onClick={() => go({ screen: 'request', key: tunnelKey, id: request.id })}
       >
-        <span class="method">{request.method}</span>
-        <span class="target">{request.target}</span>
+        <span class="method">{escapeUnprintable(request.method)}</span>
+        <span class="target">{escapeUnprintable(request.target)}</span>
         <span class="status">{statusText(request)}</span>
         <span class="took">{timeText(request)}</span>
       </button>

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { escapeUnprintable } from '../../../../shared/unprintable.ts';
 import type { RequestDetail } from '../../../engine/inspector/records.ts';
 import type { CallError } from '../../../shared/ipc.ts';
 import type { TunnelView } from '../../../shared/snapshot.ts';
@@ -41,7 +42,7 @@ export function RequestScreen({
   };
 
   return (
-    <Screen title={detail === undefined ? 'Request' : `${detail.method} ${detail.target}`}>
+    <Screen title={detail === undefined ? 'Request' : escapeUnprintable(`${detail.method} ${detail.target}`)}>
       <Failure problem={error} />
       {detail !== undefined && (
         <>

@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict';
+import { escapeUnprintable, replaceUnprintable } from './unprintable.ts';
+
+describe('escapeUnprintable', () => {
+  const cases: [string, string][] = [
+    [
+      '/a?b=%20&c – Zürich 漢 \u{1F469}\u{200D}\u{1F4BB}',
+      '/a?b=%20&c – Zürich 漢 \u{1F469}\u{200D}\u{1F4BB}',
+    ],
+    ['\u{1B}[2J\u{7F}\0\r', '\\x1b[2J\\x7f\\x00\\x0d'],
+    ['\u{9B}31m \u{85}', '\\x9b31m \\x85'],
+    ['\u{202E}gpj.exe\u{2066}\u{200B}\u{FEFF}', '\\u{202e}gpj.exe\\u{2066}\\u{200b}\\u{feff}'],
+    ['\u{2028}\u{2029}\u{E0041}', '\\u{2028}\\u{2029}\\u{e0041}'],
+  ];
+  for (const [text, escaped] of cases) {
+    it(`writes ${JSON.stringify(text)} as ${escaped}`, () => assert.equal(escapeUnprintable(text), escaped));
+  }
+
+  it('leaves what is allowed', () => {
+    assert.equal(escapeUnprintable('a\tb\nc\u{9B}', '\n\t'), 'a\tb\nc\\x9b');
+  });
+});
+
+describe('replaceUnprintable', () => {
+  it('replaces what acts on a terminal or turns text around', () => {
+    assert.equal(replaceUnprintable('a\u{9B}b\u{202E}c\n', ' '), 'a b c ');
+  });
+});

@@ -1,0 +1,39 @@
+/**
+ * Characters that must not reach a terminal, a notification or a line of a log as they are, whoever chose them: C0 and C1
+ * controls (ECMA-48), which a terminal obeys; format characters, which hide text or turn it around (Unicode, Cf), but for
+ * the two that join letters and emoji; and separators of lines.
+ */
+const UNPRINTABLE = /[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]--[\u{200C}\u{200D}]]/v;
+const EACH_UNPRINTABLE = new RegExp(UNPRINTABLE, 'gv');
+
+export function hasUnprintable(text: string): boolean {
+  return UNPRINTABLE.test(text);
+}
+
+/** @param replacement stands for each of them, or makes what does */
+export function replaceUnprintable(
+  text: string,
+  replacement: string | ((character: string) => string),
+): string {
+  return text.replace(EACH_UNPRINTABLE, (character) =>
+    typeof replacement === 'string' ? replacement : replacement(character),
+  );
+}
+
+/**
+ * Writes them as `\x1b` or `\u{202e}`, for people to read.
+ *
+ * @param allowed characters that stay, such as line feeds
+ */
+export function escapeUnprintable(text: string, allowed = ''): string {
+  return replaceUnprintable(text, (character) =>
+    allowed.includes(character) ? character : escapeCharacter(character),
+  );
+}
+
+/** `\x1b` or `\u{202e}`. @param character one code point */
+export function escapeCharacter(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  const digits = code.toString(16);
+  return code < 0x100 ? `\\x${digits.padStart(2, '0')}` : `\\u{${digits}}`;
+}
