@@ -19,6 +19,7 @@ async function exit(code: number): Promise<never> {
 
 const shell: Shell = {
   env: process.env,
+  isTerminal: process.stderr.isTTY,
   out: (line) => void process.stdout.write(`${line}\n`),
   err: (line) => void process.stderr.write(`${line}\n`),
   limitMemory: () => limitYoungGeneration(process),

@@ -12,8 +12,9 @@ interface LogEventEntry {
 export const LOG_EVENTS = {
   'relay starting': { level: 'info', meaning: 'the program has read its settings' },
   'first key made': {
-    level: 'info',
-    meaning: 'there was no API key; one was made and written to stderr, on a line of its own outside the log',
+    level: 'warn',
+    meaning:
+      'there was no API key, so one was made. It is in `file`: take it, and remove the file. A terminal shows it',
   },
   listening: { level: 'info', meaning: 'visitors, clients and the API are served on `url`' },
   'metrics listening': { level: 'info', meaning: '`/metrics` is served on `url`' },

@@ -26,7 +26,7 @@ export const SETTINGS = [
   },
   {
     name: 'bootstrap-key',
-    fallback: 'made and printed once',
+    fallback: 'made at the first start',
     meaning: 'an API key that shall exist, for the account "default"',
   },
   {

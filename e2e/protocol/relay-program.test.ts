@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
+import { join } from 'node:path';
 import { createAccount } from '../support/accounts.ts';
 import { Api } from '../support/api.ts';
-import { newApiKey, Relay, spawnRelay, temporaryDirectory } from '../support/programs.ts';
+import { newApiKey, Relay, RELAY_SCRIPT, spawnRelay, temporaryDirectory } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
+import { Terminal } from '../support/terminal.ts';
 
 const WRONG: [setting: string, value: string][] = [
   ['CULVERT_PORT', 'http'],
@@ -26,6 +29,8 @@ const WRONG: [setting: string, value: string][] = [
   ['CULVERT_TRUST_PROXY', 'everyone'],
   ['CULVERT_TRUST_PROXY', '10.0.0.0/99'],
 ];
+
+const KEY = /cvt_[0-9A-Za-z]{32,}/;
 
 describe('culvert-relay', () => {
   const scope = suiteScope();
@@ -97,21 +102,37 @@ describe('culvert-relay', () => {
       );
     });
 
-    it('makes a key at the first start without a bootstrap key, and prints it once', async () => {
+    it('makes a key at the first start without a bootstrap key, and says in which file it is', async () => {
       const settings = environment();
-      const key = /cvt_[0-9A-Za-z]{32,}/;
       const first = spawnRelay(scope, ['serve'], settings);
       const port = Number(await first.line((line) => /^listening on .*:(\d+)$/.exec(line)?.[1]));
-      const printed = `${first.lines.join('\n')}\n${first.stderr}`;
-      const [made = ''] = key.exec(printed) ?? [];
-      assert.equal(printed.split(made).length, 2, 'printed once');
+      const file = join(settings['CULVERT_DATA_DIR'] ?? '', 'first-key');
+      const made = readFileSync(file, 'utf8').trim();
+      assert.equal(statSync(file).mode & 0o777, 0o600);
       const { plan, name } = await new Api({ port }, made).account();
       assert.deepEqual([name, plan], ['default', 'dev']);
       await first.stop('SIGTERM');
+      const told = `${first.lines.join('\n')}\n${first.stderr}`;
+      assert.ok(told.includes(`"file":"${file}"`), told);
+      assert.doesNotMatch(told, KEY, 'a journal would keep it');
       const second = spawnRelay(scope, ['serve'], settings);
       await second.line((line) => (line.startsWith('listening') ? line : undefined));
-      assert.doesNotMatch(`${second.lines.join('\n')}\n${second.stderr}`, key);
       await second.stop('SIGTERM');
+      assert.doesNotMatch(second.stderr, /first key made/);
+      assert.equal(readFileSync(file, 'utf8').trim(), made);
+    });
+
+    it('shows that key on a terminal, and writes it nowhere', async () => {
+      const settings = environment();
+      const terminal = new Terminal(scope, `${process.execPath} ${RELAY_SCRIPT} serve`, settings);
+      const shown = await terminal.shows(/listening on \S+/);
+      assert.equal(shown.split(KEY).length, 2, shown);
+      assert.deepEqual(
+        readdirSync(settings['CULVERT_DATA_DIR'] ?? '').filter((name) => name.includes('key')),
+        [],
+      );
+      // Ctrl-C
+      terminal.type('\u0003');
     });
 
     it('ends with SIGINT as with SIGTERM', async () => {

@@ -10,7 +10,7 @@ import { reapDirectory } from './reaper.ts';
 import type { Scope } from './scope.ts';
 
 /** The programs as `npm run build` leaves them. */
-const RELAY_SCRIPT = fileURLToPath(new URL('../../dist/server/cli.js', import.meta.url));
+export const RELAY_SCRIPT = fileURLToPath(new URL('../../dist/server/cli.js', import.meta.url));
 export const CULVERT_SCRIPT = fileURLToPath(new URL('../../dist/desktop/cli.js', import.meta.url));
 
 export type Environment = Readonly<Record<string, string>>;

@@ -9,55 +9,73 @@ import { ensureKey, RevokedKeyError } from './bootstrap.ts';
 describe('ensureKey', () => {
   const clock = new FakeClock();
   let store: Store;
+  /** what the operator was given */
+  let handed: string[];
+  const handOut = (key: string): void => void handed.push(key);
 
   beforeEach(async () => {
     ({ store } = await aStore());
+    handed = [];
   });
 
   it('makes a key for the account "default", on the Dev plan, when there is none', async () => {
-    const key = (await ensureKey(store, clock, undefined)) ?? assert.fail('no key was made');
-    const owner = await store.findKeyOwner(hashKey(key));
+    await ensureKey(store, clock, undefined, handOut);
+    const owner = await store.findKeyOwner(hashKey(handed[0] ?? assert.fail('no key was made')));
     assert.deepEqual([owner?.account.name, owner?.account.plan], ['default', 'dev']);
   });
 
   it('makes it only once', async () => {
-    await ensureKey(store, clock, undefined);
-    assert.equal(await ensureKey(store, clock, undefined), undefined);
+    await ensureKey(store, clock, undefined, handOut);
+    await ensureKey(store, clock, undefined, handOut);
+    assert.equal(handed.length, 1);
+  });
+
+  it('makes another one at the next start when the operator could not be given it', async () => {
+    const nowhere = (): never => {
+      throw new Error('the disk is full');
+    };
+    await assert.rejects(ensureKey(store, clock, undefined, nowhere), /the disk is full/);
+    assert.equal(await store.hasKeys(), false);
+    await ensureKey(store, clock, undefined, handOut);
+    assert.equal(handed.length, 1);
   });
 
   it('makes none when somebody has one', async () => {
     const account = anAccount();
     await store.insertAccount(account);
     await issueKey(store, clock, account);
-    assert.equal(await ensureKey(store, clock, undefined), undefined);
+    await ensureKey(store, clock, undefined, handOut);
+    assert.deepEqual(handed, []);
     assert.equal(await store.findAccount('default'), undefined);
   });
 
   it('stores a configured key, at every start the same', async () => {
     const key = generateKey();
-    for (let start = 0; start < 2; start += 1) assert.equal(await ensureKey(store, clock, key), undefined);
+    for (let start = 0; start < 2; start += 1) await ensureKey(store, clock, key, handOut);
+    assert.deepEqual(handed, []);
     assert.equal((await store.findKeyOwner(hashKey(key)))?.account.name, 'default');
   });
 
   it('stores a configured key for relays that start at once', async () => {
     const key = generateKey();
-    await Promise.all([ensureKey(store, clock, key), ensureKey(store, clock, key)]);
+    await Promise.all([ensureKey(store, clock, key, handOut), ensureKey(store, clock, key, handOut)]);
     assert.equal((await store.listKeys()).length, 1);
   });
 
   it('does not bring a revoked key back', async () => {
     const key = generateKey();
-    await ensureKey(store, clock, key);
+    await ensureKey(store, clock, key, handOut);
     const { keyId } = (await store.findKeyOwner(hashKey(key))) ?? assert.fail();
     await store.revokeKey(keyId, 0);
-    await assert.rejects(ensureKey(store, clock, key), RevokedKeyError);
-    assert.equal(await ensureKey(store, clock, undefined), undefined);
+    await assert.rejects(ensureKey(store, clock, key, handOut), RevokedKeyError);
+    await ensureKey(store, clock, undefined, handOut);
+    assert.deepEqual(handed, []);
   });
 
   it('adds another configured key to the same account', async () => {
     const [first, second] = [generateKey(), generateKey()];
-    await ensureKey(store, clock, first);
-    await ensureKey(store, clock, second);
+    await ensureKey(store, clock, first, handOut);
+    await ensureKey(store, clock, second, handOut);
     const owners = await Promise.all([first, second].map((key) => store.findKeyOwner(hashKey(key))));
     assert.equal(owners[0]?.account.id, owners[1]?.account.id);
   });

@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import { ConflictError, type Store } from '../store/store.ts';
 import type { AccountRecord } from './account.ts';
 import { createAccount, issueKey } from './accounts.ts';
-import { hashKey } from './api-key.ts';
+import { generateKey, hashKey } from './api-key.ts';
 
 /** The operator wants a key that was revoked. Making it valid again would undo that at each start. */
 export class RevokedKeyError extends Error {
@@ -20,19 +20,25 @@ const DEFAULT_ACCOUNT = { name: 'default', plan: 'dev', subdomain: null } as con
  * Sees to it that there is a key.
  *
  * @param configured the key that shall exist, if the operator set one
- * @returns a key that was made because there was none, to be shown once
- * @throws RevokedKeyError
+ * @param handOut gives the operator a key that is made because there is none. It comes first: a key that is stored and that
+ *   nobody has seen would be the last one this relay makes by itself
+ * @throws RevokedKeyError, or what `handOut` throws, with no key stored
  */
 export async function ensureKey(
   store: Store,
   clock: Clock,
   configured: string | undefined,
-): Promise<string | undefined> {
+  handOut: (key: string) => void,
+): Promise<void> {
   if (configured === undefined) {
-    if (await store.hasKeys()) return undefined;
-    return (await issueKey(store, clock, await defaultAccount(store, clock))).key;
+    if (await store.hasKeys()) return;
+    const account = await defaultAccount(store, clock);
+    const key = generateKey();
+    handOut(key);
+    await issueKey(store, clock, account, key);
+    return;
   }
-  if ((await store.findKeyOwner(hashKey(configured))) !== undefined) return undefined;
+  if ((await store.findKeyOwner(hashKey(configured))) !== undefined) return;
   try {
     await issueKey(store, clock, await defaultAccount(store, clock), configured);
   } catch (error) {
@@ -40,7 +46,6 @@ export async function ensureKey(
     // A relay that starts at the same time may have made it in between.
     if ((await store.findKeyOwner(hashKey(configured))) === undefined) throw new RevokedKeyError();
   }
-  return undefined;
 }
 
 async function defaultAccount(store: Store, clock: Clock): Promise<AccountRecord> {

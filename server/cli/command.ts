@@ -7,6 +7,8 @@ export interface Shell {
   readonly env: NodeJS.ProcessEnv;
   /** Writes a line to stdout, which programs read. */
   out(line: string): void;
+  /** Whether stderr is a terminal, so that what is written there is kept nowhere. */
+  readonly isTerminal: boolean;
   /** Writes a line to stderr, which people read. */
   err(line: string): void;
   /** Restarts the program with limits on its memory, where it has none. */

@@ -28,7 +28,8 @@ export async function serve(shell: Shell, config: Config, startRelay: StartRelay
   const log = shell.openLog(config.log);
   shell.onCrash((error) => log('relay crashed', errorFields(error)));
   log('relay starting', { version: VERSION, node: process.versions.node });
-  const relay = await start(config, startRelay, { log, tell: (line) => shell.err(line) });
+  const tell = shell.isTerminal ? (line: string) => shell.err(line) : undefined;
+  const relay = await start(config, startRelay, { log, tell });
   const ended = untilEnded(shell, relay, log);
   if (relay.reload !== undefined) shell.onReloadSignal(relay.reload);
   log('listening', { url: relay.url });

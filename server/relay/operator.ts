@@ -6,8 +6,8 @@ import { REQUEST_ID_FIELD } from '../observe/request-id.ts';
 
 export interface Operator {
   readonly log: Log;
-  /** Says on a line outside the log what may stand in none: a key. */
-  readonly tell: (line: string) => void;
+  /** Shows a person at a terminal what no log may have: a key. `undefined` where there is no terminal. */
+  readonly tell: ((line: string) => void) | undefined;
 }
 
 /** Reports an error nobody foresaw; the answer to it names the line of the log. */

@@ -6,6 +6,7 @@ import { observeStore } from '../observe/observed-store.ts';
 import { lockDatabase } from '../store/lock-database.ts';
 import { openStore } from '../store/open-store.ts';
 import type { Store } from '../store/store.ts';
+import { handOutFirstKey } from './first-key.ts';
 import type { Operator } from './operator.ts';
 
 export interface State {
@@ -16,17 +17,14 @@ export interface State {
 
 /** @throws Error with a text for the operator when another relay has the database, or it cannot be opened */
 export async function openState(
-  { database, cluster, bootstrapKey }: Config,
-  { log, tell }: Operator,
+  { database, cluster, bootstrapKey, dataDir }: Config,
+  operator: Operator,
 ): Promise<State> {
+  const { log } = operator;
   const lock = await lockDatabase(database, cluster === undefined ? 'one' : 'cluster', log);
   const store = observeStore(await openStore(database, log), clock, log);
   for (const slug of await store.nameClashes()) log('name clash', { slug });
-  const firstKey = await ensureKey(store, clock, bootstrapKey);
-  if (firstKey !== undefined) {
-    log('first key made', { account: 'default' });
-    tell(`API key for the account "default", shown only now: ${firstKey}`);
-  }
+  await ensureKey(store, clock, bootstrapKey, (key) => handOutFirstKey(key, dataDir, operator));
   return {
     store,
     async close() {

@@ -5,6 +5,7 @@ import type { Log, LogEvent, LogFields } from '../log.ts';
 
 export class FakeShell implements Shell {
   readonly env: NodeJS.ProcessEnv = {};
+  readonly isTerminal = false;
   readonly stdout: string[] = [];
   readonly stderr: string[] = [];
   readonly logged: [event: LogEvent, fields: LogFields][] = [];

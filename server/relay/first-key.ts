@@ -1,0 +1,43 @@
+/**
+ * How the operator gets the first API key (contract.md, Programs: `CULVERT_BOOTSTRAP_KEY`): a terminal shows it. What else
+ * stderr may lead to, a journal or a log collector, keeps what it is told and shows it to others, so there it goes to a file.
+ */
+import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { describeError } from '../log.ts';
+import { makeFolder } from '../store/sqlite/folder.ts';
+import type { Operator } from './operator.ts';
+
+const FILE_NAME = 'first-key';
+
+/** @throws Error with a text for the operator when the file cannot be written */
+export function handOutFirstKey(key: string, dataDir: string, { log, tell }: Operator): void {
+  if (tell !== undefined) {
+    log('first key made', { account: 'default' });
+    tell(`API key for the account "default", shown only now: ${key}`);
+    return;
+  }
+  const file = join(dataDir, FILE_NAME);
+  try {
+    makeFolder(dataDir);
+    // What is there, of an earlier relay or of somebody else, must not decide who may read the new one.
+    rmSync(file, { force: true });
+    writeNew(file, `${key}\n`);
+  } catch (error) {
+    throw new Error(
+      `the first API key cannot be written to ${file} (${describeError(error)}); choose another folder with CULVERT_DATA_DIR, or give a key with CULVERT_BOOTSTRAP_KEY`,
+    );
+  }
+  log('first key made', { account: 'default', file });
+}
+
+/** Writes a file that must not be there yet, for its owner only. It is on the disk when this returns. */
+function writeNew(path: string, text: string): void {
+  const file = openSync(path, 'wx', 0o600);
+  try {
+    writeSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
