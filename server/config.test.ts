@@ -34,6 +34,8 @@ describe('loadConfig', () => {
       metrics: undefined,
       log: { format: undefined, level: 'info' },
       nameHold: 0,
+      indexed: false,
+      abuseContact: undefined,
     });
     assert.ok(reservedNames.has('www') && reservedNames.has('api') && reservedNames.has('admin'));
     assert.equal(trustedProxies.check('127.0.0.1'), false);
@@ -79,6 +81,24 @@ describe('loadConfig', () => {
     assert.deepEqual(problems({ CULVERT_NAME_HOLD: '9000h' }), [
       'CULVERT_NAME_HOLD takes a duration from 0s to 8760h0m0s, like 24h',
     ]);
+  });
+
+  it('takes a mail address or a web page for complaints, as the address of a link', () => {
+    for (const [contact, link] of [
+      ['abuse+tunnels@mail.example.com', 'mailto:abuse+tunnels@mail.example.com'],
+      ['https://example.com/abuse', 'https://example.com/abuse'],
+    ]) {
+      assert.equal(config({ CULVERT_ABUSE_CONTACT: contact }).abuseContact, link);
+    }
+    for (const wrong of [
+      'abuse',
+      'abuse@localhost',
+      'a@example.com?cc=b',
+      'javascript:alert(1)',
+      '//x.example',
+    ]) {
+      assert.match(problems({ CULVERT_ABUSE_CONTACT: wrong }).join(), /^CULVERT_ABUSE_CONTACT takes/, wrong);
+    }
   });
 
   it('believes the proxies it is given', () => {

@@ -46,6 +46,10 @@ export interface Config {
   readonly log: { readonly format: LogFormat | undefined; readonly level: LogLevel };
   /** the others, where several relays serve as one */
   readonly cluster: ClusterSettings | undefined;
+  /** address of a link to whoever takes complaints about tunnels */
+  readonly abuseContact: string | undefined;
+  /** whether search engines may show tunnels */
+  readonly indexed: boolean;
   /** visitors' connections at a time */
   readonly maxConnections: number;
 }
@@ -130,6 +134,8 @@ function readConfig(
       format: given.read('log-format', readers.logFormat),
       level: given.read('log-level', readers.logLevel) ?? 'info',
     },
+    abuseContact: given.read('abuse-contact', readers.contact),
+    indexed: given.read('robots', readers.robots) === 'allow',
     maxConnections: given.read('max-connections', readers.connections) ?? CONNECTIONS_MAX,
     reservedNames: new Set([
       ...(given.read('reserved-names', readers.names) ?? DEFAULT_RESERVED_NAMES),

@@ -122,8 +122,21 @@ export const truth: SettingReader<boolean> = {
   read: (given) => (given === 'true' ? true : given === 'false' ? false : undefined),
 };
 
+export const robots = oneOf(['noindex', 'allow']);
 export const logFormat = oneOf(LOG_FORMATS);
 export const logLevel = oneOf(LOG_LEVELS);
+
+const MAIL_ADDRESS = /^[\w.+-]{1,64}@(?=.{1,189}$)[a-z0-9-]+(?:\.[a-z0-9-]+)+$/i;
+
+/** The address of a link: `mailto:…` for a mail address. */
+export const contact: SettingReader<string> = {
+  takes: 'a mail address, or an http:// or https:// address, like abuse@example.com',
+  read(given) {
+    if (MAIL_ADDRESS.test(given)) return `mailto:${given}`;
+    const url = URL.canParse(given) ? new URL(given) : undefined;
+    return url !== undefined && ['http:', 'https:'].includes(url.protocol) ? url.href : undefined;
+  },
+};
 
 /** A duration in whole seconds, or none. */
 export const nameHold: SettingReader<number> = {

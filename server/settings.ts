@@ -66,6 +66,16 @@ export const SETTINGS = [
   { name: 'log-level', fallback: 'info', meaning: 'debug, info, warn or error: what the log leaves out' },
   { name: 'max-connections', fallback: '10000', meaning: "visitors' connections at a time" },
   {
+    name: 'abuse-contact',
+    fallback: 'none',
+    meaning: 'mail address or web page for complaints about tunnels, shown on the pages of the relay',
+  },
+  {
+    name: 'robots',
+    fallback: 'noindex',
+    meaning: 'noindex keeps tunnels out of search engines (X-Robots-Tag); allow leaves it to them',
+  },
+  {
     name: 'redis-url',
     fallback: 'none',
     meaning: 'redis://… or rediss://…: relays on one PostgreSQL database and this Redis serve as one',

@@ -10,6 +10,7 @@ main{max-width:30rem;padding:2rem}
 h1{font-size:1.5rem;line-height:1.25;margin:0 0 .75rem}
 p{margin:0 0 .75rem}
 small{color:var(--soft)}
+small a{color:inherit}
 svg{color:var(--accent);display:block;margin-bottom:1.5rem}`;
 const MARK =
   '<svg width="40" height="40" viewBox="0 0 40 40" fill="none" stroke="currentColor" stroke-width="4" stroke-linecap="round" aria-hidden="true"><path d="M4 35V20a16 16 0 0 1 32 0v15"/><path d="M13 35V22a7 7 0 0 1 14 0v13" opacity=".5"/></svg>';
@@ -25,22 +26,35 @@ export interface ErrorAnswer {
  *
  * @param accept value of the visitor's `Accept` field
  * @param text what to say instead of the catalogue's text
+ * @param contact address of a link for complaints, which people get alone: `mailto:…` or `https://…`
  */
 export function errorAnswer(
   code: VisitorErrorCode,
   accept: string | undefined,
   text: string = VISITOR_ERRORS[code].text,
+  contact?: string,
 ): ErrorAnswer {
   const { status, title } = VISITOR_ERRORS[code];
   const html = prefersHtml(accept);
   return {
     status,
     contentType: html ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8',
-    body: html ? page(status, title, text, code) : JSON.stringify({ error: text, code }),
+    body: html
+      ? page(title, `<p>${escapeHtml(text)}</p>`, `${status} ${code}`, contact)
+      : JSON.stringify({ error: text, code }),
   };
 }
 
-function page(status: number, title: string, text: string, code: string): string {
+/**
+ * A page in the looks of the relay. It loads nothing and runs no script.
+ *
+ * @param title plain text
+ * @param content HTML
+ * @param note plain text, for those who look closely
+ * @param contact address of a link for complaints
+ */
+export function page(title: string, content: string, note: string, contact: string | undefined): string {
+  const report = contact === undefined ? '' : ` · <a href="${escapeHtml(contact)}">Report abuse</a>`;
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -50,13 +64,16 @@ function page(status: number, title: string, text: string, code: string): string
 <main>
 ${MARK}
 <h1>${title}</h1>
-<p>${escapeHtml(text)}</p>
-<small>${status} ${code} · Culvert</small>
+${content}
+<small>${note} · Culvert${report}</small>
 </main>
 </html>
 `;
 }
 
-function escapeHtml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
+
+/** A text as HTML shows it, between tags or in a quoted attribute. */
+export function escapeHtml(text: string): string {
+  return text.replaceAll(/[&<>"]/g, (character) => ENTITIES[character] ?? '');
 }

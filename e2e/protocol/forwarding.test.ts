@@ -138,7 +138,7 @@ describe('what is forwarded (contract.md, Inbound requests)', () => {
   });
 
   describe('of an answer', () => {
-    it('status, reason, names in their case and order, duplicates kept', async () => {
+    it('status, reason, names in their case and order, duplicates kept, and ours behind them', async () => {
       const { head, text } = await through(
         'HTTP/1.1 299 Quite Fine\r\nset-cookie: a=1\r\nX-One: 1\r\nSet-Cookie: b=2; Domain=x; Path=/\r\n' +
           'Strict-Transport-Security: max-age=1\r\nLocation: /x\r\nContent-Length: 2\r\nx-ONE: 2\r\n\r\nok',
@@ -154,6 +154,7 @@ describe('what is forwarded (contract.md, Inbound requests)', () => {
           ['Location', '/x'],
           ['Content-Length', '2'],
           ['x-ONE', '2'],
+          ['X-Robots-Tag', 'noindex'],
         ],
       );
     });

@@ -6,6 +6,10 @@ import { issueKey } from './accounts.ts';
 import { generateKey, hashKey } from './api-key.ts';
 import { ensureKey, RevokedKeyError } from './bootstrap.ts';
 
+function nowhere(): never {
+  throw new Error('the disk is full');
+}
+
 describe('ensureKey', () => {
   const clock = new FakeClock();
   let store: Store;
@@ -31,9 +35,6 @@ describe('ensureKey', () => {
   });
 
   it('makes another one at the next start when the operator could not be given it', async () => {
-    const nowhere = (): never => {
-      throw new Error('the disk is full');
-    };
     await assert.rejects(ensureKey(store, clock, undefined, nowhere), /the disk is full/);
     assert.equal(await store.hasKeys(), false);
     await ensureKey(store, clock, undefined, handOut);

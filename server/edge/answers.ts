@@ -48,10 +48,16 @@ const EXTRA: Partial<Record<VisitorErrorCode, string>> = {
 /**
  * The whole response for a failure of the visitor catalogue.
  *
+ * @param contact address of a link for complaints
  * @param text what to say instead of the catalogue's text
  */
-export function visitorAnswer(code: VisitorErrorCode, context: AnswerContext, text?: string): Buffer {
-  const { contentType, body } = errorAnswer(code, context.accept, text);
+export function visitorAnswer(
+  code: VisitorErrorCode,
+  context: AnswerContext,
+  contact: string | undefined,
+  text?: string,
+): Buffer {
+  const { contentType, body } = errorAnswer(code, context.accept, text, contact);
   const fields =
     `Culvert-Error: ${code}\r\n` +
     (EXTRA[code] ?? '') +

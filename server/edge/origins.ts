@@ -9,6 +9,7 @@ import { hostname } from './authority.ts';
 import { belowPrefix } from './path-form.ts';
 import { type Peer, relayRequestHead, tunnelRequestHead } from './request-head.ts';
 import type { EdgeContext, Plan } from './request-plan.ts';
+import { NOINDEX_ENDING, PLAIN_ENDING, type ResponseEnding } from './response-head.ts';
 import type { Route } from './route.ts';
 import { TunnelLookup } from './tunnel-lookup.ts';
 
@@ -36,6 +37,7 @@ export interface OriginRequest {
   readonly repeatable: boolean;
   /** Whether it needs a stream of its own, because it could not be sent again. */
   readonly fresh: boolean;
+  readonly ending: ResponseEnding;
   readonly mapField: ((field: Field) => string | undefined) | undefined;
   readonly open: (handler: DialHandler) => Dial;
   readonly onHanded: () => void;
@@ -48,6 +50,8 @@ export interface OriginsOptions {
   readonly dialer: Dialer;
   readonly api: ApiOrigin;
   readonly endpoints: UpgradeEndpoints;
+  /** Whether search engines may show tunnels. */
+  readonly indexed: boolean;
   /** Monotonic ms, as coarse as the deadlines need. */
   readonly now: () => number;
   /** Reports an error nobody foresaw, and says what to answer. */
@@ -61,14 +65,16 @@ export class Origins {
   readonly #dialer: Dialer;
   readonly #api: ApiOrigin;
   readonly #endpoints: UpgradeEndpoints;
+  readonly #tunnelEnding: ResponseEnding;
 
-  constructor({ context, dialer, api, endpoints, now, unexpected }: OriginsOptions) {
+  constructor({ context, dialer, api, endpoints, indexed, now, unexpected }: OriginsOptions) {
     this.context = context;
     this.now = now;
     this.unexpected = unexpected;
     this.#dialer = dialer;
     this.#api = api;
     this.#endpoints = endpoints;
+    this.#tunnelEnding = indexed ? PLAIN_ENDING : NOINDEX_ENDING;
   }
 
   /** Prepares a request for where it goes. */
@@ -92,6 +98,7 @@ export class Origins {
       head: relayRequestHead(plan.head, target),
       repeatable: false,
       fresh: false,
+      ending: PLAIN_ENDING,
       mapField: undefined,
       open: (handler) => this.#api.dial(handler),
       onHanded: () => {},
@@ -112,6 +119,7 @@ export class Origins {
       repeatable,
       // An idle connection may end at the moment it is used again; what cannot be repeated must not meet that.
       fresh: !repeatable,
+      ending: this.#tunnelEnding,
       mapField: prefix === '' ? undefined : this.#belowPrefix(plan, prefix),
       ...this.#ways(tunnel),
       outcomes: requests.tunnel,

@@ -13,6 +13,8 @@ export interface EdgeContext {
   readonly hosts: HostResolver;
   readonly tunnels: TunnelDirectory;
   readonly trustedProxies: BlockList;
+  /** address of a link to whoever takes complaints about tunnels */
+  readonly abuseContact?: string | undefined;
 }
 
 /** A well-formed request. */

@@ -5,9 +5,24 @@ import { HeadWriter } from '../../shared/http1/head-writer.ts';
 import { fieldsStart, type ResponseHead } from '../../shared/http1/head.ts';
 import { isHopByHop, namedByConnection } from '../../shared/http1/hop-by-hop.ts';
 
+/** What is written behind the fields of every final response, for a connection that stays and for one that ends. */
+export interface ResponseEnding {
+  readonly stays: string;
+  readonly ends: string;
+}
+
+export const PLAIN_ENDING: ResponseEnding = { stays: '\r\n', ends: 'Connection: close\r\n\r\n' };
+
+/** Keeps what tunnels show out of search engines: of several rules they follow the strictest, so a service cannot take it back. */
+export const NOINDEX_ENDING: ResponseEnding = {
+  stays: `X-Robots-Tag: noindex\r\n${PLAIN_ENDING.stays}`,
+  ends: `X-Robots-Tag: noindex\r\n${PLAIN_ENDING.ends}`,
+};
+
 export interface ResponseOptions {
   /** Whether the connection ends with this response. */
   readonly close: boolean;
+  readonly ending: ResponseEnding;
   /** Whether a chunked body is passed on without its coding, for an HTTP/1.0 visitor. */
   readonly unchunk: boolean;
   /** Maps a field, or drops it with `undefined`; what the path form needs. */
@@ -15,7 +30,7 @@ export interface ResponseOptions {
 }
 
 /** Room for what is written beside the fields that are kept. */
-const EXTRA = 32;
+const EXTRA = 64;
 /** Bytes of `HTTP/1.1 200`. */
 const STATUS_END = 12;
 
@@ -25,7 +40,7 @@ const STATUS_END = 12;
  * @param body bytes that go out behind it, in one piece with it
  */
 export function finalResponseHead(head: ResponseHead, options: ResponseOptions, body: Buffer): Buffer {
-  const { close, unchunk, mapField } = options;
+  const { close, ending, unchunk, mapField } = options;
   const named = namedByConnection(head.fields);
   const writer = startResponse(head, body);
   // Which protocol is wanted is what a 426 is there to say (RFC 9110 section 15.5.22).
@@ -40,7 +55,7 @@ export function finalResponseHead(head: ResponseHead, options: ResponseOptions, 
     if (mapField === undefined) writer.keepField(field);
     else writeMapped(writer, field, mapField(field));
   }
-  writer.text(close ? 'Connection: close\r\n\r\n' : '\r\n');
+  writer.text(close ? ending.ends : ending.stays);
   return withBody(writer, body);
 }
 

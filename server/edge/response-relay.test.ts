@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
 import { RESPONSE_HEAD_MAX_BYTES } from '../limits.ts';
+import { NOINDEX_ENDING, PLAIN_ENDING } from './response-head.ts';
 import { type ResponseContext, ResponseRelay } from './response-relay.ts';
 
-const CONTEXT: ResponseContext = { method: 'GET', minor: 1, upgrade: false, close: false };
+const CONTEXT: ResponseContext = {
+  method: 'GET',
+  minor: 1,
+  upgrade: false,
+  close: false,
+  ending: PLAIN_ENDING,
+};
 
 /** Relays a response that comes in the pieces given, and tells what became of it. */
 function relay(pieces: string[], context: Partial<ResponseContext> = {}) {
@@ -25,6 +32,15 @@ describe('ResponseRelay', () => {
     assert.deepEqual(progress, ['more', 'more', 'done']);
     assert.equal(sent, 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello');
     assert.ok(response.reusable && !response.closes);
+  });
+
+  it('says beside the fields of the service that search engines may not show it, on final responses alone', () => {
+    const pieces = ['HTTP/1.1 103 x\r\nLink: x\r\n\r\nHTTP/1.1 204 x\r\nX-Robots-Tag: all\r\n\r\n'];
+    const fields =
+      'HTTP/1.1 103 x\r\nLink: x\r\n\r\nHTTP/1.1 204 x\r\nX-Robots-Tag: all\r\nX-Robots-Tag: noindex\r\n';
+    const ending = NOINDEX_ENDING;
+    assert.equal(relay(pieces, { ending }).sent, `${fields}\r\n`);
+    assert.equal(relay(pieces, { ending, close: true }).sent, `${fields}Connection: close\r\n\r\n`);
   });
 
   it('passes nothing on that comes behind the response, nor uses the stream again', () => {

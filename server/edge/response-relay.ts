@@ -6,7 +6,7 @@ import { HeadReader } from '../../shared/http1/head-reader.ts';
 import { parseResponseHead, type ResponseHead } from '../../shared/http1/head.ts';
 import { trackBody } from '../../shared/http1/track-body.ts';
 import { RESPONSE_HEAD_MAX_BYTES } from '../limits.ts';
-import { finalResponseHead, interimResponseHead } from './response-head.ts';
+import { finalResponseHead, interimResponseHead, type ResponseEnding } from './response-head.ts';
 
 const EMPTY = Buffer.alloc(0);
 
@@ -19,6 +19,7 @@ export interface ResponseContext {
   readonly upgrade: boolean;
   /** Whether the visitor's connection is to end with the response. */
   readonly close: boolean;
+  readonly ending: ResponseEnding;
   readonly mapField?: ((field: Field) => string | undefined) | undefined;
 }
 
@@ -150,8 +151,8 @@ export class ResponseRelay {
   }
 
   #finalHead(head: ResponseHead, body: Buffer): Buffer {
-    const { mapField } = this.#context;
-    return finalResponseHead(head, { close: this.#closes, unchunk: this.#unchunk, mapField }, body);
+    const { ending, mapField } = this.#context;
+    return finalResponseHead(head, { close: this.#closes, unchunk: this.#unchunk, ending, mapField }, body);
   }
 
   #pushBody(body: BodyTracker, piece: Buffer): ResponseProgress {

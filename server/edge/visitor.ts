@@ -215,6 +215,7 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
         minor: plan.head.minor,
         upgrade: plan.upgrade,
         close: plan.close || this.#isLast,
+        ending: origin.ending,
         mapField: origin.mapField,
       },
       this.#send,
@@ -328,7 +329,10 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
     const close = plan === undefined || plan.close || this.#isLast || !bodyDone;
     this.#exchange = undefined;
     this.#countRefusal(code);
-    this.#finishAnswer(visitorAnswer(code, answerContext(plan, close), text), close);
+    this.#finishAnswer(
+      visitorAnswer(code, answerContext(plan, close), this.#origins.context.abuseContact, text),
+      close,
+    );
   }
 
   /**
@@ -341,7 +345,7 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
     this.#exchange?.abort();
     this.#exchange = undefined;
     this.#countRefusal(code);
-    this.#finishAnswer(visitorAnswer(code, context), true);
+    this.#finishAnswer(visitorAnswer(code, context, this.#origins.context.abuseContact), true);
   }
 
   #countRefusal(code: VisitorErrorCode): void {

@@ -70,10 +70,12 @@ export async function openEntrance(config: Config, interior: Interior, log: Log)
         find: cluster && ((slug) => service.follower.find(slug)),
       },
       trustedProxies,
+      abuseContact: config.abuseContact,
     },
     dialer: hub,
     api: new InProcessApi(api),
     endpoints: upgrades,
+    indexed: config.indexed,
     now: () => clock.monotonic(),
     unexpected,
   });

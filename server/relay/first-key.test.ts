@@ -1,5 +1,13 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generateKey } from '../accounts/api-key.ts';
@@ -49,7 +57,7 @@ describe('the first API key', () => {
     writeFileSync(join(folder, 'file'), '');
     assert.throws(
       () => handOutFirstKey(generateKey(), dataDir, { log: shell.openLog(), tell: undefined }),
-      /first-key .*CULVERT_DATA_DIR.*CULVERT_BOOTSTRAP_KEY/,
+      /first-key; .*CULVERT_DATA_DIR.*CULVERT_BOOTSTRAP_KEY/,
     );
     assert.deepEqual(shell.logged, []);
   });

@@ -4,7 +4,6 @@
  */
 import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import { describeError } from '../log.ts';
 import { makeFolder } from '../store/sqlite/folder.ts';
 import type { Operator } from './operator.ts';
 
@@ -25,7 +24,8 @@ export function handOutFirstKey(key: string, dataDir: string, { log, tell }: Ope
     writeNew(file, `${key}\n`);
   } catch (error) {
     throw new Error(
-      `the first API key cannot be written to ${file} (${describeError(error)}); choose another folder with CULVERT_DATA_DIR, or give a key with CULVERT_BOOTSTRAP_KEY`,
+      `the first API key cannot be written to ${file}; choose another folder with CULVERT_DATA_DIR, or give a key with CULVERT_BOOTSTRAP_KEY`,
+      { cause: error },
     );
   }
   log('first key made', { account: 'default', file });

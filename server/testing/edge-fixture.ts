@@ -79,6 +79,7 @@ export class EdgeFixture {
           return Promise.resolve();
         },
       },
+      indexed: true,
       now: () => (this.now += this.step),
       unexpected: () => new ApiError(API_ERRORS.internal),
     });
