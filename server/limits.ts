@@ -114,8 +114,16 @@ export const YOUNG_GENERATION_MIB = 4;
 
 /** Visitors' connections at a time; the default of a setting. Each may cost some 100 KiB in the worst case. */
 export const CONNECTIONS_MAX = 10_000;
-/** Connections that have not sent a request yet. Above a full accept queue, so that a burst of visitors gets in. */
+/**
+ * Connections without a seat: those that have sent no request yet, and those of which only the relay itself has answered.
+ * Above a full accept queue, so that a burst of visitors gets in.
+ */
 export const NEWCOMERS_MAX = 8192;
+/**
+ * Seats that requests to an account's tunnels may hold for each that is left for others. So the first gets three quarters
+ * at most, the next three quarters of what is left, whatever the plan, which may allow any number.
+ */
+export const ACCOUNT_SHARE = 3;
 /** Control and data sockets at a time. At some 7 KB each; below the file descriptors that systems allow a process. */
 export const CLIENT_SOCKETS_MAX = 100_000;
 /** Visitors of one tunnel that wait for its client: announced, or held over. The client takes no more at once. */

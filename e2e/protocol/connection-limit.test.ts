@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { AccountPool } from '../support/accounts.ts';
+import { AccountPool, createAccount, onlyAccount } from '../support/accounts.ts';
 import { ManualClient } from '../support/manual-client.ts';
 import { Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection, visit } from '../support/raw-http.ts';
-import { suiteScope } from '../support/scope.ts';
+import { type Scope, suiteScope } from '../support/scope.ts';
 
 const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 
@@ -45,5 +45,76 @@ describe('the limit of visitors', () => {
       data.send(ANSWER);
       assert.equal((await visitor.response()).text, 'ok');
     }
+  });
+});
+
+/** A visitor whose connection stays open behind an answer. */
+async function idleVisitor(scope: Scope, relay: Relay, client: ManualClient): Promise<RawConnection> {
+  const visitor = await RawConnection.open(scope, relay.port);
+  await visitor.write(formatRequest({ host: client.host }));
+  (await client.accept()).send(ANSWER);
+  assert.equal((await visitor.response()).text, 'ok');
+  return visitor;
+}
+
+describe('connections that wait for a next request', () => {
+  const scope = suiteScope();
+  let relay: Relay;
+  let client: ManualClient;
+
+  before(async () => {
+    relay = await Relay.start(scope, { CULVERT_MAX_CONNECTIONS: '4' });
+    client = await ManualClient.start(scope, relay, new AccountPool(relay));
+  });
+
+  it('take no seat where the relay alone has answered', async () => {
+    for (let count = 0; count < 20; count += 1) {
+      const visitor = await RawConnection.open(scope, relay.port);
+      const host = count % 2 === 0 ? 'nobody.localhost' : 'localhost';
+      const { status } = await visitor.request({ host, target: '/healthz' });
+      assert.equal(status, count % 2 === 0 ? 404 : 200);
+    }
+    const visitors = await Promise.all(
+      Array.from({ length: 3 }, () => RawConnection.open(scope, relay.port)),
+    );
+    for (const visitor of visitors) {
+      await visitor.write(formatRequest({ host: client.host }));
+      (await client.accept()).send(ANSWER);
+      assert.equal((await visitor.response()).text, 'ok');
+      visitor.reset();
+    }
+  });
+
+  it('give their seats to whoever needs one, the one that has waited longest first', async () => {
+    const idle: RawConnection[] = [];
+    for (let count = 0; count < 4; count += 1) idle.push(await idleVisitor(scope, relay, client));
+    const fifth = await idleVisitor(scope, relay, client);
+    assert.equal(await idle[0]?.ending, 'end');
+    const { status } = await visit(relay.port, { host: 'localhost', target: '/healthz' });
+    assert.equal(status, 200);
+    for (const visitor of [...idle, fifth]) visitor.reset();
+  });
+});
+
+describe('the seats of one account', () => {
+  const scope = suiteScope();
+
+  it('are three quarters of all at most, also on the plan team', async () => {
+    const relay = await Relay.start(scope, { CULVERT_MAX_CONNECTIONS: '8' });
+    const [greedy, other] = await Promise.all(
+      [createAccount(relay, { plan: 'team' }), createAccount(relay)].map(async (account) =>
+        ManualClient.start(scope, relay, onlyAccount(await account)),
+      ),
+    );
+    assert.ok(greedy !== undefined && other !== undefined);
+    for (let count = 0; count < 6; count += 1) {
+      const visitor = await RawConnection.open(scope, relay.port);
+      await visitor.write(formatRequest({ host: greedy.host }));
+      await greedy.announced();
+    }
+    const refused = await visit(relay.port, { host: greedy.host });
+    assert.deepEqual([refused.status, refused.head.field('culvert-error')], [503, 'relay-busy']);
+    assert.match(refused.text, /for visitors of other tunnels/);
+    await idleVisitor(scope, relay, other);
   });
 });

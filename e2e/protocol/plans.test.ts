@@ -90,6 +90,22 @@ describe('plans', () => {
   });
 });
 
+describe('connections that wait for a next request', () => {
+  const scope = suiteScope();
+
+  it('do not count against the plan of a tunnel when somebody else needs a place', async () => {
+    const relay = await Relay.start(scope);
+    const account = await createAccount(relay, { plan: 'free' });
+    const client = await ManualClient.start(scope, relay, onlyAccount(account));
+    for (let count = 0; count < 203; count += 1) {
+      const visitor = await RawConnection.open(scope, relay.port);
+      await visitor.write(formatRequest({ host: client.host }));
+      (await client.accept()).send('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+      assert.equal((await visitor.response()).text, 'ok');
+    }
+  }).timeout(30_000);
+});
+
 async function askFor(account: TestAccount, name: string): Promise<ApiAnswer> {
   return await account.api.send('POST', '/v1/tunnels', { json: { local_port: 9, name } });
 }

@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict';
 import { connect as connectSocket, type Server, type Socket } from 'node:net';
-import { EdgeFixture, TestVisitor, until } from '../testing/edge-fixture.ts';
+import { EdgeFixture, type FakeStream, TestVisitor, until } from '../testing/edge-fixture.ts';
 import { LISTEN_BACKLOG } from '../limits.ts';
 import { Edge } from './edge.ts';
 import { bind, boundPort } from './listen.ts';
+
+/** Whether a whole request has come on the stream. */
+function isAsked(stream: FakeStream): boolean {
+  return stream.received.endsWith('\r\n\r\n');
+}
 
 describe('Edge', () => {
   let fixture: EdgeFixture;
@@ -11,14 +16,17 @@ describe('Edge', () => {
   let edge: Edge;
   let accepted: Socket[];
   let visitors: TestVisitor[];
+  /** those of visitors that were served */
+  let streams: FakeStream[];
 
   beforeEach(async () => {
     fixture = new EdgeFixture();
     server = await bind('127.0.0.1', 0);
     accepted = [];
     visitors = [];
+    streams = [];
     server.on('connection', (socket: Socket) => accepted.push(socket));
-    edge = new Edge(server, fixture.origins, { visitors: 2, newcomers: 3 });
+    edge = new Edge(server, fixture.origins, { visitors: 2, newcomers: 5 });
   });
 
   afterEach(() => {
@@ -33,12 +41,23 @@ describe('Edge', () => {
     return visitor;
   }
 
+  /** Lets a visitor of the tunnel be answered, which leaves its connection waiting for a next request. */
+  async function served(visitor: TestVisitor): Promise<TestVisitor> {
+    visitor.get('abc.localhost');
+    await until(() => fixture.dials.length === 1 || streams.some(isAsked));
+    if (fixture.dials.length === 1) streams.push(fixture.openStream());
+    const stream = streams.find(isAsked);
+    stream?.answer('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhere');
+    if (stream !== undefined) stream.received = '';
+    await visitor.receives('here');
+    return visitor;
+  }
+
+  /** Has as many requests under way as there are seats. */
   async function fill(): Promise<TestVisitor[]> {
     const both = [await connect(), await connect()];
-    for (const visitor of both) {
-      visitor.get('localhost');
-      await visitor.receives('api');
-    }
+    for (const visitor of both) visitor.get('abc.localhost');
+    await until(() => fixture.dials.length === 2);
     return both;
   }
 
@@ -52,32 +71,71 @@ describe('Edge', () => {
       /^HTTP\/1\.1 503 [^]*Culvert-Error: relay-busy\r\n[^]*Retry-After: 5\r\n[^]*Connection: close\r\n/,
     );
     await third.ended;
-    assert.equal(fixture.dials.length, 0);
+    assert.equal(fixture.dials.length, 2);
   });
 
-  it('goes on serving those who were admitted, also from tunnel to tunnel', async () => {
+  it('goes on serving those who have a seat, also from tunnel to tunnel', async () => {
     const [first] = await fill();
-    first?.get('abc.localhost');
-    await until(() => fixture.dials.length === 1);
     fixture.openStream().answer('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhere');
-    assert.match((await first?.receives('here')) ?? '', /^HTTP\/1\.1 200 OK/);
+    await first?.receives('here');
+    first?.get('abc.localhost', '/', 'Connection: close\r\n');
+    await until(() => fixture.dials.length === 1);
+  });
+
+  it('lets connections go that wait for a next request when seats are short, the one that has waited longest first', async () => {
+    const [first, second] = [await connect(), await connect()];
+    await served(first);
+    await served(second);
+    await served(first);
+    const third = await served(await connect());
+    await second.ended;
+    assert.equal(second.text, '');
+    assert.match((await served(first)).text, /^$/);
+    third.get('abc.localhost', '/', 'X-In-The-Middle:');
+    await until(() => (accepted[2]?.bytesRead ?? 0) > 80);
+    await served(await connect());
+    assert.match(await third.receives('relay-busy'), /^HTTP\/1\.1 503 /);
+  });
+
+  it('gives no seat to those whom the relay itself answers', async () => {
+    const own = [await connect(), await connect(), await connect()];
+    for (const [index, visitor] of own.entries()) {
+      if (index === 0) visitor.get('nobody.localhost');
+      else visitor.get('localhost');
+      await visitor.receives(index === 0 ? 'tunnel-unknown' : 'api');
+    }
+    await fill();
+    for (const visitor of own) {
+      visitor.get('nobody.localhost');
+      await visitor.receives('tunnel-unknown');
+    }
+  });
+
+  it('gives a seat back when the tunnel could not be asked', async () => {
+    const offline = [await connect(), await connect()];
+    for (const visitor of offline) {
+      visitor.get('abc.localhost');
+      await until(() => fixture.dials.length === 1);
+      fixture.dials.shift()?.failed('tunnel-offline');
+      await visitor.receives('tunnel-offline');
+    }
+    await fill();
   });
 
   it('has room again when a visitor has left', async () => {
     const [first] = await fill();
-    first?.socket.destroy();
+    first?.socket.resetAndDestroy();
     await until(() => accepted[0]?.destroyed === true);
     const third = await connect();
     third.get('abc.localhost');
-    await until(() => fixture.dials.length === 1);
+    await until(() => fixture.dials.length === 3);
   });
 
-  it('still answers its own API, on a connection that ends with the answer', async () => {
+  it('still answers its own API', async () => {
     await fill();
     const third = await connect();
     third.get('localhost');
-    assert.match(await third.receives('api'), /^HTTP\/1\.1 200 OK\r\n[^]*Connection: close\r\n/);
-    await third.ended;
+    assert.match(await third.receives('api'), /^HTTP\/1\.1 200 OK\r\n/);
   });
 
   it('lets clients in, whose sockets count as no visitors', async () => {
@@ -92,7 +150,8 @@ describe('Edge', () => {
 
   it('cuts the oldest connection that has asked for nothing, so that new ones get in', async () => {
     await fill();
-    const silent = [await connect(), await connect(), await connect()];
+    const silent: TestVisitor[] = [];
+    for (let count = 0; count < 5; count += 1) silent.push(await connect());
     const client = await connect();
     await silent[0]?.ended;
     client.get('localhost', '/ws/data?id=x', 'Connection: upgrade\r\nUpgrade: websocket\r\n');
@@ -136,7 +195,7 @@ describe('Edge', () => {
   it('takes as many connections at once as a burst may bring, and serves them all at shutdown', async () => {
     edge.destroy();
     server = await bind('127.0.0.1', 0);
-    edge = new Edge(server, fixture.origins, { visitors: LISTEN_BACKLOG, newcomers: LISTEN_BACKLOG });
+    edge = new Edge(server, fixture.origins, { visitors: 2 * LISTEN_BACKLOG, newcomers: LISTEN_BACKLOG });
     const request = 'GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n';
     const port = boundPort(server);
     const sockets = Array.from({ length: LISTEN_BACKLOG }, () => connectSocket(port, '127.0.0.1'));

@@ -6,27 +6,19 @@ import { traffic } from '../observe/counters.ts';
 import { DEADLINE_TICK_MS, DRAIN_BACKLOG_MS, DRAIN_LOOK_MS, QUIET_TURN_MS } from '../limits.ts';
 import type { Origins } from './origins.ts';
 import { isTrusted, type Peer, plainAddress } from './request-head.ts';
+import { Place, type SeatLimits, Seats } from './seats.ts';
 import { Handshakes } from './tls-handshakes.ts';
 import { Visitor } from './visitor.ts';
-
-/** How many connections an {@link Edge} holds. Those given away to `link` are no longer among them. */
-export interface EdgeLimits {
-  /** connections whose visitors have been admitted: from their first request that is no upgrade to the relay */
-  readonly visitors: number;
-  /** connections that have not got so far; beyond it the oldest is cut */
-  readonly newcomers: number;
-}
 
 export class Edge {
   readonly #server: Server;
   readonly #origins: Origins;
-  readonly #limits: EdgeLimits;
+  readonly #seats: Seats;
+  /** for whoever comes when the relay is shutting down */
+  readonly #noSeats: Seats;
   /** all connections, oldest first */
   readonly #visitors = new Set<Visitor>();
-  /** those of them that are not admitted, so that clients get in while visitors fill the relay */
-  readonly #newcomers = new Set<Visitor>();
   readonly #proto: Peer['proto'] = 'http';
-  #admitted = 0;
   /** connections taken since the start */
   #taken = 0;
   #draining = false;
@@ -42,10 +34,11 @@ export class Edge {
   #onEmpty: (() => void) | undefined;
 
   /** @param server bound, with nobody listening to its connections yet */
-  constructor(server: Server, origins: Origins, limits: EdgeLimits) {
+  constructor(server: Server, origins: Origins, limits: SeatLimits) {
     this.#server = server;
     this.#origins = origins;
-    this.#limits = limits;
+    this.#seats = new Seats(limits);
+    this.#noSeats = new Seats({ ...limits, visitors: 0 });
     if (server instanceof TlsServer) {
       this.#proto = 'https';
       this.#handshakes = new Handshakes(server, limits.newcomers, (socket, tcp) =>
@@ -143,24 +136,12 @@ export class Edge {
   #accept(socket: Socket, isLate: boolean): void {
     traffic.connections += 1;
     const visitor = new Visitor(socket, () => this.#peerOf(socket), this.#origins, {
-      admit: (newcomer) => !isLate && this.#admit(newcomer),
+      enter: (entering) => new Place(isLate ? this.#noSeats : this.#seats, entering),
       gone: (gone) => this.#forget(gone),
     });
     if (this.#draining) visitor.drain();
     if (this.#draining && !isLate) this.#standing.add(visitor);
     this.#visitors.add(visitor);
-    this.#newcomers.add(visitor);
-    if (this.#newcomers.size <= this.#limits.newcomers) return;
-    const [oldest] = this.#newcomers;
-    if (oldest !== undefined) this.#newcomers.delete(oldest);
-    oldest?.destroy();
-  }
-
-  #admit(visitor: Visitor): boolean {
-    if (this.#admitted >= this.#limits.visitors) return false;
-    this.#admitted += 1;
-    this.#newcomers.delete(visitor);
-    return true;
   }
 
   #peerOf(socket: Socket): Peer {
@@ -173,8 +154,6 @@ export class Edge {
 
   #forget(visitor: Visitor): void {
     this.#visitors.delete(visitor);
-    if (visitor.isAdmitted) this.#admitted -= 1;
-    else this.#newcomers.delete(visitor);
     if (this.#visitors.size === 0) this.#onEmpty?.();
   }
 }

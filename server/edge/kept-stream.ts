@@ -2,6 +2,7 @@
 import type { ByteStream, StreamHandler } from '../tunnels/stream.ts';
 
 export class KeptStream implements StreamHandler {
+  readonly rests = true;
   #target: object | undefined;
   #stream: ByteStream | undefined;
 

@@ -10,6 +10,7 @@ import {
 } from '../limits.ts';
 import { EdgeFixture, TestVisitor, until } from '../testing/edge-fixture.ts';
 import { boundPort } from './listen.ts';
+import { Place, Seats } from './seats.ts';
 import { Visitor } from './visitor.ts';
 
 /** The limits of one connection, with the clock of the test. */
@@ -26,7 +27,8 @@ describe('Visitor', () => {
     const accepted = new Promise<void>((resolve) => {
       server.on('connection', (connection: Socket) => {
         socket = connection;
-        const owner = { admit: () => true, gone() {} };
+        const seats = new Seats({ visitors: 1, newcomers: 1 });
+        const owner = { enter: (entering: Visitor) => new Place(seats, entering), gone() {} };
         const from = { address: '127.0.0.1', proto: 'http', trusted: false } as const;
         visitor = new Visitor(connection, () => from, fixture.origins, owner);
         resolve();

@@ -18,6 +18,7 @@ import {
   REQUEST_HEAD_MAX_BYTES,
 } from '../limits.ts';
 import { countApiRefusal, type Outcomes, refusals, requests } from '../observe/counters.ts';
+import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream } from '../tunnels/stream.ts';
 import { answerContext, refusalContext, upgradeRefusal, visitorAnswer } from './answers.ts';
 import { Exchange, type ExchangeOwner } from './exchange.ts';
@@ -27,7 +28,12 @@ import { pipe } from './pipe.ts';
 import type { Peer } from './request-head.ts';
 import { oversizeFault, type Plan, planRequest } from './request-plan.ts';
 import { ResponseRelay } from './response-relay.ts';
+import type { NoSeat, Occupant, Place } from './seats.ts';
+import { TunnelLookup } from './tunnel-lookup.ts';
 import { VisitorSocket, type VisitorSocketHandler } from './visitor-socket.ts';
+
+const SHARE_TEXT =
+  'The relay has few places left, and they are for visitors of other tunnels: this one has its share. Try again in a moment.';
 
 /**
  * `head`: between requests or inside a head. `exchange`: a request is under way. `upgrading`: an upgrade to one of the
@@ -38,19 +44,19 @@ type State = 'head' | 'exchange' | 'upgrading' | 'piped' | 'lingering' | 'gone';
 
 /** What a connection asks of the edge that holds it. */
 export interface VisitorOwner {
-  /** Whether there is room for one more visitor; then this one counts. Asked until it is. */
-  admit(visitor: Visitor): boolean;
+  /** Gives the connection its place. */
+  enter(visitor: Visitor): Place;
   /** Told once, when the connection is closed or given away. */
   gone(visitor: Visitor): void;
 }
 
-export class Visitor implements ExchangeOwner, VisitorSocketHandler {
+export class Visitor implements ExchangeOwner, Occupant, VisitorSocketHandler {
   readonly #socket: VisitorSocket;
   readonly #peerOf: () => Peer;
   #peer: Peer | undefined;
   readonly #origins: Origins;
   readonly #owner: VisitorOwner;
-  #admitted = false;
+  readonly #place: Place;
   readonly #reader = new HeadReader(REQUEST_HEAD_MAX_BYTES);
   #state: State = 'head';
   /** Bytes that have come and wait for their turn. */
@@ -77,12 +83,8 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
     this.#peerOf = peerOf;
     this.#origins = origins;
     this.#owner = owner;
+    this.#place = owner.enter(this);
     this.#deadline = origins.now() + IDLE_TIMEOUT_MS;
-  }
-
-  /** Whether it counts as a visitor. */
-  get isAdmitted(): boolean {
-    return this.#admitted;
   }
 
   /** Ends what has outstayed its time limit. To be called every {@link DEADLINE_TICK_MS}. */
@@ -109,6 +111,13 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
   get isSettled(): boolean {
     if (this.#state === 'exchange') return this.#exchange?.stream !== undefined;
     return this.#state !== 'head';
+  }
+
+  /** Whoever is in the middle of a head is told why. */
+  giveWay(): void {
+    if (this.#state !== 'head') return;
+    if (this.#reader.partial) this.#refuse('relay-busy', this.#reader.text);
+    else this.#endConnection();
   }
 
   /** Cuts the connection. */
@@ -194,15 +203,17 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
   #startRequest(plan: Plan): void {
     this.#plan = plan;
     const { route } = plan;
+    if (route.kind !== 'tunnel') this.#place.stand();
     if (route.kind === 'relay' && plan.upgrade && this.#origins.handlesUpgrade(route.target)) {
       this.#state = 'upgrading';
       this.#outcomes = requests.relay;
       void this.#upgrade(plan, route.target);
       return;
     }
-    this.#admitted ||= this.#owner.admit(this);
     if (route.kind === 'refuse') return this.#answer(route.code);
-    if (!this.#admitted && route.kind === 'tunnel') return this.#answer('relay-busy');
+    const noSeat = route.kind === 'tunnel' ? this.#takeSeat(route.tunnel) : undefined;
+    if (noSeat === 'full') return this.#refuse('relay-busy');
+    if (noSeat === 'share') return this.#answer('relay-busy', SHARE_TEXT);
     this.#state = 'exchange';
     const body = trackBody(plan.framing);
     this.#peer ??= this.#peerOf();
@@ -214,7 +225,7 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
         method: plan.head.method,
         minor: plan.head.minor,
         upgrade: plan.upgrade,
-        close: plan.close || this.#isLast,
+        close: plan.close || this.#draining,
         ending: origin.ending,
         mapField: origin.mapField,
       },
@@ -225,9 +236,8 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
     this.#exchange.start(this.#kept.take(origin.target, origin.fresh));
   }
 
-  /** Whether the connection ends with its current request, whatever the visitor wants: it is not there to stay. */
-  get #isLast(): boolean {
-    return this.#draining || !this.#admitted;
+  #takeSeat(tunnel: LiveTunnel | TunnelLookup): NoSeat | undefined {
+    return this.#place.take(tunnel instanceof TunnelLookup ? undefined : tunnel.account.id);
   }
 
   async #upgrade(plan: Plan, target: string): Promise<void> {
@@ -326,9 +336,10 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
   #answer(code: VisitorErrorCode, text?: string): void {
     const plan = this.#plan;
     const bodyDone = plan?.framing.kind === 'none' || this.#exchange?.requestDone === true;
-    const close = plan === undefined || plan.close || this.#isLast || !bodyDone;
+    const close = plan === undefined || plan.close || this.#draining || !bodyDone;
     this.#exchange = undefined;
     this.#countRefusal(code);
+    this.#place.stand();
     this.#finishAnswer(
       visitorAnswer(code, answerContext(plan, close), this.#origins.context.abuseContact, text),
       close,
@@ -363,6 +374,7 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
     this.#outcomes = requests.nowhere;
     this.#blocked = false;
     if (close) return this.#endConnection();
+    this.#place.rest();
     this.#state = 'head';
     this.#deadline = this.#origins.now() + (this.#draining ? DRAIN_IDLE_MS : IDLE_TIMEOUT_MS);
     this.#process();
@@ -374,6 +386,7 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
   #endConnection(): void {
     if (this.#state === 'gone' || this.#state === 'lingering') return;
     this.#state = 'lingering';
+    this.#place.rest();
     this.#input = undefined;
     this.#kept.end();
     this.#blocked = false;
@@ -402,6 +415,7 @@ export class Visitor implements ExchangeOwner, VisitorSocketHandler {
     this.#kept.end();
     this.#exchange = undefined;
     this.#deadline = Infinity;
+    this.#place.leave();
     this.#owner.gone(this);
   }
 }

@@ -5,6 +5,16 @@ import { traffic } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream, StreamHandler } from '../tunnels/stream.ts';
 
+/** Who holds all data sockets of a tunnel. */
+export interface DataStreamOwner {
+  /** A visitor's connection keeps the stream, and asks nothing of it. */
+  rests(stream: DataStream): void;
+  /** It is in use again. */
+  serves(stream: DataStream): void;
+  /** Told once, when it has ended from either side. */
+  ended(stream: DataStream): void;
+}
+
 export class DataStream implements ByteStream {
   /** id of the key that it, or the control socket that announced it, was opened with */
   readonly keyId: string;
@@ -12,24 +22,24 @@ export class DataStream implements ByteStream {
   readonly via: string | undefined;
   readonly #socket: WebSocketByteStream;
   readonly #tunnel: LiveTunnel;
-  readonly #onEnd: (stream: DataStream) => void;
+  readonly #owner: DataStreamOwner;
   #handler: StreamHandler | undefined;
   #open = true;
   #retired = false;
+  #rests = false;
 
-  /** @param onEnd told once, when the stream has ended from either side */
   constructor(
     socket: WebSocketByteStream,
     tunnel: LiveTunnel,
     keyId: string,
-    onEnd: (stream: DataStream) => void,
+    owner: DataStreamOwner,
     via?: string,
   ) {
     this.#socket = socket;
     this.keyId = keyId;
     this.via = via;
     this.#tunnel = tunnel;
-    this.#onEnd = onEnd;
+    this.#owner = owner;
   }
 
   /** Whether neither side has ended the stream. */
@@ -40,6 +50,7 @@ export class DataStream implements ByteStream {
   attach(handler: StreamHandler): void {
     const isFirst = this.#handler === undefined;
     this.#handler = handler;
+    this.#setRest(handler.rests === true);
     if (this.#retired) handler.onRetired?.();
     if (!isFirst) return;
     this.#socket.attach({
@@ -90,6 +101,13 @@ export class DataStream implements ByteStream {
     this.#closed(false, false);
   }
 
+  #setRest(rests: boolean): void {
+    if (rests === this.#rests) return;
+    this.#rests = rests;
+    if (rests) this.#owner.rests(this);
+    else this.#owner.serves(this);
+  }
+
   #closed(clean: boolean, lost: boolean): void {
     this.#end();
     this.#handler?.onClose(clean, lost);
@@ -97,6 +115,6 @@ export class DataStream implements ByteStream {
 
   #end(): void {
     this.#open = false;
-    this.#onEnd(this);
+    this.#owner.ended(this);
   }
 }

@@ -226,6 +226,32 @@ describe('Hub', () => {
     assert.equal(control.announced.length, FREE_CONNECTIONS + 1);
   });
 
+  it('takes the stream back that was kept longest without a request where a plan allows no more', async () => {
+    const control = attach();
+    tunnel.account = anAccount({ plan: 'free' });
+    const ended: number[] = [];
+    const handlerOf = (index: number) => {
+      const onRetired = () => {
+        ended.push(index);
+        streams[index]?.finish();
+      };
+      return { onData() {}, onDrain() {}, onClose() {}, onRetired };
+    };
+    const streams: ByteStream[] = [];
+    for (let count = 0; count < FREE_CONNECTIONS; count += 1) {
+      hub.dial(tunnel, { opened: (stream) => streams.push(stream), failed: () => assert.fail() });
+      const pending = hub.pending(control.announced.at(-1) ?? '') ?? assert.fail();
+      hub.open(pending, new WebSocketByteStream(duplexPair()[1], 'server', Buffer.alloc(0)));
+    }
+    for (const index of [3, 1, 2]) streams[index]?.attach({ ...handlerOf(index), rests: true });
+    streams[3]?.attach(handlerOf(3));
+    for (let count = 0; count < 3; count += 1) dial();
+    assert.deepEqual([ended, control.announced.length], [[1, 2], FREE_CONNECTIONS + 2]);
+    clock.advance(1);
+    assert.deepEqual(results, ['plan-limit']);
+    await settled();
+  });
+
   describe('when keys are revoked', () => {
     it('closes what was opened with them, and nothing else', async () => {
       const control = attach('one');

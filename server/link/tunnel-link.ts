@@ -9,6 +9,7 @@ import { HOLD_OVER_MS, RELAY_LEASE_MS, WAITING_MAX } from '../limits.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ControlSocket, SocketKey } from './control-socket.ts';
 import { DataStream } from './data-stream.ts';
+import { TunnelStreams } from './tunnel-streams.ts';
 import { type Pending, WaitingVisitors } from './waiting-visitors.ts';
 import { WarmStreams } from './warm-streams.ts';
 
@@ -41,7 +42,7 @@ export class TunnelLink {
   #remote: RemoteControl | undefined;
   /** The one before, while it closes. */
   #replaced: ControlSocket | undefined;
-  readonly #streams = new Set<DataStream>();
+  readonly #streams = new TunnelStreams();
   readonly #waiting: WaitingVisitors;
   readonly #warm: WarmStreams;
 
@@ -233,10 +234,14 @@ export class TunnelLink {
     this.#control?.tick(now);
   }
 
-  /** Whether as many inbound connections are open, or wait for it, as the owner's plan allows. */
+  /**
+   * Whether as many inbound connections are open, or wait for it, as the owner's plan allows. Those that wait for a next
+   * request give their streams to whoever needs one.
+   */
   #isFull(): boolean {
     const { maxConnections } = PLAN_RULES[this.tunnel.account.plan];
-    return maxConnections !== null && this.#waiting.size + this.streams >= maxConnections;
+    if (maxConnections === null || this.#waiting.size + this.streams < maxConnections) return false;
+    return !this.#streams.retireIdle();
   }
 
   #limitText(): string {
@@ -245,7 +250,7 @@ export class TunnelLink {
   }
 
   #track(socket: WebSocketByteStream, keyId: string, via?: string): DataStream {
-    const stream = new DataStream(socket, this.tunnel, keyId, (ended) => this.#streams.delete(ended), via);
+    const stream = new DataStream(socket, this.tunnel, keyId, this.#streams, via);
     this.#streams.add(stream);
     traffic.streams += 1;
     return stream;

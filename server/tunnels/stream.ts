@@ -6,6 +6,8 @@ import type { VisitorErrorCode } from '../../shared/errors.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 
 export interface StreamHandler {
+  /** It only keeps the stream for later; nothing is under way on it. */
+  readonly rests?: true;
   onData(piece: Buffer): void;
   /** After a `write` that answered `false`: there is room again. */
   onDrain(): void;
