@@ -148,6 +148,10 @@ export const REQUEST_FIELDS_MAX = 200;
 export const REQUEST_TARGET_MAX_BYTES = 8 * 1024;
 /** Bytes of a response head of a local service. Generous: cookies and policies of development servers grow large. */
 export const RESPONSE_HEAD_MAX_BYTES = 64 * 1024;
+/** Field lines of one. A policy for each of everything is some fifty; browsers keep 180 cookies of a site. */
+export const RESPONSE_FIELDS_MAX = 500;
+/** Interim responses (1xx) in a row before a final one. Servers send one or two, and Go's client takes five. */
+export const INTERIM_ANSWERS_MAX = 64;
 /** Connections the system holds until the relay takes them. A burst beyond it waits a second for the next try. */
 export const LISTEN_BACKLOG = 1024;
 /** Bytes of a visitor's that wait for their turn before its connection is paused. */

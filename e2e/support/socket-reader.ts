@@ -40,6 +40,11 @@ export class SocketReader {
     return this.#size;
   }
 
+  /** What has come and nobody has read; it stays. */
+  peek(): Buffer {
+    return Buffer.concat(this.#chunks);
+  }
+
   /** The next bytes, however many; `undefined` at the end of the stream. */
   async some(): Promise<Buffer | undefined> {
     if (this.#size === 0 && !(await this.#more())) return undefined;

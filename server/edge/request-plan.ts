@@ -24,6 +24,8 @@ export interface Plan {
   readonly route: Route;
   /** Whether it offers a WebSocket that may be passed on. */
   readonly upgrade: boolean;
+  /** Whether the visitor waits for a 100 before it sends its body. */
+  readonly expectsContinue: boolean;
   /** Whether the visitor wants its connection to end with the response, as every HTTP/1.0 visitor does. */
   readonly close: boolean;
 }
@@ -47,6 +49,7 @@ export function planRequest(bytes: Buffer, context: EdgeContext): Plan | Visitor
     framing,
     route: decided,
     upgrade: framing.kind === 'none' && offersWebSocket(head),
+    expectsContinue: expectation !== undefined,
     close: head.minor === 0 || wantsClose(head),
   };
 }

@@ -19,12 +19,18 @@ export const NOINDEX_ENDING: ResponseEnding = {
   ends: `X-Robots-Tag: noindex\r\n${PLAIN_ENDING.ends}`,
 };
 
+/**
+ * `coding`: `Transfer-Encoding` and `Trailer`, where the body is sent without its chunks or not at all. `length`:
+ * `Content-Length` too, where there cannot be a body: some parsers would wait for one, or take the next answer for it.
+ */
+export type Omission = 'nothing' | 'coding' | 'length';
+
 export interface ResponseOptions {
   /** Whether the connection ends with this response. */
   readonly close: boolean;
   readonly ending: ResponseEnding;
-  /** Whether a chunked body is passed on without its coding, for an HTTP/1.0 visitor. */
-  readonly unchunk: boolean;
+  /** Which fields about the length of the body do not apply to what the visitor gets. */
+  readonly omits: Omission;
   /** Maps a field, or drops it with `undefined`; what the path form needs. */
   readonly mapField?: ((field: Field) => string | undefined) | undefined;
 }
@@ -40,7 +46,7 @@ const STATUS_END = 12;
  * @param body bytes that go out behind it, in one piece with it
  */
 export function finalResponseHead(head: ResponseHead, options: ResponseOptions, body: Buffer): Buffer {
-  const { close, ending, unchunk, mapField } = options;
+  const { close, ending, omits, mapField } = options;
   const named = namedByConnection(head.fields);
   const writer = startResponse(head, body);
   // Which protocol is wanted is what a 426 is there to say (RFC 9110 section 15.5.22).
@@ -51,10 +57,12 @@ export function finalResponseHead(head: ResponseHead, options: ResponseOptions, 
       writer.keepField(field);
       continue;
     }
-    if (isHopByHop(field, named) || (unchunk && isChunking(field))) continue;
+    if (isHopByHop(field, named) || isOmitted(field, omits)) continue;
     if (mapField === undefined) writer.keepField(field);
     else writeMapped(writer, field, mapField(field));
   }
+  // The one that has no body and still says so (RFC 9110 section 15.3.6).
+  if (head.status === 205) writer.text('Content-Length: 0\r\n');
   writer.text(close ? ending.ends : ending.stays);
   return withBody(writer, body);
 }
@@ -69,7 +77,8 @@ export function interimResponseHead(head: ResponseHead, rest: Buffer): Buffer {
   const switches = head.status === 101;
   const writer = startResponse(head, rest);
   for (const field of head.fields) {
-    if (field.is('upgrade') ? switches : !isHopByHop(field, named)) writer.keepField(field);
+    const passes = field.is('upgrade') ? switches : !isHopByHop(field, named) && !isOmitted(field, 'length');
+    if (passes) writer.keepField(field);
   }
   writer.text(switches ? 'Connection: Upgrade\r\n\r\n' : '\r\n');
   return withBody(writer, rest);
@@ -97,6 +106,8 @@ function writeMapped(writer: HeadWriter, field: Field, value: string | undefined
   if (value !== undefined) writer.text(`${field.name}: ${value}\r\n`);
 }
 
-function isChunking(field: Field): boolean {
-  return field.is('transfer-encoding') || field.is('trailer');
+function isOmitted(field: Field, omits: Omission): boolean {
+  if (omits === 'nothing') return false;
+  if (field.is('transfer-encoding') || field.is('trailer')) return true;
+  return omits === 'length' && field.is('content-length');
 }

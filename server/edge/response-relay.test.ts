@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
-import { RESPONSE_HEAD_MAX_BYTES } from '../limits.ts';
+import { trackBody } from '../../shared/http1/track-body.ts';
+import { INTERIM_ANSWERS_MAX, RESPONSE_FIELDS_MAX, RESPONSE_HEAD_MAX_BYTES } from '../limits.ts';
 import { NOINDEX_ENDING, PLAIN_ENDING } from './response-head.ts';
 import { type ResponseContext, ResponseRelay } from './response-relay.ts';
 
 const CONTEXT: ResponseContext = {
   method: 'GET',
   minor: 1,
+  interims: 'all',
   upgrade: false,
   close: false,
+  heldBack: undefined,
   ending: PLAIN_ENDING,
 };
 
@@ -50,18 +53,80 @@ describe('ResponseRelay', () => {
     assert.ok(!response.reusable);
   });
 
-  it('passes interim responses on, but not to HTTP/1.0', () => {
-    const pieces = [
-      'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n',
-      'HTTP/1.1 304 x\r\n\r\n',
-    ];
-    const { sent, progress } = relay(pieces);
-    assert.deepEqual(progress, ['more', 'done']);
-    assert.equal(sent, pieces.join(''));
+  it('passes interim responses on: all, only the 100 that is waited for, or none', () => {
+    const [proceed, hints] = ['HTTP/1.1 100 x\r\n\r\n', 'HTTP/1.1 103 x\r\nLink: x\r\n\r\n'];
+    const final = 'HTTP/1.1 304 x\r\n\r\n';
+    const { sent, progress } = relay([proceed + hints, hints + proceed, final]);
+    assert.deepEqual(progress, ['more', 'more', 'done']);
+    assert.equal(sent, proceed + hints + hints + proceed + final);
+    assert.equal(relay([proceed + hints, proceed, final], { interims: 'continue' }).sent, proceed + final);
+    assert.equal(relay([proceed + hints, final], { interims: 'none' }).sent, final);
+  });
+
+  it('passes none on with fields that say where a message ends', () => {
+    const fields =
+      'Content-Length: 0\r\nX: y\r\ntransfer-encoding: chunked\r\nTrailer: z\r\nKeep-Alive: a\r\n';
+    for (const status of [100, 102, 103, 199]) {
+      assert.equal(
+        relay([`HTTP/1.1 ${status} x\r\n${fields}\r\n`]).sent,
+        `HTTP/1.1 ${status} x\r\nX: y\r\n\r\n`,
+      );
+    }
     assert.equal(
-      relay(pieces, { minor: 0, close: true }).sent,
-      'HTTP/1.1 304 x\r\nConnection: close\r\n\r\n',
+      relay([`HTTP/1.1 101 x\r\nUpgrade: websocket\r\n${fields}\r\n`], { upgrade: true }).sent,
+      'HTTP/1.1 101 x\r\nUpgrade: websocket\r\nX: y\r\nConnection: Upgrade\r\n\r\n',
     );
+  });
+
+  it('waits for a final response behind 64 interim ones and no more', () => {
+    for (const interims of ['all', 'none'] as const) {
+      const flood = Array<string>(INTERIM_ANSWERS_MAX).fill('HTTP/1.1 102 x\r\n\r\n');
+      assert.ok(relay(flood, { interims }).progress.every((progress) => progress === 'more'));
+      const { response, progress } = relay([...flood, 'HTTP/1.1 102 x\r\n\r\n'], { interims });
+      assert.deepEqual([progress.at(-1), response.committed], ['no-head', false]);
+    }
+  });
+
+  it('takes no head of more than 500 fields', () => {
+    const fields = 'a:\r\n'.repeat(RESPONSE_FIELDS_MAX);
+    assert.deepEqual(relay([`HTTP/1.1 204 x\r\n${fields}\r\n`]).progress, ['done']);
+    for (const status of [204, 103]) {
+      const { sent, progress } = relay([`HTTP/1.1 ${status} x\r\n${fields}b:\r\n\r\n`]);
+      assert.deepEqual([progress, sent], [['no-head'], '']);
+    }
+  });
+
+  it('says nothing of a length or a coding where there is no body', () => {
+    for (const [status, method, expected] of [
+      [204, 'GET', ''],
+      [205, 'GET', 'Content-Length: 0\r\n'],
+      [304, 'GET', 'Content-Length: 3\r\n'],
+      [200, 'HEAD', 'Content-Length: 3\r\n'],
+    ] as const) {
+      const length = relay([`HTTP/1.1 ${status} x\r\nContent-Length: 3\r\n\r\n`], { method });
+      assert.deepEqual([length.progress, length.sent], [['done'], `HTTP/1.1 ${status} x\r\n${expected}\r\n`]);
+      const coding = relay([`HTTP/1.1 ${status} x\r\nTransfer-Encoding: chunked\r\nTrailer: x\r\n\r\n`], {
+        method,
+      });
+      const kept = status === 205 ? expected : '';
+      assert.deepEqual([coding.progress, coding.sent], [['done'], `HTTP/1.1 ${status} x\r\n${kept}\r\n`]);
+      // What was announced may still come.
+      const comes = status === 204 || status === 205;
+      assert.deepEqual([length.response.reusable, coding.response.reusable], [!comes, !comes]);
+    }
+    const { sent, response } = relay(['HTTP/1.1 205 x\r\n\r\n']);
+    assert.equal(sent, 'HTTP/1.1 205 x\r\nContent-Length: 0\r\n\r\n');
+    assert.ok(!response.closes);
+  });
+
+  it('ends the connection of a visitor that may leave out a body it has announced', () => {
+    const answer = ['HTTP/1.1 200 x\r\nContent-Length: 0\r\n\r\n'];
+    const heldBack = trackBody({ kind: 'length', length: 1 });
+    const early = relay(answer, { heldBack });
+    assert.equal(early.sent, 'HTTP/1.1 200 x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
+    assert.ok(early.response.closes);
+    heldBack.advance(Buffer.from('x'), 0);
+    assert.ok(!relay(answer, { heldBack }).response.closes);
   });
 
   it('drops what is about one connection, and says so when its own ends', () => {

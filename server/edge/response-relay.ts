@@ -1,25 +1,39 @@
 /** Passes one response from a stream on to its visitor: interim heads, the final head, and the body to its end. */
 import { type BodyTracker, BodyError } from '../../shared/http1/body.ts';
-import { type Field, listMembers } from '../../shared/http1/fields.ts';
+import { type Field, fieldValue, listMembers } from '../../shared/http1/fields.ts';
 import { responseFraming } from '../../shared/http1/framing.ts';
 import { HeadReader } from '../../shared/http1/head-reader.ts';
 import { parseResponseHead, type ResponseHead } from '../../shared/http1/head.ts';
 import { trackBody } from '../../shared/http1/track-body.ts';
-import { RESPONSE_HEAD_MAX_BYTES } from '../limits.ts';
-import { finalResponseHead, interimResponseHead, type ResponseEnding } from './response-head.ts';
+import { INTERIM_ANSWERS_MAX, RESPONSE_FIELDS_MAX, RESPONSE_HEAD_MAX_BYTES } from '../limits.ts';
+import {
+  finalResponseHead,
+  interimResponseHead,
+  type Omission,
+  type ResponseEnding,
+} from './response-head.ts';
 
 const EMPTY = Buffer.alloc(0);
+
+/** Which interim responses (1xx but 101) a visitor is sent: any, a 100 because it waits for one, or none. */
+export type Interims = 'all' | 'continue' | 'none';
 
 export interface ResponseContext {
   /** the method of the request */
   readonly method: string;
   /** the minor version of the visitor */
   readonly minor: 0 | 1;
+  readonly interims: Interims;
   /** Whether the request offers a WebSocket. */
   readonly upgrade: boolean;
   /** Whether the visitor's connection is to end with the response. */
   readonly close: boolean;
   readonly ending: ResponseEnding;
+  /**
+   * The request's body, where the visitor sends it only after a 100. After a final response it may leave it out
+   * (RFC 9110 section 10.1.1), and what then comes on its connection could be another request.
+   */
+  readonly heldBack: BodyTracker | undefined;
   readonly mapField?: ((field: Field) => string | undefined) | undefined;
 }
 
@@ -37,6 +51,7 @@ export class ResponseRelay {
   #untilClose = false;
   #unchunk = false;
   #started = false;
+  #interimAnswers = 0;
   #closes: boolean;
   #reusable = true;
 
@@ -99,13 +114,20 @@ export class ResponseRelay {
       if (end === undefined) return 'more';
       const head = typeof end === 'string' ? undefined : parseResponseHead(end.head);
       if (typeof end === 'string' || head === undefined) return 'no-head';
+      if (head.fields.length > RESPONSE_FIELDS_MAX) return 'no-head';
       rest = end.rest;
       if (head.status === 101) return this.#switch(head, rest);
       if (head.status >= 200) return this.#commit(head, rest);
-      // An HTTP/1.0 visitor knows no interim responses (RFC 9110 section 15.2).
-      if (this.#context.minor === 1) this.#send(interimResponseHead(head, EMPTY));
+      this.#interimAnswers += 1;
+      if (this.#interimAnswers > INTERIM_ANSWERS_MAX) return 'no-head';
+      if (this.#passes(head)) this.#send(interimResponseHead(head, EMPTY));
       if (rest.length === 0) return 'more';
     }
+  }
+
+  #passes({ status }: ResponseHead): boolean {
+    const { interims } = this.#context;
+    return interims === 'all' || (interims === 'continue' && status === 100 && this.#interimAnswers === 1);
   }
 
   #switch(head: ResponseHead, rest: Buffer): ResponseProgress {
@@ -121,11 +143,14 @@ export class ResponseRelay {
     if (framing === undefined) return 'no-head';
     this.#untilClose = framing.kind === 'until-close';
     this.#unchunk = framing.kind === 'chunked' && minor === 0;
-    this.#closes ||= this.#untilClose;
+    this.#closes ||= this.#untilClose || this.#context.heldBack?.done === false;
     // Some servers are left in between when they turn an upgrade down: Node's never answers a broken request after it.
     const isSettled = !this.#untilClose && !this.#context.upgrade;
     this.#reusable =
-      isSettled && head.minor === 1 && !listMembers(head.fields, 'connection').includes('close');
+      isSettled &&
+      head.minor === 1 &&
+      !listMembers(head.fields, 'connection').includes('close') &&
+      !mayBring(head);
     const body = trackBody(framing, this.#unchunk ? this.#send : undefined);
     this.#body = body;
     if (this.#unchunk || rest.length === 0) {
@@ -152,7 +177,13 @@ export class ResponseRelay {
 
   #finalHead(head: ResponseHead, body: Buffer): Buffer {
     const { ending, mapField } = this.#context;
-    return finalResponseHead(head, { close: this.#closes, unchunk: this.#unchunk, ending, mapField }, body);
+    const omits = this.#omission(head);
+    return finalResponseHead(head, { close: this.#closes, omits, ending, mapField }, body);
+  }
+
+  #omission({ status }: ResponseHead): Omission {
+    if (status === 204 || status === 205) return 'length';
+    return this.#unchunk || status === 304 || this.#context.method === 'HEAD' ? 'coding' : 'nothing';
   }
 
   #pushBody(body: BodyTracker, piece: Buffer): ResponseProgress {
@@ -172,4 +203,13 @@ export class ResponseRelay {
     if (hasMore) this.spoil();
     return 'done';
   }
+}
+
+/** Whether a response that has no body announces one, which may still come. */
+function mayBring({ status, fields }: ResponseHead): boolean {
+  if (status !== 204 && status !== 205) return false;
+  return (
+    (fieldValue(fields, 'content-length') ?? '0') !== '0' ||
+    fieldValue(fields, 'transfer-encoding') !== undefined
+  );
 }

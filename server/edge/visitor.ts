@@ -27,6 +27,7 @@ import type { Origins } from './origins.ts';
 import { pipe } from './pipe.ts';
 import type { Peer } from './request-head.ts';
 import { oversizeFault, type Plan, planRequest } from './request-plan.ts';
+import { interimsFor } from './interims.ts';
 import { ResponseRelay } from './response-relay.ts';
 import type { NoSeat, Occupant, Place } from './seats.ts';
 import { TunnelLookup } from './tunnel-lookup.ts';
@@ -224,8 +225,10 @@ export class Visitor implements ExchangeOwner, Occupant, VisitorSocketHandler {
       {
         method: plan.head.method,
         minor: plan.head.minor,
+        interims: interimsFor(plan, this.#peer),
         upgrade: plan.upgrade,
         close: plan.close || this.#draining,
+        heldBack: plan.expectsContinue ? body : undefined,
         ending: origin.ending,
         mapField: origin.mapField,
       },

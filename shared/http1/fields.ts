@@ -34,6 +34,11 @@ export class Field {
     return this.#bytes.toString('latin1', this.start, this.#nameEnd);
   }
 
+  /** bytes of the name */
+  get nameLength(): number {
+    return this.#nameEnd - this.start;
+  }
+
   /** the name in lower case */
   get lower(): string {
     return this.name.toLowerCase();

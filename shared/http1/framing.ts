@@ -34,8 +34,13 @@ export function requestFraming(head: RequestHead): Framing | FramingFault {
 export function responseFraming(head: ResponseHead, method: string): Framing | undefined {
   const framing = declaredFraming(head.fields, head.minor);
   if (typeof framing === 'string') return undefined;
-  if (method === 'HEAD' || head.status < 200 || head.status === 204 || head.status === 304) return NONE;
-  return framing ?? UNTIL_CLOSE;
+  return method === 'HEAD' || hasNoBody(head.status) ? NONE : (framing ?? UNTIL_CLOSE);
+}
+
+/** Whether a response with the status has no body, whatever its fields say. */
+function hasNoBody(status: number): boolean {
+  // A 205 must not have one, and some browsers read none (RFC 9110 section 15.3.6).
+  return status < 200 || status === 204 || status === 205 || status === 304;
 }
 
 /** What Content-Length and Transfer-Encoding say together; `undefined` when there is neither. */

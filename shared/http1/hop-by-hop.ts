@@ -3,15 +3,14 @@ import { type Field, listMembers } from './fields.ts';
 
 /** Fields a `Connection` field must not take away: they say where a message goes and where it ends. */
 const NEVER = new Set(['host', 'content-length', 'transfer-encoding', 'trailer']);
-const NONE: readonly string[] = [];
+const NONE: ReadonlySet<string> = new Set();
 
 /**
  * The names of fields that the `Connection` fields of a message take away, in lower case; given to {@link isHopByHop}.
  */
-export function namedByConnection(fields: readonly Field[]): readonly string[] {
-  return fields.some(namesFields)
-    ? listMembers(fields, 'connection').filter((name) => !NEVER.has(name))
-    : NONE;
+export function namedByConnection(fields: readonly Field[]): ReadonlySet<string> {
+  if (!fields.some(namesFields)) return NONE;
+  return new Set(listMembers(fields, 'connection').filter((name) => !NEVER.has(name)));
 }
 
 /** What nearly every `Connection` field says names no field. */
@@ -20,12 +19,24 @@ function namesFields(field: Field): boolean {
 }
 
 /** @param named of the same message, from {@link namedByConnection} */
-export function isHopByHop(field: Field, named: readonly string[]): boolean {
-  return (
-    field.is('connection') ||
-    field.is('keep-alive') ||
-    field.is('proxy-connection') ||
-    field.is('upgrade') ||
-    (named.length > 0 && named.includes(field.lower))
-  );
+export function isHopByHop(field: Field, named: ReadonlySet<string>): boolean {
+  return isAboutConnection(field) || (named.size > 0 && named.has(field.lower));
+}
+
+/** Asked of every field that passes, so that most are told by the length of their name. */
+function isAboutConnection(field: Field): boolean {
+  switch (field.nameLength) {
+    case 7:
+      return field.is('upgrade');
+    case 10:
+      return field.is('connection') || field.is('keep-alive');
+    case 16:
+      return field.is('proxy-connection');
+    case 18:
+      return field.is('proxy-authenticate');
+    case 25:
+      return field.is('proxy-authentication-info');
+    default:
+      return false;
+  }
 }

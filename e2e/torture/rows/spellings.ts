@@ -8,7 +8,7 @@ import type { Row, RowResult, RunOptions } from '../row.ts';
 import { Faults } from '../tools/faults.ts';
 import { type Front, startFronts } from '../tools/fronts.ts';
 import { inParallel } from '../tools/in-parallel.ts';
-import { SHIPPED } from '../tools/shipped-proxies.ts';
+import { SHIPPED } from '../../support/shipped-proxies.ts';
 import { type Place, type Spelling, spellingsOf } from './spellings/cases.ts';
 
 type Figure = 'distinct' | 'strayed' | 'serverErrors' | 'reached';

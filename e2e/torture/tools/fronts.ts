@@ -8,7 +8,7 @@ import { type Environment, Relay } from '../../support/programs.ts';
 import { RawConnection } from '../../support/raw-http.ts';
 import type { Scope } from '../../support/scope.ts';
 import { closedPort } from '../../support/services/listen.ts';
-import { SHIPPED, SHIPPED_PROXIES } from './shipped-proxies.ts';
+import { SHIPPED, SHIPPED_PROXIES } from '../../support/shipped-proxies.ts';
 
 /** ms for a connection and its handshake, on a busy machine. */
 const OPEN_MS = 15_000;
