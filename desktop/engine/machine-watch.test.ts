@@ -4,7 +4,7 @@ import { MachineWatch, networkAddresses } from './machine-watch.ts';
 
 function setUp() {
   const clock = new FakeClock();
-  const machine = { addresses: '192.0.2.1', changes: 0 };
+  const machine: { addresses: string | undefined; changes: number } = { addresses: '192.0.2.1', changes: 0 };
   const watch = new MachineWatch({
     clock,
     addresses: () => machine.addresses,
@@ -48,6 +48,18 @@ describe('MachineWatch', () => {
     assert.equal(machine.changes, 3);
   });
 
+  it('says nothing while the machine does not tell its addresses, and notices what came of them then', () => {
+    const { clock, machine } = setUp();
+    for (const addresses of [undefined, '192.0.2.1', undefined]) {
+      machine.addresses = addresses;
+      clock.advance(2000);
+    }
+    assert.equal(machine.changes, 0);
+    machine.addresses = '192.0.2.2';
+    clock.advance(2000);
+    assert.equal(machine.changes, 1);
+  });
+
   it('ends when it is stopped, and starts afresh', () => {
     const { clock, machine, watch } = setUp();
     watch.stop();
@@ -63,6 +75,6 @@ describe('MachineWatch', () => {
 
 describe('networkAddresses', () => {
   it('leaves out what leads nowhere', () => {
-    assert.doesNotMatch(networkAddresses(), /127\.0\.0\.1|::1\b|fe80:/);
+    assert.doesNotMatch(networkAddresses() ?? 'unknown', /unknown|127\.0\.0\.1|::1\b|fe80:/);
   });
 });

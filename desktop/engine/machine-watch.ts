@@ -1,12 +1,12 @@
 /** Notices what happens to the machine: that it slept, and that its network is another one. */
-import { networkInterfaces } from 'node:os';
 import type { Clock, Timer } from './clock.ts';
 import { MACHINE_LOOK_MS, SLEEP_MIN_MS } from './limits.ts';
+import { machineAddresses } from './machine-addresses.ts';
 
 export interface MachineWatchOptions {
   readonly clock: Clock;
-  /** The machine's addresses; another text means another network. */
-  addresses(): string;
+  /** The machine's addresses; another text means another network, `undefined` nothing. */
+  addresses(): string | undefined;
   onChange(): void;
 }
 
@@ -14,7 +14,8 @@ export interface MachineWatchOptions {
 export class MachineWatch {
   readonly #options: MachineWatchOptions;
   #timer: Timer | undefined;
-  #addresses = '';
+  /** as far as they are known */
+  #addresses: string | undefined;
   #wall = 0;
   #monotonic = 0;
 
@@ -44,22 +45,23 @@ export class MachineWatch {
     const { clock } = this.#options;
     // While a machine sleeps its wall clock goes on; its monotonic clock does on some systems.
     const passed = Math.max(clock.now() - this.#wall, clock.monotonic() - this.#monotonic);
-    const addresses = this.#options.addresses();
-    const isChanged = passed - MACHINE_LOOK_MS >= SLEEP_MIN_MS || addresses !== this.#addresses;
-    this.#addresses = addresses;
+    const before = this.#addresses;
+    this.#addresses = this.#options.addresses() ?? before;
+    const isElsewhere = before !== undefined && this.#addresses !== before;
+    const isChanged = passed - MACHINE_LOOK_MS >= SLEEP_MIN_MS || isElsewhere;
     this.#schedule();
     if (isChanged) this.#options.onChange();
   }
 }
 
-/** All addresses of this machine that lead to other networks, as one text. */
-export function networkAddresses(): string {
-  const addresses: string[] = [];
-  for (const entries of Object.values(networkInterfaces())) {
-    for (const { internal, address } of entries ?? []) {
-      // Link-local addresses come and go with every container.
-      if (!internal && !address.startsWith('fe80:')) addresses.push(address);
-    }
-  }
-  return addresses.sort().join(' ');
+/** All addresses of this machine that lead to other networks, as one text; `undefined` where it does not say. */
+export function networkAddresses(): string | undefined {
+  // Link-local addresses come and go with every container.
+  const lasting = machineAddresses()?.filter(
+    ({ internal, address }) => !internal && !address.startsWith('fe80:'),
+  );
+  return lasting
+    ?.map(({ address }) => address)
+    .sort()
+    .join(' ');
 }

@@ -1,13 +1,13 @@
-import { networkInterfaces } from 'node:os';
 import type { Clock } from '../../engine/clock.ts';
+import { machineAddresses } from '../../engine/machine-addresses.ts';
 import { NETWORK_INTERVAL_MS } from '../limits.ts';
 
 export interface NetworkWatchOptions {
   readonly clock: Clock;
   /** whether the system says that there is a network */
   readonly isOnline: () => boolean;
-  /** another text whenever this machine is in another network */
-  readonly fingerprint: () => string;
+  /** another text whenever this machine is in another network; `undefined` while it does not say */
+  readonly fingerprint: () => string | undefined;
   /** The network is there, gone, or another one. */
   readonly onChange: (hasNetwork: boolean) => void;
 }
@@ -15,6 +15,7 @@ export interface NetworkWatchOptions {
 /** Looks every {@link NETWORK_INTERVAL_MS}, for no system tells the main process. */
 export class NetworkWatch {
   readonly #options: NetworkWatchOptions;
+  #fingerprint = '';
   #last: string;
 
   constructor(options: NetworkWatchOptions) {
@@ -43,17 +44,17 @@ export class NetworkWatch {
   }
 
   #look(): string {
-    return `${this.#options.isOnline()} ${this.#options.fingerprint()}`;
+    this.#fingerprint = this.#options.fingerprint() ?? this.#fingerprint;
+    return `${this.#options.isOnline()} ${this.#fingerprint}`;
   }
 }
 
-/** The addresses of this machine, without those that come and go by themselves. */
-export function addressFingerprint(): string {
-  const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+/** The addresses of this machine, without those that come and go by themselves; `undefined` where it does not say. */
+export function addressFingerprint(): string | undefined {
   // IPv6 privacy extensions change addresses while connections live on.
-  const lasting = addresses.filter(({ family, internal }) => !internal && family === 'IPv4');
+  const lasting = machineAddresses()?.filter(({ family, internal }) => !internal && family === 'IPv4');
   return lasting
-    .map(({ address }) => address)
+    ?.map(({ address }) => address)
     .sort()
     .join(' ');
 }

@@ -75,7 +75,7 @@ describe('NetworkWatch', () => {
     const clock = new FakeClock();
     const seen: boolean[] = [];
     let isOnline = true;
-    let address = '10.0.0.1';
+    let address: string | undefined = '10.0.0.1';
     const watch = new NetworkWatch({
       clock,
       isOnline: () => isOnline,
@@ -83,6 +83,10 @@ describe('NetworkWatch', () => {
       onChange: (hasNetwork) => void seen.push(hasNetwork),
     });
     watch.start();
+    clock.advance(30_000);
+    assert.deepEqual(seen, []);
+    // The machine does not say.
+    address = undefined;
     clock.advance(30_000);
     assert.deepEqual(seen, []);
     isOnline = false;
