@@ -1,5 +1,7 @@
 /** The rows of docs/reliability.md, in its order. */
 import type { Row } from './row.ts';
+import { idleAndDescriptors } from './rows/idle-and-descriptors.ts';
+import { slowVisitors } from './rows/slow-visitors.ts';
 import { spellings } from './rows/spellings.ts';
 
-export const ROWS: readonly Row[] = [spellings];
+export const ROWS: readonly Row[] = [spellings, slowVisitors, idleAndDescriptors];

@@ -1,0 +1,120 @@
+/** Thousands of visitors that take their time, in every part of an exchange, while others want to be served. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { Relay } from '../../support/programs.ts';
+import { Load } from '../../support/load.ts';
+import { Scope } from '../../support/scope.ts';
+import { startHttpService } from '../../support/services/listen.ts';
+import { describeFailure, tallyOf } from '../../support/tally.ts';
+import type { Row, RunOptions } from '../row.ts';
+import { type Behaviour, Crowd, loopbackAddresses } from '../tools/crowd.ts';
+import { startTenant } from '../tools/tenant.ts';
+
+const CONNECTIONS = 5000;
+const SHORT_CONNECTIONS = 1000;
+/** Tunnels they go to, in turn: the client of a tunnel takes 4,096 visitors at a time. */
+const ATTACKED = 2;
+const ADDRESSES = 20;
+/** Connections a second: slow visitors do not come as a flood. */
+const ARRIVALS_A_SECOND = 500;
+const REQUESTS_A_SECOND = 100;
+const VISITORS = 20;
+/** Longer than the relay waits for a head, so that those it cuts come again. */
+const SECONDS = 30;
+const SHORT_SECONDS = 5;
+/** More than the kernel takes for a connection whose reader hardly reads: the rest waits in the relay and behind it. */
+const ANSWER = Buffer.alloc(250_000, 'x');
+
+type Kind = 'heads' | 'bodies' | 'reads';
+
+const behaviours: Record<Kind, (hosts: readonly string[]) => Behaviour> = {
+  heads: (hosts) => ({
+    begin: (socket) => socket.resume().write(`GET / HTTP/1.1\r\nHost: ${anyOf(hosts)}\r\n`),
+    goOn: (socket) => socket.write('A: b\r\n'),
+  }),
+  bodies: (hosts) => ({
+    begin: (socket) =>
+      socket.resume().write(`POST /ok HTTP/1.1\r\nHost: ${anyOf(hosts)}\r\nContent-Length: 100000\r\n\r\n`),
+    goOn: (socket) => socket.write('x'),
+  }),
+  reads: (hosts) => ({
+    begin: (socket) => socket.pause().write(`GET /long HTTP/1.1\r\nHost: ${anyOf(hosts)}\r\n\r\n`),
+    goOn: (socket) => socket.read(1000),
+  }),
+};
+
+function anyOf(hosts: readonly string[]): string {
+  return hosts[Math.floor(Math.random() * hosts.length)] ?? '';
+}
+
+const servedShare = (what: string) => ({
+  meaning: `% of requests from other addresses answered while ${CONNECTIONS} connections ${what}`,
+  atLeast: 99.9,
+});
+
+export const slowVisitors: Row<Kind> = {
+  name: 'slow-visitors',
+  title: `${CONNECTIONS} connections from ${ADDRESSES} addresses that send a head, or a body, byte by byte, or hardly read the answer`,
+  thresholds: {
+    heads: servedShare('send slow heads'),
+    bodies: servedShare('send slow bodies'),
+    reads: servedShare('read slowly'),
+  },
+
+  async run(options) {
+    const { heads, bodies, reads } = {
+      heads: await torment(options, 'heads'),
+      bodies: await torment(options, 'bodies'),
+      reads: await torment(options, 'reads'),
+    };
+    const all = [heads, bodies, reads];
+    return {
+      figures: { heads: heads.percent, bodies: bodies.percent, reads: reads.percent },
+      faults: all.flatMap(({ faults }) => faults),
+      done: all.map(({ done }) => done).join('; '),
+    };
+  },
+};
+
+interface Torment {
+  /** ordinary requests that were answered rightly */
+  readonly percent: number;
+  readonly done: string;
+  readonly faults: readonly string[];
+}
+
+/** Has a crowd do this to a relay of its own, and others ask meanwhile, at the same tunnels and at another one. */
+async function torment({ short, say }: RunOptions, kind: Kind): Promise<Torment> {
+  const scope = new Scope();
+  try {
+    const relay = await Relay.start(scope);
+    const service = await startHttpService(scope, (request, response) => {
+      request.resume();
+      response.end(request.url === '/long' ? ANSWER : 'ok');
+    });
+    const tenants = Array.from({ length: ATTACKED + 1 }, () => startTenant(scope, relay, service.port));
+    const hosts = (await Promise.all(tenants)).map(({ host }) => host);
+    const crowd = new Crowd(scope, {
+      port: relay.port,
+      size: short ? SHORT_CONNECTIONS : CONNECTIONS,
+      arrivalsASecond: ARRIVALS_A_SECOND,
+      addresses: loopbackAddresses(ADDRESSES),
+      behaviour: behaviours[kind](hosts.slice(0, ATTACKED)),
+    });
+    await crowd.complete();
+    let next = 0;
+    const load = new Load(relay.port, REQUESTS_A_SECOND, VISITORS, () => ({
+      host: hosts[(next += 1) % hosts.length] ?? '',
+    }));
+    const start = performance.now();
+    await delay((short ? SHORT_SECONDS : SECONDS) * 1000);
+    await load.stop();
+    const { sent, good, failed } = tallyOf(load.asked, () => 'ok');
+    const done = `${kind}: ${sent} requests while up to ${crowd.most} were open and ${crowd.cut} were cut`;
+    say(done);
+    if (relay.child.hasExited) throw new Error(`the relay has ended: ${relay.child.stderr}`);
+    const faults = failed.slice(0, 3).map((asked) => `${kind}: ${describeFailure(asked, start)}`);
+    return { percent: (100 * good) / sent, done, faults };
+  } finally {
+    await scope.end();
+  }
+}

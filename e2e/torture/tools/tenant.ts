@@ -1,0 +1,29 @@
+/** An account of the relay under torture, with a tunnel that `culvert` serves. */
+import type { Plan, Tunnel } from '../../../shared/tunnel.ts';
+import { createAccount, type TestAccount } from '../../support/accounts.ts';
+import { hostOf } from '../../support/manual-client.ts';
+import { Culvert, type Relay } from '../../support/programs.ts';
+import type { Scope } from '../../support/scope.ts';
+
+export interface Tenant {
+  readonly account: TestAccount;
+  readonly culvert: Culvert;
+  readonly tunnel: Tunnel;
+  /** what its visitors send as `Host` */
+  readonly host: string;
+}
+
+/**
+ * @param servicePort what its tunnel leads to
+ * @param plan the one without limits by default, so that only the relay's own protect others
+ */
+export async function startTenant(
+  scope: Scope,
+  relay: Relay,
+  servicePort: number,
+  plan: Plan = 'team',
+): Promise<Tenant> {
+  const account = await createAccount(relay, { plan });
+  const culvert = await Culvert.start(scope, relay, account.key, servicePort);
+  return { account, culvert, tunnel: culvert.tunnel, host: hostOf(culvert.tunnel, relay) };
+}
