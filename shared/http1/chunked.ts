@@ -8,9 +8,15 @@ const LF = 10;
 const SIZE_LINE_MAX = 1024;
 /** Bytes of the trailer section. */
 const TRAILERS_MAX = 8192;
-const SIZE_LINE = /^([0-9A-Fa-f]{1,13})(?:[ \t]*;[\t\x20-\x7e\x80-\xff]*)?$/;
+const TOKEN = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+";
+const QUOTED = '"(?:[\\t \\x21\\x23-\\x5b\\x5d-\\x7e\\x80-\\xff]|\\\\[\\t\\x20-\\x7e\\x80-\\xff])*"';
+const BWS = '[ \\t]*';
+// Extensions by their grammar (RFC 9112 section 7.1.1), because other parsers find other ends of what breaks it.
+const SIZE_LINE = new RegExp(
+  `^([0-9A-Fa-f]{1,13})(?:${BWS};${BWS}${TOKEN}(?:${BWS}=${BWS}(?:${TOKEN}|${QUOTED}))?)*$`,
+);
 /** A line of the trailer section that does not end in CRLF; a CR at the end may still become one. */
-const BROKEN_LINE_END = /(?:^|[^\r])\n|\r[^\n]/;
+const BROKEN_LINE_END = /(?<!\r)\n|\r[^\n]/g;
 /** Fields that say how or where a message is read have no say after it (RFC 9110 section 6.5.1). */
 const FORBIDDEN_TRAILERS = new Set([
   'content-length',
@@ -87,9 +93,10 @@ export class ChunkedBody implements BodyTracker {
     const end = chunk.indexOf(CR, position);
     const stop = end === -1 ? chunk.length : end;
     if (this.#line.length + stop - position > SIZE_LINE_MAX) throw new BodyError('chunk-size line too long');
-    this.#line += chunk.toString('latin1', position, stop);
+    const piece = chunk.toString('latin1', position, stop);
     // Nobody who ends lines otherwise is waited for.
-    if (this.#line.includes('\n')) throw new BodyError('malformed chunk size');
+    if (piece.includes('\n')) throw new BodyError('malformed chunk size');
+    this.#line += piece;
     if (end === -1) return stop;
     this.#state = 'size-lf';
     return end + 1;
@@ -107,11 +114,12 @@ export class ChunkedBody implements BodyTracker {
     const before = this.#line.length;
     const text =
       this.#line + chunk.toString('latin1', position, Math.min(chunk.length, position + TRAILERS_MAX));
-    const end = text.startsWith('\r\n') ? 2 : endOfSection(text);
+    const end = text.startsWith('\r\n') ? 2 : endOfSection(text, before);
     if ((end === 0 ? text.length : end) > TRAILERS_MAX) throw new BodyError('trailers too long');
     if (end === 0) {
       // Not left to the end of the section: what is taken is passed on, and a parser that ends lines otherwise would
       // find the end of the body, and a request behind it, in what is still trailers here.
+      BROKEN_LINE_END.lastIndex = Math.max(0, before - 1);
       if (BROKEN_LINE_END.test(text)) throw new BodyError('malformed trailers');
       this.#line = text;
       return position + text.length - before;
@@ -125,9 +133,13 @@ export class ChunkedBody implements BodyTracker {
   }
 }
 
-/** One past the empty line, or 0 when it has not come yet. */
-function endOfSection(text: string): number {
-  const at = text.indexOf('\r\n\r\n');
+/**
+ * One past the empty line, or 0 when it has not come yet.
+ *
+ * @param looked how much of the text has been looked through, so that one in many pieces is not looked through for each
+ */
+function endOfSection(text: string, looked: number): number {
+  const at = text.indexOf('\r\n\r\n', Math.max(0, looked - 3));
   return at === -1 ? 0 : at + 4;
 }
 

@@ -49,6 +49,27 @@ describe('trackBody', () => {
     '5 \r\n',
     '0x5\r\n',
     '5\n',
+    // Extensions outside their grammar (RFC 9112 section 7.1.1).
+    '5;\r\n',
+    '5; \r\n',
+    '5;a \r\n',
+    '5;;a\r\n',
+    '5;a;\r\n',
+    '5;=x\r\n',
+    '5;a=\r\n',
+    '5;a=b=c\r\n',
+    '5;bad[=x\r\n',
+    '5;a b\r\n',
+    '5;a=b c\r\n',
+    '5;a="x\r\n',
+    '5;a="x\\"\r\n',
+    '5;a="x"y\r\n',
+    '5;"a"=x\r\n',
+    '5,a\r\n',
+    '5;a\0\r\n',
+    '5;a=\x80\r\n',
+    '5;a="\x7f"\r\n',
+    '0;\r\n',
     '5\r\nhelloX',
     '5\r\nhello\rX',
     'FFFFFFFFFFFFFFFF\r\n',
@@ -65,6 +86,21 @@ describe('trackBody', () => {
   ]) {
     it(`refuses the chunked body ${JSON.stringify(text.slice(0, 40))}`, () => {
       assert.throws(() => trackBody({ kind: 'chunked' }).advance(Buffer.from(text), 0), BodyError);
+    });
+  }
+
+  for (const extension of [
+    ';a',
+    ';a=b',
+    ' ;\t a \t= b',
+    ';a;b=c;d="e;f=g"',
+    ';a=""',
+    ';a="\\"\\\\\t \xff"',
+    `;${"!#$%&'*+-.^_`|~09azAZ"}=1`,
+  ]) {
+    it(`takes the chunk extension ${JSON.stringify(extension)}`, () => {
+      const bytes = Buffer.from(`1${extension}\r\nx\r\n0${extension}\r\n\r\n`, 'latin1');
+      assert.equal(trackBody({ kind: 'chunked' }).advance(bytes, 0), bytes.length);
     });
   }
 
