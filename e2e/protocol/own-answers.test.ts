@@ -48,7 +48,7 @@ describe('what the relay answers itself (contract.md, Inbound requests)', () => 
   const REFUSED_HEADS: [what: string, request: string, status: number][] = [
     ['a target that is too long', `GET /${'x'.repeat(8193)} HTTP/1.1|Host: HOST|Accept: ${BROWSER}||`, 414],
     ['cookies that are too many', `GET / HTTP/1.1|Accept: ${BROWSER}|Cookie: ${'x'.repeat(16_400)}||`, 431],
-    ['a target that is no path', `GET http://HOST/ HTTP/1.1|Host: HOST|accept:${BROWSER}||`, 400],
+    ['a target that is no path', `GET path HTTP/1.1|Host: HOST|accept:${BROWSER}||`, 400],
     ['a broken line', `GET / HTTP/1.1|Host: HOST|Accept: ${BROWSER}|nonsense||`, 400],
   ];
 
@@ -68,6 +68,31 @@ describe('what the relay answers itself (contract.md, Inbound requests)', () => 
     await connection.write('HEAD / HTTP/1.1\r\nHost: nobody.localhost\r\nConnection: close\r\n\r\n');
     const head = await connection.head();
     assert.deepEqual([head.status, head.field('culvert-error')], [404, 'tunnel-unknown']);
+    assert.equal((await connection.reader.rest()).length, 0);
+  });
+
+  it('is 204 with Allow for OPTIONS *, whatever the Host, on a connection that goes on', async () => {
+    const connection = await RawConnection.open(scope, relay.port);
+    for (const host of ['localhost', 'nobody.localhost', 'a.b.c.localhost']) {
+      await connection.write(`OPTIONS * HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+      const head = await connection.head();
+      assert.deepEqual(
+        [head.status, head.field('allow'), head.field('content-length'), head.field('transfer-encoding')],
+        [204, 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS', undefined, undefined],
+      );
+    }
+    await connection.write('OPTIONS * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
+    assert.equal((await connection.head()).field('connection'), 'close');
+    assert.equal((await connection.reader.rest()).length, 0);
+  });
+
+  it('is 204 for OPTIONS * with a body, which nobody reads as a request', async () => {
+    const connection = await RawConnection.open(scope, relay.port);
+    const body = 'GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n';
+    await connection.write(
+      `OPTIONS * HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    assert.deepEqual([(await connection.head()).status, await connection.ending], [204, 'end']);
     assert.equal((await connection.reader.rest()).length, 0);
   });
 

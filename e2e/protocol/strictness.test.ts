@@ -4,8 +4,8 @@ import { hostOf } from '../support/manual-client.ts';
 import { Relay } from '../support/programs.ts';
 import { RawConnection } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
-import { startEchoService } from '../support/services/echo.ts';
-import type { HttpService } from '../support/services/listen.ts';
+import { readEcho, startEchoService } from '../support/services/echo.ts';
+import { type HttpService, startRawService } from '../support/services/listen.ts';
 import { SpecClient } from '../support/spec-client/client.ts';
 
 /** Requests that are refused before a tunnel sees one byte; `HOST` stands for the tunnel's. */
@@ -43,7 +43,10 @@ const REFUSED: [what: string, request: string, status: number][] = [
   ['a Host with a path', 'GET / HTTP/1.1|Host: HOST/x||', 400],
   ['a Host with a space', 'GET / HTTP/1.1|Host: HOST x||', 400],
   ['an absolute target that disagrees with Host', 'GET http://other.localhost/ HTTP/1.1|Host: HOST||', 400],
-  ['an asterisk target', 'OPTIONS * HTTP/1.1|Host: HOST||', 400],
+  ['an absolute target with a user', 'GET http://user@HOST/ HTTP/1.1|Host: HOST||', 400],
+  ['an absolute target of another scheme', 'GET ftp://HOST/ HTTP/1.1|Host: HOST||', 400],
+  ['an absolute target without Host', 'GET http://HOST/ HTTP/1.0||', 400],
+  ['an asterisk target that is not of OPTIONS', 'GET * HTTP/1.1|Host: HOST||', 400],
   ['a target without a slash', 'GET x HTTP/1.1|Host: HOST||', 400],
   ['two spaces in the request line', 'GET  / HTTP/1.1|Host: HOST||', 400],
   ['a method that is no token', 'GE(T / HTTP/1.1|Host: HOST||', 400],
@@ -68,12 +71,26 @@ const BROKEN_CHUNKS: [what: string, body: string][] = [
   ['a bare LF after a size', '5\nhello\r\n0\r\n\r\n'],
 ];
 
+const A_METHOD = /^(\|?)(?:GET|POST) /;
+
+/** Outside the grammar of RFC 9112 section 7.1.1. */
+const BROKEN_EXTENSIONS: [what: string, extension: string][] = [
+  ['no name', ';'],
+  ['a bracket in its name', ';bad[=x'],
+  ['no value', ';a='],
+  ['a quote that does not end', ';a="x'],
+  ['a space within', ';a b'],
+];
+
 describe('malformed and ambiguous requests (contract.md, Inbound requests; RFC 9112)', () => {
   const scope = suiteScope();
   let relay: Relay;
   let service: HttpService;
   let host: string;
+  let rawHost: string;
   let requests = 0;
+  /** What the raw service answers next. */
+  let answer = '';
 
   before(async () => {
     [relay, service] = await Promise.all([Relay.start(scope), startEchoService(scope)]);
@@ -81,6 +98,9 @@ describe('malformed and ambiguous requests (contract.md, Inbound requests; RFC 9
     const { key } = await new AccountPool(relay).take();
     const { tunnel } = await SpecClient.start(scope, relay, key, { local_port: service.port });
     host = hostOf(tunnel, relay);
+    const raw = await startRawService(scope, (socket) => socket.on('data', () => socket.write(answer)));
+    const { tunnel: rawTunnel } = await SpecClient.start(scope, relay, key, { local_port: raw.port });
+    rawHost = hostOf(rawTunnel, relay);
   });
 
   for (const [what, request, status] of REFUSED) {
@@ -118,12 +138,57 @@ describe('malformed and ambiguous requests (contract.md, Inbound requests; RFC 9
     assert.equal((await connection.response()).status, 200);
   });
 
-  it('an absolute target that agrees with Host passes or is refused, but is not misrouted', async () => {
-    const before = requests;
+  for (const [what, request, status] of REFUSED.filter((refused) => A_METHOD.test(refused[1]))) {
+    it(`${status} without a body for a HEAD with ${what}`, async () => {
+      const connection = await RawConnection.open(scope, relay.port);
+      const line = request.replace(A_METHOD, '$1HEAD ');
+      await connection.write(line.replaceAll('|', '\r\n').replaceAll('HOST', host));
+      assert.equal((await connection.head()).status, status);
+      assert.equal((await connection.reader.rest()).toString(), '');
+    });
+  }
+
+  it('an absolute target that agrees with Host is handed on in origin form', async () => {
     const connection = await RawConnection.open(scope, relay.port);
-    await connection.write(`GET http://${host}/x HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
-    const { status } = await connection.response();
-    assert.deepEqual([status, requests - before], status === 200 ? [200, 1] : [400, 0]);
+    for (const authority of [host, host.toUpperCase()]) {
+      await connection.write(`GET http://${authority}/x?y HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+      const { url, rawHeaders } = readEcho(await connection.response());
+      assert.deepEqual([url, rawHeaders.slice(0, 2)], ['/x?y', ['Host', host]]);
+    }
+  });
+
+  for (const [what, extension] of BROKEN_EXTENSIONS) {
+    it(`400 for a chunk extension with ${what}, without its chunk`, async () => {
+      const before = requests;
+      const connection = await RawConnection.open(scope, relay.port);
+      await connection.write(
+        `POST / HTTP/1.1\r\nHost: ${host}\r\nTransfer-Encoding: chunked\r\n\r\n5${extension}\r\nhello\r\n0\r\n\r\n` +
+          `GET /behind HTTP/1.1\r\nHost: ${host}\r\n\r\n`,
+      );
+      const { status, head } = await connection.response();
+      assert.deepEqual([status, head.field('culvert-error')], [400, 'bad-request']);
+      assert.equal((await connection.reader.rest()).toString(), '');
+      assert.ok(requests - before <= 1);
+    });
+
+    it(`a chunk extension with ${what} breaks an answer`, async () => {
+      const connection = await RawConnection.open(scope, relay.port);
+      answer = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5${extension}\r\nhello\r\n0\r\n\r\n`;
+      await connection.write(`GET / HTTP/1.1\r\nHost: ${rawHost}\r\n\r\n`);
+      assert.equal((await connection.response()).head.field('culvert-error'), 'client-closed');
+    });
+  }
+
+  it('chunk extensions within the grammar pass, both ways', async () => {
+    const connection = await RawConnection.open(scope, relay.port);
+    const chunked = '5;a;b=c ; d="e;\\"f"\r\nhello\r\n0;a\r\n\r\n';
+    await connection.write(
+      `POST / HTTP/1.1\r\nHost: ${host}\r\nTransfer-Encoding: chunked\r\n\r\n${chunked.replace(' ; ', ';')}`,
+    );
+    assert.equal((await connection.response()).status, 200);
+    answer = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${chunked}`;
+    await connection.write(`GET / HTTP/1.1\r\nHost: ${rawHost}\r\n\r\n`);
+    assert.equal((await connection.response()).text, 'hello');
   });
 
   for (const method of ['CONNECT', 'TRACE']) {

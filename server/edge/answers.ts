@@ -26,18 +26,26 @@ export function answerContext(plan: Pick<Plan, 'head'> | undefined, close: boole
 
 /**
  * What shapes the answer to a request that is refused for its head. Of that nothing is believed but which form the
- * visitor can read: browsers cause such heads, too, with a long address or many cookies.
+ * visitor can read, because browsers cause such heads, too, with a long address or many cookies; and whether it is a
+ * HEAD, or may yet become one, because a proxy takes what follows the head of such an answer for the next one.
  *
  * @param head as much of it as has come, latin1
  */
 export function refusalContext(head: string): AnswerContext {
-  return { close: true, accept: ACCEPT_LINE.exec(head)?.[1] };
+  const start = head.trimStart().slice(0, HEAD_START.length);
+  return {
+    close: true,
+    accept: ACCEPT_LINE.exec(head)?.[1],
+    headOnly: start !== '' && HEAD_START.startsWith(start),
+  };
 }
 
+const HEAD_START = 'HEAD ';
 const ACCEPT_LINE = /\r\naccept:([^\r\n]*)\r\n/i;
 
+const ALLOW = 'Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n';
 const EXTRA: Partial<Record<VisitorErrorCode, string>> = {
-  'method-not-allowed': 'Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n',
+  'method-not-allowed': ALLOW,
   'relay-busy': 'Retry-After: 5\r\n',
   'tunnel-busy': 'Retry-After: 5\r\n',
   'tunnel-offline': 'Retry-After: 5\r\n',
@@ -66,6 +74,11 @@ export function visitorAnswer(
   return response(VISITOR_ERRORS[code].status, fields, contentType, body, context);
 }
 
+/** The whole response to an OPTIONS of the whole server; a 204 has no Content-Length (RFC 9110 section 8.6). */
+export function optionsAnswer(close: boolean): Buffer {
+  return Buffer.from(`HTTP/1.1 204 No Content\r\n${ALLOW}${ending(close)}`);
+}
+
 /** The whole response for a refused upgrade: the JSON error body of the REST interface. */
 export function upgradeRefusal(error: ApiError, context: AnswerContext): Buffer {
   let fields = '';
@@ -86,6 +99,10 @@ function response(
   const head =
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}\r\n` +
     `Content-Type: ${contentType}\r\nContent-Length: ${length}\r\nCache-Control: no-store\r\n${fields}` +
-    `Date: ${new Date().toUTCString()}\r\n${context.close ? 'Connection: close\r\n' : ''}\r\n`;
+    ending(context.close);
   return Buffer.from(context.headOnly === true ? head : head + body);
+}
+
+function ending(close: boolean): string {
+  return `Date: ${new Date().toUTCString()}\r\n${close ? 'Connection: close\r\n' : ''}\r\n`;
 }

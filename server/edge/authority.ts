@@ -26,6 +26,21 @@ export function hostname(host: string): string {
   return host.slice(0, host[end - 1] === '.' ? end - 1 : end).toLowerCase();
 }
 
+/**
+ * Whether the authority of an absolute target is the one that a well-formed Host names (RFC 9112 section 3.2.2): in any
+ * case, with the default port of its scheme or without (RFC 9110 section 4.2.3).
+ */
+export function namesHost(authority: string, scheme: string, host: string): boolean {
+  const port = scheme.toLowerCase() === 'https' ? ':443' : ':80';
+  return withoutPort(authority, port) === withoutPort(host, port);
+}
+
+function withoutPort(host: string, port: string): string {
+  const lower = host.toLowerCase();
+  if (lower.endsWith(port)) return lower.slice(0, -port.length);
+  return lower.endsWith(':') ? lower.slice(0, -1) : lower;
+}
+
 export interface Domains {
   /** the relay's own name */
   readonly own: string;

@@ -78,7 +78,7 @@ export class Origins {
   }
 
   /** Prepares a request for where it goes. */
-  request(plan: Plan, route: Exclude<Route, { kind: 'refuse' }>, peer: Peer): OriginRequest {
+  request(plan: Plan, route: Extract<Route, { kind: 'tunnel' | 'relay' }>, peer: Peer): OriginRequest {
     return route.kind === 'relay' ? this.#toRelay(plan, route.target) : this.#toTunnel(plan, route, peer);
   }
 

@@ -18,7 +18,8 @@ function head(text: string) {
 function to(text: string): string {
   const found = route(head(text), hosts, tunnels);
   if (found.kind === 'refuse') return found.code;
-  return found.kind === 'relay' ? `relay ${found.target}` : `tunnel ${found.prefix} ${found.target}`;
+  if (found.kind === 'tunnel') return `tunnel ${found.prefix} ${found.target}`;
+  return found.kind === 'relay' ? `relay ${found.target}` : found.kind;
 }
 
 describe('route', () => {
@@ -46,9 +47,38 @@ describe('route', () => {
     ['GET http://localhost/t/abc/x HTTP/1.1\r\nHost: localhost', 'tunnel /t/abc /x'],
     ['GET http://localhost HTTP/1.1\r\nHost: localhost', 'relay /'],
     ['GET http://abc.localhost/ HTTP/1.1\r\nHost: localhost', 'bad-request'],
-    ['GET http://abc.localhost/ HTTP/1.1\r\nHost: abc.localhost', 'bad-request'],
-    ['OPTIONS * HTTP/1.1\r\nHost: abc.localhost', 'bad-request'],
-    ['OPTIONS * HTTP/1.1\r\nHost: localhost', 'relay *'],
+    ['GET http://localhost/ HTTP/1.1\r\nHost: abc.localhost', 'bad-request'],
+    ['GET http://abc.localhost/x?y HTTP/1.1\r\nHost: abc.localhost', 'tunnel  /x?y'],
+    ['GET HTTP://ABC.localhost HTTP/1.1\r\nHost: abc.LOCALHOST', 'tunnel  /'],
+    ['GET http://abc.localhost?x HTTP/1.1\r\nHost: abc.localhost', 'tunnel  /?x'],
+    ['GET http://abc.localhost//x HTTP/1.1\r\nHost: abc.localhost', 'tunnel  //x'],
+    ['GET http://abc.localhost:80/ HTTP/1.1\r\nHost: abc.localhost', 'tunnel  /'],
+    ['GET http://abc.localhost/ HTTP/1.1\r\nHost: abc.localhost:80', 'tunnel  /'],
+    ['GET https://abc.localhost:443/ HTTP/1.1\r\nHost: abc.localhost', 'tunnel  /'],
+    ['GET http://abc.localhost:/ HTTP/1.1\r\nHost: abc.localhost', 'tunnel  /'],
+    ['GET http://abc.localhost:443/ HTTP/1.1\r\nHost: abc.localhost', 'bad-request'],
+    ['GET http://abc.localhost:81/ HTTP/1.1\r\nHost: abc.localhost:82', 'bad-request'],
+    ['GET http://abc.localhost./ HTTP/1.1\r\nHost: abc.localhost', 'bad-request'],
+    ['GET http://a@abc.localhost/ HTTP/1.1\r\nHost: abc.localhost', 'bad-request'],
+    ['GET http://abc.localhost@localhost/ HTTP/1.1\r\nHost: abc.localhost', 'bad-request'],
+    ['GET http://abc.localhost\\@localhost/ HTTP/1.1\r\nHost: abc.localhost', 'bad-request'],
+    ['GET http:///x HTTP/1.1\r\nHost: abc.localhost', 'bad-request'],
+    ['GET http:/x HTTP/1.1\r\nHost: abc.localhost', 'bad-request'],
+    ['GET ftp://abc.localhost/ HTTP/1.1\r\nHost: abc.localhost', 'bad-request'],
+    ['GET http://localhost/ HTTP/1.0', 'bad-request'],
+    ['GET abc HTTP/1.1\r\nHost: localhost', 'bad-request'],
+    ['GET abc.localhost:80 HTTP/1.1\r\nHost: abc.localhost:80', 'bad-request'],
+    ['OPTIONS * HTTP/1.1\r\nHost: abc.localhost', 'options'],
+    ['OPTIONS * HTTP/1.1\r\nHost: nobody.localhost', 'options'],
+    ['OPTIONS * HTTP/1.1\r\nHost: localhost', 'options'],
+    ['OPTIONS * HTTP/1.0', 'options'],
+    ['OPTIONS * HTTP/1.1', 'bad-request'],
+    ['OPTIONS http://abc.localhost HTTP/1.1\r\nHost: abc.localhost', 'options'],
+    ['OPTIONS http://abc.localhost/ HTTP/1.1\r\nHost: abc.localhost', 'tunnel  /'],
+    ['OPTIONS *x HTTP/1.1\r\nHost: abc.localhost', 'bad-request'],
+    ['OPTIONS /* HTTP/1.1\r\nHost: abc.localhost', 'tunnel  /*'],
+    ['GET * HTTP/1.1\r\nHost: abc.localhost', 'bad-request'],
+    ['GET * HTTP/1.1\r\nHost: localhost', 'bad-request'],
     ['GET / HTTP/1.1', 'bad-request'],
     ['GET / HTTP/1.1\r\nHost: a\r\nHost: a', 'bad-request'],
     ['GET / HTTP/1.1\r\nHost:', 'bad-request'],

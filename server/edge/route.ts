@@ -3,7 +3,7 @@ import type { VisitorErrorCode } from '../../shared/errors.ts';
 import { type Field, fieldValue, listMembers } from '../../shared/http1/fields.ts';
 import type { RequestHead } from '../../shared/http1/head.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import type { HostResolver, HostTarget } from './authority.ts';
+import { type HostResolver, type HostTarget, namesHost } from './authority.ts';
 import { TunnelLookup } from './tunnel-lookup.ts';
 
 export type Route =
@@ -16,6 +16,8 @@ export type Route =
     }
   /** the relay itself */
   | { readonly kind: 'relay'; readonly target: string }
+  /** OPTIONS of the whole server, which the relay answers itself */
+  | { readonly kind: 'options' }
   | { readonly kind: 'refuse'; readonly code: VisitorErrorCode };
 
 /** What the edge needs to know of tunnels. */
@@ -26,24 +28,20 @@ export interface TunnelDirectory {
 }
 
 const OWN: HostTarget = { kind: 'own' };
-const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)([^#]*)$/i;
+const ABSOLUTE_FORM = /^(https?):\/\/([^/?]*)(.*)$/i;
 const PATH_FORM = /^(\/t\/([^/?]+))(.*)$/;
 
 export function route(head: RequestHead, hosts: HostResolver, tunnels: TunnelDirectory): Route {
   if (head.method === 'CONNECT') return refuse('method-not-allowed');
   const named = namedByHost(head, hosts);
-  if (named === undefined) return refuse('bad-request');
-  const absolute = head.target.startsWith('/') ? null : ABSOLUTE_FORM.exec(head.target);
-  if (absolute !== null && absolute[1]?.toLowerCase() !== fieldValue(head.fields, 'host')?.toLowerCase())
-    return refuse('bad-request');
+  const target = targetOf(head);
+  if (named === undefined || target === undefined) return refuse('bad-request');
+  if (target === '*') return { kind: 'options' };
   if (named.kind === 'unknown') return refuse('tunnel-unknown');
-  if (named.kind === 'tunnel') {
-    if (!head.target.startsWith('/')) return refuse('bad-request');
-    const tunnel = tunnelOf(named.slug, named.account, tunnels);
-    if (tunnel === undefined) return refuse('tunnel-unknown');
-    return { kind: 'tunnel', tunnel, prefix: '', target: head.target };
-  }
-  return ownRoute(head, absolute === null ? head.target : originForm(absolute[2] ?? ''), tunnels);
+  if (named.kind === 'own') return ownRoute(head, target, tunnels);
+  const tunnel = tunnelOf(named.slug, named.account, tunnels);
+  if (tunnel === undefined) return refuse('tunnel-unknown');
+  return { kind: 'tunnel', tunnel, prefix: '', target };
 }
 
 function ownRoute(head: RequestHead, target: string, tunnels: TunnelDirectory): Route {
@@ -55,6 +53,21 @@ function ownRoute(head: RequestHead, target: string, tunnels: TunnelDirectory): 
       : { kind: 'tunnel', tunnel, prefix, target: originForm(rest) };
   }
   return head.method === 'TRACE' ? refuse('method-not-allowed') : { kind: 'relay', target };
+}
+
+/**
+ * The target in origin form, or `*` for an OPTIONS of the whole server (RFC 9112 section 3.2); `undefined` for any other
+ * form, and for an absolute one that disagrees with Host.
+ */
+function targetOf({ method, target, fields }: RequestHead): string | undefined {
+  if (target.startsWith('/')) return target;
+  if (target === '*') return method === 'OPTIONS' ? target : undefined;
+  const [, scheme, authority, rest] = ABSOLUTE_FORM.exec(target) ?? [];
+  const host = fieldValue(fields, 'host');
+  if (scheme === undefined || authority === undefined || rest === undefined || host === undefined)
+    return undefined;
+  if (!namesHost(authority, scheme, host)) return undefined;
+  return rest === '' && method === 'OPTIONS' ? '*' : originForm(rest);
 }
 
 /** @param account the account subdomain below which it was asked for */

@@ -101,6 +101,15 @@ describe('Visitor', () => {
     assert.match(await peer.receives('request-timeout'), /^HTTP\/1\.1 408 /);
   });
 
+  for (const start of ['H', 'HEAD', 'HEAD / HTTP/1.1\r\nHost: abc.localhost\r\n']) {
+    it(`is told 408 without a body when all that came is ${JSON.stringify(start)}`, async () => {
+      await send(start);
+      advance(HEAD_TIMEOUT_MS);
+      await peer.ended;
+      assert.match(peer.text, /^HTTP\/1\.1 408 [^]*\r\n\r\n$/);
+    });
+  }
+
   it('is told 408 after 60 s of silence within a body, but not while its client takes none', async () => {
     await send('POST / HTTP/1.1\r\nHost: abc.localhost\r\nContent-Length: 9\r\n\r\n');
     const stream = fixture.openStream();

@@ -20,7 +20,7 @@ import {
 import { countApiRefusal, type Outcomes, refusals, requests } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream } from '../tunnels/stream.ts';
-import { answerContext, refusalContext, upgradeRefusal, visitorAnswer } from './answers.ts';
+import { answerContext, optionsAnswer, refusalContext, upgradeRefusal, visitorAnswer } from './answers.ts';
 import { Exchange, type ExchangeOwner } from './exchange.ts';
 import { KeptStream } from './kept-stream.ts';
 import type { Origins } from './origins.ts';
@@ -212,6 +212,7 @@ export class Visitor implements ExchangeOwner, Occupant, VisitorSocketHandler {
       return;
     }
     if (route.kind === 'refuse') return this.#answer(route.code);
+    if (route.kind === 'options') return this.#answerOptions();
     const noSeat = route.kind === 'tunnel' ? this.#takeSeat(route.tunnel) : undefined;
     if (noSeat === 'full') return this.#refuse('relay-busy');
     if (noSeat === 'share') return this.#answer('relay-busy', SHARE_TEXT);
@@ -337,16 +338,28 @@ export class Visitor implements ExchangeOwner, Occupant, VisitorSocketHandler {
 
   /** Answers a well-formed request in place of its target. */
   #answer(code: VisitorErrorCode, text?: string): void {
-    const plan = this.#plan;
-    const bodyDone = plan?.framing.kind === 'none' || this.#exchange?.requestDone === true;
-    const close = plan === undefined || plan.close || this.#draining || !bodyDone;
+    const close = this.#closesAfterAnswer;
     this.#exchange = undefined;
     this.#countRefusal(code);
     this.#place.stand();
     this.#finishAnswer(
-      visitorAnswer(code, answerContext(plan, close), this.#origins.context.abuseContact, text),
+      visitorAnswer(code, answerContext(this.#plan, close), this.#origins.context.abuseContact, text),
       close,
     );
+  }
+
+  #answerOptions(): void {
+    const close = this.#closesAfterAnswer;
+    requests.relay.answered += 1;
+    this.#place.stand();
+    this.#finishAnswer(optionsAnswer(close), close);
+  }
+
+  /** Whether the connection ends with an answer of the relay's own: what is left of a body is not read. */
+  get #closesAfterAnswer(): boolean {
+    const plan = this.#plan;
+    const bodyDone = plan?.framing.kind === 'none' || this.#exchange?.requestDone === true;
+    return plan === undefined || plan.close || this.#draining || !bodyDone;
   }
 
   /**

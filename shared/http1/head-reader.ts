@@ -43,7 +43,10 @@ export class HeadReader {
     const length = at === -1 ? bytes.length : at + END.length;
     if (at === -1) this.#held = bytes;
     // An empty line first, or lines that end otherwise, never become a head: no reason to wait for its end.
-    if (bytes[0] === CR || bytes[0] === LF || (at === -1 && hasBareLineFeed(bytes, from))) return 'malformed';
+    if (bytes[0] === CR || bytes[0] === LF || (at === -1 && hasBareLineFeed(bytes, from))) {
+      this.#held = bytes;
+      return 'malformed';
+    }
     if (length > this.#limit) {
       this.#held = bytes;
       return 'too-large';
