@@ -90,7 +90,7 @@ describe('malformed and ambiguous requests (contract.md, Inbound requests; RFC 9
   let rawHost: string;
   let requests = 0;
   /** What the raw service answers next. */
-  let answer = '';
+  let rawAnswer = '';
 
   before(async () => {
     [relay, service] = await Promise.all([Relay.start(scope), startEchoService(scope)]);
@@ -98,7 +98,7 @@ describe('malformed and ambiguous requests (contract.md, Inbound requests; RFC 9
     const { key } = await new AccountPool(relay).take();
     const { tunnel } = await SpecClient.start(scope, relay, key, { local_port: service.port });
     host = hostOf(tunnel, relay);
-    const raw = await startRawService(scope, (socket) => socket.on('data', () => socket.write(answer)));
+    const raw = await startRawService(scope, (socket) => socket.on('data', () => socket.write(rawAnswer)));
     const { tunnel: rawTunnel } = await SpecClient.start(scope, relay, key, { local_port: raw.port });
     rawHost = hostOf(rawTunnel, relay);
   });
@@ -173,7 +173,7 @@ describe('malformed and ambiguous requests (contract.md, Inbound requests; RFC 9
 
     it(`a chunk extension with ${what} breaks an answer`, async () => {
       const connection = await RawConnection.open(scope, relay.port);
-      answer = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5${extension}\r\nhello\r\n0\r\n\r\n`;
+      rawAnswer = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5${extension}\r\nhello\r\n0\r\n\r\n`;
       await connection.write(`GET / HTTP/1.1\r\nHost: ${rawHost}\r\n\r\n`);
       assert.equal((await connection.response()).head.field('culvert-error'), 'client-closed');
     });
@@ -186,7 +186,7 @@ describe('malformed and ambiguous requests (contract.md, Inbound requests; RFC 9
       `POST / HTTP/1.1\r\nHost: ${host}\r\nTransfer-Encoding: chunked\r\n\r\n${chunked.replace(' ; ', ';')}`,
     );
     assert.equal((await connection.response()).status, 200);
-    answer = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${chunked}`;
+    rawAnswer = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${chunked}`;
     await connection.write(`GET / HTTP/1.1\r\nHost: ${rawHost}\r\n\r\n`);
     assert.equal((await connection.response()).text, 'hello');
   });

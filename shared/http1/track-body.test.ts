@@ -96,7 +96,7 @@ describe('trackBody', () => {
     ';a;b=c;d="e;f=g"',
     ';a=""',
     ';a="\\"\\\\\t \xff"',
-    `;${"!#$%&'*+-.^_`|~09azAZ"}=1`,
+    ";!#$%&'*+-.^_`|~09azAZ=1",
   ]) {
     it(`takes the chunk extension ${JSON.stringify(extension)}`, () => {
       const bytes = Buffer.from(`1${extension}\r\nx\r\n0${extension}\r\n\r\n`, 'latin1');
