@@ -155,8 +155,12 @@ describe('error pages in a browser', () => {
       code: 'bad-request',
       title: 'Bad request',
       says: /malformed or ambiguous/,
-      // Browsers look up and send hosts that the relay takes for none.
-      prepare: () => Promise.resolve({ address: `http://a+b.localhost:${relay.port}/` }),
+      // A browser that takes the relay for its proxy sends it whatever host it is told.
+      prepare: () =>
+        Promise.resolve({
+          address: 'http://a+b.example/',
+          options: { proxy: { server: `http://127.0.0.1:${relay.port}` } },
+        }),
     },
   ];
 
