@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { parseRelayAddress } from '../engine/relay-address.ts';
 import { type AccessSources, findAccess, readAccess } from './access.ts';
+import { ProjectFileError } from '../config/project-report.ts';
 import { UsageError } from './usage-error.ts';
 
 const KEY = `cvt_${'k'.repeat(32)}`;
 const ENV_KEY = `cvt_${'e'.repeat(32)}`;
 const KEPT_KEY = `cvt_${'s'.repeat(32)}`;
 const KEPT = { relay: parseRelayAddress('https://kept.example'), key: KEPT_KEY };
-const PROJECT = parseRelayAddress('https://project.example');
+const at = (relay: string) => ({ path: '/p/culvert.yml', relay: parseRelayAddress(relay) });
+const PROJECT = at('https://project.example');
 
 function found(sources: Partial<AccessSources>): string {
   const { relay, relayFrom, key, keyFrom } = findAccess({
@@ -36,17 +38,43 @@ describe('findAccess', () => {
   });
 
   it('takes the relay of culvert.yml before the kept one', () => {
+    assert.match(found({ project: PROJECT, readLogin }), /^project\.example culvert\.yml, none /);
+  });
+
+  it('gives a key of the environment or an option to the relay of culvert.yml only where you have named it too', () => {
+    const env = { CULVERT_API_KEY: ENV_KEY };
+    const refused = [
+      { env, project: PROJECT },
+      { env, project: PROJECT, readLogin },
+      { env, project: at('http://kept.example'), readLogin },
+      { env, project: at('http://localhost:8081') },
+      { options: { key: KEY }, project: PROJECT, readLogin },
+    ];
+    for (const sources of refused) {
+      assert.throws(
+        () => found(sources),
+        (error) =>
+          error instanceof ProjectFileError &&
+          /^\/p\/culvert\.yml: relay: .*(?:CULVERT_API_KEY|--key).*CULVERT_RELAY=http.*--relay/.test(
+            error.message,
+          ) &&
+          !error.message.includes('\n'),
+      );
+    }
     assert.match(
-      found({ projectRelay: PROJECT, env: { CULVERT_API_KEY: ENV_KEY }, readLogin }),
-      /^project.*, e /,
+      found({ env, project: at('https://kept.example/v1'), readLogin }),
+      /^kept.*yml, e CULVERT_API_KEY/,
     );
+    assert.match(found({ env, project: at('http://localhost:8080') }), /^localhost .*, e CULVERT_API_KEY$/);
+    const named = { ...env, CULVERT_RELAY: 'https://project.example' };
+    assert.match(found({ env: named, project: PROJECT }), /^project\.example CULVERT_RELAY, e /);
   });
 
   it('gives a kept key to its own relay only', () => {
     assert.match(found({ options: { relay: 'https://kept.example/v1' }, readLogin }), /, s culvert login$/);
     for (const relay of ['https://evil.example', 'http://kept.example', 'https://kept.example:8443']) {
       assert.match(found({ options: { relay }, readLogin }), /, none /);
-      assert.match(found({ projectRelay: parseRelayAddress(relay), readLogin }), /, none /);
+      assert.match(found({ project: at(relay), readLogin }), /, none /);
     }
   });
 
@@ -68,6 +96,37 @@ describe('readAccess', () => {
         error.exitCode === 2 &&
         /No API key for http:\/\/localhost:8080: run "culvert login".*CULVERT_API_KEY/.test(error.message),
     );
+  });
+
+  it('sends a key through the network only encrypted, unless that is accepted', () => {
+    const env = { CULVERT_API_KEY: KEY };
+    for (const relay of [
+      'http://relay.example',
+      'http://192.0.2.7:8080',
+      'http://localhost.example',
+      'http://[::2]',
+    ]) {
+      for (const sources of [{ env: { ...env, CULVERT_RELAY: relay } }, { env, options: { relay } }]) {
+        assert.throws(
+          () => read(sources),
+          (error) =>
+            error instanceof UsageError &&
+            error.exitCode === 2 &&
+            /^(?:--relay|CULVERT_RELAY): http:.* is not encrypted.*https:\/\/.*--insecure/.test(
+              error.message,
+            ),
+        );
+      }
+      assert.equal(read({ env, options: { relay, insecure: true } }).relay.secure, false);
+    }
+    for (const relay of [
+      'http://localhost',
+      'http://a.localhost:1',
+      'http://127.0.0.9',
+      'http://[::1]:8080',
+      'https://a.example',
+    ])
+      assert.equal(read({ env, options: { relay } }).key, KEY);
   });
 
   it('takes proxies of the environment, and refuses what is none', () => {

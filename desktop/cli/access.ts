@@ -1,13 +1,21 @@
 /** Which relay a command talks to, and with which key: option, then environment, then what login has kept. */
 import { API_KEY_PATTERN, API_KEY_PREFIX } from '../../shared/tunnel.ts';
+import { checkRelay, type ProjectRelay } from '../config/project-trust.ts';
 import type { Login } from '../config/stored-login.ts';
-import { parseRelayAddress, type RelayAddress, RelayAddressError } from '../engine/relay-address.ts';
+import {
+  isProtected,
+  parseRelayAddress,
+  type RelayAddress,
+  RelayAddressError,
+} from '../engine/relay-address.ts';
 import { Network } from '../engine/network/network.ts';
 import { NetworkSettingError, readNetworkSettings } from '../engine/network/settings.ts';
 import { ExitCode } from './exit-code.ts';
 import { UsageError } from './usage-error.ts';
 
 export const DEFAULT_RELAY = 'http://localhost:8080';
+/** Nobody has said which relay. */
+export const DEFAULT_RELAY_FROM = 'the default';
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -33,51 +41,57 @@ export interface AccessOptions {
   readonly relay?: string | undefined;
   readonly key?: string | undefined;
   readonly ca?: string | undefined;
+  readonly insecure?: boolean | undefined;
   readonly json?: boolean | undefined;
 }
 
 export interface AccessSources {
   readonly options: AccessOptions;
   readonly env: Environment;
-  /** `relay` of `culvert.yml` */
-  readonly projectRelay?: RelayAddress | undefined;
+  /** a `culvert.yml` that names a relay */
+  readonly project?: ProjectRelay | undefined;
   /** Asked only where options and environment do not say it all. */
   readonly readLogin: () => Login | undefined;
 }
 
 /**
  * A kept key is used for the relay it was checked with and for no other: neither an option nor a `culvert.yml` that
- * names another relay can have it sent there.
+ * names another relay can have it sent there. A key of an option or the environment goes to the relay of a `culvert.yml`
+ * only as {@link checkRelay} says.
  *
- * @throws UsageError for a relay address that is none
+ * @throws UsageError for a relay address that is none, ProjectFileError
  */
-export function findAccess({ options, env, projectRelay, readLogin }: AccessSources): FoundAccess {
+export function findAccess({ options, env, project, readLogin }: AccessSources): FoundAccess {
   const givenRelay = options.relay ?? (env['CULVERT_RELAY'] || undefined);
   const givenKey = options.key ?? (env['CULVERT_API_KEY'] || undefined);
   const relayFrom = options.relay !== undefined ? '--relay' : 'CULVERT_RELAY';
   const keyFrom = options.key !== undefined ? '--key' : 'CULVERT_API_KEY';
   const login = givenKey === undefined || givenRelay === undefined ? readLogin() : undefined;
-  const relay =
+  const own =
     givenRelay !== undefined
       ? { relay: readRelay(givenRelay), relayFrom }
-      : projectRelay !== undefined
-        ? { relay: projectRelay, relayFrom: 'culvert.yml' }
-        : login !== undefined
-          ? { relay: login.relay, relayFrom: 'culvert login' }
-          : { relay: parseRelayAddress(DEFAULT_RELAY), relayFrom: 'the default' };
-  if (givenKey !== undefined) return { ...relay, key: givenKey, keyFrom };
+      : login !== undefined
+        ? { relay: login.relay, relayFrom: 'culvert login' }
+        : { relay: parseRelayAddress(DEFAULT_RELAY), relayFrom: DEFAULT_RELAY_FROM };
+  const isProjects = project !== undefined && givenRelay === undefined;
+  const relay = isProjects ? { relay: project.relay, relayFrom: 'culvert.yml' } : own;
+  if (givenKey !== undefined) {
+    if (isProjects) checkRelay(project, own.relay, keyFrom);
+    return { ...relay, key: givenKey, keyFrom };
+  }
   const isForIt = login !== undefined && login.relay.origin === relay.relay.origin;
   return { ...relay, key: isForIt ? login.key : undefined, keyFrom: 'culvert login' };
 }
 
 /** @throws UsageError when there is no key, or one the relay would refuse */
 export function readAccess(sources: AccessSources): Access {
-  const { relay, key } = findAccess(sources);
+  const { relay, relayFrom, key } = findAccess(sources);
   if (key === undefined) {
     throw new UsageError(
       `No API key for ${relay.origin}: run "culvert login", give --key KEY or set CULVERT_API_KEY.`,
     );
   }
+  checkProtected(relay, relayFrom, sources.options.insecure);
   return { relay, key: checkKey(key), network: readNetwork(sources), json: sources.options.json ?? false };
 }
 
@@ -93,6 +107,20 @@ export function readNetwork({ options, env }: Pick<AccessSources, 'options' | 'e
     if (!(error instanceof NetworkSettingError)) throw error;
     throw new UsageError(`${error.message}.`);
   }
+}
+
+/**
+ * No variable stands for `--insecure`: it would be inherited by commands that nobody thought of.
+ *
+ * @param relayFrom where the address is from, for people
+ * @throws UsageError for a relay on the way to which others could read the key
+ */
+export function checkProtected(relay: RelayAddress, relayFrom: string, isAccepted = false): void {
+  if (isAccepted || isProtected(relay)) return;
+  throw new UsageError(
+    `${relayFrom}: ${relay.origin} is not encrypted, and others on the way there could read the API key: ` +
+      'give an https:// address, or --insecure to accept that.',
+  );
 }
 
 /** @throws UsageError for a key that the relay would refuse, with the exit code of a refused one */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { ProjectFileError } from '../config/project-report.ts';
 import { SPEC_DEFAULTS, type TunnelSpec } from '../config/tunnel-spec.ts';
 import { Network } from '../engine/network/network.ts';
 import { parseRelayAddress } from '../engine/relay-address.ts';
@@ -27,8 +28,8 @@ function refusal(line: string, env: Record<string, string> = ENV, files: Files =
   return assert.fail(`"${line}" was not refused`);
 }
 
-const labels = (command: Command): unknown =>
-  command.command === 'start' && command.tunnels.map(({ label }) => label);
+const labels = (command: Command): unknown[] =>
+  command.command === 'start' ? command.tunnels.map(({ label }) => label) : [];
 
 describe('readArguments', () => {
   const access = {
@@ -86,9 +87,9 @@ describe('readArguments', () => {
   });
 
   it('reads login, which is asked for a key where none is given as an option', () => {
-    const asked = { command: 'login', ...access, isRelayGuessed: true, key: undefined };
+    const asked = { command: 'login', ...access, relayFrom: 'the default', insecure: false, key: undefined };
     assert.deepEqual(read('login'), asked);
-    const told = { ...asked, isRelayGuessed: false, key: KEY };
+    const told = { ...asked, relayFrom: '--relay', key: KEY };
     assert.deepEqual(read(`login --relay ${access.relay.origin} --key ${KEY}`), told);
   });
 
@@ -98,18 +99,45 @@ describe('readArguments', () => {
     const files: Files = { ...NO_FILES, readProject: (path = 'culvert.yml') => ({ path, relay, tunnels }) };
 
     it('takes all tunnels of culvert.yml, and its relay', () => {
-      assert.deepEqual(read('start', ENV, files), { command: 'start', tunnels, ...access, relay });
+      const signedIn = { ...files, readLogin: () => ({ relay, key: KEY }) };
+      for (const env of [ENV, {}])
+        assert.deepEqual(read('start', env, signedIn), { command: 'start', tunnels, ...access, relay });
+    });
+
+    it('gives the key of the environment to no relay that only culvert.yml names', () => {
+      assert.throws(() => read('start', ENV, files), ProjectFileError);
     });
 
     it('takes those that are named, in the order of the file', () => {
-      assert.deepEqual(labels(read('start api', ENV, files)), ['api']);
-      assert.deepEqual(labels(read('start api web', ENV, files)), ['web', 'api']);
+      const env = { ...ENV, CULVERT_RELAY: relay.origin };
+      assert.deepEqual(labels(read('start api', env, files)), ['api']);
+      assert.deepEqual(labels(read('start api web', env, files)), ['web', 'api']);
+    });
+
+    it('takes a local_host that is another machine only where that is allowed', () => {
+      const remote = { ...spec('db', 5432), localHost: '192.0.2.7' };
+      const project = {
+        ...files,
+        readProject: () => ({ path: '/p/culvert.yml', relay: undefined, tunnels: [...tunnels, remote] }),
+      };
+      for (const line of ['start', 'start db']) {
+        assert.throws(
+          () => read(line, ENV, project),
+          (error) =>
+            error instanceof ProjectFileError &&
+            /^\/p\/culvert\.yml: tunnels\.db\.local_host: "192\.0\.2\.7" is another machine.*--allow-other-hosts/.test(
+              error.message,
+            ),
+        );
+        assert.ok(labels(read(`${line} --allow-other-hosts`, ENV, project)).includes('db'));
+      }
+      assert.deepEqual(labels(read('start web', ENV, project)), ['web']);
     });
 
     it('prefers the relay of an option and of the environment', () => {
       for (const [line, env] of [
-        ['start --relay http://other.example', ENV],
-        ['start', { ...ENV, CULVERT_RELAY: 'http://other.example' }],
+        ['start --relay https://other.example', ENV],
+        ['start', { ...ENV, CULVERT_RELAY: 'https://other.example' }],
       ] as const) {
         const command = read(line, env, files);
         assert.ok(command.command === 'start');

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { type InspectCommand, readInspect } from './inspect-arguments.ts';
 import { nearest } from '../config/nearest.ts';
 import type { Project } from '../config/project.ts';
+import { checkLocalHosts, type ProjectRelay } from '../config/project-trust.ts';
 import type { Login } from '../config/stored-login.ts';
 import {
   HOST_HEADER_RULE,
@@ -18,6 +19,7 @@ import type { RelayAddress } from '../engine/relay-address.ts';
 import {
   type Access,
   checkKey,
+  checkProtected,
   type Environment,
   findAccess,
   type FoundAccess,
@@ -63,8 +65,10 @@ export interface LoginCommand {
   readonly command: 'login';
   /** the relay to sign in to */
   readonly relay: RelayAddress;
-  /** whether nobody has said which relay */
-  readonly isRelayGuessed: boolean;
+  /** where its address is from, for people */
+  readonly relayFrom: string;
+  /** whether a relay that is not encrypted is accepted */
+  readonly insecure: boolean;
   /** given by `--key`; else it is asked for */
   readonly key: string | undefined;
   readonly network: Network;
@@ -193,8 +197,8 @@ class CommandReader {
   }
 
   #start(): StartCommand {
-    const { relay, tunnels } = this.#files.readProject(this.#values.config);
-    const labels = tunnels.map(({ label }) => label);
+    const { path, relay, tunnels: all } = this.#files.readProject(this.#values.config);
+    const labels = all.map(({ label }) => label);
     for (const name of this.#operands) {
       if (labels.includes(name)) continue;
       const meant = nearest(name, labels);
@@ -203,21 +207,21 @@ class CommandReader {
     }
     const isWanted = (label: string): boolean =>
       this.#operands.length === 0 || this.#operands.includes(label);
-    return {
-      command: 'start',
-      tunnels: tunnels.filter(({ label }) => isWanted(label)),
-      ...this.#access(relay),
-    };
+    const tunnels = all.filter(({ label }) => isWanted(label));
+    if (this.#values['allow-other-hosts'] !== true) checkLocalHosts({ path, tunnels });
+    return { command: 'start', tunnels, ...this.#access(relay && { path, relay }) };
   }
 
   #doctor(): DoctorCommand {
     this.#atMost(1);
     const [port] = this.#operands;
     const sources = this.#accessSources();
+    const found = findAccess(sources);
+    if (found.key !== undefined) checkProtected(found.relay, found.relayFrom, this.#values.insecure);
     return {
       command: 'doctor',
       port: port === undefined ? undefined : readPort(port),
-      ...findAccess(sources),
+      ...found,
       network: readNetwork(sources),
       json: this.#values.json ?? false,
     };
@@ -225,14 +229,15 @@ class CommandReader {
 
   #login(): LoginCommand {
     this.#atMost(0);
-    const { key, json } = this.#values;
+    const { key, json, insecure = false } = this.#values;
     const { relay, relayFrom } = findAccess(this.#accessSources());
     return {
       command: 'login',
       relay,
-      isRelayGuessed: relayFrom === 'the default',
+      relayFrom,
       network: readNetwork(this.#accessSources()),
       key: key === undefined ? undefined : checkKey(key),
+      insecure,
       json: json ?? false,
     };
   }
@@ -250,8 +255,8 @@ class CommandReader {
     );
   }
 
-  #access(projectRelay?: RelayAddress): Access {
-    return readAccess({ ...this.#accessSources(), projectRelay });
+  #access(project?: ProjectRelay): Access {
+    return readAccess({ ...this.#accessSources(), project });
   }
 
   #accessSources() {

@@ -84,9 +84,12 @@ const DETAILS: Readonly<Partial<Record<CommandName, string>>> = {
       ttl: 4h
       idle: true
       host_header: local
-      local_host: 192.0.2.7
+      local_host: 192.0.2.7   # another machine takes --allow-other-hosts
       local_https: true
       wait: 10           # seconds
+
+The relay of a culvert.yml gets a key of CULVERT_API_KEY or --key only where you name that relay, too (CULVERT_RELAY,
+--relay, login). A culvert.yml of another user is taken only where --config names it.
 
 Events of --json are those of "culvert http", each with "name", what culvert.yml calls the tunnel; every
 tunnel has its own "offline" event. Tunnels are opened one after the other, and wait where the relay limits how

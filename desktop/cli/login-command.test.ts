@@ -45,7 +45,15 @@ describe('login', () => {
     const { address, calls } = await startRestRelay(() => answer);
     const { printed, output } = record();
     const network = new Network();
-    const command = { command: 'login', relay: address, isRelayGuessed: true, key, network, json } as const;
+    const command = {
+      command: 'login',
+      relay: address,
+      relayFrom: 'the default',
+      insecure: false,
+      key,
+      network,
+      json,
+    } as const;
     await runLogin(command, stored, prompt, output);
     return { address, calls, printed };
   }
@@ -73,6 +81,12 @@ describe('login', () => {
       login(answering(true, 'relay.invalid', KEY)),
       /https:\/\/relay\.invalid cannot be reached/,
     );
+  });
+
+  it('asks for no key for a relay that is not encrypted', async () => {
+    const prompt = answering(true, 'http://relay.invalid');
+    await assert.rejects(login(prompt), /http:\/\/relay\.invalid is not encrypted.*--insecure/);
+    assert.equal(prompt.asked.length, 1);
   });
 
   it('keeps nothing that the relay refuses', async () => {

@@ -1,9 +1,8 @@
 /** `culvert login` and `culvert logout`. */
 import type { StoredLogin } from '../config/stored-login.ts';
 import { ApiClient } from '../engine/api-client.ts';
-import { isLoopback } from '../engine/network/no-proxy.ts';
-import type { RelayAddress } from '../engine/relay-address.ts';
-import { checkKey, readRelay } from './access.ts';
+import { isProtected, type RelayAddress } from '../engine/relay-address.ts';
+import { checkKey, checkProtected, DEFAULT_RELAY_FROM, readRelay } from './access.ts';
 import type { LoginCommand, LogoutCommand } from './arguments.ts';
 import { jsonLine } from './json-line.ts';
 import type { Output } from './reporter.ts';
@@ -30,6 +29,7 @@ export async function runLogin(
   output: Output,
 ): Promise<void> {
   const relay = await chooseRelay(command, prompt);
+  checkProtected(relay, command.relayFrom, command.insecure);
   const key = command.key ?? checkKey((await prompt.askSecret(`API key for ${relay.origin}: `)).trim());
   const account = await new ApiClient(relay, key, command.network).getAccount();
   stored.write({ relay, key });
@@ -39,14 +39,14 @@ export async function runLogin(
     const where = `The key is kept in ${stored.path}, which only you can read.`;
     output.out(`Signed in to ${relay.origin} as ${account.name} (${account.plan} plan).\n${where}\n`);
   }
-  if (!relay.secure && !isLoopback(relay.hostname)) {
+  if (!isProtected(relay)) {
     output.err(`The way to ${relay.origin} is not encrypted: others on it can read the key.\n`);
   }
 }
 
 async function chooseRelay(command: LoginCommand, prompt: Prompt): Promise<RelayAddress> {
-  const { relay, isRelayGuessed } = command;
-  if (!isRelayGuessed || !prompt.isInteractive) return relay;
+  const { relay, relayFrom } = command;
+  if (relayFrom !== DEFAULT_RELAY_FROM || !prompt.isInteractive) return relay;
   const answer = (await prompt.ask(`Relay [${relay.origin}]: `)).trim();
   return answer === '' ? relay : readRelay(answer.includes('://') ? answer : `https://${answer}`);
 }

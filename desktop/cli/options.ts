@@ -24,6 +24,14 @@ const OPTION_TABLE = {
     value: 'FILE',
     text: 'certificates (PEM) of authorities to trust besides the usual ones (or CULVERT_CA)',
   },
+  insecure: {
+    type: 'boolean',
+    text: 'send the key to a relay on another machine that is not encrypted (http://), where others on the way can read it',
+  },
+  'allow-other-hosts': {
+    type: 'boolean',
+    text: 'take a local_host of culvert.yml that is another machine',
+  },
   name: {
     type: 'string',
     value: 'N',
@@ -73,7 +81,7 @@ interface CommandEntry {
   readonly options: readonly OptionName[];
 }
 
-const ACCESS = ['relay', 'key', 'ca', 'json'] as const;
+const ACCESS = ['relay', 'key', 'ca', 'insecure', 'json'] as const;
 const OF_A_TUNNEL = ['name', 'ttl', 'idle', 'host-header', 'local-host', 'local-https', 'wait'] as const;
 
 const COMMAND_TABLE = {
@@ -85,7 +93,7 @@ const COMMAND_TABLE = {
   start: {
     operands: '[NAME…]',
     summary: 'open the tunnels of culvert.yml, all or those named; Ctrl-C closes them',
-    options: ['config', ...ACCESS],
+    options: ['config', 'allow-other-hosts', ...ACCESS],
   },
   list: { operands: '', summary: 'show your tunnels', options: ACCESS },
   close: { operands: 'ID|SLUG', summary: 'close a tunnel', options: ACCESS },

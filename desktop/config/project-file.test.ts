@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readProject } from './project-file.ts';
+import { checkOwners, trustedOwners } from './project-owner.ts';
 import { ProjectFileError } from './project-report.ts';
 
 const isRefusal = (words: RegExp) => (error: unknown) =>
@@ -44,8 +45,47 @@ describe('readProject', () => {
     assert.throws(() => readProject('gone.yml', inner), isRefusal(/gone\.yml cannot be read: ENOENT/));
   });
 
+  it('takes no file of another user from the folders, and one that is named', () => {
+    write('culvert.yml', 1);
+    const file = join(root, 'culvert.yml');
+    const others = new Set([statSync(file).uid + 1]);
+    assert.throws(
+      () => readProject(undefined, inner, others),
+      isRefusal(
+        /^.*culvert\.yml belongs to another user \(uid \d+\).*"culvert start --config .*culvert\.yml"/,
+      ),
+    );
+    assert.equal(readProject('../../culvert.yml', inner, others).tunnels[0]?.port, 1);
+    assert.equal(readProject(undefined, inner, undefined).tunnels[0]?.port, 1);
+  });
+
   it('reads no more than 64 KiB', () => {
     writeFileSync(join(root, 'culvert.yml'), '#'.repeat(64 * 1024 + 1));
     assert.throws(() => readProject(undefined, inner), /larger than 65536 bytes/);
+  });
+});
+
+describe('trustedOwners', () => {
+  it('are whoever runs the command, and with sudo who has called it', () => {
+    assert.deepEqual(trustedOwners({}, 1000), new Set([1000]));
+    assert.deepEqual(trustedOwners({ SUDO_UID: '1000' }, 0), new Set([0, 1000]));
+    assert.deepEqual(trustedOwners({ SUDO_UID: '1001' }, 1000), new Set([1000]));
+    for (const SUDO_UID of ['', 'x', '-1', '1e3'])
+      assert.deepEqual(trustedOwners({ SUDO_UID }, 0), new Set([0]));
+  });
+
+  it('is not asked on Windows, which has no such numbers', () => {
+    assert.equal(trustedOwners({}, undefined), undefined);
+  });
+});
+
+describe('checkOwners', () => {
+  it('takes a file of your own, and none that somebody else has linked to', () => {
+    checkOwners('culvert.yml', [1000, 1000], new Set([1000]));
+    for (const uids of [
+      [1001, 1000],
+      [1000, 0],
+    ])
+      assert.throws(() => checkOwners('culvert.yml', uids, new Set([1000])), isRefusal(/another user/));
   });
 });

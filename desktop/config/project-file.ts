@@ -1,7 +1,8 @@
 /** Finds and reads `culvert.yml`, the tunnels of a project. */
-import { readFileSync, statSync } from 'node:fs';
+import { closeSync, fstatSync, lstatSync, openSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { CONFIG_FILE_MAX_BYTES } from './limits.ts';
+import { checkOwners, trustedOwners } from './project-owner.ts';
 import { parseProject, type Project } from './project.ts';
 import { ProjectFileError } from './project-report.ts';
 
@@ -10,20 +11,36 @@ export const PROJECT_FILE = 'culvert.yml';
 /**
  * @param path where it is; without it, the nearest `culvert.yml` of the folder and those above it
  * @param folder the working directory
+ * @param owners whose file is taken where none is named; `undefined` for anybody's
  * @throws ProjectFileError
  */
-export function readProject(path: string | undefined, folder: string): Project {
+export function readProject(
+  path: string | undefined,
+  folder: string,
+  owners = trustedOwners(process.env, process.geteuid?.()),
+): Project {
   const file = path === undefined ? findProjectFile(folder) : resolve(folder, path);
-  let text: string;
   try {
-    const { size } = statSync(file);
-    if (size > CONFIG_FILE_MAX_BYTES) throw new Error(`it is larger than ${CONFIG_FILE_MAX_BYTES} bytes`);
-    text = readFileSync(file, 'utf8');
+    return parseProject(readText(file, path === undefined ? owners : undefined), file);
   } catch (error) {
+    if (error instanceof ProjectFileError) throw error;
     const why = error instanceof Error ? error.message : String(error);
     throw new ProjectFileError(`${file} cannot be read: ${why}.`);
   }
-  return parseProject(text, file);
+}
+
+function readText(path: string, owners: ReadonlySet<number> | undefined): string {
+  const link = lstatSync(path);
+  const file = openSync(path, 'r');
+  try {
+    // Of the file that is open: another may have come in its place.
+    const { size, uid } = fstatSync(file);
+    checkOwners(path, [link.uid, uid], owners);
+    if (size > CONFIG_FILE_MAX_BYTES) throw new Error(`it is larger than ${CONFIG_FILE_MAX_BYTES} bytes`);
+    return readFileSync(file, 'utf8');
+  } finally {
+    closeSync(file);
+  }
 }
 
 function findProjectFile(start: string): string {

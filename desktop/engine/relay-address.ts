@@ -1,3 +1,5 @@
+import { isLoopback } from './network/loopback.ts';
+
 /** Where a relay is. */
 export interface RelayAddress {
   /** `http://host:port`, without a path; a default port is left out */
@@ -33,6 +35,11 @@ export function parseRelayAddress(text: string): RelayAddress {
   const hostname = url.hostname.replace(/^\[|\]$/g, '');
   const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port);
   return { origin: url.origin, secure, hostname, port, host: url.host };
+}
+
+/** Whether nobody on the way to the relay can read what is sent there, as the key. */
+export function isProtected({ secure, hostname }: RelayAddress): boolean {
+  return secure || isLoopback(hostname);
 }
 
 /**

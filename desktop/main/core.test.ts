@@ -74,6 +74,22 @@ describe('the app', () => {
       assert.deepEqual(api.calls, []);
     });
 
+    it('sends a key through the network only encrypted, also one that was kept', async () => {
+      const { core, call, api } = await start();
+      for (const relay of ['http://relay.example.com', 'http://192.0.2.7:8080'])
+        await assert.rejects(call('session:sign-in', { ...SIGN_IN, relay }), failsWith('not-encrypted'));
+      assert.deepEqual([api.calls, core.snapshots.make().session.state], [[], 'signed-out']);
+      await call('session:sign-in', { ...SIGN_IN, relay: 'http://127.0.0.1:8080' });
+
+      const system = again(await signedIn());
+      const path = join(system.platform.dataDirectory, 'culvert.json');
+      writeFileSync(path, readFileSync(path, 'utf8').replace('https://', 'http://'));
+      const app = await start(system);
+      const { session } = app.core.snapshots.make();
+      assert.ok(session.state === 'signed-out');
+      assert.equal(session.problem?.code, 'not-encrypted');
+    });
+
     it('is signed out again when the relay refuses', async () => {
       const { core, call, api } = await start();
       api.failure = new RelayRefusal(401, 'invalid api key');

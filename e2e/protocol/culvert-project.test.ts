@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { chownSync, mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { createAccount } from '../support/accounts.ts';
 import type { Child } from '../support/child.ts';
-import { newApiKey, Relay, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
+import { type Environment, newApiKey, Relay, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
 import { type Scope, suiteScope } from '../support/scope.ts';
 import { readEcho, startEchoService } from '../support/services/echo.ts';
-import type { HttpService } from '../support/services/listen.ts';
+import { type HttpService, startHttpService } from '../support/services/listen.ts';
 
 interface Event {
   readonly event: string;
@@ -36,6 +36,28 @@ async function runBare(scope: Scope, ...args: string[]) {
   return { code: (await child.exit()).code, text: child.lines.join('\n') + child.stderr };
 }
 
+/** A relay that only has to hear something to have got a key. */
+async function startListener(scope: Scope): Promise<{ url: string; heard: string[] }> {
+  const heard: string[] = [];
+  const { port } = await startHttpService(scope, ({ headers }, response) => {
+    heard.push(headers.authorization ?? 'no key');
+    response.end('{}');
+  });
+  return { url: `http://127.0.0.1:${port}`, heard };
+}
+
+/** @returns what `culvert start` says when it refuses */
+async function refusal(
+  scope: Scope,
+  args: string[],
+  environment: Environment,
+  folder?: string,
+): Promise<string> {
+  const child = spawnCulvert(scope, ['start', ...args], environment, undefined, folder);
+  assert.deepEqual([(await child.exit()).code, child.lines], [2, []]);
+  return child.stderr;
+}
+
 describe('culvert with files', () => {
   const scope = suiteScope();
   let relay: Relay;
@@ -60,7 +82,10 @@ describe('culvert with files', () => {
       const file = project(
         `relay: ${relay.url}\ntunnels:\n  web: {port: ${service.port}, name: in-yml}\n  api: {port: ${service.port}, ttl: 2h}\n`,
       );
-      const child = spawnCulvert(scope, ['start', '--json', '--config', file], { CULVERT_API_KEY: key });
+      const home = { XDG_CONFIG_HOME: temporaryDirectory(scope) };
+      const login = spawnCulvert(scope, ['login', '--relay', relay.url, '--key', key], home);
+      assert.equal((await login.exit()).code, 0, login.stderr);
+      const child = spawnCulvert(scope, ['start', '--json', '--config', file], home);
       await online(child, 2);
       const tunnels = await api.list();
       assert.deepEqual(tunnels.map(({ ttl }) => ttl).sort(), ['1h0m0s', '2h0m0s']);
@@ -118,6 +143,80 @@ describe('culvert with files', () => {
       const refused = spawnCulvert(scope, ['start', '--config', file], environment);
       assert.equal((await refused.exit()).code, 3);
     });
+  });
+
+  describe('start with a culvert.yml of somebody else', () => {
+    it('sends the key of the environment to no relay that only the file names', async () => {
+      const listener = await startListener(scope);
+      const file = project(`relay: ${listener.url}\ntunnels: {web: {port: 1}}\n`);
+      const text = await refusal(scope, ['--config', file], { CULVERT_API_KEY: newApiKey() });
+      assert.equal(
+        text,
+        `culvert: ${file}: relay: ${listener.url} gets the key of CULVERT_API_KEY only where you name that relay, too: ` +
+          `if you trust it, set CULVERT_RELAY=${listener.url} or give --relay ${listener.url}.\n`,
+      );
+      assert.deepEqual(listener.heard, []);
+    });
+
+    it('takes no file of another user from a folder above', async function () {
+      // Only root can make a file that belongs to somebody else.
+      if (process.geteuid?.() !== 0) this.skip();
+      const { key } = await createAccount(relay);
+      const file = project('tunnels: {web: {port: 1}}\n');
+      chownSync(file, 12345, 12345);
+      const folder = join(dirname(file), 'src');
+      mkdirSync(folder);
+      const environment = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: key };
+      const text = await refusal(scope, [], environment, folder);
+      assert.match(
+        text,
+        /^culvert: .*culvert\.yml belongs to another user \(uid 12345\).*--config [^\n]*\n$/,
+      );
+      const child = spawnCulvert(scope, ['start', '--json', '--config', file], environment);
+      await online(child, 1);
+      assert.equal((await child.stop('SIGINT')).code, 0);
+      const called = spawnCulvert(
+        scope,
+        ['start', '--json'],
+        { ...environment, SUDO_UID: '12345' },
+        undefined,
+        folder,
+      );
+      await online(called, 1);
+      assert.equal((await called.stop('SIGINT')).code, 0);
+    });
+
+    it('opens nothing of another machine', async () => {
+      const { key, api } = await createAccount(relay);
+      const file = project('tunnels:\n  nas:\n    port: 1\n    local_host: 192.0.2.7\n');
+      const environment = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: key };
+      const text = await refusal(scope, ['--config', file], environment);
+      assert.match(
+        text,
+        /^culvert: .*: tunnels\.nas\.local_host: "192\.0\.2\.7" is another machine[^\n]*\n$/,
+      );
+      assert.deepEqual(await api.list(), []);
+      const child = spawnCulvert(
+        scope,
+        ['start', '--json', '--allow-other-hosts', '--config', file],
+        environment,
+      );
+      await online(child, 1);
+      assert.equal((await child.stop('SIGINT')).code, 0);
+    });
+  });
+
+  it('no command sends a key to another machine unencrypted, unless that is accepted', async () => {
+    const environment = { CULVERT_RELAY: 'http://192.0.2.7:1', CULVERT_API_KEY: newApiKey() };
+    for (const command of ['http 1', 'list', 'status', 'close x', 'extend x', 'doctor', 'login']) {
+      const child = spawnCulvert(scope, command.split(' '), environment, '');
+      assert.equal((await child.exit()).code, 2, command);
+      assert.match(
+        child.stderr,
+        /^culvert: CULVERT_RELAY: http:\/\/192\.0\.2\.7:1 is not encrypted.*--insecure/,
+        command,
+      );
+    }
   });
 
   describe('login and logout', () => {

@@ -28,16 +28,19 @@ export class Child {
    * @param script path of the JavaScript file to run
    * @param environment added to this process's own, from which every `CULVERT_*` is removed
    * @param input what it gets as standard input, which then ends; nothing is empty input
+   * @param folder its working directory; this process's own unless given
    */
   constructor(
     script: string,
     args: readonly string[],
     environment: Readonly<Record<string, string>>,
     input = '',
+    folder?: string,
   ) {
     const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('CULVERT_'));
     this.#process = spawn(process.execPath, [script, ...args], {
       env: { ...Object.fromEntries(inherited), ...environment },
+      cwd: folder,
       stdio: ['pipe', 'pipe', 'pipe'],
     });
     // A program that reads nothing may be gone before this is written.

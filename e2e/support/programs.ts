@@ -41,9 +41,10 @@ export function spawnCulvert(
   args: readonly string[],
   environment: Environment,
   input?: string,
+  folder?: string,
 ): Child {
   const nobody = { XDG_CONFIG_HOME: '/nonexistent' };
-  const child = new Child(CULVERT_SCRIPT, args, { ...nobody, ...environment }, input);
+  const child = new Child(CULVERT_SCRIPT, args, { ...nobody, ...environment }, input, folder);
   scope.defer(() => child.stop('SIGKILL'));
   return child;
 }

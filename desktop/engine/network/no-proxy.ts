@@ -1,9 +1,5 @@
 import { BlockList, isIP } from 'node:net';
-
-/** Whether an address is of this machine, as far as it says so itself. Such a one is never reached through a proxy. */
-export function isLoopback(host: string): boolean {
-  return /^(?:(?:.+\.)?localhost|127\.\d+\.\d+\.\d+|::1|::ffff:127\..+)$/i.test(host);
-}
+import { isLoopback } from './loopback.ts';
 
 /**
  * Reads `NO_PROXY` as most programs do: names, which stand for everything below them too, IP addresses and networks

@@ -2,12 +2,17 @@
 import { API_KEY_PATTERN, API_KEY_PREFIX, type Account } from '../../../shared/tunnel.ts';
 import type { ApiClient } from '../../engine/api-client.ts';
 import { RelayRefusal } from '../../engine/errors.ts';
-import { parseRelayAddress, type RelayAddress } from '../../engine/relay-address.ts';
+import { isProtected, parseRelayAddress, type RelayAddress } from '../../engine/relay-address.ts';
 import type { KeyKept, Problem, SessionView } from '../../shared/snapshot.ts';
 import { CallFailure, relayProblem } from '../handlers/failure.ts';
 import type { AppStore } from '../settings/app-store.ts';
 import { accountView } from './account-view.ts';
 import type { KeyVault } from './key-vault.ts';
+
+const NOT_ENCRYPTED: Problem = {
+  code: 'not-encrypted',
+  text: 'This relay is not encrypted: others on the way could read your key. Give an address that begins with https://.',
+};
 
 /** The calls of the REST interface that the app makes. */
 export type RelayApi = Pick<
@@ -71,6 +76,10 @@ export class SignIn {
       return;
     }
     const relay = parseRelayAddress(origin);
+    if (!isProtected(relay)) {
+      await this.#signedOut(NOT_ENCRYPTED);
+      return;
+    }
     this.#connection = { relay, key: saved.key, api: connect(relay, saved.key) };
     this.#isUnverified = true;
     this.#set({
@@ -104,6 +113,7 @@ export class SignIn {
   async signIn(form: { relay: string; key: string; keep: KeyKept }): Promise<void> {
     const { connect, vault, store } = this.#options;
     const relay = parseRelayAddress(withScheme(form.relay.trim()));
+    if (!isProtected(relay)) throw new CallFailure({ ...NOT_ENCRYPTED, field: 'relay' });
     const key = form.key.trim();
     if (!API_KEY_PATTERN.test(key)) {
       throw new CallFailure({

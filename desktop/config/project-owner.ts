@@ -1,0 +1,33 @@
+/** Whose `culvert.yml` is taken: as git takes repositories (safe.directory), a file of another user only where it is named. */
+import { ProjectFileError } from './project-report.ts';
+
+/**
+ * @param env its `SUDO_UID` says who has called `sudo`
+ * @param uid the effective user of this process; `undefined` on Windows, where Node tells no owner of a file
+ * @returns the users whose files are taken; `undefined` where owners are not known
+ */
+export function trustedOwners(
+  env: Readonly<Record<string, string | undefined>>,
+  uid: number | undefined,
+): ReadonlySet<number> | undefined {
+  if (uid === undefined) return undefined;
+  const caller = env['SUDO_UID'] ?? '';
+  return new Set(uid === 0 && /^\d{1,10}$/.test(caller) ? [uid, Number(caller)] : [uid]);
+}
+
+/**
+ * @param uids owners of the file, and of a link that leads to it
+ * @throws ProjectFileError that says what to do
+ */
+export function checkOwners(
+  path: string,
+  uids: readonly number[],
+  trusted: ReadonlySet<number> | undefined,
+): void {
+  const stranger = uids.find((uid) => trusted?.has(uid) === false);
+  if (stranger === undefined) return;
+  throw new ProjectFileError(
+    `${path} belongs to another user (uid ${stranger}), and says which of your ports are opened to whom: ` +
+      `read it, and if that is what you want run "culvert start --config ${path}".`,
+  );
+}
