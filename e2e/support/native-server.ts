@@ -24,11 +24,21 @@ export interface NativeServer {
   readonly port: number;
   /** Requests in its log so far; a refused one has a line, too. A line is written when its request has ended. */
   countRequests(): number;
+  /** path of its log */
+  readonly log: string;
 }
 
+/** What a web server writes into its log about a request; the variables are nginx's and Apache's own. */
+export interface LogLine {
+  readonly nginx: string;
+  readonly apache: string;
+}
+
+const STATUS_AND_REQUEST: LogLine = { nginx: '$status $request', apache: '%>s %r' };
+
 /** nginx as a web server: any path is answered, bodies are read. */
-export async function startNginxSite(scope: Scope): Promise<NativeServer> {
-  return await startNginx(scope, 'location / { return 200 "nginx\\n"; }');
+export async function startNginxSite(scope: Scope, line = STATUS_AND_REQUEST): Promise<NativeServer> {
+  return await startNginx(scope, 'location / { return 200 "nginx\\n"; }', '', line);
 }
 
 /** nginx in front of the relay, which keeps its connections to it open and uses them for whoever comes. */
@@ -99,9 +109,15 @@ export async function startStreamBalancer(
   );
 }
 
-async function startNginx(scope: Scope, server: string, http = ''): Promise<NativeServer> {
+async function startNginx(
+  scope: Scope,
+  server: string,
+  http = '',
+  line = STATUS_AND_REQUEST,
+): Promise<NativeServer> {
   const port = await closedPort();
-  return await runNginx(scope, port, `${http} server { listen 127.0.0.1:${port} backlog=4096; ${server} }`);
+  const site = `${http} server { listen 127.0.0.1:${port} backlog=4096; ${server} }`;
+  return await runNginx(scope, port, site, '', line);
 }
 
 /**
@@ -111,7 +127,13 @@ async function startNginx(scope: Scope, server: string, http = ''): Promise<Nati
  * @param http what its `http` block says
  * @param stream what its `stream` block says
  */
-export async function runNginx(scope: Scope, port: number, http: string, stream = ''): Promise<NativeServer> {
+export async function runNginx(
+  scope: Scope,
+  port: number,
+  http: string,
+  stream = '',
+  line = STATUS_AND_REQUEST,
+): Promise<NativeServer> {
   const directory = temporaryDirectory(scope);
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map(
     (kind) => `${kind}_temp_path ${join(directory, kind)};`,
@@ -121,18 +143,18 @@ export async function runNginx(scope: Scope, port: number, http: string, stream 
     error_log ${join(directory, 'error.log')};
     events { worker_connections 4096; }
     http {
-      log_format line escape=json '$status $request'; access_log ${log} line;
+      log_format line escape=json '${line.nginx}'; access_log ${log} line;
       keepalive_requests 1000000; ${temporary.join(' ')} ${http}
     }
     ${stream === '' ? '' : `stream { ${stream} }`}`;
   const file = join(directory, 'nginx.conf');
   writeFileSync(file, config);
   await runServer(scope, port, NGINX, ['-c', file, '-p', directory, '-e', join(directory, 'error.log')]);
-  return { port, countRequests: lineCounter(log) };
+  return { port, countRequests: lineCounter(log), log };
 }
 
 /** Apache as a web server; its answers are 404, which are answers as good as any. */
-export async function startApacheSite(scope: Scope): Promise<NativeServer> {
+export async function startApacheSite(scope: Scope, line = STATUS_AND_REQUEST): Promise<NativeServer> {
   const directory = temporaryDirectory(scope);
   const port = await closedPort();
   const log = join(directory, 'access.log');
@@ -144,7 +166,7 @@ export async function startApacheSite(scope: Scope): Promise<NativeServer> {
     `LoadModule mpm_event_module ${APACHE_MODULES}/mod_mpm_event.so`,
     `LoadModule authz_core_module ${APACHE_MODULES}/mod_authz_core.so`,
     `ErrorLog ${join(directory, 'error.log')}`,
-    'LogFormat "%>s %r" line',
+    `LogFormat "${line.apache}" line`,
     `CustomLog ${log} line`,
     `DocumentRoot ${directory}`,
     'User nobody',
@@ -157,7 +179,7 @@ export async function startApacheSite(scope: Scope): Promise<NativeServer> {
   const file = join(directory, 'apache.conf');
   writeFileSync(file, `${config}\n`);
   await runServer(scope, port, APACHE, ['-f', file, '-D', 'FOREGROUND']);
-  return { port, countRequests: lineCounter(log) };
+  return { port, countRequests: lineCounter(log), log };
 }
 
 /**

@@ -1,7 +1,8 @@
 /** The rows of docs/reliability.md, in its order. */
 import type { Row } from './row.ts';
+import { hostileMessages } from './rows/hostile-messages.ts';
 import { idleAndDescriptors } from './rows/idle-and-descriptors.ts';
 import { slowVisitors } from './rows/slow-visitors.ts';
 import { spellings } from './rows/spellings.ts';
 
-export const ROWS: readonly Row[] = [spellings, slowVisitors, idleAndDescriptors];
+export const ROWS: readonly Row[] = [hostileMessages, spellings, slowVisitors, idleAndDescriptors];

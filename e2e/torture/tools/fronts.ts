@@ -51,9 +51,14 @@ export async function startFronts(scope: Scope, settings: Environment = {}): Pro
   });
   return {
     relay,
-    fronts: [front('straight', relay.port), ...(await Promise.all(proxies))],
+    fronts: [straight(relay.port), ...(await Promise.all(proxies))],
     authority: authority.path,
   };
+}
+
+/** The way without a proxy. */
+export function straight(port: number): Front {
+  return front('straight', port);
 }
 
 /** @param ca what to trust, where the way begins with TLS */

@@ -1,0 +1,75 @@
+import { Random } from '../../fuzz/random.ts';
+import { createAccount } from '../../support/accounts.ts';
+import { Culvert } from '../../support/programs.ts';
+import type { Row, RowResult, RunOptions } from '../row.ts';
+import { Faults } from '../tools/faults.ts';
+import { startFronts } from '../tools/fronts.ts';
+import { startHonest } from '../tools/honest.ts';
+import { SHIPPED } from '../../support/shipped-proxies.ts';
+import { startWitnesses } from '../tools/witnesses.ts';
+import { askForAnswers, startHostileService } from './hostile-messages/answer-phase.ts';
+import { hostileAnswers } from './hostile-messages/answers.ts';
+import { sendRequests, type Target } from './hostile-messages/request-phase.ts';
+import { hostileRequests } from './hostile-messages/requests.ts';
+
+type Figure = 'requests' | 'answers' | 'forwarded' | 'strayed' | 'lost' | 'honest' | 'unserved';
+
+/** What a short run takes of each. */
+const SHORT = { requests: 520, answers: 240 };
+
+export const hostileMessages: Row<Figure> = {
+  name: 'hostile-messages',
+  title:
+    'Hostile requests to Node, nginx, Apache and a service that only looks at bytes, and hostile answers, each straight and ' +
+    'behind nginx, HAProxy and Caddy, while others use the same proxies',
+  thresholds: {
+    requests: { meaning: 'different hostile requests', atLeast: 500 },
+    answers: { meaning: 'different hostile answers', atLeast: 200 },
+    forwarded: { meaning: 'ambiguous ones that were forwarded', atMost: 0 },
+    strayed: { meaning: 'messages of which bytes reached another request', atMost: 0 },
+    lost: { meaning: 'odd ones without a fault that were not forwarded', atMost: 0 },
+    honest: { meaning: 'requests of others meanwhile that got their own answer', atLeast: 1000 },
+    unserved: { meaning: 'requests of others meanwhile that got none', atMost: 0 },
+  },
+
+  async run({ scope, short, seed, say }: RunOptions): Promise<RowResult<Figure>> {
+    const { relay, fronts } = await startFronts(scope);
+    const faults = new Faults();
+    const honest = await startHonest(scope, relay);
+    const phase = { scope, fronts, honest, faults, say };
+    const { key } = await createAccount(relay);
+    const hostOf = async (port: number): Promise<string> => {
+      const address = { url: `http://127.0.0.1:${relay.port}` };
+      const { tunnel } = await Culvert.start(scope, address, key, port);
+      return `${tunnel.slug}.${SHIPPED.tunnelDomain}`;
+    };
+    const pick = <T>(all: readonly T[], count: number): T[] =>
+      short ? shuffled(all, new Random(seed)).slice(0, count) : [...all];
+
+    const targets: Target[] = [];
+    for (const witness of await startWitnesses(scope)) {
+      const hosts = { host: await hostOf(witness.port), victim: honest.host, relay: SHIPPED.relayHost };
+      targets.push({ witness, requests: pick(hostileRequests(hosts), SHORT.requests) });
+    }
+    const requests = targets[0]?.requests.length ?? 0;
+    const answers = pick(hostileAnswers(), SHORT.answers);
+    const beside = await sendRequests(phase, targets, !short);
+    const hostile = await hostOf(await startHostileService(scope, answers));
+    const behind = await askForAnswers(phase, answers, hostile);
+    return {
+      figures: {
+        requests,
+        answers: answers.length,
+        honest: beside + behind,
+        ...faults.counts('forwarded', 'strayed', 'lost', 'unserved'),
+      },
+      done: `${requests} requests and ${answers.length} answers, each ${fronts.map(({ name }) => name).join(', ')}`,
+      faults: faults.first,
+    };
+  },
+};
+
+function shuffled<T>(all: readonly T[], random: Random): T[] {
+  const keyed = all.map((each) => ({ each, key: random.below(1_000_000) }));
+  return keyed.sort((one, other) => one.key - other.key).map(({ each }) => each);
+}

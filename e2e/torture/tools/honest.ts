@@ -1,0 +1,106 @@
+/** The people beside an attacker: a tunnel whose answers only its own visitors may get, and an account that asks the API. */
+import type { Tunnel } from '../../../shared/tunnel.ts';
+import { createAccount, type TestAccount } from '../../support/accounts.ts';
+import { Culvert, type Relay } from '../../support/programs.ts';
+import type { RawConnection, Request, Response } from '../../support/raw-http.ts';
+import { Scope } from '../../support/scope.ts';
+import { startHttpService } from '../../support/services/listen.ts';
+import type { Faults } from './faults.ts';
+import type { Front } from './fronts.ts';
+import { SHIPPED } from '../../support/shipped-proxies.ts';
+
+/** Statuses with which proxy or relay say themselves that there is no answer. */
+const UNSERVED = new Set([502, 503, 504]);
+
+export interface Honest {
+  readonly account: TestAccount;
+  readonly tunnel: Tunnel;
+  /** of the tunnel */
+  readonly host: string;
+}
+
+/** A tunnel whose service answers with the path it was asked for. */
+export async function startHonest(scope: Scope, relay: Relay): Promise<Honest> {
+  const account = await createAccount(relay);
+  const { port } = await startHttpService(scope, (request, response) => {
+    response.setHeader('Honest', request.url ?? '');
+    response.end(`honest ${request.url}`);
+  });
+  const address = { url: `http://127.0.0.1:${relay.port}` };
+  const { tunnel } = await Culvert.start(scope, address, account.key, port);
+  return { account, tunnel, host: `${tunnel.slug}.${SHIPPED.tunnelDomain}` };
+}
+
+/** Asks for the tunnel and the API in turn, over one connection for as long as it lasts. */
+export class HonestVisitor {
+  /** whole answers that were its own */
+  served = 0;
+  readonly #honest: Honest;
+  readonly #front: Front;
+  readonly #faults: Faults;
+  readonly #scope: Scope;
+  #connection: { readonly raw: RawConnection; readonly scope: Scope } | undefined;
+  #asked = 0;
+
+  /** @param faults gets `strayed` for an answer that is somebody else's, `unserved` for none */
+  constructor(scope: Scope, honest: Honest, front: Front, faults: Faults) {
+    this.#scope = scope;
+    this.#honest = honest;
+    this.#front = front;
+    this.#faults = faults;
+  }
+
+  /** @param after what was done just before, for the report */
+  async ask(after: string): Promise<void> {
+    this.#asked += 1;
+    const isApi = this.#asked % 2 === 0;
+    const token = `/honest/${this.#front.name}/${Math.random()}`;
+    try {
+      const answer = await this.#request(
+        isApi ? this.#apiRequest() : { host: this.#honest.host, target: token },
+      );
+      const problem = isApi ? this.#apiProblem(answer) : tunnelProblem(answer, token);
+      if (problem === undefined) this.served += 1;
+      else this.#faults.add(UNSERVED.has(answer.status) ? 'unserved' : 'strayed', `${after}: ${problem}`);
+    } catch (error) {
+      // What cannot be read as an answer is the end or the middle of another one.
+      const isAnothers = /not a (?:status line|field)|chunk (?:size|ends)|\b[mas]\d{6}\b/.test(String(error));
+      this.#faults.add(isAnothers ? 'strayed' : 'unserved', `${after}: ${String(error)}`);
+      await this.#leave();
+    }
+  }
+
+  #apiRequest(): Request {
+    const headers = [['Authorization', `Bearer ${this.#honest.account.key}`]] as const;
+    return { host: SHIPPED.relayHost, target: '/v1/account', headers };
+  }
+
+  #apiProblem({ status, text }: Response): string | undefined {
+    const isOwn = status === 200 && text.includes(`"${this.#honest.account.id}"`);
+    return isOwn ? undefined : `the API answered ${status} ${text.slice(0, 200)}`;
+  }
+
+  async #request(request: Request): Promise<Response> {
+    const { raw } = (this.#connection ??= await this.#open());
+    const answer = await raw.request(request);
+    if (answer.head.field('connection')?.toLowerCase() === 'close') await this.#leave();
+    return answer;
+  }
+
+  async #open(): Promise<{ raw: RawConnection; scope: Scope }> {
+    const scope = new Scope();
+    this.#scope.defer(() => scope.end());
+    return { raw: await this.#front.open(scope, { from: '127.0.0.3' }), scope };
+  }
+
+  async #leave(): Promise<void> {
+    const connection = this.#connection;
+    this.#connection = undefined;
+    await connection?.scope.end();
+  }
+}
+
+function tunnelProblem({ status, head, text }: Response, token: string): string | undefined {
+  const isOwn = status === 200 && text === `honest ${token}` && head.field('honest') === token;
+  return isOwn ? undefined : `${token} was answered ${status} ${text.slice(0, 200)}`;
+}

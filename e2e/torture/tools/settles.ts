@@ -1,0 +1,14 @@
+import { within } from '../../support/deadline.ts';
+
+/** Whether a promise settles in time, in either way. */
+export async function settlesWithin(ms: number, promise: Promise<unknown>): Promise<boolean> {
+  const settled = promise.then(
+    () => true,
+    () => true,
+  );
+  try {
+    return await within(ms, 'end', settled);
+  } catch {
+    return false;
+  }
+}
