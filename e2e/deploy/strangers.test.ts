@@ -183,18 +183,32 @@ behindEachProxy('strangers on one relay', (startProxy) => {
     }
   }
 
-  it('keep their requests from who announced a body and got an answer before it', async () => {
-    const [visitor, local] = await attack({
-      method: 'POST',
-      headers: [
-        ['Expect', '100-continue'],
-        ['Content-Length', '400'],
-      ],
-    });
-    local.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi');
-    assert.equal((await visitor.response()).status, 200);
-    await strangers(() => {});
-    assert.doesNotMatch(local.reader.peek().toString('latin1'), /HTTP|Bearer/);
+  it('are not steered: nothing that a service says to the proxy reaches it', async () => {
+    const visitor = await connection();
+    await visitor.write(formatRequest({ host: evil }));
+    const local = await arrival();
+    const steering = `X-Accel-Redirect: /other\r\nX-Accel-Limit-Rate: 1\r\nX-Sendfile: /etc/passwd\r\n`;
+    local.write(`HTTP/1.1 200 OK\r\n${steering}Content-Length: 5\r\n\r\nhello`);
+    const { status, text: body, head } = await within(5000, 'answer', visitor.response());
+    assert.deepEqual([status, body], [200, 'hello']);
+    assert.doesNotMatch(head.fields.join('\n'), /accel|sendfile/i);
+  });
+
+  it('do not fill its disk: what a visitor does not read stays where it is', async () => {
+    // The kernel may hold some tens of MB on the way.
+    const SIZE = 192 * 1024 * 1024;
+    const [visitor, local] = await attack();
+    visitor.socket.pause();
+    local.write(`HTTP/1.1 200 OK\r\nX-Accel-Buffering: yes\r\nContent-Length: ${SIZE}\r\n\r\n`);
+    const piece = Buffer.alloc(64 * 1024);
+    let written = 0;
+    let isTaken = true;
+    while (isTaken && written < SIZE) {
+      written += piece.length;
+      if (local.socket.write(piece)) continue;
+      isTaken = await Promise.race([once(local.socket, 'drain').then(() => true), delay(1500, false)]);
+    }
+    assert.ok(written < SIZE / 2, `${written} bytes were taken`);
   });
 
   it('get early hints and the answer behind them whole, with HTTP/1.1 and HTTP/2', async () => {

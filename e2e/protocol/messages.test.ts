@@ -44,12 +44,22 @@ bothClients('kinds of messages (RFC 9110 and 9112)', (kind) => {
       assert.equal((await visitor.response()).status, 204);
     });
 
-    it('a refused expectation is answered without the body', async () => {
+    it('a refused expectation is answered without the body, and ends the connection, since the body may be left out', async () => {
       const [visitor, local] = await tunnel.send(
         `POST / HTTP/1.1\r\nHost: ${tunnel.host}\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n`,
       );
       local.write('HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n\r\nno');
-      assert.equal((await visitor.response()).status, 401);
+      const { status, head } = await visitor.response();
+      assert.deepEqual([status, head.field('connection')], [401, 'close']);
+    });
+
+    it('say nothing of a length, and none follows another for ever', async () => {
+      const [visitor, local] = await tunnel.visit();
+      local.write('HTTP/1.1 103 x\r\nContent-Length: 0\r\nTransfer-Encoding: chunked\r\nX-A: b\r\n\r\n');
+      assert.deepEqual((await visitor.head()).fields, [['X-A', 'b']]);
+      local.write('HTTP/1.1 103 x\r\n\r\n'.repeat(64));
+      const { status, head } = await visitor.response();
+      assert.deepEqual([status, head.field('culvert-error')], [502, 'client-closed']);
     });
   });
 

@@ -4,6 +4,7 @@ import { type Field, fieldValue } from '../../shared/http1/fields.ts';
 import { HeadWriter } from '../../shared/http1/head-writer.ts';
 import { fieldsStart, type RequestHead } from '../../shared/http1/head.ts';
 import { isHopByHop, namedByConnection } from '../../shared/http1/hop-by-hop.ts';
+import { provenance } from '../../shared/http1/proxy-fields.ts';
 
 /** Where a request came from. */
 export interface Peer {
@@ -45,7 +46,9 @@ export function tunnelRequestHead(
   const named = namedByConnection(head.fields);
   const writer = startRequest(head, target, added.length);
   for (const field of head.fields) {
-    const passes = field.is('upgrade') ? upgrade : !isHopByHop(field, named) && !isForwarded(field);
+    const passes = field.is('upgrade')
+      ? upgrade
+      : !isHopByHop(field, named) && !isRemoved(field, peer.trusted);
     if (passes) writer.keepField(field);
   }
   writer.text(added);
@@ -68,7 +71,13 @@ function startRequest(head: RequestHead, target: string, extra: number): HeadWri
   return writer;
 }
 
-function isForwarded(field: Field): boolean {
+/** Whether a field says where the request came from, in place of the relay or of a proxy that is believed. */
+function isRemoved(field: Field, trusted: boolean): boolean {
+  const said = provenance(field);
+  return said !== 'nothing' && (said === 'disguise' || !trusted || isReplaced(field));
+}
+
+function isReplaced(field: Field): boolean {
   return (
     field.is('x-forwarded-for') ||
     field.is('x-forwarded-host') ||

@@ -4,6 +4,7 @@ import type { Field } from '../../shared/http1/fields.ts';
 import { HeadWriter } from '../../shared/http1/head-writer.ts';
 import { fieldsStart, type ResponseHead } from '../../shared/http1/head.ts';
 import { isHopByHop, namedByConnection } from '../../shared/http1/hop-by-hop.ts';
+import { steersProxy } from '../../shared/http1/proxy-fields.ts';
 
 /** What is written behind the fields of every final response, for a connection that stays and for one that ends. */
 export interface ResponseEnding {
@@ -57,7 +58,7 @@ export function finalResponseHead(head: ResponseHead, options: ResponseOptions, 
       writer.keepField(field);
       continue;
     }
-    if (isHopByHop(field, named) || isOmitted(field, omits)) continue;
+    if (isDropped(field, named, omits)) continue;
     if (mapField === undefined) writer.keepField(field);
     else writeMapped(writer, field, mapField(field));
   }
@@ -77,8 +78,8 @@ export function interimResponseHead(head: ResponseHead, rest: Buffer): Buffer {
   const switches = head.status === 101;
   const writer = startResponse(head, rest);
   for (const field of head.fields) {
-    const passes = field.is('upgrade') ? switches : !isHopByHop(field, named) && !isOmitted(field, 'length');
-    if (passes) writer.keepField(field);
+    if (field.is('upgrade') ? !switches : isDropped(field, named, 'length')) continue;
+    writer.keepField(field);
   }
   writer.text(switches ? 'Connection: Upgrade\r\n\r\n' : '\r\n');
   return withBody(writer, rest);
@@ -104,6 +105,10 @@ function withBody(writer: HeadWriter, body: Buffer): Buffer {
 
 function writeMapped(writer: HeadWriter, field: Field, value: string | undefined): void {
   if (value !== undefined) writer.text(`${field.name}: ${value}\r\n`);
+}
+
+function isDropped(field: Field, named: ReadonlySet<string>, omits: Omission): boolean {
+  return isHopByHop(field, named) || steersProxy(field) || isOmitted(field, omits);
 }
 
 function isOmitted(field: Field, omits: Omission): boolean {

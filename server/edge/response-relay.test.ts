@@ -140,6 +140,36 @@ describe('ResponseRelay', () => {
     assert.ok(!response.reusable && response.closes);
   });
 
+  it('drops what a proxy in front would obey, from interim responses and trailers too', () => {
+    const steering = [
+      ...[
+        'X-Accel-Redirect: /t/other',
+        'x-accel-buffering: yes',
+        'X-Sendfile: /etc/passwd',
+        'X-SENDFILE2: /',
+      ],
+      ...[
+        'X-LIGHTTPD-send-file: /',
+        'X-LiteSpeed-Location: /',
+        'X-Reproxy-URL: http://10.0.0.1/',
+        'X-Envoy-Immediate-Health-Check-Fail: 1',
+      ],
+    ];
+    const fields = ['X-A: 1', ...steering, 'X-Accelerate: 1', 'X-Send: 1']
+      .map((line) => `${line}\r\n`)
+      .join('');
+    const kept = 'X-A: 1\r\nX-Accelerate: 1\r\nX-Send: 1\r\n';
+    for (const status of [103, 204])
+      assert.equal(
+        relay([`HTTP/1.1 ${status} x\r\n${fields}\r\n`]).sent,
+        `HTTP/1.1 ${status} x\r\n${kept}\r\n`,
+      );
+    for (const field of steering) {
+      const trailers = ['HTTP/1.1 200 x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n', `${field}\r\n\r\n`];
+      assert.deepEqual(relay(trailers).progress, ['more', 'broken']);
+    }
+  });
+
   it('lets a 426 say which protocol is wanted', () => {
     const { sent } = relay([
       'HTTP/1.1 426 x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 0\r\n\r\n',

@@ -1,6 +1,7 @@
 /** The chunked transfer coding (RFC 9112 section 7.1), followed byte by byte where it is framing, skipped where it is content. */
 import { BodyError, type BodyTracker } from './body.ts';
-import { parseFields } from './fields.ts';
+import { type Field, parseFields } from './fields.ts';
+import { provenance, steersProxy } from './proxy-fields.ts';
 
 const CR = 13;
 const LF = 10;
@@ -125,12 +126,17 @@ export class ChunkedBody implements BodyTracker {
       return position + text.length - before;
     }
     const fields = parseFields(Buffer.from(text.slice(0, end), 'latin1'), 0);
-    if (fields === undefined || fields.some((field) => FORBIDDEN_TRAILERS.has(field.lower))) {
+    if (fields === undefined || fields.some(isForbidden)) {
       throw new BodyError('malformed trailers');
     }
     this.#state = 'done';
     return position + end - before;
   }
+}
+
+/** Also what may not be said in front of a body, since some servers put trailers among the fields of the head. */
+function isForbidden(field: Field): boolean {
+  return FORBIDDEN_TRAILERS.has(field.lower) || steersProxy(field) || provenance(field) !== 'nothing';
 }
 
 /**

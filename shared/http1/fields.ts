@@ -39,6 +39,17 @@ export class Field {
     return this.#nameEnd - this.start;
   }
 
+  /** The byte of the name at that index; what is a letter, in lower case. */
+  letter(index: number): number {
+    return (this.#bytes[this.start + index] ?? 0) | 0x20;
+  }
+
+  /** Whether the name begins so, given in lower case. */
+  begins(lower: string): boolean {
+    const end = this.start + lower.length;
+    return end <= this.#nameEnd && equalsIgnoringCase(this.#bytes, this.start, end, lower);
+  }
+
   /** the name in lower case */
   get lower(): string {
     return this.name.toLowerCase();

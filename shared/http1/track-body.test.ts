@@ -76,6 +76,9 @@ describe('trackBody', () => {
     `5;${'x'.repeat(2000)}\r\n`,
     '0\r\nContent-Length: 1\r\n\r\n',
     '0\r\nHost: x\r\n\r\n',
+    '0\r\nX-Forwarded-For: 6.6.6.6\r\n\r\n',
+    '0\r\nX_Real_IP: 6.6.6.6\r\n\r\n',
+    '0\r\nX-Accel-Redirect: /\r\n\r\n',
     '0\r\n folded\r\n\r\n',
     // At once, not only at the end of the trailers: another parser may take such a line for that end.
     '0\r\n\nGET /smuggled HTTP/1.1\nHost: x\n\n',

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { connect as connectHttp2 } from 'node:http2';
 import { type IncomingMessage, type ServerResponse } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -8,49 +7,39 @@ import { text } from 'node:stream/consumers';
 import { WebSocket, WebSocketServer } from 'ws';
 import { Authority } from '../support/certificates.ts';
 import { within } from '../support/deadline.ts';
-import { runNginx } from '../support/native-server.ts';
 import { Culvert, Relay } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
 import { type Echo, echo, seenField } from '../support/services/echo.ts';
 import { closedPort, startHttpService } from '../support/services/listen.ts';
+import { behindEachProxy, SHIPPED } from '../support/shipped-proxies.ts';
 
-/** `server/deploy/nginx.conf` in the real nginx, with only addresses and certificate replaced; its client comes through it, too. */
-describe('nginx in front of the relay, as server/deploy has it', () => {
+/** The files of `server/deploy` in the real proxies; the client comes through them, too. */
+behindEachProxy('the relay', (startProxy) => {
   const scope = suiteScope();
-  let ports: { https: number; http: number };
+  let port: number;
+  let plain: number;
   let ca: Buffer;
   let host: string;
   let finish: () => void;
 
   before(async () => {
     const authority = new Authority(scope);
-    const { cert, key } = authority.issue('relay.example.com', '*.tunnels.example.com');
     ca = authority.pem;
-    const relay = await Relay.start(scope, {
-      CULVERT_PUBLIC_URL: 'https://relay.example.com',
-      CULVERT_TUNNEL_DOMAIN: 'tunnels.example.com',
-      CULVERT_TRUST_PROXY: '127.0.0.1',
-    });
-    ports = { https: await closedPort(), http: await closedPort() };
-    const site = readFileSync(new URL('../../server/deploy/nginx.conf', import.meta.url), 'utf8')
-      .replaceAll(/^ *listen \[::\].*$/gm, '')
-      .replaceAll('listen 80;', `listen 127.0.0.1:${ports.http};`)
-      .replaceAll('listen 443 ', `listen 127.0.0.1:${ports.https} `)
-      .replaceAll('127.0.0.1:8080', `127.0.0.1:${relay.port}`)
-      .replaceAll('/etc/culvert/fullchain.pem', cert)
-      .replaceAll('/etc/culvert/privkey.pem', key);
-    await runNginx(scope, ports.https, site);
+    const relay = await Relay.start(scope, SHIPPED.settings);
+    port = await closedPort();
+    const files = authority.issue(SHIPPED.relayHost, `*.${SHIPPED.tunnelDomain}`);
+    ({ plain } = await startProxy(scope, port, relay.port, files));
     const service = await startHttpService(scope, answer);
     new WebSocketServer({ server: service.server }).on('connection', (socket) =>
       socket.on('message', (data: Buffer) => socket.send(data.toString().toUpperCase())),
     );
-    // The control socket, data sockets and calls of the API go through nginx as well.
-    const address = { url: `https://localhost:${ports.https}` };
+    // The control socket, data sockets and calls of the API go through the proxy as well.
+    const address = { url: `https://localhost:${port}` };
     const { tunnel } = await Culvert.start(scope, address, relay.bootstrapKey, service.port, [], {
       NODE_EXTRA_CA_CERTS: authority.path,
     });
-    host = `${tunnel.slug}.tunnels.example.com`;
+    host = `${tunnel.slug}.${SHIPPED.tunnelDomain}`;
     assert.equal(tunnel.public_url, `https://${host}`);
   });
 
@@ -64,7 +53,7 @@ describe('nginx in front of the relay, as server/deploy has it', () => {
   async function get(path: string, headers: Record<string, string> = {}): Promise<IncomingMessage> {
     const request = httpsRequest({
       host: '127.0.0.1',
-      port: ports.https,
+      port,
       path,
       headers: { host, ...headers },
       servername: host,
@@ -87,15 +76,47 @@ describe('nginx in front of the relay, as server/deploy has it', () => {
     assert.equal(seenField(seen, 'x-forwarded-proto'), 'https');
     assert.equal(seenField(seen, 'x-forwarded-host'), host);
     assert.equal(seenField(seen, 'with_underscore'), 'kept');
-    // The address of the visitor, then that of nginx; nothing of what the visitor said.
+    // The address of the visitor, then that of the proxy; nothing of what the visitor said.
     assert.equal(seenField(seen, 'x-forwarded-for'), '127.0.0.1, 127.0.0.1');
+  });
+
+  it('hands on nothing of what a visitor says of where it comes from', async () => {
+    const claims = [
+      ...['Forwarded', 'Forwarded-For', 'X-Real-IP', 'X-Forwarded', 'X-Forwarded-Port', 'X-Forwarded-Server'],
+      ...[
+        'X-Forwarded-Ssl',
+        'X-Forwarded-Scheme',
+        'X-Forwarded-User',
+        'X-Forwarded-Email',
+        'X-Forwarded-Prefix',
+      ],
+      ...[
+        'Client-IP',
+        'X-Client-IP',
+        'X-Cluster-Client-IP',
+        'True-Client-IP',
+        'CF-Connecting-IP',
+        'Fastly-Client-IP',
+      ],
+      ...[
+        'X-Original-Forwarded-For',
+        'X_Forwarded_For',
+        'X-Forwarded_Proto',
+        'x_real_ip',
+        'HTTP_CLIENT_IP',
+        'Proxy',
+      ],
+    ];
+    const response = await get('/', Object.fromEntries(claims.map((name) => [name, '6.6.6.6'])));
+    const seen = JSON.parse(await text(response)) as Echo;
+    assert.doesNotMatch(seen.rawHeaders.join('\n'), /6\.6\.6\.6/);
   });
 
   it('speaks HTTP/2 with visitors', async () => {
     const session = connectHttp2(`https://${host}`, {
       ca,
       lookup: (_name, _options, done) => done(null, [{ address: '127.0.0.1', family: 4 }]),
-      port: ports.https,
+      port,
     });
     const stream = session.request({ ':path': '/two', ':authority': host });
     const seen = JSON.parse(await within(5000, 'answer', text(stream))) as Echo;
@@ -113,7 +134,7 @@ describe('nginx in front of the relay, as server/deploy has it', () => {
   });
 
   it('passes WebSockets on', async () => {
-    const socket = new WebSocket(`wss://localhost:${ports.https}/`, { headers: { host }, ca });
+    const socket = new WebSocket(`wss://localhost:${port}/`, { headers: { host }, ca });
     scope.defer(() => socket.terminate());
     await within(5000, 'WebSocket', once(socket, 'open'));
     socket.send('hello');
@@ -122,7 +143,8 @@ describe('nginx in front of the relay, as server/deploy has it', () => {
   });
 
   it('sends visitors who come without TLS to where there is some', async () => {
-    const { status, head } = await visit(ports.http, { host, target: '/x?y' });
-    assert.deepEqual([status, head.field('location')], [308, `https://${host}/x?y`]);
+    const { status, head } = await visit(plain, { host, target: '/x?y' });
+    const location = head.field('location')?.replace(`:${port}`, '');
+    assert.deepEqual([status, location], [308, `https://${host}/x?y`]);
   });
 });

@@ -1,0 +1,44 @@
+/** Fields by which a message speaks to the proxies on its way, or says what only they can know. */
+import type { Field } from './fields.ts';
+
+/**
+ * Fields of a response that servers in front obey: which file or address to send in its place, whether to write it to
+ * disk, whether the relay is healthy. Of nginx, Apache and uWSGI, lighttpd, LiteSpeed, Perlbal, Envoy.
+ */
+const STEERING = ['x-accel-', 'x-sendfile', 'x-lighttpd-', 'x-litespeed-', 'x-reproxy-', 'x-envoy-'];
+
+/** Whether a field of a response is meant for the proxy in front; a tunnel has nothing to tell it. */
+export function steersProxy(field: Field): boolean {
+  return field.begins('x-') && STEERING.some((start) => field.begins(start));
+}
+
+/**
+ * What a field of a request says of where it came from. `nothing`. `claim`: something that a proxy would know; frameworks and
+ * libraries take the visitor's address, host or name from it. `disguise`: that in a spelling no proxy uses, but servers
+ * for WSGI, CGI and PHP cannot tell from it, and `Proxy`, which CGI programs take for the proxy they are to use.
+ */
+export type Provenance = 'nothing' | 'claim' | 'disguise';
+
+const CLAIM = /^x-forwarded(?:-|$)|^forwarded$|(?:^|-)(?:forwarded-for|(?:client|real|connecting)-ip)$/;
+
+export function provenance(field: Field): Provenance {
+  if (!mayClaim(field)) return 'nothing';
+  const name = field.lower;
+  if (name === 'proxy') return 'disguise';
+  const dashed = name.replaceAll('_', '-');
+  if (!CLAIM.test(dashed)) return 'nothing';
+  return dashed === name ? 'claim' : 'disguise';
+}
+
+const [F, I, O, P, R, X] = [0x66, 0x69, 0x6f, 0x70, 0x72, 0x78];
+
+/** Asked of every field of every request, so that most are told by a few letters: x-f…, …ip, …or, forwarded, proxy. */
+function mayClaim(field: Field): boolean {
+  const { nameLength } = field;
+  const initial = field.letter(0);
+  if (initial === X && field.letter(2) === F) return true;
+  const last = field.letter(nameLength - 1);
+  if (last === P) return field.letter(nameLength - 2) === I;
+  if (last === R) return field.letter(nameLength - 2) === O;
+  return (initial === F && nameLength === 9) || (initial === P && nameLength === 5);
+}
