@@ -131,6 +131,11 @@ export const WAITING_MAX = 4096;
 
 /** ms visitors wait for a client that has just left (contract.md, Inbound requests). */
 export const HOLD_OVER_MS = 10_000;
+/**
+ * ms in which a client that seems to be gone has to give a sign of life on each of its data sockets. Long, because a ping waits
+ * behind what was sent before; with the second until somebody looks, visitors still have an answer within 10 s.
+ */
+export const LIFE_SIGN_MS = 8000;
 /** Data sockets a client may offer ahead for each tunnel (contract.md, WebSockets); the default of a setting. */
 export const WARM_SOCKETS_MAX = 8;
 /** ms after which an offered data socket that nobody used is closed (contract.md, WebSockets). */

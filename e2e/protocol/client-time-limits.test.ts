@@ -8,10 +8,11 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { AccountPool } from '../support/accounts.ts';
 import { concurrentTests } from '../support/concurrent-tests.ts';
 import { eventually, timed, within } from '../support/deadline.ts';
-import { hostOf } from '../support/manual-client.ts';
+import { hostOf, ManualClient } from '../support/manual-client.ts';
 import { Culvert, newApiKey, Relay, spawnCulvert } from '../support/programs.ts';
-import { visit } from '../support/raw-http.ts';
+import { formatRequest, RawConnection, visit } from '../support/raw-http.ts';
 import { type Scope, suiteScope } from '../support/scope.ts';
+import { startRawService } from '../support/services/listen.ts';
 import { connectionEnds } from '../support/tcp-probes.ts';
 
 /** What a server of the test has listened on. */
@@ -150,6 +151,80 @@ describe('time limits of culvert', function () {
     }
     return port ?? 0;
   }
+});
+
+/** A program that was stopped, or whose machine hangs: its connections stay open, and nothing comes on them. */
+describe('a client that freezes', function () {
+  this.timeout(150_000);
+  const scope = suiteScope();
+  const together = concurrentTests();
+
+  /** A client that freezes behind visitors, each with a request under way. */
+  async function freeze() {
+    const relay = await Relay.start(scope);
+    const account = await new AccountPool(relay).take();
+    const service = await startRawService(scope, (socket) => {
+      socket.on('data', (bytes: Buffer) => {
+        const isLong = bytes.includes('GET /long');
+        socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${isLong ? 100 : 2}\r\n\r\nok`);
+      });
+    });
+    const culvert = await Culvert.start(scope, relay, account.key, service.port);
+    const host = hostOf(culvert.tunnel, relay);
+    const [kept, long, warm, posts] = await Promise.all(
+      Array.from({ length: 4 }, () => RawConnection.open(scope, relay.port, 120_000)),
+    );
+    assert.ok(kept !== undefined && long !== undefined && warm !== undefined && posts !== undefined);
+    for (let count = 0; count < 3; count += 1) assert.equal((await kept.request({ host })).text, 'ok');
+    await long.write(formatRequest({ host, target: '/long' }));
+    await long.finalHead();
+    const { pid } = culvert.child;
+    process.kill(pid, 'SIGSTOP');
+    scope.defer(() => void process.kill(pid, 'SIGCONT'));
+    await kept.write(formatRequest({ host }));
+    await warm.write(formatRequest({ host }));
+    await posts.write(formatRequest({ host, method: 'POST', body: 'x' }));
+    return { relay, account, tunnel: culvert.tunnel, kept, long, warm, posts };
+  }
+
+  together('lets no visitor wait for longer than 10 s from when it counts as gone', async () => {
+    const { relay, kept, long, warm, posts } = await freeze();
+    await eventually(100_000, () => assert.match(relay.child.stderr, /client offline/));
+    const { value, ms } = await timed(() =>
+      Promise.all([kept.response(), warm.response(), posts.response('POST'), long.ending]),
+    );
+    const [ofKept, ofWarm, ofPost, ofLong] = value;
+    assert.deepEqual(
+      [ofKept, ofWarm].map(({ head }) => head.field('culvert-error')),
+      ['tunnel-offline', 'tunnel-offline'],
+    );
+    // It may have been swallowed, or may wait to be.
+    assert.match(ofPost.head.field('culvert-error') ?? '', /^(?:client-closed|tunnel-offline)$/);
+    assert.notEqual(ofLong, undefined);
+    assert.ok(ms < 11_500, `after ${ms} ms`);
+  });
+
+  together('keeps nobody from the one that takes its place: what can be is asked again', async () => {
+    const { relay, account, tunnel, kept, warm, posts } = await freeze();
+    const client = await ManualClient.adopt(scope, relay, account, tunnel);
+    const answered = Promise.all([kept.response(), warm.response(), posts.response('POST')]);
+    const isOver = answered.then(() => true);
+    const serveAll = async (): Promise<void> => {
+      for (;;) {
+        const next = client.announced(30_000).catch(() => '');
+        const id = await Promise.race([next, isOver]);
+        if (typeof id !== 'string' || id === '') return;
+        (await client.open(id)).send('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nagain');
+      }
+    };
+    const { value, ms } = await timed(async () => (await Promise.all([answered, serveAll()]))[0]);
+    const [ofKept, ofWarm, ofPost] = value;
+    assert.deepEqual([ofKept.text, ofWarm.text], ['again', 'again']);
+    // What it has swallowed is not sent twice; what waited for it is sent to the next.
+    assert.ok(ofPost.head.field('culvert-error') === 'client-closed' || ofPost.text === 'again');
+    // 5 s in which it could have answered its Close frame, and then 10.
+    assert.ok(ms < 16_500, `after ${ms} ms`);
+  });
 });
 
 /** Who lost its network says nothing; only asking tells (TCP keep-alive). */

@@ -27,6 +27,8 @@ export class DataStream implements ByteStream {
   #open = true;
   #retired = false;
   #rests = false;
+  /** Whether the visitor has kept it from being read since the client was asked for a sign of life. */
+  #wasPaused = false;
 
   constructor(
     socket: WebSocketByteStream,
@@ -71,6 +73,7 @@ export class DataStream implements ByteStream {
   }
 
   pause(): void {
+    this.#wasPaused = true;
     this.#socket.pause();
   }
 
@@ -93,6 +96,24 @@ export class DataStream implements ByteStream {
     if (this.#retired) return;
     this.#retired = true;
     this.#handler?.onRetired?.();
+  }
+
+  /** Asks the client for a sign of life. */
+  probe(): void {
+    this.#wasPaused = this.#socket.isPaused;
+    this.#socket.probe();
+  }
+
+  /** Whether the client has given one since; `unknown` where the visitor has kept it from being read. */
+  get life(): 'shown' | 'unknown' | 'none' {
+    if (!this.#socket.isSilent) return 'shown';
+    return this.#wasPaused ? 'unknown' : 'none';
+  }
+
+  /** The client is gone without a word. */
+  lose(): void {
+    this.#socket.destroy();
+    this.#closed(false, true);
   }
 
   /** Ends the stream for both sides, because its tunnel or its key has ended. */

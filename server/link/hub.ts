@@ -9,7 +9,7 @@ import type { ControlSocket, SocketKey } from './control-socket.ts';
 import { TunnelLink } from './tunnel-link.ts';
 import type { Pending } from './waiting-visitors.ts';
 
-/** How often control sockets are looked at: pings and dead peers need no better. */
+/** How often sockets are looked at: pings and dead peers need no better. */
 const TICK_MS = 1000;
 
 /** What the links of all tunnels hold. */
@@ -52,10 +52,13 @@ export class Hub implements Dialer {
 
   /** Starts the keepalive of control sockets (spec.md section 6). */
   start(): void {
-    this.#ticker = setInterval(() => {
-      const now = this.#clock.monotonic();
-      for (const link of this.#links.values()) link.tick(now);
-    }, TICK_MS).unref();
+    this.#ticker = setInterval(() => this.tick(), TICK_MS).unref();
+  }
+
+  /** Looks at who is still there. */
+  tick(): void {
+    const now = this.#clock.monotonic();
+    for (const link of this.#links.values()) link.tick(now);
   }
 
   /** A tunnel of before a restart: its client is expected back, so its visitors wait for it. */

@@ -88,6 +88,8 @@ export class TunnelLink {
     this.#replaced = this.#control;
     this.#control?.close(CloseCode.replaced);
     this.#warm.close(CloseCode.replaced);
+    this.#streams.retireAllIdle();
+    this.#streams.clientCame();
     this.#remote = undefined;
     this.#control = control;
     this.#hold(control);
@@ -97,10 +99,13 @@ export class TunnelLink {
 
   /** A control socket has ended, with the code, and takes the warm data sockets along. */
   detach(control: ControlSocket, code: number): void {
-    if (this.#replaced === control) this.#replaced = undefined;
-    if (this.#control !== control) return;
-    this.#control = undefined;
     const wasLost = code === CloseCode.abnormal || code === CloseCode.noStatus;
+    const isCurrent = this.#control === control;
+    if (wasLost) this.#streams.clientLost(this.#clock.monotonic(), !isCurrent);
+    if (this.#replaced === control) this.#replaced = undefined;
+    if (!isCurrent) return;
+    this.#control = undefined;
+    this.#streams.retireAllIdle();
     const toldCode = wasLost ? CloseCode.goingAway : code;
     this.#letGo(toldCode);
     this.#waiting.clientLeft();
@@ -146,6 +151,9 @@ export class TunnelLink {
   /** The client has come to a relay; what was announced on this very control socket is not announced on it again. */
   cameElsewhere(fence: number): void {
     if (this.#control !== undefined) return;
+    this.#streams.retireAllIdle();
+    // It may be another client, where one before has gone without a word.
+    this.#streams.clientLost(this.#clock.monotonic(), true);
     // What was offered belongs to the control socket before.
     if (this.#remote !== undefined && this.#remote.fence < fence) this.#forgetRemote(CloseCode.replaced);
     this.#waiting.cameElsewhere(fence);
@@ -154,6 +162,9 @@ export class TunnelLink {
   /** The client has left another relay, which may have announced what waits here. */
   leftElsewhere(code: number): void {
     if (this.#control !== undefined) return;
+    this.#streams.retireAllIdle();
+    // Whether it was lost there is not told.
+    this.#streams.clientLost(this.#clock.monotonic(), false);
     this.#forgetRemote(code);
     this.#waiting.holdOver();
   }
@@ -232,6 +243,7 @@ export class TunnelLink {
   /** @param now monotonic ms */
   tick(now: number): void {
     this.#control?.tick(now);
+    this.#streams.tick(now);
   }
 
   /**

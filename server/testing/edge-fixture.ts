@@ -56,7 +56,11 @@ export class EdgeFixture {
   readonly origins: Origins;
 
   constructor() {
-    const tunnel = { slug: 'abc', account: { id: 'one', subdomain: null }, countRequest() {} } as unknown as LiveTunnel;
+    const tunnel = {
+      slug: 'abc',
+      account: { id: 'one', subdomain: null },
+      countRequest() {},
+    } as unknown as LiveTunnel;
     this.origins = new Origins({
       context: {
         hosts: new HostResolver({ own: 'localhost', tunnel: 'localhost', service: 'localhost' }),

@@ -159,6 +159,25 @@ describe('WebSocketByteStream', () => {
     other.destroy();
   });
 
+  it('takes whatever comes, and whatever is taken, for the sign of life that it asks for', async () => {
+    server.stream.probe();
+    assert.equal(server.stream.isSilent, true);
+    await settled();
+    assert.deepEqual([server.stream.isSilent, client.pieces.length, server.pieces.length], [false, 0, 0]);
+    client.stream.pause();
+    server.stream.write(Buffer.alloc(300_000));
+    server.stream.probe();
+    await settled();
+    assert.equal(server.stream.isSilent, true);
+    client.stream.write(Buffer.from('busy'));
+    await settled();
+    assert.equal(server.stream.isSilent, false);
+    server.stream.probe();
+    client.stream.resume();
+    await settled();
+    assert.equal(server.stream.isSilent, false);
+  });
+
   describe('once it has sent its Close frame', () => {
     beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
     afterEach(() => mock.timers.reset());

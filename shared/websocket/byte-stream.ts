@@ -42,6 +42,8 @@ export class WebSocketByteStream {
   #handler: ByteStreamHandler | undefined;
   /** The latest ping that came while the peer took nothing. */
   #lastPing: Buffer | undefined;
+  /** Whether the peer has sent and taken nothing since {@link probe}. */
+  #silent = false;
   #closeSent = false;
   /** The peer has closed too, while some of ours was still queued. */
   #destroyWhenFlushed = false;
@@ -83,10 +85,14 @@ export class WebSocketByteStream {
     if (this.#preface !== undefined) socket.write(this.#preface);
     this.#preface = undefined;
     socket.on('drain', () => {
+      this.#silent = false;
       if (this.#lastPing !== undefined) this.#answerPing(this.#lastPing);
       if (!this.#ended) this.#handler?.onDrain();
     });
-    socket.on('data', (chunk: Buffer) => this.#reader.push(chunk));
+    socket.on('data', (chunk: Buffer) => {
+      this.#silent = false;
+      this.#reader.push(chunk);
+    });
     socket.on('end', () => socket.destroy());
     if (socket.destroyed) return this.#end(CloseCode.abnormal);
     const head = this.#head;
@@ -113,6 +119,22 @@ export class WebSocketByteStream {
 
   resume(): void {
     this.#socket.resume();
+  }
+
+  /** Whether {@link pause} is in force. */
+  get isPaused(): boolean {
+    return this.#socket.isPaused();
+  }
+
+  /** Asks the peer for a sign of life, with a ping (RFC 6455 section 5.5.2). */
+  probe(): void {
+    this.#silent = true;
+    this.#send(Opcode.ping, Buffer.alloc(0));
+  }
+
+  /** Whether the peer has sent nothing at all since {@link probe}, and taken nothing of what was queued. */
+  get isSilent(): boolean {
+    return this.#silent;
   }
 
   /**
