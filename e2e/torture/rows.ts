@@ -4,5 +4,12 @@ import { hostileMessages } from './rows/hostile-messages.ts';
 import { idleAndDescriptors } from './rows/idle-and-descriptors.ts';
 import { slowVisitors } from './rows/slow-visitors.ts';
 import { spellings } from './rows/spellings.ts';
+import { websocketAbuse } from './rows/websocket-abuse.ts';
 
-export const ROWS: readonly Row[] = [hostileMessages, spellings, slowVisitors, idleAndDescriptors];
+export const ROWS: readonly Row[] = [
+  hostileMessages,
+  spellings,
+  websocketAbuse,
+  slowVisitors,
+  idleAndDescriptors,
+];

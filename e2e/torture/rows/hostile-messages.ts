@@ -6,6 +6,7 @@ import { Faults } from '../tools/faults.ts';
 import { startFronts } from '../tools/fronts.ts';
 import { startHonest } from '../tools/honest.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
+import { sample } from '../tools/sample.ts';
 import { startWitnesses } from '../tools/witnesses.ts';
 import { askForAnswers, startHostileService } from './hostile-messages/answer-phase.ts';
 import { hostileAnswers } from './hostile-messages/answers.ts';
@@ -44,7 +45,7 @@ export const hostileMessages: Row<Figure> = {
       return `${tunnel.slug}.${SHIPPED.tunnelDomain}`;
     };
     const pick = <T>(all: readonly T[], count: number): T[] =>
-      short ? shuffled(all, new Random(seed)).slice(0, count) : [...all];
+      sample(all, short ? count : all.length, new Random(seed));
 
     const targets: Target[] = [];
     for (const witness of await startWitnesses(scope)) {
@@ -68,8 +69,3 @@ export const hostileMessages: Row<Figure> = {
     };
   },
 };
-
-function shuffled<T>(all: readonly T[], random: Random): T[] {
-  const keyed = all.map((each) => ({ each, key: random.below(1_000_000) }));
-  return keyed.sort((one, other) => one.key - other.key).map(({ each }) => each);
-}

@@ -1,4 +1,5 @@
 /** The people beside an attacker: a tunnel whose answers only its own visitors may get, and an account that asks the API. */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import { createAccount, type TestAccount } from '../../support/accounts.ts';
 import { Culvert, type Relay } from '../../support/programs.ts';
@@ -9,6 +10,8 @@ import type { Faults } from './faults.ts';
 import type { Front } from './fronts.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
 
+/** ms between two requests of one who keeps asking. */
+const BREATH_MS = 50;
 /** Statuses with which proxy or relay say themselves that there is no answer. */
 const UNSERVED = new Set([502, 503, 504]);
 
@@ -67,6 +70,16 @@ export class HonestVisitor {
       const isAnothers = /not a (?:status line|field)|chunk (?:size|ends)|\b[mas]\d{6}\b/.test(String(error));
       this.#faults.add(isAnothers ? 'strayed' : 'unserved', `${after}: ${String(error)}`);
       await this.#leave();
+    }
+  }
+
+  /** Asks again and again until the scope ends. */
+  async keepAsking(scope: Scope, after: string): Promise<void> {
+    const stopped = new AbortController();
+    scope.defer(() => stopped.abort());
+    while (!stopped.signal.aborted) {
+      await this.ask(after);
+      await delay(BREATH_MS);
     }
   }
 

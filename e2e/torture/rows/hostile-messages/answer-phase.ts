@@ -1,7 +1,7 @@
 /** Hostile answers, of a service behind a tunnel of its own. */
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { formatRequest } from '../../../support/raw-http.ts';
+import { type Field, formatRequest } from '../../../support/raw-http.ts';
 import { Scope } from '../../../support/scope.ts';
 import { startRawService } from '../../../support/services/listen.ts';
 import type { Front } from '../../tools/fronts.ts';
@@ -15,6 +15,11 @@ const ATTACKERS = 4;
 const PATIENCE = { firstMs: 1500, quietMs: 50 };
 /** ms: longer than an attacker's visitor waits, so that somebody else may be asking meanwhile. */
 const PAUSE_MS = 150;
+/**
+ * With it a request has its local connection for itself. What a service says unasked on one that is shared may be taken for the
+ * next answer, as it may without a tunnel.
+ */
+const LOGIN: readonly Field[] = [['Authorization', 'Basic YTpi']];
 const ASKED = /^\S+ \/answer\/(\d+)\/(\d+) /gm;
 /** An interim answer that says how long it is. */
 const INTERIM =
@@ -99,7 +104,8 @@ async function visit(
   const scope = new Scope();
   try {
     const connection = await front.open(scope);
-    const request = { host, target: `/answer/${index}/${number}`, method: answer.method ?? 'GET' };
+    const target = `/answer/${index}/${number}`;
+    const request = { host, target, method: answer.method ?? 'GET', headers: LOGIN };
     const { text, ended } = await talk(connection, formatRequest(request), PATIENCE);
     await meanwhile();
     const what = `${describe(asked)} reached its visitor as ${JSON.stringify(text.slice(0, 500))}`;

@@ -1,0 +1,91 @@
+/** A relay with many tunnels of an attacker, and sockets of all three kinds on them. */
+import { createAccount, type TestAccount } from '../../../support/accounts.ts';
+import { within } from '../../../support/deadline.ts';
+import { giveTunnels } from '../../../support/given-tunnels.ts';
+import { Relay } from '../../../support/programs.ts';
+import { formatRequest, type RawConnection } from '../../../support/raw-http.ts';
+import type { Scope } from '../../../support/scope.ts';
+import type { Tunnel } from '../../../../shared/tunnel.ts';
+import { type Front, straight } from '../../tools/fronts.ts';
+import { upgrade } from '../../tools/raw-websocket.ts';
+import { SHIPPED } from '../../../support/shipped-proxies.ts';
+import type { Place } from './abuses.ts';
+
+/** Addresses from which they come, so that none has more than it may. */
+const ADDRESSES = 20;
+const ANNOUNCED_MS = 20_000;
+const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
+
+/** A socket of the attacker's, and what it is there for. */
+export interface AbusedSocket {
+  readonly connection: RawConnection;
+  /** Ends that for which the relay keeps it. */
+  release(): Promise<void>;
+}
+
+export class Stage {
+  readonly relay: Relay;
+  readonly front: Front;
+  readonly #account: TestAccount;
+  readonly #tunnels: readonly Tunnel[];
+
+  private constructor(relay: Relay, account: TestAccount, tunnels: readonly Tunnel[]) {
+    this.relay = relay;
+    this.front = straight(relay.port);
+    this.#account = account;
+    this.#tunnels = tunnels;
+  }
+
+  /** @param count of tunnels, each for one socket at a time */
+  static async start(scope: Scope, count: number): Promise<Stage> {
+    const { CULVERT_PUBLIC_URL, CULVERT_TUNNEL_DOMAIN } = SHIPPED.settings;
+    const relay = await Relay.start(scope, { CULVERT_PUBLIC_URL, CULVERT_TUNNEL_DOMAIN });
+    const account = await createAccount(relay, { plan: 'team' });
+    const given = Array.from({ length: count }, (_, index) => ({ slug: `abused-${index}`, localPort: 9 }));
+    await giveTunnels(scope, relay, account, given);
+    return new Stage(relay, account, await account.api.list());
+  }
+
+  /** Opens a socket that is of use until it is released. */
+  async open(scope: Scope, place: Place, index: number): Promise<AbusedSocket> {
+    const tunnel = this.#tunnels[index];
+    if (tunnel === undefined) throw new Error(`there is no tunnel ${index}`);
+    const control = await this.#connect(scope, index, `/ws/control?tunnel_id=${tunnel.id}`);
+    if (place === 'control') {
+      // A newer one takes its place.
+      return { connection: control, release: async () => void (await this.open(scope, 'control', index)) };
+    }
+    if (place === 'offered') {
+      const connection = await this.#connect(scope, index, `/ws/data?tunnel_id=${tunnel.id}`);
+      return { connection, release: async () => void control.socket.destroy() };
+    }
+    const visitor = await this.front.open(scope, { from: address(index) });
+    await visitor.write(formatRequest({ host: `${tunnel.slug}.${SHIPPED.tunnelDomain}` }));
+    const connection = await this.#connect(scope, index, `/ws/data?id=${await announced(control)}`);
+    return { connection, release: async () => visitor.reset() };
+  }
+
+  async #connect(scope: Scope, index: number, target: string): Promise<RawConnection> {
+    const connection = await this.front.open(scope, { from: address(index) });
+    const headers = [['Authorization', `Bearer ${this.#account.key}`]] as const;
+    await upgrade(connection, { host: SHIPPED.relayHost, target, headers });
+    return connection;
+  }
+}
+
+function address(index: number): string {
+  return `127.0.0.${10 + (index % ADDRESSES)}`;
+}
+
+/** The id of the next connection announced on a control socket. */
+async function announced({ reader }: RawConnection): Promise<string> {
+  let text = '';
+  const read = async (): Promise<string> => {
+    for (;;) {
+      const id = UUID.exec(text)?.[0];
+      if (id !== undefined) return id;
+      text += (await reader.some())?.toString('latin1') ?? '';
+    }
+  };
+  return await within(ANNOUNCED_MS, 'announcement', read());
+}
