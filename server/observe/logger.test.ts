@@ -98,6 +98,25 @@ describe('stderrStream', () => {
     assert.ok(dropped > lines / 2, `${dropped} of ${lines} lines`);
   });
 
+  onPosix('survives a full disk, and a full disk at the end', () => {
+    const program = `
+      import { openSync } from 'node:fs';
+      const { systemClock } = await import(${JSON.stringify(new URL('../clock.ts', import.meta.url).href)});
+      const { createLog, finishLog, stderrStream } = await import(${JSON.stringify(new URL('logger.ts', import.meta.url).href)});
+      const stream = stderrStream(openSync('/dev/full', 'w'));
+      const log = createLog({ format: 'json', level: 'info' }, stream);
+      for (let count = 0; count < 3; count += 1) {
+        log('relay starting');
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      await finishLog(stream, systemClock);
+      process.exit(0);`;
+    execFileSync(process.execPath, ['--input-type=module', '--eval', program], {
+      stdio: 'pipe',
+      timeout: 20_000,
+    });
+  }).timeout(25_000);
+
   describe('at the end', () => {
     let folder: string;
 

@@ -45,7 +45,10 @@ export type LogStream = ReturnType<typeof pino.destination>;
  * not take in time is dropped beyond {@link LOG_BUFFER_MAX_BYTES}.
  */
 export function stderrStream(dest = 2): LogStream {
-  return pino.destination({ dest, sync: false, maxLength: LOG_BUFFER_MAX_BYTES });
+  const stream = pino.destination({ dest, sync: false, maxLength: LOG_BUFFER_MAX_BYTES });
+  // A full disk, say: what waits is written with the next line, once there is room.
+  stream.on('error', () => {});
+  return stream;
 }
 
 /**
@@ -54,7 +57,14 @@ export function stderrStream(dest = 2): LogStream {
  */
 export function finishLog(stream: LogStream, clock: Clock): Promise<void> {
   return new Promise((resolve) => {
-    const timer = clock.setTimeout(resolve, LOG_CLOSE_TIMEOUT_MS);
+    const giveUp = (): void => {
+      timer.cancel();
+      // What is left in it would be tried for ever at the end of the process, on a full disk, say.
+      stream.destroy();
+      resolve();
+    };
+    const timer = clock.setTimeout(giveUp, LOG_CLOSE_TIMEOUT_MS);
+    stream.once('error', giveUp);
     stream.once('close', () => {
       timer.cancel();
       resolve();
