@@ -5,14 +5,18 @@ import { ExitCode, type Shell } from './cli/command.ts';
 import { main } from './cli/main.ts';
 import { limitYoungGeneration } from './cli/young-generation.ts';
 import { systemClock } from './clock.ts';
+import { AccessFile } from './observe/access-file.ts';
+import { createAccessLog } from './observe/access-log.ts';
 import { createLog, finishLog, type LogStream, stderrStream } from './observe/logger.ts';
 import { startRelay } from './relay.ts';
 
 let logStream: LogStream | undefined;
+let accessFile: AccessFile | undefined;
 let exiting = false;
 
 async function exit(code: number): Promise<never> {
   exiting = true;
+  await accessFile?.close();
   if (logStream !== undefined) await finishLog(logStream, systemClock);
   process.exit(code);
 }
@@ -27,6 +31,13 @@ const shell: Shell = {
     const stream = stderrStream();
     logStream = stream;
     return createLog({ level, format }, stream);
+  },
+  openAccessLog(place, log) {
+    if (place === 'stderr')
+      return { write: createAccessLog((logStream ??= stderrStream()), systemClock), reopen: undefined };
+    const file = new AccessFile(place.file, systemClock, log);
+    accessFile = file;
+    return { write: createAccessLog(file, systemClock), reopen: () => void file.reopen() };
   },
   onStopSignal(handler) {
     process.on('SIGTERM', handler);

@@ -35,6 +35,7 @@ describe('loadConfig', () => {
       log: { format: undefined, level: 'info' },
       nameHold: 0,
       indexed: false,
+      accessLog: undefined,
       abuseContact: undefined,
     });
     assert.ok(reservedNames.has('www') && reservedNames.has('api') && reservedNames.has('admin'));

@@ -46,6 +46,8 @@ export interface Config {
   readonly log: { readonly format: LogFormat | undefined; readonly level: LogLevel };
   /** the others, where several relays serve as one */
   readonly cluster: ClusterSettings | undefined;
+  /** where the access log is written, if anywhere; an absolute path */
+  readonly accessLog: 'stderr' | { readonly file: string } | undefined;
   /** address of a link to whoever takes complaints about tunnels */
   readonly abuseContact: string | undefined;
   /** whether search engines may show tunnels */
@@ -134,6 +136,7 @@ function readConfig(
       format: given.read('log-format', readers.logFormat),
       level: given.read('log-level', readers.logLevel) ?? 'info',
     },
+    accessLog: readAccessLog(given),
     abuseContact: given.read('abuse-contact', readers.contact),
     indexed: given.read('robots', readers.robots) === 'allow',
     maxConnections: given.read('max-connections', readers.connections) ?? CONNECTIONS_MAX,
@@ -187,6 +190,12 @@ function readTtls(given: GivenSettings): { maxTtl: number; defaultTtl: number } 
     );
   }
   return { maxTtl, defaultTtl };
+}
+
+function readAccessLog(given: GivenSettings): Config['accessLog'] {
+  const place = given.read('access-log', readers.accessLog) ?? 'off';
+  if (place === 'off') return undefined;
+  return place === 'stderr' ? place : { file: resolve(place) };
 }
 
 /** A host alone would be a setting without effect, so it is refused. */

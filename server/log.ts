@@ -87,6 +87,11 @@ export const LOG_EVENTS = {
     level: 'error',
     meaning: 'the relay has stopped and the last counters of `tunnels` tunnels are lost',
   },
+  'access log failing': {
+    level: 'error',
+    meaning:
+      'lines of the access log cannot be written (`error`), or not fast enough; `dropped` are lost so far. Look at the disk',
+  },
   'event loop stalled': {
     level: 'warn',
     meaning: 'the process could do nothing for `ms`: too little CPU, or the machine was asleep',

@@ -48,7 +48,7 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
   // Before anybody comes: what waits here is found from other relays only under a number of its own.
   await cluster?.start({ hub, tunnels: service.follower, openHop });
   const interior = { store, tunnels, authenticator, upgrades, cluster, unexpected };
-  const { url, edge, certificate, beginToDrain } = await openEntrance(config, interior, log);
+  const { url, edge, certificate, beginToDrain } = await openEntrance(config, interior, operator);
   const census = {
     tunnels: () => registry.size,
     links: () => hub.census(),

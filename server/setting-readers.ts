@@ -138,6 +138,12 @@ export const contact: SettingReader<string> = {
   },
 };
 
+/** A path has a slash in it, so that a word that is mistyped, or meant otherwise, becomes no file. */
+export const accessLog: SettingReader<string> = {
+  takes: 'off, stderr or the path of a file with a slash in it, like /var/log/culvert/access.log',
+  read: (given) => (/^(?:off|stderr|.*[/\\].*)$/.test(given) ? given : undefined),
+};
+
 /** A duration in whole seconds, or none. */
 export const nameHold: SettingReader<number> = {
   takes: `a duration from 0s to ${formatDuration(NAME_HOLD_CEILING_SECONDS)}, like 24h`,

@@ -64,6 +64,11 @@ export const SETTINGS = [
     meaning: 'how the log is written to stderr',
   },
   { name: 'log-level', fallback: 'info', meaning: 'debug, info, warn or error: what the log leaves out' },
+  {
+    name: 'access-log',
+    fallback: 'off',
+    meaning: 'stderr or the path of a file: a line of JSON for each request',
+  },
   { name: 'max-connections', fallback: '10000', meaning: "visitors' connections at a time" },
   {
     name: 'abuse-contact',

@@ -1,6 +1,13 @@
 /** What the commands of `culvert-relay` share. */
 import type { Config, ConfigResult } from '../config.ts';
 import type { Log } from '../log.ts';
+import type { AccessLog } from '../observe/access-log.ts';
+
+/** An access log, and how to go on in a new file where it is one. */
+export interface OpenAccessLog {
+  readonly write: AccessLog;
+  readonly reopen: (() => void) | undefined;
+}
 
 /** The world around a command, so that tests can stand in for it. */
 export interface Shell {
@@ -15,6 +22,13 @@ export interface Shell {
   limitMemory(): void;
   /** Opens the log, on stderr. */
   openLog(options: Config['log']): Log;
+  /**
+   * Opens the access log.
+   *
+   * @param log told when it cannot be written
+   * @throws the system's error when its file cannot be opened
+   */
+  openAccessLog(place: NonNullable<Config['accessLog']>, log: Log): OpenAccessLog;
   /** Calls `handler` at each SIGTERM and SIGINT. */
   onStopSignal(handler: () => void): void;
   /** Calls `handler` at each SIGHUP, which no longer ends the program. */

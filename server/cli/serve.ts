@@ -7,7 +7,7 @@ import { STOP_DEADLINE_MS } from '../limits.ts';
 import { describeError, errorFields, type Log } from '../log.ts';
 import type { RunningRelay } from '../relay.ts';
 import type { Operator } from '../relay/operator.ts';
-import { CommandError, ExitCode, type Shell, usageError } from './command.ts';
+import { CommandError, ExitCode, type OpenAccessLog, type Shell, usageError } from './command.ts';
 
 export type StartRelay = (config: Config, operator: Operator) => Promise<RunningRelay>;
 
@@ -26,12 +26,14 @@ export async function serve(shell: Shell, config: Config, startRelay: StartRelay
   await checkTls(config);
   shell.limitMemory();
   const log = shell.openLog(config.log);
+  const accessLog = openAccessLog(shell, config, log);
   shell.onCrash((error) => log('relay crashed', errorFields(error)));
   log('relay starting', { version: VERSION, node: process.versions.node });
   const tell = shell.isTerminal ? (line: string) => shell.err(line) : undefined;
-  const relay = await start(config, startRelay, { log, tell });
+  const relay = await start(config, startRelay, { log, accessLog: accessLog?.write, tell });
   const ended = untilEnded(shell, relay, log);
-  if (relay.reload !== undefined) shell.onReloadSignal(relay.reload);
+  const reloads = [relay.reload, accessLog?.reopen].filter((reload) => reload !== undefined);
+  if (reloads.length > 0) shell.onReloadSignal(() => reloads.forEach((reload) => reload()));
   log('listening', { url: relay.url });
   shell.out(`listening on ${relay.url}`);
   return ended;
@@ -44,6 +46,14 @@ async function checkTls({ tls }: Config): Promise<void> {
   } catch (error) {
     if (error instanceof TlsFileError) throw usageError(error.message);
     throw error;
+  }
+}
+
+function openAccessLog(shell: Shell, { accessLog }: Config, log: Log): OpenAccessLog | undefined {
+  try {
+    return accessLog && shell.openAccessLog(accessLog, log);
+  } catch (error) {
+    throw usageError(`CULVERT_ACCESS_LOG takes a file that this user may write to (${describeError(error)})`);
   }
 }
 

@@ -2,6 +2,7 @@
 import type { ApiError } from '../../shared/errors.ts';
 import { type Field, fieldValue } from '../../shared/http1/fields.ts';
 import type { UpgradeRequest } from '../link/upgrades.ts';
+import type { AccessLog } from '../observe/access-log.ts';
 import { type Outcomes, requests } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { Dial, Dialer, DialHandler } from '../tunnels/stream.ts';
@@ -56,21 +57,25 @@ export interface OriginsOptions {
   readonly now: () => number;
   /** Reports an error nobody foresaw, and says what to answer. */
   readonly unexpected: (error: unknown) => ApiError;
+  /** Told of each request that has ended, where somebody wants to know. */
+  readonly accessLog: AccessLog | undefined;
 }
 
 export class Origins {
   readonly context: EdgeContext;
   readonly now: () => number;
   readonly unexpected: (error: unknown) => ApiError;
+  readonly accessLog: AccessLog | undefined;
   readonly #dialer: Dialer;
   readonly #api: ApiOrigin;
   readonly #endpoints: UpgradeEndpoints;
   readonly #tunnelEnding: ResponseEnding;
 
-  constructor({ context, dialer, api, endpoints, indexed, now, unexpected }: OriginsOptions) {
+  constructor({ context, dialer, api, endpoints, indexed, now, unexpected, accessLog }: OriginsOptions) {
     this.context = context;
     this.now = now;
     this.unexpected = unexpected;
+    this.accessLog = accessLog;
     this.#dialer = dialer;
     this.#api = api;
     this.#endpoints = endpoints;

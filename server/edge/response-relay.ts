@@ -46,6 +46,8 @@ export type ResponseProgress = 'more' | 'done' | 'switched' | 'no-head' | 'broke
 export class ResponseRelay {
   readonly #context: ResponseContext;
   readonly #send: (bytes: Buffer) => void;
+  /** of the final response, or of the switch to a WebSocket, once it was passed on */
+  status: number | undefined;
   readonly #reader = new HeadReader(RESPONSE_HEAD_MAX_BYTES);
   #body: BodyTracker | undefined;
   #untilClose = false;
@@ -134,6 +136,7 @@ export class ResponseRelay {
     if (!this.#context.upgrade || listMembers(head.fields, 'upgrade').join() !== 'websocket')
       return 'no-head';
     this.#send(interimResponseHead(head, rest));
+    this.status = head.status;
     return 'switched';
   }
 
@@ -153,6 +156,7 @@ export class ResponseRelay {
       !mayBring(head);
     const body = trackBody(framing, this.#unchunk ? this.#send : undefined);
     this.#body = body;
+    this.status = head.status;
     if (this.#unchunk || rest.length === 0) {
       // Without its coding the body is sent as it is decoded.
       this.#send(this.#finalHead(head, EMPTY));
@@ -169,6 +173,7 @@ export class ResponseRelay {
     } catch (error) {
       if (!(error instanceof BodyError)) throw error;
       this.#body = undefined;
+      this.status = undefined;
       return 'no-head';
     }
     this.#send(this.#finalHead(head, end === piece.length ? piece : piece.subarray(0, end)));

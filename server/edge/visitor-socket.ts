@@ -35,6 +35,16 @@ export class VisitorSocket {
     return this.#socket.writableNeedDrain;
   }
 
+  /** Bytes that have come. */
+  get bytesRead(): number {
+    return this.#socket.bytesRead;
+  }
+
+  /** Bytes that were sent, those included that wait. */
+  get bytesWritten(): number {
+    return this.#socket.bytesWritten;
+  }
+
   /** @returns `false` when the visitor takes its answers more slowly than they come: wait for `onDrain` */
   send(bytes: Buffer): boolean {
     if (this.#socket.write(bytes)) return true;

@@ -70,6 +70,34 @@ describe('Visitor', () => {
     assert.equal(peer.text, '');
   });
 
+  it('is told of in the access log when its request has ended, a WebSocket when it is over', async () => {
+    peer.get('abc.localhost', '/socket?x', 'Connection: Upgrade\r\nUpgrade: websocket\r\n');
+    await until(() => fixture.dials.length === 1);
+    const stream = fixture.openStream();
+    stream.answer('HTTP/1.1 101 x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+    await peer.receives('\r\n\r\n');
+    await send('12345');
+    assert.equal(fixture.accesses.length, 0);
+    fixture.now += 7;
+    stream.handler?.onClose(false);
+    await until(() => fixture.accesses.length === 1);
+    const { path, status, outcome, ms, bytes_in } = fixture.accesses[0] ?? assert.fail();
+    assert.deepEqual([path, status, outcome, ms], ['/socket', 101, 'upgraded', 7]);
+    assert.equal(bytes_in, socket.bytesRead);
+  });
+
+  it('is told of there with an answer that broke off', async () => {
+    peer.get('abc.localhost');
+    await until(() => fixture.dials.length === 1);
+    const stream = fixture.openStream();
+    stream.answer('HTTP/1.1 203 x\r\nContent-Length: 5\r\n\r\nhe');
+    stream.handler?.onClose(false);
+    assert.deepEqual(
+      fixture.accesses.map(({ status, outcome }) => [status, outcome]),
+      [[203, 'broken']],
+    );
+  });
+
   it('has 1 s for a request that is on its way when the relay begins to shut down', async () => {
     visitor.drain();
     advance(DRAIN_IDLE_MS - 1);

@@ -3,7 +3,7 @@
  * answers itself, and ends well. The same connection may go from tunnel to tunnel and to the API.
  */
 import type { Socket } from 'node:net';
-import { ApiError, type VisitorErrorCode } from '../../shared/errors.ts';
+import { ApiError, VISITOR_ERRORS, type VisitorErrorCode } from '../../shared/errors.ts';
 import { BodyError } from '../../shared/http1/body.ts';
 import { fieldValue } from '../../shared/http1/fields.ts';
 import { HeadReader } from '../../shared/http1/head-reader.ts';
@@ -20,6 +20,7 @@ import {
 import { countApiRefusal, type Outcomes, refusals, requests } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream } from '../tunnels/stream.ts';
+import { AccessRecord, type Progress } from './access-record.ts';
 import { answerContext, optionsAnswer, refusalContext, upgradeRefusal, visitorAnswer } from './answers.ts';
 import { Exchange, type ExchangeOwner } from './exchange.ts';
 import { KeptStream } from './kept-stream.ts';
@@ -31,6 +32,7 @@ import { interimsFor } from './interims.ts';
 import { ResponseRelay } from './response-relay.ts';
 import type { NoSeat, Occupant, Place } from './seats.ts';
 import { TunnelLookup } from './tunnel-lookup.ts';
+import { visitorAddress } from './visitor-address.ts';
 import { VisitorSocket, type VisitorSocketHandler } from './visitor-socket.ts';
 
 const SHARE_TEXT =
@@ -72,6 +74,9 @@ export class Visitor implements ExchangeOwner, Occupant, VisitorSocketHandler {
   /** Where it is counted how the current request ends. */
   #outcomes: Outcomes = requests.nowhere;
   #exchange: Exchange | undefined;
+  #response: ResponseRelay | undefined;
+  /** What the access log will say of the current request, if there is one. */
+  #access: AccessRecord | undefined;
   readonly #kept = new KeptStream();
   /** Monotonic ms at which patience ends. */
   #deadline: number;
@@ -203,6 +208,7 @@ export class Visitor implements ExchangeOwner, Occupant, VisitorSocketHandler {
 
   #startRequest(plan: Plan): void {
     this.#plan = plan;
+    if (this.#origins.accessLog !== undefined) this.#record(plan, plan.head.bytes.length);
     const { route } = plan;
     if (route.kind !== 'tunnel') this.#place.stand();
     if (route.kind === 'relay' && plan.upgrade && this.#origins.handlesUpgrade(route.target)) {
@@ -235,6 +241,7 @@ export class Visitor implements ExchangeOwner, Occupant, VisitorSocketHandler {
       },
       this.#send,
     );
+    this.#response = response;
     this.#exchange = new Exchange({ ...origin, body }, response, this);
     this.#watchBody();
     this.#exchange.start(this.#kept.take(origin.target, origin.fresh));
@@ -254,16 +261,17 @@ export class Visitor implements ExchangeOwner, Occupant, VisitorSocketHandler {
     } catch (error) {
       if (this.#state !== 'upgrading') return;
       const close = this.#draining || plan.close;
-      this.#outcomes.refused += 1;
       const refusal = error instanceof ApiError ? error : this.#origins.unexpected(error);
       countApiRefusal(refusal);
-      this.#finishAnswer(upgradeRefusal(refusal, { close }), close);
+      this.#socket.send(upgradeRefusal(refusal, { close }));
+      this.#ended('refused', refusal.status);
+      this.#nextRequest(close);
     }
   }
 
   #giveAway(): { socket: Socket; head: Buffer } | undefined {
     if (this.#state !== 'upgrading') return undefined;
-    this.#outcomes.upgraded += 1;
+    this.#ended('upgraded', 101);
     this.#leave();
     return { socket: this.#socket.release(), head: this.#takeInput() };
   }
@@ -288,7 +296,7 @@ export class Visitor implements ExchangeOwner, Occupant, VisitorSocketHandler {
   }
 
   complete(stream: ByteStream | undefined): void {
-    this.#outcomes.answered += 1;
+    this.#ended('answered', this.#response?.status);
     const closes = this.#exchange?.closes === true;
     this.#exchange = undefined;
     if (stream !== undefined && this.#target !== undefined && !closes) this.#kept.keep(this.#target, stream);
@@ -297,7 +305,7 @@ export class Visitor implements ExchangeOwner, Occupant, VisitorSocketHandler {
   }
 
   answeredEarly(): void {
-    this.#outcomes.answered += 1;
+    this.#ended('answered', this.#response?.status);
     this.#exchange = undefined;
     this.#nextRequest(true);
   }
@@ -319,7 +327,7 @@ export class Visitor implements ExchangeOwner, Occupant, VisitorSocketHandler {
   }
 
   brokeOff(reset: boolean): void {
-    this.#outcomes.broken += 1;
+    this.#ended('broken', this.#response?.status);
     this.#exchange = undefined;
     if (reset) this.#socket.reset();
     else this.#socket.destroy();
@@ -340,19 +348,20 @@ export class Visitor implements ExchangeOwner, Occupant, VisitorSocketHandler {
   #answer(code: VisitorErrorCode, text?: string): void {
     const close = this.#closesAfterAnswer;
     this.#exchange = undefined;
-    this.#countRefusal(code);
     this.#place.stand();
-    this.#finishAnswer(
-      visitorAnswer(code, answerContext(this.#plan, close), this.#origins.context.abuseContact, text),
-      close,
-    );
+    const { abuseContact } = this.#origins.context;
+    this.#socket.send(visitorAnswer(code, answerContext(this.#plan, close), abuseContact, text));
+    this.#refused(code);
+    this.#nextRequest(close);
   }
 
   #answerOptions(): void {
     const close = this.#closesAfterAnswer;
-    requests.relay.answered += 1;
+    this.#outcomes = requests.relay;
     this.#place.stand();
-    this.#finishAnswer(optionsAnswer(close), close);
+    this.#socket.send(optionsAnswer(close));
+    this.#ended('answered', 204);
+    this.#nextRequest(close);
   }
 
   /** Whether the connection ends with an answer of the relay's own: what is left of a body is not read. */
@@ -371,23 +380,51 @@ export class Visitor implements ExchangeOwner, Occupant, VisitorSocketHandler {
     const context = head === undefined ? answerContext(this.#plan, true) : refusalContext(head);
     this.#exchange?.abort();
     this.#exchange = undefined;
-    this.#countRefusal(code);
-    this.#finishAnswer(visitorAnswer(code, context, this.#origins.context.abuseContact), true);
+    if (this.#plan === undefined && this.#origins.accessLog !== undefined)
+      this.#record(undefined, head?.length ?? 0);
+    this.#socket.send(visitorAnswer(code, context, this.#origins.context.abuseContact));
+    this.#refused(code);
+    this.#nextRequest(true);
   }
 
-  #countRefusal(code: VisitorErrorCode): void {
-    this.#outcomes.refused += 1;
+  #refused(code: VisitorErrorCode): void {
     refusals[code] += 1;
+    this.#ended('refused', VISITOR_ERRORS[code].status, code);
   }
 
-  #finishAnswer(bytes: Buffer, close: boolean): void {
-    this.#socket.send(bytes);
-    this.#nextRequest(close);
+  /** The current request has ended, and what was to be sent has been. */
+  #ended(outcome: keyof Outcomes, status?: number, error?: VisitorErrorCode): void {
+    this.#outcomes[outcome] += 1;
+    if (this.#access !== undefined) this.#tell(outcome, status, error);
+  }
+
+  // The access log, where there is one
+
+  /** @param headLength bytes of the request that have been taken */
+  #record(plan: Plan | undefined, headLength: number): void {
+    const { accessLog, context } = this.#origins;
+    const { now, taken, sent } = this.#progress;
+    this.#peer ??= this.#peerOf();
+    const address = visitorAddress(plan?.head.fields ?? [], this.#peer, context.trustedProxies);
+    if (accessLog !== undefined)
+      this.#access = new AccessRecord(accessLog, address, plan, { now, taken: taken - headLength, sent });
+  }
+
+  #tell(outcome: keyof Outcomes, status?: number, error?: VisitorErrorCode): void {
+    this.#access?.end(outcome, this.#progress, status, error);
+    this.#access = undefined;
+  }
+
+  get #progress(): Progress {
+    const { bytesRead, bytesWritten } = this.#socket;
+    const taken = bytesRead - (this.#input?.length ?? 0);
+    return { now: this.#origins.now(), taken, sent: bytesWritten };
   }
 
   #nextRequest(close: boolean): void {
     this.#plan = undefined;
     this.#outcomes = requests.nowhere;
+    this.#response = undefined;
     this.#blocked = false;
     if (close) return this.#endConnection();
     this.#place.rest();
@@ -420,12 +457,15 @@ export class Visitor implements ExchangeOwner, Occupant, VisitorSocketHandler {
   }
 
   onClose(): void {
-    if (this.#exchange !== undefined || this.#state === 'upgrading') this.#outcomes.abandoned += 1;
+    if (this.#exchange !== undefined || this.#state === 'upgrading')
+      this.#ended('abandoned', this.#response?.status);
     this.#exchange?.abort();
     this.#leave();
   }
 
   #leave(): void {
+    // A WebSocket has ended: that it was opened is counted, and now how much it has carried is known.
+    if (this.#access !== undefined) this.#tell('upgraded', 101);
     this.#state = 'gone';
     // A connection that is given away may have served visitors: a proxy that pools them uses it for whoever comes next.
     this.#kept.end();

@@ -33,6 +33,12 @@ export const requests = {
   nowhere: noOutcomes(),
 };
 
+/** Lines of the access log. */
+export const accessLines = {
+  /** those that the disk was too slow or too full for */
+  dropped: 0,
+};
+
 export const traffic = {
   /** connections accepted */
   connections: 0,

@@ -34,7 +34,7 @@ export function createLog({ format, level }: LogOptions, stream: LineStream): Lo
     formatters: { level: (label: string) => ({ level: label }) },
   };
   const logger = pino(options, lines);
-  return (event, fields = {}) => logger[LOG_EVENTS[event].level](withoutKeys(fields), event);
+  return (event, fields = {}) => logger[LOG_EVENTS[event].level](fieldsWithoutKeys(fields), event);
 }
 
 /** A stream of the log that can be finished. */
@@ -75,10 +75,15 @@ export function finishLog(stream: LogStream, clock: Clock): Promise<void> {
   });
 }
 
-function withoutKeys(fields: LogFields): LogFields {
+/** A text without the API keys in it. */
+export function withoutKeys(text: string): string {
+  return text.replaceAll(KEY, 'cvt_…');
+}
+
+function fieldsWithoutKeys(fields: LogFields): LogFields {
   const entries = Object.entries(fields).map(([name, value]) => [
     name,
-    typeof value === 'string' ? value.replaceAll(KEY, 'cvt_…') : value,
+    typeof value === 'string' ? withoutKeys(value) : value,
   ]);
   return Object.fromEntries(entries) as LogFields;
 }

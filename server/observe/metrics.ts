@@ -3,6 +3,7 @@ import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import { VERSION } from '../../shared/version.ts';
 import type { LinkCensus } from '../link/hub.ts';
 import {
+  accessLines,
   apiAnswers,
   apiRefusals,
   refusals,
@@ -81,6 +82,12 @@ export function createMetrics(census: Census): Registry {
       [{ direction: 'in' }, traffic.bytesIn],
       [{ direction: 'out' }, traffic.bytesOut],
     ],
+  );
+  counter(
+    'culvert_access_log_dropped_total',
+    'Lines of the access log that could not be written.',
+    [],
+    () => [[{}, accessLines.dropped]],
   );
   counter('culvert_data_sockets_total', 'Data sockets opened by clients.', [], () => [[{}, traffic.streams]]);
   gauge('culvert_tunnels', 'Live tunnels.', census.tunnels);

@@ -12,10 +12,9 @@ import { boundPort, listen } from '../edge/listen.ts';
 import { Origins } from '../edge/origins.ts';
 import { CREATE_BURST, CREATES_PER_MINUTE, NEWCOMERS_MAX } from '../limits.ts';
 import type { Upgrades } from '../link/upgrades.ts';
-import type { Log } from '../log.ts';
 import type { Store } from '../store/store.ts';
 import { RateLimiter } from '../tunnels/rate-limiter.ts';
-import type { Unexpected } from './operator.ts';
+import type { Operator, Unexpected } from './operator.ts';
 import type { Tunnels } from './tunnels.ts';
 
 /** What is behind the listener. */
@@ -38,7 +37,11 @@ export interface Entrance {
 }
 
 /** @throws Error with a text for the operator when the address cannot be bound */
-export async function openEntrance(config: Config, interior: Interior, log: Log): Promise<Entrance> {
+export async function openEntrance(
+  config: Config,
+  interior: Interior,
+  { log, accessLog }: Operator,
+): Promise<Entrance> {
   const { store, tunnels, authenticator, upgrades, cluster, unexpected } = interior;
   const { registry, service, hub } = tunnels;
   const { server, certificate } = await listen(config, log);
@@ -78,6 +81,7 @@ export async function openEntrance(config: Config, interior: Interior, log: Log)
     indexed: config.indexed,
     now: () => clock.monotonic(),
     unexpected,
+    accessLog,
   });
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
   return {

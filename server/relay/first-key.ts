@@ -10,7 +10,11 @@ import type { Operator } from './operator.ts';
 const FILE_NAME = 'first-key';
 
 /** @throws Error with a text for the operator when the file cannot be written */
-export function handOutFirstKey(key: string, dataDir: string, { log, tell }: Operator): void {
+export function handOutFirstKey(
+  key: string,
+  dataDir: string,
+  { log, tell }: Pick<Operator, 'log' | 'tell'>,
+): void {
   if (tell !== undefined) {
     log('first key made', { account: 'default' });
     tell(`API key for the account "default", shown only now: ${key}`);

@@ -2,10 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { errorFields, type Log } from '../log.ts';
+import type { AccessLog } from '../observe/access-log.ts';
 import { REQUEST_ID_FIELD } from '../observe/request-id.ts';
 
 export interface Operator {
   readonly log: Log;
+  /** told of each request, where the operator asked for that */
+  readonly accessLog: AccessLog | undefined;
   /** Shows a person at a terminal what no log may have: a key. `undefined` where there is no terminal. */
   readonly tell: ((line: string) => void) | undefined;
 }

@@ -4,6 +4,7 @@ import { BlockList, connect, type Socket } from 'node:net';
 import { InProcessApi } from '../edge/api-origin.ts';
 import { HostResolver } from '../edge/authority.ts';
 import { Origins } from '../edge/origins.ts';
+import type { AccessEntry } from '../observe/access-log.ts';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream, DialHandler, StreamHandler } from '../tunnels/stream.ts';
@@ -53,6 +54,8 @@ export class EdgeFixture {
   readonly dials: DialHandler[] = [];
   /** connections that were given to the WebSocket endpoints */
   readonly given: Socket[] = [];
+  /** what the access log was told */
+  readonly accesses: AccessEntry[] = [];
   readonly origins: Origins;
 
   constructor() {
@@ -84,6 +87,7 @@ export class EdgeFixture {
         },
       },
       indexed: true,
+      accessLog: (entry) => void this.accesses.push(entry),
       now: () => (this.now += this.step),
       unexpected: () => new ApiError(API_ERRORS.internal),
     });

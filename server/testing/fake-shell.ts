@@ -1,6 +1,6 @@
 /** The world around a command, remembered instead of shown. */
 import assert from 'node:assert/strict';
-import type { Shell } from '../cli/command.ts';
+import type { OpenAccessLog, Shell } from '../cli/command.ts';
 import type { Log, LogEvent, LogFields } from '../log.ts';
 
 export class FakeShell implements Shell {
@@ -24,6 +24,10 @@ export class FakeShell implements Shell {
 
   openLog(): Log {
     return (event, fields = {}) => void this.logged.push([event, fields]);
+  }
+
+  openAccessLog(): OpenAccessLog {
+    return { write: () => {}, reopen: undefined };
   }
 
   onReloadSignal(): void {}

@@ -1,0 +1,82 @@
+/** The file of the access log: opened anew after it was moved away, and never waited for. */
+import { open, openSync } from 'node:fs';
+import { promisify } from 'node:util';
+import { pino } from 'pino';
+import type { Clock } from '../clock.ts';
+import { LOG_BUFFER_MAX_BYTES, LOG_REPEAT_MS } from '../limits.ts';
+import { describeError, type Log } from '../log.ts';
+import { accessLines } from './counters.ts';
+import { finishLog, type LineStream, type LogStream } from './logger.ts';
+
+/** Its user reads and writes it, its group may read it: who visits what is nobody else's business. */
+const MODE = 0o640;
+
+export class AccessFile implements LineStream {
+  readonly #path: string;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  #stream: LogStream;
+  #opening: Promise<void> = Promise.resolve();
+  #lastReport = -Infinity;
+
+  /**
+   * Makes the file where it is missing; what is in it stays.
+   *
+   * @param log told when lines cannot be written, or not fast enough
+   * @throws the system's error when it cannot be opened
+   */
+  constructor(path: string, clock: Clock, log: Log) {
+    this.#path = path;
+    this.#clock = clock;
+    this.#log = log;
+    this.#stream = this.#streamTo(openSync(path, 'a', MODE));
+  }
+
+  /** Takes a line at once. Beyond {@link LOG_BUFFER_MAX_BYTES} that wait for the disk, it is dropped and counted. */
+  write(line: string): void {
+    this.#stream.write(line);
+  }
+
+  /** Goes on in a file of the same name, which whoever has moved the one of before wants. Never rejects. */
+  reopen(): Promise<void> {
+    this.#opening = this.#opening.then(() => this.#reopen());
+    return this.#opening;
+  }
+
+  /** Writes what waits, as {@link finishLog}. */
+  async close(): Promise<void> {
+    await finishLog(this.#stream, this.#clock);
+  }
+
+  async #reopen(): Promise<void> {
+    try {
+      const fd = await promisify(open)(this.#path, 'a', MODE);
+      const before = this.#stream;
+      this.#stream = this.#streamTo(fd);
+      await finishLog(before, this.#clock);
+    } catch (error) {
+      this.#report(error);
+    }
+  }
+
+  #streamTo(dest: number): LogStream {
+    const stream = pino.destination({ dest, sync: false, maxLength: LOG_BUFFER_MAX_BYTES });
+    stream.on('error', (error) => this.#report(error));
+    stream.on('drop', () => {
+      accessLines.dropped += 1;
+      this.#report(undefined);
+    });
+    return stream;
+  }
+
+  #report(error: unknown): void {
+    const now = this.#clock.monotonic();
+    if (now - this.#lastReport < LOG_REPEAT_MS) return;
+    this.#lastReport = now;
+    const { dropped } = accessLines;
+    this.#log('access log failing', {
+      error: error === undefined ? undefined : describeError(error),
+      dropped,
+    });
+  }
+}
