@@ -1,4 +1,4 @@
-import { RelayRefusal } from '../engine/errors.ts';
+import { refusesKey } from '../engine/errors.ts';
 import type { OfflineReason } from '../engine/verdict.ts';
 
 /** Exit codes of `culvert` (contract.md, Programs). */
@@ -35,5 +35,5 @@ export function exitCodeOf(reason: OfflineReason): ExitCode {
 
 /** The exit code for a call of the REST interface that failed. */
 export function exitCodeOfFailure(error: unknown): ExitCode {
-  return error instanceof RelayRefusal && error.status === 401 ? ExitCode.keyRefused : ExitCode.failed;
+  return refusesKey(error) ? ExitCode.keyRefused : ExitCode.failed;
 }

@@ -1,4 +1,4 @@
-import { RelayRefusal, RelayUnreachable } from '../engine/errors.ts';
+import { refusesKey, RelayRefusal, RelayUnreachable } from '../engine/errors.ts';
 
 /** What went wrong with a call of the REST interface, and what to do. */
 export function describeFailure(error: unknown): string {
@@ -7,9 +7,9 @@ export function describeFailure(error: unknown): string {
     return `${text}. Check --relay or CULVERT_RELAY; "culvert doctor" finds out where it stops.`;
   }
   if (!(error instanceof RelayRefusal)) return `${text}.`;
+  if (refusesKey(error))
+    return `The relay refused the API key: ${text}. Run "culvert login", or check --key or CULVERT_API_KEY.`;
   switch (error.status) {
-    case 401:
-      return `The relay refused the API key: ${text}. Run "culvert login", or check --key or CULVERT_API_KEY.`;
     case 409:
       return `The relay refused: ${text}. Choose another name, or leave it out for a random one.`;
     case 429: {

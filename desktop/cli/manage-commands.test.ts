@@ -25,7 +25,7 @@ async function run(line: string, tunnels: Tunnel[] = [TUNNEL, OTHER]) {
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await text(request);
     if (request.method !== 'GET') calls.push(`${request.method} ${request.url} ${body}`.trim());
-    const answers: Record<string, unknown> = { GET: { tunnels }, DELETE: { status: 'closed' }, PUT: TUNNEL };
+    const answers: Record<string, unknown> = { GET: { tunnels }, DELETE: { status: 'closed' }, PUT: OTHER };
     response.end(JSON.stringify(answers[request.method ?? '']));
   }
   const relay = await startHttp((request, response) => void answer(request, response));

@@ -48,7 +48,7 @@ describe('serveTunnel', () => {
   afterEach(closeServers);
 
   const refusals: [number, string, Record<string, string>, number, RegExp][] = [
-    [401, 'invalid api key', {}, 3, /refused the API key.* CULVERT_API_KEY/],
+    [401, 'invalid api key', { 'www-authenticate': 'Bearer' }, 3, /refused the API key.* CULVERT_API_KEY/],
     [403, 'custom names require the Dev plan or above', {}, 1, /Dev plan/],
     [409, 'name already in use', {}, 1, /another name/],
     [429, 'rate limit exceeded', { 'retry-after': '6' }, 1, /Try again in 6 s/],
@@ -56,7 +56,8 @@ describe('serveTunnel', () => {
   ];
   for (const [status, error, headers, exitCode, message] of refusals) {
     it(`ends with ${exitCode} when the relay refuses with ${status}, and says what to do`, async () => {
-      const { code, events } = await run({ POST: answer(status, { error }, headers) });
+      const refuse = answer(status, { error }, headers);
+      const { code, events } = await run({ POST: refuse, GET: refuse });
       assert.equal(code, exitCode);
       assert.equal(events.length, 1);
       assert.equal(events[0]?.event, 'offline');

@@ -119,7 +119,7 @@ async function close(api: ApiClient, tunnel: Tunnel, output: Output): Promise<st
     return CLOSED;
   } catch (error) {
     // Closed or expired in the meantime: what was wanted.
-    if (error instanceof RelayRefusal && error.status === 404) return CLOSED;
+    if (error instanceof RelayRefusal && error.isOwn && error.status === 404) return CLOSED;
     const until = tunnel.idle_ttl ? `${tunnel.ttl} after its last traffic` : tunnel.expires_at;
     output.err(`The tunnel could not be closed and ends ${until}: ${describeFailure(error)}\n`);
     return 'Stopped; the tunnel is not closed.';

@@ -59,7 +59,9 @@ describe('runStart', () => {
 
   it('ends with the worst code, of tunnels that failed on their own', async () => {
     const { code, ends } = await start((port) =>
-      port === 1 ? [409, { error: 'name already in use' }] : [401, { error: 'invalid api key' }],
+      port === 1
+        ? [409, { error: 'name already in use' }]
+        : [401, { error: 'invalid api key' }, { 'www-authenticate': 'Bearer' }],
     );
     assert.equal(await code, 3);
     assert.deepEqual(ends(), ['one failed', 'two failed']);

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { startProxy } from '../testing/proxy.ts';
 import { closedPort, closeServers, startHttp } from '../testing/servers.ts';
 import { ACCOUNT, TUNNEL } from '../testing/tunnel.ts';
 import { ApiClient } from './api-client.ts';
-import { RelayRefusal, RelayUnreachable } from './errors.ts';
+import { refusesKey, RelayRefusal, RelayUnreachable } from './errors.ts';
 import { Network } from './network/network.ts';
 import { parseRelayAddress } from './relay-address.ts';
 
@@ -36,6 +37,18 @@ const refusal = (status: number, message: string, retryAfterMs?: number) => (err
   assert.deepEqual({ got, said, wait }, { got: status, said: message, wait: retryAfterMs });
   return true;
 };
+
+/** What becomes of a call whose connections get these answers, and how many there were. */
+async function outcome(...answers: [number, object, Record<string, string>?][]) {
+  const connections = new Set<Socket>();
+  const relay = await startHttp(({ socket }, response) => {
+    const [status, body, headers] = answers[connections.size] ?? answers.at(-1) ?? assert.fail();
+    connections.add(socket);
+    response.writeHead(status, headers).end(JSON.stringify(body));
+  });
+  const error: unknown = await new ApiClient(relay, KEY).getAccount().catch((failure: unknown) => failure);
+  return { error, connections: connections.size };
+}
 
 describe('ApiClient', () => {
   afterEach(closeServers);
@@ -97,6 +110,55 @@ describe('ApiClient', () => {
   it('says what the relay says about an error, and when to come back', async () => {
     const { api } = await setUp(429, { error: 'rate limit exceeded' }, { 'retry-after': '6' });
     await assert.rejects(api.listTunnels(), refusal(429, 'rate limit exceeded', 6000));
+  });
+
+  describe('asked about a key', () => {
+    const CHALLENGE = { 'www-authenticate': 'Bearer' };
+    const INVALID = { error: 'invalid api key' };
+
+    it('believes that it is refused when two connections say so', async () => {
+      const { error, connections } = await outcome([401, INVALID, CHALLENGE]);
+      assert.ok(refusesKey(error));
+      assert.equal(connections, 2);
+    });
+
+    it('does not believe one answer that another connection does not repeat', async () => {
+      for (const second of [
+        [200, { tunnels: [] }],
+        [503, { error: 'service unavailable' }],
+        [401, { error: 'no' }, CHALLENGE],
+      ] as [number, object, Record<string, string>?][]) {
+        const { error, connections } = await outcome([401, INVALID, CHALLENGE], second);
+        assert.ok(error instanceof RelayRefusal);
+        assert.deepEqual([refusesKey(error), connections], [false, 2]);
+        assert.match(error.message, /refused the key once/);
+      }
+    });
+
+    it('does not take the 401 of a proxy for the word of the relay', async () => {
+      for (const answer of [
+        [401, INVALID, { 'www-authenticate': 'Basic realm="x"' }],
+        [401, INVALID],
+        [401, { error: 'missing api key' }, CHALLENGE],
+        [401, {}, CHALLENGE],
+        [403, INVALID, CHALLENGE],
+      ] as [number, object, Record<string, string>?][]) {
+        const { error, connections } = await outcome(answer);
+        assert.deepEqual([refusesKey(error), connections], [false, 1]);
+      }
+    });
+  });
+
+  it('takes no answer that is to another question', async () => {
+    const { api } = await setUp(200, TUNNEL);
+    const other = '11111111-1111-4111-8111-111111111111';
+    for (const asked of [
+      api.getTunnel(other),
+      api.extendTunnel(other),
+      api.createTunnel({ local_port: 3001 }),
+      api.createTunnel({ local_port: 3000, name: 'other' }),
+    ])
+      await assert.rejects(asked, /answer to another question/);
   });
 
   it('has a text for an error without one', async () => {

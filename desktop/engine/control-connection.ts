@@ -5,7 +5,7 @@ import { WebSocket, type RawData } from 'ws';
 import { CloseCode, CONTROL_MESSAGE_MAX_BYTES, parseControlMessage } from '../../shared/control.ts';
 import type { Clock, Timer } from './clock.ts';
 import type { Attempt } from './dial.ts';
-import { describeNetworkError, isOffline, RelayRefusal } from './errors.ts';
+import { describeNetworkError, isOffline, type RelayRefusal } from './errors.ts';
 import {
   CONTROL_CLOSE_TIMEOUT_MS,
   CONTROL_HANDSHAKE_TIMEOUT_MS,
@@ -14,7 +14,7 @@ import {
 } from './limits.ts';
 import type { Network } from './network/network.ts';
 import { controlUrl, type RelayAddress } from './relay-address.ts';
-import { readErrorText, readRetryAfter } from './relay-text.ts';
+import { readRefusal } from './relay-text.ts';
 
 /** How a control connection ended. */
 export type ControlEnd =
@@ -159,10 +159,9 @@ export class ControlConnection {
     // Also without a complete body the status has said enough.
     response.once('error', () => {});
     response.once('close', () => {
-      const status = response.statusCode ?? 0;
-      const text = readErrorText(Buffer.concat(chunks).toString());
-      const retryAfter = readRetryAfter(response.headers['retry-after'], this.#options.clock.now());
-      const refusal = new RelayRefusal(status, text ?? `it answered with status ${status}`, retryAfter);
+      const { statusCode = 0, headers } = response;
+      const body = Buffer.concat(chunks).toString();
+      const refusal = readRefusal(statusCode, headers, body, this.#options.clock.now());
       this.#end({ kind: 'refused', refusal });
       socket.terminate();
     });

@@ -1,7 +1,28 @@
 /** Reading what a relay says about a refusal. */
+import type { IncomingHttpHeaders } from 'node:http';
 import { replaceUnprintable } from '../../shared/unprintable.ts';
+import { RelayRefusal } from './errors.ts';
 
 const ERROR_TEXT_MAX = 300;
+
+/**
+ * Reads an answer with an error (contract.md, REST): the relay's own has JSON, and a 401 also the challenge of its scheme.
+ *
+ * @param now ms since the epoch
+ */
+export function readRefusal(
+  status: number,
+  headers: Pick<IncomingHttpHeaders, 'retry-after' | 'www-authenticate'>,
+  body: string,
+  now: number,
+): RelayRefusal {
+  const text = readErrorText(body);
+  const isChallenge = /^bearer\b/i.test(headers['www-authenticate'] ?? '');
+  return new RelayRefusal(status, text ?? `it answered with status ${status}`, {
+    retryAfterMs: readRetryAfter(headers['retry-after'], now),
+    isOwn: text !== undefined && (status !== 401 || isChallenge),
+  });
+}
 
 /**
  * The text of `{"error": "<text>"}`, made safe for a terminal: nothing unprintable, bounded.

@@ -56,7 +56,8 @@ function setUp(random = 0.5) {
 }
 
 const LOST: ControlEnd = { kind: 'lost', why: 'the connection was reset' };
-const REFUSED: ControlEnd = { kind: 'refused', refusal: new RelayRefusal(503, 'service unavailable') };
+const refused = (refusal: RelayRefusal): ControlEnd => ({ kind: 'refused', refusal });
+const REFUSED = refused(new RelayRefusal(503, 'service unavailable'));
 
 /** Online, and told to move. */
 function told(random = 0.5) {
@@ -107,6 +108,44 @@ describe('TunnelSession', () => {
     assert.deepEqual(session.state, { name: 'online' });
   });
 
+  describe('asks once more, over another connection, before it believes an answer that ends the tunnel', () => {
+    const INVALID = new RelayRefusal(401, 'invalid api key');
+    const GONE = new RelayRefusal(404, 'tunnel not found');
+
+    for (const [refusal, reason] of [
+      [INVALID, 'key-refused'],
+      [GONE, 'gone'],
+      [new RelayRefusal(400, 'tunnel_id is required'), 'refused'],
+    ] as const) {
+      it(`${refusal.status} twice: ${reason}`, () => {
+        const { session, states, end, clock, controls, names } = setUp();
+        session.start();
+        end(refused(refusal));
+        assert.deepEqual(names(), ['connecting', 'reconnecting']);
+        clock.advance(250);
+        assert.equal(controls.length, 2);
+        end(refused(refusal));
+        const last = states.at(-1);
+        assert.equal(last?.name === 'offline' && last.reason, reason);
+      });
+    }
+
+    it('one 401, or a 401 and a 404, ends nothing', () => {
+      const { session, open, end, clock } = setUp();
+      session.start();
+      for (const refusal of [INVALID, GONE, INVALID]) {
+        end(refused(refusal));
+        clock.advance(2000);
+      }
+      open();
+      assert.equal(session.state.name, 'online');
+      end(LOST);
+      clock.advance(2000);
+      end(refused(INVALID));
+      assert.equal(session.state.name, 'reconnecting');
+    });
+  });
+
   it('waits longer with every try that fails', () => {
     const { session, end, clock, states } = setUp(0.5);
     session.start();
@@ -141,7 +180,7 @@ describe('TunnelSession', () => {
   it('honours Retry-After', () => {
     const { session, end, states } = setUp(0.5);
     session.start();
-    end({ kind: 'refused', refusal: new RelayRefusal(503, 'service unavailable', 5000) });
+    end({ kind: 'refused', refusal: new RelayRefusal(503, 'service unavailable', { retryAfterMs: 5000 }) });
     const why = 'The relay refused for now: service unavailable.';
     assert.deepEqual(states.at(-1), { name: 'reconnecting', attempt: 1, retryInMs: 5250, why });
   });
@@ -303,12 +342,15 @@ describe('TunnelSession', () => {
     });
 
     it('stops at a tunnel that is gone', () => {
-      const { session, controls, open, end } = setUp();
+      const { session, controls, clock, open, end } = setUp();
       session.start();
       open();
       session.wake();
-      end({ kind: 'refused', refusal: new RelayRefusal(404, 'tunnel not found') });
-      assert.deepEqual([session.state.name, controls[0]?.closed], ['offline', true]);
+      for (const state of ['online', 'offline']) {
+        end({ kind: 'refused', refusal: new RelayRefusal(404, 'tunnel not found') });
+        assert.deepEqual([session.state.name, controls[0]?.closed], [state, state === 'offline']);
+        clock.advance(250);
+      }
     });
 
     it('does nothing before the start and after the end', () => {
@@ -351,7 +393,7 @@ describe('TunnelSession', () => {
     it('is asked again only after the time it wants', () => {
       const { clock, end } = told(0.5);
       clock.advance(1000);
-      end({ kind: 'refused', refusal: new RelayRefusal(503, 'service unavailable', 1000) });
+      end({ kind: 'refused', refusal: new RelayRefusal(503, 'service unavailable', { retryAfterMs: 1000 }) });
       assert.deepEqual(clock.waiting, [1250]);
     });
 
@@ -367,8 +409,10 @@ describe('TunnelSession', () => {
 
     it('says that the tunnel is gone, or taken over', () => {
       const gone = told();
-      gone.clock.advance(1000);
-      gone.end({ kind: 'refused', refusal: new RelayRefusal(404, 'tunnel not found') });
+      for (const ms of [1000, 500]) {
+        gone.clock.advance(ms);
+        gone.end({ kind: 'refused', refusal: new RelayRefusal(404, 'tunnel not found') });
+      }
       assert.deepEqual([gone.session.state.name, gone.old.closed], ['offline', true]);
       const taken = told();
       taken.old.handler.onEnd({ kind: 'closed', code: 4000 });

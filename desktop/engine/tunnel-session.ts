@@ -2,7 +2,7 @@
 import { retryDelay } from './backoff.ts';
 import type { Clock, Timer } from './clock.ts';
 import type { ControlEnd, ControlHandler } from './control-connection.ts';
-import { DRAIN_SPREAD_MS, STABLE_CONNECTION_MS, SUSPENDED_RETRY_MS } from './limits.ts';
+import { DRAIN_SPREAD_MS, RETRY_BASE_MS, STABLE_CONNECTION_MS, SUSPENDED_RETRY_MS } from './limits.ts';
 import { judge, type OfflineReason, type Verdict } from './verdict.ts';
 
 /** `idle → connecting → online ⇄ reconnecting`, and from everywhere to `offline`, which is final. */
@@ -69,6 +69,8 @@ export class TunnelSession {
   #retry: Timer | undefined;
   #move: Move | undefined;
   #failures = 0;
+  /** what the last handshake that was refused would have ended the tunnel for */
+  #doubted: OfflineReason | undefined;
   #onlineSince: number | undefined;
   /** when the tunnel was lost, or was first tried */
   #awaySince = 0;
@@ -134,6 +136,7 @@ export class TunnelSession {
     this.#current = link;
     this.#next = undefined;
     this.#move = undefined;
+    this.#doubted = undefined;
     this.#onlineSince = this.#options.clock.monotonic();
     before?.control?.close();
     if (this.#state.name === 'online') this.#options.onRenewed();
@@ -156,14 +159,23 @@ export class TunnelSession {
   /** The connection that was being opened has come to nothing. */
   #onFailure(link: Link, end: ControlEnd): void {
     this.#next = undefined;
-    const verdict = judge(end);
+    const judged = judge(end);
+    const verdict = this.#believed(judged);
     // An answer of whatever kind means that the network is there, and with it the current connection.
     if (verdict.retry && this.#current !== undefined && (link.isMove || end.kind !== 'lost')) {
       if (this.#move !== undefined) this.#moveAgain(this.#move, end, verdict);
+      else if (verdict !== judged) this.#moveIn(Math.floor(this.#options.random() * RETRY_BASE_MS));
       return;
     }
     this.#disconnect();
     this.#follow(verdict);
+  }
+
+  /** One answer to a handshake may be forged or somebody else's: only one that is repeated ends the tunnel. */
+  #believed(verdict: Verdict): Verdict {
+    if (verdict.retry || verdict.reason === this.#doubted) return verdict;
+    this.#doubted = verdict.reason;
+    return { retry: true, why: verdict.why, reach: 'answered' };
   }
 
   /** Until the relay ends the current connection, which it does within seconds. */

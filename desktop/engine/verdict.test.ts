@@ -3,10 +3,11 @@ import type { ControlEnd } from './control-connection.ts';
 import { RelayRefusal } from './errors.ts';
 import { judge } from './verdict.ts';
 
-const refused = (status: number, retryAfterMs?: number): ControlEnd => ({
+const refused = (status: number, retryAfterMs?: number, text = 'text', isOwn = true): ControlEnd => ({
   kind: 'refused',
-  refusal: new RelayRefusal(status, 'text', retryAfterMs),
+  refusal: new RelayRefusal(status, text, { retryAfterMs, isOwn }),
 });
+const foreign = (status: number): ControlEnd => refused(status, undefined, 'invalid api key', false);
 const closed = (code: number): ControlEnd => ({ kind: 'closed', code });
 
 function reached(end: ControlEnd): string {
@@ -16,8 +17,8 @@ function reached(end: ControlEnd): string {
 
 describe('judge', () => {
   const final: [string, ControlEnd, string][] = [
-    ['401', refused(401), 'key-refused'],
-    ['403', refused(403), 'key-refused'],
+    ['401 invalid api key', refused(401, undefined, 'invalid api key'), 'key-refused'],
+    ['403', refused(403), 'refused'],
     ['404', refused(404), 'gone'],
     ['400', refused(400), 'refused'],
     ['426', refused(426), 'refused'],
@@ -37,6 +38,10 @@ describe('judge', () => {
   const temporary: [string, ControlEnd][] = [
     ['a lost connection', { kind: 'lost', why: 'x' }],
     ['302, as a public network answers', refused(302)],
+    ['401 about no key', refused(401, undefined, 'missing api key')],
+    ['401 of something in between', foreign(401)],
+    ['403 of something in between', foreign(403)],
+    ['404 of something in between, as while a proxy has no relay', foreign(404)],
     ['408', refused(408)],
     ['429', refused(429)],
     ['500', refused(500)],

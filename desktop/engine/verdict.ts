@@ -2,7 +2,7 @@
 import { CloseCode } from '../../shared/control.ts';
 import type { Reach } from './backoff.ts';
 import type { ControlEnd } from './control-connection.ts';
-import type { RelayRefusal } from './errors.ts';
+import { refusesKey, type RelayRefusal } from './errors.ts';
 
 /** Why a tunnel is offline for good. */
 export type OfflineReason =
@@ -15,7 +15,7 @@ export type OfflineReason =
   | 'gone'
   /** another client took the tunnel over */
   | 'replaced'
-  /** the API key is unknown, revoked, or not allowed to do this */
+  /** the API key is unknown or revoked */
   | 'key-refused'
   /** the relay refuses this client for another reason */
   | 'refused';
@@ -47,6 +47,9 @@ export function judge(end: ControlEnd): Verdict {
   }
 }
 
+/** 401 about anything but the key it was given, too: something in between has taken that out. */
+const TEMPORARY: ReadonlySet<number> = new Set([401, 408, 429]);
+
 function judgeClose(code: number): Verdict {
   switch (code) {
     case CloseCode.replaced:
@@ -64,20 +67,13 @@ function judgeClose(code: number): Verdict {
   }
 }
 
-function judgeRefusal({ status, message, retryAfterMs }: RelayRefusal): Verdict {
-  switch (status) {
-    case 401:
-    case 403:
-      return { retry: false, reason: 'key-refused', why: `The relay refused the API key: ${message}.` };
-    case 404:
-      return { retry: false, reason: 'gone', why: 'The tunnel was closed or has expired.' };
-    case 408:
-    case 429:
-      return { retry: true, why: `The relay refused for now: ${message}.`, reach: 'answered', retryAfterMs };
-    default:
-      // Below 400 something in between answered, such as the sign-in page of a public network: it will pass.
-      return status >= 400 && status < 500
-        ? { retry: false, reason: 'refused', why: `The relay refused the connection: ${message}.` }
-        : { retry: true, why: `The relay refused for now: ${message}.`, reach: 'answered', retryAfterMs };
-  }
+function judgeRefusal(refusal: RelayRefusal): Verdict {
+  const { status, message, retryAfterMs, isOwn } = refusal;
+  if (refusesKey(refusal))
+    return { retry: false, reason: 'key-refused', why: `The relay refused the API key: ${message}.` };
+  // What something in between answers will pass: the sign-in page of a public network, or a proxy that has no relay.
+  if (!isOwn || TEMPORARY.has(status) || status < 400 || status > 499)
+    return { retry: true, why: `The relay refused for now: ${message}.`, reach: 'answered', retryAfterMs };
+  if (status === 404) return { retry: false, reason: 'gone', why: 'The tunnel was closed or has expired.' };
+  return { retry: false, reason: 'refused', why: `The relay refused the connection: ${message}.` };
 }

@@ -261,6 +261,10 @@ describe('the app', () => {
         app.seen.notices.map(({ kind }) => kind),
         ['key-refused'],
       );
+      assert.ok(
+        existsSync(join(app.platform.dataDirectory, 'key.json')),
+        'only its user makes the app forget a key',
+      );
       await app.call('session:sign-in', SIGN_IN);
       assert.equal(app.serve.all.length, 4);
       assert.equal(app.core.snapshots.make().tunnels[0]?.status.name, 'connecting');

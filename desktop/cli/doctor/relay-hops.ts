@@ -3,7 +3,7 @@ import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
 import { ApiClient } from '../../engine/api-client.ts';
 import { dial } from '../../engine/dial.ts';
-import { describeNetworkError, RelayRefusal } from '../../engine/errors.ts';
+import { describeNetworkError, refusesKey } from '../../engine/errors.ts';
 import { call } from '../../engine/network/call.ts';
 import type { DoctorCommand } from '../arguments.ts';
 import { DOCTOR_ANSWER_MAX_BYTES, DOCTOR_HOP_TIMEOUT_MS } from '../limits.ts';
@@ -98,10 +98,9 @@ export function relayHops(command: DoctorCommand): Hop[] {
       return `that of ${account.name} (${account.plan} plan), from ${command.keyFrom}`;
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      const isRefused = error instanceof RelayRefusal && error.status === 401;
       throw new HopFailure(
         `${why} (from ${command.keyFrom})`,
-        isRefused
+        refusesKey(error)
           ? 'Run "culvert login" with a valid key.'
           : 'Try again; the relay answers, but not to this.',
       );

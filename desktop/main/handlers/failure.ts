@@ -3,7 +3,7 @@ import { API_ERRORS } from '../../../shared/errors.ts';
 import type { CallError } from '../../shared/ipc.ts';
 import type { Problem } from '../../shared/snapshot.ts';
 import { ReplayRefused } from '../../engine/inspector/replay.ts';
-import { RelayRefusal, RelayUnreachable } from '../../engine/errors.ts';
+import { refusesKey, RelayRefusal, RelayUnreachable } from '../../engine/errors.ts';
 import { RelayAddressError } from '../../engine/relay-address.ts';
 
 /** A failure that main itself tells the page about. */
@@ -64,16 +64,18 @@ function hasCertificateCause(error: unknown): boolean {
   return false;
 }
 
-function refusal({ status, message, retryAfterMs }: RelayRefusal): CallError {
+function refusal(error: RelayRefusal): CallError {
+  const { status, message, retryAfterMs } = error;
+  if (refusesKey(error)) {
+    return {
+      code: 'key-refused',
+      field: 'key',
+      text: 'The relay does not know this key. Check that all of it was copied, or make a new one.',
+    };
+  }
   switch (status) {
     case 400:
       return badField(message);
-    case 401:
-      return {
-        code: 'key-refused',
-        field: 'key',
-        text: 'The relay does not know this key. Check that all of it was copied, or make a new one.',
-      };
     case 403:
       return message === API_ERRORS.planTooLow.text
         ? {

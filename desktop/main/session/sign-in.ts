@@ -1,7 +1,7 @@
 /** Whose tunnels this app shows: one account at one relay, or none. */
 import { API_KEY_PATTERN, API_KEY_PREFIX, type Account } from '../../../shared/tunnel.ts';
 import type { ApiClient } from '../../engine/api-client.ts';
-import { RelayRefusal } from '../../engine/errors.ts';
+import { refusesKey } from '../../engine/errors.ts';
 import { isProtected, parseRelayAddress, type RelayAddress } from '../../engine/relay-address.ts';
 import type { KeyKept, Problem, SessionView } from '../../shared/snapshot.ts';
 import { CallFailure, relayProblem } from '../handlers/failure.ts';
@@ -152,12 +152,14 @@ export class SignIn {
     await this.#signedOut(undefined);
   }
 
-  /** The relay has refused the key of a tunnel that was online, or of a call. */
+  /**
+   * The relay has refused the key of a tunnel that was online, or of a call. The key stays where it is kept, and the next start
+   * tries it again: it is shown only once in its life, and a relay may be wrong, or not be the relay.
+   */
   async keyRefused(): Promise<void> {
     if (this.#connection === undefined) return;
     // Every tunnel tells of it.
     this.#connection = undefined;
-    await this.#options.vault.forget();
     await this.#signedOut(KEY_REFUSED);
   }
 
@@ -167,7 +169,7 @@ export class SignIn {
    * @param error `undefined` when it went well
    */
   async reached(error: unknown): Promise<void> {
-    if (error instanceof RelayRefusal && error.status === 401) {
+    if (refusesKey(error)) {
       await this.keyRefused();
       return;
     }

@@ -15,7 +15,7 @@ export class RelayCloser {
       await api.closeTunnel(id);
     } catch (error) {
       // 404 is a tunnel that was closed or has expired in the meantime: what was wanted.
-      if (!(error instanceof RelayRefusal) || error.status !== 404) return;
+      if (!(error instanceof RelayRefusal && error.isOwn && error.status === 404)) return;
     }
     this.#unclosed.delete(id);
   }

@@ -21,10 +21,19 @@ export const ENGINE: readonly Mutation[] = [
     part: 'engine',
     notice: 'nothing, but a client whose key is refused asks the relay for ever',
     file: 'desktop/engine/verdict.ts',
-    find: "case 401:\n    case 403:\n      return { retry: false, reason: 'key-refused',",
-    replace:
-      "case 401:\n      return { retry: true, why: message, reach: 'answered' };\n    case 403:\n      return { retry: false, reason: 'key-refused',",
-    tests: unit('judge stops at 401: key-refused'),
+    find: 'if (refusesKey(refusal))\n    return { retry: false,',
+    replace: 'if (status < 100)\n    return { retry: false,',
+    tests: unit('judge stops at 401 invalid api key: key-refused'),
+  },
+  {
+    part: 'engine',
+    notice: 'one forged answer ends a tunnel',
+    file: 'desktop/engine/tunnel-session.ts',
+    find: 'if (verdict.retry || verdict.reason === this.#doubted) return verdict;',
+    replace: 'if (verdict.retry || verdict.reason !== this.#doubted) return verdict;',
+    tests: unit(
+      'TunnelSession asks once more, over another connection, before it believes an answer that ends the tunnel one 401, or a 401 and a 404, ends nothing',
+    ),
   },
   {
     part: 'engine',

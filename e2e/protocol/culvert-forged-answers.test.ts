@@ -1,0 +1,84 @@
+/** `culvert` behind a proxy that gives it an answer which is not the relay's, as one that mixes up its connections does. */
+import assert from 'node:assert/strict';
+import { connect, createServer } from 'node:net';
+import { once } from 'node:events';
+import { createAccount } from '../support/accounts.ts';
+import { Relay, spawnCulvert } from '../support/programs.ts';
+import { suiteScope } from '../support/scope.ts';
+
+const answer = (status: string, error: string): string => {
+  const body = JSON.stringify({ error });
+  return `HTTP/1.1 ${status}\r\nWWW-Authenticate: Bearer\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`;
+};
+const INVALID_KEY = answer('401 Unauthorized', 'invalid api key');
+const NOT_FOUND = answer('404 Not Found', 'tunnel not found');
+
+describe('culvert and forged answers', () => {
+  const scope = suiteScope();
+  let relay: Relay;
+  let url: string;
+  /** what the next requests of that beginning get in place of the relay's answers */
+  const forged: { start: string; answers: string[] } = { start: '', answers: [] };
+
+  before(async () => {
+    relay = await Relay.start(scope);
+    const proxy = createServer((client) => {
+      client.on('error', () => client.destroy());
+      client.once('data', (first) => {
+        const isMeant = first.toString('latin1').startsWith(forged.start);
+        const instead = isMeant ? forged.answers.shift() : undefined;
+        if (instead !== undefined) return void client.end(instead);
+        const upstream = connect(relay.port, '127.0.0.1');
+        upstream.on('error', () => client.destroy()).on('close', () => client.destroy());
+        client.on('close', () => upstream.destroy());
+        upstream.write(first);
+        client.pipe(upstream).pipe(client);
+      });
+    });
+    await once(proxy.listen(0, '127.0.0.1'), 'listening');
+    scope.defer(() => void proxy.close());
+    const address = proxy.address();
+    url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+  });
+
+  const cases: [string, string[]][] = [
+    ['a 401', [INVALID_KEY]],
+    ['a 404', [NOT_FOUND]],
+    ['a 401 and a 404', [INVALID_KEY, NOT_FOUND]],
+  ];
+  for (const [name, answers] of cases) {
+    it(`serves on after ${name} to the handshake of its control socket`, async () => {
+      const { key } = await createAccount(relay);
+      forged.start = 'GET /ws/control';
+      forged.answers = [...answers];
+      const child = spawnCulvert(scope, ['http', '1', '--json'], {
+        CULVERT_RELAY: url,
+        CULVERT_API_KEY: key,
+      });
+      const last = await child.line((line) => /"event":"(online|offline)"/.exec(line)?.[1]);
+      assert.deepEqual([last, forged.answers], ['online', []]);
+      assert.equal((await child.stop('SIGINT')).code, 0);
+    });
+  }
+
+  it('ends when two say the same', async () => {
+    const { key } = await createAccount(relay);
+    forged.start = 'GET /ws/control';
+    forged.answers = [INVALID_KEY, INVALID_KEY];
+    const child = spawnCulvert(scope, ['http', '1', '--json'], { CULVERT_RELAY: url, CULVERT_API_KEY: key });
+    assert.equal((await child.exit()).code, 3);
+  });
+
+  it('calls no key refused that is refused once', async () => {
+    const { key } = await createAccount(relay);
+    forged.start = 'GET /v1/account';
+    forged.answers = [INVALID_KEY];
+    const child = spawnCulvert(scope, ['login', '--relay', url, '--key', key], {});
+    assert.equal((await child.exit()).code, 1);
+    assert.match(child.stderr, /refused the key once, and did not say so again/);
+    forged.start = 'GET /v1';
+    forged.answers = [INVALID_KEY, INVALID_KEY];
+    const refused = spawnCulvert(scope, ['login', '--relay', url, '--key', key], {});
+    assert.equal((await refused.exit()).code, 3);
+  });
+});
