@@ -81,6 +81,11 @@ export const VISITOR_ERRORS = {
     title: 'Bad request',
     text: 'The request is malformed or ambiguous, so it was not passed on.',
   },
+  'path-worker': {
+    status: 403,
+    title: 'No service worker here',
+    text: 'Tunnels below /t/ share an origin in browsers, so none of them may have a service worker there. The address of the tunnel with a host of its own takes them.',
+  },
   'tunnel-unknown': {
     status: 404,
     title: 'There is no tunnel here',

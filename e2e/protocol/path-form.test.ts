@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { hostOf } from '../support/manual-client.ts';
 import { Relay } from '../support/programs.ts';
-import { type Field, type ResponseHead, visit } from '../support/raw-http.ts';
+import { type Field, RawConnection, type ResponseHead, visit } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
 import { type HttpService, startHttpService } from '../support/services/listen.ts';
 import { SpecClient } from '../support/spec-client/client.ts';
@@ -13,15 +13,28 @@ describe('answers to the path form (contract.md, Inbound requests)', () => {
   let slug: string;
   /** What the local service answers next. */
   let fields: Field[] = [];
+  /** What it says early. */
+  let early: Record<string, string> | undefined;
+  let requests = 0;
 
   before(async () => {
     [relay, service] = await Promise.all([
       Relay.start(scope),
       startHttpService(scope, (_request, response) => {
+        requests += 1;
+        if (early !== undefined) response.writeEarlyHints(early);
+        early = undefined;
         for (const [name, value] of fields) response.appendHeader(name, value);
         response.end('ok');
       }),
     ]);
+    service.server.on('upgrade', (_request, socket) => {
+      socket.on('error', () => socket.destroy());
+      socket.write(
+        'HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n' +
+          'Set-Cookie: a=1; Path=/\r\nStrict-Transport-Security: max-age=9\r\n\r\n',
+      );
+    });
     const client = await SpecClient.start(scope, relay, relay.bootstrapKey, { local_port: service.port });
     slug = client.tunnel.slug;
   });
@@ -63,9 +76,10 @@ describe('answers to the path form (contract.md, Inbound requests)', () => {
     ['a=1; Path=/', /^a=1; Path=\/t\/SLUG\/?$/],
     ['a=1; Path=/app', /^a=1; Path=\/t\/SLUG\/app$/],
     ['a=1; path=/app/; HttpOnly', /^a=1; path=\/t\/SLUG\/app\/; HttpOnly$/i],
-    ['a=1; Domain=localhost; Secure', /^a=1; Secure$/],
+    ['a=1; Domain=localhost; Secure', /^a=1; Path=\/t\/SLUG\/some; Secure$/],
     ['a=1; Path=/; Domain=.localhost; Max-Age=5', /^a=1; Path=\/t\/SLUG\/?; Max-Age=5$/],
-    ['a="x; y=/"; SameSite=Lax', /^a="x; y=\/"; SameSite=Lax$/],
+    ['a="x; y=/"; SameSite=Lax', /^a="x; Path=\/t\/SLUG\/some; y=\/"; SameSite=Lax$/],
+    ['a=1; Path=/app; Path=""', /^a=1; Path=\/t\/SLUG\/some$/],
   ];
   for (const [sent, received] of cookies) {
     it(`Set-Cookie: ${sent}`, async () => {
@@ -79,7 +93,17 @@ describe('answers to the path form (contract.md, Inbound requests)', () => {
     assert.deepEqual(head.all('set-cookie'), [`a=1; Path=/t/${slug}/a`, `b=2; Path=/t/${slug}/b`]);
   });
 
-  for (const name of ['Service-Worker-Allowed', 'Clear-Site-Data', 'Strict-Transport-Security']) {
+  for (const name of [
+    'Service-Worker-Allowed',
+    'Clear-Site-Data',
+    'Strict-Transport-Security',
+    'NEL',
+    'Report-To',
+    'Reporting-Endpoints',
+    'Alt-Svc',
+    'Use-As-Dictionary',
+    'Accept-CH',
+  ]) {
     it(`${name} is removed`, async () => {
       const head = await answerWith([name.toLowerCase(), '/'], ['X-Kept', '1']);
       assert.deepEqual([head.field(name), head.field('x-kept')], [undefined, '1']);
@@ -91,4 +115,96 @@ describe('answers to the path form (contract.md, Inbound requests)', () => {
       assert.equal(head.field(name), '/');
     });
   }
+
+  it('what is moved or removed is so in interim answers and on an accepted WebSocket, too', async () => {
+    const connection = await RawConnection.open(scope, relay.port);
+    const start = `GET /t/${slug}/socket HTTP/1.1\r\nHost: localhost\r\n`;
+    fields = [];
+    early = { link: '</a>; rel=preload', 'set-cookie': 'a=1; Path=/', 'alt-svc': 'clear' };
+    await connection.write(`${start}\r\n`);
+    const hints = await connection.head();
+    await connection.response();
+    assert.deepEqual(
+      [hints.status, hints.field('set-cookie'), hints.field('alt-svc')],
+      [103, `a=1; Path=/t/${slug}`, undefined],
+    );
+    await connection.write(`${start}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`);
+    const accepted = await connection.head();
+    assert.deepEqual(
+      [accepted.status, accepted.field('set-cookie'), accepted.field('strict-transport-security')],
+      [101, `a=1; Path=/t/${slug}`, undefined],
+    );
+  });
+
+  it('an answer out of the cache of a browser is none for a service worker', async () => {
+    assert.deepEqual((await answerWith(['Vary', 'Accept'])).all('vary'), ['Accept', 'Service-Worker']);
+  });
+
+  describe('requests for the script of a service worker', () => {
+    const worker: Field[] = [['service-worker', 'script']];
+    for (const path of ['', '/', '/worker.js', '?x']) {
+      it(`403 for /t/{slug}${path}, and nothing is forwarded`, async () => {
+        const before = requests;
+        const target = `/t/${slug}${path}`;
+        const { status, head } = await visit(relay.port, { host: 'localhost', target, headers: worker });
+        assert.deepEqual([status, head.field('culvert-error')], [403, 'path-worker']);
+        assert.equal(requests, before);
+      });
+    }
+
+    it('pass on the subdomain', async () => {
+      fields = [];
+      assert.equal((await visit(relay.port, { host: hostOf({ slug }, relay), headers: worker })).status, 200);
+    });
+  });
+
+  describe('visits of the bare prefix', () => {
+    const page: Field[] = [['Sec-Fetch-Mode', 'navigate']];
+    const redirects: [query: string][] = [[''], ['?'], ['?x=/t/other/&y=%0d%0a"<\xe9']];
+    for (const [query] of redirects) {
+      it(`by a page go to the one with a slash: ${JSON.stringify(query)}`, async () => {
+        const request = { host: 'localhost', target: `/t/${slug}${query}`, headers: page };
+        const { status, head, text } = await visit(relay.port, request);
+        assert.deepEqual([status, head.field('location'), text], [308, `/t/${slug}/${query}`, '']);
+      });
+    }
+
+    const others: [what: string, method: string, path: string, headers: Field[]][] = [
+      ['by a program', 'GET', '', []],
+      ['by a script', 'GET', '', [['Sec-Fetch-Mode', 'cors']]],
+      ['of a form', 'POST', '', page],
+      ['with a slash', 'GET', '/', page],
+      ['of what is below', 'GET', '/x', page],
+    ];
+    for (const [what, method, path, headers] of others) {
+      it(`${what} are handed on`, async () => {
+        fields = [];
+        const before = requests;
+        const request = { method, host: 'localhost', target: `/t/${slug}${path}`, headers };
+        assert.equal((await visit(relay.port, request)).status, 200);
+        assert.equal(requests, before + 1);
+      });
+    }
+
+    it('keep the connection', async () => {
+      const connection = await RawConnection.open(scope, relay.port);
+      const request = { host: 'localhost', target: `/t/${slug}`, headers: page };
+      assert.equal((await connection.request(request)).status, 308);
+      assert.equal((await connection.request(request)).status, 308);
+    });
+
+    it('404 where there is no tunnel', async () => {
+      const { status } = await visit(relay.port, { host: 'localhost', target: '/t/nobody', headers: page });
+      assert.equal(status, 404);
+    });
+  });
+
+  it('on the subdomain a cookie stays with its host', async () => {
+    fields = [
+      ['Set-Cookie', 'a=1; Domain=localhost; Path=/; Secure'],
+      ['Set-Cookie', 'b=1; Path=/x'],
+    ];
+    const { head } = await visit(relay.port, { host: hostOf({ slug }, relay) });
+    assert.deepEqual(head.all('set-cookie'), ['a=1; Path=/; Secure', 'b=1; Path=/x']);
+  });
 });

@@ -6,6 +6,7 @@ import { fieldValue } from '../../shared/http1/fields.ts';
 import { errorAnswer } from '../../shared/page.ts';
 import { REQUEST_ID_FIELD } from '../observe/request-id.ts';
 import type { Plan } from './request-plan.ts';
+import type { OwnRoute } from './route.ts';
 
 /** What of the request, as far as it was read, shapes the answer. */
 export interface AnswerContext {
@@ -74,9 +75,22 @@ export function visitorAnswer(
   return response(VISITOR_ERRORS[code].status, fields, contentType, body, context);
 }
 
-/** The whole response to an OPTIONS of the whole server; a 204 has no Content-Length (RFC 9110 section 8.6). */
-export function optionsAnswer(close: boolean): Buffer {
-  return Buffer.from(`HTTP/1.1 204 No Content\r\n${ALLOW}${ending(close)}`);
+/** The status of what the relay answers itself though nothing is wrong with it. */
+export const OWN_STATUS = { options: 204, redirect: 308 } as const satisfies Record<OwnRoute['kind'], number>;
+
+/**
+ * The whole response to such a request.
+ *
+ * @param close whether the connection ends with it
+ */
+export function ownAnswer(route: OwnRoute, close: boolean): Buffer {
+  const status = OWN_STATUS[route.kind];
+  // A 204 has no Content-Length (RFC 9110 section 8.6).
+  const fields =
+    route.kind === 'options'
+      ? ALLOW
+      : `Location: ${route.location}\r\nContent-Length: 0\r\nCache-Control: no-store\r\n`;
+  return Buffer.from(`${statusLine(status)}${fields}${ending(close)}`, 'latin1');
 }
 
 /** The whole response for a refused upgrade: the JSON error body of the REST interface. */
@@ -97,10 +111,13 @@ function response(
 ): Buffer {
   const length = Buffer.byteLength(body);
   const head =
-    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}\r\n` +
-    `Content-Type: ${contentType}\r\nContent-Length: ${length}\r\nCache-Control: no-store\r\n${fields}` +
+    `${statusLine(status)}Content-Type: ${contentType}\r\nContent-Length: ${length}\r\nCache-Control: no-store\r\n${fields}` +
     ending(context.close);
   return Buffer.from(context.headOnly === true ? head : head + body);
+}
+
+function statusLine(status: number): string {
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}\r\n`;
 }
 
 function ending(close: boolean): string {

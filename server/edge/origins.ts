@@ -1,16 +1,24 @@
 /** Where requests go: what a tunnel or the relay's own API is sent, and how a stream to it is opened. */
 import type { ApiError } from '../../shared/errors.ts';
-import { type Field, fieldValue } from '../../shared/http1/fields.ts';
+import { fieldValue } from '../../shared/http1/fields.ts';
+import type { RequestHead } from '../../shared/http1/head.ts';
 import type { UpgradeRequest } from '../link/upgrades.ts';
 import type { AccessLog } from '../observe/access-log.ts';
 import { type Outcomes, requests } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { Dial, Dialer, DialHandler } from '../tunnels/stream.ts';
 import { hostname } from './authority.ts';
-import { belowPrefix } from './path-form.ts';
+import { ownCookies } from './cookies.ts';
+import { belowPrefix, PATH_FORM_FIELDS } from './path-form.ts';
 import { type Peer, relayRequestHead, tunnelRequestHead } from './request-head.ts';
 import type { EdgeContext, Plan } from './request-plan.ts';
-import { NOINDEX_ENDING, PLAIN_ENDING, type ResponseEnding } from './response-head.ts';
+import {
+  endingWith,
+  type FieldMap,
+  NOINDEX_ENDING,
+  PLAIN_ENDING,
+  type ResponseEnding,
+} from './response-head.ts';
 import type { Route } from './route.ts';
 import { TunnelLookup } from './tunnel-lookup.ts';
 
@@ -29,8 +37,14 @@ export interface UpgradeEndpoints {
   upgrade(request: UpgradeRequest): Promise<void>;
 }
 
+/** How the answers of an origin reach the visitor. */
+interface AnswerRules {
+  readonly ending: ResponseEnding;
+  readonly mapField: FieldMap | undefined;
+}
+
 /** A request as its origin gets it. */
-export interface OriginRequest {
+export interface OriginRequest extends AnswerRules {
   /** What it goes to; the same object for the same tunnel. */
   readonly target: object;
   readonly head: Buffer;
@@ -38,8 +52,6 @@ export interface OriginRequest {
   readonly repeatable: boolean;
   /** Whether it needs a stream of its own, because it could not be sent again. */
   readonly fresh: boolean;
-  readonly ending: ResponseEnding;
-  readonly mapField: ((field: Field) => string | undefined) | undefined;
   readonly open: (handler: DialHandler) => Dial;
   readonly onHanded: () => void;
   /** Where it is counted how it ends. */
@@ -69,7 +81,9 @@ export class Origins {
   readonly #dialer: Dialer;
   readonly #api: ApiOrigin;
   readonly #endpoints: UpgradeEndpoints;
-  readonly #tunnelEnding: ResponseEnding;
+  /** for tunnels with a host of their own */
+  readonly #ownHost: AnswerRules;
+  readonly #pathEnding: ResponseEnding;
 
   constructor({ context, dialer, api, endpoints, indexed, now, unexpected, accessLog }: OriginsOptions) {
     this.context = context;
@@ -79,7 +93,9 @@ export class Origins {
     this.#dialer = dialer;
     this.#api = api;
     this.#endpoints = endpoints;
-    this.#tunnelEnding = indexed ? PLAIN_ENDING : NOINDEX_ENDING;
+    const ending = indexed ? PLAIN_ENDING : NOINDEX_ENDING;
+    this.#ownHost = { ending, mapField: ownCookies };
+    this.#pathEnding = endingWith(PATH_FORM_FIELDS, ending);
   }
 
   /** Prepares a request for where it goes. */
@@ -124,8 +140,7 @@ export class Origins {
       repeatable,
       // An idle connection may end at the moment it is used again; what cannot be repeated must not meet that.
       fresh: !repeatable,
-      ending: this.#tunnelEnding,
-      mapField: prefix === '' ? undefined : this.#belowPrefix(plan, prefix),
+      ...(prefix === '' ? this.#ownHost : this.#belowPrefix(head, prefix, target)),
       ...this.#ways(tunnel),
       outcomes: requests.tunnel,
     };
@@ -143,10 +158,10 @@ export class Origins {
         };
   }
 
-  #belowPrefix({ head }: Plan, prefix: string): (field: Field) => string | undefined {
-    const atPrefix = !head.target.includes(`${prefix}/`);
-    const host = fieldValue(head.fields, 'host');
+  #belowPrefix({ fields }: RequestHead, prefix: string, target: string): AnswerRules {
+    const host = fieldValue(fields, 'host');
     const own = this.context.hosts.domains.own;
-    return belowPrefix(prefix, atPrefix, host === undefined ? [own] : [own, hostname(host)]);
+    const ownHosts = host === undefined ? [own] : [own, hostname(host)];
+    return { ending: this.#pathEnding, mapField: belowPrefix({ prefix, target, ownHosts }) };
   }
 }

@@ -1,33 +1,62 @@
 /**
  * Keeps the answers of a path-form tunnel below its prefix (contract.md, Inbound requests): it shares an origin with
- * the API and with every other path tunnel.
+ * the API and with every other path tunnel. docs/decisions/0011-path-form.md says why each field goes.
  */
 import type { Field } from '../../shared/http1/fields.ts';
 import { hostname } from './authority.ts';
+import { cookieBelow } from './cookies.ts';
+import type { FieldMap } from './response-head.ts';
 
-/** Fields by which a page would reach beyond its prefix. */
-const DROPPED = ['service-worker-allowed', 'clear-site-data', 'strict-transport-security'];
-const COOKIE_ATTRIBUTE = /^[ \t]*([^= \t]*)[ \t]*=?[ \t]*([^ \t]*)/;
+/** Fields that tell browsers something about all of the origin or its host, or that they remember for it. */
+const DROPPED = [
+  'accept-ch',
+  'accept-ch-lifetime',
+  'alt-svc',
+  'clear-site-data',
+  'critical-ch',
+  'critical-origin-trial',
+  'expect-ct',
+  'nel',
+  'origin-agent-cluster',
+  'origin-trial',
+  'public-key-pins',
+  'public-key-pins-report-only',
+  'report-to',
+  'reporting-endpoints',
+  'sec-session-challenge',
+  'sec-session-registration',
+  'secure-session-challenge',
+  'secure-session-registration',
+  'service-worker-allowed',
+  'set-cookie2',
+  'set-login',
+  'strict-transport-security',
+  'use-as-dictionary',
+];
+/**
+ * Field lines that every final answer gets. The script of a service worker is refused here, so browsers must not take one
+ * from their cache that they got as something else.
+ */
+export const PATH_FORM_FIELDS = 'Vary: Service-Worker\r\n';
 const ABSOLUTE = /^(https?:)?\/\/([^/?#]*)(.*)$/i;
 
-/**
- * Makes the map for the fields of one response.
- *
- * @param prefix `/t/{slug}`
- * @param atPrefix whether the request was for the bare prefix, without a path behind it
- * @param ownHosts names by which the relay is known to this visitor, in lower case, without port
- * @returns the value to pass on, or `undefined` to drop the field
- */
-export function belowPrefix(
-  prefix: string,
-  atPrefix: boolean,
-  ownHosts: readonly string[],
-): (field: Field) => string | undefined {
-  return (field) => {
+/** A path-form tunnel as one request meets it. */
+export interface PathForm {
+  /** `/t/{slug}` */
+  readonly prefix: string;
+  /** what was asked for below it, in origin form */
+  readonly target: string;
+  /** names by which the relay is known to this visitor, in lower case, without port */
+  readonly ownHosts: readonly string[];
+}
+
+/** Makes the map for the fields of the responses to one request. */
+export function belowPrefix({ prefix, target, ownHosts }: PathForm): FieldMap {
+  return (field: Field) => {
     if (DROPPED.some((name) => field.is(name))) return undefined;
-    const { value } = field;
-    if (field.is('location')) return location(value, prefix, ownHosts);
-    return field.is('set-cookie') ? cookie(value, prefix, atPrefix) : value;
+    if (field.is('location')) return location(field.value, prefix, ownHosts);
+    if (field.is('set-cookie')) return cookieBelow(field.value, prefix, target);
+    return field;
   };
 }
 
@@ -42,19 +71,4 @@ function location(value: string, prefix: string, ownHosts: readonly string[]): s
 function below(path: string, prefix: string): string {
   if (path === prefix || path.startsWith(`${prefix}/`) || path.startsWith(`${prefix}?`)) return path;
   return prefix + path;
-}
-
-function cookie(value: string, prefix: string, atPrefix: boolean): string {
-  const [pair = '', ...attributes] = value.split(';');
-  let hasPath = false;
-  const scoped = attributes.flatMap((attribute) => {
-    const [, name = '', given = ''] = COOKIE_ATTRIBUTE.exec(attribute) ?? [];
-    if (name.toLowerCase() === 'domain') return [];
-    if (name.toLowerCase() !== 'path' || !given.startsWith('/')) return [attribute];
-    hasPath = true;
-    return [` Path=${below(given === '/' ? '' : given, prefix)}`];
-  });
-  // Without a path the browser takes the folder of the request, which for the bare prefix is everybody's `/t`.
-  if (!hasPath && atPrefix) scoped.push(` Path=${prefix}`);
-  return [pair, ...scoped].join(';');
 }

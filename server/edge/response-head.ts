@@ -14,11 +14,13 @@ export interface ResponseEnding {
 
 export const PLAIN_ENDING: ResponseEnding = { stays: '\r\n', ends: 'Connection: close\r\n\r\n' };
 
+/** Writes more fields, whole lines each, in front of an ending. */
+export function endingWith(lines: string, { stays, ends }: ResponseEnding): ResponseEnding {
+  return { stays: lines + stays, ends: lines + ends };
+}
+
 /** Keeps what tunnels show out of search engines: of several rules they follow the strictest, so a service cannot take it back. */
-export const NOINDEX_ENDING: ResponseEnding = {
-  stays: `X-Robots-Tag: noindex\r\n${PLAIN_ENDING.stays}`,
-  ends: `X-Robots-Tag: noindex\r\n${PLAIN_ENDING.ends}`,
-};
+export const NOINDEX_ENDING: ResponseEnding = endingWith('X-Robots-Tag: noindex\r\n', PLAIN_ENDING);
 
 /**
  * `coding`: `Transfer-Encoding` and `Trailer`, where the body is sent without its chunks or not at all. `length`:
@@ -32,12 +34,15 @@ export interface ResponseOptions {
   readonly ending: ResponseEnding;
   /** Which fields about the length of the body do not apply to what the visitor gets. */
   readonly omits: Omission;
-  /** Maps a field, or drops it with `undefined`; what the path form needs. */
-  readonly mapField?: ((field: Field) => string | undefined) | undefined;
+  /** What keeps a tunnel to itself; `undefined` where all fields pass. */
+  readonly mapField: FieldMap | undefined;
 }
 
+/** Gives back a field that passes as it is, a new value for it, or `undefined` to drop it. */
+export type FieldMap = (field: Field) => Field | string | undefined;
+
 /** Room for what is written beside the fields that are kept. */
-const EXTRA = 64;
+const EXTRA = 96;
 /** Bytes of `HTTP/1.1 200`. */
 const STATUS_END = 12;
 
@@ -58,9 +63,7 @@ export function finalResponseHead(head: ResponseHead, options: ResponseOptions, 
       writer.keepField(field);
       continue;
     }
-    if (isDropped(field, named, omits)) continue;
-    if (mapField === undefined) writer.keepField(field);
-    else writeMapped(writer, field, mapField(field));
+    if (!isDropped(field, named, omits)) writeField(writer, field, mapField);
   }
   // The one that has no body and still says so (RFC 9110 section 15.3.6).
   if (head.status === 205) writer.text('Content-Length: 0\r\n');
@@ -73,13 +76,17 @@ export function finalResponseHead(head: ResponseHead, options: ResponseOptions, 
  *
  * @param rest bytes that go out behind it, in one piece with it
  */
-export function interimResponseHead(head: ResponseHead, rest: Buffer): Buffer {
+export function interimResponseHead(
+  head: ResponseHead,
+  mapField: FieldMap | undefined,
+  rest: Buffer,
+): Buffer {
   const named = namedByConnection(head.fields);
   const switches = head.status === 101;
   const writer = startResponse(head, rest);
   for (const field of head.fields) {
     if (field.is('upgrade') ? !switches : isDropped(field, named, 'length')) continue;
-    writer.keepField(field);
+    writeField(writer, field, mapField);
   }
   writer.text(switches ? 'Connection: Upgrade\r\n\r\n' : '\r\n');
   return withBody(writer, rest);
@@ -103,8 +110,10 @@ function withBody(writer: HeadWriter, body: Buffer): Buffer {
   return writer.end();
 }
 
-function writeMapped(writer: HeadWriter, field: Field, value: string | undefined): void {
-  if (value !== undefined) writer.text(`${field.name}: ${value}\r\n`);
+function writeField(writer: HeadWriter, field: Field, mapField: FieldMap | undefined): void {
+  const mapped = mapField === undefined ? field : mapField(field);
+  if (typeof mapped === 'string') writer.text(`${field.name}: ${mapped}\r\n`);
+  else if (mapped !== undefined) writer.keepField(mapped);
 }
 
 function isDropped(field: Field, named: ReadonlySet<string>, omits: Omission): boolean {

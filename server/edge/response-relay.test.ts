@@ -12,6 +12,7 @@ const CONTEXT: ResponseContext = {
   close: false,
   heldBack: undefined,
   ending: PLAIN_ENDING,
+  mapField: undefined,
 };
 
 /** Relays a response that comes in the pieces given, and tells what became of it. */

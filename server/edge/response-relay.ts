@@ -1,12 +1,13 @@
 /** Passes one response from a stream on to its visitor: interim heads, the final head, and the body to its end. */
 import { type BodyTracker, BodyError } from '../../shared/http1/body.ts';
-import { type Field, fieldValue, listMembers } from '../../shared/http1/fields.ts';
+import { fieldValue, listMembers } from '../../shared/http1/fields.ts';
 import { responseFraming } from '../../shared/http1/framing.ts';
 import { HeadReader } from '../../shared/http1/head-reader.ts';
 import { parseResponseHead, type ResponseHead } from '../../shared/http1/head.ts';
 import { trackBody } from '../../shared/http1/track-body.ts';
 import { INTERIM_ANSWERS_MAX, RESPONSE_FIELDS_MAX, RESPONSE_HEAD_MAX_BYTES } from '../limits.ts';
 import {
+  type FieldMap,
   finalResponseHead,
   interimResponseHead,
   type Omission,
@@ -34,7 +35,7 @@ export interface ResponseContext {
    * (RFC 9110 section 10.1.1), and what then comes on its connection could be another request.
    */
   readonly heldBack: BodyTracker | undefined;
-  readonly mapField?: ((field: Field) => string | undefined) | undefined;
+  readonly mapField: FieldMap | undefined;
 }
 
 /**
@@ -122,7 +123,7 @@ export class ResponseRelay {
       if (head.status >= 200) return this.#commit(head, rest);
       this.#interimAnswers += 1;
       if (this.#interimAnswers > INTERIM_ANSWERS_MAX) return 'no-head';
-      if (this.#passes(head)) this.#send(interimResponseHead(head, EMPTY));
+      if (this.#passes(head)) this.#send(interimResponseHead(head, this.#context.mapField, EMPTY));
       if (rest.length === 0) return 'more';
     }
   }
@@ -135,7 +136,7 @@ export class ResponseRelay {
   #switch(head: ResponseHead, rest: Buffer): ResponseProgress {
     if (!this.#context.upgrade || listMembers(head.fields, 'upgrade').join() !== 'websocket')
       return 'no-head';
-    this.#send(interimResponseHead(head, rest));
+    this.#send(interimResponseHead(head, this.#context.mapField, rest));
     this.status = head.status;
     return 'switched';
   }

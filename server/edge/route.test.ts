@@ -18,6 +18,7 @@ function head(text: string) {
 function to(text: string): string {
   const found = route(head(text), hosts, tunnels);
   if (found.kind === 'refuse') return found.code;
+  if (found.kind === 'redirect') return `redirect ${found.location}`;
   if (found.kind === 'tunnel') return `tunnel ${found.prefix} ${found.target}`;
   return found.kind === 'relay' ? `relay ${found.target}` : found.kind;
 }
@@ -40,6 +41,21 @@ describe('route', () => {
     ['GET /t/abcd HTTP/1.1\r\nHost: localhost', 'tunnel-unknown'],
     ['GET /t/ABC HTTP/1.1\r\nHost: localhost', 'tunnel-unknown'],
     ['GET /t/%61bc HTTP/1.1\r\nHost: localhost', 'tunnel-unknown'],
+    ['GET /t/abc/sw.js HTTP/1.1\r\nHost: localhost\r\nservice-worker: script', 'path-worker'],
+    ['GET /t/abc HTTP/1.1\r\nHost: localhost\r\nService-Worker: script', 'path-worker'],
+    ['GET http://localhost/t/abc/ HTTP/1.1\r\nHost: localhost\r\nService-Worker: script', 'path-worker'],
+    ['GET /sw.js HTTP/1.1\r\nHost: abc.localhost\r\nService-Worker: script', 'tunnel  /sw.js'],
+    ['GET /t/abc HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Mode: navigate', 'redirect /t/abc/'],
+    ['GET /t/abc?x=/y/ HTTP/1.1\r\nHost: localhost\r\nsec-fetch-mode: navigate', 'redirect /t/abc/?x=/y/'],
+    [
+      'GET http://localhost/t/abc? HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Mode: navigate',
+      'redirect /t/abc/?',
+    ],
+    ['GET /t/abc/ HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Mode: navigate', 'tunnel /t/abc /'],
+    ['GET /t/abc HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Mode: cors', 'tunnel /t/abc /'],
+    ['HEAD /t/abc HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Mode: navigate', 'tunnel /t/abc /'],
+    ['POST /t/abc HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Mode: navigate', 'tunnel /t/abc /'],
+    ['GET /t/xyz HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Mode: navigate', 'tunnel-unknown'],
     ['GET /T/abc HTTP/1.1\r\nHost: localhost', 'relay /T/abc'],
     ['GET /t/ HTTP/1.1\r\nHost: localhost', 'relay /t/'],
     ['GET //t/abc HTTP/1.1\r\nHost: localhost', 'relay //t/abc'],

@@ -18,7 +18,12 @@ export type Route =
   | { readonly kind: 'relay'; readonly target: string }
   /** OPTIONS of the whole server, which the relay answers itself */
   | { readonly kind: 'options' }
+  /** to the same with a slash behind the prefix */
+  | { readonly kind: 'redirect'; readonly location: string }
   | { readonly kind: 'refuse'; readonly code: VisitorErrorCode };
+
+/** What the relay answers itself, though nothing is wrong with it. */
+export type OwnRoute = Extract<Route, { kind: 'options' | 'redirect' }>;
 
 /** What the edge needs to know of tunnels. */
 export interface TunnelDirectory {
@@ -48,11 +53,20 @@ function ownRoute(head: RequestHead, target: string, tunnels: TunnelDirectory): 
   const [, prefix, slug, rest] = PATH_FORM.exec(target) ?? [];
   if (prefix !== undefined && slug !== undefined && rest !== undefined) {
     const tunnel = tunnelOf(slug, undefined, tunnels);
-    return tunnel === undefined
-      ? refuse('tunnel-unknown')
-      : { kind: 'tunnel', tunnel, prefix, target: originForm(rest) };
+    if (tunnel === undefined) return refuse('tunnel-unknown');
+    // Its scope could be that of all tunnels below `/t/`, or it could outlive its tunnel and meet the next of that name.
+    if (head.fields.some((field) => field.is('service-worker'))) return refuse('path-worker');
+    // On a page without the slash, what the service means for itself is its neighbours'.
+    if (!rest.startsWith('/') && isPageVisit(head))
+      return { kind: 'redirect', location: `${prefix}/${rest}` };
+    return { kind: 'tunnel', tunnel, prefix, target: originForm(rest) };
   }
   return head.method === 'TRACE' ? refuse('method-not-allowed') : { kind: 'relay', target };
+}
+
+/** Whether a browser asks for what it shows as a page. */
+function isPageVisit({ method, fields }: RequestHead): boolean {
+  return method === 'GET' && fields.some((field) => field.is('sec-fetch-mode') && field.hasValue('navigate'));
 }
 
 /**

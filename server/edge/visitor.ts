@@ -21,7 +21,14 @@ import { countApiRefusal, type Outcomes, refusals, requests } from '../observe/c
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream } from '../tunnels/stream.ts';
 import { AccessRecord, type Progress } from './access-record.ts';
-import { answerContext, optionsAnswer, refusalContext, upgradeRefusal, visitorAnswer } from './answers.ts';
+import {
+  answerContext,
+  OWN_STATUS,
+  ownAnswer,
+  refusalContext,
+  upgradeRefusal,
+  visitorAnswer,
+} from './answers.ts';
 import { Exchange, type ExchangeOwner } from './exchange.ts';
 import { KeptStream } from './kept-stream.ts';
 import type { Origins } from './origins.ts';
@@ -30,6 +37,7 @@ import type { Peer } from './request-head.ts';
 import { oversizeFault, type Plan, planRequest } from './request-plan.ts';
 import { interimsFor } from './interims.ts';
 import { ResponseRelay } from './response-relay.ts';
+import type { OwnRoute } from './route.ts';
 import type { NoSeat, Occupant, Place } from './seats.ts';
 import { TunnelLookup } from './tunnel-lookup.ts';
 import { visitorAddress } from './visitor-address.ts';
@@ -218,7 +226,7 @@ export class Visitor implements ExchangeOwner, Occupant, VisitorSocketHandler {
       return;
     }
     if (route.kind === 'refuse') return this.#answer(route.code);
-    if (route.kind === 'options') return this.#answerOptions();
+    if (route.kind === 'options' || route.kind === 'redirect') return this.#answerItself(route);
     const noSeat = route.kind === 'tunnel' ? this.#takeSeat(route.tunnel) : undefined;
     if (noSeat === 'full') return this.#refuse('relay-busy');
     if (noSeat === 'share') return this.#answer('relay-busy', SHARE_TEXT);
@@ -355,12 +363,12 @@ export class Visitor implements ExchangeOwner, Occupant, VisitorSocketHandler {
     this.#nextRequest(close);
   }
 
-  #answerOptions(): void {
+  #answerItself(route: OwnRoute): void {
     const close = this.#closesAfterAnswer;
     this.#outcomes = requests.relay;
     this.#place.stand();
-    this.#socket.send(optionsAnswer(close));
-    this.#ended('answered', 204);
+    this.#socket.send(ownAnswer(route, close));
+    this.#ended('answered', OWN_STATUS[route.kind]);
     this.#nextRequest(close);
   }
 

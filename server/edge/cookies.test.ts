@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import * as fc from 'fast-check';
+import { cookieBelow, cookieOfHost } from './cookies.ts';
+
+const PREFIX = '/t/abc';
+const LONG = `/${'x'.repeat(1100)}`;
+
+describe('cookieBelow', () => {
+  const cookies: [from: string, to: string, target?: string][] = [
+    ['a=1; Path=/', 'a=1; Path=/t/abc'],
+    ['a=1; path=/app; HttpOnly', 'a=1; Path=/t/abc/app; HttpOnly'],
+    ['a=1; Path=/app/', 'a=1; Path=/t/abc/app/'],
+    ['a=1; Path=/a b', 'a=1; Path=/t/abc/a b'],
+    ['a=1; Path=/t/abc', 'a=1; Path=/t/abc'],
+    ['a=1; Path=/t/abc/x', 'a=1; Path=/t/abc/x'],
+    ['a=1; Path=/t/abcd', 'a=1; Path=/t/abc/t/abcd'],
+    ['a=1; Path=/t/other', 'a=1; Path=/t/abc/t/other'],
+    ['a=1; Secure; Path=/app', 'a=1; Path=/t/abc/app; Secure'],
+    // `Domain`, in whatever spelling.
+    ['a=1; Domain=relay.example; Path=/; Secure', 'a=1; Path=/t/abc; Secure'],
+    ['a=1;DOMAIN\t=\t.example;Path=/', 'a=1; Path=/t/abc'],
+    ['a=1; domain; Path=/', 'a=1; Path=/t/abc'],
+    ['a=1; domains=x; xdomain=y; Path=/', 'a=1; Path=/t/abc; domains=x; xdomain=y'],
+    // Without a path that counts: the folder of what was asked for.
+    ['a=1', 'a=1; Path=/t/abc/app', '/app/x?y=/z/'],
+    ['a=1; HttpOnly', 'a=1; Path=/t/abc; HttpOnly', '/app'],
+    ['a=1', 'a=1; Path=/t/abc', '/'],
+    ['a=1', 'a=1; Path=/t/abc', '/?u=/t/abc/'],
+    ['a=1', 'a=1; Path=/t/abc', '//x'],
+    ['a=1; Path=app', 'a=1; Path=/t/abc', '/x'],
+    ['a=1; Path=""', 'a=1; Path=/t/abc', '/x'],
+    ['a=1; Path="/app"', 'a=1; Path=/t/abc', '/x'],
+    ['a=1; Path=', 'a=1; Path=/t/abc', '/x'],
+    ['a=1; Path', 'a=1; Path=/t/abc', '/x'],
+    // The last of several counts.
+    ['a=1; Path=/x; Path=/y', 'a=1; Path=/t/abc/y'],
+    ['a=1; Path=/x; Path=y', 'a=1; Path=/t/abc', '/x'],
+    ['a=1; Path=/x; Secure; path', 'a=1; Path=/t/abc; Secure', '/x'],
+    // White space, quotes, bytes beyond ASCII.
+    ['a=1;\tPath\t=\t/app\t;Secure', 'a=1; Path=/t/abc/app;Secure'],
+    ['a=1;Path=/app', 'a=1; Path=/t/abc/app'],
+    ['a=1;;;Path=/app;;', 'a=1; Path=/t/abc/app;;;;'],
+    ['a=1; \xa0Path=/other', 'a=1; Path=/t/abc/other'],
+    ['a=1; Path=\xa0/other', 'a=1; Path=/t/abc/other'],
+    ['a="1; Path=/other; b="', 'a="1; Path=/t/abc/other; b="'],
+    ['a="Path=/"', 'a="Path=/"; Path=/t/abc', '/'],
+    // Names that are parts of others, and pairs that look like attributes.
+    ['Path=/other', 'Path=/other; Path=/t/abc', '/'],
+    ['a=1; Paths=/other', 'a=1; Path=/t/abc; Paths=/other', '/'],
+    ['a=1; x=Path=/other', 'a=1; Path=/t/abc; x=Path=/other', '/'],
+    ['', '; Path=/t/abc', '/'],
+    [';Path=/other', '; Path=/t/abc/other'],
+    ['=a; Path=/', '=a; Path=/t/abc'],
+    // Browsers refuse these two unless their Path is `/`, which no tunnel gets here.
+    ['__Host-a=1; Secure; Path=/', '__Host-a=1; Path=/t/abc; Secure'],
+    ['__Secure-a=1; Secure; Path=/', '__Secure-a=1; Path=/t/abc; Secure'],
+    // What a browser would ignore, take for more attributes, or resolve.
+    [`a=1; Path=${LONG}`, 'a=1; Path=/t/abc'],
+    ['a=1', 'a=1; Path=/t/abc', `${LONG}/x`],
+    ['a=1', 'a=1; Path=/t/abc', '/x;Path=/other/y'],
+    ['a=1; Path=/../other', 'a=1; Path=/t/abc'],
+    ['a=1; Path=/t/abc/../other', 'a=1; Path=/t/abc'],
+    ['a=1; Path=/t/abc/%2E%2e/other', 'a=1; Path=/t/abc'],
+    ['a=1; Path=/t/abc/.%2e', 'a=1; Path=/t/abc'],
+    ['a=1; Path=/..\\other', 'a=1; Path=/t/abc'],
+    ['a=1; Path=/.well-known/..x', 'a=1; Path=/t/abc/.well-known/..x'],
+  ];
+  for (const [from, to, target = '/x/y'] of cookies) {
+    it(`makes ${JSON.stringify(from.slice(0, 50))} ${to} for ${target.slice(0, 30)}`, () => {
+      assert.equal(cookieBelow(from, PREFIX, target), to);
+    });
+  }
+
+  it('has a browser see one Path below the prefix and no Domain, whatever was set', () => {
+    const parts = [
+      'path',
+      'Path',
+      'DOMAIN',
+      'x',
+      '=',
+      ';',
+      ' ',
+      '\t',
+      '"',
+      '/',
+      '/t/abc',
+      '/t/other',
+      '..',
+      '\\',
+      '\xa0',
+      ',',
+    ];
+    const text = fc.array(fc.constantFrom(...parts), { maxLength: 30 }).map((picked) => picked.join(''));
+    fc.assert(
+      fc.property(text, text, (value, path) => {
+        const [, ...attributes] = cookieBelow(value, PREFIX, `/${path}`).split(';');
+        const seen = attributes.map((attribute) => attribute.replace(/^[ \t]+/, '').split(/[ \t]*=[ \t]*/));
+        const names = seen.map(([name]) => name?.trim().toLowerCase());
+        assert.equal(names.filter((name) => name === 'path').length, 1);
+        assert.ok(!names.includes('domain'));
+        assert.match(seen[names.indexOf('path')]?.[1] ?? '', /^\/t\/abc(?:\/|$)/);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+});
+
+describe('cookieOfHost', () => {
+  const cookies: [from: string, to: string][] = [
+    ['a=1', 'a=1'],
+    ['a=1; Path=/; HttpOnly', 'a=1; Path=/; HttpOnly'],
+    ['a=1; Domain=example.com; Path=/', 'a=1; Path=/'],
+    ['a=1; domain=.a.example.com', 'a=1'],
+    ['a=1; Domain=x; Secure; DOMAIN = y', 'a=1; Secure'],
+    ['a=1; Domain', 'a=1'],
+    ['a=1;\tDomain\t;Secure', 'a=1;Secure'],
+    ['a="1; Domain=example.com; b="', 'a="1; b="'],
+    ['Domain=x; Path=/', 'Domain=x; Path=/'],
+    ['a=domain; xdomain=1; domains=2', 'a=domain; xdomain=1; domains=2'],
+  ];
+  for (const [from, to] of cookies) {
+    it(`makes ${JSON.stringify(from)} ${to}`, () => assert.equal(cookieOfHost(from), to));
+  }
+});
