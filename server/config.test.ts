@@ -23,6 +23,7 @@ describe('loadConfig', () => {
       tunnelDomain: 'localhost',
       warmSockets: 8,
       maxConnections: 10_000,
+      address: { connections: 256, requests: 0 },
       serviceDomain: 'localhost',
       tls: undefined,
       dataDir: resolve('.culvert'),

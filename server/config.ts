@@ -4,10 +4,11 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { formatDuration } from '../shared/duration.ts';
 import type { ClusterSettings } from './cluster/cluster.ts';
+import type { AddressSettings } from './edge/address-limits.ts';
 import type { TlsFiles } from './edge/tls-files.ts';
 import type { LogLevel } from './log.ts';
 import type { LogFormat } from './observe/logger.ts';
-import { CONNECTIONS_MAX, WARM_SOCKETS_MAX } from './limits.ts';
+import { ADDRESS_CONNECTIONS_MAX, CONNECTIONS_MAX, WARM_SOCKETS_MAX } from './limits.ts';
 import type { MetricsAddress } from './observe/metrics-server.ts';
 import * as readers from './setting-readers.ts';
 import { DEFAULT_RESERVED_NAMES, GivenSettings, SETTING_FLAGS, variableOf } from './settings.ts';
@@ -54,6 +55,8 @@ export interface Config {
   readonly indexed: boolean;
   /** visitors' connections at a time */
   readonly maxConnections: number;
+  /** what visitors of one address may have */
+  readonly address: AddressSettings;
 }
 
 /** A configuration and all flags as given, or one line for each wrong setting. */
@@ -140,6 +143,10 @@ function readConfig(
     abuseContact: given.read('abuse-contact', readers.contact),
     indexed: given.read('robots', readers.robots) === 'allow',
     maxConnections: given.read('max-connections', readers.connections) ?? CONNECTIONS_MAX,
+    address: {
+      connections: given.read('address-connections', readers.addressConnections) ?? ADDRESS_CONNECTIONS_MAX,
+      requests: given.read('address-requests', readers.addressRequests) ?? 0,
+    },
     reservedNames: new Set([
       ...(given.read('reserved-names', readers.names) ?? DEFAULT_RESERVED_NAMES),
       ...ownLabels(publicUrl, tunnelDomain),

@@ -124,6 +124,15 @@ export const NEWCOMERS_MAX = 8192;
  * at most, the next three quarters of what is left, whatever the plan, which may allow any number.
  */
 export const ACCOUNT_SHARE = 3;
+/**
+ * Connections of one visitor's address at a time; the default of a setting. A browser opens six to a host, so some forty people
+ * may share an address.
+ */
+export const ADDRESS_CONNECTIONS_MAX = 256;
+/** Seconds' worth of requests that an address may make at once, where their number is limited (contract.md). */
+export const ADDRESS_BURST_SECONDS = 10;
+/** Buckets that a rate limiter keeps; some 10 MB. Beyond it the one is forgotten that was used longest ago. */
+export const RATE_BUCKETS_MAX = 100_000;
 /** Control and data sockets at a time. At some 7 KB each; below the file descriptors that systems allow a process. */
 export const CLIENT_SOCKETS_MAX = 100_000;
 /** Visitors of one tunnel that wait for its client: announced, or held over. The client takes no more at once. */

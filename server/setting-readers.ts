@@ -35,6 +35,13 @@ const CONNECTIONS_CEILING = 500_000;
 
 export const connections = wholeNumber(1, CONNECTIONS_CEILING);
 
+export const addressConnections = wholeNumber(0, CONNECTIONS_CEILING);
+
+/** More than a relay answers, so that more would be no limit. */
+const ADDRESS_REQUESTS_CEILING = 100_000;
+
+export const addressRequests = wholeNumber(0, ADDRESS_REQUESTS_CEILING);
+
 function wholeNumber(least: number, most: number): SettingReader<number> {
   return {
     takes: `a number from ${least} to ${most}`,

@@ -71,6 +71,16 @@ export const SETTINGS = [
   },
   { name: 'max-connections', fallback: '10000', meaning: "visitors' connections at a time" },
   {
+    name: 'address-connections',
+    fallback: '256',
+    meaning: 'connections of one address at a time; 0 for any number',
+  },
+  {
+    name: 'address-requests',
+    fallback: '0',
+    meaning: 'requests of one address a second, ten times as many at once; 0 for any number',
+  },
+  {
     name: 'abuse-contact',
     fallback: 'none',
     meaning: 'mail address or web page for complaints about tunnels, shown on the pages of the relay',

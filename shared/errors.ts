@@ -111,6 +111,11 @@ export const VISITOR_ERRORS = {
     title: 'Expectation failed',
     text: 'The only expectation the relay takes is 100-continue.',
   },
+  'too-many': {
+    status: 429,
+    title: 'Too many at once',
+    text: 'There are too many connections or requests from your address, which others may share. Try again in a moment.',
+  },
   'head-too-large': {
     status: 431,
     title: 'Request head too large',

@@ -93,9 +93,15 @@ export class RawConnection {
    * Connects to a port of this machine; destroyed with the scope.
    *
    * @param timeoutMs longest wait for the next bytes, in ms
+   * @param localAddress where it comes from
    */
-  static async open(scope: Scope, port: number, timeoutMs?: number): Promise<RawConnection> {
-    const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+  static async open(
+    scope: Scope,
+    port: number,
+    timeoutMs?: number,
+    localAddress = '127.0.0.1',
+  ): Promise<RawConnection> {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true, localAddress });
     scope.defer(() => socket.destroy());
     const connection = new RawConnection(socket, timeoutMs);
     const connected = deferred();

@@ -47,6 +47,7 @@ const ACCEPT_LINE = /\r\naccept:([^\r\n]*)\r\n/i;
 const ALLOW = 'Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r\n';
 const EXTRA: Partial<Record<VisitorErrorCode, string>> = {
   'method-not-allowed': ALLOW,
+  'too-many': 'Retry-After: 5\r\n',
   'relay-busy': 'Retry-After: 5\r\n',
   'tunnel-busy': 'Retry-After: 5\r\n',
   'tunnel-offline': 'Retry-After: 5\r\n',

@@ -26,7 +26,7 @@ describe('Edge', () => {
     visitors = [];
     streams = [];
     server.on('connection', (socket: Socket) => accepted.push(socket));
-    edge = new Edge(server, fixture.origins, { visitors: 2, newcomers: 5 });
+    edge = new Edge(server, fixture.origins, { visitors: 2, newcomers: 5 }, fixture.addresses);
   });
 
   afterEach(() => {
@@ -185,7 +185,7 @@ describe('Edge', () => {
     assert.ok(fixture.now < 1, `took ${fixture.now} ms`);
     edge.destroy();
     server = await bind('127.0.0.1', 0);
-    edge = new Edge(server, fixture.origins, { visitors: 2, newcomers: 3 });
+    edge = new Edge(server, fixture.origins, { visitors: 2, newcomers: 3 }, fixture.addresses);
     fixture.now = 0;
     fixture.step = 0.21;
     await edge.handOver();
@@ -195,7 +195,12 @@ describe('Edge', () => {
   it('takes as many connections at once as a burst may bring, and serves them all at shutdown', async () => {
     edge.destroy();
     server = await bind('127.0.0.1', 0);
-    edge = new Edge(server, fixture.origins, { visitors: 2 * LISTEN_BACKLOG, newcomers: LISTEN_BACKLOG });
+    edge = new Edge(
+      server,
+      fixture.origins,
+      { visitors: 2 * LISTEN_BACKLOG, newcomers: LISTEN_BACKLOG },
+      fixture.addresses,
+    );
     const request = 'GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n';
     const port = boundPort(server);
     const sockets = Array.from({ length: LISTEN_BACKLOG }, () => connectSocket(port, '127.0.0.1'));

@@ -4,6 +4,8 @@ import { Server as TlsServer } from 'node:tls';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { traffic } from '../observe/counters.ts';
 import { DEADLINE_TICK_MS, DRAIN_BACKLOG_MS, DRAIN_LOOK_MS, QUIET_TURN_MS } from '../limits.ts';
+import { AddressCount, type AddressLimits } from './address-limits.ts';
+import { Admission } from './admission.ts';
 import type { Origins } from './origins.ts';
 import { isTrusted, type Peer, plainAddress } from './request-head.ts';
 import { Place, type SeatLimits, Seats } from './seats.ts';
@@ -16,6 +18,7 @@ export class Edge {
   readonly #seats: Seats;
   /** for whoever comes when the relay is shutting down */
   readonly #noSeats: Seats;
+  readonly #addresses: AddressLimits;
   /** all connections, oldest first */
   readonly #visitors = new Set<Visitor>();
   readonly #proto: Peer['proto'] = 'http';
@@ -34,9 +37,10 @@ export class Edge {
   #onEmpty: (() => void) | undefined;
 
   /** @param server bound, with nobody listening to its connections yet */
-  constructor(server: Server, origins: Origins, limits: SeatLimits) {
+  constructor(server: Server, origins: Origins, limits: SeatLimits, addresses: AddressLimits) {
     this.#server = server;
     this.#origins = origins;
+    this.#addresses = addresses;
     this.#seats = new Seats(limits);
     this.#noSeats = new Seats({ ...limits, visitors: 0 });
     if (server instanceof TlsServer) {
@@ -135,8 +139,13 @@ export class Edge {
   /** @param isLate whether it came when the relay was shutting down */
   #accept(socket: Socket, isLate: boolean): void {
     traffic.connections += 1;
-    const visitor = new Visitor(socket, () => this.#peerOf(socket), this.#origins, {
-      enter: (entering) => new Place(isLate ? this.#noSeats : this.#seats, entering),
+    const peer = this.#peerOf(socket);
+    const visitor = new Visitor(socket, peer, this.#origins, {
+      enter: (entering) =>
+        new Admission(
+          new Place(isLate ? this.#noSeats : this.#seats, entering),
+          new AddressCount(this.#addresses, peer),
+        ),
       gone: (gone) => this.#forget(gone),
     });
     if (this.#draining) visitor.drain();

@@ -9,6 +9,8 @@ import {
   LINGER_TIMEOUT_MS,
 } from '../limits.ts';
 import { EdgeFixture, TestVisitor, until } from '../testing/edge-fixture.ts';
+import { AddressCount } from './address-limits.ts';
+import { Admission } from './admission.ts';
 import { boundPort } from './listen.ts';
 import { Place, Seats } from './seats.ts';
 import { Visitor } from './visitor.ts';
@@ -28,9 +30,10 @@ describe('Visitor', () => {
       server.on('connection', (connection: Socket) => {
         socket = connection;
         const seats = new Seats({ visitors: 1, newcomers: 1 });
-        const owner = { enter: (entering: Visitor) => new Place(seats, entering), gone() {} };
         const from = { address: '127.0.0.1', proto: 'http', trusted: false } as const;
-        visitor = new Visitor(connection, () => from, fixture.origins, owner);
+        const address = new AddressCount(fixture.addresses, from);
+        const enter = (entering: Visitor) => new Admission(new Place(seats, entering), address);
+        visitor = new Visitor(connection, from, fixture.origins, { enter, gone() {} });
         resolve();
       });
     });

@@ -18,9 +18,9 @@ import {
   REQUEST_HEAD_MAX_BYTES,
 } from '../limits.ts';
 import { countApiRefusal, type Outcomes, refusals, requests } from '../observe/counters.ts';
-import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream } from '../tunnels/stream.ts';
 import { AccessRecord, type Progress } from './access-record.ts';
+import type { Admission } from './admission.ts';
 import {
   answerContext,
   OWN_STATUS,
@@ -38,13 +38,9 @@ import { oversizeFault, type Plan, planRequest } from './request-plan.ts';
 import { interimsFor } from './interims.ts';
 import { ResponseRelay } from './response-relay.ts';
 import type { OwnRoute } from './route.ts';
-import type { NoSeat, Occupant, Place } from './seats.ts';
-import { TunnelLookup } from './tunnel-lookup.ts';
+import type { Occupant } from './seats.ts';
 import { visitorAddress } from './visitor-address.ts';
 import { VisitorSocket, type VisitorSocketHandler } from './visitor-socket.ts';
-
-const SHARE_TEXT =
-  'The relay has few places left, and they are for visitors of other tunnels: this one has its share. Try again in a moment.';
 
 /**
  * `head`: between requests or inside a head. `exchange`: a request is under way. `upgrading`: an upgrade to one of the
@@ -55,19 +51,18 @@ type State = 'head' | 'exchange' | 'upgrading' | 'piped' | 'lingering' | 'gone';
 
 /** What a connection asks of the edge that holds it. */
 export interface VisitorOwner {
-  /** Gives the connection its place. */
-  enter(visitor: Visitor): Place;
+  /** Says of each of its requests whether it is let in. */
+  enter(visitor: Visitor): Admission;
   /** Told once, when the connection is closed or given away. */
   gone(visitor: Visitor): void;
 }
 
 export class Visitor implements ExchangeOwner, Occupant, VisitorSocketHandler {
   readonly #socket: VisitorSocket;
-  readonly #peerOf: () => Peer;
-  #peer: Peer | undefined;
+  readonly #peer: Peer;
   readonly #origins: Origins;
   readonly #owner: VisitorOwner;
-  readonly #place: Place;
+  readonly #admission: Admission;
   readonly #reader = new HeadReader(REQUEST_HEAD_MAX_BYTES);
   #state: State = 'head';
   /** Bytes that have come and wait for their turn. */
@@ -89,15 +84,12 @@ export class Visitor implements ExchangeOwner, Occupant, VisitorSocketHandler {
   /** Monotonic ms at which patience ends. */
   #deadline: number;
 
-  /**
-   * @param peerOf finds out who the visitor is; asked once a tunnel needs to know
-   */
-  constructor(socket: Socket, peerOf: () => Peer, origins: Origins, owner: VisitorOwner) {
+  constructor(socket: Socket, peer: Peer, origins: Origins, owner: VisitorOwner) {
     this.#socket = new VisitorSocket(socket, this);
-    this.#peerOf = peerOf;
+    this.#peer = peer;
     this.#origins = origins;
     this.#owner = owner;
-    this.#place = owner.enter(this);
+    this.#admission = owner.enter(this);
     this.#deadline = origins.now() + IDLE_TIMEOUT_MS;
   }
 
@@ -218,7 +210,9 @@ export class Visitor implements ExchangeOwner, Occupant, VisitorSocketHandler {
     this.#plan = plan;
     if (this.#origins.accessLog !== undefined) this.#record(plan, plan.head.bytes.length);
     const { route } = plan;
-    if (route.kind !== 'tunnel') this.#place.stand();
+    const refusal = this.#admission.begin(plan);
+    if (refusal?.ends === true) return this.#refuse(refusal.code);
+    if (refusal !== undefined) return this.#answer(refusal.code, refusal.text);
     if (route.kind === 'relay' && plan.upgrade && this.#origins.handlesUpgrade(route.target)) {
       this.#state = 'upgrading';
       this.#outcomes = requests.relay;
@@ -227,12 +221,8 @@ export class Visitor implements ExchangeOwner, Occupant, VisitorSocketHandler {
     }
     if (route.kind === 'refuse') return this.#answer(route.code);
     if (route.kind === 'options' || route.kind === 'redirect') return this.#answerItself(route);
-    const noSeat = route.kind === 'tunnel' ? this.#takeSeat(route.tunnel) : undefined;
-    if (noSeat === 'full') return this.#refuse('relay-busy');
-    if (noSeat === 'share') return this.#answer('relay-busy', SHARE_TEXT);
     this.#state = 'exchange';
     const body = trackBody(plan.framing);
-    this.#peer ??= this.#peerOf();
     const origin = this.#origins.request(plan, route, this.#peer);
     this.#target = origin.target;
     this.#outcomes = origin.outcomes;
@@ -253,10 +243,6 @@ export class Visitor implements ExchangeOwner, Occupant, VisitorSocketHandler {
     this.#exchange = new Exchange({ ...origin, body }, response, this);
     this.#watchBody();
     this.#exchange.start(this.#kept.take(origin.target, origin.fresh));
-  }
-
-  #takeSeat(tunnel: LiveTunnel | TunnelLookup): NoSeat | undefined {
-    return this.#place.take(tunnel instanceof TunnelLookup ? undefined : tunnel.account.id);
   }
 
   async #upgrade(plan: Plan, target: string): Promise<void> {
@@ -356,7 +342,7 @@ export class Visitor implements ExchangeOwner, Occupant, VisitorSocketHandler {
   #answer(code: VisitorErrorCode, text?: string): void {
     const close = this.#closesAfterAnswer;
     this.#exchange = undefined;
-    this.#place.stand();
+    this.#admission.refused();
     const { abuseContact } = this.#origins.context;
     this.#socket.send(visitorAnswer(code, answerContext(this.#plan, close), abuseContact, text));
     this.#refused(code);
@@ -366,7 +352,7 @@ export class Visitor implements ExchangeOwner, Occupant, VisitorSocketHandler {
   #answerItself(route: OwnRoute): void {
     const close = this.#closesAfterAnswer;
     this.#outcomes = requests.relay;
-    this.#place.stand();
+    this.#admission.refused();
     this.#socket.send(ownAnswer(route, close));
     this.#ended('answered', OWN_STATUS[route.kind]);
     this.#nextRequest(close);
@@ -412,7 +398,6 @@ export class Visitor implements ExchangeOwner, Occupant, VisitorSocketHandler {
   #record(plan: Plan | undefined, headLength: number): void {
     const { accessLog, context } = this.#origins;
     const { now, taken, sent } = this.#progress;
-    this.#peer ??= this.#peerOf();
     const address = visitorAddress(plan?.head.fields ?? [], this.#peer, context.trustedProxies);
     if (accessLog !== undefined)
       this.#access = new AccessRecord(accessLog, address, plan, { now, taken: taken - headLength, sent });
@@ -435,7 +420,7 @@ export class Visitor implements ExchangeOwner, Occupant, VisitorSocketHandler {
     this.#response = undefined;
     this.#blocked = false;
     if (close) return this.#endConnection();
-    this.#place.rest();
+    this.#admission.end();
     this.#state = 'head';
     this.#deadline = this.#origins.now() + (this.#draining ? DRAIN_IDLE_MS : IDLE_TIMEOUT_MS);
     this.#process();
@@ -447,7 +432,7 @@ export class Visitor implements ExchangeOwner, Occupant, VisitorSocketHandler {
   #endConnection(): void {
     if (this.#state === 'gone' || this.#state === 'lingering') return;
     this.#state = 'lingering';
-    this.#place.rest();
+    this.#admission.end();
     this.#input = undefined;
     this.#kept.end();
     this.#blocked = false;
@@ -479,7 +464,7 @@ export class Visitor implements ExchangeOwner, Occupant, VisitorSocketHandler {
     this.#kept.end();
     this.#exchange = undefined;
     this.#deadline = Infinity;
-    this.#place.leave();
+    this.#admission.leave();
     this.#owner.gone(this);
   }
 }

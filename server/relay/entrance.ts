@@ -4,6 +4,7 @@ import { createApi } from '../api/app.ts';
 import { systemClock as clock } from '../clock.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { type Config, publicUrlOf, schemeOf } from '../config.ts';
+import { AddressLimits } from '../edge/address-limits.ts';
 import { InProcessApi } from '../edge/api-origin.ts';
 import { HostResolver } from '../edge/authority.ts';
 import type { CertificateWatch } from '../edge/certificate-watch.ts';
@@ -86,7 +87,12 @@ export async function openEntrance(
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
   return {
     url: `${schemeOf(config)}://${host}:${port}`,
-    edge: new Edge(server, origins, { visitors: config.maxConnections, newcomers: NEWCOMERS_MAX }),
+    edge: new Edge(
+      server,
+      origins,
+      { visitors: config.maxConnections, newcomers: NEWCOMERS_MAX },
+      new AddressLimits(config.address, trustedProxies, clock),
+    ),
     certificate,
     beginToDrain: () => {
       draining = true;

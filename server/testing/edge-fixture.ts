@@ -1,11 +1,13 @@
 /** What the edge is built on, in tests: one tunnel, an API that answers at once, and visitors on loopback sockets. */
 import { once } from 'node:events';
 import { BlockList, connect, type Socket } from 'node:net';
+import { AddressLimits } from '../edge/address-limits.ts';
 import { InProcessApi } from '../edge/api-origin.ts';
 import { HostResolver } from '../edge/authority.ts';
 import { Origins } from '../edge/origins.ts';
 import type { AccessEntry } from '../observe/access-log.ts';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
+import { FakeClock } from './fake-clock.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream, DialHandler, StreamHandler } from '../tunnels/stream.ts';
 
@@ -57,6 +59,8 @@ export class EdgeFixture {
   /** what the access log was told */
   readonly accesses: AccessEntry[] = [];
   readonly origins: Origins;
+  /** of addresses: none */
+  readonly addresses = new AddressLimits({ connections: 0, requests: 0 }, new BlockList(), new FakeClock());
 
   constructor() {
     const tunnel = {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { FakeClock } from '../testing/fake-clock.ts';
+import { RATE_BUCKETS_MAX } from '../limits.ts';
 import { RateLimiter } from './rate-limiter.ts';
 
 describe('RateLimiter', () => {
@@ -69,5 +70,14 @@ describe('RateLimiter', () => {
     clock.advance(30_000);
     limiter.take('another');
     assert.equal(limiter.size, 1);
+  });
+
+  it('keeps no more than 100,000 buckets, and forgets the one that was used longest ago', () => {
+    limiter.take('other');
+    take(5);
+    for (let count = 0; count < RATE_BUCKETS_MAX - 1; count += 1) limiter.take(String(count));
+    assert.equal(limiter.size, RATE_BUCKETS_MAX);
+    assert.equal(limiter.take('a'), 6);
+    assert.deepEqual(take(5, 'other'), [0, 0, 0, 0, 0]);
   });
 });

@@ -1,5 +1,6 @@
-/** Token buckets, one for each account (spec.md section 8). */
+/** Token buckets, one for each account (spec.md section 8) or address. */
 import type { Clock } from '../clock.ts';
+import { RATE_BUCKETS_MAX } from '../limits.ts';
 
 interface Bucket {
   readonly tokens: number;
@@ -49,6 +50,7 @@ export class RateLimiter implements CreateLimiter {
     const tokens = this.#tokensAt(now, this.#buckets.get(account));
     if (tokens < 1) return Math.ceil(((1 - tokens) * this.#interval) / 1000);
     this.#buckets.delete(account);
+    if (this.#buckets.size >= RATE_BUCKETS_MAX) this.#dropOldest();
     this.#buckets.set(account, { tokens: tokens - 1, at: now });
     return 0;
   }
@@ -62,6 +64,11 @@ export class RateLimiter implements CreateLimiter {
   #tokensAt(now: number, bucket: Bucket | undefined): number {
     if (bucket === undefined) return this.#burst;
     return Math.min(this.#burst, bucket.tokens + (now - bucket.at) / this.#interval);
+  }
+
+  #dropOldest(): void {
+    const [oldest] = this.#buckets.keys();
+    if (oldest !== undefined) this.#buckets.delete(oldest);
   }
 
   /** A full bucket is the same as none. */

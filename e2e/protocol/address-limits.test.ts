@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { AccountPool } from '../support/accounts.ts';
+import { ManualClient } from '../support/manual-client.ts';
+import { Culvert, Relay } from '../support/programs.ts';
+import { formatRequest, RawConnection } from '../support/raw-http.ts';
+import { suiteScope } from '../support/scope.ts';
+import { startRawService } from '../support/services/listen.ts';
+
+const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+/** Like a visitor's own: only 127.0.0.1 is taken for this machine's. */
+const VISITOR = '127.0.0.2';
+const OTHER = '127.0.0.3';
+
+type FivePooled = [RawConnection, RawConnection, RawConnection, RawConnection, RawConnection];
+
+function assertTooMany({ status, head }: Awaited<ReturnType<RawConnection['response']>>): void {
+  assert.deepEqual([status, head.field('culvert-error'), head.field('retry-after')], [429, 'too-many', '5']);
+}
+
+describe('connections of one address (CULVERT_ADDRESS_CONNECTIONS)', () => {
+  const scope = suiteScope();
+  let relay: Relay;
+  let host: string;
+
+  before(async () => {
+    relay = await Relay.start(scope);
+    const service = await startRawService(scope, (socket) => socket.on('data', () => socket.write(ANSWER)));
+    const { tunnel } = await Culvert.start(scope, relay, relay.bootstrapKey, service.port);
+    host = `${tunnel.slug}.localhost`;
+  });
+
+  async function connect(address: string): Promise<RawConnection> {
+    return await RawConnection.open(scope, relay.port, undefined, address);
+  }
+
+  it('256 of them are served; one more is told 429 too-many and when to come back, and ends', async () => {
+    const served: RawConnection[] = [];
+    for (let count = 0; count < 256; count += 1) {
+      const visitor = await connect(VISITOR);
+      assert.equal((await visitor.request({ host })).status, 200);
+      served.push(visitor);
+    }
+    const refused = await connect(VISITOR);
+    assertTooMany(await refused.request({ host }));
+    assert.equal(await refused.ending, 'end');
+    // Neither is anybody else, nor whoever was there before; the API is open to all.
+    assert.equal((await (await connect(OTHER)).request({ host })).status, 200);
+    assert.equal((await served[0]?.request({ host }))?.status, 200);
+    assert.equal(
+      (await (await connect(VISITOR)).request({ host: 'localhost', target: '/healthz' })).status,
+      200,
+    );
+    for (const visitor of served) visitor.reset();
+  }).timeout(30_000);
+});
+
+describe('a few connections of one address', () => {
+  const scope = suiteScope();
+  let relay: Relay;
+  let client: ManualClient;
+
+  before(async () => {
+    relay = await Relay.start(scope, { CULVERT_ADDRESS_CONNECTIONS: '3', CULVERT_TRUST_PROXY: '127.0.0.1' });
+    client = await ManualClient.start(scope, relay, new AccountPool(relay));
+  });
+
+  async function ask(visitor: RawConnection, address: string): Promise<RawConnection> {
+    const headers = [['X-Forwarded-For', address]] as const;
+    await visitor.write(formatRequest({ host: client.host, headers }));
+    return visitor;
+  }
+
+  it('are what is under way for one visitor behind a trusted proxy, whose own connections stay', async () => {
+    const pooled = await Promise.all(Array.from({ length: 5 }, () => RawConnection.open(scope, relay.port)));
+    const [first, second, third, fourth, fifth] = pooled as FivePooled;
+    for (const visitor of [first, second, third]) await ask(visitor, '203.0.113.9');
+    await ask(fourth, '2001:db8::1');
+    const streams = [];
+    for (let count = 0; count < 4; count += 1) streams.push(await client.accept());
+    await ask(fifth, '198.51.100.7, 203.0.113.9');
+    assertTooMany(await fifth.response());
+    for (const stream of streams) stream.send(ANSWER);
+    for (const visitor of pooled.slice(0, 4)) assert.equal((await visitor.response()).text, 'ok');
+    await ask(fifth, '203.0.113.9');
+    (await client.accept()).send(ANSWER);
+    assert.equal((await fifth.response()).text, 'ok');
+    for (const visitor of pooled) visitor.reset();
+  });
+
+  it('do not include the sockets of clients', async () => {
+    const clients = [];
+    for (let count = 0; count < 8; count += 1) {
+      const visitor = await RawConnection.open(scope, relay.port, undefined, VISITOR);
+      const headers = [
+        ['Upgrade', 'websocket'],
+        ['Connection', 'Upgrade'],
+        ['Sec-WebSocket-Version', '13'],
+        ['Sec-WebSocket-Key', 'dGhlIHNhbXBsZSBub25jZQ=='],
+        ['Authorization', `Bearer ${client.account.key}`],
+      ] as const;
+      const target = `/ws/data?tunnel_id=${client.tunnel.id}`;
+      assert.equal((await visitor.request({ host: 'localhost', target, headers })).status, 101);
+      clients.push(visitor);
+    }
+    const visitor = await RawConnection.open(scope, relay.port, undefined, VISITOR);
+    await visitor.write(formatRequest({ host: client.host }));
+    await clients[0]?.reader.through('\r\n\r\n');
+    for (const connection of [...clients, visitor]) connection.reset();
+  });
+});
+
+describe('requests of one address (CULVERT_ADDRESS_REQUESTS)', () => {
+  const scope = suiteScope();
+
+  it('are as many a second as the setting says, after a burst of ten times as many; the connection stays', async () => {
+    const relay = await Relay.start(scope, { CULVERT_ADDRESS_REQUESTS: '1' });
+    const visitor = await RawConnection.open(scope, relay.port, undefined, VISITOR);
+    const other = await RawConnection.open(scope, relay.port, undefined, OTHER);
+    const host = 'nobody.localhost';
+    const statuses = new Map<number, number>();
+    for (let count = 0; count < 40; count += 1) {
+      const { status } = await visitor.request({ host });
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    }
+    // A second may pass meanwhile, or some.
+    assert.ok((statuses.get(404) ?? 0) >= 10 && (statuses.get(429) ?? 0) >= 10, [...statuses].join(' '));
+    assert.equal((await other.request({ host })).status, 404);
+    for (let count = 0; count < 40; count += 1) {
+      assert.equal((await visitor.request({ host: 'localhost', target: '/healthz' })).status, 200);
+    }
+  });
+});

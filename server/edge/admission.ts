@@ -1,0 +1,67 @@
+/** Whether a request of a connection is let in: by the limits for its address, and by the relay's seats. */
+import type { VisitorErrorCode } from '../../shared/errors.ts';
+import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import type { AddressCount } from './address-limits.ts';
+import type { Plan } from './request-plan.ts';
+import type { Place } from './seats.ts';
+import { TunnelLookup } from './tunnel-lookup.ts';
+
+/** Why a request is not let in. */
+export interface Refusal {
+  readonly code: VisitorErrorCode;
+  /** what to say instead of the catalogue's text */
+  readonly text?: string;
+  /** whether the connection is one too many itself */
+  readonly ends: boolean;
+}
+
+const FULL: Refusal = { code: 'relay-busy', ends: true };
+const SHARE: Refusal = {
+  code: 'relay-busy',
+  text: 'The relay has few places left, and they are for visitors of other tunnels: this one has its share. Try again in a moment.',
+  ends: false,
+};
+
+export class Admission {
+  readonly #place: Place;
+  readonly #address: AddressCount;
+
+  constructor(place: Place, address: AddressCount) {
+    this.#place = place;
+    this.#address = address;
+  }
+
+  /** A request begins. Calls of the API, and what clients ask for, are let in. */
+  begin({ head, route }: Plan): Refusal | undefined {
+    if (route.kind !== 'relay') {
+      const excess = this.#address.begin(head);
+      if (excess !== undefined) return { code: 'too-many', ends: excess === 'connection' };
+    }
+    if (route.kind === 'tunnel') return this.#takeSeat(route.tunnel);
+    this.#place.stand();
+    return undefined;
+  }
+
+  /** The relay has answered in place of the tunnel. */
+  refused(): void {
+    this.#place.stand();
+  }
+
+  /** The request is over. */
+  end(): void {
+    this.#place.rest();
+    this.#address.end();
+  }
+
+  /** The connection is gone. */
+  leave(): void {
+    this.#place.leave();
+    this.#address.leave();
+  }
+
+  #takeSeat(tunnel: LiveTunnel | TunnelLookup): Refusal | undefined {
+    const noSeat = this.#place.take(tunnel instanceof TunnelLookup ? undefined : tunnel.account.id);
+    if (noSeat === undefined) return undefined;
+    return noSeat === 'full' ? FULL : SHARE;
+  }
+}
