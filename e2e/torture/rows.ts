@@ -2,14 +2,18 @@
 import type { Row } from './row.ts';
 import { hostileMessages } from './rows/hostile-messages.ts';
 import { idleAndDescriptors } from './rows/idle-and-descriptors.ts';
+import { leavingAndBreaking } from './rows/leaving-and-breaking.ts';
+import { pooledTenants } from './rows/pooled-tenants.ts';
 import { slowVisitors } from './rows/slow-visitors.ts';
 import { spellings } from './rows/spellings.ts';
 import { websocketAbuse } from './rows/websocket-abuse.ts';
 
 export const ROWS: readonly Row[] = [
   hostileMessages,
+  pooledTenants,
   spellings,
   websocketAbuse,
   slowVisitors,
   idleAndDescriptors,
+  leavingAndBreaking,
 ];

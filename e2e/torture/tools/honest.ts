@@ -34,7 +34,13 @@ export async function startHonest(scope: Scope, relay: Relay): Promise<Honest> {
   return { account, tunnel, host: `${tunnel.slug}.${SHIPPED.tunnelDomain}` };
 }
 
-/** Asks for the tunnel and the API in turn, over one connection for as long as it lasts. */
+interface Question {
+  readonly request: Request;
+  /** what is wrong with an answer, if anything */
+  readonly problem: (answer: Response) => string | undefined;
+}
+
+/** Asks the tunnel, and the API with and without a key, in turn; over one connection for as long as it lasts. */
 export class HonestVisitor {
   /** whole answers that were its own */
   served = 0;
@@ -44,6 +50,11 @@ export class HonestVisitor {
   readonly #scope: Scope;
   #connection: { readonly raw: RawConnection; readonly scope: Scope } | undefined;
   #asked = 0;
+  readonly #questions: readonly [() => Question, ...(() => Question)[]] = [
+    () => this.#askTunnel(),
+    () => this.#askApi(),
+    () => this.#askWithoutKey(),
+  ];
 
   /** @param faults gets `strayed` for an answer that is somebody else's, `unserved` for none */
   constructor(scope: Scope, honest: Honest, front: Front, faults: Faults) {
@@ -56,13 +67,11 @@ export class HonestVisitor {
   /** @param after what was done just before, for the report */
   async ask(after: string): Promise<void> {
     this.#asked += 1;
-    const isApi = this.#asked % 2 === 0;
-    const token = `/honest/${this.#front.name}/${Math.random()}`;
+    const question = this.#questions[this.#asked % this.#questions.length] ?? this.#questions[0];
     try {
-      const answer = await this.#request(
-        isApi ? this.#apiRequest() : { host: this.#honest.host, target: token },
-      );
-      const problem = isApi ? this.#apiProblem(answer) : tunnelProblem(answer, token);
+      const { request, problem: look } = question();
+      const answer = await this.#request(request);
+      const problem = look(answer);
       if (problem === undefined) this.served += 1;
       else this.#faults.add(UNSERVED.has(answer.status) ? 'unserved' : 'strayed', `${after}: ${problem}`);
     } catch (error) {
@@ -83,14 +92,33 @@ export class HonestVisitor {
     }
   }
 
-  #apiRequest(): Request {
-    const headers = [['Authorization', `Bearer ${this.#honest.account.key}`]] as const;
-    return { host: SHIPPED.relayHost, target: '/v1/account', headers };
+  #askTunnel(): Question {
+    const token = `/honest/${this.#front.name}/${Math.random()}`;
+    return {
+      request: { host: this.#honest.host, target: token },
+      problem: (answer) => tunnelProblem(answer, token),
+    };
   }
 
-  #apiProblem({ status, text }: Response): string | undefined {
-    const isOwn = status === 200 && text.includes(`"${this.#honest.account.id}"`);
-    return isOwn ? undefined : `the API answered ${status} ${text.slice(0, 200)}`;
+  #askApi(): Question {
+    const headers = [['Authorization', `Bearer ${this.#honest.account.key}`]] as const;
+    return {
+      request: { host: SHIPPED.relayHost, target: '/v1/account', headers },
+      problem: ({ status, text }) =>
+        status === 200 && text.includes(`"${this.#honest.account.id}"`)
+          ? undefined
+          : `the API answered ${status} ${text.slice(0, 200)}`,
+    };
+  }
+
+  #askWithoutKey(): Question {
+    return {
+      request: { host: SHIPPED.relayHost, target: '/v1/tunnels' },
+      problem: ({ status, text }) =>
+        status === 401 && text.includes('missing api key')
+          ? undefined
+          : `without a key, the API answered ${status} ${text.slice(0, 200)}`,
+    };
   }
 
   async #request(request: Request): Promise<Response> {

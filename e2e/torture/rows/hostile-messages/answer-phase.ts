@@ -19,7 +19,7 @@ const PAUSE_MS = 150;
  * With it a request has its local connection for itself. What a service says unasked on one that is shared may be taken for the
  * next answer, as it may without a tunnel.
  */
-const LOGIN: readonly Field[] = [['Authorization', 'Basic YTpi']];
+export const LOGIN: readonly Field[] = [['Authorization', 'Basic YTpi']];
 const ASKED = /^\S+ \/answer\/(\d+)\/(\d+) /gm;
 /** An interim answer that says how long it is. */
 const INTERIM =
@@ -109,10 +109,10 @@ async function visit(
     const { text, ended } = await talk(connection, formatRequest(request), PATIENCE);
     await meanwhile();
     const what = `${describe(asked)} reached its visitor as ${JSON.stringify(text.slice(0, 500))}`;
-    const marks = [...text.matchAll(MARK)];
-    if (marks.some(([, kind = '']) => mayNotPass(answer, kind)) || INTERIM.test(text))
+    const own = [...text.matchAll(MARK)].filter(([, , other]) => Number(other) === number);
+    if (own.some(([, kind = '']) => mayNotPass(answer, kind)) || INTERIM.test(text))
       faults.add('forwarded', what);
-    if (isAnothers(text, number)) faults.add('strayed', what);
+    if (isAnothers(text, number, front.name !== 'straight')) faults.add('strayed', what);
     if (answer.fate === 'passed' && !text.includes(String(number).padStart(6, '0'))) faults.add('lost', what);
     if (ended) return;
     const second = await talk(connection, formatRequest({ host: honest.host, target: '/second' }), PATIENCE);
@@ -133,9 +133,15 @@ function mayNotPass({ fate }: HostileMessage, kind: string): boolean {
   return fate === 'refused' || (fate === 'broken' && kind !== 'm') || (fate === 'any' && kind === 's');
 }
 
-/** Whether an answer has the mark of another one. */
-function isAnothers(text: string, number: number): boolean {
-  return [...text.matchAll(MARK)].some(([, , other]) => Number(other) !== number);
+/**
+ * Whether an answer has the mark of another one.
+ *
+ * @param isShared whether another visitor of the same service was on the same connection: what the service has said behind the
+ * answer to that one may be taken for its answer to this one, as it may without a tunnel
+ */
+function isAnothers(text: string, number: number, isShared = false): boolean {
+  const others = [...text.matchAll(MARK)].filter(([, , other]) => Number(other) !== number);
+  return others.some(([, kind]) => !isShared || kind !== 's');
 }
 
 function describe({ front, answer, number }: Asked): string {

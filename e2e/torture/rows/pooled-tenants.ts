@@ -1,0 +1,108 @@
+import { createAccount } from '../../support/accounts.ts';
+import { formatRequest } from '../../support/raw-http.ts';
+import { Culvert } from '../../support/programs.ts';
+import { Scope } from '../../support/scope.ts';
+import { SHIPPED } from '../../support/shipped-proxies.ts';
+import { Random } from '../../fuzz/random.ts';
+import type { Row, RowResult, RunOptions } from '../row.ts';
+import { Faults } from '../tools/faults.ts';
+import { type Front, startFronts } from '../tools/fronts.ts';
+import { type Honest, HonestVisitor, startHonest } from '../tools/honest.ts';
+import { sample } from '../tools/sample.ts';
+import { talk } from '../tools/talk.ts';
+import { LOGIN, startHostileService } from './hostile-messages/answer-phase.ts';
+import { hostileAnswers } from './hostile-messages/answers.ts';
+
+type Figure = 'strayed' | 'unserved' | 'requests';
+
+const REQUESTS = { whole: 100_000, short: 6000 };
+/** Visitors of each proxy: those who keep their connection, and those of the hostile tunnel. */
+const HONEST = 6;
+const HOSTILE = 3;
+const PATIENCE = { firstMs: 1500, quietMs: 30 };
+
+export const pooledTenants: Row<Figure> = {
+  name: 'pooled-tenants',
+  title:
+    'Two tenants and the API on the pooled connections of nginx, HAProxy and Caddy; the service of one tenant answers with ' +
+    'everything that a parser may take for something else',
+  thresholds: {
+    requests: { meaning: `requests (${REQUESTS.short} in a short run)`, atLeast: REQUESTS.short },
+    strayed: { meaning: 'answers that belong to somebody else', atMost: 0 },
+    unserved: { meaning: 'requests of others that got no answer', atMost: 0 },
+  },
+
+  async run({ scope, short, seed, say }: RunOptions): Promise<RowResult<Figure>> {
+    const { relay, fronts } = await startFronts(scope);
+    const honest = await startHonest(scope, relay);
+    const answers = sample(hostileAnswers(), Infinity, new Random(seed));
+    const { key } = await createAccount(relay);
+    const port = await startHostileService(scope, answers);
+    const { tunnel } = await Culvert.start(scope, { url: `http://127.0.0.1:${relay.port}` }, key, port);
+    const faults = new Faults();
+    const crowd = new Crowd(honest, `${tunnel.slug}.${SHIPPED.tunnelDomain}`, answers.length, faults);
+    const count = short ? REQUESTS.short : REQUESTS.whole;
+    const proxies = fronts.filter(({ name }) => name !== 'straight');
+    const watch = setInterval(() => say(`${crowd.asked} of ${count} requests`), 10_000);
+    scope.defer(() => clearInterval(watch));
+    await Promise.all(proxies.map((front) => crowd.visit(scope, front, count)));
+    return {
+      figures: { requests: crowd.asked, ...faults.counts('strayed', 'unserved') },
+      done:
+        `${crowd.asked} requests, ${crowd.hostile} of them to the hostile tenant, through ` +
+        proxies.map(({ name }) => name).join(', '),
+      faults: faults.first,
+    };
+  },
+};
+
+/** Everybody who asks, until there were so many requests. */
+class Crowd {
+  /** requests so far, those to the hostile tenant among them */
+  asked = 0;
+  hostile = 0;
+  readonly #honest: Honest;
+  readonly #hostileHost: string;
+  readonly #answers: number;
+  readonly #faults: Faults;
+
+  constructor(honest: Honest, hostileHost: string, answers: number, faults: Faults) {
+    this.#honest = honest;
+    this.#hostileHost = hostileHost;
+    this.#answers = answers;
+    this.#faults = faults;
+  }
+
+  async visit(scope: Scope, front: Front, until: number): Promise<void> {
+    const honest = Array.from({ length: HONEST }, async () => {
+      const visitor = new HonestVisitor(scope, this.#honest, front, this.#faults);
+      for (; this.asked < until; this.asked += 1) await visitor.ask(`${front.name}, request ${this.asked}`);
+    });
+    const hostile = Array.from({ length: HOSTILE }, async () => {
+      for (; this.asked < until; this.asked += 1) await this.#visitHostile(front);
+    });
+    await Promise.all([...honest, ...hostile]);
+  }
+
+  /** Asks for the next answer of the hostile tenant, and looks whether it has something of others in it. */
+  async #visitHostile(front: Front): Promise<void> {
+    this.hostile += 1;
+    const number = this.hostile;
+    const scope = new Scope();
+    try {
+      const connection = await front.open(scope);
+      const target = `/answer/${number % this.#answers}/${number}`;
+      const request = formatRequest({ host: this.#hostileHost, target, headers: LOGIN });
+      const { text } = await talk(connection, request, PATIENCE);
+      // What its own service says unasked may be taken for the next answer of that service, as it may without a tunnel.
+      if (text.includes('honest /') || text.includes(this.#honest.account.id)) {
+        this.#faults.add(
+          'strayed',
+          `${front.name}, the hostile visitor got ${JSON.stringify(text.slice(0, 500))}`,
+        );
+      }
+    } finally {
+      await scope.end();
+    }
+  }
+}
