@@ -1,0 +1,28 @@
+/**
+ * Clients as `culvert` has them, many in one process: `engine-clients.ts RELAY KEY PORT`, a tunnel id on each line of
+ * standard input. It prints a line `online TUNNEL MS` each time that one is online, with the time since the epoch.
+ */
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { localPort } from '../../../desktop/engine/local-target.ts';
+import { parseRelayAddress } from '../../../desktop/engine/relay-address.ts';
+import { createTunnelClient } from '../../../desktop/engine/tunnel-client.ts';
+
+/** ms between two clients that start, so that no backlog overflows. */
+const START_PAUSE_MS = 5;
+
+const [url = '', key = '', port = ''] = process.argv.slice(2);
+const relay = parseRelayAddress(url);
+for await (const tunnelId of createInterface({ input: process.stdin })) {
+  createTunnelClient({
+    relay,
+    key,
+    tunnelId,
+    local: localPort(Number(port)),
+    onState: ({ name }) => {
+      if (name === 'online') console.log(`online ${tunnelId} ${Date.now()}`);
+    },
+    onProblem: () => {},
+  }).start();
+  await delay(START_PAUSE_MS);
+}
