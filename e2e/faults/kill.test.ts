@@ -4,6 +4,7 @@ import { createAccount } from '../support/accounts.ts';
 import { Api } from '../support/api.ts';
 import { addAccounts, addTunnels } from '../support/database.ts';
 import { timed } from '../support/deadline.ts';
+import { Ledger } from '../support/ledger.ts';
 import { Load } from '../support/load.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert, Relay } from '../support/programs.ts';
@@ -13,73 +14,9 @@ import { startHttpService } from '../support/services/listen.ts';
 const KILLS = 20;
 /** creates and closes that are acknowledged before each kill, with more of them under way */
 const ACKNOWLEDGED = 1000;
-/** A new relay lets each account create five at once. */
 const ACCOUNTS = 240;
-const CREATES_EACH = 5;
 const AT_ONCE = 16;
 const STORED_TUNNELS = 10_000;
-
-/** What the relay has acknowledged of one account's tunnels. */
-class Ledger {
-  readonly api: Api;
-  /** id to the `expires_at` that was acknowledged last */
-  readonly open = new Map<string, string>();
-  readonly closed = new Set<string>();
-  /** tunnels of which the last operation was not answered */
-  readonly unsure = new Set<string>();
-  unansweredCreates = 0;
-
-  constructor(api: Api) {
-    this.api = api;
-  }
-
-  /** Closes what is left of before, and creates anew, until something is not answered. */
-  async work(onAcknowledged: () => void): Promise<void> {
-    for (const id of this.open.keys()) await this.#close(id, onAcknowledged);
-    for (let count = 0; count < CREATES_EACH; count += 1) {
-      this.unansweredCreates += 1;
-      const { id, expires_at } = await this.api.create({ local_port: 1 });
-      this.unansweredCreates -= 1;
-      this.open.set(id, expires_at);
-      onAcknowledged();
-      if (count === 1) await this.#extend(id);
-      if (count % 4 === 0) await this.#close(id, onAcknowledged);
-    }
-  }
-
-  async #extend(id: string): Promise<void> {
-    this.open.set(id, (await this.api.extend(id, { ttl: '2h' })).expires_at);
-  }
-
-  async #close(id: string, onAcknowledged: () => void): Promise<void> {
-    this.unsure.add(id);
-    await this.api.close(id);
-    this.unsure.delete(id);
-    this.open.delete(id);
-    this.closed.add(id);
-    onAcknowledged();
-  }
-
-  /** Compares with what a new relay knows, and goes on from there. Returns what was acknowledged and is lost. */
-  async settle(): Promise<string[]> {
-    const lost: string[] = [];
-    const found = new Map((await this.api.list()).map(({ id, expires_at }) => [id, expires_at]));
-    for (const [id, expiresAt] of this.open) {
-      const stored = found.get(id);
-      if (stored === undefined && !this.unsure.has(id)) lost.push(`${id} was created`);
-      // An extension that was not answered may have been stored.
-      if (stored !== undefined && stored < expiresAt) lost.push(`${id} was extended`);
-    }
-    for (const id of this.closed) if (found.has(id)) lost.push(`${id} was closed`);
-    const unknown = [...found.keys()].filter((id) => !this.open.has(id));
-    if (unknown.length > this.unansweredCreates) lost.push(`${unknown.join()} came from nowhere`);
-    this.open.clear();
-    for (const [id, expiresAt] of found) this.open.set(id, expiresAt);
-    this.unsure.clear();
-    this.unansweredCreates = 0;
-    return lost;
-  }
-}
 
 describe('a relay that is killed', () => {
   const scope = suiteScope();

@@ -2,7 +2,7 @@
 import type { Plan, Tunnel } from '../../../shared/tunnel.ts';
 import { createAccount, type TestAccount } from '../../support/accounts.ts';
 import { hostOf } from '../../support/manual-client.ts';
-import { Culvert, type Relay } from '../../support/programs.ts';
+import { Culvert, type Environment, type Relay } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
 
 export interface Tenant {
@@ -16,14 +16,16 @@ export interface Tenant {
 /**
  * @param servicePort what its tunnel leads to
  * @param plan the one without limits by default, so that only the relay's own protect others
+ * @param environment of its client
  */
 export async function startTenant(
   scope: Scope,
   relay: Relay,
   servicePort: number,
   plan: Plan = 'team',
+  environment: Environment = {},
 ): Promise<Tenant> {
   const account = await createAccount(relay, { plan });
-  const culvert = await Culvert.start(scope, relay, account.key, servicePort);
+  const culvert = await Culvert.start(scope, relay, account.key, servicePort, [], environment);
   return { account, culvert, tunnel: culvert.tunnel, host: hostOf(culvert.tunnel, relay) };
 }

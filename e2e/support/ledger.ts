@@ -1,0 +1,70 @@
+/** Tunnels of one account, and what the relay has acknowledged of them. */
+import type { Api } from './api.ts';
+
+/** A new relay lets an account create as many at once (contract.md: burst 5). */
+const CREATES_EACH = 5;
+
+export class Ledger {
+  readonly api: Api;
+  /** id to the `expires_at` that was acknowledged last */
+  readonly open = new Map<string, string>();
+  readonly closed = new Set<string>();
+  /** tunnels of which the last operation was not answered */
+  readonly unsure = new Set<string>();
+  unansweredCreates = 0;
+
+  constructor(api: Api) {
+    this.api = api;
+  }
+
+  /**
+   * Closes what is left of before, and creates anew.
+   *
+   * @throws Error when something is not answered, or refused
+   */
+  async work(onAcknowledged: () => void): Promise<void> {
+    for (const id of this.open.keys()) await this.#close(id, onAcknowledged);
+    for (let count = 0; count < CREATES_EACH; count += 1) {
+      this.unansweredCreates += 1;
+      const { id, expires_at } = await this.api.create({ local_port: 1 });
+      this.unansweredCreates -= 1;
+      this.open.set(id, expires_at);
+      onAcknowledged();
+      if (count === 1) await this.#extend(id);
+      if (count % 4 === 0) await this.#close(id, onAcknowledged);
+    }
+  }
+
+  async #extend(id: string): Promise<void> {
+    this.open.set(id, (await this.api.extend(id, { ttl: '2h' })).expires_at);
+  }
+
+  async #close(id: string, onAcknowledged: () => void): Promise<void> {
+    this.unsure.add(id);
+    await this.api.close(id);
+    this.unsure.delete(id);
+    this.open.delete(id);
+    this.closed.add(id);
+    onAcknowledged();
+  }
+
+  /** Compares with what a new relay knows, and goes on from there. Returns what was acknowledged and is lost. */
+  async settle(): Promise<string[]> {
+    const lost: string[] = [];
+    const found = new Map((await this.api.list()).map(({ id, expires_at }) => [id, expires_at]));
+    for (const [id, expiresAt] of this.open) {
+      const stored = found.get(id);
+      if (stored === undefined && !this.unsure.has(id)) lost.push(`${id} was created`);
+      // An extension that was not answered may have been stored.
+      if (stored !== undefined && stored < expiresAt) lost.push(`${id} was extended`);
+    }
+    for (const id of this.closed) if (found.has(id)) lost.push(`${id} was closed`);
+    const unknown = [...found.keys()].filter((id) => !this.open.has(id));
+    if (unknown.length > this.unansweredCreates) lost.push(`${unknown.join()} came from nowhere`);
+    this.open.clear();
+    for (const [id, expiresAt] of found) this.open.set(id, expiresAt);
+    this.unsure.clear();
+    this.unansweredCreates = 0;
+    return lost;
+  }
+}

@@ -1,0 +1,162 @@
+/** A machine that fails a relay in mid-work: nothing that the relay acknowledged may be gone. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { Api } from '../../support/api.ts';
+import { addAccounts } from '../../support/database.ts';
+import { eventually } from '../../support/deadline.ts';
+import { Ledger } from '../../support/ledger.ts';
+import { Load } from '../../support/load.ts';
+import { Relay, temporaryDirectory } from '../../support/programs.ts';
+import { Scope } from '../../support/scope.ts';
+import { startHttpService } from '../../support/services/listen.ts';
+import { describeFailure, tallyOf } from '../../support/tally.ts';
+import type { Row, RunOptions } from '../row.ts';
+import { Faults } from '../tools/faults.ts';
+import { inParallel } from '../tools/in-parallel.ts';
+import {
+  ChangingClock,
+  failingCalls,
+  fullDisk,
+  lockedDatabase,
+  type MachineFault,
+  smallDisk,
+} from '../tools/machine-faults.ts';
+import { secondsUntilServed } from '../tools/serving.ts';
+import { startTenant, type Tenant } from '../tools/tenant.ts';
+
+/** Accounts that create, extend and close at a fault: half of them before it, half while it lasts. */
+const ACCOUNTS = 40;
+const AT_ONCE = 8;
+/** Longer than a statement waits for a lock, so that some give up. */
+const FAULT_MS = 10_000;
+const SHORT_FAULT_MS = 3000;
+const RETRY_MS = 100;
+const HEAL_MS = 10_000;
+const REQUESTS_A_SECOND = 20;
+const VISITORS = 4;
+/** Lives that no wrong clock ends. */
+const TTL = { CULVERT_DEFAULT_TTL: '2000h', CULVERT_MAX_TTL: '4000h' };
+
+type Figure = 'lost' | 'crashes' | 'unserved' | 'unhealed';
+
+export const hostileMachine: Row<Figure> = {
+  name: 'hostile-machine',
+  title:
+    'A full disk, I/O errors, a locked database and a clock that is set, under creates, extends and closes; each with a kill -9 behind it',
+  thresholds: {
+    lost: { meaning: 'creates, extends and closes that were acknowledged and are lost', atMost: 0 },
+    crashes: { meaning: 'programs that ended', atMost: 0 },
+    unserved: { meaning: 'visitors of a live tunnel without its answer meanwhile', atMost: 0 },
+    unhealed: { meaning: 'faults after which writes do not work again within 10 s', atMost: 0 },
+  },
+
+  async run(options) {
+    const { scope, short, say } = options;
+    const clock = new ChangingClock(scope);
+    const disk = smallDisk(scope);
+    const relay = await Relay.start(scope, {
+      ...TTL,
+      ...clock.environment,
+      CULVERT_DATA_DIR: disk ?? temporaryDirectory(scope),
+    });
+    const faults = faultsOf(clock, disk !== undefined, short);
+    const service = await startHttpService(scope, (_request, response) => response.end('ok'));
+    const tenant = await startTenant(scope, relay, service.port, 'team', clock.environment);
+    await relay.stop();
+    const keys = addAccounts(relay, tenant.account, faults.length * ACCOUNTS);
+    await relay.restart();
+
+    const wrong = new Faults();
+    const all: Ledger[] = [];
+    let acknowledged = 0;
+    for (const fault of faults) {
+      const ledgers = keys.splice(0, ACCOUNTS).map((key) => new Ledger(new Api(relay, key)));
+      all.push(...ledgers);
+      const count = await suffer({ options, relay, tenant, ledgers, wrong }, fault);
+      acknowledged += count;
+      say(`${fault.name}: ${count} acknowledged`);
+    }
+    // What one fault has left may be lost at another one.
+    for (const ledger of all)
+      for (const lost of await ledger.settle()) wrong.add('lost', `in the end: ${lost}`);
+    return {
+      figures: wrong.counts('lost', 'crashes', 'unserved', 'unhealed'),
+      faults: wrong.first,
+      done: `${acknowledged} acknowledged around ${faults.map(({ name }) => name).join(', ')}`,
+    };
+  },
+};
+
+function faultsOf(clock: ChangingClock, hasDisk: boolean, short: boolean): MachineFault[] {
+  const rest = [
+    failingCalls('fsync,fdatasync', 'error=EIO:when=1+2'),
+    failingCalls('pwrite64', 'error=EIO:when=3+5'),
+    failingCalls('pread64', 'error=EIO:when=1+2'),
+    clock.wrong('+1h'),
+    clock.wrong('-1h'),
+  ];
+  return [
+    ...(hasDisk ? [fullDisk] : []),
+    failingCalls('fsync,fdatasync', 'error=EIO'),
+    failingCalls('pwrite64', 'error=ENOSPC'),
+    lockedDatabase,
+    ...(short ? [] : rest),
+    clock.wrong('+30d'),
+  ];
+}
+
+interface Stage {
+  readonly options: RunOptions;
+  readonly relay: Relay;
+  readonly tenant: Tenant;
+  readonly ledgers: readonly Ledger[];
+  readonly wrong: Faults;
+}
+
+/**
+ * Has the machine fail in mid-work, and then the relay as well.
+ *
+ * @returns how much was acknowledged
+ */
+async function suffer(
+  { options, relay, tenant, ledgers, wrong }: Stage,
+  fault: MachineFault,
+): Promise<number> {
+  const add = (figure: Figure, what: string): void => wrong.add(figure, `${fault.name}: ${what}`);
+  let acknowledged = 0;
+  const onAcknowledged = (): void => void (acknowledged += 1);
+  const [before, during] = [ledgers.slice(0, ACCOUNTS / 2), ledgers.slice(ACCOUNTS / 2)];
+  await inParallel(AT_ONCE, before, (ledger) => ledger.work(onAcknowledged));
+  await secondsUntilServed(relay, tenant.host);
+
+  const scope = new Scope();
+  try {
+    const load = new Load(relay.port, REQUESTS_A_SECOND, VISITORS, () => ({ host: tenant.host }));
+    const start = performance.now();
+    await fault.begin(scope, relay);
+    const end = start + (options.short ? SHORT_FAULT_MS : FAULT_MS);
+    await inParallel(during.length, during, async (ledger) => {
+      // What is refused now is nobody's loss.
+      while (performance.now() < end) await ledger.work(onAcknowledged).catch(() => delay(RETRY_MS));
+    });
+    await load.stop();
+    const { failed } = tallyOf(load.asked, () => 'ok');
+    for (const asked of failed) add('unserved', describeFailure(asked, start));
+    for (const { child } of [relay, tenant.culvert])
+      if (child.hasExited) add('crashes', child.stderr.slice(-1000));
+    if (fault.lasting) await killed(relay);
+  } finally {
+    await scope.end();
+  }
+  const write = (): Promise<unknown> => tenant.account.api.extend(tenant.tunnel.id, { ttl: '1s' });
+  await eventually(HEAL_MS, write).catch((error: unknown) => add('unhealed', String(error)));
+  if (!fault.lasting) await killed(relay);
+  for (const ledger of ledgers) for (const lost of await ledger.settle()) add('lost', lost);
+  return acknowledged;
+}
+
+/** kill -9, and another start. */
+async function killed(relay: Relay): Promise<void> {
+  relay.child.kill('SIGKILL');
+  await relay.child.exit();
+  await relay.restart();
+}
