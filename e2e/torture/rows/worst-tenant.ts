@@ -1,0 +1,112 @@
+/** One tenant does its worst; another one's visitors are asked what they notice. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { setPriority } from 'node:os';
+import { rotated, Samples } from '../../bench/stats.ts';
+import { createAccount } from '../../support/accounts.ts';
+import { addTunnels } from '../../support/database.ts';
+import { hostOf } from '../../support/manual-client.ts';
+import { Culvert, Relay } from '../../support/programs.ts';
+import type { Scope } from '../../support/scope.ts';
+import { startHttpService } from '../../support/services/listen.ts';
+import type { Row } from '../row.ts';
+import { Forked } from '../tools/forked.ts';
+import type { Latencies, Measurement } from '../tools/steady-visitors.ts';
+import { startTenant } from '../tools/tenant.ts';
+import { type Attack, ATTACKS, type Order, type Reply, type Target } from '../tools/tenant-attacks.ts';
+
+/** Enough visits in each window for its slowest hundredth to be more than an accident. */
+const REQUESTS_A_SECOND = 200;
+const WINDOW_MS = 6000;
+const ROUNDS = 5;
+const SHORT_WINDOW_MS = 2500;
+const SHORT_ROUNDS = 3;
+/** ms for an attack to be in full swing, and for its traces to be gone. */
+const SETTLE_MS = 500;
+const ANSWER_MS = 60_000;
+/** As many as the plan of the attacker allows, one of them online. */
+const TUNNELS = 1000;
+/** The attacker's own programs step back: they run on the attacker's machine, not on the relay's. */
+const ATTACKER_NICE = 10;
+
+const MEANINGS: Readonly<Record<Attack, string>> = {
+  extends: 'extends',
+  creates: 'creates',
+  lists: `lists ${TUNNELS} tunnels`,
+  hints: 'answers 103 without end',
+  heads: 'sends and answers crowded heads',
+  readers: 'has 200 slow readers',
+};
+
+export const worstTenant: Row<Attack> = {
+  name: 'worst-tenant',
+  title: `A tenant does its worst; ${REQUESTS_A_SECOND} visitors a second of another one, with it and without in turn`,
+  thresholds: Object.fromEntries(
+    ATTACKS.map((attack) => [
+      attack,
+      {
+        meaning: `p99 of other visitors while a tenant ${MEANINGS[attack]}, against theirs without`,
+        atMost: 2,
+      },
+    ]),
+  ) as Row<Attack>['thresholds'],
+
+  async run({ scope, short, say }) {
+    const service = await startHttpService(scope, (_request, response) => response.end('ok'));
+    const attacker = new Forked<Order, Reply>(scope, 'worst-tenant.ts', ATTACKER_NICE);
+    const servicePort = await attacker.tell({ what: 'serve' }, ANSWER_MS);
+    const { relay, target } = await startAttacked(scope, servicePort);
+    const { host } = await startTenant(scope, relay, service.port);
+    const visitors = new Forked<Measurement, Latencies>(scope, 'steady-visitors.ts');
+    const ms = short ? SHORT_WINDOW_MS : WINDOW_MS;
+    const measure = async (): Promise<Latencies> => {
+      const measurement = { port: relay.port, host, perSecond: REQUESTS_A_SECOND, ms };
+      return await visitors.tell(measurement, ms + ANSWER_MS);
+    };
+    await measure();
+    const samples = new Samples();
+    const rounds = short ? SHORT_ROUNDS : ROUNDS;
+    for (let round = 0; round < rounds; round += 1) {
+      for (const attack of rotated(ATTACKS, round)) {
+        const calm = await measure();
+        await attacker.tell({ what: 'attack', attack, target }, ANSWER_MS);
+        await delay(SETTLE_MS);
+        const under = await measure();
+        const answers = await attacker.tell({ what: 'stop' }, ANSWER_MS);
+        await delay(SETTLE_MS);
+        samples.add(`${attack}/calm`, calm.p99);
+        samples.add(`${attack}/under`, under.p99);
+        say(`${attack}: ${describe(calm)}; ${describe(under)}, ${answers} answers for the attacker`);
+      }
+    }
+    const ratio = (attack: Attack): number => samples.ratio(`${attack}/under`, `${attack}/calm`) ?? NaN;
+    const p99 = (attack: Attack): string => (samples.median(`${attack}/under`) ?? NaN).toFixed(1);
+    if (relay.child.hasExited) throw new Error(`the relay has ended: ${relay.child.stderr.slice(-2000)}`);
+    return {
+      figures: Object.fromEntries(ATTACKS.map((attack) => [attack, ratio(attack)])) as Record<Attack, number>,
+      faults: [],
+      done: `medians of ${rounds} rounds; p99 under each in ms: ${ATTACKS.map((attack) => `${attack} ${p99(attack)}`).join(', ')}`,
+    };
+  },
+};
+
+/** A relay, and the tenant that will do it: with as many tunnels as its plan allows, one of which it serves. */
+async function startAttacked(
+  scope: Scope,
+  servicePort: number,
+): Promise<{ readonly relay: Relay; readonly target: Target }> {
+  const relay = await Relay.start(scope);
+  const account = await createAccount(relay, { plan: 'dev' });
+  const first = await account.api.create({ local_port: 1 });
+  await relay.stop();
+  addTunnels(relay, first, TUNNELS - 2);
+  await relay.restart();
+  const culvert = await Culvert.start(scope, relay, account.key, servicePort);
+  setPriority(culvert.child.pid, ATTACKER_NICE);
+  const { tunnel } = culvert;
+  const target = { port: relay.port, key: account.key, tunnelId: tunnel.id, host: hostOf(tunnel, relay) };
+  return { relay, target };
+}
+
+function describe({ requests, failed, p50, p99 }: Latencies): string {
+  return `p50 ${p50.toFixed(1)} p99 ${p99.toFixed(1)} ms of ${requests}, ${failed} failed`;
+}

@@ -1,0 +1,88 @@
+/** Everything that one tenant can do to a relay, one thing at a time, as fast as it can. Run by {@link Forked}. */
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { obey } from './forked.ts';
+import { type Attack, crowdedFields, type Order, type Reply, requestOf } from './tenant-attacks.ts';
+
+/** Connections that ask again and again. */
+const CONNECTIONS = 32;
+const SLOW_READERS = 200;
+/** ms a cut connection waits before it comes again. */
+const RETURN_MS = 20;
+
+const service = createServer((socket) => {
+  socket.on('error', () => socket.destroy());
+  socket.on('data', (head) => serve(socket, head.toString('latin1')));
+});
+const open = new Set<Socket>();
+let answers = 0;
+let isOn = false;
+
+obey(async (order: Order): Promise<Reply> => {
+  if (order.what === 'serve') {
+    await once(service.listen(0, '127.0.0.1'), 'listening');
+    return (service.address() as AddressInfo).port;
+  }
+  if (order.what === 'stop') {
+    isOn = false;
+    for (const socket of open) socket.destroy();
+    return answers;
+  }
+  answers = 0;
+  isOn = true;
+  const { attack, target } = order;
+  const request = requestOf(attack, target);
+  const count = attack === 'readers' ? SLOW_READERS : CONNECTIONS;
+  for (let begun = 0; begun < count; begun += 1) void repeat(attack, target.port, request);
+  return 0;
+});
+
+/** Asks over one connection after the other; each answer is followed by the next request. */
+async function repeat(attack: Attack, port: number, request: string): Promise<void> {
+  while (isOn) {
+    const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+    open.add(socket);
+    socket.on('error', () => socket.destroy());
+    const closed = once(socket, 'close').catch(() => undefined);
+    socket.write(request);
+    if (attack === 'readers') readSlowly(socket);
+    else
+      socket.on('data', (bytes: Buffer) => {
+        answers += 1;
+        // Interim answers have no end, and the last bytes of a long list are those of an object.
+        if (attack !== 'hints' && (attack !== 'lists' || bytes.at(-1) === 0x7d)) socket.write(request);
+      });
+    await closed;
+    open.delete(socket);
+    await delay(RETURN_MS);
+  }
+}
+
+function readSlowly(socket: Socket): void {
+  socket.pause();
+  const timer = setInterval(() => (answers += socket.read(1000) === null ? 0 : 1), 100);
+  socket.once('close', () => clearInterval(timer));
+}
+
+const HINTS = Buffer.from('HTTP/1.1 103 Early Hints\r\nLink: </x>; rel=preload\r\n\r\n'.repeat(500));
+const CROWDED = Buffer.from(`HTTP/1.1 200 OK\r\nContent-Length: 0\r\n${crowdedFields(58_000, 7000)}\r\n`);
+const LONG = Buffer.alloc(64 * 1024, 'x');
+
+function serve(socket: Socket, head: string): void {
+  if (head.startsWith('GET /heads')) socket.write(CROWDED);
+  else if (head.startsWith('GET /hints')) flood(socket, HINTS);
+  else {
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${1024 ** 3}\r\n\r\n`);
+    flood(socket, LONG);
+  }
+}
+
+/** Writes the same for as long as somebody takes it. */
+function flood(socket: Socket, bytes: Buffer): void {
+  const more = (): void => {
+    while (socket.writable && socket.write(bytes));
+  };
+  socket.on('drain', more);
+  more();
+}
