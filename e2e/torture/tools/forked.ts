@@ -33,8 +33,8 @@ export class Forked<Order, Reply> {
 }
 
 /** The other side of {@link Forked}: what the program does with each order, and answers. */
-export function obey<Order, Reply>(act: (order: Order) => Promise<Reply>): void {
-  process.on('message', (order: Order) => {
-    void act(order).then((reply) => process.send?.(reply ?? null));
+export function obey(act: (order: unknown) => Promise<object | number>): void {
+  process.on('message', (order: unknown) => {
+    void act(order).then((reply) => process.send?.(reply));
   });
 }

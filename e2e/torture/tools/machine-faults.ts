@@ -7,7 +7,7 @@ import { databasePath } from '../../support/database.ts';
 import { eventually } from '../../support/deadline.ts';
 import { type Environment, type Relay, temporaryDirectory } from '../../support/programs.ts';
 import { openRelayDatabase } from '../../support/relay-database.ts';
-import { Scope } from '../../support/scope.ts';
+import type { Scope } from '../../support/scope.ts';
 
 export interface MachineFault {
   readonly name: string;

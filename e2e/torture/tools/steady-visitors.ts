@@ -25,7 +25,8 @@ export interface Latencies {
 const TIMEOUT_MS = 10_000;
 const agent = new Agent({ keepAlive: true, maxSockets: 256 });
 
-obey(async ({ port, host, perSecond, ms }: Measurement): Promise<Latencies> => {
+obey(async (order): Promise<Latencies> => {
+  const { port, host, perSecond, ms } = order as Measurement;
   const start = performance.now();
   const visits: Promise<number | undefined>[] = [];
   for (let due = start; due < start + ms; due += 1000 / perSecond) {

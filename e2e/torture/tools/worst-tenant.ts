@@ -17,30 +17,32 @@ const service = createServer((socket) => {
 });
 const open = new Set<Socket>();
 let answers = 0;
-let isOn = false;
+/** ends what is going on */
+let attacking = new AbortController();
 
-obey(async (order: Order): Promise<Reply> => {
+obey(async (given): Promise<Reply> => {
+  const order = given as Order;
   if (order.what === 'serve') {
     await once(service.listen(0, '127.0.0.1'), 'listening');
     return (service.address() as AddressInfo).port;
   }
   if (order.what === 'stop') {
-    isOn = false;
+    attacking.abort();
     for (const socket of open) socket.destroy();
     return answers;
   }
   answers = 0;
-  isOn = true;
+  attacking = new AbortController();
   const { attack, target } = order;
   const request = requestOf(attack, target);
   const count = attack === 'readers' ? SLOW_READERS : CONNECTIONS;
-  for (let begun = 0; begun < count; begun += 1) void repeat(attack, target.port, request);
+  for (let begun = 0; begun < count; begun += 1) void repeat(attack, target.port, request, attacking.signal);
   return 0;
 });
 
 /** Asks over one connection after the other; each answer is followed by the next request. */
-async function repeat(attack: Attack, port: number, request: string): Promise<void> {
-  while (isOn) {
+async function repeat(attack: Attack, port: number, request: string, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true });
     open.add(socket);
     socket.on('error', () => socket.destroy());
