@@ -1,12 +1,16 @@
 /** The rows of docs/reliability.md, in its order. */
 import type { Row } from './row.ts';
+import { checksums } from './rows/checksums.ts';
+import { hostileMachine } from './rows/hostile-machine.ts';
 import { hostileMessages } from './rows/hostile-messages.ts';
 import { idleAndDescriptors } from './rows/idle-and-descriptors.ts';
+import { killRelay } from './rows/kill-relay.ts';
 import { leavingAndBreaking } from './rows/leaving-and-breaking.ts';
 import { pooledTenants } from './rows/pooled-tenants.ts';
 import { slowVisitors } from './rows/slow-visitors.ts';
 import { spellings } from './rows/spellings.ts';
 import { websocketAbuse } from './rows/websocket-abuse.ts';
+import { worstTenant } from './rows/worst-tenant.ts';
 
 export const ROWS: readonly Row[] = [
   hostileMessages,
@@ -15,5 +19,9 @@ export const ROWS: readonly Row[] = [
   websocketAbuse,
   slowVisitors,
   idleAndDescriptors,
+  worstTenant,
   leavingAndBreaking,
+  checksums,
+  killRelay,
+  hostileMachine,
 ];
