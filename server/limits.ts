@@ -28,6 +28,13 @@ export const SQLITE_BUSY_MS = 2000;
 /** ms between two tries of such a statement. */
 export const SQLITE_RETRY_MS = 10;
 
+/** Operations that wait for the thread of an embedded database; more are refused, with 503. It does some 20,000 a second. */
+export const STORE_CALLS_MAX = 5000;
+/** ms after which that thread counts as stuck, with all that it may wait for itself. */
+export const STORE_ANSWER_TIMEOUT_MS = 10_000;
+/** ms until a thread that was lost is started again. */
+export const STORE_THREAD_RETRY_MS = 1000;
+
 /** Connections to PostgreSQL at a time. A server takes 100 by default, and statements are short. */
 export const POSTGRES_CONNECTIONS_MAX = 10;
 /** Operations that wait for one of them; more are refused, with 503. */

@@ -66,6 +66,12 @@ export const LOG_EVENTS = {
     meaning:
       'while PostgreSQL could not be reached, another relay has begun to serve on the same database: stop one of them',
   },
+  'store thread lost': {
+    level: 'error',
+    meaning:
+      'the thread of the embedded database has ended, which is a bug or want of memory; it is started again within seconds, look at `error`',
+  },
+  'store thread back': { level: 'info', meaning: 'the embedded database is there again' },
   'store recovered': { level: 'info', meaning: 'the database works again' },
   'store slow': { level: 'warn', meaning: 'one operation took `ms`: look at the disk' },
   'redis failing': {

@@ -4,7 +4,7 @@ import { systemClock as clock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { observeStore } from '../observe/observed-store.ts';
 import { lockDatabase } from '../store/lock-database.ts';
-import { openStore } from '../store/open-store.ts';
+import { openServingStore } from '../store/open-store.ts';
 import type { Store } from '../store/store.ts';
 import { handOutFirstKey } from './first-key.ts';
 import type { Operator } from './operator.ts';
@@ -22,7 +22,7 @@ export async function openState(
 ): Promise<State> {
   const { log } = operator;
   const lock = await lockDatabase(database, cluster === undefined ? 'one' : 'cluster', log);
-  const store = observeStore(await openStore(database, log), clock, log);
+  const store = observeStore(await openServingStore(database, clock, log), clock, log);
   for (const slug of await store.nameClashes()) log('name clash', { slug });
   await ensureKey(store, clock, bootstrapKey, (key) => handOutFirstKey(key, dataDir, operator));
   return {

@@ -1,7 +1,7 @@
 /** Opens whichever database a relay is configured with. */
+import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { DatabaseAddress } from './address.ts';
-import { openSqlite } from './sqlite/open-sqlite.ts';
 import type { Store } from './store.ts';
 
 /**
@@ -12,12 +12,21 @@ import type { Store } from './store.ts';
  */
 export async function openStore(address: DatabaseAddress, log: Log): Promise<Store> {
   switch (address.kind) {
-    case 'sqlite':
+    case 'sqlite': {
+      const { openSqlite } = await import('./sqlite/open-sqlite.ts');
       return await openSqlite(address.path, log);
+    }
     case 'postgres': {
       // Its driver is loaded only where it is used.
       const { openPostgres } = await import('./postgres/open-postgres.ts');
       return await openPostgres(address, log);
     }
   }
+}
+
+/** The same for a relay that serves, whose event loop waits for no disk. */
+export async function openServingStore(address: DatabaseAddress, clock: Clock, log: Log): Promise<Store> {
+  if (address.kind !== 'sqlite') return await openStore(address, log);
+  const { openThreaded } = await import('./thread/open-threaded.ts');
+  return await openThreaded(address.path, clock, log);
 }

@@ -1,0 +1,90 @@
+/** What the relay and the thread of its database say to each other, as structured clones. */
+import { describeError, type LogEvent, type LogFields } from '../../log.ts';
+import { ConflictError, FullError, type Store, StoreError, UnansweredError } from '../store.ts';
+
+/** An operation of the {@link Store}. */
+export type Operation = keyof Store;
+
+/** All of them. */
+export const OPERATIONS: readonly Operation[] = Object.keys({
+  insertAccount: true,
+  findAccount: true,
+  findAccounts: true,
+  listAccounts: true,
+  setPlan: true,
+  removeAccount: true,
+  insertKey: true,
+  findKeyOwner: true,
+  hasKeys: true,
+  listKeys: true,
+  findValidKeys: true,
+  revokeKey: true,
+  accessRevision: true,
+  insertTunnel: true,
+  loadTunnels: true,
+  findTunnel: true,
+  findTunnels: true,
+  findTunnelsBySlug: true,
+  tunnelsOf: true,
+  releaseTunnels: true,
+  releaseOverdue: true,
+  nameHolder: true,
+  nameClashes: true,
+  raiseExpiry: true,
+  extendExpiry: true,
+  addTraffic: true,
+  ping: true,
+  close: true,
+} satisfies Record<Operation, true>) as Operation[];
+
+/** What the thread is asked; answers name the same number. */
+export interface Call {
+  readonly call: number;
+  readonly operation: Operation;
+  readonly args: readonly unknown[];
+}
+
+/** What the thread says. */
+export type Report =
+  | { readonly kind: 'opened' }
+  /** in a text for the operator */
+  | { readonly kind: 'refused'; readonly text: string }
+  | { readonly kind: 'done'; readonly call: number; readonly value: unknown }
+  | { readonly kind: 'failed'; readonly call: number; readonly failure: Failure }
+  | { readonly kind: 'log'; readonly event: LogEvent; readonly fields: LogFields | undefined };
+
+/** An error, as far as its kind matters to whoever has asked. */
+export type Failure =
+  | { readonly kind: 'conflict'; readonly field: ConflictError['field'] }
+  | { readonly kind: 'full'; readonly nextEnd: number }
+  | { readonly kind: 'store'; readonly text: string; readonly unanswered: boolean }
+  | { readonly kind: 'bug'; readonly message: string; readonly stack: string | undefined };
+
+export function failureOf(error: unknown): Failure {
+  if (error instanceof ConflictError) return { kind: 'conflict', field: error.field };
+  if (error instanceof FullError) return { kind: 'full', nextEnd: error.nextEnd };
+  if (error instanceof StoreError) {
+    const unanswered = error.cause instanceof UnansweredError;
+    return { kind: 'store', text: describeError(error.cause), unanswered };
+  }
+  const { message, stack } = error instanceof Error ? error : new Error(String(error));
+  return { kind: 'bug', message, stack };
+}
+
+export function errorOf(failure: Failure): Error {
+  switch (failure.kind) {
+    case 'conflict':
+      return new ConflictError(failure.field);
+    case 'full':
+      return new FullError(failure.nextEnd);
+    case 'store': {
+      const cause = new Error(failure.text);
+      return new StoreError(failure.unanswered ? new UnansweredError(cause) : cause);
+    }
+    case 'bug': {
+      const error = new Error(failure.message);
+      if (failure.stack !== undefined) error.stack = failure.stack;
+      return error;
+    }
+  }
+}

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Worker } from 'node:worker_threads';
+import { STORE_ANSWER_TIMEOUT_MS, STORE_CALLS_MAX, STORE_THREAD_RETRY_MS } from '../../limits.ts';
+import { FakeClock } from '../../testing/fake-clock.ts';
+import { aTunnel, anAccount } from '../../testing/fixtures.ts';
+import { ConflictError, FullError, type Store, StoreError, UnansweredError } from '../store.ts';
+import { openThreaded } from './open-threaded.ts';
+
+describe('a store on a thread of its own', () => {
+  const owner = anAccount({ name: 'owner' });
+  let folder: string;
+  let path: string;
+  let clock: FakeClock;
+  let logged: string[];
+  let thread: Worker;
+  let store: Store;
+
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'culvert-test-'));
+    path = join(folder, 'culvert.db');
+    clock = new FakeClock();
+    logged = [];
+    store = await open(path);
+    await store.insertAccount(owner);
+  });
+
+  afterEach(async () => {
+    await store.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  async function open(file: string): Promise<Store> {
+    process.once('worker', (worker: Worker) => (thread = worker));
+    return await openThreaded(file, clock, (event) => logged.push(event));
+  }
+
+  /** A lock that another program has on the file. */
+  function holdWrites(): DatabaseSync {
+    const other = new DatabaseSync(path);
+    other.exec('begin immediate');
+    return other;
+  }
+
+  it('takes and gives what the store does: records, sets, nothing', async () => {
+    const tunnel = aTunnel(owner.id, { slug: 'web' });
+    await store.insertTunnel(tunnel, { maxTunnels: 1, nameHold: 0 });
+    assert.deepEqual(await store.findTunnel(tunnel.id), { tunnel, account: owner });
+    assert.equal(await store.findTunnel('unknown'), undefined);
+    const released = { id: tunnel.id, slug: 'web', accountId: owner.id, heldUntil: 0 };
+    assert.deepEqual(await store.releaseTunnels([released], 1), new Set([tunnel.id]));
+  });
+
+  it('fails as the store does', async () => {
+    await assert.rejects(
+      store.insertAccount(anAccount({ name: 'owner' })),
+      (error) => error instanceof ConflictError && error.field === 'name',
+    );
+    const tunnel = aTunnel(owner.id, { expiresAt: 5000 });
+    await store.insertTunnel(tunnel);
+    await assert.rejects(
+      store.insertTunnel(aTunnel(owner.id), { maxTunnels: 1, nameHold: 0 }),
+      (error) => error instanceof FullError && error.nextEnd === 5000,
+    );
+  });
+
+  it('says why a database cannot be opened, and leaves no thread behind', async () => {
+    const started = once(process, 'worker') as Promise<[Worker]>;
+    const opened = openThreaded(join(folder, 'culvert.db', 'none'), clock, () => {});
+    await assert.rejects(opened, /^Error: cannot open the database .*none: /);
+    const [refused] = await started;
+    if (refused.threadId !== -1) await once(refused, 'exit');
+  });
+
+  it('lets timers run while another program keeps it from writing', async () => {
+    const other = holdWrites();
+    const written = store.insertAccount(anAccount({ name: 'late' }));
+    setTimeout(() => other.exec('commit'), 30);
+    await written;
+    other.close();
+    assert.equal((await store.findAccount('late'))?.name, 'late');
+  });
+
+  it('tells the log what the store tells it', async () => {
+    rmSync(path);
+    await assert.rejects(store.insertAccount(anAccount()), StoreError);
+    assert.deepEqual(logged, ['store failing']);
+  });
+
+  it('gives up what is not answered within 10 s, and says that nobody knows whether it was done', async () => {
+    const other = holdWrites();
+    const written = store.insertAccount(anAccount({ name: 'late' }));
+    clock.advance(STORE_ANSWER_TIMEOUT_MS);
+    await assert.rejects(
+      written,
+      (error) => error instanceof StoreError && error.cause instanceof UnansweredError,
+    );
+    other.exec('rollback');
+    other.close();
+    await store.ping();
+  });
+
+  it('refuses what would wait behind 5,000 others', async () => {
+    const other = holdWrites();
+    const asked = Array.from({ length: STORE_CALLS_MAX }, () => store.setPlan('owner', 'team'));
+    await assert.rejects(store.ping(), StoreError);
+    clock.advance(STORE_ANSWER_TIMEOUT_MS);
+    assert.equal((await Promise.allSettled(asked)).length, STORE_CALLS_MAX);
+    const reached = store.ping();
+    other.exec('rollback');
+    other.close();
+    await thread.terminate();
+    await assert.rejects(reached, StoreError);
+  });
+
+  it('fails while its thread is lost, starts another after 1 s, and has what was stored', async () => {
+    const other = holdWrites();
+    const written = store.insertAccount(anAccount());
+    // Rejected before anybody looks.
+    const outcome = assert.rejects(
+      written,
+      (error) => error instanceof StoreError && error.cause instanceof UnansweredError,
+    );
+    await thread.terminate();
+    await outcome;
+    other.exec('rollback');
+    other.close();
+    await assert.rejects(store.ping(), StoreError);
+    assert.deepEqual(logged, ['store thread lost']);
+    const started = once(process, 'worker') as Promise<[Worker]>;
+    clock.advance(STORE_THREAD_RETRY_MS);
+    [thread] = await started;
+    while (logged.length < 2) await once(thread, 'message');
+    assert.deepEqual(logged, ['store thread lost', 'store thread back']);
+    assert.deepEqual(await store.findAccount('owner'), owner);
+  });
+});

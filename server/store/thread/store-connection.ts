@@ -1,0 +1,137 @@
+/** The relay's side of the thread on which an embedded database is. */
+import { extname } from 'node:path';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import type { Clock, Timer } from '../../clock.ts';
+import { STORE_ANSWER_TIMEOUT_MS, STORE_CALLS_MAX, STORE_THREAD_RETRY_MS } from '../../limits.ts';
+import { describeError, type Log } from '../../log.ts';
+import { StoreError, UnansweredError } from '../store.ts';
+import { type Call, errorOf, type Operation, type Report } from './messages.ts';
+
+/** The same in the sources as in what is built of them. */
+const PROGRAM = new URL(`./store-thread${extname(import.meta.filename)}`, import.meta.url);
+
+interface Pending {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: Error) => void;
+  readonly timer: Timer;
+}
+
+export class StoreConnection {
+  readonly #path: string;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  /** `undefined` while there is no thread */
+  #worker: Worker | undefined;
+  /** by number, what was asked and not answered */
+  readonly #pending = new Map<number, Pending>();
+  #calls = 0;
+  #closing = false;
+
+  private constructor(path: string, clock: Clock, log: Log) {
+    this.#path = path;
+    this.#clock = clock;
+    this.#log = log;
+  }
+
+  /**
+   * Starts the thread, which opens the database and brings it up to date.
+   *
+   * @param path of a SQLite file
+   * @param log told what the store has to say, and when the thread was lost
+   * @throws Error with a text for the operator
+   */
+  static async open(path: string, clock: Clock, log: Log): Promise<StoreConnection> {
+    const connection = new StoreConnection(path, clock, log);
+    await connection.#start();
+    return connection;
+  }
+
+  /**
+   * Has the thread do something. Where it is lost meanwhile, or silent for {@link STORE_ANSWER_TIMEOUT_MS}, nobody knows
+   * whether that was done.
+   *
+   * @throws StoreError; what the operation throws
+   */
+  call(operation: Operation, args: readonly unknown[]): Promise<unknown> {
+    if (operation === 'close') this.#closing = true;
+    if (this.#worker === undefined && this.#closing) return Promise.resolve();
+    if (this.#worker === undefined) return failed('the thread of the database was lost');
+    if (this.#pending.size >= STORE_CALLS_MAX) return failed('too much waits for the database');
+    const worker = this.#worker;
+    this.#calls += 1;
+    const call: Call = { call: this.#calls, operation, args };
+    return new Promise((resolve, reject) => {
+      const timer = this.#clock.setTimeout(() => void this.#giveUp(call), STORE_ANSWER_TIMEOUT_MS);
+      this.#pending.set(call.call, { resolve, reject, timer });
+      worker.postMessage(call);
+    });
+  }
+
+  async #start(): Promise<void> {
+    const worker = new Worker(PROGRAM, { workerData: this.#path });
+    let failure: unknown = 'it has ended';
+    await new Promise<void>((resolve, reject) => {
+      worker.on('error', (error) => (failure = error));
+      worker.on('exit', () => {
+        reject(new Error(`the thread of the database ${this.#path} was lost: ${describeError(failure)}`));
+        this.#lost(worker, failure);
+      });
+      worker.on('message', (report: Report) => {
+        if (report.kind === 'refused') reject(new Error(report.text));
+        else if (report.kind === 'opened') {
+          this.#worker = worker;
+          resolve();
+        } else this.#hear(report);
+      });
+    });
+  }
+
+  #hear(report: Exclude<Report, { kind: 'opened' | 'refused' }>): void {
+    if (report.kind === 'log') return this.#log(report.event, report.fields);
+    const pending = this.#take(report.call);
+    if (report.kind === 'done') pending?.resolve(report.value);
+    else pending?.reject(errorOf(report.failure));
+  }
+
+  #take(call: number): Pending | undefined {
+    const pending = this.#pending.get(call);
+    pending?.timer.cancel();
+    this.#pending.delete(call);
+    return pending;
+  }
+
+  /** A process that has stood still itself takes first what has come meanwhile. */
+  async #giveUp({ call, operation }: Call): Promise<void> {
+    await nextTurn();
+    this.#take(call)?.reject(unanswered(`${operation} was not answered`));
+  }
+
+  #lost(worker: Worker, failure: unknown): void {
+    if (this.#worker !== worker) return;
+    this.#worker = undefined;
+    const error = unanswered('the thread of the database was lost');
+    for (const call of this.#pending.keys()) this.#take(call)?.reject(error);
+    if (this.#closing) return;
+    this.#log('store thread lost', { error: describeError(failure) });
+    this.#startAgainSoon();
+  }
+
+  #startAgainSoon(): void {
+    this.#clock.setTimeout(() => {
+      if (this.#closing) return;
+      this.#start().then(
+        () => this.#log('store thread back'),
+        () => this.#startAgainSoon(),
+      );
+    }, STORE_THREAD_RETRY_MS);
+  }
+}
+
+function failed(text: string): Promise<never> {
+  return Promise.reject(new StoreError(new Error(text)));
+}
+
+function unanswered(text: string): StoreError {
+  return new StoreError(new UnansweredError(new Error(text)));
+}

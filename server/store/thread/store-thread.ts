@@ -1,0 +1,34 @@
+/**
+ * The thread of an embedded database: whoever commits here waits for the disk, and visitors do not (docs/decisions/
+ * 0011-fair-api.md). Started by store-connection.ts, which says with `workerData` where the database is.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import { describeError } from '../../log.ts';
+import { openSqlite } from '../sqlite/open-sqlite.ts';
+import type { Store } from '../store.ts';
+import { type Call, failureOf, type Report } from './messages.ts';
+
+const path = String(workerData);
+
+function say(report: Report): void {
+  parentPort?.postMessage(report);
+}
+
+async function answer(store: Store, { call, operation, args }: Call): Promise<void> {
+  const method = store[operation] as (...given: unknown[]) => Promise<unknown>;
+  try {
+    say({ kind: 'done', call, value: await method.apply(store, [...args]) });
+  } catch (error) {
+    say({ kind: 'failed', call, failure: failureOf(error) });
+  }
+  // Nothing more is asked, and a thread that listens to nobody ends.
+  if (operation === 'close') parentPort?.close();
+}
+
+try {
+  const store = await openSqlite(path, (event, fields) => say({ kind: 'log', event, fields }));
+  parentPort?.on('message', (call: Call) => void answer(store, call));
+  say({ kind: 'opened' });
+} catch (error) {
+  say({ kind: 'refused', text: describeError(error) });
+}
