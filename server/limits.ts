@@ -8,6 +8,25 @@ export const CREATES_PER_MINUTE = 10;
 /** Creates an account may make at once (spec.md section 8). */
 export const CREATE_BURST = 5;
 
+/** Share of the event loop that the API may take while visitors want it: they keep three quarters. */
+export const API_LOOP_SHARE = 0.25;
+/** ms of the loop that the API may take at once then: some requests. */
+export const API_LOOP_BURST_MS = 1;
+/**
+ * How much longer a request of the API occupies the loop, its head and its answer included, than from its turn to its first wait for
+ * the store. Measured: 1.3 for what needs no store, up to 3 for what does.
+ */
+export const API_COST_FACTOR = 3;
+/** ms since visitors were last seen to have work of the loop, for which they are taken to want it. */
+export const VISITORS_RECENT_MS = 20;
+/** Writes of the API that the store has to do at a time: enough to keep it busy, few enough to be soon through. */
+export const API_WRITES_MAX = 8;
+/** Those of them for one account. */
+export const ACCOUNT_WRITES_MAX = 2;
+
+/** Tunnels of a list that are written in one turn: about as long as another request takes. */
+export const LIST_BATCH = 50;
+
 /**
  * ms between two flushes of traffic counters. With the time a flush takes, a crash loses at most the last second (contract.md,
  * REST, `bytes_in`).

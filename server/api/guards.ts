@@ -6,11 +6,20 @@ import { PLAN_RULES, ttlLimitsOf } from '../accounts/plans.ts';
 import type { CreateLimiter } from '../tunnels/rate-limiter.ts';
 import type { TunnelService } from '../tunnels/tunnel-service.ts';
 import type { ApiMiddleware } from './state.ts';
+import type { Turns } from './turns/turns.ts';
 
 /** 401 unless the request carries a key; leaves `state.account`. */
 export function authenticate(authenticator: Authenticator): ApiMiddleware {
   return async function requireKey(ctx, next) {
     ({ account: ctx.state.account } = await authenticator.authenticate(ctx.req.headers.authorization));
+    await next();
+  };
+}
+
+/** Lets a request go on in its account's turn: bodies that were held back may all come to their end at once. */
+export function waitForTurn(turns: Pick<Turns, 'next'>): ApiMiddleware {
+  return async function takeTurn(ctx, next) {
+    await turns.next(ctx.state.account.id);
     await next();
   };
 }

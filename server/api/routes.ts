@@ -5,21 +5,26 @@ import { readExtendTunnel, type TtlLimits } from '../../shared/tunnel.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
 import { ttlLimitsOf } from '../accounts/plans.ts';
 import type { Clock, Timer } from '../clock.ts';
-import { READY_TIMEOUT_MS, STORE_RETRY_AFTER_SECONDS } from '../limits.ts';
+import { LIST_BATCH, READY_TIMEOUT_MS, STORE_RETRY_AFTER_SECONDS } from '../limits.ts';
 import { orUnavailable, type Store } from '../store/store.ts';
+import { batches } from '../tunnels/batches.ts';
 import type { CreateLimiter } from '../tunnels/rate-limiter.ts';
 import type { TunnelService } from '../tunnels/tunnel-service.ts';
 import type { Addresses } from '../tunnels/urls.ts';
-import { allowName, authenticate, limitRate, limitTunnels, readCreate } from './guards.ts';
+import { allowName, authenticate, limitRate, limitTunnels, readCreate, waitForTurn } from './guards.ts';
 import { openApiDocument } from './openapi/document.ts';
 import { readBody, requireBody } from './request-body.ts';
 import type { ApiContext, ApiState } from './state.ts';
+import type { Turns } from './turns/turns.ts';
+import type { Writes } from './turns/writes.ts';
 import { viewAccount, viewTunnel } from './views.ts';
 
 export interface ApiDeps {
   readonly authenticator: Authenticator;
   readonly tunnels: TunnelService;
   readonly creates: CreateLimiter;
+  readonly turns: Pick<Turns, 'next'>;
+  readonly writes: Writes;
   readonly store: Pick<Store, 'ping'>;
   readonly ttl: TtlLimits;
   readonly addresses: Addresses;
@@ -30,22 +35,32 @@ export interface ApiDeps {
 
 /** @returns a router that knows its paths exactly: case, trailing slash and encoding matter */
 export function createRouter(deps: ApiDeps): Router<ApiState> {
-  const { authenticator, tunnels, creates, store, ttl, addresses, clock, isDraining } = deps;
+  const { authenticator, tunnels, creates, turns, writes, store, ttl, addresses, clock, isDraining } = deps;
   const router = new Router<ApiState>({ strict: true, sensitive: true });
   const requireKey = authenticate(authenticator);
   const json = readBody();
+  const anotherTurn = waitForTurn(turns);
   const document = openApiDocument(addresses.publicUrl, ttl);
 
   async function create(ctx: ApiContext): Promise<void> {
-    const tunnel = await tunnels.create(ctx.state.account, ctx.state.wanted);
+    const { account, wanted } = ctx.state;
+    const tunnel = await writes.run(account.id, () => tunnels.create(account, wanted));
     ctx.status = 201;
     ctx.set('Location', `/v1/tunnels/${tunnel.id}`);
     ctx.body = viewTunnel(tunnel, addresses);
   }
 
   async function list(ctx: ApiContext): Promise<void> {
-    await tunnels.follow(ctx.state.account);
-    ctx.body = { tunnels: tunnels.list(ctx.state.account).map((tunnel) => viewTunnel(tunnel, addresses)) };
+    const { account } = ctx.state;
+    await tunnels.follow(account);
+    const parts: string[] = [];
+    for (const batch of batches(tunnels.list(account), LIST_BATCH)) {
+      // A thousand of them take the event loop for as long as some ten requests.
+      if (parts.length > 0) await turns.next(account.id);
+      for (const tunnel of batch) parts.push(JSON.stringify(viewTunnel(tunnel, addresses)));
+    }
+    ctx.type = 'json';
+    ctx.body = `{"tunnels":[${parts.join(',')}]}`;
   }
 
   async function get(ctx: ApiContext): Promise<void> {
@@ -54,13 +69,16 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
   }
 
   async function close(ctx: ApiContext): Promise<void> {
-    await tunnels.close(ctx.state.account, idOf(ctx));
+    const { account } = ctx.state;
+    await writes.run(account.id, () => tunnels.close(account, idOf(ctx)));
     ctx.body = { status: 'closed' };
   }
 
   async function extend(ctx: ApiContext): Promise<void> {
-    const by = readExtendTunnel(ctx.request.body, ttlLimitsOf(ctx.state.account.plan, ttl));
-    ctx.body = viewTunnel(await tunnels.extend(ctx.state.account, idOf(ctx), by), addresses);
+    const { account } = ctx.state;
+    const by = readExtendTunnel(ctx.request.body, ttlLimitsOf(account.plan, ttl));
+    const tunnel = await writes.run(account.id, () => tunnels.extend(account, idOf(ctx), by));
+    ctx.body = viewTunnel(tunnel, addresses);
   }
 
   function describe(ctx: ApiContext): void {
@@ -89,6 +107,7 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
     '/v1/tunnels',
     requireKey,
     json,
+    anotherTurn,
     requireBody(),
     readCreate(ttl),
     allowName(),
@@ -99,7 +118,7 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
   router.get('/v1/tunnels', requireKey, list);
   router.get('/v1/tunnels/:id', requireKey, get);
   router.delete('/v1/tunnels/:id', requireKey, close);
-  router.put('/v1/tunnels/:id/extend', requireKey, json, extend);
+  router.put('/v1/tunnels/:id/extend', requireKey, json, anotherTurn, extend);
   router.get('/v1/account', requireKey, showAccount);
   router.get('/v1/openapi.json', describe);
   router.get('/healthz', health);

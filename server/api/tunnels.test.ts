@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { LIST_BATCH } from '../limits.ts';
 import { ApiFixture } from '../testing/api-fixture.ts';
 import { anAccount } from '../testing/fixtures.ts';
 
@@ -75,6 +76,23 @@ describe('the REST interface of tunnels', () => {
       assert.deepEqual([status, answer], [400, { error: 'invalid request body' }]);
     });
   }
+
+  it('takes another turn of the loop for each 50 tunnels of a list', async () => {
+    const wanted = { localPort: 3000, name: '', ttl: 60, idleTtl: false };
+    for (let made = 0; made < 2 * LIST_BATCH + 1; made += 1) await api.tunnels.create(account, wanted);
+    const { body } = await api.call('GET', '/v1/tunnels', { key });
+    assert.deepEqual(
+      (body['tunnels'] as { id: string }[]).map(({ id }) => id),
+      api.tunnels.list(account).map(({ id }) => id),
+    );
+    assert.deepEqual(api.turns, [account.id, account.id]);
+  });
+
+  it('goes on in its turn when a body has come', async () => {
+    const { body } = await create();
+    await api.call('PUT', `/v1/tunnels/${String(body['id'])}/extend`, { key, body: '{}' });
+    assert.deepEqual(api.turns, [account.id, account.id]);
+  });
 
   it('ignores unknown fields, whatever their name', async () => {
     const body = '{"local_port":3000.0,"__proto__":{"name":"x"},"constructor":1,"toString":2}';

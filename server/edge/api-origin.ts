@@ -1,30 +1,32 @@
-/** The relay's own API behind Node's HTTP server, fed through in-process streams, so that it is one more origin. */
+/**
+ * The relay's own API behind Node's HTTP server, fed through in-process streams, so that it is one more origin. Each
+ * request has a stream of its own, and waits for its turn before there is one.
+ */
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { type Duplex, duplexPair } from 'node:stream';
+import type { Turns } from '../api/turns/turns.ts';
 import type { ByteStream, Dial, DialHandler, StreamHandler } from '../tunnels/stream.ts';
 import type { ApiOrigin } from './origins.ts';
 
 export class InProcessApi implements ApiOrigin {
   readonly #server: Server;
+  readonly #turns: Pick<Turns, 'take'>;
 
-  constructor(listener: RequestListener) {
+  constructor(listener: RequestListener, turns: Pick<Turns, 'take'>) {
     this.#server = createServer(listener);
+    // One that is kept would let the next request in without a turn.
+    this.#server.maxRequestsPerSocket = 1;
+    this.#turns = turns;
   }
 
-  dial(handler: DialHandler): Dial {
-    let cancelled = false;
-    queueMicrotask(() => {
-      if (cancelled) return;
+  dial(handler: DialHandler, group: string): Dial {
+    const cancel = this.#turns.take(group, () => {
       const [near, far] = duplexPair();
       far.on('error', () => far.destroy());
       this.#server.emit('connection', far);
       handler.opened(new DuplexStream(near));
     });
-    return {
-      cancel: () => {
-        cancelled = true;
-      },
-    };
+    return { cancel };
   }
 }
 

@@ -7,6 +7,7 @@ import type { AccessLog } from '../observe/access-log.ts';
 import { type Outcomes, requests } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { Dial, Dialer, DialHandler } from '../tunnels/stream.ts';
+import { networkOf } from './address-network.ts';
 import { hostname } from './authority.ts';
 import { ownCookies } from './cookies.ts';
 import { belowPrefix, PATH_FORM_FIELDS } from './path-form.ts';
@@ -21,13 +22,15 @@ import {
 } from './response-head.ts';
 import type { Route } from './route.ts';
 import { TunnelLookup } from './tunnel-lookup.ts';
+import { visitorAddress } from './visitor-address.ts';
 
 /** What may be sent again without doing twice what it asks for (RFC 9110 section 9.2.2). */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
 
 /** The relay's own HTTP server, as a place to open streams to. */
 export interface ApiOrigin {
-  dial(handler: DialHandler): Dial;
+  /** @param group of visitors, whose requests take turns with those of others */
+  dial(handler: DialHandler, group: string): Dial;
 }
 
 /** The relay's own WebSocket endpoints. */
@@ -100,7 +103,9 @@ export class Origins {
 
   /** Prepares a request for where it goes. */
   request(plan: Plan, route: Extract<Route, { kind: 'tunnel' | 'relay' }>, peer: Peer): OriginRequest {
-    return route.kind === 'relay' ? this.#toRelay(plan, route.target) : this.#toTunnel(plan, route, peer);
+    return route.kind === 'relay'
+      ? this.#toRelay(plan, route.target, peer)
+      : this.#toTunnel(plan, route, peer);
   }
 
   /** Whether the target is one of the relay's own WebSocket endpoints. */
@@ -113,7 +118,8 @@ export class Origins {
     return this.#endpoints.upgrade(request);
   }
 
-  #toRelay(plan: Plan, target: string): OriginRequest {
+  #toRelay(plan: Plan, target: string, peer: Peer): OriginRequest {
+    const group = networkOf(visitorAddress(plan.head.fields, peer, this.context.trustedProxies));
     return {
       target: this.#api,
       head: relayRequestHead(plan.head, target),
@@ -121,7 +127,7 @@ export class Origins {
       fresh: false,
       ending: PLAIN_ENDING,
       mapField: undefined,
-      open: (handler) => this.#api.dial(handler),
+      open: (handler) => this.#api.dial(handler, group),
       onHanded: () => {},
       outcomes: requests.relay,
     };

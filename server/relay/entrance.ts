@@ -1,6 +1,8 @@
 /** Where everybody comes in: the listener, and behind it visitors, the API and the WebSockets of clients. */
 import type { Authenticator } from '../accounts/authenticator.ts';
 import { createApi } from '../api/app.ts';
+import { Turns } from '../api/turns/turns.ts';
+import { Writes } from '../api/turns/writes.ts';
 import { systemClock as clock } from '../clock.ts';
 import type { Cluster } from '../cluster/cluster.ts';
 import { type Config, publicUrlOf, schemeOf } from '../config.ts';
@@ -13,6 +15,7 @@ import { boundPort, listen } from '../edge/listen.ts';
 import { Origins } from '../edge/origins.ts';
 import { CREATE_BURST, CREATES_PER_MINUTE, NEWCOMERS_MAX } from '../limits.ts';
 import type { Upgrades } from '../link/upgrades.ts';
+import { traffic } from '../observe/counters.ts';
 import type { Store } from '../store/store.ts';
 import { RateLimiter } from '../tunnels/rate-limiter.ts';
 import type { Operator, Unexpected } from './operator.ts';
@@ -53,11 +56,21 @@ export async function openEntrance(
   const rate = { perMinute: CREATES_PER_MINUTE, burst: CREATE_BURST };
   const ownCreates = new RateLimiter(clock, rate);
   let draining = false;
+  const turns = new Turns({
+    clock,
+    visitorsWork: () => traffic.bytesIn + traffic.bytesOut,
+    nextTurn: (first, second) => {
+      setImmediate(first);
+      setImmediate(second);
+    },
+  });
   const api = createApi(
     {
       authenticator,
       tunnels: service,
       store,
+      turns,
+      writes: new Writes(),
       creates: cluster?.limit(ownCreates, rate) ?? ownCreates,
       ttl: config,
       addresses: { publicUrl, tunnelDomain, serviceDomain },
@@ -77,7 +90,7 @@ export async function openEntrance(
       abuseContact: config.abuseContact,
     },
     dialer: hub,
-    api: new InProcessApi(api),
+    api: new InProcessApi(api, turns),
     endpoints: upgrades,
     indexed: config.indexed,
     now: () => clock.monotonic(),

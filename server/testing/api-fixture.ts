@@ -6,6 +6,7 @@ import type { AccountRecord } from '../accounts/account.ts';
 import { issueKey } from '../accounts/accounts.ts';
 import { Authenticator } from '../accounts/authenticator.ts';
 import { createApi } from '../api/app.ts';
+import { Writes } from '../api/turns/writes.ts';
 import type { Log, LogEvent, LogFields } from '../log.ts';
 import { RateLimiter } from '../tunnels/rate-limiter.ts';
 import { TunnelRegistry } from '../tunnels/registry.ts';
@@ -21,6 +22,8 @@ export interface Answer {
 
 export class ApiFixture {
   readonly clock = new FakeClock();
+  /** whose further turns there were */
+  readonly turns: string[] = [];
   readonly logged: [event: LogEvent, fields: LogFields][] = [];
   readonly #test: TestStore;
   readonly tunnels: TunnelService;
@@ -47,6 +50,8 @@ export class ApiFixture {
     const deps = {
       authenticator: new Authenticator(store),
       tunnels: this.tunnels,
+      turns: { next: (group: string) => Promise.resolve(void this.turns.push(group)) },
+      writes: new Writes(),
       creates: new RateLimiter(this.clock, { perMinute: 10, burst: 5 }),
       store: { ping: () => this.ping() },
       ttl,

@@ -46,6 +46,12 @@ export class FakeStream implements ByteStream {
   }
 }
 
+/** Turns of which everybody gets one at once. */
+function beginSoon(_group: string, begin: () => void): () => void {
+  const turn = setImmediate(begin);
+  return () => clearImmediate(turn);
+}
+
 /** The surroundings of an edge: a tunnel `abc` below `localhost`, whose streams the test opens. */
 export class EdgeFixture {
   /** monotonic ms */
@@ -80,7 +86,7 @@ export class EdgeFixture {
           return { cancel: () => {} };
         },
       },
-      api: new InProcessApi((_request, response) => response.end('api')),
+      api: new InProcessApi((_request, response) => response.end('api'), { take: beginSoon }),
       endpoints: {
         handles: (path) => path === '/ws/data',
         upgrade: (request) => {

@@ -1,6 +1,6 @@
 /**
  * The thread of an embedded database: whoever commits here waits for the disk, and visitors do not (docs/decisions/
- * 0011-fair-api.md). Started by store-connection.ts, which says with `workerData` where the database is.
+ * 0012-fair-api.md). Started by store-connection.ts, which says with `workerData` where the database is.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { describeError } from '../../log.ts';

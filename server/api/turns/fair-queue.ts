@@ -1,0 +1,43 @@
+/** A queue of which no group gets more than its share: groups take turns, and within a group who came first goes first. */
+
+export class FairQueue<T> {
+  /** those that wait, by group; the group whose turn it is comes first */
+  readonly #groups = new Map<string, Set<{ readonly item: T }>>();
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** @returns takes the item out again, if it is still there */
+  push(group: string, item: T): () => void {
+    const entry = { item };
+    const waiting = this.#groups.get(group) ?? new Set();
+    this.#groups.set(group, waiting.add(entry));
+    this.#size += 1;
+    return () => this.#remove(group, waiting, entry);
+  }
+
+  /**
+   * Takes the next item out; its group's next turn comes behind those of all others that wait now.
+   *
+   * @param mayGo groups for which it answers false are passed over, and keep their place
+   */
+  shift(mayGo: (group: string) => boolean = () => true): { group: string; item: T } | undefined {
+    for (const [group, waiting] of this.#groups) {
+      const [entry] = waiting;
+      if (entry === undefined || !mayGo(group)) continue;
+      this.#groups.delete(group);
+      this.#groups.set(group, waiting);
+      this.#remove(group, waiting, entry);
+      return { group, item: entry.item };
+    }
+    return undefined;
+  }
+
+  #remove(group: string, waiting: Set<{ readonly item: T }>, entry: { readonly item: T }): void {
+    if (!waiting.delete(entry)) return;
+    this.#size -= 1;
+    if (waiting.size === 0) this.#groups.delete(group);
+  }
+}
