@@ -3,6 +3,13 @@
 /** Bytes of a request body (contract.md, REST: 413 above). A create request needs a few hundred. */
 export const BODY_MAX_BYTES = 16 * 1024;
 
+/**
+ * Keys that the store does not know which an address may present in a minute, and at once. Nobody guesses a key, but each
+ * costs a look into the store.
+ */
+export const WRONG_KEYS_PER_MINUTE = 30;
+/** Keys that are remembered as right; some 1 MB. Beyond it the one that came longest ago is as good as unknown. */
+export const KNOWN_KEYS_MAX = 10_000;
 /** Creates an account may make in a minute in the long run (spec.md section 8). */
 export const CREATES_PER_MINUTE = 10;
 /** Creates an account may make at once (spec.md section 8). */

@@ -39,7 +39,7 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
   const cluster = config.cluster && (await Cluster.join(config.cluster, clock, log));
   const tunnels = await bringToLife(config, store, cluster, log);
   const { registry, service, hub } = tunnels;
-  const authenticator = new Authenticator(store);
+  const authenticator = new Authenticator(store, clock);
   const elsewhere = cluster && {
     dial: (request: UpgradeToPass) => cluster.hops.dial(request),
     followTunnel: (id: string) => service.followTunnel(id),

@@ -27,6 +27,7 @@ export const API_ERRORS = {
   bodyTooLarge: { status: 413, text: 'request body too large' },
   upgradeRequired: { status: 426, text: 'websocket upgrade required' },
   rateLimited: { status: 429, text: 'rate limit exceeded' },
+  tooManyWrongKeys: { status: 429, text: 'too many wrong api keys from this address' },
   tooManyWarmSockets: { status: 429, text: 'too many warm data sockets' },
   internal: { status: 500, text: 'internal error' },
   unavailable: { status: 503, text: 'service unavailable' },

@@ -32,6 +32,12 @@ const ALWAYS: readonly Exception[] = [
   { suite: 'large-bodies', reason: ONE_PROCESS },
   { suite: 'metrics', reason: 'each relay counts for itself' },
   { suite: 'connection-limit', reason: 'each relay has its own limit' },
+  { suite: 'address-limits', reason: "the addresses are nginx's" },
+  {
+    suite: 'openapi',
+    titles: ['too many wrong keys', 'describes nothing that'],
+    reason: 'each relay counts for itself',
+  },
   { suite: 'plans', titles: ['limit open connections of a tunnel'], reason: 'each relay has its own limit' },
   { suite: 'client-time-limits', titles: ['are asked after'], reason: "the connections are nginx's" },
   { suite: 'shutdown', reason: LAST_RELAY },

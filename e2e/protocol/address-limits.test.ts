@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { AccountPool } from '../support/accounts.ts';
 import { ManualClient } from '../support/manual-client.ts';
-import { Culvert, Relay } from '../support/programs.ts';
+import { Culvert, newApiKey, Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
 import { startRawService } from '../support/services/listen.ts';
@@ -128,5 +128,54 @@ describe('requests of one address (CULVERT_ADDRESS_REQUESTS)', () => {
     for (let count = 0; count < 40; count += 1) {
       assert.equal((await visitor.request({ host: 'localhost', target: '/healthz' })).status, 200);
     }
+  });
+});
+
+describe('wrong keys of one address', () => {
+  const scope = suiteScope();
+
+  it('are 30 a minute, on the API and control sockets together; a key that was right goes on being so', async () => {
+    const relay = await Relay.start(scope);
+    const upgrade = [
+      ['Upgrade', 'websocket'],
+      ['Connection', 'Upgrade'],
+      ['Sec-WebSocket-Version', '13'],
+      ['Sec-WebSocket-Key', 'dGhlIHNhbXBsZSBub25jZQ=='],
+    ] as const;
+    const ask = async (key: string, target: string, address: string) => {
+      const caller = await RawConnection.open(scope, relay.port, undefined, address);
+      const headers = [
+        ['Authorization', `Bearer ${key}`],
+        // Whose a request is the relay itself finds out.
+        ['X-Forwarded-For', '203.0.113.9'],
+        ...(target.startsWith('/ws') ? upgrade : []),
+      ] as const;
+      const answer = await caller.request({ host: 'localhost', target, headers });
+      caller.reset();
+      return answer;
+    };
+    const control = '/ws/control?tunnel_id=0b5c2f6e-6a55-4f6b-9f0e-2d1f8c0f3f11';
+    const right = await ask(relay.bootstrapKey, '/v1/tunnels', VISITOR);
+    assert.equal(right.status, 200);
+    const statuses: number[] = [];
+    for (let count = 0; count < 60; count += 1) {
+      const { status } = await ask(newApiKey(), count % 2 === 0 ? '/v1/tunnels' : control, VISITOR);
+      statuses.push(status);
+    }
+    // Two more for each second that has passed meanwhile.
+    assert.deepEqual(
+      statuses.slice(0, 30),
+      Array.from({ length: 30 }, () => 401),
+    );
+    assert.ok(statuses.includes(429));
+    for (const target of ['/v1/tunnels', control]) {
+      let refused = await ask(newApiKey(), target, VISITOR);
+      if (refused.status === 401) refused = await ask(newApiKey(), target, VISITOR);
+      const { error } = JSON.parse(refused.text) as { error: string };
+      assert.deepEqual([refused.status, error], [429, 'too many wrong api keys from this address']);
+      assert.match(refused.head.field('retry-after') ?? '', /^\d+$/);
+    }
+    assert.equal((await ask(relay.bootstrapKey, '/v1/tunnels', VISITOR)).status, 200);
+    assert.equal((await ask(newApiKey(), '/v1/tunnels', OTHER)).status, 401);
   });
 });

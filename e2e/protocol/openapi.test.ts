@@ -16,7 +16,7 @@ const UPGRADE: readonly Field[] = [
 const UNKNOWN = '2c6a8f0e-7d4b-4f3a-9a51-0d9c3f1b2e47';
 
 /** What only a broken or an overcrowded relay answers, and upgrades that succeed, which other suites are about. */
-const ELSEWHERE = /^(?:.* (?:500|503)|GET \/ws\/\w+ 101|GET \/ws\/data 429)$/;
+const ELSEWHERE = /^(?:.* (?:500|503)|GET \/ws\/\w+ 101)$/;
 
 describe('GET /v1/openapi.json', () => {
   const scope = suiteScope();
@@ -27,7 +27,7 @@ describe('GET /v1/openapi.json', () => {
   let validator: OpenApiValidator;
 
   before(async () => {
-    relay = await Relay.start(scope);
+    relay = await Relay.start(scope, { CULVERT_TRUST_PROXY: '127.0.0.1' });
     [account, free] = await Promise.all([
       createAccount(relay, { subdomain: 'acme' }),
       createAccount(relay, { plan: 'free' }),
@@ -124,6 +124,21 @@ describe('GET /v1/openapi.json', () => {
       const request = isSocket ? { headers: UPGRADE } : {};
       await send(operation, 401, request, new Api(relay, undefined), path);
       await send(operation, 401, request, new Api(relay, newApiKey()), path);
+    }
+  });
+
+  it('describes what happens with too many wrong keys from an address', async () => {
+    const stranger = new Api(relay, newApiKey());
+    const from: Field = ['X-Forwarded-For', '203.0.113.9'];
+    const exhaust = async () => {
+      while ((await stranger.send('GET', '/v1/account', { headers: [from] })).status !== 429);
+    };
+    const keyed = validator.responses.filter((response) => response.endsWith(' 401'));
+    for (const operation of keyed.map((response) => response.slice(0, -' 401'.length))) {
+      const isSocket = operation.includes('/ws/');
+      const path = isSocket ? `${operation.split(' ')[1]}?tunnel_id=${tunnel.id}` : '';
+      await exhaust();
+      await send(operation, 429, { headers: isSocket ? [...UPGRADE, from] : [from] }, stranger, path);
     }
   });
 

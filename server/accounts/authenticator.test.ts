@@ -4,10 +4,13 @@ import { aStore, anAccount, type TestStore } from '../testing/fixtures.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { issueKey } from './accounts.ts';
 import { generateKey } from './api-key.ts';
+import { KNOWN_KEYS_MAX, WRONG_KEYS_PER_MINUTE } from '../limits.ts';
+import type { KeyOwner, Store } from '../store/store.ts';
 import { Authenticator } from './authenticator.ts';
 
 describe('Authenticator', () => {
   const account = anAccount();
+  let clock: FakeClock;
   let test: TestStore;
   let authenticator: Authenticator;
   let key: string;
@@ -15,13 +18,16 @@ describe('Authenticator', () => {
 
   beforeEach(async () => {
     test = await aStore(account);
-    authenticator = new Authenticator(test.store);
+    clock = new FakeClock();
+    authenticator = new Authenticator(test.store, clock);
     const issued = await issueKey(test.store, new FakeClock(), account);
     [key, keyId] = [issued.key, issued.record.id];
   });
 
-  async function refusal(authorization: string | undefined): Promise<ApiError> {
-    const error: unknown = await authenticator.authenticate(authorization).catch((reason: unknown) => reason);
+  async function refusal(authorization: string | undefined, address?: string): Promise<ApiError> {
+    const error: unknown = await authenticator
+      .authenticate(authorization, address)
+      .catch((reason: unknown) => reason);
     return error instanceof ApiError ? error : assert.fail('the request was let in');
   }
 
@@ -69,5 +75,75 @@ describe('Authenticator', () => {
     ]) {
       assert.equal((await refusal(`Bearer ${malformed}`)).message, 'invalid api key');
     }
+  });
+
+  describe('from an address of which too many keys were wrong', () => {
+    const HOME = '203.0.113.9';
+    const wrong = () => refusal(`Bearer ${generateKey()}`, HOME);
+
+    async function tooMany(): Promise<void> {
+      for (let count = 0; count < WRONG_KEYS_PER_MINUTE; count += 1)
+        assert.equal((await wrong()).status, 401);
+    }
+
+    it('refuses more after 30, until there is time for another, and those of no other address', async () => {
+      await tooMany();
+      const { status, message, headers } = await wrong();
+      assert.deepEqual(
+        [status, message, headers],
+        [429, 'too many wrong api keys from this address', { 'Retry-After': '2' }],
+      );
+      assert.equal((await refusal(`Bearer ${generateKey()}`, '203.0.113.10')).status, 401);
+      assert.equal((await refusal(`Bearer ${generateKey()}`)).status, 401);
+      clock.advance(2000);
+      assert.deepEqual([(await wrong()).status, (await wrong()).status], [401, 429]);
+    });
+
+    it('counts those that come at the same time', async () => {
+      const all = await Promise.all(Array.from({ length: 100 }, wrong));
+      assert.equal(all.filter(({ status }) => status === 401).length, WRONG_KEYS_PER_MINUTE);
+    });
+
+    it('tells right ones from wrong ones neither by its answer nor by asking the store', async () => {
+      await tooMany();
+      test.down = true;
+      assert.deepEqual(await refusal(`Bearer ${key}`, HOME), await wrong());
+    });
+
+    it('takes one that was right before, as long as it is', async () => {
+      await authenticator.authenticate(`Bearer ${key}`, '203.0.113.10');
+      await tooMany();
+      assert.equal((await authenticator.authenticate(`Bearer ${key}`, HOME)).keyId, keyId);
+      await test.store.revokeKey(keyId, 0);
+      assert.equal((await refusal(`Bearer ${key}`, HOME)).status, 401);
+      assert.equal((await refusal(`Bearer ${key}`, HOME)).status, 429);
+    });
+
+    it('counts no right ones, and none while the store cannot tell', async () => {
+      for (let count = 0; count < 2 * WRONG_KEYS_PER_MINUTE; count += 1) {
+        const { key: another } = await issueKey(test.store, clock, account);
+        await authenticator.authenticate(`Bearer ${another}`, HOME);
+        test.down = true;
+        assert.equal((await wrong()).status, 503);
+        test.down = false;
+      }
+      assert.equal((await wrong()).status, 401);
+    });
+
+    it('remembers 10,000 right ones', async () => {
+      const owner: KeyOwner = { account, keyId, hash: '' };
+      const store = {
+        findKeyOwner: (hash: string) => Promise.resolve(isRight ? { ...owner, hash } : undefined),
+      };
+      let isRight = true;
+      authenticator = new Authenticator(store as Partial<Store> as Store, clock);
+      const keys = Array.from({ length: KNOWN_KEYS_MAX + 1 }, generateKey);
+      for (const one of keys) await authenticator.authenticate(`Bearer ${one}`, HOME);
+      isRight = false;
+      await tooMany();
+      isRight = true;
+      assert.equal((await refusal(`Bearer ${keys[0]}`, HOME)).status, 429);
+      assert.equal((await authenticator.authenticate(`Bearer ${keys[1]}`, HOME)).keyId, keyId);
+    });
   });
 });

@@ -1,4 +1,7 @@
 /** Whose request it is: the `Authorization` field to a key and its account (spec.md section 5; contract.md, REST). */
+import type { Clock } from '../clock.ts';
+import { KNOWN_KEYS_MAX, WRONG_KEYS_PER_MINUTE } from '../limits.ts';
+import { RateLimiter } from '../tunnels/rate-limiter.ts';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { API_KEY_PATTERN } from '../../shared/tunnel.ts';
 import { type KeyOwner, orUnavailable, type Store } from '../store/store.ts';
@@ -10,25 +13,42 @@ const CHALLENGE = { 'WWW-Authenticate': 'Bearer' };
 
 export class Authenticator {
   readonly #store: Store;
+  /** by address, what was presented and not known to be right */
+  readonly #strangers: RateLimiter;
+  /** hashes of keys that were right when they came last, in the order of that */
+  readonly #known = new Set<string>();
 
-  constructor(store: Store) {
+  constructor(store: Store, clock: Clock) {
     this.#store = store;
+    this.#strangers = new RateLimiter(clock, {
+      perMinute: WRONG_KEYS_PER_MINUTE,
+      burst: WRONG_KEYS_PER_MINUTE,
+    });
   }
 
   /**
    * The store is asked each time, so that a key is worth nothing from the moment it is revoked.
    *
    * @param authorization value of the `Authorization` field
-   * @throws ApiError 401 for a missing or unknown key, 503 when the store cannot tell
+   * @param address that wrong keys count for, if any
+   * @throws ApiError 401 for a missing or unknown key, 429 for one from an address of which too many were wrong, 503 when the
+   *   store cannot tell
    */
-  async authenticate(authorization: string | undefined): Promise<KeyOwner> {
+  async authenticate(authorization: string | undefined, address?: string): Promise<KeyOwner> {
     const hash = this.hashOf(authorization);
-    // Found by its hash: how long that takes depends on bits that nobody can choose, not on how much of a key is right.
-    const owner = await orUnavailable(this.#store.findKeyOwner(hash));
-    if (owner === undefined || !sameHash(owner.hash, hash)) {
-      throw new ApiError(API_ERRORS.invalidKey, CHALLENGE);
-    }
-    return owner;
+    // One stale program must not lock out an office, so keys that were right before are not counted. Any other is refused
+    // without a look at it, so that the answer and its time do not tell whether it is right.
+    const counted = this.#known.has(hash) ? undefined : address;
+    if (counted !== undefined) this.#count(counted);
+    const found = await this.#find(hash).catch((error: unknown) => {
+      this.#forgive(counted);
+      throw error;
+    });
+    this.#known.delete(hash);
+    if (found === undefined) throw new ApiError(API_ERRORS.invalidKey, CHALLENGE);
+    this.#forgive(counted);
+    this.#remember(hash);
+    return found;
   }
 
   /**
@@ -43,5 +63,28 @@ export class Authenticator {
     // A malformed key never reaches the store.
     if (!API_KEY_PATTERN.test(key)) throw new ApiError(API_ERRORS.invalidKey, CHALLENGE);
     return hashKey(key);
+  }
+
+  /** Found by its hash: how long that takes depends on bits that nobody can choose, not on how much of a key is right. */
+  async #find(hash: string): Promise<KeyOwner | undefined> {
+    const owner = await orUnavailable(this.#store.findKeyOwner(hash));
+    return owner !== undefined && sameHash(owner.hash, hash) ? owner : undefined;
+  }
+
+  /** Before the store is asked: what is asked at the same time must count as well. */
+  #count(address: string): void {
+    const wait = this.#strangers.take(address);
+    if (wait > 0) throw new ApiError(API_ERRORS.tooManyWrongKeys, { 'Retry-After': String(wait) });
+  }
+
+  #forgive(address: string | undefined): void {
+    if (address !== undefined) this.#strangers.giveBack(address);
+  }
+
+  #remember(hash: string): void {
+    this.#known.add(hash);
+    if (this.#known.size <= KNOWN_KEYS_MAX) return;
+    const [oldest] = this.#known;
+    if (oldest !== undefined) this.#known.delete(oldest);
   }
 }

@@ -11,7 +11,9 @@ import type { Turns } from './turns/turns.ts';
 /** 401 unless the request carries a key; leaves `state.account`. */
 export function authenticate(authenticator: Authenticator): ApiMiddleware {
   return async function requireKey(ctx, next) {
-    ({ account: ctx.state.account } = await authenticator.authenticate(ctx.req.headers.authorization));
+    // The edge sees to it that the latter is where the request comes from.
+    const { authorization, 'x-forwarded-for': address } = ctx.req.headers;
+    ({ account: ctx.state.account } = await authenticator.authenticate(authorization, address?.toString()));
     await next();
   };
 }

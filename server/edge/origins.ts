@@ -7,7 +7,7 @@ import type { AccessLog } from '../observe/access-log.ts';
 import { type Outcomes, requests } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { Dial, Dialer, DialHandler } from '../tunnels/stream.ts';
-import { networkOf } from './address-network.ts';
+import { limitedAddress, networkOf } from './address-network.ts';
 import { hostname } from './authority.ts';
 import { ownCookies } from './cookies.ts';
 import { belowPrefix, PATH_FORM_FIELDS } from './path-form.ts';
@@ -108,6 +108,11 @@ export class Origins {
       : this.#toTunnel(plan, route, peer);
   }
 
+  /** The address that limits for an address are for, if any. */
+  limitedAddress(head: RequestHead, peer: Peer): string | undefined {
+    return limitedAddress(peer, head, this.context.trustedProxies);
+  }
+
   /** Whether the target is one of the relay's own WebSocket endpoints. */
   handlesUpgrade(target: string): boolean {
     return this.#endpoints.handles(target.split('?', 1)[0] ?? '');
@@ -122,7 +127,7 @@ export class Origins {
     const group = networkOf(visitorAddress(plan.head.fields, peer, this.context.trustedProxies));
     return {
       target: this.#api,
-      head: relayRequestHead(plan.head, target),
+      head: relayRequestHead(plan.head, target, this.limitedAddress(plan.head, peer)),
       repeatable: false,
       fresh: false,
       ending: PLAIN_ENDING,

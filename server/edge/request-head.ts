@@ -55,12 +55,19 @@ export function tunnelRequestHead(
   return writer.end();
 }
 
-/** Writes the head for the relay's own HTTP server. */
-export function relayRequestHead(head: RequestHead, target: string): Buffer {
+/**
+ * Writes the head for the relay's own HTTP server.
+ *
+ * @param address where it comes from, if that has limits; what the request itself says of that is removed
+ */
+export function relayRequestHead(head: RequestHead, target: string, address: string | undefined): Buffer {
+  const added = address === undefined ? '\r\n' : `X-Forwarded-For: ${address}\r\n\r\n`;
   const named = namedByConnection(head.fields);
-  const writer = startRequest(head, target, 0);
-  for (const field of head.fields) if (!isHopByHop(field, named)) writer.keepField(field);
-  writer.text('\r\n');
+  const writer = startRequest(head, target, added.length);
+  for (const field of head.fields) {
+    if (!isHopByHop(field, named) && !field.is('x-forwarded-for')) writer.keepField(field);
+  }
+  writer.text(added);
   return writer.end();
 }
 

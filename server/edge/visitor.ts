@@ -249,6 +249,7 @@ export class Visitor implements ExchangeOwner, Occupant, VisitorSocketHandler {
     try {
       await this.#origins.upgrade({
         target,
+        address: this.#origins.limitedAddress(plan.head, this.#peer),
         header: (name) => fieldValue(plan.head.fields, name),
         takeOver: () => this.#giveAway(),
       });

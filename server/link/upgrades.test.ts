@@ -34,7 +34,7 @@ describe('Upgrades', () => {
     hub = new Hub(clock, 8);
     const { key } = await issueKey(test.store, clock, account);
     headers = { ...HANDSHAKE, authorization: `Bearer ${key}` };
-    upgrades = new Upgrades(hub, registry, new Authenticator(test.store), clock, 2);
+    upgrades = new Upgrades(hub, registry, new Authenticator(test.store, clock), clock, 2);
     sockets = [];
   });
 
@@ -51,6 +51,7 @@ describe('Upgrades', () => {
     await upgrades.upgrade({
       target,
       header: (name) => headers[name],
+      address: undefined,
       takeOver: () => ({ socket: far, head: Buffer.alloc(0) }),
     });
   }

@@ -21,6 +21,8 @@ import type { Pending } from './waiting-visitors.ts';
 export interface UpgradeRequest {
   /** path and query, in origin form */
   readonly target: string;
+  /** that wrong keys count for, if any */
+  readonly address: string | undefined;
   /** The value of the first field of that name, given in lower case. */
   header(name: string): string | undefined;
   /** Gives the connection away, or nothing when the peer has left meanwhile. `head`: bytes read behind the request. */
@@ -147,6 +149,8 @@ export class Upgrades {
   async openHop({ id, key, authorization, via }: HopRequest, socket: Duplex): Promise<void> {
     const request: UpgradeRequest = {
       target: DATA_PATH,
+      // The relay that passes it on has looked at the key.
+      address: undefined,
       header: (name) => (name === 'authorization' ? authorization : undefined),
       takeOver: () => (socket.destroyed ? undefined : { socket, head: Buffer.alloc(0) }),
     };
@@ -164,7 +168,8 @@ export class Upgrades {
   /** A key is not needed for an announced connection; one that is sent must be valid. */
   async #keyOwner(request: UpgradeRequest): Promise<KeyOwner | undefined> {
     const authorization = request.header('authorization');
-    return authorization === undefined ? undefined : await this.#authenticator.authenticate(authorization);
+    if (authorization === undefined) return undefined;
+    return await this.#authenticator.authenticate(authorization, request.address);
   }
 
   /** @throws ApiError 404 where nothing waits, or for somebody else */
@@ -227,7 +232,7 @@ export class Upgrades {
 
   /** @throws ApiError 401, 404 */
   async #ownTunnel(request: UpgradeRequest, id: string): Promise<KeyedTunnel> {
-    const owner = await this.#authenticator.authenticate(request.header('authorization'));
+    const owner = await this.#authenticator.authenticate(request.header('authorization'), request.address);
     if (this.#registry.byId(id) === undefined) await this.#elsewhere?.followTunnel(id);
     const tunnel = this.#registry.byId(id);
     if (tunnel?.account.id !== owner.account.id) throw new ApiError(API_ERRORS.tunnelNotFound);

@@ -48,7 +48,7 @@ export class ApiFixture {
     const ttl = { defaultTtl: 3600, maxTtl: 604_800 };
     this.tunnels = new TunnelService({ store, registry, clock: this.clock, log, ttl, nameHold: 0 });
     const deps = {
-      authenticator: new Authenticator(store),
+      authenticator: new Authenticator(store, this.clock),
       tunnels: this.tunnels,
       turns: { next: (group: string) => Promise.resolve(void this.turns.push(group)) },
       writes: new Writes(),

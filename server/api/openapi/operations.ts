@@ -18,7 +18,7 @@ interface Outline {
   readonly errors: readonly ErrorName[];
 }
 
-const KEY_ERRORS = ['missingKey', 'invalidKey'] as const;
+const KEY_ERRORS = ['missingKey', 'invalidKey', 'tooManyWrongKeys'] as const;
 const SERVER_ERRORS = ['internal', 'unavailable'] as const;
 
 function operation({ id, summary, description, query = {}, body, answers, errors }: Outline): JsonObject {
