@@ -9,6 +9,7 @@ const READY: Situation = {
   tags: ['v0.1.0', 'some-tag'],
   changelog:
     '# Changelog\n\n## Unreleased\n\n### Added\n\n- It.\n\n## 0.1.0 - 2026-01-02\n\n### Added\n\n- All.\n',
+  lock: { packages: { '': {} } },
   home: {
     address: 'https://forge.org/someone/culvert',
     author: { name: 'Some People', email: 'people@forge.org' },
@@ -30,6 +31,11 @@ describe('a release', () => {
       'of something else than a version',
       { version: 'v0.2.0' },
       /a version is X\.Y\.Z, as in 1\.2\.3, and not v0\.2\.0/,
+    ],
+    [
+      'with a lock file that other systems take for a mistake',
+      { lock: { packages: { 'node_modules/x': { optionalDependencies: { 'x-win32': '1' } } } } },
+      /lacks 1 packages of other systems, such as x-win32: run "npm install --package-lock-only"/,
     ],
     ['on another branch', { branch: 'work' }, /made on main, and this is work/],
     ['with changes that are not committed', { changes: ' M README.md' }, /not committed:\n M README\.md/],

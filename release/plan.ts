@@ -1,6 +1,7 @@
 /** Whether a version can be released, and its tag published. */
 import { hasUnreleased, releasedVersions } from './changelog.ts';
 import { type Home, placeholders } from './home.ts';
+import { type Lock, missingFromLock } from './lock.ts';
 import { compareVersions, isVersion } from './version.ts';
 
 export interface Situation {
@@ -14,15 +15,32 @@ export interface Situation {
   readonly tags: readonly string[];
   readonly changelog: string;
   readonly home: Home;
+  readonly lock: Lock;
 }
 
 /** @returns a sentence for each reason not to release, with what to do; none if it can be done */
-export function obstacles({ version, current, branch, changes, tags, changelog, home }: Situation): string[] {
+export function obstacles({
+  version,
+  current,
+  branch,
+  changes,
+  tags,
+  changelog,
+  home,
+  lock,
+}: Situation): string[] {
   if (!isVersion(version)) return [`a version is X.Y.Z, as in 1.2.3, and not ${version || 'empty'}`];
   const released = releasedVersions(changelog);
+  const missing = missingFromLock(lock);
   const newest = [...released, ...tagged(tags)].sort(compareVersions).at(-1);
   return [
     ...placeholders(home),
+    ...(missing.length === 0
+      ? []
+      : [
+          `package-lock.json lacks ${missing.length} packages of other systems, such as ${missing[0]}: ` +
+            'run "npm install --package-lock-only" with the public registry, and commit it',
+        ]),
     ...(branch === 'main' ? [] : [`releases are made on main, and this is ${branch}`]),
     ...(changes === '' ? [] : [`there are changes that are not committed:\n${changes}`]),
     ...(tags.includes(`v${version}`) ? [`the tag v${version} is there already`] : []),

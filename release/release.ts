@@ -31,6 +31,7 @@ function look(version: string): Situation {
     tags: git('tag', '--list').split('\n'),
     changelog: read('CHANGELOG.md'),
     home: readHome(),
+    lock: JSON.parse(read('package-lock.json')) as Situation['lock'],
   };
 }
 

@@ -13,6 +13,7 @@ interface Step {
 interface Job {
   readonly 'timeout-minutes'?: number;
   readonly permissions?: Readonly<Record<string, string>>;
+  readonly environment?: string;
   readonly needs?: string | string[];
   readonly uses?: string;
   readonly steps?: readonly Step[];
@@ -59,6 +60,24 @@ describe('workflows', () => {
       }
     });
 
+    it(`${file} runs no script of a package where there is a secret`, () => {
+      for (const [name, job] of Object.entries(jobs)) {
+        const isTrusted =
+          Object.values(job.permissions ?? {}).includes('write') || job.environment !== undefined;
+        if (!isTrusted && !JSON.stringify(job).includes('secrets')) continue;
+        const commands = (job.steps ?? []).flatMap(({ run = '' }) => run.split('\n'));
+        for (const command of commands.filter((line) => /\bnpm (?:install|i|ci)\b/.test(line)))
+          assert.equal(command, 'npm ci --ignore-scripts', name);
+        // Not even programs of packages run with what others take for our own word.
+        if (job.permissions?.['id-token'] === 'write')
+          assert.deepEqual(
+            commands.filter((line) => /\bnpm (?:ci|run)\b|\bnpx\b/.test(line)),
+            [],
+            name,
+          );
+      }
+    });
+
     it(`${file} names nothing that is not there`, () => {
       const steps: Step[] = Object.values(jobs).flatMap((job) => [
         { uses: job.uses ?? '' },
@@ -66,7 +85,8 @@ describe('workflows', () => {
       ]);
       for (const { uses = '' } of steps) {
         if (uses.startsWith('./')) assert.ok(existsSync(join(ROOT, uses)), uses);
-        else assert.match(uses, /^$|^actions\/[a-z-]+@v\d+$/);
+        // A tag can be moved to other code, a commit cannot.
+        else assert.match(uses, /^$|^actions\/[a-z-]+@[0-9a-f]{40}$/);
       }
       const commands = steps.map(({ run = '' }) => run).join('\n');
       for (const [, script = ''] of commands.matchAll(/\bnpm run (?:--silent )?([\w:]+)/g)) {

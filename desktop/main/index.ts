@@ -1,7 +1,8 @@
 /** Composition root of the desktop app: builds the parts, connects them, and starts. */
 import { join } from 'node:path';
+import electronUpdater from 'electron-updater';
 import { type Core, createCore } from './core.ts';
-import { readAbout, readLinks } from './electron/about.ts';
+import { readAbout, readLinks, readUpdateConfig } from './electron/about.ts';
 import { createQuit } from './electron/ask-quit.ts';
 import * as electron from './electron/electron.ts';
 import { collectLinks, listenToSystem } from './electron/events.ts';
@@ -13,7 +14,8 @@ import { Shell } from './electron/shell.ts';
 import { APP_ID } from './system/app-id.ts';
 import { LINK_SCHEME } from './system/deep-link.ts';
 import { addressFingerprint, NetworkWatch } from './system/network-watch.ts';
-import { canReplaceItself, keepUpToDate } from './electron/updater.ts';
+import { keepUpToDate, updateWay } from './electron/updater.ts';
+import { newVersionNotice } from './notices/notices.ts';
 
 const { app, ipcMain, dialog, net, powerMonitor, protocol, session } = electron;
 
@@ -74,14 +76,19 @@ async function start(): Promise<void> {
     onChange: () => core.wake(),
   }).start();
   keepUpToDate({
-    isReplaceable: canReplaceItself({
+    way: updateWay({
       isPackaged: app.isPackaged,
       platform: process.platform,
       env: process.env,
+      updateConfig: app.isPackaged ? readUpdateConfig(process.resourcesPath) : '',
     }),
+    updater: () => electronUpdater.autoUpdater,
     clock: platform.clock,
     isInUse: () => core.desk.liveCount > 0 || shell.isVisible,
     onInstall: () => quit.allow(),
+    onNewVersion(version) {
+      if (core.store.data.settings.notifies) shell.notify(newVersionNotice(version));
+    },
   });
   await core.start();
   shell.begin(process.argv);

@@ -21,7 +21,7 @@ export interface Channels {
   'log:clear': { payload: TunnelRef; result: undefined };
   'settings:change': { payload: Partial<Settings>; result: undefined };
   'app:about': { payload: undefined; result: About };
-  'app:open-link': { payload: { link: 'documentation' | 'source' }; result: undefined };
+  'app:open-link': { payload: { link: 'documentation' | 'source' | 'releases' }; result: undefined };
   'app:quit': { payload: undefined; result: undefined };
 }
 

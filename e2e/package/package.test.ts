@@ -114,8 +114,13 @@ describe('the package', () => {
 
   it('knows where to look for updates', async () => {
     const update = parse(await readFile(join(app, 'resources/app-update.yml'), 'utf8')) as object;
-    const { provider, url } = update as { provider: string; url: string };
+    const { provider, url, publisherName } = update as Record<string, string>;
     assert.deepEqual([provider, url], ['generic', updatesAddress(readHome())]);
+    assert.equal(
+      publisherName,
+      undefined,
+      'by this name an app takes updates (desktop/main/electron/updater.ts)',
+    );
   });
 
   function read(file: string): string {

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { VERSION } from '../../../shared/version.ts';
 import type { About } from '../../shared/ipc.ts';
@@ -24,4 +24,10 @@ export function readLinks(directory: string): ProjectLinks {
     homepage: string;
   };
   return projectLinks(homepage, VERSION);
+}
+
+/** @param directory of what the app was packaged with, in which electron-builder says where newer versions are; `''` without */
+export function readUpdateConfig(directory: string): string {
+  const path = join(directory, 'app-update.yml');
+  return existsSync(path) ? readFileSync(path, 'utf8') : '';
 }

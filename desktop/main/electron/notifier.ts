@@ -10,6 +10,8 @@ export interface NotifierOptions {
   readonly isSupported: () => boolean;
   readonly onShow: () => void;
   readonly onExtend: (key: string) => void;
+  /** Shows where new versions are. */
+  readonly onReleases: () => void;
 }
 
 /** Only macOS and Windows show buttons. */
@@ -26,7 +28,7 @@ export class Notifier {
   }
 
   notify(notice: Notice): void {
-    const { create, platform, isSupported, onShow, onExtend } = this.#options;
+    const { create, platform, isSupported, onShow, onExtend, onReleases } = this.#options;
     if (!isSupported()) return;
     const { kind, key, title, text } = notice;
     const canExtend = kind === 'expires-soon' && key !== undefined;
@@ -40,7 +42,8 @@ export class Notifier {
       if (canExtend) onExtend(key);
     };
     notification.on('action', extend);
-    notification.on('click', canExtend && !hasButtons ? extend : onShow);
+    const open = kind === 'new-version' ? onReleases : onShow;
+    notification.on('click', canExtend && !hasButtons ? extend : open);
     this.#shown.set(`${kind} ${key ?? ''}`, notification);
     notification.show();
   }

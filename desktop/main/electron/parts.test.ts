@@ -13,6 +13,7 @@ import { askQuit } from './ask-quit.ts';
 import { systemEncryption } from './encryption.ts';
 import { collectLinks, listenToSystem } from './events.ts';
 import { loginItem } from './login-item.ts';
+import { newVersionNotice } from '../notices/notices.ts';
 import { Notifier, type ShownNotification } from './notifier.ts';
 import { besideTray } from './place.ts';
 import { trayImages } from './tray-images.ts';
@@ -48,7 +49,7 @@ describe('systemEncryption', () => {
 
 function notifierOn(platform: NodeJS.Platform) {
   const options: NotificationConstructorOptions[] = [];
-  const seen = { shows: 0, extended: [] as string[] };
+  const seen = { shows: 0, extended: [] as string[], releases: 0 };
   const notification = fakeEmitter({ show() {} });
   const notifier = new Notifier({
     create(given) {
@@ -59,6 +60,7 @@ function notifierOn(platform: NodeJS.Platform) {
     isSupported: () => true,
     onShow: () => void (seen.shows += 1),
     onExtend: (key) => void seen.extended.push(key),
+    onReleases: () => void (seen.releases += 1),
   });
   return { notifier, notification, options, seen };
 }
@@ -72,7 +74,14 @@ describe('Notifier', () => {
     assert.deepEqual(options[0]?.actions, [{ type: 'button', text: 'Extend by 1 hour' }]);
     notification.emit('action');
     notification.emit('click');
-    assert.deepEqual(seen, { shows: 1, extended: ['k'] });
+    assert.deepEqual(seen, { shows: 1, extended: ['k'], releases: 0 });
+  });
+
+  it('shows where a new version is, which it does not install', () => {
+    const { notifier, notification, seen } = notifierOn('linux');
+    notifier.notify(newVersionNotice('0.2.0'));
+    notification.emit('click');
+    assert.deepEqual(seen, { shows: 0, extended: [], releases: 1 });
   });
 
   it('extends at a click where there are none, and says so', () => {
@@ -80,7 +89,7 @@ describe('Notifier', () => {
     notifier.notify(NOTICE);
     assert.match(options[0]?.body ?? '', /Click to extend/);
     notification.emit('click');
-    assert.deepEqual(seen, { shows: 0, extended: ['k'] });
+    assert.deepEqual(seen, { shows: 0, extended: ['k'], releases: 0 });
   });
 
   it('shows the window at a click on any other', () => {
@@ -88,7 +97,7 @@ describe('Notifier', () => {
     notifier.notify({ ...NOTICE, kind: 'expired' });
     notification.emit('click');
     notification.emit('action');
-    assert.deepEqual(seen, { shows: 1, extended: [] });
+    assert.deepEqual(seen, { shows: 1, extended: [], releases: 0 });
   });
 });
 

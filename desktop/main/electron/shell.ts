@@ -43,6 +43,7 @@ export class Shell {
       isSupported: () => Notification.isSupported(),
       onShow: () => this.showWindow(),
       onExtend: (key) => this.#act({ do: 'extend', key, ttl: '1h' }),
+      onReleases: () => this.#act({ do: 'releases' }),
     });
     this.#window = new MainWindow({
       window: new BrowserWindow(windowOptions(join(files, 'preload.cjs'), join(files, 'icon.png'))),

@@ -1,15 +1,34 @@
-import electronUpdater from 'electron-updater';
+import type { AppUpdater } from 'electron-updater';
 import type { Clock } from '../../engine/clock.ts';
 import { UpdateGate } from '../system/update-gate.ts';
 
+/** What is used of electron-updater. */
+export type Updater = Pick<
+  AppUpdater,
+  | 'logger'
+  | 'autoDownload'
+  | 'autoInstallOnAppQuit'
+  | 'allowDowngrade'
+  | 'checkForUpdates'
+  | 'quitAndInstall'
+  | 'on'
+>;
+
+/** What an app does about a newer version: installs it, tells of it, or leaves that to others. */
+export type UpdateWay = 'install' | 'tell' | 'leave';
+
 export interface UpdaterOptions {
-  /** see {@link canReplaceItself} */
-  readonly isReplaceable: boolean;
+  /** see {@link updateWay} */
+  readonly way: UpdateWay;
+  /** Asked for only where there is something to do. */
+  readonly updater: () => Updater;
   readonly clock: Clock;
   /** see {@link UpdateGate} */
   readonly isInUse: () => boolean;
   /** The app is about to restart. */
   readonly onInstall: () => void;
+  /** There is a newer version, which this app does not install. Said once for each. */
+  readonly onNewVersion: (version: string) => void;
 }
 
 /** What tells how an app was installed. */
@@ -17,36 +36,56 @@ export interface Installation {
   readonly isPackaged: boolean;
   readonly platform: NodeJS.Platform;
   readonly env: NodeJS.ProcessEnv;
+  /** text of the app's `app-update.yml`; `''` where there is none */
+  readonly updateConfig: string;
 }
+
+/** electron-builder writes whose signature it has made; without one electron-updater verifies none. */
+const PUBLISHER = /^publisherName:(?: +(?!null\b|~|\[)\S|\r?\n *- +\S)/m;
 
 /**
- * @returns whether an app may be replaced by a newer one. An app in development has nothing to be replaced by; what a package
- *   manager of Linux has installed would take the password of root, out of nowhere
+ * An app replaces itself only where the system verifies that the new one is by the same people: macOS compares signatures
+ * always, on Windows electron-updater does for a signed app. Whoever controls the place of releases could otherwise run code
+ * on every machine. What a package manager of Linux has installed is left to it; an app in development has no newer version.
  */
-export function canReplaceItself({ isPackaged, platform, env }: Installation): boolean {
-  return isPackaged && (platform !== 'linux' || env['APPIMAGE'] !== undefined);
+export function updateWay({ isPackaged, platform, env, updateConfig }: Installation): UpdateWay {
+  if (!isPackaged) return 'leave';
+  if (platform === 'linux') return env['APPIMAGE'] === undefined ? 'leave' : 'tell';
+  return platform === 'darwin' || PUBLISHER.test(updateConfig) ? 'install' : 'tell';
 }
 
-/** Looks for new versions where electron-builder.yml publishes them, downloads them, and installs them when that is fine. */
-export function keepUpToDate({ isReplaceable, clock, isInUse, onInstall }: UpdaterOptions): void {
-  if (!isReplaceable) return;
-  const { autoUpdater } = electronUpdater;
+/** Looks for new versions where electron-builder.yml publishes them, and does what {@link updateWay} says. */
+export function keepUpToDate(options: UpdaterOptions): void {
+  const { way, clock, isInUse, onInstall, onNewVersion } = options;
+  if (way === 'leave') return;
+  const updater = options.updater();
   const gate = new UpdateGate({
     clock,
     isInUse,
     async check() {
-      await autoUpdater.checkForUpdates();
+      await updater.checkForUpdates();
     },
     install() {
       onInstall();
       // Silently, and started again, as it was before.
-      autoUpdater.quitAndInstall(true, true);
+      updater.quitAndInstall(true, true);
     },
   });
-  autoUpdater.logger = null;
-  autoUpdater.autoDownload = true;
-  autoUpdater.autoInstallOnAppQuit = true;
-  autoUpdater.on('update-downloaded', () => gate.downloaded());
+  updater.logger = null;
+  updater.autoDownload = way === 'install';
+  updater.autoInstallOnAppQuit = way === 'install';
+  // An old version with a known hole is signed, too.
+  updater.allowDowngrade = false;
+  if (way === 'install') {
+    updater.on('update-downloaded', () => gate.downloaded());
+  } else {
+    const told = new Set<string>();
+    updater.on('update-available', ({ version }) => {
+      if (told.has(version)) return;
+      told.add(version);
+      onNewVersion(version);
+    });
+  }
   // A failed check rejects too, where it is answered; an `error` that nobody listens to would end the app.
-  autoUpdater.on('error', () => {});
+  updater.on('error', () => {});
 }

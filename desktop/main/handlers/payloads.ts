@@ -81,7 +81,7 @@ export const PAYLOADS: { readonly [C in keyof Channels]: PayloadSchema<Channels[
   'app:open-link': exact({
     link: yup
       .string()
-      .oneOf(['documentation', 'source'] as const)
+      .oneOf(['documentation', 'source', 'releases'] as const)
       .required(),
   }),
   'app:quit': nothing,

@@ -4,7 +4,7 @@ import type { TunnelView } from '../../shared/snapshot.ts';
 import { EXPIRY_NOTICE_MS, LOST_NOTICE_MS } from '../limits.ts';
 
 export interface Notice {
-  readonly kind: 'expires-soon' | 'expired' | 'lost' | 'back' | 'key-refused' | 'tray-hint';
+  readonly kind: 'expires-soon' | 'expired' | 'lost' | 'back' | 'key-refused' | 'tray-hint' | 'new-version';
   /** of the tunnel; `undefined` where it is about none in particular */
   readonly key: string | undefined;
   readonly title: string;
@@ -69,6 +69,16 @@ export const KEY_REFUSED_NOTICE: Notice = {
   title: 'Your key was refused',
   text: 'Your tunnels are offline. Sign in with another key.',
 };
+
+/** For an app that does not install newer versions itself. */
+export function newVersionNotice(version: string): Notice {
+  return {
+    kind: 'new-version',
+    key: undefined,
+    title: `Culvert ${version} is out`,
+    text: 'This copy does not update itself, because it is not signed. Click to see where the new one is.',
+  };
+}
 
 /** Said once in the life of an installation. */
 export const TRAY_HINT: Notice = {

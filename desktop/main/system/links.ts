@@ -8,5 +8,9 @@ export type ProjectLinks = Readonly<Record<Channels['app:open-link']['payload'][
  * @param home address of the project's repository, from the app's own package.json
  */
 export function projectLinks(home: string, version: string): ProjectLinks {
-  return { documentation: `${home}/blob/v${version}/docs/desktop.md`, source: home };
+  return {
+    documentation: `${home}/blob/v${version}/docs/desktop.md`,
+    source: home,
+    releases: `${home}/releases`,
+  };
 }

@@ -25,6 +25,9 @@ export async function act(
       case 'new':
         openForm();
         break;
+      case 'releases':
+        await handlers['app:open-link']({ link: 'releases' });
+        break;
       case 'quit':
         platform.quit();
         break;

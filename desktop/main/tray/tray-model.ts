@@ -5,7 +5,7 @@ import type { Snapshot, TunnelView } from '../../shared/snapshot.ts';
 export type TrayIcon = 'idle' | 'online' | 'trouble' | 'offline';
 
 export type TrayAction =
-  | { readonly do: 'show' | 'new' | 'quit' }
+  | { readonly do: 'show' | 'new' | 'quit' | 'releases' }
   | { readonly do: 'copy' | 'open' | 'stop' | 'start'; readonly key: string }
   | { readonly do: 'extend'; readonly key: string; readonly ttl: string };
 

@@ -36,6 +36,13 @@ export function AboutScreen(): JSX.Element {
             >
               Source code
             </button>
+            <button
+              type="button"
+              class="link"
+              onClick={() => void bridge.call('app:open-link', { link: 'releases' })}
+            >
+              All versions
+            </button>
           </div>
           <Table title="Versions" rows={about.versions.map(({ name, version }) => [name, version])} />
           <Table title="Licences" rows={about.licences.map(({ name, licence }) => [name, licence])} />
