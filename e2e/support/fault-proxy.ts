@@ -164,7 +164,9 @@ class Lane {
       await this.#pass();
       if (this.#isSwallowing || this.#to.destroyed) return;
       const piece = bytes.subarray(at, at + size);
-      if (!this.#to.write(piece)) await Promise.race([once(this.#to, 'drain'), once(this.#to, 'close')]);
+      // A receiver that breaks is noticed in the next turn.
+      if (!this.#to.write(piece))
+        await Promise.race([once(this.#to, 'drain'), once(this.#to, 'close')]).catch(() => undefined);
       if (bytesPerSecond > 0) await delay((piece.length / bytesPerSecond) * 1000);
       // Without a moment in between the receiver would read several at once.
       else if (pieceBytes > 0) await turn();

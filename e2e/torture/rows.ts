@@ -8,6 +8,7 @@ import { killRelay } from './rows/kill-relay.ts';
 import { leavingAndBreaking } from './rows/leaving-and-breaking.ts';
 import { pooledTenants } from './rows/pooled-tenants.ts';
 import { slowVisitors } from './rows/slow-visitors.ts';
+import { soak } from './rows/soak.ts';
 import { spellings } from './rows/spellings.ts';
 import { websocketAbuse } from './rows/websocket-abuse.ts';
 import { worstTenant } from './rows/worst-tenant.ts';
@@ -24,4 +25,5 @@ export const ROWS: readonly Row[] = [
   checksums,
   killRelay,
   hostileMachine,
+  soak,
 ];

@@ -60,7 +60,7 @@ export const hostileMachine: Row<Figure> = {
     });
     const faults = faultsOf(clock, disk !== undefined, short);
     const service = await startHttpService(scope, (_request, response) => response.end('ok'));
-    const tenant = await startTenant(scope, relay, service.port, 'team', clock.environment);
+    const tenant = await startTenant(scope, relay, service.port, { environment: clock.environment });
     await relay.stop();
     const keys = addAccounts(relay, tenant.account, faults.length * ACCOUNTS);
     await relay.restart();

@@ -9,7 +9,8 @@ import { obey } from './forked.ts';
 export interface Measurement {
   readonly port: number;
   readonly host: string;
-  readonly perSecond: number;
+  /** `most`: as many as are answered, {@link AT_ONCE} at a time */
+  readonly perSecond: number | 'most';
   readonly ms: number;
 }
 
@@ -23,18 +24,12 @@ export interface Latencies {
 }
 
 const TIMEOUT_MS = 10_000;
-const agent = new Agent({ keepAlive: true, maxSockets: 256 });
+const AT_ONCE = 16;
+const agent = new Agent({ keepAlive: true, maxSockets: 256, maxFreeSockets: AT_ONCE });
 
 obey(async (order): Promise<Latencies> => {
-  const { port, host, perSecond, ms } = order as Measurement;
-  const start = performance.now();
-  const visits: Promise<number | undefined>[] = [];
-  for (let due = start; due < start + ms; due += 1000 / perSecond) {
-    const early = due - performance.now();
-    if (early > 0) await delay(early);
-    visits.push(visit(port, host).then((ok) => (ok ? performance.now() - due : undefined)));
-  }
-  const results = await Promise.all(visits);
+  const measurement = order as Measurement;
+  const results = await (measurement.perSecond === 'most' ? askAll(measurement) : askPaced(measurement));
   // Who got no answer has waited longest.
   const times = results.map((time) => time ?? TIMEOUT_MS).toSorted((a, b) => a - b);
   return {
@@ -44,6 +39,32 @@ obey(async (order): Promise<Latencies> => {
     p99: times[Math.floor(times.length * 0.99)] ?? NaN,
   };
 });
+
+/** @returns ms that each took, `undefined` without its answer */
+async function askPaced({ port, host, perSecond, ms }: Measurement): Promise<(number | undefined)[]> {
+  const start = performance.now();
+  const visits: Promise<number | undefined>[] = [];
+  for (let due = start; due < start + ms; due += 1000 / Number(perSecond)) {
+    const early = due - performance.now();
+    if (early > 0) await delay(early);
+    visits.push(timeOf(port, host, due));
+  }
+  return await Promise.all(visits);
+}
+
+async function askAll({ port, host, ms }: Measurement): Promise<(number | undefined)[]> {
+  const end = performance.now() + ms;
+  const times: (number | undefined)[] = [];
+  const ask = async (): Promise<void> => {
+    while (performance.now() < end) times.push(await timeOf(port, host, performance.now()));
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, ask));
+  return times;
+}
+
+async function timeOf(port: number, host: string, due: number): Promise<number | undefined> {
+  return (await visit(port, host)) ? performance.now() - due : undefined;
+}
 
 /** @returns whether the answer was 200 and complete */
 function visit(port: number, host: string): Promise<boolean> {

@@ -13,19 +13,23 @@ export interface Tenant {
   readonly host: string;
 }
 
-/**
- * @param servicePort what its tunnel leads to
- * @param plan the one without limits by default, so that only the relay's own protect others
- * @param environment of its client
- */
+export interface TenantOptions {
+  /** the one without limits by default, so that only the relay's own protect others */
+  readonly plan?: Plan;
+  /** of its client */
+  readonly environment?: Environment;
+  /** where its client finds the relay; there, unless something is in between */
+  readonly by?: { readonly url: string };
+}
+
+/** @param servicePort what its tunnel leads to */
 export async function startTenant(
   scope: Scope,
   relay: Relay,
   servicePort: number,
-  plan: Plan = 'team',
-  environment: Environment = {},
+  { plan = 'team', environment = {}, by = relay }: TenantOptions = {},
 ): Promise<Tenant> {
   const account = await createAccount(relay, { plan });
-  const culvert = await Culvert.start(scope, relay, account.key, servicePort, [], environment);
+  const culvert = await Culvert.start(scope, by, account.key, servicePort, [], environment);
   return { account, culvert, tunnel: culvert.tunnel, host: hostOf(culvert.tunnel, relay) };
 }

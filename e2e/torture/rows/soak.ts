@@ -1,0 +1,107 @@
+/** Half an hour of ordinary work, with something going wrong all the time. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { eventually } from '../../support/deadline.ts';
+import { FaultProxy } from '../../support/fault-proxy.ts';
+import { Relay } from '../../support/programs.ts';
+import { visit } from '../../support/raw-http.ts';
+import { startHttpService } from '../../support/services/listen.ts';
+import type { Row } from '../row.ts';
+import { Forked } from '../tools/forked.ts';
+import { ProcessWatch } from '../tools/process-watch.ts';
+import { SOAK_FAULTS } from '../tools/soak-faults.ts';
+import type { Latencies, Measurement } from '../tools/steady-visitors.ts';
+import { startTenant } from '../tools/tenant.ts';
+
+/** One fault in each, at its beginning; programs are looked at when its traces are gone. */
+const SLOT_MS = 20_000;
+const SLOTS = 90;
+const SHORT_SLOT_MS = 5000;
+const SHORT_SLOTS = 9;
+const LOAD = 0.3;
+/** ms to warm up, and to find out what would be all of the load. */
+const CAPACITY_MS = 4000;
+const ANSWER_MS = 60_000;
+const LONG = Buffer.alloc(500_000, 'x');
+/** Above what garbage that nobody has collected yet comes to; as much of a leak, each request would leave some 20 bytes. */
+const RESIDENT_PERCENT = 10;
+/** Connections in flight when a program was looked at. */
+const DESCRIPTORS = 5;
+
+type Figure = 'resident' | 'descriptors' | 'unhandled' | 'delay';
+
+export const soak: Row<Figure> = {
+  name: 'soak',
+  title: `${(SLOTS * SLOT_MS) / 60_000} minutes at ${LOAD * 100} % of the load that is possible, with a fault every ${SLOT_MS / 1000} s`,
+  thresholds: {
+    resident: {
+      meaning: '% that memory of relay or client grew beyond its noise in the last two thirds',
+      atMost: RESIDENT_PERCENT,
+    },
+    descriptors: {
+      meaning: 'descriptors that relay or client gained beyond noise in the last two thirds',
+      atMost: DESCRIPTORS,
+    },
+    unhandled: { meaning: 'unhandled errors, and programs that ended', atMost: 0 },
+    delay: { meaning: "ms of the relay's event-loop delay, p99", atMost: 50 },
+  },
+
+  async run({ scope, short, say }) {
+    const relay = await Relay.start(scope, { CULVERT_METRICS_PORT: '0' });
+    const service = await startHttpService(scope, (request, response) => {
+      response.end(request.url === '/long' ? LONG : 'ok');
+    });
+    const network = await FaultProxy.start(scope, relay.port);
+    const tenant = await startTenant(scope, relay, service.port, { by: network });
+    const visitors = new Forked<Measurement, Latencies>(scope, 'steady-visitors.ts');
+    const measure = (perSecond: Measurement['perSecond'], ms: number): Promise<Latencies> =>
+      visitors.tell({ port: relay.port, host: tenant.host, perSecond, ms }, ms + ANSWER_MS);
+    const { requests: capacity } = await measure('most', CAPACITY_MS);
+    const perSecond = (LOAD * capacity * 1000) / CAPACITY_MS;
+    say(`${perSecond.toFixed()} requests a second`);
+
+    const watches = [
+      new ProcessWatch('relay', relay.child),
+      new ProcessWatch('client', tenant.culvert.child),
+    ];
+    // Each scrape begins a new p99.
+    await eventLoopDelay(relay);
+    const faults = Object.entries(SOAK_FAULTS);
+    let [requests, failed] = [0, 0];
+    for (let slot = 0; slot < (short ? SHORT_SLOTS : SLOTS); slot += 1) {
+      const [name, fault] = faults[slot % faults.length] ?? faults[0] ?? [];
+      const load = measure(perSecond, short ? SHORT_SLOT_MS : SLOT_MS);
+      await fault?.({ relay, network, service, tenant });
+      const latencies = await load;
+      requests += latencies.requests;
+      failed += latencies.failed;
+      // What was on its way when the load ended.
+      await delay(100);
+      for (const watch of watches) watch.look();
+      say(
+        `${name}: ${latencies.failed} of ${latencies.requests} failed; ${watches.map(({ summary }) => summary).join('; ')}`,
+      );
+    }
+    const unhandled = watches.flatMap((watch) => watch.unhandled);
+    return {
+      figures: {
+        resident: Math.max(...watches.map(({ residentGrowth }) => residentGrowth)),
+        descriptors: Math.max(...watches.map(({ descriptorGrowth }) => descriptorGrowth)),
+        unhandled: unhandled.length,
+        delay: await eventLoopDelay(relay),
+      },
+      faults: unhandled.slice(0, 5),
+      done: `${requests} requests, ${perSecond.toFixed()} a second, ${failed} of them failed; ${watches.map(({ summary }) => summary).join('; ')}`,
+    };
+  },
+};
+
+/** @returns ms, p99 since the last time that it was asked for */
+async function eventLoopDelay(relay: Relay): Promise<number> {
+  const port = await eventually(5000, () => {
+    const url = /"url":"http:\/\/127\.0\.0\.1:(\d+)\/metrics"/.exec(relay.child.stderr)?.[1];
+    if (url === undefined) throw new Error('the log does not say where metrics are');
+    return Number(url);
+  });
+  const { text } = await visit(port, { host: 'localhost', target: '/metrics' });
+  return 1000 * Number(/^nodejs_eventloop_lag_p99_seconds (\S+)$/m.exec(text)?.[1]);
+}
