@@ -36,6 +36,7 @@ describe('loadConfig', () => {
       log: { format: undefined, level: 'info' },
       nameHold: 0,
       indexed: false,
+      pathForm: true,
       accessLog: undefined,
       abuseContact: undefined,
     });

@@ -53,6 +53,8 @@ export interface Config {
   readonly abuseContact: string | undefined;
   /** whether search engines may show tunnels */
   readonly indexed: boolean;
+  /** whether tunnels have an address below the relay's own, too */
+  readonly pathForm: boolean;
   /** visitors' connections at a time */
   readonly maxConnections: number;
   /** what visitors of one address may have */
@@ -142,6 +144,7 @@ function readConfig(
     accessLog: readAccessLog(given),
     abuseContact: given.read('abuse-contact', readers.contact),
     indexed: given.read('robots', readers.robots) === 'allow',
+    pathForm: given.read('path-form', readers.onOff) !== 'off',
     maxConnections: given.read('max-connections', readers.connections) ?? CONNECTIONS_MAX,
     address: {
       connections: given.read('address-connections', readers.addressConnections) ?? ADDRESS_CONNECTIONS_MAX,

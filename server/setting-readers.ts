@@ -130,6 +130,7 @@ export const truth: SettingReader<boolean> = {
 };
 
 export const robots = oneOf(['noindex', 'allow']);
+export const onOff = oneOf(['on', 'off']);
 export const logFormat = oneOf(LOG_FORMATS);
 export const logLevel = oneOf(LOG_LEVELS);
 

@@ -91,6 +91,12 @@ export const SETTINGS = [
     meaning: 'noindex keeps tunnels out of search engines (X-Robots-Tag); allow leaves it to them',
   },
   {
+    name: 'path-form',
+    fallback: 'on',
+    meaning:
+      'on, or off: whether tunnels are also at <public URL>/t/{slug}, where they share an origin in browsers',
+  },
+  {
     name: 'redis-url',
     fallback: 'none',
     meaning: 'redis://… or rediss://…: relays on one PostgreSQL database and this Redis serve as one',

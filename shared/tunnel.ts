@@ -31,7 +31,8 @@ export interface Tunnel {
 
 export interface TunnelUrls {
   subdomain: string;
-  path: string;
+  /** only where the relay has the path form */
+  path?: string;
   /** only where the owner has an account subdomain */
   account?: string;
 }

@@ -22,7 +22,9 @@ const tunnelSchema = yup
     bytes_out: count,
     requests: count,
     public_url: address,
-    urls: yup.object({ subdomain: address, path: address, account: address.optional() }).required(),
+    urls: yup
+      .object({ subdomain: address, path: address.optional(), account: address.optional() })
+      .required(),
   })
   .strict();
 

@@ -142,7 +142,7 @@ function introduce({ urls, expires_at }: Tunnel, localPort: number, isSample: bo
 The tunnel is open. Visitors of any of these addresses reach port ${localPort} of this machine${site}:
 
   subdomain          ${urls.subdomain}
-  path               ${urls.path}
+  path               ${urls.path ?? 'none: the relay has no path form'}
   account subdomain  ${urls.account ?? 'none: the account has no subdomain'}
 
 Browsers and curl find *.localhost by themselves; a program that does not can use the path.

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import type { Tunnel } from '../../shared/tunnel.ts';
 import { createAccount, type TestAccount } from '../support/accounts.ts';
-import { Relay } from '../support/programs.ts';
+import { Culvert, Relay, spawnCulvert } from '../support/programs.ts';
 import { RawConnection, type Response, visit } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
 import { type Echo, readEcho, startEchoService } from '../support/services/echo.ts';
@@ -169,6 +170,52 @@ describe('the addresses of a tunnel (spec.md section 1)', () => {
         account: `http://${slug}.acme.localhost:${relay.port}`,
       });
       assert.equal(tunnel?.public_url, tunnel?.urls.account);
+    });
+  });
+
+  describe('of a relay without the path form', () => {
+    let other: Relay;
+    let account: TestAccount;
+    let tunnel: Tunnel;
+
+    before(async () => {
+      other = await Relay.start(scope, { CULVERT_PATH_FORM: 'off' });
+      account = await createAccount(other);
+      // From the specification alone.
+      ({ tunnel } = await SpecClient.start(scope, other, account.key, {
+        local_port: service.port,
+        name: 'shop',
+      }));
+    });
+
+    it('are the others alone', async () => {
+      const [{ urls, public_url } = tunnel] = await account.api.list();
+      assert.deepEqual(urls, { subdomain: `http://shop.localhost:${other.port}` });
+      assert.equal(public_url, urls.subdomain);
+      assert.equal((await visit(other.port, { host: 'shop.localhost', target: '/t/shop/' })).status, 200);
+    });
+
+    for (const target of ['/t/shop', '/t/shop/', '/t/shop/x?y', '/t/nobody/']) {
+      it(`${target} is no tunnel`, async () => {
+        assertUnknown(await visit(other.port, { host: 'localhost', target }));
+      });
+    }
+
+    it('are what culvert shows and serves', async () => {
+      const culvert = await Culvert.start(scope, other, account.key, service.port);
+      assert.equal(culvert.tunnel.urls.path, undefined);
+      const { host } = new URL(culvert.tunnel.public_url);
+      assert.equal(readEcho(await visit(other.port, { host, target: '/x' })).url, '/x');
+    });
+
+    it('are no reason for culvert doctor to find fault', async () => {
+      const environment = { CULVERT_RELAY: other.url, CULVERT_API_KEY: account.key };
+      const child = spawnCulvert(scope, ['doctor', '--json', String(service.port)], environment);
+      const { code } = await child.exit(20_000);
+      const results = child.lines.map((line) => JSON.parse(line) as { hop: string; result: string });
+      assert.equal(code, 0);
+      assert.equal(results.find(({ hop }) => hop === 'data')?.result, 'skipped');
+      assert.equal(results.find(({ hop }) => hop === 'address')?.result, 'ok');
     });
   });
 

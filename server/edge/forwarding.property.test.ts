@@ -17,6 +17,7 @@ const tunnel = { slug: 'abc', account: { subdomain: 'acme' } } as LiveTunnel;
 const context: EdgeContext = {
   hosts: new HostResolver({ own: 'relay.test', tunnel: 'relay.test', service: 'relay.test' }),
   tunnels: { bySlug: (slug) => (slug === 'abc' ? tunnel : undefined) },
+  pathForm: true,
   trustedProxies: new BlockList(),
 };
 const PEER: Peer = { address: '203.0.113.9', proto: 'http', trusted: false };

@@ -5,13 +5,10 @@ import { type Framing, requestFraming } from '../../shared/http1/framing.ts';
 import { fieldValue } from '../../shared/http1/fields.ts';
 import { parseRequestHead, type RequestHead } from '../../shared/http1/head.ts';
 import { REQUEST_FIELDS_MAX, REQUEST_TARGET_MAX_BYTES } from '../limits.ts';
-import type { HostResolver } from './authority.ts';
-import { offersWebSocket, route, type Route, type TunnelDirectory } from './route.ts';
+import { offersWebSocket, route, type Route, type Surroundings } from './route.ts';
 
 /** What the edge is told of its surroundings, the same for every connection. */
-export interface EdgeContext {
-  readonly hosts: HostResolver;
-  readonly tunnels: TunnelDirectory;
+export interface EdgeContext extends Surroundings {
   readonly trustedProxies: BlockList;
   /** address of a link to whoever takes complaints about tunnels */
   readonly abuseContact?: string | undefined;
@@ -40,7 +37,7 @@ export function planRequest(bytes: Buffer, context: EdgeContext): Plan | Visitor
   if (typeof head === 'string') return head;
   const framing = requestFraming(head);
   if (typeof framing === 'string') return framing;
-  const decided = route(head, context.hosts, context.tunnels);
+  const decided = route(head, context);
   if (decided.kind === 'refuse' && decided.code === 'bad-request') return decided.code;
   const expectation = head.minor === 1 ? fieldValue(head.fields, 'expect') : undefined;
   if (expectation !== undefined && expectation.toLowerCase() !== '100-continue') return 'expectation-failed';

@@ -15,8 +15,8 @@ function head(text: string) {
 }
 
 /** Where a request goes, in short. */
-function to(text: string): string {
-  const found = route(head(text), hosts, tunnels);
+function to(text: string, pathForm = true): string {
+  const found = route(head(text), { hosts, tunnels, pathForm });
   if (found.kind === 'refuse') return found.code;
   if (found.kind === 'redirect') return `redirect ${found.location}`;
   if (found.kind === 'tunnel') return `tunnel ${found.prefix} ${found.target}`;
@@ -104,6 +104,20 @@ describe('route', () => {
   ];
   for (const [text, expected] of cases) {
     it(`${text.replace('\r\n', ', ')} goes to ${expected}`, () => assert.equal(to(text), expected));
+  }
+});
+
+describe('route without the path form', () => {
+  const cases: [string, string][] = [
+    ['GET /t/abc HTTP/1.1\r\nHost: localhost', 'tunnel-unknown'],
+    ['GET /t/abc/x HTTP/1.1\r\nHost: localhost', 'tunnel-unknown'],
+    ['GET /t/xyz/ HTTP/1.1\r\nHost: localhost', 'tunnel-unknown'],
+    ['GET http://localhost/t/abc?x HTTP/1.1\r\nHost: localhost', 'tunnel-unknown'],
+    ['GET /t/abc/x HTTP/1.1\r\nHost: abc.localhost', 'tunnel  /t/abc/x'],
+    ['GET /v1/tunnels HTTP/1.1\r\nHost: localhost', 'relay /v1/tunnels'],
+  ];
+  for (const [text, expected] of cases) {
+    it(`${text.replace('\r\n', ', ')} goes to ${expected}`, () => assert.equal(to(text, false), expected));
   }
 });
 

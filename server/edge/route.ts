@@ -32,27 +32,36 @@ export interface TunnelDirectory {
   readonly find?: ((slug: string) => Promise<LiveTunnel | undefined>) | undefined;
 }
 
+/** What a route depends on besides its request. */
+export interface Surroundings {
+  readonly hosts: HostResolver;
+  readonly tunnels: TunnelDirectory;
+  /** whether `/t/{slug}` leads to a tunnel */
+  readonly pathForm: boolean;
+}
+
 const OWN: HostTarget = { kind: 'own' };
 const ABSOLUTE_FORM = /^(https?):\/\/([^/?]*)(.*)$/i;
 const PATH_FORM = /^(\/t\/([^/?]+))(.*)$/;
 
-export function route(head: RequestHead, hosts: HostResolver, tunnels: TunnelDirectory): Route {
+export function route(head: RequestHead, surroundings: Surroundings): Route {
+  const { hosts, tunnels } = surroundings;
   if (head.method === 'CONNECT') return refuse('method-not-allowed');
   const named = namedByHost(head, hosts);
   const target = targetOf(head);
   if (named === undefined || target === undefined) return refuse('bad-request');
   if (target === '*') return { kind: 'options' };
   if (named.kind === 'unknown') return refuse('tunnel-unknown');
-  if (named.kind === 'own') return ownRoute(head, target, tunnels);
+  if (named.kind === 'own') return ownRoute(head, target, surroundings);
   const tunnel = tunnelOf(named.slug, named.account, tunnels);
   if (tunnel === undefined) return refuse('tunnel-unknown');
   return { kind: 'tunnel', tunnel, prefix: '', target };
 }
 
-function ownRoute(head: RequestHead, target: string, tunnels: TunnelDirectory): Route {
+function ownRoute(head: RequestHead, target: string, { tunnels, pathForm }: Surroundings): Route {
   const [, prefix, slug, rest] = PATH_FORM.exec(target) ?? [];
   if (prefix !== undefined && slug !== undefined && rest !== undefined) {
-    const tunnel = tunnelOf(slug, undefined, tunnels);
+    const tunnel = pathForm ? tunnelOf(slug, undefined, tunnels) : undefined;
     if (tunnel === undefined) return refuse('tunnel-unknown');
     // Its scope could be that of all tunnels below `/t/`, or it could outlive its tunnel and meet the next of that name.
     if (head.fields.some((field) => field.is('service-worker'))) return refuse('path-worker');

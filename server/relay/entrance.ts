@@ -52,7 +52,7 @@ export async function openEntrance(
   // Nothing is waited for between this and the edge, or the first connections would find nobody.
   const port = boundPort(server);
   const publicUrl = publicUrlOf(config, port);
-  const { tunnelDomain, serviceDomain, trustedProxies } = config;
+  const { tunnelDomain, serviceDomain, pathForm, trustedProxies } = config;
   const rate = { perMinute: CREATES_PER_MINUTE, burst: CREATE_BURST };
   const ownCreates = new RateLimiter(clock, rate);
   let draining = false;
@@ -73,7 +73,7 @@ export async function openEntrance(
       writes: new Writes(),
       creates: cluster?.limit(ownCreates, rate) ?? ownCreates,
       ttl: config,
-      addresses: { publicUrl, tunnelDomain, serviceDomain },
+      addresses: { publicUrl, tunnelDomain, serviceDomain, pathForm },
       clock,
       isDraining: () => draining,
     },
@@ -86,6 +86,7 @@ export async function openEntrance(
         bySlug: (slug) => registry.bySlug(slug),
         find: cluster && ((slug) => service.follower.find(slug)),
       },
+      pathForm,
       trustedProxies,
       abuseContact: config.abuseContact,
     },

@@ -59,6 +59,7 @@ export class ApiFixture {
         publicUrl: new URL('http://localhost:8080'),
         tunnelDomain: 'localhost',
         serviceDomain: 'localhost',
+        pathForm: true,
       },
       clock: this.clock,
       isDraining: () => this.draining,

@@ -78,6 +78,7 @@ export class EdgeFixture {
       context: {
         hosts: new HostResolver({ own: 'localhost', tunnel: 'localhost', service: 'localhost' }),
         tunnels: { bySlug: (slug) => (slug === 'abc' ? tunnel : undefined) },
+        pathForm: true,
         trustedProxies: new BlockList(),
       },
       dialer: {

@@ -7,17 +7,27 @@ describe('tunnelUrls', () => {
     publicUrl: new URL('http://localhost:8080'),
     tunnelDomain: 'localhost',
     serviceDomain: 'localhost',
+    pathForm: true,
   };
   const hosted = {
     publicUrl: new URL('https://relay.example.com'),
     tunnelDomain: 'tunnels.example.com',
     serviceDomain: 'example.net',
+    pathForm: true,
   };
 
   it('hands out the subdomain, with the port of the relay', () => {
     assert.deepEqual(tunnelUrls({ slug: 'web', account: anAccount() }, local), {
       public_url: 'http://web.localhost:8080',
       urls: { subdomain: 'http://web.localhost:8080', path: 'http://localhost:8080/t/web' },
+    });
+  });
+
+  it('has no address below the relay without the path form', () => {
+    const addresses = { ...local, pathForm: false };
+    assert.deepEqual(tunnelUrls({ slug: 'web', account: anAccount() }, addresses), {
+      public_url: 'http://web.localhost:8080',
+      urls: { subdomain: 'http://web.localhost:8080' },
     });
   });
 

@@ -76,6 +76,7 @@ export class TunnelHops {
   async #data(): Promise<string> {
     const { relay } = this.#access();
     const { tunnel } = this.#testTunnel();
+    if (tunnel.urls.path === undefined) throw new HopSkipped('this relay has no path addresses');
     await this.#visit(relay, `${new URL(tunnel.urls.path).pathname}/`, UPGRADE_FIX);
     return 'a request through the tunnel is answered';
   }
@@ -85,7 +86,10 @@ export class TunnelHops {
     const address = visitorAddress(tunnel);
     const fix =
       `Visitors do not reach this address: a wildcard DNS record must lead *.${address.hostname.replace(/^[^.]*\./, '')} ` +
-      `to the relay, with a certificate for it. Until then, hand out ${tunnel.urls.path.replace(tunnel.slug, 'NAME')}.`;
+      'to the relay, with a certificate for it.' +
+      (tunnel.urls.path === undefined
+        ? ''
+        : ` Until then, hand out ${tunnel.urls.path.replace(tunnel.slug, 'NAME')}.`);
     await this.#visit(toLoopback(address), '/', fix);
     return `${address.hostname} leads to the tunnel`;
   }

@@ -91,7 +91,7 @@ export function schemas({ defaultTtl, maxTtl }: TtlLimits): Record<SchemaName, J
       bytes_out: { ...count, description: 'bytes from the client to visitors' },
       requests: count,
       public_url: { ...address, description: 'the address to hand out' },
-      urls: object({ subdomain: address, path: address, 'account?': address }),
+      urls: object({ subdomain: address, 'path?': address, 'account?': address }),
     }),
     TunnelList: object({ tunnels: { type: 'array', items: ref('Tunnel'), description: 'newest first' } }),
     Closed: object({ status: { const: 'closed' } }),
