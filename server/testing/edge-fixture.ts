@@ -154,10 +154,10 @@ export class TestVisitor {
 const UNTIL_MS = 1500;
 
 /** Waits until something has come through the sockets of this machine. */
-export async function until(condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + UNTIL_MS;
+export async function until(condition: () => boolean, ms = UNTIL_MS): Promise<void> {
+  const deadline = performance.now() + ms;
   while (!condition()) {
-    if (performance.now() > deadline) throw new Error(`not within ${UNTIL_MS} ms: ${String(condition)}`);
+    if (performance.now() > deadline) throw new Error(`not within ${ms} ms: ${String(condition)}`);
     await new Promise((resolve) => setImmediate(resolve));
   }
 }
