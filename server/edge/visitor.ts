@@ -7,6 +7,7 @@ import { ApiError, VISITOR_ERRORS, type VisitorErrorCode } from '../../shared/er
 import { BodyError } from '../../shared/http1/body.ts';
 import { fieldValue } from '../../shared/http1/fields.ts';
 import { HeadReader } from '../../shared/http1/head-reader.ts';
+import { joined } from '../../shared/http1/joined.ts';
 import { trackBody } from '../../shared/http1/track-body.ts';
 import {
   BACKLOG_MAX_BYTES,
@@ -135,7 +136,7 @@ export class Visitor implements ExchangeOwner, Occupant, VisitorSocketHandler {
 
   onData(chunk: Buffer): void {
     if (this.#state === 'lingering') return;
-    this.#input = this.#input === undefined ? chunk : Buffer.concat([this.#input, chunk]);
+    this.#input = this.#input === undefined ? chunk : joined(this.#input, chunk);
     this.#process();
   }
 

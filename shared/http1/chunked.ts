@@ -1,6 +1,8 @@
 /** The chunked transfer coding (RFC 9112 section 7.1), followed byte by byte where it is framing, skipped where it is content. */
 import { BodyError, type BodyTracker } from './body.ts';
+import { isLineEnd } from './characters.ts';
 import { type Field, parseFields } from './fields.ts';
+import { joined } from './joined.ts';
 import { provenance, steersProxy } from './proxy-fields.ts';
 
 const CR = 13;
@@ -16,8 +18,6 @@ const BWS = '[ \\t]*';
 const SIZE_LINE = new RegExp(
   `^([0-9A-Fa-f]{1,13})(?:${BWS};${BWS}${TOKEN}(?:${BWS}=${BWS}(?:${TOKEN}|${QUOTED}))?)*$`,
 );
-/** A line of the trailer section that does not end in CRLF; a CR at the end may still become one. */
-const BROKEN_LINE_END = /(?<!\r)\n|\r[^\n]/g;
 /** Fields that say how or where a message is read have no say after it (RFC 9110 section 6.5.1). */
 const FORBIDDEN_TRAILERS = new Set([
   'content-length',
@@ -33,12 +33,16 @@ const FORBIDDEN_TRAILERS = new Set([
   'content-range',
 ]);
 
+const EMPTY: Buffer = Buffer.alloc(0);
+
 type State = 'size' | 'size-lf' | 'data' | 'data-cr' | 'data-lf' | 'trailers' | 'done';
 
 export class ChunkedBody implements BodyTracker {
   #state: State = 'size';
-  /** the size line or the trailer section as far as it has come */
+  /** the size line as far as it has come */
   #line = '';
+  /** the trailer section as far as it has come */
+  #held = EMPTY;
   #left = 0;
   readonly #onPayload: ((piece: Buffer) => void) | undefined;
 
@@ -112,20 +116,20 @@ export class ChunkedBody implements BodyTracker {
   }
 
   #collectTrailers(chunk: Buffer, position: number): number {
-    const before = this.#line.length;
-    const text =
-      this.#line + chunk.toString('latin1', position, Math.min(chunk.length, position + TRAILERS_MAX));
-    const end = text.startsWith('\r\n') ? 2 : endOfSection(text, before);
-    if ((end === 0 ? text.length : end) > TRAILERS_MAX) throw new BodyError('trailers too long');
+    const before = this.#held.length;
+    const piece = chunk.subarray(position, position + TRAILERS_MAX);
+    const bytes = before === 0 ? piece : joined(this.#held, piece);
+    const end = isLineEnd(bytes, 0) ? 2 : endOfSection(bytes, before);
+    if ((end === 0 ? bytes.length : end) > TRAILERS_MAX) throw new BodyError('trailers too long');
     if (end === 0) {
       // Not left to the end of the section: what is taken is passed on, and a parser that ends lines otherwise would
       // find the end of the body, and a request behind it, in what is still trailers here.
-      BROKEN_LINE_END.lastIndex = Math.max(0, before - 1);
-      if (BROKEN_LINE_END.test(text)) throw new BodyError('malformed trailers');
-      this.#line = text;
-      return position + text.length - before;
+      if (breaksLines(bytes, Math.max(0, before - 1))) throw new BodyError('malformed trailers');
+      // A copy: the piece is changed by whoever passes it on.
+      this.#held = before === 0 ? Buffer.from(bytes) : bytes;
+      return position + piece.length;
     }
-    const fields = parseFields(Buffer.from(text.slice(0, end), 'latin1'), 0);
+    const fields = parseFields(bytes.subarray(0, end), 0);
     if (fields === undefined || fields.some(isForbidden)) {
       throw new BodyError('malformed trailers');
     }
@@ -142,11 +146,20 @@ function isForbidden(field: Field): boolean {
 /**
  * One past the empty line, or 0 when it has not come yet.
  *
- * @param looked how much of the text has been looked through, so that one in many pieces is not looked through for each
+ * @param looked how many of the bytes have been looked through, so that those in many pieces are not looked through for each
  */
-function endOfSection(text: string, looked: number): number {
-  const at = text.indexOf('\r\n\r\n', Math.max(0, looked - 3));
+function endOfSection(bytes: Buffer, looked: number): number {
+  const at = bytes.indexOf('\r\n\r\n', Math.max(0, looked - 3), 'latin1');
   return at === -1 ? 0 : at + 4;
+}
+
+/** Whether a line does not end in CRLF; a CR at the end may still become one. */
+function breaksLines(bytes: Buffer, from: number): boolean {
+  for (let at = from; at < bytes.length; at++) {
+    if (bytes[at] === LF && bytes[at - 1] !== CR) return true;
+    if (bytes[at] === CR && at + 1 < bytes.length && bytes[at + 1] !== LF) return true;
+  }
+  return false;
 }
 
 function expect(byte: number | undefined, wanted: number): void {

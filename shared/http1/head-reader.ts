@@ -1,4 +1,5 @@
 /** Collects the bytes of a message head as they arrive. */
+import { joined } from './joined.ts';
 
 const CR = 13;
 const LF = 10;
@@ -38,7 +39,7 @@ export class HeadReader {
   /** Takes the next bytes; `undefined` while the head is incomplete. */
   push(chunk: Buffer): HeadEnd | HeadReaderFault | undefined {
     const from = Math.max(0, this.#held.length - END.length + 1);
-    const bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
+    const bytes = this.#held.length === 0 ? chunk : joined(this.#held, chunk);
     const at = bytes.indexOf(END, from, 'latin1');
     const length = at === -1 ? bytes.length : at + END.length;
     if (at === -1) this.#held = bytes;

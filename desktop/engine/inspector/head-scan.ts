@@ -18,6 +18,8 @@ export class HeadScan {
   length: number | undefined = undefined;
   isChunked = false;
   #line = 0;
+  /** how many of the bytes have been looked at */
+  #looked = 0;
 
   /** Begins with another head. */
   reset(): void {
@@ -25,6 +27,7 @@ export class HeadScan {
     this.length = undefined;
     this.isChunked = false;
     this.#line = 0;
+    this.#looked = 0;
   }
 
   /**
@@ -34,7 +37,7 @@ export class HeadScan {
   scan(bytes: Buffer): boolean {
     const { length } = bytes;
     let line = this.#line;
-    for (let at = line; at < length; at++) {
+    for (let at = this.#looked; at < length; at++) {
       if (bytes[at] !== LF) continue;
       // Nothing, or a CR, before it: the empty line.
       if (at - line < 2 && line > 0) {
@@ -45,6 +48,7 @@ export class HeadScan {
       line = at + 1;
     }
     this.#line = line;
+    this.#looked = length;
     return false;
   }
 

@@ -1,5 +1,6 @@
 import { BodyError, type BodyTracker } from '../../../shared/http1/body.ts';
 import { SPACE } from '../../../shared/http1/characters.ts';
+import { joined } from '../../../shared/http1/joined.ts';
 import { trackBody } from '../../../shared/http1/track-body.ts';
 import { RECORDED_HEAD_MAX_BYTES } from '../limits.ts';
 import { HeadScan } from './head-scan.ts';
@@ -57,7 +58,7 @@ export class MessageTracker {
   #readHead(chunk: Buffer, start: number, expecting: Expecting): number {
     const part = start === 0 ? chunk : chunk.subarray(start);
     const held = this.#held;
-    const bytes = held === undefined ? part : Buffer.concat([held, part]);
+    const bytes = held === undefined ? part : joined(held, part);
     if (!this.#scan.scan(bytes)) {
       // A copy: the chunk is changed by whoever passes it on.
       this.#held = held === undefined ? Buffer.from(part) : bytes;

@@ -1,0 +1,212 @@
+/** A program that counts the steps of everything that is done for heads and for the framing of bodies, for growing input, and prints them as JSON. */
+import type { Occupant } from '../../server/edge/seats.ts';
+import { StepCounter } from './step-counter.ts';
+
+/** How input of one kind becomes steps: for so many bytes, in pieces of so many. */
+export interface Measured {
+  readonly name: string;
+  /** bytes of a piece */
+  readonly piece: number;
+  /** steps for an input, and for one {@link GROWTH} times as long */
+  readonly steps: readonly number[];
+}
+
+/** How many times as long the second input is. */
+const GROWTH = 4;
+
+/** Something done with bytes as they come. */
+type Take = (bytes: Buffer) => void;
+
+const counter = new StepCounter();
+const { ResponseRelay } = await import('../../server/edge/response-relay.ts');
+const { PLAIN_ENDING } = await import('../../server/edge/response-head.ts');
+const { planRequest } = await import('../../server/edge/request-plan.ts');
+const { tunnelRequestHead, relayRequestHead } = await import('../../server/edge/request-head.ts');
+const { belowPrefix } = await import('../../server/edge/path-form.ts');
+const { Place, Seats } = await import('../../server/edge/seats.ts');
+const { AddressCount } = await import('../../server/edge/address-limits.ts');
+const { Admission } = await import('../../server/edge/admission.ts');
+const { ownCookies } = await import('../../server/edge/cookies.ts');
+const { Visitor } = await import('../../server/edge/visitor.ts');
+const { prefersHtml } = await import('../../shared/http1/accept.ts');
+const { HeadReader } = await import('../../shared/http1/head-reader.ts');
+const { trackBody } = await import('../../shared/http1/track-body.ts');
+const { MessageTracker } = await import('../../desktop/engine/inspector/message-tracker.ts');
+const { LocalExchange } = await import('../../desktop/engine/local-exchange.ts');
+const { EdgeFixture } = await import('../../server/testing/edge-fixture.ts');
+const { FakeSocket } = await import('../../server/testing/fake-socket.ts');
+
+const { context } = new EdgeFixture().origins;
+const UNLIMITED = 1024 * 1024;
+
+/** As many of the units as fit. */
+const fill = (unit: string, bytes: number): string => unit.repeat(Math.floor(bytes / unit.length));
+/** Lines that differ, as many as fit. */
+function lines(line: (index: number) => string, bytes: number): string {
+  let all = '';
+  for (let index = 0; all.length < bytes; index++) all += `${line(index)}\r\n`;
+  return all;
+}
+
+const HEADS: Readonly<Record<string, (bytes: number) => string>> = {
+  'one long field': (bytes) => `X: ${'x'.repeat(bytes)}\r\n`,
+  'many short fields': (bytes) => lines((index) => `x${index}:`, bytes),
+  'fields that Connection names': (bytes) =>
+    lines((index) => `x${index}: y`, bytes / 2) +
+    lines((index) => `Connection: z${index}, x${index}`, bytes / 2),
+  'one Connection of many members, beside many fields': (bytes) =>
+    `${lines((index) => `x${index}: y`, bytes / 2)}Connection: ${fill('abc,', bytes / 2)}\r\n`,
+  'fields that say where a request came from': (bytes) =>
+    lines((index) => `X_Forwarded_${index}-For: 1`, bytes),
+  'lists of forwarded addresses': (bytes) => lines((index) => `X-Forwarded-For: 10.0.0.${index}`, bytes),
+  'steering fields': (bytes) => lines((index) => `X-Accel-${index}: y`, bytes),
+  'white space': (bytes) => `X:${' '.repeat(bytes)}y\r\nY:${fill(' \t', bytes)}\r\n`,
+  'commas and white space': (bytes) =>
+    ['Connection', 'Upgrade', 'Transfer-Encoding', 'Accept', 'X-Forwarded-For']
+      .map((name) => `${name}: ${fill(', ', bytes / 5)}x\r\n`)
+      .join(''),
+  cookies: (bytes) => lines((index) => `Set-Cookie: a=${index}; Path=/; Domain=x;;;  ; Path`, bytes),
+  'one long cookie': (bytes) => `Set-Cookie: a=b${fill('; Path=/x ; =', bytes)}\r\n`,
+  'a long address': (bytes) => `Location: /${fill('a/', bytes)}\r\n`,
+};
+
+const BODIES: Readonly<Record<string, (bytes: number) => string>> = {
+  'chunks of one byte': (bytes) => `${fill('1\r\nx\r\n', bytes)}0\r\n\r\n`,
+  'chunks with extensions': (bytes) => `${fill('1;a="b\\"c";d ; e = f\r\nx\r\n', bytes)}0\r\n\r\n`,
+  'long chunk-size lines': (bytes) => `${`1${fill(';a', bytes / 4)}\r\nx\r\n`.repeat(4)}0\r\n\r\n`,
+  trailers: (bytes) => `0\r\n${lines((index) => `x${index}: y`, bytes)}\r\n`,
+  'one long trailer': (bytes) => `0\r\nx: ${'y'.repeat(bytes)}\r\n\r\n`,
+};
+
+/** A response relay for a visitor. */
+function relay(minor: 0 | 1, mapped = false): Take {
+  const mapField = mapped
+    ? belowPrefix({ prefix: '/t/abc', target: '/', ownHosts: ['localhost'] })
+    : ownCookies;
+  const base = { method: 'GET', interims: 'all', upgrade: false, close: false, heldBack: undefined } as const;
+  const response = new ResponseRelay({ ...base, minor, ending: PLAIN_ENDING, mapField }, () => {});
+  return (piece) => void response.push(piece);
+}
+
+function planner(): Take {
+  const reader = new HeadReader(UNLIMITED);
+  return (piece) => {
+    const end = reader.push(piece);
+    if (typeof end !== 'object') return;
+    const plan = planRequest(end.head, context);
+    if (typeof plan === 'string') return;
+    const peer = { address: '203.0.113.9', proto: 'http', trusted: true } as const;
+    tunnelRequestHead(plan.head, peer, { target: '/', prefix: '', upgrade: plan.upgrade });
+    relayRequestHead(plan.head, '/', peer.address);
+    for (const field of plan.head.fields) prefersHtml(field.value);
+  };
+}
+
+function visitor(): Take {
+  const fixture = new EdgeFixture();
+  const peer = { address: '203.0.113.9', proto: 'http', trusted: false } as const;
+  const place = new Seats({ visitors: 1, newcomers: 1 });
+  const address = new AddressCount(fixture.addresses, peer);
+  const enter = (entering: Occupant) => new Admission(new Place(place, entering), address);
+  const socket = new FakeSocket(UNLIMITED) as never;
+  const made = new Visitor(socket, peer, fixture.origins, { enter, gone() {} });
+  return (piece) => made.onData(piece);
+}
+
+function tracker(expecting: 'request' | 'answer'): Take {
+  const made = new MessageTracker();
+  return (piece) => void made.advance(piece, 0, expecting);
+}
+
+function localExchange(): Take {
+  const exchange = LocalExchange.of(Buffer.from('GET / HTTP/1.1\r\nHost: x\r\n\r\n'));
+  return (piece) => exchange?.follow(piece);
+}
+
+const requestOf = (fields: string): string => `GET / HTTP/1.1\r\nHost: abc.localhost\r\n${fields}\r\n`;
+const answerOf = (fields: string): string => `HTTP/1.1 204 x\r\n${fields}\r\n`;
+const chunkedOf = (body: string): string => `HTTP/1.1 200 x\r\nTransfer-Encoding: chunked\r\n\r\n${body}`;
+
+const measured: Measured[] = [];
+
+/** Measures for two sizes, byte by byte and in one piece. */
+function measure(name: string, smallest: number, text: (bytes: number) => string, make: () => Take): void {
+  for (const piece of [1, UNLIMITED]) {
+    const steps = [1, GROWTH].map((times) => {
+      const bytes = Buffer.from(text(smallest * times), 'latin1');
+      const take = make();
+      return counter.count(() => {
+        for (let at = 0; at < bytes.length; at += piece) take(bytes.subarray(at, at + piece));
+      });
+    });
+    measured.push({ name, piece, steps });
+  }
+}
+
+for (const [name, head] of Object.entries(HEADS)) {
+  measure(`request, ${name}`, 900, (bytes) => requestOf(head(bytes)), planner);
+  measure(
+    `response, ${name}`,
+    3500,
+    (bytes) => answerOf(head(bytes)),
+    () => relay(1),
+  );
+  measure(
+    `response below a prefix, ${name}`,
+    3500,
+    (bytes) => answerOf(head(bytes)),
+    () => relay(1, true),
+  );
+  const interims = (bytes: number): string =>
+    `HTTP/1.1 103 x
+${head(200)}
+`.repeat(bytes / 225);
+  measure(`interim responses, ${name}`, 900, interims, () => relay(1));
+  measure(
+    `recorded request, ${name}`,
+    3500,
+    (bytes) => requestOf(head(bytes)),
+    () => tracker('request'),
+  );
+  measure(
+    `recorded answer, ${name}`,
+    3500,
+    (bytes) => answerOf(head(bytes)),
+    () => tracker('answer'),
+  );
+  measure(`local answer, ${name}`, 900, (bytes) => answerOf(head(bytes)), localExchange);
+}
+for (const [name, body] of Object.entries(BODIES)) {
+  measure(`body, ${name}`, 1000, body, () => {
+    const tracked = trackBody({ kind: 'chunked' });
+    return (piece) => void tracked.advance(piece, 0);
+  });
+  measure(
+    `response, ${name}`,
+    2000,
+    (bytes) => chunkedOf(body(bytes)),
+    () => relay(1),
+  );
+  measure(
+    `response without its chunks, ${name}`,
+    2000,
+    (bytes) => chunkedOf(body(bytes)),
+    () => relay(0),
+  );
+  measure(
+    `recorded answer, ${name}`,
+    2000,
+    (bytes) => chunkedOf(body(bytes)),
+    () => tracker('answer'),
+  );
+}
+// The first is under way, and what comes behind it waits.
+measure('requests that wait', 4000, (bytes) => requestOf('') + fill(requestOf(''), bytes), visitor);
+measure(
+  'a body that waits',
+  15_000,
+  (bytes) => requestOf('Content-Length: 99999\r\n') + fill('x', bytes),
+  visitor,
+);
+
+console.log(JSON.stringify(measured));
