@@ -50,6 +50,34 @@ describe('HostResolver', () => {
   });
 });
 
+describe('what HostResolver remembers', () => {
+  /** The same object is given again only where it was remembered. */
+  const resolver = () => new HostResolver({ own: 'x', tunnel: 'localhost', service: 'localhost' });
+
+  it('is not lost to a flood of hosts, as long as it is asked for', () => {
+    const hosts = resolver();
+    const hot = hosts.resolve('hot.localhost');
+    for (let index = 0; index < 20_000; index += 1) {
+      hosts.resolve(`flood${index}.localhost`);
+      if (index % 100 === 0) assert.equal(hosts.resolve('hot.localhost'), hot, `after ${index}`);
+    }
+  });
+
+  it('is nothing malformed, which takes the place of nothing', () => {
+    const hosts = resolver();
+    const hot = hosts.resolve('hot.localhost');
+    for (let index = 0; index < 20_000; index += 1) hosts.resolve(`a b${index}`);
+    assert.equal(hosts.resolve('hot.localhost'), hot);
+  });
+
+  it('is bounded', () => {
+    const hosts = resolver();
+    const first = hosts.resolve('a0.localhost');
+    for (let index = 1; index <= 2000; index += 1) hosts.resolve(`a${index}.localhost`);
+    assert.notEqual(hosts.resolve('a0.localhost'), first);
+  });
+});
+
 describe('isHost', () => {
   for (const host of ['a', 'a.b:80', 'a_b.c', '[::1]', '[::1]:80', '1.2.3.4', 'a:']) {
     it(`takes ${host}`, () => assert.ok(isHost(host)));

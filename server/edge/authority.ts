@@ -50,14 +50,19 @@ export interface Domains {
   readonly service: string;
 }
 
-/** Values of `Host` that are remembered, of the length a name can have: visitors send few different ones. */
-const REMEMBERED_MAX = 1024;
+/** Values of `Host` in each of the two generations that are remembered, of the length a name can have: visitors send few different ones. */
+const GENERATION_MAX = 512;
 const REMEMBERED_LENGTH_MAX = 260;
 
-/** Decides what the values of `Host` fields name. */
+/**
+ * Decides what the values of `Host` fields name. It remembers well-formed ones: what is asked for goes into the recent
+ * generation, which takes the place of the one before when it is full, so that a flood of hosts drives out no host that is
+ * in use.
+ */
 export class HostResolver {
   readonly domains: Domains;
-  readonly #known = new Map<string, HostTarget | undefined>();
+  #recent = new Map<string, HostTarget>();
+  #before = new Map<string, HostTarget>();
 
   constructor(domains: Domains) {
     this.domains = domains;
@@ -65,16 +70,20 @@ export class HostResolver {
 
   /** @returns `undefined` for a value that is malformed */
   resolve(value: string): HostTarget | undefined {
-    const known = this.#known.get(value);
-    if (known !== undefined) return known;
-    const target = isHost(value) ? resolveHost(value, this.domains) : undefined;
+    const recent = this.#recent.get(value);
+    if (recent !== undefined) return recent;
+    if (!isHost(value)) return undefined;
+    const target = this.#before.get(value) ?? resolveHost(value, this.domains);
     if (value.length <= REMEMBERED_LENGTH_MAX) this.#remember(value, target);
     return target;
   }
 
-  #remember(value: string, target: HostTarget | undefined): void {
-    if (this.#known.size >= REMEMBERED_MAX) this.#known.clear();
-    this.#known.set(value, target);
+  #remember(value: string, target: HostTarget): void {
+    if (this.#recent.size >= GENERATION_MAX) {
+      this.#before = this.#recent;
+      this.#recent = new Map();
+    }
+    this.#recent.set(value, target);
   }
 }
 
