@@ -235,6 +235,8 @@ export const REDIS_KEEP_ALIVE_MS = 10_000;
 export const UPKEEP_TICK_MS = 500;
 /** ms for which others take a relay for alive without hearing of it: three renewals, and then some. */
 export const RELAY_LEASE_MS = 10_000;
+/** Relays with another secret that the log has named, and does not name again. */
+export const STRANGERS_MAX = 64;
 /** ms between two renewals of that lease, so that two may fail. */
 export const LEASE_RENEW_MS = 3000;
 /** Numbers that a relay tries when some are taken: of 65,535, so none is free only where something is very wrong. */

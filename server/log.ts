@@ -84,6 +84,11 @@ export const LOG_EVENTS = {
     level: 'info',
     meaning: 'the relay serves as number `number`, reached by others at `address`',
   },
+  'cluster stranger': {
+    level: 'error',
+    meaning:
+      'a relay that uses the same Redis, at `address`, does not know the CULVERT_CLUSTER_SECRET of this one; the two do not speak to each other',
+  },
   'relay was paused': {
     level: 'warn',
     meaning: 'the process stood still for `ms`; it asks which of its tunnels have moved to other relays',

@@ -1,6 +1,7 @@
 /** `culvert-relay serve`: runs the relay until a signal ends it (contract.md, Programs). */
 import { VERSION } from '../../shared/version.ts';
 import { RevokedKeyError } from '../accounts/bootstrap.ts';
+import { StrangerError } from '../cluster/membership.ts';
 import type { Config } from '../config.ts';
 import { readKeyPair, TlsFileError } from '../edge/tls-files.ts';
 import { STOP_DEADLINE_MS } from '../limits.ts';
@@ -13,6 +14,8 @@ export type StartRelay = (config: Config, operator: Operator) => Promise<Running
 
 const NO_SHARED_PORTS =
   'this system does not let programs share a port; leave out CULVERT_REUSE_PORT, and put a balancer in front of relays on ports of their own';
+const OTHER_SECRET =
+  'CULVERT_CLUSTER_SECRET takes the secret of the relays that are there already: those on this Redis have another one. A relay that was killed is there for 10 s more';
 const REVOKED_KEY =
   'CULVERT_BOOTSTRAP_KEY takes a key that was not revoked; set another one, or leave it out';
 
@@ -90,6 +93,7 @@ async function start(config: Config, startRelay: StartRelay, operator: Operator)
     return await startRelay(config, operator);
   } catch (error) {
     if (error instanceof RevokedKeyError) throw usageError(REVOKED_KEY);
+    if (error instanceof StrangerError) throw usageError(OTHER_SECRET);
     operator.log('start refused', { reason: whyNotStarted(error, config) });
     throw new CommandError(ExitCode.failed, []);
   }

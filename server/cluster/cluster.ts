@@ -59,7 +59,7 @@ export class Cluster implements Peers {
   ) {
     this.#redis = redis;
     this.#listener = listener;
-    this.#membership = new Membership(redis, { ...own, port: listener.port }, log);
+    this.#membership = new Membership(redis, { ...own, port: listener.port }, secret, log);
     this.#pulse = new Pulse(clock);
     this.presence = new RedisPresence(redis, this.#membership, this.#pulse, clock);
     this.#upkeep = new Upkeep(redis, this.#membership, this.presence, clock);
@@ -85,7 +85,11 @@ export class Cluster implements Peers {
     this.#redis.publish(ALL_CHANNEL, writeNews(news));
   }
 
-  /** Takes its place. Redis need not be there; the relay does without it until it is. */
+  /**
+   * Takes its place. Redis need not be there; the relay does without it until it is.
+   *
+   * @throws StrangerError when relays with another secret are there
+   */
   async start(parts: ClusterParts): Promise<void> {
     this.#listener.onHop = parts.openHop;
     this.#redis.onUnsent = () => (this.#owesNews = true);
@@ -98,6 +102,7 @@ export class Cluster implements Peers {
     });
     if (this.#redis.isUp) this.#redis.onUp();
     await Promise.race([joined, sleep(CLUSTER_START_TIMEOUT_MS, undefined, { ref: false })]);
+    if (this.#membership.refusal !== undefined) throw this.#membership.refusal;
     this.#pulse.start();
     this.#upkeep.start();
   }

@@ -8,7 +8,8 @@ import { HopCarrier } from './hop-carrier.ts';
 import { HopConnection, type HopHandler } from './hop-connection.ts';
 import { HopPool } from './hop-pool.ts';
 import { type UpgradeToPass, writeGreeting, writeRequest } from './hop.ts';
-import type { Membership, RelayAddress } from './membership.ts';
+import type { RelayAddress } from './member-record.ts';
+import type { Membership } from './membership.ts';
 
 /** Another relay, which has taken the data socket. */
 export interface Hop {

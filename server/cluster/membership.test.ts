@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict';
-import { RELAY_LEASE_MS, RELAY_NUMBER_ATTEMPTS } from '../limits.ts';
-import { Membership } from './membership.ts';
+import { RELAY_LEASE_MS, RELAY_NUMBER_ATTEMPTS, STRANGERS_MAX } from '../limits.ts';
+import { writeRecord } from './member-record.ts';
+import { Membership, StrangerError } from './membership.ts';
 import { RedisError } from './redis-link.ts';
 import { LEASE, LEAVE, type Script } from './scripts.ts';
+
+const SECRET = 's'.repeat(32);
+
+/** What a relay says of itself, in Redis and to the others. */
+function record(incarnation: string, host: string, port: number, secret = SECRET): string {
+  return writeRecord({ incarnation, host, port }, secret);
+}
 
 describe('Membership', () => {
   /** of each LEASE, what Redis answers, the last one for ever */
@@ -11,12 +19,14 @@ describe('Membership', () => {
   let calls: (readonly [Script, ...(string | number)[]])[];
   /** Called when Redis has made its list, which has not come yet. */
   let whileListed: () => void;
+  let logged: string[];
   let membership: Membership;
 
   beforeEach(() => {
     leases = [2];
     relays = [];
     calls = [];
+    logged = [];
     whileListed = () => {};
     const redis = {
       run(script: Script, ...args: readonly (string | number)[]): Promise<unknown> {
@@ -26,7 +36,9 @@ describe('Membership', () => {
         return Promise.resolve(relays);
       },
     };
-    membership = new Membership(redis, { incarnation: 'me', host: '::1', port: 7 }, () => {});
+    membership = new Membership(redis, { incarnation: 'me', host: '::1', port: 7 }, SECRET, (event) =>
+      logged.push(event),
+    );
   });
 
   function leased(): (readonly (string | number)[])[] {
@@ -39,7 +51,7 @@ describe('Membership', () => {
     assert.ok(number >= 1 && number <= 65_535);
     leases = [1];
     assert.equal(await membership.renew(), false);
-    const lease = [number, 'me', '[::1]:7', RELAY_LEASE_MS];
+    const lease = [number, 'me', record('me', '::1', 7), RELAY_LEASE_MS];
     assert.deepEqual(leased(), [lease, lease]);
     assert.equal(RELAY_LEASE_MS, 10_000);
     await membership.leave();
@@ -70,10 +82,10 @@ describe('Membership', () => {
     relays = [
       String(membership.number),
       'me',
-      '[::1]:7',
+      record('me', '::1', 7),
       '70000',
       'two',
-      '10.0.0.2:8',
+      record('two', '10.0.0.2', 8),
       '70001',
       'broken',
       '?',
@@ -81,14 +93,15 @@ describe('Membership', () => {
     await membership.renew();
     assert.deepEqual(membership.find(70_000), { incarnation: 'two', host: '10.0.0.2', port: 8 });
     assert.deepEqual([membership.find(membership.number), membership.find(70_001)], [undefined, undefined]);
-    membership.meet({ number: 70_002, incarnation: 'three', address: '[::2]:9' });
+    membership.meet({ number: 70_002, incarnation: 'three', record: record('three', '::2', 9) });
     assert.deepEqual(membership.find(70_002), { incarnation: 'three', host: '::2', port: 9 });
   });
 
   it('knows one that comes while Redis lists the others, and is not among them', async () => {
     await membership.renew();
     leases = [1];
-    whileListed = () => membership.meet({ number: 70_000, incarnation: 'two', address: '10.0.0.2:8' });
+    whileListed = () =>
+      membership.meet({ number: 70_000, incarnation: 'two', record: record('two', '10.0.0.2', 8) });
     await membership.renew();
     whileListed = () => {};
     assert.deepEqual([membership.find(70_000)?.incarnation, membership.hasOthers], ['two', true]);
@@ -99,13 +112,13 @@ describe('Membership', () => {
 
   it('knows whether there are others who stay, and finds those who leave until they have gone', async () => {
     await membership.renew();
-    const own = [String(membership.number), 'me', '[::1]:7'];
+    const own = [String(membership.number), 'me', record('me', '::1', 7)];
     const other = membership.number === 1 ? 2 : 1;
     leases = [1];
     relays = own;
     await membership.renew();
     assert.equal(membership.hasOthers, false);
-    relays = [...own, String(other), 'other', '10.0.0.2:7'];
+    relays = [...own, String(other), 'other', record('other', '10.0.0.2', 7)];
     await membership.renew();
     assert.equal(membership.hasOthers, true);
     membership.part('other');
@@ -113,8 +126,48 @@ describe('Membership', () => {
     assert.equal(membership.hasOthers, false);
     assert.equal(membership.find(other)?.host, '10.0.0.2');
     // Another life of it.
-    relays = [...own, String(other), 'again', '10.0.0.2:7'];
+    relays = [...own, String(other), 'again', record('again', '10.0.0.2', 7)];
     await membership.renew();
     assert.equal(membership.hasOthers, true);
+  });
+
+  describe('with relays that have another secret', () => {
+    const stranger = ['70000', 'two', record('two', '10.0.0.2', 8, 'x'.repeat(32))];
+
+    it('does not join, before anybody has seen it, and joins when they have gone', async () => {
+      relays = stranger;
+      await assert.rejects(membership.renew(), StrangerError);
+      assert.ok(membership.refusal instanceof StrangerError);
+      assert.deepEqual([leased(), membership.number, logged], [[], 0, ['cluster stranger']]);
+      relays = [];
+      await membership.renew();
+      assert.equal(membership.refusal, undefined);
+      assert.notEqual(membership.number, 0);
+    });
+
+    it('does not speak to one that comes later, which the log says once', async () => {
+      await membership.renew();
+      logged = [];
+      relays = stranger;
+      leases = [1];
+      await membership.renew();
+      await membership.renew();
+      membership.meet({ number: 70_000, incarnation: 'two', record: stranger[2] ?? '' });
+      assert.deepEqual([membership.find(70_000), membership.hasOthers], [undefined, false]);
+      assert.deepEqual(logged, ['cluster stranger']);
+    });
+
+    it('remembers no more of them than the limit', async () => {
+      await membership.renew();
+      logged = [];
+      const come = (port: number): void =>
+        membership.meet({ number: 7, incarnation: 'two', record: record('two', 'h', port, 'x') });
+      for (let port = 1; port <= STRANGERS_MAX; port += 1) come(port);
+      come(1);
+      assert.equal(logged.length, STRANGERS_MAX);
+      come(STRANGERS_MAX + 1);
+      come(1);
+      assert.equal(logged.length, STRANGERS_MAX + 2);
+    });
   });
 });

@@ -1,23 +1,28 @@
 /** The relay's number, and the addresses of the others: one lease for each relay (docs/decisions/0009-cluster.md). */
 import { randomInt } from 'node:crypto';
-import { RELAY_LEASE_MS, RELAY_NUMBER_ATTEMPTS } from '../limits.ts';
+import { RELAY_LEASE_MS, RELAY_NUMBER_ATTEMPTS, STRANGERS_MAX } from '../limits.ts';
 import type { Log } from '../log.ts';
 import { RELAY_NUMBER_MAX } from './connection-id.ts';
+import { nameOf, readRecord, type RelayAddress, writeRecord } from './member-record.ts';
 import { type RedisCommands, RedisError } from './redis-link.ts';
 import { LEASE, LEAVE, RELAYS } from './scripts.ts';
 
-/** Where the internal listener of a relay is. */
-export interface RelayAddress {
-  /** names one life of a relay; another one that has its number later has another */
-  readonly incarnation: string;
-  readonly host: string;
-  readonly port: number;
+/** A relay is there that does not prove to know the secret: one of the two has the wrong one. */
+export class StrangerError extends RedisError {
+  constructor(relay: string) {
+    super(new Error(`the relay ${relay} has another secret`));
+    this.name = 'StrangerError';
+  }
 }
 
 export class Membership {
   /** The relay's number; 0 before it has one, which no relay is found under. */
   number = 0;
+  /** Why it has not joined, where a relay with another secret is there. */
+  refusal: StrangerError | undefined;
   readonly #own: RelayAddress;
+  readonly #secret: string;
+  readonly #record: string;
   readonly #redis: RedisCommands;
   readonly #log: Log;
   #others = new Map<number, RelayAddress>();
@@ -26,10 +31,18 @@ export class Membership {
   /** incarnations that shut down; they are still found */
   readonly #leaving = new Set<string>();
 
-  /** @param own where other relays reach the internal listener of this one */
-  constructor(redis: RedisCommands, own: RelayAddress, log: Log) {
+  /** those that do not know the secret, as far as the log has said so */
+  readonly #strangers = new Set<string>();
+
+  /**
+   * @param own where other relays reach the internal listener of this one
+   * @param secret known to the relays of the cluster alone
+   */
+  constructor(redis: RedisCommands, own: RelayAddress, secret: string, log: Log) {
     this.#redis = redis;
     this.#own = own;
+    this.#secret = secret;
+    this.#record = writeRecord(own, secret);
     this.#log = log;
   }
 
@@ -55,24 +68,26 @@ export class Membership {
    * Says that the relay is there, and learns who else is. It takes another number where its own was lost.
    *
    * @returns whether others may have taken the relay for dead until now
-   * @throws RedisError
+   * @throws RedisError; StrangerError when it has not joined and relays with another secret have
    */
   async renew(): Promise<boolean> {
     const before = this.number;
+    if (before === 0) await this.#mustBeOneOf();
     const lease = before === 0 ? 'taken' : await this.#lease(before);
     if (lease === 'taken') this.number = await this.#takeNumber();
     this.#newcomers.clear();
-    this.#others = new Map([...readRelays(await this.#redis.run(RELAYS)), ...this.#newcomers]);
+    this.#others = new Map([...(await this.#list()), ...this.#newcomers]);
     const there = new Set([...this.#others.values()].map(({ incarnation }) => incarnation));
     for (const incarnation of this.#leaving) if (!there.has(incarnation)) this.#leaving.delete(incarnation);
-    if (this.number !== before) this.#log('cluster joined', { number: this.number, address: this.#address });
+    if (this.number !== before)
+      this.#log('cluster joined', { number: this.number, address: nameOf(this.#own) });
     return lease !== 'kept';
   }
 
   /** A relay has come. */
-  meet(relay: { readonly number: number; readonly incarnation: string; readonly address: string }): void {
-    const address = readAddress(relay.incarnation, relay.address);
-    if (address === undefined) return;
+  meet(relay: { readonly number: number; readonly incarnation: string; readonly record: string }): void {
+    const address = readRecord(relay.record, relay.incarnation, this.#secret);
+    if (address === undefined) return this.#note(relay.incarnation, relay.record);
     this.#others.set(relay.number, address);
     this.#newcomers.set(relay.number, address);
   }
@@ -88,9 +103,33 @@ export class Membership {
     await this.#redis.run(LEAVE, this.number, this.incarnation);
   }
 
-  get #address(): string {
-    const { host, port } = this.#own;
-    return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  /** Looks around before it is seen itself: what has another secret ends here, and those that serve are not troubled. */
+  async #mustBeOneOf(): Promise<void> {
+    this.#strangers.clear();
+    await this.#list();
+    const [stranger] = this.#strangers;
+    this.refusal = stranger === undefined ? undefined : new StrangerError(stranger);
+    if (this.refusal !== undefined) throw this.refusal;
+  }
+
+  /** Those that prove to be of the cluster, by number. */
+  async #list(): Promise<Map<number, RelayAddress>> {
+    const relays = new Map<number, RelayAddress>();
+    for (const { number, incarnation, record } of readList(await this.#redis.run(RELAYS))) {
+      const address = readRecord(record, incarnation, this.#secret);
+      if (address === undefined) this.#note(incarnation, record);
+      else relays.set(number, address);
+    }
+    return relays;
+  }
+
+  /** They are not spoken to, and the log says so once. */
+  #note(incarnation: string, record: string): void {
+    const relay = record.split('~', 1)[0] ?? incarnation;
+    if (this.#strangers.has(relay)) return;
+    if (this.#strangers.size >= STRANGERS_MAX) this.#strangers.clear();
+    this.#strangers.add(relay);
+    this.#log('cluster stranger', { address: relay });
   }
 
   /** By chance: the number of a relay that was here before is not used again while data sockets may still name it. */
@@ -103,24 +142,16 @@ export class Membership {
   }
 
   async #lease(number: number): Promise<'taken' | 'kept' | 'anew'> {
-    const reply = await this.#redis.run(LEASE, number, this.incarnation, this.#address, RELAY_LEASE_MS);
+    const reply = await this.#redis.run(LEASE, number, this.incarnation, this.#record, RELAY_LEASE_MS);
     if (reply === 0) return 'taken';
     return reply === 1 ? 'kept' : 'anew';
   }
 }
 
-function readRelays(reply: unknown): Map<number, RelayAddress> {
+function* readList(reply: unknown): Generator<{ number: number; incarnation: string; record: string }> {
   const texts = Array.isArray(reply) ? reply.map(String) : [];
-  const relays = new Map<number, RelayAddress>();
   for (let at = 0; at + 2 < texts.length; at += 3) {
-    const [number = '', incarnation = '', address = ''] = texts.slice(at, at + 3);
-    const read = readAddress(incarnation, address);
-    if (read !== undefined) relays.set(Number(number), read);
+    const [number = '', incarnation = '', record = ''] = texts.slice(at, at + 3);
+    yield { number: Number(number), incarnation, record };
   }
-  return relays;
-}
-
-function readAddress(incarnation: string, address: string): RelayAddress | undefined {
-  const [, host, port] = /^\[?([^\]]+?)\]?:(\d+)$/.exec(address) ?? [];
-  return host === undefined ? undefined : { incarnation, host, port: Number(port) };
 }

@@ -23,7 +23,8 @@ export type News =
       readonly kind: 'relay';
       readonly number: number;
       readonly incarnation: string;
-      readonly address: string;
+      /** where it is, with its proof: member-record.ts */
+      readonly record: string;
     }
   /** to all: a relay shuts down, and data sockets should not pass through it any longer than they must */
   | { readonly kind: 'leaving'; readonly incarnation: string }
@@ -62,7 +63,7 @@ export function readNews(text: string): News | undefined {
     case 'offline':
       return { kind, tunnelId: first, code: Number(second) };
     case 'relay':
-      return { kind, number: Number(first), incarnation: second, address: third };
+      return { kind, number: Number(first), incarnation: second, record: third };
     case 'leaving':
       return { kind, incarnation: first };
     case MISSED:

@@ -35,7 +35,12 @@ describe('RedisPresence', () => {
         return reply === undefined ? Promise.reject(new RedisError()) : Promise.resolve(reply);
       },
     };
-    const membership = new Membership(redis, { incarnation: 'me', host: 'h', port: 1 }, () => {});
+    const membership = new Membership(
+      redis,
+      { incarnation: 'me', host: 'h', port: 1 },
+      's'.repeat(32),
+      () => {},
+    );
     await membership.renew();
     presence = new RedisPresence(redis, membership, { isSteady: true }, new FakeClock());
     calls = [];

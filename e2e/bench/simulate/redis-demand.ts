@@ -18,7 +18,8 @@ import { REDIS_US, TUNNEL_ENTRY_BYTES } from './unit-costs.ts';
 const ID = 'x'.repeat(36);
 const INCARNATION = 'x'.repeat(16);
 const NUMBER = '12345';
-const ADDRESS = '127.0.0.1:40000';
+/** host, port and proof */
+const ADDRESS = `127.0.0.1:40000~${'0'.repeat(64)}`;
 const FENCE = '1'.repeat(16);
 const CLOSE_CODE = '1001';
 const KEEP_MS = '900000';
