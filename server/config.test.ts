@@ -37,6 +37,7 @@ describe('loadConfig', () => {
       nameHold: 0,
       indexed: false,
       pathForm: true,
+      notice: false,
       accessLog: undefined,
       abuseContact: undefined,
     });

@@ -49,6 +49,8 @@ export interface Config {
   readonly cluster: ClusterSettings | undefined;
   /** where the access log is written, if anywhere; an absolute path */
   readonly accessLog: 'stderr' | { readonly file: string } | undefined;
+  /** whether people are told what a tunnel is before they first see one of the free plan */
+  readonly notice: boolean;
   /** address of a link to whoever takes complaints about tunnels */
   readonly abuseContact: string | undefined;
   /** whether search engines may show tunnels */
@@ -142,6 +144,7 @@ function readConfig(
       level: given.read('log-level', readers.logLevel) ?? 'info',
     },
     accessLog: readAccessLog(given),
+    notice: given.read('notice', readers.notice) === 'free',
     abuseContact: given.read('abuse-contact', readers.contact),
     indexed: given.read('robots', readers.robots) === 'allow',
     pathForm: given.read('path-form', readers.onOff) !== 'off',

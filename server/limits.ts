@@ -171,6 +171,9 @@ export const CLIENT_SOCKETS_MAX = 100_000;
 /** Visitors of one tunnel that wait for its client: announced, or held over. The client takes no more at once. */
 export const WAITING_MAX = 4096;
 
+/** Seconds for which a browser is not told again what a tunnel on the free plan is: longer than nearly all of them live. */
+export const NOTICE_COOKIE_SECONDS = 30 * 24 * 3600;
+
 /** ms visitors wait for a client that has just left (contract.md, Inbound requests). */
 export const HOLD_OVER_MS = 10_000;
 /**

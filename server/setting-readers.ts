@@ -129,6 +129,7 @@ export const truth: SettingReader<boolean> = {
   read: (given) => (given === 'true' ? true : given === 'false' ? false : undefined),
 };
 
+export const notice = oneOf(['off', 'free']);
 export const robots = oneOf(['noindex', 'allow']);
 export const onOff = oneOf(['on', 'off']);
 export const logFormat = oneOf(LOG_FORMATS);

@@ -81,6 +81,11 @@ export const SETTINGS = [
     meaning: 'requests of one address a second, ten times as many at once; 0 for any number',
   },
   {
+    name: 'notice',
+    fallback: 'off',
+    meaning: 'free: people read a page of warning before they first see a tunnel of the plan free',
+  },
+  {
     name: 'abuse-contact',
     fallback: 'none',
     meaning: 'mail address or web page for complaints about tunnels, shown on the pages of the relay',

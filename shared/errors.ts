@@ -87,6 +87,11 @@ export const VISITOR_ERRORS = {
     title: 'No service worker here',
     text: 'Tunnels below /t/ share an origin in browsers, so none of them may have a service worker there. The address of the tunnel with a host of its own takes them.',
   },
+  notice: {
+    status: 403,
+    title: 'Before you go on',
+    text: "It comes from somebody's own computer, through this relay. Whoever runs the relay did not make the page and has not looked at it.",
+  },
   'tunnel-unknown': {
     status: 404,
     title: 'There is no tunnel here',

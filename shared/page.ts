@@ -11,6 +11,8 @@ h1{font-size:1.5rem;line-height:1.25;margin:0 0 .75rem}
 p{margin:0 0 .75rem}
 small{color:var(--soft)}
 small a{color:inherit}
+code{font-size:1rem;overflow-wrap:anywhere}
+.go{display:inline-block;margin:.5rem 0;padding:.5rem 1rem;border:2px solid var(--accent);border-radius:.5rem;color:var(--accent)}
 svg{color:var(--accent);display:block;margin-bottom:1.5rem}`;
 const MARK =
   '<svg width="40" height="40" viewBox="0 0 40 40" fill="none" stroke="currentColor" stroke-width="4" stroke-linecap="round" aria-hidden="true"><path d="M4 35V20a16 16 0 0 1 32 0v15"/><path d="M13 35V22a7 7 0 0 1 14 0v13" opacity=".5"/></svg>';

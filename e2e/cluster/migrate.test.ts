@@ -7,7 +7,14 @@ import { newDatabase, query } from '../support/postgres.ts';
 import { newApiKey, POSTGRES_URL, Relay, spawnRelay, temporaryDirectory } from '../support/programs.ts';
 import { type Scope, suiteScope } from '../support/scope.ts';
 
-const TABLES = ['accounts', 'api_keys', 'tunnels', 'released_names'] as const;
+const TABLES = ['accounts', 'api_keys', 'tunnels', 'released_names', 'relay_secrets'] as const;
+const KEYS = {
+  accounts: 'id',
+  api_keys: 'id',
+  tunnels: 'id',
+  released_names: 'slug',
+  relay_secrets: 'name',
+} as const;
 
 describe('culvert-relay migrate', () => {
   const scope = suiteScope();
@@ -26,6 +33,8 @@ describe('culvert-relay migrate', () => {
       CULVERT_DATABASE_URL: from,
       CULVERT_BOOTSTRAP_KEY: bootstrapKey,
       CULVERT_NAME_HOLD: '24h',
+      // So that there is a secret of the relay.
+      CULVERT_NOTICE: 'free',
     });
     const account = await createAccount(old, { subdomain: 'acme' });
     key = account.key;
@@ -61,9 +70,15 @@ describe('culvert-relay migrate', () => {
     const said = JSON.parse(lines.join('\n')) as Record<string, unknown>;
     assert.deepEqual(said['rows'], counts);
     assert.ok(!JSON.stringify(said).includes(new URL(to).password));
-    assert.deepEqual(counts, { accounts: 2503, api_keys: 2503, tunnels: 2501, released_names: 1 });
+    assert.deepEqual(counts, {
+      accounts: 2503,
+      api_keys: 2503,
+      tunnels: 2501,
+      released_names: 1,
+      relay_secrets: 1,
+    });
     for (const table of TABLES) {
-      const order = table === 'released_names' ? 'slug' : 'id';
+      const order = KEYS[table];
       const moved = await query(to, `select * from ${table} order by ${order}`);
       // Node's client shows 64-bit numbers as text where it is not told otherwise.
       assert.deepEqual(moved.map(asTexts), rows[table]?.map(asTexts), table);
@@ -149,9 +164,7 @@ function readAll(from: string): Record<string, Record<string, unknown>[]> {
     return Object.fromEntries(
       TABLES.map((table) => [
         table,
-        database
-          .prepare(`select * from ${table} order by ${table === 'released_names' ? 'slug' : 'id'}`)
-          .all(),
+        database.prepare(`select * from ${table} order by ${KEYS[table]}`).all(),
       ]),
     );
   } finally {

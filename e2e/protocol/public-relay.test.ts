@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
+import type { IncomingMessage } from 'node:http';
+import { createAccount, type TestAccount } from '../support/accounts.ts';
+import { eventually } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Relay } from '../support/programs.ts';
 import { type Field, visit } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
-import { startHttpService } from '../support/services/listen.ts';
+import { type HttpService, startHttpService } from '../support/services/listen.ts';
 import { SpecClient } from '../support/spec-client/client.ts';
 
 const BROWSER: Field = ['Accept', 'text/html,application/xhtml+xml,*/*;q=0.8'];
@@ -45,5 +48,76 @@ describe('a relay for people the operator does not know (docs/operating.md)', ()
     assert.deepEqual([refused.status, refused.text.includes('Report abuse')], [400, true]);
     const { text } = await visit(relay.port, { host: 'nobody.localhost' });
     assert.deepEqual(Object.keys(JSON.parse(text) as object), ['error', 'code']);
+  });
+
+  describe('with CULVERT_NOTICE=free', () => {
+    const VISIT: Field[] = [BROWSER, ['Sec-Fetch-Mode', 'navigate'], ['Sec-Fetch-Site', 'none']];
+    const CLICK: Field[] = [BROWSER, ['Sec-Fetch-Mode', 'navigate'], ['Sec-Fetch-Site', 'same-origin']];
+    let relay: Relay;
+    let service: HttpService;
+    let account: TestAccount;
+    let free: SpecClient;
+    let dev: SpecClient;
+    /** what the local service was asked for last */
+    let seen: IncomingMessage | undefined;
+
+    before(async () => {
+      relay = await Relay.start(scope, { CULVERT_NOTICE: 'free' });
+      service = await startHttpService(scope, (request, response) => {
+        seen = request;
+        response.appendHeader('Set-Cookie', 'culvert-notice=1');
+        response.appendHeader('set-cookie', ' __Host-culvert-notice=1; Secure; Path=/');
+        response.appendHeader('Set-Cookie', 'mine=culvert-notice');
+        response.end('ok');
+      });
+      account = await createAccount(relay, { plan: 'free' });
+      free = await SpecClient.start(scope, relay, account.key, { local_port: service.port });
+      dev = await SpecClient.start(scope, relay, relay.bootstrapKey, { local_port: service.port });
+    });
+
+    beforeEach(() => {
+      seen = undefined;
+    });
+
+    async function visitFree(headers: Field[], target = '/', method = 'GET') {
+      return await visit(relay.port, { host: hostOf(free.tunnel, relay), target, method, headers });
+    }
+
+    it('shows people a page before their first visit, which costs the tunnel nothing', async () => {
+      const { head, status, text } = await visitFree(VISIT);
+      assert.deepEqual([status, head.field('culvert-error')], [403, 'notice']);
+      assert.ok(text.includes(hostOf(free.tunnel, relay)), text);
+      assert.equal(seen, undefined);
+      const { requests } = await account.api.get(free.tunnel.id);
+      assert.equal(requests, 0);
+    });
+
+    it('is not in the way of programs, of other plans, nor of forms and upgrades', async () => {
+      for (const headers of [[], [BROWSER], [['Sec-Fetch-Mode', 'cors'] as Field]])
+        assert.equal((await visitFree(headers)).text, 'ok');
+      assert.equal((await visitFree(VISIT, '/', 'POST')).text, 'ok');
+      const other = await visit(relay.port, { host: hostOf(dev.tunnel, relay), headers: VISIT });
+      assert.equal(other.text, 'ok');
+    });
+
+    it('is gone after a click, of which the local service learns nothing and which it cannot do itself', async () => {
+      const click = await visitFree(CLICK, '/x?culvert_notice=seen');
+      assert.deepEqual([click.status, click.head.field('location'), seen], [303, '/x', undefined]);
+      const [cookie = ''] = (click.head.field('set-cookie') ?? '').split(';');
+      const page = await visitFree([...VISIT, ['Cookie', `a=1; ${cookie}; b=2`]], '/x');
+      assert.deepEqual([page.status, page.text], [200, 'ok']);
+      assert.equal(seen?.headers.cookie, 'a=1; b=2');
+      assert.deepEqual(page.head.all('set-cookie'), ['mine=culvert-notice']);
+    });
+
+    it('comes again to nobody after a restart', async () => {
+      const click = await visitFree(CLICK, '/?culvert_notice=seen');
+      const [cookie = ''] = (click.head.field('set-cookie') ?? '').split(';');
+      await relay.stop();
+      await relay.restart();
+      await eventually(10_000, async () =>
+        assert.equal((await visitFree([...VISIT, ['Cookie', cookie]])).text, 'ok'),
+      );
+    });
   });
 });

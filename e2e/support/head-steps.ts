@@ -96,7 +96,12 @@ function planner(): Take {
     const plan = planRequest(end.head, context);
     if (typeof plan === 'string') return;
     const peer = { address: '203.0.113.9', proto: 'http', trusted: true } as const;
-    tunnelRequestHead(plan.head, peer, { target: '/', prefix: '', upgrade: plan.upgrade });
+    tunnelRequestHead(plan.head, peer, {
+      target: '/',
+      prefix: '',
+      upgrade: plan.upgrade,
+      hidesCookies: true,
+    });
     relayRequestHead(plan.head, '/', peer.address);
     for (const field of plan.head.fields) prefersHtml(field.value);
   };

@@ -31,13 +31,17 @@ export class Admission {
     this.#address = address;
   }
 
-  /** A request begins. Calls of the API, and what clients ask for, are let in. */
-  begin({ head, route }: Plan): Refusal | undefined {
+  /**
+   * A request begins. Calls of the API, and what clients ask for, are let in.
+   *
+   * @param isAnswered whether the relay answers in place of the tunnel
+   */
+  begin({ head, route }: Plan, isAnswered: boolean): Refusal | undefined {
     if (route.kind !== 'relay') {
       const excess = this.#address.begin(head);
       if (excess !== undefined) return { code: 'too-many', ends: excess === 'connection' };
     }
-    if (route.kind === 'tunnel') return this.#takeSeat(route.tunnel);
+    if (route.kind === 'tunnel' && !isAnswered) return this.#takeSeat(route.tunnel);
     this.#place.stand();
     return undefined;
   }

@@ -18,6 +18,15 @@ export interface AnswerContext {
   readonly close: boolean;
 }
 
+/** An answer that the relay gives in place of a request's target. */
+export interface OwnAnswer {
+  readonly status: number;
+  /** what the visitor could not have; `undefined` where it is led on */
+  readonly error?: VisitorErrorCode;
+  /** @returns the whole response */
+  readonly bytes: (close: boolean) => Buffer;
+}
+
 /** What shapes the answer to a request; `undefined` for one whose head is not at hand. */
 export function answerContext(plan: Pick<Plan, 'head'> | undefined, close: boolean): AnswerContext {
   if (plan === undefined) return { close };
@@ -73,7 +82,7 @@ export function visitorAnswer(
     (EXTRA[code] ?? '') +
     "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'\r\n" +
     'Vary: Accept\r\n';
-  return response(VISITOR_ERRORS[code].status, fields, contentType, body, context);
+  return wholeAnswer(VISITOR_ERRORS[code].status, fields, contentType, body, context);
 }
 
 /** The status of what the relay answers itself though nothing is wrong with it. */
@@ -100,10 +109,11 @@ export function upgradeRefusal(error: ApiError, context: AnswerContext): Buffer 
   const headers = { [REQUEST_ID_FIELD]: randomUUID(), ...error.headers };
   for (const [name, value] of Object.entries(headers)) fields += `${name}: ${value}\r\n`;
   const body = JSON.stringify({ error: error.message });
-  return response(error.status, fields, 'application/json; charset=utf-8', body, context);
+  return wholeAnswer(error.status, fields, 'application/json; charset=utf-8', body, context);
 }
 
-function response(
+/** A whole response, never to be cached. */
+export function wholeAnswer(
   status: number,
   fields: string,
   contentType: string,

@@ -2,6 +2,7 @@
 import type { VisitorErrorCode } from '../../shared/errors.ts';
 import type { BodyTracker } from '../../shared/http1/body.ts';
 import type { ByteStream, Dial, DialFault, DialHandler, StreamHandler } from '../tunnels/stream.ts';
+import type { OwnAnswer } from './answers.ts';
 import type { ResponseRelay } from './response-relay.ts';
 
 /** What an exchange asks of the connection it serves. */
@@ -18,8 +19,16 @@ export interface ExchangeOwner {
   switched(stream: ByteStream): void;
   /** There is no response, and no byte of one was passed on. `text`: says more than the catalogue's. */
   failed(code: VisitorErrorCode, text?: string): void;
+  /** The relay itself answers, and nothing was handed to a stream. */
+  answered(answer: OwnAnswer): void;
   /** The response broke off. `reset`: only a reset tells the visitor. */
   brokeOff(reset: boolean): void;
+}
+
+/** Who opens a stream to where a request goes. */
+export interface OriginHandler extends DialHandler {
+  /** The relay itself answers: nothing is handed to a stream. */
+  answered(answer: OwnAnswer): void;
 }
 
 export interface ExchangeRequest {
@@ -28,12 +37,12 @@ export interface ExchangeRequest {
   readonly body: BodyTracker;
   /** Whether it may be sent again over a new stream when a kept one turns out to have ended. */
   readonly repeatable: boolean;
-  readonly open: (handler: DialHandler) => Dial;
+  readonly open: (handler: OriginHandler) => Dial;
   /** Told once, when the head has been handed to a stream. */
   readonly onHanded: () => void;
 }
 
-export class Exchange implements DialHandler, StreamHandler {
+export class Exchange implements OriginHandler, StreamHandler {
   readonly #request: ExchangeRequest;
   readonly #response: ResponseRelay;
   readonly #owner: ExchangeOwner;
@@ -131,6 +140,11 @@ export class Exchange implements DialHandler, StreamHandler {
 
   failed(fault: DialFault, text?: string): void {
     this.#fail(fault, text);
+  }
+
+  answered(answer: OwnAnswer): void {
+    this.#over = true;
+    this.#owner.answered(answer);
   }
 
   onDrain(): void {

@@ -117,7 +117,12 @@ describe('a request that is forwarded, read by Node', () => {
         if (plan.upgrade) return;
         forwarded += 1;
         const { target: path, prefix } = plan.route;
-        const head = tunnelRequestHead(plan.head, PEER, { target: path, prefix, upgrade: plan.upgrade });
+        const head = tunnelRequestHead(plan.head, PEER, {
+          target: path,
+          prefix,
+          upgrade: plan.upgrade,
+          hidesCookies: true,
+        });
         const headText = head.toString('latin1');
         const [content, coded] = bodyFor(plan, given.body);
         const next =

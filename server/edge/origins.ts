@@ -8,8 +8,12 @@ import { type Outcomes, requests } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { Dial, Dialer, DialHandler } from '../tunnels/stream.ts';
 import { limitedAddress, networkOf } from './address-network.ts';
+import type { OwnAnswer } from './answers.ts';
 import { hostname } from './authority.ts';
 import { ownCookies } from './cookies.ts';
+import type { OriginHandler } from './exchange.ts';
+import type { Notice } from './notice.ts';
+import { setsOwnCookie } from './own-cookies.ts';
 import { belowPrefix, PATH_FORM_FIELDS } from './path-form.ts';
 import { type Peer, relayRequestHead, tunnelRequestHead } from './request-head.ts';
 import type { EdgeContext, Plan } from './request-plan.ts';
@@ -55,7 +59,7 @@ export interface OriginRequest extends AnswerRules {
   readonly repeatable: boolean;
   /** Whether it needs a stream of its own, because it could not be sent again. */
   readonly fresh: boolean;
-  readonly open: (handler: DialHandler) => Dial;
+  readonly open: (handler: OriginHandler) => Dial;
   readonly onHanded: () => void;
   /** Where it is counted how it ends. */
   readonly outcomes: Outcomes;
@@ -68,6 +72,8 @@ export interface OriginsOptions {
   readonly endpoints: UpgradeEndpoints;
   /** Whether search engines may show tunnels. */
   readonly indexed: boolean;
+  /** What people are told before they see a tunnel, where they are told anything. */
+  readonly notice: Notice | undefined;
   /** Monotonic ms, as coarse as the deadlines need. */
   readonly now: () => number;
   /** Reports an error nobody foresaw, and says what to answer. */
@@ -87,8 +93,19 @@ export class Origins {
   /** for tunnels with a host of their own */
   readonly #ownHost: AnswerRules;
   readonly #pathEnding: ResponseEnding;
+  readonly #notice: Notice | undefined;
 
-  constructor({ context, dialer, api, endpoints, indexed, now, unexpected, accessLog }: OriginsOptions) {
+  constructor({
+    context,
+    dialer,
+    api,
+    endpoints,
+    indexed,
+    notice,
+    now,
+    unexpected,
+    accessLog,
+  }: OriginsOptions) {
     this.context = context;
     this.now = now;
     this.unexpected = unexpected;
@@ -96,8 +113,9 @@ export class Origins {
     this.#dialer = dialer;
     this.#api = api;
     this.#endpoints = endpoints;
+    this.#notice = notice;
     const ending = indexed ? PLAIN_ENDING : NOINDEX_ENDING;
-    this.#ownHost = { ending, mapField: ownCookies };
+    this.#ownHost = { ending, mapField: this.#guarded(ownCookies) };
     this.#pathEnding = endingWith(PATH_FORM_FIELDS, ending);
   }
 
@@ -111,6 +129,13 @@ export class Origins {
   /** The address that limits for an address are for, if any. */
   limitedAddress(head: RequestHead, peer: Peer): string | undefined {
     return limitedAddress(peer, head, this.context.trustedProxies);
+  }
+
+  /** @returns what a visitor is answered in place of the tunnel, where that is known; a lookup says so later */
+  noticeFor({ head, route }: Plan): OwnAnswer | undefined {
+    if (this.#notice === undefined || route.kind !== 'tunnel') return undefined;
+    const { tunnel, prefix, target } = route;
+    return tunnel instanceof TunnelLookup ? undefined : this.#notice.answer(head, { tunnel, prefix, target });
   }
 
   /** Whether the target is one of the relay's own WebSocket endpoints. */
@@ -147,20 +172,28 @@ export class Origins {
     const repeatable = framing.kind === 'none' && IDEMPOTENT.has(head.method);
     return {
       target: tunnel,
-      head: tunnelRequestHead(head, peer, { target, prefix, upgrade }),
+      head: tunnelRequestHead(head, peer, {
+        target,
+        prefix,
+        upgrade,
+        hidesCookies: this.#notice !== undefined,
+      }),
       repeatable,
       // An idle connection may end at the moment it is used again; what cannot be repeated must not meet that.
       fresh: !repeatable,
       ...(prefix === '' ? this.#ownHost : this.#belowPrefix(head, prefix, target)),
-      ...this.#ways(tunnel),
+      ...this.#ways(tunnel, (found) => this.#notice?.answer(head, { tunnel: found, prefix, target })),
       outcomes: requests.tunnel,
     };
   }
 
-  #ways(tunnel: LiveTunnel | TunnelLookup): Pick<OriginRequest, 'open' | 'onHanded'> {
+  #ways(
+    tunnel: LiveTunnel | TunnelLookup,
+    gate: (found: LiveTunnel) => OwnAnswer | undefined,
+  ): Pick<OriginRequest, 'open' | 'onHanded'> {
     return tunnel instanceof TunnelLookup
       ? {
-          open: (handler) => tunnel.dial(this.#dialer, handler),
+          open: (handler) => tunnel.dial(this.#dialer, handler, gate),
           onHanded: () => tunnel.found?.countRequest(),
         }
       : {
@@ -169,10 +202,15 @@ export class Origins {
         };
   }
 
+  /** The relay's own cookies are not for tunnels to set. */
+  #guarded(map: FieldMap): FieldMap {
+    return this.#notice === undefined ? map : (field) => (setsOwnCookie(field) ? undefined : map(field));
+  }
+
   #belowPrefix({ fields }: RequestHead, prefix: string, target: string): AnswerRules {
     const host = fieldValue(fields, 'host');
     const own = this.context.hosts.domains.own;
     const ownHosts = host === undefined ? [own] : [own, hostname(host)];
-    return { ending: this.#pathEnding, mapField: belowPrefix({ prefix, target, ownHosts }) };
+    return { ending: this.#pathEnding, mapField: this.#guarded(belowPrefix({ prefix, target, ownHosts })) };
   }
 }

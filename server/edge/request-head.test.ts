@@ -5,14 +5,32 @@ import { isTrusted, type Peer, plainAddress, tunnelRequestHead } from './request
 
 const peer: Peer = { address: '203.0.113.9', proto: 'http', trusted: false };
 
-function forwarded(fields: string[], { from = peer, upgrade = false, prefix = '' } = {}) {
+function forwarded(
+  fields: string[],
+  { from = peer, upgrade = false, prefix = '', hidesCookies = false } = {},
+) {
   const text = `GET /x HTTP/1.1\r\n${fields.map((field) => `${field}\r\n`).join('')}\r\n`;
   const head = parseRequestHead(Buffer.from(text), { target: 100, fields: 100 });
   assert.ok(typeof head === 'object');
-  return tunnelRequestHead(head, from, { target: '/y', prefix, upgrade }).toString('latin1').split('\r\n');
+  return tunnelRequestHead(head, from, { target: '/y', prefix, upgrade, hidesCookies })
+    .toString('latin1')
+    .split('\r\n');
 }
 
 describe('tunnelRequestHead', () => {
+  it("leaves out cookies of the relay's own, and nothing else of their field, where it has some", () => {
+    const fields = [
+      'Host: a',
+      'Cookie: a="1, 2" ;culvert-notice=x; b=;c',
+      'cookie:  __Host-culvert-notice=1 ',
+    ];
+    assert.deepEqual(
+      forwarded([...fields, 'Cookie: xculvert-notice=1'], { hidesCookies: true }).slice(1, 4),
+      ['Host: a', 'Cookie: a="1, 2" ; b=;c', 'Cookie: xculvert-notice=1'],
+    );
+    assert.ok(forwarded(fields).includes('Cookie: a="1, 2" ;culvert-notice=x; b=;c'));
+  });
+
   it('keeps names, order and duplicates, and adds where the request came from', () => {
     assert.deepEqual(forwarded(['Host: a.localhost', 'x-B: 1', 'Cookie: c', 'X-b: 2']), [
       'GET /y HTTP/1.1',

@@ -4,6 +4,7 @@ import { type Field, fieldValue } from '../../shared/http1/fields.ts';
 import { HeadWriter } from '../../shared/http1/head-writer.ts';
 import { fieldsStart, type RequestHead } from '../../shared/http1/head.ts';
 import { isHopByHop, namedByConnection } from '../../shared/http1/hop-by-hop.ts';
+import { withoutOwnCookies } from './own-cookies.ts';
 import { provenance } from '../../shared/http1/proxy-fields.ts';
 
 /** Where a request came from. */
@@ -31,13 +32,15 @@ export interface ForwardedHead {
   readonly prefix: string;
   /** Whether an offered WebSocket goes along; any other upgrade never does. */
   readonly upgrade: boolean;
+  /** Whether browsers may send cookies of the relay's own, which the local service does not get. */
+  readonly hidesCookies: boolean;
 }
 
 /** Writes the head for a tunnel's client: field names in their case and order, duplicates kept. */
 export function tunnelRequestHead(
   head: RequestHead,
   peer: Peer,
-  { target, prefix, upgrade }: ForwardedHead,
+  { target, prefix, upgrade, hidesCookies }: ForwardedHead,
 ): Buffer {
   const added =
     (upgrade ? 'Connection: Upgrade\r\n' : '') +
@@ -49,7 +52,9 @@ export function tunnelRequestHead(
     const passes = field.is('upgrade')
       ? upgrade
       : !isHopByHop(field, named) && !isRemoved(field, peer.trusted);
-    if (passes) writer.keepField(field);
+    if (!passes) continue;
+    if (hidesCookies && field.is('cookie')) writeCookies(writer, field);
+    else writer.keepField(field);
   }
   writer.text(added);
   return writer.end();
@@ -76,6 +81,12 @@ function startRequest(head: RequestHead, target: string, extra: number): HeadWri
   if (target === head.target) writer.keep(0, fieldsStart(head));
   else writer.text(`${head.method} ${target} HTTP/1.${head.minor}\r\n`);
   return writer;
+}
+
+function writeCookies(writer: HeadWriter, field: Field): void {
+  const value = withoutOwnCookies(field.value);
+  if (value === field.value) writer.keepField(field);
+  else if (value !== '') writer.text(`${field.name}: ${value}\r\n`);
 }
 
 /** Whether a field says where the request came from, in place of the relay or of a proxy that is believed. */

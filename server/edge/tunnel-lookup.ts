@@ -1,6 +1,8 @@
 /** A tunnel that this relay has not met, though another one may have made it: looked up when a request needs it. */
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import type { Dial, Dialer, DialHandler } from '../tunnels/stream.ts';
+import type { Dial, Dialer } from '../tunnels/stream.ts';
+import type { OwnAnswer } from './answers.ts';
+import type { OriginHandler } from './exchange.ts';
 
 const STORE_TEXT =
   'Whether there is a tunnel at this address cannot be found out right now. Try again in a moment.';
@@ -15,8 +17,12 @@ export class TunnelLookup {
     this.#find = find;
   }
 
-  /** Finds the tunnel and opens a stream to it. */
-  dial(dialer: Dialer, handler: DialHandler): Dial {
+  /**
+   * Finds the tunnel and opens a stream to it.
+   *
+   * @param gate what the relay answers in place of the tunnel, if anything
+   */
+  dial(dialer: Dialer, handler: OriginHandler, gate: (tunnel: LiveTunnel) => OwnAnswer | undefined): Dial {
     let cancelled = false;
     let dial: Dial | undefined;
     const goOn = async (): Promise<void> => {
@@ -24,8 +30,10 @@ export class TunnelLookup {
       if (cancelled) return;
       if (tunnel === null) return handler.failed('tunnel-offline', STORE_TEXT);
       this.found = tunnel;
-      if (tunnel === undefined) handler.failed('tunnel-unknown');
-      else dial = dialer.dial(tunnel, handler);
+      if (tunnel === undefined) return handler.failed('tunnel-unknown');
+      const answer = gate(tunnel);
+      if (answer === undefined) dial = dialer.dial(tunnel, handler);
+      else handler.answered(answer);
     };
     void goOn();
     return {

@@ -26,6 +26,7 @@ import {
   answerContext,
   OWN_STATUS,
   ownAnswer,
+  type OwnAnswer,
   refusalContext,
   upgradeRefusal,
   visitorAnswer,
@@ -211,9 +212,11 @@ export class Visitor implements ExchangeOwner, Occupant, VisitorSocketHandler {
     this.#plan = plan;
     if (this.#origins.accessLog !== undefined) this.#record(plan, plan.head.bytes.length);
     const { route } = plan;
-    const refusal = this.#admission.begin(plan);
+    const notice = this.#origins.noticeFor(plan);
+    const refusal = this.#admission.begin(plan, notice !== undefined);
     if (refusal?.ends === true) return this.#refuse(refusal.code);
     if (refusal !== undefined) return this.#answer(refusal.code, refusal.text);
+    if (notice !== undefined) return this.answered(notice);
     if (route.kind === 'relay' && plan.upgrade && this.#origins.handlesUpgrade(route.target)) {
       this.#state = 'upgrading';
       this.#outcomes = requests.relay;
@@ -320,6 +323,17 @@ export class Visitor implements ExchangeOwner, Occupant, VisitorSocketHandler {
 
   failed(code: VisitorErrorCode, text?: string): void {
     this.#answer(code, text);
+  }
+
+  answered(answer: OwnAnswer): void {
+    const close = this.#closesAfterAnswer;
+    this.#exchange = undefined;
+    this.#outcomes = requests.tunnel;
+    this.#admission.refused();
+    this.#socket.send(answer.bytes(close));
+    if (answer.error !== undefined) this.#refused(answer.error);
+    else this.#ended('answered', answer.status);
+    this.#nextRequest(close);
   }
 
   brokeOff(reset: boolean): void {

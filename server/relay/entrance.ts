@@ -12,6 +12,7 @@ import { HostResolver } from '../edge/authority.ts';
 import type { CertificateWatch } from '../edge/certificate-watch.ts';
 import { Edge } from '../edge/edge.ts';
 import { boundPort, listen } from '../edge/listen.ts';
+import { Notice } from '../edge/notice.ts';
 import { Origins } from '../edge/origins.ts';
 import { CREATE_BURST, CREATES_PER_MINUTE, NEWCOMERS_MAX } from '../limits.ts';
 import type { Upgrades } from '../link/upgrades.ts';
@@ -48,6 +49,7 @@ export async function openEntrance(
 ): Promise<Entrance> {
   const { store, tunnels, authenticator, upgrades, cluster, unexpected } = interior;
   const { registry, service, hub } = tunnels;
+  const notice = config.notice ? await openNotice(config, store) : undefined;
   const { server, certificate } = await listen(config, log);
   // Nothing is waited for between this and the edge, or the first connections would find nobody.
   const port = boundPort(server);
@@ -94,6 +96,7 @@ export async function openEntrance(
     api: new InProcessApi(api, turns),
     endpoints: upgrades,
     indexed: config.indexed,
+    notice,
     now: () => clock.monotonic(),
     unexpected,
     accessLog,
@@ -112,4 +115,13 @@ export async function openEntrance(
       draining = true;
     },
   };
+}
+
+async function openNotice(config: Config, store: Store): Promise<Notice> {
+  return new Notice({
+    secret: await store.relaySecret('notice', clock.now()),
+    secure: (config.publicUrl?.protocol ?? `${schemeOf(config)}:`) === 'https:',
+    contact: config.abuseContact,
+    now: () => clock.now(),
+  });
 }

@@ -21,6 +21,7 @@ import {
   type TrafficDelta,
   type TunnelRecord,
 } from './store.ts';
+import { relaySecret } from './secret-queries.ts';
 import * as tunnels from './tunnel-queries.ts';
 
 const UNLIMITED: InsertRules = { maxTunnels: null, nameHold: 0 };
@@ -139,6 +140,10 @@ export class KyselyStore implements Store {
 
   addTraffic(deltas: readonly TrafficDelta[]): Promise<void> {
     return this.#watch(tunnels.addTraffic(this.#db, deltas));
+  }
+
+  relaySecret(name: string, now: number): Promise<string> {
+    return this.#watch(relaySecret(this.#db, name, now));
   }
 
   async ping(): Promise<void> {

@@ -4,6 +4,7 @@ import { type Kysely, type Migration, sql } from 'kysely';
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001_accounts_keys_tunnels': { up: createTables },
   '0002_administration': { up: prepareAdministration },
+  '0003_relay_secrets': { up: keepSecrets },
 };
 
 async function createTables(db: Kysely<unknown>): Promise<void> {
@@ -58,4 +59,14 @@ async function prepareAdministration(db: Kysely<unknown>): Promise<void> {
     .addColumn('revision', 'bigint', (column) => column.notNull())
     .execute();
   await sql`insert into access_revision (id, revision) values (1, 0)`.execute(db);
+}
+
+/** What the relays on a database know together and nobody else: keys of cookies. */
+async function keepSecrets(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('relay_secrets')
+    .addColumn('name', 'text', (column) => column.primaryKey())
+    .addColumn('value', 'text', (column) => column.notNull())
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .execute();
 }

@@ -7,6 +7,7 @@ export interface Database {
   tunnels: TunnelsTable;
   released_names: ReleasedNamesTable;
   access_revision: AccessRevisionTable;
+  relay_secrets: RelaySecretsTable;
 }
 
 export interface AccountsTable {
@@ -54,4 +55,11 @@ export interface ReleasedNamesTable {
 export interface AccessRevisionTable {
   id: 1;
   revision: number;
+}
+
+/** Secrets that relays make for themselves; in a backup, and so no better kept than it is. */
+export interface RelaySecretsTable {
+  name: string;
+  value: string;
+  created_at: number;
 }

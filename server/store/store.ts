@@ -176,6 +176,13 @@ export interface Store {
   /** Adds traffic in one transaction; unknown ids are no error. */
   addTraffic(deltas: readonly TrafficDelta[]): Promise<void>;
 
+  /**
+   * A secret of all relays on the database, random, 43 characters; made when it is asked for the first time.
+   *
+   * @param now wall time in ms
+   */
+  relaySecret(name: string, now: number): Promise<string>;
+
   /** Fulfilled when the database answers. */
   ping(): Promise<void>;
   close(): Promise<void>;

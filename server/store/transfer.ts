@@ -4,8 +4,15 @@ import { TRANSFER_BATCH } from '../limits.ts';
 import type { Database } from './schema.ts';
 
 /** Each behind those it refers to. */
-const TABLES = ['accounts', 'api_keys', 'tunnels', 'released_names'] as const;
+const TABLES = ['accounts', 'api_keys', 'tunnels', 'released_names', 'relay_secrets'] as const;
 type Table = (typeof TABLES)[number];
+const KEYS = {
+  accounts: 'id',
+  api_keys: 'id',
+  tunnels: 'id',
+  released_names: 'slug',
+  relay_secrets: 'name',
+} as const;
 
 /** Rows of each table. */
 export type TableCounts = Readonly<Record<Table, number>>;
@@ -41,7 +48,7 @@ async function mustBeEmpty(target: Kysely<Database>): Promise<void> {
 }
 
 async function copy(source: Kysely<Database>, target: Kysely<Database>, table: Table): Promise<void> {
-  const key = table === 'released_names' ? 'slug' : 'id';
+  const key = KEYS[table];
   let last = '';
   for (;;) {
     const rows = await source
@@ -59,7 +66,13 @@ async function copy(source: Kysely<Database>, target: Kysely<Database>, table: T
 }
 
 async function countRows(db: Kysely<Database>): Promise<TableCounts> {
-  const counts: Record<Table, number> = { accounts: 0, api_keys: 0, tunnels: 0, released_names: 0 };
+  const counts: Record<Table, number> = {
+    accounts: 0,
+    api_keys: 0,
+    tunnels: 0,
+    released_names: 0,
+    relay_secrets: 0,
+  };
   for (const table of TABLES) {
     const { count } = await db
       .selectFrom(table)

@@ -98,6 +98,7 @@ export class EdgeFixture {
         },
       },
       indexed: true,
+      notice: undefined,
       accessLog: (entry) => void this.accesses.push(entry),
       now: () => (this.now += this.step),
       unexpected: () => new ApiError(API_ERRORS.internal),

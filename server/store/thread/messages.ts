@@ -33,6 +33,7 @@ export const OPERATIONS: readonly Operation[] = Object.keys({
   raiseExpiry: true,
   extendExpiry: true,
   addTraffic: true,
+  relaySecret: true,
   ping: true,
   close: true,
 } satisfies Record<Operation, true>) as Operation[];

@@ -1,0 +1,120 @@
+/** What people read before they first see a page of a tunnel on the free plan, in a browser (docs/operating.md). */
+import assert from 'node:assert/strict';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Browser } from 'playwright-core';
+import type { Tunnel } from '../../../shared/tunnel.ts';
+import { createAccount } from '../../support/accounts.ts';
+import { Culvert, Relay } from '../../support/programs.ts';
+import { suiteScope, testScope } from '../../support/scope.ts';
+import { startHttpService } from '../../support/services/listen.ts';
+import { violations } from '../support/axe.ts';
+import { sharedBrowser } from '../support/shared.ts';
+import { openAddress } from './support/open-address.ts';
+
+const FORMS: Readonly<Record<string, (tunnel: Tunnel) => string>> = {
+  subdomain: ({ urls }) => `${urls.subdomain}/`,
+  path: ({ urls }) => `${urls.path}/`,
+};
+const VIEWS = {
+  light: { colorScheme: 'light', forcedColors: 'none' },
+  dark: { colorScheme: 'dark', forcedColors: 'none' },
+  'high contrast': { colorScheme: 'dark', forcedColors: 'active' },
+} as const;
+
+/** A page that asks for everything a page may ask for, and shows which cookies the service got. */
+function serve({ url = '', headers }: IncomingMessage, response: ServerResponse): void {
+  if (url !== '/page?q=1') {
+    response.writeHead(200, { 'Content-Type': 'text/plain' }).end(`asked for ${url}`);
+    return;
+  }
+  response.setHeader('Set-Cookie', 'own=1');
+  response.setHeader('Content-Type', 'text/html');
+  response.end(`<!doctype html><title>Shop</title><link rel="icon" href="data:,">
+    <p id="cookie">${headers.cookie ?? 'none'}</p><p id="data"></p><a href="page?q=1">Again</a>
+    <script>fetch('data').then((answer) => answer.text()).then((text) => (data.textContent = text));</script>`);
+}
+
+describe('the notice of a tunnel on the free plan, in a browser', () => {
+  const suite = suiteScope();
+  const scope = testScope();
+  let browser: Browser;
+  let tunnel: Tunnel;
+
+  before(async function () {
+    this.timeout(30_000);
+    const settings = { CULVERT_NOTICE: 'free', CULVERT_ABUSE_CONTACT: 'abuse@example.com' };
+    const [relay, service] = await Promise.all([
+      Relay.start(suite, settings),
+      startHttpService(suite, serve),
+    ]);
+    const { key } = await createAccount(relay, { plan: 'free' });
+    [{ tunnel }, browser] = await Promise.all([
+      Culvert.start(suite, relay, key, service.port),
+      sharedBrowser(),
+    ]);
+  });
+
+  for (const [form, addressOf] of Object.entries(FORMS)) {
+    it(`is left with one key, and not seen again (${form})`, async () => {
+      const address = `${addressOf(tunnel)}page?q=1`;
+      const { page, answer } = await openAddress(scope, browser, address);
+      assert.equal(answer.status(), 403);
+      await page.keyboard.press('Tab');
+      assert.equal(await page.evaluate<string>('document.activeElement.textContent'), 'Continue to the page');
+      await page.keyboard.press('Enter');
+      await page.locator('#data', { hasText: 'asked for /data' }).waitFor();
+      assert.equal(page.url(), address);
+      assert.equal(await page.locator('#cookie').innerText(), 'none');
+      await page.getByRole('link', { name: 'Again' }).click();
+      await page.locator('#cookie', { hasText: 'own=1' }).waitFor();
+      assert.equal(await page.locator('#cookie').innerText(), 'own=1');
+      assert.equal(await page.evaluate<string>('document.cookie'), 'own=1');
+      const again = await page.context().newPage();
+      assert.equal((await again.goto(address))?.status(), 200);
+    });
+  }
+
+  it('is shown for each form of the address, because they are different sites', async () => {
+    const { page } = await openAddress(scope, browser, FORMS['subdomain']?.(tunnel) ?? '');
+    await page.getByRole('link', { name: 'Continue to the page' }).click();
+    await page.getByText('asked for /').waitFor();
+    assert.equal((await page.goto(FORMS['path']?.(tunnel) ?? ''))?.status(), 403);
+  });
+
+  it('cannot be framed by another site', async () => {
+    const framing = await startHttpService(scope, (_request, response) => {
+      response.setHeader('Content-Type', 'text/html');
+      response.end(`<!doctype html><title>Frame</title><iframe src="${tunnel.urls.subdomain}/"></iframe>`);
+    });
+    const { page } = await openAddress(scope, browser, `http://127.0.0.1:${framing.port}/`);
+    await page.waitForLoadState('load');
+    const texts = await Promise.all(
+      page.frames().map((frame) => frame.evaluate<string>('document.body.innerText').catch(() => '')),
+    );
+    assert.ok(!texts.join().includes('Continue') && !texts.join().includes('asked for'), texts.join());
+  });
+
+  it('is readable in every view and at every width, names the address and where to complain', async () => {
+    const { page, requests, errors } = await openAddress(scope, browser, `${tunnel.urls.path}/`);
+    const text = await page.getByRole('main').innerText();
+    assert.ok(text.includes(String(tunnel.urls.path).replace('http://', '')), text);
+    const report = page.getByRole('link', { name: 'Report abuse' });
+    assert.equal(await report.getAttribute('href'), 'mailto:abuse@example.com');
+    assert.equal(requests.length, 1);
+    assert.deepEqual(
+      errors.filter((error) => !error.includes('a status of 403')),
+      [],
+    );
+    for (const [view, media] of Object.entries(VIEWS)) {
+      await page.emulateMedia(media);
+      assert.deepEqual(await violations(page), [], view);
+      for (const width of [320, 640, 1280]) {
+        await page.setViewportSize({ width, height: 640 });
+        const wide = await page.evaluate<number>('document.documentElement.scrollWidth');
+        assert.ok(wide <= width, `${view}: ${wide} px in a window of ${width} px`);
+        const folder = process.env['NOTICE_SHOTS'];
+        if (folder !== undefined) await page.screenshot({ path: `${folder}/${view}-${width}.png` });
+      }
+    }
+  });
+});
