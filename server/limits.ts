@@ -276,6 +276,8 @@ export const HOP_LINE_MAX_BYTES = 4096;
 export const HOP_IDLE_MS = 30_000;
 /** Connections to each other relay that are kept. */
 export const HOP_IDLE_MAX = 64;
+/** Data sockets of which each other relay has not said yet whether it takes them: thousands a second, and no more than it has room for. */
+export const HOPS_ASKED_MAX = 1024;
 /** Tunnels that are compared with the store in one query. */
 export const FOLLOW_BATCH = 500;
 /** ms between two such queries where all tunnels are compared: 10,000 tunnels a second, a tenth of one connection. */

@@ -68,7 +68,7 @@ describe('time limits between relays', function () {
     const find = () => ({ incarnation: 'deaf', host: '127.0.0.1', port });
     const dialer = new HopDialer({ find }, 'one', SECRET);
     const { value, ms } = await timed(() =>
-      dialer.dial({ id: connectionId(7), key: 'key', authorization: undefined }),
+      dialer.dial({ id: connectionId(7, SECRET), key: 'key', authorization: undefined }),
     );
     assert.equal(value, undefined);
     assertBetween(ms, 1900, 3000);
@@ -81,7 +81,7 @@ describe('time limits between relays', function () {
     const find = () => ({ incarnation: 'silent', host: '127.0.0.1', port: listener.port });
     const dialer = new HopDialer({ find }, 'one', SECRET);
     const { value, ms } = await timed(() =>
-      dialer.dial({ id: connectionId(7), key: 'key', authorization: undefined }),
+      dialer.dial({ id: connectionId(7, SECRET), key: 'key', authorization: undefined }),
     );
     assert.equal(value, undefined);
     assertBetween(ms, 4900, 6500);

@@ -61,7 +61,7 @@ export class Cluster implements Peers {
     this.#listener = listener;
     this.#membership = new Membership(redis, { ...own, port: listener.port }, secret, log);
     this.#pulse = new Pulse(clock);
-    this.presence = new RedisPresence(redis, this.#membership, this.#pulse, clock);
+    this.presence = new RedisPresence(redis, this.#membership, this.#pulse, secret, clock);
     this.#upkeep = new Upkeep(redis, this.#membership, this.presence, clock);
     this.hops = new HopDialer(this.#membership, own.incarnation, secret);
     this.#log = log;

@@ -1,7 +1,7 @@
 /** Passes a data socket on to the relay where its visitor waits (docs/decisions/0009-cluster.md). */
 import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { HOP_CONNECT_TIMEOUT_MS, KEEP_ALIVE_MS } from '../limits.ts';
+import { HOP_CONNECT_TIMEOUT_MS, HOPS_ASKED_MAX, KEEP_ALIVE_MS } from '../limits.ts';
 import { relayOf } from './connection-id.ts';
 import { HopAnswer } from './hop-answer.ts';
 import { HopCarrier } from './hop-carrier.ts';
@@ -24,6 +24,8 @@ export class HopDialer {
   readonly #incarnation: string;
   readonly #secret: string;
   readonly #pool = new HopPool();
+  /** by the incarnation of the relay, how often it was asked and has not answered */
+  readonly #asked = new Map<string, number>();
   #open = 0;
 
   /** @param incarnation of this relay */
@@ -41,11 +43,23 @@ export class HopDialer {
   /**
    * Has the relay that a connection's id names take a data socket. The client's connection is not touched before.
    *
-   * @returns `undefined` where the id names no relay, this one, or one that cannot be reached or refuses
+   * @returns `undefined` where the id names no relay, this one, or one that cannot be reached, refuses, or has been asked as often as
+   * may be; strangers make ids up
    */
   async dial(request: UpgradeToPass): Promise<Hop | undefined> {
-    const address = this.#membership.find(relayOf(request.id) ?? 0);
+    const address = this.#membership.find(relayOf(request.id, this.#secret) ?? 0);
     if (address === undefined) return undefined;
+    const asked = this.#asked.get(address.incarnation) ?? 0;
+    if (asked >= HOPS_ASKED_MAX) return undefined;
+    this.#asked.set(address.incarnation, asked + 1);
+    try {
+      return await this.#dial(address, request);
+    } finally {
+      this.#answered(address.incarnation);
+    }
+  }
+
+  async #dial(address: RelayAddress, request: UpgradeToPass): Promise<Hop | undefined> {
     const kept = this.#pool.take(address.incarnation);
     const result = kept && (await this.#ask(kept, address, request));
     // It may have been closed just when it was needed; a new one is asked once more.
@@ -53,6 +67,12 @@ export class HopDialer {
     const fresh = await this.#connect(address);
     const answer = fresh && (await this.#ask(fresh, address, request));
     return typeof answer === 'string' ? undefined : answer;
+  }
+
+  #answered(incarnation: string): void {
+    const asked = (this.#asked.get(incarnation) ?? 0) - 1;
+    if (asked > 0) this.#asked.set(incarnation, asked);
+    else this.#asked.delete(incarnation);
   }
 
   /** Closes what carries nothing. */

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { mock } from 'node:test';
-import { HOP_ANSWER_TIMEOUT_MS, HOP_LINE_MAX_BYTES } from '../limits.ts';
+import { HOP_ANSWER_TIMEOUT_MS, HOP_LINE_MAX_BYTES, HOPS_ASKED_MAX } from '../limits.ts';
 import { until } from '../testing/edge-fixture.ts';
 import { connectionId } from './connection-id.ts';
 import { HopDialer } from './hop-dialer.ts';
@@ -12,7 +12,7 @@ import { HopListener } from './hop-listener.ts';
 import { writeGreeting, writeRequest } from './hop.ts';
 
 const SECRET = 's'.repeat(32);
-const request = { id: connectionId(7), key: 'key', authorization: undefined };
+const request = { id: connectionId(7, SECRET), key: 'key', authorization: undefined };
 const GREETING = writeGreeting('two', 'one', SECRET);
 
 /** A frame on a connection between relays. */
@@ -137,8 +137,33 @@ describe('HopListener', () => {
     });
 
     it('knows no way where an id names no other relay', async () => {
-      assert.equal(await dialer.dial({ ...request, id: connectionId(8) }), undefined);
+      assert.equal(await dialer.dial({ ...request, id: connectionId(8, SECRET) }), undefined);
     });
+
+    it('is not asked for an id that no relay has made', async () => {
+      const asked: unknown[] = [];
+      listener.onHop = (given, stream) => {
+        asked.push(given);
+        stream.destroy();
+      };
+      const last = request.id.endsWith('0') ? '1' : '0';
+      assert.equal(await dialer.dial({ ...request, id: request.id.slice(0, -1) + last }), undefined);
+      assert.deepEqual([asked, connections], [[], 0]);
+    });
+
+    it('asks a relay that does not answer for no more than the limit', async () => {
+      const held: Duplex[] = [];
+      listener.onHop = (_request, stream) => held.push(stream);
+      const asked = Array.from({ length: HOPS_ASKED_MAX }, () => dialer.dial(request));
+      assert.equal(await dialer.dial(request), undefined);
+      // So many connections take longer than `until` waits, on a machine that does other things too.
+      while (held.length < HOPS_ASKED_MAX) await new Promise((resolve) => setImmediate(resolve));
+      listener.onHop = (_request, stream) => stream.destroy();
+      for (const stream of held) stream.destroy();
+      assert.deepEqual(new Set(await Promise.all(asked)), new Set([undefined]));
+      listener.onHop = echo;
+      assert.equal(await carried('body'), 'HTTP/1.1 101 head body');
+    }).timeout(20_000);
 
     it('leaves the client to the dialer where it refuses', async () => {
       listener.onHop = (_request, stream) => stream.end('HTTP/1.1 404 Not Found\r\n\r\n');

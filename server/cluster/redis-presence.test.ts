@@ -42,7 +42,7 @@ describe('RedisPresence', () => {
       () => {},
     );
     await membership.renew();
-    presence = new RedisPresence(redis, membership, { isSteady: true }, new FakeClock());
+    presence = new RedisPresence(redis, membership, { isSteady: true }, 's'.repeat(32), new FakeClock());
     calls = [];
   });
 

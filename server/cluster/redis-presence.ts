@@ -22,14 +22,23 @@ export class RedisPresence implements Presence {
   readonly #redis: RedisCommands;
   readonly #membership: Membership;
   readonly #pulse: Pick<Pulse, 'isSteady'>;
+  readonly #secret: string;
   readonly #clock: Clock;
   /** by tunnel */
   readonly #held = new Map<string, Held>();
 
-  constructor(redis: RedisCommands, membership: Membership, pulse: Pick<Pulse, 'isSteady'>, clock: Clock) {
+  /** @param secret known to the relays of the cluster alone */
+  constructor(
+    redis: RedisCommands,
+    membership: Membership,
+    pulse: Pick<Pulse, 'isSteady'>,
+    secret: string,
+    clock: Clock,
+  ) {
     this.#redis = redis;
     this.#membership = membership;
     this.#pulse = pulse;
+    this.#secret = secret;
     this.#clock = clock;
   }
 
@@ -38,7 +47,7 @@ export class RedisPresence implements Presence {
   }
 
   connectionId(): string {
-    return connectionId(this.#membership.number);
+    return connectionId(this.#membership.number, this.#secret);
   }
 
   claim(control: HeldControl): void {

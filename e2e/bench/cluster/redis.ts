@@ -46,7 +46,7 @@ export const redis: ClusterCase = {
     samples.add('Redis/entry of a tunnel/bytes', ((await server.counters()).memory - memory) / TUNNELS);
     add(
       'announcement of a visitor to another relay',
-      await cost(CALLS, (index) => link.run(ANNOUNCE, id(index), connectionId(2), 'two')),
+      await cost(CALLS, (index) => link.run(ANNOUNCE, id(index), connectionId(2, 'secret'), 'two')),
     );
     const batch = ids.slice(0, PRESENCE_BATCH).flatMap((each) => [each, '1', id(0)]);
     const told = await cost((2 * CALLS) / PRESENCE_BATCH, () =>
