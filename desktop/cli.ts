@@ -26,6 +26,9 @@ import { runtimeFolder } from './engine/inspector/socket/runtime-folder.ts';
 import { escapeUnprintable } from '../shared/unprintable.ts';
 import { VERSION } from '../shared/version.ts';
 
+// Everybody on the machine may read the process list; a key that a flag gave is not left there.
+if (process.argv.some((argument) => argument.startsWith('--key'))) process.title = 'culvert';
+
 /** ms for open sockets to close once the command is done. */
 const EXIT_TIMEOUT_MS = 2000;
 

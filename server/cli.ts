@@ -10,6 +10,10 @@ import { createAccessLog } from './observe/access-log.ts';
 import { createLog, finishLog, type LogStream, stderrStream } from './observe/logger.ts';
 import { startRelay } from './relay.ts';
 
+const SECRET_FLAG = /^--(?:bootstrap-key|cluster-secret|database-url|redis-url)/;
+// Everybody on the machine may read the process list; a secret that a flag gave is not left there.
+if (process.argv.some((argument) => SECRET_FLAG.test(argument))) process.title = 'culvert-relay';
+
 let logStream: LogStream | undefined;
 let accessFile: AccessFile | undefined;
 let exiting = false;

@@ -42,6 +42,12 @@ describe('server/deploy', () => {
     });
   }
 
+  for (const unit of [UNIT, TEMPLATE]) {
+    it(`${unit} has no core dumps written, which would have keys in them`, () => {
+      assert.match(readFileSync(new URL(unit, DEPLOY), 'utf8'), /^LimitCORE=0$/m);
+    });
+  }
+
   it(`${TEMPLATE} allows the relay no more than ${UNIT}`, () => {
     const [unit, template] = [UNIT, TEMPLATE].map((file) => {
       const text = readFileSync(new URL(file, DEPLOY), 'utf8');

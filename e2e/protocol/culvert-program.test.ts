@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { AccountPool, createAccount, type TestAccount } from '../support/accounts.ts';
 import type { Child, Exit } from '../support/child.ts';
@@ -57,6 +58,13 @@ describe('culvert', () => {
       const args = ['--relay', `${relay.url}/v1`, '--key', key];
       const { tunnel } = await Culvert.start(scope, elsewhere, newApiKey(), service.port, args);
       assert.equal(tunnel.local_port, service.port);
+    });
+
+    together('leaves a key that a flag gave nowhere in the process list', async () => {
+      const { key } = await pool.take();
+      const args = [`--key=${key}`];
+      const { child } = await Culvert.start(scope, relay, newApiKey(), service.port, args);
+      assert.ok(!readFileSync(`/proc/${child.pid}/cmdline`, 'latin1').includes(key));
     });
 
     together('gives the service the Host that it is told to', async () => {

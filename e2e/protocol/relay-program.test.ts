@@ -102,6 +102,14 @@ describe('culvert-relay', () => {
       );
     });
 
+    it('leaves a key that a flag gave nowhere in the process list', async () => {
+      const key = newApiKey();
+      const child = spawnRelay(scope, ['serve', '--bootstrap-key', key], environment());
+      await child.line((line) => /^listening on /.exec(line) ?? undefined);
+      assert.ok(!readFileSync(`/proc/${child.pid}/cmdline`, 'latin1').includes(key));
+      assert.equal((await child.stop('SIGTERM')).code, 0);
+    });
+
     it('makes a key at the first start without a bootstrap key, and says in which file it is', async () => {
       const settings = environment();
       const first = spawnRelay(scope, ['serve'], settings);

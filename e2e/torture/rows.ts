@@ -7,6 +7,7 @@ import { idleAndDescriptors } from './rows/idle-and-descriptors.ts';
 import { killRelay } from './rows/kill-relay.ts';
 import { leavingAndBreaking } from './rows/leaving-and-breaking.ts';
 import { pooledTenants } from './rows/pooled-tenants.ts';
+import { secrets } from './rows/secrets.ts';
 import { slowVisitors } from './rows/slow-visitors.ts';
 import { soak } from './rows/soak.ts';
 import { spellings } from './rows/spellings.ts';
@@ -25,5 +26,6 @@ export const ROWS: readonly Row[] = [
   checksums,
   killRelay,
   hostileMachine,
+  secrets,
   soak,
 ];
