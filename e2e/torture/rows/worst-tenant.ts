@@ -19,10 +19,13 @@ import { type Attack, ATTACKS, type Order, type Reply, type Target } from '../to
 const REQUESTS_A_SECOND = 200;
 const WINDOW_MS = 6000;
 const ROUNDS = 5;
-const SHORT_WINDOW_MS = 2500;
-const SHORT_ROUNDS = 3;
+const SHORT_WINDOW_MS = 2000;
+const SHORT_ROUNDS = 2;
 /** ms for an attack to be in full swing. */
 const SETTLE_MS = 500;
+/** Slow readers are fast ones at first, until the kernel's buffers are full: 800 MB for all of them. */
+const READERS_SETTLE_MS = 15_000;
+const SHORT_READERS_SETTLE_MS = 8000;
 /** ms for what it has left behind to be gone. */
 const CALM_MS = 60_000;
 const ANSWER_MS = 60_000;
@@ -61,6 +64,7 @@ export const worstTenant: Row<Attack> = {
     const { host } = await startTenant(scope, relay, service.port);
     const visitors = new Forked<Measurement, Latencies>(scope, 'steady-visitors.ts');
     const ms = short ? SHORT_WINDOW_MS : WINDOW_MS;
+    const readersSettleMs = short ? SHORT_READERS_SETTLE_MS : READERS_SETTLE_MS;
     const measure = (forMs: number): Promise<Latencies> =>
       visitors.tell({ port: relay.port, host, perSecond: REQUESTS_A_SECOND, ms: forMs }, forMs + ANSWER_MS);
     await measure(ms);
@@ -75,7 +79,7 @@ export const worstTenant: Row<Attack> = {
         });
         const calm = await measure(ms);
         await attacker.tell({ what: 'attack', attack, target }, ANSWER_MS);
-        await delay(SETTLE_MS);
+        await delay(attack === 'readers' ? readersSettleMs : SETTLE_MS);
         const under = await measure(ms);
         const answers = await attacker.tell({ what: 'stop' }, ANSWER_MS);
         samples.add(`${attack}/calm`, calm.p99);
