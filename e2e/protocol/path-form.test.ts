@@ -116,6 +116,16 @@ describe('answers to the path form (contract.md, Inbound requests)', () => {
     });
   }
 
+  it('a challenge belongs to the tunnel alone, and none is at the bare prefix', async () => {
+    const challenge: Field = ['WWW-Authenticate', 'Basic realm="shop"'];
+    assert.equal((await answerWith(challenge)).field('www-authenticate'), `Basic realm="/t/${slug} shop"`);
+    const bare = await visit(relay.port, {
+      host: `localhost:${relay.port}`,
+      target: `/t/${slug}?x=/t/${slug}/`,
+    });
+    assert.deepEqual([bare.status, bare.head.field('www-authenticate')], [200, undefined]);
+  });
+
   it('what is moved or removed is so in interim answers and on an accepted WebSocket, too', async () => {
     const connection = await RawConnection.open(scope, relay.port);
     const start = `GET /t/${slug}/socket HTTP/1.1\r\nHost: localhost\r\n`;

@@ -82,7 +82,7 @@ const BODIES: Readonly<Record<string, (bytes: number) => string>> = {
 /** A response relay for a visitor. */
 function relay(minor: 0 | 1, mapped = false): Take {
   const mapField = mapped
-    ? belowPrefix({ prefix: '/t/abc', target: '/', ownHosts: ['localhost'] })
+    ? belowPrefix({ prefix: '/t/abc', isBare: false, target: '/', ownHosts: ['localhost'] })
     : ownCookies;
   const base = { method: 'GET', interims: 'all', upgrade: false, close: false, heldBack: undefined } as const;
   const response = new ResponseRelay({ ...base, minor, ending: PLAIN_ENDING, mapField }, () => {});

@@ -50,10 +50,12 @@ describe('HostResolver', () => {
   });
 });
 
-describe('what HostResolver remembers', () => {
-  /** The same object is given again only where it was remembered. */
-  const resolver = () => new HostResolver({ own: 'x', tunnel: 'localhost', service: 'localhost' });
+/** The same object is given again only where it was remembered. */
+function resolver(): HostResolver {
+  return new HostResolver({ own: 'x', tunnel: 'localhost', service: 'localhost' });
+}
 
+describe('what HostResolver remembers', () => {
   it('is not lost to a flood of hosts, as long as it is asked for', () => {
     const hosts = resolver();
     const hot = hosts.resolve('hot.localhost');

@@ -207,10 +207,12 @@ export class Origins {
     return this.#notice === undefined ? map : (field) => (setsOwnCookie(field) ? undefined : map(field));
   }
 
-  #belowPrefix({ fields }: RequestHead, prefix: string, target: string): AnswerRules {
+  #belowPrefix({ target: sent, fields }: RequestHead, prefix: string, target: string): AnswerRules {
     const host = fieldValue(fields, 'host');
     const own = this.context.hosts.domains.own;
     const ownHosts = host === undefined ? [own] : [own, hostname(host)];
-    return { ending: this.#pathEnding, mapField: this.#guarded(belowPrefix({ prefix, target, ownHosts })) };
+    const isBare = !sent.split('?', 1)[0]?.includes(`${prefix}/`);
+    const mapField = this.#guarded(belowPrefix({ prefix, target, isBare, ownHosts }));
+    return { ending: this.#pathEnding, mapField };
   }
 }

@@ -5,7 +5,7 @@ import { belowPrefix } from './path-form.ts';
 function mapped(name: string, value: string): string | undefined {
   const [field] = parseFields(Buffer.from(`${name}: ${value}\r\n\r\n`), 0) ?? [];
   assert.ok(field);
-  const map = belowPrefix({ prefix: '/t/abc', target: '/x/y', ownHosts: ['relay.example'] });
+  const map = belowPrefix({ prefix: '/t/abc', target: '/x/y', isBare: false, ownHosts: ['relay.example'] });
   const passed = map(field);
   return typeof passed === 'object' ? passed.value : passed;
 }
@@ -32,6 +32,10 @@ describe('belowPrefix', () => {
   it('moves cookies', () => {
     assert.equal(mapped('set-cookie', 'a=1; Path=/; Secure'), 'a=1; Path=/t/abc; Secure');
     assert.equal(mapped('Set-Cookie', 'a=1'), 'a=1; Path=/t/abc/x');
+  });
+
+  it('moves challenges', () => {
+    assert.equal(mapped('WWW-Authenticate', 'Basic realm="x"'), 'Basic realm="/t/abc x"');
   });
 
   it('drops what reaches beyond the prefix, and leaves the rest', () => {

@@ -4,6 +4,7 @@
  */
 import type { Field } from '../../shared/http1/fields.ts';
 import { hostname } from './authority.ts';
+import { challengeBelow } from './challenges.ts';
 import { cookieBelow } from './cookies.ts';
 import type { FieldMap } from './response-head.ts';
 
@@ -46,16 +47,19 @@ export interface PathForm {
   readonly prefix: string;
   /** what was asked for below it, in origin form */
   readonly target: string;
+  /** whether that was the bare prefix, without a slash behind it */
+  readonly isBare: boolean;
   /** names by which the relay is known to this visitor, in lower case, without port */
   readonly ownHosts: readonly string[];
 }
 
 /** Makes the map for the fields of the responses to one request. */
-export function belowPrefix({ prefix, target, ownHosts }: PathForm): FieldMap {
+export function belowPrefix({ prefix, target, isBare, ownHosts }: PathForm): FieldMap {
   return (field: Field) => {
     if (DROPPED.some((name) => field.is(name))) return undefined;
     if (field.is('location')) return location(field.value, prefix, ownHosts);
     if (field.is('set-cookie')) return cookieBelow(field.value, prefix, target);
+    if (field.is('www-authenticate')) return challengeBelow(field.value, prefix, isBare);
     return field;
   };
 }
