@@ -58,11 +58,17 @@ async function listen(scope: Scope, server: Server, port = 0): Promise<Service> 
   return service;
 }
 
-/** A port of 127.0.0.1 on which nothing listens. */
+const given = new Set<number>();
+
+/** A port of 127.0.0.1 on which nothing listens, and which was not given before: the first may not be listened on yet. */
 export async function closedPort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
+  for (;;) {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    await new Promise((resolve) => server.close(resolve));
+    if (given.has(port)) continue;
+    given.add(port);
+    return port;
+  }
 }

@@ -139,8 +139,8 @@ export function framingCases(make: Envelope, hidden: string): HostileMessage[] {
     ]),
     ...folded(make, hidden, chunk),
     // A letter beyond ASCII to most, the end of a line to some.
-    make('a coding behind NEL', 'any', `${length}X: y\x85Transfer-Encoding: chunked\r\n`, hidden),
-    make('a length behind NEL', 'any', `X: y\x85${length}`, hidden),
+    make('a coding behind NEL', 'passed', `${length}X: y\x85Transfer-Encoding: chunked\r\n`, hidden),
+    make('a length behind NEL', 'passed', `X: y\x85${length}`, hidden),
     make('a length', 'passed', length, hidden),
     ...CODING_SPELLINGS.map((value) =>
       make(`coding ${value}`, 'passed', `Transfer-Encoding:${value}\r\n`, chunk),
