@@ -19,6 +19,8 @@ const STREAM_MODULE = '/usr/lib/nginx/modules/ngx_stream_module.so';
 const WHICH_RELAY = '/balancer/which-relay';
 const APACHE = '/usr/sbin/apache2';
 const APACHE_MODULES = '/usr/lib/apache2/modules';
+/** ms within which a server listens on the busiest of machines. */
+const START_MS = 60_000;
 
 export interface NativeServer {
   readonly port: number;
@@ -83,7 +85,7 @@ export async function startBalancer(
  * (`fail_timeout`), and with all of them counted out it answers 502 itself.
  */
 export async function backInTurn(port: number, relayPort: number): Promise<void> {
-  await eventually(10_000, async () => {
+  await eventually(START_MS, async () => {
     const { head } = await visit(port, { host: `localhost:${port}`, target: WHICH_RELAY });
     assert.equal(head.field('upstream'), `127.0.0.1:${relayPort}`);
   });
@@ -211,7 +213,7 @@ export async function runServer(
     child.kill('SIGTERM');
     await ended;
   });
-  await eventually(10_000, async () => {
+  await eventually(START_MS, async () => {
     try {
       await canConnect(port);
     } catch (error) {

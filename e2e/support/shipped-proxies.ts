@@ -62,7 +62,8 @@ export const SHIPPED_PROXIES: Readonly<Record<string, StartProxy>> = {
     const plain = await closedPort();
     const folder = temporaryDirectory(scope);
     const file = join(folder, 'Caddyfile');
-    const options = `{\n\tadmin off\n\thttp_port ${plain}\n\thttps_port ${port}\n\tdefault_bind 127.0.0.1\n}\n`;
+    // Without the second its own authority would become one of this machine's.
+    const options = `{\n\tadmin off\n\tskip_install_trust\n\thttp_port ${plain}\n\thttps_port ${port}\n\tdefault_bind 127.0.0.1\n}\n`;
     const site = shipped('Caddyfile', relayPort)
       // Clients of tests call it so.
       .replace('relay.example.com, ', 'relay.example.com, localhost, ')
