@@ -149,7 +149,7 @@ describe('what is forwarded (contract.md, Inbound requests)', () => {
         [
           ['set-cookie', 'a=1'],
           ['X-One', '1'],
-          ['Set-Cookie', 'b=2; Domain=x; Path=/'],
+          ['Set-Cookie', 'b=2; Path=/'],
           ['Strict-Transport-Security', 'max-age=1'],
           ['Location', '/x'],
           ['Content-Length', '2'],

@@ -111,7 +111,8 @@ function repeated(first: Buffer, next: Buffer, count: number): Buffer {
 
 async function write(socket: Socket, bytes: Buffer): Promise<void> {
   if (socket.destroyed || socket.write(bytes)) return;
-  await Promise.race([once(socket, 'drain'), once(socket, 'close')]);
+  // A reset by the relay is an end, too.
+  await Promise.race([once(socket, 'drain'), once(socket, 'close')]).catch(() => undefined);
 }
 
 async function slowly(socket: Socket): Promise<void> {
