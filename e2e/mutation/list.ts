@@ -1,9 +1,14 @@
+import { API } from './list/api.ts';
+import { EDGE } from './list/edge.ts';
 import { ENGINE } from './list/engine.ts';
 import { HANDLERS } from './list/handlers.ts';
+import { LINK } from './list/link.ts';
 import { MAIN } from './list/main.ts';
+import { MESSAGES } from './list/messages.ts';
 import { PAGE } from './list/page.ts';
 import { PRELOAD } from './list/preload.ts';
 import { RENDERER } from './list/renderer.ts';
+import { TUNNELS } from './list/tunnels.ts';
 import type { Mutation } from './mutation.ts';
 
 /** Every break, each of which a careless change could make. */
@@ -14,4 +19,9 @@ export const MUTATIONS: readonly Mutation[] = [
   ...MAIN,
   ...ENGINE,
   ...PAGE,
+  ...EDGE,
+  ...MESSAGES,
+  ...LINK,
+  ...TUNNELS,
+  ...API,
 ];

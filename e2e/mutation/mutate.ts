@@ -1,14 +1,16 @@
 /**
  * `npm run mutate`: breaks a copy of the program, one deliberate break at a time, and has the tests find each. Writes
- * results.md. With words it runs only the breaks of whose file or notice one has them all, and writes nothing.
+ * results.md. With `--part NAME`, once or more, it tries those parts only, and writes their sections. With words it tries
+ * only the breaks whose part, file and notice have them all, and writes nothing.
  */
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { format, resolveConfig } from 'prettier';
 import { Scope } from '../support/scope.ts';
 import { treeState } from '../support/tree-state.ts';
 import { MUTATIONS } from './list.ts';
-import { LAYERS, type Mutation } from './mutation.ts';
+import { LAYERS, type Mutation, PARTS } from './mutation.ts';
 import { type Outcome, report } from './results.ts';
 import { runTests } from './test-run.ts';
 import { Workspace } from './workspace.ts';
@@ -17,10 +19,17 @@ import { Workspace } from './workspace.ts';
 const AT_A_TIME = 2;
 const RESULTS = fileURLToPath(new URL('results.md', import.meta.url));
 
-const words = process.argv.slice(2).map((word) => word.toLowerCase());
+const { values, positionals } = parseArgs({
+  options: { part: { type: 'string', multiple: true } },
+  allowPositionals: true,
+});
+const parts: readonly string[] = values.part ?? PARTS;
+const unknown = parts.filter((name) => !PARTS.some((part) => part === name));
+if (unknown.length > 0) throw new Error(`no such part: ${unknown.join(', ')}; there are ${PARTS.join(', ')}`);
+const words = positionals.map((word) => word.toLowerCase());
 const chosen = MUTATIONS.filter(({ part, file, notice }) => {
   const text = `${part} ${file} ${notice}`.toLowerCase();
-  return words.every((word) => text.includes(word));
+  return parts.includes(part) && words.every((word) => text.includes(word));
 });
 const state = treeState(new Date());
 const scope = new Scope();
@@ -34,7 +43,8 @@ try {
   const survivors = outcomes.filter(({ caughtBy }) => caughtBy.length === 0);
   if (words.length === 0) {
     const options = await resolveConfig(RESULTS);
-    writeFileSync(RESULTS, await format(report(outcomes, state), { ...options, parser: 'markdown' }));
+    const text = report(readFileSync(RESULTS, 'utf8'), outcomes, state);
+    writeFileSync(RESULTS, await format(text, { ...options, parser: 'markdown' }));
   }
   say(`${outcomes.length - survivors.length} of ${outcomes.length} breaks were caught`);
   if (survivors.length > 0) process.exitCode = 1;

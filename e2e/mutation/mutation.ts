@@ -1,7 +1,21 @@
+/** Parts of the desktop program, the pages that visitors see of either, and parts of the relay. */
+export const PARTS = [
+  'renderer',
+  'preload',
+  'handlers',
+  'main',
+  'engine',
+  'page',
+  'edge',
+  'link',
+  'tunnels',
+  'api',
+] as const;
+export type Part = (typeof PARTS)[number];
+
 /** A deliberate break of the program, and the tests that have to notice it. */
 export interface Mutation {
-  /** part of the program */
-  readonly part: 'renderer' | 'preload' | 'handlers' | 'main' | 'engine' | 'page';
+  readonly part: Part;
   /** what a person would notice, in the words of a report */
   readonly notice: string;
   /** from the root of the project */
@@ -35,7 +49,7 @@ export interface Layer {
 const UI_HOOKS = './e2e/ui/support/shared.ts';
 const UNIT: Layer = {
   name: 'unit',
-  files: 'desktop/**/*.test.ts',
+  files: '@(shared|server|desktop)/**/*.test.ts',
   timeoutMs: 2000,
   runsBuild: false,
   hooks: undefined,
@@ -55,7 +69,15 @@ const VISITORS: Layer = {
   hooks: UI_HOOKS,
 };
 
-export const LAYERS: readonly Layer[] = [UNIT, UI, VISITORS];
+const PROTOCOL: Layer = {
+  name: 'protocol',
+  files: 'e2e/protocol/*.test.ts',
+  timeoutMs: 30_000,
+  runsBuild: true,
+  hooks: undefined,
+};
+
+export const LAYERS: readonly Layer[] = [UNIT, UI, VISITORS, PROTOCOL];
 
 export function unit(...titles: string[]): Tests {
   return { layer: UNIT, titles };
@@ -69,4 +91,9 @@ export function ui(...titles: string[]): Tests {
 /** What a visitor sees in a browser. */
 export function visitors(...titles: string[]): Tests {
   return { layer: VISITORS, titles };
+}
+
+/** What a visitor, a client or an operator meets of the built programs. */
+export function protocol(...titles: string[]): Tests {
+  return { layer: PROTOCOL, titles };
 }

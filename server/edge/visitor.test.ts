@@ -176,6 +176,27 @@ describe('Visitor', () => {
     assert.equal(socket.destroyed, true);
   });
 
+  it('is answered nothing to what is left of the body of a request that the relay has answered', async () => {
+    const inside = 'GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n';
+    peer.socket.write(
+      `POST / HTTP/1.1\r\nHost: nobody.localhost\r\nContent-Length: ${inside.length}\r\n\r\n`,
+    );
+    peer.socket.write(inside);
+    await peer.ended;
+    assert.match(peer.text, /^HTTP\/1\.1 404 [^]*\r\nConnection: close\r\n/);
+    assert.deepEqual([peer.text.match(/HTTP\/1\.1/g)?.length, fixture.dials.length], [1, 0]);
+  });
+
+  it('meets no stream again on which more came than its answer', async () => {
+    await send('POST / HTTP/1.1\r\nHost: abc.localhost\r\nContent-Length: 1\r\n\r\n');
+    const stream = fixture.openStream();
+    stream.answer('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+    await peer.receives('ok');
+    stream.answer('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nsmuggled');
+    await send('x');
+    assert.equal(stream.ended, 'finish');
+  });
+
   it('is not read on when more than 64 KiB wait for their turn', async () => {
     await send('GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n');
     peer.socket.write('x'.repeat(10 * 1024 * 1024));

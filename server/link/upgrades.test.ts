@@ -3,6 +3,7 @@ import { type Duplex, duplexPair } from 'node:stream';
 import { issueKey } from '../accounts/accounts.ts';
 import { Authenticator } from '../accounts/authenticator.ts';
 import { ApiError } from '../../shared/errors.ts';
+import { WRONG_KEYS_PER_MINUTE } from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { aStore, anAccount, aTunnel, type TestStore } from '../testing/fixtures.ts';
 import { LiveTunnel } from '../tunnels/live-tunnel.ts';
@@ -23,11 +24,16 @@ describe('Upgrades', () => {
   let headers: Readonly<Record<string, string>>;
   let upgrades: Upgrades;
   let sockets: Duplex[];
+  /** where requests come from */
+  let address: string | undefined;
+  let strangersKey: string;
 
   beforeEach(async () => {
-    const account = anAccount();
+    const [account, stranger] = [anAccount(), anAccount()];
     const clock = new FakeClock();
-    test = await aStore(account);
+    test = await aStore(account, stranger);
+    strangersKey = (await issueKey(test.store, clock, stranger)).key;
+    address = undefined;
     tunnel = new LiveTunnel({ account, tunnel: aTunnel(account.id) }, clock, () => {});
     const registry = new TunnelRegistry(new Set());
     registry.add(tunnel);
@@ -51,7 +57,7 @@ describe('Upgrades', () => {
     await upgrades.upgrade({
       target,
       header: (name) => headers[name],
-      address: undefined,
+      address,
       takeOver: () => ({ socket: far, head: Buffer.alloc(0) }),
     });
   }
@@ -108,5 +114,38 @@ describe('Upgrades', () => {
     headers = { ...headers, authorization: `Bearer ${generateKey()}` };
     await assert.rejects(open(`/ws/data?tunnel_id=${tunnel.id}`), /invalid api key/);
     assert.equal(asked, 2);
+  });
+
+  it('opens nothing of a tunnel with the key of another account, and uses no id up for it', async () => {
+    const ids: string[] = [];
+    const control = { key: KEY, announce: (id: string) => ids.push(id), close() {}, cut() {} };
+    hub.attach(tunnel, control as unknown as ControlSocket);
+    let opened = 0;
+    hub.dial(tunnel, { opened: () => (opened += 1), failed() {} });
+    const owners = headers;
+    headers = { ...headers, authorization: `Bearer ${strangersKey}` };
+    await assert.rejects(open(`/ws/control?tunnel_id=${tunnel.id}`), /tunnel not found/);
+    await assert.rejects(open(`/ws/data?tunnel_id=${tunnel.id}`), /tunnel not found/);
+    await assert.rejects(open(`/ws/data?id=${ids[0]}`), /connection not found/);
+    assert.deepEqual([opened, sockets.every(({ destroyed }) => !destroyed)], [0, true]);
+    headers = owners;
+    await open(`/ws/data?id=${ids[0]}`);
+    assert.equal(opened, 1);
+  });
+
+  it('counts wrong keys for the address from which they come, whatever they are to open', async () => {
+    address = '192.0.2.1';
+    const targets = [
+      `/ws/control?tunnel_id=${tunnel.id}`,
+      `/ws/data?tunnel_id=${tunnel.id}`,
+      '/ws/data?id=x',
+    ];
+    for (let count = 0; count < WRONG_KEYS_PER_MINUTE; count += 1) {
+      headers = { ...HANDSHAKE, authorization: `Bearer ${generateKey()}` };
+      await assert.rejects(open(targets[count % targets.length] ?? ''), /invalid api key/);
+    }
+    for (const target of targets) await assert.rejects(open(target), /too many wrong api keys/);
+    address = '192.0.2.2';
+    for (const target of targets) await assert.rejects(open(target), /invalid api key/);
   });
 });

@@ -32,13 +32,21 @@ describe('LiveTunnel', () => {
 
     it('tell what the store does not know yet, until it knows', () => {
       const tunnel = live();
+      const unstored = () => {
+        const { bytesIn, bytesOut, requests } = tunnel.unstored();
+        return [bytesIn, bytesOut, requests];
+      };
       tunnel.countIn(10);
       const first = tunnel.unstored();
       assert.deepEqual([first.bytesIn, first.bytesOut, first.requests], [10, 0, 0]);
       tunnel.countIn(1);
-      assert.equal(tunnel.unstored().bytesIn, 11);
+      tunnel.countOut(20);
+      tunnel.countRequest();
+      assert.deepEqual(unstored(), [11, 20, 1]);
       tunnel.markStored(first);
-      assert.equal(tunnel.unstored().bytesIn, 1);
+      assert.deepEqual(unstored(), [1, 20, 1]);
+      tunnel.markStored(tunnel.unstored());
+      assert.deepEqual(unstored(), [0, 0, 0]);
     });
 
     it('note the first traffic only, and again after it was collected', () => {

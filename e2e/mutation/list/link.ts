@@ -1,0 +1,200 @@
+import { type Mutation, unit } from '../mutation.ts';
+
+export const LINK: readonly Mutation[] = [
+  {
+    part: 'link',
+    notice: "anybody with a key opens the control socket of somebody else's tunnel, and gets its visitors",
+    file: 'server/link/upgrades.ts',
+    find: 'if (tunnel?.account.id !== owner.account.id) throw',
+    replace: 'if (tunnel === undefined) throw',
+    tests: unit(
+      'Upgrades opens nothing of a tunnel with the key of another account, and uses no id up for it',
+    ),
+  },
+  {
+    part: 'link',
+    notice: 'anybody with anything like a key offers data sockets for a tunnel, and gets its visitors',
+    file: 'server/link/upgrades.ts',
+    find: 'key !== undefined && sameHash(key.hash, hash)',
+    replace: "key !== undefined && hash !== ''",
+    tests: unit(
+      'Upgrades asks the store for a warm data socket only when the key is not that of the control socket',
+    ),
+  },
+  {
+    part: 'link',
+    notice: 'who learns the id of a visitor takes it with the key of another account',
+    file: 'server/link/upgrades.ts',
+    find: '(owner !== undefined && owner.account.id !== pending.link.tunnel.account.id)',
+    replace: "(owner !== undefined && pending.link.tunnel.account.id === '')",
+    tests: unit(
+      'Upgrades opens nothing of a tunnel with the key of another account, and uses no id up for it',
+    ),
+  },
+  {
+    part: 'link',
+    notice: 'who guesses keys does so without limit on control sockets',
+    file: 'server/link/upgrades.ts',
+    find: "const owner = await this.#authenticator.authenticate(request.header('authorization'), request.address);",
+    replace: "const owner = await this.#authenticator.authenticate(request.header('authorization'));",
+    tests: unit('Upgrades counts wrong keys for the address from which they come, whatever they are to open'),
+  },
+  {
+    part: 'link',
+    notice: 'after a day no client gets in: sockets that were closed are counted for ever',
+    file: 'server/link/upgrades.ts',
+    find: 'this.#sockets -= 1;',
+    replace: '',
+    tests: unit(
+      'Upgrades opens no more sockets than the limit, and a refused id is still good when there is room again',
+    ),
+  },
+  {
+    part: 'link',
+    notice: 'an id that was used opens a second data socket',
+    file: 'server/link/hub.ts',
+    find: 'forget: (pending) => this.#pending.delete(pending.id),',
+    replace: 'forget: () => undefined,',
+    tests: unit(
+      'Hub forgets a connection whose visitor has left',
+      'Hub when keys are revoked drops connections that were announced through them: their ids are known',
+    ),
+  },
+  {
+    part: 'link',
+    notice: 'an id is good for longer than 10 s',
+    file: 'server/link/hub.ts',
+    find: 'return pending !== undefined && this.#clock.monotonic() < pending.idEnds ? pending : undefined;',
+    replace: 'return pending;',
+    tests: unit('Hub announces again what a lost client was told, whose id is good for 10 s each time'),
+  },
+  {
+    part: 'link',
+    notice:
+      'a second client of a tunnel makes the first one wait for ever: it is not told that it was replaced',
+    file: 'server/link/tunnel-link.ts',
+    find: 'this.#control?.close(CloseCode.replaced);',
+    replace: '',
+    tests: unit('Hub lets the newest control socket win, and announces to it what waits, in its order'),
+  },
+  {
+    part: 'link',
+    notice: "a client comes again, and a visitor's next request still goes to the machine that it has left",
+    file: 'server/link/tunnel-link.ts',
+    find: 'this.#streams.retireAllIdle();\n    this.#streams.clientCame();',
+    replace: 'this.#streams.clientCame();',
+    tests: unit(
+      'A client whose control socket was lost leaves no stream to the next request, however it has gone, or when another one has come',
+    ),
+  },
+  {
+    part: 'link',
+    notice: 'a client has left, and the next request waits for it on a stream that was kept',
+    file: 'server/link/tunnel-link.ts',
+    find: 'this.#control = undefined;\n    this.#streams.retireAllIdle();',
+    replace: 'this.#control = undefined;',
+    tests: unit(
+      'A client whose control socket was lost leaves no stream to the next request, however it has gone, or when another one has come',
+    ),
+  },
+  {
+    part: 'link',
+    notice: 'visitors wait for ever on a client whose machine froze',
+    file: 'server/link/tunnel-link.ts',
+    find: 'this.#control?.tick(now);\n    this.#streams.tick(now);',
+    replace: 'this.#control?.tick(now);',
+    tests: unit(
+      'A client whose control socket was lost loses the streams on which it gives no sign of life for 8 s, and no others',
+    ),
+  },
+  {
+    part: 'link',
+    notice: 'visitors who came while the relay asked for signs of life wait for ever',
+    file: 'server/link/tunnel-streams.ts',
+    find: 'if (isUnknown || this.#clientIsLost || this.#asksAgain)',
+    replace: 'if (isUnknown || this.#clientIsLost)',
+    tests: unit(
+      'A client whose control socket was lost is asked about streams that it got while it was asked about others',
+    ),
+  },
+  {
+    part: 'link',
+    notice: 'a download is cut because its visitor is slow',
+    file: 'server/link/data-stream.ts',
+    find: "return this.#wasPaused ? 'unknown' : 'none';",
+    replace: "return 'none';",
+    tests: unit(
+      'A client whose control socket was lost keeps a stream that its visitor does not let be read',
+    ),
+  },
+  {
+    part: 'link',
+    notice: 'a tunnel on the free plan has more visitors than its plan allows',
+    file: 'server/link/tunnel-link.ts',
+    find: 'this.#waiting.size + this.streams < maxConnections',
+    replace: 'this.streams < maxConnections',
+    tests: unit('Hub refuses a connection beyond the most of the plan, and says which that is'),
+  },
+  {
+    part: 'link',
+    notice: 'visitors who only keep their connections open keep others out of a tunnel',
+    file: 'server/link/tunnel-link.ts',
+    find: 'return !this.#streams.retireIdle();',
+    replace: 'return true;',
+    tests: unit(
+      'Hub takes the stream back that was kept longest without a request where a plan allows no more',
+    ),
+  },
+  {
+    part: 'link',
+    notice: 'a key was revoked, and who has it goes on reading what visitors send',
+    file: 'server/link/tunnel-link.ts',
+    find: 'for (const stream of this.#streams) if (keyIds.has(stream.keyId)) stream.cut(CloseCode.keyRevoked);',
+    replace: '',
+    tests: unit('Hub when keys are revoked closes what was opened with them, and nothing else'),
+  },
+  {
+    part: 'link',
+    notice: 'a key was revoked, and who has it still takes the visitors that were announced to it',
+    file: 'server/link/tunnel-link.ts',
+    find: 'this.#waiting.revoke(keyIds);',
+    replace: '',
+    tests: unit(
+      'Hub when keys are revoked drops connections that were announced through them: their ids are known',
+    ),
+  },
+  {
+    part: 'link',
+    notice: 'a visitor loses its connection in the middle, a minute after a client has offered it',
+    file: 'server/link/warm-streams.ts',
+    find: 'this.#idle.get(stream)?.cancel();',
+    replace: '',
+    tests: unit(
+      'WarmStreams are given away once each, oldest first, and from then on have no end of their own',
+    ),
+  },
+  {
+    part: 'link',
+    notice: 'a client that never reads fills the memory of the relay',
+    file: 'server/link/control-socket.ts',
+    find: 'if (this.#socket.bufferedAmount > CONTROL_BUFFER_MAX_BYTES) this.#socket.terminate();\n    else send();',
+    replace: 'send();',
+    tests: unit('ControlSocket lets go of a client that reads nothing'),
+  },
+  {
+    part: 'link',
+    notice: 'a tunnel is shown as online for hours though its client has lost its network',
+    file: 'server/link/control-socket.ts',
+    find: 'this.#unanswered ??= now;',
+    replace: 'this.#unanswered = now;',
+    tests: unit('ControlSocket is dead 60 seconds after a ping that no pong followed'),
+  },
+  {
+    part: 'link',
+    notice: 'what visitors send is counted as what they get',
+    file: 'server/link/data-stream.ts',
+    find: 'this.#tunnel.countIn(chunk.length);',
+    replace: 'this.#tunnel.countOut(chunk.length);',
+    tests: unit('DataStream counts what visitors send, and what they get, for its tunnel'),
+  },
+];

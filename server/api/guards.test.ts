@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { API_ERRORS, ApiError } from '../../shared/errors.ts';
+import type { Authenticator } from '../accounts/authenticator.ts';
+import { anAccount } from '../testing/fixtures.ts';
+import { authenticate, limitRate, readCreate } from './guards.ts';
+import type { ApiContext } from './state.ts';
+
+const DAY = 24 * 3600;
+
+function contextOf(parts: object): ApiContext {
+  return parts as ApiContext;
+}
+
+async function nothing(): Promise<void> {}
+
+describe('guards of routes', () => {
+  it('have keys counted for the address that the edge has found out', async () => {
+    const asked: unknown[] = [];
+    const account = anAccount();
+    const authenticator = {
+      authenticate: (...given: unknown[]) => {
+        asked.push(given);
+        return Promise.resolve({ account });
+      },
+    } as unknown as Authenticator;
+    const headers = { authorization: 'Bearer x', 'x-forwarded-for': '192.0.2.1' };
+    const ctx = contextOf({ req: { headers }, state: {} });
+    await authenticate(authenticator)(ctx, nothing);
+    assert.deepEqual([asked, ctx.state.account], [[['Bearer x', '192.0.2.1']], account]);
+  });
+
+  it('let a tunnel live no longer than the plan of its account allows', async () => {
+    const limits = { defaultTtl: 3600, maxTtl: 7 * DAY };
+    const create = (plan: 'free' | 'dev') => {
+      const body = { local_port: 3000, ttl: '48h' };
+      const ctx = contextOf({ request: { body }, state: { account: anAccount({ plan }) } });
+      return readCreate(limits)(ctx, nothing);
+    };
+    await assert.rejects(create('free'), /ttl must be at most 24h0m0s/);
+    await create('dev');
+  });
+
+  it('take no create off an account that had no place for the tunnel after all, and one off any other', async () => {
+    const given: string[] = [];
+    const creates = { take: () => 0, giveBack: (account: string) => void given.push(account) };
+    const account = anAccount();
+    const fail = (entry: { status: number; text: string }) =>
+      assert.rejects(
+        limitRate(creates)(contextOf({ state: { account } }), () => Promise.reject(new ApiError(entry))),
+      );
+    await fail(API_ERRORS.nameInUse);
+    assert.deepEqual(given, []);
+    await fail({ status: 403, text: 'full' });
+    assert.deepEqual(given, [account.id]);
+  });
+});
