@@ -1,4 +1,5 @@
 import { API } from './list/api.ts';
+import { BROWSERS } from './list/browsers.ts';
 import { EDGE } from './list/edge.ts';
 import { ENGINE } from './list/engine.ts';
 import { HANDLERS } from './list/handlers.ts';
@@ -21,6 +22,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...PAGE,
   ...EDGE,
   ...MESSAGES,
+  ...BROWSERS,
   ...LINK,
   ...TUNNELS,
   ...API,

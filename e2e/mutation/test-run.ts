@@ -90,6 +90,10 @@ function killGroup(pid: number | undefined): void {
   if (pid !== undefined) process.kill(-pid, 'SIGKILL');
 }
 
+/** Line ends too: mocha reads a pattern up to the first. */
 function escape(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
+  return text
+    .replace(/[.*+?^${}()|[\]\\/]/g, '\\$&')
+    .replaceAll('\r', '\\r')
+    .replaceAll('\n', '\\n');
 }

@@ -33,6 +33,7 @@ describe('Admission', () => {
       {
         hosts: new HostResolver({ own: 'localhost', tunnel: 'localhost', service: 'localhost' }),
         tunnels: { bySlug: () => tunnel },
+        pathForm: true,
         trustedProxies: proxies,
       },
     );
@@ -43,20 +44,28 @@ describe('Admission', () => {
   it('counts a request of a trusted proxy for its visitor while it is under way, and no longer', () => {
     for (let count = 0; count < 3; count += 1) {
       const connection = connect();
-      assert.equal(connection.begin(plan()), undefined);
+      assert.equal(connection.begin(plan(), false), undefined);
       connection.end();
     }
     assert.equal(addresses.size, 0);
     const [one, two, three] = [connect(), connect(), connect()];
-    for (const connection of [one, two]) assert.equal(connection.begin(plan()), undefined);
-    assert.deepEqual(three.begin(plan()), { code: 'too-many', ends: false });
+    for (const connection of [one, two]) assert.equal(connection.begin(plan(), false), undefined);
+    assert.deepEqual(three.begin(plan(), false), { code: 'too-many', ends: false });
     three.end();
     one.leave();
-    assert.equal(three.begin(plan()), undefined);
+    assert.equal(three.begin(plan(), false), undefined);
   });
 
   it('limits nobody who asks for the API', () => {
-    for (let count = 0; count < 3; count += 1) assert.equal(connect().begin(plan('localhost')), undefined);
+    for (let count = 0; count < 3; count += 1)
+      assert.equal(connect().begin(plan('localhost'), false), undefined);
     assert.equal(addresses.size, 0);
+  });
+
+  it('gives no seat where the relay answers in place of the tunnel', () => {
+    assert.equal(connect().begin(plan(), true), undefined);
+    assert.equal(seats.busy, 0);
+    assert.equal(connect().begin(plan(), false), undefined);
+    assert.equal(seats.busy, 1);
   });
 });

@@ -4,20 +4,23 @@ import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { parseFields } from '../../shared/http1/fields.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { HostResolver } from './authority.ts';
+import { Notice } from './notice.ts';
 import { type OriginRequest, Origins } from './origins.ts';
 import { planRequest } from './request-plan.ts';
 
-const HANDLER = { opened() {}, failed() {} };
+const HANDLER = { opened() {}, failed() {}, answered() {} };
 
 describe('Origins', () => {
   const tunnel = { slug: 'abc', account: { id: 'one', subdomain: null } } as unknown as LiveTunnel;
   /** of the requests that the API was asked */
   let groups: string[];
   let indexed: boolean;
+  let notice: Notice | undefined;
 
   beforeEach(() => {
     groups = [];
     indexed = false;
+    notice = undefined;
   });
 
   /** @param head without the empty line */
@@ -27,6 +30,7 @@ describe('Origins', () => {
       context: {
         hosts: new HostResolver({ own: 'localhost', tunnel: 'localhost', service: 'localhost' }),
         tunnels: { bySlug: () => tunnel },
+        pathForm: true,
         trustedProxies: new BlockList(),
       },
       dialer: { dial: () => dial },
@@ -38,6 +42,7 @@ describe('Origins', () => {
       },
       endpoints: { handles: () => false, upgrade: () => Promise.resolve() },
       indexed,
+      notice,
       now: () => 0,
       unexpected: () => new ApiError(API_ERRORS.internal),
       accessLog: undefined,
@@ -79,13 +84,24 @@ describe('Origins', () => {
     assert.equal(cookie && mapField?.(cookie), 'a=1');
   });
 
+  it('lets no tunnel set the cookie by which the relay knows who was told of it', () => {
+    notice = new Notice({ secret: 's', secure: false, contact: undefined, now: () => 0 });
+    const [own, other] =
+      parseFields(Buffer.from('Set-Cookie: culvert-notice=1.x; Path=/\r\nSet-Cookie: a=1\r\n\r\n'), 0) ?? [];
+    for (const head of ['/ HTTP/1.1\r\nHost: abc.localhost', '/t/abc/ HTTP/1.1\r\nHost: localhost']) {
+      const { mapField } = request(`GET ${head}`);
+      assert.equal(own && mapField?.(own), undefined);
+      assert.notEqual(other && mapField?.(other), undefined);
+    }
+  });
+
   it('keeps both forms of a tunnel out of search engines, unless they may show it', () => {
-    const shown = () =>
-      ['/t/abc/ HTTP/1.1\r\nHost: localhost', '/ HTTP/1.1\r\nHost: abc.localhost'].map(
-        (head) => !request(`GET ${head}`).ending.stays.includes('X-Robots-Tag: noindex\r\n'),
-      );
-    assert.deepEqual(shown(), [false, false]);
-    indexed = true;
-    assert.deepEqual(shown(), [true, true]);
+    for (indexed of [false, true]) {
+      for (const head of ['/t/abc/ HTTP/1.1\r\nHost: localhost', '/ HTTP/1.1\r\nHost: abc.localhost']) {
+        const { stays, ends } = request(`GET ${head}`).ending;
+        const hidden = [stays, ends].map((text) => text.includes('X-Robots-Tag: noindex\r\n'));
+        assert.deepEqual(hidden, [!indexed, !indexed]);
+      }
+    }
   });
 });

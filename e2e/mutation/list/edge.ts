@@ -1,4 +1,4 @@
-import { type Mutation, unit } from '../mutation.ts';
+import { type Mutation, protocol, unit } from '../mutation.ts';
 
 /** Who gets in, where a request goes, and what stays behind it. */
 export const EDGE: readonly Mutation[] = [
@@ -62,8 +62,8 @@ export const EDGE: readonly Mutation[] = [
     part: 'edge',
     notice: 'a tunnel with a host of its own sets cookies for the hosts of others',
     file: 'server/edge/origins.ts',
-    find: 'this.#ownHost = { ending, mapField: ownCookies };',
-    replace: 'this.#ownHost = { ending, mapField: undefined };',
+    find: 'mapField: this.#guarded(ownCookies)',
+    replace: 'mapField: this.#guarded((field) => field)',
     tests: unit('Origins leaves the cookies of a tunnel with a host of its own to that host'),
   },
   {
@@ -189,6 +189,34 @@ export const EDGE: readonly Mutation[] = [
     replace: 'path: head?.target,',
     tests: unit(
       'Visitor is told of in the access log when its request has ended, a WebSocket when it is over',
+    ),
+  },
+  {
+    part: 'edge',
+    notice: 'who is only warned takes the seats of those who visit a tunnel',
+    file: 'server/edge/admission.ts',
+    find: "if (route.kind === 'tunnel' && !isAnswered) return",
+    replace: "if (route.kind === 'tunnel') return",
+    tests: unit('Admission gives no seat where the relay answers in place of the tunnel'),
+  },
+  {
+    part: 'edge',
+    notice: 'one address asks as often as it likes, whatever the operator has set',
+    file: 'server/relay/entrance.ts',
+    find: 'new AddressLimits(config.address, trustedProxies, clock)',
+    replace: 'new AddressLimits({ ...config.address, requests: 0 }, trustedProxies, clock)',
+    tests: protocol(
+      'requests of one address (CULVERT_ADDRESS_REQUESTS) are as many a second as the setting says, after a burst of ten times as many; the connection stays',
+    ),
+  },
+  {
+    part: 'edge',
+    notice: 'who guesses keys does so without limit where it asks for a WebSocket',
+    file: 'server/edge/visitor.ts',
+    find: 'address: this.#origins.limitedAddress(plan.head, this.#peer),',
+    replace: 'address: undefined,',
+    tests: protocol(
+      'wrong keys of one address are 30 a minute, on the API and control sockets together; a key that was right goes on being so',
     ),
   },
 ];

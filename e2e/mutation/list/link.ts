@@ -1,4 +1,4 @@
-import { type Mutation, unit } from '../mutation.ts';
+import { type Mutation, protocol, unit } from '../mutation.ts';
 
 export const LINK: readonly Mutation[] = [
   {
@@ -196,5 +196,39 @@ export const LINK: readonly Mutation[] = [
     find: 'this.#tunnel.countIn(chunk.length);',
     replace: 'this.#tunnel.countOut(chunk.length);',
     tests: unit('DataStream counts what visitors send, and what they get, for its tunnel'),
+  },
+  {
+    part: 'link',
+    notice: 'a client sends messages of any size, and the relay keeps them',
+    file: 'server/link/upgrades.ts',
+    find: 'maxPayload: CONTROL_MESSAGE_MAX_BYTES,',
+    replace: 'maxPayload: 1024 * CONTROL_MESSAGE_MAX_BYTES,',
+    tests: protocol('the control WebSocket ends with 1009 after a message above 4 KiB from the client'),
+  },
+  {
+    part: 'link',
+    notice: 'who makes ids up has a relay ask another one for each',
+    file: 'server/cluster/connection-id.ts',
+    find: 'return id.slice(-PROOF_DIGITS) === proofOf(start, secret) ? Number.parseInt(id.slice(0, 4), 16) : undefined;',
+    replace: 'return start === secret ? undefined : Number.parseInt(id.slice(0, 4), 16);',
+    tests: unit('HopListener with a dialer is not asked for an id that no relay has made'),
+  },
+  {
+    part: 'link',
+    notice: 'a relay that hangs is asked without bound, and takes the descriptors of the one that asks',
+    file: 'server/cluster/hop-dialer.ts',
+    find: 'if (asked >= HOPS_ASKED_MAX) return undefined;',
+    replace: '',
+    tests: unit('HopListener with a dialer asks a relay that does not answer for no more than the limit'),
+  },
+  {
+    part: 'link',
+    notice: 'who may write to Redis has the connections of clients passed to an address of its own',
+    file: 'server/cluster/member-record.ts',
+    find: 'if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) return undefined;',
+    replace: 'if (given.length !== wanted.length) return undefined;',
+    tests: unit(
+      'what a relay says of itself in Redis is worth nothing under another secret, or for another life of a relay',
+    ),
   },
 ];

@@ -39,7 +39,7 @@ export const MESSAGES: readonly Mutation[] = [
     notice:
       'a request hides behind the trailers of another one, for servers that end lines at a bare line feed',
     file: 'shared/http1/chunked.ts',
-    find: "if (BROKEN_LINE_END.test(text)) throw new BodyError('malformed trailers');",
+    find: "if (breaksLines(bytes, Math.max(0, before - 1))) throw new BodyError('malformed trailers');",
     replace: '',
     tests: unit(String.raw`trackBody refuses the chunked body "0\r\nA: b\n\nGET /smuggled HTTP/1.1\n"`),
   },

@@ -1,4 +1,4 @@
-import { type Mutation, unit } from '../mutation.ts';
+import { type Mutation, protocol, unit } from '../mutation.ts';
 
 /** What can be done with tunnels, and what the store keeps of it. */
 export const TUNNELS: readonly Mutation[] = [
@@ -220,5 +220,13 @@ export const TUNNELS: readonly Mutation[] = [
     find: ".where('expires_at', '<=', latest - by)",
     replace: '',
     tests: unit('KyselyStore extends from where the expiry is by now, not beyond the latest'),
+  },
+  {
+    part: 'tunnels',
+    notice: 'a tunnel was closed, and its client and its visitors go on as if it were not',
+    file: 'server/relay/tunnels.ts',
+    find: 'service.onEnd = (tunnel, reason) => hub.end(tunnel, END_CODES[reason]);',
+    replace: 'service.onEnd = (_tunnel, reason) => void END_CODES[reason];',
+    tests: protocol('the control WebSocket ends with 4001 when the tunnel is closed through the API'),
   },
 ];

@@ -1,0 +1,65 @@
+import { type Mutation, unit } from '../mutation.ts';
+
+/** What people are told before they see a tunnel, and what browsers would carry from one to another. */
+export const BROWSERS: readonly Mutation[] = [
+  {
+    part: 'edge',
+    notice: 'who has gone on to one tunnel is told nothing of all others',
+    file: 'server/edge/notice.ts',
+    find: '`notice ${form} ${tunnel.id} ${expires}`',
+    replace: '`notice ${form} ${expires}`',
+    tests: unit('Notice leads on to the address without a trace, with a cookie for this tunnel alone'),
+  },
+  {
+    part: 'edge',
+    notice: 'a link in a mail leads past the page that warns of what it leads to',
+    file: 'server/edge/notice.ts',
+    find: "const isTold = isKnown || fieldValue(head.fields, 'sec-fetch-site') === 'same-origin';",
+    replace: 'const isTold = true;',
+    tests: unit('Notice is shown again to who follows a link that only looks like its own'),
+  },
+  {
+    part: 'edge',
+    notice: 'who was told once is never told again',
+    file: 'server/edge/notice.ts',
+    find: 'if (Number(expires) * 1000 <= this.#options.now()) return false;',
+    replace: '',
+    tests: unit('Notice takes no cookie that another key made, that was changed, or that is over'),
+  },
+  {
+    part: 'edge',
+    notice: 'the relay sends people who go on to whatever site somebody likes',
+    file: 'server/edge/notice.ts',
+    find: 'return /^\\/[/\\\\]/.test(written) ? `/.${written}` : written;',
+    replace: 'return written;',
+    tests: unit('Notice leads nowhere but to its own host, and shows what was asked for as text'),
+  },
+  {
+    part: 'edge',
+    notice: 'a picture of a tunnel says for its visitors that they have read the warning',
+    file: 'server/edge/own-cookies.ts',
+    find: "return field.is('set-cookie') && OWN.has(",
+    replace: "return field.is('set-cookie2') && OWN.has(",
+    tests: unit('Origins lets no tunnel set the cookie by which the relay knows who was told of it'),
+  },
+  {
+    part: 'edge',
+    notice: 'a browser sends the password of one tunnel to all below /t/',
+    file: 'server/edge/challenges.ts',
+    find: 'if (plain === undefined || isBare) return undefined;',
+    replace: 'if (plain === undefined) return undefined;',
+    tests: unit(
+      'challengeBelow asks for no password at the bare prefix, from where browsers would send it to all of /t/',
+    ),
+  },
+  {
+    part: 'edge',
+    notice: 'the site of a local service reads the cookie by which the relay knows a visitor',
+    file: 'server/edge/request-head.ts',
+    find: "if (hidesCookies && field.is('cookie')) writeCookies(writer, field);\n    else writer.keepField(field);",
+    replace: 'writer.keepField(field);',
+    tests: unit(
+      "tunnelRequestHead leaves out cookies of the relay's own, and nothing else of their field, where it has some",
+    ),
+  },
+];
