@@ -158,6 +158,7 @@ describe('HopListener', () => {
       assert.equal(await dialer.dial(request), undefined);
       // So many connections take longer than `until` waits, on a machine that does other things too.
       while (held.length < HOPS_ASKED_MAX) await new Promise((resolve) => setImmediate(resolve));
+      assert.equal(connections, HOPS_ASKED_MAX);
       listener.onHop = (_request, stream) => stream.destroy();
       for (const stream of held) stream.destroy();
       assert.deepEqual(new Set(await Promise.all(asked)), new Set([undefined]));
