@@ -15,6 +15,8 @@ import type { HttpService } from '../support/services/listen.ts';
 
 /** A name that only the proxies of the test know: whatever reaches it has come over one. */
 const NAME = 'relay.culvert.invalid';
+/** It is not this machine, as far as a client can see. */
+const INSECURE = '--insecure';
 
 describe('a client behind a proxy', function () {
   this.timeout(60_000);
@@ -35,7 +37,14 @@ describe('a client behind a proxy', function () {
     const { key } = await pool.take();
     const proxy = await ConnectProxy.start(scope, { credentials: 'user:p@ss' });
     const environment = { HTTP_PROXY: proxy.url('user:p%40ss') };
-    const { tunnel } = await Culvert.start(scope, { url: address() }, key, service.port, [], environment);
+    const { tunnel } = await Culvert.start(
+      scope,
+      { url: address() },
+      key,
+      service.port,
+      [INSECURE],
+      environment,
+    );
     const host = hostOf(tunnel, relay);
     const seen = await Promise.all(
       // More than there are warm data sockets.
@@ -84,7 +93,7 @@ describe('a client behind a proxy', function () {
     const proxy = await ConnectProxy.start(scope, { credentials: 'user:pass' });
     const run = async (httpProxy: string): Promise<string> => {
       const environment = { CULVERT_RELAY: address(), CULVERT_API_KEY: key, HTTP_PROXY: httpProxy };
-      const child = spawnCulvert(scope, ['list'], environment);
+      const child = spawnCulvert(scope, ['list', INSECURE], environment);
       assert.notEqual((await child.exit()).code, 0);
       return child.stderr;
     };
@@ -98,7 +107,7 @@ describe('a client behind a proxy', function () {
     const { key } = await pool.take();
     const proxy = await ConnectProxy.start(scope, { isHanging: true });
     const environment = { CULVERT_RELAY: address(), CULVERT_API_KEY: key, HTTP_PROXY: proxy.url() };
-    const child = spawnCulvert(scope, ['list'], environment);
+    const child = spawnCulvert(scope, ['list', INSECURE], environment);
     const { value, ms } = await timed(() => child.exit());
     assert.equal(value.code, 1);
     assert.match(child.stderr, /did not answer in time/);
@@ -111,7 +120,7 @@ describe('a client behind a proxy', function () {
     const child = spawnCulvert(scope, ['list'], environment);
     assert.equal((await child.exit()).code, 0);
     const direct = { ...environment, CULVERT_RELAY: address(), NO_PROXY: 'culvert.invalid' };
-    const unknown = spawnCulvert(scope, ['list'], direct);
+    const unknown = spawnCulvert(scope, ['list', INSECURE], direct);
     assert.equal((await unknown.exit()).code, 1);
     assert.match(unknown.stderr, /no such host|could not be looked up/);
   });
