@@ -16,7 +16,7 @@ scenarios('creating a tunnel', (fixture) => {
     const [address = ''] = await app.copied();
     assert.equal((await visit(`${address}/hello`)).status, 200);
     await page.getByRole('button', { name: `Open ${slug}` }).click();
-    await eventually(5000, async () => assert.deepEqual(await app.opened(), [`${address}/`]));
+    await eventually(5000, async () => assert.deepEqual(await app.opened(), [address]));
   });
 
   it('exposes a port under a name, and says at the field that it is taken', async () => {
