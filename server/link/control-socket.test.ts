@@ -31,13 +31,18 @@ class FakeSocket extends EventEmitter {
 
 describe('ControlSocket', () => {
   let socket: FakeSocket;
+  let connection: PassThrough;
+  /** Whether the client has not taken what it was sent. */
+  let isFull: boolean;
   let control: ControlSocket;
   let closed: number;
 
   beforeEach(() => {
     socket = new FakeSocket();
     closed = 0;
-    control = new ControlSocket(socket as unknown as WebSocket, new PassThrough(), KEY, 0, () => {
+    isFull = false;
+    connection = Object.defineProperty(new PassThrough(), 'writableNeedDrain', { get: () => isFull });
+    control = new ControlSocket(socket as unknown as WebSocket, connection, KEY, 0, () => {
       closed += 1;
     });
   });
@@ -90,6 +95,17 @@ describe('ControlSocket', () => {
   it('answers pings', () => {
     socket.emit('ping', Buffer.from('hi'));
     assert.deepEqual(socket.calls, ['pong hi']);
+  });
+
+  it('answers only the latest of the pings that came while the client took nothing', () => {
+    isFull = true;
+    for (const ping of ['one', 'two', 'three']) socket.emit('ping', Buffer.from(ping));
+    assert.deepEqual(socket.calls, []);
+    isFull = false;
+    connection.emit('drain');
+    assert.deepEqual(socket.calls, ['pong three']);
+    connection.emit('drain');
+    assert.equal(socket.calls.length, 1);
   });
 
   it('lets go of a client that pings and reads nothing', () => {

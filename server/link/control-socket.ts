@@ -11,13 +11,17 @@ export interface SocketKey {
   readonly hash: string;
 }
 
+type ConnectionBelow = Pick<Duplex, 'cork' | 'uncork' | 'on' | 'writableNeedDrain'>;
+
 export class ControlSocket {
   readonly key: SocketKey;
   readonly #takesEvents: boolean;
   #wasAskedToMove = false;
   readonly #socket: WebSocket;
-  readonly #connection: Pick<Duplex, 'cork' | 'uncork'>;
+  readonly #connection: ConnectionBelow;
   #corked = false;
+  /** The latest ping that came while the client took nothing. */
+  #lastPing: Buffer | undefined;
   #nextPing: number;
   /** When the oldest ping without a pong was sent. */
   #unanswered: number | undefined;
@@ -30,7 +34,7 @@ export class ControlSocket {
    */
   constructor(
     socket: WebSocket,
-    connection: Pick<Duplex, 'cork' | 'uncork'>,
+    connection: ConnectionBelow,
     key: SocketKey,
     now: number,
     onClose: (control: ControlSocket, code: number) => void,
@@ -45,7 +49,10 @@ export class ControlSocket {
     socket.on('pong', () => {
       this.#unanswered = undefined;
     });
-    socket.on('ping', (payload: Buffer) => this.#send(() => socket.pong(payload)));
+    socket.on('ping', (payload: Buffer) => this.#answerPing(payload));
+    connection.on('drain', () => {
+      if (this.#lastPing !== undefined) this.#answerPing(this.#lastPing);
+    });
     socket.on('close', (code) => onClose(this, code));
   }
 
@@ -102,6 +109,13 @@ export class ControlSocket {
   /** Ends the connection without waiting for the client. */
   cut(): void {
     this.#socket.terminate();
+  }
+
+  /** While the client takes nothing only its latest ping is kept, which is the one to answer (RFC 6455 section 5.5.3). */
+  #answerPing(payload: Buffer): void {
+    const isFull = this.#connection.writableNeedDrain;
+    this.#lastPing = isFull ? payload : undefined;
+    if (!isFull) this.#send(() => this.#socket.pong(payload));
   }
 
   /** A client that reads nothing is as good as gone, and what it is sent must not pile up. */
