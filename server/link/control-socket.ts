@@ -11,17 +11,16 @@ export interface SocketKey {
   readonly hash: string;
 }
 
-type ConnectionBelow = Pick<Duplex, 'cork' | 'uncork' | 'on' | 'writableNeedDrain'>;
-
 export class ControlSocket {
   readonly key: SocketKey;
   readonly #takesEvents: boolean;
   #wasAskedToMove = false;
   readonly #socket: WebSocket;
-  readonly #connection: ConnectionBelow;
+  readonly #connection: Pick<Duplex, 'cork' | 'uncork'>;
   #corked = false;
-  /** The latest ping that came while the client took nothing. */
+  /** The latest ping that came while a pong was on its way. */
   #lastPing: Buffer | undefined;
+  #pongUnderWay = false;
   #nextPing: number;
   /** When the oldest ping without a pong was sent. */
   #unanswered: number | undefined;
@@ -34,7 +33,7 @@ export class ControlSocket {
    */
   constructor(
     socket: WebSocket,
-    connection: ConnectionBelow,
+    connection: Pick<Duplex, 'cork' | 'uncork'>,
     key: SocketKey,
     now: number,
     onClose: (control: ControlSocket, code: number) => void,
@@ -50,9 +49,6 @@ export class ControlSocket {
       this.#unanswered = undefined;
     });
     socket.on('ping', (payload: Buffer) => this.#answerPing(payload));
-    connection.on('drain', () => {
-      if (this.#lastPing !== undefined) this.#answerPing(this.#lastPing);
-    });
     socket.on('close', (code) => onClose(this, code));
   }
 
@@ -111,12 +107,21 @@ export class ControlSocket {
     this.#socket.terminate();
   }
 
-  /** While the client takes nothing only its latest ping is kept, which is the one to answer (RFC 6455 section 5.5.3). */
+  /** One pong at a time: of the pings that come meanwhile only the latest is to be answered (RFC 6455 section 5.5.3). */
   #answerPing(payload: Buffer): void {
-    const isFull = this.#connection.writableNeedDrain;
-    this.#lastPing = isFull ? payload : undefined;
-    if (!isFull) this.#send(() => this.#socket.pong(payload));
+    if (this.#pongUnderWay) {
+      this.#lastPing = payload;
+      return;
+    }
+    this.#lastPing = undefined;
+    this.#pongUnderWay = true;
+    this.#send(() => this.#socket.pong(payload, false, this.#onPongSent));
   }
+
+  readonly #onPongSent = (): void => {
+    this.#pongUnderWay = false;
+    if (this.#lastPing !== undefined) this.#answerPing(this.#lastPing);
+  };
 
   /** A client that reads nothing is as good as gone, and what it is sent must not pile up. */
   #send(send: () => void): void {
