@@ -15,6 +15,7 @@ describe('a relay with another CULVERT_CLUSTER_SECRET', function () {
 
   it('does not start, and says which setting is wrong; the others are not troubled', async () => {
     const { databaseSettings, child: first } = cluster.relay(0);
+    await eventually(10_000, () => assert.match(first.stderr, /"msg":"listening"/));
     const before = first.stderr;
     const secret = 'x'.repeat(32);
     const child = spawnRelay(scope, ['serve'], {
