@@ -53,6 +53,19 @@ describe('refusals before a WebSocket is opened (contract.md, WebSockets)', () =
     });
   }
 
+  it('426 leaves the connection to the requests behind it', async () => {
+    const connection = await RawConnection.open(scope, relay.port);
+    const host = `localhost:${relay.port}`;
+    for (const [target, status] of [
+      ['/ws/control', 426],
+      ['/ws/data', 426],
+      ['/v1/account', 401],
+      ['/healthz', 200],
+    ] as const) {
+      assert.equal((await connection.request({ host, target })).status, status);
+    }
+  });
+
   describe('/ws/control', () => {
     it('400 without tunnel_id, even before the key', async () => {
       assertRefused(await ask('/ws/control', UPGRADE), 400);

@@ -154,7 +154,8 @@ export class Origins {
       target: this.#api,
       head: relayRequestHead(plan.head, target, this.limitedAddress(plan.head, peer)),
       repeatable: false,
-      fresh: false,
+      // One that is kept would pass by the line in which the API's requests wait.
+      fresh: true,
       ending: PLAIN_ENDING,
       mapField: undefined,
       open: (handler) => this.#api.dial(handler, group),
