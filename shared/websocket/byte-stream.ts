@@ -40,8 +40,9 @@ export class WebSocketByteStream {
   /** Bytes that go out in front of the first frame. */
   #preface: Buffer | undefined;
   #handler: ByteStreamHandler | undefined;
-  /** The latest ping that came while the peer took nothing. */
+  /** The latest ping that came while none could be answered. */
   #lastPing: Buffer | undefined;
+  #pongUnderWay = false;
   /** Whether the peer has sent and taken nothing since {@link probe}. */
   #silent = false;
   #closeSent = false;
@@ -86,7 +87,7 @@ export class WebSocketByteStream {
     this.#preface = undefined;
     socket.on('drain', () => {
       this.#silent = false;
-      if (this.#lastPing !== undefined) this.#answerPing(this.#lastPing);
+      this.#answerLastPing();
       if (!this.#ended) this.#handler?.onDrain();
     });
     socket.on('data', (chunk: Buffer) => {
@@ -184,11 +185,25 @@ export class WebSocketByteStream {
     return room;
   }
 
-  /** While the peer takes nothing only its latest ping is kept, which is the one to answer (RFC 6455 section 5.5.3). */
+  /**
+   * One pong at a time, and none while the peer takes nothing: of the pings that come meanwhile only the latest is to be
+   * answered (RFC 6455 section 5.5.3).
+   */
   #answerPing(payload: Buffer): void {
-    const isFull = this.#socket.writableNeedDrain;
-    this.#lastPing = isFull ? payload : undefined;
-    if (!isFull) this.#send(Opcode.pong, payload);
+    const waits = this.#pongUnderWay || this.#socket.writableNeedDrain;
+    this.#lastPing = waits ? payload : undefined;
+    if (waits) return;
+    this.#pongUnderWay = true;
+    this.#send(Opcode.pong, payload, this.#onPongSent);
+  }
+
+  readonly #onPongSent = (): void => {
+    this.#pongUnderWay = false;
+    this.#answerLastPing();
+  };
+
+  #answerLastPing(): void {
+    if (this.#lastPing !== undefined) this.#answerPing(this.#lastPing);
   }
 
   #sendClose(code: number, onFlushed: () => void): void {
