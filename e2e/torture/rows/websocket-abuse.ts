@@ -46,6 +46,7 @@ export const websocketAbuse: Row<Figure> = {
       }
       await asking;
       sockets += AT_A_TIME;
+      say(`${Math.round(watch.growthMib)} MiB more at the most so far`);
     }
     const ended = stage.relay.child.hasExited ? 1 : 0;
     return {
