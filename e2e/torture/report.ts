@@ -10,7 +10,8 @@ What strangers, networks and machines may do to Culvert was done to it, and coun
 only within one run.
 
 \`npm run torture\` writes this page, and with \`--rows NAME,NAME\` only those rows of it; the rest stays as it was measured
-before. \`npm run torture -- --short\` does less of each, writes nothing, and is a part of \`npm test\`. It needs Debian's
+before. \`npm run torture -- --short\` does less of each, leaves out rows that compare times, writes
+nothing, and is a part of \`npm test\`. It needs Debian's
 packages and root: see \`e2e/support/setup.sh\`.
 `;
 

@@ -35,6 +35,8 @@ export interface Row<Name extends string = string> {
   /** what is done, as the report says it */
   readonly title: string;
   readonly thresholds: Readonly<Record<Name, Threshold>>;
+  /** Whether a figure compares times, which only a machine that does nothing else tells: not for continuous integration. */
+  readonly comparesTimes?: boolean;
   run(options: RunOptions): Promise<RowResult<Name>>;
 }
 

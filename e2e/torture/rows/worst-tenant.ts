@@ -45,6 +45,7 @@ const MEANINGS: Readonly<Record<Attack, string>> = {
 
 export const worstTenant: Row<Attack> = {
   name: 'worst-tenant',
+  comparesTimes: true,
   title: `A tenant does its worst; ${REQUESTS_A_SECOND} visitors a second of another one, with it and without in turn`,
   thresholds: Object.fromEntries(
     ATTACKS.map((attack) => [
