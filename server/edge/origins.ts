@@ -57,7 +57,7 @@ export interface OriginRequest extends AnswerRules {
   readonly head: Buffer;
   /** Whether it may be sent again when a kept stream turns out to have ended. */
   readonly repeatable: boolean;
-  /** Whether it needs a stream of its own, because it could not be sent again. */
+  /** Whether it needs a stream of its own: it could not be sent again, or waits in a line that a kept one would pass by. */
   readonly fresh: boolean;
   readonly open: (handler: OriginHandler) => Dial;
   readonly onHanded: () => void;
