@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { parseRelayAddress } from '../engine/relay-address.ts';
-import { type AccessSources, findAccess, readAccess } from './access.ts';
 import { ProjectFileError } from '../config/project-report.ts';
+import { parseRelayAddress } from '../engine/relay/relay-address.ts';
+import { type AccessSources, findAccess, readAccess } from './access.ts';
 import { UsageError } from './usage-error.ts';
 
 const KEY = `cvt_${'k'.repeat(32)}`;

@@ -2,14 +2,14 @@
 import { API_KEY_PATTERN, API_KEY_PREFIX } from '../../shared/tunnel.ts';
 import { checkRelay, type ProjectRelay } from '../config/project-trust.ts';
 import type { Login } from '../config/stored-login.ts';
+import { Network } from '../engine/network/network.ts';
+import { NetworkSettingError, readNetworkSettings } from '../engine/network/settings.ts';
 import {
   isProtected,
   parseRelayAddress,
   type RelayAddress,
   RelayAddressError,
-} from '../engine/relay-address.ts';
-import { Network } from '../engine/network/network.ts';
-import { NetworkSettingError, readNetworkSettings } from '../engine/network/settings.ts';
+} from '../engine/relay/relay-address.ts';
 import { ExitCode } from './exit-code.ts';
 import { UsageError } from './usage-error.ts';
 

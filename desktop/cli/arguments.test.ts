@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { ProjectFileError } from '../config/project-report.ts';
 import { SPEC_DEFAULTS, type TunnelSpec } from '../config/tunnel-spec.ts';
 import { Network } from '../engine/network/network.ts';
-import { parseRelayAddress } from '../engine/relay-address.ts';
+import { parseRelayAddress } from '../engine/relay/relay-address.ts';
 import { NO_FILES } from '../testing/files.ts';
 import { type Command, type Files, readArguments } from './arguments.ts';
 import { UsageError } from './usage-error.ts';

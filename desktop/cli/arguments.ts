@@ -1,9 +1,8 @@
 /** Reads the command line of `culvert`, and says what is wrong with it before a relay is asked. */
 import { parseArgs } from 'node:util';
-import { type InspectCommand, readInspect } from './inspect-arguments.ts';
 import { nearest } from '../config/nearest.ts';
-import type { Project } from '../config/project.ts';
 import { checkLocalHosts, type ProjectRelay } from '../config/project-trust.ts';
+import type { Project } from '../config/project.ts';
 import type { Login } from '../config/stored-login.ts';
 import {
   HOST_HEADER_RULE,
@@ -12,10 +11,12 @@ import {
   PORT_RULE,
   SPEC_DEFAULTS,
   TTL_RULE,
+  type TunnelSpec,
+  type ValueRule,
+  WAIT_RULE,
 } from '../config/tunnel-spec.ts';
-import { type TunnelSpec, type ValueRule, WAIT_RULE } from '../config/tunnel-spec.ts';
 import type { Network } from '../engine/network/network.ts';
-import type { RelayAddress } from '../engine/relay-address.ts';
+import type { RelayAddress } from '../engine/relay/relay-address.ts';
 import {
   type Access,
   checkKey,
@@ -26,6 +27,7 @@ import {
   readAccess,
   readNetwork,
 } from './access.ts';
+import { type InspectCommand, readInspect } from './inspect-arguments.ts';
 import {
   COMMAND_NAMES,
   COMMANDS,

@@ -1,5 +1,5 @@
-import { refusesKey } from '../engine/errors.ts';
-import type { OfflineReason } from '../engine/verdict.ts';
+import type { OfflineReason } from '../engine/control/verdict.ts';
+import { refusesKey } from '../engine/relay/errors.ts';
 
 /** Exit codes of `culvert` (contract.md, Programs). */
 export const ExitCode = {

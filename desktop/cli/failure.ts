@@ -1,4 +1,4 @@
-import { refusesKey, RelayRefusal, RelayUnreachable } from '../engine/errors.ts';
+import { refusesKey, RelayRefusal, RelayUnreachable } from '../engine/relay/errors.ts';
 
 /** What went wrong with a call of the REST interface, and what to do. */
 export function describeFailure(error: unknown): string {

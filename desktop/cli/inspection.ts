@@ -6,8 +6,8 @@ import { Replayer } from '../engine/inspector/replay.ts';
 import type { RequestLog } from '../engine/inspector/request-log.ts';
 import { InspectorServer } from '../engine/inspector/socket/inspector-server.ts';
 import { runtimeFolder } from '../engine/inspector/socket/runtime-folder.ts';
-import { LocalDialer } from '../engine/local-dialer.ts';
-import type { LocalTarget } from '../engine/local-target.ts';
+import { LocalDialer } from '../engine/local/local-dialer.ts';
+import type { LocalTarget } from '../engine/local/local-target.ts';
 import type { Output } from './reporter.ts';
 
 export class Inspection {

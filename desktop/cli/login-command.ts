@@ -1,7 +1,7 @@
 /** `culvert login` and `culvert logout`. */
 import type { StoredLogin } from '../config/stored-login.ts';
-import { ApiClient } from '../engine/api-client.ts';
-import { isProtected, type RelayAddress } from '../engine/relay-address.ts';
+import { ApiClient } from '../engine/relay/api-client.ts';
+import { isProtected, type RelayAddress } from '../engine/relay/relay-address.ts';
 import { checkKey, checkProtected, DEFAULT_RELAY_FROM, readRelay } from './access.ts';
 import type { LoginCommand, LogoutCommand } from './arguments.ts';
 import { jsonLine } from './json-line.ts';

@@ -1,6 +1,6 @@
 /** `culvert list`, `close` and `extend`: one call of the REST interface each, a tunnel named by id or slug. */
 import type { Tunnel } from '../../shared/tunnel.ts';
-import { ApiClient } from '../engine/api-client.ts';
+import { ApiClient } from '../engine/relay/api-client.ts';
 import type { CloseCommand, ExtendCommand, ListCommand } from './arguments.ts';
 import { byteSize, localTime, table } from './format.ts';
 import { jsonLine } from './json-line.ts';

@@ -2,8 +2,8 @@
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { localUrl, type TunnelSpec } from '../config/tunnel-spec.ts';
 import type { Clock } from '../engine/clock.ts';
-import type { ConnectionProblem } from '../engine/connections.ts';
-import type { OfflineReason } from '../engine/verdict.ts';
+import type { OfflineReason } from '../engine/control/verdict.ts';
+import type { ConnectionProblem } from '../engine/visitors/connections.ts';
 import { localTime } from './format.ts';
 import { jsonLine } from './json-line.ts';
 

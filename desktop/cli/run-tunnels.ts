@@ -1,8 +1,8 @@
 /** `culvert http` and `culvert start` as they run in a process: with the view on a terminal, with lines elsewhere. */
 import type { TunnelSpec } from '../config/tunnel-spec.ts';
-import { ApiClient } from '../engine/api-client.ts';
 import { systemClock } from '../engine/clock.ts';
 import { RequestLog } from '../engine/inspector/request-log.ts';
+import { ApiClient } from '../engine/relay/api-client.ts';
 import type { HttpCommand, StartCommand } from './arguments.ts';
 import type { ExitCode } from './exit-code.ts';
 import type { Inspection } from './inspection.ts';

@@ -1,12 +1,12 @@
 /** One tunnel of `culvert http` or `culvert start`, from its creation to its end. */
 import type { Tunnel } from '../../shared/tunnel.ts';
 import type { TunnelSpec } from '../config/tunnel-spec.ts';
-import { ApiClient, type CreateRequest } from '../engine/api-client.ts';
-import { RelayRefusal } from '../engine/errors.ts';
+import type { TunnelState } from '../engine/control/tunnel-session.ts';
+import type { OfflineReason } from '../engine/control/verdict.ts';
 import type { RequestLog } from '../engine/inspector/request-log.ts';
+import { ApiClient, type CreateRequest } from '../engine/relay/api-client.ts';
+import { RelayRefusal } from '../engine/relay/errors.ts';
 import { createTunnelClient } from '../engine/tunnel-client.ts';
-import type { TunnelState } from '../engine/tunnel-session.ts';
-import type { OfflineReason } from '../engine/verdict.ts';
 import type { Access } from './access.ts';
 import { type ExitCode, exitCodeOf, exitCodeOfFailure } from './exit-code.ts';
 import { describeFailure } from './failure.ts';

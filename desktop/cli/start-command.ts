@@ -1,9 +1,9 @@
 /** `culvert start`: several tunnels in one process. */
 import type { Tunnel } from '../../shared/tunnel.ts';
 import type { TunnelSpec } from '../config/tunnel-spec.ts';
-import type { ApiClient, CreateRequest } from '../engine/api-client.ts';
 import type { Clock } from '../engine/clock.ts';
-import { RelayRefusal } from '../engine/errors.ts';
+import type { ApiClient, CreateRequest } from '../engine/relay/api-client.ts';
+import { RelayRefusal } from '../engine/relay/errors.ts';
 import type { StartCommand } from './arguments.ts';
 import { ExitCode } from './exit-code.ts';
 import type { Inspection } from './inspection.ts';

@@ -1,6 +1,6 @@
 /** `culvert status`: the account, what it may do, and its live tunnels. */
 import type { Account } from '../../shared/tunnel.ts';
-import { ApiClient } from '../engine/api-client.ts';
+import { ApiClient } from '../engine/relay/api-client.ts';
 import type { Access } from './access.ts';
 import type { StatusCommand } from './arguments.ts';
 import { byteSize, table, timeLeft } from './format.ts';

@@ -1,8 +1,8 @@
 /** What a `culvert.yml` cannot do by itself, because it may be somebody else's (docs/command.md). */
 import { isLoopback } from '../engine/network/loopback.ts';
-import type { RelayAddress } from '../engine/relay-address.ts';
-import type { Project } from './project.ts';
+import type { RelayAddress } from '../engine/relay/relay-address.ts';
 import { ProjectFileError } from './project-report.ts';
+import type { Project } from './project.ts';
 
 /** The part of a {@link Project} that chooses the relay. */
 export interface ProjectRelay extends Pick<Project, 'path'> {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { parseRelayAddress } from '../engine/relay-address.ts';
-import { parseProject } from './project.ts';
+import { parseRelayAddress } from '../engine/relay/relay-address.ts';
 import { ProjectFileError } from './project-report.ts';
+import { parseProject } from './project.ts';
 
 const KEY = `cvt_${'k'.repeat(32)}`;
 

@@ -2,7 +2,7 @@
 import { LineCounter, parseDocument } from 'yaml';
 import * as yup from 'yup';
 import { API_KEY_PREFIX } from '../../shared/tunnel.ts';
-import { parseRelayAddress, type RelayAddress, RelayAddressError } from '../engine/relay-address.ts';
+import { parseRelayAddress, type RelayAddress, RelayAddressError } from '../engine/relay/relay-address.ts';
 import { CONFIG_TUNNELS_MAX, LABEL_MAX_LENGTH } from './limits.ts';
 import { nearest } from './nearest.ts';
 import { ProjectFileError, ProjectReport } from './project-report.ts';

@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onPosix } from '../../shared/testing/posix.ts';
-import { parseRelayAddress } from '../engine/relay-address.ts';
+import { parseRelayAddress } from '../engine/relay/relay-address.ts';
 import { StoredLogin, StoredLoginError } from './stored-login.ts';
 
 const mode = (path: string): number => statSync(path).mode & 0o777;

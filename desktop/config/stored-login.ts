@@ -1,11 +1,21 @@
 /** The relay and the key that `culvert login` keeps, in one file that only its owner can read. */
 import { randomUUID } from 'node:crypto';
-import { chmodSync, closeSync, fstatSync, fsyncSync, mkdirSync, openSync, readFileSync } from 'node:fs';
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  fstatSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import * as yup from 'yup';
 import { API_KEY_PATTERN } from '../../shared/tunnel.ts';
-import { parseRelayAddress, type RelayAddress } from '../engine/relay-address.ts';
+import { parseRelayAddress, type RelayAddress } from '../engine/relay/relay-address.ts';
 import { CONFIG_FILE_MAX_BYTES } from './limits.ts';
 
 export interface Login {

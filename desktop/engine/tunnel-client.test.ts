@@ -4,9 +4,9 @@ import { createServer } from 'node:http';
 import type { WebSocket } from 'ws';
 import { type FakeRelay, startFakeRelay } from '../testing/fake-relay.ts';
 import { closeServers, listen } from '../testing/servers.ts';
-import { localPort } from './local-target.ts';
+import type { TunnelSession, TunnelState } from './control/tunnel-session.ts';
+import { localPort } from './local/local-target.ts';
 import { createTunnelClient } from './tunnel-client.ts';
-import type { TunnelSession, TunnelState } from './tunnel-session.ts';
 
 /** Sends a request over a data socket, and waits for the answer. */
 async function ask(socket: WebSocket, target: string): Promise<string> {

@@ -1,22 +1,22 @@
 /** Composition root of the engine: what one tunnel of this client consists of. */
 import { systemClock } from './clock.ts';
-import { type ConnectionProblem, Connections } from './connections.ts';
-import { ControlConnection } from './control-connection.ts';
-import { DataDialer } from './data-socket.ts';
+import { ControlConnection } from './control/control-connection.ts';
+import { MachineWatch, networkAddresses } from './control/machine-watch.ts';
+import { TunnelSession, type TunnelState } from './control/tunnel-session.ts';
+import { DataDialer } from './data/data-socket.ts';
+import { HostRewriter } from './data/host-rewriter.ts';
+import { RecordedStream } from './data/recorded-stream.ts';
+import type { Recorder } from './data/recorder.ts';
+import { RetriedData } from './data/retried-data.ts';
+import type { FilterMaker } from './data/stream-filter.ts';
+import { WarmSockets } from './data/warm-sockets.ts';
 import { Deadlines } from './deadlines.ts';
-import { type HostHeader, replacementHost } from './host-header.ts';
-import { HostRewriter } from './host-rewriter.ts';
-import { LocalDialer } from './local-dialer.ts';
-import type { LocalTarget } from './local-target.ts';
-import { RecordedStream } from './recorded-stream.ts';
-import type { Recorder } from './recorder.ts';
-import { MachineWatch, networkAddresses } from './machine-watch.ts';
+import { type HostHeader, replacementHost } from './local/host-header.ts';
+import { LocalDialer } from './local/local-dialer.ts';
+import type { LocalTarget } from './local/local-target.ts';
 import { Network } from './network/network.ts';
-import type { RelayAddress } from './relay-address.ts';
-import { RetriedData } from './retried-data.ts';
-import type { FilterMaker } from './stream-filter.ts';
-import { TunnelSession, type TunnelState } from './tunnel-session.ts';
-import { WarmSockets } from './warm-sockets.ts';
+import type { RelayAddress } from './relay/relay-address.ts';
+import { type ConnectionProblem, Connections } from './visitors/connections.ts';
 
 export interface TunnelClientOptions {
   readonly relay: RelayAddress;

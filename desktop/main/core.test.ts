@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onPosix } from '../../shared/testing/posix.ts';
-import { RelayRefusal, RelayUnreachable } from '../engine/errors.ts';
+import { RelayRefusal, RelayUnreachable } from '../engine/relay/errors.ts';
 import type { Channels, CreateForm } from '../shared/ipc.ts';
 import { fakeEncryption, fakeSystem, type FakeSystem } from '../testing/fake-platform.ts';
 import { type Core, createCore } from './core.ts';

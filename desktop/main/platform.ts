@@ -1,15 +1,15 @@
 /** What the core of the app needs from the system around it. Electron gives it; tests and `e2e/ui` give their own. */
 import type { Clock } from '../engine/clock.ts';
+import type { LocalTarget } from '../engine/local/local-target.ts';
+import type { RelayAddress } from '../engine/relay/relay-address.ts';
 import type { About } from '../shared/ipc.ts';
 import type { Problem, Settings } from '../shared/snapshot.ts';
 import type { Notice } from './notices/notices.ts';
 import type { PortScan } from './ports/port-scan.ts';
-import type { RelayApi } from './session/sign-in.ts';
 import type { Encryption } from './session/key-vault.ts';
+import type { RelayApi } from './session/sign-in.ts';
 import type { Autostart } from './system/autostart.ts';
 import type { ProjectLinks } from './system/links.ts';
-import type { LocalTarget } from '../engine/local-target.ts';
-import type { RelayAddress } from '../engine/relay-address.ts';
 import type { Serve } from './tunnels/serve.ts';
 import type { TunnelLog } from './tunnels/tunnel-log.ts';
 

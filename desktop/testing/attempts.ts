@@ -1,10 +1,9 @@
 /** What became of the engine's attempts, as promises. */
 import type { ByteStreamHandler } from '../../shared/websocket/byte-stream.ts';
-import type { DataStream } from '../engine/bridge.ts';
-import type { DataHandler } from '../engine/data-socket.ts';
-import type { Attempt } from '../engine/dial.ts';
-import type { LocalConnection } from '../engine/local-connection.ts';
-import type { LocalDialer } from '../engine/local-dialer.ts';
+import type { DataHandler, DataStream } from '../engine/data/data-stream.ts';
+import type { LocalConnection } from '../engine/local/local-connection.ts';
+import type { LocalDialer } from '../engine/local/local-dialer.ts';
+import type { Attempt } from '../engine/network/dial.ts';
 
 /** An attempt of which nothing is heard. */
 export const IDLE_ATTEMPT: Attempt = { cancel() {} };

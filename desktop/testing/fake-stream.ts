@@ -1,5 +1,5 @@
-import type { DataStream } from '../engine/bridge.ts';
 import type { ByteStreamHandler } from '../../shared/websocket/byte-stream.ts';
+import type { DataStream } from '../engine/data/data-stream.ts';
 
 /** A data socket of which a test is the relay's end. */
 export class FakeStream implements DataStream {

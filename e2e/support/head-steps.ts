@@ -33,7 +33,7 @@ const { HeadReader } = await import('../../shared/http1/head-reader.ts');
 const { parseRequestHead } = await import('../../shared/http1/head.ts');
 const { trackBody } = await import('../../shared/http1/track-body.ts');
 const { MessageTracker } = await import('../../desktop/engine/inspector/message-tracker.ts');
-const { LocalExchange } = await import('../../desktop/engine/local-exchange.ts');
+const { LocalExchange } = await import('../../desktop/engine/local/local-exchange.ts');
 const { EdgeFixture } = await import('../../server/testing/edge-fixture.ts');
 const { FakeSocket } = await import('../../server/testing/fake-socket.ts');
 

@@ -1,5 +1,5 @@
 /** Promises of what the engine does with handlers. */
-import type { Attempt, DialHandler } from '../../engine/dial.ts';
+import type { Attempt, DialHandler } from '../../engine/network/dial.ts';
 
 /** Connects, and closes the connection again. Rejects with what the socket reports. */
 export function connectOnce(start: (handler: DialHandler) => Attempt): Promise<void> {

@@ -1,7 +1,7 @@
 import { systemClock } from '../../engine/clock.ts';
 import { Deadlines } from '../../engine/deadlines.ts';
-import { LocalDialer } from '../../engine/local-dialer.ts';
-import { localPort } from '../../engine/local-target.ts';
+import { LocalDialer } from '../../engine/local/local-dialer.ts';
+import { localPort } from '../../engine/local/local-target.ts';
 import { type Hop, HopFailure, HopSkipped } from './hop.ts';
 
 /** The port that a tunnel would lead to. Only a connection is made: a request could do something. */

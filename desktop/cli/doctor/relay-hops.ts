@@ -1,10 +1,11 @@
 /** From this machine to the relay: name, connection, TLS, the relay itself, the key. */
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
-import { ApiClient } from '../../engine/api-client.ts';
-import { dial } from '../../engine/dial.ts';
-import { describeNetworkError, refusesKey } from '../../engine/errors.ts';
 import { call } from '../../engine/network/call.ts';
+import { dial } from '../../engine/network/dial.ts';
+import { describeNetworkError } from '../../engine/network/errors.ts';
+import { ApiClient } from '../../engine/relay/api-client.ts';
+import { refusesKey } from '../../engine/relay/errors.ts';
 import type { DoctorCommand } from '../arguments.ts';
 import { DOCTOR_ANSWER_MAX_BYTES, DOCTOR_HOP_TIMEOUT_MS } from '../limits.ts';
 import { connectOnce, within } from './attempts.ts';

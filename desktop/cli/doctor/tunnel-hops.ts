@@ -2,10 +2,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import { systemClock } from '../../engine/clock.ts';
-import { ControlConnection, type ControlEnd } from '../../engine/control-connection.ts';
-import { describeNetworkError, RelayRefusal } from '../../engine/errors.ts';
+import { ControlConnection, type ControlEnd } from '../../engine/control/control-connection.ts';
 import { call } from '../../engine/network/call.ts';
-import { parseRelayAddress, type RelayAddress } from '../../engine/relay-address.ts';
+import { describeNetworkError } from '../../engine/network/errors.ts';
+import { RelayRefusal } from '../../engine/relay/errors.ts';
+import { parseRelayAddress, type RelayAddress } from '../../engine/relay/relay-address.ts';
 import type { Access } from '../access.ts';
 import { DOCTOR_ANSWER_MAX_BYTES, DOCTOR_HOP_TIMEOUT_MS } from '../limits.ts';
 import { type Hop, HopFailure, HopSkipped } from './hop.ts';

@@ -1,8 +1,8 @@
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import { localUrl, type TunnelSpec } from '../../config/tunnel-spec.ts';
 import type { Clock } from '../../engine/clock.ts';
-import type { ConnectionProblem } from '../../engine/connections.ts';
 import type { RequestSummary } from '../../engine/inspector/records.ts';
+import type { ConnectionProblem } from '../../engine/visitors/connections.ts';
 import { VIEW_PROBLEM_MS, VIEW_REFRESH_BUSY_MS, VIEW_REFRESH_MS } from '../limits.ts';
 import { type EndReason, type Output, type Reporter, TextReporter } from '../reporter.ts';
 import type { PanelState, PanelStatus } from './state.ts';

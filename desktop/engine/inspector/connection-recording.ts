@@ -1,5 +1,5 @@
+import type { Recording } from '../data/recorder.ts';
 import { RECORDED_BODY_MAX_BYTES, RECORDED_HEAD_MAX_BYTES } from '../limits.ts';
-import type { Recording } from '../recorder.ts';
 import type { Exchange } from './exchange.ts';
 import { type Expecting, MessageTracker } from './message-tracker.ts';
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { FakeClock } from '../../testing/fake-clock.ts';
 import { systemClock } from '../clock.ts';
 import { Deadlines } from '../deadlines.ts';
 import { REPLAYS_MAX, REPLAY_TIMEOUT_MS } from '../limits.ts';
-import { LocalDialer } from '../local-dialer.ts';
-import { localPort } from '../local-target.ts';
-import { FakeClock } from '../../testing/fake-clock.ts';
+import { LocalDialer } from '../local/local-dialer.ts';
+import { localPort } from '../local/local-target.ts';
 import { Replayer, ReplayRefused } from './replay.ts';
 import { RequestLog } from './request-log.ts';
 

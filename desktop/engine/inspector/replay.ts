@@ -1,9 +1,9 @@
-import type { Attempt } from '../dial.ts';
 import type { Deadlines, Expiring } from '../deadlines.ts';
 import { RECORDED_BODY_MAX_BYTES, RECORDED_REQUESTS_MAX, REPLAYS_MAX, REPLAY_TIMEOUT_MS } from '../limits.ts';
-import type { LocalConnection, LocalHandler } from '../local-connection.ts';
-import type { LocalDialer, LocalDialHandler } from '../local-dialer.ts';
-import { describeTarget } from '../local-target.ts';
+import type { LocalConnection, LocalHandler } from '../local/local-connection.ts';
+import type { LocalDialer, LocalDialHandler } from '../local/local-dialer.ts';
+import { describeTarget } from '../local/local-target.ts';
+import type { Attempt } from '../network/dial.ts';
 import type { ConnectionRecording } from './connection-recording.ts';
 import type { RequestLog } from './request-log.ts';
 

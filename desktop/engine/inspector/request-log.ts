@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '../clock.ts';
+import type { Recorder, Recording } from '../data/recorder.ts';
 import { RECORDED_REQUESTS_MAX } from '../limits.ts';
-import type { Recorder, Recording } from '../recorder.ts';
 import { Capture } from './capture.ts';
 import { ConnectionRecording, type ExchangeStore } from './connection-recording.ts';
 import { Exchange, type Visibility } from './exchange.ts';

@@ -1,8 +1,7 @@
 /** One HTTP request to a relay and its answer. */
 import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
-import type { RelayAddress } from '../relay-address.ts';
-import type { Network } from './network.ts';
+import type { Endpoint, Network } from './network.ts';
 
 export interface Call {
   readonly method: string;
@@ -22,7 +21,7 @@ export interface CallAnswer {
 }
 
 /** @throws whatever the network reports, a `TimeoutError`, or an Error for an answer that is too large */
-export async function call(network: Network, relay: RelayAddress, wanted: Call): Promise<CallAnswer> {
+export async function call(network: Network, relay: Endpoint, wanted: Call): Promise<CallAnswer> {
   const signal = AbortSignal.timeout(wanted.timeoutMs);
   const socket = await connect(network, relay, signal);
   try {
@@ -37,7 +36,7 @@ export async function call(network: Network, relay: RelayAddress, wanted: Call):
   }
 }
 
-function connect(network: Network, relay: RelayAddress, signal: AbortSignal): Promise<Socket> {
+function connect(network: Network, relay: Endpoint, signal: AbortSignal): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const onAbort = (): void => {
       attempt.cancel();
@@ -56,7 +55,7 @@ function connect(network: Network, relay: RelayAddress, signal: AbortSignal): Pr
 
 function send(
   socket: Socket,
-  relay: RelayAddress,
+  relay: Endpoint,
   { method, path, headers, body }: Call,
   signal: AbortSignal,
 ): Promise<IncomingMessage> {

@@ -4,8 +4,8 @@ import type { Socket } from 'node:net';
 import { CERTIFICATE } from '../../testing/certificate.ts';
 import { startProxy } from '../../testing/proxy.ts';
 import { closedPort, closeServers, startTcp, startTls } from '../../testing/servers.ts';
-import type { Attempt } from '../dial.ts';
-import { parseRelayAddress } from '../relay-address.ts';
+import { parseRelayAddress } from '../relay/relay-address.ts';
+import type { Attempt } from './dial.ts';
 import { Network } from './network.ts';
 import type { NetworkSettings } from './settings.ts';
 

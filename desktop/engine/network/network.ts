@@ -1,11 +1,20 @@
 import { existsSync, readFileSync } from 'node:fs';
 import * as tls from 'node:tls';
-import { type Attempt, dial, type DialHandler, type DialOptions } from '../dial.ts';
-import type { RelayAddress } from '../relay-address.ts';
+import { type Attempt, dial, type DialHandler, type DialOptions } from './dial.ts';
 import { parseNoProxy } from './no-proxy.ts';
 import { parseProxyAddress, type ProxyAddress } from './proxy-address.ts';
 import { ProxyDial } from './proxy-dial.ts';
 import type { NetworkSettings } from './settings.ts';
+
+/** A server that is reached over the network. */
+export interface Endpoint {
+  readonly secure: boolean;
+  /** name or IP address to connect to, without the brackets of IPv6 */
+  readonly hostname: string;
+  readonly port: number;
+  /** value of the `Host` field */
+  readonly host: string;
+}
 
 /** The way to a relay, the same for the API, control sockets and data sockets: direct or through a proxy. */
 export class Network {
@@ -24,7 +33,7 @@ export class Network {
   }
 
   /** `host:port` of the proxy over which that relay is reached; `undefined` without one. */
-  proxyFor(relay: RelayAddress): string | undefined {
+  proxyFor(relay: Endpoint): string | undefined {
     return this.#proxy(relay)?.name;
   }
 
@@ -35,7 +44,7 @@ export class Network {
    * @param options.keepAliveMs as for {@link dial}
    */
   connect(
-    relay: RelayAddress,
+    relay: Endpoint,
     options: { readonly address?: string | undefined; readonly keepAliveMs?: number },
     handler: DialHandler,
   ): Attempt {
@@ -48,7 +57,7 @@ export class Network {
     return new ProxyDial(proxy, proxy.secure ? this.#tls(proxy.hostname) : {}, wanted, handler);
   }
 
-  #proxy({ hostname, port, secure }: RelayAddress): ProxyAddress | undefined {
+  #proxy({ hostname, port, secure }: Endpoint): ProxyAddress | undefined {
     const proxy = secure ? this.#httpsProxy : this.#httpProxy;
     return proxy === undefined || this.#isDirect(hostname, port) ? undefined : proxy;
   }

@@ -3,9 +3,9 @@ import { isIPv6, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { HeadReader } from '../../../shared/http1/head-reader.ts';
 import { parseResponseHead } from '../../../shared/http1/head.ts';
-import { type Attempt, dial, type DialHandler, type DialOptions, tlsConnectOptions } from '../dial.ts';
-import { describeNetworkError } from '../errors.ts';
 import { PROXY_HEAD_MAX_BYTES } from '../limits.ts';
+import { type Attempt, dial, type DialHandler, type DialOptions, tlsConnectOptions } from './dial.ts';
+import { describeNetworkError } from './errors.ts';
 import type { ProxyAddress } from './proxy-address.ts';
 
 /** As {@link dial}, over a proxy; `options.host` is a name for the proxy to look up. */

@@ -2,10 +2,10 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type * as Electron from 'electron';
-import { ApiClient } from '../../engine/api-client.ts';
 import { systemClock } from '../../engine/clock.ts';
 import { Network } from '../../engine/network/network.ts';
 import { readNetworkSettings } from '../../engine/network/settings.ts';
+import { ApiClient } from '../../engine/relay/api-client.ts';
 import type { About } from '../../shared/ipc.ts';
 import type { Platform } from '../platform.ts';
 import { createPortScan } from '../ports/scan.ts';

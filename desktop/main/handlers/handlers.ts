@@ -1,5 +1,5 @@
 /** What the page may ask of main. */
-import { isWebAddress } from '../../engine/web-address.ts';
+import { isWebAddress } from '../../engine/relay/web-address.ts';
 import type { Snapshot } from '../../shared/snapshot.ts';
 import type { Platform } from '../platform.ts';
 import type { SignIn } from '../session/sign-in.ts';

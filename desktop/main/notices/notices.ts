@@ -1,5 +1,5 @@
 /** Which notifications a user gets: only what needs them, and each once. */
-import type { OfflineReason } from '../../engine/verdict.ts';
+import type { OfflineReason } from '../../engine/control/verdict.ts';
 import type { TunnelView } from '../../shared/snapshot.ts';
 import { EXPIRY_NOTICE_MS, LOST_NOTICE_MS } from '../limits.ts';
 

@@ -1,8 +1,8 @@
 /** Whose tunnels this app shows: one account at one relay, or none. */
 import { API_KEY_PATTERN, API_KEY_PREFIX, type Account } from '../../../shared/tunnel.ts';
-import type { ApiClient } from '../../engine/api-client.ts';
-import { refusesKey } from '../../engine/errors.ts';
-import { isProtected, parseRelayAddress, type RelayAddress } from '../../engine/relay-address.ts';
+import type { ApiClient } from '../../engine/relay/api-client.ts';
+import { refusesKey } from '../../engine/relay/errors.ts';
+import { isProtected, parseRelayAddress, type RelayAddress } from '../../engine/relay/relay-address.ts';
 import type { KeyKept, Problem, SessionView } from '../../shared/snapshot.ts';
 import { CallFailure, relayProblem } from '../handlers/failure.ts';
 import type { AppStore } from '../settings/app-store.ts';

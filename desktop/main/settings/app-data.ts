@@ -1,9 +1,9 @@
 /** What the app remembers between two starts, the key apart. */
 import * as yup from 'yup';
-import { readTunnel } from '../../engine/tunnel-answer.ts';
+import type { Tunnel } from '../../../shared/tunnel.ts';
+import { readTunnel } from '../../engine/relay/tunnel-answer.ts';
 import type { CreateForm } from '../../shared/ipc.ts';
 import type { AccountView, Settings } from '../../shared/snapshot.ts';
-import type { Tunnel } from '../../../shared/tunnel.ts';
 import { PAYLOADS } from '../handlers/payloads.ts';
 
 export interface AppData {

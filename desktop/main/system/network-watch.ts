@@ -1,5 +1,5 @@
 import type { Clock } from '../../engine/clock.ts';
-import { machineAddresses } from '../../engine/machine-addresses.ts';
+import { machineAddresses } from '../../engine/control/machine-addresses.ts';
 import { NETWORK_INTERVAL_MS } from '../limits.ts';
 
 export interface NetworkWatchOptions {

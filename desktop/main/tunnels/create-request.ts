@@ -1,4 +1,4 @@
-import type { CreateRequest } from '../../engine/api-client.ts';
+import type { CreateRequest } from '../../engine/relay/api-client.ts';
 import type { CreateForm } from '../../shared/ipc.ts';
 
 /** What the relay is asked for a form; what is left open is the relay's to choose. */

@@ -1,8 +1,8 @@
 /** One tunnel of the list, from its creation until it is forgotten. */
 import type { Tunnel } from '../../../shared/tunnel.ts';
-import type { ConnectionProblem } from '../../engine/connections.ts';
-import type { TunnelState } from '../../engine/tunnel-session.ts';
-import type { OfflineReason } from '../../engine/verdict.ts';
+import type { TunnelState } from '../../engine/control/tunnel-session.ts';
+import type { OfflineReason } from '../../engine/control/verdict.ts';
+import type { ConnectionProblem } from '../../engine/visitors/connections.ts';
 import type { CreateForm } from '../../shared/ipc.ts';
 import type { Problem, TunnelStatus } from '../../shared/snapshot.ts';
 import type { Connection } from '../session/sign-in.ts';

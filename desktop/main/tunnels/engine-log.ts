@@ -4,8 +4,8 @@ import { Deadlines } from '../../engine/deadlines.ts';
 import { curlCommand } from '../../engine/inspector/curl.ts';
 import { Replayer } from '../../engine/inspector/replay.ts';
 import { RequestLog } from '../../engine/inspector/request-log.ts';
-import { LocalDialer } from '../../engine/local-dialer.ts';
-import type { LocalTarget } from '../../engine/local-target.ts';
+import { LocalDialer } from '../../engine/local/local-dialer.ts';
+import type { LocalTarget } from '../../engine/local/local-target.ts';
 import type { TunnelLog } from './tunnel-log.ts';
 
 /** @param target where requests are repeated */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { RelayRefusal, RelayUnreachable } from '../../engine/errors.ts';
+import { RelayRefusal, RelayUnreachable } from '../../engine/relay/errors.ts';
 import { RelayCloser } from './relay-closer.ts';
 
 /** A relay that answers each close with the next of the given errors, and with success after them. */

@@ -1,4 +1,4 @@
-import { RelayRefusal } from '../../engine/errors.ts';
+import { RelayRefusal } from '../../engine/relay/errors.ts';
 import type { RelayApi } from '../session/sign-in.ts';
 
 type CloseApi = Pick<RelayApi, 'closeTunnel'>;

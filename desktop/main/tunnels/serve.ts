@@ -1,10 +1,10 @@
 /** The seam to the engine: one tunnel being served. */
-import type { ConnectionProblem } from '../../engine/connections.ts';
-import { localPort, type LocalTarget } from '../../engine/local-target.ts';
+import type { TunnelState } from '../../engine/control/tunnel-session.ts';
+import type { Recorder } from '../../engine/data/recorder.ts';
+import { localPort, type LocalTarget } from '../../engine/local/local-target.ts';
 import type { Network } from '../../engine/network/network.ts';
-import type { Recorder } from '../../engine/recorder.ts';
 import { createTunnelClient } from '../../engine/tunnel-client.ts';
-import type { TunnelState } from '../../engine/tunnel-session.ts';
+import type { ConnectionProblem } from '../../engine/visitors/connections.ts';
 import type { CreateForm } from '../../shared/ipc.ts';
 import type { Connection } from '../session/sign-in.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
+import { parseRelayAddress } from '../../engine/relay/relay-address.ts';
 import { emptyLog, FakeApi, FakeServe } from '../../testing/fake-platform.ts';
 import { TUNNEL } from '../../testing/tunnel.ts';
-import { parseRelayAddress } from '../../engine/relay-address.ts';
 import { CallFailure } from '../handlers/failure.ts';
 import { TUNNELS_MAX } from '../limits.ts';
 import type { SavedTunnel } from '../settings/app-data.ts';

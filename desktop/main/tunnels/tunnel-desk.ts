@@ -1,8 +1,8 @@
 /** The list of tunnels that this app has made: creates, serves, extends and closes them. */
 import { randomUUID } from 'node:crypto';
 import type { Tunnel } from '../../../shared/tunnel.ts';
-import type { LocalTarget } from '../../engine/local-target.ts';
-import type { OfflineReason } from '../../engine/verdict.ts';
+import type { OfflineReason } from '../../engine/control/verdict.ts';
+import type { LocalTarget } from '../../engine/local/local-target.ts';
 import type { CreateForm } from '../../shared/ipc.ts';
 import { CallFailure } from '../handlers/failure.ts';
 import { TUNNELS_MAX } from '../limits.ts';

@@ -1,6 +1,6 @@
 /** The request log of one tunnel, as the window asks for it. */
+import type { Recorder } from '../../engine/data/recorder.ts';
 import type { RequestDetail, RequestSummary } from '../../engine/inspector/records.ts';
-import type { Recorder } from '../../engine/recorder.ts';
 
 export interface TunnelLog {
   /** newest first; all that are kept, or at most so many */

@@ -4,13 +4,13 @@
  * which belong to the relay of the control socket. It prints `online`.
  */
 import { systemClock } from '../../../desktop/engine/clock.ts';
-import { Connections } from '../../../desktop/engine/connections.ts';
-import { ControlConnection } from '../../../desktop/engine/control-connection.ts';
-import { DataDialer } from '../../../desktop/engine/data-socket.ts';
+import { ControlConnection } from '../../../desktop/engine/control/control-connection.ts';
+import { DataDialer } from '../../../desktop/engine/data/data-socket.ts';
 import { Deadlines } from '../../../desktop/engine/deadlines.ts';
-import { LocalDialer } from '../../../desktop/engine/local-dialer.ts';
+import { LocalDialer } from '../../../desktop/engine/local/local-dialer.ts';
 import { Network } from '../../../desktop/engine/network/network.ts';
-import { parseRelayAddress } from '../../../desktop/engine/relay-address.ts';
+import { parseRelayAddress } from '../../../desktop/engine/relay/relay-address.ts';
+import { Connections } from '../../../desktop/engine/visitors/connections.ts';
 
 const [controlUrl = '', dataUrl = '', key = '', tunnelId = '', localPort = ''] = process.argv.slice(2);
 const network = new Network();

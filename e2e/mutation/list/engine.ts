@@ -4,7 +4,7 @@ export const ENGINE: readonly Mutation[] = [
   {
     part: 'engine',
     notice: 'a tunnel that has lost its relay never comes back',
-    file: 'desktop/engine/tunnel-session.ts',
+    file: 'desktop/engine/control/tunnel-session.ts',
     find: 'clock.setTimeout(() => this.#connect(), retryInMs)',
     replace: 'clock.setTimeout(() => undefined, retryInMs)',
     tests: ui('what comes back by itself a relay that was killed'),
@@ -12,7 +12,7 @@ export const ENGINE: readonly Mutation[] = [
   {
     part: 'engine',
     notice: 'a tunnel that has expired is said to be gone, as if nobody knew why',
-    file: 'desktop/engine/verdict.ts',
+    file: 'desktop/engine/control/verdict.ts',
     find: "reason: 'expired', why: 'The tunnel has expired.'",
     replace: "reason: 'gone', why: 'The tunnel has expired.'",
     tests: ui('tunnels tells that a tunnel has expired'),
@@ -20,7 +20,7 @@ export const ENGINE: readonly Mutation[] = [
   {
     part: 'engine',
     notice: 'nothing, but a client whose key is refused asks the relay for ever',
-    file: 'desktop/engine/verdict.ts',
+    file: 'desktop/engine/control/verdict.ts',
     find: 'if (refusesKey(refusal))\n    return { retry: false,',
     replace: 'if (status < 100)\n    return { retry: false,',
     tests: unit('judge stops at 401 invalid api key: key-refused'),
@@ -28,7 +28,7 @@ export const ENGINE: readonly Mutation[] = [
   {
     part: 'engine',
     notice: 'one forged answer ends a tunnel',
-    file: 'desktop/engine/tunnel-session.ts',
+    file: 'desktop/engine/control/tunnel-session.ts',
     find: 'if (verdict.retry || verdict.reason === this.#doubted) return verdict;',
     replace: 'if (verdict.retry || verdict.reason !== this.#doubted) return verdict;',
     tests: unit(
@@ -54,7 +54,7 @@ export const ENGINE: readonly Mutation[] = [
   {
     part: 'engine',
     notice: 'a tunnel is extended by its own lifetime, not by the time that was asked for',
-    file: 'desktop/engine/api-client.ts',
+    file: 'desktop/engine/relay/api-client.ts',
     find: 'ttl === undefined ? {} : { ttl }',
     replace: '{}',
     tests: ui('tunnels extends by one click and by a time that is typed'),
@@ -62,7 +62,7 @@ export const ENGINE: readonly Mutation[] = [
   {
     part: 'engine',
     notice: 'the request log misses whatever the local server answers',
-    file: 'desktop/engine/recorded-stream.ts',
+    file: 'desktop/engine/data/recorded-stream.ts',
     find: 'if (!this.#hasEnded) this.#recording?.toVisitor(chunk);',
     replace: '',
     tests: ui('the request log lists requests, newest first, and takes in new ones'),

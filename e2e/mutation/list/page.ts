@@ -15,7 +15,7 @@ export const PAGE: readonly Mutation[] = [
   {
     part: 'page',
     notice: 'a visitor is told a wrong port with nobody behind it',
-    file: 'desktop/engine/local-error.ts',
+    file: 'desktop/engine/local/local-error.ts',
     find: 'The port is ${port}.',
     replace: 'The port is ${port + 1}.',
     tests: visitors(

@@ -4,8 +4,8 @@
  */
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { localPort } from '../../../desktop/engine/local-target.ts';
-import { parseRelayAddress } from '../../../desktop/engine/relay-address.ts';
+import { localPort } from '../../../desktop/engine/local/local-target.ts';
+import { parseRelayAddress } from '../../../desktop/engine/relay/relay-address.ts';
 import { createTunnelClient } from '../../../desktop/engine/tunnel-client.ts';
 
 /** ms between two clients that start, so that no backlog overflows. */

@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { RelayRefusal } from '../relay/errors.ts';
+import type { ControlEnd } from './control-connection.ts';
+import { judge } from './verdict.ts';
+
+const refused = (status: number, retryAfterMs?: number, text = 'text', isOwn = true): ControlEnd => ({
+  kind: 'refused',
+  refusal: new RelayRefusal(status, text, { retryAfterMs, isOwn }),
+});
+const foreign = (status: number): ControlEnd => refused(status, undefined, 'invalid api key', false);
+const closed = (code: number): ControlEnd => ({ kind: 'closed', code });
+
+function reached(end: ControlEnd): string {
+  const verdict = judge(end);
+  return verdict.retry ? verdict.reach : 'no retry';
+}
+
+describe('judge', () => {
+  const final: [string, ControlEnd, string][] = [
+    ['401 invalid api key', refused(401, undefined, 'invalid api key'), 'key-refused'],
+    ['403', refused(403), 'refused'],
+    ['404', refused(404), 'gone'],
+    ['400', refused(400), 'refused'],
+    ['426', refused(426), 'refused'],
+    ['close 4000', closed(4000), 'replaced'],
+    ['close 4001', closed(4001), 'closed'],
+    ['close 4002', closed(4002), 'expired'],
+    ['close 4003', closed(4003), 'key-refused'],
+  ];
+  for (const [name, end, reason] of final) {
+    it(`stops at ${name}: ${reason}`, () => {
+      const verdict = judge(end);
+      assert.ok(!verdict.retry);
+      assert.equal(verdict.reason, reason);
+    });
+  }
+
+  const temporary: [string, ControlEnd][] = [
+    ['a lost connection', { kind: 'lost', why: 'x' }],
+    ['302, as a public network answers', refused(302)],
+    ['401 about no key', refused(401, undefined, 'missing api key')],
+    ['401 of something in between', foreign(401)],
+    ['403 of something in between', foreign(403)],
+    ['404 of something in between, as while a proxy has no relay', foreign(404)],
+    ['408', refused(408)],
+    ['429', refused(429)],
+    ['500', refused(500)],
+    ['503', refused(503)],
+    ['close 1000', closed(1000)],
+    ['close 1001', closed(1001)],
+    ['close 1006', closed(1006)],
+    ['close 1011', closed(1011)],
+    ['close 4999, of a later relay', closed(4999)],
+  ];
+  for (const [name, end] of temporary) {
+    it(`tries again after ${name}`, () => assert.equal(judge(end).retry, true));
+  }
+
+  it('tells whether anything answered', () => {
+    assert.equal(reached({ kind: 'lost', why: 'x', isOffline: true }), 'nowhere');
+    assert.equal(reached({ kind: 'lost', why: 'x', isOffline: false }), 'unanswered');
+    assert.equal(reached(refused(503)), 'answered');
+    assert.equal(reached(closed(1001)), 'answered');
+  });
+
+  it('keeps what the relay asked to wait', () => {
+    for (const status of [408, 429, 503]) {
+      const verdict = judge(refused(status, 4000));
+      assert.ok(verdict.retry);
+      assert.equal(verdict.retryAfterMs, 4000);
+    }
+  });
+});

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { array, assert as check, integer, property } from 'fast-check';
+import { FakeStream } from '../../testing/fake-stream.ts';
+import { isHost, replacementHost } from '../local/host-header.ts';
+import { localPort } from '../local/local-target.ts';
+import { HostRewriter } from './host-rewriter.ts';
+
+function setUp() {
+  const inner = new FakeStream();
+  const stream = new HostRewriter(inner, 'localhost:3000');
+  const got = { text: '', closed: undefined as number | undefined };
+  stream.attach({
+    onData: (piece) => void (got.text += piece.toString('latin1')),
+    onDrain() {},
+    onClose: (code) => void (got.closed = code),
+  });
+  return { inner, stream, got };
+}
+
+const request = (host: string): string =>
+  `GET /a?b HTTP/1.1\r\nX-First:  odd \r\nhoSt: ${host}\r\nAccept: */*\r\nX-Forwarded-Host: my.app\r\n\r\n`;
+const post = (host: string): string =>
+  `POST / HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 28\r\n\r\nGET / HTTP/1.1\r\nHost: no\r\n\r\n`;
+const chunked = (host: string): string =>
+  `PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nHost: ${host}\r\n\r\n1c\r\nGET / HTTP/1.1\r\nHost: no\r\n\r\n\r\n0\r\n\r\n`;
+const upgrade = (host: string): string =>
+  `GET /ws HTTP/1.1\r\nHost: ${host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`;
+const all = (host: string): string => request(host) + post(host) + chunked(host) + request(host);
+
+describe('HostRewriter', () => {
+  it('changes the Host of every request, and nothing else', () => {
+    const { inner, got } = setUp();
+    for (const one of [request, post, chunked, request]) {
+      inner.receive(one('my.app'));
+      assert.ok(got.text.endsWith(one('localhost:3000')), got.text);
+    }
+  });
+
+  it('finds the requests whatever the pieces they come in', () => {
+    check(
+      property(array(integer({ min: 1, max: 200 }), { minLength: 1 }), (sizes) => {
+        const { inner, got } = setUp();
+        const bytes = all('my.app');
+        for (let at = 0, turn = 0; at < bytes.length; turn += 1) {
+          const size = sizes[turn % sizes.length] ?? 1;
+          inner.receive(bytes.slice(at, at + size));
+          at += size;
+        }
+        assert.equal(got.text, all('localhost:3000'));
+      }),
+    );
+  });
+
+  it('leaves what follows an upgrade alone', () => {
+    const { inner, stream, got } = setUp();
+    inner.receive(upgrade('my.app'));
+    stream.write(Buffer.from('HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 101 Swit'));
+    stream.write(Buffer.from('ching Protocols\r\nUpgrade: websocket\r\n\r\n'));
+    inner.receive(request('frame'));
+    assert.equal(got.text, upgrade('localhost:3000') + request('frame'));
+  });
+
+  it('goes on after an upgrade that was not taken', () => {
+    const { inner, stream, got } = setUp();
+    inner.receive(upgrade('my.app') + request('my.app'));
+    assert.equal(got.text, upgrade('localhost:3000'));
+    stream.write(Buffer.from('HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n'));
+    assert.equal(got.text, upgrade('localhost:3000') + request('localhost:3000'));
+    inner.receive(request('my.app'));
+    assert.ok(got.text.endsWith(request('localhost:3000')));
+  });
+
+  for (const [name, bytes] of Object.entries({
+    'is no HTTP': 'hello\r\n\r\n',
+    'has an endless head': `GET / HTTP/1.1\r\nX: ${'x'.repeat(40_000)}`,
+    'has an ambiguous body': 'POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n',
+    'has a broken body': 'POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nx\r\n',
+  })) {
+    it(`breaks the connection when a request ${name}`, () => {
+      const { inner, got } = setUp();
+      inner.receive(bytes);
+      assert.deepEqual([inner.ended, got.closed], ['cut', 1006]);
+    });
+  }
+
+  it('breaks the connection when the answer to an upgrade cannot be read', () => {
+    const { inner, stream, got } = setUp();
+    inner.receive(upgrade('my.app'));
+    stream.write(Buffer.from('hello\r\n\r\n'));
+    assert.deepEqual([inner.ended, got.closed], ['cut', 1006]);
+  });
+});
+
+describe('replacementHost', () => {
+  it('is what the mode says', () => {
+    assert.equal(replacementHost('keep', localPort(3000)), undefined);
+    assert.equal(replacementHost('local', localPort(3000)), 'localhost:3000');
+    assert.equal(replacementHost('local', { ...localPort(3000), host: '::1' }), '[::1]:3000');
+    assert.equal(replacementHost('my.test', localPort(3000)), 'my.test');
+  });
+});
+
+describe('isHost', () => {
+  it('takes names and addresses, with a port or without, and nothing else', () => {
+    for (const host of ['localhost', 'my-app.test:3000', '127.0.0.1', '[::1]:80'])
+      assert.ok(isHost(host), host);
+    for (const host of ['', 'a b', 'a\r\nX: y', 'a:b', '::1', 'a/b']) assert.equal(isHost(host), false, host);
+  });
+});

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import { FakeStream } from '../../testing/fake-stream.ts';
+import { RecordedStream } from './recorded-stream.ts';
+import type { Recorder } from './recorder.ts';
+
+function setUp() {
+  const told: string[] = [];
+  const recorder: Recorder = {
+    open() {
+      told.push('open');
+      return {
+        toLocal: (bytes) => void told.push(`> ${bytes.toString()}`),
+        toVisitor: (bytes) => void told.push(`< ${bytes.toString()}`),
+        end: (isBroken) => void told.push(isBroken ? 'broken' : 'end'),
+      };
+    },
+  };
+  const inner = new FakeStream();
+  const stream = new RecordedStream(inner, recorder);
+  const received: string[] = [];
+  stream.attach({
+    onData: (piece) => void received.push(piece.toString()),
+    onDrain: () => void received.push('drain'),
+    onClose: (code) => void received.push(String(code)),
+  });
+  return { inner, stream, told, received };
+}
+
+describe('RecordedStream', () => {
+  it('passes everything on, and tells of every byte in its order', () => {
+    const { inner, stream, told, received } = setUp();
+    inner.receive('ask');
+    stream.write(Buffer.from('answer'));
+    inner.drain();
+    inner.receive('more');
+    stream.close(1000);
+    assert.deepEqual(told, ['open', '> ask', '< answer', '> more', 'end']);
+    assert.deepEqual(received, ['ask', 'drain', 'more']);
+    assert.deepEqual([inner.sent, inner.ended], ['answer', 1000]);
+  });
+
+  it('opens no recording for a socket that nothing came over', () => {
+    const { inner, stream, told } = setUp();
+    inner.closeByRelay(1000);
+    stream.close(1000);
+    assert.deepEqual(told, []);
+  });
+
+  const endings: [string, (ends: ReturnType<typeof setUp>) => void, string][] = [
+    ['the relay closes cleanly', ({ inner }) => inner.closeByRelay(1000), 'end'],
+    ['the relay is lost', ({ inner }) => inner.closeByRelay(1006), 'broken'],
+    ['the local service resets', ({ stream }) => stream.close(1011), 'broken'],
+    ['it is cut', ({ stream }) => stream.destroy(), 'broken'],
+  ];
+  for (const [name, end, outcome] of endings) {
+    it(`tells once how it ended when ${name}`, () => {
+      const ends = setUp();
+      ends.inner.receive('ask');
+      end(ends);
+      end(ends);
+      assert.deepEqual(ends.told, ['open', '> ask', outcome]);
+    });
+  }
+});

@@ -1,0 +1,51 @@
+import { isCleanClose } from '../../../shared/websocket/byte-stream.ts';
+import type { DataStream } from './data-stream.ts';
+import type { Recorder, Recording } from './recorder.ts';
+import { StreamFilter } from './stream-filter.ts';
+
+/** Has a recorder see what passes over one data socket. */
+export class RecordedStream extends StreamFilter {
+  readonly #recorder: Recorder;
+  #recording: Recording | undefined;
+  #hasEnded = false;
+
+  constructor(inner: DataStream, recorder: Recorder) {
+    super(inner);
+    this.#recorder = recorder;
+  }
+
+  override onData(piece: Buffer): void {
+    if (!this.#hasEnded) {
+      this.#recording ??= this.#recorder.open();
+      this.#recording.toLocal(piece);
+    }
+    super.onData(piece);
+  }
+
+  override write(chunk: Buffer): boolean {
+    // Before it is written: a data socket masks bytes in place.
+    if (!this.#hasEnded) this.#recording?.toVisitor(chunk);
+    return super.write(chunk);
+  }
+
+  override close(code: number): void {
+    this.#end(!isCleanClose(code));
+    super.close(code);
+  }
+
+  override destroy(): void {
+    this.#end(true);
+    super.destroy();
+  }
+
+  override onClose(code: number): void {
+    this.#end(!isCleanClose(code));
+    super.onClose(code);
+  }
+
+  #end(isBroken: boolean): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#recording?.end(isBroken);
+  }
+}

@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { FakeClock } from '../../testing/fake-clock.ts';
+import { FakeStream } from '../../testing/fake-stream.ts';
+import { Deadlines } from '../deadlines.ts';
+import { LocalErrorAnswer, type LocalErrorCode } from './local-error.ts';
+
+function setUp(code: LocalErrorCode = 'local-refused') {
+  const clock = new FakeClock();
+  const deadlines = new Deadlines(clock);
+  const stream = new FakeStream();
+  let ends = 0;
+  const answer = new LocalErrorAnswer(stream, code, 3000, deadlines, () => (ends += 1));
+  answer.start();
+  return { answer, clock, deadlines, stream, ends: () => ends };
+}
+
+const GET = 'GET / HTTP/1.1\r\nHost: a\r\n';
+
+describe('LocalErrorAnswer', () => {
+  it('answers 502 with the port in the text, then closes', () => {
+    const { stream, ends, deadlines } = setUp();
+    stream.receive(`${GET}\r\n`);
+    const [head = '', body = ''] = stream.sent.split('\r\n\r\n');
+    assert.match(head, /^HTTP\/1\.1 502 Bad Gateway\r\n/);
+    assert.match(head, /\r\nCulvert-Error: local-refused\r\n/);
+    assert.match(head, /\r\nContent-Type: application\/json; charset=utf-8\r\n/);
+    assert.match(head, /\r\nConnection: close$/);
+    assert.match(head, new RegExp(`\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`));
+    assert.match((JSON.parse(body) as { error: string }).error, /3000/);
+    assert.equal(stream.ended, 1000);
+    assert.equal(ends(), 1);
+    assert.equal(deadlines.size, 0);
+  });
+
+  it('says what the service has done', () => {
+    const { stream } = setUp('local-reset');
+    stream.receive(`${GET}\r\n`);
+    assert.match(stream.sent, /^HTTP\/1\.1 502 [^]*\r\nCulvert-Error: local-reset\r\n[^]*without an answer/);
+  });
+
+  it('answers browsers with a page', () => {
+    const { stream } = setUp();
+    stream.receive(`${GET}Accept: text/html,*/*;q=0.8\r\n\r\n`);
+    assert.match(stream.sent, /\r\nContent-Type: text\/html; charset=utf-8\r\n/);
+    assert.match(stream.sent, /The port is 3000\./);
+  });
+
+  it('sends no content for HEAD', () => {
+    const { stream } = setUp();
+    stream.receive('HEAD / HTTP/1.1\r\nHost: a\r\n\r\n');
+    assert.ok(stream.sent.endsWith('\r\n\r\n'));
+    assert.match(stream.sent, /Content-Length: [1-9]/);
+  });
+
+  it('takes a head in pieces, and drops the body behind it', () => {
+    const { stream, ends } = setUp();
+    for (const character of 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n')
+      stream.receive(character);
+    const answer = stream.sent;
+    stream.receive('body');
+    assert.equal(stream.sent, answer);
+    assert.equal(ends(), 1);
+  });
+
+  it('waits 10 s for a head', () => {
+    const { stream, clock, ends } = setUp();
+    stream.receive(GET);
+    clock.advance(9999);
+    assert.equal(stream.ended, undefined);
+    clock.advance(1);
+    assert.equal(stream.ended, 1011);
+    assert.equal(ends(), 1);
+  });
+
+  for (const [name, bytes] of [
+    ['what is no HTTP', 'hello\r\n\r\n'],
+    ['an endless head', `${GET}X: ${'x'.repeat(40_000)}`],
+  ] as const) {
+    it(`answers nothing to ${name}`, () => {
+      const { stream } = setUp();
+      stream.receive(bytes);
+      assert.equal(stream.sent, '');
+      assert.equal(stream.ended, 1011);
+    });
+  }
+
+  it('ends with a visitor that leaves', () => {
+    const { stream, deadlines, ends } = setUp();
+    stream.closeByRelay(1006);
+    assert.equal(ends(), 1);
+    assert.equal(deadlines.size, 0);
+  });
+
+  it('cuts the stream when it is told to', () => {
+    const { answer, stream, deadlines, ends } = setUp();
+    answer.cut();
+    assert.deepEqual([stream.ended, ends(), deadlines.size], ['cut', 1, 0]);
+  });
+});

@@ -1,0 +1,107 @@
+/** The answer a visitor gets in place of a local service that gives none (contract.md, Inbound requests). */
+import { CloseCode } from '../../../shared/control.ts';
+import { VISITOR_ERRORS, type VisitorErrorCode } from '../../../shared/errors.ts';
+import { HeadReader } from '../../../shared/http1/head-reader.ts';
+import { parseRequestHead, type RequestHead } from '../../../shared/http1/head.ts';
+import { errorAnswer } from '../../../shared/page.ts';
+import type { ByteStreamHandler } from '../../../shared/websocket/byte-stream.ts';
+import type { DataStream } from '../data/data-stream.ts';
+import type { Deadlines, Expiring } from '../deadlines.ts';
+import { REQUEST_HEAD_MAX_BYTES, REQUEST_HEAD_TIMEOUT_MS } from '../limits.ts';
+
+/** The relay has refused what is longer; here only the method and `Accept` matter. */
+const NO_LIMITS = { target: Infinity, fields: Infinity };
+
+/** What the local service has done to a visitor. */
+export type LocalErrorCode = Extract<VisitorErrorCode, 'local-refused' | 'local-reset'>;
+
+/** Waits for the request on a data socket, answers it with a 502 and closes the socket. */
+export class LocalErrorAnswer implements ByteStreamHandler, Expiring {
+  readonly #stream: DataStream;
+  readonly #code: LocalErrorCode;
+  readonly #port: number;
+  readonly #deadlines: Deadlines;
+  readonly #onEnd: () => void;
+  readonly #reader = new HeadReader(REQUEST_HEAD_MAX_BYTES);
+  #ended = false;
+
+  /**
+   * A stream that brings no request head within {@link REQUEST_HEAD_TIMEOUT_MS} is closed with 1011.
+   *
+   * @param onEnd called once, when the answer has been written or the stream has ended
+   */
+  constructor(
+    stream: DataStream,
+    code: LocalErrorCode,
+    port: number,
+    deadlines: Deadlines,
+    onEnd: () => void,
+  ) {
+    this.#stream = stream;
+    this.#code = code;
+    this.#port = port;
+    this.#deadlines = deadlines;
+    this.#onEnd = onEnd;
+  }
+
+  start(): void {
+    this.#deadlines.add(this, REQUEST_HEAD_TIMEOUT_MS);
+    this.#stream.attach(this);
+  }
+
+  /** Cuts the data socket. */
+  cut(): void {
+    this.#stream.destroy();
+    this.#end();
+  }
+
+  onData(chunk: Buffer): void {
+    if (this.#ended) return;
+    const head = this.#reader.push(chunk);
+    if (head === undefined) return;
+    const request = typeof head === 'string' ? undefined : parseRequestHead(head.head, NO_LIMITS);
+    if (request === undefined || typeof request === 'string') {
+      this.#finish(CloseCode.internalError);
+      return;
+    }
+    this.#stream.write(localErrorResponse(request, this.#code, this.#port));
+    this.#finish(CloseCode.normal);
+  }
+
+  onDrain(): void {}
+
+  onClose(): void {
+    this.#end();
+  }
+
+  expire(): void {
+    this.#finish(CloseCode.internalError);
+  }
+
+  #finish(code: number): void {
+    this.#stream.close(code);
+    this.#end();
+  }
+
+  #end(): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#deadlines.delete(this);
+    this.#onEnd();
+  }
+}
+
+/** The whole response, in the form the visitor asks for; no content for HEAD. */
+function localErrorResponse(request: RequestHead, code: LocalErrorCode, port: number): Buffer {
+  const accept = request.fields.filter((field) => field.is('accept')).map((field) => field.value);
+  const text = `${VISITOR_ERRORS[code].text} The port is ${port}.`;
+  const answer = errorAnswer(code, accept.length === 0 ? undefined : accept.join(', '), text);
+  const body = Buffer.from(answer.body);
+  const head = Buffer.from(
+    `HTTP/1.1 ${answer.status} Bad Gateway\r\nCulvert-Error: ${code}\r\n` +
+      `Content-Type: ${answer.contentType}\r\nContent-Length: ${body.length}\r\n` +
+      "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'\r\n" +
+      'Cache-Control: no-store\r\nVary: Accept\r\nConnection: close\r\n\r\n',
+  );
+  return request.method === 'HEAD' ? head : Buffer.concat([head, body]);
+}

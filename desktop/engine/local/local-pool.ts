@@ -1,0 +1,143 @@
+import type { Deadlines, Expiring } from '../deadlines.ts';
+import { LOCAL_IDLE_MAX, LOCAL_IDLE_MS } from '../limits.ts';
+import type { Attempt } from '../network/dial.ts';
+import type { LocalConnection, LocalHandler } from './local-connection.ts';
+
+/** The local connections of one tunnel that are open and wait for another request. */
+export class LocalPool {
+  readonly #deadlines: Deadlines;
+  /** in the order in which they came */
+  readonly #idle: IdleConnection[] = [];
+
+  constructor(deadlines: Deadlines) {
+    this.#deadlines = deadlines;
+  }
+
+  get size(): number {
+    return this.#idle.length;
+  }
+
+  /** Keeps a connection for at most {@link LOCAL_IDLE_MS}; one that cannot be kept is closed. */
+  put(local: LocalConnection): void {
+    if (!local.isOpen || local.isPaused || this.#idle.length >= LOCAL_IDLE_MAX) {
+      local.destroy();
+      return;
+    }
+    const idle = new IdleConnection(local, this);
+    this.#idle.push(idle);
+    this.#deadlines.add(idle, LOCAL_IDLE_MS);
+    local.attach(idle);
+  }
+
+  /** Gives the connection away that was used last, which its service will keep for longest. */
+  take(): LocalConnection | undefined {
+    const idle = this.#idle.pop();
+    if (idle === undefined) return undefined;
+    this.#deadlines.delete(idle);
+    return idle.local;
+  }
+
+  /** Closes one that must not be used again, or has closed. */
+  drop(idle: IdleConnection): void {
+    const at = this.#idle.indexOf(idle);
+    if (at === -1) return;
+    this.#idle.splice(at, 1);
+    this.#deadlines.delete(idle);
+    idle.local.destroy();
+  }
+
+  /** Closes all. */
+  clear(): void {
+    for (let idle = this.#idle.at(-1); idle !== undefined; idle = this.#idle.at(-1)) this.drop(idle);
+  }
+}
+
+/** Whatever an idle connection does, it is not one to be used again. */
+class IdleConnection implements LocalHandler, Expiring {
+  readonly local: LocalConnection;
+  readonly #pool: LocalPool;
+
+  constructor(local: LocalConnection, pool: LocalPool) {
+    this.local = local;
+    this.#pool = pool;
+  }
+
+  onLocalData(): void {
+    this.#pool.drop(this);
+  }
+
+  onLocalDrain(): void {}
+
+  onLocalEnd(): void {
+    this.#pool.drop(this);
+  }
+
+  onLocalClose(): void {
+    this.#pool.drop(this);
+  }
+
+  expire(): void {
+    this.#pool.drop(this);
+  }
+}
+
+/** Told once what became of a request sent over a connection used before, never before it has been sent. */
+export interface ReuseHandler {
+  /** @param first bytes of the answer; whoever has the connection now attaches to it before it returns */
+  answered(local: LocalConnection, first: Buffer): void;
+  /** The service had let the connection go: the request can be sent again over another. */
+  unanswered(): void;
+}
+
+/**
+ * Sends a request over a connection used before.
+ *
+ * @param request the whole of it, of a kind that may be sent twice
+ */
+export function reuse(local: LocalConnection, request: Buffer, handler: ReuseHandler): Attempt {
+  const attempt = new ReuseAttempt(local, handler);
+  local.attach(attempt);
+  local.write(request);
+  return attempt;
+}
+
+/** A request on a connection used before, until the first byte of its answer. */
+class ReuseAttempt implements Attempt, LocalHandler {
+  readonly #local: LocalConnection;
+  readonly #handler: ReuseHandler;
+  #isOver = false;
+
+  constructor(local: LocalConnection, handler: ReuseHandler) {
+    this.#local = local;
+    this.#handler = handler;
+  }
+
+  onLocalData(chunk: Buffer): void {
+    // Some servers say so when they close an idle connection (RFC 9110 section 15.5.9): no answer to this request.
+    if (chunk.toString('latin1', 9, 12) === '408') return this.#giveUp();
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#handler.answered(this.#local, chunk);
+  }
+
+  onLocalDrain(): void {}
+
+  onLocalEnd(): void {
+    this.#giveUp();
+  }
+
+  onLocalClose(): void {
+    this.#giveUp();
+  }
+
+  cancel(): void {
+    this.#isOver = true;
+    this.#local.destroy();
+  }
+
+  #giveUp(): void {
+    if (this.#isOver) return;
+    this.cancel();
+    this.#handler.unanswered();
+  }
+}

@@ -1,0 +1,31 @@
+/** Checks on the account a relay answers, before the rest of the client trusts its types. */
+import * as yup from 'yup';
+import type { Account } from '../../../shared/tunnel.ts';
+import { check, count, printable, text } from './answers.ts';
+
+const limit = count.nullable().defined();
+
+const accountSchema = yup
+  .object({
+    client_id: text,
+    name: text,
+    // A relay of a later version may have plans that this client does not know.
+    plan: text,
+    subdomain: printable.nullable().defined(),
+    limits: yup
+      .object({
+        default_ttl: text,
+        max_ttl: text,
+        creates_per_minute: yup.number().min(0).required(),
+        create_burst: count,
+        max_tunnels: limit,
+        max_connections: limit,
+      })
+      .required(),
+  })
+  .strict();
+
+/** @throws RelayUnreachable when the value is no account */
+export function readAccount(value: unknown): Account {
+  return check(accountSchema, value) as Account;
+}

@@ -1,0 +1,30 @@
+/** What the answers of a relay are checked with. */
+import * as yup from 'yup';
+import { hasUnprintable } from '../../../shared/unprintable.ts';
+import { RelayUnreachable } from './errors.ts';
+import { isWebAddress } from './web-address.ts';
+
+/** Nothing that could move a cursor, hide text or turn it around may reach a terminal or a window. */
+export const printable = yup
+  .string()
+  .test('printable', (value) => typeof value !== 'string' || !hasUnprintable(value));
+export const text = printable.required();
+/** Printed, copied and opened in a browser. */
+export const address = yup
+  .string()
+  .required()
+  .test('address', (value) => typeof value !== 'string' || isWebAddress(value));
+export const count = yup.number().integer().min(0).required();
+
+/** @throws RelayUnreachable, which names the field, when the schema does not accept the value */
+export function check(schema: yup.Schema, value: unknown): unknown {
+  try {
+    schema.validateSync(value);
+    return value;
+  } catch (error) {
+    if (!(error instanceof yup.ValidationError)) throw error;
+    const { path = '' } = error;
+    const where = path === '' ? '' : `: "${path}" is not what it should be`;
+    throw new RelayUnreachable(`The relay gave an answer that this client does not understand${where}`);
+  }
+}

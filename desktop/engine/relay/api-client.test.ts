@@ -1,0 +1,232 @@
+import assert from 'node:assert/strict';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { startProxy } from '../../testing/proxy.ts';
+import { closedPort, closeServers, startHttp } from '../../testing/servers.ts';
+import { ACCOUNT, TUNNEL } from '../../testing/tunnel.ts';
+import { Network } from '../network/network.ts';
+import { ApiClient } from './api-client.ts';
+import { refusesKey, RelayRefusal, RelayUnreachable } from './errors.ts';
+import { parseRelayAddress } from './relay-address.ts';
+
+const KEY = `cvt_${'k'.repeat(32)}`;
+interface Seen {
+  line: string;
+  authorization: string | undefined;
+  body: string;
+}
+
+/** A client of a relay that answers everything with `status` and `body`, and what it was asked. */
+async function setUp(status: number, body: unknown, headers: Record<string, string> = {}) {
+  const seen: Seen[] = [];
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { authorization } = request.headers;
+    seen.push({ line: `${request.method} ${request.url}`, authorization, body: await text(request) });
+    response.writeHead(status, headers);
+    response.end(typeof body === 'string' ? body : JSON.stringify(body));
+  }
+  const relay = await startHttp((request, response) => void answer(request, response));
+  return { api: new ApiClient(relay, KEY), relay, seen };
+}
+
+/** A check for `assert.rejects`. */
+const refusal = (status: number, message: string, retryAfterMs?: number) => (error: unknown) => {
+  assert.ok(error instanceof RelayRefusal, String(error));
+  const { status: got, message: said, retryAfterMs: wait } = error;
+  assert.deepEqual({ got, said, wait }, { got: status, said: message, wait: retryAfterMs });
+  return true;
+};
+
+/** What becomes of a call whose connections get these answers, and how many there were. */
+async function outcome(...answers: [number, object, Record<string, string>?][]) {
+  const connections = new Set<Socket>();
+  const relay = await startHttp(({ socket }, response) => {
+    const [status, body, headers] = answers[connections.size] ?? answers.at(-1) ?? assert.fail();
+    connections.add(socket);
+    response.writeHead(status, headers).end(JSON.stringify(body));
+  });
+  const error: unknown = await new ApiClient(relay, KEY).getAccount().catch((failure: unknown) => failure);
+  return { error, connections: connections.size };
+}
+
+describe('ApiClient', () => {
+  afterEach(closeServers);
+
+  it('creates a tunnel', async () => {
+    const { api, seen } = await setUp(201, TUNNEL);
+    assert.deepEqual(await api.createTunnel({ local_port: 3000, ttl: '1h' }), TUNNEL);
+    const body = '{"local_port":3000,"ttl":"1h"}';
+    assert.deepEqual(seen, [{ line: 'POST /v1/tunnels', authorization: `Bearer ${KEY}`, body }]);
+  });
+
+  it('takes a tunnel of an account without a subdomain', async () => {
+    const { subdomain, path } = TUNNEL.urls;
+    const tunnel = { ...TUNNEL, public_url: subdomain, urls: { subdomain, path } };
+    assert.deepEqual(await (await setUp(200, tunnel)).api.getTunnel(TUNNEL.id), tunnel);
+  });
+
+  it('lists tunnels', async () => {
+    const { api, seen } = await setUp(200, { tunnels: [TUNNEL] });
+    assert.deepEqual(await api.listTunnels(), [TUNNEL]);
+    assert.equal(seen[0]?.line, 'GET /v1/tunnels');
+  });
+
+  it('gets a tunnel', async () => {
+    const { api, seen } = await setUp(200, TUNNEL);
+    assert.deepEqual(await api.getTunnel(TUNNEL.id), TUNNEL);
+    assert.equal(seen[0]?.line, `GET /v1/tunnels/${TUNNEL.id}`);
+  });
+
+  it('gets the account, and takes nothing else for one', async () => {
+    const { api, seen } = await setUp(200, ACCOUNT);
+    assert.deepEqual(await api.getAccount(), ACCOUNT);
+    assert.equal(seen[0]?.line, 'GET /v1/account');
+    for (const other of [{}, TUNNEL, { ...ACCOUNT, name: '\u001b[2J' }, { ...ACCOUNT, limits: {} }]) {
+      await assert.rejects((await setUp(200, other)).api.getAccount(), RelayUnreachable);
+    }
+  });
+
+  it('closes a tunnel', async () => {
+    const { api, seen } = await setUp(200, { status: 'closed' });
+    await api.closeTunnel(TUNNEL.id);
+    assert.equal(seen[0]?.line, `DELETE /v1/tunnels/${TUNNEL.id}`);
+  });
+
+  it('extends a tunnel, by a given time or its own', async () => {
+    const { api, seen } = await setUp(200, TUNNEL);
+    await api.extendTunnel(TUNNEL.id, '30m');
+    await api.extendTunnel(TUNNEL.id);
+    const line = `PUT /v1/tunnels/${TUNNEL.id}/extend`;
+    assert.deepEqual(
+      seen.map((request) => [request.line, request.body]),
+      [
+        [line, '{"ttl":"30m"}'],
+        [line, '{}'],
+      ],
+    );
+  });
+
+  it('says what the relay says about an error, and when to come back', async () => {
+    const { api } = await setUp(429, { error: 'rate limit exceeded' }, { 'retry-after': '6' });
+    await assert.rejects(api.listTunnels(), refusal(429, 'rate limit exceeded', 6000));
+  });
+
+  describe('asked about a key', () => {
+    const CHALLENGE = { 'www-authenticate': 'Bearer' };
+    const INVALID = { error: 'invalid api key' };
+
+    it('believes that it is refused when two connections say so', async () => {
+      const { error, connections } = await outcome([401, INVALID, CHALLENGE]);
+      assert.ok(refusesKey(error));
+      assert.equal(connections, 2);
+    });
+
+    it('does not believe one answer that another connection does not repeat', async () => {
+      for (const second of [
+        [200, { tunnels: [] }],
+        [503, { error: 'service unavailable' }],
+        [401, { error: 'no' }, CHALLENGE],
+      ] as [number, object, Record<string, string>?][]) {
+        const { error, connections } = await outcome([401, INVALID, CHALLENGE], second);
+        assert.ok(error instanceof RelayRefusal);
+        assert.deepEqual([refusesKey(error), connections], [false, 2]);
+        assert.match(error.message, /refused the key once/);
+      }
+    });
+
+    it('does not take the 401 of a proxy for the word of the relay', async () => {
+      for (const answer of [
+        [401, INVALID, { 'www-authenticate': 'Basic realm="x"' }],
+        [401, INVALID],
+        [401, { error: 'missing api key' }, CHALLENGE],
+        [401, {}, CHALLENGE],
+        [403, INVALID, CHALLENGE],
+      ] as [number, object, Record<string, string>?][]) {
+        const { error, connections } = await outcome(answer);
+        assert.deepEqual([refusesKey(error), connections], [false, 1]);
+      }
+    });
+  });
+
+  it('takes no answer that is to another question', async () => {
+    const { api } = await setUp(200, TUNNEL);
+    const other = '11111111-1111-4111-8111-111111111111';
+    for (const asked of [
+      api.getTunnel(other),
+      api.extendTunnel(other),
+      api.createTunnel({ local_port: 3001 }),
+      api.createTunnel({ local_port: 3000, name: 'other' }),
+    ])
+      await assert.rejects(asked, /answer to another question/);
+  });
+
+  it('has a text for an error without one', async () => {
+    const { api } = await setUp(502, '<html>Bad gateway</html>');
+    await assert.rejects(api.listTunnels(), refusal(502, 'it answered with status 502'));
+  });
+
+  it('says which field of an answer it does not take', async () => {
+    const { api } = await setUp(200, { tunnels: [{ ...TUNNEL, public_url: 'javascript:alert(1)' }] });
+    await assert.rejects(api.listTunnels(), /does not understand: "tunnels\[0\]\.public_url" is not what/);
+  });
+
+  it('shows no script as the address of a redirect', async () => {
+    const { api } = await setUp(301, '', { location: 'javascript:alert(1)' });
+    await assert.rejects(api.listTunnels(), refusal(301, 'it has another address: none of the web'));
+  });
+
+  it('follows no redirect, but names where it leads', async () => {
+    const { api } = await setUp(301, '', { location: 'https://elsewhere.example/v1/tunnels' });
+    await assert.rejects(
+      api.listTunnels(),
+      refusal(301, 'it has another address: https://elsewhere.example'),
+    );
+  });
+
+  const strange: [string, unknown][] = [
+    ['no JSON', 'hello'],
+    ['no tunnel', {}],
+    ['a tunnel without an id', { ...TUNNEL, id: undefined }],
+    ['an id that leads elsewhere', { ...TUNNEL, id: '../account' }],
+    ['control characters for the terminal', { ...TUNNEL, public_url: 'http://a\u001b[2J' }],
+    ['C1 control characters for the terminal', { ...TUNNEL, slug: 'a\u009b2J' }],
+    ['text that runs backwards', { ...TUNNEL, ttl: '1h\u202e' }],
+    ['a script for an address', { ...TUNNEL, public_url: 'javascript:alert(1)' }],
+    ['a file for an address', { ...TUNNEL, urls: { ...TUNNEL.urls, path: 'file:///etc/passwd' } }],
+    ['another program for an address', { ...TUNNEL, urls: { ...TUNNEL.urls, account: 'ssh://a' } }],
+    ['a command for an address', { ...TUNNEL, urls: { ...TUNNEL.urls, subdomain: 'http://a;id' } }],
+  ];
+  for (const [name, body] of strange) {
+    it(`does not take ${name} for an answer of a relay`, async () => {
+      const { api } = await setUp(201, body);
+      await assert.rejects(api.createTunnel({ local_port: 1 }), RelayUnreachable);
+    });
+  }
+
+  it('takes no endless answer', async () => {
+    const { api } = await setUp(200, ' '.repeat(5 * 1024 * 1024));
+    await assert.rejects(api.listTunnels(), /too large/);
+  });
+
+  it('says which relay cannot be reached, and why', async () => {
+    const origin = `http://127.0.0.1:${await closedPort()}`;
+    const error = {
+      name: 'RelayUnreachable',
+      message: `The relay at ${origin} cannot be reached: nothing is listening there`,
+    };
+    await assert.rejects(new ApiClient(parseRelayAddress(origin), KEY).listTunnels(), error);
+  });
+
+  it('goes over a proxy, and says what is wrong with it', async () => {
+    const { relay } = await setUp(200, { tunnels: [] });
+    const proxy = await startProxy((authorization) =>
+      authorization === undefined ? 'HTTP/1.1 407 Proxy Authentication Required\r\n\r\n' : undefined,
+    );
+    const address = parseRelayAddress(relay.origin.replace('127.0.0.1', 'relay.test'));
+    const over = (user: string) =>
+      new ApiClient(address, KEY, new Network({ httpProxy: `http://${user}127.0.0.1:${proxy.port}` }));
+    assert.deepEqual(await over('u:p@').listTunnels(), []);
+    await assert.rejects(over('').listTunnels(), /cannot be reached: the proxy .* asks for a login/);
+  });
+});

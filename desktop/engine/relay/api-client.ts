@@ -1,0 +1,141 @@
+/** The REST interface of a relay (spec.md section 4), as far as the client uses it. */
+import type { Account, Tunnel } from '../../../shared/tunnel.ts';
+import { API_BODY_MAX_BYTES, API_TIMEOUT_MS } from '../limits.ts';
+import { call, type CallAnswer } from '../network/call.ts';
+import { describeNetworkError } from '../network/errors.ts';
+import { Network } from '../network/network.ts';
+import { readAccount } from './account-answer.ts';
+import { refusesKey, RelayRefusal, RelayUnreachable } from './errors.ts';
+import type { RelayAddress } from './relay-address.ts';
+import { readRefusal } from './relay-text.ts';
+import { readTunnel, readTunnelList } from './tunnel-answer.ts';
+
+/** The body of a create request (spec.md section 4.1). */
+export interface CreateRequest {
+  readonly local_port: number;
+  readonly name?: string;
+  readonly ttl?: string;
+  readonly idle_ttl?: boolean;
+}
+
+/**
+ * Calls a relay. Every call takes at most {@link API_TIMEOUT_MS}, follows no redirect (a redirect must not take the
+ * key elsewhere) and is made once, over a connection of its own: whether to try again is the caller's to say. Only that the
+ * key is refused is asked twice, because a client that believes it goes offline, and one forged answer must not do that.
+ *
+ * All methods throw {@link RelayRefusal} for an error the relay answered, {@link RelayUnreachable} for everything else.
+ */
+export class ApiClient {
+  readonly #relay: RelayAddress;
+  readonly #key: string;
+  readonly #network: Network;
+
+  /** @param network the way to the relay; directly unless told otherwise */
+  constructor(relay: RelayAddress, key: string, network: Network = new Network()) {
+    this.#relay = relay;
+    this.#key = key;
+    this.#network = network;
+  }
+
+  /** `GET /v1/account`: whom the key belongs to, and what it may do. */
+  async getAccount(): Promise<Account> {
+    return readAccount(await this.#call('GET', '/v1/account'));
+  }
+
+  /** `POST /v1/tunnels` */
+  async createTunnel(request: CreateRequest): Promise<Tunnel> {
+    const tunnel = readTunnel(await this.#call('POST', '/v1/tunnels', request));
+    const { local_port, name = tunnel.name } = request;
+    return answerTo(tunnel, tunnel.local_port === local_port && tunnel.name === name);
+  }
+
+  /** `GET /v1/tunnels`: the live tunnels of the key's account, newest first. */
+  async listTunnels(): Promise<Tunnel[]> {
+    return readTunnelList(await this.#call('GET', '/v1/tunnels'));
+  }
+
+  /** `GET /v1/tunnels/{id}` */
+  async getTunnel(id: string): Promise<Tunnel> {
+    const tunnel = readTunnel(await this.#call('GET', tunnelPath(id)));
+    return answerTo(tunnel, tunnel.id === id);
+  }
+
+  /** `DELETE /v1/tunnels/{id}` */
+  async closeTunnel(id: string): Promise<void> {
+    await this.#call('DELETE', tunnelPath(id));
+  }
+
+  /**
+   * `PUT /v1/tunnels/{id}/extend`
+   *
+   * @param ttl duration string; without it the tunnel's own `ttl` is added
+   */
+  async extendTunnel(id: string, ttl?: string): Promise<Tunnel> {
+    const body = ttl === undefined ? {} : { ttl };
+    const tunnel = readTunnel(await this.#call('PUT', `${tunnelPath(id)}/extend`, body));
+    return answerTo(tunnel, tunnel.id === id);
+  }
+
+  async #call(method: string, path: string, body?: unknown): Promise<unknown> {
+    const answer = await this.#send(method, path, body);
+    if (answer.status < 200 || answer.status > 299) throw await this.#refusal(answer);
+    try {
+      return JSON.parse(answer.text);
+    } catch {
+      throw new RelayUnreachable(`What answers at ${this.#relay.origin} is no Culvert relay`);
+    }
+  }
+
+  async #send(method: string, path: string, body?: unknown): Promise<CallAnswer> {
+    try {
+      return await call(this.#network, this.#relay, {
+        method,
+        path,
+        headers: {
+          authorization: `Bearer ${this.#key}`,
+          accept: 'application/json',
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        body: body === undefined ? undefined : JSON.stringify(body),
+        maxBytes: API_BODY_MAX_BYTES,
+        timeoutMs: API_TIMEOUT_MS,
+      });
+    } catch (error) {
+      const why = describeNetworkError(error);
+      throw new RelayUnreachable(`The relay at ${this.#relay.origin} cannot be reached: ${why}`, {
+        cause: error,
+      });
+    }
+  }
+
+  async #refusal({ status, headers, text }: CallAnswer): Promise<RelayRefusal> {
+    const { location } = headers;
+    if (status < 400 && location !== undefined)
+      return new RelayRefusal(status, `it has another address: ${originOf(location, this.#relay)}`);
+    const refusal = readRefusal(status, headers, text, Date.now());
+    if (!refusesKey(refusal) || (await this.#isKeyRefused())) return refusal;
+    return new RelayRefusal(status, 'it refused the key once, and did not say so again', { isOwn: false });
+  }
+
+  /** Asks for what every relay has (spec.md section 4.2). */
+  async #isKeyRefused(): Promise<boolean> {
+    const { status, headers, text } = await this.#send('GET', '/v1/tunnels');
+    return refusesKey(readRefusal(status, headers, text, Date.now()));
+  }
+}
+
+/** A proxy that mixes up its connections gives answers to the questions of others. */
+function answerTo(tunnel: Tunnel, isAsked: boolean): Tunnel {
+  if (isAsked) return tunnel;
+  throw new RelayUnreachable('The relay gave an answer to another question; try again');
+}
+
+/** The origin of a redirect as it can be shown; it is not followed. */
+function originOf(location: string, relay: RelayAddress): string {
+  const url = URL.parse(location, relay.origin);
+  return url?.protocol === 'https:' || url?.protocol === 'http:' ? url.origin : 'none of the web';
+}
+
+function tunnelPath(id: string): string {
+  return `/v1/tunnels/${encodeURIComponent(id)}`;
+}

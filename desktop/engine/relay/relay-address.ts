@@ -1,0 +1,46 @@
+import { isLoopback } from '../network/loopback.ts';
+import type { Endpoint } from '../network/network.ts';
+
+/** Where a relay is. */
+export interface RelayAddress extends Endpoint {
+  /** `http://host:port`, without a path; a default port is left out */
+  readonly origin: string;
+}
+
+/** Thrown for text that is no relay address; the message says what is accepted. */
+export class RelayAddressError extends Error {}
+
+const ACCEPTED = 'give http:// or https://, a host and, if needed, a port, such as https://relay.example.com';
+
+/**
+ * Reads the address of a relay: with or without the `/v1` of the REST interface, with or without a slash at the end.
+ *
+ * @throws RelayAddressError
+ */
+export function parseRelayAddress(text: string): RelayAddress {
+  const url = URL.parse(text);
+  if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    throw new RelayAddressError(`"${text}" is no relay address: ${ACCEPTED}`);
+  }
+  const extra = url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '';
+  if (extra || !/^(?:\/v1)?\/?$/.test(url.pathname)) {
+    throw new RelayAddressError(`"${text}" holds more than the address of a relay: ${ACCEPTED}`);
+  }
+  const secure = url.protocol === 'https:';
+  const hostname = url.hostname.replace(/^\[|\]$/g, '');
+  const port = url.port === '' ? (secure ? 443 : 80) : Number(url.port);
+  return { origin: url.origin, secure, hostname, port, host: url.host };
+}
+
+/** Whether nobody on the way to the relay can read what is sent there, as the key. */
+export function isProtected({ secure, hostname }: RelayAddress): boolean {
+  return secure || isLoopback(hostname);
+}
+
+/**
+ * The address of a tunnel's control WebSocket (spec.md section 4.6), on which the relay may say more than `connection`
+ * (contract.md, WebSockets: opt-in events).
+ */
+export function controlUrl(relay: RelayAddress, tunnelId: string): string {
+  return `${relay.origin.replace(/^http/, 'ws')}/ws/control?tunnel_id=${encodeURIComponent(tunnelId)}&events=1`;
+}

@@ -1,0 +1,41 @@
+/** Checks on the tunnel objects a relay answers, before the rest of the client trusts their types. */
+import * as yup from 'yup';
+import type { Tunnel } from '../../../shared/tunnel.ts';
+import { address, check, count, printable, text } from './answers.ts';
+
+const id = yup
+  .string()
+  .matches(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i)
+  .required();
+
+const tunnelSchema = yup
+  .object({
+    id,
+    slug: text,
+    local_port: count,
+    name: printable.defined(),
+    ttl: text,
+    created_at: text,
+    expires_at: text,
+    idle_ttl: yup.boolean().required(),
+    bytes_in: count,
+    bytes_out: count,
+    requests: count,
+    public_url: address,
+    urls: yup
+      .object({ subdomain: address, path: address.optional(), account: address.optional() })
+      .required(),
+  })
+  .strict();
+
+const listSchema = yup.object({ tunnels: yup.array(tunnelSchema.required()).required() }).strict();
+
+/** @throws RelayUnreachable when the value is no tunnel object */
+export function readTunnel(value: unknown): Tunnel {
+  return check(tunnelSchema, value) as Tunnel;
+}
+
+/** @throws RelayUnreachable when the value is no list of tunnels */
+export function readTunnelList(value: unknown): Tunnel[] {
+  return (check(listSchema, value) as { tunnels: Tunnel[] }).tunnels;
+}
