@@ -6,7 +6,7 @@ import { RelayRefusal, RelayUnreachable } from '../engine/relay/errors.ts';
 import type { Channels, CreateForm } from '../shared/ipc.ts';
 import { fakeEncryption, fakeSystem, type FakeSystem } from '../testing/fake-platform.ts';
 import { type Core, createCore } from './core.ts';
-import { CallFailure } from './handlers/failure.ts';
+import { CallFailure } from './failure.ts';
 
 const KEY = `cvt_${'k'.repeat(32)}`;
 const FORM: CreateForm = { port: 3000, name: '', ttl: '', idle: false, hostHeader: 'keep' };

@@ -1,7 +1,7 @@
 /** The one wrapper around every handler: who calls, and with what, is checked here and nowhere else. */
 import * as yup from 'yup';
 import type { Answer, CallError, Channels } from '../../shared/ipc.ts';
-import { toCallError } from './failure.ts';
+import { toCallError } from '../failure.ts';
 import type { PayloadSchema } from './payloads.ts';
 
 /** What a channel does. A handler may throw {@link CallFailure} or what the engine throws. */

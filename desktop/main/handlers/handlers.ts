@@ -1,13 +1,13 @@
 /** What the page may ask of main. */
 import { isWebAddress } from '../../engine/relay/web-address.ts';
 import type { Snapshot } from '../../shared/snapshot.ts';
+import { CallFailure } from '../failure.ts';
 import type { Platform } from '../platform.ts';
 import type { SignIn } from '../session/sign-in.ts';
 import type { AppStore } from '../settings/app-store.ts';
 import type { Feed } from '../snapshot/feed.ts';
 import type { TunnelDesk } from '../tunnels/tunnel-desk.ts';
 import { searchRequests } from '../tunnels/tunnel-log.ts';
-import { CallFailure } from './failure.ts';
 import type { Handlers } from './handle.ts';
 import { changeSettings } from './settings.ts';
 

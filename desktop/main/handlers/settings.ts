@@ -1,7 +1,7 @@
 import type { Settings } from '../../shared/snapshot.ts';
+import { CallFailure } from '../failure.ts';
 import type { Platform } from '../platform.ts';
 import type { AppStore } from '../settings/app-store.ts';
-import { CallFailure } from './failure.ts';
 
 /**
  * Settings that the system keeps too are set there first: what it refuses is not remembered.

@@ -1,10 +1,10 @@
 /** Whose tunnels this app shows: one account at one relay, or none. */
 import { API_KEY_PATTERN, API_KEY_PREFIX, type Account } from '../../../shared/tunnel.ts';
-import type { ApiClient } from '../../engine/relay/api-client.ts';
 import { refusesKey } from '../../engine/relay/errors.ts';
 import { isProtected, parseRelayAddress, type RelayAddress } from '../../engine/relay/relay-address.ts';
 import type { KeyKept, Problem, SessionView } from '../../shared/snapshot.ts';
-import { CallFailure, relayProblem } from '../handlers/failure.ts';
+import type { Connection, RelayApi } from '../connection.ts';
+import { CallFailure, relayProblem } from '../failure.ts';
 import type { AppStore } from '../settings/app-store.ts';
 import { accountView } from './account-view.ts';
 import type { KeyVault } from './key-vault.ts';
@@ -13,19 +13,6 @@ const NOT_ENCRYPTED: Problem = {
   code: 'not-encrypted',
   text: 'This relay is not encrypted: others on the way could read your key. Give an address that begins with https://.',
 };
-
-/** The calls of the REST interface that the app makes. */
-export type RelayApi = Pick<
-  ApiClient,
-  'getAccount' | 'createTunnel' | 'listTunnels' | 'closeTunnel' | 'extendTunnel'
->;
-
-/** What a signed-in app needs to work. */
-export interface Connection {
-  readonly relay: RelayAddress;
-  readonly key: string;
-  readonly api: RelayApi;
-}
 
 export interface SignInOptions {
   readonly vault: KeyVault;

@@ -1,10 +1,9 @@
 /** What the app remembers between two starts, the key apart. */
 import * as yup from 'yup';
-import type { Tunnel } from '../../../shared/tunnel.ts';
 import { readTunnel } from '../../engine/relay/tunnel-answer.ts';
-import type { CreateForm } from '../../shared/ipc.ts';
 import type { AccountView, Settings } from '../../shared/snapshot.ts';
-import { PAYLOADS } from '../handlers/payloads.ts';
+import { type SavedTunnel, savedTunnelSchema } from '../tunnels/saved-tunnel.ts';
+import { settingsSchema } from './settings-schema.ts';
 
 export interface AppData {
   readonly settings: Settings;
@@ -21,15 +20,6 @@ export interface SavedAccount {
   /** whose tunnels are remembered */
   readonly clientId: string;
   readonly view: AccountView;
-}
-
-/** A tunnel that this app made. */
-export interface SavedTunnel {
-  readonly key: string;
-  readonly form: CreateForm;
-  readonly tunnel: Tunnel;
-  /** why it is no more, where it is not */
-  readonly ended: { readonly reason: string; readonly why: string } | undefined;
 }
 
 export const APP_DATA_VERSION = 1;
@@ -62,21 +52,10 @@ const account = yup
 
 const appData = yup
   .object({
-    settings: PAYLOADS['settings:change'] as unknown as yup.ObjectSchema<Partial<Settings>>,
+    settings: settingsSchema,
     account,
     relay: yup.string(),
-    tunnels: yup
-      .array(
-        yup
-          .object({
-            key: text,
-            form: PAYLOADS['tunnel:create'] as yup.ObjectSchema<CreateForm>,
-            tunnel: yup.mixed<Tunnel>().required(),
-            ended: yup.object({ reason: text, why: text }).default(undefined),
-          })
-          .required(),
-      )
-      .required(),
+    tunnels: yup.array(savedTunnelSchema).required(),
     hasSaidTray: yup.boolean().required(),
   })
   .strict();

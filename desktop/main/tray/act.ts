@@ -1,7 +1,7 @@
 import type { Problem } from '../../shared/snapshot.ts';
-import { toCallError } from '../handlers/failure.ts';
-import type { Platform } from '../platform.ts';
+import { toCallError } from '../failure.ts';
 import type { Handlers } from '../handlers/handle.ts';
+import type { Platform } from '../platform.ts';
 import type { TrayAction } from './tray-model.ts';
 
 export interface TrayActsOptions {

@@ -5,8 +5,8 @@ import type { OfflineReason } from '../../engine/control/verdict.ts';
 import type { ConnectionProblem } from '../../engine/visitors/connections.ts';
 import type { CreateForm } from '../../shared/ipc.ts';
 import type { Problem, TunnelStatus } from '../../shared/snapshot.ts';
-import type { Connection } from '../session/sign-in.ts';
-import type { SavedTunnel } from '../settings/app-data.ts';
+import type { Connection } from '../connection.ts';
+import type { SavedTunnel } from './saved-tunnel.ts';
 import type { Serve, Served } from './serve.ts';
 import type { TunnelLog } from './tunnel-log.ts';
 

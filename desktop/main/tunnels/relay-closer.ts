@@ -1,5 +1,5 @@
 import { RelayRefusal } from '../../engine/relay/errors.ts';
-import type { RelayApi } from '../session/sign-in.ts';
+import type { RelayApi } from '../connection.ts';
 
 type CloseApi = Pick<RelayApi, 'closeTunnel'>;
 

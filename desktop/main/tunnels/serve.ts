@@ -6,7 +6,7 @@ import type { Network } from '../../engine/network/network.ts';
 import { createTunnelClient } from '../../engine/tunnel-client.ts';
 import type { ConnectionProblem } from '../../engine/visitors/connections.ts';
 import type { CreateForm } from '../../shared/ipc.ts';
-import type { Connection } from '../session/sign-in.ts';
+import type { Connection } from '../connection.ts';
 
 export interface ServeOptions {
   readonly connection: Connection;

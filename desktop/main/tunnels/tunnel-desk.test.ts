@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { parseRelayAddress } from '../../engine/relay/relay-address.ts';
 import { emptyLog, FakeApi, FakeServe } from '../../testing/fake-platform.ts';
 import { TUNNEL } from '../../testing/tunnel.ts';
-import { CallFailure } from '../handlers/failure.ts';
+import { CallFailure } from '../failure.ts';
 import { TUNNELS_MAX } from '../limits.ts';
-import type { SavedTunnel } from '../settings/app-data.ts';
+import type { SavedTunnel } from './saved-tunnel.ts';
 import { TunnelDesk } from './tunnel-desk.ts';
 
 const FORM = { port: 3000, name: '', ttl: '', idle: false, hostHeader: 'keep' };

@@ -4,13 +4,13 @@ import type { Tunnel } from '../../../shared/tunnel.ts';
 import type { OfflineReason } from '../../engine/control/verdict.ts';
 import type { LocalTarget } from '../../engine/local/local-target.ts';
 import type { CreateForm } from '../../shared/ipc.ts';
-import { CallFailure } from '../handlers/failure.ts';
+import type { Connection } from '../connection.ts';
+import { CallFailure } from '../failure.ts';
 import { TUNNELS_MAX } from '../limits.ts';
-import type { Connection } from '../session/sign-in.ts';
-import type { SavedTunnel } from '../settings/app-data.ts';
 import { createRequest } from './create-request.ts';
 import { DeskTunnel } from './desk-tunnel.ts';
 import { RelayCloser } from './relay-closer.ts';
+import type { SavedTunnel } from './saved-tunnel.ts';
 import { localTarget, type Serve } from './serve.ts';
 import type { TunnelLog } from './tunnel-log.ts';
 

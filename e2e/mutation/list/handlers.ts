@@ -38,7 +38,7 @@ export const HANDLERS: readonly Mutation[] = [
   {
     part: 'handlers',
     notice: 'that a name is taken is said at the port',
-    file: 'desktop/main/handlers/failure.ts',
+    file: 'desktop/main/failure.ts',
     find: "code: 'name-taken',\n        field: 'name',",
     replace: "code: 'name-taken',\n        field: 'port',",
     tests: ui('creating a tunnel exposes a port under a name, and says at the field that it is taken'),
@@ -46,7 +46,7 @@ export const HANDLERS: readonly Mutation[] = [
   {
     part: 'handlers',
     notice: 'after too many new tunnels nobody says when to try again',
-    file: 'desktop/main/handlers/failure.ts',
+    file: 'desktop/main/failure.ts',
     find: 'text: `Too many new tunnels at once. Try again ${inSeconds(retryAfterMs)}.`,',
     replace: "text: 'Too many new tunnels at once.',",
     tests: ui('creating a tunnel says when the relay takes no more creates'),

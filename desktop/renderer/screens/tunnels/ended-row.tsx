@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { TunnelView } from '../../../shared/snapshot.ts';
 import { useShell } from '../../view/context.ts';
 import type { Action } from '../../view/use-action.ts';
-import { ActionLink } from './time-row.tsx';
+import { ActionLink } from './action-link.tsx';
 
 /** Why a tunnel ended, and the two things that can follow. */
 export function EndedRow({ tunnel, action }: { tunnel: TunnelView; action: Action }): JSX.Element {

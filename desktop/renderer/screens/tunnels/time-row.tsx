@@ -5,7 +5,10 @@ import type { Shape } from '../../model/tunnel-state.ts';
 import { useTime } from '../../view/clock.ts';
 import { useShell } from '../../view/context.ts';
 import type { Action } from '../../view/use-action.ts';
-import type { Unfolded } from './tunnel-card.tsx';
+import { ActionLink } from './action-link.tsx';
+
+/** What a card has unfolded. */
+export type Unfolded = 'extend' | 'qr' | undefined;
 
 /** The fuse, what is left of it in words, and what can be done with a live tunnel. */
 export function TimeRow({
@@ -49,34 +52,6 @@ export function TimeRow({
         </span>
       </div>
     </>
-  );
-}
-
-/** A word that does something with a tunnel; its name for screen readers says with which. */
-export function ActionLink({
-  id,
-  label,
-  of,
-  expanded,
-  onClick,
-}: {
-  id?: string;
-  label: string;
-  of: string;
-  expanded?: boolean;
-  onClick: () => void;
-}): JSX.Element {
-  return (
-    <button
-      type="button"
-      id={id}
-      class="link"
-      aria-label={`${label} ${of}`}
-      aria-expanded={expanded}
-      onClick={onClick}
-    >
-      {label}
-    </button>
   );
 }
 

@@ -15,10 +15,7 @@ import { Extend } from './extend.tsx';
 import { Meta } from './meta.tsx';
 import { Recent } from './recent.tsx';
 import { Retry } from './retry.tsx';
-import { TimeRow } from './time-row.tsx';
-
-/** What a card has unfolded. */
-export type Unfolded = 'extend' | 'qr' | undefined;
+import { TimeRow, type Unfolded } from './time-row.tsx';
 
 /** One tunnel: its state, its address, what goes through it, how long it lives, and what can be done with it. */
 export const TunnelCard = memo(function TunnelCard({

@@ -1,10 +1,10 @@
 /** What went wrong with a call of the page, in words for people and with the field of the form it belongs to. */
-import { API_ERRORS } from '../../../shared/errors.ts';
-import { ReplayRefused } from '../../engine/inspector/replay.ts';
-import { refusesKey, RelayRefusal, RelayUnreachable } from '../../engine/relay/errors.ts';
-import { RelayAddressError } from '../../engine/relay/relay-address.ts';
-import type { CallError } from '../../shared/ipc.ts';
-import type { Problem } from '../../shared/snapshot.ts';
+import { API_ERRORS } from '../../shared/errors.ts';
+import { ReplayRefused } from '../engine/inspector/replay.ts';
+import { refusesKey, RelayRefusal, RelayUnreachable } from '../engine/relay/errors.ts';
+import { RelayAddressError } from '../engine/relay/relay-address.ts';
+import type { CallError } from '../shared/ipc.ts';
+import type { Problem } from '../shared/snapshot.ts';
 
 /** A failure that main itself tells the page about. */
 export class CallFailure extends Error {

@@ -1,0 +1,15 @@
+/** What a change of the settings may hold. */
+import * as yup from 'yup';
+import type { Settings } from '../../shared/snapshot.ts';
+
+// yup writes "may be missing" as "may be undefined".
+export const settingsSchema = yup
+  .object({
+    startsAtLogin: yup.boolean(),
+    notifies: yup.boolean(),
+    theme: yup.string().oneOf(['system', 'light', 'dark'] as const),
+    onQuit: yup.string().oneOf(['ask', 'close', 'leave'] as const),
+  })
+  .strict()
+  .noUnknown()
+  .required() as unknown as yup.ObjectSchema<Partial<Settings>>;

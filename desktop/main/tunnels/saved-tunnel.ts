@@ -1,0 +1,26 @@
+/** A tunnel as the app remembers it between two starts. */
+import * as yup from 'yup';
+import type { Tunnel } from '../../../shared/tunnel.ts';
+import type { CreateForm } from '../../shared/ipc.ts';
+import { createFormSchema } from './create-form-schema.ts';
+
+/** A tunnel that this app made. */
+export interface SavedTunnel {
+  readonly key: string;
+  readonly form: CreateForm;
+  readonly tunnel: Tunnel;
+  /** why it is no more, where it is not */
+  readonly ended: { readonly reason: string; readonly why: string } | undefined;
+}
+
+const text = yup.string().defined();
+
+/** Checks all but the tunnel itself, which the relay has given. */
+export const savedTunnelSchema = yup
+  .object({
+    key: text,
+    form: createFormSchema,
+    tunnel: yup.mixed<Tunnel>().required(),
+    ended: yup.object({ reason: text, why: text }).default(undefined),
+  })
+  .required();
