@@ -1,18 +1,29 @@
 /** What of `package-lock.json` is read: every package by its path. */
 export interface Lock {
-  readonly packages: Readonly<
-    Record<string, { readonly optionalDependencies?: Readonly<Record<string, string>> }>
-  >;
+  readonly packages: Readonly<Record<string, LockedPackage>>;
+}
+
+interface LockedPackage {
+  /** address of the package's file */
+  readonly resolved?: string;
+  /** its digest */
+  readonly integrity?: string;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
 /**
- * Packages for other systems that a lock file lacks, as one has that was written where a registry does not offer them.
- * `npm ci`, by which releases are built, takes no such file.
+ * Packages for other systems that a lock file lacks, or has without address and digest; npm writes such a file where the
+ * registry does not offer them. `npm ci` does not take it.
  */
 export function missingFromLock({ packages }: Lock): string[] {
   return Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
     Object.keys(optionalDependencies).filter(
-      (name) => !(`node_modules/${name}` in packages) && !(`${path}/node_modules/${name}` in packages),
+      (name) =>
+        !isWhole(packages[`${path}/node_modules/${name}`]) && !isWhole(packages[`node_modules/${name}`]),
     ),
   );
+}
+
+function isWhole(locked: LockedPackage | undefined): boolean {
+  return locked?.resolved !== undefined && locked.integrity !== undefined;
 }

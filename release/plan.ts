@@ -39,7 +39,7 @@ export function obstacles({
       ? []
       : [
           `package-lock.json lacks ${missing.length} packages of other systems, such as ${missing[0]}: ` +
-            'run "npm install --package-lock-only" with the public registry, and commit it',
+            'choose versions that the registry has for every system, run "npm install --package-lock-only", and commit it',
         ]),
     ...(branch === 'main' ? [] : [`releases are made on main, and this is ${branch}`]),
     ...(changes === '' ? [] : [`there are changes that are not committed:\n${changes}`]),
