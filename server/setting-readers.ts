@@ -1,7 +1,7 @@
 /** Readers for the texts of settings: each knows what it takes and says so. */
 import { BlockList, isIP } from 'node:net';
+import { API_KEY_PATTERN, NAME_PATTERN, TTL_MIN_SECONDS } from '../shared/constraints.ts';
 import { formatDuration, parseDuration } from '../shared/duration.ts';
-import { API_KEY_PATTERN, NAME_PATTERN, TTL_MIN_SECONDS } from '../shared/tunnel.ts';
 import { NAME_HOLD_CEILING_SECONDS, TTL_CEILING_SECONDS } from './limits.ts';
 import { LOG_FORMATS, LOG_LEVELS } from './observe/logger.ts';
 import type { SettingReader } from './settings.ts';

@@ -5,6 +5,9 @@ export const API_KEY_PREFIX = 'cvt_';
 /** `cvt_` and at least 32 base62 characters; the upper bound keeps hashing cheap. */
 export const API_KEY_PATTERN = /^cvt_[0-9A-Za-z]{32,200}$/;
 
+/** A tunnel that lives shorter is over before its answer arrives. */
+export const TTL_MIN_SECONDS = 1;
+
 export const LOCAL_PORT_MIN = 1;
 export const LOCAL_PORT_MAX = 65_535;
 

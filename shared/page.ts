@@ -19,6 +19,8 @@ const MARK =
 
 export interface ErrorAnswer {
   readonly status: number;
+  /** the field lines that every such answer has, whoever gives it, each with its line end */
+  readonly fields: string;
   readonly contentType: string;
   readonly body: string;
 }
@@ -40,6 +42,10 @@ export function errorAnswer(
   const html = prefersHtml(accept);
   return {
     status,
+    fields:
+      `Culvert-Error: ${code}\r\n` +
+      "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'\r\n" +
+      'Vary: Accept\r\n',
     contentType: html ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8',
     body: html
       ? page(title, `<p>${escapeHtml(text)}</p>`, `${status} ${code}`, contact)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { NAME_PATTERN } from './constraints.ts';
 import { API_ERRORS, ApiError } from './errors.ts';
-import { NAME_PATTERN, readCreateTunnel, readExtendTunnel } from './tunnel.ts';
+import { readCreateTunnel, readExtendTunnel } from './tunnel.ts';
 
 const limits = { defaultTtl: 3600, maxTtl: 604_800 };
 

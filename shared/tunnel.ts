@@ -1,8 +1,9 @@
 /** Tunnels as the REST interface shows and takes them (spec.md sections 2 and 4; contract.md, REST). */
 import * as yup from 'yup';
-import { LOCAL_PORT_MAX, LOCAL_PORT_MIN, NAME_PATTERN } from './constraints.ts';
+import { TTL_MIN_SECONDS } from './constraints.ts';
 import { formatDuration, parseDuration } from './duration.ts';
 import { API_ERRORS, ApiError, type ApiErrorEntry, ttlTooLong } from './errors.ts';
+import { NAME_RULE, PORT_RULE } from './value-rules.ts';
 
 /** The tunnel object. */
 export interface Tunnel {
@@ -56,19 +57,6 @@ export interface Account {
 export const PLANS = ['free', 'dev', 'team'] as const;
 export type Plan = (typeof PLANS)[number];
 
-export {
-  API_KEY_PATTERN,
-  API_KEY_PREFIX,
-  LOCAL_PORT_MAX,
-  LOCAL_PORT_MIN,
-  NAME_MAX_LENGTH,
-  NAME_MIN_LENGTH,
-  NAME_PATTERN,
-} from './constraints.ts';
-
-/** A tunnel that lives shorter is over before its answer arrives. */
-export const TTL_MIN_SECONDS = 1;
-
 /** The lengths of life a relay allows, in seconds. */
 export interface TtlLimits {
   readonly defaultTtl: number;
@@ -106,9 +94,7 @@ const localPort = yup
   .mixed<number>()
   .nullable()
   .test('local_port', (value: unknown, context) =>
-    Number.isInteger(value) && Number(value) >= LOCAL_PORT_MIN && Number(value) <= LOCAL_PORT_MAX
-      ? true
-      : refuse(context, API_ERRORS.invalidPort),
+    PORT_RULE.accepts(value) ? true : refuse(context, API_ERRORS.invalidPort),
   );
 
 const name = yup
@@ -116,9 +102,7 @@ const name = yup
   .nullable()
   .test('name', (value: unknown, context) => {
     if (value === undefined || value === null || value === '') return true;
-    return typeof value === 'string' && NAME_PATTERN.test(value)
-      ? true
-      : refuse(context, API_ERRORS.invalidName);
+    return NAME_RULE.accepts(value) ? true : refuse(context, API_ERRORS.invalidName);
   });
 
 const idleTtl = yup

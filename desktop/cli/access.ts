@@ -1,5 +1,5 @@
 /** Which relay a command talks to, and with which key: option, then environment, then what login has kept. */
-import { API_KEY_PATTERN, API_KEY_PREFIX } from '../../shared/tunnel.ts';
+import { API_KEY_PATTERN, API_KEY_PREFIX } from '../../shared/constraints.ts';
 import { checkRelay, type ProjectRelay } from '../config/project-trust.ts';
 import type { Login } from '../config/stored-login.ts';
 import { Network } from '../engine/network/network.ts';

@@ -1,20 +1,19 @@
 /** Reads the command line of `culvert`, and says what is wrong with it before a relay is asked. */
 import { parseArgs } from 'node:util';
-import { nearest } from '../config/nearest.ts';
-import { checkLocalHosts, type ProjectRelay } from '../config/project-trust.ts';
-import type { Project } from '../config/project.ts';
-import type { Login } from '../config/stored-login.ts';
 import {
   HOST_HEADER_RULE,
   LOCAL_HOST_RULE,
   NAME_RULE,
+  parsePort,
   PORT_RULE,
-  SPEC_DEFAULTS,
   TTL_RULE,
-  type TunnelSpec,
   type ValueRule,
-  WAIT_RULE,
-} from '../config/tunnel-spec.ts';
+} from '../../shared/value-rules.ts';
+import { nearest } from '../config/nearest.ts';
+import { checkLocalHosts, type ProjectRelay } from '../config/project-trust.ts';
+import type { Project } from '../config/project.ts';
+import type { Login } from '../config/stored-login.ts';
+import { SPEC_DEFAULTS, type TunnelSpec, WAIT_RULE } from '../config/tunnel-spec.ts';
 import type { Network } from '../engine/network/network.ts';
 import type { RelayAddress } from '../engine/relay/relay-address.ts';
 import {
@@ -313,8 +312,8 @@ function readSeconds(name: OptionName, text: string | undefined, rule: ValueRule
 }
 
 function readPort(text: string | undefined): number {
-  const port = /^\d{1,5}$/.test(text ?? '') ? Number(text) : Number.NaN;
-  if (PORT_RULE.accepts(port)) return port;
+  const port = parsePort(text ?? '');
+  if (port !== undefined) return port;
   const given = text === undefined ? 'PORT is missing' : `PORT "${text}" is no port`;
   throw new UsageError(`${given}: give the local port as ${PORT_RULE.accepted}.`);
 }

@@ -4,7 +4,7 @@ import type { TunnelSpec } from '../config/tunnel-spec.ts';
 import type { TunnelState } from '../engine/control/tunnel-session.ts';
 import type { OfflineReason } from '../engine/control/verdict.ts';
 import type { RequestLog } from '../engine/inspector/request-log.ts';
-import { ApiClient, type CreateRequest } from '../engine/relay/api-client.ts';
+import { ApiClient, createRequest, type CreateRequest } from '../engine/relay/api-client.ts';
 import { RelayRefusal } from '../engine/relay/errors.ts';
 import { createTunnelClient } from '../engine/tunnel-client.ts';
 import type { Access } from './access.ts';
@@ -50,15 +50,6 @@ export async function serveTunnel(options: ServeOptions): Promise<ExitCode> {
   const why = end.reason === 'stopped' ? await close(api, tunnel, output) : end.why;
   reporter.offline(end.reason, why);
   return exitCodeOf(end.reason);
-}
-
-function createRequest({ port, name, ttl, idle }: TunnelSpec): CreateRequest {
-  return {
-    local_port: port,
-    ...(name === undefined ? {} : { name }),
-    ...(ttl === undefined ? {} : { ttl }),
-    idle_ttl: idle,
-  };
 }
 
 /** Runs the tunnel until it is offline for good, and says why it is. */

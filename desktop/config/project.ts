@@ -1,23 +1,20 @@
 /** What `culvert.yml` may hold. Every problem is reported at once, with its line. */
 import { LineCounter, parseDocument } from 'yaml';
 import * as yup from 'yup';
-import { API_KEY_PREFIX } from '../../shared/tunnel.ts';
-import { parseRelayAddress, type RelayAddress, RelayAddressError } from '../engine/relay/relay-address.ts';
-import { CONFIG_TUNNELS_MAX, LABEL_MAX_LENGTH } from './limits.ts';
-import { nearest } from './nearest.ts';
-import { ProjectFileError, ProjectReport } from './project-report.ts';
+import { API_KEY_PREFIX } from '../../shared/constraints.ts';
 import {
-  FLAG_RULE,
   HOST_HEADER_RULE,
   LOCAL_HOST_RULE,
   NAME_RULE,
   PORT_RULE,
-  SPEC_DEFAULTS,
   TTL_RULE,
-  type TunnelSpec,
   type ValueRule,
-  WAIT_RULE,
-} from './tunnel-spec.ts';
+} from '../../shared/value-rules.ts';
+import { parseRelayAddress, type RelayAddress, RelayAddressError } from '../engine/relay/relay-address.ts';
+import { CONFIG_TUNNELS_MAX, LABEL_MAX_LENGTH } from './limits.ts';
+import { nearest } from './nearest.ts';
+import { ProjectFileError, ProjectReport } from './project-report.ts';
+import { FLAG_RULE, SPEC_DEFAULTS, type TunnelSpec, WAIT_RULE } from './tunnel-spec.ts';
 
 export interface Project {
   /** where it was read from */

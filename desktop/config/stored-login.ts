@@ -14,7 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import * as yup from 'yup';
-import { API_KEY_PATTERN } from '../../shared/tunnel.ts';
+import { API_KEY_PATTERN } from '../../shared/constraints.ts';
 import { parseRelayAddress, type RelayAddress } from '../engine/relay/relay-address.ts';
 import { CONFIG_FILE_MAX_BYTES } from './limits.ts';
 

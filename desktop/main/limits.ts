@@ -7,8 +7,6 @@ export const KEY_MAX_CHARS = 300;
 export const TUNNEL_KEY_MAX_CHARS = 64;
 export const TTL_MAX_CHARS = 32;
 export const SEARCH_MAX_CHARS = 200;
-/** A host name, a colon and a port. */
-export const HOST_HEADER_MAX_CHARS = 260;
 
 /** A person follows no more than a few changes in a second, and each costs the page a rendering. */
 export const SNAPSHOT_INTERVAL_MS = 250;

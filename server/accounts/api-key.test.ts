@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { API_KEY_PATTERN } from '../../shared/tunnel.ts';
+import { API_KEY_PATTERN } from '../../shared/constraints.ts';
 import { generateKey, hashKey, hintOf, sameHash } from './api-key.ts';
 
 describe('API keys', () => {

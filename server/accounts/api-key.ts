@@ -1,6 +1,6 @@
 /** API keys: made, hashed and compared (contract.md, Names). */
 import { createHash, randomInt, timingSafeEqual } from 'node:crypto';
-import { API_KEY_PREFIX } from '../../shared/tunnel.ts';
+import { API_KEY_PREFIX } from '../../shared/constraints.ts';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 /** 190 random bits: nobody guesses one, so a fast hash protects it well enough. */

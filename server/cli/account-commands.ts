@@ -1,5 +1,6 @@
 /** `culvert-relay account …` (contract.md, Programs). */
-import { NAME_PATTERN, type Plan, PLANS } from '../../shared/tunnel.ts';
+import { NAME_PATTERN } from '../../shared/constraints.ts';
+import { type Plan, PLANS } from '../../shared/tunnel.ts';
 import type { AccountRecord } from '../accounts/account.ts';
 import { createAccount } from '../accounts/accounts.ts';
 import { systemClock } from '../clock.ts';

@@ -4,6 +4,7 @@
  * connections passed to an address of his own.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { uriHost } from '../../shared/host.ts';
 
 /** Where the internal listener of a relay is. */
 export interface RelayAddress {
@@ -32,7 +33,7 @@ export function readRecord(record: string, incarnation: string, secret: string):
 
 /** @returns host and port as people write them */
 export function nameOf({ host, port }: Pick<RelayAddress, 'host' | 'port'>): string {
-  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return `${uriHost(host)}:${port}`;
 }
 
 /** The incarnation is random, so no two proofs are alike, and none is good for another life of a relay. */

@@ -1,5 +1,6 @@
 /** The connection to Redis: one for commands, one for messages; both come back by themselves. */
 import type { Redis } from 'ioredis';
+import { fullJitter } from '../../shared/backoff.ts';
 import { REDIS_KEEP_ALIVE_MS, REDIS_RETRY_MAX_MS, REDIS_TIMEOUT_MS } from '../limits.ts';
 import { describeError, type Log } from '../log.ts';
 import { type Script, SCRIPTS } from './scripts.ts';
@@ -70,7 +71,7 @@ export class RedisLink implements RedisCommands {
       commandTimeout: REDIS_TIMEOUT_MS,
       socketTimeout: REDIS_TIMEOUT_MS,
       keepAlive: REDIS_KEEP_ALIVE_MS,
-      retryStrategy: (attempt: number) => retryDelay(attempt),
+      retryStrategy: (attempt: number) => redisRetryDelay(attempt),
     };
     const scripts = Object.fromEntries(SCRIPTS.map(({ name, lua }) => [name, { lua, numberOfKeys: 0 }]));
     const commands = new Client(url, { ...options, scripts });
@@ -157,11 +158,9 @@ export class RedisLink implements RedisCommands {
 }
 
 /**
- * Full jitter, so that relays do not come back all at once.
- *
  * @param attempt from 1
  * @returns ms until the next try to reach Redis
  */
-export function retryDelay(attempt: number, random: () => number = Math.random): number {
-  return Math.ceil(random() * Math.min(REDIS_RETRY_MAX_MS, 100 * 2 ** Math.min(attempt, 10)));
+export function redisRetryDelay(attempt: number, random: () => number = Math.random): number {
+  return fullJitter({ attempt, baseMs: 100, capMs: REDIS_RETRY_MAX_MS, random: random() });
 }

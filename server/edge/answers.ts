@@ -1,7 +1,7 @@
 /** What the relay answers a visitor itself (contract.md, Inbound requests and WebSockets). */
 import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
-import { type ApiError, VISITOR_ERRORS, type VisitorErrorCode } from '../../shared/errors.ts';
+import type { ApiError, VisitorErrorCode } from '../../shared/errors.ts';
 import { fieldValue } from '../../shared/http1/fields.ts';
 import { errorAnswer } from '../../shared/page.ts';
 import { REQUEST_ID_FIELD } from '../observe/request-id.ts';
@@ -76,13 +76,8 @@ export function visitorAnswer(
   contact: string | undefined,
   text?: string,
 ): Buffer {
-  const { contentType, body } = errorAnswer(code, context.accept, text, contact);
-  const fields =
-    `Culvert-Error: ${code}\r\n` +
-    (EXTRA[code] ?? '') +
-    "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'\r\n" +
-    'Vary: Accept\r\n';
-  return wholeAnswer(VISITOR_ERRORS[code].status, fields, contentType, body, context);
+  const { status, fields, contentType, body } = errorAnswer(code, context.accept, text, contact);
+  return wholeAnswer(status, fields + (EXTRA[code] ?? ''), contentType, body, context);
 }
 
 /** The status of what the relay answers itself though nothing is wrong with it. */

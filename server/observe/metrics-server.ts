@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
+import { uriHost } from '../../shared/host.ts';
 import { METRICS_CONNECTIONS_MAX, METRICS_REQUEST_TIMEOUT_MS } from '../limits.ts';
 import { errorFields, type Log } from '../log.ts';
 import type { Census } from './metrics.ts';
@@ -51,7 +52,7 @@ export class MetricsServer {
       this.#log('internal error', { at: 'metrics', ...errorFields(error) }),
     );
     const bound = (this.#server.address() as AddressInfo).port;
-    return `http://${host.includes(':') ? `[${host}]` : host}:${bound}/metrics`;
+    return `http://${uriHost(host)}:${bound}/metrics`;
   }
 
   close(): void {

@@ -1,4 +1,5 @@
 /** Where everybody comes in: the listener, and behind it visitors, the API and the WebSockets of clients. */
+import { uriHost } from '../../shared/host.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
 import { createApi } from '../api/app.ts';
 import { Turns } from '../api/turns/turns.ts';
@@ -101,9 +102,8 @@ export async function openEntrance(
     unexpected,
     accessLog,
   });
-  const host = config.host.includes(':') ? `[${config.host}]` : config.host;
   return {
-    url: `${schemeOf(config)}://${host}:${port}`,
+    url: `${schemeOf(config)}://${uriHost(config.host)}:${port}`,
     edge: new Edge(
       server,
       origins,

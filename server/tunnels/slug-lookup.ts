@@ -1,5 +1,5 @@
 /** Asks the store for tunnels that visitors name and this relay has not met, without letting visitors drown it. */
-import { NAME_PATTERN } from '../../shared/tunnel.ts';
+import { NAME_PATTERN } from '../../shared/constraints.ts';
 import type { Clock } from '../clock.ts';
 import {
   LOOKUP_BATCH,

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { NAME_PATTERN } from '../../shared/tunnel.ts';
+import { NAME_PATTERN } from '../../shared/constraints.ts';
 import { randomSlug, SLUG_BITS } from './slug.ts';
 
 describe('randomSlug', () => {

@@ -1,3 +1,4 @@
+import { fullJitter } from '../../../shared/backoff.ts';
 import {
   RETRY_AFTER_MAX_MS,
   RETRY_BASE_MS,
@@ -28,8 +29,7 @@ export interface Retry {
 }
 
 /**
- * How long to wait before the next try: "full jitter" from the first try on, so that the clients of a relay that
- * comes back do not come back all at once. A wait the relay asked for comes on top. As long as it is likely that only the
+ * How long to wait before the next try: with full jitter from the first one on. A wait the relay asked for comes on top. As long as it is likely that only the
  * network is away for a moment, waits stay short, so that the tunnel is back right after it.
  *
  * @returns ms
@@ -37,6 +37,6 @@ export interface Retry {
 export function retryDelay({ attempt, random, reach, awayMs, retryAfterMs = 0 }: Retry): number {
   const isQuick = reach === 'nowhere' || (reach === 'unanswered' && awayMs < RETRY_QUICK_FOR_MS);
   const cap = isQuick ? RETRY_QUICK_CAP_MS : RETRY_CAP_MS;
-  const ceiling = Math.min(cap, RETRY_BASE_MS * 2 ** attempt);
-  return Math.min(retryAfterMs, RETRY_AFTER_MAX_MS) + Math.floor(random * ceiling);
+  const jitter = fullJitter({ attempt, baseMs: RETRY_BASE_MS, capMs: cap, random });
+  return Math.min(retryAfterMs, RETRY_AFTER_MAX_MS) + jitter;
 }

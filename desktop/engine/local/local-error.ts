@@ -98,10 +98,9 @@ function localErrorResponse(request: RequestHead, code: LocalErrorCode, port: nu
   const answer = errorAnswer(code, accept.length === 0 ? undefined : accept.join(', '), text);
   const body = Buffer.from(answer.body);
   const head = Buffer.from(
-    `HTTP/1.1 ${answer.status} Bad Gateway\r\nCulvert-Error: ${code}\r\n` +
+    `HTTP/1.1 ${answer.status} Bad Gateway\r\n` +
       `Content-Type: ${answer.contentType}\r\nContent-Length: ${body.length}\r\n` +
-      "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'\r\n" +
-      'Cache-Control: no-store\r\nVary: Accept\r\nConnection: close\r\n\r\n',
+      `Cache-Control: no-store\r\n${answer.fields}Connection: close\r\n\r\n`,
   );
   return request.method === 'HEAD' ? head : Buffer.concat([head, body]);
 }

@@ -1,6 +1,7 @@
 /** A connection through a proxy: CONNECT (RFC 9110 section 9.3.6), then TLS inside of it where wanted. */
-import { isIPv6, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
+import { uriHost } from '../../../shared/host.ts';
 import { HeadReader } from '../../../shared/http1/head-reader.ts';
 import { parseResponseHead } from '../../../shared/http1/head.ts';
 import { PROXY_HEAD_MAX_BYTES } from '../limits.ts';
@@ -43,7 +44,7 @@ export class ProxyDial implements Attempt, DialHandler {
     this.#dial = undefined;
     this.#socket = socket;
     const { host, port } = this.#options;
-    const authority = `${isIPv6(host) ? `[${host}]` : host}:${port}`;
+    const authority = `${uriHost(host)}:${port}`;
     const { authorization } = this.#proxy;
     socket.on('data', this.#onData).on('end', this.#onGone).on('close', this.#onGone);
     socket.write(

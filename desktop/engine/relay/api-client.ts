@@ -19,6 +19,26 @@ export interface CreateRequest {
 }
 
 /**
+ * What the relay is asked for a tunnel that a user wants.
+ *
+ * @param wanted without a name or a ttl, or with an empty one, that is the relay's to choose
+ */
+export function createRequest(wanted: {
+  readonly port: number;
+  readonly name: string | undefined;
+  readonly ttl: string | undefined;
+  readonly idle: boolean;
+}): CreateRequest {
+  const { port, name = '', ttl = '', idle } = wanted;
+  return {
+    local_port: port,
+    ...(name === '' ? {} : { name }),
+    ...(ttl === '' ? {} : { ttl }),
+    idle_ttl: idle,
+  };
+}
+
+/**
  * Calls a relay. Every call takes at most {@link API_TIMEOUT_MS}, follows no redirect (a redirect must not take the
  * key elsewhere) and is made once, over a connection of its own: whether to try again is the caller's to say. Only that the
  * key is refused is asked twice, because a client that believes it goes offline, and one forged answer must not do that.

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Channels } from '../../shared/ipc.ts';
 import {
-  HOST_HEADER_MAX_CHARS,
   KEY_MAX_CHARS,
   RELAY_MAX_CHARS,
   SEARCH_MAX_CHARS,
@@ -21,12 +20,6 @@ describe('what the page may send', () => {
     ['key', TUNNEL_KEY_MAX_CHARS, 'tunnel:stop', (length) => ({ key: letters(length) })],
     ['ttl', TTL_MAX_CHARS, 'tunnel:create', (length) => ({ ...FORM, ttl: `${'0'.repeat(length - 2)}1h` })],
     ['search', SEARCH_MAX_CHARS, 'log:list', (length) => ({ key: 'k', search: letters(length) })],
-    [
-      'hostHeader',
-      HOST_HEADER_MAX_CHARS,
-      'tunnel:create',
-      (length) => ({ ...FORM, hostHeader: letters(length) }),
-    ],
   ];
   for (const [field, max, channel, payload] of limits) {
     it(`${channel}: ${field} of ${max} characters, and no more`, () => {

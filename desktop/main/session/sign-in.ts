@@ -1,5 +1,6 @@
 /** Whose tunnels this app shows: one account at one relay, or none. */
-import { API_KEY_PATTERN, API_KEY_PREFIX, type Account } from '../../../shared/tunnel.ts';
+import { API_KEY_PATTERN, API_KEY_PREFIX } from '../../../shared/constraints.ts';
+import type { Account } from '../../../shared/tunnel.ts';
 import { refusesKey } from '../../engine/relay/errors.ts';
 import { isProtected, parseRelayAddress, type RelayAddress } from '../../engine/relay/relay-address.ts';
 import type { KeyKept, Problem, SessionView } from '../../shared/snapshot.ts';

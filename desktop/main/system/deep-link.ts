@@ -1,5 +1,5 @@
 /** `culvert://new?port=3000&name=my-app`: opens the create form, filled in. It creates nothing, and takes no key. */
-import { LOCAL_PORT_MAX, LOCAL_PORT_MIN, NAME_PATTERN } from '../../../shared/tunnel.ts';
+import { NAME_RULE, parsePort } from '../../../shared/value-rules.ts';
 import type { CreateForm } from '../../shared/ipc.ts';
 
 export const LINK_SCHEME = 'culvert';
@@ -11,11 +11,11 @@ export function readDeepLink(text: string): Partial<CreateForm> | undefined {
   const url = text.length > LINK_MAX_CHARS ? null : URL.parse(text);
   if (url?.protocol !== `${LINK_SCHEME}:` || url.host !== 'new') return undefined;
   if (url.pathname !== '' && url.pathname !== '/') return undefined;
-  const port = Number(url.searchParams.get('port') ?? Number.NaN);
+  const port = parsePort(url.searchParams.get('port') ?? '');
   const name = url.searchParams.get('name') ?? '';
   return {
-    ...(Number.isInteger(port) && port >= LOCAL_PORT_MIN && port <= LOCAL_PORT_MAX ? { port } : {}),
-    ...(NAME_PATTERN.test(name) ? { name } : {}),
+    ...(port === undefined ? {} : { port }),
+    ...(NAME_RULE.accepts(name) ? { name } : {}),
   };
 }
 

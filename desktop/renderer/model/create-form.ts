@@ -1,4 +1,5 @@
 /** The create form as it is typed, and what becomes of it. */
+import { HOST_HEADER_RULE } from '../../../shared/value-rules.ts';
 import type { CreateForm } from '../../shared/ipc.ts';
 import type { AccountView, PortView, TunnelView } from '../../shared/snapshot.ts';
 import { defaultChoice, readLifetime } from './lifetime.ts';
@@ -66,7 +67,7 @@ export function readDraft(
     ...(typeof port === 'string' ? { port } : {}),
     ...(nameIssue === undefined ? {} : { name: nameIssue }),
     ...('problem' in ttl ? { ttl: ttl.problem } : {}),
-    ...(isHostName(hostHeader)
+    ...(HOST_HEADER_RULE.accepts(hostHeader)
       ? {}
       : { hostHeader: 'Give a host name, such as shop.test or shop.test:8080.' }),
   };
@@ -101,8 +102,4 @@ function hostDraft(hostHeader: string): Pick<FormDraft, 'host' | 'customHost'> {
   return hostHeader === 'keep' || hostHeader === 'local'
     ? { host: hostHeader, customHost: '' }
     : { host: CUSTOM, customHost: hostHeader };
-}
-
-function isHostName(text: string): boolean {
-  return /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?$/i.test(text);
 }

@@ -1,5 +1,6 @@
 /** Lengths of life as the forms offer and read them. */
 import { parseDuration } from '../../../shared/duration.ts';
+import { TTL_RULE } from '../../../shared/value-rules.ts';
 import { durationWords } from './time-left.ts';
 
 export interface Choice {
@@ -60,11 +61,10 @@ export function readLifetime(text: string, maxTtl: number): { ttl: string } | { 
     .replace(/h(?:ours?|rs?)/g, 'h')
     .replace(/m(?:in(?:ute)?s?)/g, 'm')
     .replace(/s(?:ec(?:ond)?s?)/g, 's');
-  const length = parseDuration(ttl);
-  if (length === undefined || length < 1) {
+  if (!TTL_RULE.accepts(ttl)) {
     return { problem: 'Give a number with its unit, such as 30m, 4h or 1h30m.' };
   }
-  if (length > maxTtl) return { problem: `The relay allows at most ${durationWords(maxTtl * 1000)}.` };
+  if (seconds(ttl) > maxTtl) return { problem: `The relay allows at most ${durationWords(maxTtl * 1000)}.` };
   return { ttl };
 }
 

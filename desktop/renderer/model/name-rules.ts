@@ -1,7 +1,8 @@
 /** What is wrong with a tunnel's name while it is typed, by the same constants that the relay checks with. */
-import { NAME_MAX_LENGTH, NAME_MIN_LENGTH, NAME_PATTERN } from '../../../shared/constraints.ts';
+import { NAME_MAX_LENGTH, NAME_MIN_LENGTH } from '../../../shared/constraints.ts';
+import { NAME_RULE } from '../../../shared/value-rules.ts';
 
-export const NAME_RULE = `${NAME_MIN_LENGTH} to ${NAME_MAX_LENGTH} lowercase letters, digits and hyphens`;
+export const NAME_HINT = `${NAME_MIN_LENGTH} to ${NAME_MAX_LENGTH} lowercase letters, digits and hyphens`;
 
 /**
  * Checks a name that may not be complete yet.
@@ -25,7 +26,7 @@ export function nameProblem(name: string, taken: ReadonlySet<string> = new Set()
   }
   if (name.endsWith('-')) return 'End with a letter or a digit.';
   // Whatever else the relay's rule may say one day.
-  if (!NAME_PATTERN.test(name)) return `Use ${NAME_RULE}.`;
+  if (!NAME_RULE.accepts(name)) return `Use ${NAME_RULE.accepted}.`;
   return taken.has(name) ? 'You already have a tunnel with this name.' : undefined;
 }
 

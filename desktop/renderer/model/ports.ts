@@ -1,5 +1,5 @@
 /** The port field: what it suggests, and what is known of the port that is typed. */
-import { LOCAL_PORT_MAX, LOCAL_PORT_MIN } from '../../../shared/constraints.ts';
+import { parsePort, PORT_RULE } from '../../../shared/value-rules.ts';
 import type { PortView, TunnelView } from '../../shared/snapshot.ts';
 import { isLive } from './tunnel-state.ts';
 
@@ -10,9 +10,7 @@ const MOST_SUGGESTIONS = 8;
 export function readPort(text: string): number | string {
   const trimmed = text.trim();
   if (trimmed === '') return 'Type the port of your local server, such as 3000.';
-  const port = Number(trimmed);
-  if (/^\d+$/.test(trimmed) && port >= LOCAL_PORT_MIN && port <= LOCAL_PORT_MAX) return port;
-  return `A port is a whole number from ${LOCAL_PORT_MIN} to ${LOCAL_PORT_MAX}.`;
+  return parsePort(trimmed) ?? `A port is ${PORT_RULE.accepted}.`;
 }
 
 /** Ports that something listens on and no live tunnel leads to, likeliest first. */

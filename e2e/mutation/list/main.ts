@@ -118,7 +118,7 @@ export const MAIN: readonly Mutation[] = [
   {
     part: 'main',
     notice: 'a tunnel that was to live while it is used ends all the same',
-    file: 'desktop/main/tunnels/create-request.ts',
+    file: 'desktop/engine/relay/api-client.ts',
     find: 'idle_ttl: idle,',
     replace: 'idle_ttl: false && idle,',
     tests: ui('tunnels keeps an idle tunnel for as long as visitors come, and no longer'),

@@ -1,6 +1,7 @@
 /** The API described for programs: OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.1), served as `/v1/openapi.json`. */
+import { API_KEY_PATTERN } from '../../../shared/constraints.ts';
 import { API_ERRORS } from '../../../shared/errors.ts';
-import { API_KEY_PATTERN, type TtlLimits } from '../../../shared/tunnel.ts';
+import type { TtlLimits } from '../../../shared/tunnel.ts';
 import { VERSION } from '../../../shared/version.ts';
 import { PATHS } from './operations.ts';
 import { type JsonObject, schemas } from './schemas.ts';

@@ -1,14 +1,13 @@
 /** The JSON the API takes and gives, as JSON Schema, from the constants and catalogues that the API itself uses. */
-import { DURATION_PATTERN, formatDuration } from '../../../shared/duration.ts';
 import {
   LOCAL_PORT_MAX,
   LOCAL_PORT_MIN,
   NAME_MAX_LENGTH,
   NAME_MIN_LENGTH,
   NAME_PATTERN,
-  PLANS,
-  type TtlLimits,
-} from '../../../shared/tunnel.ts';
+} from '../../../shared/constraints.ts';
+import { DURATION_PATTERN, formatDuration } from '../../../shared/duration.ts';
+import { PLANS, type TtlLimits } from '../../../shared/tunnel.ts';
 
 export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
 export interface JsonObject {

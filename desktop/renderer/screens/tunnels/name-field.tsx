@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { draftNameProblem } from '../../model/create-form.ts';
-import { NAME_RULE, tidyName } from '../../model/name-rules.ts';
+import { NAME_HINT, tidyName } from '../../model/name-rules.ts';
 import { capitalised } from '../../model/numbers.ts';
 import { Field, fieldControl } from '../../view/parts.tsx';
 import type { FormFieldProps } from './form-field.ts';
@@ -19,7 +19,7 @@ export function NameField({ context, draft, problem, change }: FormFieldProps): 
   const shown = problem ?? draftNameProblem(draft, context);
   // The domain is known from the first tunnel on.
   const address = nameDomain === '' ? `${draft.name} is a good name.` : `${draft.name}.${nameDomain}`;
-  const hint = draft.name === '' ? `Optional: ${NAME_RULE}. Empty for a random one.` : address;
+  const hint = draft.name === '' ? `Optional: ${NAME_HINT}. Empty for a random one.` : address;
   return (
     <Field id="name" label="Name" hint={hint} problem={shown}>
       <input

@@ -1,0 +1,169 @@
+/** The rules of shared/value-rules.ts, through every way on which a value comes in. */
+import assert from 'node:assert/strict';
+import { ApiError } from '../shared/errors.ts';
+import { readCreateTunnel } from '../shared/tunnel.ts';
+import { readArguments } from './cli/arguments.ts';
+import { UsageError } from './cli/usage-error.ts';
+import { ProjectFileError } from './config/project-report.ts';
+import { parseProject } from './config/project.ts';
+import { PAYLOADS } from './main/handlers/payloads.ts';
+import { readDeepLink } from './main/system/deep-link.ts';
+import { CUSTOM, EMPTY_DRAFT, type FormDraft, readDraft } from './renderer/model/create-form.ts';
+import { NO_FILES } from './testing/files.ts';
+
+/** A way in: whether it takes a value. */
+type Door = (value: string) => boolean;
+
+const KEY = `cvt_${'k'.repeat(32)}`;
+const FORM = { port: 3000, name: '', ttl: '', idle: false, hostHeader: 'keep' };
+const LONGEST = 365 * 24 * 3600;
+
+function takes(read: () => unknown, refusal: abstract new (...values: never[]) => Error): boolean {
+  try {
+    read();
+    return true;
+  } catch (error) {
+    if (error instanceof refusal) return false;
+    throw error;
+  }
+}
+
+/** @param options what stands behind `culvert http` */
+function command(...options: string[]): boolean {
+  return takes(() => readArguments(['http', ...options], { CULVERT_API_KEY: KEY }, NO_FILES), UsageError);
+}
+
+function projectFile(fields: string): boolean {
+  return takes(() => parseProject(`tunnels: {web: {${fields}}}`, 'culvert.yml'), ProjectFileError);
+}
+
+function ipc(fields: object): boolean {
+  return PAYLOADS['tunnel:create'].isValidSync({ ...FORM, ...fields });
+}
+
+function form(draft: Partial<FormDraft>): boolean {
+  const account = {
+    name: 'acme',
+    plan: 'dev',
+    nameDomain: '',
+    allowsNames: true,
+    defaultTtl: 3600,
+    maxTtl: LONGEST,
+  };
+  return 'form' in readDraft({ ...EMPTY_DRAFT, port: '3000', ...draft }, { account, ports: [], tunnels: [] });
+}
+
+function relay(fields: object): boolean {
+  const limits = { defaultTtl: 3600, maxTtl: LONGEST };
+  return takes(() => readCreateTunnel({ local_port: 3000, ...fields }, limits), ApiError);
+}
+
+const quoted = (value: string): string => JSON.stringify(value);
+
+interface Rule {
+  readonly doors: Readonly<Record<string, Door>>;
+  readonly taken: readonly string[];
+  readonly refused: readonly string[];
+}
+
+const RULES: Readonly<Record<string, Rule>> = {
+  port: {
+    doors: {
+      command: (port) => command('--', port),
+      'culvert.yml': (port) => projectFile(`port: ${port}`),
+      ipc: (port) => ipc({ port: Number(port) }),
+      form: (port) => form({ port }),
+      link: (port) => readDeepLink(`culvert://new?port=${encodeURIComponent(port)}`)?.port === Number(port),
+      relay: (port) => relay({ local_port: Number(port) }),
+    },
+    taken: ['1', '80', '3000', '65535'],
+    refused: ['0', '-1', '65536', '3000.5', '1e400', 'web'],
+  },
+  name: {
+    doors: {
+      command: (name) => command('3000', `--name=${name}`),
+      'culvert.yml': (name) => projectFile(`port: 3000, name: ${quoted(name)}`),
+      ipc: (name) => ipc({ name }),
+      form: (name) => form({ name }),
+      link: (name) => readDeepLink(`culvert://new?name=${encodeURIComponent(name)}`)?.name === name,
+      relay: (name) => relay({ name }),
+    },
+    taken: ['ab', 'my-app', '3000', 'a--b', 'a'.repeat(63)],
+    refused: ['a', '-ab', 'ab-', 'My-App', 'a b', 'a_b', 'a.b', 'xn--ab', 'ä1', 'a'.repeat(64)],
+  },
+  ttl: {
+    doors: {
+      command: (ttl) => command('3000', `--ttl=${ttl}`),
+      'culvert.yml': (ttl) => projectFile(`port: 3000, ttl: ${quoted(ttl)}`),
+      ipc: (ttl) => ipc({ ttl }),
+      form: (ttl) => form({ ttl: CUSTOM, customTtl: ttl }),
+      relay: (ttl) => relay({ ttl }),
+    },
+    taken: ['1s', '90s', '30m', '1.5h', '1h30m', '1500ms', '.5h'],
+    refused: ['0s', '0.5s', '999ms', '-1h', '30', 'soon', '1h!', 'h'],
+  },
+  'host header': {
+    doors: {
+      command: (host) => command('3000', `--host-header=${host}`),
+      'culvert.yml': (host) => projectFile(`port: 3000, host_header: ${quoted(host)}`),
+      ipc: (hostHeader) => ipc({ hostHeader }),
+      form: (customHost) => form({ host: CUSTOM, customHost }),
+    },
+    taken: [
+      'keep',
+      'local',
+      'localhost',
+      'app.test:3000',
+      'my_app.test',
+      '_app',
+      '127.0.0.1:80',
+      '[::1]',
+      '[2001:db8::1]:8080',
+      `${'a'.repeat(253)}:65535`,
+    ],
+    refused: [
+      'a b',
+      'a/b',
+      'a\r\nX: y',
+      'a:b',
+      'a:0',
+      'a:65536',
+      'a:',
+      '-a',
+      'a.',
+      '::1',
+      '[::1',
+      '[1.2.3.4]',
+      '[::g]',
+      '[fe80::1%eth0]',
+      'a'.repeat(254),
+    ],
+  },
+  'local host': {
+    doors: {
+      command: (host) => command('3000', `--local-host=${host}`),
+      'culvert.yml': (host) => projectFile(`port: 3000, local_host: ${quoted(host)}`),
+    },
+    taken: ['localhost', 'nas', 'my_nas.lan', '192.0.2.7', '::1', '2001:db8::1', 'fe80::1%eth0'],
+    refused: ['a b', 'nas:3000', '[::1]', 'http://nas', 'nas/', 'nas%eth0', '::g'],
+  },
+};
+
+describe('a value is the same for all who take it', () => {
+  for (const [name, { doors, taken, refused }] of Object.entries(RULES)) {
+    for (const [door, accepts] of Object.entries(doors)) {
+      it(`${name}: ${door}`, () => {
+        assert.deepEqual(
+          taken.filter((value) => !accepts(value)),
+          [],
+          'refused',
+        );
+        assert.deepEqual(
+          refused.filter((value) => accepts(value)),
+          [],
+          'taken',
+        );
+      });
+    }
+  }
+});

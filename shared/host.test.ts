@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict';
+import { isIPv6 as isNodesIPv6 } from 'node:net';
+import { array, assert as check, constantFrom, ipV4, ipV6, oneof, property, string } from 'fast-check';
+import { isHostName, isIPv6, uriHost } from './host.ts';
+
+describe('hosts', () => {
+  it('are names of 253 characters at most', () => {
+    assert.equal(isHostName('a'.repeat(253)), true);
+    assert.equal(isHostName('a'.repeat(254)), false);
+  });
+
+  it('are IPv6 addresses where Node takes them for such, zones apart', () => {
+    const piece = constantFrom('0', '1', 'ffff', '10000', '', 'g', '1.2.3.4', '1.2.3.256');
+    const near = array(piece, { maxLength: 10 }).map((pieces) => pieces.join(':'));
+    const text = oneof(ipV6(), ipV4(), near, string());
+    check(property(text, (address) => isIPv6(address) === (isNodesIPv6(address) && !address.includes('%'))));
+  });
+
+  it('stand in brackets in a URL where they have colons', () => {
+    assert.equal(uriHost('::1'), '[::1]');
+    assert.equal(uriHost('a.test'), 'a.test');
+  });
+});

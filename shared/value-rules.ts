@@ -1,0 +1,67 @@
+/**
+ * What a tunnel's settings may be, wherever they are given: by option, in `culvert.yml`, in the window, by a link, and in
+ * the REST interface as far as it has them.
+ */
+import {
+  LOCAL_PORT_MAX,
+  LOCAL_PORT_MIN,
+  NAME_MAX_LENGTH,
+  NAME_MIN_LENGTH,
+  NAME_PATTERN,
+  TTL_MIN_SECONDS,
+} from './constraints.ts';
+import { parseDuration } from './duration.ts';
+import { isHostName, isIPv6 } from './host.ts';
+
+/** What a value may be, and how to say so. */
+export interface ValueRule {
+  accepts(value: unknown): boolean;
+  /** completes "it takes …" */
+  readonly accepted: string;
+}
+
+/** A local port, as a number. */
+export const PORT_RULE: ValueRule = {
+  accepts: (value) =>
+    Number.isInteger(value) && Number(value) >= LOCAL_PORT_MIN && Number(value) <= LOCAL_PORT_MAX,
+  accepted: `a whole number from ${LOCAL_PORT_MIN} to ${LOCAL_PORT_MAX}`,
+};
+
+/** @returns the port that a text names; `undefined` where it names none */
+export function parsePort(text: string): number | undefined {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
+  return PORT_RULE.accepts(port) ? port : undefined;
+}
+
+/** The name of a tunnel, in its address. */
+export const NAME_RULE: ValueRule = {
+  accepts: (value) => typeof value === 'string' && NAME_PATTERN.test(value),
+  accepted:
+    `${NAME_MIN_LENGTH} to ${NAME_MAX_LENGTH} lowercase letters, digits and hyphens, ` +
+    'not starting or ending with a hyphen, and not starting with xn--',
+};
+
+/** A time to live; how long it may be is the relay's to say. */
+export const TTL_RULE: ValueRule = {
+  accepts: (value) => typeof value === 'string' && (parseDuration(value) ?? 0) >= TTL_MIN_SECONDS,
+  accepted: `a duration such as 90s, 30m, 4h or 1h30m, at least ${TTL_MIN_SECONDS}s`,
+};
+
+const HOST_AND_PORT = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/;
+
+/** The Host that the local service gets: `keep`, `local`, or a value to send (RFC 9110 section 7.2). */
+export const HOST_HEADER_RULE: ValueRule = {
+  accepts(value) {
+    const [, ipv6, name, port] = (typeof value === 'string' && HOST_AND_PORT.exec(value)) || [];
+    if (port !== undefined && parsePort(port) === undefined) return false;
+    return ipv6 === undefined ? isHostName(name ?? '') : isIPv6(ipv6);
+  },
+  accepted: 'keep, local, or a host name with or without a port, such as app.test:3000',
+};
+
+/** The machine that has the local port. An IPv6 address may name its zone (RFC 4007 section 11). */
+export const LOCAL_HOST_RULE: ValueRule = {
+  accepts: (value) =>
+    typeof value === 'string' && (isHostName(value) || isIPv6(value.replace(/%[\w.~-]+$/, ''))),
+  accepted: 'a host name or an IP address, without a port',
+};
