@@ -26,6 +26,13 @@ export const API_LOOP_BURST_MS = 1;
 export const API_COST_FACTOR = 3;
 /** ms since visitors were last seen to have work of the loop, for which they are taken to want it. */
 export const VISITORS_RECENT_MS = 20;
+/**
+ * Bytes read from a socket at once from which on they take turns with those of others (docs/decisions/0014-turns-of-the-loop.md):
+ * more than nearly every head, less than what a body or a flood comes in.
+ */
+export const BULK_READ_BYTES = 4096;
+/** ms of a turn of the event loop after which no more of those are begun in it. */
+export const BULK_TURN_MS = 1;
 /** Writes of the API that the store has to do at a time: enough to keep it busy, few enough to be soon through. */
 export const API_WRITES_MAX = 8;
 /** Those of them for one account. */

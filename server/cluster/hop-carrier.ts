@@ -3,6 +3,7 @@
  * written as it came, and reading pauses only while the system takes no more.
  */
 import type { Duplex } from 'node:stream';
+import { TurnedReads } from '../fairness/turned-reads.ts';
 import { STALL_TIMEOUT_MS } from '../limits.ts';
 import type { HopConnection, HopHandler } from './hop-connection.ts';
 
@@ -15,6 +16,7 @@ export interface CarrierEvents {
 
 export class HopCarrier implements HopHandler {
   readonly #client: Duplex;
+  readonly #reads: TurnedReads;
   readonly #connection: HopConnection;
   readonly #events: CarrierEvents;
   #endSent = false;
@@ -34,13 +36,17 @@ export class HopCarrier implements HopHandler {
     client.on('drain', () => {
       if (!this.#relayEnded) connection.resume();
     });
-    client.on('data', (chunk: Buffer) => {
-      if (!this.#endSent && !connection.send([chunk])) client.pause();
-    });
+    this.#reads = new TurnedReads(
+      client,
+      () => client,
+      (chunk) => {
+        if (!this.#endSent && !connection.send([chunk])) this.#reads.pause();
+      },
+    );
     client.on('end', () => this.#sendEnd());
     client.once('close', () => this.#onClientClosed());
     if (client.destroyed) this.#onClientClosed();
-    else client.resume();
+    else this.#reads.resume();
   }
 
   onData(piece: Buffer): void {
@@ -50,7 +56,7 @@ export class HopCarrier implements HopHandler {
   }
 
   onDrain(): void {
-    this.#client.resume();
+    this.#reads.resume();
   }
 
   /** The relay ends a data socket as a whole, so its end is the client's. */
@@ -75,6 +81,7 @@ export class HopCarrier implements HopHandler {
   #onClientClosed(): void {
     if (this.#clientClosed) return;
     this.#clientClosed = true;
+    this.#reads.flush();
     // Behind a clean end the relay gets what is still queued, and then ends by itself.
     if (!this.#relayEnded && !this.#endSent) this.#connection.destroy();
     else if (!this.#relayEnded) this.#connection.resume();

@@ -1,6 +1,7 @@
 /** Joins a visitor's connection and a stream, once both speak WebSocket and nothing is left to follow. */
 import type { Socket } from 'node:net';
 import { LINGER_TIMEOUT_MS } from '../limits.ts';
+import { TurnedReads } from '../fairness/turned-reads.ts';
 import type { ByteStream } from '../tunnels/stream.ts';
 import { StallGuard } from './stall-guard.ts';
 
@@ -8,13 +9,18 @@ import { StallGuard } from './stall-guard.ts';
  * Passes bytes on in both directions until one side ends; then the other is ended too (spec.md section 4.7).
  *
  * @param socket with nothing listening to it but for errors
+ * @param group with whom it takes turns when it sends much
  * @param onClosed called once, when the visitor's connection is closed
  */
-export function pipe(socket: Socket, stream: ByteStream, onClosed: () => void): void {
+export function pipe(socket: Socket, stream: ByteStream, group: unknown, onClosed: () => void): void {
   const stall = new StallGuard(socket);
-  socket.on('data', (bytes: Buffer) => {
-    if (!stream.write(bytes)) socket.pause();
-  });
+  const reads = new TurnedReads(
+    socket,
+    () => group,
+    (bytes) => {
+      if (!stream.write(bytes)) reads.pause();
+    },
+  );
   socket.on('drain', () => {
     stall.relax();
     stream.resume();
@@ -24,6 +30,7 @@ export function pipe(socket: Socket, stream: ByteStream, onClosed: () => void): 
     end();
   });
   socket.on('close', () => {
+    reads.flush();
     stream.abort();
     onClosed();
   });
@@ -33,7 +40,7 @@ export function pipe(socket: Socket, stream: ByteStream, onClosed: () => void): 
       stream.pause();
       stall.watch();
     },
-    onDrain: () => socket.resume(),
+    onDrain: () => reads.resume(),
     onClose(clean) {
       if (clean) end();
       else socket.destroy();

@@ -1,5 +1,6 @@
 /** The socket of an inbound connection: its flow in both directions, its endings, and its handing over. */
 import type { Socket } from 'node:net';
+import { TurnedReads } from '../fairness/turned-reads.ts';
 import { StallGuard } from './stall-guard.ts';
 
 export interface VisitorSocketHandler {
@@ -16,13 +17,17 @@ export class VisitorSocket {
   readonly #socket: Socket;
   readonly #handler: VisitorSocketHandler;
   readonly #stall: StallGuard;
+  readonly #reads: TurnedReads;
 
-  /** @param socket just accepted, half-open allowed */
-  constructor(socket: Socket, handler: VisitorSocketHandler) {
+  /**
+   * @param socket just accepted, half-open allowed
+   * @param group with whom it takes turns when it sends much
+   */
+  constructor(socket: Socket, group: () => unknown, handler: VisitorSocketHandler) {
     this.#socket = socket;
     this.#handler = handler;
     this.#stall = new StallGuard(socket);
-    socket.on('data', this.#onData);
+    this.#reads = new TurnedReads(socket, group, (chunk) => handler.onData(chunk));
     socket.on('drain', this.#onDrain);
     socket.on('end', this.#onEnd);
     // What an error means is told by the close that follows it.
@@ -54,8 +59,8 @@ export class VisitorSocket {
 
   /** Stops or starts the reading of what the visitor sends. */
   setPaused(paused: boolean): void {
-    if (paused) this.#socket.pause();
-    else if (this.#socket.isPaused()) this.#socket.resume();
+    if (paused) this.#reads.pause();
+    else if (this.#reads.isPaused) this.#reads.resume();
   }
 
   /** From here on the system asks now and then whether the visitor is still there. */
@@ -83,7 +88,7 @@ export class VisitorSocket {
   /** Gives the connection to whoever takes it over; the handler hears nothing more of it. */
   release(): Socket {
     const socket = this.#socket;
-    socket.off('data', this.#onData);
+    this.#reads.stop();
     socket.off('drain', this.#onDrain);
     socket.off('end', this.#onEnd);
     socket.off('close', this.#onClose);
@@ -91,8 +96,6 @@ export class VisitorSocket {
     if (socket.isPaused()) socket.resume();
     return socket;
   }
-
-  readonly #onData = (chunk: Buffer): void => this.#handler.onData(chunk);
 
   readonly #onDrain = (): void => {
     this.#stall.relax();
@@ -104,6 +107,7 @@ export class VisitorSocket {
   readonly #onClose = (): void => {
     // A closed socket is collected late, and would take along all that listens to it.
     this.#socket.removeAllListeners();
+    this.#reads.flush();
     this.#handler.onClose();
   };
 }

@@ -87,7 +87,7 @@ export class Visitor implements ExchangeOwner, Occupant, VisitorSocketHandler {
   #deadline: number;
 
   constructor(socket: Socket, peer: Peer, origins: Origins, owner: VisitorOwner) {
-    this.#socket = new VisitorSocket(socket, this);
+    this.#socket = new VisitorSocket(socket, () => this.#target ?? peer.address, this);
     this.#peer = peer;
     this.#origins = origins;
     this.#owner = owner;
@@ -315,7 +315,7 @@ export class Visitor implements ExchangeOwner, Occupant, VisitorSocketHandler {
     this.#exchange = undefined;
     this.#deadline = Infinity;
     const socket = this.#socket.release();
-    pipe(socket, stream, () => this.#leave());
+    pipe(socket, stream, this.#target, () => this.#leave());
     const early = this.#takeInput();
     if (early.length > 0) socket.emit('data', early);
     if (this.#inputEnded) socket.emit('end');

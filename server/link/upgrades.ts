@@ -3,12 +3,14 @@ import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import { CONTROL_MESSAGE_MAX_BYTES } from '../../shared/control.ts';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
+import type { ReadSocket } from '../../shared/socket-reads.ts';
 import { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import { sameHash } from '../accounts/api-key.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
 import type { Clock } from '../clock.ts';
 import type { HopRequest, UpgradeToPass } from '../cluster/hop.ts';
 import type { Hop } from '../cluster/hop-dialer.ts';
+import { TurnedReads } from '../fairness/turned-reads.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { TunnelRegistry } from '../tunnels/registry.ts';
 import type { KeyOwner } from '../store/store.ts';
@@ -186,7 +188,9 @@ export class Upgrades {
     ) {
       throw new ApiError(API_ERRORS.connectionNotFound);
     }
-    this.#switchTo(request, key, (socket) => this.#hub.open(pending, socket, owner?.keyId, via));
+    this.#switchTo(request, key, pending.link.tunnel, (socket) =>
+      this.#hub.open(pending, socket, owner?.keyId, via),
+    );
   }
 
   /** @returns whether another relay has it now, which then answers in place of this one */
@@ -212,7 +216,7 @@ export class Upgrades {
     const offers = this.#hub.offers(tunnel);
     if (offers === 'offline') throw new ApiError(API_ERRORS.tunnelNotConnected);
     if (offers === 'full') throw new ApiError(API_ERRORS.tooManyWarmSockets, { 'Retry-After': '60' });
-    this.#switchTo(request, key, (socket) => this.#hub.offer(tunnel, socket, usedKey.keyId));
+    this.#switchTo(request, key, tunnel, (socket) => this.#hub.offer(tunnel, socket, usedKey.keyId));
   }
 
   /**
@@ -240,11 +244,17 @@ export class Upgrades {
   }
 
   /** Takes the connection over and answers 101; the answer and the first bytes of a request leave in one packet. */
-  #switchTo(request: UpgradeRequest, key: string, use: (socket: WebSocketByteStream) => void): void {
+  #switchTo(
+    request: UpgradeRequest,
+    key: string,
+    tunnel: LiveTunnel,
+    use: (socket: WebSocketByteStream) => void,
+  ): void {
     const taken = this.#takeOver(request);
     if (taken === undefined) return;
     const preface = Buffer.from(switchingProtocols(key), 'latin1');
-    use(new WebSocketByteStream(taken.socket, 'server', taken.head, preface));
+    const read: ReadSocket = (socket, onChunk) => new TurnedReads(socket, () => tunnel, onChunk);
+    use(new WebSocketByteStream(taken.socket, 'server', taken.head, { preface, read }));
   }
 
   /** @throws ApiError 503 when there are as many sockets as may be */

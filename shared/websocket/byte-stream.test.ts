@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { type Duplex, duplexPair } from 'node:stream';
 import { mock } from 'node:test';
 import { CloseCode } from '../control.ts';
+import type { ReadSocket } from '../socket-reads.ts';
 import { isCleanClose, WebSocketByteStream } from './byte-stream.ts';
 
 /** One end with all that came to it written down. */
@@ -224,6 +225,52 @@ describe('WebSocketByteStream', () => {
     assert.equal(pongs.filter((chunk) => chunk[0] === 0x8a).length, 1);
     one.destroy();
     other.destroy();
+  });
+});
+
+describe('WebSocketByteStream whose reads are held back', () => {
+  let held: Buffer[];
+  let socket: Duplex;
+  let peer: Duplex;
+  let text: string;
+  let closed: number[];
+  let stream: WebSocketByteStream;
+
+  beforeEach(async () => {
+    held = [];
+    text = '';
+    closed = [];
+    [peer, socket] = duplexPair();
+    const read: ReadSocket = (from, onChunk) => {
+      from.on('data', (chunk: Buffer) => held.push(chunk));
+      const flush = (): void => held.splice(0).forEach(onChunk);
+      return { isPaused: false, pause() {}, resume() {}, flush };
+    };
+    stream = new WebSocketByteStream(socket, 'client', Buffer.alloc(0), { read });
+    stream.attach({
+      onData: (piece) => (text += piece.toString()),
+      onDrain() {},
+      onClose: (code) => closed.push(code),
+    });
+    peer.write(Buffer.from('\x82\x05bytes', 'latin1'));
+    await settled();
+  });
+
+  it('gets what is held back before the end of its socket', async () => {
+    assert.equal(text, '');
+    socket.destroy();
+    await settled();
+    assert.equal(text, 'bytes');
+    assert.deepEqual(closed, [CloseCode.abnormal]);
+  });
+
+  it("takes the peer's Close frame that is held back when it ends the stream itself", async () => {
+    peer.write(Buffer.from('\x88\x02\x03\xe8', 'latin1'));
+    await settled();
+    stream.close(CloseCode.normal);
+    await settled();
+    assert.equal(text, '');
+    assert.ok(socket.destroyed);
   });
 });
 

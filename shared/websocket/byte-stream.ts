@@ -4,6 +4,7 @@
  */
 import type { Duplex } from 'node:stream';
 import { CloseCode } from '../control.ts';
+import { readAtOnce, type ReadSocket, type SocketReads } from '../socket-reads.ts';
 import { FrameReader, frameHeaderSize, Opcode, type Role, writeFrameHeader } from './frames.ts';
 import { applyMask } from './masking.ts';
 
@@ -27,6 +28,12 @@ export interface ByteStreamHandler {
   onClose(code: number): void;
 }
 
+export interface ByteStreamOptions {
+  /** bytes to send first, in one packet with the first frame: what is left of the handshake */
+  readonly preface?: Buffer;
+  readonly read?: ReadSocket;
+}
+
 /** Whether a close code says that the peer sent all it had to: 1000, or none given. */
 export function isCleanClose(code: number): boolean {
   return code === CloseCode.normal || code === CloseCode.noStatus;
@@ -36,6 +43,9 @@ export class WebSocketByteStream {
   readonly #socket: Duplex;
   readonly #role: Role;
   readonly #reader: FrameReader;
+  readonly #read: ReadSocket;
+  /** once the flow has started */
+  #reads: SocketReads | undefined;
   #head: Buffer;
   /** Bytes that go out in front of the first frame. */
   #preface: Buffer | undefined;
@@ -54,13 +64,18 @@ export class WebSocketByteStream {
   /**
    * @param socket upgraded, with nothing else listening to it but for errors
    * @param head bytes that were read behind the upgrade
-   * @param preface bytes to send first, in one packet with the first frame: what is left of the handshake
    */
-  constructor(socket: Duplex, role: Role, head: Buffer, preface?: Buffer) {
+  constructor(
+    socket: Duplex,
+    role: Role,
+    head: Buffer,
+    { preface, read = readAtOnce }: ByteStreamOptions = {},
+  ) {
     this.#socket = socket;
     this.#role = role;
     this.#head = head;
     this.#preface = preface;
+    this.#read = read;
     this.#reader = new FrameReader(role, {
       onData: (piece) => {
         if (!this.#ended) this.#handler?.onData(piece);
@@ -90,7 +105,7 @@ export class WebSocketByteStream {
       this.#answerLastPing();
       if (!this.#ended) this.#handler?.onDrain();
     });
-    socket.on('data', (chunk: Buffer) => {
+    this.#reads = this.#read(socket, (chunk) => {
       this.#silent = false;
       this.#reader.push(chunk);
     });
@@ -99,7 +114,7 @@ export class WebSocketByteStream {
     const head = this.#head;
     this.#head = Buffer.alloc(0);
     // Whoever did the handshake may have left the socket paused, so that nothing was lost on the way here.
-    if (socket.isPaused()) socket.resume();
+    if (socket.isPaused()) this.#reads.resume();
     if (head.length > 0) this.#reader.push(head);
   }
 
@@ -115,16 +130,18 @@ export class WebSocketByteStream {
 
   /** Stops the flow towards the handler, and so the peer once the system's buffers are full. */
   pause(): void {
-    this.#socket.pause();
+    if (this.#reads === undefined) this.#socket.pause();
+    else this.#reads.pause();
   }
 
   resume(): void {
-    this.#socket.resume();
+    if (this.#reads === undefined) this.#socket.resume();
+    else this.#reads.resume();
   }
 
   /** Whether {@link pause} is in force. */
   get isPaused(): boolean {
-    return this.#socket.isPaused();
+    return this.#reads === undefined ? this.#socket.isPaused() : this.#reads.isPaused;
   }
 
   /** Asks the peer for a sign of life, with a ping (RFC 6455 section 5.5.2). */
@@ -151,7 +168,8 @@ export class WebSocketByteStream {
       else this.#armCloseTimer(CLOSE_TIMEOUT_MS);
     });
     // What the peer still sends must be read, or its Close frame never comes.
-    this.#socket.resume();
+    this.#reads?.flush();
+    this.resume();
   }
 
   /** Cuts the connection. The handler hears nothing more. */
@@ -238,6 +256,7 @@ export class WebSocketByteStream {
   }
 
   #socketClosed(): void {
+    this.#reads?.flush();
     // A closed socket is collected late, and would take along all that listens to it.
     this.#socket.removeAllListeners();
     clearTimeout(this.#closeTimer);

@@ -231,4 +231,34 @@ export const LINK: readonly Mutation[] = [
       'what a relay says of itself in Redis is worth nothing under another secret, or for another life of a relay',
     ),
   },
+  {
+    part: 'link',
+    notice: 'two hundred downloads of one tenant hold up all visitors of another',
+    file: 'server/fairness/loop-turns.ts',
+    find: 'this.#queue.size > 0 || this.#spent >= BULK_TURN_MS',
+    replace: 'this.#queue.size > 0',
+    tests: unit(
+      'LoopTurns leaves what comes beyond that to later turns, a turn each where each takes as long',
+    ),
+  },
+  {
+    part: 'link',
+    notice: 'a download waits behind all the other downloads of somebody else',
+    file: 'server/fairness/fair-queue.ts',
+    find: '      this.#groups.delete(group);\n      this.#groups.set(group, waiting);\n',
+    replace: '',
+    tests: unit(
+      'LoopTurns lets those who wait work one after the other, however many pieces one of them has',
+    ),
+  },
+  {
+    part: 'link',
+    notice: 'the end of an answer overtakes its last bytes',
+    file: 'shared/websocket/byte-stream.ts',
+    find: '  #socketClosed(): void {\n    this.#reads?.flush();\n',
+    replace: '  #socketClosed(): void {\n',
+    tests: unit(
+      'WebSocketByteStream whose reads are held back gets what is held back before the end of its socket',
+    ),
+  },
 ];

@@ -1,8 +1,9 @@
 /** A queue of which no group gets more than its share: groups take turns, and within a group who came first goes first. */
 
-export class FairQueue<T> {
+/** `G`: what tells groups apart, compared by identity. */
+export class FairQueue<T, G = string> {
   /** those that wait, by group; the group whose turn it is comes first */
-  readonly #groups = new Map<string, Set<{ readonly item: T }>>();
+  readonly #groups = new Map<G, Set<{ readonly item: T }>>();
   #size = 0;
 
   get size(): number {
@@ -10,7 +11,7 @@ export class FairQueue<T> {
   }
 
   /** @returns takes the item out again, if it is still there */
-  push(group: string, item: T): () => void {
+  push(group: G, item: T): () => void {
     const entry = { item };
     const waiting = this.#groups.get(group) ?? new Set();
     this.#groups.set(group, waiting.add(entry));
@@ -23,7 +24,7 @@ export class FairQueue<T> {
    *
    * @param mayGo groups for which it answers false are passed over, and keep their place
    */
-  shift(mayGo: (group: string) => boolean = () => true): { group: string; item: T } | undefined {
+  shift(mayGo: (group: G) => boolean = () => true): { group: G; item: T } | undefined {
     for (const [group, waiting] of this.#groups) {
       const [entry] = waiting;
       if (entry === undefined || !mayGo(group)) continue;
@@ -35,7 +36,7 @@ export class FairQueue<T> {
     return undefined;
   }
 
-  #remove(group: string, waiting: Set<{ readonly item: T }>, entry: { readonly item: T }): void {
+  #remove(group: G, waiting: Set<{ readonly item: T }>, entry: { readonly item: T }): void {
     if (!waiting.delete(entry)) return;
     this.#size -= 1;
     if (waiting.size === 0) this.#groups.delete(group);

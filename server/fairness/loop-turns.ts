@@ -1,0 +1,70 @@
+/**
+ * When what was read in bulk is worked on: in each turn of the event loop for so long at most, and those it belongs to
+ * one after the other. So nobody's floods hold up what others send and ask in small pieces, nor their floods.
+ */
+import { BULK_TURN_MS } from '../limits.ts';
+import { FairQueue } from './fair-queue.ts';
+
+export interface LoopTurnsDeps {
+  /** monotonic ms */
+  readonly now: () => number;
+  /** Calls back in the next turn of the loop. */
+  readonly nextTurn: (callback: () => void) => void;
+}
+
+/** A piece of work begun, or the way to take it out of the line. */
+export type Begun = 'begun' | (() => void);
+
+export class LoopTurns {
+  readonly #now: () => number;
+  readonly #nextTurn: LoopTurnsDeps['nextTurn'];
+  /** told apart by whom it is for */
+  readonly #queue = new FairQueue<() => void, unknown>();
+  /** ms of this turn */
+  #spent = 0;
+  #turnComes = false;
+
+  constructor({ now, nextTurn }: LoopTurnsDeps) {
+    this.#now = now;
+    this.#nextTurn = nextTurn;
+  }
+
+  /**
+   * Does the work now, or where this turn has no time left for it, in a later one.
+   *
+   * @param group whose work it is, by identity: a tunnel, or the address of a visitor that has asked for none yet
+   * @returns `'begun'` where it has been done, otherwise a function that gives it up
+   */
+  run(group: unknown, work: () => void): Begun {
+    if (!this.#turnComes) {
+      this.#turnComes = true;
+      this.#nextTurn(this.#begin);
+    }
+    if (this.#queue.size > 0 || this.#spent >= BULK_TURN_MS) return this.#queue.push(group, work);
+    this.#do(work);
+    return 'begun';
+  }
+
+  #do(work: () => void): void {
+    const begin = this.#now();
+    work();
+    this.#spent += this.#now() - begin;
+  }
+
+  readonly #begin = (): void => {
+    this.#spent = 0;
+    while (this.#spent < BULK_TURN_MS) {
+      const next = this.#queue.shift();
+      if (next === undefined) break;
+      this.#do(next.item);
+    }
+    this.#turnComes = this.#queue.size > 0;
+    if (this.#turnComes) this.#nextTurn(this.#begin);
+  };
+}
+
+/** Those of the event loop this program has. */
+export const loopTurns = new LoopTurns({
+  now: () => performance.now(),
+  nextTurn: (callback) => void setImmediate(callback),
+});

@@ -1,0 +1,28 @@
+/** How what comes on a socket is taken. */
+import type { Duplex } from 'node:stream';
+
+export interface SocketReads {
+  /** Whether {@link pause} is in force. */
+  readonly isPaused: boolean;
+  /** Stops the reading, and so the peer once the system's buffers are full. */
+  pause(): void;
+  resume(): void;
+  /** Hands over at once what was read and is held back. */
+  flush(): void;
+}
+
+/** Starts to read a socket, and hands over what comes. */
+export type ReadSocket = (socket: Duplex, onChunk: (chunk: Buffer) => void) => SocketReads;
+
+/** Takes everything as it comes. */
+export const readAtOnce: ReadSocket = (socket, onChunk) => {
+  socket.on('data', onChunk);
+  return {
+    get isPaused() {
+      return socket.isPaused();
+    },
+    pause: () => void socket.pause(),
+    resume: () => void socket.resume(),
+    flush: () => {},
+  };
+};
