@@ -35,8 +35,11 @@ export interface Row<Name extends string = string> {
   /** what is done, as the report says it */
   readonly title: string;
   readonly thresholds: Readonly<Record<Name, Threshold>>;
-  /** Whether a figure compares times, which only a machine that does nothing else tells: not for continuous integration. */
-  readonly comparesTimes?: boolean;
+  /**
+   * Whether a short run leaves it out: it compares times, which only a machine that does nothing else tells, or
+   * repeats at length what suites cover.
+   */
+  readonly onlyWhole?: boolean;
   run(options: RunOptions): Promise<RowResult<Name>>;
 }
 

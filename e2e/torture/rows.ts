@@ -1,5 +1,6 @@
 /** The rows of docs/reliability.md, in its order. */
 import type { Row } from './row.ts';
+import { audit } from './rows/audit.ts';
 import { checksums } from './rows/checksums.ts';
 import { hostileMachine } from './rows/hostile-machine.ts';
 import { hostileMessages } from './rows/hostile-messages.ts';
@@ -15,6 +16,7 @@ import { websocketAbuse } from './rows/websocket-abuse.ts';
 import { worstTenant } from './rows/worst-tenant.ts';
 
 export const ROWS: readonly Row[] = [
+  audit,
   hostileMessages,
   pooledTenants,
   spellings,

@@ -1,6 +1,6 @@
 /**
  * `npm run torture [-- --short --rows a,b --seed N --list]`: does its worst to Culvert, row by row, and writes
- * docs/reliability.md. A short run takes five minutes at most, leaves out rows that compare times, and writes nothing.
+ * docs/reliability.md. A short run takes five minutes at most, leaves out rows that are only run whole, and writes nothing.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -41,11 +41,11 @@ function usage(text: string): void {
 }
 
 /**
- * @param short leaves out what compares times, unless it is named
+ * @param short leaves out what only whole runs do, unless it is named
  * @returns `undefined` where a name is nobody's
  */
 function chooseRows(names: readonly string[] | undefined, short: boolean): readonly Row[] | undefined {
-  if (names === undefined) return short ? ROWS.filter(({ comparesTimes }) => comparesTimes !== true) : ROWS;
+  if (names === undefined) return short ? ROWS.filter(({ onlyWhole }) => onlyWhole !== true) : ROWS;
   const rows = ROWS.filter(({ name }) => names.includes(name));
   return rows.length === new Set(names).size ? rows : undefined;
 }

@@ -10,7 +10,9 @@ const NONE: ReadonlySet<string> = new Set();
  */
 export function namedByConnection(fields: readonly Field[]): ReadonlySet<string> {
   if (!fields.some(namesFields)) return NONE;
-  return new Set(listMembers(fields, 'connection').filter((name) => !NEVER.has(name)));
+  const named = new Set(listMembers(fields, 'connection'));
+  for (const name of NEVER) named.delete(name);
+  return named;
 }
 
 /** What nearly every `Connection` field says names no field. */
