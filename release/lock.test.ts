@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROOT } from './home.ts';
 import { type Lock, missingFromLock } from './lock.ts';
+import { ROOT } from './repository.ts';
 
 const WHOLE = { resolved: 'https://registry.example/x.tgz', integrity: 'sha512-x' };
 

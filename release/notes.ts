@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { releaseNotes } from './changelog.ts';
-import { ROOT } from './home.ts';
+import { ROOT } from './repository.ts';
 
 try {
   const [version, ...more] = process.argv.slice(2);

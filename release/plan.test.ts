@@ -10,7 +10,7 @@ const READY: Situation = {
   changelog:
     '# Changelog\n\n## Unreleased\n\n### Added\n\n- It.\n\n## 0.1.0 - 2026-01-02\n\n### Added\n\n- All.\n',
   lock: { packages: { '': {} } },
-  home: {
+  repository: {
     address: 'https://forge.org/someone/culvert',
     author: { name: 'Some People', email: 'people@forge.org' },
   },
@@ -54,7 +54,7 @@ describe('a release', () => {
     ],
     [
       'of a project without a home',
-      { home: { ...READY.home, address: 'https://culvert.example/culvert' } },
+      { repository: { ...READY.repository, address: 'https://culvert.example/culvert' } },
       /repository\.url is a placeholder/,
     ],
   ];
@@ -69,8 +69,8 @@ describe('a release', () => {
 });
 
 describe('the tag of a release', () => {
-  const { current, changelog, home } = READY;
-  const ready = { tag: 'v0.1.0', current, changelog, home, from: home.address };
+  const { current, changelog, repository } = READY;
+  const ready = { tag: 'v0.1.0', current, changelog, repository, from: repository.address };
 
   it('may be published', () => assert.deepEqual(tagObstacles(ready), []));
 

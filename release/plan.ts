@@ -1,7 +1,7 @@
 /** Whether a version can be released, and its tag published. */
 import { hasUnreleased, releasedVersions } from './changelog.ts';
-import { type Home, placeholders } from './home.ts';
 import { type Lock, missingFromLock } from './lock.ts';
+import { type Repository, placeholders } from './repository.ts';
 import { compareVersions, isVersion } from './version.ts';
 
 export interface Situation {
@@ -14,7 +14,7 @@ export interface Situation {
   readonly changes: string;
   readonly tags: readonly string[];
   readonly changelog: string;
-  readonly home: Home;
+  readonly repository: Repository;
   readonly lock: Lock;
 }
 
@@ -26,7 +26,7 @@ export function obstacles({
   changes,
   tags,
   changelog,
-  home,
+  repository,
   lock,
 }: Situation): string[] {
   if (!isVersion(version)) return [`a version is X.Y.Z, as in 1.2.3, and not ${version || 'empty'}`];
@@ -34,7 +34,7 @@ export function obstacles({
   const missing = missingFromLock(lock);
   const newest = [...released, ...tagged(tags)].sort(compareVersions).at(-1);
   return [
-    ...placeholders(home),
+    ...placeholders(repository),
     ...(missing.length === 0
       ? []
       : [
@@ -54,7 +54,7 @@ export function obstacles({
   ];
 }
 
-export interface TagSituation extends Pick<Situation, 'current' | 'changelog' | 'home'> {
+export interface TagSituation extends Pick<Situation, 'current' | 'changelog' | 'repository'> {
   /** the tag that is to be published */
   readonly tag: string;
   /** address of the repository it is published from */
@@ -62,15 +62,17 @@ export interface TagSituation extends Pick<Situation, 'current' | 'changelog' | 
 }
 
 /** @returns a sentence for each reason not to publish a tag, which somebody can have made by hand */
-export function tagObstacles({ tag, current, changelog, home, from }: TagSituation): string[] {
+export function tagObstacles({ tag, current, changelog, repository, from }: TagSituation): string[] {
   return [
-    ...placeholders(home),
+    ...placeholders(repository),
     ...(tag === `v${current}`
       ? []
       : [`the tag ${tag || '(none)'} is not v${current}, the version of package.json`]),
     ...(releasedVersions(changelog).includes(current) ? [] : [`CHANGELOG.md has no section for ${current}`]),
     // Apps would look for their updates elsewhere.
-    ...(from === home.address ? [] : [`package.json says that home is ${home.address}, and this is ${from}`]),
+    ...(from === repository.address
+      ? []
+      : [`package.json says that home is ${repository.address}, and this is ${from}`]),
   ];
 }
 

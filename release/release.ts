@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { VERSION } from '../shared/version.ts';
 import { cutRelease } from './changelog.ts';
-import { readHome, ROOT } from './home.ts';
 import { obstacles, type Situation } from './plan.ts';
+import { readRepository, ROOT } from './repository.ts';
 import { setVersion, VERSION_FILES } from './version-files.ts';
 
 const USAGE = `usage: npm run release -- X.Y.Z [--tested]
@@ -30,7 +30,7 @@ function look(version: string): Situation {
     changes: git('status', '--porcelain'),
     tags: git('tag', '--list').split('\n'),
     changelog: read('CHANGELOG.md'),
-    home: readHome(),
+    repository: readRepository(),
     lock: JSON.parse(read('package-lock.json')) as Situation['lock'],
   };
 }

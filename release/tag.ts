@@ -2,17 +2,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { VERSION } from '../shared/version.ts';
-import { readHome, ROOT } from './home.ts';
 import { tagObstacles } from './plan.ts';
+import { readRepository, ROOT } from './repository.ts';
 
-const home = readHome();
-const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: repository } = process.env;
+const repository = readRepository();
+const { GITHUB_SERVER_URL: server, GITHUB_REPOSITORY: name } = process.env;
 const found = tagObstacles({
   tag: process.argv[2] ?? '',
   current: VERSION,
   changelog: readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8'),
-  home,
-  from: server === undefined || repository === undefined ? home.address : `${server}/${repository}`,
+  repository,
+  from: server === undefined || name === undefined ? repository.address : `${server}/${name}`,
 });
 for (const obstacle of found) process.stderr.write(`${obstacle}\n`);
 if (found.length > 0) process.exitCode = 1;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { VERSION } from '../shared/version.ts';
-import { ROOT } from './home.ts';
+import { ROOT } from './repository.ts';
 import { setVersion, VERSION_FILES } from './version-files.ts';
 
 describe('setting the version', () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { ROOT } from './home.ts';
+import { ROOT } from './repository.ts';
 
 interface Step {
   readonly uses?: string;

@@ -17,7 +17,7 @@ import { drain } from './relay/drain.ts';
 import { openEntrance } from './relay/entrance.ts';
 import { type Operator, reportTo } from './relay/operator.ts';
 import { openState } from './relay/state.ts';
-import { bringToLife } from './relay/tunnels.ts';
+import { startTunnels } from './relay/tunnels.ts';
 
 export interface RunningRelay {
   /** where it listens */
@@ -37,7 +37,7 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
   const state = await openState(config, operator);
   const { store } = state;
   const cluster = config.cluster && (await Cluster.join(config.cluster, clock, log));
-  const tunnels = await bringToLife(config, store, cluster, log);
+  const tunnels = await startTunnels(config, store, cluster, log);
   const { registry, service, hub } = tunnels;
   const authenticator = new Authenticator(store, clock);
   const elsewhere = cluster && {
@@ -47,8 +47,8 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
   const upgrades = new Upgrades(hub, registry, authenticator, clock, CLIENT_SOCKETS_MAX, elsewhere);
   // Before anybody comes: what waits here is found from other relays only under a number of its own.
   await cluster?.start({ hub, tunnels: service.follower, openHop });
-  const interior = { store, tunnels, authenticator, upgrades, cluster, unexpected };
-  const { url, edge, certificate, beginToDrain } = await openEntrance(config, interior, operator);
+  const dependencies = { store, tunnels, authenticator, upgrades, cluster, unexpected };
+  const { url, edge, certificate, beginToDrain } = await openEntrance(config, dependencies, operator);
   const census = {
     tunnels: () => registry.size,
     links: () => hub.census(),

@@ -47,6 +47,9 @@ export const TTL_RULE: ValueRule = {
   accepted: `a duration such as 90s, 30m, 4h or 1h30m, at least ${TTL_MIN_SECONDS}s`,
 };
 
+/** `keep` sends the visitor's Host, `local` the one of the local service, anything else is sent as it is. */
+export type HostHeader = string;
+
 const HOST_AND_PORT = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/;
 
 /** The Host that the local service gets: `keep`, `local`, or a value to send (RFC 9110 section 7.2). */

@@ -2,7 +2,7 @@
 import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build, type BuildOptions, type Metafile } from 'esbuild';
-import { readHome, ROOT } from '../../release/home.ts';
+import { readRepository, ROOT } from '../../release/repository.ts';
 import { VERSION } from '../../shared/version.ts';
 import { bundledPackages, licenceList, licenceNotices } from './licences.ts';
 
@@ -92,7 +92,7 @@ export async function buildApp(): Promise<void> {
 
 /** What Electron, electron-builder and the app itself (desktop/main/electron/about.ts) read of the app. */
 function manifest(): object {
-  const { address, author } = readHome();
+  const { address, author } = readRepository();
   return {
     name: 'culvert-desktop',
     productName: 'Culvert',

@@ -1,6 +1,6 @@
 /** `npm run package`: installers for the system it runs on, in dist-desktop/packages. */
 import { spawnSync } from 'node:child_process';
-import { ROOT } from '../../release/home.ts';
+import { ROOT } from '../../release/repository.ts';
 import { buildApp } from './build.ts';
 import { BUILDER, builderArguments, builderEnvironment } from './builder.ts';
 

@@ -1,9 +1,10 @@
 /** Composition root of the engine: what one tunnel of this client consists of. */
+import type { HostHeader } from '../../shared/value-rules.ts';
 import { systemClock } from './clock.ts';
 import { ControlConnection } from './control/control-connection.ts';
 import { MachineWatch, networkAddresses } from './control/machine-watch.ts';
 import { TunnelSession, type TunnelState } from './control/tunnel-session.ts';
-import { DataDialer } from './data/data-socket.ts';
+import { DataDialer } from './data/data-dialer.ts';
 import { HostRewriter } from './data/host-rewriter.ts';
 import { RecordedStream } from './data/recorded-stream.ts';
 import type { Recorder } from './data/recorder.ts';
@@ -11,7 +12,7 @@ import { RetriedData } from './data/retried-data.ts';
 import type { FilterMaker } from './data/stream-filter.ts';
 import { WarmSockets } from './data/warm-sockets.ts';
 import { Deadlines } from './deadlines.ts';
-import { type HostHeader, replacementHost } from './local/host-header.ts';
+import { replacementHost } from './local/host-header.ts';
 import { LocalDialer } from './local/local-dialer.ts';
 import type { LocalTarget } from './local/local-target.ts';
 import { Network } from './network/network.ts';

@@ -1,6 +1,7 @@
 /** The one table of what the page may ask of main. Main registers it, the preload exposes it, the page calls it. */
+import type { HostHeader } from '../../shared/value-rules.ts';
 import type { RequestDetail, RequestSummary } from '../engine/inspector/records.ts';
-import type { HostHeader, KeyKept, Settings, Snapshot } from './snapshot.ts';
+import type { KeyKept, Settings, Snapshot } from './snapshot.ts';
 
 /** Channel → what is sent and what comes back. */
 export interface Channels {

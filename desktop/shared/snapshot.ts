@@ -1,4 +1,5 @@
 /** What the window shows: one immutable value that main makes and pushes. The page keeps no truth of its own. */
+import type { HostHeader } from '../../shared/value-rules.ts';
 import type { RequestSummary } from '../engine/inspector/records.ts';
 
 /** Everything the window can show without asking. Times are wall-clock ms of this machine unless said otherwise. */
@@ -89,9 +90,6 @@ export interface TunnelView {
   /** the last few requests, newest first */
   readonly recent: readonly RequestSummary[];
 }
-
-/** `keep` sends the visitor's Host, `local` says `localhost:<port>`, anything else is sent as it is. */
-export type HostHeader = string;
 
 export interface PortView {
   readonly port: number;

@@ -1,6 +1,6 @@
 /** What became of the engine's attempts, as promises. */
 import type { ByteStreamHandler } from '../../shared/websocket/byte-stream.ts';
-import type { DataHandler, DataStream } from '../engine/data/data-stream.ts';
+import type { DataHandler, DataSocket } from '../engine/data/data-socket.ts';
 import type { LocalConnection } from '../engine/local/local-connection.ts';
 import type { LocalDialer } from '../engine/local/local-dialer.ts';
 import type { Attempt } from '../engine/network/dial.ts';
@@ -17,11 +17,11 @@ export function connectLocal(dialer: LocalDialer): Promise<LocalConnection> {
 
 /** Everything that came over a data socket. */
 export class DataReceiver implements ByteStreamHandler {
-  readonly stream: DataStream;
+  readonly stream: DataSocket;
   text = '';
   readonly #waiting: (() => void)[] = [];
 
-  constructor(stream: DataStream) {
+  constructor(stream: DataSocket) {
     this.stream = stream;
     stream.attach(this);
   }
@@ -32,14 +32,14 @@ export class DataReceiver implements ByteStreamHandler {
     return this.text;
   }
 
-  onData(piece: Buffer): void {
+  onStreamData(piece: Buffer): void {
     this.text += piece.toString('latin1');
     for (const resolve of this.#waiting.splice(0)) resolve();
   }
 
-  onDrain(): void {}
+  onStreamDrain(): void {}
 
-  onClose(): void {}
+  onStreamClose(): void {}
 }
 
 /** @throws what the attempt fails with */

@@ -1,8 +1,8 @@
 import type { ByteStreamHandler } from '../../shared/websocket/byte-stream.ts';
-import type { DataStream } from '../engine/data/data-stream.ts';
+import type { DataSocket } from '../engine/data/data-socket.ts';
 
 /** A data socket of which a test is the relay's end. */
-export class FakeStream implements DataStream {
+export class FakeStream implements DataSocket {
   /** everything written */
   sent = '';
   /** code of the Close frame, or `cut` */
@@ -47,18 +47,18 @@ export class FakeStream implements DataStream {
 
   /** The relay sends bytes. */
   receive(bytes: string | Buffer): void {
-    this.#handler?.onData(Buffer.from(bytes as string));
+    this.#handler?.onStreamData(Buffer.from(bytes as string));
   }
 
   /** The relay has taken what was queued. */
   drain(): void {
     this.room = true;
-    this.#handler?.onDrain();
+    this.#handler?.onStreamDrain();
   }
 
   /** The relay closes. */
   closeByRelay(code: number): void {
-    this.#handler?.onClose(code);
+    this.#handler?.onStreamClose(code);
   }
 
   /** Resolves when the condition holds, asked after every call of the engine. */

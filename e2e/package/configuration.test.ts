@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Ajv } from 'ajv';
 import { parse } from 'yaml';
 import { APP_ID } from '../../desktop/main/system/app-id.ts';
-import { ROOT } from '../../release/home.ts';
+import { ROOT } from '../../release/repository.ts';
 
 interface Target {
   target: string;

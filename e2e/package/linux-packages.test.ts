@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buildApp } from '../../desktop/build/build.ts';
-import { readHome } from '../../release/home.ts';
+import { readRepository } from '../../release/repository.ts';
 import { describeOnPosix } from '../../shared/testing/posix.ts';
 import { VERSION } from '../../shared/version.ts';
 import { packageForLinux } from './packaging.ts';
@@ -34,7 +34,7 @@ describeOnPosix('packages for Debian and Fedora', () => {
   for (const file of [`culvert-${VERSION}-linux-amd64.deb`, `culvert-${VERSION}-linux-x86_64.rpm`]) {
     it(`${file} says whose it is, what it needs and where it goes`, async () => {
       const args = (await readFile(join(output, `${file}.args`), 'utf8')).split('\n');
-      const { address, author } = readHome();
+      const { address, author } = readRepository();
       assert.equal(valueOf(args, '--name'), 'culvert-desktop');
       assert.equal(valueOf(args, '--version'), VERSION);
       assert.equal(valueOf(args, '--maintainer'), `${author.name} <${author.email}>`);

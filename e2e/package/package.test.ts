@@ -12,7 +12,7 @@ import { extractFile, listPackage } from '@electron/asar';
 import { parse } from 'yaml';
 import { buildApp } from '../../desktop/build/build.ts';
 import { CALL_NAMES } from '../../desktop/shared/channels.ts';
-import { readHome, ROOT, updatesAddress } from '../../release/home.ts';
+import { readRepository, ROOT, updatesAddress } from '../../release/repository.ts';
 import { VERSION } from '../../shared/version.ts';
 import { enabledFuses, FUSES_ON, packageApp } from './packaging.ts';
 
@@ -115,7 +115,7 @@ describe('the package', () => {
   it('knows where to look for updates', async () => {
     const update = parse(await readFile(join(app, 'resources/app-update.yml'), 'utf8')) as object;
     const { provider, url, publisherName } = update as Record<string, string>;
-    assert.deepEqual([provider, url], ['generic', updatesAddress(readHome())]);
+    assert.deepEqual([provider, url], ['generic', updatesAddress(readRepository())]);
     assert.equal(
       publisherName,
       undefined,

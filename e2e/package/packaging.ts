@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { FuseV1Options, getCurrentFuseWire } from '@electron/fuses';
 import { BUILDER, builderArguments, builderEnvironment } from '../../desktop/build/builder.ts';
-import { ROOT } from '../../release/home.ts';
+import { ROOT } from '../../release/repository.ts';
 import { makePlaceholderElectron, type System } from './placeholder.ts';
 
 /** What electron-builder.yml leaves on, on every system. */

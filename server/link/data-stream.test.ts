@@ -21,7 +21,7 @@ describe('DataStream', () => {
     const received: string[] = [];
     stream.attach({ onData: (piece) => received.push(piece.toString()), onDrain() {}, onClose() {} });
     stream.write(Buffer.from('request'));
-    client?.onData(Buffer.from('the answer'));
+    client?.onStreamData(Buffer.from('the answer'));
     assert.deepEqual(received, ['the answer']);
     assert.deepEqual(counted, [
       ['in', 7],

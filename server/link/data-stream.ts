@@ -56,13 +56,13 @@ export class DataStream implements ByteStream {
     if (this.#retired) handler.onRetired?.();
     if (!isFirst) return;
     this.#socket.attach({
-      onData: (piece) => {
+      onStreamData: (piece) => {
         this.#tunnel.countOut(piece.length);
         traffic.bytesOut += piece.length;
         this.#handler?.onData(piece);
       },
-      onDrain: () => this.#handler?.onDrain(),
-      onClose: (code) => this.#closed(isCleanClose(code), code === CloseCode.abnormal),
+      onStreamDrain: () => this.#handler?.onDrain(),
+      onStreamClose: (code) => this.#closed(isCleanClose(code), code === CloseCode.abnormal),
     });
   }
 

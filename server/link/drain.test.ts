@@ -133,9 +133,9 @@ function streamVia(via: string | undefined) {
   const [near, far] = duplexPair();
   const closed: number[] = [];
   new WebSocketByteStream(near, 'client', Buffer.alloc(0)).attach({
-    onData() {},
-    onDrain() {},
-    onClose: (code) => closed.push(code),
+    onStreamData() {},
+    onStreamDrain() {},
+    onStreamClose: (code) => closed.push(code),
   });
   hub.open(pending, new WebSocketByteStream(far, 'server', Buffer.alloc(0)), undefined, via);
   return { hub, stream: opened[0] ?? assert.fail(), closed };

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { duplexPair } from 'node:stream';
-import type { Announced, Announcement, Presence } from '../cluster/presence.ts';
-import { ALONE } from '../cluster/presence.ts';
-import { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import { CloseCode } from '../../shared/control.ts';
-import type { Found } from '../cluster/presence.ts';
+import { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
+import { ALONE, type Announced, type Announcement, type Found, type Presence } from '../cluster/presence.ts';
 import { CLAIM_GRACE_MS, CLAIM_LOOK_MS, RELAY_LEASE_MS } from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { anAccount } from '../testing/fixtures.ts';
@@ -118,7 +116,7 @@ describe('Hub, for data sockets offered by a client whose control socket is on a
     const [near, far] = duplexPair();
     const closed: number[] = [];
     const client = new WebSocketByteStream(near, 'client', Buffer.alloc(0));
-    client.attach({ onData() {}, onDrain() {}, onClose: (code) => closed.push(code) });
+    client.attach({ onStreamData() {}, onStreamDrain() {}, onStreamClose: (code) => closed.push(code) });
     hub.offer(tunnel, new WebSocketByteStream(far, 'server', Buffer.alloc(0)), key.keyId);
     return closed;
   }

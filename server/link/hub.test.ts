@@ -59,9 +59,9 @@ function offerTo(hub: Hub, keyId = 'key') {
   const received: string[] = [];
   const client = new WebSocketByteStream(near, 'client', Buffer.alloc(0));
   client.attach({
-    onData: (piece) => received.push(piece.toString()),
-    onDrain() {},
-    onClose: (code) => closed.push(code),
+    onStreamData: (piece) => received.push(piece.toString()),
+    onStreamDrain() {},
+    onStreamClose: (code) => closed.push(code),
   });
   const relaySide = new WebSocketByteStream(far, 'server', Buffer.alloc(0));
   hub.offer(tunnel, relaySide, keyId);

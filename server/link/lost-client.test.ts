@@ -73,7 +73,7 @@ describe('A client whose control socket was lost', () => {
     const visitor = new Visitor();
     const [near, far] = duplexPair();
     const client = new WebSocketByteStream(near, 'client', Buffer.alloc(0));
-    if (!isFrozen) client.attach({ onData() {}, onDrain() {}, onClose() {} });
+    if (!isFrozen) client.attach({ onStreamData() {}, onStreamDrain() {}, onStreamClose() {} });
     hub.offer(tunnel, new WebSocketByteStream(far, 'server', Buffer.alloc(0)), 'key');
     const opened = (stream: ByteStream) => {
       visitor.stream = stream;

@@ -23,8 +23,8 @@ import { RateLimiter } from '../tunnels/rate-limiter.ts';
 import type { Operator, Unexpected } from './operator.ts';
 import type { Tunnels } from './tunnels.ts';
 
-/** What is behind the listener. */
-export interface Interior {
+/** What the listener's connections are handed to. */
+export interface EntranceDependencies {
   readonly store: Store;
   readonly tunnels: Tunnels;
   readonly authenticator: Authenticator;
@@ -45,10 +45,10 @@ export interface Entrance {
 /** @throws Error with a text for the operator when the address cannot be bound */
 export async function openEntrance(
   config: Config,
-  interior: Interior,
+  dependencies: EntranceDependencies,
   { log, accessLog }: Operator,
 ): Promise<Entrance> {
-  const { store, tunnels, authenticator, upgrades, cluster, unexpected } = interior;
+  const { store, tunnels, authenticator, upgrades, cluster, unexpected } = dependencies;
   const { registry, service, hub } = tunnels;
   const notice = config.notice ? await openNotice(config, store) : undefined;
   const { server, certificate } = await listen(config, log);

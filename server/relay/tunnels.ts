@@ -26,7 +26,7 @@ const END_CODES: Readonly<Record<EndReason, number>> = {
 };
 
 /** @throws StoreError */
-export async function bringToLife(
+export async function startTunnels(
   config: Config,
   store: Store,
   cluster: Cluster | undefined,

@@ -19,11 +19,11 @@ class Recorder {
 
   attach(): void {
     this.stream.attach({
-      onData: (piece) => this.pieces.push(Buffer.from(piece)),
-      onDrain: () => {
+      onStreamData: (piece) => this.pieces.push(Buffer.from(piece)),
+      onStreamDrain: () => {
         this.drained += 1;
       },
-      onClose: (code) => this.closed.push(code),
+      onStreamClose: (code) => this.closed.push(code),
     });
   }
 
@@ -215,9 +215,9 @@ describe('WebSocketByteStream', () => {
     assert.ok(other.writableLength < 101_000, `${other.writableLength} bytes wait`);
     const pongs: Buffer[] = [];
     new WebSocketByteStream(one, 'server', Buffer.alloc(0)).attach({
-      onData() {},
-      onDrain() {},
-      onClose() {},
+      onStreamData() {},
+      onStreamDrain() {},
+      onStreamClose() {},
     });
     one.on('data', (chunk: Buffer) => pongs.push(chunk));
     await settled();
@@ -248,9 +248,9 @@ describe('WebSocketByteStream whose reads are held back', () => {
     };
     stream = new WebSocketByteStream(socket, 'client', Buffer.alloc(0), { read });
     stream.attach({
-      onData: (piece) => (text += piece.toString()),
-      onDrain() {},
-      onClose: (code) => closed.push(code),
+      onStreamData: (piece) => (text += piece.toString()),
+      onStreamDrain() {},
+      onStreamClose: (code) => closed.push(code),
     });
     peer.write(Buffer.from('\x82\x05bytes', 'latin1'));
     await settled();

@@ -18,14 +18,14 @@ const COPY_MAX = 16_384;
 const KEY_POOL_SIZE = 1024;
 
 export interface ByteStreamHandler {
-  onData(piece: Buffer): void;
+  onStreamData(piece: Buffer): void;
   /** What was queued has been handed to the system; only after a `write` that answered `false`. */
-  onDrain(): void;
+  onStreamDrain(): void;
   /**
    * The stream has ended, once, whoever ended it: the code of the peer's Close frame, or
    * {@link CloseCode.abnormal} where the connection broke or broke the protocol.
    */
-  onClose(code: number): void;
+  onStreamClose(code: number): void;
 }
 
 export interface ByteStreamOptions {
@@ -77,8 +77,8 @@ export class WebSocketByteStream {
     this.#preface = preface;
     this.#read = read;
     this.#reader = new FrameReader(role, {
-      onData: (piece) => {
-        if (!this.#ended) this.#handler?.onData(piece);
+      onPayload: (piece) => {
+        if (!this.#ended) this.#handler?.onStreamData(piece);
       },
       onPing: (payload) => this.#answerPing(payload),
       onClose: (code) => this.#peerClosed(code),
@@ -103,7 +103,7 @@ export class WebSocketByteStream {
     socket.on('drain', () => {
       this.#silent = false;
       this.#answerLastPing();
-      if (!this.#ended) this.#handler?.onDrain();
+      if (!this.#ended) this.#handler?.onStreamDrain();
     });
     this.#reads = this.#read(socket, (chunk) => {
       this.#silent = false;
@@ -266,7 +266,7 @@ export class WebSocketByteStream {
   #end(code: number): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#handler?.onClose(code);
+    this.#handler?.onStreamClose(code);
   }
 
   #armCloseTimer(ms: number): void {

@@ -126,7 +126,7 @@ function read(role: Role, bytes: Buffer, pieces: readonly number[]): string[] {
   const data: Buffer[] = [];
   const events: string[] = [];
   const reader = new FrameReader(role, {
-    onData: (piece) => data.push(Buffer.from(piece)),
+    onPayload: (piece) => data.push(Buffer.from(piece)),
     onPing: (content) => events.push(`ping ${content.toString('hex')}`),
     onClose: (code) => events.push(`close ${code}`),
     onProtocolError: (code) => events.push(`error ${code}`),

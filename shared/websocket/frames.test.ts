@@ -21,7 +21,7 @@ function read(
   const data: Buffer[] = [];
   const events: string[] = [];
   const reader = new FrameReader(role, {
-    onData: (piece) => data.push(Buffer.from(piece)),
+    onPayload: (piece) => data.push(Buffer.from(piece)),
     onPing: (payload) => events.push(`ping ${payload.toString()}`),
     onClose: (code) => events.push(`close ${code}`),
     onProtocolError: (code) => events.push(`error ${code}`),
@@ -36,7 +36,7 @@ const text = (value: string) => Buffer.from(value);
 function told(...frames: readonly Buffer[]): string[] {
   const events: string[] = [];
   const reader = new FrameReader('server', {
-    onData: (piece) => events.push(piece.toString()),
+    onPayload: (piece) => events.push(piece.toString()),
     onPing: (payload) => events.push(`ping ${payload.toString()}`),
     onClose: (code) => events.push(`close ${code}`),
     onProtocolError: (code) => events.push(`error ${code}`),

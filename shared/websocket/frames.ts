@@ -13,7 +13,7 @@ export interface FrameHandler {
    * Binary content, unmasked and in order. What has arrived together comes together, whatever messages it was in: each
    * piece costs a system call or two further on.
    */
-  onData(piece: Buffer): void;
+  onPayload(piece: Buffer): void;
   onPing(payload: Buffer): void;
   /** The peer's Close frame; {@link CloseCode.noStatus} when it carries no code. Nothing is read after it. */
   onClose(code: number): void;
@@ -167,7 +167,7 @@ export class FrameReader {
     const content = this.#content ?? chunk.subarray(this.#contentStart, this.#contentEnd);
     this.#content = undefined;
     this.#contentEnd = this.#contentStart;
-    this.#handler.onData(content);
+    this.#handler.onPayload(content);
   }
 
   #endControl(opcode: number): void {

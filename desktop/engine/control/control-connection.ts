@@ -14,8 +14,8 @@ import type { Attempt } from '../network/dial.ts';
 import { describeNetworkError, isOffline } from '../network/errors.ts';
 import type { Network } from '../network/network.ts';
 import type { RelayRefusal } from '../relay/errors.ts';
+import { readRefusal } from '../relay/refusal.ts';
 import { controlUrl, type RelayAddress } from '../relay/relay-address.ts';
-import { readRefusal } from '../relay/relay-text.ts';
 
 /** How a control connection ended. */
 export type ControlEnd =

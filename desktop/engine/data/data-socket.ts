@@ -1,132 +1,27 @@
-import type { Socket } from 'node:net';
+/** What visitors are served over, whoever opened it. */
 import type { WebSocketByteStream } from '../../../shared/websocket/byte-stream.ts';
-import type { Deadlines, Expiring } from '../deadlines.ts';
-import { DATA_HANDSHAKE_TIMEOUT_MS, DATA_KEEP_ALIVE_MS } from '../limits.ts';
-import type { Attempt, DialHandler } from '../network/dial.ts';
-import { describeNetworkError } from '../network/errors.ts';
-import type { Network } from '../network/network.ts';
-import { RelayRefusal, RelayUnreachable } from '../relay/errors.ts';
-import type { RelayAddress } from '../relay/relay-address.ts';
-import type { DataHandler } from './data-stream.ts';
-import { Upgrade, upgradeFields, type UpgradeHandler } from './upgrade.ts';
+import type { Attempt } from '../network/dial.ts';
+import type { RelayRefusal, RelayUnreachable } from '../relay/errors.ts';
 
-/** Opens data sockets to one relay, each within {@link DATA_HANDSHAKE_TIMEOUT_MS}. */
-export class DataDialer {
-  readonly #relay: RelayAddress;
-  readonly #network: Network;
-  readonly #deadlines: Deadlines;
-  readonly #fields: string;
-  #knownAddress: string | undefined;
+/** An open data socket. */
+export type DataSocket = Pick<
+  WebSocketByteStream,
+  'attach' | 'write' | 'pause' | 'resume' | 'close' | 'destroy'
+>;
 
-  constructor(relay: RelayAddress, network: Network, deadlines: Deadlines) {
-    this.#relay = relay;
-    this.#network = network;
-    this.#deadlines = deadlines;
-    this.#fields = upgradeFields(relay.host);
-  }
-
-  /** An IP address at which the relay answered: tried first, which saves a name look-up for each visitor. */
-  prefer(address: string | undefined): void {
-    this.#knownAddress = address;
-  }
-
+/** Told once what became of a data socket, never before it has been asked for. */
+export interface DataHandler {
+  /** Attaches to the stream before it returns. */
+  opened(stream: DataSocket): void;
   /**
-   * Opens the data socket of a pending connection.
-   *
-   * @param connectionId the `id` of a `connection` message
+   * @param error {@link RelayRefusal} when the relay answers with an HTTP error: 404 when the visitor is gone, 429 when
+   *   enough sockets are offered
    */
-  open(connectionId: string, handler: DataHandler): Attempt {
-    return this.#open(`id=${encodeURIComponent(connectionId)}`, this.#fields, handler);
-  }
-
-  /**
-   * Offers a data socket for the next visitor of a tunnel (contract.md, WebSockets: warm data sockets).
-   *
-   * @param key API key of the tunnel's owner
-   */
-  offer(tunnelId: string, key: string, handler: DataHandler): Attempt {
-    const fields = upgradeFields(this.#relay.host, key);
-    return this.#open(`tunnel_id=${encodeURIComponent(tunnelId)}`, fields, handler);
-  }
-
-  #open(query: string, fields: string, handler: DataHandler): Attempt {
-    const dial: Dial = (address, dialHandler) =>
-      this.#network.connect(this.#relay, { address, keepAliveMs: DATA_KEEP_ALIVE_MS }, dialHandler);
-    return new DataAttempt(
-      this.#relay,
-      dial,
-      this.#knownAddress,
-      { query, fields },
-      this.#deadlines,
-      handler,
-    );
-  }
+  failed(error: RelayRefusal | RelayUnreachable): void;
 }
 
-/** @param address IP address of the relay; without it, its name is looked up */
-type Dial = (address: string | undefined, handler: DialHandler) => Attempt;
-
-class DataAttempt implements Attempt, DialHandler, UpgradeHandler, Expiring {
-  readonly #relay: RelayAddress;
-  readonly #dial: Dial;
-  readonly #request: { readonly query: string; readonly fields: string };
-  readonly #deadlines: Deadlines;
-  readonly #handler: DataHandler;
-  /** Whether the name is still to be tried when this address fails. */
-  #hasName: boolean;
-  #step: Attempt;
-
-  constructor(
-    relay: RelayAddress,
-    dial: Dial,
-    knownAddress: string | undefined,
-    request: { readonly query: string; readonly fields: string },
-    deadlines: Deadlines,
-    handler: DataHandler,
-  ) {
-    this.#relay = relay;
-    this.#dial = dial;
-    this.#request = request;
-    this.#deadlines = deadlines;
-    this.#handler = handler;
-    this.#hasName = knownAddress !== undefined && knownAddress !== relay.hostname;
-    this.#step = dial(knownAddress, this);
-    deadlines.add(this, DATA_HANDSHAKE_TIMEOUT_MS);
-  }
-
-  connected(socket: Socket): void {
-    const { query, fields } = this.#request;
-    this.#step = new Upgrade(socket, query, fields, this);
-  }
-
-  failed(error: Error): void {
-    if (!this.#hasName) return this.refused(error);
-    this.#hasName = false;
-    this.#step = this.#dial(undefined, this);
-  }
-
-  opened(stream: WebSocketByteStream): void {
-    this.#deadlines.delete(this);
-    this.#handler.opened(stream);
-  }
-
-  refused(error: Error): void {
-    this.#deadlines.delete(this);
-    this.#handler.failed(error instanceof RelayRefusal ? error : this.#unreachable(error));
-  }
-
-  expire(): void {
-    this.#step.cancel();
-    this.refused(Object.assign(new Error('timed out'), { code: 'ETIMEDOUT' }));
-  }
-
-  cancel(): void {
-    this.#deadlines.delete(this);
-    this.#step.cancel();
-  }
-
-  #unreachable(cause: Error): RelayUnreachable {
-    const text = `no data connection to ${this.#relay.origin}: ${describeNetworkError(cause)}`;
-    return new RelayUnreachable(text, { cause });
-  }
+/** Opens the data sockets of announced visitors. */
+export interface DataSource {
+  /** @param connectionId the `id` of a `connection` message */
+  open(connectionId: string, handler: DataHandler): Attempt;
 }

@@ -10,9 +10,9 @@ function setUp() {
   const stream = new HostRewriter(inner, 'localhost:3000');
   const got = { text: '', closed: undefined as number | undefined };
   stream.attach({
-    onData: (piece) => void (got.text += piece.toString('latin1')),
-    onDrain() {},
-    onClose: (code) => void (got.closed = code),
+    onStreamData: (piece) => void (got.text += piece.toString('latin1')),
+    onStreamDrain() {},
+    onStreamClose: (code) => void (got.closed = code),
   });
   return { inner, stream, got };
 }

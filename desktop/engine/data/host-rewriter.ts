@@ -7,7 +7,7 @@ import { HeadWriter } from '../../../shared/http1/head-writer.ts';
 import { parseRequestHead, parseResponseHead, type RequestHead } from '../../../shared/http1/head.ts';
 import { trackBody } from '../../../shared/http1/track-body.ts';
 import { REQUEST_HEAD_MAX_BYTES, RESPONSE_HEAD_MAX_BYTES } from '../limits.ts';
-import type { DataStream } from './data-stream.ts';
+import type { DataSocket } from './data-socket.ts';
 import { StreamFilter } from './stream-filter.ts';
 
 /** The relay has refused what is longer. */
@@ -30,13 +30,13 @@ export class HostRewriter extends StreamFilter {
   #isThrough = false;
 
   /** @param host the Host to send */
-  constructor(inner: DataStream, host: string) {
+  constructor(inner: DataSocket, host: string) {
     super(inner);
     this.#host = host;
   }
 
-  override onData(piece: Buffer): void {
-    if (this.#isThrough) super.onData(piece);
+  override onStreamData(piece: Buffer): void {
+    if (this.#isThrough) super.onStreamData(piece);
     else if (this.#answers !== undefined) this.#held.push(piece);
     else this.#follow(piece);
   }
@@ -69,7 +69,7 @@ export class HostRewriter extends StreamFilter {
     if (!body.done) this.#body = body;
     if (fieldValue(head.fields, 'upgrade') !== undefined)
       this.#answers = new HeadReader(RESPONSE_HEAD_MAX_BYTES);
-    super.onData(this.#rewrite(head));
+    super.onStreamData(this.#rewrite(head));
     return end.rest;
   }
 
@@ -82,7 +82,7 @@ export class HostRewriter extends StreamFilter {
       return this.#break(bytes);
     }
     if (body.done) this.#body = undefined;
-    super.onData(end === bytes.length ? bytes : bytes.subarray(0, end));
+    super.onStreamData(end === bytes.length ? bytes : bytes.subarray(0, end));
     return bytes.subarray(end);
   }
 
@@ -116,7 +116,7 @@ export class HostRewriter extends StreamFilter {
   #settle(isUpgraded: boolean): void {
     this.#answers = undefined;
     this.#isThrough = isUpgraded;
-    for (const piece of this.#held.splice(0)) this.onData(piece);
+    for (const piece of this.#held.splice(0)) this.onStreamData(piece);
   }
 
   #break(bytes: Buffer): Buffer {
@@ -124,7 +124,7 @@ export class HostRewriter extends StreamFilter {
     this.#answers = undefined;
     this.#held = [];
     this.destroy();
-    super.onClose(CloseCode.abnormal);
+    super.onStreamClose(CloseCode.abnormal);
     return bytes.subarray(bytes.length);
   }
 }

@@ -19,9 +19,9 @@ function setUp() {
   const stream = new RecordedStream(inner, recorder);
   const received: string[] = [];
   stream.attach({
-    onData: (piece) => void received.push(piece.toString()),
-    onDrain: () => void received.push('drain'),
-    onClose: (code) => void received.push(String(code)),
+    onStreamData: (piece) => void received.push(piece.toString()),
+    onStreamDrain: () => void received.push('drain'),
+    onStreamClose: (code) => void received.push(String(code)),
   });
   return { inner, stream, told, received };
 }

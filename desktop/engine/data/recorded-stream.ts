@@ -1,5 +1,5 @@
 import { isCleanClose } from '../../../shared/websocket/byte-stream.ts';
-import type { DataStream } from './data-stream.ts';
+import type { DataSocket } from './data-socket.ts';
 import type { Recorder, Recording } from './recorder.ts';
 import { StreamFilter } from './stream-filter.ts';
 
@@ -9,17 +9,17 @@ export class RecordedStream extends StreamFilter {
   #recording: Recording | undefined;
   #hasEnded = false;
 
-  constructor(inner: DataStream, recorder: Recorder) {
+  constructor(inner: DataSocket, recorder: Recorder) {
     super(inner);
     this.#recorder = recorder;
   }
 
-  override onData(piece: Buffer): void {
+  override onStreamData(piece: Buffer): void {
     if (!this.#hasEnded) {
       this.#recording ??= this.#recorder.open();
       this.#recording.toLocal(piece);
     }
-    super.onData(piece);
+    super.onStreamData(piece);
   }
 
   override write(chunk: Buffer): boolean {
@@ -38,9 +38,9 @@ export class RecordedStream extends StreamFilter {
     super.destroy();
   }
 
-  override onClose(code: number): void {
+  override onStreamClose(code: number): void {
     this.#end(!isCleanClose(code));
-    super.onClose(code);
+    super.onStreamClose(code);
   }
 
   #end(isBroken: boolean): void {

@@ -4,7 +4,7 @@ import { FakeStream } from '../../testing/fake-stream.ts';
 import { Deadlines } from '../deadlines.ts';
 import { DATA_RETRY_MS } from '../limits.ts';
 import { RelayRefusal, RelayUnreachable } from '../relay/errors.ts';
-import type { DataHandler } from './data-stream.ts';
+import type { DataHandler } from './data-socket.ts';
 import { RetriedData } from './retried-data.ts';
 
 describe('RetriedData', () => {

@@ -7,7 +7,7 @@ import type { Deadlines, Expiring } from '../deadlines.ts';
 import { DATA_RETRY_MS } from '../limits.ts';
 import type { Attempt } from '../network/dial.ts';
 import { RelayRefusal, type RelayUnreachable } from '../relay/errors.ts';
-import type { DataHandler, DataSource, DataStream } from './data-stream.ts';
+import type { DataHandler, DataSource, DataSocket } from './data-socket.ts';
 
 export class RetriedData implements DataSource {
   readonly #source: DataSource;
@@ -40,7 +40,7 @@ class RetriedAttempt implements Attempt, DataHandler, Expiring {
     this.#attempt = source.open(id, this);
   }
 
-  opened(stream: DataStream): void {
+  opened(stream: DataSocket): void {
     this.#handler.opened(stream);
   }
 

@@ -1,12 +1,12 @@
 import type { ByteStreamHandler } from '../../../shared/websocket/byte-stream.ts';
-import type { DataStream } from './data-stream.ts';
+import type { DataSocket } from './data-socket.ts';
 
 /** Stands between a data socket and its handler. This one passes everything on; others see or change what passes. */
-export class StreamFilter implements DataStream, ByteStreamHandler {
-  readonly #inner: DataStream;
+export class StreamFilter implements DataSocket, ByteStreamHandler {
+  readonly #inner: DataSocket;
   #handler: ByteStreamHandler | undefined;
 
-  constructor(inner: DataStream) {
+  constructor(inner: DataSocket) {
     this.#inner = inner;
   }
 
@@ -36,18 +36,18 @@ export class StreamFilter implements DataStream, ByteStreamHandler {
     this.#inner.destroy();
   }
 
-  onData(piece: Buffer): void {
-    this.#handler?.onData(piece);
+  onStreamData(piece: Buffer): void {
+    this.#handler?.onStreamData(piece);
   }
 
-  onDrain(): void {
-    this.#handler?.onDrain();
+  onStreamDrain(): void {
+    this.#handler?.onStreamDrain();
   }
 
-  onClose(code: number): void {
-    this.#handler?.onClose(code);
+  onStreamClose(code: number): void {
+    this.#handler?.onStreamClose(code);
   }
 }
 
 /** Puts a filter around a data socket. */
-export type FilterMaker = (inner: DataStream) => StreamFilter;
+export type FilterMaker = (inner: DataSocket) => StreamFilter;

@@ -36,7 +36,7 @@ export class Upgrade implements Attempt {
   readonly #handler: UpgradeHandler;
   readonly #nonce = nextNonce();
   readonly #reader = new HeadReader(UPGRADE_HEAD_MAX_BYTES);
-  readonly #onData = (chunk: Buffer): void => this.#push(chunk);
+  readonly #onHeadBytes = (chunk: Buffer): void => this.#push(chunk);
   readonly #onGone = (): void => this.#fail(new Error('the connection was closed'));
   #isOver = false;
 
@@ -48,7 +48,7 @@ export class Upgrade implements Attempt {
   constructor(socket: Socket, query: string, fields: string, handler: UpgradeHandler) {
     this.#socket = socket;
     this.#handler = handler;
-    socket.on('data', this.#onData);
+    socket.on('data', this.#onHeadBytes);
     socket.on('end', this.#onGone);
     socket.on('close', this.#onGone);
     socket.write(`GET /ws/data?${query}${fields}${this.#nonce}\r\n\r\n`, 'latin1');
@@ -69,7 +69,7 @@ export class Upgrade implements Attempt {
     if (error !== undefined) return this.#fail(error);
     if (typeof head === 'string') return;
     this.#isOver = true;
-    this.#socket.off('data', this.#onData).off('end', this.#onGone).off('close', this.#onGone);
+    this.#socket.off('data', this.#onHeadBytes).off('end', this.#onGone).off('close', this.#onGone);
     this.#handler.opened(new WebSocketByteStream(this.#socket, 'client', head.rest));
   }
 

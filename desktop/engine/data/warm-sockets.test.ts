@@ -3,13 +3,13 @@ import { FakeClock } from '../../testing/fake-clock.ts';
 import { FakeStream } from '../../testing/fake-stream.ts';
 import { WARM_INITIAL, WARM_KEEP_MS, WARM_MAX } from '../limits.ts';
 import { RelayRefusal, RelayUnreachable } from '../relay/errors.ts';
-import type { DataStream } from './data-stream.ts';
+import type { DataSocket } from './data-socket.ts';
 import { WarmSockets } from './warm-sockets.ts';
 
 function setUp() {
   const clock = new FakeClock();
   const offered: FakeStream[] = [];
-  const served: [DataStream, string][] = [];
+  const served: [DataSocket, string][] = [];
   const world: { refusal: RelayRefusal | RelayUnreachable | undefined; cancelled: number } = {
     refusal: undefined,
     cancelled: 0,

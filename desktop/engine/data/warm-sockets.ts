@@ -7,7 +7,7 @@ import type { Clock } from '../clock.ts';
 import { WARM_INITIAL, WARM_KEEP_MS, WARM_MAX } from '../limits.ts';
 import type { Attempt } from '../network/dial.ts';
 import { RelayRefusal } from '../relay/errors.ts';
-import type { DataHandler, DataStream } from './data-stream.ts';
+import type { DataHandler, DataSocket } from './data-socket.ts';
 
 /** Statuses of refusals that may be none a moment later. */
 const PASSING: ReadonlySet<number> = new Set([429, 503]);
@@ -17,7 +17,7 @@ export interface WarmSocketsOptions {
   /** Offers a data socket. */
   open(handler: DataHandler): Attempt;
   /** Serves the visitor who has come over one, with its first bytes. */
-  serve(stream: DataStream, first: Buffer): void;
+  serve(stream: DataSocket, first: Buffer): void;
 }
 
 export class WarmSockets {
@@ -78,7 +78,7 @@ export class WarmSockets {
   }
 
   /** A visitor has come over a socket. */
-  used(socket: WarmSocket, stream: DataStream, first: Buffer): void {
+  used(socket: WarmSocket, stream: DataSocket, first: Buffer): void {
     this.#forget(socket);
     this.#lastVisitor = this.#options.clock.monotonic();
     this.#options.serve(stream, first);
@@ -133,7 +133,7 @@ export class WarmSockets {
 class WarmSocket implements DataHandler, ByteStreamHandler {
   readonly #owner: WarmSockets;
   #attempt: Attempt | undefined;
-  #stream: DataStream | undefined;
+  #stream: DataSocket | undefined;
 
   constructor(owner: WarmSockets) {
     this.#owner = owner;
@@ -148,7 +148,7 @@ class WarmSocket implements DataHandler, ByteStreamHandler {
     else this.#stream.destroy();
   }
 
-  opened(stream: DataStream): void {
+  opened(stream: DataSocket): void {
     this.#stream = stream;
     stream.attach(this);
   }
@@ -157,13 +157,13 @@ class WarmSocket implements DataHandler, ByteStreamHandler {
     this.#owner.refused(this, error);
   }
 
-  onData(first: Buffer): void {
+  onStreamData(first: Buffer): void {
     if (this.#stream !== undefined) this.#owner.used(this, this.#stream, first);
   }
 
-  onDrain(): void {}
+  onStreamDrain(): void {}
 
-  onClose(): void {
+  onStreamClose(): void {
     this.#owner.unused(this);
   }
 }

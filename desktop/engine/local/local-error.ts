@@ -5,7 +5,7 @@ import { HeadReader } from '../../../shared/http1/head-reader.ts';
 import { parseRequestHead, type RequestHead } from '../../../shared/http1/head.ts';
 import { errorAnswer } from '../../../shared/page.ts';
 import type { ByteStreamHandler } from '../../../shared/websocket/byte-stream.ts';
-import type { DataStream } from '../data/data-stream.ts';
+import type { DataSocket } from '../data/data-socket.ts';
 import type { Deadlines, Expiring } from '../deadlines.ts';
 import { REQUEST_HEAD_MAX_BYTES, REQUEST_HEAD_TIMEOUT_MS } from '../limits.ts';
 
@@ -17,7 +17,7 @@ export type LocalErrorCode = Extract<VisitorErrorCode, 'local-refused' | 'local-
 
 /** Waits for the request on a data socket, answers it with a 502 and closes the socket. */
 export class LocalErrorAnswer implements ByteStreamHandler, Expiring {
-  readonly #stream: DataStream;
+  readonly #stream: DataSocket;
   readonly #code: LocalErrorCode;
   readonly #port: number;
   readonly #deadlines: Deadlines;
@@ -31,7 +31,7 @@ export class LocalErrorAnswer implements ByteStreamHandler, Expiring {
    * @param onEnd called once, when the answer has been written or the stream has ended
    */
   constructor(
-    stream: DataStream,
+    stream: DataSocket,
     code: LocalErrorCode,
     port: number,
     deadlines: Deadlines,
@@ -55,7 +55,7 @@ export class LocalErrorAnswer implements ByteStreamHandler, Expiring {
     this.#end();
   }
 
-  onData(chunk: Buffer): void {
+  onStreamData(chunk: Buffer): void {
     if (this.#ended) return;
     const head = this.#reader.push(chunk);
     if (head === undefined) return;
@@ -68,9 +68,9 @@ export class LocalErrorAnswer implements ByteStreamHandler, Expiring {
     this.#finish(CloseCode.normal);
   }
 
-  onDrain(): void {}
+  onStreamDrain(): void {}
 
-  onClose(): void {
+  onStreamClose(): void {
     this.#end();
   }
 

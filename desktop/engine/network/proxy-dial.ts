@@ -14,7 +14,7 @@ export class ProxyDial implements Attempt, DialHandler {
   readonly #proxy: ProxyAddress;
   readonly #options: DialOptions;
   readonly #reader = new HeadReader(PROXY_HEAD_MAX_BYTES);
-  readonly #onData = (chunk: Buffer): void => this.#push(chunk);
+  readonly #onHeadBytes = (chunk: Buffer): void => this.#push(chunk);
   readonly #onGone = (): void => this.#fail(new Error(`the proxy ${this.#proxy.name} closed the connection`));
   #handler: DialHandler | undefined;
   #dial: Attempt | undefined;
@@ -46,7 +46,7 @@ export class ProxyDial implements Attempt, DialHandler {
     const { host, port } = this.#options;
     const authority = `${uriHost(host)}:${port}`;
     const { authorization } = this.#proxy;
-    socket.on('data', this.#onData).on('end', this.#onGone).on('close', this.#onGone);
+    socket.on('data', this.#onHeadBytes).on('end', this.#onGone).on('close', this.#onGone);
     socket.write(
       `CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n` +
         (authorization === undefined ? '' : `Proxy-Authorization: ${authorization}\r\n`) +
@@ -67,7 +67,7 @@ export class ProxyDial implements Attempt, DialHandler {
     if (head === undefined || typeof end === 'string' || end.rest.length > 0)
       return this.#fail(new Error(`what answers at ${this.#proxy.name} is no HTTP proxy`));
     if (head.status < 200 || head.status > 299) return this.#fail(this.#refusal(head.status));
-    socket.off('data', this.#onData).off('end', this.#onGone).off('close', this.#onGone);
+    socket.off('data', this.#onHeadBytes).off('end', this.#onGone).off('close', this.#onGone);
     if (this.#options.tls === undefined) this.#finish(socket);
     else this.#secure(socket);
   }

@@ -4,11 +4,11 @@ import { API_BODY_MAX_BYTES, API_TIMEOUT_MS } from '../limits.ts';
 import { call, type CallAnswer } from '../network/call.ts';
 import { describeNetworkError } from '../network/errors.ts';
 import { Network } from '../network/network.ts';
-import { readAccount } from './account-answer.ts';
+import { readAccount } from './account-response.ts';
 import { refusesKey, RelayRefusal, RelayUnreachable } from './errors.ts';
+import { readRefusal } from './refusal.ts';
 import type { RelayAddress } from './relay-address.ts';
-import { readRefusal } from './relay-text.ts';
-import { readTunnel, readTunnelList } from './tunnel-answer.ts';
+import { readTunnel, readTunnelList } from './tunnel-response.ts';
 
 /** The body of a create request (spec.md section 4.1). */
 export interface CreateRequest {

@@ -1,7 +1,7 @@
 /** Pipes one data socket and one local connection to each other (spec.md section 4.7). */
 import { CloseCode } from '../../../shared/control.ts';
 import { type ByteStreamHandler, isCleanClose } from '../../../shared/websocket/byte-stream.ts';
-import type { DataStream } from '../data/data-stream.ts';
+import type { DataSocket } from '../data/data-socket.ts';
 import type { Deadlines, Expiring } from '../deadlines.ts';
 import { LOCAL_LINGER_MS } from '../limits.ts';
 import type { LocalConnection, LocalHandler } from '../local/local-connection.ts';
@@ -35,7 +35,7 @@ const STATUS_AT = 'HTTP/1.1 '.length;
  * kind that leaves it free; any other close cuts it at once, since the visitor is gone.
  */
 export class Bridge implements ByteStreamHandler, LocalHandler, Expiring {
-  readonly #stream: DataStream;
+  readonly #stream: DataSocket;
   readonly #local: LocalConnection;
   readonly #deadlines: Deadlines;
   readonly #owner: BridgeOwner;
@@ -51,7 +51,7 @@ export class Bridge implements ByteStreamHandler, LocalHandler, Expiring {
    *   not to be released
    */
   constructor(
-    stream: DataStream,
+    stream: DataSocket,
     local: LocalConnection,
     exchange: LocalExchange | undefined,
     deadlines: Deadlines,
@@ -95,16 +95,16 @@ export class Bridge implements ByteStreamHandler, LocalHandler, Expiring {
     this.#local.destroy();
   }
 
-  onData(chunk: Buffer): void {
+  onStreamData(chunk: Buffer): void {
     this.#exchange = undefined;
     if (!this.#local.write(chunk)) this.#stream.pause();
   }
 
-  onDrain(): void {
+  onStreamDrain(): void {
     this.#local.resume();
   }
 
-  onClose(code: number): void {
+  onStreamClose(code: number): void {
     if (this.#ended) return;
     this.#ended = true;
     if (!isCleanClose(code)) this.#local.destroy();

@@ -4,7 +4,7 @@ import { IDLE_ATTEMPT } from '../../testing/attempts.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { FakeStream } from '../../testing/fake-stream.ts';
 import { closedPort, closeServers, startTcp } from '../../testing/servers.ts';
-import type { DataSource } from '../data/data-stream.ts';
+import type { DataSource } from '../data/data-socket.ts';
 import { Deadlines } from '../deadlines.ts';
 import { CONNECTIONS_MAX } from '../limits.ts';
 import { LocalDialer } from '../local/local-dialer.ts';

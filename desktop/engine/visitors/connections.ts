@@ -1,6 +1,6 @@
 /** The visitors' connections of one tunnel. */
 import { CloseCode } from '../../../shared/control.ts';
-import type { DataSource, DataStream } from '../data/data-stream.ts';
+import type { DataSource, DataSocket } from '../data/data-socket.ts';
 import type { FilterMaker } from '../data/stream-filter.ts';
 import type { Deadlines, Expiring } from '../deadlines.ts';
 import { CONNECTIONS_MAX, LOCAL_SLOW_LOOK_MS, LOCAL_SLOW_MS } from '../limits.ts';
@@ -10,7 +10,7 @@ import { LocalPool } from '../local/local-pool.ts';
 import { describeTarget, type LocalTarget } from '../local/local-target.ts';
 import { describeNetworkError } from '../network/errors.ts';
 import { RelayRefusal, type RelayUnreachable } from '../relay/errors.ts';
-import { Visitor, type VisitorContext } from './visitor.ts';
+import { VisitorConnection, type VisitorContext } from './visitor-connection.ts';
 
 /** What went wrong with one visitor's connection. None of these ends the tunnel. */
 export interface ConnectionProblem {
@@ -52,7 +52,7 @@ export class Connections implements Expiring {
   readonly #onProblem: (problem: ConnectionProblem) => void;
   readonly #pool: LocalPool;
   readonly #context: VisitorContext;
-  readonly #visitors = new Set<Visitor>();
+  readonly #visitors = new Set<VisitorConnection>();
   readonly #deadlines: Deadlines;
   readonly #target: LocalTarget;
   #isLooking = false;
@@ -93,7 +93,7 @@ export class Connections implements Expiring {
   }
 
   /** Serves the visitor who has come over a data socket that is open already, with its first bytes. */
-  acceptStream(stream: DataStream, first: Buffer): void {
+  acceptStream(stream: DataSocket, first: Buffer): void {
     const visitor = this.#admit();
     if (visitor === undefined) stream.close(CloseCode.internalError);
     else visitor.arrived(stream, first);
@@ -135,9 +135,9 @@ export class Connections implements Expiring {
     return refusal.kind === 'perhaps';
   }
 
-  #admit(): Visitor | undefined {
+  #admit(): VisitorConnection | undefined {
     if (this.#visitors.size < CONNECTIONS_MAX) {
-      const visitor = new Visitor(this.#context);
+      const visitor = new VisitorConnection(this.#context);
       this.#visitors.add(visitor);
       if (!this.#isLooking) this.#look();
       return visitor;

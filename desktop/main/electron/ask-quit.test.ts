@@ -1,7 +1,19 @@
 import assert from 'node:assert/strict';
+import type { Dialog } from 'electron';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { QUIT_TIMEOUT_MS } from '../limits.ts';
-import { createQuit } from './ask-quit.ts';
+import { askQuit, createQuit } from './ask-quit.ts';
+
+function answering(response: number): Pick<Dialog, 'showMessageBox'> {
+  return { showMessageBox: () => Promise.resolve({ response, checkboxChecked: false }) };
+}
+
+describe('askQuit', () => {
+  it('takes each button for what it says, and a closed question for "stay"', async () => {
+    const choices = await Promise.all([0, 1, 2, 9].map((button) => askQuit(answering(button), 2)));
+    assert.deepEqual(choices, ['close', 'leave', 'stay', 'stay']);
+  });
+});
 
 describe('createQuit', () => {
   it('gives the relay 5 s to close the tunnels, and quits all the same', async () => {

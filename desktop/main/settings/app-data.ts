@@ -1,6 +1,6 @@
 /** What the app remembers between two starts, the key apart. */
 import * as yup from 'yup';
-import { readTunnel } from '../../engine/relay/tunnel-answer.ts';
+import { readTunnel } from '../../engine/relay/tunnel-response.ts';
 import type { AccountView, Settings } from '../../shared/snapshot.ts';
 import { type SavedTunnel, savedTunnelSchema } from '../tunnels/saved-tunnel.ts';
 import { settingsSchema } from './settings-schema.ts';

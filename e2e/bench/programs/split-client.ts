@@ -5,7 +5,7 @@
  */
 import { systemClock } from '../../../desktop/engine/clock.ts';
 import { ControlConnection } from '../../../desktop/engine/control/control-connection.ts';
-import { DataDialer } from '../../../desktop/engine/data/data-socket.ts';
+import { DataDialer } from '../../../desktop/engine/data/data-dialer.ts';
 import { Deadlines } from '../../../desktop/engine/deadlines.ts';
 import { LocalDialer } from '../../../desktop/engine/local/local-dialer.ts';
 import { Network } from '../../../desktop/engine/network/network.ts';

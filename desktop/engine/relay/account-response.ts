@@ -1,7 +1,7 @@
 /** Checks on the account a relay answers, before the rest of the client trusts its types. */
 import * as yup from 'yup';
 import type { Account } from '../../../shared/tunnel.ts';
-import { check, count, printable, text } from './answers.ts';
+import { check, count, printable, text } from './response-fields.ts';
 
 const limit = count.nullable().defined();
 

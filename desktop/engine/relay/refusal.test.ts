@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readErrorText, readRetryAfter } from './relay-text.ts';
+import { readErrorText, readRetryAfter } from './refusal.ts';
 
 describe('readErrorText', () => {
   it('takes the text of an error body', () => {

@@ -12,7 +12,7 @@ import type { Attempt } from '../network/dial.ts';
 import { Network } from '../network/network.ts';
 import { RelayRefusal, RelayUnreachable } from '../relay/errors.ts';
 import { parseRelayAddress, type RelayAddress } from '../relay/relay-address.ts';
-import { DataDialer } from './data-socket.ts';
+import { DataDialer } from './data-dialer.ts';
 
 const open = (dialer: DataDialer, id = '1') => openData((handler) => dialer.open(id, handler));
 const dialerTo = (relay: RelayAddress): DataDialer =>

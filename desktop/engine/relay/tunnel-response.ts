@@ -1,7 +1,7 @@
 /** Checks on the tunnel objects a relay answers, before the rest of the client trusts their types. */
 import * as yup from 'yup';
 import type { Tunnel } from '../../../shared/tunnel.ts';
-import { address, check, count, printable, text } from './answers.ts';
+import { address, check, count, printable, text } from './response-fields.ts';
 
 const id = yup
   .string()

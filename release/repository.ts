@@ -1,11 +1,11 @@
-/** Where the project is at home. `repository` and `author` of package.json are the one place that says it. */
+/** The project's repository and its author. `repository` and `author` of package.json are the one place that says it. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** The root of the project. */
 export const ROOT = join(import.meta.dirname, '..');
 
-export interface Home {
+export interface Repository {
   /** address of the repository as a browser opens it, without a slash at the end */
   readonly address: string;
   /** whom packages name, and who gets reports of security issues that are sent by mail */
@@ -21,12 +21,12 @@ interface Manifest {
 /** Domains that are nobody's (RFC 2606, section 2). */
 const RESERVED = /\.(example|invalid|test)$/;
 
-export function readHome(): Home {
-  return homeOf(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Manifest);
+export function readRepository(): Repository {
+  return repositoryOf(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Manifest);
 }
 
 /** @throws Error where one of the two fields is not of the form that npm documents */
-export function homeOf({ repository, author }: Manifest): Home {
+export function repositoryOf({ repository, author }: Manifest): Repository {
   const [, address] = /^git\+(https:\/\/.+)\.git$/.exec(repository.url) ?? [];
   if (address === undefined) {
     throw new Error(`package.json: repository.url must be git+https://….git, and is ${repository.url}`);
@@ -39,12 +39,12 @@ export function homeOf({ repository, author }: Manifest): Home {
 }
 
 /** Where the app looks for new versions: the files of the newest release. */
-export function updatesAddress({ address }: Home): string {
+export function updatesAddress({ address }: Repository): string {
   return `${address}/releases/latest/download`;
 }
 
 /** @returns a sentence for each field of package.json that still has a placeholder; with any, nothing can be released */
-export function placeholders({ address, author }: Home): string[] {
+export function placeholders({ address, author }: Repository): string[] {
   const host = new URL(address).hostname;
   const [, mailHost = ''] = author.email.split('@');
   return [

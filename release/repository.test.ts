@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { homeOf, placeholders, readHome, ROOT, updatesAddress } from './home.ts';
+import { repositoryOf, placeholders, readRepository, ROOT, updatesAddress } from './repository.ts';
 
 const MANIFEST = {
   repository: { url: 'git+https://forge.org/someone/culvert.git' },
@@ -10,35 +10,35 @@ const MANIFEST = {
 
 describe('the home of the project', () => {
   it('is what package.json says', () => {
-    assert.deepEqual(homeOf(MANIFEST), {
+    assert.deepEqual(repositoryOf(MANIFEST), {
       address: 'https://forge.org/someone/culvert',
       author: { name: 'Some People', email: 'people@forge.org' },
     });
-    assert.ok(readHome().address.startsWith('https://'));
+    assert.ok(readRepository().address.startsWith('https://'));
   });
 
   it('has the files of the newest release, where the app looks for updates', () => {
     assert.equal(
-      updatesAddress(homeOf(MANIFEST)),
+      updatesAddress(repositoryOf(MANIFEST)),
       'https://forge.org/someone/culvert/releases/latest/download',
     );
   });
 
   it('says which field is not of the form it takes', () => {
     assert.throws(
-      () => homeOf({ ...MANIFEST, repository: { url: 'github:someone/culvert' } }),
+      () => repositoryOf({ ...MANIFEST, repository: { url: 'github:someone/culvert' } }),
       /repository\.url must be git\+https:\/\/….git, and is github:someone\/culvert/,
     );
-    assert.throws(() => homeOf({ ...MANIFEST, author: 'Somebody' }), /author must be NAME <MAIL>/);
+    assert.throws(() => repositoryOf({ ...MANIFEST, author: 'Somebody' }), /author must be NAME <MAIL>/);
   });
 
   it('knows placeholders of address and mail', () => {
-    assert.deepEqual(placeholders(homeOf(MANIFEST)), []);
+    assert.deepEqual(placeholders(repositoryOf(MANIFEST)), []);
     const nowhere = {
       repository: { url: 'git+https://culvert.example/culvert.git' },
       author: 'Some People <people@culvert.example>',
     };
-    const [address = '', author = '', ...more] = placeholders(homeOf(nowhere));
+    const [address = '', author = '', ...more] = placeholders(repositoryOf(nowhere));
     assert.match(address, /^package\.json: repository\.url is a placeholder \(culvert\.example\)/);
     assert.match(author, /^package\.json: author is a placeholder \(culvert\.example\)/);
     assert.deepEqual(more, []);

@@ -47,7 +47,7 @@ async function setUp(act: (socket: Socket, connection: number, text: string) => 
 
 const bodyOf = (stream: FakeStream): string | undefined => stream.sent.split('\r\n\r\n')[1];
 
-describe('Visitor', () => {
+describe('VisitorConnection', () => {
   afterEach(closeServers);
 
   it('uses the local connection that the one before it left', async () => {

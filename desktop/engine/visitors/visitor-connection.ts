@@ -1,5 +1,5 @@
 import type { ByteStreamHandler } from '../../../shared/websocket/byte-stream.ts';
-import type { DataHandler, DataStream } from '../data/data-stream.ts';
+import type { DataHandler, DataSocket } from '../data/data-socket.ts';
 import type { FilterMaker } from '../data/stream-filter.ts';
 import type { Deadlines } from '../deadlines.ts';
 import type { LocalConnection } from '../local/local-connection.ts';
@@ -25,19 +25,19 @@ export interface VisitorContext {
   readonly inspect: (piece: Buffer, isNext: boolean) => boolean;
   readonly onDataFailed: (error: RelayRefusal | RelayUnreachable) => void;
   /** May be told more than once. */
-  readonly onEnd: (visitor: Visitor) => void;
+  readonly onEnd: (visitor: VisitorConnection) => void;
 }
 
 /**
  * One visitor's connection, from its announcement to its end: brings a data socket and a local connection together. The
  * first bytes decide whether a local connection that has served others will do.
  */
-export class Visitor
+export class VisitorConnection
   implements DataHandler, LocalDialHandler, ReuseHandler, ByteStreamHandler, BridgeOwner, Attempt
 {
   readonly #context: VisitorContext;
   #data: Attempt | undefined;
-  #stream: DataStream | undefined;
+  #stream: DataSocket | undefined;
   /** what came over the data socket while there was no local connection to take it */
   readonly #held: Buffer[] = [];
   #exchange: LocalExchange | undefined;
@@ -67,8 +67,8 @@ export class Visitor
   }
 
   /** Serves the visitor who has come over a data socket that is open already, with its first bytes. */
-  arrived(stream: DataStream, first: Buffer): void {
-    this.#open(stream).onData(first);
+  arrived(stream: DataSocket, first: Buffer): void {
+    this.#open(stream).onStreamData(first);
   }
 
   /** Cuts everything. */
@@ -80,7 +80,7 @@ export class Visitor
     this.ended();
   }
 
-  opened(stream: DataStream): void {
+  opened(stream: DataSocket): void {
     this.#open(stream);
   }
 
@@ -90,16 +90,16 @@ export class Visitor
     this.ended();
   }
 
-  onData(piece: Buffer): void {
+  onStreamData(piece: Buffer): void {
     this.#held.push(piece);
     if (this.#held.length > 1) this.#stream?.pause();
     else this.#begin(piece);
   }
 
-  onDrain(): void {}
+  onStreamDrain(): void {}
 
   /** The visitor has left before it was served. */
-  onClose(): void {
+  onStreamClose(): void {
     this.#leaveLocal();
     this.ended();
   }
@@ -135,7 +135,7 @@ export class Visitor
   }
 
   /** @returns who takes the first bytes, where they have come already */
-  #open(stream: DataStream): ByteStreamHandler {
+  #open(stream: DataSocket): ByteStreamHandler {
     this.#data = undefined;
     let outer = stream;
     let entry: ByteStreamHandler | undefined;
@@ -201,22 +201,22 @@ export class Visitor
     const bridge = new Bridge(stream, local, this.#exchange, this.#context.deadlines, this);
     this.#service = bridge;
     bridge.start(answer === undefined ? first : undefined);
-    for (const piece of more) bridge.onData(piece);
+    for (const piece of more) bridge.onStreamData(piece);
     if (answer !== undefined) bridge.onLocalData(answer);
   }
 
-  #refuse(stream: DataStream, error: Error): void {
+  #refuse(stream: DataSocket, error: Error): void {
     this.#context.onLocalRefused(error);
     if (this.#held.length > 1) stream.resume();
     this.#answer(stream, 'local-refused', this.#held);
   }
 
   /** @param request what has come of it */
-  #answer(stream: DataStream, code: LocalErrorCode, request: readonly Buffer[]): void {
+  #answer(stream: DataSocket, code: LocalErrorCode, request: readonly Buffer[]): void {
     const { local, deadlines } = this.#context;
     const answer = new LocalErrorAnswer(stream, code, local.target.port, deadlines, () => this.ended());
     this.#service = answer;
     answer.start();
-    for (const piece of request) answer.onData(piece);
+    for (const piece of request) answer.onStreamData(piece);
   }
 }
