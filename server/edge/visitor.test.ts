@@ -197,6 +197,22 @@ describe('Visitor', () => {
     assert.equal(stream.ended, 'finish');
   });
 
+  it('leaves a stream flowing for the next request, though it took the end of a response late', async () => {
+    peer.get('abc.localhost');
+    await until(() => fixture.dials.length === 1);
+    const stream = fixture.openStream();
+    const body = 'x'.repeat(socket.writableHighWaterMark);
+    socket.cork();
+    stream.answer(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length + 4}\r\n\r\n${body}last`);
+    assert.equal(socket.writableNeedDrain, true);
+    socket.uncork();
+    await peer.receives('last');
+    stream.received = '';
+    peer.get('abc.localhost');
+    await until(() => stream.received !== '');
+    assert.equal(stream.isPaused, false);
+  });
+
   it('is not read on when more than 64 KiB wait for their turn', async () => {
     await send('GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n');
     peer.socket.write('x'.repeat(10 * 1024 * 1024));

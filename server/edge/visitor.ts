@@ -298,8 +298,11 @@ export class Visitor implements ExchangeOwner, Occupant, VisitorSocketHandler {
     this.#ended('answered', this.#response?.status);
     const closes = this.#exchange?.closes === true;
     this.#exchange = undefined;
-    if (stream !== undefined && this.#target !== undefined && !closes) this.#kept.keep(this.#target, stream);
-    else stream?.finish();
+    if (stream !== undefined && this.#target !== undefined && !closes) {
+      // The next request waits until the visitor has taken this response; nobody would resume the stream then.
+      if (this.#socket.isFull) stream.resume();
+      this.#kept.keep(this.#target, stream);
+    } else stream?.finish();
     this.#nextRequest(closes);
   }
 

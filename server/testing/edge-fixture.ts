@@ -18,6 +18,7 @@ export class FakeStream implements ByteStream {
   /** Whether it takes more bytes. */
   hasRoom = true;
   ended: 'finish' | 'abort' | undefined;
+  isPaused = false;
 
   attach(handler: StreamHandler): void {
     this.handler = handler;
@@ -28,9 +29,13 @@ export class FakeStream implements ByteStream {
     return this.hasRoom;
   }
 
-  pause(): void {}
+  pause(): void {
+    this.isPaused = true;
+  }
 
-  resume(): void {}
+  resume(): void {
+    this.isPaused = false;
+  }
 
   finish(): void {
     this.ended = 'finish';
