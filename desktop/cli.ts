@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * `culvert`, the tunnel client without a window (contract.md, Programs). `--help` documents the commands, the events
+ * `culvert`, the tunnel client without a window (docs/command.md). `--help` documents the commands, the events
  * of `--json` and the exit codes. Standard output carries what was asked for, standard error what went wrong.
  */
 import { homedir } from 'node:os';

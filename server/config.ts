@@ -1,4 +1,4 @@
-/** The relay's configuration, from flags and environment (contract.md, Programs). */
+/** The relay's configuration, from flags and environment (README.md). */
 import { BlockList } from 'node:net';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';

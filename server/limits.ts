@@ -1,6 +1,6 @@
 /** The limits of the relay's state and API, each with its reason. Those of the protocol itself are in `shared/`. */
 
-/** Bytes of a request body (contract.md, REST: 413 above). A create request needs a few hundred. */
+/** Bytes of a request body (docs/protocol.md section 2.2: 413 above). A create request needs a few hundred. */
 export const BODY_MAX_BYTES = 16 * 1024;
 
 /**
@@ -10,9 +10,9 @@ export const BODY_MAX_BYTES = 16 * 1024;
 export const WRONG_KEYS_PER_MINUTE = 30;
 /** Keys that are remembered as right; some 1 MB. Beyond it the one that came longest ago is as good as unknown. */
 export const KNOWN_KEYS_MAX = 10_000;
-/** Creates an account may make in a minute in the long run (spec.md section 8). */
+/** Creates an account may make in a minute in the long run (docs/protocol.md section 3.2). */
 export const CREATES_PER_MINUTE = 10;
-/** Creates an account may make at once (spec.md section 8). */
+/** Creates an account may make at once (docs/protocol.md section 3.2). */
 export const CREATE_BURST = 5;
 
 /** Share of the event loop that the API may take while visitors want it: they keep three quarters. */
@@ -42,8 +42,8 @@ export const ACCOUNT_WRITES_MAX = 2;
 export const LIST_BATCH = 50;
 
 /**
- * ms between two flushes of traffic counters. With the time a flush takes, a crash loses at most the last second (contract.md,
- * REST, `bytes_in`).
+ * ms between two flushes of traffic counters. With the time a flush takes, a crash loses at most the last second
+ * (docs/protocol.md section 3.3).
  */
 export const FLUSH_INTERVAL_MS = 900;
 /**
@@ -125,7 +125,7 @@ export const METRICS_CONNECTIONS_MAX = 16;
 /** ms a request for `/metrics` may take to arrive. */
 export const METRICS_REQUEST_TIMEOUT_MS = 5000;
 
-/** ms open connections get to finish after the first SIGTERM (contract.md, Programs). */
+/** ms open connections get to finish after the first SIGTERM (docs/protocol.md section 7). */
 export const STOP_DEADLINE_MS = 30_000;
 /** ms a request that was on its way at SIGTERM gets to arrive on a connection that has none: a round trip, and then some. */
 export const DRAIN_IDLE_MS = 1000;
@@ -169,7 +169,7 @@ export const ACCOUNT_SHARE = 3;
  * may share an address.
  */
 export const ADDRESS_CONNECTIONS_MAX = 256;
-/** Seconds' worth of requests that an address may make at once, where their number is limited (contract.md). */
+/** Seconds' worth of requests that an address may make at once, where their number is limited (docs/protocol.md section 4.6). */
 export const ADDRESS_BURST_SECONDS = 10;
 /** Buckets that a rate limiter keeps; some 10 MB. Beyond it the one is forgotten that was used longest ago. */
 export const RATE_BUCKETS_MAX = 100_000;
@@ -181,27 +181,27 @@ export const WAITING_MAX = 4096;
 /** Seconds for which a browser is not told again what a tunnel on the free plan is: longer than nearly all of them live. */
 export const NOTICE_COOKIE_SECONDS = 30 * 24 * 3600;
 
-/** ms visitors wait for a client that has just left (contract.md, Inbound requests). */
+/** ms visitors wait for a client that has just left (docs/protocol.md section 4.2). */
 export const HOLD_OVER_MS = 10_000;
 /**
  * ms in which a client that seems to be gone has to give a sign of life on each of its data sockets. Long, because a ping waits
  * behind what was sent before; with the second until somebody looks, visitors still have an answer within 10 s.
  */
 export const LIFE_SIGN_MS = 8000;
-/** Data sockets a client may offer ahead for each tunnel (contract.md, WebSockets); the default of a setting. */
+/** Data sockets a client may offer ahead for each tunnel (docs/protocol.md section 6.4); the default of a setting. */
 export const WARM_SOCKETS_MAX = 8;
-/** ms after which an offered data socket that nobody used is closed (contract.md, WebSockets). */
+/** ms after which an offered data socket that nobody used is closed (docs/protocol.md section 6.4). */
 export const WARM_IDLE_MS = 60_000;
 /** Bytes of announcements queued for a client that reads nothing; some ten thousand of them. */
 export const CONTROL_BUFFER_MAX_BYTES = 1024 * 1024;
 /** ms a client has to answer the Close frame of its control socket. */
 export const CONTROL_CLOSE_TIMEOUT_MS = 5000;
 
-/** Bytes of a request head (contract.md, Inbound requests: 431 above). */
+/** Bytes of a request head (docs/protocol.md section 4.5: 431 above). */
 export const REQUEST_HEAD_MAX_BYTES = 16 * 1024;
-/** Field lines of a request head (contract.md: 431 above). */
+/** Field lines of a request head (docs/protocol.md section 4.5: 431 above). */
 export const REQUEST_FIELDS_MAX = 200;
-/** Bytes of a request target (contract.md: 414 above). */
+/** Bytes of a request target (docs/protocol.md section 4.5: 414 above). */
 export const REQUEST_TARGET_MAX_BYTES = 8 * 1024;
 /** Bytes of a response head of a local service. Generous: cookies and policies of development servers grow large. */
 export const RESPONSE_HEAD_MAX_BYTES = 64 * 1024;
@@ -214,11 +214,11 @@ export const LISTEN_BACKLOG = 1024;
 /** Bytes of a visitor's that wait for their turn before its connection is paused. */
 export const BACKLOG_MAX_BYTES = 64 * 1024;
 
-/** ms a request head may take from its first byte (contract.md: 408 after). */
+/** ms a request head may take from its first byte (docs/protocol.md section 4.5: 408 after). */
 export const HEAD_TIMEOUT_MS = 15_000;
-/** ms without a byte of an unfinished request body (contract.md: 408 after). */
+/** ms without a byte of an unfinished request body (docs/protocol.md section 4.5: 408 after). */
 export const BODY_TIMEOUT_MS = 60_000;
-/** ms without a visitor taking a byte while some wait for it (contract.md). */
+/** ms without a visitor taking a byte while some wait for it (docs/protocol.md section 4.5). */
 export const STALL_TIMEOUT_MS = 60_000;
 /** ms a connection may be kept open without a request. More than the usual 60 s of the proxies in front. */
 export const IDLE_TIMEOUT_MS = 75_000;

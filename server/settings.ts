@@ -1,4 +1,4 @@
-/** The settings of `culvert-relay` (contract.md, Programs): names, defaults and what each means, as `--help` shows them. */
+/** The settings of `culvert-relay` (README.md): names, defaults and what each means, as `--help` shows them. */
 
 export interface Setting {
   /** the flag without its dashes; the variable is this in capitals behind `CULVERT_` */

@@ -1,4 +1,4 @@
-/** The control channel: its messages, timing and close codes (spec.md sections 4.6 and 6; contract.md, WebSockets). */
+/** The control channel: its messages, timing and close codes (docs/protocol.md sections 5 and 7). */
 
 /** Announces a pending inbound connection; `id` opens its data WebSocket within {@link PENDING_TIMEOUT_MS}. */
 export interface ConnectionMessage {
@@ -8,7 +8,7 @@ export interface ConnectionMessage {
 
 /**
  * The relay shuts down, and other relays take the tunnel's client: it should open another control WebSocket, and keep this
- * one, which works as before, until that is open. Only on one that was opened with `events=1` (contract.md, WebSockets).
+ * one, which works as before, until that is open. Only on one that was opened with `events=1` (docs/protocol.md section 5.1).
  */
 export interface DrainMessage {
   readonly type: 'drain';

@@ -1,5 +1,5 @@
 /**
- * Duration strings as `ttl` carries them (contract.md, REST): the grammar of Go's `time.ParseDuration`
+ * Duration strings as `ttl` carries them (docs/protocol.md section 3.4): the grammar of Go's `time.ParseDuration`
  * without a sign and with the units `h`, `m`, `s` and `ms`.
  */
 

@@ -1,6 +1,6 @@
 /**
  * The error catalogue: one entry for each failure the relay or a client reports, with its status and its text
- * (spec.md section 7; contract.md, REST and Inbound requests). The relay raises from it, clients switch on it.
+ * (docs/protocol.md sections 2.2 and 4.5). The relay raises from it, clients switch on it.
  */
 
 /** What the REST interface and the WebSocket endpoints answer: `{"error": "<text>"}`. */

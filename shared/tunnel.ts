@@ -1,4 +1,4 @@
-/** Tunnels as the REST interface shows and takes them (spec.md sections 2 and 4; contract.md, REST). */
+/** Tunnels as the REST interface shows and takes them (docs/protocol.md section 3). */
 import * as yup from 'yup';
 import { TTL_MIN_SECONDS } from './constraints.ts';
 import { formatDuration, parseDuration } from './duration.ts';
@@ -126,12 +126,12 @@ function ttl(maxTtl: number) {
     });
 }
 
-/** The create request (spec.md section 4.1), fields in the order in which they are checked. */
+/** The create request (docs/protocol.md section 3.2), fields in the order in which they are checked. */
 export function createTunnelSchema(limits: TtlLimits) {
   return yup.object({ local_port: localPort, name, ttl: ttl(limits.maxTtl), idle_ttl: idleTtl }).strict();
 }
 
-/** The extend request (spec.md section 4.5). */
+/** The extend request (docs/protocol.md section 3.5). */
 export function extendTunnelSchema(limits: TtlLimits) {
   return yup.object({ ttl: ttl(limits.maxTtl) }).strict();
 }
@@ -140,7 +140,7 @@ export function extendTunnelSchema(limits: TtlLimits) {
  * Reads the body of a create request.
  *
  * @param body parsed JSON
- * @throws ApiError for the first field, in the order of the table in spec.md section 4.1, that breaks a rule
+ * @throws ApiError for the first field, in the order of the table in docs/protocol.md section 3.2, that breaks a rule
  */
 export function readCreateTunnel(body: unknown, limits: TtlLimits): CreateTunnel {
   const fields = check(createTunnelSchema(limits), body);

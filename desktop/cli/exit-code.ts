@@ -1,7 +1,7 @@
 import type { OfflineReason } from '../engine/control/verdict.ts';
 import { refusesKey } from '../engine/relay/errors.ts';
 
-/** Exit codes of `culvert` (contract.md, Programs). */
+/** Exit codes of `culvert` (docs/command.md). */
 export const ExitCode = {
   /** ended by Ctrl-C, or done */
   ok: 0,

@@ -54,7 +54,7 @@ export async function runStart(
   );
 }
 
-/** Creates one tunnel after the other, and waits where the relay says that this is too fast (spec.md section 8). */
+/** Creates one tunnel after the other, and waits where the relay says that this is too fast (docs/protocol.md section 3.2). */
 class CreateQueue {
   readonly #interrupted: AbortSignal;
   readonly #clock: Clock;

@@ -21,13 +21,13 @@ export const REFUSAL_BODY_MAX_BYTES = 4096;
 /** Proxies answer CONNECT with a few fields; one that refuses may send more. */
 export const PROXY_HEAD_MAX_BYTES = 16 * 1024;
 
-/** After that the relay has dropped the connection (spec.md section 6). */
+/** After that the relay has dropped the connection (docs/protocol.md section 5.2). */
 export const DATA_HANDSHAKE_TIMEOUT_MS = PENDING_TIMEOUT_MS;
 /** ms between two tries to open the data socket of a visitor. */
 export const DATA_RETRY_MS = 250;
 /** Data sockets offered ahead as soon as a tunnel is online: a page and its first script. */
 export const WARM_INITIAL = 2;
-/** The relay takes no more for one tunnel (contract.md, WebSockets). */
+/** The relay takes no more for one tunnel (docs/protocol.md section 6.4). */
 export const WARM_MAX = 8;
 /** Without a visitor for so long a tunnel holds no data socket ready. */
 export const WARM_KEEP_MS = 10 * 60_000;
@@ -44,7 +44,7 @@ export const LOCAL_RETRY_MS = 250;
 export const LOCAL_SLOW_MS = 30_000;
 /** Visitors are looked at this often for one who waits. */
 export const LOCAL_SLOW_LOOK_MS = 5000;
-/** The visitor is gone: a local service that does not take its leave is left, within 1 s (contract.md), the tick included. */
+/** The visitor is gone: a local service that does not take its leave is left, within 1 s (docs/protocol.md section 4.3), the tick included. */
 export const LOCAL_LINGER_MS = 750;
 /** The relay hands on complete heads, so the head is there at once unless something is broken. */
 export const REQUEST_HEAD_TIMEOUT_MS = 10_000;

@@ -12,7 +12,7 @@ function assertUnknown(answer: Response): void {
   assert.deepEqual([answer.status, answer.head.field('culvert-error')], [404, 'tunnel-unknown']);
 }
 
-describe('the addresses of a tunnel (spec.md section 1)', () => {
+describe('the addresses of a tunnel (docs/protocol.md section 4.1)', () => {
   const scope = suiteScope();
   let relay: Relay;
   let service: HttpService;

@@ -6,7 +6,7 @@ import { Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
 
-/** A read of the API is at most this late (contract.md, REST); polling takes its share. */
+/** A read of the API is at most this late (docs/protocol.md section 3.3); polling takes its share. */
 const LATEST_MS = 1500;
 
 interface Counters {
@@ -22,7 +22,7 @@ async function assertCounters(client: ManualClient, expected: Counters): Promise
   });
 }
 
-describe('counters (spec.md section 2)', () => {
+describe('counters (docs/protocol.md section 3.3)', () => {
   const scope = suiteScope();
   let relay: Relay;
   let pool: AccountPool;

@@ -40,7 +40,7 @@ describe('limits of creating tunnels', () => {
     relay = await Relay.start(scope);
   });
 
-  describe('the rate limit (spec.md section 8)', () => {
+  describe('the rate limit (docs/protocol.md section 3.2)', () => {
     let first: TestAccount;
     let second: TestAccount;
     let third: TestAccount;

@@ -35,7 +35,7 @@ describe('POST /v1/tunnels', () => {
     return await account.api.send('POST', '/v1/tunnels', { json });
   }
 
-  describe('the tunnel object (spec.md section 2)', () => {
+  describe('the tunnel object (docs/protocol.md section 3.3)', () => {
     it('has every field, with defaults where nothing was asked for', async () => {
       const { tunnel, account: owner } = await pool.tunnel({ local_port: 3000 });
       const { id, slug, created_at, expires_at, ...rest } = tunnel;
@@ -261,7 +261,7 @@ describe('POST /v1/tunnels', () => {
   });
 
   describe('the order of checks', () => {
-    it('goes through the fields as the table in spec.md has them', async () => {
+    it('goes through the fields in the order of docs/protocol.md section 3.2', async () => {
       const request = { local_port: 0, name: 'A', ttl: 'x', idle_ttl: 1 };
       assertError(await refused(request), 400, 'local_port must be 1-65535');
       assertError(await refused({ ...request, local_port: 1 }), 400, NAME_TEXT);

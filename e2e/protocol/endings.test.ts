@@ -9,7 +9,7 @@ import { closedPort } from '../support/services/listen.ts';
 import { ScriptedTunnel } from '../support/scripted-tunnel.ts';
 import { startFixedAnswer } from '../support/services/scripted.ts';
 
-/** What reaches the other end must do so within this time (contract.md, Inbound requests). */
+/** What reaches the other end must do so within this time (docs/protocol.md section 4.3). */
 const AT_MOST_MS = 1000;
 
 async function assertEndsSoon(what: string, end: Promise<unknown>): Promise<void> {

@@ -8,7 +8,7 @@ import { type Echo, readEcho, seenField, seenFields, startEchoService } from '..
 import { startFixedAnswer } from '../support/services/scripted.ts';
 import { SpecClient } from '../support/spec-client/client.ts';
 
-describe('what is forwarded (contract.md, Inbound requests)', () => {
+describe('what is forwarded (docs/protocol.md section 4.2)', () => {
   const scope = suiteScope();
   let relay: Relay;
   let pool: AccountPool;

@@ -10,7 +10,7 @@ import { WebSocketClient } from '../support/spec-client/websocket.ts';
 
 const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nback';
 
-/** A client that drops and comes back within 10 s loses nothing (contract.md, Inbound requests). */
+/** A client that drops and comes back within 10 s loses nothing (docs/protocol.md section 5.3). */
 describe('visitors of a client that is away for a moment', () => {
   const scope = suiteScope();
   const together = concurrentTests();

@@ -151,7 +151,7 @@ describe('two accounts', () => {
       it('gets no further without a key, or with one that does not exist', async () => {
         for (const [name, operation] of Object.entries(OPERATIONS)) {
           for (const [kind, id] of Object.entries(furniture.ids)) {
-            // The id of a waiting connection is what admits a data socket (contract.md, WebSockets).
+            // The id of a waiting connection is what admits a data socket (docs/protocol.md section 6.1).
             if (id === furniture.announced) continue;
             for (const key of [undefined, newApiKey()]) {
               const [answer, reference] = await Promise.all([

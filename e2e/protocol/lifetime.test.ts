@@ -13,7 +13,7 @@ async function isAlive(account: TestAccount, tunnel: Tunnel): Promise<boolean> {
   return (await account.api.send('GET', `/v1/tunnels/${tunnel.id}`)).status === 200;
 }
 
-describe('the life of a tunnel (spec.md section 3)', () => {
+describe('the life of a tunnel (docs/protocol.md section 3.5)', () => {
   const scope = suiteScope();
   let relay: Relay;
   let pool: AccountPool;

@@ -17,7 +17,7 @@ function requests(to: string, outcome: string): string {
   return `culvert_requests_total{to="${to}",outcome="${outcome}"}`;
 }
 
-describe('GET /metrics (contract.md, Additions)', () => {
+describe('GET /metrics (docs/observing.md)', () => {
   const scope = suiteScope();
   let relay: Relay;
   let port: number;

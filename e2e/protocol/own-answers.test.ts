@@ -5,7 +5,7 @@ import { suiteScope } from '../support/scope.ts';
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8';
 
-describe('what the relay answers itself (contract.md, Inbound requests)', () => {
+describe('what the relay answers itself (docs/protocol.md section 4.5)', () => {
   const scope = suiteScope();
   let relay: Relay;
 

@@ -6,7 +6,7 @@ import { suiteScope } from '../support/scope.ts';
 import { type HttpService, startHttpService } from '../support/services/listen.ts';
 import { SpecClient } from '../support/spec-client/client.ts';
 
-describe('answers to the path form (contract.md, Inbound requests)', () => {
+describe('answers to the path form (docs/protocol.md section 4.4)', () => {
   const scope = suiteScope();
   let relay: Relay;
   let service: HttpService;

@@ -23,7 +23,7 @@ async function closeCode({ socket }: DataConnection): Promise<number> {
   return (await within(5000, 'end of the data socket', socket.closed)).code;
 }
 
-describe('warm data sockets (contract.md, WebSockets)', () => {
+describe('warm data sockets (docs/protocol.md section 6.4)', () => {
   const scope = suiteScope();
   let relay: Relay;
   let pool: AccountPool;

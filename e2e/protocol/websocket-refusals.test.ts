@@ -26,7 +26,7 @@ function assertRefused(answer: Response, status: number, text?: string): void {
   if (text !== undefined) assert.equal(body['error'], text);
 }
 
-describe('refusals before a WebSocket is opened (contract.md, WebSockets)', () => {
+describe('refusals before a WebSocket is opened (docs/protocol.md section 5.4)', () => {
   const scope = suiteScope();
   let relay: Relay;
   let pool: AccountPool;

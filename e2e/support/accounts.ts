@@ -61,7 +61,7 @@ export function onlyAccount(account: TestAccount): Pick<AccountPool, 'tunnel'> {
   };
 }
 
-/** Creates that an account may make at once (contract.md: burst 5). */
+/** Creates that an account may make at once (docs/protocol.md section 3.2). */
 const CREATES_AN_ACCOUNT = 5;
 
 /** Hands out accounts that may still create a tunnel, making new ones as their rate limits are used up. */

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import type { Api } from './api.ts';
 
-/** Creates an account may make at once (spec.md section 8). */
+/** Creates an account may make at once (docs/protocol.md section 3.2). */
 const BURST = 5;
 const PAUSE_MS = 800;
 

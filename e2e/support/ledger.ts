@@ -1,7 +1,7 @@
 /** Tunnels of one account, and what the relay has acknowledged of them. */
 import type { Api } from './api.ts';
 
-/** A new relay lets an account create as many at once (contract.md: burst 5). */
+/** A new relay lets an account create as many at once (docs/protocol.md section 3.2). */
 const CREATES_EACH = 5;
 
 export class Ledger {

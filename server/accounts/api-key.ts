@@ -1,4 +1,4 @@
-/** API keys: made, hashed and compared (contract.md, Names). */
+/** API keys: made, hashed and compared (docs/protocol.md section 2.1). */
 import { createHash, randomInt, timingSafeEqual } from 'node:crypto';
 import { API_KEY_PREFIX } from '../../shared/constraints.ts';
 

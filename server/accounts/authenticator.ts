@@ -1,4 +1,4 @@
-/** Whose request it is: the `Authorization` field to a key and its account (spec.md section 5; contract.md, REST). */
+/** Whose request it is: the `Authorization` field to a key and its account (docs/protocol.md section 2.1). */
 import { API_KEY_PATTERN } from '../../shared/constraints.ts';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import type { Clock } from '../clock.ts';

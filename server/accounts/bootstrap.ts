@@ -1,4 +1,4 @@
-/** The first key, so that a fresh relay can be used at once (contract.md, Programs: `CULVERT_BOOTSTRAP_KEY`). */
+/** The first key, so that a fresh relay can be used at once (docs/operating.md). */
 import type { Clock } from '../clock.ts';
 import { ConflictError, type Store } from '../store/store.ts';
 import type { AccountRecord } from './account.ts';

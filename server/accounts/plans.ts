@@ -1,4 +1,4 @@
-/** What each plan allows (contract.md, REST: `limits` of an account), as data. A running relay follows a changed plan. */
+/** What each plan allows (docs/protocol.md section 3.6), as data. A running relay follows a changed plan. */
 import type { Plan, TtlLimits } from '../../shared/tunnel.ts';
 
 export interface PlanRules {

@@ -1,4 +1,4 @@
-/** The REST interface (spec.md section 4; contract.md, REST) as a listener of an HTTP server. */
+/** The REST interface (docs/protocol.md sections 2 and 3) as a listener of an HTTP server. */
 import { randomUUID } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import type { Router } from '@koa/router';

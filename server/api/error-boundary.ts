@@ -1,4 +1,4 @@
-/** The one place where failures of the REST interface become answers (contract.md, REST: the body of every error). */
+/** The one place where failures of the REST interface become answers (docs/protocol.md section 2.2). */
 import type { Next, ParameterizedContext } from 'koa';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { errorFields, type Log } from '../log.ts';

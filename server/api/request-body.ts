@@ -1,4 +1,4 @@
-/** Reads request bodies as JSON, whatever they say they are (contract.md, REST). */
+/** Reads request bodies as JSON, whatever they say they are (docs/protocol.md section 3.1). */
 import bodyParser from 'koa-bodyparser';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { BODY_MAX_BYTES } from '../limits.ts';

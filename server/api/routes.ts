@@ -136,7 +136,7 @@ function health(ctx: ApiContext): void {
   ctx.body = { status: 'ok' };
 }
 
-/** Real upgrades never get here (contract.md, WebSockets); `Upgrade` says what is missing (RFC 9110 section 15.5.22). */
+/** Real upgrades never get here (docs/protocol.md section 5.4); `Upgrade` says what is missing (RFC 9110 section 15.5.22). */
 function requireUpgrade(): never {
   throw new ApiError(API_ERRORS.upgradeRequired, { Upgrade: 'websocket', Connection: 'Upgrade' });
 }

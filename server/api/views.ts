@@ -1,4 +1,4 @@
-/** What the REST interface shows (spec.md section 2; contract.md, Additions). */
+/** What the REST interface shows (docs/protocol.md sections 3.3 and 3.6). */
 import { formatDuration } from '../../shared/duration.ts';
 import type { Account, Tunnel, TtlLimits } from '../../shared/tunnel.ts';
 import type { AccountRecord } from '../accounts/account.ts';

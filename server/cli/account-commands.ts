@@ -1,4 +1,4 @@
-/** `culvert-relay account …` (contract.md, Programs). */
+/** `culvert-relay account …` (README.md). */
 import { NAME_PATTERN } from '../../shared/constraints.ts';
 import { type Plan, PLANS } from '../../shared/tunnel.ts';
 import type { AccountRecord } from '../accounts/account.ts';

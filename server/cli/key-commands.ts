@@ -1,4 +1,4 @@
-/** `culvert-relay key …` (contract.md, Programs). */
+/** `culvert-relay key …` (README.md). */
 import type { KeyListing } from '../accounts/account.ts';
 import { issueKey } from '../accounts/accounts.ts';
 import { systemClock } from '../clock.ts';

@@ -1,4 +1,4 @@
-/** `culvert-relay serve`: runs the relay until a signal ends it (contract.md, Programs). */
+/** `culvert-relay serve`: runs the relay until a signal ends it (README.md). */
 import { VERSION } from '../../shared/version.ts';
 import { RevokedKeyError } from '../accounts/bootstrap.ts';
 import { StrangerError } from '../cluster/membership.ts';

@@ -175,7 +175,7 @@ return false`,
 };
 
 /**
- * Takes a token of a bucket (spec.md section 8). ARGV: account, burst, ms in which a token grows back.
+ * Takes a token of a bucket (docs/protocol.md section 3.2). ARGV: account, burst, ms in which a token grows back.
  *
  * @returns the ms until there is one, 0 when one was taken
  */

@@ -1,4 +1,4 @@
-/** What visitors of one address may have open and ask at a time (contract.md, Limits for each address). */
+/** What visitors of one address may have open and ask at a time (docs/protocol.md section 4.6). */
 import type { BlockList } from 'node:net';
 import type { RequestHead } from '../../shared/http1/head.ts';
 import type { Clock } from '../clock.ts';

@@ -1,4 +1,4 @@
-/** Whose address is limited, and what is one address then (contract.md, Limits for each address). */
+/** Whose address is limited, and what is one address then (docs/protocol.md section 4.6). */
 import { type BlockList, isIPv6 } from 'node:net';
 import type { RequestHead } from '../../shared/http1/head.ts';
 import { isTrusted, type Peer } from './request-head.ts';

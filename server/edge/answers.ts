@@ -1,4 +1,4 @@
-/** What the relay answers a visitor itself (contract.md, Inbound requests and WebSockets). */
+/** What the relay answers a visitor itself (docs/protocol.md sections 4.5 and 5.4). */
 import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { ApiError, VisitorErrorCode } from '../../shared/errors.ts';

@@ -1,4 +1,4 @@
-/** Hosts: which of them are the relay's own, and which name a tunnel (spec.md section 1; contract.md, Inbound requests). */
+/** Hosts: which of them are the relay's own, and which name a tunnel (docs/protocol.md section 4.1). */
 
 /** What a Host header names. */
 export type HostTarget =

@@ -1,5 +1,5 @@
 /**
- * `Set-Cookie` as it leaves a tunnel: a cookie belongs to the tunnel that sets it (contract.md, Inbound requests). Read as
+ * `Set-Cookie` as it leaves a tunnel: a cookie belongs to the tunnel that sets it (docs/protocol.md section 4.3). Read as
  * browsers do (RFC 6265bis section 5): parts end at every semicolon, also within quotes, and of one attribute given
  * several times the last one counts.
  */

@@ -3,7 +3,7 @@ import type { Plan } from './request-plan.ts';
 import type { Interims } from './response-relay.ts';
 
 /**
- * Which interim responses a visitor is sent (contract.md, Inbound requests). Reverse proxies take them for final ones,
+ * Which interim responses a visitor is sent (docs/protocol.md section 4.3). Reverse proxies take them for final ones,
  * keep the connection, and give what follows to somebody else; those that nobody named do so for HEAD, where they expect
  * no body to tell them better.
  */

@@ -1,5 +1,5 @@
 /**
- * Keeps the answers of a path-form tunnel below its prefix (contract.md, Inbound requests): it shares an origin with
+ * Keeps the answers of a path-form tunnel below its prefix (docs/protocol.md section 4.4): it shares an origin with
  * the API and with every other path tunnel. docs/decisions/0011-path-form.md says why each field goes.
  */
 import type { Field } from '../../shared/http1/fields.ts';

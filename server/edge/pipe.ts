@@ -6,7 +6,7 @@ import type { ByteStream } from '../tunnels/stream.ts';
 import { StallGuard } from './stall-guard.ts';
 
 /**
- * Passes bytes on in both directions until one side ends; then the other is ended too (spec.md section 4.7).
+ * Passes bytes on in both directions until one side ends; then the other is ended too (docs/protocol.md section 6.3).
  *
  * @param socket with nothing listening to it but for errors
  * @param group with whom it takes turns when it sends much

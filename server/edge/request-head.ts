@@ -1,4 +1,4 @@
-/** The request head as the local service gets it (RFC 9110 section 7.6; contract.md, Inbound requests). */
+/** The request head as the local service gets it (RFC 9110 section 7.6; docs/protocol.md section 4.2). */
 import type { BlockList } from 'node:net';
 import { type Field, fieldValue } from '../../shared/http1/fields.ts';
 import { HeadWriter } from '../../shared/http1/head-writer.ts';

@@ -1,4 +1,4 @@
-/** The response head as the visitor gets it (RFC 9110 section 7.6; contract.md, Inbound requests). */
+/** The response head as the visitor gets it (RFC 9110 section 7.6; docs/protocol.md section 4.3). */
 import { SPACE } from '../../shared/http1/characters.ts';
 import type { Field } from '../../shared/http1/fields.ts';
 import { HeadWriter } from '../../shared/http1/head-writer.ts';

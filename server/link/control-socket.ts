@@ -1,4 +1,4 @@
-/** The control WebSocket of a tunnel's client (spec.md sections 4.6 and 6). */
+/** The control WebSocket of a tunnel's client (docs/protocol.md section 5). */
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import { connectionMessage, drainMessage, PING_INTERVAL_MS, PONG_TIMEOUT_MS } from '../../shared/control.ts';
@@ -29,7 +29,7 @@ export class ControlSocket {
    * @param connection the one below the WebSocket
    * @param now monotonic ms
    * @param onClose told once, when the connection has ended from either side, with its close code
-   * @param takesEvents whether the client takes other messages than `connection` (contract.md, WebSockets)
+   * @param takesEvents whether the client takes other messages than `connection` (docs/protocol.md section 5.1)
    */
   constructor(
     socket: WebSocket,

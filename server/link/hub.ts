@@ -1,4 +1,4 @@
-/** All tunnels' links: where inbound connections and data sockets find each other (spec.md section 4.8). */
+/** All tunnels' links: where inbound connections and data sockets find each other (docs/protocol.md section 1). */
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import type { Clock } from '../clock.ts';
 import { ALONE, type Presence } from '../cluster/presence.ts';
@@ -50,7 +50,7 @@ export class Hub implements Dialer {
     this.#presence = presence;
   }
 
-  /** Starts the keepalive of control sockets (spec.md section 6). */
+  /** Starts the keepalive of control sockets (docs/protocol.md section 5.2). */
   start(): void {
     this.#ticker = setInterval(() => this.tick(), TICK_MS).unref();
   }
@@ -70,7 +70,7 @@ export class Hub implements Dialer {
     const link = this.#link(tunnel);
     const since = this.#clock.monotonic();
     const pending: Pending = {
-      // At least 106 random bits: the id alone admits the data socket (contract.md, WebSockets).
+      // At least 106 random bits: the id alone admits the data socket (docs/protocol.md section 6.1).
       id: this.#presence.connectionId(),
       link,
       handler,
@@ -88,8 +88,8 @@ export class Hub implements Dialer {
   }
 
   /**
-   * The inbound connection that waits under the id, if there is one. It may wait longer than its id is good (spec.md
-   * section 6), for a client that has just left.
+   * The inbound connection that waits under the id, if there is one. It may wait longer than its id is valid
+   * (docs/protocol.md section 6.1), for a client that has just left.
    */
   pending(id: string): Pending | undefined {
     const pending = this.#pending.get(id);
@@ -113,7 +113,7 @@ export class Hub implements Dialer {
     return keys;
   }
 
-  /** Keys are no longer valid: what was opened through them is closed with 4003 (contract.md, WebSockets). */
+  /** Keys are no longer valid: what was opened through them is closed with 4003 (docs/protocol.md section 7). */
   revoke(keyIds: ReadonlySet<string>): void {
     for (const link of this.#links.values()) link.revoke(keyIds);
   }

@@ -81,7 +81,7 @@ export class TunnelLink {
     return this.#streams.size - this.#warm.size;
   }
 
-  /** Takes a client's new control socket; the one before it is replaced (contract.md, WebSockets). */
+  /** Takes a client's new control socket; the one before it is replaced (docs/protocol.md section 5.3). */
   attach(control: ControlSocket): void {
     // A client that comes again and again and never answers a Close frame must not pile up sockets.
     this.#replaced?.cut();
@@ -296,7 +296,7 @@ export class TunnelLink {
     this.#held = undefined;
   }
 
-  /** The newest control socket wins, over all relays (contract.md, WebSockets). */
+  /** The newest control socket wins, over all relays (docs/protocol.md section 5.3). */
   #moved(control: ControlSocket): void {
     if (this.#control !== control) return;
     control.close(CloseCode.replaced);

@@ -1,4 +1,4 @@
-/** The WebSocket endpoints: who may open a control or a data socket (spec.md sections 4.6 and 4.7; contract.md). */
+/** The WebSocket endpoints: who may open a control or a data socket (docs/protocol.md sections 5 and 6). */
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
 import { CONTROL_MESSAGE_MAX_BYTES } from '../../shared/control.ts';
@@ -101,7 +101,7 @@ export class Upgrades {
   /**
    * Takes the connection over, or refuses with the connection untouched.
    *
-   * @throws ApiError in the order of contract.md, WebSockets
+   * @throws ApiError in the order of docs/protocol.md section 5.4
    */
   async upgrade(request: UpgradeRequest): Promise<void> {
     if (request.header('sec-websocket-version') !== '13') {

@@ -1,5 +1,5 @@
 /**
- * Data sockets that a tunnel's client has offered ahead of need (contract.md, WebSockets): a visitor gets one without
+ * Data sockets that a tunnel's client has offered ahead of need (docs/protocol.md section 6.4): a visitor gets one without
  * the round trips of announcing it.
  */
 import { CloseCode } from '../../shared/control.ts';

@@ -1,4 +1,4 @@
-/** `GET /metrics` on a listener of its own, for operators alone (contract.md, Additions). */
+/** `GET /metrics` on a listener of its own, for operators alone (docs/observing.md). */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-/** How a relay that is told to stop lets go of everybody (contract.md, Programs: SIGTERM). */
+/** How a relay that is told to stop lets go of everybody (docs/protocol.md section 7). */
 import type { Cluster } from '../cluster/cluster.ts';
 import type { Edge } from '../edge/edge.ts';
 import type { Hub } from '../link/hub.ts';

@@ -38,7 +38,7 @@ export interface Entrance {
   readonly edge: Edge;
   /** keeps the certificate up to date; `undefined` without TLS */
   readonly certificate: CertificateWatch | undefined;
-  /** From now on the relay says that it wants no new work (contract.md, `GET /readyz`). */
+  /** From now on the relay says that it wants no new work (docs/protocol.md section 3.1). */
   readonly beginToDrain: () => void;
 }
 

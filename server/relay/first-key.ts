@@ -1,5 +1,5 @@
 /**
- * How the operator gets the first API key (contract.md, Programs: `CULVERT_BOOTSTRAP_KEY`): a terminal shows it. What else
+ * How the operator gets the first API key (docs/operating.md): a terminal shows it. What else
  * stderr may lead to, a journal or a log collector, keeps what it is told and shows it to others, so there it goes to a file.
  */
 import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';

@@ -17,7 +17,7 @@ export interface Tunnels {
   readonly hub: Hub;
 }
 
-/** What the control socket of an ended tunnel is closed with (contract.md, WebSockets). */
+/** What the control socket of an ended tunnel is closed with (docs/protocol.md section 7). */
 const END_CODES: Readonly<Record<EndReason, number>> = {
   closed: CloseCode.tunnelClosed,
   expired: CloseCode.tunnelExpired,

@@ -1,4 +1,4 @@
-/** Where a database is, as `CULVERT_DATABASE_URL` says it (contract.md, Programs). */
+/** Where a database is, as `CULVERT_DATABASE_URL` says it (README.md). */
 
 export type DatabaseAddress =
   | { readonly kind: 'sqlite'; /** of the file, or `:memory:` */ readonly path: string }

@@ -44,7 +44,7 @@ export interface TunnelsTable {
   requests: number;
 }
 
-/** Slugs of ended tunnels, kept for the account that had them (contract.md, Programs: `CULVERT_NAME_HOLD`). */
+/** Slugs of ended tunnels, kept for the account that had them (docs/protocol.md section 3.5). */
 export interface ReleasedNamesTable {
   slug: string;
   account_id: string;

@@ -1,4 +1,4 @@
-/** Ends tunnels when their time is over (spec.md section 1). */
+/** Ends tunnels when their time is over (docs/protocol.md section 3.5). */
 import { type Clock, MAX_TIMER_MS, type Timer } from '../clock.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 

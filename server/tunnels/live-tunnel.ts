@@ -158,7 +158,7 @@ export class LiveTunnel {
     this.#onTraffic(this);
   }
 
-  /** The expiry moves to now + ttl, never earlier than it is (contract.md, REST, idle mode). */
+  /** The expiry moves to now + ttl, never earlier than it is (docs/protocol.md section 3.5). */
   #restartLife(): void {
     this.#deadline = Math.max(this.#deadline, this.#clock.monotonic() + this.ttl * 1000);
   }

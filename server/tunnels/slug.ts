@@ -1,4 +1,4 @@
-/** Slugs of tunnels that asked for no name (contract.md, REST): random, readable aloud, a DNS label. */
+/** Slugs of tunnels that asked for no name (docs/protocol.md section 3.3): random, readable aloud, a DNS label. */
 import { randomInt } from 'node:crypto';
 
 /** Letters that sound alike in no language most people speak, and each the same way every time. */

@@ -1,4 +1,4 @@
-/** What can be done with tunnels (spec.md section 4): the store learns it first, then the registry, then the caller. */
+/** What can be done with tunnels (docs/protocol.md section 3): the store learns it first, then the registry, then the caller. */
 import { randomUUID } from 'node:crypto';
 import { formatDuration } from '../../shared/duration.ts';
 import { API_ERRORS, ApiError, tooManyTunnels, ttlTooLong } from '../../shared/errors.ts';
@@ -32,7 +32,7 @@ export interface TunnelServiceDeps {
   readonly log: Log;
   /** what the relay allows everybody; a plan may allow less */
   readonly ttl: TtlLimits;
-  /** how long the name of an ended tunnel stays with its account, in seconds (contract.md, `CULVERT_NAME_HOLD`) */
+  /** how long the name of an ended tunnel stays with its account, in seconds (docs/protocol.md section 3.5) */
   readonly nameHold: number;
   /** other relays on the same database, if there may be any */
   readonly peers?: Peers | undefined;

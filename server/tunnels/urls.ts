@@ -1,4 +1,4 @@
-/** The public addresses of a tunnel (spec.md section 1; contract.md, Additions). */
+/** The public addresses of a tunnel (docs/protocol.md section 4.1). */
 import type { TunnelUrls } from '../../shared/tunnel.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 

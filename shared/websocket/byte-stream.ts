@@ -1,5 +1,5 @@
 /**
- * An established WebSocket used as a byte stream: what a data socket is on either end (spec.md section 4.7). Each
+ * An established WebSocket used as a byte stream: what a data socket is on either end (docs/protocol.md section 6.2). Each
  * write is one binary message; what arrives is passed on in pieces as it comes.
  */
 import type { Duplex } from 'node:stream';

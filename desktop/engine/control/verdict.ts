@@ -26,12 +26,12 @@ export type Verdict =
       readonly why: string;
       readonly reach: Reach;
       readonly retryAfterMs?: number | undefined;
-      /** the relay asked for a new connection at once (contract.md, WebSockets) */
+      /** the relay asked for a new connection at once (docs/protocol.md section 7) */
       readonly isDraining?: boolean;
     }
   | { readonly retry: false; readonly reason: Exclude<OfflineReason, 'stopped'>; readonly why: string };
 
-/** Judges the end of a control connection (contract.md, WebSockets; design.md section 5). `why` is a sentence for people. */
+/** Judges the end of a control connection (docs/protocol.md sections 2.3 and 7). `why` is a sentence for people. */
 export function judge(end: ControlEnd): Verdict {
   switch (end.kind) {
     case 'lost':

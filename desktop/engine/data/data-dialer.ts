@@ -40,7 +40,7 @@ export class DataDialer {
   }
 
   /**
-   * Offers a data socket for the next visitor of a tunnel (contract.md, WebSockets: warm data sockets).
+   * Offers a data socket for the next visitor of a tunnel (docs/protocol.md section 6.4).
    *
    * @param key API key of the tunnel's owner
    */

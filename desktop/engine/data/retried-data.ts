@@ -1,6 +1,6 @@
 /**
  * Opens the data sockets of announced visitors, and tries again while their ids are good: a balancer or a relay that is
- * being restarted refuses some that the next one takes, and a refused attempt uses no id up (contract.md, WebSockets).
+ * being restarted refuses some that the next one takes, and a refused attempt uses no id up (docs/protocol.md section 6.1).
  */
 import { PENDING_TIMEOUT_MS } from '../../../shared/control.ts';
 import type { Deadlines, Expiring } from '../deadlines.ts';

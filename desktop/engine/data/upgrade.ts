@@ -1,6 +1,6 @@
 /**
- * The client's side of the handshake of a data WebSocket (RFC 6455 section 4.1, spec.md section 4.7). It is our own
- * because a visitor waits for every one of them and a general implementation takes 1.5 to 1.9 times the CPU (design.md).
+ * The client's side of the handshake of a data WebSocket (RFC 6455 section 4.1, docs/protocol.md section 6). It is our own
+ * because a visitor waits for every one of them and a general implementation takes 1.5 to 1.9 times the CPU (docs/decisions/0002-own-websocket-on-the-data-path.md).
  */
 import { hash, randomFillSync } from 'node:crypto';
 import type { Socket } from 'node:net';

@@ -1,5 +1,5 @@
 /**
- * Data sockets offered to the relay ahead of need (contract.md, WebSockets): a visitor who gets one is served after one
+ * Data sockets offered to the relay ahead of need (docs/protocol.md section 6.4): a visitor who gets one is served after one
  * round trip instead of three or four. How many there are follows demand.
  */
 import type { ByteStreamHandler } from '../../../shared/websocket/byte-stream.ts';

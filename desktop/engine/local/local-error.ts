@@ -1,4 +1,4 @@
-/** The answer a visitor gets in place of a local service that gives none (contract.md, Inbound requests). */
+/** The answer a visitor gets in place of a local service that gives none (docs/protocol.md section 4.5). */
 import { CloseCode } from '../../../shared/control.ts';
 import { VISITOR_ERRORS, type VisitorErrorCode } from '../../../shared/errors.ts';
 import { HeadReader } from '../../../shared/http1/head-reader.ts';

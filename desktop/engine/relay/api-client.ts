@@ -1,4 +1,4 @@
-/** The REST interface of a relay (spec.md section 4), as far as the client uses it. */
+/** The REST interface of a relay (docs/protocol.md section 3), as far as the client uses it. */
 import type { Account, Tunnel } from '../../../shared/tunnel.ts';
 import { API_BODY_MAX_BYTES, API_TIMEOUT_MS } from '../limits.ts';
 import { call, type CallAnswer } from '../network/call.ts';
@@ -10,7 +10,7 @@ import { readRefusal } from './refusal.ts';
 import type { RelayAddress } from './relay-address.ts';
 import { readTunnel, readTunnelList } from './tunnel-response.ts';
 
-/** The body of a create request (spec.md section 4.1). */
+/** The body of a create request (docs/protocol.md section 3.2). */
 export interface CreateRequest {
   readonly local_port: number;
   readonly name?: string;
@@ -137,7 +137,7 @@ export class ApiClient {
     return new RelayRefusal(status, 'it refused the key once, and did not say so again', { isOwn: false });
   }
 
-  /** Asks for what every relay has (spec.md section 4.2). */
+  /** Asks for what every relay has (docs/protocol.md section 3.1). */
   async #isKeyRefused(): Promise<boolean> {
     const { status, headers, text } = await this.#send('GET', '/v1/tunnels');
     return refusesKey(readRefusal(status, headers, text, Date.now()));

@@ -10,7 +10,7 @@ export class RelayRefusal extends Error {
   /** Whether it has the form of the relay's own answers; else a proxy in between, or another program, may have given it. */
   readonly isOwn: boolean;
 
-  /** @param text the error text of the answer (contract.md, REST) */
+  /** @param text the error text of the answer (docs/protocol.md section 2.2) */
   constructor(
     status: number,
     text: string,

@@ -6,7 +6,7 @@ import { RelayRefusal } from './errors.ts';
 const ERROR_TEXT_MAX = 300;
 
 /**
- * Reads an answer with an error (contract.md, REST): the relay's own has JSON, and a 401 also the challenge of its scheme.
+ * Reads an answer with an error (docs/protocol.md section 2.2): the relay's own has JSON, and a 401 also the challenge of its scheme.
  *
  * @param now ms since the epoch
  */

@@ -38,8 +38,8 @@ export function isProtected({ secure, hostname }: RelayAddress): boolean {
 }
 
 /**
- * The address of a tunnel's control WebSocket (spec.md section 4.6), on which the relay may say more than `connection`
- * (contract.md, WebSockets: opt-in events).
+ * The address of a tunnel's control WebSocket (docs/protocol.md section 5), on which the relay may say more than `connection`
+ * (docs/protocol.md section 5.1).
  */
 export function controlUrl(relay: RelayAddress, tunnelId: string): string {
   return `${relay.origin.replace(/^http/, 'ws')}/ws/control?tunnel_id=${encodeURIComponent(tunnelId)}&events=1`;

@@ -1,4 +1,4 @@
-/** Pipes one data socket and one local connection to each other (spec.md section 4.7). */
+/** Pipes one data socket and one local connection to each other (docs/protocol.md section 6.3). */
 import { CloseCode } from '../../../shared/control.ts';
 import { type ByteStreamHandler, isCleanClose } from '../../../shared/websocket/byte-stream.ts';
 import type { DataSocket } from '../data/data-socket.ts';

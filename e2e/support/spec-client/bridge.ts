@@ -3,7 +3,7 @@ import type { WebSocketClient } from './websocket.ts';
 
 /**
  * Pipes a data WebSocket and a TCP connection to the local port to each other, with backpressure; when either side
- * closes, the other is closed too (spec.md section 4.7).
+ * closes, the other is closed too (docs/protocol.md section 6.3).
  */
 export function bridge(data: WebSocketClient, localPort: number): void {
   const local = connect({ port: localPort, host: '127.0.0.1', noDelay: true });

@@ -9,8 +9,8 @@ import { ControlSocket, type RelayAddress, openData } from './control.ts';
 const RETRY_MS = 500;
 
 /**
- * A tunnel client written from spec.md alone. It creates a tunnel, holds its control socket, and carries every
- * announced connection to the local port. It knows no addition of contract.md: no close code, no event, no header.
+ * A tunnel client written from the interface specification alone. It creates a tunnel, holds its control socket, and carries every
+ * announced connection to the local port. It knows nothing optional: no close code, no event, no header.
  */
 export class SpecClient {
   readonly tunnel: Tunnel;
@@ -40,7 +40,7 @@ export class SpecClient {
   /**
    * Creates a tunnel and goes online.
    *
-   * @param request body of the create request (spec.md section 4.1)
+   * @param request body of the create request (docs/protocol.md section 3.2)
    */
   static async start(outer: Scope, relay: RelayAddress, key: string, request: object): Promise<SpecClient> {
     const scope = new Scope();

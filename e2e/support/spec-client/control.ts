@@ -5,13 +5,13 @@ export interface RelayAddress {
   readonly port: number;
 }
 
-/** A `connection` message (spec.md section 6). */
+/** A `connection` message (docs/protocol.md section 5.1). */
 export interface ConnectionMessage {
   readonly type: string;
   readonly id: string;
 }
 
-/** The control WebSocket of a tunnel (spec.md section 4.6). */
+/** The control WebSocket of a tunnel (docs/protocol.md section 5). */
 export class ControlSocket {
   readonly socket: WebSocketClient;
   /** Every message so far, parsed. */
@@ -59,7 +59,7 @@ export class ControlSocket {
   }
 }
 
-/** Opens the data WebSocket of a pending connection (spec.md section 4.7). */
+/** Opens the data WebSocket of a pending connection (docs/protocol.md section 6). */
 export async function openData(scope: Scope, relay: RelayAddress, id: string): Promise<WebSocketClient> {
   return await WebSocketClient.open(scope, {
     port: relay.port,

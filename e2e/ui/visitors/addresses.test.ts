@@ -1,4 +1,4 @@
-/** A site in a browser at each of the addresses of its tunnel (spec.md section 1; contract.md, Path form). */
+/** A site in a browser at each of the addresses of its tunnel (docs/protocol.md section 4.1). */
 import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Browser } from 'playwright-core';

@@ -1,4 +1,4 @@
-/** What a visitor reads where a site cannot answer: the relay's own pages, and the client's (contract.md, Inbound requests). */
+/** What a visitor reads where a site cannot answer: the relay's own pages, and the client's (docs/protocol.md section 4.5). */
 import assert from 'node:assert/strict';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { createAccount, onlyAccount, type TestAccount } from '../../support/accounts.ts';

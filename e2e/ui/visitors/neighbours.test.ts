@@ -1,6 +1,6 @@
 /**
  * What a hostile tunnel in the path form gets of its neighbours, with which it shares an origin in the browser of whoever
- * visits both (contract.md, Inbound requests; docs/decisions/0011).
+ * visits both (docs/protocol.md section 4.4; docs/decisions/0011-path-form.md).
  */
 import assert from 'node:assert/strict';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';

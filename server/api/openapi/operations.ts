@@ -1,4 +1,4 @@
-/** What can be done through the API, route by route (spec.md section 4; contract.md, REST). */
+/** What can be done through the API, route by route (docs/protocol.md section 3.1). */
 import { PENDING_TIMEOUT_MS, PING_INTERVAL_MS, PONG_TIMEOUT_MS } from '../../../shared/control.ts';
 import { BODY_MAX_BYTES, CREATE_BURST, CREATES_PER_MINUTE } from '../../limits.ts';
 import { type ErrorName, failures, success } from './responses.ts';
