@@ -4,6 +4,8 @@
  * of `--json` and the exit codes. Standard output carries what was asked for, standard error what went wrong.
  */
 import { homedir } from 'node:os';
+import { escapeUnprintable } from '../shared/unprintable.ts';
+import { VERSION } from '../shared/version.ts';
 import { type Command, readArguments } from './cli/arguments.ts';
 import { runDoctor } from './cli/doctor/doctor-command.ts';
 import { ExitCode, exitCodeOfFailure } from './cli/exit-code.ts';
@@ -23,8 +25,6 @@ import { readProject } from './config/project-file.ts';
 import { ProjectFileError } from './config/project-report.ts';
 import { StoredLogin, StoredLoginError } from './config/stored-login.ts';
 import { runtimeFolder } from './engine/inspector/socket/runtime-folder.ts';
-import { escapeUnprintable } from '../shared/unprintable.ts';
-import { VERSION } from '../shared/version.ts';
 
 // Everybody on the machine may read the process list; a key that a flag gave is not left there.
 if (process.argv.some((argument) => argument.startsWith('--key'))) process.title = 'culvert';
@@ -96,7 +96,7 @@ async function run(command: Command): Promise<ExitCode> {
       await runLogin(command, stored, terminalPrompt(process.stdin, process.stderr), output);
       return ExitCode.ok;
     case 'logout':
-      runLogout(command, stored, output);
+      await runLogout(command, stored, output);
       return ExitCode.ok;
   }
 }

@@ -104,8 +104,8 @@ describe('login', () => {
   it('is forgotten by logout, which may come twice', async () => {
     await login(answering(false, KEY));
     const { printed, output } = record();
-    runLogout({ command: 'logout', json: false }, stored, output);
-    runLogout({ command: 'logout', json: true }, stored, output);
+    await runLogout({ command: 'logout', json: false }, stored, output);
+    await runLogout({ command: 'logout', json: true }, stored, output);
     assert.match(printed.out, /^Signed out: .*login\.json is removed.*valid\.\n\{"signed_out":false\}\n$/);
     assert.equal(stored.read(), undefined);
   });

@@ -32,7 +32,7 @@ export async function runLogin(
   checkProtected(relay, command.relayFrom, command.insecure);
   const key = command.key ?? checkKey((await prompt.askSecret(`API key for ${relay.origin}: `)).trim());
   const account = await new ApiClient(relay, key, command.network).getAccount();
-  stored.write({ relay, key });
+  await stored.write({ relay, key });
   if (command.json) {
     output.out(jsonLine({ relay: relay.origin, account: account.name, plan: account.plan }));
   } else {
@@ -51,8 +51,8 @@ async function chooseRelay(command: LoginCommand, prompt: Prompt): Promise<Relay
   return answer === '' ? relay : readRelay(answer.includes('://') ? answer : `https://${answer}`);
 }
 
-export function runLogout(command: LogoutCommand, stored: StoredLogin, output: Output): void {
-  const wasSignedIn = stored.remove();
+export async function runLogout(command: LogoutCommand, stored: StoredLogin, output: Output): Promise<void> {
+  const wasSignedIn = await stored.remove();
   const text = wasSignedIn
     ? `Signed out: ${stored.path} is removed. The key itself stays valid.`
     : 'Nobody was signed in.';

@@ -21,40 +21,40 @@ describe('StoredLogin', () => {
   });
   afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-  it('gives back what was stored, in place of what was before', () => {
+  it('gives back what was stored, in place of what was before', async () => {
     assert.equal(stored.read(), undefined);
-    stored.write({ ...LOGIN, key: `cvt_${'o'.repeat(32)}` });
-    stored.write(LOGIN);
+    await stored.write({ ...LOGIN, key: `cvt_${'o'.repeat(32)}` });
+    await stored.write(LOGIN);
     assert.deepEqual(stored.read(), LOGIN);
     assert.deepEqual(warnings, []);
   });
 
-  onPosix('lets nobody else read it, and leaves no draft behind', () => {
-    stored.write(LOGIN);
+  onPosix('lets nobody else read it, and leaves no draft behind', async () => {
+    await stored.write(LOGIN);
     assert.equal(mode(stored.path), 0o600);
     assert.equal(mode(join(root, 'a', 'culvert')), 0o700);
     assert.deepEqual(readdirSync(join(root, 'a', 'culvert')), ['login.json']);
   });
 
-  onPosix('takes a file away from others who could read it, and says so', () => {
-    stored.write(LOGIN);
+  onPosix('takes a file away from others who could read it, and says so', async () => {
+    await stored.write(LOGIN);
     chmodSync(stored.path, 0o644);
     assert.deepEqual(stored.read(), LOGIN);
     assert.equal(mode(stored.path), 0o600);
     assert.match(warnings.join(), /Other users.*login\.json.*revoke/);
   });
 
-  it('forgets, once', () => {
-    stored.write(LOGIN);
-    assert.equal(stored.remove(), true);
-    assert.equal(stored.remove(), false);
+  it('forgets, once', async () => {
+    await stored.write(LOGIN);
+    assert.equal(await stored.remove(), true);
+    assert.equal(await stored.remove(), false);
     assert.equal(stored.read(), undefined);
   });
 
   const damaged = ['', '{', '[]', '{"relay":"https://relay.example"}', '{"relay":"x","key":"cvt_short"}'];
   for (const text of damaged) {
-    it(`refuses ${text === '' ? 'an empty file' : text}, and says what to do`, () => {
-      stored.write(LOGIN);
+    it(`refuses ${text === '' ? 'an empty file' : text}, and says what to do`, async () => {
+      await stored.write(LOGIN);
       writeFileSync(stored.path, text);
       assert.throws(
         () => stored.read(),
@@ -63,8 +63,8 @@ describe('StoredLogin', () => {
     });
   }
 
-  it('reads no more than 64 KiB', () => {
-    stored.write(LOGIN);
+  it('reads no more than 64 KiB', async () => {
+    await stored.write(LOGIN);
     writeFileSync(stored.path, 'x'.repeat(64 * 1024 + 1));
     assert.throws(() => stored.read(), /larger than 65536 bytes/);
   });

@@ -1,21 +1,10 @@
 /** The relay and the key that `culvert login` keeps, in one file that only its owner can read. */
-import { randomUUID } from 'node:crypto';
-import {
-  chmodSync,
-  closeSync,
-  fstatSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as yup from 'yup';
 import { API_KEY_PATTERN } from '../../shared/constraints.ts';
 import { parseRelayAddress, type RelayAddress } from '../engine/relay/relay-address.ts';
+import { DurableFile, hasModes, isMissing, OWNER_ONLY } from './durable-file.ts';
 import { CONFIG_FILE_MAX_BYTES } from './limits.ts';
 
 export interface Login {
@@ -27,18 +16,14 @@ export interface Login {
 /** Thrown for a file that is there and cannot be used; the message says what to do. */
 export class StoredLoginError extends Error {}
 
-const OWNER_ONLY = 0o600;
 const OTHERS = 0o077;
-// Windows has no such modes: there the profile folder keeps others out.
-const hasModes = process.platform !== 'win32';
 
 const schema = yup
   .object({ relay: yup.string().required(), key: yup.string().matches(API_KEY_PATTERN).required() })
   .strict();
 
 export class StoredLogin {
-  readonly path: string;
-  readonly #folder: string;
+  readonly #file: DurableFile;
   readonly #warn: (text: string) => void;
 
   /**
@@ -46,9 +31,12 @@ export class StoredLogin {
    * @param warn told what the user should know, in a sentence
    */
   constructor(folder: string, warn: (text: string) => void) {
-    this.#folder = folder;
     this.#warn = warn;
-    this.path = join(folder, 'login.json');
+    this.#file = new DurableFile(join(folder, 'login.json'));
+  }
+
+  get path(): string {
+    return this.#file.path;
   }
 
   /**
@@ -74,35 +62,14 @@ export class StoredLogin {
     }
   }
 
-  /** Stores a login in place of the one there was; after a crash there is the one or the other, whole. */
-  write({ relay, key }: Login): void {
-    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-    const draft = `${this.path}.${randomUUID()}`;
-    try {
-      const file = openSync(draft, 'wx', OWNER_ONLY);
-      try {
-        writeFileSync(file, `${JSON.stringify({ relay: relay.origin, key })}\n`);
-        fsyncSync(file);
-      } finally {
-        closeSync(file);
-      }
-      renameSync(draft, this.path);
-    } catch (error) {
-      rmSync(draft, { force: true });
-      throw error;
-    }
-    if (hasModes) syncFolder(this.#folder);
+  /** Stores a login in place of the one there was. */
+  write({ relay, key }: Login): Promise<void> {
+    return this.#file.write(`${JSON.stringify({ relay: relay.origin, key })}\n`);
   }
 
   /** @returns whether there was one */
-  remove(): boolean {
-    try {
-      rmSync(this.path);
-    } catch (error) {
-      if (isMissing(error)) return false;
-      throw error;
-    }
-    return true;
+  remove(): Promise<boolean> {
+    return this.#file.remove();
   }
 
   #readText(): string | undefined {
@@ -131,19 +98,4 @@ export class StoredLogin {
         'If they may have, revoke the key in it and sign in with a new one.',
     );
   }
-}
-
-/** Makes a rename last through a power failure. */
-function syncFolder(path: string): void {
-  const folder = openSync(path, 'r');
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
-}
-
-function isMissing(error: unknown): boolean {
-  const { code } = error as NodeJS.ErrnoException;
-  return code === 'ENOENT' || code === 'ENOTDIR';
 }

@@ -22,6 +22,8 @@ interface App extends FakeSystem {
 
 async function start(system: FakeSystem = fakeSystem()): Promise<App> {
   const core = await createCore(system.platform);
+  core.notices.listen((notice) => system.seen.notices.push(notice));
+  core.quitRequested.listen(() => (system.seen.quits += 1));
   await core.start();
   return {
     ...system,
@@ -321,6 +323,12 @@ describe('the app', () => {
       await assert.rejects(app.call('tunnel:open-url', { key }), failsWith('bad-address'));
       assert.equal(app.seen.opened.length, 1);
     });
+  });
+
+  it('asks to end when the user wants it to', async () => {
+    const { call, seen } = await start();
+    await call('app:quit', undefined);
+    assert.equal(seen.quits, 1);
   });
 
   describe('looks', () => {

@@ -11,7 +11,7 @@ import {
   SNAPSHOT_INTERVAL_MS,
   TRAY_INTERVAL_MS,
 } from './limits.ts';
-import { KEY_REFUSED_NOTICE, Notices } from './notices/notices.ts';
+import { KEY_REFUSED_NOTICE, type Notice, Notices } from './notices/notices.ts';
 import type { Platform } from './platform.ts';
 import { Poller } from './poller.ts';
 import type { PortScan } from './ports/port-scan.ts';
@@ -21,6 +21,7 @@ import { SignIn } from './session/sign-in.ts';
 import { APP_DATA_VERSION, INITIAL_APP_DATA, readAppData } from './settings/app-data.ts';
 import { AppStore } from './settings/app-store.ts';
 import { JsonFile } from './settings/json-file.ts';
+import { Signal } from './signal.ts';
 import { Feed } from './snapshot/feed.ts';
 import { tunnelView } from './snapshot/tunnel-view.ts';
 import { type TrayModel, trayModel } from './tray/tray-model.ts';
@@ -32,6 +33,10 @@ export interface Core {
   readonly desk: TunnelDesk;
   readonly snapshots: Feed<Snapshot>;
   readonly tray: Feed<TrayModel>;
+  /** what the user is to be told outside of the window */
+  readonly notices: Signal<Notice>;
+  /** The user wants the app to end. */
+  readonly quitRequested: Signal;
   /** Goes on where the app was when it ended: signs in, serves tunnels. Call it once everything listens. */
   start(): Promise<void>;
   /** Whether somebody can see the window. */
@@ -57,23 +62,14 @@ export async function createCore(platform: Platform): Promise<Core> {
   );
   let scan: PortScan | undefined;
   let isVisible = false;
-  const notices = new Notices();
+  const notices = new Signal<Notice>();
+  const quitRequested = new Signal();
+  const tunnelNotices = new Notices();
   const inBackground = (what: string, work: Promise<void>): void => {
     work.catch((error: unknown) => platform.report(what, error));
   };
 
-  const snapshots = new Feed({ clock, intervalMs: SNAPSHOT_INTERVAL_MS, make: makeSnapshot });
-  const tray = new Feed({ clock, intervalMs: TRAY_INTERVAL_MS, make: () => trayModel(makeSnapshot()) });
-  const signIn = new SignIn({
-    vault,
-    store,
-    connect: (relay, key) => platform.connect(relay, key),
-    onChange,
-    onSignedIn(connection, isSameAccount) {
-      inBackground('saving tunnels', desk.resume(connection, isSameAccount));
-      poller.now();
-    },
-  });
+  const signIn = new SignIn({ vault, store, connect: (relay, key) => platform.connect(relay, key) });
   const desk = new TunnelDesk(
     {
       now: () => clock.now(),
@@ -81,16 +77,17 @@ export async function createCore(platform: Platform): Promise<Core> {
       createLog: (target) => platform.createLog(target),
       connection: () => signIn.connection,
       save: (tunnels) => store.change({ tunnels }),
-      onChange,
       onKeyRefused() {
         if (signIn.connection === undefined) return;
-        if (store.data.settings.notifies) platform.notify(KEY_REFUSED_NOTICE);
+        if (store.data.settings.notifies) notices.emit(KEY_REFUSED_NOTICE);
         inBackground('signing out', signIn.keyRefused());
       },
       onSaveFailed: (error) => platform.report('saving tunnels', error),
     },
     store.data.tunnels,
   );
+  const snapshots = new Feed({ clock, intervalMs: SNAPSHOT_INTERVAL_MS, make: makeSnapshot });
+  const tray = new Feed({ clock, intervalMs: TRAY_INTERVAL_MS, make: () => trayModel(makeSnapshot()) });
   const poller = new Poller({
     clock,
     work: poll,
@@ -103,6 +100,12 @@ export async function createCore(platform: Platform): Promise<Core> {
     pauseMs: () => PORTS_INTERVAL_MS,
     onError: (error) => platform.report('looking at ports', error),
   });
+  signIn.changed.listen(showChange);
+  desk.changed.listen(showChange);
+  signIn.signedIn.listen(({ connection, isSameAccount }) => {
+    inBackground('saving tunnels', desk.resume(connection, isSameAccount));
+    poller.now();
+  });
 
   function makeSnapshot(): Snapshot {
     return {
@@ -114,7 +117,7 @@ export async function createCore(platform: Platform): Promise<Core> {
     };
   }
 
-  function onChange(): void {
+  function showChange(): void {
     snapshots.changed();
     tray.changed();
   }
@@ -139,8 +142,8 @@ export async function createCore(platform: Platform): Promise<Core> {
   }
 
   function lookForNotices(): void {
-    const found = notices.look(makeSnapshot().tunnels, clock.now());
-    if (store.data.settings.notifies) for (const notice of found) platform.notify(notice);
+    const found = tunnelNotices.look(makeSnapshot().tunnels, clock.now());
+    if (store.data.settings.notifies) for (const notice of found) notices.emit(notice);
     clock.setTimeout(lookForNotices, NOTICE_TICK_MS);
   }
 
@@ -151,11 +154,20 @@ export async function createCore(platform: Platform): Promise<Core> {
       ports.now();
       lookForNotices();
     },
-    handlers: createHandlers({ platform, signIn, desk, store, feed: snapshots }),
+    handlers: createHandlers({
+      platform,
+      signIn,
+      desk,
+      store,
+      feed: snapshots,
+      quit: () => quitRequested.emit(),
+    }),
     store,
     desk,
     snapshots,
     tray,
+    notices,
+    quitRequested,
     setVisible(value) {
       if (value === isVisible) return;
       isVisible = value;
@@ -168,7 +180,7 @@ export async function createCore(platform: Platform): Promise<Core> {
     },
     wake() {
       desk.wake();
-      onChange();
+      showChange();
       poller.now();
     },
   };

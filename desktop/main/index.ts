@@ -11,11 +11,11 @@ import { denyNavigation, denyPermissions } from './electron/lock-down.ts';
 import { registerPageScheme, servePage } from './electron/page-scheme.ts';
 import { electronPlatform } from './electron/platform.ts';
 import { Shell } from './electron/shell.ts';
+import { keepUpToDate, updateWay } from './electron/updater.ts';
+import { newVersionNotice } from './notices/notices.ts';
 import { APP_ID } from './system/app-id.ts';
 import { LINK_SCHEME } from './system/deep-link.ts';
 import { addressFingerprint, NetworkWatch } from './system/network-watch.ts';
-import { keepUpToDate, updateWay } from './electron/updater.ts';
-import { newVersionNotice } from './notices/notices.ts';
 
 const { app, ipcMain, dialog, net, powerMonitor, protocol, session } = electron;
 
@@ -44,8 +44,6 @@ async function start(): Promise<void> {
     process,
     about: readAbout(FILES, process.versions),
     links: readLinks(FILES),
-    notify: (notice) => shell.notify(notice),
-    quit: () => void quit.request(),
   });
   const core: Core = await createCore(platform);
   const quit = createQuit({ core, platform, dialog, exit: () => app.quit() });
@@ -57,6 +55,8 @@ async function start(): Promise<void> {
     files: FILES,
     isQuitting: () => quit.isDone,
   });
+  core.notices.listen((notice) => shell.notify(notice));
+  core.quitRequested.listen(() => void quit.request());
   registerHandlers(ipcMain, core.handlers, () => shell.frame, platform.report);
   listenToSystem(app, powerMonitor, links, {
     onShow: () => shell.showWindow(),

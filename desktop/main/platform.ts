@@ -5,7 +5,6 @@ import type { RelayAddress } from '../engine/relay/relay-address.ts';
 import type { About } from '../shared/ipc.ts';
 import type { Problem, Settings } from '../shared/snapshot.ts';
 import type { RelayApi } from './connection.ts';
-import type { Notice } from './notices/notices.ts';
 import type { PortScan } from './ports/port-scan.ts';
 import type { Encryption } from './session/key-vault.ts';
 import type { Autostart } from './system/autostart.ts';
@@ -31,12 +30,9 @@ export interface Platform {
   copy(text: string): Promise<void>;
   /** Opens an address in the user's browser. */
   open(url: string): Promise<void>;
-  notify(notice: Notice): void;
   /** Something that the user must know and can do nothing about in the window. */
   tell(problem: Problem): void;
   setTheme(theme: Settings['theme']): void;
-  /** The user wants the app to end. */
-  quit(): void;
   /** What is a bug, or of no consequence; for whoever starts the app from a terminal. */
   readonly report: (what: string, error: unknown) => void;
 }

@@ -169,10 +169,8 @@ export function fakeSystem(
     hasNetwork: () => true,
     copy: (text) => Promise.resolve(void seen.copied.push(text)),
     open: (url) => Promise.resolve(void seen.opened.push(url)),
-    notify: (notice) => void seen.notices.push(notice),
     tell: (problem) => void seen.problems.push(problem),
     setTheme: (theme) => void seen.themes.push(theme),
-    quit: () => void (seen.quits += 1),
     report: (what, error) => void seen.reports.push(`${what}: ${String(error)}`),
   };
   return { platform, clock, api, serve, seen };

@@ -3,10 +3,9 @@ import { BodyError } from '../../../shared/http1/body.ts';
 import { trackBody } from '../../../shared/http1/track-body.ts';
 import type { Capture } from './capture.ts';
 import type { Exchange, Visibility } from './exchange.ts';
+import { HeadScan } from './head-scan.ts';
 import type { RecordedMessage, RequestDetail } from './records.ts';
 import { redactField, redactTarget } from './redaction.ts';
-
-const END_OF_HEAD = /\r?\n\r?\n/;
 
 export function requestDetail(exchange: Exchange, visibility: Visibility): RequestDetail | undefined {
   const { captures } = exchange;
@@ -30,11 +29,14 @@ function readMessage(
 ): RecordedMessage | undefined {
   if (capture === undefined) return undefined;
   const { bytes } = capture;
-  const end = END_OF_HEAD.exec(bytes.toString('latin1'));
-  if (end === null) return undefined;
-  const [startLine = '', ...lines] = bytes.toString('latin1', 0, end.index).split(/\r?\n/);
+  const scan = new HeadScan();
+  if (!scan.scan(bytes)) return undefined;
+  const [startLine = '', ...lines] = bytes
+    .toString('latin1', 0, scan.end)
+    .replace(/\r?\n\r?\n$/, '')
+    .split(/\r?\n/);
   const fields = lines.map(readField);
-  const { body, isWhole } = readBody(fields, bytes.subarray(end.index + end[0].length));
+  const { body, isWhole } = readBody(scan.isChunked, bytes.subarray(scan.end));
   return {
     startLine: reveal ? startLine : redactTarget(startLine),
     fields: reveal ? fields : fields.map(([name, value]) => [name, redactField(name, value)]),
@@ -43,6 +45,7 @@ function readMessage(
   };
 }
 
+/** Takes a line as it stands: what passed is shown, also what shared/http1 would not let pass. */
 function readField(line: string): [name: string, value: string] {
   const colon = line.indexOf(':');
   if (colon === -1) return [line.trim(), ''];
@@ -50,12 +53,8 @@ function readField(line: string): [name: string, value: string] {
 }
 
 /** The body as a copy, without chunked coding. */
-function readBody(
-  fields: readonly (readonly [string, string])[],
-  bytes: Buffer,
-): { body: Uint8Array; isWhole: boolean } {
-  if (!fields.some(([name, value]) => /^transfer-encoding$/i.test(name) && /chunked$/i.test(value)))
-    return { body: Uint8Array.from(bytes), isWhole: true };
+function readBody(isChunked: boolean, bytes: Buffer): { body: Uint8Array; isWhole: boolean } {
+  if (!isChunked) return { body: Uint8Array.from(bytes), isWhole: true };
   const pieces: Buffer[] = [];
   const tracker = trackBody({ kind: 'chunked' }, (piece) => pieces.push(piece));
   try {

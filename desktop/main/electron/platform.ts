@@ -24,13 +24,11 @@ export interface ElectronPlatformOptions {
   readonly process: Pick<NodeJS.Process, 'platform' | 'env' | 'execPath' | 'stderr'>;
   readonly about: About;
   readonly links: ProjectLinks;
-  readonly notify: Platform['notify'];
-  readonly quit: () => void;
 }
 
 /** @throws NetworkSettingError for an environment that says how to reach relays in a way that cannot be used */
 export function electronPlatform(options: ElectronPlatformOptions): Platform {
-  const { electron, process, about, links, notify, quit } = options;
+  const { electron, process, about, links } = options;
   const { app, clipboard, dialog, nativeTheme, net, safeStorage, shell } = electron;
   const { env, platform } = process;
   const network = new Network(readNetworkSettings(env));
@@ -59,7 +57,6 @@ export function electronPlatform(options: ElectronPlatformOptions): Platform {
     hasNetwork: () => net.isOnline(),
     copy: (text) => clipboard.writeText(text),
     open: (url) => shell.openExternal(url),
-    notify,
     tell({ text }) {
       dialog
         .showMessageBox({ type: 'warning', message: 'Culvert', detail: text, buttons: ['OK'] })
@@ -68,7 +65,6 @@ export function electronPlatform(options: ElectronPlatformOptions): Platform {
     setTheme(theme) {
       nativeTheme.themeSource = theme;
     },
-    quit,
     report,
   };
 }

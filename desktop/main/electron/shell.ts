@@ -19,7 +19,7 @@ export interface ShellOptions {
     'app' | 'BrowserWindow' | 'Menu' | 'nativeImage' | 'nativeTheme' | 'Notification' | 'screen' | 'Tray'
   >;
   readonly core: Core;
-  readonly platform: Pick<Platform, 'tell' | 'quit' | 'report' | 'setTheme'>;
+  readonly platform: Pick<Platform, 'tell' | 'report' | 'setTheme'>;
   readonly system: NodeJS.Platform;
   /** directory of preload and images */
   readonly files: string;

@@ -12,14 +12,16 @@ import type { Handlers } from './handle.ts';
 import { changeSettings } from './settings.ts';
 
 export interface HandlersOptions {
-  readonly platform: Pick<Platform, 'copy' | 'open' | 'quit' | 'autostart' | 'setTheme' | 'about' | 'links'>;
+  readonly platform: Pick<Platform, 'copy' | 'open' | 'autostart' | 'setTheme' | 'about' | 'links'>;
   readonly signIn: SignIn;
   readonly desk: TunnelDesk;
   readonly store: AppStore;
   readonly feed: Feed<Snapshot>;
+  /** The user wants the app to end. */
+  readonly quit: () => void;
 }
 
-export function createHandlers({ platform, signIn, desk, store, feed }: HandlersOptions): Handlers {
+export function createHandlers({ platform, signIn, desk, store, feed, quit }: HandlersOptions): Handlers {
   return {
     'snapshot:get': () => feed.make(),
     'session:sign-in': async (form) => {
@@ -86,7 +88,7 @@ export function createHandlers({ platform, signIn, desk, store, feed }: Handlers
       return undefined;
     },
     'app:quit': () => {
-      platform.quit();
+      quit();
       return undefined;
     },
   };

@@ -7,6 +7,7 @@ import type { KeyKept, Problem, SessionView } from '../../shared/snapshot.ts';
 import type { Connection, RelayApi } from '../connection.ts';
 import { CallFailure, relayProblem } from '../failure.ts';
 import type { AppStore } from '../settings/app-store.ts';
+import { Signal } from '../signal.ts';
 import { accountView } from './account-view.ts';
 import type { KeyVault } from './key-vault.ts';
 
@@ -19,10 +20,13 @@ export interface SignInOptions {
   readonly vault: KeyVault;
   readonly store: AppStore;
   readonly connect: (relay: RelayAddress, key: string) => RelayApi;
-  /** The view has changed. */
-  readonly onChange: () => void;
-  /** Signed in. @param isSameAccount whether the remembered tunnels are this account's */
-  readonly onSignedIn: (connection: Connection, isSameAccount: boolean) => void;
+}
+
+/** Somebody has signed in, or was signed in at the start. */
+export interface SignedIn {
+  readonly connection: Connection;
+  /** whether the remembered tunnels are this account's */
+  readonly isSameAccount: boolean;
 }
 
 const KEY_REFUSED: Problem = {
@@ -32,6 +36,9 @@ const KEY_REFUSED: Problem = {
 
 /** The sign-in, from the first start to the sign-out. Its methods are called one after another. */
 export class SignIn {
+  /** The view is another one. */
+  readonly changed = new Signal();
+  readonly signedIn = new Signal<SignedIn>();
   readonly #options: SignInOptions;
   #view: SessionView;
   #connection: Connection | undefined;
@@ -77,7 +84,7 @@ export class SignIn {
       keyKept: saved.kept,
       problem: undefined,
     });
-    this.#options.onSignedIn(this.#connection, true);
+    this.signedIn.emit({ connection: this.#connection, isSameAccount: true });
   }
 
   /** Asks the relay for the account, unless it has told already. Does not throw. */
@@ -127,7 +134,7 @@ export class SignIn {
         keyKept,
         problem: undefined,
       });
-      this.#options.onSignedIn(this.#connection, isSameAccount);
+      this.signedIn.emit({ connection: this.#connection, isSameAccount });
     } catch (error) {
       await this.#signedOut(undefined);
       throw error;
@@ -198,7 +205,7 @@ export class SignIn {
 
   #set(view: SessionView): void {
     this.#view = view;
-    this.#options.onChange();
+    this.changed.emit();
   }
 }
 

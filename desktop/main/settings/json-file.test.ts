@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { onPosix } from '../../../shared/testing/posix.ts';
 import { JsonFile } from './json-file.ts';
 
@@ -27,7 +27,7 @@ describe('JsonFile', () => {
     await Promise.all([file.save(1), file.save(2), file.save(3)]);
     assert.equal((await open().load()).value, 3);
     assert.equal(statSync(path).mode & 0o777, 0o600);
-    assert.equal(existsSync(`${path}.new`), false);
+    assert.deepEqual(readdirSync(dirname(path)), ['file.json']);
   });
 
   for (const [title, text] of [

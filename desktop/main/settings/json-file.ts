@@ -1,6 +1,6 @@
-/** A small JSON file that is either old or new, never half-written. */
-import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises';
-import { dirname } from 'node:path';
+/** What the app remembers in a file of its own, as JSON with the version of its shape. */
+import { readFile, rename } from 'node:fs/promises';
+import { DurableFile, isMissing } from '../../config/durable-file.ts';
 
 export interface JsonFileOptions<T> {
   readonly path: string;
@@ -18,13 +18,13 @@ export interface Loaded<T> {
   readonly asideAt: string | undefined;
 }
 
-/** The file is for its owner only (0600), for it may hold names of customers. */
 export class JsonFile<T> {
   readonly #options: JsonFileOptions<T>;
-  #writing: Promise<void> = Promise.resolve();
+  readonly #file: DurableFile;
 
   constructor(options: JsonFileOptions<T>) {
     this.#options = options;
+    this.#file = new DurableFile(options.path);
   }
 
   /** @throws where the file is there but cannot be opened or moved */
@@ -34,7 +34,7 @@ export class JsonFile<T> {
     try {
       text = await readFile(path, 'utf8');
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return { value: initial, asideAt: undefined };
+      if (isMissing(error)) return { value: initial, asideAt: undefined };
       throw error;
     }
     try {
@@ -52,35 +52,12 @@ export class JsonFile<T> {
 
   /** Resolves when the value is on disk. Saves follow one another in the order of the calls. */
   async save(value: T): Promise<void> {
-    const text = `${JSON.stringify({ version: this.#options.version, data: value }, undefined, 2)}\n`;
-    const before = this.#writing;
-    const turn = (async () => {
-      await before;
-      await this.#write(text);
-    })();
-    // The next one writes the whole value anyway.
-    this.#writing = turn.catch(() => {});
-    await turn;
+    await this.#file.write(
+      `${JSON.stringify({ version: this.#options.version, data: value }, undefined, 2)}\n`,
+    );
   }
 
   async remove(): Promise<void> {
-    await this.#writing;
-    await rm(this.#options.path, { force: true });
-  }
-
-  async #write(text: string): Promise<void> {
-    const { path } = this.#options;
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    const draft = `${path}.new`;
-    const file = await open(draft, 'w', 0o600);
-    try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    // A draft that a crash left behind keeps the mode it had.
-    await chmod(draft, 0o600);
-    await rename(draft, path);
+    await this.#file.remove();
   }
 }

@@ -9,7 +9,7 @@ export interface TrayActsOptions {
   readonly handlers: Handlers;
   readonly showWindow: () => void;
   readonly openForm: () => void;
-  readonly platform: Pick<Platform, 'tell' | 'quit' | 'report'>;
+  readonly platform: Pick<Platform, 'tell' | 'report'>;
 }
 
 /** Does what was chosen in the tray's menu, and says so where it failed. */
@@ -29,7 +29,7 @@ export async function act(
         await handlers['app:open-link']({ link: 'releases' });
         break;
       case 'quit':
-        platform.quit();
+        await handlers['app:quit'](undefined);
         break;
       case 'copy':
         await handlers['tunnel:copy-url'](action);

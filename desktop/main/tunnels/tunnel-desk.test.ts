@@ -27,7 +27,6 @@ function fullDesk(...ended: number[]): { desk: TunnelDesk; api: FakeApi } {
       createLog: emptyLog,
       connection: () => connection,
       save: () => Promise.resolve(),
-      onChange() {},
       onKeyRefused: () => assert.fail(),
       onSaveFailed: (error) => assert.fail(String(error)),
     },

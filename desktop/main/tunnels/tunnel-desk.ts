@@ -8,6 +8,7 @@ import type { CreateForm } from '../../shared/ipc.ts';
 import type { Connection } from '../connection.ts';
 import { CallFailure } from '../failure.ts';
 import { TUNNELS_MAX } from '../limits.ts';
+import { Signal } from '../signal.ts';
 import { DeskTunnel } from './desk-tunnel.ts';
 import { RelayCloser } from './relay-closer.ts';
 import type { SavedTunnel } from './saved-tunnel.ts';
@@ -22,7 +23,6 @@ export interface TunnelDeskOptions {
   readonly connection: () => Connection | undefined;
   /** Resolves when the list is on disk. */
   readonly save: (tunnels: readonly SavedTunnel[]) => Promise<void>;
-  readonly onChange: () => void;
   /** The relay has refused the key of a tunnel. */
   readonly onKeyRefused: () => void;
   /** The list could not be saved, while nobody waited for it. */
@@ -32,6 +32,8 @@ export interface TunnelDeskOptions {
 const STOPPED = 'You stopped it.';
 
 export class TunnelDesk {
+  /** The list, or something of one of its tunnels, is another one. */
+  readonly changed = new Signal();
   readonly #options: TunnelDeskOptions;
   /** newest first */
   #tunnels: DeskTunnel[];
@@ -129,7 +131,7 @@ export class TunnelDesk {
       throw new CallFailure({ code: 'still-live', text: 'Stop the tunnel before you remove it.' });
     }
     this.#tunnels = this.#tunnels.filter((other) => other !== tunnel);
-    this.#options.onChange();
+    this.changed.emit();
     await this.#save();
   }
 
@@ -186,17 +188,17 @@ export class TunnelDesk {
   /** Empties the list. */
   async clear(): Promise<void> {
     this.#tunnels = [];
-    this.#options.onChange();
+    this.changed.emit();
     await this.#save();
   }
 
   #open(saved: SavedTunnel): DeskTunnel {
-    const { now, serve, createLog, onChange } = this.#options;
+    const { now, serve, createLog } = this.#options;
     return new DeskTunnel(saved, {
       now,
       serve,
       log: createLog(localTarget(saved.form)),
-      onChange,
+      onChange: () => this.changed.emit(),
       onEnded: (_tunnel, reason) => this.#onEnded(reason),
     });
   }

@@ -10,11 +10,11 @@ import { registerHandlers } from '../../../desktop/main/electron/ipc.ts';
 import { PAGE_URL } from '../../../desktop/main/electron/page-scheme.ts';
 import { electronPlatform, type ElectronPlatformOptions } from '../../../desktop/main/electron/platform.ts';
 import { projectLinks } from '../../../desktop/main/system/links.ts';
-import { fakeEmitter } from '../../../desktop/testing/electron/emitter.ts';
 import type { About } from '../../../desktop/shared/ipc.ts';
+import type { TunnelView } from '../../../desktop/shared/snapshot.ts';
+import { fakeEmitter } from '../../../desktop/testing/electron/emitter.ts';
 import { VERSION } from '../../../shared/version.ts';
 import type { Scope } from '../../support/scope.ts';
-import type { TunnelView } from '../../../desktop/shared/snapshot.ts';
 import type { MainSide } from './app-window.ts';
 import { FAKE_KEY_STORE } from './fake-key-store.ts';
 import { newest, type RunningApp } from './running-app.ts';
@@ -89,8 +89,6 @@ export class DesktopApp implements MainSide, RunningApp {
         },
         about: ABOUT,
         links: projectLinks('https://home.test', VERSION),
-        notify: (notice) => outside.notices.push(notice.title),
-        quit: () => undefined,
       }),
       clock: {
         ...systemClock,
@@ -108,6 +106,7 @@ export class DesktopApp implements MainSide, RunningApp {
       report,
     };
     const core = await createCore(platform);
+    core.notices.listen(({ title }) => outside.notices.push(title));
     scope.defer(() => {
       for (const tunnel of core.desk.tunnels) tunnel.end('stopped', 'The test is over.');
       isOver = true;

@@ -1,0 +1,85 @@
+/** A small file of the user's own that after a crash is the old one or the new one, whole. */
+import { randomUUID } from 'node:crypto';
+import { mkdir, open, rename, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/** Nobody else may read it: it may hold keys, and names of customers. */
+export const OWNER_ONLY = 0o600;
+const FOLDER_OWNER_ONLY = 0o700;
+/** Windows has no such modes: there the profile folder keeps others out. It opens no folders either. */
+export const hasModes = process.platform !== 'win32';
+
+export class DurableFile {
+  readonly path: string;
+  #writing: Promise<void> = Promise.resolve();
+
+  /** @param path the file; its folder is made when something is written */
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  /** Resolves when the text is on disk, in place of what was there. Writes follow one another in the order of the calls. */
+  async write(text: string): Promise<void> {
+    const before = this.#writing;
+    const turn = (async () => {
+      await before;
+      await this.#replace(text);
+    })();
+    // The next one writes the whole text anyway.
+    this.#writing = turn.catch(() => {});
+    await turn;
+  }
+
+  /** @returns whether there was one */
+  async remove(): Promise<boolean> {
+    await this.#writing;
+    try {
+      await rm(this.path);
+    } catch (error) {
+      if (isMissing(error)) return false;
+      throw error;
+    }
+    return true;
+  }
+
+  async #replace(text: string): Promise<void> {
+    const folder = dirname(this.path);
+    await mkdir(folder, { recursive: true, mode: FOLDER_OWNER_ONLY });
+    // Of another name each time: a draft that a crash left behind keeps the mode it had.
+    const draft = `${this.path}.${randomUUID()}`;
+    try {
+      await writeSynced(draft, text);
+      await rename(draft, this.path);
+    } catch (error) {
+      await rm(draft, { force: true });
+      throw error;
+    }
+    if (hasModes) await syncFolder(folder);
+  }
+}
+
+/** Whether a file is not there. */
+export function isMissing(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ENOENT' || code === 'ENOTDIR';
+}
+
+async function writeSynced(path: string, text: string): Promise<void> {
+  const file = await open(path, 'wx', OWNER_ONLY);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+/** Makes a rename last through a power failure. */
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, 'r');
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
