@@ -51,8 +51,11 @@ const FLOOD_MS = 2000;
 const CONNECTIONS = 32;
 /** What an address that nobody has is called in what visitors claim. */
 const CLAIMED = '6.6.6.6';
-/** ms in which the relay must have found out about a client that froze and answered who waited for it, on a busy machine. */
-const FROZEN_MS = 90_000;
+/**
+ * ms in which the relay must have found out about a client that froze, and have answered who waited for it: up to 30 s to
+ * its next ping, 65 s without a pong, 10 s for the visitors; the rest is for a busy machine.
+ */
+const FROZEN_MS = 150_000;
 
 export const ATTACKS: readonly Attack[] = [
   { finding: 1, name: 'an interim answer that looks final', attack: interim },
