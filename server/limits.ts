@@ -208,7 +208,7 @@ export const RESPONSE_HEAD_MAX_BYTES = 64 * 1024;
 /** Field lines of one. A policy for each of everything is some fifty; browsers keep 180 cookies of a site. */
 export const RESPONSE_FIELDS_MAX = 500;
 /** Interim responses (1xx) in a row before a final one. Servers send one or two, and Go's client takes five. */
-export const INTERIM_ANSWERS_MAX = 64;
+export const INTERIM_RESPONSES_MAX = 64;
 /** Connections the system holds until the relay takes them. A burst beyond it waits a second for the next try. */
 export const LISTEN_BACKLOG = 1024;
 /** Bytes of a visitor's that wait for their turn before its connection is paused. */

@@ -8,7 +8,7 @@ import { systemClock as clock } from './clock.ts';
 import { Cluster } from './cluster/cluster.ts';
 import type { HopRequest, UpgradeToPass } from './cluster/hop.ts';
 import type { Config } from './config.ts';
-import { upgradeRefusal } from './edge/answers.ts';
+import { upgradeRefusal } from './edge/own-responses.ts';
 import { CLIENT_SOCKETS_MAX } from './limits.ts';
 import { Upgrades } from './link/upgrades.ts';
 import { LoopWatch } from './observe/loop-watch.ts';
@@ -64,7 +64,7 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
   function openHop(request: HopRequest, socket: Duplex): void {
     upgrades.openHop(request, socket).catch((error: unknown) => {
       const refusal = error instanceof ApiError ? error : unexpected(error);
-      socket.end(upgradeRefusal(refusal, { close: true }));
+      socket.end(upgradeRefusal(refusal).bytes(true));
     });
   }
 

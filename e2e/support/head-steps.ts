@@ -85,7 +85,10 @@ function relay(minor: 0 | 1, mapped = false): Take {
     ? belowPrefix({ prefix: '/t/abc', isBare: false, target: '/', ownHosts: ['localhost'] })
     : ownCookies;
   const base = { method: 'GET', interims: 'all', upgrade: false, close: false, heldBack: undefined } as const;
-  const response = new ResponseRelay({ ...base, minor, ending: PLAIN_ENDING, mapField }, () => {});
+  const response = new ResponseRelay(
+    { ...base, minor, ending: PLAIN_ENDING, mapField },
+    { send() {}, isFull: false },
+  );
   return (piece) => void response.push(piece);
 }
 
@@ -111,9 +114,9 @@ function visitor(): Take {
   const place = new Seats({ visitors: 1, newcomers: 1 });
   const address = new AddressCount(fixture.addresses, peer);
   const enter = (entering: Occupant) => new Admission(new Place(place, entering), address);
-  const socket = new FakeSocket(UNLIMITED) as never;
-  const made = new Visitor(socket, peer, fixture.origins, { enter, gone() {} });
-  return (piece) => made.onData(piece);
+  const socket = new FakeSocket(UNLIMITED);
+  void new Visitor(socket as never, peer, fixture.origins, { enter, gone() {} });
+  return (piece) => void socket.emit('data', piece);
 }
 
 function tracker(expecting: 'request' | 'answer'): Take {

@@ -34,7 +34,7 @@ export class AccessRecord {
   /**
    * The request has ended.
    *
-   * @param status of the answer, if one was begun
+   * @param status of the response, if one was begun
    */
   end(outcome: keyof Outcomes, end: Progress, status: number | undefined, error?: VisitorErrorCode): void {
     const head = this.#plan?.head;

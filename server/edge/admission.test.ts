@@ -4,7 +4,7 @@ import { FakeClock } from '../testing/fake-clock.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { AddressCount, AddressLimits } from './address-limits.ts';
 import { Admission } from './admission.ts';
-import { HostResolver } from './authority.ts';
+import { HostResolver } from './host-resolver.ts';
 import { type Plan, planRequest } from './request-plan.ts';
 import { Place, Seats } from './seats.ts';
 

@@ -34,19 +34,19 @@ export class Admission {
   /**
    * A request begins. Calls of the API, and what clients ask for, are let in.
    *
-   * @param isAnswered whether the relay answers in place of the tunnel
+   * @param isIntercepted whether the relay responds in place of the tunnel
    */
-  begin({ head, route }: Plan, isAnswered: boolean): Refusal | undefined {
+  begin({ head, route }: Plan, isIntercepted: boolean): Refusal | undefined {
     if (route.kind !== 'relay') {
       const excess = this.#address.begin(head);
       if (excess !== undefined) return { code: 'too-many', ends: excess === 'connection' };
     }
-    if (route.kind === 'tunnel' && !isAnswered) return this.#takeSeat(route.tunnel);
+    if (route.kind === 'tunnel' && !isIntercepted) return this.#takeSeat(route.tunnel);
     this.#place.stand();
     return undefined;
   }
 
-  /** The relay has answered in place of the tunnel. */
+  /** The relay has responded in place of the tunnel. */
   refused(): void {
     this.#place.stand();
   }

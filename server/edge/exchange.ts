@@ -1,53 +1,73 @@
-/** One request and its response over one stream: opened or reused, followed to their ends in both directions. */
+/**
+ * One request and its response over one stream: opened or reused, followed to their ends in both directions. Where one side
+ * takes nothing for now, nothing more is taken from the other.
+ */
 import type { VisitorErrorCode } from '../../shared/errors.ts';
 import type { BodyTracker } from '../../shared/http1/body.ts';
+import { trackBody } from '../../shared/http1/track-body.ts';
 import type { ByteStream, Dial, DialFault, DialHandler, StreamHandler } from '../tunnels/stream.ts';
-import type { OwnAnswer } from './answers.ts';
-import type { ResponseRelay } from './response-relay.ts';
+import type { OwnResponse } from './own-responses.ts';
+import type { Plan } from './request-plan.ts';
+import type { FieldMap, ResponseEnding } from './response-head.ts';
+import { type Interims, ResponseRelay, type VisitorSink } from './response-relay.ts';
 
-/** What an exchange asks of the connection it serves. */
+/** What an exchange asks of the connection it serves. All but the first end it. */
 export interface ExchangeOwner {
-  /** The stream is open: bytes of the body that wait may come. */
-  ready(): void;
-  /** The stream takes no more for now, or takes more again. */
-  blocked(isBlocked: boolean): void;
-  /** Both messages are complete. `stream`: can carry another request. */
-  complete(stream: ByteStream | undefined): void;
-  /** The response is complete, and the rest of the request has nowhere to go. */
-  answeredEarly(): void;
+  /** Whether bytes of the body can be taken has changed: see {@link Exchange.takesBody}. */
+  flowChanged(): void;
+  /** The response is complete. `stream`: can carry another request. `close`: the connection ends with the response. */
+  completed(stream: ByteStream | undefined, close: boolean): void;
   /** The response is a WebSocket from here on. */
   switched(stream: ByteStream): void;
   /** There is no response, and no byte of one was passed on. `text`: says more than the catalogue's. */
   failed(code: VisitorErrorCode, text?: string): void;
-  /** The relay itself answers, and nothing was handed to a stream. */
-  answered(answer: OwnAnswer): void;
+  /** The relay itself responds, and nothing was handed to a stream. */
+  intercepted(response: OwnResponse): void;
   /** The response broke off. `reset`: only a reset tells the visitor. */
   brokeOff(reset: boolean): void;
 }
 
 /** Who opens a stream to where a request goes. */
 export interface OriginHandler extends DialHandler {
-  /** The relay itself answers: nothing is handed to a stream. */
-  answered(answer: OwnAnswer): void;
+  /** The relay itself responds: nothing is handed to a stream. */
+  intercepted(response: OwnResponse): void;
 }
 
+/** A request as its origin gets it. */
 export interface ExchangeRequest {
   /** the head as the stream gets it */
   readonly head: Buffer;
-  readonly body: BodyTracker;
   /** Whether it may be sent again over a new stream when a kept one turns out to have ended. */
   readonly repeatable: boolean;
   readonly open: (handler: OriginHandler) => Dial;
   /** Told once, when the head has been handed to a stream. */
   readonly onHanded: () => void;
+  /** What is written behind the fields of the response. */
+  readonly ending: ResponseEnding;
+  readonly mapField: FieldMap | undefined;
+}
+
+export interface ExchangeOptions {
+  /** the request as it came */
+  readonly plan: Plan;
+  /** and as its origin gets it */
+  readonly request: ExchangeRequest;
+  readonly interims: Interims;
+  /** Whether the visitor's connection is to end with the response. */
+  readonly close: boolean;
 }
 
 export class Exchange implements OriginHandler, StreamHandler {
   readonly #request: ExchangeRequest;
+  /** of the request */
+  readonly #body: BodyTracker;
   readonly #response: ResponseRelay;
+  readonly #sink: VisitorSink;
   readonly #owner: ExchangeOwner;
   #dial: Dial | undefined;
   #stream: ByteStream | undefined;
+  /** Whether the stream takes no more for now. */
+  #blocked = false;
   /** When the end of the stream, without a byte of a response, is reason to send the request again over another one. */
   #repeatsWhen: 'ended' | 'lost' | 'never' = 'never';
   #repeated = false;
@@ -55,10 +75,25 @@ export class Exchange implements OriginHandler, StreamHandler {
   #responded = false;
   #over = false;
 
-  constructor(request: ExchangeRequest, response: ResponseRelay, owner: ExchangeOwner) {
+  /** @param sink where the response goes */
+  constructor({ plan, request, interims, close }: ExchangeOptions, sink: VisitorSink, owner: ExchangeOwner) {
     this.#request = request;
-    this.#response = response;
+    this.#body = trackBody(plan.framing);
+    this.#sink = sink;
     this.#owner = owner;
+    this.#response = new ResponseRelay(
+      {
+        method: plan.head.method,
+        minor: plan.head.minor,
+        interims,
+        upgrade: plan.upgrade,
+        close,
+        heldBack: plan.expectsContinue ? this.#body : undefined,
+        ending: request.ending,
+        mapField: request.mapField,
+      },
+      sink,
+    );
   }
 
   /** @param kept a stream left open by the request before, to the same target */
@@ -67,8 +102,26 @@ export class Exchange implements OriginHandler, StreamHandler {
     this.#use(kept, 'ended');
   }
 
-  get stream(): ByteStream | undefined {
-    return this.#stream;
+  // What its owner sees
+
+  /** Whether there is a stream to send to. */
+  get hasStream(): boolean {
+    return this.#stream !== undefined;
+  }
+
+  /** Whether bytes of the request's body can be taken now. */
+  get takesBody(): boolean {
+    return this.#stream !== undefined && !this.#blocked && !this.#body.done;
+  }
+
+  /** Whether bytes come that the stream does not take for now. */
+  get isBlocked(): boolean {
+    return this.#blocked;
+  }
+
+  /** Whether the request has come to its end. */
+  get requestDone(): boolean {
+    return this.#body.done;
   }
 
   /** Whether the visitor has been sent a final response head. */
@@ -76,25 +129,12 @@ export class Exchange implements OriginHandler, StreamHandler {
     return this.#response.committed;
   }
 
-  /** Whether the visitor's connection ends with the response. */
-  get closes(): boolean {
-    return this.#response.closes;
+  /** The status of the response, once its head was passed on. */
+  get status(): number | undefined {
+    return this.#response.status;
   }
 
-  /** Lets the visitor's connection end with the response, if that can still be said. */
-  closeAfter(): void {
-    this.#response.closeAfter();
-  }
-
-  /** Whether the request has come to its end. */
-  get requestDone(): boolean {
-    return this.#request.body.done;
-  }
-
-  /** Whether bytes of the request's body can be taken now. */
-  get takesBody(): boolean {
-    return this.#stream !== undefined && !this.#request.body.done;
-  }
+  // The visitor's side
 
   /**
    * Passes on what belongs to the request's body.
@@ -102,12 +142,22 @@ export class Exchange implements OriginHandler, StreamHandler {
    * @returns the bytes behind the body
    * @throws BodyError when the body breaks its own framing
    */
-  take(bytes: Buffer): Buffer | undefined {
-    const { body } = this.#request;
+  takeBody(bytes: Buffer): Buffer | undefined {
+    const body = this.#body;
     const end = body.advance(bytes, 0);
-    if (this.#stream?.write(bytes.subarray(0, end)) === false) this.#owner.blocked(true);
+    if (this.#stream?.write(bytes.subarray(0, end)) === false) this.#blocked = true;
     if (body.done && this.#responded) this.#complete();
     return end < bytes.length ? bytes.subarray(end) : undefined;
+  }
+
+  /** The visitor takes more again. */
+  resumeResponse(): void {
+    this.#stream?.resume();
+  }
+
+  /** Lets the visitor's connection end with the response, if that can still be said. */
+  closeAfter(): void {
+    this.#response.closeAfter();
   }
 
   /** The visitor is gone or broke its request: nothing of the exchange goes on. */
@@ -116,6 +166,8 @@ export class Exchange implements OriginHandler, StreamHandler {
     this.#dial?.cancel();
     this.#stream?.abort();
   }
+
+  // The origin's side
 
   #open(): void {
     this.#dial = this.#request.open(this);
@@ -131,31 +183,33 @@ export class Exchange implements OriginHandler, StreamHandler {
     this.#stream = stream;
     if (!this.#handed) this.#request.onHanded();
     this.#handed = true;
-    const room = stream.write(this.#request.head);
+    this.#blocked = !stream.write(this.#request.head);
     stream.attach(this);
     if (this.#over) return;
-    if (!room) this.#owner.blocked(true);
-    if (!this.#request.body.done) this.#owner.ready();
+    if (this.#blocked || !this.#body.done) this.#owner.flowChanged();
   }
 
   failed(fault: DialFault, text?: string): void {
     this.#fail(fault, text);
   }
 
-  answered(answer: OwnAnswer): void {
+  intercepted(response: OwnResponse): void {
     this.#over = true;
-    this.#owner.answered(answer);
+    this.#owner.intercepted(response);
   }
 
   onDrain(): void {
-    this.#owner.blocked(false);
+    this.#blocked = false;
+    this.#owner.flowChanged();
   }
 
   onData(piece: Buffer): void {
     const stream = this.#stream;
     if (this.#over || stream === undefined) return;
     if (this.#responded) return this.#response.spoil();
-    switch (this.#response.push(piece)) {
+    const progress = this.#response.push(piece);
+    if (this.#sink.isFull) stream.pause();
+    switch (progress) {
       case 'more':
         return;
       case 'done':
@@ -176,8 +230,7 @@ export class Exchange implements OriginHandler, StreamHandler {
     if (this.#over) return;
     this.#stream = undefined;
     if (this.#responded) {
-      this.#over = true;
-      this.#owner.answeredEarly();
+      this.#complete();
     } else if (this.#response.completedByEnd(clean)) {
       this.#respond();
     } else if (this.#response.committed) {
@@ -199,19 +252,26 @@ export class Exchange implements OriginHandler, StreamHandler {
     return this.#repeatsWhen === 'ended' || (this.#repeatsWhen === 'lost' && lost);
   }
 
+  // Endings
+
+  /** The response is complete. It may be so before the request is, of which the rest is taken as long as there is a stream. */
   #respond(): void {
     this.#responded = true;
-    if (this.#request.body.done) return this.#complete();
-    if (this.#stream !== undefined) return;
-    this.#over = true;
-    this.#owner.answeredEarly();
+    if (this.#body.done || this.#stream === undefined) this.#complete();
   }
 
   #complete(): void {
     this.#over = true;
     const stream = this.#stream;
-    if (stream !== undefined && !this.#response.reusable) stream.finish();
-    this.#owner.complete(this.#response.reusable ? stream : undefined);
+    const { closes, reusable } = this.#response;
+    const close = closes || !this.#body.done;
+    if (stream === undefined || !reusable || close) {
+      stream?.finish();
+      return this.#owner.completed(undefined, close);
+    }
+    // The next request waits until the visitor has taken this response; nobody would resume the stream then.
+    if (this.#sink.isFull) stream.resume();
+    this.#owner.completed(stream, false);
   }
 
   #fail(code: VisitorErrorCode, text?: string): void {

@@ -9,7 +9,7 @@ import { duplexPair } from 'node:stream';
 import * as fc from 'fast-check';
 import type { Field } from '../../shared/http1/fields.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import { HostResolver } from './authority.ts';
+import { HostResolver } from './host-resolver.ts';
 import { type Peer, tunnelRequestHead } from './request-head.ts';
 import { type EdgeContext, type Plan, planRequest } from './request-plan.ts';
 

@@ -8,7 +8,7 @@ import { CertificateWatch } from './certificate-watch.ts';
 import { type KeyPair, readKeyPair, type TlsFiles } from './tls-files.ts';
 
 const OPTIONS = {
-  // Half-open, because a visitor that has sent its request and closes its side still gets the answer.
+  // Half-open, because a visitor that has sent its request and closes its side still gets the response.
   allowHalfOpen: true,
   noDelay: true,
   keepAlive: true,

@@ -43,7 +43,7 @@ describe('Notice', () => {
     const head = parseRequestHead(Buffer.from(text, 'latin1'), { target: 1000, fields: 9 });
     assert.ok(typeof head === 'object', text);
     const notice = new Notice({ secret: 's', secure: true, contact: undefined, now: () => now, ...options });
-    return notice.answer(head, { tunnel, prefix, target })?.bytes(false).toString('latin1');
+    return notice.responseTo(head, { tunnel, prefix, target })?.bytes(false).toString('latin1');
   }
 
   /** The click on the link: the cookie that comes of it. */

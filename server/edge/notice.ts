@@ -9,7 +9,7 @@ import type { RequestHead } from '../../shared/http1/head.ts';
 import { escapeHtml, page } from '../../shared/page.ts';
 import { NOTICE_COOKIE_SECONDS } from '../limits.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import { type OwnAnswer, wholeAnswer } from './answers.ts';
+import { type OwnResponse, wholeResponse } from './own-responses.ts';
 import { cookieValues, HOST_NOTICE_COOKIE, NOTICE_COOKIE } from './own-cookies.ts';
 
 /** What the link of the page adds to the query of the address. */
@@ -41,8 +41,8 @@ export class Notice {
     this.#options = options;
   }
 
-  /** @returns what a visitor is answered in place of the tunnel; `undefined` lets the request pass */
-  answer(head: RequestHead, visit: Visit): OwnAnswer | undefined {
+  /** @returns the response in place of the tunnel's; `undefined` lets the request pass */
+  responseTo(head: RequestHead, visit: Visit): OwnResponse | undefined {
     if (visit.tunnel.account.plan !== 'free' || head.method !== 'GET') return undefined;
     if (fieldValue(head.fields, 'sec-fetch-mode') !== 'navigate') return undefined;
     const path = visit.prefix + visit.target;
@@ -62,33 +62,28 @@ export class Notice {
     });
   }
 
-  #goOn(visit: Visit, address: string): OwnAnswer {
+  #goOn(visit: Visit, address: string): OwnResponse {
     const { now, secure } = this.#options;
     const expires = String(Math.floor(now() / 1000) + NOTICE_COOKIE_SECONDS);
     const cookie =
       `${this.#cookieName(visit)}=${expires}.${this.#mac(visit, expires)}; Path=${visit.prefix || '/'}; ` +
       `Max-Age=${NOTICE_COOKIE_SECONDS}; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
     const fields = `Location: ${onThisHost(address)}\r\nSet-Cookie: ${cookie}\r\n`;
-    return {
-      status: 303,
-      bytes: (close) => wholeAnswer(303, fields, 'text/plain; charset=utf-8', '', { close }),
-    };
+    const content = { status: 303, fields, contentType: 'text/plain; charset=utf-8', body: '' };
+    return { status: 303, refuses: false, bytes: (close) => wholeResponse(content, close) };
   }
 
-  #tell({ fields }: RequestHead, { prefix }: Visit, address: string): OwnAnswer {
+  #tell({ fields }: RequestHead, { prefix }: Visit, address: string): OwnResponse {
     const { status, title, text } = VISITOR_ERRORS.notice;
     const onward = `${onThisHost(address)}${address.includes('?') ? '&' : '?'}${PARAMETER}`;
-    const content = `<p>You are about to open a page of</p>
+    const html = `<p>You are about to open a page of</p>
 <p><code>${escapeHtml((fieldValue(fields, 'host') ?? '') + prefix)}</code></p>
 <p>${escapeHtml(text)}</p>
 <p><strong>Enter no passwords, no payment details and nothing private</strong>, unless you know and trust whoever gave you this address.</p>
 <p><a class="go" href="${escapeHtml(onward)}">Continue to the page</a></p>`;
-    const body = page(title, content, `${status} notice`, this.#options.contact);
-    return {
-      status,
-      error: 'notice',
-      bytes: (close) => wholeAnswer(status, PAGE_FIELDS, 'text/html; charset=utf-8', body, { close }),
-    };
+    const body = page(title, html, `${status} notice`, this.#options.contact);
+    const content = { status, fields: PAGE_FIELDS, contentType: 'text/html; charset=utf-8', body };
+    return { status, refuses: true, error: 'notice', bytes: (close) => wholeResponse(content, close) };
   }
 
   /** A cookie is good for its tunnel and the form of its address alone. */

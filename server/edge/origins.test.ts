@@ -3,12 +3,12 @@ import { BlockList } from 'node:net';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { parseFields } from '../../shared/http1/fields.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import { HostResolver } from './authority.ts';
+import { HostResolver } from './host-resolver.ts';
 import { Notice } from './notice.ts';
 import { type OriginRequest, Origins } from './origins.ts';
 import { planRequest } from './request-plan.ts';
 
-const HANDLER = { opened() {}, failed() {}, answered() {} };
+const HANDLER = { opened() {}, failed() {}, intercepted() {} };
 
 describe('Origins', () => {
   const tunnel = { slug: 'abc', account: { id: 'one', subdomain: null } } as unknown as LiveTunnel;

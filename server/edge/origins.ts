@@ -8,10 +8,10 @@ import { type Outcomes, requests } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { Dial, Dialer, DialHandler } from '../tunnels/stream.ts';
 import { limitedAddress, networkOf } from './address-network.ts';
-import type { OwnAnswer } from './answers.ts';
-import { hostname } from './authority.ts';
+import type { OwnResponse } from './own-responses.ts';
+import { hostname } from './host-resolver.ts';
 import { ownCookies } from './cookies.ts';
-import type { OriginHandler } from './exchange.ts';
+import type { ExchangeRequest } from './exchange.ts';
 import type { Notice } from './notice.ts';
 import { setsOwnCookie } from './own-cookies.ts';
 import { belowPrefix, PATH_FORM_FIELDS } from './path-form.ts';
@@ -24,7 +24,7 @@ import {
   PLAIN_ENDING,
   type ResponseEnding,
 } from './response-head.ts';
-import type { Route } from './route.ts';
+import type { Destination } from './route.ts';
 import { TunnelLookup } from './tunnel-lookup.ts';
 import { visitorAddress } from './visitor-address.ts';
 
@@ -44,23 +44,15 @@ export interface UpgradeEndpoints {
   upgrade(request: UpgradeRequest): Promise<void>;
 }
 
-/** How the answers of an origin reach the visitor. */
-interface AnswerRules {
-  readonly ending: ResponseEnding;
-  readonly mapField: FieldMap | undefined;
-}
+/** How the responses of an origin reach the visitor. */
+type ResponseRules = Pick<ExchangeRequest, 'ending' | 'mapField'>;
 
-/** A request as its origin gets it. */
-export interface OriginRequest extends AnswerRules {
+/** A request as its origin gets it, and where that is. */
+export interface OriginRequest extends ExchangeRequest {
   /** What it goes to; the same object for the same tunnel. */
   readonly target: object;
-  readonly head: Buffer;
-  /** Whether it may be sent again when a kept stream turns out to have ended. */
-  readonly repeatable: boolean;
   /** Whether it needs a stream of its own: it could not be sent again, or waits in a line that a kept one would pass by. */
   readonly fresh: boolean;
-  readonly open: (handler: OriginHandler) => Dial;
-  readonly onHanded: () => void;
   /** Where it is counted how it ends. */
   readonly outcomes: Outcomes;
 }
@@ -76,7 +68,7 @@ export interface OriginsOptions {
   readonly notice: Notice | undefined;
   /** Monotonic ms, as coarse as the deadlines need. */
   readonly now: () => number;
-  /** Reports an error nobody foresaw, and says what to answer. */
+  /** Reports an error nobody foresaw, and says what to respond. */
   readonly unexpected: (error: unknown) => ApiError;
   /** Told of each request that has ended, where somebody wants to know. */
   readonly accessLog: AccessLog | undefined;
@@ -91,7 +83,7 @@ export class Origins {
   readonly #api: ApiOrigin;
   readonly #endpoints: UpgradeEndpoints;
   /** for tunnels with a host of their own */
-  readonly #ownHost: AnswerRules;
+  readonly #ownHost: ResponseRules;
   readonly #pathEnding: ResponseEnding;
   readonly #notice: Notice | undefined;
 
@@ -120,7 +112,7 @@ export class Origins {
   }
 
   /** Prepares a request for where it goes. */
-  request(plan: Plan, route: Extract<Route, { kind: 'tunnel' | 'relay' }>, peer: Peer): OriginRequest {
+  request(plan: Plan, route: Destination, peer: Peer): OriginRequest {
     return route.kind === 'relay'
       ? this.#toRelay(plan, route.target, peer)
       : this.#toTunnel(plan, route, peer);
@@ -131,11 +123,13 @@ export class Origins {
     return limitedAddress(peer, head, this.context.trustedProxies);
   }
 
-  /** @returns what a visitor is answered in place of the tunnel, where that is known; a lookup says so later */
-  noticeFor({ head, route }: Plan): OwnAnswer | undefined {
+  /** @returns the response in place of the tunnel's, where that is known; a lookup says so later */
+  noticeFor({ head, route }: Plan): OwnResponse | undefined {
     if (this.#notice === undefined || route.kind !== 'tunnel') return undefined;
     const { tunnel, prefix, target } = route;
-    return tunnel instanceof TunnelLookup ? undefined : this.#notice.answer(head, { tunnel, prefix, target });
+    return tunnel instanceof TunnelLookup
+      ? undefined
+      : this.#notice.responseTo(head, { tunnel, prefix, target });
   }
 
   /** Whether the target is one of the relay's own WebSocket endpoints. */
@@ -143,9 +137,18 @@ export class Origins {
     return this.#endpoints.handles(target.split('?', 1)[0] ?? '');
   }
 
-  /** @throws ApiError with the connection untouched */
-  upgrade(request: UpgradeRequest): Promise<void> {
-    return this.#endpoints.upgrade(request);
+  /**
+   * Asks one of the relay's own WebSocket endpoints to take a connection over.
+   *
+   * @throws ApiError with the connection untouched
+   */
+  upgrade({ head }: Plan, target: string, peer: Peer, takeOver: UpgradeRequest['takeOver']): Promise<void> {
+    return this.#endpoints.upgrade({
+      target,
+      address: this.limitedAddress(head, peer),
+      header: (name) => fieldValue(head.fields, name),
+      takeOver,
+    });
   }
 
   #toRelay(plan: Plan, target: string, peer: Peer): OriginRequest {
@@ -166,7 +169,7 @@ export class Origins {
 
   #toTunnel(
     plan: Plan,
-    { tunnel, prefix, target }: Extract<Route, { kind: 'tunnel' }>,
+    { tunnel, prefix, target }: Extract<Destination, { kind: 'tunnel' }>,
     peer: Peer,
   ): OriginRequest {
     const { head, framing, upgrade } = plan;
@@ -183,14 +186,14 @@ export class Origins {
       // An idle connection may end at the moment it is used again; what cannot be repeated must not meet that.
       fresh: !repeatable,
       ...(prefix === '' ? this.#ownHost : this.#belowPrefix(head, prefix, target)),
-      ...this.#ways(tunnel, (found) => this.#notice?.answer(head, { tunnel: found, prefix, target })),
+      ...this.#ways(tunnel, (found) => this.#notice?.responseTo(head, { tunnel: found, prefix, target })),
       outcomes: requests.tunnel,
     };
   }
 
   #ways(
     tunnel: LiveTunnel | TunnelLookup,
-    gate: (found: LiveTunnel) => OwnAnswer | undefined,
+    gate: (found: LiveTunnel) => OwnResponse | undefined,
   ): Pick<OriginRequest, 'open' | 'onHanded'> {
     return tunnel instanceof TunnelLookup
       ? {
@@ -208,7 +211,7 @@ export class Origins {
     return this.#notice === undefined ? map : (field) => (setsOwnCookie(field) ? undefined : map(field));
   }
 
-  #belowPrefix({ target: sent, fields }: RequestHead, prefix: string, target: string): AnswerRules {
+  #belowPrefix({ target: sent, fields }: RequestHead, prefix: string, target: string): ResponseRules {
     const host = fieldValue(fields, 'host');
     const own = this.context.hosts.domains.own;
     const ownHosts = host === undefined ? [own] : [own, hostname(host)];

@@ -1,9 +1,9 @@
 /**
- * Keeps the answers of a path-form tunnel below its prefix (docs/protocol.md section 4.4): it shares an origin with
+ * Keeps the responses of a path-form tunnel below its prefix (docs/protocol.md section 4.4): it shares an origin with
  * the API and with every other path tunnel. docs/decisions/0011-path-form.md says why each field goes.
  */
 import type { Field } from '../../shared/http1/fields.ts';
-import { hostname } from './authority.ts';
+import { hostname } from './host-resolver.ts';
 import { challengeBelow } from './challenges.ts';
 import { cookieBelow } from './cookies.ts';
 import type { FieldMap } from './response-head.ts';
@@ -35,7 +35,7 @@ const DROPPED = [
   'use-as-dictionary',
 ];
 /**
- * Field lines that every final answer gets. The script of a service worker is refused here, so browsers must not take one
+ * Field lines that every final response gets. The script of a service worker is refused here, so browsers must not take one
  * from their cache that they got as something else.
  */
 export const PATH_FORM_FIELDS = 'Vary: Service-Worker\r\n';

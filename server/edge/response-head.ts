@@ -24,7 +24,7 @@ export const NOINDEX_ENDING: ResponseEnding = endingWith('X-Robots-Tag: noindex\
 
 /**
  * `coding`: `Transfer-Encoding` and `Trailer`, where the body is sent without its chunks or not at all. `length`:
- * `Content-Length` too, where there cannot be a body: some parsers would wait for one, or take the next answer for it.
+ * `Content-Length` too, where there cannot be a body: some parsers would wait for one, or take the next response for it.
  */
 export type Omission = 'nothing' | 'coding' | 'length';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { trackBody } from '../../shared/http1/track-body.ts';
-import { INTERIM_ANSWERS_MAX, RESPONSE_FIELDS_MAX, RESPONSE_HEAD_MAX_BYTES } from '../limits.ts';
+import { INTERIM_RESPONSES_MAX, RESPONSE_FIELDS_MAX, RESPONSE_HEAD_MAX_BYTES } from '../limits.ts';
 import { NOINDEX_ENDING, PLAIN_ENDING } from './response-head.ts';
 import { type ResponseContext, ResponseRelay } from './response-relay.ts';
 
@@ -18,9 +18,8 @@ const CONTEXT: ResponseContext = {
 /** Relays a response that comes in the pieces given, and tells what became of it. */
 function relay(pieces: string[], context: Partial<ResponseContext> = {}) {
   let sent = '';
-  const response = new ResponseRelay({ ...CONTEXT, ...context }, (bytes) => {
-    sent += bytes.toString('latin1');
-  });
+  const send = (bytes: Buffer): void => void (sent += bytes.toString('latin1'));
+  const response = new ResponseRelay({ ...CONTEXT, ...context }, { send, isFull: false });
   const progress = pieces.map((piece) => response.push(Buffer.from(piece, 'latin1')));
   return { response, sent, progress };
 }
@@ -81,7 +80,7 @@ describe('ResponseRelay', () => {
 
   it('waits for a final response behind 64 interim ones and no more', () => {
     for (const interims of ['all', 'none'] as const) {
-      const flood = Array<string>(INTERIM_ANSWERS_MAX).fill('HTTP/1.1 102 x\r\n\r\n');
+      const flood = Array<string>(INTERIM_RESPONSES_MAX).fill('HTTP/1.1 102 x\r\n\r\n');
       assert.ok(relay(flood, { interims }).progress.every((progress) => progress === 'more'));
       const { response, progress } = relay([...flood, 'HTTP/1.1 102 x\r\n\r\n'], { interims });
       assert.deepEqual([progress.at(-1), response.committed], ['no-head', false]);

@@ -5,7 +5,7 @@ import { responseFraming } from '../../shared/http1/framing.ts';
 import { HeadReader } from '../../shared/http1/head-reader.ts';
 import { parseResponseHead, type ResponseHead } from '../../shared/http1/head.ts';
 import { trackBody } from '../../shared/http1/track-body.ts';
-import { INTERIM_ANSWERS_MAX, RESPONSE_FIELDS_MAX, RESPONSE_HEAD_MAX_BYTES } from '../limits.ts';
+import { INTERIM_RESPONSES_MAX, RESPONSE_FIELDS_MAX, RESPONSE_HEAD_MAX_BYTES } from '../limits.ts';
 import {
   type FieldMap,
   finalResponseHead,
@@ -38,6 +38,13 @@ export interface ResponseContext {
   readonly mapField: FieldMap | undefined;
 }
 
+/** A visitor's connection, as whoever writes a response sees it. */
+export interface VisitorSink {
+  send(bytes: Buffer): void;
+  /** Whether the visitor leaves untaken what was sent, so that no more of it should come. */
+  readonly isFull: boolean;
+}
+
 /**
  * `more`: goes on. `done`: the response is complete. `switched`: the connection is a WebSocket now. `no-head`: what came
  * is no response, and nothing of it has been passed on. `broken`: the body breaks its own framing.
@@ -46,7 +53,7 @@ export type ResponseProgress = 'more' | 'done' | 'switched' | 'no-head' | 'broke
 
 export class ResponseRelay {
   readonly #context: ResponseContext;
-  readonly #send: (bytes: Buffer) => void;
+  readonly #sink: VisitorSink;
   /** of the final response, or of the switch to a WebSocket, once it was passed on */
   status: number | undefined;
   readonly #reader = new HeadReader(RESPONSE_HEAD_MAX_BYTES);
@@ -54,13 +61,13 @@ export class ResponseRelay {
   #untilClose = false;
   #unchunk = false;
   #started = false;
-  #interimAnswers = 0;
+  #interimResponses = 0;
   #closes: boolean;
   #reusable = true;
 
-  constructor(context: ResponseContext, send: (bytes: Buffer) => void) {
+  constructor(context: ResponseContext, sink: VisitorSink) {
     this.#context = context;
-    this.#send = send;
+    this.#sink = sink;
     this.#closes = context.close;
   }
 
@@ -69,7 +76,7 @@ export class ResponseRelay {
     return this.#started;
   }
 
-  /** Whether the final head has been passed on, so that no other answer can be given. */
+  /** Whether the final head has been passed on, so that no other response can be given. */
   get committed(): boolean {
     return this.#body !== undefined;
   }
@@ -121,22 +128,22 @@ export class ResponseRelay {
       rest = end.rest;
       if (head.status === 101) return this.#switch(head, rest);
       if (head.status >= 200) return this.#commit(head, rest);
-      this.#interimAnswers += 1;
-      if (this.#interimAnswers > INTERIM_ANSWERS_MAX) return 'no-head';
-      if (this.#passes(head)) this.#send(interimResponseHead(head, this.#context.mapField, EMPTY));
+      this.#interimResponses += 1;
+      if (this.#interimResponses > INTERIM_RESPONSES_MAX) return 'no-head';
+      if (this.#passes(head)) this.#sink.send(interimResponseHead(head, this.#context.mapField, EMPTY));
       if (rest.length === 0) return 'more';
     }
   }
 
   #passes({ status }: ResponseHead): boolean {
     const { interims } = this.#context;
-    return interims === 'all' || (interims === 'continue' && status === 100 && this.#interimAnswers === 1);
+    return interims === 'all' || (interims === 'continue' && status === 100 && this.#interimResponses === 1);
   }
 
   #switch(head: ResponseHead, rest: Buffer): ResponseProgress {
     if (!this.#context.upgrade || listMembers(head.fields, 'upgrade').join() !== 'websocket')
       return 'no-head';
-    this.#send(interimResponseHead(head, this.#context.mapField, rest));
+    this.#sink.send(interimResponseHead(head, this.#context.mapField, rest));
     this.status = head.status;
     return 'switched';
   }
@@ -155,12 +162,12 @@ export class ResponseRelay {
       head.minor === 1 &&
       !listMembers(head.fields, 'connection').includes('close') &&
       !mayBring(head);
-    const body = trackBody(framing, this.#unchunk ? this.#send : undefined);
+    const body = this.#unchunk ? trackBody(framing, (piece) => this.#sink.send(piece)) : trackBody(framing);
     this.#body = body;
     this.status = head.status;
     if (this.#unchunk || rest.length === 0) {
       // Without its coding the body is sent as it is decoded.
-      this.#send(this.#finalHead(head, EMPTY));
+      this.#sink.send(this.#finalHead(head, EMPTY));
       return this.#pushBody(body, rest);
     }
     return this.#pushFirst(head, body, rest);
@@ -177,7 +184,7 @@ export class ResponseRelay {
       this.status = undefined;
       return 'no-head';
     }
-    this.#send(this.#finalHead(head, end === piece.length ? piece : piece.subarray(0, end)));
+    this.#sink.send(this.#finalHead(head, end === piece.length ? piece : piece.subarray(0, end)));
     return this.#progress(body, end < piece.length);
   }
 
@@ -195,7 +202,7 @@ export class ResponseRelay {
   #pushBody(body: BodyTracker, piece: Buffer): ResponseProgress {
     try {
       const end = body.advance(piece, 0);
-      if (!this.#unchunk && end > 0) this.#send(end === piece.length ? piece : piece.subarray(0, end));
+      if (!this.#unchunk && end > 0) this.#sink.send(end === piece.length ? piece : piece.subarray(0, end));
       return this.#progress(body, end < piece.length);
     } catch (error) {
       if (!(error instanceof BodyError)) throw error;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { parseRequestHead } from '../../shared/http1/head.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import { HostResolver } from './authority.ts';
+import { HostResolver } from './host-resolver.ts';
 import { offersWebSocket, route } from './route.ts';
 
 const hosts = new HostResolver({ own: 'localhost', tunnel: 'localhost', service: 'localhost' });

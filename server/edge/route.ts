@@ -3,7 +3,7 @@ import type { VisitorErrorCode } from '../../shared/errors.ts';
 import { type Field, fieldValue, listMembers } from '../../shared/http1/fields.ts';
 import type { RequestHead } from '../../shared/http1/head.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import { type HostResolver, type HostTarget, namesHost } from './authority.ts';
+import { type HostResolver, type HostTarget, namesHost } from './host-resolver.ts';
 import { TunnelLookup } from './tunnel-lookup.ts';
 
 export type Route =
@@ -16,14 +16,17 @@ export type Route =
     }
   /** the relay itself */
   | { readonly kind: 'relay'; readonly target: string }
-  /** OPTIONS of the whole server, which the relay answers itself */
+  /** OPTIONS of the whole server, to which the relay responds itself */
   | { readonly kind: 'options' }
   /** to the same with a slash behind the prefix */
   | { readonly kind: 'redirect'; readonly location: string }
   | { readonly kind: 'refuse'; readonly code: VisitorErrorCode };
 
-/** What the relay answers itself, though nothing is wrong with it. */
+/** What the relay responds to itself, though nothing is wrong with it. */
 export type OwnRoute = Extract<Route, { kind: 'options' | 'redirect' }>;
+
+/** Where a request is passed on to. */
+export type Destination = Extract<Route, { kind: 'tunnel' | 'relay' }>;
 
 /** What the edge needs to know of tunnels. */
 export interface TunnelDirectory {

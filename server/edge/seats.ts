@@ -8,7 +8,7 @@ import { ACCOUNT_SHARE } from '../limits.ts';
 export interface SeatLimits {
   /** connections with a seat */
   readonly visitors: number;
-  /** connections without one: those that come, and those of which the relay alone has answered; the oldest gives way */
+  /** connections without one: those that come, and those to which the relay alone has responded; the oldest gives way */
   readonly newcomers: number;
 }
 
@@ -83,7 +83,7 @@ export class Place {
     this.#seats.idle.add(this);
   }
 
-  /** The relay answers, which takes no seat: one that it has is free for others. */
+  /** The relay responds, which takes no seat: one that it has is free for others. */
   stand(): void {
     this.#leave();
     this.#enter();

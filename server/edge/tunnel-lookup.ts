@@ -1,7 +1,7 @@
 /** A tunnel that this relay has not met, though another one may have made it: looked up when a request needs it. */
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { Dial, Dialer } from '../tunnels/stream.ts';
-import type { OwnAnswer } from './answers.ts';
+import type { OwnResponse } from './own-responses.ts';
 import type { OriginHandler } from './exchange.ts';
 
 const STORE_TEXT =
@@ -20,9 +20,9 @@ export class TunnelLookup {
   /**
    * Finds the tunnel and opens a stream to it.
    *
-   * @param gate what the relay answers in place of the tunnel, if anything
+   * @param gate gives the relay's response in place of the tunnel's, if there is one
    */
-  dial(dialer: Dialer, handler: OriginHandler, gate: (tunnel: LiveTunnel) => OwnAnswer | undefined): Dial {
+  dial(dialer: Dialer, handler: OriginHandler, gate: (tunnel: LiveTunnel) => OwnResponse | undefined): Dial {
     let cancelled = false;
     let dial: Dial | undefined;
     const goOn = async (): Promise<void> => {
@@ -31,9 +31,9 @@ export class TunnelLookup {
       if (tunnel === null) return handler.failed('tunnel-offline', STORE_TEXT);
       this.found = tunnel;
       if (tunnel === undefined) return handler.failed('tunnel-unknown');
-      const answer = gate(tunnel);
-      if (answer === undefined) dial = dialer.dial(tunnel, handler);
-      else handler.answered(answer);
+      const response = gate(tunnel);
+      if (response === undefined) dial = dialer.dial(tunnel, handler);
+      else handler.intercepted(response);
     };
     void goOn();
     return {

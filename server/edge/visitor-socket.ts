@@ -1,23 +1,31 @@
 /** The socket of an inbound connection: its flow in both directions, its endings, and its handing over. */
 import type { Socket } from 'node:net';
+import { joined } from '../../shared/http1/joined.ts';
 import { TurnedReads } from '../fairness/turned-reads.ts';
+import { BACKLOG_MAX_BYTES } from '../limits.ts';
+import type { VisitorSink } from './response-relay.ts';
 import { StallGuard } from './stall-guard.ts';
 
 export interface VisitorSocketHandler {
-  onData(chunk: Buffer): void;
-  /** There is room again after a `send` that answered `false`. */
-  onDrain(): void;
+  /** Bytes have come and wait: see {@link VisitorSocket.takeInput}. */
+  onInput(): void;
   /** The visitor has half-closed: everything it sends has come. */
-  onEnd(): void;
+  onInputEnd(): void;
+  /** Everything that was sent has been taken, after the socket was full. */
+  onOutputTaken(): void;
   /** The connection is closed, whoever closed it. */
-  onClose(): void;
+  onClosed(): void;
 }
 
-export class VisitorSocket {
+export class VisitorSocket implements VisitorSink {
   readonly #socket: Socket;
   readonly #handler: VisitorSocketHandler;
   readonly #stall: StallGuard;
   readonly #reads: TurnedReads;
+  /** Bytes that have come and wait for their turn. */
+  #input: Buffer | undefined;
+  /** Whether what still comes is thrown away. */
+  #discards = false;
 
   /**
    * @param socket just accepted, half-open allowed
@@ -27,7 +35,7 @@ export class VisitorSocket {
     this.#socket = socket;
     this.#handler = handler;
     this.#stall = new StallGuard(socket);
-    this.#reads = new TurnedReads(socket, group, (chunk) => handler.onData(chunk));
+    this.#reads = new TurnedReads(socket, group, (chunk) => this.#receive(chunk));
     socket.on('drain', this.#onDrain);
     socket.on('end', this.#onEnd);
     // What an error means is told by the close that follows it.
@@ -35,31 +43,37 @@ export class VisitorSocket {
     socket.on('close', this.#onClose);
   }
 
-  /** Whether the visitor leaves answers untaken, so that no more of them should be made. */
-  get isFull(): boolean {
-    return this.#socket.writableNeedDrain;
+  // Input
+
+  /** Whether bytes wait to be taken. */
+  get hasInput(): boolean {
+    return this.#input !== undefined;
   }
 
-  /** Bytes that have come. */
-  get bytesRead(): number {
-    return this.#socket.bytesRead;
+  /** Takes all bytes that wait. */
+  takeInput(): Buffer | undefined {
+    const input = this.#input;
+    this.#input = undefined;
+    return input;
   }
 
-  /** Bytes that were sent, those included that wait. */
-  get bytesWritten(): number {
-    return this.#socket.bytesWritten;
+  /** Lets the rest of what was taken wait on. */
+  returnInput(rest: Buffer): void {
+    this.#input = rest;
   }
 
-  /** @returns `false` when the visitor takes its answers more slowly than they come: wait for `onDrain` */
-  send(bytes: Buffer): boolean {
-    if (this.#socket.write(bytes)) return true;
-    this.#stall.watch();
-    return false;
+  /** Bytes that were taken. */
+  get bytesTaken(): number {
+    return this.#socket.bytesRead - (this.#input?.length ?? 0);
   }
 
-  /** Stops or starts the reading of what the visitor sends. */
-  setPaused(paused: boolean): void {
-    if (paused) this.#reads.pause();
+  /**
+   * Reads on, or stops while nobody takes what comes.
+   *
+   * @param isBlocked whether nothing is taken for now; as much as may wait is read all the same where it is not
+   */
+  updateReading(isBlocked: boolean): void {
+    if (isBlocked || (this.#input?.length ?? 0) >= BACKLOG_MAX_BYTES) this.#reads.pause();
     else if (this.#reads.isPaused) this.#reads.resume();
   }
 
@@ -68,11 +82,30 @@ export class VisitorSocket {
     this.#socket.setKeepAlive(true, 1000);
   }
 
-  /** Half-closes behind what was sent. `onFlushed`: the visitor's system has taken it all. */
+  // Output
+
+  get isFull(): boolean {
+    return this.#socket.writableNeedDrain;
+  }
+
+  /** Bytes that were sent, those included that wait. */
+  get bytesSent(): number {
+    return this.#socket.bytesWritten;
+  }
+
+  send(bytes: Buffer): void {
+    if (!this.#socket.write(bytes)) this.#stall.watch();
+  }
+
+  // Endings
+
+  /** Half-closes behind what was sent; what still comes is thrown away. `onFlushed`: the visitor's system has taken it all. */
   end(onFlushed: () => void): void {
+    this.#input = undefined;
+    this.#discards = true;
     this.#stall.watch();
     this.#socket.end(onFlushed);
-    this.setPaused(false);
+    this.updateReading(false);
   }
 
   /** Closes at once. What was not sent is lost. */
@@ -85,8 +118,8 @@ export class VisitorSocket {
     this.#socket.resetAndDestroy();
   }
 
-  /** Gives the connection to whoever takes it over; the handler hears nothing more of it. */
-  release(): Socket {
+  /** Gives the connection to whoever takes it over, with the bytes that wait; the handler hears nothing more of it. */
+  release(): { readonly socket: Socket; readonly head: Buffer } {
     const socket = this.#socket;
     this.#reads.stop();
     socket.off('drain', this.#onDrain);
@@ -94,20 +127,26 @@ export class VisitorSocket {
     socket.off('close', this.#onClose);
     this.#stall.release();
     if (socket.isPaused()) socket.resume();
-    return socket;
+    return { socket, head: this.takeInput() ?? Buffer.alloc(0) };
+  }
+
+  #receive(chunk: Buffer): void {
+    if (this.#discards) return;
+    this.#input = this.#input === undefined ? chunk : joined(this.#input, chunk);
+    this.#handler.onInput();
   }
 
   readonly #onDrain = (): void => {
     this.#stall.relax();
-    this.#handler.onDrain();
+    this.#handler.onOutputTaken();
   };
 
-  readonly #onEnd = (): void => this.#handler.onEnd();
+  readonly #onEnd = (): void => this.#handler.onInputEnd();
 
   readonly #onClose = (): void => {
     // A closed socket is collected late, and would take along all that listens to it.
     this.#socket.removeAllListeners();
     this.#reads.flush();
-    this.#handler.onClose();
+    this.#handler.onClosed();
   };
 }

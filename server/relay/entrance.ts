@@ -9,7 +9,7 @@ import type { Cluster } from '../cluster/cluster.ts';
 import { type Config, publicUrlOf, schemeOf } from '../config.ts';
 import { AddressLimits } from '../edge/address-limits.ts';
 import { InProcessApi } from '../edge/api-origin.ts';
-import { HostResolver } from '../edge/authority.ts';
+import { HostResolver } from '../edge/host-resolver.ts';
 import type { CertificateWatch } from '../edge/certificate-watch.ts';
 import { Edge } from '../edge/edge.ts';
 import { boundPort, listen } from '../edge/listen.ts';

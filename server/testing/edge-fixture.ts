@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { BlockList, connect, type Socket } from 'node:net';
 import { AddressLimits } from '../edge/address-limits.ts';
 import { InProcessApi } from '../edge/api-origin.ts';
-import { HostResolver } from '../edge/authority.ts';
+import { HostResolver } from '../edge/host-resolver.ts';
 import { Origins } from '../edge/origins.ts';
 import type { AccessEntry } from '../observe/access-log.ts';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';

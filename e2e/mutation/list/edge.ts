@@ -175,8 +175,18 @@ export const EDGE: readonly Mutation[] = [
   },
   {
     part: 'edge',
+    notice: 'who takes the end of a large answer late waits for ever for the next one',
+    file: 'server/edge/exchange.ts',
+    find: 'if (this.#sink.isFull) stream.resume();',
+    replace: '',
+    tests: unit(
+      'Visitor leaves a stream flowing for the next request, though it took the end of a response late',
+    ),
+  },
+  {
+    part: 'edge',
     notice: 'streams to local services stay open behind visitors who have left',
-    file: 'server/edge/visitor.ts',
+    file: 'server/edge/visitor-requests.ts',
     find: 'this.#kept.end();\n    this.#exchange = undefined;',
     replace: 'this.#exchange = undefined;',
     tests: unit('Visitor leaves no stream behind when a proxy gives its connection to a client'),
@@ -195,7 +205,7 @@ export const EDGE: readonly Mutation[] = [
     part: 'edge',
     notice: 'who is only warned takes the seats of those who visit a tunnel',
     file: 'server/edge/admission.ts',
-    find: "if (route.kind === 'tunnel' && !isAnswered) return",
+    find: "if (route.kind === 'tunnel' && !isIntercepted) return",
     replace: "if (route.kind === 'tunnel') return",
     tests: unit('Admission gives no seat where the relay answers in place of the tunnel'),
   },
@@ -212,8 +222,8 @@ export const EDGE: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'who guesses keys does so without limit where it asks for a WebSocket',
-    file: 'server/edge/visitor.ts',
-    find: 'address: this.#origins.limitedAddress(plan.head, this.#peer),',
+    file: 'server/edge/origins.ts',
+    find: 'address: this.limitedAddress(head, peer),',
     replace: 'address: undefined,',
     tests: protocol(
       'wrong keys of one address are 30 a minute, on the API and control sockets together; a key that was right goes on being so',

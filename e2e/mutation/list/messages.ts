@@ -81,7 +81,7 @@ export const MESSAGES: readonly Mutation[] = [
     notice:
       'a proxy that waits for one 100 gets two, and takes the second for the answer to the next request',
     file: 'server/edge/response-relay.ts',
-    find: "(interims === 'continue' && status === 100 && this.#interimAnswers === 1)",
+    find: "(interims === 'continue' && status === 100 && this.#interimResponses === 1)",
     replace: "(interims === 'continue' && status === 100)",
     tests: unit('ResponseRelay passes interim responses on: all, only the 100 that is waited for, or none'),
   },
@@ -89,7 +89,7 @@ export const MESSAGES: readonly Mutation[] = [
     part: 'edge',
     notice: 'a local service keeps the relay busy with interim answers without end',
     file: 'server/edge/response-relay.ts',
-    find: "if (this.#interimAnswers > INTERIM_ANSWERS_MAX) return 'no-head';",
+    find: "if (this.#interimResponses > INTERIM_RESPONSES_MAX) return 'no-head';",
     replace: '',
     tests: unit('ResponseRelay waits for a final response behind 64 interim ones and no more'),
   },
@@ -140,9 +140,9 @@ export const MESSAGES: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'what is left of the body of a request that was refused is read as the next request',
-    file: 'server/edge/visitor.ts',
-    find: 'return plan === undefined || plan.close || this.#draining || !bodyDone;',
-    replace: 'return plan === undefined || plan.close || (this.#draining && !bodyDone);',
+    file: 'server/edge/visitor-requests.ts',
+    find: 'return plan === undefined || plan.close || this.#isLast || !bodyDone;',
+    replace: 'return plan === undefined || plan.close || (this.#isLast && !bodyDone);',
     tests: unit(
       'Visitor is answered nothing to what is left of the body of a request that the relay has answered',
     ),
@@ -150,7 +150,7 @@ export const MESSAGES: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'the page that refuses a HEAD is taken for the answer to the next request',
-    file: 'server/edge/answers.ts',
+    file: 'server/edge/own-responses.ts',
     find: "headOnly: start !== '' && HEAD_START.startsWith(start),",
     replace: 'headOnly: start === HEAD_START,',
     tests: unit('Visitor is told 408 without a body when all that came is "H"'),

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { HostResolver, hostname, isHost, resolveHost } from './authority.ts';
+import { HostResolver, hostname, isHost, resolveHost } from './host-resolver.ts';
 
 const domains = { own: 'relay.example', tunnel: 'tunnels.example', service: 'example' };
 
