@@ -24,6 +24,10 @@ export const PING_INTERVAL_MS = 30_000;
 export const PONG_TIMEOUT_MS = 60_000;
 /** Bytes of the largest message on a control socket, in either direction. */
 export const CONTROL_MESSAGE_MAX_BYTES = 4096;
+/** Frames of one message on a control socket, in either direction: nobody needs more than one, and each is kept until the last. */
+export const CONTROL_FRAGMENTS_MAX = 64;
+/** Pieces in which one frame may arrive on a control socket, for the same reason. A ping byte by byte has 131. */
+export const CONTROL_PIECES_MAX = 256;
 
 /** WebSocket close codes of the relay: RFC 6455 section 7.4.1 below 4000, Culvert's own from there. */
 export const CloseCode = {
@@ -36,6 +40,8 @@ export const CloseCode = {
   noStatus: 1005,
   /** The connection ended without a Close frame; never sent. */
   abnormal: 1006,
+  /** More pings, or smaller pieces, than anybody needs. */
+  policyViolation: 1008,
   tooBig: 1009,
   internalError: 1011,
   replaced: 4000,

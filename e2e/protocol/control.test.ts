@@ -70,6 +70,24 @@ describe('the control WebSocket', () => {
     assert.equal(await closeCode(client.control), 1009);
   });
 
+  it('ends with 1008 after a message in more than 64 fragments, and after more than 100 pings in a second', async () => {
+    for (const [first, next] of [
+      [0x01, 0x00],
+      [0x89, 0x89],
+    ]) {
+      const { tunnel, account } = await pool.tunnel();
+      const socket = new WebSocket(`ws://localhost:${relay.port}/ws/control?tunnel_id=${tunnel.id}`, {
+        headers: { authorization: `Bearer ${account.key}` },
+      });
+      scope.defer(() => socket.terminate());
+      await once(socket, 'open');
+      const closed = once(socket, 'close');
+      if (first === 0x89) for (let count = 0; count <= 100; count += 1) socket.ping('x');
+      else for (let count = 0; count <= 64; count += 1) socket.send('x', { fin: false });
+      assert.equal((await closed)[0], 1008, `${next}`);
+    }
+  });
+
   it('bears messages up to 4 KiB, whatever they say', async () => {
     const client = await ManualClient.start(scope, relay, pool);
     client.control.socket.send(Buffer.from('{"type":"nobody knows this"}'), Opcode.text);

@@ -1,15 +1,20 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { PassThrough } from 'node:stream';
+import { mock } from 'node:test';
 import type { WebSocket } from 'ws';
+import { PINGS_MAX } from '../../shared/websocket/ping-limit.ts';
 import { CONTROL_BUFFER_MAX_BYTES } from '../limits.ts';
 import { ControlSocket } from './control-socket.ts';
 
 const KEY = { keyId: 'key', hash: '00' };
 
 class FakeSocket extends EventEmitter {
+  readonly OPEN = 1;
+  readyState = 1;
   bufferedAmount = 0;
   onPongSent: () => void = () => {};
+  pongBytes: Buffer | undefined;
   readonly calls: string[] = [];
 
   ping(): void {
@@ -22,7 +27,13 @@ class FakeSocket extends EventEmitter {
 
   pong(payload: Buffer, _mask: boolean, onSent: () => void): void {
     this.calls.push(`pong ${payload.toString()}`);
+    this.pongBytes = payload;
     this.onPongSent = onSent;
+  }
+
+  close(code: number, reason: string): void {
+    this.readyState = 2;
+    this.calls.push(`close ${code} ${reason}`);
   }
 
   terminate(): void {
@@ -104,6 +115,30 @@ describe('ControlSocket', () => {
     assert.deepEqual(socket.calls.slice(2), ['pong four']);
   });
 
+  it('keeps nothing of what came with a ping until it is answered', () => {
+    socket.emit('ping', Buffer.alloc(65_536, 'culvert').subarray(100, 107));
+    assert.equal(socket.pongBytes?.toString(), 'lvertcu');
+    assert.equal(socket.pongBytes.buffer.byteLength, 7);
+  });
+
+  describe('of a client that pings all the time', () => {
+    beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
+    afterEach(() => mock.timers.reset());
+
+    it('answers 100 in a second, and again in the next', () => {
+      for (let second = 0; second < 3; second += 1) {
+        pingFast(socket, PINGS_MAX);
+        mock.timers.tick(1000);
+      }
+      assert.deepEqual(socket.calls, Array(3 * PINGS_MAX).fill('pong hi'));
+    });
+
+    it('is closed with 1008, once, at the first ping beyond that', () => {
+      pingFast(socket, PINGS_MAX + 10);
+      assert.deepEqual(socket.calls.slice(PINGS_MAX), ['close 1008 too many pings', 'terminate']);
+    });
+  });
+
   it('lets go of a client that pings and reads nothing', () => {
     socket.bufferedAmount = CONTROL_BUFFER_MAX_BYTES + 1;
     socket.emit('ping', Buffer.from('hi'));
@@ -116,3 +151,11 @@ describe('ControlSocket', () => {
     assert.deepEqual(socket.calls, ['terminate']);
   });
 });
+
+/** Sends pings, each as soon as the one before is answered. */
+function pingFast(socket: FakeSocket, times: number): void {
+  for (let count = 0; count < times; count += 1) {
+    socket.emit('ping', Buffer.from('hi'));
+    socket.onPongSent();
+  }
+}

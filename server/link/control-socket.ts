@@ -1,7 +1,14 @@
 /** The control WebSocket of a tunnel's client (docs/protocol.md section 5). */
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
-import { connectionMessage, drainMessage, PING_INTERVAL_MS, PONG_TIMEOUT_MS } from '../../shared/control.ts';
+import {
+  CloseCode,
+  connectionMessage,
+  drainMessage,
+  PING_INTERVAL_MS,
+  PONG_TIMEOUT_MS,
+} from '../../shared/control.ts';
+import { PingLimit } from '../../shared/websocket/ping-limit.ts';
 import { CONTROL_BUFFER_MAX_BYTES, CONTROL_CLOSE_TIMEOUT_MS } from '../limits.ts';
 
 /** The key that a socket was opened with. */
@@ -18,6 +25,7 @@ export class ControlSocket {
   readonly #socket: WebSocket;
   readonly #connection: Pick<Duplex, 'cork' | 'uncork'>;
   #corked = false;
+  readonly #pings = new PingLimit();
   /** The latest ping that came while a pong was on its way. */
   #lastPing: Buffer | undefined;
   #pongUnderWay = false;
@@ -48,7 +56,7 @@ export class ControlSocket {
     socket.on('pong', () => {
       this.#unanswered = undefined;
     });
-    socket.on('ping', (payload: Buffer) => this.#answerPing(payload));
+    socket.on('ping', (payload: Buffer) => this.#pinged(payload));
     socket.on('close', (code) => onClose(this, code));
   }
 
@@ -104,6 +112,18 @@ export class ControlSocket {
 
   /** Ends the connection without waiting for the client. */
   cut(): void {
+    this.#socket.terminate();
+  }
+
+  #pinged(payload: Buffer): void {
+    // What has come with it is still read after the end.
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
+    if (this.#pings.admits()) {
+      // A copy of its own: what came with it is not to stay for as long as its answer waits.
+      this.#answerPing(Buffer.alloc(payload.length, payload));
+      return;
+    }
+    this.#socket.close(CloseCode.policyViolation, 'too many pings');
     this.#socket.terminate();
   }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type Duplex, duplexPair } from 'node:stream';
 import { issueKey } from '../accounts/accounts.ts';
 import { Authenticator } from '../accounts/authenticator.ts';
+import { CONTROL_FRAGMENTS_MAX, CONTROL_PIECES_MAX } from '../../shared/control.ts';
 import { ApiError } from '../../shared/errors.ts';
 import { WRONG_KEYS_PER_MINUTE } from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
@@ -16,6 +17,11 @@ import { Upgrades } from './upgrades.ts';
 const HANDSHAKE = { 'sec-websocket-version': '13', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' };
 
 const KEY = { keyId: 'key', hash: '' };
+
+const FIN = 0x80;
+const TEXT = 1;
+/** The header of a Close frame; its code comes behind it. */
+const CLOSE = '\x88\x02';
 
 describe('Upgrades', () => {
   let test: TestStore;
@@ -49,8 +55,8 @@ describe('Upgrades', () => {
     await test.store.close();
   });
 
-  /** Asks for a socket, and keeps the relay's end of it. */
-  async function open(target: string): Promise<void> {
+  /** Asks for a socket, and keeps the relay's end of it; gives the other end. */
+  async function open(target: string): Promise<Duplex> {
     const [near, far] = duplexPair();
     sockets.push(far);
     near.resume();
@@ -60,7 +66,10 @@ describe('Upgrades', () => {
       address,
       takeOver: () => ({ socket: far, head: Buffer.alloc(0) }),
     });
+    return near;
   }
+
+  const openControl = async (): Promise<Duplex> => await open(`/ws/control?tunnel_id=${tunnel.id}`);
 
   async function isRefused(target: string, retryAfter = '5'): Promise<void> {
     await assert.rejects(open(target), (error) => {
@@ -98,6 +107,29 @@ describe('Upgrades', () => {
     await isRefused(`/ws/control?tunnel_id=${tunnel.id}`, '1');
     await open(`/ws/data?id=${ids[0]}`);
     assert.equal(opened, 1);
+  });
+
+  describe('has a control socket of which', () => {
+    it('a message may come in 64 fragments, and no more', async () => {
+      const [first, next, last] = [frame(TEXT, 'x'), frame(0, 'x'), frame(FIN, 'x')];
+      const rest = (count: number): Buffer[] => Array<Buffer>(count).fill(next);
+      const message = Buffer.concat([first, ...rest(CONTROL_FRAGMENTS_MAX - 2), last]);
+      assert.equal(await answer(await openControl(), [message, message]), '');
+      assert.equal(
+        await answer(await openControl(), [Buffer.concat([first, ...rest(CONTROL_FRAGMENTS_MAX)])]),
+        CLOSE,
+      );
+    });
+
+    it('a frame may come in 256 pieces, and no more', async () => {
+      const bytes = [...frame(FIN | TEXT, 'x'.repeat(1000))].map((byte) => Buffer.from([byte]));
+      const some = CONTROL_PIECES_MAX - 1;
+      assert.equal(
+        await answer(await openControl(), [...bytes.slice(0, some), Buffer.concat(bytes.slice(some))]),
+        '',
+      );
+      assert.equal(await answer(await openControl(), bytes), CLOSE);
+    });
   });
 
   it('asks the store for a warm data socket only when the key is not that of the control socket', async () => {
@@ -149,3 +181,21 @@ describe('Upgrades', () => {
     for (const target of targets) await assert.rejects(open(target), /invalid api key/);
   });
 });
+
+/** A frame with a mask of zeros. */
+function frame(first: number, payload: string): Buffer {
+  const { length } = payload;
+  const size = length < 126 ? [0x80 | length] : [0x80 | 126, length >> 8, length & 0xff];
+  return Buffer.concat([Buffer.from([first, ...size, 0, 0, 0, 0]), Buffer.from(payload)]);
+}
+
+/** The frames with which the relay answers bytes that come in some pieces. */
+async function answer(near: Duplex, pieces: readonly Buffer[]): Promise<string> {
+  const received: Buffer[] = [];
+  near.on('data', (chunk: Buffer) => received.push(chunk));
+  for (const piece of pieces) {
+    near.write(piece);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return Buffer.concat(received).toString('latin1').split('\r\n\r\n').at(-1) ?? '';
+}

@@ -1,7 +1,11 @@
 /** The WebSocket endpoints: who may open a control or a data socket (docs/protocol.md sections 5 and 6). */
 import type { Duplex } from 'node:stream';
 import { WebSocketServer } from 'ws';
-import { CONTROL_MESSAGE_MAX_BYTES } from '../../shared/control.ts';
+import {
+  CONTROL_FRAGMENTS_MAX,
+  CONTROL_MESSAGE_MAX_BYTES,
+  CONTROL_PIECES_MAX,
+} from '../../shared/control.ts';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import type { ReadSocket } from '../../shared/socket-reads.ts';
 import { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
@@ -71,6 +75,8 @@ export class Upgrades {
     autoPong: false,
     perMessageDeflate: false,
     maxPayload: CONTROL_MESSAGE_MAX_BYTES,
+    maxFragments: CONTROL_FRAGMENTS_MAX,
+    maxBufferedChunks: CONTROL_PIECES_MAX,
   });
 
   /**

@@ -5,6 +5,7 @@ import { mock } from 'node:test';
 import { CloseCode } from '../control.ts';
 import type { ReadSocket } from '../socket-reads.ts';
 import { isCleanClose, WebSocketByteStream } from './byte-stream.ts';
+import { PINGS_MAX } from './ping-limit.ts';
 
 /** One end with all that came to it written down. */
 class Recorder {
@@ -208,11 +209,13 @@ describe('WebSocketByteStream', () => {
     const receiver = new Recorder(other, 'client');
     receiver.attach();
     receiver.stream.write(Buffer.alloc(100_000));
-    for (let count = 0; count < 1000; count += 1) {
+    await settled();
+    const waiting = other.writableLength;
+    for (let count = 0; count < PINGS_MAX; count += 1) {
       one.write(Buffer.from(`\x89\x04${String(count).padStart(4, '0')}`, 'latin1'));
       await new Promise((resolve) => setImmediate(resolve));
     }
-    assert.ok(other.writableLength < 101_000, `${other.writableLength} bytes wait`);
+    assert.equal(other.writableLength, waiting);
     const pongs: Buffer[] = [];
     new WebSocketByteStream(one, 'server', Buffer.alloc(0)).attach({
       onStreamData() {},
@@ -225,6 +228,36 @@ describe('WebSocketByteStream', () => {
     assert.equal(pongs.filter((chunk) => chunk[0] === 0x8a).length, 1);
     one.destroy();
     other.destroy();
+  });
+
+  describe('with a peer that pings all the time', () => {
+    const ping = '\x89\x80\x01\x02\x03\x04';
+
+    beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
+    afterEach(() => mock.timers.reset());
+
+    it('goes on at 100 pings a second', async () => {
+      for (let second = 0; second < 3; second += 1) {
+        near.write(Buffer.from(ping.repeat(PINGS_MAX), 'latin1'));
+        await settled();
+        mock.timers.tick(1000);
+      }
+      assert.deepEqual([server.closed, far.destroyed], [[], false]);
+    });
+
+    it('closes with 1008 and a reason beyond that, and reads nothing more', async () => {
+      const [one, other] = duplexPair();
+      const flooded = new Recorder(other, 'server');
+      flooded.attach();
+      const received: Buffer[] = [];
+      one.on('data', (chunk: Buffer) => received.push(chunk));
+      one.write(Buffer.from(`${ping.repeat(PINGS_MAX + 1)}\x82\x81\x01\x02\x03\x04@`, 'latin1'));
+      one.write(Buffer.from(ping.repeat(PINGS_MAX), 'latin1'));
+      await settled();
+      assert.ok(Buffer.concat(received).toString('latin1').endsWith('\x88\x10\x03\xf0too many pings'));
+      assert.deepEqual([flooded.closed, flooded.text, other.destroyed], [[CloseCode.abnormal], '', true]);
+      one.destroy();
+    });
   });
 });
 

@@ -7,6 +7,7 @@ import { CloseCode } from '../control.ts';
 import { readAtOnce, type ReadSocket, type SocketReads } from '../socket-reads.ts';
 import { FrameReader, frameHeaderSize, Opcode, type Role, writeFrameHeader } from './frames.ts';
 import { applyMask } from './masking.ts';
+import { PingLimit } from './ping-limit.ts';
 
 /** ms a peer has to take everything up to the Close frame. */
 const FLUSH_TIMEOUT_MS = 60_000;
@@ -50,6 +51,7 @@ export class WebSocketByteStream {
   /** Bytes that go out in front of the first frame. */
   #preface: Buffer | undefined;
   #handler: ByteStreamHandler | undefined;
+  readonly #pings = new PingLimit();
   /** The latest ping that came while none could be answered. */
   #lastPing: Buffer | undefined;
   #pongUnderWay = false;
@@ -80,7 +82,7 @@ export class WebSocketByteStream {
       onPayload: (piece) => {
         if (!this.#ended) this.#handler?.onStreamData(piece);
       },
-      onPing: (payload) => this.#answerPing(payload),
+      onPing: (payload) => this.#pinged(payload),
       onClose: (code) => this.#peerClosed(code),
       onProtocolError: (code) => this.#peerBrokeProtocol(code),
     });
@@ -203,13 +205,19 @@ export class WebSocketByteStream {
     return room;
   }
 
+  #pinged(payload: Buffer): void {
+    if (this.#pings.admits()) this.#answerPing(payload);
+    else this.#refusePeer(CloseCode.policyViolation, 'too many pings');
+  }
+
   /**
    * One pong at a time, and none while the peer takes nothing: of the pings that come meanwhile only the latest is to be
    * answered (RFC 6455 section 5.5.3).
    */
   #answerPing(payload: Buffer): void {
     const waits = this.#pongUnderWay || this.#socket.writableNeedDrain;
-    this.#lastPing = waits ? payload : undefined;
+    // A copy: what came with it is not to stay for as long as its answer waits.
+    this.#lastPing = waits ? Buffer.alloc(payload.length, payload) : undefined;
     if (waits) return;
     this.#pongUnderWay = true;
     this.#send(Opcode.pong, payload, this.#onPongSent);
@@ -224,9 +232,9 @@ export class WebSocketByteStream {
     if (this.#lastPing !== undefined) this.#answerPing(this.#lastPing);
   }
 
-  #sendClose(code: number, onFlushed: () => void): void {
-    const payload = Buffer.allocUnsafe(code === CloseCode.noStatus ? 0 : 2);
-    if (payload.length === 2) payload.writeUInt16BE(code);
+  #sendClose(code: number, onFlushed: () => void, reason = ''): void {
+    const payload = Buffer.from(code === CloseCode.noStatus ? '' : `..${reason}`);
+    if (payload.length > 0) payload.writeUInt16BE(code);
     this.#send(Opcode.close, payload, onFlushed);
     this.#closeSent = true;
     if (this.#socket.writableLength > 0) this.#armCloseTimer(FLUSH_TIMEOUT_MS);
@@ -252,6 +260,14 @@ export class WebSocketByteStream {
   #peerBrokeProtocol(code: number): void {
     this.#sendClose(code, () => this.#armCloseTimer(CLOSE_TIMEOUT_MS));
     this.#socket.end();
+    this.#end(CloseCode.abnormal);
+  }
+
+  /** Ends the connection once all is with the system, and reads nothing more of what the peer sends. */
+  #refusePeer(code: number, reason: string): void {
+    this.#reader.stop();
+    this.pause();
+    this.#sendClose(code, () => this.#giveBack(), reason);
     this.#end(CloseCode.abnormal);
   }
 

@@ -76,6 +76,37 @@ describe('FrameReader', () => {
     }
   });
 
+  it('keeps nothing of what came with the beginning of a ping until its end comes', () => {
+    const pings: Buffer[] = [];
+    const handler = { onPayload() {}, onPing: (payload: Buffer) => pings.push(payload), onClose() {} };
+    const reader = new FrameReader('server', { ...handler, onProtocolError() {} });
+    const bytes = Buffer.concat([
+      frame(Opcode.binary, Buffer.alloc(60_000)),
+      frame(Opcode.ping, text('hello')),
+    ]);
+    reader.push(bytes.subarray(0, -3));
+    reader.push(bytes.subarray(-3, -2));
+    reader.push(bytes.subarray(-2));
+    assert.deepEqual(pings.map(String), ['hello']);
+    assert.equal(pings[0]?.buffer.byteLength, 5);
+  });
+
+  it('reads nothing any more once it is told to stop, even of what has come', () => {
+    const events: string[] = [];
+    const reader = new FrameReader('server', {
+      onPayload: (piece) => events.push(piece.toString()),
+      onPing() {
+        reader.stop();
+      },
+      onClose() {},
+      onProtocolError() {},
+    });
+    const data = (): Buffer => frame(Opcode.binary, text('data'));
+    reader.push(Buffer.concat([data(), frame(Opcode.ping, text('')), data()]));
+    reader.push(data());
+    assert.deepEqual(events, ['data']);
+  });
+
   it('reads a Close frame without a code', () => {
     assert.deepEqual(read(frame(Opcode.close, text(''))).events, [`close ${CloseCode.noStatus}`]);
   });

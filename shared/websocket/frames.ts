@@ -24,6 +24,7 @@ export interface FrameHandler {
 const CONTROL_PAYLOAD_MAX = 125;
 const HEADER_MAX = 14;
 const NO_MASK = 0;
+const EMPTY = Buffer.alloc(0);
 
 /** Reads frames from bytes in pieces of any size, and holds nothing of a binary message back. */
 export class FrameReader {
@@ -33,7 +34,8 @@ export class FrameReader {
   #header: Buffer | undefined;
   #headerLength = 0;
   #inMessage = false;
-  #control: Buffer[] = [];
+  /** The payload of the control frame that is being read, as far as it has come. */
+  #control: Buffer | undefined;
   #ended = false;
   #fault: number | undefined;
 
@@ -69,6 +71,11 @@ export class FrameReader {
     this.#fault = undefined;
   }
 
+  /** Reads nothing any more. */
+  stop(): void {
+    this.#ended = true;
+  }
+
   #readHeader(chunk: Buffer, start: number): number {
     if (this.#header === undefined) {
       const size = headerSize(chunk, start);
@@ -76,7 +83,8 @@ export class FrameReader {
         this.#openFrame(chunk, start, size);
         return start + size;
       }
-      this.#header = Buffer.allocUnsafe(HEADER_MAX);
+      // Not of the shared pool, which would stay for as long as the rest takes to come.
+      this.#header = Buffer.allocUnsafeSlow(HEADER_MAX);
     }
     return this.#collectHeader(this.#header, chunk, start);
   }
@@ -131,15 +139,26 @@ export class FrameReader {
     if (taken > 0) {
       const piece = chunk.subarray(start, end);
       if (this.#mask !== NO_MASK) applyMask(piece, this.#mask, this.#offset);
-      this.#offset += taken;
-      if (isControl) this.#control.push(piece);
+      if (isControl) this.#addControl(piece);
       else this.#addContent(chunk, piece, start, end);
+      this.#offset += taken;
     }
     if (isControl && isLast) {
       this.#handOver(chunk);
       this.#endControl(this.#opcode);
     }
     return end;
+  }
+
+  /** Payload of a control frame; a copy where its end is still to come, or what came with it would stay for as long. */
+  #addControl(piece: Buffer): void {
+    const size = this.#offset + piece.length + this.#left;
+    if (piece.length === size) {
+      this.#control = piece;
+      return;
+    }
+    this.#control ??= Buffer.allocUnsafeSlow(size);
+    piece.copy(this.#control, this.#offset);
   }
 
   /** Content of one more frame. It is moved to what is there, or the other way round, over the header in between. */
@@ -171,9 +190,8 @@ export class FrameReader {
   }
 
   #endControl(opcode: number): void {
-    const payload =
-      this.#control.length === 1 ? (this.#control[0] ?? Buffer.alloc(0)) : Buffer.concat(this.#control);
-    this.#control = [];
+    const payload = this.#control ?? EMPTY;
+    this.#control = undefined;
     if (opcode === Opcode.ping) this.#handler.onPing(payload);
     else if (opcode === Opcode.close) this.#close(payload);
   }

@@ -1,0 +1,16 @@
+/** ms for which the pings of a peer are counted together. */
+const WINDOW_MS = 1000;
+/** Pings a peer may send in that time: more than come at once when the one that a client sends each second has waited for a minute. */
+export const PINGS_MAX = 100;
+
+/** Whether a peer sends more pings than anybody needs: each costs about as much as a message, and is answered besides. */
+export class PingLimit {
+  #count = 0;
+
+  /** Counts one more. @returns whether the peer has sent no more than {@link PINGS_MAX} within a second */
+  admits(): boolean {
+    if (this.#count === 0) setTimeout(() => (this.#count = 0), WINDOW_MS).unref();
+    this.#count += 1;
+    return this.#count <= PINGS_MAX;
+  }
+}
