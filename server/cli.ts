@@ -3,6 +3,7 @@
 import process from 'node:process';
 import { ExitCode, type Shell } from './cli/command.ts';
 import { main } from './cli/main.ts';
+import { limitOldGeneration } from './cli/old-generation.ts';
 import { limitYoungGeneration } from './cli/young-generation.ts';
 import { systemClock } from './clock.ts';
 import { AccessFile } from './observe/access-file.ts';
@@ -30,7 +31,10 @@ const shell: Shell = {
   isTerminal: process.stderr.isTTY,
   out: (line) => void process.stdout.write(`${line}\n`),
   err: (line) => void process.stderr.write(`${line}\n`),
-  limitMemory: () => limitYoungGeneration(process),
+  limitMemory() {
+    limitYoungGeneration(process);
+    limitOldGeneration(process.execArgv);
+  },
   openLog({ level, format = process.stderr.isTTY ? 'pretty' : 'json' }) {
     const stream = stderrStream();
     logStream = stream;

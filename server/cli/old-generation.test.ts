@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { limitOldGeneration } from './old-generation.ts';
+
+const MODULE = fileURLToPath(new URL('old-generation.ts', import.meta.url));
+/** Makes garbage that lives for longer than a young object, beside what stays, and prints the most memory it takes later on. */
+const PROGRAM = `
+  import { limitOldGeneration } from ${JSON.stringify(MODULE)};
+  if (process.argv[1] === 'limited') limitOldGeneration(process.execArgv);
+  const things = (count) => Array.from({ length: count }, (_, index) => ({ index, more: [index] }));
+  const kept = things(100_000);
+  const recent = [];
+  let most = 0;
+  for (let round = 0; round < 3000; round += 1) {
+    recent.push(things(1000));
+    if (recent.length > 50) recent.shift();
+    if (round > 2000) most = Math.max(most, process.memoryUsage().heapUsed);
+  }
+  console.log(most / 1024 ** 2, kept.length);
+`;
+
+/** MiB of heap that the program above took at the most. */
+async function most(which: 'limited' | 'alone'): Promise<number> {
+  const options = ['--max-semi-space-size=4', '--input-type=module', '--eval', PROGRAM, which];
+  const { stdout } = await promisify(execFile)(process.execPath, options);
+  return Number.parseFloat(stdout);
+}
+
+describe('limitOldGeneration', () => {
+  it('lets the heap grow to twice of what is in use, and V8 takes it while it runs', async () => {
+    const [limited, alone] = [await most('limited'), await most('alone')];
+    assert.ok(limited < 0.8 * alone, `${limited} MiB, and ${alone} without the limit`);
+  }).timeout(30_000);
+
+  it('leaves it to an operator who has chosen', () => {
+    const flags: string[] = [];
+    const setFlag = (flag: string): void => void flags.push(flag);
+    limitOldGeneration(['--heap-growing-percent=300'], setFlag);
+    assert.deepEqual(flags, []);
+    limitOldGeneration(['--max-semi-space-size=4'], setFlag);
+    assert.deepEqual(flags, ['--heap-growing-percent=100']);
+  });
+});
