@@ -3,7 +3,7 @@
 # without arguments, all of them. Names are those of Debian's packages.
 set -eu
 folder=$(dirname "$0")
-[ $# -gt 0 ] || set -- openssl curl nginx libnginx-mod-stream haproxy caddy apache2-bin chromium postgresql redis-server
+[ $# -gt 0 ] || set -- openssl curl nginx libnginx-mod-stream haproxy caddy apache2-bin chromium postgresql redis-server strace libfaketime
 
 has() {
   case $1 in

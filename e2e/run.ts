@@ -1,0 +1,94 @@
+/**
+ * Runs the suites (suites.ts), two at a time; the programs are built once.
+ *
+ *     node e2e/run.ts                       all suites of npm test
+ *     node e2e/run.ts SUITE [ARGUMENT...]   one of them, with further arguments for its program
+ */
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { type Suite, SUITES } from './suites.ts';
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url));
+/** One that waits leaves the machine to the other. */
+const LANES = 2;
+
+const [name, ...args] = process.argv.slice(2);
+if (name === undefined) await runAll(SUITES.filter(({ byHand }) => byHand !== true));
+else runOne(SUITES.find((suite) => suite.name === name) ?? usage(), args);
+
+function usage(): never {
+  console.error(
+    `usage: node e2e/run.ts [SUITE [ARGUMENT...]]\nsuites: ${SUITES.map((s) => s.name).join(' ')}`,
+  );
+  process.exit(2);
+}
+
+function runOne({ setup, runsBuild, command }: Suite, more: readonly string[]): void {
+  if (setup !== undefined) runToEnd('sh', setup.split(' '));
+  if (runsBuild) build();
+  runToEnd(process.execPath, [...command, ...more]);
+}
+
+function build(): void {
+  runToEnd('npm run --silent build', [], true);
+}
+
+/** Ends this program, too, where it fails. */
+function runToEnd(program: string, programArgs: readonly string[], shell = false): void {
+  const { status } = spawnSync(program, programArgs, { cwd: ROOT, stdio: 'inherit', shell });
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+/** Runs suites, and shows what each has said in one piece, at its end. */
+async function runAll(suites: readonly Suite[]): Promise<void> {
+  build();
+  const waiting = [...suites];
+  const running = new Set<ChildProcess>();
+  // Of Ctrl-C a terminal tells them itself.
+  process.once('SIGTERM', () => {
+    waiting.length = 0;
+    for (const child of running) child.kill();
+  });
+
+  /** @returns whether it has succeeded, and its output */
+  async function run(program: string, programArgs: readonly string[]): Promise<[boolean, string]> {
+    const child = spawn(program, programArgs, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
+    running.add(child);
+    let said = '';
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => (said += text));
+    const [code] = (await once(child, 'close')) as [number | null];
+    running.delete(child);
+    return [code === 0, said];
+  }
+
+  /** One after the other: packages are not installed by two at a time. */
+  let installed: Promise<[boolean, string]> = Promise.resolve([true, '']);
+  async function runSuite({ setup, command }: Suite): Promise<[boolean, string]> {
+    if (setup !== undefined) {
+      const install = (): Promise<[boolean, string]> => run('sh', setup.split(' '));
+      const mine = installed.then(install, install);
+      installed = mine;
+      const [isThere, said] = await mine;
+      if (!isThere) return [false, said];
+    }
+    return await run(process.execPath, command);
+  }
+
+  const failed: string[] = [];
+  async function lane(): Promise<void> {
+    for (let suite = waiting.shift(); suite !== undefined; suite = waiting.shift()) {
+      console.log(`${suite.name} begins`);
+      const start = performance.now();
+      const [hasPassed, said] = await runSuite(suite);
+      const seconds = Math.round((performance.now() - start) / 1000);
+      console.log(`\n──── ${suite.name}: ${hasPassed ? 'passed' : 'failed'} after ${seconds} s\n\n${said}`);
+      if (!hasPassed) failed.push(suite.name);
+    }
+  }
+  await Promise.all(Array.from({ length: LANES }, lane));
+  if (failed.length === 0) return;
+  console.error(`failed: ${failed.join(', ')}`);
+  process.exitCode = 1;
+}
