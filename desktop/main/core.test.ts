@@ -290,6 +290,7 @@ describe('the app', () => {
         app.clock.advance(2000);
         return app.core.snapshots.make().tunnels[0]?.requests === 7 || undefined;
       });
+      assert.equal(app.core.snapshots.make().tunnels[0]?.requests, 7);
     });
 
     it('show the domain of their names once one is known', async () => {

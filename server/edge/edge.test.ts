@@ -80,6 +80,7 @@ describe('Edge', () => {
     await first?.receives('here');
     first?.get('abc.localhost', '/', 'Connection: close\r\n');
     await until(() => fixture.dials.length === 1);
+    assert.equal(first?.text, '');
   });
 
   it('lets connections go that wait for a next request when seats are short, the one that has waited longest first', async () => {
@@ -109,6 +110,7 @@ describe('Edge', () => {
       visitor.get('nobody.localhost');
       await visitor.receives('tunnel-unknown');
     }
+    assert.equal(fixture.dials.length, 2);
   });
 
   it('gives a seat back when the tunnel could not be asked', async () => {
@@ -120,6 +122,7 @@ describe('Edge', () => {
       await visitor.receives('tunnel-offline');
     }
     await fill();
+    assert.equal(fixture.dials.length, 2);
   });
 
   it('has room again when a visitor has left', async () => {
@@ -129,6 +132,7 @@ describe('Edge', () => {
     const third = await connect();
     third.get('abc.localhost');
     await until(() => fixture.dials.length === 3);
+    assert.equal(third.text, '');
   });
 
   it('still answers its own API', async () => {

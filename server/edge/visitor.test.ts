@@ -162,7 +162,7 @@ describe('Visitor', () => {
     const stream = fixture.openStream();
     advance(24 * 3600 * 1000);
     stream.answer('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlate');
-    await peer.receives('late');
+    assert.match(await peer.receives('late'), /^HTTP\/1\.1 200 OK\r\n/);
   });
 
   it('may go on sending for 2 s after its last answer', async () => {

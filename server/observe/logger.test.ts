@@ -110,11 +110,12 @@ describe('stderrStream', () => {
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
       await finishLog(stream, systemClock);
-      process.exit(0);`;
-    execFileSync(process.execPath, ['--input-type=module', '--eval', program], {
+      process.stdout.write('survived', () => process.exit(0));`;
+    const said = execFileSync(process.execPath, ['--input-type=module', '--eval', program], {
       stdio: 'pipe',
       timeout: 20_000,
     });
+    assert.equal(String(said), 'survived');
   }).timeout(25_000);
 
   describe('at the end', () => {
@@ -153,8 +154,12 @@ describe('stderrStream', () => {
       stream.on('error', () => {});
       stream.write('x'.repeat(LOG_BUFFER_MAX_BYTES));
       const clock = new FakeClock();
-      const finished = finishLog(stream, clock);
-      clock.advance(LOG_CLOSE_TIMEOUT_MS);
+      let isFinished = false;
+      const finished = finishLog(stream, clock).then(() => (isFinished = true));
+      clock.advance(LOG_CLOSE_TIMEOUT_MS - 1);
+      await new Promise(setImmediate);
+      assert.equal(isFinished, false);
+      clock.advance(1);
       await finished;
       stream.destroy();
     });

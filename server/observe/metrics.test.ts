@@ -123,6 +123,7 @@ describe('metrics', () => {
       );
       // Which of them come last is not ours to say.
       await Promise.race(sockets.map((socket) => once(socket, 'close')));
+      assert.equal(sockets.filter(({ closed }) => closed).length, 1);
       for (const socket of sockets) socket.destroy();
     });
 

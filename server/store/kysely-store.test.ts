@@ -30,8 +30,13 @@ describe('KyselyStore', () => {
   });
 
   it('lets any number of accounts have no subdomain', async () => {
-    await store.insertAccount(anAccount());
-    await store.insertAccount(anAccount());
+    const [one, two] = [anAccount(), anAccount()];
+    for (const account of [one, two]) await store.insertAccount(account);
+    const found = await store.findAccounts([one.id, two.id]);
+    assert.deepEqual(
+      found.map(({ subdomain }) => subdomain),
+      [null, null],
+    );
   });
 
   it('finds the owner of a key by its hash', async () => {

@@ -62,6 +62,10 @@ describe('names of tunnels and subdomains of accounts', () => {
   it('give a subdomain back with its account', async () => {
     await store.removeAccount(owner.name);
     await store.insertTunnel(aTunnel(other.id, { slug: 'acme' }));
+    assert.deepEqual(
+      (await store.loadTunnels()).map(({ tunnel }) => tunnel.slug),
+      ['acme'],
+    );
   });
 
   it('go to one side, when both ask at the same moment', async () => {

@@ -122,7 +122,7 @@ describe('TunnelService', () => {
       assert.deepEqual(await storedSlugs(), ['web']);
       await cut.stop();
       assert.deepEqual(await storedSlugs(), []);
-      await service.create(stranger, wanted({ name: 'web' }));
+      assert.equal((await service.create(stranger, wanted({ name: 'web' }))).slug, 'web');
     });
 
     it('refuses what other relays have left no room for', async () => {
@@ -324,7 +324,7 @@ describe('TunnelService', () => {
       clock.advance(HOLD * 1000 - 1);
       await takenForStranger();
       clock.advance(1);
-      await service.create(stranger, wanted({ name: 'web' }));
+      assert.equal((await service.create(stranger, wanted({ name: 'web' }))).slug, 'web');
     });
 
     it('stays with its account after an expiry, counted from then', async () => {
@@ -334,7 +334,7 @@ describe('TunnelService', () => {
       clock.advance(HOLD * 1000 - 1);
       await takenForStranger();
       clock.advance(1);
-      await service.create(stranger, wanted({ name: 'web' }));
+      assert.equal((await service.create(stranger, wanted({ name: 'web' }))).slug, 'web');
     });
 
     it('stays with its account when it expired while no relay ran', async () => {
@@ -344,12 +344,12 @@ describe('TunnelService', () => {
       await startAgain(HOLD);
       await takenForStranger();
       clock.advance((HOLD - 3600) * 1000);
-      await service.create(stranger, wanted({ name: 'web' }));
+      assert.equal((await service.create(stranger, wanted({ name: 'web' }))).slug, 'web');
     });
 
     it('is free for its own account at once', async () => {
       await service.close(account, (await service.create(account, wanted({ name: 'web' }))).id);
-      await service.create(account, wanted({ name: 'web' }));
+      assert.equal((await service.create(account, wanted({ name: 'web' }))).slug, 'web');
     });
 
     it('is held as well when nobody asked for it', async () => {

@@ -75,7 +75,9 @@ describe('DataDialer', () => {
       ]);
       for (const character of text) socket.write(character);
     });
-    (await open(dialer)).stream.destroy();
+    const opened = await open(dialer);
+    assert.equal(opened.text, '');
+    opened.stream.destroy();
   });
 
   it('tells a refusal by its status', async () => {
@@ -153,6 +155,8 @@ describe('DataDialer', () => {
     const dialer = dialerTo(relay.address);
     // Loopback too, but nothing listens there.
     dialer.prefer('127.0.0.2');
-    (await open(dialer)).stream.destroy();
+    const opened = await open(dialer);
+    assert.equal(opened.text, '');
+    opened.stream.destroy();
   });
 });

@@ -70,7 +70,7 @@ describe('GuardedPool', () => {
     await Promise.allSettled([pool.connect(), pool.connect(), pool.connect()]);
     clock.advance(100);
     raw.failure = undefined;
-    await pool.connect();
+    await assert.doesNotReject(pool.connect());
   });
 
   it('refuses what would wait behind 1,000 others', async () => {
@@ -110,6 +110,6 @@ describe('GuardedPool', () => {
   it('is closed after 2 s, also where the server says nothing', async () => {
     const ended = pool.end();
     clock.advance(2000);
-    await ended;
+    await assert.doesNotReject(ended);
   });
 });

@@ -48,5 +48,6 @@ describe('a database whose files are not where they were', () => {
     await refused(/culvert\.db was replaced; put the file back, or restart the relay/);
     renameSync(join(folder, 'aside'), path);
     await store.insertTunnel(aTunnel(account.id));
+    assert.equal((await store.loadTunnels()).length, 1);
   });
 });
