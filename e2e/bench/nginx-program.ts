@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { temporaryDirectory } from '../support/programs.ts';
 import type { Scope } from '../support/scope.ts';
 import { accepting } from './ports.ts';
-import { Program } from './program.ts';
+import { type Child, startProgram } from '../support/child.ts';
 
 const BODIES = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
 
@@ -20,7 +20,7 @@ export async function startNginx(
   port: number,
   upstreams: string,
   location: string,
-): Promise<Program> {
+): Promise<Child> {
   const directory = temporaryDirectory(scope);
   const paths = BODIES.map((name) => `${name}_temp_path ${directory}/${name};`).join('\n');
   const file = join(directory, 'nginx.conf');
@@ -36,7 +36,7 @@ server { listen 127.0.0.1:${port} backlog=4096; location / { ${location} } }
 }
 `,
   );
-  const program = new Program(scope, 'nginx', ['-p', directory, '-c', file]);
+  const program = startProgram(scope, 'nginx', ['-p', directory, '-c', file]);
   await accepting(port);
   return program;
 }

@@ -1,6 +1,6 @@
 /** Requests a second and latency, with wrk as the load generator. */
 import type { Scope } from '../support/scope.ts';
-import { Program } from './program.ts';
+import { startProgram } from '../support/child.ts';
 
 export interface WrkRun {
   readonly port: number;
@@ -26,7 +26,7 @@ export async function wrk(scope: Scope, run: WrkRun): Promise<WrkResult> {
   const close = run.closing ? ['-H', 'Connection: close'] : [];
   const args = ['-t1', `-c${run.connections}`, `-d${run.seconds}s`, '--latency', '--timeout', '10s'];
   const url = `http://127.0.0.1:${run.port}/`;
-  const program = new Program(scope, 'wrk', [...args, '-H', `Host: ${run.host}`, ...close, url]);
+  const program = startProgram(scope, 'wrk', [...args, '-H', `Host: ${run.host}`, ...close, url]);
   return parseWrk(await program.finished((run.seconds + 20) * 1000));
 }
 

@@ -34,7 +34,7 @@ describe('a dev server behind a tunnel', () => {
   let browser: Browser;
 
   before(async function () {
-    this.timeout(120_000);
+    this.timeout(600_000);
     relay = await Relay.start(scope);
     browser = await launchBrowser(scope);
   });

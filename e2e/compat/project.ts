@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { Child } from '../support/child.ts';
+import { runScript } from '../support/child.ts';
 import type { Scope } from '../support/scope.ts';
 
 /** Beside the packages of others, so that projects find them. */
@@ -42,7 +42,7 @@ export class Project {
 
 async function start(scope: Scope, script: string, args: readonly string[], ready: RegExp): Promise<void> {
   const environment = { NEXT_TELEMETRY_DISABLED: '1', NO_COLOR: '1', NODE_ENV: 'development' };
-  const child = new Child(script, args, environment);
+  const child = runScript(script, args, environment);
   // Not SIGKILL: Next.js has a process of its own to end.
   scope.defer(() => child.stop('SIGTERM'));
   await child.line((line) => (ready.test(line) ? true : undefined), 60_000);

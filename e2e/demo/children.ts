@@ -1,68 +1,49 @@
 /** The programs the demo runs, and how it ends them. */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { createInterface } from 'node:readline';
+import { Child } from '../support/child.ts';
 
 /** ms a program has to end by itself. */
 const STOP_TIMEOUT_MS = 12_000;
 
-export class Child {
-  readonly name: string;
-  readonly #process: ChildProcess;
+/** A program of the demo. */
+export interface DemoProgram {
   /** Settles when the program has ended, with a sentence that says how. */
   readonly ended: Promise<string>;
+  /** Asks the program to end, and ends it if it does not. */
+  stop(): Promise<void>;
+}
 
-  /**
-   * Starts a Node program in a process group of its own: Ctrl-C in a terminal reaches the demo alone, which then ends
-   * the client before the relay.
-   *
-   * @param onLine called for each line of its standard output; its standard error is shown as it is
-   */
-  constructor(
-    name: string,
-    args: readonly string[],
-    env: Readonly<Record<string, string | undefined>>,
-    onLine: (line: string) => void,
-  ) {
-    this.name = name;
-    this.#process = spawn(process.execPath, [...args], {
-      env: { ...process.env, ...env },
-      stdio: ['ignore', 'pipe', 'inherit'],
-      detached: true,
-    });
-    if (this.#process.stdout !== null) createInterface({ input: this.#process.stdout }).on('line', onLine);
-    this.ended = new Promise((resolve) => {
-      this.#process.once('error', (error) => resolve(`${name} could not be started: ${error.message}`));
-      this.#process.once('exit', (code, signal) =>
-        resolve(`${name} ended with ${signal ?? `exit code ${code}`}`),
-      );
-    });
-  }
-
-  /** Asks the program to end, and ends it after {@link STOP_TIMEOUT_MS} if it does not. */
-  async stop(): Promise<void> {
-    const timer = setTimeout(() => this.#process.kill('SIGKILL'), STOP_TIMEOUT_MS);
-    this.#process.kill('SIGTERM');
-    await this.ended;
-    clearTimeout(timer);
-  }
+/**
+ * Starts a Node program that Ctrl-C in a terminal does not reach: the demo alone is told, and ends the client before the
+ * relay. Its standard error is shown as it is.
+ *
+ * @param onLine called for each line of its standard output
+ */
+export function startProgram(
+  name: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string | undefined>>,
+  onLine: (line: string) => void,
+): DemoProgram {
+  const environment = { ...process.env, ...env };
+  const child = new Child(process.execPath, args, { environment, onLine, isApart: true, showsErrors: true });
+  const ended = child.exited.then(
+    ({ code, signal }) => `${name} ended with ${signal ?? `exit code ${code}`}`,
+    (error: unknown) => `${name} could not be started: ${String(error)}`,
+  );
+  return { ended, stop: () => child.end(STOP_TIMEOUT_MS) };
 }
 
 /** Runs a program to its end and gives its standard output; throws with its standard error when it fails. */
-export function runToEnd(
+export async function runToEnd(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [...args], {
-      env: { ...process.env, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: STOP_TIMEOUT_MS,
-    });
-    let out = '';
-    let err = '';
-    child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
-    child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()));
-    child.once('error', reject);
-    child.once('close', (code) => (code === 0 ? resolve(out) : reject(new Error(err.trim()))));
-  });
+  const child = new Child(process.execPath, args, { environment: { ...process.env, ...env } });
+  try {
+    const { code } = await child.exit(STOP_TIMEOUT_MS);
+    if (code !== 0) throw new Error(child.stderr.trim());
+    return child.lines.join('\n');
+  } finally {
+    child.kill('SIGKILL');
+  }
 }

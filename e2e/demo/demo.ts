@@ -13,7 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import type { Tunnel } from '../../shared/tunnel.ts';
-import { Child } from './children.ts';
+import { type DemoProgram, startProgram } from './children.ts';
 import { createKey, startRelay } from './relay.ts';
 import { startSite } from './site.ts';
 
@@ -46,7 +46,7 @@ async function main(): Promise<number> {
 }
 
 /** Starts everything; `undefined` for a wrong command line, which has been said. */
-async function start(): Promise<Child[] | undefined> {
+async function start(): Promise<DemoProgram[] | undefined> {
   const port = readPort();
   if (port === undefined) return undefined;
   const relay = process.env['CULVERT_RELAY'];
@@ -55,7 +55,7 @@ async function start(): Promise<Child[] | undefined> {
     console.error('CULVERT_RELAY is set: set CULVERT_API_KEY to a key of that relay, too.');
     return undefined;
   }
-  const children: Child[] = [];
+  const children: DemoProgram[] = [];
   const access = relay === undefined ? await ownRelay(children) : { relay, key };
   const localPort = port === 0 ? await sampleSite() : port;
   if (port !== 0 && !(await isListening(port))) {
@@ -64,8 +64,11 @@ async function start(): Promise<Child[] | undefined> {
     );
   }
   const env = { CULVERT_RELAY: access.relay, CULVERT_API_KEY: access.key };
-  const client = new Child('The client', [CLIENT_PROGRAM, 'http', String(localPort), '--json'], env, (line) =>
-    onEvent(line, localPort, port === 0),
+  const client = startProgram(
+    'The client',
+    [CLIENT_PROGRAM, 'http', String(localPort), '--json'],
+    env,
+    (line) => onEvent(line, localPort, port === 0),
   );
   cleanups.push(() => client.stop());
   return [...children, client];
@@ -85,7 +88,7 @@ function readPort(): number | undefined {
   return undefined;
 }
 
-async function ownRelay(children: Child[]): Promise<{ relay: string; key: string }> {
+async function ownRelay(children: DemoProgram[]): Promise<{ relay: string; key: string }> {
   const dataDir = process.env['CULVERT_DATA_DIR'] ?? (await temporaryFolder());
   const { child, url } = await startRelay(dataDir);
   cleanups.push(() => child.stop());

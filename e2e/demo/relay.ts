@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { Child, runToEnd } from './children.ts';
+import { type DemoProgram, runToEnd, startProgram } from './children.ts';
 
 const RELAY_PROGRAM = join(import.meta.dirname, '../../dist/server/cli.js');
 const DEFAULT_PORT = 8080;
@@ -10,7 +10,7 @@ const START_TIMEOUT_MS = 15_000;
 const ACCOUNT = 'demo';
 
 export interface DemoRelay {
-  readonly child: Child;
+  readonly child: DemoProgram;
   /** address for the client */
   readonly url: string;
 }
@@ -28,7 +28,7 @@ export async function startRelay(dataDir: string): Promise<DemoRelay> {
   };
   let onReady: ((url: string) => void) | undefined;
   const ready = new Promise<string>((resolve) => (onReady = resolve));
-  const child = new Child('The relay', [RELAY_PROGRAM], env, (line) => {
+  const child = startProgram('The relay', [RELAY_PROGRAM], env, (line) => {
     const url = /^listening on (\S+)$/.exec(line)?.[1];
     if (url !== undefined) onReady?.(reachable(url));
   });

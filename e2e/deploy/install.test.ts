@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { VERSION } from '../../shared/version.ts';
-import { Child } from '../support/child.ts';
+import { runScript } from '../support/child.ts';
 import { newApiKey, temporaryDirectory } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
@@ -29,7 +29,7 @@ interface Packed {
 
 /** `npm pack` and a plain global install of what it made, from the registry and with an empty cache. */
 describe('the npm package', function () {
-  this.timeout(180_000);
+  this.timeout(600_000);
   const scope = suiteScope();
   let packed: Packed;
   let prefix: string;
@@ -99,11 +99,11 @@ describe('the npm package', function () {
   it('serves a visitor', async () => {
     const key = newApiKey();
     const settings = { ...env, CULVERT_PORT: '0', CULVERT_BOOTSTRAP_KEY: key };
-    const relay = new Child(program('culvert-relay'), [], settings);
+    const relay = runScript(program('culvert-relay'), [], settings);
     scope.defer(() => relay.stop('SIGKILL'));
     const url = await relay.line((line) => /^listening on (http:\S+)$/.exec(line)?.[1]);
     const service = await startEchoService(scope);
-    const client = new Child(program('culvert'), ['http', String(service.port), '--json'], {
+    const client = runScript(program('culvert'), ['http', String(service.port), '--json'], {
       ...env,
       CULVERT_RELAY: url,
       CULVERT_API_KEY: key,

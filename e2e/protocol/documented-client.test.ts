@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { Api } from '../support/api.ts';
-import { Child } from '../support/child.ts';
+import { type Child, runScript } from '../support/child.ts';
 import { eventually } from '../support/deadline.ts';
-import { Relay } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
-import { suiteScope } from '../support/scope.ts';
+import { relaySuite } from '../support/relay-suite.ts';
 import { startHttpService } from '../support/services/listen.ts';
 
 /** The program of section 9, as a reader would copy it. */
@@ -17,14 +16,12 @@ async function documentedClient(): Promise<string> {
 }
 
 describe('the client in docs/protocol.md', () => {
-  const scope = suiteScope();
-  let relay: Relay;
+  const { scope, relay } = relaySuite();
   let port: number;
   let program: string;
 
   before(async () => {
     program = await documentedClient();
-    relay = await Relay.start(scope);
     ({ port } = await startHttpService(scope, (request, response) => {
       if (request.url === '/broken') return response.write('half', () => response.destroy());
       let body = '';
@@ -35,7 +32,7 @@ describe('the client in docs/protocol.md', () => {
 
   /** Runs the program from its standard input, so that it finds what it imports from here. */
   function run(key: string): Child {
-    const child = new Child('-', [], { RELAY: relay.url, KEY: key, PORT: String(port) }, program);
+    const child = runScript('-', [], { RELAY: relay.url, KEY: key, PORT: String(port) }, program);
     scope.defer(() => child.kill('SIGKILL'));
     return child;
   }
@@ -60,7 +57,7 @@ describe('the client in docs/protocol.md', () => {
       const { body } = await visit(relay.port, { host, target: '/again' });
       assert.equal(body.toString(), 'GET /again ');
     });
-  }).timeout(120_000);
+  }).timeout(600_000);
 
   it('stops for good when its tunnel is closed', async () => {
     const child = run(relay.bootstrapKey);

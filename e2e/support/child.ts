@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { deferred } from './deferred.ts';
 import { within } from './deadline.ts';
 import { reapProcess } from './reaper.ts';
+import type { Scope } from './scope.ts';
 
 export interface Exit {
   readonly code: number | null;
@@ -10,53 +11,71 @@ export interface Exit {
 }
 
 /** ms within which a line comes on the busiest of machines. */
-const LINE_MS = 60_000;
+const LINE_MS = 120_000;
 
 const running = new Set<Child>();
 
-/** A program under test, run by this Node as a process of its own. */
+export interface ChildOptions {
+  /** all of its environment; this process's own unless given */
+  readonly environment?: NodeJS.ProcessEnv;
+  /** what it gets as standard input, which then ends; nothing is empty input */
+  readonly input?: string | undefined;
+  /** its working directory; this process's own unless given */
+  readonly folder?: string | undefined;
+  /** in a process group of its own, which Ctrl-C in a terminal does not reach */
+  readonly isApart?: boolean;
+  /** its standard error is this process's own, and not kept */
+  readonly showsErrors?: boolean;
+  /** called for each line of its standard output */
+  readonly onLine?: (line: string) => void;
+}
+
+/** A program that runs as a process of its own. */
 export class Child {
   /** Complete lines of standard output so far. */
   readonly lines: string[] = [];
   stderr = '';
   readonly exited: Promise<Exit>;
-  readonly #process: ChildProcess & { readonly stdout: Readable; readonly stderr: Readable };
+  readonly #process: ChildProcess & { readonly stdout: Readable };
+  readonly #onLine: (line: string) => void;
   readonly #listeners = new Set<() => void>();
   #rest = '';
 
-  /**
-   * @param script path of the JavaScript file to run
-   * @param environment added to this process's own, from which every `CULVERT_*` is removed
-   * @param input what it gets as standard input, which then ends; nothing is empty input
-   * @param folder its working directory; this process's own unless given
-   */
-  constructor(
-    script: string,
-    args: readonly string[],
-    environment: Readonly<Record<string, string>>,
-    input = '',
-    folder?: string,
-  ) {
-    const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('CULVERT_'));
-    this.#process = spawn(process.execPath, [script, ...args], {
-      env: { ...Object.fromEntries(inherited), ...environment },
-      cwd: folder,
-      stdio: ['pipe', 'pipe', 'pipe'],
+  constructor(program: string, args: readonly string[], options: ChildOptions = {}) {
+    this.#onLine = options.onLine ?? (() => {});
+    const child = spawn(program, args, {
+      env: options.environment ?? process.env,
+      cwd: options.folder,
+      detached: options.isApart ?? false,
+      stdio: ['pipe', 'pipe', options.showsErrors === true ? 'inherit' : 'pipe'],
     });
+    const { stdin, stdout, stderr } = child;
+    if (stdin === null || stdout === null) throw new TypeError('a child without pipes');
+    this.#process = Object.assign(child, { stdout });
     // A program that reads nothing may be gone before this is written.
-    this.#process.stdin?.on('error', () => {}).end(input);
+    stdin.on('error', () => {}).end(options.input ?? '');
     running.add(this);
-    reapProcess(this.#process);
+    reapProcess(child);
     const exit = deferred<Exit>();
     this.exited = exit.promise;
-    this.#process.once('error', exit.reject);
-    this.#process.once('close', (code, signal) => {
+    // Whoever waits for the end sees the failure.
+    this.exited.catch(() => undefined);
+    child.once('error', (error) => {
+      this.stderr += error.message;
+      running.delete(this);
+      exit.reject(error);
+      this.#notify();
+    });
+    child.once('close', (code, signal) => {
       running.delete(this);
       exit.resolve({ code, signal });
       this.#notify();
     });
-    this.#process.stdout.setEncoding('utf8').on('data', (text: string) => this.#read(text));
-    this.#process.stderr.setEncoding('utf8').on('data', (text: string) => (this.stderr += text));
+    stdout.setEncoding('utf8').on('data', (text: string) => this.#read(text));
+    stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.stderr += text;
+      this.#notify();
+    });
   }
 
   get pid(): number {
@@ -68,6 +87,11 @@ export class Child {
     return !running.has(this);
   }
 
+  /** What it has said so far: standard output, then standard error. */
+  get output(): string {
+    return `${[...this.lines, this.#rest].join('\n')}${this.stderr}`;
+  }
+
   /**
    * Waits for a line of standard output, past ones included.
    *
@@ -76,25 +100,43 @@ export class Child {
    * @throws Error with what the program said instead
    */
   async line<T>(match: (line: string) => T | undefined, ms = LINE_MS): Promise<T> {
-    const found = deferred<T>();
     let seen = 0;
-    const look = (): void => {
+    return await this.#said(ms, 'such line', () => {
       for (; seen < this.lines.length; seen += 1) {
         const value = match(this.lines[seen] ?? '');
-        if (value !== undefined) return found.resolve(value);
+        if (value !== undefined) return value;
       }
-      if (this.hasExited) found.reject(new Error('the program ended'));
+      return undefined;
+    });
+  }
+
+  /**
+   * Waits for output of either kind, past one included.
+   *
+   * @throws Error with what the program said instead
+   */
+  async printed(pattern: RegExp, ms = LINE_MS): Promise<RegExpExecArray> {
+    return await this.#said(ms, String(pattern), () => pattern.exec(this.output) ?? undefined);
+  }
+
+  /** Waits until `look` gives something. It is called whenever the program has said more. */
+  async #said<T>(ms: number, what: string, look: () => T | undefined): Promise<T> {
+    const found = deferred<T>();
+    const listener = (): void => {
+      const value = look();
+      if (value !== undefined) found.resolve(value);
+      else if (this.hasExited) found.reject(new Error('the program ended'));
     };
-    this.#listeners.add(look);
-    look();
+    this.#listeners.add(listener);
+    listener();
     try {
-      return await within(ms, 'such line', found.promise);
+      return await within(ms, what, found.promise);
     } catch (error) {
       throw new Error(`${String(error)}\nstdout: ${this.lines.join('\n')}\nstderr: ${this.stderr}`, {
         cause: error,
       });
     } finally {
-      this.#listeners.delete(look);
+      this.#listeners.delete(listener);
     }
   }
 
@@ -104,7 +146,7 @@ export class Child {
   }
 
   /** Waits up to `ms` for the program to end by itself. */
-  async exit(ms = 20_000): Promise<Exit> {
+  async exit(ms = 60_000): Promise<Exit> {
     return await within(ms, `end of the program (stderr: ${this.stderr})`, this.exited);
   }
 
@@ -114,7 +156,7 @@ export class Child {
    * @param ms how long the program may take before it is killed
    * @throws Error when it had to be killed
    */
-  async stop(signal: NodeJS.Signals = 'SIGTERM', ms = 10_000): Promise<Exit> {
+  async stop(signal: NodeJS.Signals = 'SIGTERM', ms = 20_000): Promise<Exit> {
     this.kill(signal);
     try {
       return await this.exit(ms);
@@ -125,14 +167,55 @@ export class Child {
     }
   }
 
+  /**
+   * Waits until the program ends by itself, in success.
+   *
+   * @returns its output
+   * @throws Error when it takes longer or fails
+   */
+  async finished(ms: number): Promise<string> {
+    const { code, signal } = await this.exit(ms);
+    if (code !== 0) throw new Error(`ended with ${signal ?? code}: ${this.output.trim()}`);
+    return this.output;
+  }
+
+  /** Asks the program to end, and kills it if it does not. */
+  async end(ms = 10_000): Promise<void> {
+    await this.stop('SIGTERM', ms).catch(() => undefined);
+  }
+
   #read(text: string): void {
     const parts = (this.#rest + text).split('\n');
     this.#rest = parts.pop() ?? '';
     this.lines.push(...parts);
+    for (const line of parts) this.#onLine(line);
     this.#notify();
   }
 
   #notify(): void {
     for (const listener of this.#listeners) listener();
   }
+}
+
+/** Runs a script with this Node, without the settings (`CULVERT_*`) of this process. */
+export function runScript(
+  script: string,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>>,
+  input?: string,
+  folder?: string,
+): Child {
+  const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('CULVERT_'));
+  return new Child(process.execPath, [script, ...args], {
+    environment: { ...Object.fromEntries(inherited), ...environment },
+    input,
+    folder,
+  });
+}
+
+/** Starts a program that ends with the scope. */
+export function startProgram(scope: Scope, program: string, args: readonly string[]): Child {
+  const child = new Child(program, args);
+  scope.defer(() => child.end());
+  return child;
 }

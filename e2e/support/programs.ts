@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
 import type { Tunnel } from '../../shared/tunnel.ts';
-import { Child, type Exit } from './child.ts';
+import { type Child, type Exit, runScript } from './child.ts';
 import { newDatabase } from './postgres.ts';
 import { reapDirectory } from './reaper.ts';
 import type { Scope } from './scope.ts';
@@ -30,7 +30,7 @@ export function temporaryDirectory(scope: Scope): string {
 
 /** Runs `culvert-relay` with arguments, as any program; killed with the scope. */
 export function spawnRelay(scope: Scope, args: readonly string[], environment: Environment): Child {
-  const child = new Child(RELAY_SCRIPT, args, environment);
+  const child = runScript(RELAY_SCRIPT, args, environment);
   scope.defer(() => child.stop('SIGKILL'));
   return child;
 }
@@ -44,13 +44,13 @@ export function spawnCulvert(
   folder?: string,
 ): Child {
   const nobody = { XDG_CONFIG_HOME: '/nonexistent' };
-  const child = new Child(CULVERT_SCRIPT, args, { ...nobody, ...environment }, input, folder);
+  const child = runScript(CULVERT_SCRIPT, args, { ...nobody, ...environment }, input, folder);
   scope.defer(() => child.stop('SIGKILL'));
   return child;
 }
 
 /** ms a relay may take to start: some suites start a dozen at once, on machines that do other things, too. */
-const START_MS = 50_000;
+const START_MS = 120_000;
 
 /** The server on which each relay gets a database of its own, where this run is on PostgreSQL (e2e/cluster/on-postgres.ts). */
 export const POSTGRES_URL = process.env['TEST_POSTGRES_URL'];
@@ -155,7 +155,7 @@ export class RelayProgram implements Relay {
     return this.#child;
   }
 
-  async stop(signal: NodeJS.Signals = 'SIGTERM', ms = 10_000): Promise<Exit> {
+  async stop(signal: NodeJS.Signals = 'SIGTERM', ms = 20_000): Promise<Exit> {
     return await this.#child.stop(signal, ms);
   }
 
@@ -226,7 +226,7 @@ export class Culvert {
   }
 
   /** Waits for an event after the ones printed so far. */
-  async nextEvent(name: string, ms = 10_000): Promise<CulvertEvent> {
+  async nextEvent(name: string, ms = 20_000): Promise<CulvertEvent> {
     const printed = this.child.lines.length;
     let line = 0;
     return await this.child.line((text) => {

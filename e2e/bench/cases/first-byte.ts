@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Culvert, Relay } from '../../support/programs.ts';
 import { within } from '../../support/deadline.ts';
-import { Program } from '../program.ts';
+import { startProgram } from '../../support/child.ts';
 import { median } from '../stats.ts';
 import type { Case } from './case.ts';
 import { startHello } from './requests.ts';
@@ -21,7 +21,7 @@ export const firstByte: Case = {
   async run(scope, bench) {
     const servicePort = await startHello(scope);
     const relay = await Relay.start(scope);
-    const proxy = new Program(scope, process.execPath, [PROXY, String(relay.port), String(DELAY_MS)]);
+    const proxy = startProgram(scope, process.execPath, [PROXY, String(relay.port), String(DELAY_MS)]);
     const [, proxyPort] = await proxy.printed(/^listening (\d+)$/m);
     const distant = { url: `http://localhost:${proxyPort}` };
     await Culvert.start(scope, distant, relay.bootstrapKey, servicePort, ['--name', 'bench']);

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { Scope } from '../../support/scope.ts';
 import type { RunningPeer } from '../peers/peer.ts';
 import { cpuSeconds } from '../processes.ts';
-import { Program } from '../program.ts';
+import { startProgram } from '../../support/child.ts';
 import { rotated, type Samples } from '../stats.ts';
 import type { Case } from './case.ts';
 import { addCpu } from './requests.ts';
@@ -34,7 +34,7 @@ export const transfers: Case = {
 
 /** @returns the port of a service for {@link VISITOR} */
 export async function startTransferService(scope: Scope): Promise<number> {
-  const service = new Program(scope, process.execPath, [SERVICE]);
+  const service = startProgram(scope, process.execPath, [SERVICE]);
   return Number((await service.printed(/^listening (\d+)$/m))[1]);
 }
 
@@ -66,6 +66,6 @@ export async function transfer(
   { port, host, direction, bytes }: { port: number; host: string; direction: string; bytes: number },
 ): Promise<number> {
   const args = [VISITOR, String(port), host, direction, String(bytes)];
-  const output = await new Program(scope, process.execPath, args).finished(TRANSFER_TIMEOUT_MS);
+  const output = await startProgram(scope, process.execPath, args).finished(TRANSFER_TIMEOUT_MS);
   return Number(/^seconds ([\d.]+)$/m.exec(output)?.[1]);
 }

@@ -7,7 +7,7 @@ import { RelayCluster } from '../../support/cluster.ts';
 import type { Scope } from '../../support/scope.ts';
 import { startHello, warmUp } from '../cases/requests.ts';
 import { startTransferService, transfer } from '../cases/transfers.ts';
-import { Program } from '../program.ts';
+import { startProgram } from '../../support/child.ts';
 import { rotated } from '../stats.ts';
 import { wrk } from '../wrk.ts';
 import type { ClusterBench, ClusterCase } from './case.ts';
@@ -73,7 +73,7 @@ async function startClient(
   if (tunnel === undefined) throw new RangeError('a tunnel for each client');
   const [control, other] = [cluster.relay(A), cluster.relay(data)];
   const args = [CLIENT, control.url, other.url, tunnel.key, tunnel.id, String(localPort)];
-  const client = new Program(scope, process.execPath, args);
+  const client = startProgram(scope, process.execPath, args);
   await client.printed(/^online$/m);
   const pid = (index: number): number[] => [cluster.relay(index).child.pid];
   return {

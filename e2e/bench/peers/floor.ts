@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url';
-import { Program } from '../program.ts';
+import { startProgram } from '../../support/child.ts';
 import type { Peer } from './peer.ts';
 
 const RELAY = fileURLToPath(new URL('../floor/relay.ts', import.meta.url));
@@ -10,9 +10,9 @@ export const floor: Peer = {
   name: 'floor',
   title: 'floor: the same choreography over bare TCP, same Node',
   async start(scope, servicePort) {
-    const relay = new Program(scope, process.execPath, [RELAY]);
+    const relay = startProgram(scope, process.execPath, [RELAY]);
     const [, visitors, clients = ''] = await relay.printed(/^listening (\d+) (\d+)$/m);
-    const client = new Program(scope, process.execPath, [CLIENT, clients, String(servicePort)]);
+    const client = startProgram(scope, process.execPath, [CLIENT, clients, String(servicePort)]);
     await client.printed(/^online$/m);
     return {
       port: Number(visitors),

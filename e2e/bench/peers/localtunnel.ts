@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { accepting, freePort } from '../ports.ts';
-import { Program } from '../program.ts';
+import { startProgram } from '../../support/child.ts';
 import type { Peer } from './peer.ts';
 
 /** Where `setup.sh` installs it. */
@@ -16,11 +16,11 @@ export const localtunnel: Peer = {
   async start(scope, servicePort) {
     const port = await freePort();
     const listen = ['--port', String(port), '--address', '127.0.0.1', '--domain', 'localhost'];
-    const server = new Program(scope, process.execPath, ['-r', join(FOLDER, 'esm'), SERVER, ...listen]);
+    const server = startProgram(scope, process.execPath, ['-r', join(FOLDER, 'esm'), SERVER, ...listen]);
     await accepting(port);
     const local = ['--port', String(servicePort), '--local-host', '127.0.0.1'];
     const remote = ['--host', `http://localhost:${port}`, '--subdomain', 'bench'];
-    const client = new Program(scope, process.execPath, [CLIENT, ...local, ...remote]);
+    const client = startProgram(scope, process.execPath, [CLIENT, ...local, ...remote]);
     await client.printed(/your url is/);
     return {
       port,

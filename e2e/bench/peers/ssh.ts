@@ -5,7 +5,7 @@ import type { Scope } from '../../support/scope.ts';
 import { temporaryDirectory } from '../../support/programs.ts';
 import { accepting, freePort } from '../ports.ts';
 import { familyOf } from '../processes.ts';
-import { Program } from '../program.ts';
+import { startProgram } from '../../support/child.ts';
 import type { Peer } from './peer.ts';
 
 /** `ssh -R` to an sshd of its own, with keys made for this run. */
@@ -30,13 +30,13 @@ UsePAM no
 PasswordAuthentication no
 `,
     );
-    const server = new Program(scope, '/usr/sbin/sshd', ['-D', '-e', '-f', settings]);
+    const server = startProgram(scope, '/usr/sbin/sshd', ['-D', '-e', '-f', settings]);
     await accepting(sshPort);
     const known = ['-o', 'StrictHostKeyChecking=no', '-o', 'UserKnownHostsFile=/dev/null'];
     const identity = ['-F', 'none', '-i', userKey, '-o', 'IdentitiesOnly=yes', ...known];
     const remote = `127.0.0.1:${port}:127.0.0.1:${servicePort}`;
     const forward = ['-N', '-o', 'ExitOnForwardFailure=yes', '-R', remote, '-p', String(sshPort)];
-    const client = new Program(scope, 'ssh', [...identity, ...forward, `${userInfo().username}@127.0.0.1`]);
+    const client = startProgram(scope, 'ssh', [...identity, ...forward, `${userInfo().username}@127.0.0.1`]);
     try {
       await accepting(port);
     } catch (error) {
@@ -52,6 +52,6 @@ PasswordAuthentication no
 };
 
 async function makeKey(scope: Scope, path: string): Promise<string> {
-  await new Program(scope, 'ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', path]).finished(10_000);
+  await startProgram(scope, 'ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', path]).finished(10_000);
   return path;
 }

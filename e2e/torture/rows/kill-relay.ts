@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import { createAccount } from '../../support/accounts.ts';
-import { Child } from '../../support/child.ts';
+import { type Child, runScript } from '../../support/child.ts';
 import { addTunnels } from '../../support/database.ts';
 import { eventually } from '../../support/deadline.ts';
 import { hostOf } from '../../support/manual-client.ts';
@@ -94,7 +94,7 @@ class Clients {
     this.#programs = Array.from({ length: PROCESSES }, (_, turn) => {
       const mine = tunnels.filter((_tunnel, index) => index % PROCESSES === turn);
       const ids = mine.map(({ id }) => `${id}\n`).join('');
-      const program = new Child(PROGRAM, [relay.url, key, String(port)], {}, ids);
+      const program = runScript(PROGRAM, [relay.url, key, String(port)], {}, ids);
       scope.defer(() => program.stop('SIGKILL'));
       return program;
     });

@@ -2,7 +2,7 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { globSync, mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Program } from '../../bench/program.ts';
+import { startProgram } from '../../support/child.ts';
 import { databasePath } from '../../support/database.ts';
 import { eventually } from '../../support/deadline.ts';
 import { type Environment, type Relay, temporaryDirectory } from '../../support/programs.ts';
@@ -58,7 +58,7 @@ export function failingCalls(calls: string, fault: string): MachineFault {
       const path = databasePath(relay);
       const on = [path, `${path}-wal`].flatMap((file) => ['-P', file]);
       const inject = ['-e', `trace=${calls}`, '-e', `inject=${calls}:${fault}`];
-      const strace = new Program(scope, 'strace', [
+      const strace = startProgram(scope, 'strace', [
         '-f',
         '-qq',
         '-o',
