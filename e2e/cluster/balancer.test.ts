@@ -9,7 +9,7 @@ import { closedPort, startHttpService } from '../support/services/listen.ts';
 
 /** Visitors, API and the client's own sockets land on whichever relay is next. */
 describe('three relays behind nginx, with culvert', function () {
-  this.timeout(120_000);
+  this.timeout(600_000);
   const suite = suiteScope();
   const scope = testScope();
   let port: number;
@@ -53,7 +53,7 @@ describe('three relays behind nginx, with culvert', function () {
       const begin = performance.now();
       const failed: string[] = [];
       let good = 0;
-      await eventually(10_000, async () => {
+      await eventually(20_000, async () => {
         const answer = await visit(port, { host, target: '/x' });
         good = answer.status === 200 ? good + 1 : 0;
         if (good === 0) failed.push(`${answer.status} ${answer.text.slice(0, 200)}`);

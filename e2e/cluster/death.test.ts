@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { setTimeout as delay } from 'node:timers/promises';
-import { eventually } from '../support/deadline.ts';
+import { assertWithin, eventually } from '../support/deadline.ts';
 import { answerTo, Fleet } from '../support/fleet.ts';
 import { Api } from '../support/api.ts';
 import type { Asked } from '../support/load.ts';
@@ -15,7 +14,7 @@ const REQUESTS_PER_SECOND = 300;
  * for the client, which may have been there, but does not fail.
  */
 describe('a relay that is killed under load', function () {
-  this.timeout(180_000);
+  this.timeout(600_000);
   const scope = suiteScope();
   let fleet: Fleet;
 
@@ -46,7 +45,7 @@ describe('a relay that is killed under load', function () {
       );
       const load = fleet.visit(REQUESTS_PER_SECOND);
       const creator = fleet.create();
-      await delay(3000);
+      await eventually(60_000, () => assert.ok(load.asked.length > 500 && creator.made.length >= 2));
       const relay = relayWith(client);
 
       const open = fleet.openOn(relay);
@@ -54,7 +53,11 @@ describe('a relay that is killed under load', function () {
       relay.child.kill('SIGKILL');
       await relay.child.exit();
       const goneAt = performance.now();
-      await delay(4000);
+      await eventually(60_000, () => {
+        const later = load.asked.filter(({ at }) => at > goneAt).length;
+        assert.ok(later > 500, `only ${later} requests`);
+        assert.ok(creator.made.length >= 3, `only ${creator.made.length} tunnels were made`);
+      });
       await load.stop();
       await creator.stop();
       await relay.restart();
@@ -65,7 +68,7 @@ describe('a relay that is killed under load', function () {
       const isFailed = new Set(failed);
       const answered = load.asked.filter((asked) => !isFailed.has(asked));
       const due = answered.filter(({ at, ms }) => at + ms < killedAt - 1000 || at > goneAt).length;
-      const requests = await eventually(5000, async () => {
+      const requests = await eventually(20_000, async () => {
         const now = (await new Api(relay, fleet.cluster.key).get(fleet.culvert.tunnel.id)).requests - before;
         assert.ok(now >= due, `${now} counted of ${due}`);
         return now;
@@ -79,8 +82,7 @@ describe('a relay that is killed under load', function () {
       const describe = (asked: Asked): string => describeFailure(asked, goneAt);
       assert.deepEqual(failed.filter(({ at }) => at > goneAt).map(describe), []);
       assert.ok(failed.length <= open + duringDeath, failed.map(describe).join('\n'));
-      assert.ok(slowest < 10_000, `${slowest} ms`);
-      assert.ok(creator.made.length >= 3, `only ${creator.made.length} tunnels were made`);
+      assertWithin(slowest, 10_000);
       assert.ok(creator.failures.length <= 1, creator.failures.join('\n'));
       assert.deepEqual(await fleet.missing(creator), []);
     });

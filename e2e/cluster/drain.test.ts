@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createAccount, type TestAccount } from '../support/accounts.ts';
 import { Api } from '../support/api.ts';
 import { RelayCluster } from '../support/cluster.ts';
-import { eventually, timed } from '../support/deadline.ts';
+import { assertAtLimit, assertWithin, eventually, timed } from '../support/deadline.ts';
 import { draining } from '../support/draining.ts';
 import { DataConnection } from '../support/manual-client.ts';
 import { RawConnection, type Response, visit } from '../support/raw-http.ts';
@@ -17,7 +17,7 @@ function assertOk({ status, text, head }: Response): void {
 
 /** What the relay that shuts down does, as a client and visitors on it see it. */
 describe('one of two relays that is told to stop', function () {
-  this.timeout(60_000);
+  this.timeout(600_000);
   const suite = suiteScope();
   const scope = testScope();
   let cluster: RelayCluster;
@@ -51,32 +51,32 @@ describe('one of two relays that is told to stop', function () {
   async function refuses(index: number): Promise<void> {
     const { port } = cluster.relay(index);
     const asked = () => visit(port, { host: `localhost:${port}`, target: '/healthz' });
-    await eventually(2000, () => assert.rejects(asked, /ECONNREFUSED/));
+    await eventually(20_000, () => assert.rejects(asked, /ECONNREFUSED/));
   }
 
   it('asks a client with events=1 to move, serves it until it has, and serves who waits from where it went', async () => {
     const { tunnel, control, host, port } = await start(0, '&events=1');
     const [early, waiting] = [await RawConnection.open(scope, port), await RawConnection.open(scope, port)];
     const exit = cluster.relay(0).stop('SIGTERM', 20_000);
-    await eventually(2000, () => assert.deepEqual(control.messages, [{ type: 'drain' } as object]));
+    await eventually(20_000, () => assert.deepEqual(control.messages, [{ type: 'drain' } as object]));
     await refuses(0);
 
     // It was open when the relay was told, and its request comes now: announced as ever, its data socket lands elsewhere.
     const first = early.request({ host });
-    await eventually(2000, () => assert.equal(control.messages.length, 2));
+    await eventually(20_000, () => assert.equal(control.messages.length, 2));
     await answer(control.messages[1]?.id ?? '', 1);
     assertOk(await first);
 
     const second = waiting.request({ host });
-    await eventually(2000, () => assert.equal(control.messages.length, 3));
+    await eventually(20_000, () => assert.equal(control.messages.length, 3));
     const next = await ControlSocket.open(scope, cluster.relay(1), account.key, tunnel.id, '&events=1');
     assert.equal((await control.closed).code, 4000);
-    await eventually(2000, () => assert.equal(next.messages[0]?.id, control.messages[2]?.id));
+    await eventually(20_000, () => assert.equal(next.messages[0]?.id, control.messages[2]?.id));
     await answer(next.messages[0]?.id ?? '', 1);
     assertOk(await second);
     const { value, ms } = await timed(() => exit);
     assert.deepEqual(value, { code: 0, signal: null });
-    assert.ok(ms < 3000, `${ms} ms after the last visitor`);
+    assertWithin(ms, 0);
     await cluster.relay(0).restart();
   });
 
@@ -85,11 +85,11 @@ describe('one of two relays that is told to stop', function () {
     const begin = performance.now();
     const exit = cluster.relay(0).stop('SIGTERM', 20_000);
     assert.equal((await plain.control.closed).code, 1001);
-    assert.ok(performance.now() - begin < 2000, `${performance.now() - begin} ms`);
+    assert.ok(performance.now() - begin < 5000, `${performance.now() - begin} ms`);
     assert.deepEqual(plain.control.messages, []);
     assert.equal((await silent.control.closed).code, 1001);
     const ms = performance.now() - begin;
-    assert.ok(ms > 4900 && ms < 8000, `${ms} ms`);
+    assertAtLimit(ms, 5000);
     assert.deepEqual(await exit, { code: 0, signal: null });
     await cluster.relay(0).restart();
   });
@@ -118,7 +118,7 @@ describe('one of two relays that is told to stop', function () {
     const host = `${tunnel.slug}.localhost:${port}`;
     const visitor = await RawConnection.open(scope, port);
     const asked = visitor.request({ host });
-    await eventually(2000, () => assert.equal(control.messages.length, 1));
+    await eventually(20_000, () => assert.equal(control.messages.length, 1));
     const id = control.messages[0]?.id ?? '';
     const data = new DataConnection(id, await openData(scope, cluster.relay(0), id));
     await data.receivedUpTo('\r\n\r\n');
@@ -135,7 +135,7 @@ describe('one of two relays that is told to stop', function () {
     const [first, second] = [await start(0), await start(1)];
     const long = await RawConnection.open(scope, first.port);
     const asked = long.request({ host: first.host });
-    await eventually(2000, () => assert.equal(first.control.messages.length, 1));
+    await eventually(20_000, () => assert.equal(first.control.messages.length, 1));
     const data = await openData(scope, cluster.relay(0), first.control.messages[0]?.id ?? '');
     const exits = [cluster.relay(0).stop('SIGTERM', 20_000)];
     await refuses(0);
@@ -143,7 +143,7 @@ describe('one of two relays that is told to stop', function () {
     const { port } = cluster.relay(1);
     const visitor = await RawConnection.open(scope, port);
     const last = visitor.request({ host: `${second.tunnel.slug}.localhost:${port}` });
-    await eventually(2000, () => assert.equal(second.control.messages.length, 1));
+    await eventually(20_000, () => assert.equal(second.control.messages.length, 1));
     exits.push(cluster.relay(1).stop('SIGTERM', 20_000));
     await draining(() => visit(port, { host: `localhost:${port}`, target: '/readyz' }));
     await answer(second.control.messages[0]?.id ?? '', 1);

@@ -25,7 +25,7 @@ describe('a program that is killed behind each statement with which it makes the
     }
     console.log(`      killed behind each of ${killed} statements`);
     assert.ok(killed > 10 && killed < STATEMENTS_MAX, `${killed} statements`);
-  }).timeout(300_000);
+  }).timeout(600_000);
 });
 
 async function emptyDatabase(scope: Scope): Promise<string> {

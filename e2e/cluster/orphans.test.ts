@@ -13,7 +13,7 @@ const MOCHA = fileURLToPath(import.meta.resolve('mocha/bin/mocha.js'));
 const FIXTURE = fileURLToPath(new URL('orphans-fixture.ts', import.meta.url));
 
 describe('tests that are killed', function () {
-  this.timeout(60_000);
+  this.timeout(600_000);
   const scope = suiteScope();
 
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGKILL'] as const) {
@@ -28,7 +28,7 @@ describe('tests that are killed', function () {
       mocha.kill(signal);
       // To SIGINT mocha listens, and lets the test that runs come to its end.
       await within(20_000, 'end of mocha', once(mocha, 'close'));
-      await eventually(10_000, () => {
+      await eventually(20_000, () => {
         assert.deepEqual(pids.filter(isRunning), []);
         assert.deepEqual(readdirSync(temporary), []);
       });

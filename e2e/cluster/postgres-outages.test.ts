@@ -5,7 +5,7 @@ import type { Tunnel } from '../../shared/tunnel.ts';
 import { createAccount, type TestAccount } from '../support/accounts.ts';
 import { Api, assertError } from '../support/api.ts';
 import { RelayCluster } from '../support/cluster.ts';
-import { eventually, timed } from '../support/deadline.ts';
+import { assertWithin, eventually, timed } from '../support/deadline.ts';
 import { Load } from '../support/load.ts';
 import { PostgresServer } from '../support/postgres.ts';
 import { type Response, visit } from '../support/raw-http.ts';
@@ -85,7 +85,7 @@ class Ledger {
 }
 
 describe('three relays whose PostgreSQL server', function () {
-  this.timeout(180_000);
+  this.timeout(600_000);
   const scope = suiteScope();
   let server: PostgresServer;
   let cluster: RelayCluster;
@@ -129,7 +129,7 @@ describe('three relays whose PostgreSQL server', function () {
     const { value, ms } = await timed(() => request(index, slug));
     assert.deepEqual([value.status, value.head.field('culvert-error')], [503, 'tunnel-offline'], value.text);
     assert.match(value.text, /cannot be found out right now/);
-    assert.ok(ms < within, `${ms} ms`);
+    assertWithin(ms, within);
   }
 
   async function assertRefuses(index: number, within: number): Promise<void> {
@@ -137,7 +137,7 @@ describe('three relays whose PostgreSQL server', function () {
     const { value, ms } = await timed(() => api.send('POST', '/v1/tunnels', { json: { local_port: 9 } }));
     assertError(value, 503, 'service unavailable');
     assert.match(value.head.field('retry-after') ?? '', /^\d+$/);
-    assert.ok(ms < within, `${ms} ms`);
+    assertWithin(ms, within);
   }
 
   for (const [what, takeAway, bringBack, within] of [
@@ -168,12 +168,12 @@ describe('three relays whose PostgreSQL server', function () {
         await bringBack();
       }
       // Nothing of it is remembered: the first answers of the database count.
-      await eventually(5000, () => assertServed(2, unmet));
-      await eventually(5000, async () =>
+      await eventually(20_000, () => assertServed(2, unmet));
+      await eventually(20_000, async () =>
         assert.equal((await request(1, `unknown-${unmet.slug}`)).status, 404),
       );
       await cluster.redis.command(`DEL culvert:bucket:${account.id}`);
-      await eventually(5000, () => new Api(cluster.relay(2), account.key).create({ local_port: 9 }));
+      await eventually(20_000, () => new Api(cluster.relay(2), account.key).create({ local_port: 9 }));
     });
   }
 
@@ -202,17 +202,23 @@ describe('three relays whose PostgreSQL server', function () {
         while (!over.signal.aborted) await ledger.work();
       }),
     );
+    const total = (what: 'acknowledged' | 'refused'): number =>
+      ledgers.reduce((sum, ledger) => sum + ledger[what], 0);
+    const more = async (what: 'acknowledged' | 'refused', count: number): Promise<void> => {
+      const wanted = total(what) + count;
+      await eventually(60_000, () => assert.ok(total(what) >= wanted, `${total(what)} of ${wanted} ${what}`));
+    };
     for (let round = 0; round < 3; round += 1) {
-      await delay(1500);
+      await more('acknowledged', 30);
       server.freeze();
       await delay(1000 + round * 1000);
       server.thaw();
-      await delay(1500);
+      await more('acknowledged', 30);
       await server.stop(round === 0 ? 'SIGINT' : 'SIGQUIT');
-      await delay(700);
+      await more('refused', 4);
       await server.resume();
     }
-    await delay(2000);
+    await more('acknowledged', 30);
     over.abort();
     await work;
     await Promise.all(loads.map((load) => load.stop()));
@@ -223,19 +229,18 @@ describe('three relays whose PostgreSQL server', function () {
       failed.map((one) => describeFailure(one, begin)),
       [],
     );
-    const acknowledged = ledgers.reduce((sum, ledger) => sum + ledger.acknowledged, 0);
-    const refused = ledgers.reduce((sum, ledger) => sum + ledger.refused, 0);
-    console.log(`      ${acknowledged} acknowledged, ${refused} refused, ${sent} requests, none failed`);
-    assert.ok(acknowledged > 200 && refused > 10, `${acknowledged} acknowledged, ${refused} refused`);
+    console.log(
+      `      ${total('acknowledged')} acknowledged, ${total('refused')} refused, ${sent} requests, none failed`,
+    );
     // What was refused and stored all the same is removed as soon as the database is back.
-    await eventually(5000, async () => {
+    await eventually(20_000, async () => {
       for (const [at, ledger] of ledgers.entries()) {
         for (const relay of cluster.relays) {
           assert.deepEqual(ledger.differences(await new Api(relay, owners[at]?.key).list()), []);
         }
       }
     });
-    await eventually(3000, async () => {
+    await eventually(20_000, async () => {
       const { requests } = await account.api.get(tunnel.id);
       assert.ok(requests - before >= sent, `${requests - before} counted of ${sent}`);
     });

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { AccountPool, type TestAccount } from '../support/accounts.ts';
-import { assertError } from '../support/api.ts';
-import { eventually, timed } from '../support/deadline.ts';
+import { Api, assertError } from '../support/api.ts';
+import { assertWithin, eventually, timed } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { newDatabase, PostgresServer, query } from '../support/postgres.ts';
 import { Relay, spawnRelay } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
+import { relaySuite } from '../support/relay-suite.ts';
 import { type Scope, suiteScope } from '../support/scope.ts';
 import { readEcho, startEchoService } from '../support/services/echo.ts';
 import { SpecClient } from '../support/spec-client/client.ts';
@@ -46,7 +47,7 @@ async function createRefused({ account }: Stage, within: number): Promise<void> 
     assertError(answer, 503, 'service unavailable');
     assert.match(answer.head.field('retry-after') ?? '', /^\d+$/);
   });
-  assert.ok(ms < within, `${ms} ms`);
+  assertWithin(ms, within);
 }
 
 /** Writes work again by themselves, nothing half-done was left, and counting lost nothing. */
@@ -56,10 +57,10 @@ async function assertHealed(
   tunnels: number,
 ): Promise<void> {
   const { ms } = await timed(() =>
-    eventually(10_000, () => account.api.create({ local_port: 1, name: 'half-done' })),
+    eventually(20_000, () => account.api.create({ local_port: 1, name: 'half-done' })),
   );
-  assert.ok(ms < 5000, `healed after ${ms} ms`);
-  await eventually(5000, () =>
+  assertWithin(ms, 5000);
+  await eventually(20_000, () =>
     assert.match(relay.child.stderr, /store failing[^]*store recovered[^]*store failing[^]*store recovered/),
   );
   const extended = await account.api.extend(tunnel.id, { ttl: '2h' });
@@ -87,10 +88,10 @@ describe('a PostgreSQL server', () => {
     } finally {
       stage.server.thaw();
     }
-    await eventually(10_000, () => stage.account.api.list());
+    await eventually(20_000, () => stage.account.api.list());
     const made = await stage.account.api.create({ local_port: 1, name: 'after' });
     assert.equal(made.slug, 'after');
-  }).timeout(60_000);
+  }).timeout(600_000);
 
   it('that crashed takes no writes while live tunnels serve on, and all heals by itself', async () => {
     await stage.server.stop('SIGQUIT');
@@ -99,7 +100,7 @@ describe('a PostgreSQL server', () => {
     await createRefused(stage, 1000);
     await stage.server.resume();
     await assertHealed(stage, 40, 3);
-  }).timeout(60_000);
+  }).timeout(600_000);
 
   it('gives a relay at most 10 connections, and one more for its lock', async () => {
     await Promise.all(Array.from({ length: 200 }, () => stage.account.api.list()));
@@ -112,12 +113,10 @@ describe('a PostgreSQL server', () => {
 });
 
 describe('a PostgreSQL database that another relay uses', () => {
-  const scope = suiteScope();
-  let relay: Relay;
+  const { scope, relay } = relaySuite();
   let url: string;
 
   before(async () => {
-    relay = await Relay.start(scope);
     url = relay.databaseSettings['CULVERT_DATABASE_URL'] ?? '';
   });
 
@@ -133,6 +132,7 @@ describe('a PostgreSQL database that another relay uses', () => {
   it('is free again when that relay was killed', async () => {
     await relay.stop('SIGKILL');
     await relay.restart();
+    assert.deepEqual(await new Api(relay, relay.bootstrapKey).list(), []);
   });
 
   it('is locked again when the lock was lost, and the operator is told when another relay was faster', async () => {
@@ -140,7 +140,7 @@ describe('a PostgreSQL database that another relay uses', () => {
       "select pid from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())";
     const [taken] = await query(url, `select pg_terminate_backend(pid) from (${holder}) as holder`);
     assert.deepEqual(taken, { pg_terminate_backend: true });
-    await eventually(3000, async () => assert.equal((await query(url, holder)).length, 1));
+    await eventually(20_000, async () => assert.equal((await query(url, holder)).length, 1));
     assert.doesNotMatch(relay.child.stderr, /database shared/);
     await query(
       url,
@@ -152,8 +152,8 @@ describe('a PostgreSQL database that another relay uses', () => {
         perform pg_sleep(2);
       end $$`,
     );
-    await eventually(3000, () => assert.match(relay.child.stderr, /database shared/));
-    await eventually(3000, async () => assert.equal((await query(url, holder)).length, 1));
+    await eventually(20_000, () => assert.match(relay.child.stderr, /database shared/));
+    await eventually(20_000, async () => assert.equal((await query(url, holder)).length, 1));
     assert.equal(relay.child.stderr.split('database shared').length, 2, 'told once');
   });
 });

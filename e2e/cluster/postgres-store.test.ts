@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { openPostgres, openPostgresDatabase } from '../../server/store/postgres/open-postgres.ts';
 import { ConflictError, FullError, type Store, StoreError } from '../../server/store/store.ts';
 import { aTunnel, anAccount } from '../../server/testing/fixtures.ts';
-import { eventually, timed } from '../support/deadline.ts';
+import { assertAtLimit, eventually, timed } from '../support/deadline.ts';
 import { newDatabase, query } from '../support/postgres.ts';
 import { POSTGRES_URL } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
@@ -93,7 +93,7 @@ describe('two stores on one PostgreSQL database', () => {
     await db.transaction().execute(async (holder) => {
       await holder.selectFrom('accounts').select('id').where('id', '=', owner.id).forUpdate().execute();
       const { ms } = await timed(() => assert.rejects(stores[0].setPlan(owner.name, 'dev'), StoreError));
-      assert.ok(ms > 1800 && ms < 3500, `${ms} ms`);
+      assertAtLimit(ms, 2000);
     });
   });
 });
@@ -104,7 +104,7 @@ describe('a store on PostgreSQL', () => {
   it('waits at its start for whoever brings the database up to date, longer than for a statement', async () => {
     const url = await newDatabase(scope, POSTGRES_URL ?? '');
     const migrating = query(url, `select pg_advisory_lock(${MIGRATION_LOCK}), pg_sleep(6)`);
-    await eventually(5000, async () => {
+    await eventually(20_000, async () => {
       const [row] = await query(
         url,
         "select count(*)::int as count from pg_locks where locktype = 'advisory'",

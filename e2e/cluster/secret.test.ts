@@ -5,7 +5,7 @@ import { spawnRelay, temporaryDirectory } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
 
 describe('a relay with another CULVERT_CLUSTER_SECRET', function () {
-  this.timeout(60_000);
+  this.timeout(600_000);
   const scope = suiteScope();
   let cluster: RelayCluster;
 
@@ -15,7 +15,7 @@ describe('a relay with another CULVERT_CLUSTER_SECRET', function () {
 
   it('does not start, and says which setting is wrong; the others are not troubled', async () => {
     const { databaseSettings, child: first } = cluster.relay(0);
-    await eventually(10_000, () => assert.match(first.stderr, /"msg":"listening"/));
+    await eventually(20_000, () => assert.match(first.stderr, /"msg":"listening"/));
     const before = first.stderr;
     const secret = 'x'.repeat(32);
     const child = spawnRelay(scope, ['serve'], {
@@ -42,6 +42,6 @@ describe('a relay with another CULVERT_CLUSTER_SECRET', function () {
     await cluster.redis.command(
       `SET culvert:relay:${number} "stranger 127.0.0.1:1~${'0'.repeat(64)}" PX 10000`,
     );
-    await eventually(10_000, () => assert.match(cluster.relay(0).child.stderr, /cluster stranger/));
+    await eventually(20_000, () => assert.match(cluster.relay(0).child.stderr, /cluster stranger/));
   });
 });

@@ -60,7 +60,7 @@ behindEachProxy('the relay', (startProxy) => {
       ca,
     });
     request.end();
-    const [response] = (await within(5000, 'answer', once(request, 'response'))) as [IncomingMessage];
+    const [response] = (await within(20_000, 'answer', once(request, 'response'))) as [IncomingMessage];
     return response;
   }
 
@@ -121,7 +121,7 @@ behindEachProxy('the relay', (startProxy) => {
       port,
     });
     const stream = session.request({ ':path': '/two', ':authority': host });
-    const seen = JSON.parse(await within(5000, 'answer', text(stream))) as Echo;
+    const seen = JSON.parse(await within(20_000, 'answer', text(stream))) as Echo;
     session.destroy();
     assert.deepEqual([seen.url, seenField(seen, 'host')], ['/two', host]);
   });
@@ -129,7 +129,7 @@ behindEachProxy('the relay', (startProxy) => {
   it('passes events on as they come', async () => {
     const response = await get('/events');
     response.setEncoding('utf8');
-    const [first] = (await within(5000, 'event', once(response, 'data'))) as [string];
+    const [first] = (await within(20_000, 'event', once(response, 'data'))) as [string];
     assert.equal(first, 'data: first\n\n');
     finish();
     assert.equal(await text(response), 'data: last\n\n');
@@ -138,9 +138,9 @@ behindEachProxy('the relay', (startProxy) => {
   it('passes WebSockets on', async () => {
     const socket = new WebSocket(`wss://localhost:${port}/`, { headers: { host }, ca });
     scope.defer(() => socket.terminate());
-    await within(5000, 'WebSocket', once(socket, 'open'));
+    await within(20_000, 'WebSocket', once(socket, 'open'));
     socket.send('hello');
-    const [data] = (await within(5000, 'message', once(socket, 'message'))) as [Buffer];
+    const [data] = (await within(20_000, 'message', once(socket, 'message'))) as [Buffer];
     assert.equal(data.toString(), 'HELLO');
   });
 

@@ -113,7 +113,7 @@ behindEachProxy('strangers on one relay', (startProxy) => {
 
   async function connection(): Promise<RawConnection> {
     const socket = tls('http/1.1');
-    await within(5000, 'TLS', once(socket, 'secureConnect'));
+    await within(20_000, 'TLS', once(socket, 'secureConnect'));
     return RawConnection.over(socket);
   }
 
@@ -145,7 +145,7 @@ behindEachProxy('strangers on one relay', (startProxy) => {
     // Who gets another's answer gets none before that is written.
     await Promise.race([first, delay(500)]);
     meanwhile();
-    await within(10_000, 'answers to strangers', first);
+    await within(20_000, 'answers to strangers', first);
     for (let round = 0; round < 3; round++) await Promise.all([visitVictim(), callApi()]);
   }
 
@@ -189,7 +189,7 @@ behindEachProxy('strangers on one relay', (startProxy) => {
     const local = await arrival();
     const steering = `X-Accel-Redirect: /other\r\nX-Accel-Limit-Rate: 1\r\nX-Sendfile: /etc/passwd\r\n`;
     local.write(`HTTP/1.1 200 OK\r\n${steering}Content-Length: 5\r\n\r\nhello`);
-    const { status, text: body, head } = await within(5000, 'answer', visitor.response());
+    const { status, text: body, head } = await within(20_000, 'answer', visitor.response());
     assert.deepEqual([status, body], [200, 'hello']);
     assert.doesNotMatch(head.fields.join('\n'), /accel|sendfile/i);
   });
@@ -216,13 +216,13 @@ behindEachProxy('strangers on one relay', (startProxy) => {
     for (let visit = 0; visit < 2; visit++) {
       await visitor.write(formatRequest({ host: evil }));
       await answerWithHints(await arrival());
-      const answer = await within(5000, 'answer', visitor.response());
+      const answer = await within(20_000, 'answer', visitor.response());
       assert.deepEqual([answer.status, answer.text], [200, 'hello']);
     }
     const session = connectHttp2(`https://${evil}`, { createConnection: () => tls('h2') });
     visitors.defer(() => session.destroy());
     const stream = session.request({ ':path': '/', ':authority': evil });
-    const response = within(5000, 'answer', once(stream, 'response'));
+    const response = within(20_000, 'answer', once(stream, 'response'));
     await answerWithHints(await arrival());
     const [headers] = (await response) as [IncomingHttpHeaders];
     assert.deepEqual([headers[':status'], await text(stream)], [200, 'hello']);

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createAccount } from '../support/accounts.ts';
 import { Api } from '../support/api.ts';
 import { addAccounts, addTunnels } from '../support/database.ts';
-import { timed } from '../support/deadline.ts';
+import { eventually, timed } from '../support/deadline.ts';
 import { Ledger } from '../support/ledger.ts';
 import { Load } from '../support/load.ts';
 import { hostOf } from '../support/manual-client.ts';
@@ -17,6 +17,8 @@ const ACKNOWLEDGED = 1000;
 const ACCOUNTS = 240;
 const AT_ONCE = 16;
 const STORED_TUNNELS = 10_000;
+/** requests that are answered more than a second before a kill */
+const ANSWERED = 100;
 
 describe('a relay that is killed', () => {
   const scope = suiteScope();
@@ -45,7 +47,7 @@ describe('a relay that is killed', () => {
     assert.deepEqual(lost, []);
     assert.ok(acknowledged >= KILLS * ACKNOWLEDGED, `only ${acknowledged} acknowledged`);
     assert.equal((await first.api.list()).length, STORED_TUNNELS + 1);
-  }).timeout(300_000);
+  }).timeout(600_000);
 
   it('loses at most the last second of counting', async () => {
     const relay = await Relay.start(scope);
@@ -57,8 +59,9 @@ describe('a relay that is killed', () => {
       const answered: number[] = [];
       const load = new Load(relay.port, 100, 10, () => ({ host }));
       load.onAnswer = () => answered.push(performance.now());
-      // Not a multiple of the second in which counters are stored.
-      await delay(2300 + kill * 370);
+      await eventually(60_000, () => assert.ok(answered.length >= ANSWERED));
+      // What comes now may be lost. Not a multiple of the second in which counters are stored.
+      await delay(1300 + kill * 370);
       const killedAt = performance.now();
       relay.child.kill('SIGKILL');
       await relay.child.exit();
@@ -66,7 +69,7 @@ describe('a relay that is killed', () => {
       await relay.restart();
       const { requests } = await new Api(relay, relay.bootstrapKey).get(culvert.tunnel.id);
       const due = answered.filter((at) => at < killedAt - 1000).length;
-      assert.ok(due > 100, `only ${due} requests`);
+      assert.ok(due >= ANSWERED, `only ${due} requests`);
       assert.ok(
         requests - before >= due,
         `${requests - before} counted of ${due} that were answered in time`,

@@ -47,7 +47,7 @@ describe('visitors that leave in the middle of an answer', () => {
     // A first wave, because a client may keep some connections ready once there is traffic.
     await wave();
     const sockets = (): number[] => [relay.child.pid, culvert.child.pid].map(socketsOf);
-    const base = await eventually(5000, () => {
+    const base = await eventually(20_000, () => {
       const counts = sockets();
       assert.ok(
         counts.every((count) => count < VISITORS / 2),
@@ -56,7 +56,7 @@ describe('visitors that leave in the middle of an answer', () => {
       return counts;
     });
     for (let left = WAVES; left > 0; left -= 1) await wave();
-    await eventually(5000, () => {
+    await eventually(20_000, () => {
       for (const [index, count] of sockets().entries())
         assert.ok(count <= (base[index] ?? 0), `${count} sockets, ${base.join()} before`);
     });

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { hostOf } from '../support/manual-client.ts';
-import { Culvert, Relay } from '../support/programs.ts';
+import { Culvert } from '../support/programs.ts';
 import { type Field, RawConnection } from '../support/raw-http.ts';
-import { Scope, suiteScope } from '../support/scope.ts';
+import { relaySuite } from '../support/relay-suite.ts';
+import { Scope } from '../support/scope.ts';
 import { FICKLE_ANSWERS, type FickleService, startFickleService } from '../support/services/fickle.ts';
 
 const REQUESTS = 10_000;
@@ -10,13 +11,11 @@ const AT_ONCE = 24;
 const METHODS = ['GET', 'GET', 'GET', 'GET', 'HEAD', 'OPTIONS', 'POST'] as const;
 
 describe('local connections that serve one visitor after another', () => {
-  const scope = suiteScope();
-  let relay: Relay;
+  const { scope, relay } = relaySuite();
   let service: FickleService;
   let host: string;
 
   before(async () => {
-    relay = await Relay.start(scope);
     service = await startFickleService(scope);
     const { tunnel } = await Culvert.start(scope, relay, relay.bootstrapKey, service.port);
     host = hostOf(tunnel, relay);

@@ -26,7 +26,7 @@ describe('a first start that is killed behind each of its statements in turn', (
     }
     console.log(`      killed behind each of ${killed} statements`);
     assert.ok(killed > 10 && killed < STATEMENTS_MAX, `${killed} statements`);
-  }).timeout(300_000);
+  }).timeout(600_000);
 });
 
 async function start(scope: Scope, folder: string, dieAt = 0): Promise<'listening' | 'killed'> {

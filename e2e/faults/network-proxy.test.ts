@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:tls';
-import { AccountPool } from '../support/accounts.ts';
 import { Authority } from '../support/certificates.ts';
 import { concurrentTests } from '../support/concurrent-tests.ts';
 import { ConnectProxy } from '../support/connect-proxy.ts';
-import { timed } from '../support/deadline.ts';
+import { assertAtLimit, timed } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert, Relay, spawnCulvert } from '../support/programs.ts';
 import { RawConnection, visit } from '../support/raw-http.ts';
-import { suiteScope } from '../support/scope.ts';
+import { relaySuite } from '../support/relay-suite.ts';
 import { readEcho, startEchoService } from '../support/services/echo.ts';
 import type { HttpService } from '../support/services/listen.ts';
 
@@ -19,15 +18,12 @@ const NAME = 'relay.culvert.invalid';
 const INSECURE = '--insecure';
 
 describe('a client behind a proxy', function () {
-  this.timeout(60_000);
-  const scope = suiteScope();
-  let relay: Relay;
-  let pool: AccountPool;
+  this.timeout(600_000);
+  const { scope, relay, pool } = relaySuite();
   let service: HttpService;
 
   before(async () => {
-    [relay, service] = await Promise.all([Relay.start(scope), startEchoService(scope)]);
-    pool = new AccountPool(relay);
+    service = await startEchoService(scope);
   });
 
   const together = concurrentTests();
@@ -111,7 +107,7 @@ describe('a client behind a proxy', function () {
     const { value, ms } = await timed(() => child.exit());
     assert.equal(value.code, 1);
     assert.match(child.stderr, /did not answer in time/);
-    assert.ok(ms > 9900 && ms < 14_000, `after ${ms} ms`);
+    assertAtLimit(ms, 10_000);
   });
 
   together('leaves it out for a relay on this machine, and where NO_PROXY says so', async () => {

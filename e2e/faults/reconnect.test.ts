@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import { AccountPool } from '../support/accounts.ts';
-import { eventually, timed } from '../support/deadline.ts';
+import { assertWithin, eventually, timed } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert, Relay } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
@@ -9,7 +9,7 @@ import { suiteScope } from '../support/scope.ts';
 import { readEcho, startEchoService } from '../support/services/echo.ts';
 
 describe('a relay that restarts again and again', function () {
-  this.timeout(150_000);
+  this.timeout(600_000);
   const scope = suiteScope();
 
   it('is found by its client within 2 s, 20 times in a row, with the same address', async () => {
@@ -24,16 +24,18 @@ describe('a relay that restarts again and again', function () {
       await relay.stop(round % 2 === 0 ? 'SIGTERM' : 'SIGKILL');
       await relay.restart();
       const { ms } = await timed(() =>
-        eventually(10_000, async () =>
+        eventually(20_000, async () =>
           assert.equal(readEcho(await visit(relay.port, { host, target: `/${round}` })).url, `/${round}`),
         ),
       );
-      assert.ok(ms < 2000, `${ms} ms in round ${round}`);
+      assertWithin(ms, 2000);
       if (round === 2) before = descriptors();
     }
     const [only, ...more] = await api.list();
     assert.deepEqual([only?.id, only?.public_url, more], [tunnel.id, tunnel.public_url, []]);
-    await eventually(5000, () => assert.ok(descriptors() <= before + 2, `${descriptors()} after ${before}`));
+    await eventually(20_000, () =>
+      assert.ok(descriptors() <= before + 2, `${descriptors()} after ${before}`),
+    );
     assert.equal(child.stderr, '');
   });
 });

@@ -85,7 +85,7 @@ describe('SIGTERM under load', () => {
     const { port } = relay;
     const streams = await Promise.all(Array.from({ length: LISTENERS }, () => listen(scope, port, host)));
     const talkers = Array.from({ length: LISTENERS }, () => new Talker(scope, port, host));
-    await eventually(5000, () =>
+    await eventually(20_000, () =>
       assert.ok(talkers.every(({ socket }) => socket.readyState === WebSocket.OPEN)),
     );
 
@@ -119,16 +119,16 @@ describe('SIGTERM under load', () => {
 
     for (const response of stage.listeners) response.end('data: the end\n\n');
     for (const { answer } of streams) {
-      const { text } = await within(5000, 'end of an event stream', answer);
+      const { text } = await within(20_000, 'end of an event stream', answer);
       assert.equal(text.split('data: ').length - 1, events + 1, 'an event was lost');
       assert.match(text, /data: the end\n\n$/);
     }
     for (const talker of talkers) {
-      await eventually(5000, () => assert.equal(talker.heard, talker.said));
+      await eventually(20_000, () => assert.equal(talker.heard, talker.said));
       talker.socket.close(1000);
-      assert.equal(await within(5000, 'end of a WebSocket', talker.closed.promise), 1000);
+      assert.equal(await within(20_000, 'end of a WebSocket', talker.closed.promise), 1000);
     }
-    assert.deepEqual(await relay.child.exit(5000), { code: 0, signal: null });
+    assert.deepEqual(await relay.child.exit(), { code: 0, signal: null });
     const tookMs = performance.now() - signalled;
 
     const inFlight = load.asked.filter((asked) => asked.inFlight);
@@ -146,7 +146,7 @@ describe('SIGTERM under load', () => {
       late.filter((what) => !['served', 'turned away', 'refused'].includes(what)),
       [],
     );
-    assert.ok(tookMs < 15_000, `${tookMs} ms`);
+    assert.ok(tookMs < 30_000, `${tookMs} ms: it has cut what was open`);
   });
 });
 

@@ -50,7 +50,7 @@ async function assertReadOnly({ relay, account, tunnel }: Stage): Promise<void> 
 
 /** Writes work again by themselves, nothing half-done was left, and counting lost nothing. */
 async function assertHealed({ relay, account, tunnel }: Stage): Promise<void> {
-  const made = await eventually(5000, () => account.api.create({ local_port: 1, name: 'half-done' }));
+  const made = await eventually(20_000, () => account.api.create({ local_port: 1, name: 'half-done' }));
   const extended = await account.api.extend(tunnel.id, { ttl: '2h' });
   const { requests } = await account.api.get(tunnel.id);
   assert.ok(requests >= 20, `${requests} requests`);

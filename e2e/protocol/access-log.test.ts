@@ -36,7 +36,7 @@ describe('the access log of the relay (docs/observing.md)', () => {
 
   /** Waits for the line of a request that has this path. */
   async function lineOf(path: string): Promise<Line> {
-    return await eventually(5000, () => lines().find((line) => line['path'] === path) ?? assert.fail(path));
+    return await eventually(20_000, () => lines().find((line) => line['path'] === path) ?? assert.fail(path));
   }
 
   it('has a line for each request, with whose tunnel it was and how much has passed', async () => {
@@ -120,7 +120,7 @@ describe('the access log of the relay (docs/observing.md)', () => {
   onPosix('goes on in a new file after SIGHUP, and the relay with it', async () => {
     renameSync(file, `${file}.1`);
     relay.child.kill('SIGHUP');
-    await eventually(5000, () => assert.ok(existsSync(file)));
+    await eventually(20_000, () => assert.ok(existsSync(file)));
     await visit(relay.port, { host, target: '/after' });
     await lineOf('/after');
     assert.ok(lines(`${file}.1`).length > 0);
@@ -130,7 +130,7 @@ describe('the access log of the relay (docs/observing.md)', () => {
     const full = await Relay.start(scope, { CULVERT_ACCESS_LOG: '/dev/full' });
     for (let count = 0; count < 3; count += 1)
       assert.equal((await visit(full.port, { host: 'localhost', target: '/healthz' })).status, 200);
-    await eventually(5000, () => assert.match(full.child.stderr, /"msg":"access log failing"/));
+    await eventually(20_000, () => assert.match(full.child.stderr, /"msg":"access log failing"/));
     assert.deepEqual(await full.stop('SIGTERM'), { code: 0, signal: null });
   });
 
@@ -146,7 +146,7 @@ describe('the access log of the relay (docs/observing.md)', () => {
   it('can go where the log goes', async () => {
     const other = await Relay.start(scope, { CULVERT_ACCESS_LOG: 'stderr' });
     await visit(other.port, { host: 'localhost', target: '/healthz' });
-    await eventually(5000, () => assert.match(other.child.stderr, /"path":"\/healthz","status":200/));
+    await eventually(20_000, () => assert.match(other.child.stderr, /"path":"\/healthz","status":200/));
     for (const line of other.child.stderr.trim().split('\n')) JSON.parse(line);
   });
 });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { AccountPool } from '../support/accounts.ts';
 import { ManualClient } from '../support/manual-client.ts';
 import { Culvert, newApiKey, Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection } from '../support/raw-http.ts';
+import { relaySuite } from '../support/relay-suite.ts';
 import { suiteScope } from '../support/scope.ts';
 import { startRawService } from '../support/services/listen.ts';
 
@@ -18,12 +18,10 @@ function assertTooMany({ status, head }: Awaited<ReturnType<RawConnection['respo
 }
 
 describe('connections of one address (CULVERT_ADDRESS_CONNECTIONS)', () => {
-  const scope = suiteScope();
-  let relay: Relay;
+  const { scope, relay } = relaySuite();
   let host: string;
 
   before(async () => {
-    relay = await Relay.start(scope);
     const service = await startRawService(scope, (socket) => socket.on('data', () => socket.write(ANSWER)));
     const { tunnel } = await Culvert.start(scope, relay, relay.bootstrapKey, service.port);
     host = `${tunnel.slug}.localhost`;
@@ -51,17 +49,18 @@ describe('connections of one address (CULVERT_ADDRESS_CONNECTIONS)', () => {
       200,
     );
     for (const visitor of served) visitor.reset();
-  }).timeout(30_000);
+  }).timeout(600_000);
 });
 
 describe('a few connections of one address', () => {
-  const scope = suiteScope();
-  let relay: Relay;
+  const { scope, relay, pool } = relaySuite({
+    CULVERT_ADDRESS_CONNECTIONS: '3',
+    CULVERT_TRUST_PROXY: '127.0.0.1',
+  });
   let client: ManualClient;
 
   before(async () => {
-    relay = await Relay.start(scope, { CULVERT_ADDRESS_CONNECTIONS: '3', CULVERT_TRUST_PROXY: '127.0.0.1' });
-    client = await ManualClient.start(scope, relay, new AccountPool(relay));
+    client = await ManualClient.start(scope, relay, pool);
   });
 
   async function ask(visitor: RawConnection, address: string): Promise<RawConnection> {

@@ -3,7 +3,7 @@ import type { Tunnel } from '../../shared/tunnel.ts';
 import { createAccount, type TestAccount } from '../support/accounts.ts';
 import { Culvert, Relay, spawnCulvert } from '../support/programs.ts';
 import { RawConnection, type Response, visit } from '../support/raw-http.ts';
-import { suiteScope } from '../support/scope.ts';
+import { relaySuite } from '../support/relay-suite.ts';
 import { type Echo, readEcho, startEchoService } from '../support/services/echo.ts';
 import type { HttpService } from '../support/services/listen.ts';
 import { SpecClient } from '../support/spec-client/client.ts';
@@ -13,14 +13,13 @@ function assertUnknown(answer: Response): void {
 }
 
 describe('the addresses of a tunnel (docs/protocol.md section 4.1)', () => {
-  const scope = suiteScope();
-  let relay: Relay;
+  const { scope, relay } = relaySuite();
   let service: HttpService;
   let acme: TestAccount;
   let slug: string;
 
   before(async () => {
-    [relay, service] = await Promise.all([Relay.start(scope), startEchoService(scope)]);
+    service = await startEchoService(scope);
     [acme] = await Promise.all([
       createAccount(relay, { subdomain: 'acme' }),
       createAccount(relay, { subdomain: 'other' }),
@@ -211,7 +210,7 @@ describe('the addresses of a tunnel (docs/protocol.md section 4.1)', () => {
     it('are no reason for culvert doctor to find fault', async () => {
       const environment = { CULVERT_RELAY: other.url, CULVERT_API_KEY: account.key };
       const child = spawnCulvert(scope, ['doctor', '--json', String(service.port)], environment);
-      const { code } = await child.exit(20_000);
+      const { code } = await child.exit();
       const results = child.lines.map((line) => JSON.parse(line) as { hop: string; result: string });
       assert.equal(code, 0);
       assert.equal(results.find(({ hop }) => hop === 'data')?.result, 'skipped');

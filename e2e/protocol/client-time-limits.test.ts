@@ -7,7 +7,7 @@ import { type Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { AccountPool } from '../support/accounts.ts';
 import { concurrentTests } from '../support/concurrent-tests.ts';
-import { eventually, timed, within } from '../support/deadline.ts';
+import { assertAtLimit, assertWithin, eventually, timed, within } from '../support/deadline.ts';
 import { hostOf, ManualClient } from '../support/manual-client.ts';
 import { Culvert, newApiKey, Relay, spawnCulvert } from '../support/programs.ts';
 import { formatRequest, RawConnection, visit } from '../support/raw-http.ts';
@@ -33,10 +33,6 @@ function msSince(server: ReturnType<typeof createTcpServer>, event: string): () 
   let first = NaN;
   server.once(event, () => (first = performance.now()));
   return () => performance.now() - first;
-}
-
-function assertTenSeconds(ms: number): void {
-  assert.ok(ms > 9900 && ms < 14_000, `after ${ms} ms`);
 }
 
 /** A relay that knows how to create a tunnel, and leaves upgrades to the test. */
@@ -73,7 +69,7 @@ async function startScriptedRelay(
 
 /** What `culvert` does with a relay or a network that leaves it waiting, with a real clock. */
 describe('time limits of culvert', function () {
-  this.timeout(60_000);
+  this.timeout(600_000);
   const scope = suiteScope();
   const together = concurrentTests();
 
@@ -99,14 +95,14 @@ describe('time limits of culvert', function () {
     const environment = { CULVERT_RELAY: `http://127.0.0.1:${port}`, CULVERT_API_KEY: newApiKey() };
     const child = spawnCulvert(scope, ['list'], environment);
     assert.equal((await child.exit()).code, 1);
-    assertTenSeconds(ms());
+    assertAtLimit(ms(), 10_000);
     assert.match(child.stderr, /cannot be reached/);
   });
 
   together('a control handshake that is not answered is given up after 10 s, and tried again', async () => {
     const { relay, ms } = await startScriptedRelay(scope, () => {});
     await eventOf(relay, 'reconnecting');
-    assertTenSeconds(ms());
+    assertAtLimit(ms(), 10_000);
   });
 
   together('a data handshake that is not answered is given up after 10 s', async () => {
@@ -118,7 +114,7 @@ describe('time limits of culvert', function () {
       );
     });
     const { code } = await eventOf(relay, 'problem');
-    assertTenSeconds(ms());
+    assertAtLimit(ms(), 10_000);
     assert.equal(code, 'data-failed');
   });
 
@@ -130,7 +126,7 @@ describe('time limits of culvert', function () {
       const { tunnel } = await Culvert.start(scope, relay, key, await startFullPort());
       const { value, ms } = await timed(() => visit(relay.port, { host: hostOf(tunnel, relay) }));
       assert.deepEqual([value.status, value.head.field('culvert-error')], [502, 'local-refused']);
-      assert.ok(ms > 4900 && ms < 8000, `after ${ms} ms`);
+      assertAtLimit(ms, 5000);
     },
   );
 
@@ -147,7 +143,7 @@ describe('time limits of culvert', function () {
     for (let count = 0; count < 2; count += 1) {
       const socket = connect(port ?? 0, '127.0.0.1').on('error', () => {});
       scope.defer(() => socket.destroy());
-      await within(5000, 'connection', once(socket, 'connect'));
+      await within(20_000, 'connection', once(socket, 'connect'));
     }
     return port ?? 0;
   }
@@ -155,7 +151,7 @@ describe('time limits of culvert', function () {
 
 /** A program that was stopped, or whose machine hangs: its connections stay open, and nothing comes on them. */
 describe('a client that freezes', function () {
-  this.timeout(150_000);
+  this.timeout(600_000);
   const scope = suiteScope();
   const together = concurrentTests();
 
@@ -201,7 +197,7 @@ describe('a client that freezes', function () {
     // It may have been swallowed, or may wait to be.
     assert.match(ofPost.head.field('culvert-error') ?? '', /^(?:client-closed|tunnel-offline)$/);
     assert.notEqual(ofLong, undefined);
-    assert.ok(ms < 11_500, `after ${ms} ms`);
+    assertWithin(ms, 10_000);
   });
 
   together('keeps nobody from the one that takes its place: what can be is asked again', async () => {
@@ -223,7 +219,7 @@ describe('a client that freezes', function () {
     // What it has swallowed is not sent twice; what waited for it is sent to the next.
     assert.ok(ofPost.head.field('culvert-error') === 'client-closed' || ofPost.text === 'again');
     // 5 s in which it could have answered its Close frame, and then 10.
-    assert.ok(ms < 16_500, `after ${ms} ms`);
+    assertWithin(ms, 15_000);
   });
 });
 
@@ -237,8 +233,8 @@ describe('connections on which nothing is said', () => {
     await Culvert.start(scope, relay, key, 1);
     const visitor = connect(relay.port, '127.0.0.1');
     scope.defer(() => visitor.destroy());
-    await within(5000, 'connection', once(visitor, 'connect'));
-    await eventually(5000, () => {
+    await within(20_000, 'connection', once(visitor, 'connect'));
+    await eventually(20_000, () => {
       const ends = connectionEnds();
       const ofRelay = ends.filter(({ port }) => port === relay.port);
       // At least the visitor's, the control socket and two data sockets offered ahead.

@@ -1,22 +1,21 @@
 import assert from 'node:assert/strict';
-import { AccountPool, createAccount, onlyAccount } from '../support/accounts.ts';
+import { createAccount, onlyAccount } from '../support/accounts.ts';
 import { ManualClient } from '../support/manual-client.ts';
 import { Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection, visit } from '../support/raw-http.ts';
+import { relaySuite } from '../support/relay-suite.ts';
 import { type Scope, suiteScope } from '../support/scope.ts';
 
 const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 
 /** A relay that takes two visitors at a time: `CULVERT_MAX_CONNECTIONS`. */
 describe('the limit of visitors', () => {
-  const scope = suiteScope();
-  let relay: Relay;
+  const { scope, relay, pool } = relaySuite({ CULVERT_MAX_CONNECTIONS: '2' });
   let client: ManualClient;
   let visitors: RawConnection[];
 
   before(async () => {
-    relay = await Relay.start(scope, { CULVERT_MAX_CONNECTIONS: '2' });
-    client = await ManualClient.start(scope, relay, new AccountPool(relay));
+    client = await ManualClient.start(scope, relay, pool);
     visitors = [];
     for (let count = 0; count < 2; count += 1) {
       const visitor = await RawConnection.open(scope, relay.port);
@@ -58,13 +57,11 @@ async function idleVisitor(scope: Scope, relay: Relay, client: ManualClient): Pr
 }
 
 describe('connections that wait for a next request', () => {
-  const scope = suiteScope();
-  let relay: Relay;
+  const { scope, relay, pool } = relaySuite({ CULVERT_MAX_CONNECTIONS: '4' });
   let client: ManualClient;
 
   before(async () => {
-    relay = await Relay.start(scope, { CULVERT_MAX_CONNECTIONS: '4' });
-    client = await ManualClient.start(scope, relay, new AccountPool(relay));
+    client = await ManualClient.start(scope, relay, pool);
   });
 
   it('take no seat where the relay alone has answered', async () => {

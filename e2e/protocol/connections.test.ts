@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import type { Tunnel } from '../../shared/tunnel.ts';
-import { AccountPool, type TestAccount } from '../support/accounts.ts';
+import type { TestAccount } from '../support/accounts.ts';
 import { bothClients, type TunnelClient } from '../support/clients.ts';
 import { hostOf } from '../support/manual-client.ts';
-import { Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection, type Request } from '../support/raw-http.ts';
-import { type Scope, suiteScope } from '../support/scope.ts';
+import { relaySuite } from '../support/relay-suite.ts';
+import type { Scope } from '../support/scope.ts';
 import { echo, readEcho } from '../support/services/echo.ts';
 import { type HttpService, startHttpService } from '../support/services/listen.ts';
 
@@ -18,14 +18,12 @@ async function startNumberedEcho(scope: Scope, index: number): Promise<HttpServi
 }
 
 bothClients('several requests on one connection', (kind) => {
-  const scope = suiteScope();
-  let relay: Relay;
+  const { scope, relay, pool } = relaySuite();
   let account: TestAccount;
   let clients: TunnelClient[];
 
   before(async () => {
-    relay = await Relay.start(scope);
-    account = await new AccountPool(relay).take();
+    account = await pool.take();
     const services = await Promise.all([0, 1].map((index) => startNumberedEcho(scope, index)));
     clients = await Promise.all(
       services.map((service) => kind.start(scope, relay, account.key, { localPort: service.port })),

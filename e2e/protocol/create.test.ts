@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import type { Tunnel } from '../../shared/tunnel.ts';
-import { AccountPool, createAccount, type TestAccount } from '../support/accounts.ts';
+import { createAccount, type TestAccount } from '../support/accounts.ts';
 import { type ApiAnswer, assertError } from '../support/api.ts';
-import { Relay } from '../support/programs.ts';
-import { suiteScope } from '../support/scope.ts';
+import { relaySuite } from '../support/relay-suite.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
@@ -16,14 +15,10 @@ function lifeOf(tunnel: Tunnel): number {
 }
 
 describe('POST /v1/tunnels', () => {
-  const scope = suiteScope();
-  let relay: Relay;
-  let pool: AccountPool;
+  const { relay, pool } = relaySuite();
   let account: TestAccount;
 
   before(async () => {
-    relay = await Relay.start(scope);
-    pool = new AccountPool(relay);
     account = await createAccount(relay);
   });
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { AccountPool, createAccount } from '../support/accounts.ts';
+import { createAccount } from '../support/accounts.ts';
+import { assertAtLimit, timed } from '../support/deadline.ts';
 import { Authority } from '../support/certificates.ts';
 import { newApiKey, Relay, spawnCulvert } from '../support/programs.ts';
-import { suiteScope } from '../support/scope.ts';
+import { relaySuite } from '../support/relay-suite.ts';
 import { startEchoService } from '../support/services/echo.ts';
 import { closedPort, type HttpService, startHttpService } from '../support/services/listen.ts';
 
@@ -14,19 +15,16 @@ interface Result {
 }
 
 describe('culvert doctor', () => {
-  const scope = suiteScope();
-  let relay: Relay;
-  let pool: AccountPool;
+  const { scope, relay, pool } = relaySuite();
   let service: HttpService;
 
   before(async () => {
-    [relay, service] = await Promise.all([Relay.start(scope), startEchoService(scope)]);
-    pool = new AccountPool(relay);
+    service = await startEchoService(scope);
   });
 
   async function doctor(args: string[], environment: Record<string, string>) {
     const child = spawnCulvert(scope, ['doctor', '--json', ...args], environment);
-    const { code } = await child.exit(20_000);
+    const { code } = await child.exit();
     const results = child.lines.map((line) => JSON.parse(line) as Result);
     const byName = (wanted: string): string[] =>
       results.filter(({ result }) => result === wanted).map(({ hop }) => hop);
@@ -56,13 +54,13 @@ describe('culvert doctor', () => {
     const endless = await startHttpService(scope, (_request, response) =>
       response.end('x'.repeat(64 * 1024 + 1)),
     );
-    const start = performance.now();
-    const results = await Promise.all(
-      [silent, endless].map(({ port }) => doctor([], { CULVERT_RELAY: `http://127.0.0.1:${port}` })),
+    const { value, ms } = await timed(() =>
+      Promise.all(
+        [silent, endless].map(({ port }) => doctor([], { CULVERT_RELAY: `http://127.0.0.1:${port}` })),
+      ),
     );
-    const seconds = (performance.now() - start) / 1000;
-    assert.ok(seconds > 9.5 && seconds < 15, `${seconds} s`);
-    for (const { code, failed } of results) assert.deepEqual([code, failed], [1, ['relay']]);
+    assertAtLimit(ms, 10_000);
+    for (const { code, failed } of value) assert.deepEqual([code, failed], [1, ['relay']]);
   });
 
   it('names a missing and a refused key', async () => {

@@ -1,26 +1,23 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { AccountPool, createAccount, type TestAccount } from '../support/accounts.ts';
+import { createAccount, type TestAccount } from '../support/accounts.ts';
 import type { Child, Exit } from '../support/child.ts';
 import { concurrentTests } from '../support/concurrent-tests.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert, newApiKey, Relay, spawnCulvert } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
-import { suiteScope } from '../support/scope.ts';
+import { relaySuite } from '../support/relay-suite.ts';
 import { readEcho, startEchoService } from '../support/services/echo.ts';
 import { closedPort, type HttpService } from '../support/services/listen.ts';
 import { ControlSocket } from '../support/spec-client/control.ts';
 
 describe('culvert', () => {
-  const scope = suiteScope();
-  let relay: Relay;
-  let pool: AccountPool;
+  const { scope, relay, pool } = relaySuite();
   let service: HttpService;
 
   before(async () => {
-    [relay, service] = await Promise.all([Relay.start(scope), startEchoService(scope)]);
-    pool = new AccountPool(relay);
+    service = await startEchoService(scope);
   });
 
   /** Runs the program to its end. */
@@ -30,7 +27,7 @@ describe('culvert', () => {
     url = relay.url,
   ): Promise<Child & { result: Exit }> {
     const child = spawnCulvert(scope, args, { CULVERT_RELAY: url, CULVERT_API_KEY: key });
-    return Object.assign(child, { result: await child.exit(20_000) });
+    return Object.assign(child, { result: await child.exit() });
   }
 
   describe('http', () => {

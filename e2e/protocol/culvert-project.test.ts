@@ -3,9 +3,10 @@ import { chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createAccount } from '../support/accounts.ts';
 import type { Child } from '../support/child.ts';
-import { type Environment, newApiKey, Relay, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
+import { type Environment, newApiKey, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
-import { type Scope, suiteScope } from '../support/scope.ts';
+import { relaySuite } from '../support/relay-suite.ts';
+import type { Scope } from '../support/scope.ts';
 import { readEcho, startEchoService } from '../support/services/echo.ts';
 import { type HttpService, startHttpService } from '../support/services/listen.ts';
 
@@ -59,12 +60,11 @@ async function refusal(
 }
 
 describe('culvert with files', () => {
-  const scope = suiteScope();
-  let relay: Relay;
+  const { scope, relay } = relaySuite();
   let service: HttpService;
 
   before(async () => {
-    [relay, service] = await Promise.all([Relay.start(scope), startEchoService(scope)]);
+    service = await startEchoService(scope);
   });
 
   function project(text: string): string {

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import { AccountPool } from '../support/accounts.ts';
 import { eventually } from '../support/deadline.ts';
-import { CULVERT_SCRIPT, Relay, temporaryDirectory } from '../support/programs.ts';
+import { CULVERT_SCRIPT, temporaryDirectory } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
-import { suiteScope } from '../support/scope.ts';
+import { relaySuite } from '../support/relay-suite.ts';
 import { startEchoService } from '../support/services/echo.ts';
 import { closedPort, type HttpService } from '../support/services/listen.ts';
 import { Terminal } from '../support/terminal.ts';
@@ -13,14 +12,11 @@ import { Terminal } from '../support/terminal.ts';
 const CTRL_C = '\u{3}';
 
 describe('culvert on a terminal', () => {
-  const scope = suiteScope();
-  let relay: Relay;
-  let pool: AccountPool;
+  const { scope, relay, pool } = relaySuite();
   let service: HttpService;
 
   before(async () => {
-    [relay, service] = await Promise.all([Relay.start(scope), startEchoService(scope)]);
-    pool = new AccountPool(relay);
+    service = await startEchoService(scope);
   });
 
   /** Runs `culvert` between two looks at the state of the terminal; `code N` and `restored` follow its end. */
@@ -59,9 +55,10 @@ describe('culvert on a terminal', () => {
     await terminal.shows(/in (?:1h 00m|59m)/);
     const [tunnel] = await api.list();
     await api.send('PUT', `/v1/tunnels/${tunnel?.id}/extend`, { json: { ttl: '3h' } });
-    await terminal.shows(/in (?:4h 00m|3h 59m)/, 15_000);
+    await terminal.shows(/in (?:4h 00m|3h 59m)/);
     terminal.type(CTRL_C);
-    await terminal.shows(/restored/);
+    await terminal.shows(/code 0\nrestored/);
+    assert.deepEqual(await api.list(), []);
   });
 
   it('says what is wrong and what to do', async () => {
@@ -71,7 +68,8 @@ describe('culvert on a terminal', () => {
     await request('/', 'broken');
     await terminal.shows(new RegExp(`! Nothing answers on port ${port}\\. Start the service`));
     terminal.type(CTRL_C);
-    await terminal.shows(/restored/);
+    const end = await terminal.shows(/restored/);
+    assert.match(end, /code 0\nrestored/);
   });
 
   it('ends with the reason on the terminal when the tunnel is closed elsewhere', async () => {
@@ -80,6 +78,7 @@ describe('culvert on a terminal', () => {
     const [tunnel] = await api.list();
     await api.close(tunnel?.id ?? '');
     await terminal.shows(/^The tunnel was closed\.\ncode 4\nrestored/m);
+    assert.ok(!terminal.screen.isAlternate);
   });
 
   it('gives the terminal back when it is killed by a second signal', async () => {
@@ -121,6 +120,6 @@ describe('culvert on a terminal', () => {
     const { terminal, api } = await open(`http ${service.port}`);
     await terminal.shows(/Online/);
     terminal.hangUp();
-    await eventually(5000, async () => assert.deepEqual(await api.list(), []));
+    await eventually(20_000, async () => assert.deepEqual(await api.list(), []));
   });
 });

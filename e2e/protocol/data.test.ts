@@ -2,22 +2,18 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { WebSocket as WebSocketOfWs } from 'ws';
-import { AccountPool } from '../support/accounts.ts';
 import { timed, within } from '../support/deadline.ts';
 import { type DataConnection, ManualClient } from '../support/manual-client.ts';
-import { Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection, type Request } from '../support/raw-http.ts';
-import { suiteScope } from '../support/scope.ts';
+import { relaySuite } from '../support/relay-suite.ts';
 import { Opcode } from '../support/spec-client/frames.ts';
 
 describe('the data WebSocket', () => {
-  const scope = suiteScope();
-  let relay: Relay;
+  const { scope, relay, pool } = relaySuite();
   let client: ManualClient;
 
   before(async () => {
-    relay = await Relay.start(scope);
-    client = await ManualClient.start(scope, relay, new AccountPool(relay));
+    client = await ManualClient.start(scope, relay, pool);
   });
 
   /** A visitor who has sent a request, and the data socket that carries it. */
@@ -84,7 +80,7 @@ describe('the data WebSocket', () => {
     const [visitor, data] = await connect();
     await data.receivedUpTo('\r\n\r\n');
     visitor.reset();
-    const { ms } = await timed(() => within(5000, 'close', data.socket.closed));
+    const { ms } = await timed(() => within(20_000, 'close', data.socket.closed));
     assert.ok(ms < 1000, `after ${ms} ms`);
   });
 
@@ -121,7 +117,7 @@ describe('the data WebSocket', () => {
       opcode: Opcode.binary,
       masked: false,
     });
-    const { code } = await within(5000, 'close', data.socket.closed);
+    const { code } = await within(20_000, 'close', data.socket.closed);
     assert.ok(code === 1002 || code === 1006, String(code));
     assert.equal((await visitor.response()).status, 502);
   });

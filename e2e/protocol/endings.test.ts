@@ -13,7 +13,7 @@ import { startFixedAnswer } from '../support/services/scripted.ts';
 const AT_MOST_MS = 1000;
 
 async function assertEndsSoon(what: string, end: Promise<unknown>): Promise<void> {
-  const { ms } = await timed(() => within(10_000, what, end));
+  const { ms } = await timed(() => within(20_000, what, end));
   assert.ok(ms < AT_MOST_MS, `${what} only after ${ms} ms`);
 }
 
@@ -113,7 +113,7 @@ bothClients('how connections end', (kind) => {
       local.write('HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\none');
       assert.equal((await visitor.response()).text, 'one');
       local.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil');
-      await within(5000, 'end of the local connection', local.reader.ending);
+      await within(20_000, 'end of the local connection', local.reader.ending);
       await visitor.write(formatRequest({ host: tunnel.host }));
       const next = await tunnel.service.next();
       await next.head();

@@ -146,7 +146,7 @@ describe('visitors of a client that is away for a moment', () => {
 
 /** Waits until the relay knows that the client has gone. */
 async function missed(relay: Relay): Promise<void> {
-  await eventually(5000, () => assert.match(relay.child.stderr, /client offline/));
+  await eventually(20_000, () => assert.match(relay.child.stderr, /client offline/));
 }
 
 async function answer(visitor: RawConnection, data: DataConnection): Promise<void> {

@@ -3,9 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { createAccount, onlyAccount, type TestAccount } from '../support/accounts.ts';
 import { eventually } from '../support/deadline.ts';
 import { hostOf, ManualClient } from '../support/manual-client.ts';
-import { newApiKey, Relay } from '../support/programs.ts';
+import { newApiKey } from '../support/programs.ts';
 import { type Field, formatRequest, RawConnection, type Response, visit } from '../support/raw-http.ts';
-import { suiteScope } from '../support/scope.ts';
+import { relaySuite } from '../support/relay-suite.ts';
 
 const UPGRADE: readonly Field[] = [
   ['Upgrade', 'websocket'],
@@ -62,12 +62,10 @@ function unknownLike(id: string): string {
 }
 
 describe('two accounts', () => {
-  const scope = suiteScope();
-  let relay: Relay;
+  const { scope, relay } = relaySuite();
   let accounts: TestAccount[];
 
   before(async () => {
-    relay = await Relay.start(scope);
     accounts = await Promise.all([
       createAccount(relay, { subdomain: 'one' }),
       createAccount(relay, { subdomain: 'two' }),
@@ -97,7 +95,7 @@ describe('two accounts', () => {
     const served = await RawConnection.open(scope, relay.port);
     await served.write(formatRequest({ host: client.host }));
     const data = await client.accept();
-    await eventually(3000, async () =>
+    await eventually(20_000, async () =>
       assert.equal((await owner.api.send('GET', `/v1/tunnels/${expired.id}`)).status, 404),
     );
     const waiting = await RawConnection.open(scope, relay.port);

@@ -3,25 +3,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { AccountPool, type TestAccount } from '../support/accounts.ts';
 import { concurrentTests } from '../support/concurrent-tests.ts';
-import { eventually, timed, within } from '../support/deadline.ts';
+import { assertAtLimit, assertWithin, eventually, timed, within } from '../support/deadline.ts';
 import { hostOf, ManualClient } from '../support/manual-client.ts';
 import { Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection, visit } from '../support/raw-http.ts';
-import { suiteScope } from '../support/scope.ts';
+import { relaySuite } from '../support/relay-suite.ts';
 
 async function isAlive(account: TestAccount, tunnel: Tunnel): Promise<boolean> {
   return (await account.api.send('GET', `/v1/tunnels/${tunnel.id}`)).status === 200;
 }
 
 describe('the life of a tunnel (docs/protocol.md section 3.5)', () => {
-  const scope = suiteScope();
-  let relay: Relay;
-  let pool: AccountPool;
-
-  before(async () => {
-    relay = await Relay.start(scope);
-    pool = new AccountPool(relay);
-  });
+  const { scope, relay, pool } = relaySuite();
 
   const together = concurrentTests();
 
@@ -44,13 +37,13 @@ describe('the life of a tunnel (docs/protocol.md section 3.5)', () => {
 
   describe('at expiry', () => {
     together('the tunnel is gone at once, its name free, its open connections cut', async () => {
-      const client = await ManualClient.start(scope, relay, pool, { ttl: '2s', name: 'brief' });
+      const client = await ManualClient.start(scope, relay, pool, { ttl: '4s', name: 'brief' });
       const { visitor, data, head } = await openConnection(client);
       const broken = assert.rejects(visitor.rest(head), /ended/);
       await delay(Date.parse(client.tunnel.expires_at) - Date.now() + 100);
       await assertGone(client);
-      await within(1000, 'cut', broken);
-      await within(1000, 'end of the data socket', data.socket.closed);
+      await within(20_000, 'cut', broken);
+      await within(20_000, 'end of the data socket', data.socket.closed);
       assert.equal((await pool.tunnel({ name: 'brief' })).tunnel.slug, 'brief');
     });
 
@@ -60,9 +53,9 @@ describe('the life of a tunnel (docs/protocol.md section 3.5)', () => {
       const { ms } = await timed(async () => {
         const ticking = setInterval(() => data.send('x'), 50);
         scope.defer(() => clearInterval(ticking));
-        await within(5000, 'end of the data socket', data.socket.closed);
+        await within(20_000, 'end of the data socket', data.socket.closed);
       });
-      assert.ok(ms < 2500, `ended after ${ms} ms`);
+      assertWithin(ms, 2000);
     });
 
     together('an extended tunnel lives on', async () => {
@@ -70,7 +63,7 @@ describe('the life of a tunnel (docs/protocol.md section 3.5)', () => {
       await client.account.api.extend(client.tunnel.id, { ttl: '5s' });
       await delay(Date.parse(client.tunnel.expires_at) - Date.now() + 300);
       assert.equal(await isAlive(client.account, client.tunnel), true);
-      assert.equal((await within(10_000, 'expiry', client.control.closed)).code, 4002);
+      assert.equal((await within(20_000, 'expiry', client.control.closed)).code, 4002);
     });
 
     together('comes while the relay is down, too', async () => {
@@ -92,8 +85,8 @@ describe('the life of a tunnel (docs/protocol.md section 3.5)', () => {
       const broken = assert.rejects(visitor.rest(head), /ended/);
       await client.account.api.close(client.tunnel.id);
       await assertGone(client);
-      await within(1000, 'cut', broken);
-      await within(1000, 'end of the data socket', data.socket.closed);
+      await within(20_000, 'cut', broken);
+      await within(20_000, 'end of the data socket', data.socket.closed);
       assert.equal((await pool.tunnel({ name: 'closed-one' })).tunnel.slug, 'closed-one');
     });
 
@@ -104,7 +97,8 @@ describe('the life of a tunnel (docs/protocol.md section 3.5)', () => {
       await client.account.api.close(client.tunnel.id);
       const { value, ms } = await answer;
       assert.ok(value.status >= 400 && value.head.field('culvert-error') !== undefined, String(value.status));
-      assert.ok(ms < 3000, `after ${ms} ms`);
+      // Sooner than a client that does not come is given up.
+      assertWithin(ms, 0);
     });
   });
 
@@ -113,7 +107,7 @@ describe('the life of a tunnel (docs/protocol.md section 3.5)', () => {
       const client = await ManualClient.start(scope, relay, pool, { ttl: '1h', idle_ttl: true });
       await delay(50);
       const { data } = await openConnection(client);
-      await eventually(1500, async () => {
+      await eventually(20_000, async () => {
         const { expires_at, created_at } = await client.account.api.get(client.tunnel.id);
         assert.ok(expires_at > client.tunnel.expires_at, 'later than at first');
         assert.ok(Date.parse(expires_at) - Date.now() <= 3_600_000, 'not later than now plus ttl');
@@ -131,23 +125,29 @@ describe('the life of a tunnel (docs/protocol.md section 3.5)', () => {
     });
 
     together('a tunnel with traffic never expires under it, and does without', async () => {
-      const client = await ManualClient.start(scope, relay, pool, { ttl: '1s', idle_ttl: true });
+      const client = await ManualClient.start(scope, relay, pool, { ttl: '3s', idle_ttl: true });
       const { visitor, data } = await openConnection(client);
-      for (let tick = 0; tick < 10; tick += 1) {
-        await delay(300);
+      const send = async (): Promise<void> => {
         data.send('x');
         await visitor.reader.exactly(1);
+      };
+      for (let tick = 0; tick < 10; tick += 1) {
+        await delay(400);
+        await send();
       }
       assert.equal(await isAlive(client.account, client.tunnel), true);
-      const { value, ms } = await timed(() => within(4000, 'expiry', client.control.closed));
+      const { value, ms } = await timed(async () => {
+        await send();
+        return await within(20_000, 'expiry', client.control.closed);
+      });
       assert.equal(value.code, 4002);
-      assert.ok(ms > 700 && ms < 2000, `after ${ms} ms of silence`);
+      assertAtLimit(ms, 3000);
     });
 
     together('a connection that is open but silent does not keep the tunnel', async () => {
       const client = await ManualClient.start(scope, relay, pool, { ttl: '1s', idle_ttl: true });
       await openConnection(client);
-      assert.equal((await within(4000, 'expiry', client.control.closed)).code, 4002);
+      assert.equal((await within(20_000, 'expiry', client.control.closed)).code, 4002);
     });
 
     together('without any request it ends when its ttl is over', async () => {

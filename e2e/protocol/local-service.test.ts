@@ -4,26 +4,18 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createServer as createSecureServer } from 'node:https';
-import { AccountPool } from '../support/accounts.ts';
 import { Authority } from '../support/certificates.ts';
 import { concurrentTests } from '../support/concurrent-tests.ts';
 import { hostOf } from '../support/manual-client.ts';
-import { Culvert, Relay } from '../support/programs.ts';
+import { Culvert } from '../support/programs.ts';
 import { type Field, RawConnection, visit } from '../support/raw-http.ts';
-import { suiteScope } from '../support/scope.ts';
+import { relaySuite } from '../support/relay-suite.ts';
 import { echo, readEcho, seenField, startEchoService } from '../support/services/echo.ts';
 import { closedPort, startHttpService } from '../support/services/listen.ts';
 
 /** What `culvert http` can be told about the service it leads to. */
 describe('the local service', () => {
-  const scope = suiteScope();
-  let relay: Relay;
-  let pool: AccountPool;
-
-  before(async () => {
-    relay = await Relay.start(scope);
-    pool = new AccountPool(relay);
-  });
+  const { scope, relay, pool } = relaySuite();
 
   const together = concurrentTests();
 

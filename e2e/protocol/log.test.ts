@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { AccountPool, createAccount, type TestAccount } from '../support/accounts.ts';
+import { createAccount, type TestAccount } from '../support/accounts.ts';
 import { eventually } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
-import { newApiKey, Relay, spawnRelay, temporaryDirectory } from '../support/programs.ts';
+import { newApiKey, spawnRelay, temporaryDirectory } from '../support/programs.ts';
 import { formatRequest, RawConnection, type Request, visit } from '../support/raw-http.ts';
 import { openRelayDatabase } from '../support/relay-database.ts';
-import { suiteScope } from '../support/scope.ts';
+import { relaySuite } from '../support/relay-suite.ts';
 import { startEchoService } from '../support/services/echo.ts';
 import { SpecClient } from '../support/spec-client/client.ts';
 
@@ -22,15 +22,11 @@ interface LogLine {
 const SECRET = 'hunter2-s3cr3t';
 
 describe('the log of the relay (docs/observing.md)', () => {
-  const scope = suiteScope();
-  let relay: Relay;
+  const { scope, relay, pool } = relaySuite({ CULVERT_LOG_LEVEL: 'debug', CULVERT_METRICS_PORT: '0' });
   let account: TestAccount;
   let client: SpecClient;
-  let pool: AccountPool;
 
   before(async () => {
-    relay = await Relay.start(scope, { CULVERT_LOG_LEVEL: 'debug', CULVERT_METRICS_PORT: '0' });
-    pool = new AccountPool(relay);
     account = await pool.take();
     const service = await startEchoService(scope);
     client = await SpecClient.start(scope, relay, account.key, { local_port: service.port });
@@ -45,7 +41,7 @@ describe('the log of the relay (docs/observing.md)', () => {
     const { tunnel, account: owner } = await pool.tunnel();
     await owner.api.extend(tunnel.id, { ttl: '1m' });
     await owner.api.close(tunnel.id);
-    await eventually(5000, () => {
+    await eventually(20_000, () => {
       const events = lines().filter((line) => line.tunnel === tunnel.id);
       assert.deepEqual(
         events.map(({ level, msg }) => `${level} ${msg}`),
@@ -58,7 +54,7 @@ describe('the log of the relay (docs/observing.md)', () => {
     const { key } = await pool.take();
     const come = await SpecClient.start(scope, relay, key, { local_port: 1 });
     await come.stop();
-    await eventually(5000, () => {
+    await eventually(20_000, () => {
       const events = lines().filter((line) => line.tunnel === come.tunnel.id);
       assert.deepEqual(
         events.map(({ msg, code }) => (code === undefined ? msg : `${msg} ${code}`)),
@@ -79,7 +75,7 @@ describe('the log of the relay (docs/observing.md)', () => {
     }
     await database.release();
     await api.create({ local_port: 1 });
-    await eventually(5000, () => {
+    await eventually(20_000, () => {
       const events = lines().filter(({ msg }) => /^store (?:failing|recovered)$/.test(msg));
       assert.deepEqual(
         events.map(({ msg }) => msg),

@@ -2,13 +2,11 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
-import { AccountPool } from '../support/accounts.ts';
 import { bothClients, type TunnelClient } from '../support/clients.ts';
 import { eventually } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
-import { Relay } from '../support/programs.ts';
 import { RawConnection, type Response, visit } from '../support/raw-http.ts';
-import { suiteScope } from '../support/scope.ts';
+import { relaySuite } from '../support/relay-suite.ts';
 import { readEcho } from '../support/services/echo.ts';
 import { payloadChecksum } from '../support/services/payload.ts';
 import { type Site, startSite } from '../support/services/site.ts';
@@ -24,15 +22,14 @@ async function exchange(socket: WebSocket, message: string | Buffer): Promise<Bu
 }
 
 bothClients('the main job', (kind) => {
-  const scope = suiteScope();
-  let relay: Relay;
+  const { scope, relay, pool } = relaySuite();
   let site: Site;
   let client: TunnelClient;
   let host: string;
 
   before(async () => {
-    [relay, site] = await Promise.all([Relay.start(scope), startSite(scope)]);
-    const { key } = await new AccountPool(relay).take();
+    site = await startSite(scope);
+    const { key } = await pool.take();
     client = await kind.start(scope, relay, key, { localPort: site.port });
     host = hostOf(client.tunnel, relay);
   });
@@ -144,7 +141,7 @@ bothClients('the main job', (kind) => {
     const body = connection.body(head);
     assert.equal(String((await body.next()).value), 'first');
     await connection.write('2\r\nup\r\n');
-    const answer = await eventually(5000, () => site.held[before] ?? assert.fail('not held'));
+    const answer = await eventually(20_000, () => site.held[before] ?? assert.fail('not held'));
     answer.write('down');
     assert.equal(String((await body.next()).value), 'down');
     await connection.write('0\r\n\r\n');

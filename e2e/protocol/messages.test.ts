@@ -103,7 +103,7 @@ bothClients('kinds of messages (RFC 9110 and 9112)', (kind) => {
       const [visitor, local] = await visitOld('Connection: keep-alive\r\n');
       local.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
       assert.equal((await visitor.response()).text, 'ok');
-      await within(2000, 'end', visitor.ending);
+      await within(20_000, 'end', visitor.ending);
     });
 
     it('gets no interim answer', async () => {
@@ -117,7 +117,7 @@ bothClients('kinds of messages (RFC 9110 and 9112)', (kind) => {
       local.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n');
       const head = await visitor.head();
       local.socket.end();
-      await within(2000, 'break', assert.rejects(visitor.rest(head), /ended by reset/));
+      await within(20_000, 'break', assert.rejects(visitor.rest(head), /ended by reset/));
     });
   });
 

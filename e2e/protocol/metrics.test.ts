@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
-import { AccountPool, type TestAccount } from '../support/accounts.ts';
+import type { TestAccount } from '../support/accounts.ts';
 import { eventually } from '../support/deadline.ts';
 import { hostOf, ManualClient } from '../support/manual-client.ts';
-import { Relay } from '../support/programs.ts';
 import { RawConnection, visit } from '../support/raw-http.ts';
-import { suiteScope } from '../support/scope.ts';
+import { relaySuite } from '../support/relay-suite.ts';
 import { startEchoService } from '../support/services/echo.ts';
 import { SpecClient } from '../support/spec-client/client.ts';
 
@@ -18,20 +17,16 @@ function requests(to: string, outcome: string): string {
 }
 
 describe('GET /metrics (docs/observing.md)', () => {
-  const scope = suiteScope();
-  let relay: Relay;
+  const { scope, relay, pool } = relaySuite({ CULVERT_METRICS_PORT: '0' });
   let port: number;
   let account: TestAccount;
   let client: SpecClient;
-  let pool: AccountPool;
 
   before(async () => {
-    relay = await Relay.start(scope, { CULVERT_METRICS_PORT: '0' });
-    port = await eventually(5000, () => {
+    port = await eventually(20_000, () => {
       const url = /"url":"http:\/\/127\.0\.0\.1:(\d+)\/metrics"/.exec(relay.child.stderr)?.[1];
       return Number(url ?? assert.fail('the log does not say where metrics are'));
     });
-    pool = new AccountPool(relay);
     const service = await startEchoService(scope);
     account = await pool.take();
     client = await SpecClient.start(scope, relay, account.key, { local_port: service.port });
@@ -53,7 +48,7 @@ describe('GET /metrics (docs/observing.md)', () => {
   async function expectGrowth(expected: Readonly<Record<string, number>>, act: () => Promise<unknown>) {
     const before = await scrape();
     await act();
-    await eventually(5000, async () => {
+    await eventually(20_000, async () => {
       const after = await scrape();
       const grown = Object.keys(expected).map((name) => [
         name,
@@ -154,7 +149,7 @@ describe('GET /metrics (docs/observing.md)', () => {
       assert.equal(open.get('culvert_data_streams'), (before.get('culvert_data_streams') ?? 0) + 1);
       data.send('HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
       assert.equal((await visitor.response()).status, 200);
-      await eventually(5000, async () => {
+      await eventually(20_000, async () => {
         assert.equal((await scrape()).get('culvert_data_streams'), before.get('culvert_data_streams'));
       });
     });

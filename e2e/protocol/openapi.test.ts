@@ -3,9 +3,9 @@ import type { Tunnel } from '../../shared/tunnel.ts';
 import { createAccount, type TestAccount } from '../support/accounts.ts';
 import { Api, type ApiRequest } from '../support/api.ts';
 import { OpenApiValidator } from '../support/openapi.ts';
-import { newApiKey, Relay } from '../support/programs.ts';
+import { newApiKey } from '../support/programs.ts';
 import type { Field } from '../support/raw-http.ts';
-import { suiteScope } from '../support/scope.ts';
+import { relaySuite } from '../support/relay-suite.ts';
 
 const UPGRADE: readonly Field[] = [
   ['Connection', 'Upgrade'],
@@ -19,15 +19,13 @@ const UNKNOWN = '2c6a8f0e-7d4b-4f3a-9a51-0d9c3f1b2e47';
 const ELSEWHERE = /^(?:.* (?:500|503)|GET \/ws\/\w+ 101)$/;
 
 describe('GET /v1/openapi.json', () => {
-  const scope = suiteScope();
-  let relay: Relay;
+  const { relay } = relaySuite({ CULVERT_TRUST_PROXY: '127.0.0.1' });
   let account: TestAccount;
   let free: TestAccount;
   let tunnel: Tunnel;
   let validator: OpenApiValidator;
 
   before(async () => {
-    relay = await Relay.start(scope, { CULVERT_TRUST_PROXY: '127.0.0.1' });
     [account, free] = await Promise.all([
       createAccount(relay, { subdomain: 'acme' }),
       createAccount(relay, { plan: 'free' }),

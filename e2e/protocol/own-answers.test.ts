@@ -1,17 +1,11 @@
 import assert from 'node:assert/strict';
-import { Relay } from '../support/programs.ts';
 import { type Field, RawConnection, visit } from '../support/raw-http.ts';
-import { suiteScope } from '../support/scope.ts';
+import { relaySuite } from '../support/relay-suite.ts';
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8';
 
 describe('what the relay answers itself (docs/protocol.md section 4.5)', () => {
-  const scope = suiteScope();
-  let relay: Relay;
-
-  before(async () => {
-    relay = await Relay.start(scope);
-  });
+  const { scope, relay } = relaySuite();
 
   async function unknown(headers: readonly Field[], method = 'GET') {
     return await visit(relay.port, { method, host: 'nobody.localhost', headers });

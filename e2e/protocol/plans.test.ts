@@ -1,21 +1,20 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createAccount, onlyAccount, type TestAccount } from '../support/accounts.ts';
+import { administer, createAccount, onlyAccount, type TestAccount } from '../support/accounts.ts';
 import { type ApiAnswer, assertError } from '../support/api.ts';
 import { eventually } from '../support/deadline.ts';
 import { giveTunnels } from '../support/given-tunnels.ts';
 import { ManualClient } from '../support/manual-client.ts';
 import { Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection } from '../support/raw-http.ts';
+import { relaySuite } from '../support/relay-suite.ts';
 import { suiteScope } from '../support/scope.ts';
 
 describe('plans', () => {
-  const scope = suiteScope();
-  let relay: Relay;
+  const { scope, relay } = relaySuite();
   let free: TestAccount;
 
   before(async () => {
-    relay = await Relay.start(scope);
     free = await createAccount(relay, { plan: 'free' });
   });
 
@@ -67,7 +66,7 @@ describe('plans', () => {
       return visitor;
     };
     const visitors = await Promise.all(Array.from({ length: 200 }, ask));
-    await eventually(5000, () => assert.equal(client.control.messages.length, 200));
+    await eventually(20_000, () => assert.equal(client.control.messages.length, 200));
     const refused = await (await ask()).response();
     assert.deepEqual([refused.status, refused.head.field('culvert-error')], [503, 'plan-limit']);
     assert.match(refused.head.field('retry-after') ?? '', /^\d+$/);
@@ -76,14 +75,14 @@ describe('plans', () => {
 
     // One that leaves makes room for one.
     visitors.pop()?.reset();
-    await eventually(1000, async () => {
+    await eventually(20_000, async () => {
       const known = client.control.messages.length;
       await ask();
       await eventually(200, () => assert.equal(client.control.messages.length, known + 1));
     });
-    await relay.administer('account', 'set-plan', '--name', account.name, '--plan', 'team');
+    await administer(relay, 'account', 'set-plan', '--name', account.name, '--plan', 'team');
     const known = client.control.messages.length;
-    await eventually(1000, async () => {
+    await eventually(9000, async () => {
       await ask();
       await eventually(200, () => assert.ok(client.control.messages.length > known));
     });
@@ -103,7 +102,7 @@ describe('connections that wait for a next request', () => {
       (await client.accept()).send('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
       assert.equal((await visitor.response()).text, 'ok');
     }
-  }).timeout(30_000);
+  }).timeout(600_000);
 });
 
 async function askFor(account: TestAccount, name: string): Promise<ApiAnswer> {
@@ -111,13 +110,11 @@ async function askFor(account: TestAccount, name: string): Promise<ApiAnswer> {
 }
 
 describe('names of ended tunnels (CULVERT_NAME_HOLD)', () => {
-  const scope = suiteScope();
-  let relay: Relay;
+  const { scope, relay } = relaySuite({ CULVERT_NAME_HOLD: '1h' });
   let owner: TestAccount;
   let other: TestAccount;
 
   before(async () => {
-    relay = await Relay.start(scope, { CULVERT_NAME_HOLD: '1h' });
     [owner, other] = await Promise.all([createAccount(relay), createAccount(relay)]);
   });
 
@@ -141,7 +138,7 @@ describe('names of ended tunnels (CULVERT_NAME_HOLD)', () => {
 
   it('stay with it after an expiry, and are free for itself at once', async () => {
     const { id } = await owner.api.create({ local_port: 9, name: 'brief', ttl: '1s' });
-    await eventually(3000, async () =>
+    await eventually(20_000, async () =>
       assert.equal((await owner.api.send('GET', `/v1/tunnels/${id}`)).status, 404),
     );
     assertError(await askFor(other, 'brief'), 409, 'name already in use');

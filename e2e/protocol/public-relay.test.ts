@@ -115,7 +115,7 @@ describe('a relay for people the operator does not know (docs/operating.md)', ()
       const [cookie = ''] = (click.head.field('set-cookie') ?? '').split(';');
       await relay.stop();
       await relay.restart();
-      await eventually(10_000, async () =>
+      await eventually(20_000, async () =>
         assert.equal((await visitFree([...VISIT, ['Cookie', cookie]])).text, 'ok'),
       );
     });

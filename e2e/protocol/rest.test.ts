@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import type { Account, Tunnel } from '../../shared/tunnel.ts';
 import { createAccount, type TestAccount } from '../support/accounts.ts';
 import { Api, type ApiAnswer, assertError } from '../support/api.ts';
-import { newApiKey, Relay } from '../support/programs.ts';
+import { newApiKey, type Relay } from '../support/programs.ts';
 import { RawConnection, visit } from '../support/raw-http.ts';
-import { suiteScope } from '../support/scope.ts';
+import { relaySuite } from '../support/relay-suite.ts';
 
 const ENDPOINTS: [method: string, path: string][] = [
   ['POST', '/v1/tunnels'],
@@ -21,13 +21,11 @@ async function authorized(relay: Relay, value: string): Promise<ApiAnswer> {
 }
 
 describe('the REST interface', () => {
-  const scope = suiteScope();
-  let relay: Relay;
+  const { scope, relay } = relaySuite();
   let account: TestAccount;
   let tunnel: Tunnel;
 
   before(async () => {
-    relay = await Relay.start(scope);
     account = await createAccount(relay);
     tunnel = await account.api.create({ local_port: 1 });
   });

@@ -56,7 +56,7 @@ bothClients('a relay that restarts', (kind) => {
     await visitor.write(formatRequest({ host: hostOf(tunnel, relay), target: '/held' }));
     const head = await visitor.finalHead();
     const exit = relay.stop('SIGTERM', 20_000);
-    await eventually(5000, () =>
+    await eventually(20_000, () =>
       assert.rejects(
         visit(relay.port, { host: 'localhost', target: '/healthz' }),
         'it still takes connections',

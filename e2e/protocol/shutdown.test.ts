@@ -37,7 +37,7 @@ describe('SIGTERM and what is in flight', () => {
     const answer = await waiting.response();
     assert.equal(answer.text, 'done');
     assert.equal(answer.head.field('connection'), 'close');
-    assert.equal((await within(2000, 'close', client.control.closed)).code, 1001);
+    assert.equal((await within(20_000, 'close', client.control.closed)).code, 1001);
     assert.deepEqual(await relay.child.exit(3000), { code: 0, signal: null });
   });
 
@@ -90,7 +90,7 @@ describe('SIGTERM and what is in flight', () => {
     const data = await client.open(id);
     data.send('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf');
     const head = await waiting.finalHead();
-    assert.equal((await within(2000, 'close', client.control.closed)).code, 1001);
+    assert.equal((await within(20_000, 'close', client.control.closed)).code, 1001);
     await assert.rejects(visit(relay.port, { host: client.host }), /ECONNREFUSED/);
     data.send('done');
     assert.equal((await waiting.rest(head)).text, 'halfdone');

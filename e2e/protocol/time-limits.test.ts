@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { AccountPool } from '../support/accounts.ts';
 import { concurrentTests } from '../support/concurrent-tests.ts';
-import { eventually, timed, within } from '../support/deadline.ts';
-import { hostOf, ManualClient } from '../support/manual-client.ts';
+import { assertAtLimit, assertWithin, eventually, timed, within } from '../support/deadline.ts';
+import { DataConnection, hostOf, ManualClient } from '../support/manual-client.ts';
 import { Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection, type Response, visit } from '../support/raw-http.ts';
-import { suiteScope } from '../support/scope.ts';
+import { relaySuite } from '../support/relay-suite.ts';
 import { HandshakeRefused } from '../support/spec-client/websocket.ts';
 
 const PING_EVERY_MS = 30_000;
@@ -15,10 +15,6 @@ const TOLERANCE_MS = 5000;
 
 function assertOwnAnswer({ status, head }: Response, expected: number, code: string): void {
   assert.deepEqual([status, head.field('culvert-error')], [expected, code]);
-}
-
-function assertBetween(ms: number, least: number, most: number): void {
-  assert.ok(ms >= least && ms <= most, `after ${ms} ms`);
 }
 
 /** The status with which a data socket is refused; 101 when it is not. */
@@ -37,15 +33,8 @@ async function statusOf(client: ManualClient, id: string): Promise<number> {
  * because all tests wait at the same time.
  */
 describe('time limits', function () {
-  this.timeout(150_000);
-  const scope = suiteScope();
-  let relay: Relay;
-  let pool: AccountPool;
-
-  before(async () => {
-    relay = await Relay.start(scope);
-    pool = new AccountPool(relay);
-  });
+  this.timeout(600_000);
+  const { scope, relay, pool } = relaySuite();
 
   const together = concurrentTests();
 
@@ -103,12 +92,14 @@ describe('time limits', function () {
   together('408 for a request body that is silent for 60 s, and the client hears of it', async () => {
     const client = await connect();
     const visitor = await RawConnection.open(scope, relay.port, 80_000);
-    await visitor.write(`POST / HTTP/1.1\r\nHost: ${client.host}\r\nContent-Length: 100\r\n\r\nonly this`);
-    const data = await client.accept();
-    const { value: head, ms } = await timed(() => visitor.head());
-    assert.equal(head.status, 408);
-    assert.ok(ms > 58_000 && ms < 70_000, `after ${ms} ms`);
-    await within(2000, 'end of the data socket', data.socket.closed);
+    const { value: data, ms } = await timed(async () => {
+      await visitor.write(`POST / HTTP/1.1\r\nHost: ${client.host}\r\nContent-Length: 100\r\n\r\nonly this`);
+      const accepted = await client.accept();
+      assert.equal((await visitor.head()).status, 408);
+      return accepted;
+    });
+    assertAtLimit(ms, 60_000);
+    await within(20_000, 'end of the data socket', data.socket.closed);
   });
 
   together('a body that is slow, but not silent, goes on', async () => {
@@ -133,8 +124,9 @@ describe('time limits', function () {
     visitor.socket.pause();
     data.send('HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n');
     data.send(Buffer.alloc(100_000_000));
+    // The visitor's last byte may be long in coming: there is much to send.
     const { ms } = await timed(() => within(90_000, 'end of the data socket', data.socket.closed));
-    assert.ok(ms > 58_000 && ms < 75_000, `after ${ms} ms`);
+    assert.ok(ms > 57_000, `after ${ms} ms`);
   });
 
   together('a service may be silent for more than a minute, before its answer and within it', async () => {
@@ -160,7 +152,7 @@ describe('time limits', function () {
       await account.api.close(tunnel.id);
       await control.ending;
     });
-    assertBetween(ms, 4500, 10_000);
+    assertAtLimit(ms, 5000);
   });
 
   together('a data socket that does not answer its Close frame is cut after 1 s', async () => {
@@ -169,7 +161,7 @@ describe('time limits', function () {
     const data = await upgrade(`/ws/data?id=${id}`);
     visitor.reset();
     const { ms } = await timed(() => data.ending);
-    assertBetween(ms, 900, 2500);
+    assertAtLimit(ms, 1000);
   });
 
   together('a relay that is told to stop cuts after 30 s what is still open, and ends with 0', async () => {
@@ -180,19 +172,21 @@ describe('time limits', function () {
     await client.accept();
     const { value, ms } = await timed(() => own.stop('SIGTERM', 40_000));
     assert.deepEqual(value, { code: 0, signal: null });
-    assertBetween(ms, 29_000, 34_000);
+    assertAtLimit(ms, 30_000);
   });
 
   together('a request for metrics that does not arrive within 5 s is cut', async () => {
     const own = await Relay.start(scope, { CULVERT_METRICS_PORT: '0' });
-    const port = await eventually(5000, () => {
+    const port = await eventually(20_000, () => {
       const url = /"url":"http:\/\/127\.0\.0\.1:(\d+)\/metrics"/.exec(own.child.stderr)?.[1];
       return Number(url ?? assert.fail('the log does not say where metrics are'));
     });
-    const connection = await RawConnection.open(scope, port);
-    await connection.write('GET /met');
-    const { ms } = await timed(() => connection.ending);
-    assertBetween(ms, 4500, 8000);
+    const { ms } = await timed(async () => {
+      const connection = await RawConnection.open(scope, port);
+      await connection.write('GET /met');
+      await connection.ending;
+    });
+    assertAtLimit(ms, 5000);
   });
 
   // The rendezvous of an inbound connection with its client: 10 s.
@@ -201,14 +195,14 @@ describe('time limits', function () {
     const { tunnel } = await pool.tunnel();
     const { value, ms } = await timed(() => visit(relay.port, { host: hostOf(tunnel, relay) }));
     assertOwnAnswer(value, 503, 'tunnel-offline');
-    assertBetween(ms, 0, 11_500);
+    assertWithin(ms, 10_000);
   });
 
   together('504 client-timeout when no data socket comes within 10 s', async () => {
     const client = await connect();
     const { value, ms } = await timed(() => visit(relay.port, { host: client.host }));
     assertOwnAnswer(value, 504, 'client-timeout');
-    assertBetween(ms, 9500, 12_000);
+    assertAtLimit(ms, 10_000);
   });
 
   together('an id is worth nothing after 10 s', async () => {
@@ -219,12 +213,20 @@ describe('time limits', function () {
   });
 
   together('an id is good for almost 10 s', async () => {
-    const client = await connect();
-    const { visitor, id } = await announce(client);
-    await delay(8500);
-    const data = await client.open(id);
-    data.send('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlate');
-    assert.equal((await visitor.response()).text, 'late');
+    for (;;) {
+      const client = await connect();
+      const { value, ms } = await timed(async () => {
+        const { visitor, id } = await announce(client);
+        await delay(8000);
+        return { visitor, data: await client.open(id).catch((error: unknown) => error) };
+      });
+      // A machine that was late itself has shown nothing.
+      if (ms >= 10_000) continue;
+      assert.ok(value.data instanceof DataConnection, String(value.data));
+      value.data.send('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlate');
+      assert.equal((await value.visitor.response()).text, 'late');
+      return;
+    }
   });
 
   together('a client that drops and comes back within 10 s loses nothing', async () => {
@@ -243,11 +245,13 @@ describe('time limits', function () {
 
   together('503 tunnel-offline when it does not come back', async () => {
     const client = await connect();
-    client.control.socket.drop();
-    await client.control.closed;
-    const { value, ms } = await timed(() => visit(relay.port, { host: client.host }));
+    const { value, ms } = await timed(async () => {
+      client.control.socket.drop();
+      await client.control.closed;
+      return await visit(relay.port, { host: client.host });
+    });
     assertOwnAnswer(value, 503, 'tunnel-offline');
-    assertBetween(ms, 7000, 12_000);
+    assertAtLimit(ms, 10_000);
   });
 
   together('503 at once when it has been away for longer', async () => {
@@ -257,7 +261,7 @@ describe('time limits', function () {
     await delay(12_000);
     const { value, ms } = await timed(() => visit(relay.port, { host: client.host }));
     assertOwnAnswer(value, 503, 'tunnel-offline');
-    assertBetween(ms, 0, 2000);
+    assertWithin(ms, 0);
   });
 
   together('502 client-closed when the client closes before a response head', async () => {
@@ -280,17 +284,19 @@ describe('time limits', function () {
     const client = await connect();
     const { visitor, id } = await announce(client);
     visitor.reset();
-    await delay(500);
+    await delay(2000);
     assert.equal(await statusOf(client, id), 404);
   });
 
   together('408 for a head that is not complete within 15 s', async () => {
     const client = await connect();
-    const visitor = await RawConnection.open(scope, relay.port);
-    await visitor.write(`GET / HTTP/1.1\r\nHost: ${client.host}\r\nX-Never-`);
-    const { value, ms } = await timed(() => visitor.response());
+    const { value, ms } = await timed(async () => {
+      const visitor = await RawConnection.open(scope, relay.port);
+      await visitor.write(`GET / HTTP/1.1\r\nHost: ${client.host}\r\nX-Never-`);
+      return await visitor.response();
+    });
     assert.equal(value.status, 408);
-    assertBetween(ms, 14_000, 18_000);
+    assertAtLimit(ms, 15_000);
     assert.deepEqual(client.control.messages, []);
   });
 });

@@ -8,7 +8,7 @@ import { WebSocket } from 'ws';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { Authority, type CertificateFiles, replaceFiles } from '../support/certificates.ts';
 import { concurrentTests } from '../support/concurrent-tests.ts';
-import { eventually, timed, within } from '../support/deadline.ts';
+import { assertAtLimit, eventually, timed, within } from '../support/deadline.ts';
 import { draining } from '../support/draining.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert, newApiKey, Relay, spawnRelay, temporaryDirectory } from '../support/programs.ts';
@@ -45,7 +45,7 @@ describe('TLS by the relay itself', () => {
       ...options,
     });
     scope.defer(() => socket.destroy());
-    await within(5000, 'handshake', once(socket, 'secureConnect'));
+    await within(20_000, 'handshake', once(socket, 'secureConnect'));
     return socket;
   }
 
@@ -100,14 +100,14 @@ describe('TLS by the relay itself', () => {
     const base = `wss://localhost:${relay.port}/ws`;
     const control = new WebSocket(`${base}/control?tunnel_id=${tunnel.id}`, { headers, ca: authority.pem });
     scope.defer(() => control.terminate());
-    await within(5000, 'control socket', once(control, 'open'));
+    await within(20_000, 'control socket', once(control, 'open'));
     const waiting = await visitor(relay);
     await waiting.write(formatRequest({ host: hostOf(tunnel, relay), target: '/hello' }));
-    const [message] = (await within(5000, 'announcement', once(control, 'message'))) as [Buffer];
+    const [message] = (await within(20_000, 'announcement', once(control, 'message'))) as [Buffer];
     const { id } = JSON.parse(message.toString()) as { id: string };
     const data = new WebSocket(`${base}/data?id=${id}`, { ca: authority.pem });
     scope.defer(() => data.terminate());
-    const [bytes] = (await within(5000, 'request', once(data, 'message'))) as [Buffer];
+    const [bytes] = (await within(20_000, 'request', once(data, 'message'))) as [Buffer];
     assert.match(bytes.toString(), /^GET \/hello HTTP\/1\.1\r\n/);
     data.send(Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi'));
     assert.equal((await waiting.response()).text, 'hi');
@@ -148,15 +148,15 @@ describe('TLS by the relay itself', () => {
     const { relay } = await start();
     const plain = await RawConnection.open(scope, relay.port);
     await plain.write(formatRequest({ host: 'localhost', target: '/healthz' }));
-    assert.equal(await within(1000, 'end', plain.ending), 'end');
+    assert.equal(await within(20_000, 'end', plain.ending), 'end');
     assert.equal((await get(relay, 'localhost', '/healthz')).status, 200);
   });
 
   together('a handshake that has not come within 10 s is cut', async () => {
     const { relay } = await start();
     const silent = await tcp(relay);
-    const { ms } = await timed(() => within(15_000, 'end', once(silent, 'close')));
-    assert.ok(ms > 9000 && ms < 12_000, `after ${ms} ms`);
+    const { ms } = await timed(() => within(25_000, 'end', once(silent, 'close')));
+    assertAtLimit(ms, 10_000);
   });
 
   together('a visitor that closes its side behind its request still gets the answer', async () => {
@@ -174,7 +174,7 @@ describe('TLS by the relay itself', () => {
       const { relay } = await start();
       const probe = await tcp(relay);
       probe.end();
-      await within(2000, 'end', once(probe.resume(), 'close'));
+      await within(20_000, 'end', once(probe.resume(), 'close'));
       await tcp(relay).then((gone) => gone.destroy());
       assert.deepEqual(await relay.stop('SIGTERM', 2000), { code: 0, signal: null });
     },
@@ -198,7 +198,7 @@ describe('TLS by the relay itself', () => {
     const kept = await visitor(relay);
     assert.equal((await kept.request({ host: 'localhost', target: '/healthz' })).status, 200);
     replaceFiles(files, authority.issue());
-    await eventually(7000, async () => assert.notEqual(await nameOf(relay), before));
+    await eventually(20_000, async () => assert.notEqual(await nameOf(relay), before));
     assert.equal((await kept.request({ host: 'localhost', target: '/healthz' })).status, 200);
     assert.match(relay.child.stderr, /certificate loaded/);
   });
@@ -213,11 +213,11 @@ describe('TLS by the relay itself', () => {
     await refused(/CULVERT_TLS_KEY takes .*it is the key of another certificate/);
     copyFileSync(next.key, files.key);
     relay.child.kill('SIGHUP');
-    await eventually(2000, async () => assert.notEqual(await nameOf(relay), before));
+    await eventually(20_000, async () => assert.notEqual(await nameOf(relay), before));
 
     async function refused(why: RegExp): Promise<void> {
       relay.child.kill('SIGHUP');
-      await eventually(2000, () => assert.match(relay.child.stderr, why));
+      await eventually(20_000, () => assert.match(relay.child.stderr, why));
       assert.equal(await nameOf(relay), before);
     }
   });
@@ -226,7 +226,7 @@ describe('TLS by the relay itself', () => {
     const socket = connectTcp(relay.port, '127.0.0.1');
     scope.defer(() => socket.destroy());
     socket.on('error', () => {});
-    await within(5000, 'connection', once(socket, 'connect'));
+    await within(20_000, 'connection', once(socket, 'connect'));
     return socket;
   }
 

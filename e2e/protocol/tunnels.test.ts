@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Tunnel } from '../../shared/tunnel.ts';
-import { AccountPool, createAccount, type TestAccount } from '../support/accounts.ts';
+import { administer, createAccount, type TestAccount } from '../support/accounts.ts';
 import { Api, assertError } from '../support/api.ts';
 import { eventually } from '../support/deadline.ts';
-import { Relay } from '../support/programs.ts';
-import { suiteScope } from '../support/scope.ts';
+import { relaySuite } from '../support/relay-suite.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -15,14 +14,7 @@ function msLater(later: Tunnel, earlier: Tunnel): number {
 }
 
 describe('tunnels through the REST interface', () => {
-  const scope = suiteScope();
-  let relay: Relay;
-  let pool: AccountPool;
-
-  before(async () => {
-    relay = await Relay.start(scope);
-    pool = new AccountPool(relay);
-  });
+  const { relay, pool } = relaySuite();
 
   describe('GET /v1/tunnels', () => {
     it('answers an empty list to an account without tunnels', async () => {
@@ -54,7 +46,7 @@ describe('tunnels through the REST interface', () => {
 
     it('answers any key of the account', async () => {
       const { tunnel, account } = await pool.tunnel();
-      const { key } = await relay.administer('key', 'create', '--account', account.name);
+      const { key } = await administer(relay, 'key', 'create', '--account', account.name);
       assert.deepEqual(await new Api(relay, String(key)).get(tunnel.id), tunnel);
     });
   });
@@ -157,7 +149,7 @@ describe('tunnels through the REST interface', () => {
       paths.set('expired', expired.id);
       paths.set("another account's", foreign.id);
       paths.set('no UUID', 'my-app');
-      await eventually(5000, async () =>
+      await eventually(20_000, async () =>
         assert.equal((await owner.api.send('GET', `/v1/tunnels/${expired.id}`)).status, 404),
       );
     });

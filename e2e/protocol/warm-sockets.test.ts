@@ -4,7 +4,7 @@ import { eventually, within } from '../support/deadline.ts';
 import { DataConnection, ManualClient } from '../support/manual-client.ts';
 import { Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection } from '../support/raw-http.ts';
-import { suiteScope } from '../support/scope.ts';
+import { relaySuite } from '../support/relay-suite.ts';
 import { HandshakeRefused, WebSocketClient } from '../support/spec-client/websocket.ts';
 
 const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nwarm';
@@ -20,18 +20,11 @@ async function refusalOf(offered: Promise<unknown>): Promise<number> {
 }
 
 async function closeCode({ socket }: DataConnection): Promise<number> {
-  return (await within(5000, 'end of the data socket', socket.closed)).code;
+  return (await within(20_000, 'end of the data socket', socket.closed)).code;
 }
 
 describe('warm data sockets (docs/protocol.md section 6.4)', () => {
-  const scope = suiteScope();
-  let relay: Relay;
-  let pool: AccountPool;
-
-  before(async () => {
-    relay = await Relay.start(scope);
-    pool = new AccountPool(relay);
-  });
+  const { scope, relay, pool } = relaySuite();
 
   async function offer(tunnelId: string, key: string | undefined): Promise<DataConnection> {
     const socket = await WebSocketClient.open(scope, {
@@ -78,6 +71,7 @@ describe('warm data sockets (docs/protocol.md section 6.4)', () => {
     await closeCode(warm);
     await visit(client);
     await client.announced();
+    assert.equal(client.control.messages.length, 1);
   });
 
   it('are at most eight for a tunnel', async () => {
@@ -86,7 +80,7 @@ describe('warm data sockets (docs/protocol.md section 6.4)', () => {
     for (let count = 0; count < 8; count += 1) await offer(id, client.account.key);
     assert.equal(await refusalOf(offer(id, client.account.key)), 429);
     await visit(client);
-    await eventually(5000, async () => {
+    await eventually(20_000, async () => {
       await offer(id, client.account.key);
     });
   });

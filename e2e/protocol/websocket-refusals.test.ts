@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { AccountPool, createAccount, type TestAccount } from '../support/accounts.ts';
+import { createAccount, type TestAccount } from '../support/accounts.ts';
 import { eventually } from '../support/deadline.ts';
 import { ManualClient } from '../support/manual-client.ts';
-import { newApiKey, Relay } from '../support/programs.ts';
+import { newApiKey } from '../support/programs.ts';
 import { type Field, formatRequest, RawConnection, type Response, visit } from '../support/raw-http.ts';
-import { suiteScope } from '../support/scope.ts';
+import { relaySuite } from '../support/relay-suite.ts';
 
 const UNKNOWN = '2c6a8f0e-7d4b-4f3a-9a51-0d9c3f1b2e47';
 const UPGRADE: readonly Field[] = [
@@ -27,14 +27,10 @@ function assertRefused(answer: Response, status: number, text?: string): void {
 }
 
 describe('refusals before a WebSocket is opened (docs/protocol.md section 5.4)', () => {
-  const scope = suiteScope();
-  let relay: Relay;
-  let pool: AccountPool;
+  const { scope, relay, pool } = relaySuite();
   let stranger: TestAccount;
 
   before(async () => {
-    relay = await Relay.start(scope);
-    pool = new AccountPool(relay);
     stranger = await createAccount(relay);
   });
 
@@ -85,7 +81,7 @@ describe('refusals before a WebSocket is opened (docs/protocol.md section 5.4)',
       await account.api.close(closed.id);
       const expired = await account.api.create({ local_port: 1, ttl: '1s' });
       const foreign = await stranger.api.create({ local_port: 1 });
-      await eventually(5000, async () =>
+      await eventually(20_000, async () =>
         assert.equal((await account.api.send('GET', `/v1/tunnels/${expired.id}`)).status, 404),
       );
       for (const id of [UNKNOWN, closed.id, expired.id, 'my-app', foreign.id]) {

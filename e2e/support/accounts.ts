@@ -24,7 +24,7 @@ export async function createAccount(
   const name = `test-${randomBytes(6).toString('hex')}`;
   const subdomain = options.subdomain === undefined ? [] : ['--subdomain', options.subdomain];
   const plan = options.plan ?? 'dev';
-  const account = await command(relay, 'account', 'create', '--name', name, '--plan', plan, ...subdomain);
+  const account = await administer(relay, 'account', 'create', '--name', name, '--plan', plan, ...subdomain);
   return await withNewKey(relay, { id: String(account['id']), name });
 }
 
@@ -33,12 +33,17 @@ export async function withNewKey(
   relay: Relay,
   { id, name }: { readonly id: string; readonly name: string },
 ): Promise<TestAccount> {
-  const issued = await command(relay, 'key', 'create', '--account', name);
+  const issued = await administer(relay, 'key', 'create', '--account', name);
   const key = String(issued['key']);
   return { id, name, key, keyId: String(issued['id']), api: new Api(relay, key) };
 }
 
-async function command(relay: Relay, ...args: string[]): Promise<Record<string, unknown>> {
+/**
+ * Does what `culvert-relay` does with these arguments and `--json`, in this process.
+ *
+ * @returns the object it printed
+ */
+export async function administer(relay: Relay, ...args: string[]): Promise<Record<string, unknown>> {
   const shell = new FakeShell();
   Object.assign(shell.env, relay.databaseSettings);
   const code = await main(shell, [...args, '--json'], startsNoRelay);
@@ -67,18 +72,17 @@ const CREATES_AN_ACCOUNT = 5;
 /** Hands out accounts that may still create a tunnel, making new ones as their rate limits are used up. */
 export class AccountPool {
   readonly #relay: Relay;
-  #account: Promise<TestAccount>;
-  #left = CREATES_AN_ACCOUNT;
+  #account: Promise<TestAccount> | undefined;
+  #left = 0;
 
   constructor(relay: Relay) {
     this.#relay = relay;
-    this.#account = this.#make();
   }
 
   /** An account for exactly one create. */
   async take(): Promise<TestAccount> {
-    if (this.#left === 0) {
-      this.#account = this.#make();
+    if (this.#account === undefined || this.#left === 0) {
+      this.#account = createAccount(this.#relay);
       this.#left = CREATES_AN_ACCOUNT;
     }
     this.#left -= 1;
@@ -89,12 +93,5 @@ export class AccountPool {
   async tunnel(request: object = {}): Promise<{ tunnel: Tunnel; account: TestAccount }> {
     const account = await this.take();
     return { tunnel: await account.api.create({ local_port: 9, ...request }), account };
-  }
-
-  #make(): Promise<TestAccount> {
-    const account = createAccount(this.#relay);
-    // Whoever takes it sees the failure; the first one may never be taken.
-    account.catch(() => undefined);
-    return account;
   }
 }

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { deferred } from './deferred.ts';
 
@@ -42,4 +43,23 @@ export async function timed<T>(action: () => Promise<T>): Promise<{ value: T; ms
   const start = performance.now();
   const value = await action();
   return { value, ms: performance.now() - start };
+}
+
+/** ms by which a machine that is busy with other things may be late. */
+const LATE_MS = 8000;
+
+/** Asserts that something came within a time, on a machine that may be busy with other things. */
+export function assertWithin(ms: number, limitMs: number): void {
+  assert.ok(ms < limitMs + LATE_MS, `after ${ms} ms`);
+}
+
+/**
+ * Asserts that a time limit ended something: not before it was over, and soon after.
+ *
+ * @param ms from before whatever the limit counts from
+ */
+export function assertAtLimit(ms: number, limitMs: number): void {
+  // Timers that many share are coarse.
+  assert.ok(ms > limitMs * 0.95 - 100, `after ${ms} ms`);
+  assertWithin(ms, limitMs);
 }

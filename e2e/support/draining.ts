@@ -10,7 +10,7 @@ import type { Response } from './raw-http.ts';
  * @param ask asks for `/readyz` on a connection of its own
  */
 export async function draining(ask: () => Promise<Response>): Promise<void> {
-  await eventually(5000, async () => {
+  await eventually(20_000, async () => {
     const seen = await ask().then(
       ({ status, head }) => `${status}, ${head.field('connection')}`,
       (error: unknown) => (error as NodeJS.ErrnoException).code,

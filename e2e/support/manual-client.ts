@@ -35,7 +35,7 @@ export class DataConnection {
   }
 
   /** Waits until what was received contains a text, and returns all of it. */
-  async receivedUpTo(text: string, ms = 5000): Promise<string> {
+  async receivedUpTo(text: string, ms = 20_000): Promise<string> {
     return await eventually(ms, () => {
       const all = this.#received.toString('latin1');
       if (!all.includes(text)) throw new Error(`received only ${JSON.stringify(all)}`);
@@ -105,7 +105,7 @@ export class ManualClient {
   }
 
   /** The id of the next connection announced on the current control socket. */
-  async announced(ms = 5000): Promise<string> {
+  async announced(ms = 20_000): Promise<string> {
     const id = await eventually(ms, () => {
       const message = this.control.messages[this.#taken];
       if (message === undefined) throw new Error('no connection was announced');

@@ -69,7 +69,7 @@ export class PostgresServer {
     running.add(child);
     reapProcess(child);
     this.#child = child;
-    await eventually(15_000, async () => {
+    await eventually(20_000, async () => {
       try {
         await query(this.url, 'select 1');
       } catch (error) {

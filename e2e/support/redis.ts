@@ -72,7 +72,7 @@ export class RedisServer {
     child.once('close', () => running.delete(child));
     this.#child = child;
     this.#asked = { bytesIn: 0, bytesOut: 0 };
-    await eventually(5000, () => this.command('PING'));
+    await eventually(20_000, () => this.command('PING'));
   }
 
   /** Ends it in order, so that it has everything again after {@link resume}. */

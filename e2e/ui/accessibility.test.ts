@@ -20,7 +20,7 @@ const SIZES = [
 ] as const;
 
 describe('accessibility of every screen', function () {
-  this.timeout(90_000);
+  this.timeout(600_000);
   const scope = testScope();
   let browser: Browser;
   let built: BuiltWindow;

@@ -24,7 +24,7 @@ scenarios('the main job, as people see it who need it', (fixture) => {
       await assertReadable(page, 'nothing exposed');
       const slug = await expose(page, site.port);
       await page.getByRole('button', { name: `Copy the address of ${slug}` }).click();
-      await eventually(5000, async () => assert.equal((await app.copied()).length, 1));
+      await eventually(20_000, async () => assert.equal((await app.copied()).length, 1));
       const { url } = await app.tunnel();
       await visit(`${url}/seen`, { method: 'POST', body: '{"mugs":2}', type: 'application/json' });
       await page.getByRole('button', { name: 'POST /seen 200' }).waitFor();
@@ -61,7 +61,7 @@ scenarios('the main job, as people see it who need it', (fixture) => {
     assert.equal(await isDark(page), false);
     await page.getByRole('button', { name: 'Settings' }).click();
     await page.getByLabel('Theme').selectOption('dark');
-    await eventually(5000, async () => assert.equal(await isDark(page), true));
+    await eventually(20_000, async () => assert.equal(await isDark(page), true));
   });
 
   it('in high contrast, with the state as a shape, the fuse and the focus to be seen', async () => {

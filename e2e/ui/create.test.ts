@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createAccount } from '../support/accounts.ts';
+import { administer, createAccount } from '../support/accounts.ts';
 import { eventually } from '../support/deadline.ts';
 import { startHttpService } from '../support/services/listen.ts';
 import { startSite } from '../support/services/site.ts';
@@ -16,7 +16,7 @@ scenarios('creating a tunnel', (fixture) => {
     const [address = ''] = await app.copied();
     assert.equal((await visit(`${address}/hello`)).status, 200);
     await page.getByRole('button', { name: `Open ${slug}` }).click();
-    await eventually(5000, async () => assert.deepEqual(await app.opened(), [address]));
+    await eventually(20_000, async () => assert.deepEqual(await app.opened(), [address]));
   });
 
   it('exposes a port under a name, and says at the field that it is taken', async () => {
@@ -51,8 +51,8 @@ scenarios('creating a tunnel', (fixture) => {
     const name = page.getByLabel('Name', { exact: true });
     await name.fill('my-own-name');
     await page.getByLabel('Port', { exact: true }).fill('3000');
-    await fixture.relay.administer('account', 'set-plan', '--name', account.name, '--plan', 'free');
-    await eventually(5000, async () => assert.equal((await account.api.account()).plan, 'free'));
+    await administer(fixture.relay, 'account', 'set-plan', '--name', account.name, '--plan', 'free');
+    await eventually(20_000, async () => assert.equal((await account.api.account()).plan, 'free'));
     await page.getByRole('button', { name: 'Expose' }).click();
     await page.getByText('Names of your own need the Dev plan or above').waitFor();
     assert.equal(await name.getAttribute('aria-invalid'), 'true');
@@ -66,7 +66,7 @@ scenarios('creating a tunnel', (fixture) => {
     const { page, account } = await fixture.openSignedIn();
     for (let left = 5; left > 0; left -= 1) await account.api.create({ local_port: 9 });
     // One more is allowed every 6 s, and a slow machine may take as long.
-    await eventually(15_000, async () => {
+    await eventually(20_000, async () => {
       await page.getByLabel('Port', { exact: true }).fill('3000');
       await page.getByRole('button', { name: 'Expose' }).click();
       await page

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createAccount, withNewKey } from '../support/accounts.ts';
+import { administer, createAccount, withNewKey } from '../support/accounts.ts';
 import { eventually } from '../support/deadline.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { Relay } from '../support/programs.ts';
@@ -112,7 +112,7 @@ scenarios('what comes back by itself', (fixture) => {
     await card(opened.page, slug).getByText('Online').waitFor();
     await opened.app.wake();
     // Left alone, the app would notice after 75 s.
-    await eventually(10_000, async () => assert.equal((await visit(url, { ms: 2000 })).body, 'hello'));
+    await eventually(20_000, async () => assert.equal((await visit(url, { ms: 2000 })).body, 'hello'));
     await card(opened.page, slug).getByText('Online').waitFor();
   });
 
@@ -120,7 +120,7 @@ scenarios('what comes back by itself', (fixture) => {
     const opened = await fixture.openSignedIn();
     const { page, account } = opened;
     const { slug, url } = await exposeService(opened);
-    await fixture.relay.administer('key', 'revoke', account.keyId);
+    await administer(fixture.relay, 'key', 'revoke', account.keyId);
     await page.getByText('The relay no longer accepts your key.').waitFor();
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
     const { key } = await withNewKey(fixture.relay, account);
@@ -134,7 +134,7 @@ scenarios('what comes back by itself', (fixture) => {
     const { page, account } = opened;
     await exposeService(opened);
     const other = await createAccount(fixture.relay);
-    await fixture.relay.administer('key', 'revoke', account.keyId);
+    await administer(fixture.relay, 'key', 'revoke', account.keyId);
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
     await signIn(page, fixture.relay.url, other.key);
     await page.getByText(`${other.name} · Dev plan`).waitFor();

@@ -43,7 +43,7 @@ scenarios('the main job without a mouse', (fixture) => {
     const { page, app } = await signInAndExpose();
     const keys = page.keyboard;
     await keys.press('Enter');
-    await eventually(5000, async () => assert.deepEqual(await app.copied(), [(await app.tunnel()).url]));
+    await eventually(20_000, async () => assert.deepEqual(await app.copied(), [(await app.tunnel()).url]));
 
     await keys.press('Tab');
     await focusedName(page, /^Extend /);
@@ -100,7 +100,7 @@ scenarios('the main job without a mouse', (fixture) => {
       .waitFor();
     await keys.press('/');
     await keys.type('POST order');
-    await eventually(5000, async () => assert.equal(await page.locator('.log .row').count(), 1));
+    await eventually(20_000, async () => assert.equal(await page.locator('.log .row').count(), 1));
     await keys.press('Tab');
     await focusedName(page, /^POST \/order/);
     await keys.press('Enter');

@@ -42,9 +42,9 @@ scenarios('the request log', (fixture) => {
     const { page } = await openLog();
     await page.keyboard.press('/');
     await page.keyboard.type('missing');
-    await eventually(5000, async () => assert.equal(await row(page, /./).count(), 1));
+    await eventually(20_000, async () => assert.equal(await row(page, /./).count(), 1));
     await page.getByLabel('Search requests').fill('POST');
-    await eventually(5000, async () =>
+    await eventually(20_000, async () =>
       assert.deepEqual(await page.locator('.log .target').allInnerTexts(), ['/order']),
     );
     await page.getByLabel('Search requests').fill('nothing like it');
@@ -81,7 +81,7 @@ scenarios('the request log', (fixture) => {
     const { page, app } = await openLog();
     await row(page, 'POST /order 200').click();
     await page.getByRole('button', { name: 'Copy as curl' }).click();
-    await eventually(5000, async () =>
+    await eventually(20_000, async () =>
       assert.match((await app.copied())[0] ?? '', /^curl [\s\S]*\/order[\s\S]*mugs/),
     );
   });

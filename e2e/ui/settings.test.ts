@@ -13,7 +13,7 @@ scenarios('settings', (fixture) => {
     await page.getByLabel('Theme').selectOption('dark');
     await page.getByLabel('Tunnels when Culvert quits').selectOption('leave');
     await page.locator('html[data-theme="dark"]').waitFor();
-    await eventually(5000, () =>
+    await eventually(20_000, () =>
       assert.match(readFileSync(join(directory, 'culvert.json'), 'utf8'), /"leave"/),
     );
     assert.equal(await app.theme(), 'dark');
@@ -31,9 +31,9 @@ scenarios('settings', (fixture) => {
     const entry = join(directory, 'config/autostart/culvert.desktop');
     await page.getByRole('button', { name: 'Settings' }).click();
     await page.getByLabel('Start at login').check();
-    await eventually(5000, () => assert.equal(existsSync(entry), true));
+    await eventually(20_000, () => assert.equal(existsSync(entry), true));
     await page.getByLabel('Start at login').uncheck();
-    await eventually(5000, () => assert.equal(existsSync(entry), false));
+    await eventually(20_000, () => assert.equal(existsSync(entry), false));
   });
 
   it('tell the relay, the account, how the key is kept, versions and licences', async () => {
@@ -45,6 +45,6 @@ scenarios('settings', (fixture) => {
     await page.getByRole('button', { name: 'About and licences' }).click();
     await page.getByText(`Culvert ${VERSION}`).waitFor();
     await page.getByRole('button', { name: 'Source code' }).click();
-    await eventually(5000, async () => assert.equal((await app.opened()).length, 1));
+    await eventually(20_000, async () => assert.equal((await app.opened()).length, 1));
   });
 });

@@ -48,7 +48,7 @@ scenarios('tunnels', (fixture) => {
     const address = (await app.tunnel()).url;
     await page.getByRole('button', { name: `Stop ${slug}` }).click();
     await page.getByText('Stopped', { exact: true }).waitFor();
-    await eventually(5000, async () => assert.equal((await visit(address)).status, 404));
+    await eventually(20_000, async () => assert.equal((await visit(address)).status, 404));
     await page.getByRole('button', { name: `Start again ${slug}` }).click();
     await page.locator('.card').getByText('Online').waitFor();
     const again = await app.tunnel();

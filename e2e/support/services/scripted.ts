@@ -39,7 +39,7 @@ export async function startScriptedService(scope: Scope): Promise<ScriptedServic
       const connection = arrived.shift();
       if (connection !== undefined) return connection;
       wake = deferred();
-      await within(15_000, 'connection to the local service', wake.promise);
+      await within(20_000, 'connection to the local service', wake.promise);
     }
   }
   return Object.assign(service, { next });
