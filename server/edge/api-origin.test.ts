@@ -14,12 +14,12 @@ describe('InProcessApi', () => {
     });
     const text = await new Promise<string>((resolve) => {
       let received = '';
-      const onData = (piece: Buffer) => {
+      const onBytes = (piece: Buffer) => {
         received += piece.toString('latin1');
         if (received.includes('answer')) resolve(received);
       };
       const opened = (stream: ByteStream) => {
-        stream.attach({ onData, onDrain() {}, onClose() {} });
+        stream.attach({ onBytes, onRoom() {}, onEnded() {} });
         stream.write(Buffer.from('GET / HTTP/1.1\r\nHost: x\r\n\r\n'));
       };
       api.dial({ opened, failed() {} }, 'group');

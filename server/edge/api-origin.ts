@@ -39,7 +39,7 @@ class DuplexStream implements ByteStream {
   constructor(duplex: Duplex) {
     this.#duplex = duplex;
     duplex.on('error', () => duplex.destroy());
-    duplex.on('drain', () => this.#handler?.onDrain());
+    duplex.on('drain', () => this.#handler?.onRoom());
     duplex.on('end', () => this.#close(true));
     duplex.on('close', () => this.#close(false));
   }
@@ -47,7 +47,7 @@ class DuplexStream implements ByteStream {
   attach(handler: StreamHandler): void {
     const isFirst = this.#handler === undefined;
     this.#handler = handler;
-    if (isFirst) this.#duplex.on('data', (piece: Buffer) => this.#handler?.onData(piece));
+    if (isFirst) this.#duplex.on('data', (piece: Buffer) => this.#handler?.onBytes(piece));
   }
 
   write(chunk: Buffer): boolean {
@@ -75,7 +75,7 @@ class DuplexStream implements ByteStream {
   #close(clean: boolean): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#handler?.onClose(clean);
+    this.#handler?.onEnded(clean);
     this.#duplex.destroy();
   }
 }

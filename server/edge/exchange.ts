@@ -198,12 +198,12 @@ export class Exchange implements OriginHandler, StreamHandler {
     this.#owner.intercepted(response);
   }
 
-  onDrain(): void {
+  onRoom(): void {
     this.#blocked = false;
     this.#owner.flowChanged();
   }
 
-  onData(piece: Buffer): void {
+  onBytes(piece: Buffer): void {
     const stream = this.#stream;
     if (this.#over || stream === undefined) return;
     if (this.#responded) return this.#response.spoil();
@@ -226,7 +226,7 @@ export class Exchange implements OriginHandler, StreamHandler {
     }
   }
 
-  onClose(clean: boolean, lost = false): void {
+  onEnded(clean: boolean, lost = false): void {
     if (this.#over) return;
     this.#stream = undefined;
     if (this.#responded) {

@@ -41,7 +41,7 @@ describe('KeptStream', () => {
     assert.equal(stream.ended, 'finish');
     const closed = new FakeStream();
     kept.keep(target, closed);
-    closed.handler?.onClose(true);
+    closed.handler?.onEnded(true);
     assert.equal(kept.take(target, false), undefined);
   });
 });

@@ -34,18 +34,18 @@ export class KeptStream implements StreamHandler {
     this.#stream = undefined;
   }
 
-  onData(): void {
+  onBytes(): void {
     this.#stream?.abort();
     this.#stream = undefined;
   }
 
-  onDrain(): void {}
+  onRoom(): void {}
 
   onRetired(): void {
     this.end();
   }
 
-  onClose(): void {
+  onEnded(): void {
     this.#stream = undefined;
   }
 }

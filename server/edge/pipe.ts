@@ -35,13 +35,13 @@ export function pipe(socket: Socket, stream: ByteStream, group: unknown, onClose
     onClosed();
   });
   stream.attach({
-    onData(bytes) {
+    onBytes(bytes) {
       if (socket.write(bytes)) return;
       stream.pause();
       stall.watch();
     },
-    onDrain: () => reads.resume(),
-    onClose(clean) {
+    onRoom: () => reads.resume(),
+    onEnded(clean) {
       if (clean) end();
       else socket.destroy();
     },

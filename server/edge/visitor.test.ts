@@ -82,7 +82,7 @@ describe('Visitor', () => {
     await send('12345');
     assert.equal(fixture.accesses.length, 0);
     fixture.now += 7;
-    stream.handler?.onClose(false);
+    stream.handler?.onEnded(false);
     await until(() => fixture.accesses.length === 1);
     const { path, status, outcome, ms, bytes_in } = fixture.accesses[0] ?? assert.fail();
     assert.deepEqual([path, status, outcome, ms], ['/socket', 101, 'upgraded', 7]);
@@ -94,7 +94,7 @@ describe('Visitor', () => {
     await until(() => fixture.dials.length === 1);
     const stream = fixture.openStream();
     stream.answer('HTTP/1.1 203 x\r\nContent-Length: 5\r\n\r\nhe');
-    stream.handler?.onClose(false);
+    stream.handler?.onEnded(false);
     assert.deepEqual(
       fixture.accesses.map(({ status, outcome }) => [status, outcome]),
       [[203, 'broken']],
@@ -149,7 +149,7 @@ describe('Visitor', () => {
     await send('x');
     advance(2 * BODY_TIMEOUT_MS);
     stream.hasRoom = true;
-    stream.handler?.onDrain();
+    stream.handler?.onRoom();
     advance(BODY_TIMEOUT_MS - 1);
     assert.equal(peer.text, '');
     advance(1);

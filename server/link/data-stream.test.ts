@@ -19,7 +19,7 @@ describe('DataStream', () => {
     } as unknown as WebSocketByteStream;
     const stream = new DataStream(socket, tunnel, 'key', { rests() {}, serves() {}, ended() {} });
     const received: string[] = [];
-    stream.attach({ onData: (piece) => received.push(piece.toString()), onDrain() {}, onClose() {} });
+    stream.attach({ onBytes: (piece) => received.push(piece.toString()), onRoom() {}, onEnded() {} });
     stream.write(Buffer.from('request'));
     client?.onStreamData(Buffer.from('the answer'));
     assert.deepEqual(received, ['the answer']);

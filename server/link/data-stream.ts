@@ -59,9 +59,9 @@ export class DataStream implements ByteStream {
       onStreamData: (piece) => {
         this.#tunnel.countOut(piece.length);
         traffic.bytesOut += piece.length;
-        this.#handler?.onData(piece);
+        this.#handler?.onBytes(piece);
       },
-      onStreamDrain: () => this.#handler?.onDrain(),
+      onStreamDrain: () => this.#handler?.onRoom(),
       onStreamClose: (code) => this.#closed(isCleanClose(code), code === CloseCode.abnormal),
     });
   }
@@ -131,7 +131,7 @@ export class DataStream implements ByteStream {
 
   #closed(clean: boolean, lost: boolean): void {
     this.#end();
-    this.#handler?.onClose(clean, lost);
+    this.#handler?.onEnded(clean, lost);
   }
 
   #end(): void {

@@ -161,7 +161,7 @@ describe('Hub, when another relay shuts down', () => {
 
   it('lets a stream end what it serves, and keeps it for nothing more', async () => {
     const { hub, stream, closed } = streamVia('leaving');
-    stream.attach({ onData() {}, onDrain() {}, onClose: () => assert.fail() });
+    stream.attach({ onBytes() {}, onRoom() {}, onEnded: () => assert.fail() });
     hub.leavesHop('leaving');
     await settled();
     assert.deepEqual(closed, []);

@@ -235,7 +235,7 @@ describe('Hub', () => {
         ended.push(index);
         streams[index]?.finish();
       };
-      return { onData() {}, onDrain() {}, onClose() {}, onRetired };
+      return { onBytes() {}, onRoom() {}, onEnded() {}, onRetired };
     };
     const streams: ByteStream[] = [];
     for (let count = 0; count < FREE_CONNECTIONS; count += 1) {
@@ -290,7 +290,7 @@ describe('Hub', () => {
       const closed: string[] = [];
       for (const keyId of [undefined, 'two']) {
         const opened = (stream: ByteStream) =>
-          stream.attach({ onData() {}, onDrain() {}, onClose: () => closed.push(String(keyId)) });
+          stream.attach({ onBytes() {}, onRoom() {}, onEnded: () => closed.push(String(keyId)) });
         hub.dial(tunnel, { opened, failed: () => assert.fail() });
         const pending = hub.pending(control.announced.at(-1) ?? '') ?? assert.fail();
         const [, far] = duplexPair();

@@ -34,11 +34,11 @@ class Visitor implements StreamHandler {
   readonly events: string[] = [];
   stream: ByteStream | undefined;
 
-  onData(): void {}
+  onBytes(): void {}
 
-  onDrain(): void {}
+  onRoom(): void {}
 
-  onClose(clean: boolean, lost = false): void {
+  onEnded(clean: boolean, lost = false): void {
     this.events.push(`closed ${clean ? 'clean' : lost ? 'lost' : 'broken'}`);
   }
 
@@ -49,7 +49,7 @@ class Visitor implements StreamHandler {
   /** Keeps the stream for a next request. */
   rest(): void {
     const onRetired = () => this.onRetired();
-    this.stream?.attach({ onData() {}, onDrain() {}, onClose() {}, onRetired, rests: true });
+    this.stream?.attach({ onBytes() {}, onRoom() {}, onEnded() {}, onRetired, rests: true });
   }
 }
 

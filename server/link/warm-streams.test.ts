@@ -58,9 +58,9 @@ describe('WarmStreams', () => {
 
   it('are cut when they say something before they are asked, and forgotten when they end', () => {
     const [first, second] = offered;
-    first?.handler?.onData(Buffer.from('HTTP/1.1 200 OK\r\n\r\n'));
+    first?.handler?.onBytes(Buffer.from('HTTP/1.1 200 OK\r\n\r\n'));
     assert.deepEqual(first?.events, [CloseCode.protocolError]);
-    for (const data of [first, second]) data?.handler?.onClose(false);
+    for (const data of [first, second]) data?.handler?.onEnded(false);
     assert.deepEqual([warm.size, clock.pending], [0, 0]);
   });
 });

@@ -29,9 +29,9 @@ export class WarmStreams {
     this.#idle.set(stream, timer);
     stream.attach({
       // Nothing was asked yet, so there is nothing to answer.
-      onData: () => stream.cut(CloseCode.protocolError),
-      onDrain: () => {},
-      onClose: () => this.#remove(stream),
+      onBytes: () => stream.cut(CloseCode.protocolError),
+      onRoom: () => {},
+      onEnded: () => this.#remove(stream),
     });
   }
 

@@ -47,7 +47,7 @@ export class FakeStream implements ByteStream {
 
   /** Sends the visitor something. */
   answer(text: string): void {
-    this.handler?.onData(Buffer.from(text, 'latin1'));
+    this.handler?.onBytes(Buffer.from(text, 'latin1'));
   }
 }
 

@@ -8,11 +8,11 @@ import type { LiveTunnel } from './live-tunnel.ts';
 export interface StreamHandler {
   /** It only keeps the stream for later; nothing is under way on it. */
   readonly rests?: true;
-  onData(piece: Buffer): void;
+  onBytes(piece: Buffer): void;
   /** After a `write` that answered `false`: there is room again. */
-  onDrain(): void;
+  onRoom(): void;
   /** The other side ended the stream, once. `clean`: it had sent all it had to. `lost`: it broke off without a word. */
-  onClose(clean: boolean, lost?: boolean): void;
+  onEnded(clean: boolean, lost?: boolean): void;
   /** The stream is to serve nothing more than it does now. Told at once to a handler that comes later. */
   onRetired?(): void;
 }
@@ -21,7 +21,7 @@ export interface StreamHandler {
 export interface ByteStream {
   /** Starts the flow, or hands it to another handler. */
   attach(handler: StreamHandler): void;
-  /** Takes bytes, which belong to the stream from then on; `false`: wait for `onDrain`. */
+  /** Takes bytes, which belong to the stream from then on; `false`: wait for `onRoom`. */
   write(chunk: Buffer): boolean;
   pause(): void;
   resume(): void;
