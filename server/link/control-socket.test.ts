@@ -42,6 +42,11 @@ class FakeSocket extends EventEmitter {
   }
 }
 
+function controlOn(socket: FakeSocket, takesEvents: boolean, onClose: () => void): ControlSocket {
+  const options = { connection: new PassThrough(), key: KEY, now: 0, takesEvents };
+  return new ControlSocket(socket as unknown as WebSocket, options, onClose);
+}
+
 describe('ControlSocket', () => {
   let socket: FakeSocket;
   let control: ControlSocket;
@@ -50,7 +55,7 @@ describe('ControlSocket', () => {
   beforeEach(() => {
     socket = new FakeSocket();
     closed = 0;
-    control = new ControlSocket(socket as unknown as WebSocket, new PassThrough(), KEY, 0, () => {
+    control = controlOn(socket, false, () => {
       closed += 1;
     });
   });
@@ -94,7 +99,7 @@ describe('ControlSocket', () => {
   it('asks a client that takes such a message for a socket on another relay, once', () => {
     control.askToMove();
     assert.deepEqual([socket.calls, control.wasAskedToMove], [[], false]);
-    const open = new ControlSocket(socket as unknown as WebSocket, new PassThrough(), KEY, 0, () => {}, true);
+    const open = controlOn(socket, true, () => {});
     open.askToMove();
     open.askToMove();
     assert.deepEqual([socket.calls, open.wasAskedToMove], [['{"type":"drain"}'], true]);

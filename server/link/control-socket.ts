@@ -18,6 +18,16 @@ export interface SocketKey {
   readonly hash: string;
 }
 
+export interface ControlSocketOptions {
+  /** the connection below the WebSocket */
+  readonly connection: Pick<Duplex, 'cork' | 'uncork'>;
+  readonly key: SocketKey;
+  /** monotonic ms */
+  readonly now: number;
+  /** whether the client takes other messages than `connection` (docs/protocol.md section 5.1) */
+  readonly takesEvents: boolean;
+}
+
 export class ControlSocket {
   readonly key: SocketKey;
   readonly #takesEvents: boolean;
@@ -33,19 +43,11 @@ export class ControlSocket {
   /** When the oldest ping without a pong was sent. */
   #unanswered: number | undefined;
 
-  /**
-   * @param connection the one below the WebSocket
-   * @param now monotonic ms
-   * @param onClose told once, when the connection has ended from either side, with its close code
-   * @param takesEvents whether the client takes other messages than `connection` (docs/protocol.md section 5.1)
-   */
+  /** @param onClose told once, when the connection has ended from either side, with its close code */
   constructor(
     socket: WebSocket,
-    connection: Pick<Duplex, 'cork' | 'uncork'>,
-    key: SocketKey,
-    now: number,
+    { connection, key, now, takesEvents }: ControlSocketOptions,
     onClose: (control: ControlSocket, code: number) => void,
-    takesEvents = false,
   ) {
     this.#socket = socket;
     this.#connection = connection;

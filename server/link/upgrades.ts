@@ -135,9 +135,12 @@ export class Upgrades {
       WebSocketServer['handleUpgrade']
     >[0];
     this.#server.handleUpgrade(message, taken.socket, taken.head, (socket) => {
-      const onClose = (closed: ControlSocket, code: number): void => this.#hub.detach(tunnel, closed, code);
       const now = this.#clock.monotonic();
-      this.#hub.attach(tunnel, new ControlSocket(socket, taken.socket, usedKey, now, onClose, takesEvents));
+      const options = { connection: taken.socket, key: usedKey, now, takesEvents };
+      const control = new ControlSocket(socket, options, (closed, code) =>
+        this.#hub.detach(tunnel, closed, code),
+      );
+      this.#hub.attach(tunnel, control);
     });
   }
 
