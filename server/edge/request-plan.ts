@@ -5,10 +5,10 @@ import { type Framing, requestFraming } from '../../shared/http1/framing.ts';
 import { fieldValue } from '../../shared/http1/fields.ts';
 import { parseRequestHead, type RequestHead } from '../../shared/http1/head.ts';
 import { REQUEST_FIELDS_MAX, REQUEST_TARGET_MAX_BYTES } from '../limits.ts';
-import { offersWebSocket, route, type Route, type Surroundings } from './route.ts';
+import { offersWebSocket, route, type Route, type RouteContext } from './route.ts';
 
-/** What the edge is told of its surroundings, the same for every connection. */
-export interface EdgeContext extends Surroundings {
+/** What the edge is told, the same for every connection. */
+export interface EdgeContext extends RouteContext {
   readonly trustedProxies: BlockList;
   /** address of a link to whoever takes complaints about tunnels */
   readonly abuseContact?: string | undefined;

@@ -35,8 +35,8 @@ export interface TunnelDirectory {
   readonly find?: ((slug: string) => Promise<LiveTunnel | undefined>) | undefined;
 }
 
-/** What a route depends on besides its request. */
-export interface Surroundings {
+/** What a route depends on besides its request, the same for every connection. */
+export interface RouteContext {
   readonly hosts: HostResolver;
   readonly tunnels: TunnelDirectory;
   /** whether `/t/{slug}` leads to a tunnel */
@@ -47,21 +47,21 @@ const OWN: HostTarget = { kind: 'own' };
 const ABSOLUTE_FORM = /^(https?):\/\/([^/?]*)(.*)$/i;
 const PATH_FORM = /^(\/t\/([^/?]+))(.*)$/;
 
-export function route(head: RequestHead, surroundings: Surroundings): Route {
-  const { hosts, tunnels } = surroundings;
+export function route(head: RequestHead, context: RouteContext): Route {
+  const { hosts, tunnels } = context;
   if (head.method === 'CONNECT') return refuse('method-not-allowed');
   const named = namedByHost(head, hosts);
   const target = targetOf(head);
   if (named === undefined || target === undefined) return refuse('bad-request');
   if (target === '*') return { kind: 'options' };
   if (named.kind === 'unknown') return refuse('tunnel-unknown');
-  if (named.kind === 'own') return ownRoute(head, target, surroundings);
+  if (named.kind === 'own') return ownRoute(head, target, context);
   const tunnel = tunnelOf(named.slug, named.account, tunnels);
   if (tunnel === undefined) return refuse('tunnel-unknown');
   return { kind: 'tunnel', tunnel, prefix: '', target };
 }
 
-function ownRoute(head: RequestHead, target: string, { tunnels, pathForm }: Surroundings): Route {
+function ownRoute(head: RequestHead, target: string, { tunnels, pathForm }: RouteContext): Route {
   const [, prefix, slug, rest] = PATH_FORM.exec(target) ?? [];
   if (prefix !== undefined && slug !== undefined && rest !== undefined) {
     const tunnel = pathForm ? tunnelOf(slug, undefined, tunnels) : undefined;

@@ -244,7 +244,9 @@ export class Hub implements Dialer {
   #link(tunnel: LiveTunnel, leftAt = -Infinity): TunnelLink {
     let link = this.#links.get(tunnel.id);
     if (link === undefined) {
-      link = new TunnelLink(tunnel, this.#clock, leftAt, {
+      link = new TunnelLink(tunnel, {
+        clock: this.#clock,
+        leftAt,
         presence: this.#presence,
         forget: (pending) => this.#pending.delete(pending.id),
         moved: () => this.onMoved(tunnel),

@@ -22,8 +22,10 @@ interface RemoteControl {
   readonly until: number;
 }
 
-/** What a link needs around it. */
-export interface LinkSurroundings {
+export interface TunnelLinkOptions {
+  readonly clock: Clock;
+  /** since when the client is missed, monotonic ms */
+  readonly leftAt: number;
   /** where the client may be instead */
   readonly presence: Presence;
   /** told of each pending connection that waits no longer */
@@ -35,7 +37,8 @@ export interface LinkSurroundings {
 export class TunnelLink {
   readonly tunnel: LiveTunnel;
   readonly #clock: Clock;
-  readonly #around: LinkSurroundings;
+  readonly #presence: Presence;
+  readonly #onMoved: () => void;
   #control: ControlSocket | undefined;
   /** The control socket as other relays know it. */
   #held: HeldControl | undefined;
@@ -46,17 +49,14 @@ export class TunnelLink {
   readonly #waiting: WaitingVisitors;
   readonly #warm: WarmStreams;
 
-  /**
-   * @param leftAt since when the client is missed, monotonic ms
-   */
-  constructor(tunnel: LiveTunnel, clock: Clock, leftAt: number, around: LinkSurroundings) {
+  constructor(tunnel: LiveTunnel, { clock, leftAt, presence, forget, moved }: TunnelLinkOptions) {
     this.tunnel = tunnel;
     this.#clock = clock;
     this.#warm = new WarmStreams(clock);
-    this.#around = around;
-    const { presence, forget } = around;
+    this.#presence = presence;
+    this.#onMoved = moved;
     const control = () => this.#control;
-    this.#waiting = new WaitingVisitors(clock, leftAt, { tunnelId: tunnel.id, presence, control, forget });
+    this.#waiting = new WaitingVisitors({ clock, leftAt, tunnelId: tunnel.id, presence, control, forget });
   }
 
   /** Whether the client holds a control socket. */
@@ -124,7 +124,7 @@ export class TunnelLink {
       return this.#waiting.failIn(0, pending, 'plan-limit', this.#limitText());
     this.#waiting.add(pending);
     // What was here may be elsewhere by now; it is found out at this moment.
-    if (!this.#around.presence.isSure) return this.#waiting.failIn(HOLD_OVER_MS, pending, 'tunnel-offline');
+    if (!this.#presence.isSure) return this.#waiting.failIn(HOLD_OVER_MS, pending, 'tunnel-offline');
     const warm = this.#warm.take();
     if (warm !== undefined) return queueMicrotask(() => this.#openWarm(pending, warm));
     if (this.#waiting.size > WAITING_MAX) return this.#waiting.failIn(0, pending, 'tunnel-busy');
@@ -171,7 +171,7 @@ export class TunnelLink {
 
   /** Announces a connection that waits on another relay. */
   announceFor(connectionId: string): void {
-    if (this.#around.presence.isSure) this.#control?.announce(connectionId);
+    if (this.#presence.isSure) this.#control?.announce(connectionId);
   }
 
   /** The inbound connection waits no longer. */
@@ -288,11 +288,11 @@ export class TunnelLink {
   #hold(control: ControlSocket): void {
     const replaced = () => this.#moved(control);
     this.#held = { tunnelId: this.tunnel.id, keyId: control.key.keyId, replaced };
-    this.#around.presence.claim(this.#held);
+    this.#presence.claim(this.#held);
   }
 
   #letGo(code: number): void {
-    if (this.#held !== undefined) this.#around.presence.release(this.#held, code);
+    if (this.#held !== undefined) this.#presence.release(this.#held, code);
     this.#held = undefined;
   }
 
@@ -301,7 +301,7 @@ export class TunnelLink {
     if (this.#control !== control) return;
     control.close(CloseCode.replaced);
     this.detach(control, CloseCode.replaced);
-    this.#around.moved();
+    this.#onMoved();
     this.seekAgain();
   }
 }

@@ -27,8 +27,10 @@ export interface Pending {
   newestFence: number;
 }
 
-/** What they need to know of their tunnel. */
-export interface Lodging {
+export interface WaitingVisitorsOptions {
+  readonly clock: Clock;
+  /** since when the client is missed, monotonic ms */
+  readonly leftAt: number;
   readonly tunnelId: string;
   /** where the client may be instead of here */
   readonly presence: Presence;
@@ -43,16 +45,21 @@ const APART_TEXT =
 
 export class WaitingVisitors {
   readonly #clock: Clock;
-  readonly #lodging: Lodging;
+  readonly #tunnelId: string;
+  readonly #presence: Presence;
+  readonly #control: () => ControlSocket | undefined;
+  readonly #forget: (pending: Pending) => void;
   readonly #pending = new Set<Pending>();
   /** Monotonic ms at which the client was last seen to leave; -Infinity for one that has never been there. */
   #leftAt: number;
 
-  /** @param leftAt since when the client is missed, monotonic ms */
-  constructor(clock: Clock, leftAt: number, lodging: Lodging) {
+  constructor({ clock, leftAt, tunnelId, presence, control, forget }: WaitingVisitorsOptions) {
     this.#clock = clock;
     this.#leftAt = leftAt;
-    this.#lodging = lodging;
+    this.#tunnelId = tunnelId;
+    this.#presence = presence;
+    this.#control = control;
+    this.#forget = forget;
   }
 
   get size(): number {
@@ -71,20 +78,19 @@ export class WaitingVisitors {
   release(pending: Pending): void {
     pending.timer?.cancel();
     this.#pending.delete(pending);
-    this.#lodging.forget(pending);
+    this.#forget(pending);
   }
 
   /** Announces one where the client is, or lets it wait for the client where that has just left. */
   seek(pending: Pending): void {
-    const { control: controlHere, presence, tunnelId } = this.#lodging;
-    const control = controlHere();
+    const control = this.#control();
     if (control !== undefined) return this.#announce(pending, control);
-    if (!presence.hasOthers) return this.failIn(this.#holdOver(), pending, 'tunnel-offline');
+    if (!this.#presence.hasOthers) return this.failIn(this.#holdOver(), pending, 'tunnel-offline');
     this.#expectData(pending);
     pending.asking = true;
     pending.newestFence = 0;
     const announced = (result: Announced) => this.#announcedElsewhere(pending, result);
-    presence.announce(tunnelId, { id: pending.id, announced });
+    this.#presence.announce(this.#tunnelId, { id: pending.id, announced });
   }
 
   /** Announces all of them where the client is now. */
@@ -147,7 +153,7 @@ export class WaitingVisitors {
 
   #announcedElsewhere(pending: Pending, result: Announced): void {
     pending.asking = false;
-    if (!this.#pending.has(pending) || this.#lodging.control() !== undefined) return;
+    if (!this.#pending.has(pending) || this.#control() !== undefined) return;
     const fence = result.kind === 'sent' ? result.fence : 0;
     // The client has come, or come again, while that was found out.
     if (pending.newestFence > fence) return this.seek(pending);
