@@ -44,7 +44,8 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
     dial: (request: UpgradeToPass) => cluster.hops.dial(request),
     followTunnel: (id: string) => service.followTunnel(id),
   };
-  const upgrades = new Upgrades(hub, registry, authenticator, clock, CLIENT_SOCKETS_MAX, elsewhere);
+  const maxSockets = CLIENT_SOCKETS_MAX;
+  const upgrades = new Upgrades({ hub, registry, authenticator, clock, maxSockets, elsewhere });
   // Before anybody comes: what waits here is found from other relays only under a number of its own.
   await cluster?.start({ hub, tunnels: service.follower, openHop });
   const dependencies = { store, tunnels, authenticator, upgrades, cluster, unexpected };

@@ -46,7 +46,8 @@ describe('Upgrades', () => {
     hub = new Hub(clock, 8);
     const { key } = await issueKey(test.store, clock, account);
     headers = { ...HANDSHAKE, authorization: `Bearer ${key}` };
-    upgrades = new Upgrades(hub, registry, new Authenticator(test.store, clock), clock, 2);
+    const authenticator = new Authenticator(test.store, clock);
+    upgrades = new Upgrades({ hub, registry, authenticator, clock, maxSockets: 2, elsewhere: undefined });
     sockets = [];
   });
 

@@ -59,6 +59,17 @@ interface KeyedTunnel {
   readonly key: SocketKey;
 }
 
+export interface UpgradesOptions {
+  readonly hub: Hub;
+  readonly registry: TunnelRegistry;
+  readonly authenticator: Authenticator;
+  readonly clock: Clock;
+  /** control and data sockets at a time, of all clients */
+  readonly maxSockets: number;
+  /** if there may be any */
+  readonly elsewhere: Elsewhere | undefined;
+}
+
 export class Upgrades {
   readonly #hub: Hub;
   readonly #registry: TunnelRegistry;
@@ -79,18 +90,7 @@ export class Upgrades {
     maxBufferedChunks: CONTROL_PIECES_MAX,
   });
 
-  /**
-   * @param maxSockets control and data sockets at a time, of all clients
-   * @param elsewhere other relays, if there may be any
-   */
-  constructor(
-    hub: Hub,
-    registry: TunnelRegistry,
-    authenticator: Authenticator,
-    clock: Clock,
-    maxSockets: number,
-    elsewhere?: Elsewhere,
-  ) {
+  constructor({ hub, registry, authenticator, clock, maxSockets, elsewhere }: UpgradesOptions) {
     this.#hub = hub;
     this.#registry = registry;
     this.#authenticator = authenticator;
