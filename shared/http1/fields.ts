@@ -1,6 +1,19 @@
 /** Field lines of messages (RFC 9112 section 5), read strictly, each known by its place in the bytes. */
 import { COLON, equalsIgnoringCase, isLineEnd, SPACE, TAB, tokenEnd, valueEnd } from './characters.ts';
 
+/** Where a field line and its parts are. */
+export interface FieldPlace {
+  readonly bytes: Buffer;
+  /** where the line begins; it is the name that begins it */
+  readonly start: number;
+  readonly nameEnd: number;
+  /** The value is without the white space around it. */
+  readonly valueStart: number;
+  readonly valueEnd: number;
+  /** one past the CRLF of the line */
+  readonly end: number;
+}
+
 /** One field line. Its texts are made when they are asked for: most fields are only passed on. */
 export class Field {
   readonly #bytes: Buffer;
@@ -12,15 +25,7 @@ export class Field {
   /** One past the CRLF of the line. */
   readonly end: number;
 
-  /** The place of the parts of a line in the bytes, the value without the white space around it. */
-  constructor(
-    bytes: Buffer,
-    start: number,
-    nameEnd: number,
-    valueStart: number,
-    valueStop: number,
-    end: number,
-  ) {
+  constructor({ bytes, start, nameEnd, valueStart, valueEnd: valueStop, end }: FieldPlace) {
     this.#bytes = bytes;
     this.start = start;
     this.#nameEnd = nameEnd;
@@ -109,7 +114,7 @@ function parseField(bytes: Buffer, start: number): Field | undefined {
   // Only these two are white space in HTTP; JavaScript would trim others, such as 0xa0.
   let to = lineEnd;
   while (to > from && isBlank(bytes[to - 1])) to -= 1;
-  return new Field(bytes, start, nameEnd, from, to, lineEnd + 2);
+  return new Field({ bytes, start, nameEnd, valueStart: from, valueEnd: to, end: lineEnd + 2 });
 }
 
 function isBlank(byte: number | undefined): boolean {
