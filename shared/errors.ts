@@ -1,65 +1,83 @@
 /**
- * The error catalogue: one entry for each failure the relay or a client reports, with its status and its text
+ * The error catalogue: one entry for each failure the relay or a client reports, with its status, its code and its text
  * (docs/protocol.md sections 2.2 and 4.5). The relay raises from it, clients switch on it.
  */
 
-/** What the REST interface and the WebSocket endpoints answer: `{"error": "<text>"}`. */
+/**
+ * What the REST interface and the WebSocket endpoints answer: `{"error": "<text>", "code": "<code>"}`. Programs go by the code,
+ * so it never changes.
+ */
 export const API_ERRORS = {
-  invalidBody: { status: 400, text: 'invalid request body' },
-  invalidPort: { status: 400, text: 'local_port must be 1-65535' },
-  invalidTtl: { status: 400, text: 'invalid ttl format' },
+  invalidBody: { status: 400, code: 'invalid-body', text: 'invalid request body' },
+  invalidPort: { status: 400, code: 'invalid-port', text: 'local_port must be 1-65535' },
+  invalidTtl: { status: 400, code: 'invalid-ttl', text: 'invalid ttl format' },
   invalidName: {
     status: 400,
+    code: 'invalid-name',
     text: 'tunnel name must be 2-63 characters: lowercase letters, digits and hyphens, not starting or ending with a hyphen',
   },
-  missingTunnelId: { status: 400, text: 'tunnel_id is required' },
-  missingId: { status: 400, text: 'either id or tunnel_id is required' },
-  invalidHandshake: { status: 400, text: 'invalid websocket handshake' },
-  missingKey: { status: 401, text: 'missing api key' },
-  invalidKey: { status: 401, text: 'invalid api key' },
-  planTooLow: { status: 403, text: 'custom names require the Dev plan or above' },
-  notFound: { status: 404, text: 'not found' },
-  tunnelNotFound: { status: 404, text: 'tunnel not found' },
-  connectionNotFound: { status: 404, text: 'connection not found' },
-  tunnelNotConnected: { status: 404, text: 'tunnel not connected' },
-  methodNotAllowed: { status: 405, text: 'method not allowed' },
-  nameInUse: { status: 409, text: 'name already in use' },
-  bodyTooLarge: { status: 413, text: 'request body too large' },
-  upgradeRequired: { status: 426, text: 'websocket upgrade required' },
-  rateLimited: { status: 429, text: 'rate limit exceeded' },
-  tooManyWrongKeys: { status: 429, text: 'too many wrong api keys from this address' },
-  tooManyWarmSockets: { status: 429, text: 'too many warm data sockets' },
-  internal: { status: 500, text: 'internal error' },
-  unavailable: { status: 503, text: 'service unavailable' },
-  tooManySockets: { status: 503, text: 'too many client connections' },
+  missingTunnelId: { status: 400, code: 'missing-tunnel-id', text: 'tunnel_id is required' },
+  missingId: { status: 400, code: 'missing-id', text: 'either id or tunnel_id is required' },
+  invalidHandshake: { status: 400, code: 'invalid-handshake', text: 'invalid websocket handshake' },
+  missingKey: { status: 401, code: 'missing-key', text: 'missing api key' },
+  invalidKey: { status: 401, code: 'invalid-key', text: 'invalid api key' },
+  planTooLow: { status: 403, code: 'plan-too-low', text: 'custom names require the Dev plan or above' },
+  notFound: { status: 404, code: 'not-found', text: 'not found' },
+  tunnelNotFound: { status: 404, code: 'tunnel-not-found', text: 'tunnel not found' },
+  connectionNotFound: { status: 404, code: 'connection-not-found', text: 'connection not found' },
+  tunnelNotConnected: { status: 404, code: 'tunnel-not-connected', text: 'tunnel not connected' },
+  methodNotAllowed: { status: 405, code: 'method-not-allowed', text: 'method not allowed' },
+  nameTaken: { status: 409, code: 'name-taken', text: 'name already in use' },
+  bodyTooLarge: { status: 413, code: 'body-too-large', text: 'request body too large' },
+  upgradeRequired: { status: 426, code: 'upgrade-required', text: 'websocket upgrade required' },
+  rateLimited: { status: 429, code: 'rate-limited', text: 'rate limit exceeded' },
+  tooManyWrongKeys: {
+    status: 429,
+    code: 'too-many-wrong-keys',
+    text: 'too many wrong api keys from this address',
+  },
+  tooManyWarmSockets: { status: 429, code: 'too-many-warm-sockets', text: 'too many warm data sockets' },
+  internal: { status: 500, code: 'internal-error', text: 'internal error' },
+  unavailable: { status: 503, code: 'unavailable', text: 'service unavailable' },
+  tooManySockets: { status: 503, code: 'too-many-sockets', text: 'too many client connections' },
 } as const satisfies Record<string, ApiErrorEntry>;
 
 export interface ApiErrorEntry {
   readonly status: number;
+  /** in kebab-case */
+  readonly code: string;
   readonly text: string;
+}
+
+/** The body of every error of the REST interface and the WebSocket endpoints. */
+export interface ApiErrorBody {
+  readonly error: string;
+  readonly code: string;
 }
 
 /** A failure of the catalogue on its way to the error boundary that answers it. */
 export class ApiError extends Error {
   readonly status: number;
-  /** Header fields of the answer, such as `Retry-After`. */
+  readonly body: ApiErrorBody;
+  /** Header fields of the response, such as `Retry-After`. */
   readonly headers: Readonly<Record<string, string>>;
 
   constructor(entry: ApiErrorEntry, headers: Readonly<Record<string, string>> = {}) {
     super(entry.text);
     this.name = 'ApiError';
     this.status = entry.status;
+    this.body = { error: entry.text, code: entry.code };
     this.headers = headers;
   }
 }
 
 /** The refusal of a `ttl` above the configured maximum, which its text shows in normalized form. */
 export function ttlTooLong(maxTtl: string): ApiErrorEntry {
-  return { status: 400, text: `ttl must be at most ${maxTtl}` };
+  return { status: 400, code: 'ttl-too-long', text: `ttl must be at most ${maxTtl}` };
 }
 
 /**
- * The refusal of a tunnel beyond the most that a plan allows. It is no 429: waiting alone need not help, so a client
+ * The refusal of a tunnel beyond the most that a plan allows. It is not a 429: waiting alone may not help, so a client
  * should tell its user instead of trying again.
  *
  * @param plan its name as people write it
@@ -68,9 +86,22 @@ export function ttlTooLong(maxTtl: string): ApiErrorEntry {
 export function tooManyTunnels(plan: string, max: number | string, nextExpiry: string): ApiErrorEntry {
   return {
     status: 403,
+    code: 'too-many-tunnels',
     text: `the ${plan} plan allows ${max} tunnels at a time; close one, or wait until ${nextExpiry}, when the next one expires`,
   };
 }
+
+/** Errors whose text depends on settings or on the moment, with `{…}` in place of what changes. */
+export const VARIABLE_API_ERRORS = {
+  ttlTooLong: ttlTooLong('{duration}'),
+  tooManyTunnels: tooManyTunnels('{plan}', '{number}', '{time}'),
+} as const satisfies Record<string, ApiErrorEntry>;
+
+/** Every error of the REST interface and the WebSocket endpoints. */
+export const ALL_API_ERRORS: readonly ApiErrorEntry[] = [
+  ...Object.values(API_ERRORS),
+  ...Object.values(VARIABLE_API_ERRORS),
+];
 
 /**
  * What a visitor is told by the relay, or by the client in place of the local service, with the header field

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { NAME_PATTERN } from './constraints.ts';
-import { API_ERRORS, ApiError } from './errors.ts';
+import { API_ERRORS, ApiError, type ApiErrorEntry, ttlTooLong } from './errors.ts';
 import { readCreateTunnel, readExtendTunnel } from './tunnel.ts';
 
 const limits = { defaultTtl: 3600, maxTtl: 604_800 };
 
-function refusal(read: () => unknown): { status: number; text: string } {
+function refusal(read: () => unknown): ApiErrorEntry {
   try {
     read();
   } catch (error) {
     assert.ok(error instanceof ApiError);
-    return { status: error.status, text: error.message };
+    return { status: error.status, code: error.body.code, text: error.message };
   }
   return assert.fail('nothing was refused');
 }
@@ -65,7 +65,7 @@ describe('readCreateTunnel', () => {
   }
 
   it('refuses a ttl above the maximum, and cuts to whole seconds before it compares', () => {
-    const tooLong = { status: 400, text: 'ttl must be at most 168h0m0s' };
+    const tooLong = ttlTooLong('168h0m0s');
     assert.deepEqual(
       refusal(() => readCreateTunnel({ local_port: 1, ttl: '168h1s' }, limits)),
       tooLong,

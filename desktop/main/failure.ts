@@ -1,5 +1,5 @@
 /** What went wrong with a call of the page, in words for people and with the field of the form it belongs to. */
-import { API_ERRORS } from '../../shared/errors.ts';
+import { API_ERRORS, VARIABLE_API_ERRORS } from '../../shared/errors.ts';
 import { ReplayRefused } from '../engine/inspector/replay.ts';
 import { refusesKey, RelayRefusal, RelayUnreachable } from '../engine/relay/errors.ts';
 import { RelayAddressError } from '../engine/relay/relay-address.ts';
@@ -75,9 +75,9 @@ function refusal(error: RelayRefusal): CallError {
   }
   switch (status) {
     case 400:
-      return badField(message);
+      return badField(error);
     case 403:
-      return message === API_ERRORS.planTooLow.text
+      return error.is(API_ERRORS.planTooLow)
         ? {
             code: 'plan-too-low',
             field: 'name',
@@ -85,7 +85,7 @@ function refusal(error: RelayRefusal): CallError {
           }
         : { code: 'not-allowed', text: sentence(message) };
     case 404:
-      return message === API_ERRORS.tunnelNotFound.text
+      return error.is(API_ERRORS.tunnelNotFound)
         ? { code: 'tunnel-gone', text: 'The tunnel was closed or has expired. Start it again.' }
         : {
             code: 'no-relay',
@@ -113,13 +113,19 @@ function refusal(error: RelayRefusal): CallError {
   }
 }
 
-function badField(message: string): CallError {
-  if (message === API_ERRORS.invalidName.text)
-    return { code: 'bad-name', field: 'name', text: sentence(message) };
-  if (message === API_ERRORS.invalidPort.text)
+function badField(error: RelayRefusal): CallError {
+  const { message } = error;
+  if (error.is(API_ERRORS.invalidName)) return { code: 'bad-name', field: 'name', text: sentence(message) };
+  if (error.is(API_ERRORS.invalidPort))
     return { code: 'bad-port', field: 'port', text: 'Give a port from 1 to 65535.' };
-  if (message.includes('ttl')) return { code: 'bad-ttl', field: 'ttl', text: sentence(message) };
+  if (isAboutTtl(error)) return { code: 'bad-ttl', field: 'ttl', text: sentence(message) };
   return { code: 'refused', text: sentence(`The relay refused: ${message}`) };
+}
+
+/** The text of one of its two errors names a limit, so a refusal without a code cannot be compared with it. */
+function isAboutTtl(error: RelayRefusal): boolean {
+  if (error.code === undefined) return error.message.includes('ttl');
+  return error.is(API_ERRORS.invalidTtl) || error.is(VARIABLE_API_ERRORS.ttlTooLong);
 }
 
 function inSeconds(ms: number | undefined): string {

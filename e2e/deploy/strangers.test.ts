@@ -26,7 +26,7 @@ import { behindEachProxy, SHIPPED } from '../support/shipped-proxies.ts';
 import { SpecClient } from '../support/spec-client/client.ts';
 
 const SECRET = 'only for visitors of the victim';
-const FORGED = '{"error":"invalid api key"}';
+const FORGED = '{"error":"invalid api key","code":"invalid-key"}';
 const FINAL = `HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Length: ${FORGED.length}\r\n\r\n${FORGED}`;
 
 /** What a hostile service sends in front of its final answer, so that a proxy takes it for that. */

@@ -121,7 +121,10 @@ describe('the addresses of a tunnel (docs/protocol.md section 4.1)', () => {
     for (const target of ['/T/shop', '//t/shop', '/x/../t/shop', '/./t/shop', '/%74/shop']) {
       it(`${target} is not the path form`, async () => {
         const answer = await get(`localhost:${relay.port}`, target);
-        assert.deepEqual([answer.status, JSON.parse(answer.text)], [404, { error: 'not found' }]);
+        assert.deepEqual(
+          [answer.status, JSON.parse(answer.text)],
+          [404, { error: 'not found', code: 'not-found' }],
+        );
       });
     }
   });

@@ -6,12 +6,12 @@ import { createAccount } from '../support/accounts.ts';
 import { Relay, spawnCulvert } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
 
-const answer = (status: string, error: string): string => {
-  const body = JSON.stringify({ error });
+const answer = (status: string, error: string, code: string): string => {
+  const body = JSON.stringify({ error, code });
   return `HTTP/1.1 ${status}\r\nWWW-Authenticate: Bearer\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`;
 };
-const INVALID_KEY = answer('401 Unauthorized', 'invalid api key');
-const NOT_FOUND = answer('404 Not Found', 'tunnel not found');
+const INVALID_KEY = answer('401 Unauthorized', 'invalid api key', 'invalid-key');
+const NOT_FOUND = answer('404 Not Found', 'tunnel not found', 'tunnel-not-found');
 
 describe('culvert and forged answers', () => {
   const scope = suiteScope();

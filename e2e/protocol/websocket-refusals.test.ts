@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { createAccount, type TestAccount } from '../support/accounts.ts';
 import { eventually } from '../support/deadline.ts';
+import { documentedCode } from '../support/documented-errors.ts';
 import { ManualClient } from '../support/manual-client.ts';
 import { newApiKey } from '../support/programs.ts';
 import { type Field, formatRequest, RawConnection, type Response, visit } from '../support/raw-http.ts';
@@ -21,9 +22,9 @@ function bearer(key: string): Field {
 function assertRefused(answer: Response, status: number, text?: string): void {
   assert.equal(answer.status, status);
   assert.equal(answer.head.field('content-type'), 'application/json; charset=utf-8');
-  const body = JSON.parse(answer.text) as Record<string, unknown>;
-  assert.deepEqual(Object.keys(body), ['error']);
-  if (text !== undefined) assert.equal(body['error'], text);
+  const body = JSON.parse(answer.text) as { error: string };
+  assert.deepEqual(body, { error: body.error, code: documentedCode(body.error) });
+  if (text !== undefined) assert.equal(body.error, text);
 }
 
 describe('refusals before a WebSocket is opened (docs/protocol.md section 5.4)', () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Account, Tunnel } from '../../shared/tunnel.ts';
+import { documentedCode } from './documented-errors.ts';
 import { type Field, type ResponseHead, visit } from './raw-http.ts';
 
 export interface ApiAnswer {
@@ -82,8 +83,10 @@ export class Api {
   }
 }
 
-/** Asserts an error of the contract: status, text and nothing else in the body. */
+/** Asserts a documented error: status, text, its code and nothing else in the body. */
 export function assertError(answer: ApiAnswer, status: number, text: string): void {
-  assert.deepEqual({ status: answer.status, body: answer.json }, { status, body: { error: text } });
+  const code = documentedCode(text);
+  assert.ok(code !== undefined, `docs/protocol.md has no error with the text "${text}"`);
+  assert.deepEqual({ status: answer.status, body: answer.json }, { status, body: { error: text, code } });
   assert.equal(answer.head.field('content-type'), 'application/json; charset=utf-8');
 }

@@ -44,7 +44,7 @@ describe('the REST interface', () => {
   for (const path of ['/v1/account', '/v1/tunnels', '/v1/tunnels/x']) {
     it(`wants a key for ${path}`, async () => {
       const { status, headers, body } = await api.call('GET', path);
-      assert.deepEqual([status, body], [401, { error: 'missing api key' }]);
+      assert.deepEqual([status, body], [401, { error: 'missing api key', code: 'missing-key' }]);
       assert.equal(headers.get('www-authenticate'), 'Bearer');
     });
   }
@@ -66,7 +66,7 @@ describe('the REST interface', () => {
   for (const path of otherPaths) {
     it(`has nothing at ${path}`, async () => {
       const { status, body } = await api.call('GET', path);
-      assert.deepEqual([status, body], [404, { error: 'not found' }]);
+      assert.deepEqual([status, body], [404, { error: 'not found', code: 'not-found' }]);
     });
   }
 
@@ -87,7 +87,7 @@ describe('the REST interface', () => {
   for (const [method, path, allow] of methods) {
     it(`refuses ${method} ${path} and says what is allowed`, async () => {
       const { status, headers, body } = await api.call(method, path);
-      assert.deepEqual([status, body], [405, { error: 'method not allowed' }]);
+      assert.deepEqual([status, body], [405, { error: 'method not allowed', code: 'method-not-allowed' }]);
       assert.equal(headers.get('allow')?.split(', ').sort().join(', '), allow);
     });
   }
@@ -101,7 +101,10 @@ describe('the REST interface', () => {
   for (const path of ['/ws/control?tunnel_id=x', '/ws/data?id=x']) {
     it(`says that ${path} wants an upgrade`, async () => {
       const { status, headers, body } = await api.call('GET', path);
-      assert.deepEqual([status, body], [426, { error: 'websocket upgrade required' }]);
+      assert.deepEqual(
+        [status, body],
+        [426, { error: 'websocket upgrade required', code: 'upgrade-required' }],
+      );
       assert.equal(headers.get('upgrade'), 'websocket');
       assert.equal(headers.get('connection'), 'Upgrade');
     });
@@ -120,7 +123,10 @@ describe('the REST interface', () => {
     assert.deepEqual(await statuses(), [200, 503]);
     assert.deepEqual((await api.call('HEAD', '/readyz')).status, 503);
     const { headers, body } = await api.call('GET', '/readyz');
-    assert.deepEqual([headers.get('retry-after'), body], ['1', { error: 'service unavailable' }]);
+    assert.deepEqual(
+      [headers.get('retry-after'), body],
+      ['1', { error: 'service unavailable', code: 'unavailable' }],
+    );
   });
 
   it('is not ready when the store takes longer than a probe waits', async () => {
@@ -141,7 +147,7 @@ describe('the REST interface', () => {
       throw new Error('secret details');
     };
     const { status, headers, body } = await api.call('GET', '/v1/tunnels', { key: await api.keyOf(account) });
-    assert.deepEqual([status, body], [500, { error: 'internal error' }]);
+    assert.deepEqual([status, body], [500, { error: 'internal error', code: 'internal-error' }]);
     const internal = api.logged.filter(([event]) => event === 'internal error');
     assert.deepEqual(
       internal.map(([, { request_id, at, error }]) => ({ request_id, at, error })),
@@ -172,7 +178,7 @@ describe('the REST interface', () => {
       `POST /v1/tunnels HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Encoding: gzip\r\n` +
         'Connection: close\r\nContent-Length: 2\r\n\r\n{}',
     );
-    assert.match(answer, /^HTTP\/1\.1 400 [^]*\{"error":"invalid request body"\}$/);
+    assert.match(answer, /^HTTP\/1\.1 400 [^]*\{"error":"invalid request body","code":"invalid-body"\}$/);
   });
 });
 

@@ -39,7 +39,7 @@ function answer(ctx: Context, error: ApiError): void {
   countApiRefusal(error);
   ctx.status = error.status;
   ctx.set(error.headers);
-  ctx.body = { error: error.message };
+  ctx.body = error.body;
 }
 
 function reportBug(error: unknown, ctx: Context, log: Log): ApiError {

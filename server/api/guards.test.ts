@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { API_ERRORS, ApiError } from '../../shared/errors.ts';
+import { API_ERRORS, ApiError, type ApiErrorEntry, tooManyTunnels } from '../../shared/errors.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
 import { anAccount } from '../testing/fixtures.ts';
 import { authenticate, limitRate, readCreate } from './guards.ts';
@@ -44,13 +44,13 @@ describe('guards of routes', () => {
     const given: string[] = [];
     const creates = { take: () => 0, giveBack: (account: string) => void given.push(account) };
     const account = anAccount();
-    const fail = (entry: { status: number; text: string }) =>
+    const fail = (entry: ApiErrorEntry) =>
       assert.rejects(
         limitRate(creates)(contextOf({ state: { account } }), () => Promise.reject(new ApiError(entry))),
       );
-    await fail(API_ERRORS.nameInUse);
+    await fail(API_ERRORS.nameTaken);
     assert.deepEqual(given, []);
-    await fail({ status: 403, text: 'full' });
+    await fail(tooManyTunnels('Free', 20, '2026-07-10T12:00:00.000Z'));
     assert.deepEqual(given, [account.id]);
   });
 });

@@ -73,7 +73,7 @@ describe('the REST interface of tunnels', () => {
   for (const body of malformed) {
     it(`refuses a create of ${JSON.stringify(body)}`, async () => {
       const { status, body: answer } = await api.call('POST', '/v1/tunnels', { key, body });
-      assert.deepEqual([status, answer], [400, { error: 'invalid request body' }]);
+      assert.deepEqual([status, answer], [400, { error: 'invalid request body', code: 'invalid-body' }]);
     });
   }
 
@@ -103,7 +103,7 @@ describe('the REST interface of tunnels', () => {
   it('refuses a body above 16 KiB', async () => {
     assert.equal((await api.call('POST', '/v1/tunnels', { key, body: padded(16_384) })).status, 201);
     const { status, body } = await api.call('POST', '/v1/tunnels', { key, body: padded(16_385) });
-    assert.deepEqual([status, body], [413, { error: 'request body too large' }]);
+    assert.deepEqual([status, body], [413, { error: 'request body too large', code: 'body-too-large' }]);
   });
 
   it('checks in the order key, body, fields, plan, rate, name', async () => {
@@ -128,7 +128,7 @@ describe('the REST interface of tunnels', () => {
   it('says when the next create will do', async () => {
     for (let i = 0; i < 5; i += 1) await create();
     const { status, headers, body } = await create();
-    assert.deepEqual([status, body], [429, { error: 'rate limit exceeded' }]);
+    assert.deepEqual([status, body], [429, { error: 'rate limit exceeded', code: 'rate-limited' }]);
     assert.equal(headers.get('retry-after'), '6');
     api.clock.advance(6000);
     assert.equal((await create()).status, 201);
@@ -137,7 +137,7 @@ describe('the REST interface of tunnels', () => {
   it('answers 503 while the store is down, and as usual afterwards', async () => {
     api.storeDown = true;
     const { status, headers, body } = await create({ name: 'web' });
-    assert.deepEqual([status, body], [503, { error: 'service unavailable' }]);
+    assert.deepEqual([status, body], [503, { error: 'service unavailable', code: 'unavailable' }]);
     assert.equal(headers.get('retry-after'), '1');
     api.storeDown = false;
     assert.equal((await create({ name: 'web' })).status, 201);
@@ -156,7 +156,7 @@ describe('the REST interface of tunnels', () => {
       [key, encoded],
     ] as const) {
       const { status, body } = await api.call('GET', `/v1/tunnels/${asked}`, { key: given });
-      assert.deepEqual([status, body], [404, { error: 'tunnel not found' }], asked);
+      assert.deepEqual([status, body], [404, { error: 'tunnel not found', code: 'tunnel-not-found' }], asked);
     }
   });
 });

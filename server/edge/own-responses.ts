@@ -110,7 +110,7 @@ export function upgradeRefusal(error: ApiError): OwnResponse {
   let fields = '';
   const headers = { [REQUEST_ID_FIELD]: randomUUID(), ...error.headers };
   for (const [name, value] of Object.entries(headers)) fields += `${name}: ${value}\r\n`;
-  const body = JSON.stringify({ error: error.message });
+  const body = JSON.stringify(error.body);
   const content = { status, fields, contentType: 'application/json; charset=utf-8', body };
   return { status, refuses: true, bytes: (close) => wholeResponse(content, close) };
 }

@@ -3,7 +3,7 @@
  * one addition, no label to look up, whether or not anybody reads them. `/metrics` reads them when it is asked
  * (metrics.ts). One for the process, as its memory and its event loop are; tests compare before and after.
  */
-import { API_ERRORS, type ApiError, VISITOR_ERRORS, type VisitorErrorCode } from '../../shared/errors.ts';
+import { ALL_API_ERRORS, type ApiError, VISITOR_ERRORS, type VisitorErrorCode } from '../../shared/errors.ts';
 import { Distribution } from './distribution.ts';
 
 /** How requests have ended; each ends in exactly one way. */
@@ -67,22 +67,13 @@ export const rendezvousWait = new Distribution([
 /** Answers of the API by status, method and route, such as `201 POST /v1/tunnels`. */
 export const apiAnswers = new Map<string, number>();
 
-/** What the API and the WebSocket endpoints refused, by reason. */
+/** What the API and the WebSocket endpoints refused, by the code of the error. */
 export const apiRefusals = new Map<string, number>();
 
-/** Texts of the catalogue to what metrics call them: `invalidBody` is `invalid-body`. */
-const REASONS = new Map<string, string>(
-  Object.entries(API_ERRORS).map(([name, { text }]) => [
-    text,
-    name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
-  ]),
-);
-/** For refusals whose text names a configured limit. */
-const OVER_LIMIT = 'over-limit';
-for (const reason of [...REASONS.values(), OVER_LIMIT]) apiRefusals.set(reason, 0);
+for (const { code } of ALL_API_ERRORS) apiRefusals.set(code, 0);
 
 export function countApiRefusal(error: ApiError): void {
-  increment(apiRefusals, REASONS.get(error.message) ?? OVER_LIMIT);
+  increment(apiRefusals, error.body.code);
 }
 
 /** Adds one to what a map has under a key. */

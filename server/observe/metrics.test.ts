@@ -59,8 +59,8 @@ describe('metrics', () => {
     }
   });
 
-  it('name API refusals after the catalogue, and those with a configured limit together', async () => {
-    const [known, other] = ['invalid-port', 'over-limit'].map(
+  it('count API refusals by the codes of their errors', async () => {
+    const [known, other] = ['invalid-port', 'ttl-too-long'].map(
       (reason) => `culvert_api_refusals_total{reason="${reason}"}`,
     );
     const before = [await value(known ?? ''), await value(other ?? '')];

@@ -146,7 +146,7 @@ export class TunnelService {
       this.#log('tunnel created', { ...tunnelFields(tunnel), ttl: tunnel.ttl, idle: tunnel.idle });
       return tunnel;
     } catch (error) {
-      throw error instanceof ConflictError ? new ApiError(API_ERRORS.nameInUse) : error;
+      throw error instanceof ConflictError ? new ApiError(API_ERRORS.nameTaken) : error;
     } finally {
       this.#registry.release(slug);
     }
@@ -248,7 +248,7 @@ export class TunnelService {
   async #mustBeFree(account: AccountRecord, name: string): Promise<void> {
     if (this.#nameHold === 0) return;
     const holder = await orUnavailable(this.#store.nameHolder(name, this.#clock.now()));
-    if (holder !== undefined && holder !== account.id) throw new ApiError(API_ERRORS.nameInUse);
+    if (holder !== undefined && holder !== account.id) throw new ApiError(API_ERRORS.nameTaken);
   }
 
   /**
@@ -276,7 +276,7 @@ export class TunnelService {
       const slug = name === '' ? randomSlug() : name;
       if (this.#registry.reserve(slug, account.id)) return slug;
     }
-    throw new ApiError(API_ERRORS.nameInUse);
+    throw new ApiError(API_ERRORS.nameTaken);
   }
 
   #newRecord(account: AccountRecord, wanted: CreateTunnel, slug: string) {

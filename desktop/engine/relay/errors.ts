@@ -1,37 +1,48 @@
 /** What can go wrong between the engine and a relay, told apart by whether the relay answered. */
 
-import { API_ERRORS } from '../../../shared/errors.ts';
+import { API_ERRORS, type ApiErrorEntry } from '../../../shared/errors.ts';
 
 /** The relay answered, with a status other than the one hoped for. */
 export class RelayRefusal extends Error {
   readonly status: number;
+  /** what the relay says it is, which older relays do not say (docs/protocol.md section 2.2) */
+  readonly code: string | undefined;
   /** ms to wait before another try, where the relay asked for it */
   readonly retryAfterMs: number | undefined;
-  /** Whether it has the form of the relay's own answers; else a proxy in between, or another program, may have given it. */
+  /** Whether it has the form of the relay's own responses; else a proxy in between, or another program, may have given it. */
   readonly isOwn: boolean;
 
-  /** @param text the error text of the answer (docs/protocol.md section 2.2) */
+  /** @param text the error text of the response (docs/protocol.md section 2.2) */
   constructor(
     status: number,
     text: string,
-    { retryAfterMs, isOwn = true }: { retryAfterMs?: number | undefined; isOwn?: boolean } = {},
+    {
+      code,
+      retryAfterMs,
+      isOwn = true,
+    }: { code?: string | undefined; retryAfterMs?: number | undefined; isOwn?: boolean } = {},
   ) {
     super(text);
     this.name = 'RelayRefusal';
     this.status = status;
+    this.code = code;
     this.retryAfterMs = retryAfterMs;
     this.isOwn = isOwn;
   }
+
+  /** Whether it is an error of the catalogue: by its code, and where the relay sends none by its text. */
+  is(entry: ApiErrorEntry): boolean {
+    if (this.status !== entry.status) return false;
+    return this.code === undefined ? this.message === entry.text : this.code === entry.code;
+  }
 }
 
-/** Whether the relay says that the key is unknown or revoked, which nothing else than its own words can say. */
+/** Whether the relay says that the key is unknown or revoked, which only its own words can say. */
 export function refusesKey(error: unknown): boolean {
-  if (!(error instanceof RelayRefusal)) return false;
-  const { status, text } = API_ERRORS.invalidKey;
-  return error.isOwn && error.status === status && error.message === text;
+  return error instanceof RelayRefusal && error.isOwn && error.is(API_ERRORS.invalidKey);
 }
 
-/** The relay could not be reached, broke off, or answered with what is no answer of a relay. */
+/** The relay could not be reached, broke off, or its response is not one of a relay. */
 export class RelayUnreachable extends Error {
   constructor(text: string, options?: ErrorOptions) {
     super(text, options);

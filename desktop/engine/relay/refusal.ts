@@ -6,7 +6,7 @@ import { RelayRefusal } from './errors.ts';
 const ERROR_TEXT_MAX = 300;
 
 /**
- * Reads an answer with an error (docs/protocol.md section 2.2): the relay's own has JSON, and a 401 also the challenge of its scheme.
+ * Reads a response with an error (docs/protocol.md section 2.2): the relay's own has JSON, and a 401 also the challenge of its scheme.
  *
  * @param now ms since the epoch
  */
@@ -16,30 +16,34 @@ export function readRefusal(
   body: string,
   now: number,
 ): RelayRefusal {
-  const text = readErrorText(body);
+  const error = readErrorBody(body);
   const isChallenge = /^bearer\b/i.test(headers['www-authenticate'] ?? '');
-  return new RelayRefusal(status, text ?? `it answered with status ${status}`, {
+  return new RelayRefusal(status, error?.text ?? `it answered with status ${status}`, {
+    code: error?.code,
     retryAfterMs: readRetryAfter(headers['retry-after'], now),
-    isOwn: text !== undefined && (status !== 401 || isChallenge),
+    isOwn: error !== undefined && (status !== 401 || isChallenge),
   });
 }
 
 /**
- * The text of `{"error": "<text>"}`, made safe for a terminal: nothing unprintable, bounded.
+ * Text and code of `{"error": "<text>", "code": "<code>"}`, the text made safe for a terminal: nothing unprintable, bounded.
  *
- * @returns `undefined` when the body is no such JSON, as from a proxy in front of the relay
+ * @returns `undefined` when the body is not such JSON, as from a proxy in front of the relay; no code where there is none
  */
-export function readErrorText(body: string): string | undefined {
+export function readErrorBody(body: string): { text: string; code: string | undefined } | undefined {
   let value: unknown;
   try {
     value = JSON.parse(body);
   } catch {
     return undefined;
   }
-  if (typeof value !== 'object' || value === null || !('error' in value)) return undefined;
-  const { error } = value;
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { error, code } = value as Partial<Record<string, unknown>>;
   if (typeof error !== 'string' || error === '') return undefined;
-  return replaceUnprintable(error.slice(0, ERROR_TEXT_MAX), ' ');
+  return {
+    text: replaceUnprintable(error.slice(0, ERROR_TEXT_MAX), ' '),
+    code: typeof code === 'string' ? code : undefined,
+  };
 }
 
 /**

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { API_ERRORS } from '../../../shared/errors.ts';
+import { ALL_API_ERRORS, API_ERRORS } from '../../../shared/errors.ts';
 import { type ApiDeps, createRouter } from '../routes.ts';
 import { openApiDocument } from './document.ts';
 import { PATHS } from './operations.ts';
@@ -26,6 +26,8 @@ describe('the OpenAPI document', () => {
   });
 
   it('has every error of the catalogue', () => {
+    for (const { code } of ALL_API_ERRORS)
+      assert.ok(text.includes(`{"const":"${code}"}`) || text.includes(`\`${code}\``), code);
     for (const { text: error } of Object.values(API_ERRORS)) assert.ok(text.includes(error), error);
   });
 

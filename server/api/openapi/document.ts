@@ -1,6 +1,6 @@
 /** The API described for programs: OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.1), served as `/v1/openapi.json`. */
 import { API_KEY_PATTERN } from '../../../shared/constraints.ts';
-import { API_ERRORS } from '../../../shared/errors.ts';
+import { API_ERRORS, type ApiErrorEntry } from '../../../shared/errors.ts';
 import type { TtlLimits } from '../../../shared/tunnel.ts';
 import { VERSION } from '../../../shared/version.ts';
 import { PATHS } from './operations.ts';
@@ -18,9 +18,9 @@ export function openApiDocument(publicUrl: URL, ttl: TtlLimits): JsonObject {
       version: VERSION,
       license: { name: 'MIT', identifier: 'MIT' },
       description:
-        'Tunnels from a public address to a local port. Every error has the body `{"error": "<text>"}`. Any other path ' +
-        `answers 404 \`${API_ERRORS.notFound.text}\`, any other method 405 \`${API_ERRORS.methodNotAllowed.text}\` with \`Allow\`; HEAD is ` +
-        'answered wherever GET is. Paths are exact. Answers may get more fields with time.',
+        'Tunnels from a public address to a local port. Every error has the body `{"error": "<text>", "code": "<code>"}`, and codes never change. Any other path ' +
+        `answers 404 ${nameOf(API_ERRORS.notFound)}, any other method 405 ${nameOf(API_ERRORS.methodNotAllowed)} with \`Allow\`; HEAD is ` +
+        'answered wherever GET is. Paths are exact. Responses may get more fields with time.',
     },
     servers: [{ url: publicUrl.origin }],
     security: [{ key: [] }],
@@ -32,4 +32,8 @@ export function openApiDocument(publicUrl: URL, ttl: TtlLimits): JsonObject {
       schemas: schemas(ttl),
     },
   };
+}
+
+function nameOf({ code, text }: ApiErrorEntry): string {
+  return `\`${code}\` (${text})`;
 }

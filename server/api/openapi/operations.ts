@@ -68,7 +68,7 @@ export const PATHS: Paths = {
       errors: [
         ...(['invalidBody', 'invalidPort', 'invalidName', 'invalidTtl', 'ttlTooLong'] as const),
         ...KEY_ERRORS,
-        ...(['planTooLow', 'tooManyTunnels', 'nameInUse', 'bodyTooLarge', 'rateLimited'] as const),
+        ...(['planTooLow', 'tooManyTunnels', 'nameTaken', 'bodyTooLarge', 'rateLimited'] as const),
         ...SERVER_ERRORS,
       ],
     }),

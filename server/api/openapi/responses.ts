@@ -1,17 +1,11 @@
-/** Answers as OpenAPI describes them; the errors are those of the catalogue, with their texts. */
-import { API_ERRORS, type ApiErrorEntry, tooManyTunnels, ttlTooLong } from '../../../shared/errors.ts';
+/** Responses as OpenAPI describes them; the errors are those of the catalogue, with their codes and texts. */
+import { API_ERRORS, type ApiErrorEntry, VARIABLE_API_ERRORS } from '../../../shared/errors.ts';
 import { REQUEST_ID_FIELD } from '../../observe/request-id.ts';
 import { type Json, type JsonObject, object, ref, type SchemaName } from './schemas.ts';
 
-/** Errors whose text depends on settings or on the moment, with `{…}` in place of what changes. */
-const VARIABLE_ERRORS = {
-  ttlTooLong: ttlTooLong('{duration}'),
-  tooManyTunnels: tooManyTunnels('{plan}', '{number}', '{time}'),
-} as const satisfies Record<string, ApiErrorEntry>;
+export type ErrorName = keyof typeof API_ERRORS | keyof typeof VARIABLE_API_ERRORS;
 
-export type ErrorName = keyof typeof API_ERRORS | keyof typeof VARIABLE_ERRORS;
-
-const ENTRIES: Readonly<Record<ErrorName, ApiErrorEntry>> = { ...API_ERRORS, ...VARIABLE_ERRORS };
+const ENTRIES: Readonly<Record<ErrorName, ApiErrorEntry>> = { ...API_ERRORS, ...VARIABLE_API_ERRORS };
 
 const requestId = {
   [REQUEST_ID_FIELD]: {
@@ -33,23 +27,25 @@ const ERROR_FIELDS: Readonly<Record<number, JsonObject>> = {
   503: { 'Retry-After': headerField({ type: 'string', pattern: '^\\d+$' }) },
 };
 
-/** An answer with JSON. */
+/** A response with JSON. */
 export function success(description: string, schema: SchemaName, fields: JsonObject = {}): JsonObject {
   return { description, headers: { ...requestId, ...fields }, content: json(ref(schema)) };
 }
 
-/** @returns the responses for errors by status, each with all texts it can have */
+/** @returns the responses for errors by status, each with all codes and texts it can have */
 export function failures(names: readonly ErrorName[]): JsonObject {
   const byStatus = Map.groupBy(names, (name) => ENTRIES[name].status);
   return Object.fromEntries([...byStatus].map(([status, same]) => [String(status), failure(status, same)]));
 }
 
 function failure(status: number, names: readonly ErrorName[]): JsonObject {
-  const texts = names.map((name) => ENTRIES[name].text);
+  const entries = names.map((name) => ENTRIES[name]);
   return {
-    description: texts.join('; '),
+    description: entries.map(({ code, text }) => `${code}: ${text}`).join('; '),
     headers: { ...requestId, ...ERROR_FIELDS[status] },
-    content: json(object({ error: { anyOf: texts.map(textSchema) } })),
+    content: json({
+      anyOf: entries.map(({ code, text }) => object({ error: textSchema(text), code: { const: code } })),
+    }),
   };
 }
 

@@ -8,7 +8,7 @@ import { crowdedFields } from '../../tools/tenant-attacks.ts';
 /** What nobody but the attacker may see where it is not asked for. */
 export const EVIL = 'evil';
 
-const FORGED = '{"error":"invalid api key"}';
+const FORGED = '{"error":"invalid api key","code":"invalid-key"}';
 const FINAL = `HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Length: ${FORGED.length}\r\n\r\n${FORGED}`;
 /** ms in which a proxy would give its connection to somebody else. */
 const AFTER_INTERIM_MS = 300;
