@@ -6,10 +6,10 @@ import { AccessWatch } from './accounts/access-watch.ts';
 import { Authenticator } from './accounts/authenticator.ts';
 import { systemClock as clock } from './clock.ts';
 import { Cluster } from './cluster/cluster.ts';
-import type { HopRequest, UpgradeToPass } from './cluster/hop.ts';
 import type { Config } from './config.ts';
 import { upgradeRefusal } from './edge/own-responses.ts';
 import { CLIENT_SOCKETS_MAX } from './limits.ts';
+import type { HopRequest, UpgradeToPass } from './link/other-relays.ts';
 import { Upgrades } from './link/upgrades.ts';
 import { LoopWatch } from './observe/loop-watch.ts';
 import { startMetrics } from './observe/metrics-server.ts';
@@ -40,12 +40,12 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
   const tunnels = await startTunnels(config, store, cluster, log);
   const { registry, service, hub } = tunnels;
   const authenticator = new Authenticator(store, clock);
-  const elsewhere = cluster && {
+  const others = cluster && {
     dial: (request: UpgradeToPass) => cluster.hops.dial(request),
     followTunnel: (id: string) => service.followTunnel(id),
   };
   const maxSockets = CLIENT_SOCKETS_MAX;
-  const upgrades = new Upgrades({ hub, registry, authenticator, clock, maxSockets, elsewhere });
+  const upgrades = new Upgrades({ hub, registry, authenticator, clock, maxSockets, others });
   // Before anybody comes: what waits here is found from other relays only under a number of its own.
   await cluster?.start({ hub, tunnels: service.follower, openHop });
   const dependencies = { store, tunnels, authenticator, upgrades, cluster, unexpected };

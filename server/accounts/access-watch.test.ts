@@ -4,7 +4,7 @@ import { StoreError } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { aStore, anAccount, type TestStore } from '../testing/fixtures.ts';
 import { AccessWatch } from './access-watch.ts';
-import type { AccountRecord } from './account.ts';
+import type { AccountRecord } from '../store/records.ts';
 import { issueKey } from './accounts.ts';
 
 describe('AccessWatch', () => {

@@ -5,7 +5,7 @@
 import { ACCESS_BATCH } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { Store } from '../store/store.ts';
-import type { AccountRecord } from './account.ts';
+import type { AccountRecord } from '../store/records.ts';
 
 /** Sockets, by the keys they were opened with. */
 export interface KeyUsers {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Plan } from '../../shared/tunnel.ts';
 import type { Clock } from '../clock.ts';
 import type { Store } from '../store/store.ts';
-import type { AccountRecord, KeyRecord } from './account.ts';
+import type { AccountRecord, KeyRecord } from '../store/records.ts';
 import { generateKey, hashKey, hintOf } from './api-key.ts';
 
 export interface NewAccount {

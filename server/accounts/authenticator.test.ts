@@ -5,7 +5,8 @@ import { FakeClock } from '../testing/fake-clock.ts';
 import { issueKey } from './accounts.ts';
 import { generateKey } from './api-key.ts';
 import { KNOWN_KEYS_MAX, WRONG_KEYS_PER_MINUTE } from '../limits.ts';
-import type { KeyOwner, Store } from '../store/store.ts';
+import type { KeyOwner } from '../store/records.ts';
+import type { Store } from '../store/store.ts';
 import { Authenticator } from './authenticator.ts';
 
 describe('Authenticator', () => {

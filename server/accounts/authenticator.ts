@@ -3,8 +3,9 @@ import { API_KEY_PATTERN } from '../../shared/constraints.ts';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import type { Clock } from '../clock.ts';
 import { KNOWN_KEYS_MAX, WRONG_KEYS_PER_MINUTE } from '../limits.ts';
-import { type KeyOwner, orUnavailable, type Store } from '../store/store.ts';
-import { RateLimiter } from '../tunnels/rate-limiter.ts';
+import type { KeyOwner } from '../store/records.ts';
+import { orUnavailable, type Store } from '../store/store.ts';
+import { RateLimiter } from '../rate-limiter.ts';
 import { hashKey, sameHash } from './api-key.ts';
 
 /** The scheme in any case, one or more spaces, the key (RFC 9110 section 11.4). */

@@ -1,7 +1,7 @@
 /** The first key, so that a fresh relay can be used at once (docs/operating.md). */
 import type { Clock } from '../clock.ts';
 import { ConflictError, type Store } from '../store/store.ts';
-import type { AccountRecord } from './account.ts';
+import type { AccountRecord } from '../store/records.ts';
 import { createAccount, issueKey } from './accounts.ts';
 import { generateKey, hashKey } from './api-key.ts';
 

@@ -3,7 +3,7 @@ import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { readCreateTunnel, type TtlLimits } from '../../shared/tunnel.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
 import { PLAN_RULES, ttlLimitsOf } from '../accounts/plans.ts';
-import type { CreateLimiter } from '../tunnels/rate-limiter.ts';
+import type { CreateLimiter } from '../rate-limiter.ts';
 import type { TunnelService } from '../tunnels/tunnel-service.ts';
 import type { ApiMiddleware } from './state.ts';
 import type { Turns } from './turns/turns.ts';

@@ -8,7 +8,7 @@ import type { Clock, Timer } from '../clock.ts';
 import { LIST_BATCH, READY_TIMEOUT_MS, STORE_RETRY_AFTER_SECONDS } from '../limits.ts';
 import { orUnavailable, type Store } from '../store/store.ts';
 import { batches } from '../tunnels/batches.ts';
-import type { CreateLimiter } from '../tunnels/rate-limiter.ts';
+import type { CreateLimiter } from '../rate-limiter.ts';
 import type { TunnelService } from '../tunnels/tunnel-service.ts';
 import type { Addresses } from '../tunnels/urls.ts';
 import { allowName, authenticate, limitRate, limitTunnels, readCreate, waitForTurn } from './guards.ts';

@@ -1,7 +1,7 @@
 /** What the REST interface shows (docs/protocol.md sections 3.3 and 3.6). */
 import { formatDuration } from '../../shared/duration.ts';
 import type { Account, Tunnel, TtlLimits } from '../../shared/tunnel.ts';
-import type { AccountRecord } from '../accounts/account.ts';
+import type { AccountRecord } from '../store/records.ts';
 import { PLAN_RULES, ttlLimitsOf } from '../accounts/plans.ts';
 import { CREATE_BURST, CREATES_PER_MINUTE } from '../limits.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';

@@ -1,7 +1,7 @@
 /** `culvert-relay account …` (README.md). */
 import { NAME_PATTERN } from '../../shared/constraints.ts';
 import { type Plan, PLANS } from '../../shared/tunnel.ts';
-import type { AccountRecord } from '../accounts/account.ts';
+import type { AccountRecord } from '../store/records.ts';
 import { createAccount } from '../accounts/accounts.ts';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';

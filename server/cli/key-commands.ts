@@ -1,5 +1,5 @@
 /** `culvert-relay key …` (README.md). */
-import type { KeyListing } from '../accounts/account.ts';
+import type { KeyListing } from '../store/records.ts';
 import { issueKey } from '../accounts/accounts.ts';
 import { systemClock } from '../clock.ts';
 import { nameOfDatabase } from '../store/address.ts';

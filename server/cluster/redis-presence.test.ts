@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { PRESENCE_BATCH, PRESENCE_KEEP_MS, PRESENCE_REPEAT_MS } from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { Membership } from './membership.ts';
-import type { Announced, HeldControl } from './presence.ts';
+import type { Announced, HeldControl } from '../link/presence.ts';
 import { RedisError } from './redis-link.ts';
 import { RedisPresence } from './redis-presence.ts';
 import { ANNOUNCE, ASSERT, CLAIM, FIND, LEASE, RELAYS, RELEASE, type Script } from './scripts.ts';

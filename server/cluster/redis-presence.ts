@@ -3,7 +3,7 @@ import type { Clock } from '../clock.ts';
 import { PRESENCE_BATCH, PRESENCE_KEEP_MS } from '../limits.ts';
 import { connectionId } from './connection-id.ts';
 import type { Membership } from './membership.ts';
-import type { Announced, Announcement, Found, HeldControl, Presence } from './presence.ts';
+import type { Announced, Announcement, Found, HeldControl, Presence } from '../link/presence.ts';
 import type { Pulse } from './pulse.ts';
 import { type RedisCommands, RedisError } from './redis-link.ts';
 import { ANNOUNCE, ASSERT, CLAIM, FIND, RELEASE } from './scripts.ts';

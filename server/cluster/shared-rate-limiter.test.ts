@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { RateLimiter } from '../tunnels/rate-limiter.ts';
+import { RateLimiter } from '../rate-limiter.ts';
 import { RedisError } from './redis-link.ts';
 import { GIVE_BACK, type Script, TAKE } from './scripts.ts';
 import { SharedRateLimiter } from './shared-rate-limiter.ts';

@@ -1,5 +1,5 @@
 /** Token buckets that all relays share; each relay's own while Redis cannot be reached. */
-import type { CreateLimiter, Rate } from '../tunnels/rate-limiter.ts';
+import type { CreateLimiter, Rate } from '../rate-limiter.ts';
 import type { RedisCommands } from './redis-link.ts';
 import { RedisError } from './redis-link.ts';
 import { GIVE_BACK, TAKE } from './scripts.ts';

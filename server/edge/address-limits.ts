@@ -3,7 +3,7 @@ import type { BlockList } from 'node:net';
 import type { RequestHead } from '../../shared/http1/head.ts';
 import type { Clock } from '../clock.ts';
 import { ADDRESS_BURST_SECONDS } from '../limits.ts';
-import { RateLimiter } from '../tunnels/rate-limiter.ts';
+import { RateLimiter } from '../rate-limiter.ts';
 import { limitedAddress } from './address-network.ts';
 import type { Peer } from './request-head.ts';
 

@@ -5,11 +5,12 @@
 import type { VisitorErrorCode } from '../../shared/errors.ts';
 import type { BodyTracker } from '../../shared/http1/body.ts';
 import { trackBody } from '../../shared/http1/track-body.ts';
-import type { ByteStream, Dial, DialFault, DialHandler, StreamHandler } from '../tunnels/stream.ts';
+import type { ByteStream, Dial, DialFault, StreamHandler } from '../tunnels/stream.ts';
 import type { OwnResponse } from './own-responses.ts';
 import type { Plan } from './request-plan.ts';
 import type { FieldMap, ResponseEnding } from './response-head.ts';
 import { type Interims, ResponseRelay, type VisitorSink } from './response-relay.ts';
+import type { OriginHandler } from './tunnel-lookup.ts';
 
 /** What an exchange asks of the connection it serves. All but the first end it. */
 export interface ExchangeOwner {
@@ -25,12 +26,6 @@ export interface ExchangeOwner {
   intercepted(response: OwnResponse): void;
   /** The response broke off. `reset`: only a reset tells the visitor. */
   brokeOff(reset: boolean): void;
-}
-
-/** Who opens a stream to where a request goes. */
-export interface OriginHandler extends DialHandler {
-  /** The relay itself responds: nothing is handed to a stream. */
-  intercepted(response: OwnResponse): void;
 }
 
 /** A request as its origin gets it. */

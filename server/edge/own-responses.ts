@@ -3,10 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { ApiError, VisitorErrorCode } from '../../shared/errors.ts';
 import { fieldValue } from '../../shared/http1/fields.ts';
+import type { RequestHead } from '../../shared/http1/head.ts';
 import { errorAnswer } from '../../shared/page.ts';
 import { REQUEST_ID_FIELD } from '../observe/request-id.ts';
-import type { Plan } from './request-plan.ts';
-import type { OwnRoute } from './route.ts';
 
 /** What of a request, as far as it was read, shapes the response. */
 export interface RequestFacts {
@@ -32,7 +31,7 @@ export interface OwnResponse {
 }
 
 /** What shapes the response to a request; `undefined` for one whose head is not at hand. */
-export function requestFacts(plan: Pick<Plan, 'head'> | undefined): RequestFacts {
+export function requestFacts(plan: { readonly head: RequestHead } | undefined): RequestFacts {
   if (plan === undefined) return {};
   const { method, fields } = plan.head;
   return { accept: fieldValue(fields, 'accept'), headOnly: method === 'HEAD' };
@@ -88,6 +87,13 @@ export function errorResponse(
     bytes: (close) => wholeResponse(content, close, request.headOnly),
   };
 }
+
+/** What the relay responds to itself, though nothing is wrong with it. */
+export type OwnRoute =
+  /** OPTIONS of the whole server */
+  | { readonly kind: 'options' }
+  /** to the same with a slash behind the prefix */
+  | { readonly kind: 'redirect'; readonly location: string };
 
 /** The response to a request that the relay responds to itself though nothing is wrong with it. */
 export function routeResponse(route: OwnRoute): OwnResponse {

@@ -4,6 +4,7 @@ import { type Field, fieldValue, listMembers } from '../../shared/http1/fields.t
 import type { RequestHead } from '../../shared/http1/head.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { type HostResolver, type HostTarget, namesHost } from './host-resolver.ts';
+import type { OwnRoute } from './own-responses.ts';
 import { TunnelLookup } from './tunnel-lookup.ts';
 
 export type Route =
@@ -16,14 +17,8 @@ export type Route =
     }
   /** the relay itself */
   | { readonly kind: 'relay'; readonly target: string }
-  /** OPTIONS of the whole server, to which the relay responds itself */
-  | { readonly kind: 'options' }
-  /** to the same with a slash behind the prefix */
-  | { readonly kind: 'redirect'; readonly location: string }
+  | OwnRoute
   | { readonly kind: 'refuse'; readonly code: VisitorErrorCode };
-
-/** What the relay responds to itself, though nothing is wrong with it. */
-export type OwnRoute = Extract<Route, { kind: 'options' | 'redirect' }>;
 
 /** Where a request is passed on to. */
 export type Destination = Extract<Route, { kind: 'tunnel' | 'relay' }>;

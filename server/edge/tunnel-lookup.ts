@@ -1,11 +1,16 @@
 /** A tunnel that this relay has not met, though another one may have made it: looked up when a request needs it. */
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import type { Dial, Dialer } from '../tunnels/stream.ts';
+import type { Dial, Dialer, DialHandler } from '../tunnels/stream.ts';
 import type { OwnResponse } from './own-responses.ts';
-import type { OriginHandler } from './exchange.ts';
 
 const STORE_TEXT =
   'Whether there is a tunnel at this address cannot be found out right now. Try again in a moment.';
+
+/** Who opens a stream to where a request goes. */
+export interface OriginHandler extends DialHandler {
+  /** The relay itself responds: nothing is handed to a stream. */
+  intercepted(response: OwnResponse): void;
+}
 
 export class TunnelLookup {
   /** The tunnel, once it is known. */

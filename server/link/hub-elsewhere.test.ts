@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { duplexPair } from 'node:stream';
 import { CloseCode } from '../../shared/control.ts';
 import { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
-import { ALONE, type Announced, type Announcement, type Found, type Presence } from '../cluster/presence.ts';
 import { CLAIM_GRACE_MS, CLAIM_LOOK_MS, RELAY_LEASE_MS } from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { anAccount } from '../testing/fixtures.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { DialFault } from '../tunnels/stream.ts';
 import { Hub } from './hub.ts';
+import { ALONE, type Announced, type Announcement, type Found, type Presence } from './presence.ts';
 
 const tunnel = { id: 'one', account: anAccount() } as unknown as LiveTunnel;
 

@@ -1,28 +1,17 @@
 /** All tunnels' links: where inbound connections and data sockets find each other (docs/protocol.md section 1). */
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import type { Clock } from '../clock.ts';
-import { ALONE, type Presence } from '../cluster/presence.ts';
 import { CLAIM_LOOK_MS, DRAIN_LOOK_MS, DRAIN_MOVE_MS } from '../limits.ts';
+import type { LinkCensus } from '../observe/census.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { Dial, Dialer, DialHandler } from '../tunnels/stream.ts';
 import type { ControlSocket, SocketKey } from './control-socket.ts';
+import { ALONE, type Presence } from './presence.ts';
 import { TunnelLink } from './tunnel-link.ts';
 import type { Pending } from './waiting-visitors.ts';
 
 /** How often sockets are looked at: pings and dead peers need no better. */
 const TICK_MS = 1000;
-
-/** What the links of all tunnels hold. */
-export interface LinkCensus {
-  /** tunnels with a control socket */
-  readonly online: number;
-  /** data sockets in use */
-  readonly streams: number;
-  /** data sockets offered ahead */
-  readonly warm: number;
-  /** inbound connections that wait for a data socket */
-  readonly pending: number;
-}
 
 export class Hub implements Dialer {
   /** Called when a tunnel has got a control socket. */
@@ -72,7 +61,7 @@ export class Hub implements Dialer {
     const pending: Pending = {
       // At least 106 random bits: the id alone admits the data socket (docs/protocol.md section 6.1).
       id: this.#presence.connectionId(),
-      link,
+      tunnel,
       handler,
       since,
       timer: undefined,
@@ -103,7 +92,7 @@ export class Hub implements Dialer {
    * @param via incarnation of the relay through which it comes, if it does
    */
   open(pending: Pending, socket: WebSocketByteStream, keyId?: string, via?: string): void {
-    pending.link.open(pending, socket, keyId, via);
+    this.#links.get(pending.tunnel.id)?.open(pending, socket, keyId, via);
   }
 
   /** Ids of the keys through which something is open. */

@@ -3,7 +3,7 @@ import { CloseCode } from '../../shared/control.ts';
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import { PLAN_RULES } from '../accounts/plans.ts';
 import type { Clock } from '../clock.ts';
-import type { HeldControl, Presence } from '../cluster/presence.ts';
+import type { HeldControl, Presence } from './presence.ts';
 import { rendezvousWait, traffic } from '../observe/counters.ts';
 import { HOLD_OVER_MS, RELAY_LEASE_MS, WAITING_MAX } from '../limits.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';

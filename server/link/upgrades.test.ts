@@ -47,7 +47,7 @@ describe('Upgrades', () => {
     const { key } = await issueKey(test.store, clock, account);
     headers = { ...HANDSHAKE, authorization: `Bearer ${key}` };
     const authenticator = new Authenticator(test.store, clock);
-    upgrades = new Upgrades({ hub, registry, authenticator, clock, maxSockets: 2, elsewhere: undefined });
+    upgrades = new Upgrades({ hub, registry, authenticator, clock, maxSockets: 2, others: undefined });
     sockets = [];
   });
 

@@ -12,15 +12,14 @@ import { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import { sameHash } from '../accounts/api-key.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
 import type { Clock } from '../clock.ts';
-import type { HopRequest, UpgradeToPass } from '../cluster/hop.ts';
-import type { Hop } from '../cluster/hop-dialer.ts';
 import { TurnedReads } from '../fairness/turned-reads.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { TunnelRegistry } from '../tunnels/registry.ts';
-import type { KeyOwner } from '../store/store.ts';
+import type { KeyOwner } from '../store/records.ts';
 import { ControlSocket, type SocketKey } from './control-socket.ts';
 import { isHandshakeKey, switchingProtocols } from './handshake.ts';
 import type { Hub } from './hub.ts';
+import type { HopRequest, OtherRelays } from './other-relays.ts';
 import type { Pending } from './waiting-visitors.ts';
 
 /** An upgrade to `websocket` that a peer asks for, its connection not yet given away. */
@@ -33,22 +32,6 @@ export interface UpgradeRequest {
   header(name: string): string | undefined;
   /** Gives the connection away, or nothing when the peer has left meanwhile. `head`: bytes read behind the request. */
   takeOver(): { socket: Duplex; head: Buffer } | undefined;
-}
-
-/** Other relays. */
-export interface Elsewhere {
-  /**
-   * Passes a data socket on to the relay where its visitor waits.
-   *
-   * @returns `undefined` where the id names no other relay that can be reached
-   */
-  dial(request: UpgradeToPass): Promise<Hop | undefined>;
-  /**
-   * Learns of a tunnel that others have made.
-   *
-   * @throws ApiError 503
-   */
-  followTunnel(id: string): Promise<void>;
 }
 
 export const CONTROL_PATH = '/ws/control';
@@ -67,7 +50,7 @@ export interface UpgradesOptions {
   /** control and data sockets at a time, of all clients */
   readonly maxSockets: number;
   /** if there may be any */
-  readonly elsewhere: Elsewhere | undefined;
+  readonly others: OtherRelays | undefined;
 }
 
 export class Upgrades {
@@ -78,7 +61,7 @@ export class Upgrades {
   /** control and data sockets that are not closed */
   #sockets = 0;
   readonly #maxSockets: number;
-  readonly #elsewhere: Elsewhere | undefined;
+  readonly #others: OtherRelays | undefined;
   readonly #server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -90,13 +73,13 @@ export class Upgrades {
     maxBufferedChunks: CONTROL_PIECES_MAX,
   });
 
-  constructor({ hub, registry, authenticator, clock, maxSockets, elsewhere }: UpgradesOptions) {
+  constructor({ hub, registry, authenticator, clock, maxSockets, others }: UpgradesOptions) {
     this.#hub = hub;
     this.#registry = registry;
     this.#authenticator = authenticator;
     this.#clock = clock;
     this.#maxSockets = maxSockets;
-    this.#elsewhere = elsewhere;
+    this.#others = others;
   }
 
   /** Whether the path is one of the WebSocket endpoints. */
@@ -191,20 +174,17 @@ export class Upgrades {
     owner: KeyOwner | undefined,
     via?: string,
   ): void {
-    if (
-      pending === undefined ||
-      (owner !== undefined && owner.account.id !== pending.link.tunnel.account.id)
-    ) {
+    if (pending === undefined || (owner !== undefined && owner.account.id !== pending.tunnel.account.id)) {
       throw new ApiError(API_ERRORS.connectionNotFound);
     }
-    this.#switchTo(request, key, pending.link.tunnel, (socket) =>
+    this.#switchTo(request, key, pending.tunnel, (socket) =>
       this.#hub.open(pending, socket, owner?.keyId, via),
     );
   }
 
   /** @returns whether another relay has it now, which then answers in place of this one */
   async #passOn(request: UpgradeRequest, key: string, id: string): Promise<boolean> {
-    const hop = await this.#elsewhere?.dial({ id, key, authorization: request.header('authorization') });
+    const hop = await this.#others?.dial({ id, key, authorization: request.header('authorization') });
     if (hop === undefined) return false;
     let taken;
     try {
@@ -246,7 +226,7 @@ export class Upgrades {
   /** @throws ApiError 401, 404 */
   async #ownTunnel(request: UpgradeRequest, id: string): Promise<KeyedTunnel> {
     const owner = await this.#authenticator.authenticate(request.header('authorization'), request.address);
-    if (this.#registry.byId(id) === undefined) await this.#elsewhere?.followTunnel(id);
+    if (this.#registry.byId(id) === undefined) await this.#others?.followTunnel(id);
     const tunnel = this.#registry.byId(id);
     if (tunnel?.account.id !== owner.account.id) throw new ApiError(API_ERRORS.tunnelNotFound);
     return { tunnel, key: { keyId: owner.keyId, hash: owner.hash } };

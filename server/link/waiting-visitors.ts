@@ -1,16 +1,16 @@
 /** The inbound connections of one tunnel that wait for their data sockets, and where they are announced. */
 import { PENDING_TIMEOUT_MS } from '../../shared/control.ts';
 import type { Clock, Timer } from '../clock.ts';
-import type { Announced, Presence } from '../cluster/presence.ts';
+import type { Announced, Presence } from './presence.ts';
 import { CLAIM_GRACE_MS, HOLD_OVER_MS } from '../limits.ts';
+import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { DialFault, DialHandler } from '../tunnels/stream.ts';
 import type { ControlSocket } from './control-socket.ts';
-import type { TunnelLink } from './tunnel-link.ts';
 
 /** An inbound connection that waits for its data socket. */
 export interface Pending {
   readonly id: string;
-  readonly link: TunnelLink;
+  readonly tunnel: LiveTunnel;
   readonly handler: DialHandler;
   /** since when it waits, monotonic ms */
   readonly since: number;

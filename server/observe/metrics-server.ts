@@ -6,7 +6,7 @@ import type { Registry } from 'prom-client';
 import { uriHost } from '../../shared/host.ts';
 import { METRICS_CONNECTIONS_MAX, METRICS_REQUEST_TIMEOUT_MS } from '../limits.ts';
 import { errorFields, type Log } from '../log.ts';
-import type { Census } from './metrics.ts';
+import type { Census } from './census.ts';
 
 export interface MetricsAddress {
   readonly host: string;

@@ -1,7 +1,7 @@
 /** The relay's metrics for Prometheus (docs/observing.md): what was counted, and what there is at this moment. */
 import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import { VERSION } from '../../shared/version.ts';
-import type { LinkCensus } from '../link/hub.ts';
+import type { Census } from './census.ts';
 import {
   accessLines,
   apiAnswers,
@@ -13,13 +13,6 @@ import {
   traffic,
 } from './counters.ts';
 import { histogram } from './histogram.ts';
-
-/** Where it is counted, when it is asked, what there is at this moment. */
-export interface Census {
-  readonly tunnels: () => number;
-  readonly links: () => LinkCensus;
-  readonly visitors: () => number;
-}
 
 type Sample = readonly [labels: Readonly<Record<string, string>>, value: number];
 

@@ -19,7 +19,7 @@ import { CREATE_BURST, CREATES_PER_MINUTE, NEWCOMERS_MAX } from '../limits.ts';
 import type { Upgrades } from '../link/upgrades.ts';
 import { traffic } from '../observe/counters.ts';
 import type { Store } from '../store/store.ts';
-import { RateLimiter } from '../tunnels/rate-limiter.ts';
+import { RateLimiter } from '../rate-limiter.ts';
 import type { Operator, Unexpected } from './operator.ts';
 import type { Tunnels } from './tunnels.ts';
 

@@ -1,7 +1,7 @@
 /** Queries on accounts, in SQL that every supported database understands. */
 import type { Kysely, Selectable } from 'kysely';
 import type { Plan } from '../../shared/tunnel.ts';
-import type { AccountRecord } from '../accounts/account.ts';
+import type { AccountRecord } from './records.ts';
 import type { AccountsTable, Database } from './schema.ts';
 import { mustBeFreeForAccount } from './namespace.ts';
 import { ConflictError } from './store.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { KeyRecord } from '../accounts/account.ts';
+import type { KeyRecord } from './records.ts';
 import { aTunnel, anAccount } from '../testing/fixtures.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import { ConflictError, type Store } from './store.ts';

@@ -1,9 +1,9 @@
 /** Queries on API keys, in SQL that every supported database understands. */
 import type { Kysely } from 'kysely';
-import type { KeyListing, KeyRecord } from '../accounts/account.ts';
 import { ACCOUNT_COLUMNS, accountOfJoin, raiseAccessRevision } from './account-queries.ts';
 import type { Database } from './schema.ts';
-import { ConflictError, type KeyOwner } from './store.ts';
+import type { KeyListing, KeyOwner, KeyRecord } from './records.ts';
+import { ConflictError } from './store.ts';
 
 /** See {@link Store.insertKey}. */
 export async function insertKey(db: Kysely<Database>, key: KeyRecord): Promise<void> {

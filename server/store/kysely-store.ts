@@ -1,25 +1,22 @@
 /** The store on any database Kysely speaks to. */
 import { type Kysely, sql } from 'kysely';
 import type { Plan } from '../../shared/tunnel.ts';
-import type { AccountRecord, KeyListing, KeyRecord } from '../accounts/account.ts';
 import { describeError, type Log } from '../log.ts';
 import * as accounts from './account-queries.ts';
 import * as keys from './key-queries.ts';
 import * as namespace from './namespace.ts';
 import type { Database } from './schema.ts';
+import type { AccountRecord, KeyListing, KeyOwner, KeyRecord, OwnedTunnel, TunnelRecord } from './records.ts';
 import {
   ConflictError,
   FullError,
   type InsertRules,
   type Extension,
-  type KeyOwner,
   type Overdue,
-  type OwnedTunnel,
   type ReleasedTunnel,
   type Store,
   StoreError,
   type TrafficDelta,
-  type TunnelRecord,
 } from './store.ts';
 import { relaySecret } from './secret-queries.ts';
 import * as tunnels from './tunnel-queries.ts';

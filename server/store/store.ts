@@ -1,36 +1,8 @@
-/** What the relay keeps beyond its own life. One implementation for each database. */
+/** What the relay keeps beyond its own life. One set of queries does it on either database: kysely-store.ts. */
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import type { Plan } from '../../shared/tunnel.ts';
-import type { AccountRecord, KeyListing, KeyRecord } from '../accounts/account.ts';
 import { STORE_RETRY_AFTER_SECONDS } from '../limits.ts';
-
-/** A tunnel as stored. */
-export interface TunnelRecord {
-  /** UUID */
-  readonly id: string;
-  readonly slug: string;
-  /** the requested name, or `''` */
-  readonly name: string;
-  readonly accountId: string;
-  readonly localPort: number;
-  /** seconds */
-  readonly ttl: number;
-  /** whether traffic prolongs its life */
-  readonly idle: boolean;
-  /** wall time in ms */
-  readonly createdAt: number;
-  /** wall time in ms */
-  readonly expiresAt: number;
-  readonly bytesIn: number;
-  readonly bytesOut: number;
-  readonly requests: number;
-}
-
-/** A stored tunnel with its owner. */
-export interface OwnedTunnel {
-  readonly tunnel: TunnelRecord;
-  readonly account: AccountRecord;
-}
+import type { AccountRecord, KeyListing, KeyOwner, KeyRecord, OwnedTunnel, TunnelRecord } from './records.ts';
 
 /** What a tunnel's traffic has added since it was last stored. */
 export interface TrafficDelta {
@@ -79,13 +51,6 @@ export interface Extension {
   /** what this relay knows it to be by now, stored or not */
   readonly from: number;
   readonly latest: number;
-}
-
-/** A valid key and whose it is. */
-export interface KeyOwner {
-  readonly keyId: string;
-  readonly hash: string;
-  readonly account: AccountRecord;
 }
 
 /**

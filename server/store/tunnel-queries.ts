@@ -4,16 +4,15 @@ import { EXPIRED_GRACE_MS } from '../limits.ts';
 import { ACCOUNT_COLUMNS, accountOfJoin } from './account-queries.ts';
 import { mustBeFreeForTunnel } from './namespace.ts';
 import type { Database, TunnelsTable } from './schema.ts';
+import type { OwnedTunnel, TunnelRecord } from './records.ts';
 import {
   ConflictError,
   type Extension,
   FullError,
   type InsertRules,
   type Overdue,
-  type OwnedTunnel,
   type ReleasedTunnel,
   type TrafficDelta,
-  type TunnelRecord,
 } from './store.ts';
 
 /** See {@link Store.insertTunnel}. */

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { AccountRecord } from '../accounts/account.ts';
+import type { AccountRecord } from '../store/records.ts';
 import { issueKey } from '../accounts/accounts.ts';
 import { Authenticator } from '../accounts/authenticator.ts';
 import { createApi } from '../api/app.ts';
 import { Writes } from '../api/turns/writes.ts';
 import type { Log, LogEvent, LogFields } from '../log.ts';
-import { RateLimiter } from '../tunnels/rate-limiter.ts';
+import { RateLimiter } from '../rate-limiter.ts';
 import { TunnelRegistry } from '../tunnels/registry.ts';
 import { TunnelService } from '../tunnels/tunnel-service.ts';
 import { FakeClock } from './fake-clock.ts';

@@ -1,7 +1,7 @@
 /** Things that tests of the relay's state begin with. */
 import { randomUUID } from 'node:crypto';
-import type { AccountRecord } from '../accounts/account.ts';
-import { type Store, StoreError, type TunnelRecord } from '../store/store.ts';
+import type { AccountRecord, TunnelRecord } from '../store/records.ts';
+import { type Store, StoreError } from '../store/store.ts';
 import { openTestStore } from './test-store.ts';
 
 export function anAccount(fields: Partial<AccountRecord> = {}): AccountRecord {

@@ -1,5 +1,5 @@
 /** Keeps the tunnels of this relay as all relays on the database have left them (docs/decisions/0009-cluster.md). */
-import type { AccountRecord } from '../accounts/account.ts';
+import type { AccountRecord } from '../store/records.ts';
 import type { Clock } from '../clock.ts';
 import { FOLLOW_BATCH, IDLE_GRACE_MS } from '../limits.ts';
 import { orUnavailable, type Store, StoreError } from '../store/store.ts';

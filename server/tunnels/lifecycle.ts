@@ -1,8 +1,8 @@
 /** How tunnels come to life on this relay and how they end, for the registry, the expiry and the store alike. */
-import type { AccountRecord } from '../accounts/account.ts';
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
-import type { OwnedTunnel, ReleasedTunnel } from '../store/store.ts';
+import type { AccountRecord, OwnedTunnel } from '../store/records.ts';
+import type { ReleasedTunnel } from '../store/store.ts';
 import { Expiry } from './expiry.ts';
 import { LiveTunnel, tunnelFields } from './live-tunnel.ts';
 import type { EndReason } from './peers.ts';

@@ -1,8 +1,8 @@
 /** One tunnel that is alive: what routing, counting and the API know of it, in memory. */
-import type { AccountRecord } from '../accounts/account.ts';
 import type { Clock } from '../clock.ts';
 import type { LogFields } from '../log.ts';
-import type { OwnedTunnel, TrafficDelta, TunnelRecord } from '../store/store.ts';
+import type { AccountRecord, OwnedTunnel, TunnelRecord } from '../store/records.ts';
+import type { TrafficDelta } from '../store/store.ts';
 
 export class LiveTunnel {
   readonly id: string;

@@ -6,7 +6,8 @@ import {
   LOOKUPS_MAX,
   LOOKUPS_WAITING_MAX,
 } from '../limits.ts';
-import { type OwnedTunnel, StoreError } from '../store/store.ts';
+import type { OwnedTunnel } from '../store/records.ts';
+import { StoreError } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { aTunnel, anAccount } from '../testing/fixtures.ts';
 import { SlugLookup } from './slug-lookup.ts';

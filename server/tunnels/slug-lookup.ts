@@ -8,7 +8,8 @@ import {
   LOOKUPS_MAX,
   LOOKUPS_WAITING_MAX,
 } from '../limits.ts';
-import { type OwnedTunnel, type Store, StoreError } from '../store/store.ts';
+import type { OwnedTunnel } from '../store/records.ts';
+import { type Store, StoreError } from '../store/store.ts';
 
 type Lookup = PromiseWithResolvers<OwnedTunnel | undefined>;
 

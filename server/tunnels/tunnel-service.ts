@@ -3,16 +3,15 @@ import { randomUUID } from 'node:crypto';
 import { formatDuration } from '../../shared/duration.ts';
 import { API_ERRORS, ApiError, tooManyTunnels, ttlTooLong } from '../../shared/errors.ts';
 import type { CreateTunnel, TtlLimits } from '../../shared/tunnel.ts';
-import type { AccountRecord } from '../accounts/account.ts';
 import { PLAN_RULES, ttlLimitsOf } from '../accounts/plans.ts';
 import type { Clock } from '../clock.ts';
 import { SLUG_ATTEMPTS } from '../limits.ts';
 import type { Log } from '../log.ts';
+import type { AccountRecord, OwnedTunnel } from '../store/records.ts';
 import {
   ConflictError,
   FullError,
   orUnavailable,
-  type OwnedTunnel,
   type Store,
   StoreError,
   UnansweredError,

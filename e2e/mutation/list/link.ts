@@ -25,8 +25,8 @@ export const LINK: readonly Mutation[] = [
     part: 'link',
     notice: 'who learns the id of a visitor takes it with the key of another account',
     file: 'server/link/upgrades.ts',
-    find: '(owner !== undefined && owner.account.id !== pending.link.tunnel.account.id)',
-    replace: "(owner !== undefined && pending.link.tunnel.account.id === '')",
+    find: '(owner !== undefined && owner.account.id !== pending.tunnel.account.id)',
+    replace: "(owner !== undefined && pending.tunnel.account.id === '')",
     tests: unit(
       'Upgrades opens nothing of a tunnel with the key of another account, and uses no id up for it',
     ),
@@ -216,7 +216,7 @@ export const LINK: readonly Mutation[] = [
   {
     part: 'link',
     notice: 'a relay that hangs is asked without bound, and takes the descriptors of the one that asks',
-    file: 'server/cluster/hop-dialer.ts',
+    file: 'server/cluster/hop/hop-dialer.ts',
     find: 'if (asked >= HOPS_ASKED_MAX) return undefined;',
     replace: '',
     tests: unit('HopListener with a dialer asks a relay that does not answer for no more than the limit'),

@@ -158,7 +158,7 @@ export const TUNNELS: readonly Mutation[] = [
   {
     part: 'tunnels',
     notice: 'who gets creates back that were taken long ago makes more at once than a burst',
-    file: 'server/tunnels/rate-limiter.ts',
+    file: 'server/rate-limiter.ts',
     find: 'return Math.min(this.#burst, bucket.tokens + (now - bucket.at) / this.#interval);',
     replace: 'return bucket.tokens + (now - bucket.at) / this.#interval;',
     tests: unit('RateLimiter takes a token back, and no more than there is room for'),
@@ -166,7 +166,7 @@ export const TUNNELS: readonly Mutation[] = [
   {
     part: 'tunnels',
     notice: 'who has many addresses fills the memory of the relay',
-    file: 'server/tunnels/rate-limiter.ts',
+    file: 'server/rate-limiter.ts',
     find: 'if (this.#buckets.size >= RATE_BUCKETS_MAX) this.#dropOldest();',
     replace: '',
     tests: unit(

@@ -1,23 +1,16 @@
 /** Passes a data socket on to the relay where its visitor waits (docs/decisions/0009-cluster.md). */
 import { connect } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { HOP_CONNECT_TIMEOUT_MS, HOPS_ASKED_MAX, KEEP_ALIVE_MS } from '../limits.ts';
-import { relayOf } from './connection-id.ts';
+import { HOP_CONNECT_TIMEOUT_MS, HOPS_ASKED_MAX, KEEP_ALIVE_MS } from '../../limits.ts';
+import type { Hop, UpgradeToPass } from '../../link/other-relays.ts';
+import { relayOf } from '../connection-id.ts';
 import { HopAnswer } from './hop-answer.ts';
 import { HopCarrier } from './hop-carrier.ts';
 import { HopConnection, type HopHandler } from './hop-connection.ts';
 import { HopPool } from './hop-pool.ts';
-import { type UpgradeToPass, writeGreeting, writeRequest } from './hop.ts';
-import type { RelayAddress } from './member-record.ts';
-import type { Membership } from './membership.ts';
-
-/** Another relay, which has taken the data socket. */
-export interface Hop {
-  /** Joins it with the client's connection, which is given away for good. `head`: bytes read behind the request. */
-  carry(client: Duplex, head: Buffer): void;
-  /** The client has left meanwhile. */
-  cancel(): void;
-}
+import { writeGreeting, writeRequest } from './hop.ts';
+import type { RelayAddress } from '../member-record.ts';
+import type { Membership } from '../membership.ts';
 
 export class HopDialer {
   readonly #membership: Pick<Membership, 'find'>;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
-import { FakeSocket, settled } from '../testing/fake-socket.ts';
+import { FakeSocket, settled } from '../../testing/fake-socket.ts';
 import { HopConnection } from './hop-connection.ts';
 
 describe('HopConnection', () => {

@@ -1,5 +1,5 @@
 /** Connections to other relays that carry nothing now. */
-import { HOP_IDLE_MAX, HOP_IDLE_MS } from '../limits.ts';
+import { HOP_IDLE_MAX, HOP_IDLE_MS } from '../../limits.ts';
 import type { HopConnection } from './hop-connection.ts';
 
 export class HopPool {

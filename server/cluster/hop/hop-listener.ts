@@ -1,13 +1,9 @@
 /** Takes data sockets that landed on other relays (docs/decisions/0009-cluster.md). */
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
-import { CLIENT_SOCKETS_MAX, HOP_LINE_MAX_BYTES, HOP_LINE_TIMEOUT_MS, KEEP_ALIVE_MS } from '../limits.ts';
-import { type HopRequest, readGreeting } from './hop.ts';
-import { HopReceiver } from './hop-receiver.ts';
-
-/** What is done with a data socket that another relay has passed on. */
-export type TakeHop = (request: HopRequest, socket: Duplex) => void;
+import { CLIENT_SOCKETS_MAX, HOP_LINE_MAX_BYTES, HOP_LINE_TIMEOUT_MS, KEEP_ALIVE_MS } from '../../limits.ts';
+import { readGreeting } from './hop.ts';
+import { HopReceiver, type TakeHop } from './hop-receiver.ts';
 
 const LINE_FEED = 10;
 

@@ -3,8 +3,8 @@
  * written as it came, and reading pauses only while the system takes no more.
  */
 import type { Duplex } from 'node:stream';
-import { TurnedReads } from '../fairness/turned-reads.ts';
-import { STALL_TIMEOUT_MS } from '../limits.ts';
+import { TurnedReads } from '../../fairness/turned-reads.ts';
+import { STALL_TIMEOUT_MS } from '../../limits.ts';
 import type { HopConnection, HopHandler } from './hop-connection.ts';
 
 export interface CarrierEvents {

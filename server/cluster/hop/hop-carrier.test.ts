@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { mock } from 'node:test';
-import { FakeSocket, settled } from '../testing/fake-socket.ts';
+import { FakeSocket, settled } from '../../testing/fake-socket.ts';
 import { HopCarrier } from './hop-carrier.ts';
 import { HopConnection } from './hop-connection.ts';
 

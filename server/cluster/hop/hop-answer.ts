@@ -1,5 +1,5 @@
 /** What another relay answers that was asked to take a data socket. */
-import { HOP_ANSWER_TIMEOUT_MS } from '../limits.ts';
+import { HOP_ANSWER_TIMEOUT_MS } from '../../limits.ts';
 import type { HopConnection, HopHandler } from './hop-connection.ts';
 
 /** How a relay's answer begins that has taken one. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { HOP_LINE_MAX_BYTES } from '../limits.ts';
+import { HOP_LINE_MAX_BYTES } from '../../limits.ts';
 import { readGreeting, readRequest, writeGreeting, writeRequest } from './hop.ts';
 
 const SECRET = 's'.repeat(32);

@@ -1,4 +1,4 @@
-/** Accounts and their keys, as the relay keeps them. */
+/** Accounts, their keys and tunnels, as the store keeps them. */
 import type { Plan } from '../../shared/tunnel.ts';
 
 export interface AccountRecord {
@@ -34,4 +34,39 @@ export interface KeyListing {
   readonly hint: string;
   /** wall time in ms */
   readonly createdAt: number;
+}
+
+/** A valid key and whose it is. */
+export interface KeyOwner {
+  readonly keyId: string;
+  readonly hash: string;
+  readonly account: AccountRecord;
+}
+
+/** A tunnel as stored. */
+export interface TunnelRecord {
+  /** UUID */
+  readonly id: string;
+  readonly slug: string;
+  /** the requested name, or `''` */
+  readonly name: string;
+  readonly accountId: string;
+  readonly localPort: number;
+  /** seconds */
+  readonly ttl: number;
+  /** whether traffic prolongs its life */
+  readonly idle: boolean;
+  /** wall time in ms */
+  readonly createdAt: number;
+  /** wall time in ms */
+  readonly expiresAt: number;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
+  readonly requests: number;
+}
+
+/** A stored tunnel with its owner. */
+export interface OwnedTunnel {
+  readonly tunnel: TunnelRecord;
+  readonly account: AccountRecord;
 }

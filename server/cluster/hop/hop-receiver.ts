@@ -1,10 +1,14 @@
 /** One connection from another relay, from the side where visitors wait: takes one data socket from it after the other. */
 import type { Socket } from 'node:net';
-import { HOP_LINE_MAX_BYTES } from '../limits.ts';
+import type { Duplex } from 'node:stream';
+import { HOP_LINE_MAX_BYTES } from '../../limits.ts';
+import type { HopRequest } from '../../link/other-relays.ts';
 import { readRequest } from './hop.ts';
 import { HopConnection, type HopHandler } from './hop-connection.ts';
-import type { TakeHop } from './hop-listener.ts';
 import { HopStream } from './hop-stream.ts';
+
+/** What is done with a data socket that another relay has passed on. */
+export type TakeHop = (request: HopRequest, socket: Duplex) => void;
 
 export class HopReceiver implements HopHandler {
   readonly #connection: HopConnection;

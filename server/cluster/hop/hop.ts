@@ -4,22 +4,7 @@
  * data socket says for whom it is (docs/decisions/0009-cluster.md).
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-
-/** The upgrade request of a data socket, as far as it matters. */
-export interface UpgradeToPass {
-  /** the announced connection */
-  readonly id: string;
-  /** value of `Sec-WebSocket-Key` */
-  readonly key: string;
-  /** value of `Authorization`, if there was one */
-  readonly authorization: string | undefined;
-}
-
-/** The same as it comes from another relay. */
-export interface HopRequest extends UpgradeToPass {
-  /** incarnation of the relay that passes it on */
-  readonly via: string;
-}
+import type { HopRequest, UpgradeToPass } from '../../link/other-relays.ts';
 
 const GREETING = /^culvert-hop\/2 ([0-9a-f]{32}) ([0-9a-f]{64}) ([\w-]+)$/;
 

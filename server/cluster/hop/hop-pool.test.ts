@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { HOP_IDLE_MAX, HOP_IDLE_MS } from '../limits.ts';
+import { HOP_IDLE_MAX, HOP_IDLE_MS } from '../../limits.ts';
 import type { HopConnection, HopHandler } from './hop-connection.ts';
 import { HopPool } from './hop-pool.ts';
 

@@ -1,6 +1,6 @@
 /** Token buckets, one for each account (docs/protocol.md section 3.2) or address. */
-import type { Clock } from '../clock.ts';
-import { RATE_BUCKETS_MAX } from '../limits.ts';
+import type { Clock } from './clock.ts';
+import { RATE_BUCKETS_MAX } from './limits.ts';
 
 interface Bucket {
   readonly tokens: number;
