@@ -113,14 +113,14 @@ describe('three relays', function () {
     serve(socket, B);
     assert.equal((await request(C, tunnel)).status, 200);
     await api(B).close(tunnel.id);
-    await eventually(20_000, async () => {
+    await eventually(9000, async () => {
       for (const index of [A, B, C]) assert.equal((await request(index, tunnel)).status, 404);
     });
     assert.equal((await socket.closed).code, 4001);
   });
 
   it('extend a tunnel everywhere', async () => {
-    const tunnel = await api(A).create({ local_port: 9, ttl: '2s' });
+    const tunnel = await api(A).create({ local_port: 9, ttl: '1m' });
     await request(B, tunnel);
     const extended = await api(C).extend(tunnel.id, { ttl: '1h' });
     for (const index of [A, B])

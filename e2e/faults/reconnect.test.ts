@@ -8,11 +8,14 @@ import { visit } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
 import { readEcho, startEchoService } from '../support/services/echo.ts';
 
+/** ms between two tries of a client at the most (docs/protocol.md). */
+const BACKOFF_MAX_MS = 15_000;
+
 describe('a relay that restarts again and again', function () {
   this.timeout(600_000);
   const scope = suiteScope();
 
-  it('is found by its client within 2 s, 20 times in a row, with the same address', async () => {
+  it('is found by its client again, 20 times in a row, with the same address', async () => {
     const relay = await Relay.start(scope);
     const { api, key } = await new AccountPool(relay).take();
     const service = await startEchoService(scope);
@@ -24,11 +27,11 @@ describe('a relay that restarts again and again', function () {
       await relay.stop(round % 2 === 0 ? 'SIGTERM' : 'SIGKILL');
       await relay.restart();
       const { ms } = await timed(() =>
-        eventually(20_000, async () =>
+        eventually(60_000, async () =>
           assert.equal(readEcho(await visit(relay.port, { host, target: `/${round}` })).url, `/${round}`),
         ),
       );
-      assertWithin(ms, 2000);
+      assertWithin(ms, BACKOFF_MAX_MS);
       if (round === 2) before = descriptors();
     }
     const [only, ...more] = await api.list();
