@@ -30,6 +30,36 @@ describe('HeadReader', () => {
     assert.equal(typeof new HeadReader(10).push(Buffer.from('012345\r\n\r\nmore than ten')), 'object');
   });
 
+  it('copies nothing for what comes beyond its limit, and shows it all the same', () => {
+    const reader = new HeadReader(100_000);
+    const [start, more] = [Buffer.alloc(99_000, 'x'), Buffer.alloc(60_000, 'y')];
+    reader.push(start);
+    const before = process.memoryUsage().arrayBuffers;
+    assert.equal(reader.push(more), 'too-large');
+    const copied = process.memoryUsage().arrayBuffers - before;
+    assert.ok(copied < 10_000, `${copied} bytes more`);
+    assert.equal(reader.text, start.toString() + more.toString());
+  });
+
+  it('takes a head that ends at its limit, in the piece that goes beyond', () => {
+    const reader = new HeadReader(20);
+    assert.equal(reader.push(Buffer.from('GET / HTTP/1.1\r\n\r')), undefined);
+    const end = reader.push(Buffer.from('\nbody'));
+    assert.ok(typeof end === 'object');
+    assert.deepEqual([end.head.length, end.rest.toString()], [18, 'body']);
+  });
+
+  it('tells a bare line feed from what is too large, whichever piece it is in', () => {
+    for (const [piece, fault] of [
+      ['\nHost: x\r\n', 'too-large'],
+      ['Host: x\nA: b\r\n', 'malformed'],
+    ] as const) {
+      const reader = new HeadReader(20);
+      reader.push(Buffer.from('GET / HTTP/1.1\r'));
+      assert.equal(reader.push(Buffer.from(piece)), fault);
+    }
+  });
+
   it('does not wait for the end of what can be no head', () => {
     for (const text of ['\r\nGET /', '\n', 'GET / HTTP/1.1\nHost: x\n']) {
       assert.equal(new HeadReader(100).push(Buffer.from(text)), 'malformed');

@@ -19,6 +19,8 @@ const EMPTY = Buffer.alloc(0);
 
 export class HeadReader {
   #held: Buffer = EMPTY;
+  /** What came last, where it made the head too large. */
+  #beyond: Buffer = EMPTY;
   readonly #limit: number;
 
   /** @param limit bytes of the largest head taken */
@@ -33,12 +35,16 @@ export class HeadReader {
 
   /** The bytes held so far, latin1. */
   get text(): string {
-    return this.#held.toString('latin1');
+    return this.#held.toString('latin1') + this.#beyond.toString('latin1');
   }
 
   /** Takes the next bytes; `undefined` while the head is incomplete. */
   push(chunk: Buffer): HeadEnd | HeadReaderFault | undefined {
     const from = Math.max(0, this.#held.length - END.length + 1);
+    if (this.#held.length > 0 && this.#isTooMuch(chunk, from)) {
+      this.#beyond = chunk;
+      return hasBareLineFeed(chunk, 0, this.#held.at(-1)) ? 'malformed' : 'too-large';
+    }
     const bytes = this.#held.length === 0 ? chunk : joined(this.#held, chunk);
     const at = bytes.indexOf(END, from, 'latin1');
     const length = at === -1 ? bytes.length : at + END.length;
@@ -57,11 +63,19 @@ export class HeadReader {
     if (length === bytes.length) return { head: bytes, rest: EMPTY };
     return { head: bytes.subarray(0, length), rest: bytes.subarray(length) };
   }
+
+  /** Whether no head can end within the limit any more; found out without a copy of all that has come. */
+  #isTooMuch(chunk: Buffer, from: number): boolean {
+    const room = this.#limit - this.#held.length;
+    if (chunk.length <= room) return false;
+    return !Buffer.concat([this.#held.subarray(from), chunk.subarray(0, room)]).includes(END, 0, 'latin1');
+  }
 }
 
-function hasBareLineFeed(bytes: Buffer, from: number): boolean {
+/** @param before the byte in front of them, if any */
+function hasBareLineFeed(bytes: Buffer, from: number, before?: number): boolean {
   for (let at = bytes.indexOf(LF, from); at !== -1; at = bytes.indexOf(LF, at + 1)) {
-    if (at === 0 || bytes[at - 1] !== CR) return true;
+    if ((at === 0 ? before : bytes[at - 1]) !== CR) return true;
   }
   return false;
 }
