@@ -1,7 +1,7 @@
 /** The rules of shared/value-rules.ts, through every way on which a value comes in. */
 import assert from 'node:assert/strict';
 import { ApiError } from '../shared/errors.ts';
-import { readCreateTunnel } from '../shared/tunnel.ts';
+import { readCreateTunnel } from '../shared/tunnel-requests.ts';
 import { readArguments } from './cli/arguments.ts';
 import { UsageError } from './cli/usage-error.ts';
 import { ProjectFileError } from './config/project-report.ts';

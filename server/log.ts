@@ -1,6 +1,10 @@
 /** What the relay tells its operator (docs/observing.md): one line an event, each event with its one level and text. */
 
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+export const LOG_FORMATS = ['pretty', 'json'] as const;
+export type LogFormat = (typeof LOG_FORMATS)[number];
+
+export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
 
 interface LogEventEntry {
   readonly level: LogLevel;

@@ -3,7 +3,7 @@ import { BlockList, isIP } from 'node:net';
 import { API_KEY_PATTERN, NAME_PATTERN, TTL_MIN_SECONDS } from '../shared/constraints.ts';
 import { formatDuration, parseDuration } from '../shared/duration.ts';
 import { NAME_HOLD_CEILING_SECONDS, TTL_CEILING_SECONDS } from './limits.ts';
-import { LOG_FORMATS, LOG_LEVELS } from './observe/logger.ts';
+import { LOG_FORMATS, LOG_LEVELS } from './log.ts';
 import type { SettingReader } from './settings.ts';
 import { type DatabaseAddress, readDatabaseAddress } from './store/address.ts';
 

@@ -4,7 +4,8 @@ import { join } from 'node:path';
 import { build, type BuildOptions, type Metafile } from 'esbuild';
 import { readRepository, ROOT } from '../../release/repository.ts';
 import { VERSION } from '../../shared/version.ts';
-import { bundledPackages, licenceList, licenceNotices } from './licences.ts';
+import { bundledPackages, licenceNotices } from '../../release/licences.ts';
+import { licenceList } from './licences.ts';
 
 const DESKTOP = join(ROOT, 'desktop');
 

@@ -1,56 +1,15 @@
-/** Whose code is in a bundle, and under which licence. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import type { Metafile } from 'esbuild';
+/** Under which licences the app's parts are, as its window lists them. */
+import type { Bundled } from '../../release/licences.ts';
 import type { About } from '../shared/ipc.ts';
 
-interface Bundled {
-  readonly name: string;
-  readonly licence: string;
-  /** its full text, which the licence asks to be passed on */
-  readonly text: string;
-}
-
 /** Parts of Electron itself; it brings their texts along (`LICENSES.chromium.html`). */
-const ELECTRON: readonly Bundled[] = [
-  { name: 'Electron', licence: 'MIT', text: '' },
-  { name: 'Chromium', licence: 'BSD-3-Clause and others', text: '' },
-  { name: 'Node.js', licence: 'MIT', text: '' },
+const ELECTRON: About['licences'] = [
+  { name: 'Electron', licence: 'MIT' },
+  { name: 'Chromium', licence: 'BSD-3-Clause and others' },
+  { name: 'Node.js', licence: 'MIT' },
 ];
-
-/** The packages of which files went into the bundles, by name. */
-export function bundledPackages(metafiles: readonly Metafile[]): Bundled[] {
-  const directories = new Map<string, string>();
-  for (const input of metafiles.flatMap(({ inputs }) => Object.keys(inputs))) {
-    const [, directory, name] = /^(.*node_modules\/((?:@[^/]+\/)?[^/]+))\//.exec(input) ?? [];
-    if (directory !== undefined && name !== undefined) directories.set(name, directory);
-  }
-  return [...directories]
-    .sort(([a], [b]) => a.localeCompare(b))
-    .map(([name, directory]) => ({ name, licence: licenceOf(directory), text: licenceText(directory) }));
-}
 
 /** What the window lists under "About". */
 export function licenceList(packages: readonly Bundled[]): About['licences'] {
-  return [...ELECTRON, ...packages].map(({ name, licence }) => ({ name, licence }));
-}
-
-/** The texts that go with the app. */
-export function licenceNotices(packages: readonly Bundled[]): string {
-  return packages
-    .map(({ name, licence, text }) => `${name} (${licence})\n\n${text.trim()}\n`)
-    .join('\n---\n\n');
-}
-
-function licenceOf(directory: string): string {
-  const { license } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as {
-    license?: string;
-  };
-  if (license === undefined) throw new Error(`${directory} does not say its licence`);
-  return license;
-}
-
-function licenceText(directory: string): string {
-  const file = existsSync(directory) && readdirSync(directory).find((name) => /^licen[cs]e/i.test(name));
-  return typeof file === 'string' ? readFileSync(join(directory, file), 'utf8') : '';
+  return [...ELECTRON, ...packages.map(({ name, licence }) => ({ name, licence }))];
 }

@@ -13,6 +13,7 @@ import { firstByte } from './cases/first-byte.ts';
 import { manyTunnels } from './cases/many-tunnels.ts';
 import { requests } from './cases/requests.ts';
 import { slowReaders } from './cases/slow-readers.ts';
+import { startUp } from './cases/start-up.ts';
 import { transfers } from './cases/transfers.ts';
 import { describeMachine, type Machine } from './machine.ts';
 import { culvert } from './peers/culvert.ts';
@@ -25,7 +26,7 @@ import { casesTables, figuresTable, machineText } from './report.ts';
 import { Samples } from './stats.ts';
 import { plot } from './svg.ts';
 
-const CASES = [firstByte, slowReaders, transfers, requests, manyTunnels];
+const CASES = [startUp, firstByte, slowReaders, transfers, requests, manyTunnels];
 const PEERS = [direct, nginx, ssh, floor, localtunnel, culvert];
 const RESULTS = fileURLToPath(new URL('../../docs/benchmarks/', import.meta.url));
 

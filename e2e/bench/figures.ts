@@ -47,6 +47,12 @@ export const FIGURES: readonly Figure[] = [
   figure('relay RSS for a slow reader, KiB', '1,000 of them', '<=', 64, (samples) =>
     samples.median('slow readers/culvert/KiB each'),
   ),
+  ...startUp('culvert --version', 4),
+  ...startUp('culvert list', 4),
+  ...startUp('culvert-relay --version', 4),
+  ...startUp('culvert-relay account list', 4),
+  ...startUp('culvert-relay key create', 4),
+  ...startUp('culvert-relay serve', 8),
 ];
 
 function figure(
@@ -75,6 +81,12 @@ function crowded(mode: string, goal: number): Figure[] {
   const name = (tunnels: number): string => `${mode} c16, ${tunnels} tunnels/culvert/req/s`;
   const value: Figure['value'] = (samples) => samples.ratio(name(10_000), name(1));
   return [figure(`requests/s with 10,000 tunnels online, ${mode} c16`, 'with 1', '>=', goal, value)];
+}
+
+function startUp(program: string, goal: number): Figure[] {
+  const value: Figure['value'] = (samples) =>
+    samples.ratio(`start-up/${program}/CPU ms`, 'start-up/node/CPU ms');
+  return [figure(`CPU to start ${program}`, 'Node with an empty file', '<=', goal, value)];
 }
 
 function bothEnds(samples: Samples, peer: string): number | undefined {

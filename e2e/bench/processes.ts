@@ -23,14 +23,16 @@ export function cpuSeconds(pids: readonly number[]): number {
   return ticks.reduce((sum, value) => sum + value, 0) / TICKS_PER_SECOND;
 }
 
+/** CPU seconds of those that a process has started and that have ended by now. */
+export function endedCpuSeconds(pid: number): number {
+  const stat = statOf(pid);
+  return stat === undefined ? 0 : (Number(stat[13]) + Number(stat[14])) / TICKS_PER_SECOND;
+}
+
 /** CPU seconds that a process and all that descend from it have used so far, those included that have ended by now. */
 export function familyCpuSeconds(pid: number): number {
   const family = familyOf(pid);
-  const ended = family.map((member) => {
-    const stat = statOf(member);
-    return stat === undefined ? 0 : Number(stat[13]) + Number(stat[14]);
-  });
-  return cpuSeconds(family) + ended.reduce((sum, value) => sum + value, 0) / TICKS_PER_SECOND;
+  return cpuSeconds(family) + family.reduce((sum, member) => sum + endedCpuSeconds(member), 0);
 }
 
 /** A process and all that descend from it. */

@@ -1,6 +1,7 @@
 /** Guards of routes: each lets a request pass or throws the ApiError that refuses it. */
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
-import { readCreateTunnel, type TtlLimits } from '../../shared/tunnel.ts';
+import type { TtlLimits } from '../../shared/tunnel.ts';
+import { readCreateTunnel } from '../../shared/tunnel-requests.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
 import { PLAN_RULES, ttlLimitsOf } from '../accounts/plans.ts';
 import type { CreateLimiter } from '../rate-limiter.ts';
@@ -29,7 +30,7 @@ export function waitForTurn(turns: Pick<Turns, 'next'>): ApiMiddleware {
 /** 400 for a field that breaks a rule; leaves `state.wanted`. A plan may allow a shorter ttl than the relay. */
 export function readCreate(limits: TtlLimits): ApiMiddleware {
   return async function readWantedTunnel(ctx, next) {
-    ctx.state.wanted = readCreateTunnel(ctx.request.body, ttlLimitsOf(ctx.state.account.plan, limits));
+    ctx.state.wanted = readCreateTunnel(ctx.state.body, ttlLimitsOf(ctx.state.account.plan, limits));
     await next();
   };
 }

@@ -1,7 +1,8 @@
 /** The routes of the REST interface, each a list of guards and what is done when all let the request pass. */
 import { Router } from '@koa/router';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
-import { readExtendTunnel, type TtlLimits } from '../../shared/tunnel.ts';
+import type { TtlLimits } from '../../shared/tunnel.ts';
+import { readExtendTunnel } from '../../shared/tunnel-requests.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
 import { ttlLimitsOf } from '../accounts/plans.ts';
 import type { Clock, Timer } from '../clock.ts';
@@ -76,7 +77,7 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
 
   async function extend(ctx: ApiContext): Promise<void> {
     const { account } = ctx.state;
-    const by = readExtendTunnel(ctx.request.body, ttlLimitsOf(account.plan, ttl));
+    const by = readExtendTunnel(ctx.state.body ?? {}, ttlLimitsOf(account.plan, ttl));
     const tunnel = await writes.run(account.id, () => tunnels.extend(account, idOf(ctx), by));
     ctx.body = viewTunnel(tunnel, addresses);
   }

@@ -77,6 +77,11 @@ describe('the REST interface of tunnels', () => {
     });
   }
 
+  it('takes a field of any name, and JSON behind a byte order mark', async () => {
+    for (const body of ['{"local_port":3000,"__proto__":{"name":"x"},"x":1}', '\ufeff{"local_port":3000}'])
+      assert.equal((await api.call('POST', '/v1/tunnels', { key, body })).status, 201, body);
+  });
+
   it('takes another turn of the loop for each 50 tunnels of a list', async () => {
     const wanted = { localPort: 3000, name: '', ttl: 60, idleTtl: false };
     for (let made = 0; made < 2 * LIST_BATCH + 1; made += 1) await api.tunnels.create(account, wanted);

@@ -19,16 +19,16 @@ export interface Shell {
   /** Writes a line to stderr, which people read. */
   err(line: string): void;
   /** Restarts the program with limits on its memory, where it has none. */
-  limitMemory(): void;
+  limitMemory(): Promise<void>;
   /** Opens the log, on stderr. */
-  openLog(options: Config['log']): Log;
+  openLog(options: Config['log']): Promise<Log>;
   /**
    * Opens the access log.
    *
    * @param log told when it cannot be written
    * @throws the system's error when its file cannot be opened
    */
-  openAccessLog(place: NonNullable<Config['accessLog']>, log: Log): OpenAccessLog;
+  openAccessLog(place: NonNullable<Config['accessLog']>, log: Log): Promise<OpenAccessLog>;
   /** Calls `handler` at each SIGTERM and SIGINT. */
   onStopSignal(handler: () => void): void;
   /** Calls `handler` at each SIGHUP, which no longer ends the program. */

@@ -68,7 +68,7 @@ describe('culvert-relay', () => {
         config = given;
         return Promise.resolve(relay);
       });
-      await tick();
+      await shell.serving;
       assert.equal(config?.port, 0);
       assert.deepEqual(shell.stdout, ['listening on http://127.0.0.1:8080']);
       shell.signal();
@@ -84,7 +84,7 @@ describe('culvert-relay', () => {
     it('ends at once at a second signal', async () => {
       const relay = new FakeRelay();
       const exit = main(shell, ['serve'], () => Promise.resolve(relay));
-      await tick();
+      await shell.serving;
       shell.signal();
       shell.signal();
       assert.equal(await exit, 1);
@@ -94,7 +94,7 @@ describe('culvert-relay', () => {
 
     it('logs an error that nobody has caught', async () => {
       void main(shell, ['serve'], () => Promise.resolve(new FakeRelay()));
-      await tick();
+      await shell.serving;
       const error = new Error('boom');
       shell.crash(error);
       assert.deepEqual(shell.logged.at(-1), ['relay crashed', { error: 'boom', stack: error.stack }]);
@@ -154,7 +154,3 @@ describe('culvert-relay', () => {
     });
   });
 });
-
-function tick(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
-}

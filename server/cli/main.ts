@@ -1,27 +1,7 @@
-/** Chooses the command of `culvert-relay` and turns its failures into lines and an exit code. */
+/** Chooses the command of `culvert-relay`, loads it, and turns its failures into lines and an exit code. */
 import { VERSION } from '../../shared/version.ts';
-import { loadConfig } from '../config.ts';
-import {
-  createAccountCommand,
-  listAccountsCommand,
-  removeAccountCommand,
-  setPlanCommand,
-} from './account-commands.ts';
 import { CommandError, configured, ExitCode, type Shell, usageError } from './command.ts';
-import { helpText } from './help.ts';
-import { createKeyCommand, listKeysCommand, revokeKeyCommand } from './key-commands.ts';
-import { migrateCommand } from './migrate-command.ts';
-import { serve, type StartRelay } from './serve.ts';
-
-const ADMINISTRATION = new Map<string, (shell: Shell, argv: readonly string[]) => Promise<void>>([
-  ['account create', createAccountCommand],
-  ['account list', listAccountsCommand],
-  ['account set-plan', setPlanCommand],
-  ['account remove', removeAccountCommand],
-  ['key create', createKeyCommand],
-  ['key list', listKeysCommand],
-  ['key revoke', revokeKeyCommand],
-]);
+import type { StartRelay } from './serve.ts';
 
 /**
  * Runs one command.
@@ -41,6 +21,7 @@ export async function main(shell: Shell, argv: readonly string[], startRelay: St
 
 async function run(shell: Shell, argv: readonly string[], startRelay: StartRelay): Promise<number> {
   if (argv.includes('--help') || argv.includes('-h')) {
+    const { helpText } = await import('./help.ts');
     shell.out(helpText());
     return ExitCode.ok;
   }
@@ -48,18 +29,26 @@ async function run(shell: Shell, argv: readonly string[], startRelay: StartRelay
     shell.out(`culvert-relay ${VERSION}`);
     return ExitCode.ok;
   }
-  const administer = ADMINISTRATION.get(argv.slice(0, 2).join(' '));
-  if (administer !== undefined) {
-    await administer(shell, argv.slice(2));
-    return ExitCode.ok;
+  if (argv[0] === 'account' || argv[0] === 'key') {
+    const { ADMINISTRATION } = await import('./administering.ts');
+    const administer = ADMINISTRATION.get(argv.slice(0, 2).join(' '));
+    if (administer !== undefined) {
+      await administer(shell, argv.slice(2));
+      return ExitCode.ok;
+    }
   }
   if (argv[0] === 'migrate') {
+    const { migrateCommand } = await import('./migrate-command.ts');
     await migrateCommand(shell, argv.slice(1));
     return ExitCode.ok;
   }
   const { words, rest } = splitCommand(argv);
   if (words !== 'serve') throw usageError(`there is no command "${words}"; culvert-relay --help lists them`);
-  return serve(shell, configured(loadConfig(shell.env, rest)).config, startRelay);
+  // Before anything is loaded that would have to be loaded twice.
+  await shell.limitMemory();
+  const { loadConfig, serve } = await import('./serving.ts');
+  const { config } = configured(loadConfig(shell.env, rest));
+  return await serve(shell, config, startRelay);
 }
 
 /** The words in front of the first flag are the command; without one it is `serve`. */

@@ -27,9 +27,8 @@ const REVOKED_KEY =
  */
 export async function serve(shell: Shell, config: Config, startRelay: StartRelay): Promise<number> {
   await checkTls(config);
-  shell.limitMemory();
-  const log = shell.openLog(config.log);
-  const accessLog = openAccessLog(shell, config, log);
+  const log = await shell.openLog(config.log);
+  const accessLog = await openAccessLog(shell, config, log);
   shell.onCrash((error) => log('relay crashed', errorFields(error)));
   log('relay starting', { version: VERSION, node: process.versions.node });
   const tell = shell.isTerminal ? (line: string) => shell.err(line) : undefined;
@@ -52,9 +51,13 @@ async function checkTls({ tls }: Config): Promise<void> {
   }
 }
 
-function openAccessLog(shell: Shell, { accessLog }: Config, log: Log): OpenAccessLog | undefined {
+async function openAccessLog(
+  shell: Shell,
+  { accessLog }: Config,
+  log: Log,
+): Promise<OpenAccessLog | undefined> {
   try {
-    return accessLog && shell.openAccessLog(accessLog, log);
+    return accessLog && (await shell.openAccessLog(accessLog, log));
   } catch (error) {
     throw usageError(`CULVERT_ACCESS_LOG takes a file that this user may write to (${describeError(error)})`);
   }

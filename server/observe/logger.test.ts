@@ -5,10 +5,10 @@ import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { onPosix } from '../../shared/testing/posix.ts';
-import { type LogLevel, LOG_EVENTS } from '../log.ts';
+import { type LogFormat, type LogLevel, LOG_EVENTS } from '../log.ts';
 import { LOG_BUFFER_MAX_BYTES, LOG_CLOSE_TIMEOUT_MS } from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { createLog, finishLog, type LogFormat, stderrStream } from './logger.ts';
+import { createLog, finishLog, stderrStream } from './logger.ts';
 
 /** A log and the lines it has written. */
 function recorded(format: LogFormat, level: LogLevel = 'info') {

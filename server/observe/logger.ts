@@ -2,13 +2,8 @@
 import { pino } from 'pino';
 import type { Clock } from '../clock.ts';
 import { LOG_BUFFER_MAX_BYTES, LOG_CLOSE_TIMEOUT_MS } from '../limits.ts';
-import { type Log, LOG_EVENTS, type LogFields, type LogLevel } from '../log.ts';
+import { type Log, LOG_EVENTS, type LogFields, type LogFormat, type LogLevel } from '../log.ts';
 import { prettyLine } from './pretty-line.ts';
-
-export const LOG_FORMATS = ['pretty', 'json'] as const;
-export type LogFormat = (typeof LOG_FORMATS)[number];
-
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const satisfies readonly LogLevel[];
 
 export interface LogOptions {
   readonly format: LogFormat;

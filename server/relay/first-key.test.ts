@@ -27,7 +27,7 @@ describe('the first API key', () => {
 
   it('is shown on a terminal, and written nowhere', () => {
     const key = generateKey();
-    handOutFirstKey(key, folder, { log: shell.openLog(), tell: (line) => shell.err(line) });
+    handOutFirstKey(key, folder, { log: shell.log, tell: (line) => shell.err(line) });
     assert.deepEqual(shell.stderr, [`API key for the account "default", shown only now: ${key}`]);
     assert.deepEqual(readdirSync(folder), []);
   });
@@ -35,7 +35,7 @@ describe('the first API key', () => {
   it('is in a file of the data folder that its owner alone can read, where there is no terminal', () => {
     const key = generateKey();
     const dataDir = join(folder, 'new');
-    handOutFirstKey(key, dataDir, { log: shell.openLog(), tell: undefined });
+    handOutFirstKey(key, dataDir, { log: shell.log, tell: undefined });
     const file = join(dataDir, 'first-key');
     assert.equal(readFileSync(file, 'utf8'), `${key}\n`);
     assert.equal(statSync(file).mode & 0o777, 0o600);
@@ -47,7 +47,7 @@ describe('the first API key', () => {
     const elsewhere = join(folder, 'elsewhere');
     writeFileSync(elsewhere, '', { mode: 0o644 });
     symlinkSync(elsewhere, join(folder, 'first-key'));
-    handOutFirstKey(generateKey(), folder, { log: shell.openLog(), tell: undefined });
+    handOutFirstKey(generateKey(), folder, { log: shell.log, tell: undefined });
     assert.equal(readFileSync(elsewhere, 'utf8'), '');
     assert.equal(statSync(join(folder, 'first-key')).mode & 0o777, 0o600);
   });
@@ -56,7 +56,7 @@ describe('the first API key', () => {
     const dataDir = join(folder, 'file', 'below');
     writeFileSync(join(folder, 'file'), '');
     assert.throws(
-      () => handOutFirstKey(generateKey(), dataDir, { log: shell.openLog(), tell: undefined }),
+      () => handOutFirstKey(generateKey(), dataDir, { log: shell.log, tell: undefined }),
       /first-key; .*CULVERT_DATA_DIR.*CULVERT_BOOTSTRAP_KEY/,
     );
     assert.deepEqual(shell.logged, []);

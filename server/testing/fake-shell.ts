@@ -9,8 +9,13 @@ export class FakeShell implements Shell {
   readonly stdout: string[] = [];
   readonly stderr: string[] = [];
   readonly logged: [event: LogEvent, fields: LogFields][] = [];
+  readonly log: Log = (event, fields = {}) => void this.logged.push([event, fields]);
   crash: (error: unknown) => void = () => assert.fail('nobody listens to crashes');
   signal: () => void = () => assert.fail('nobody listens to signals');
+
+  readonly #serving = Promise.withResolvers<void>();
+  /** fulfilled when a relay listens to signals */
+  readonly serving = this.#serving.promise;
 
   out(line: string): void {
     this.stdout.push(line);
@@ -20,14 +25,16 @@ export class FakeShell implements Shell {
     this.stderr.push(line);
   }
 
-  limitMemory(): void {}
-
-  openLog(): Log {
-    return (event, fields = {}) => void this.logged.push([event, fields]);
+  limitMemory(): Promise<void> {
+    return Promise.resolve();
   }
 
-  openAccessLog(): OpenAccessLog {
-    return { write: () => {}, reopen: undefined };
+  openLog(): Promise<Log> {
+    return Promise.resolve(this.log);
+  }
+
+  openAccessLog(): Promise<OpenAccessLog> {
+    return Promise.resolve({ write: () => {}, reopen: undefined });
   }
 
   onReloadSignal(): void {}
@@ -38,5 +45,6 @@ export class FakeShell implements Shell {
 
   onStopSignal(handler: () => void): void {
     this.signal = handler;
+    this.#serving.resolve();
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { NAME_PATTERN } from './constraints.ts';
 import { API_ERRORS, ApiError, type ApiErrorEntry, ttlTooLong } from './errors.ts';
-import { readCreateTunnel, readExtendTunnel } from './tunnel.ts';
+import { readCreateTunnel, readExtendTunnel } from './tunnel-requests.ts';
 
 const limits = { defaultTtl: 3600, maxTtl: 604_800 };
 

@@ -1,0 +1,140 @@
+/**
+ * `culvert`, the tunnel client without a window (docs/command.md). `--help` documents the commands, the events
+ * of `--json` and the exit codes. Standard output carries what was asked for, standard error what went wrong.
+ */
+import { homedir } from 'node:os';
+import { type Command, readArguments } from './arguments.ts';
+import { ExitCode, exitCodeOfFailure } from './exit-code.ts';
+import { describeFailure } from './failure.ts';
+import type { Output } from './reporter.ts';
+import { UsageError } from './usage-error.ts';
+import { configFolder } from '../config/folders.ts';
+import { readProject } from '../config/project-file.ts';
+import { ProjectFileError } from '../config/project-report.ts';
+import { StoredLogin, StoredLoginError } from '../config/stored-login.ts';
+import { escapeUnprintable } from '../../shared/unprintable.ts';
+import { VERSION } from '../../shared/version.ts';
+
+// Everybody on the machine may read the process list; a key that a flag gave is not left there.
+if (process.argv.some((argument) => argument.startsWith('--key'))) process.title = 'culvert';
+
+/** ms for open sockets to close once the command is done. */
+const EXIT_TIMEOUT_MS = 2000;
+
+/** Relays and visitors have a say in much of what is printed. */
+const printable = (text: string): string => escapeUnprintable(text, '\n\t');
+
+const output: Output = {
+  out: (text) => void process.stdout.write(printable(text)),
+  err: (text) => void process.stderr.write(printable(text)),
+};
+
+const stored = new StoredLogin(
+  configFolder({ platform: process.platform, env: process.env, home: homedir() }),
+  (text) => output.err(`culvert: ${text}\n`),
+);
+
+/** Aborted by the first Ctrl-C; a second one ends the program at once. */
+function watchInterrupt(): AbortSignal {
+  const controller = new AbortController();
+  const interrupt = (): void => {
+    if (controller.signal.aborted) process.exit(ExitCode.failed);
+    controller.abort();
+  };
+  process.on('SIGINT', interrupt);
+  process.on('SIGTERM', interrupt);
+  // The terminal's window was closed: nobody sees the tunnel any more. The kernel may say so twice.
+  process.on('SIGHUP', () => controller.abort());
+  // Whoever read the events is gone: the tunnel must not outlive it unseen.
+  process.stdout.on('error', () => controller.abort());
+  process.stderr.on('error', () => controller.abort());
+  return controller.signal;
+}
+
+/** Each command loads what it needs, and nothing that others do. */
+async function run(command: Command): Promise<ExitCode> {
+  switch (command.command) {
+    case 'help': {
+      const { helpText } = await import('./help.ts');
+      output.out(helpText(command.topic));
+      return ExitCode.ok;
+    }
+    case 'version':
+      output.out(`culvert ${VERSION}\n`);
+      return ExitCode.ok;
+    case 'http':
+    case 'start': {
+      const interrupted = watchInterrupt();
+      const { runTunnels } = await import('./run-tunnels.ts');
+      const { Inspection } = await import('./inspection.ts');
+      return runTunnels(command, output, interrupted, await Inspection.start(process.env, output));
+    }
+    case 'list': {
+      const { runList } = await import('./manage-commands.ts');
+      await runList(command, output);
+      return ExitCode.ok;
+    }
+    case 'close': {
+      const { runClose } = await import('./manage-commands.ts');
+      await runClose(command, output);
+      return ExitCode.ok;
+    }
+    case 'extend': {
+      const { runExtend } = await import('./manage-commands.ts');
+      await runExtend(command, output);
+      return ExitCode.ok;
+    }
+    case 'status': {
+      const { runStatus } = await import('./status-command.ts');
+      await runStatus(command, output, Date.now());
+      return ExitCode.ok;
+    }
+    case 'inspect': {
+      const { runInspect } = await import('./inspect-command.ts');
+      const { runtimeFolder } = await import('../engine/inspector/socket/runtime-folder.ts');
+      await runInspect(command, runtimeFolder(process.env), output, watchInterrupt());
+      return ExitCode.ok;
+    }
+    case 'doctor': {
+      const { runDoctor } = await import('./doctor/doctor-command.ts');
+      return runDoctor(command, output, watchInterrupt());
+    }
+    case 'login': {
+      const { runLogin } = await import('./login-command.ts');
+      const { terminalPrompt } = await import('./prompt.ts');
+      await runLogin(command, stored, terminalPrompt(process.stdin, process.stderr), output);
+      return ExitCode.ok;
+    }
+    case 'logout': {
+      const { runLogout } = await import('./login-command.ts');
+      await runLogout(command, stored, output);
+      return ExitCode.ok;
+    }
+  }
+}
+
+async function main(): Promise<ExitCode> {
+  try {
+    const files = {
+      readLogin: () => stored.read(),
+      readProject: (path: string | undefined) => readProject(path, process.cwd()),
+    };
+    return await run(readArguments(process.argv.slice(2), process.env, files));
+  } catch (error) {
+    if (error instanceof UsageError) {
+      output.err(`culvert: ${error.message}\nRun "culvert --help" for the usage.\n`);
+      return error.exitCode;
+    }
+    if (error instanceof ProjectFileError || error instanceof StoredLoginError) {
+      output.err(`culvert: ${error.message}\n`);
+      return ExitCode.usage;
+    }
+    output.err(`culvert: ${describeFailure(error)}\n`);
+    return exitCodeOfFailure(error);
+  }
+}
+
+process.exitCode = await main();
+setTimeout(() => process.exit(), EXIT_TIMEOUT_MS).unref();
+// Nothing is left to do: Node takes its environment down before it ends, and was seen to hang there.
+process.once('beforeExit', () => process.exit());

@@ -1,0 +1,77 @@
+/** `culvert-relay` on a Node that is new enough: the process as its commands see it. What only `serve` needs is loaded by it. */
+import process from 'node:process';
+import type { AccessFile } from '../observe/access-file.ts';
+import type { LogStream } from '../observe/logger.ts';
+import { ExitCode, type Shell } from './command.ts';
+import { main } from './main.ts';
+import { limitYoungGeneration } from './young-generation.ts';
+
+const SECRET_FLAG = /^--(?:bootstrap-key|cluster-secret|database-url|redis-url)/;
+// Everybody on the machine may read the process list; a secret that a flag gave is not left there.
+if (process.argv.some((argument) => SECRET_FLAG.test(argument))) process.title = 'culvert-relay';
+
+let logStream: LogStream | undefined;
+let accessFile: AccessFile | undefined;
+let exiting = false;
+
+async function exit(code: number): Promise<never> {
+  exiting = true;
+  await accessFile?.close();
+  if (logStream !== undefined) {
+    const { finishLog, systemClock } = await import('./serving.ts');
+    await finishLog(logStream, systemClock);
+  }
+  process.exit(code);
+}
+
+const shell: Shell = {
+  env: process.env,
+  get isTerminal() {
+    return process.stderr.isTTY;
+  },
+  out: (line) => void process.stdout.write(`${line}\n`),
+  err: (line) => void process.stderr.write(`${line}\n`),
+  async limitMemory() {
+    limitYoungGeneration(process);
+    const { limitOldGeneration } = await import('./serving.ts');
+    limitOldGeneration(process.execArgv);
+  },
+  async openLog({ level, format = process.stderr.isTTY ? 'pretty' : 'json' }) {
+    const { createLog, stderrStream } = await import('./serving.ts');
+    const stream = stderrStream();
+    logStream = stream;
+    return createLog({ level, format }, stream);
+  },
+  async openAccessLog(place, log) {
+    const { AccessFile, createAccessLog, stderrStream, systemClock } = await import('./serving.ts');
+    if (place === 'stderr')
+      return { write: createAccessLog((logStream ??= stderrStream()), systemClock), reopen: undefined };
+    const file = new AccessFile(place.file, systemClock, log);
+    accessFile = file;
+    return { write: createAccessLog(file, systemClock), reopen: () => void file.reopen() };
+  },
+  onStopSignal(handler) {
+    process.on('SIGTERM', handler);
+    process.on('SIGINT', handler);
+  },
+  onReloadSignal(handler) {
+    process.on('SIGHUP', handler);
+  },
+  onCrash(handler) {
+    // In place of Node's own report, which would show what the log never does.
+    process.on('uncaughtException', (error) => {
+      if (exiting) process.exit(ExitCode.failed);
+      handler(error);
+      void exit(ExitCode.failed);
+    });
+  },
+};
+
+const done = main(shell, process.argv.slice(2), async (config, operator) => {
+  const { startRelay } = await import('./serving.ts');
+  return await startRelay(config, operator);
+});
+// Whoever reads the output may leave before the relay does. Not earlier: `serve` has restarted the program by now.
+process.stdout.on('error', () => {});
+process.stderr.on('error', () => {});
+await exit(await done);

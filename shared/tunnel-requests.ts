@@ -1,0 +1,119 @@
+/** Tunnels as the REST interface takes them (docs/protocol.md section 3). */
+import * as yup from 'yup';
+import { TTL_MIN_SECONDS } from './constraints.ts';
+import { formatDuration, parseDuration } from './duration.ts';
+import { API_ERRORS, ApiError, type ApiErrorEntry, ttlTooLong } from './errors.ts';
+import type { CreateTunnel, TtlLimits } from './tunnel.ts';
+import { NAME_RULE, PORT_RULE } from './value-rules.ts';
+
+/**
+ * Reads a `ttl` string.
+ *
+ * @param text duration string
+ * @param maxTtl the longest accepted, in seconds
+ * @returns whole seconds, or the entry of the error catalogue that refuses the text
+ */
+export function readTtl(text: string, maxTtl: number): number | ApiErrorEntry {
+  const seconds = parseDuration(text);
+  if (seconds === undefined || seconds < TTL_MIN_SECONDS) return API_ERRORS.invalidTtl;
+  return seconds > maxTtl ? ttlTooLong(formatDuration(maxTtl)) : seconds;
+}
+
+/** yup keeps the entry beside the text, so that whoever catches the failure knows its status. */
+function refuse(context: yup.TestContext, entry: ApiErrorEntry): yup.ValidationError {
+  return context.createError({ message: entry.text, params: { entry } });
+}
+
+const localPort = yup
+  .mixed<number>()
+  .nullable()
+  .test('local_port', (value: unknown, context) =>
+    PORT_RULE.accepts(value) ? true : refuse(context, API_ERRORS.invalidPort),
+  );
+
+const name = yup
+  .mixed<string>()
+  .nullable()
+  .test('name', (value: unknown, context) => {
+    if (value === undefined || value === null || value === '') return true;
+    return NAME_RULE.accepts(value) ? true : refuse(context, API_ERRORS.invalidName);
+  });
+
+const idleTtl = yup
+  .mixed<boolean>()
+  .nullable()
+  .test('idle_ttl', (value: unknown, context) =>
+    value === undefined || value === null || typeof value === 'boolean'
+      ? true
+      : refuse(context, API_ERRORS.invalidBody),
+  );
+
+function ttl(maxTtl: number) {
+  return yup
+    .mixed<string>()
+    .nullable()
+    .test('ttl', (value: unknown, context) => {
+      if (value === undefined || value === null) return true;
+      if (typeof value !== 'string') return refuse(context, API_ERRORS.invalidTtl);
+      const seconds = readTtl(value, maxTtl);
+      return typeof seconds === 'number' ? true : refuse(context, seconds);
+    });
+}
+
+/** The create request (docs/protocol.md section 3.2), fields in the order in which they are checked. */
+export function createTunnelSchema(limits: TtlLimits) {
+  return yup.object({ local_port: localPort, name, ttl: ttl(limits.maxTtl), idle_ttl: idleTtl }).strict();
+}
+
+/** The extend request (docs/protocol.md section 3.5). */
+export function extendTunnelSchema(limits: TtlLimits) {
+  return yup.object({ ttl: ttl(limits.maxTtl) }).strict();
+}
+
+/**
+ * Reads the body of a create request.
+ *
+ * @param body parsed JSON
+ * @throws ApiError for the first field, in the order of the table in docs/protocol.md section 3.2, that breaks a rule
+ */
+export function readCreateTunnel(body: unknown, limits: TtlLimits): CreateTunnel {
+  const fields = check(createTunnelSchema(limits), body);
+  return {
+    localPort: Number(fields.local_port),
+    name: fields.name ?? '',
+    ttl: readGivenTtl(fields.ttl, limits) ?? limits.defaultTtl,
+    idleTtl: fields.idle_ttl ?? false,
+  };
+}
+
+/**
+ * Reads the body of an extend request.
+ *
+ * @returns the seconds asked for, or `undefined` when the tunnel's own `ttl` is meant
+ * @throws ApiError
+ */
+export function readExtendTunnel(body: unknown, limits: TtlLimits): number | undefined {
+  return readGivenTtl(check(extendTunnelSchema(limits), body).ttl, limits);
+}
+
+function readGivenTtl(text: string | null | undefined, limits: TtlLimits): number | undefined {
+  if (text === undefined || text === null) return undefined;
+  const seconds = readTtl(text, limits.maxTtl);
+  if (typeof seconds !== 'number') throw new ApiError(seconds);
+  return seconds;
+}
+
+function check<T extends yup.AnyObject>(schema: yup.ObjectSchema<T>, body: unknown): T {
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw new ApiError(API_ERRORS.invalidBody);
+  try {
+    schema.validateSync(body, { abortEarly: false });
+    return body as T;
+  } catch (error) {
+    if (!(error instanceof yup.ValidationError)) throw error;
+    // yup reports fields in the order they fail; the contract has one order.
+    const order = Object.keys(schema.fields);
+    const [first] = error.inner.toSorted((a, b) => order.indexOf(a.path ?? '') - order.indexOf(b.path ?? ''));
+    throw new ApiError((first?.params?.['entry'] as ApiErrorEntry | undefined) ?? API_ERRORS.invalidBody);
+  }
+}
