@@ -30,7 +30,7 @@ export function waitForTurn(turns: Pick<Turns, 'next'>): ApiMiddleware {
 /** 400 for a field that breaks a rule; leaves `state.wanted`. A plan may allow a shorter ttl than the relay. */
 export function readCreate(limits: TtlLimits): ApiMiddleware {
   return async function readWantedTunnel(ctx, next) {
-    ctx.state.wanted = readCreateTunnel(ctx.state.body, ttlLimitsOf(ctx.state.account.plan, limits));
+    ctx.state.wanted = readCreateTunnel(ctx.request.body, ttlLimitsOf(ctx.state.account.plan, limits));
     await next();
   };
 }

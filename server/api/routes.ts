@@ -77,7 +77,7 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
 
   async function extend(ctx: ApiContext): Promise<void> {
     const { account } = ctx.state;
-    const by = readExtendTunnel(ctx.state.body ?? {}, ttlLimitsOf(account.plan, ttl));
+    const by = readExtendTunnel(ctx.request.body, ttlLimitsOf(account.plan, ttl));
     const tunnel = await writes.run(account.id, () => tunnels.extend(account, idOf(ctx), by));
     ctx.body = viewTunnel(tunnel, addresses);
   }

@@ -8,8 +8,6 @@ export interface ApiState {
   requestId: string;
   /** behind `authenticate()` */
   account: AccountRecord;
-  /** behind `readBody()`: an object or an array; `undefined` for an empty body */
-  body: unknown;
   /** behind `readCreate()` */
   wanted: CreateTunnel;
 }

@@ -64,8 +64,8 @@ export const API: readonly Mutation[] = [
     part: 'api',
     notice: 'bodies of a megabyte are read',
     file: 'server/api/request-body.ts',
-    find: "import { BODY_MAX_BYTES } from '../limits.ts';",
-    replace: 'const BODY_MAX_BYTES = 16 * 1024 * 1024;',
+    find: '`${BODY_MAX_BYTES}b`',
+    replace: '`${BODY_MAX_BYTES}kb`',
     tests: unit('the REST interface of tunnels refuses a body above 16 KiB'),
   },
   {
