@@ -18,14 +18,14 @@ export const LOG_EVENTS = {
   'first key made': {
     level: 'warn',
     meaning:
-      'there was no API key, so one was made. It is in `file`: take it, and remove the file. A terminal shows it',
+      'there was no API key, so one was made. It is in `file`: copy it, and remove the file. On a terminal it is shown',
   },
   listening: { level: 'info', meaning: 'visitors, clients and the API are served on `url`' },
   'metrics listening': { level: 'info', meaning: '`/metrics` is served on `url`' },
   'start refused': { level: 'error', meaning: 'the relay ends with exit code 1; `reason` says what to do' },
   'relay stopping': { level: 'info', meaning: 'a signal came; open connections get `deadline_ms` to finish' },
   'relay stopped': { level: 'info', meaning: 'everything is stored, the program ends' },
-  'stop failed': { level: 'error', meaning: 'the program ends, but not in order' },
+  'stop failed': { level: 'error', meaning: 'the program ends, but could not finish everything' },
   'relay aborted': { level: 'warn', meaning: 'a second signal came; everything is cut, exit code 1' },
   'relay crashed': {
     level: 'error',
@@ -34,17 +34,17 @@ export const LOG_EVENTS = {
   'tunnel created': { level: 'info', meaning: 'through the API' },
   'tunnel extended': { level: 'info', meaning: 'through the API, to `expires_at`' },
   'tunnel closed': { level: 'info', meaning: 'through the API' },
-  'tunnel expired': { level: 'info', meaning: 'its time was over' },
+  'tunnel expired': { level: 'info', meaning: 'its time to live was over' },
   'tunnel removed': { level: 'info', meaning: 'its account was removed' },
   'keys revoked': {
     level: 'info',
-    meaning: '`keys` keys that were in use are valid no more; what was opened with them was closed',
+    meaning: '`keys` keys that were in use are no longer valid; what was opened with them was closed',
   },
   'plan changed': { level: 'info', meaning: 'an account with live tunnels is now on `plan`' },
   'name clash': {
     level: 'warn',
     meaning:
-      "a version of before let the tunnel `slug` have the name of an account's subdomain. Both go on; close the tunnel, which can set cookies for that account's",
+      "an earlier version let the tunnel `slug` have the name of an account's subdomain. Both continue; close the tunnel, because it can set cookies for that account's tunnels",
   },
   'certificate loaded': {
     level: 'info',
@@ -53,7 +53,7 @@ export const LOG_EVENTS = {
   'certificate refused': {
     level: 'error',
     meaning:
-      'certificate or key have changed and cannot be used; those of before stay in use. `reason` says what is wrong',
+      'certificate or key have changed and cannot be used; the previous ones stay in use. `reason` says what is wrong',
   },
   'client online': { level: 'info', meaning: "a tunnel's control socket was opened" },
   'client offline': {
@@ -62,8 +62,7 @@ export const LOG_EVENTS = {
   },
   'store failing': {
     level: 'error',
-    meaning:
-      'the database fails: creates, closes and extends answer 503, live tunnels go on; look at `error`',
+    meaning: 'the database fails: creates, closes and extends get 503, live tunnels continue; see `error`',
   },
   'database shared': {
     level: 'error',
@@ -73,15 +72,15 @@ export const LOG_EVENTS = {
   'store thread lost': {
     level: 'error',
     meaning:
-      'the thread of the embedded database has ended, which is a bug or want of memory; it is started again within seconds, look at `error`',
+      'the thread of the embedded database has ended, because of a bug or too little memory; it is restarted within seconds, see `error`',
   },
-  'store thread back': { level: 'info', meaning: 'the embedded database is there again' },
+  'store thread back': { level: 'info', meaning: 'the embedded database is available again' },
   'store recovered': { level: 'info', meaning: 'the database works again' },
-  'store slow': { level: 'warn', meaning: 'one operation took `ms`: look at the disk' },
+  'store slow': { level: 'warn', meaning: 'one operation took `ms`: check the disk' },
   'redis failing': {
     level: 'error',
     meaning:
-      'Redis cannot be reached: tunnels whose client is on another relay answer 503, others go on; look at `error`',
+      'Redis cannot be reached: tunnels whose client is on another relay get 503, others continue; see `error`',
   },
   'redis recovered': { level: 'info', meaning: 'Redis can be reached again' },
   'cluster joined': {
@@ -91,7 +90,7 @@ export const LOG_EVENTS = {
   'cluster stranger': {
     level: 'error',
     meaning:
-      'a relay that uses the same Redis, at `address`, does not know the CULVERT_CLUSTER_SECRET of this one; the two do not speak to each other',
+      'a relay that uses the same Redis, at `address`, does not know the CULVERT_CLUSTER_SECRET of this one; the two do not talk to each other',
   },
   'relay was paused': {
     level: 'warn',
@@ -105,7 +104,7 @@ export const LOG_EVENTS = {
   'access log failing': {
     level: 'error',
     meaning:
-      'lines of the access log cannot be written (`error`), or not fast enough; `dropped` are lost so far. Look at the disk',
+      'lines of the access log cannot be written (`error`), or not fast enough; `dropped` are lost so far. Check the disk',
   },
   'event loop stalled': {
     level: 'warn',
@@ -113,7 +112,7 @@ export const LOG_EVENTS = {
   },
   'internal error': {
     level: 'error',
-    meaning: 'a bug; the answer carried the same `request_id`. Please report it with `stack`',
+    meaning: 'a bug; the response has the same `request_id`. Please report it with `stack`',
   },
 } as const satisfies Readonly<Record<string, LogEventEntry>>;
 

@@ -27,7 +27,7 @@ export const SETTINGS = [
   {
     name: 'bootstrap-key',
     fallback: 'made at the first start',
-    meaning: 'an API key that shall exist, for the account "default"',
+    meaning: 'an API key to create at start, for the account "default"',
   },
   {
     name: 'tls-cert',
@@ -63,7 +63,11 @@ export const SETTINGS = [
     fallback: 'pretty on a terminal, else json',
     meaning: 'how the log is written to stderr',
   },
-  { name: 'log-level', fallback: 'info', meaning: 'debug, info, warn or error: what the log leaves out' },
+  {
+    name: 'log-level',
+    fallback: 'info',
+    meaning: 'debug, info, warn or error: the lowest level that is logged',
+  },
   {
     name: 'access-log',
     fallback: 'off',
@@ -73,17 +77,17 @@ export const SETTINGS = [
   {
     name: 'address-connections',
     fallback: '256',
-    meaning: 'connections of one address at a time; 0 for any number',
+    meaning: 'connections of one address at a time; 0 for no limit',
   },
   {
     name: 'address-requests',
     fallback: '0',
-    meaning: 'requests of one address a second, ten times as many at once; 0 for any number',
+    meaning: 'requests of one address per second, with bursts of ten times as many; 0 for no limit',
   },
   {
     name: 'notice',
     fallback: 'off',
-    meaning: 'free: people read a page of warning before they first see a tunnel of the plan free',
+    meaning: 'free: people see a warning page before they first visit a tunnel on the plan free',
   },
   {
     name: 'abuse-contact',
@@ -93,7 +97,7 @@ export const SETTINGS = [
   {
     name: 'robots',
     fallback: 'noindex',
-    meaning: 'noindex keeps tunnels out of search engines (X-Robots-Tag); allow leaves it to them',
+    meaning: 'noindex keeps tunnels out of search engines (X-Robots-Tag); allow does not',
   },
   {
     name: 'path-form',
@@ -122,7 +126,11 @@ export const SETTINGS = [
     fallback: 'false',
     meaning: 'true: several relays of a cluster listen on the same port of this machine',
   },
-  { name: 'reserved-names', fallback: 'www, api, admin, …', meaning: 'names no tunnel and no account gets' },
+  {
+    name: 'reserved-names',
+    fallback: 'www, api, admin, …',
+    meaning: 'names that no tunnel and no account can have',
+  },
 ] as const satisfies readonly Setting[];
 
 export type SettingName = (typeof SETTINGS)[number]['name'];

@@ -116,22 +116,22 @@ export const VISITOR_ERRORS = {
   'path-worker': {
     status: 403,
     title: 'No service worker here',
-    text: 'Tunnels below /t/ share an origin in browsers, so none of them may have a service worker there. The address of the tunnel with a host of its own takes them.',
+    text: 'Tunnels below /t/ share an origin in browsers, so none of them may have a service worker there. Use the address of the tunnel that has a host of its own.',
   },
   notice: {
     status: 403,
     title: 'Before you go on',
-    text: "It comes from somebody's own computer, through this relay. Whoever runs the relay did not make the page and has not looked at it.",
+    text: "It comes from somebody's own computer, through this relay. Whoever runs the relay did not make the page and has not checked it.",
   },
   'tunnel-unknown': {
     status: 404,
     title: 'There is no tunnel here',
-    text: 'No tunnel has this address. It may have been closed or have expired, or the address has a typing error.',
+    text: 'No tunnel has this address. It may have been closed or have expired, or the address may be mistyped.',
   },
   'method-not-allowed': {
     status: 405,
     title: 'Method not allowed',
-    text: 'The relay does not take requests with this method.',
+    text: 'The relay does not accept requests with this method.',
   },
   'request-timeout': {
     status: 408,
@@ -141,12 +141,12 @@ export const VISITOR_ERRORS = {
   'uri-too-long': {
     status: 414,
     title: 'Address too long',
-    text: 'The address of the request is longer than 8 KiB. What is that long belongs in the body of a request.',
+    text: 'The address of the request is longer than 8 KiB. Put long data in the body of a request.',
   },
   'expectation-failed': {
     status: 417,
     title: 'Expectation failed',
-    text: 'The only expectation the relay takes is 100-continue.',
+    text: 'The only expectation that the relay accepts is 100-continue.',
   },
   'too-many': {
     status: 429,
@@ -156,12 +156,12 @@ export const VISITOR_ERRORS = {
   'head-too-large': {
     status: 431,
     title: 'Request head too large',
-    text: 'The head of the request is larger than 16 KiB or has more than 200 fields. In a browser these are mostly cookies: delete those of this site, and try again.',
+    text: 'The head of the request is larger than 16 KiB or has more than 200 fields. In a browser most of that is cookies: delete those of this site, and try again.',
   },
   'not-implemented': {
     status: 501,
     title: 'Transfer coding not supported',
-    text: 'The only transfer coding the relay takes is chunked.',
+    text: 'The only transfer coding that the relay accepts is chunked.',
   },
   'local-refused': {
     status: 502,
@@ -171,22 +171,22 @@ export const VISITOR_ERRORS = {
   'local-reset': {
     status: 502,
     title: 'The local service hung up',
-    text: 'The local service behind this tunnel took the request and closed the connection without an answer. Its own output should say why.',
+    text: 'The local service behind this tunnel took the request and closed the connection without a response. Its own output should say why.',
   },
   'client-closed': {
     status: 502,
-    title: 'The answer broke off',
-    text: 'The service behind this tunnel closed the connection before it had answered. Try again in a moment.',
+    title: 'The response broke off',
+    text: 'The service behind this tunnel closed the connection before it had responded. Try again in a moment.',
   },
   'relay-busy': {
     status: 503,
     title: 'The relay is busy',
-    text: 'The relay has as many visitors as it takes at a time. Try again in a moment.',
+    text: 'The relay cannot take more visitors at the moment. Try again in a moment.',
   },
   'tunnel-busy': {
     status: 503,
     title: 'The tunnel is busy',
-    text: 'As many visitors as may are waiting for the client of this tunnel. Try again in a moment.',
+    text: 'Too many visitors are waiting for the client of this tunnel. Try again in a moment.',
   },
   'tunnel-offline': {
     status: 503,
@@ -206,7 +206,7 @@ export const VISITOR_ERRORS = {
   'version-not-supported': {
     status: 505,
     title: 'HTTP version not supported',
-    text: 'The relay takes HTTP/1.0 and HTTP/1.1.',
+    text: 'The relay accepts HTTP/1.0 and HTTP/1.1.',
   },
 } as const satisfies Record<string, VisitorErrorEntry>;
 

@@ -314,6 +314,6 @@ function readSeconds(name: OptionName, text: string | undefined, rule: ValueRule
 function readPort(text: string | undefined): number {
   const port = parsePort(text ?? '');
   if (port !== undefined) return port;
-  const given = text === undefined ? 'PORT is missing' : `PORT "${text}" is no port`;
+  const given = text === undefined ? 'PORT is missing' : `PORT "${text}" is not a port`;
   throw new UsageError(`${given}: give the local port as ${PORT_RULE.accepted}.`);
 }

@@ -16,10 +16,10 @@ function overview(): string {
 
 Usage:
 ${commands.join('')}${row('culvert help COMMAND', 'explain a command, its options and what it prints')}
-Options of most commands; options win over the environment, and that over what login has kept:
+Options of most commands; they override the environment, which overrides what login has stored:
 ${optionRows(['relay', 'key', 'json', 'help', 'version'])}
 Files:
-${row('  culvert.yml', 'tunnels of a project, see "culvert help start"')}${row('  login.json', 'the relay and the key that login has kept, in ~/.config/culvert (XDG_CONFIG_HOME), ~/Library/Application Support/Culvert or %APPDATA%\\Culvert')}
+${row('  culvert.yml', 'tunnels of a project, see "culvert help start"')}${row('  login.json', 'the relay and the key that login has stored, in ~/.config/culvert (XDG_CONFIG_HOME), ~/Library/Application Support/Culvert or %APPDATA%\\Culvert')}
 ${EXIT_CODES}`;
 }
 
@@ -63,7 +63,7 @@ const EXIT_CODES = `Exit codes:
   4 tunnel closed or expired   5 taken over by another client
 `;
 
-const EVENTS = `Events of --json, one a line:
+const EVENTS = `Events of --json, one per line:
   {"event":"online","tunnel":{…}}    visitors reach the port; the first event, and again after reconnecting
   {"event":"reconnecting","attempt":1,"retry_in_ms":250,"message":"…"}
   {"event":"problem","code":"local-refused","message":"…"}    one visitor could not be served, the tunnel stays
@@ -84,22 +84,22 @@ const DETAILS: Readonly<Partial<Record<CommandName, string>>> = {
       ttl: 4h
       idle: true
       host_header: local
-      local_host: 192.0.2.7   # another machine takes --allow-other-hosts
+      local_host: 192.0.2.7   # another machine: needs --allow-other-hosts
       local_https: true
       wait: 10           # seconds
 
-The relay of a culvert.yml gets a key of CULVERT_API_KEY or --key only where you name that relay, too (CULVERT_RELAY,
---relay, login). A culvert.yml of another user is taken only where --config names it.
+The relay of a culvert.yml gets the key of CULVERT_API_KEY or --key only if you name that relay, too (CULVERT_RELAY,
+--relay, login). Another user's culvert.yml is used only if --config names it.
 
 Events of --json are those of "culvert http", each with "name", what culvert.yml calls the tunnel; every
-tunnel has its own "offline" event. Tunnels are opened one after the other, and wait where the relay limits how
-many may be created a minute. One that ends leaves the others running.
+tunnel has its own "offline" event. Tunnels are opened one after the other, and wait if the relay limits how
+many may be created per minute. When one ends, the others keep running.
 
-Exit codes are those of "culvert http". Where tunnels end differently the worst counts: 3, 1, 5, 4, 0.
+Exit codes are those of "culvert http". When tunnels end differently, the worst code counts: 3, 1, 5, 4, 0.
 `,
-  login: `Asks for the relay, where nobody has said which, and for the key, which is not shown. Without a terminal the
-key is the first line of standard input. A key is kept for its relay and sent to no other.
+  login: `Asks for the relay, unless it is given, and for the key, which is not shown. Without a terminal it reads the key
+from the first line of standard input. A key is kept for its relay and sent to no other.
 `,
-  logout: `The key stays valid: "culvert-relay key revoke" ends it.
+  logout: `The key stays valid: "culvert-relay key revoke" revokes it.
 `,
 };

@@ -3,7 +3,7 @@
 interface Option {
   readonly type: 'string' | 'boolean';
   readonly short?: string;
-  /** stands for the value in the help */
+  /** the placeholder for the value in the help */
   readonly value?: string;
   readonly text: string;
 }
@@ -22,15 +22,15 @@ const OPTION_TABLE = {
   ca: {
     type: 'string',
     value: 'FILE',
-    text: 'certificates (PEM) of authorities to trust besides the usual ones (or CULVERT_CA)',
+    text: 'certificates (PEM) of authorities to trust in addition to the usual ones (or CULVERT_CA)',
   },
   insecure: {
     type: 'boolean',
-    text: 'send the key to a relay on another machine that is not encrypted (http://), where others on the way can read it',
+    text: 'send the key unencrypted (http://) to a relay on another machine; others on the way can read it',
   },
   'allow-other-hosts': {
     type: 'boolean',
-    text: 'take a local_host of culvert.yml that is another machine',
+    text: 'accept a local_host in culvert.yml that is another machine',
   },
   name: {
     type: 'string',
@@ -38,7 +38,7 @@ const OPTION_TABLE = {
     text: 'the name in the address: 2-63 lowercase letters, digits and hyphens',
   },
   ttl: { type: 'string', value: 'D', text: 'time to live: a duration such as 30m, 4h or 1h30m' },
-  idle: { type: 'boolean', text: 'count the time to live from the last traffic' },
+  idle: { type: 'boolean', text: 'restart the time to live with every request and byte' },
   'host-header': {
     type: 'string',
     value: 'MODE',
@@ -47,11 +47,11 @@ const OPTION_TABLE = {
   'local-host': {
     type: 'string',
     value: 'HOST',
-    text: 'the machine that has the port (default: this one, by 127.0.0.1 or ::1)',
+    text: 'the machine that has the port (default: this one, 127.0.0.1 or ::1)',
   },
   'local-https': {
     type: 'boolean',
-    text: 'the port speaks HTTPS; a certificate signed by nobody is taken from this machine only',
+    text: 'the port speaks HTTPS; self-signed certificates are accepted, from this machine only',
   },
   wait: {
     type: 'string',
@@ -61,12 +61,12 @@ const OPTION_TABLE = {
   config: {
     type: 'string',
     value: 'FILE',
-    text: 'the file with the tunnels (default: the nearest culvert.yml of this folder and those above)',
+    text: 'the file with the tunnels (default: the nearest culvert.yml, in this folder or above)',
   },
-  tunnel: { type: 'string', value: 'ID|SLUG', text: 'which tunnel, where several are served' },
-  reveal: { type: 'boolean', text: 'show the values of secrets, such as cookies, too' },
+  tunnel: { type: 'string', value: 'ID|SLUG', text: 'which tunnel, if several are served' },
+  reveal: { type: 'boolean', text: 'also show the values of secrets, such as cookies' },
   curl: { type: 'boolean', text: 'inspect show: print a curl command that sends the request again' },
-  json: { type: 'boolean', text: 'print JSON, one value a line' },
+  json: { type: 'boolean', text: 'print JSON, one value per line' },
   help: { type: 'boolean', short: 'h', text: 'show the help of a command' },
   version: { type: 'boolean', short: 'v', text: 'show the version' },
 } as const satisfies Record<string, Option>;
@@ -99,7 +99,7 @@ const COMMAND_TABLE = {
   close: { operands: 'ID|SLUG', summary: 'close a tunnel', options: ACCESS },
   extend: {
     operands: 'ID|SLUG',
-    summary: 'let a tunnel live longer, by --ttl or by its own time to live',
+    summary: 'extend a tunnel, by --ttl or by its own time to live',
     options: ['ttl', ...ACCESS],
   },
   status: { operands: '', summary: 'show your account, its limits and its live tunnels', options: ACCESS },
@@ -110,11 +110,11 @@ const COMMAND_TABLE = {
   },
   doctor: {
     operands: '[PORT]',
-    summary: 'walk from here over the relay to a local port, and say what does not work',
+    summary: 'check every step from here to a local port, through the relay',
     options: ACCESS,
   },
   login: { operands: '', summary: 'check an API key and keep it for later commands', options: ACCESS },
-  logout: { operands: '', summary: 'forget the key that login has kept', options: ['json'] },
+  logout: { operands: '', summary: 'forget the key that login has stored', options: ['json'] },
 } as const satisfies Record<string, CommandEntry>;
 
 export type CommandName = keyof typeof COMMAND_TABLE;

@@ -34,7 +34,7 @@ function readLine(
     const limit = (chunk: string | Buffer): void => {
       size += chunk.length;
       if (size <= KEY_INPUT_MAX) return;
-      reject(new UsageError(`That is no key: an answer takes at most ${KEY_INPUT_MAX} characters.`));
+      reject(new UsageError(`That is not a key: a key has at most ${KEY_INPUT_MAX} characters.`));
       lines.close();
     };
     input.on('data', limit);

@@ -75,7 +75,7 @@ describe('parseProject', () => {
     ['- a\n', /^culvert\.yml:1: it takes the field "tunnels"/],
     ['tunnels:\n', /^culvert\.yml:1: tunnels: it takes a name and a port for each tunnel, at least one\.$/],
     ['tunnels: {web: 3000}', /:1: tunnels\.web: is 3000; it takes the fields port, name/],
-    ['tunnels:\n  "a b": {port: 1}', /:2: tunnels\.a b: is no name for a tunnel; it takes 1 to 32 letters/],
+    ['tunnels:\n  "a b": {port: 1}', /:2: tunnels\.a b: is not a name for a tunnel: give 1 to 32 letters/],
     [
       'tunnels:\n  web:\n    name: x1\n',
       /:2: tunnels\.web\.port: is missing; it takes a whole number from 1 to/,
@@ -95,7 +95,7 @@ describe('parseProject', () => {
     ],
     [tunnel('subdomain: x'), /subdomain: no such field; there are port, name, ttl/],
     [tunnel('port: 4000'), /:4: Map keys must be unique/],
-    [`relay: relay.example\n${tunnel('idle: true')}`, /:1: relay: "relay\.example" is no relay address/],
+    [`relay: relay.example\n${tunnel('idle: true')}`, /:1: relay: "relay\.example" is not a relay's address/],
     ['tunnels: [', /:1: Flow sequence/],
   ];
   for (const [text, message] of refused) {
@@ -124,7 +124,7 @@ describe('parseProject', () => {
 
   it('takes names of at most 32 characters', () => {
     assert.equal(parseProject(named(32), 'culvert.yml').tunnels.length, 1);
-    assert.match(refusal(named(33)), /it takes 1 to 32 letters/);
+    assert.match(refusal(named(33)), /give 1 to 32 letters/);
   });
 
   it('takes at most 64 tunnels', () => {

@@ -123,7 +123,7 @@ class ProjectReader {
     const path = ['tunnels', label];
     if (!LABEL_PATTERN.test(label) || label.length > LABEL_MAX_LENGTH) {
       const accepted = `1 to ${LABEL_MAX_LENGTH} letters, digits, hyphens and underscores`;
-      this.#report.field(path, `is no name for a tunnel; it takes ${accepted}`);
+      this.#report.field(path, `is not a name for a tunnel: give ${accepted}`);
       return undefined;
     }
     if (!isObject(value)) {

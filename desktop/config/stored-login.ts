@@ -56,7 +56,7 @@ export class StoredLogin {
       return { relay: parseRelayAddress(relay), key };
     } catch (error) {
       // The cause could quote the key.
-      throw new StoredLoginError(`${this.path} is damaged: run "culvert login" to write it anew.`, {
+      throw new StoredLoginError(`${this.path} is damaged: run "culvert login" to create a new one.`, {
         cause: error,
       });
     }

@@ -70,7 +70,7 @@ function refusal(error: RelayRefusal): CallError {
     return {
       code: 'key-refused',
       field: 'key',
-      text: 'The relay does not know this key. Check that all of it was copied, or make a new one.',
+      text: 'The relay does not know this key. Check that you copied all of it, or make a new one.',
     };
   }
   switch (status) {
@@ -81,7 +81,7 @@ function refusal(error: RelayRefusal): CallError {
         ? {
             code: 'plan-too-low',
             field: 'name',
-            text: 'Names of your own need the Dev plan or above. Leave the name empty.',
+            text: 'Custom names need the Dev plan or above. Leave the name empty.',
           }
         : { code: 'not-allowed', text: sentence(message) };
     case 404:
@@ -90,7 +90,7 @@ function refusal(error: RelayRefusal): CallError {
         : {
             code: 'no-relay',
             field: 'relay',
-            text: 'What answers there is no Culvert relay. Check the address.',
+            text: 'What responds there is not a Culvert relay. Check the address.',
           };
     case 409:
       return {

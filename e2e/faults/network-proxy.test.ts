@@ -95,7 +95,7 @@ describe('a client behind a proxy', function () {
     };
     assert.match(await run(proxy.url()), /asks for a login: .*http:\/\/user:password@/);
     assert.match(await run(proxy.url('user:wrong')), /refused the user or the password/);
-    assert.match(await run('socks5://u:secret@127.0.0.1:1080'), /HTTP_PROXY is no proxy that can be used/);
+    assert.match(await run('socks5://u:secret@127.0.0.1:1080'), /HTTP_PROXY is not a proxy that can be used/);
     assert.doesNotMatch(await run('socks5://u:secret@127.0.0.1:1080'), /secret/);
   });
 

@@ -54,7 +54,7 @@ scenarios('creating a tunnel', (fixture) => {
     await administer(fixture.relay, 'account', 'set-plan', '--name', account.name, '--plan', 'free');
     await eventually(20_000, async () => assert.equal((await account.api.account()).plan, 'free'));
     await page.getByRole('button', { name: 'Expose' }).click();
-    await page.getByText('Names of your own need the Dev plan or above').waitFor();
+    await page.getByText('Custom names need the Dev plan or above').waitFor();
     assert.equal(await name.getAttribute('aria-invalid'), 'true');
     await page.locator('#name:focus').waitFor();
     await name.fill('');

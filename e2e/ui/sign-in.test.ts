@@ -49,7 +49,7 @@ scenarios('signing in', (fixture) => {
   it('says what is no key and no address before it asks anybody', async () => {
     const { page } = await fixture.open();
     await signIn(page, 'my relay', 'cvt_short');
-    await page.getByText('This is no address of a relay').waitFor();
+    await page.getByText("This is not a relay's address").waitFor();
     await page.getByText('The key is not complete').waitFor();
     await page.locator('#relay:focus').waitFor();
   });

@@ -76,7 +76,7 @@ scenarios('tunnels', (fixture) => {
     await page.getByRole('button', { name: 'Options' }).click();
     await page.getByLabel('Lives for').selectOption('custom');
     await page.getByLabel('Time to live').fill('6s');
-    await page.getByLabel('Start the time anew whenever it is used').check();
+    await page.getByLabel('Restart the timer on every visit').check();
     const slug = await expose(page, await listeningPort());
     await card(page, slug).getByText('left if unused').waitFor();
     const { url, expiresAt } = await app.tunnel();

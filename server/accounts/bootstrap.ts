@@ -19,7 +19,7 @@ const DEFAULT_ACCOUNT = { name: 'default', plan: 'dev', subdomain: null } as con
 /**
  * Sees to it that there is a key.
  *
- * @param configured the key that shall exist, if the operator set one
+ * @param configured the key to create, if the operator set one
  * @param handOut gives the operator a key that is made because there is none. It comes first: a key that is stored and that
  *   nobody has seen would be the last one this relay makes by itself
  * @throws RevokedKeyError, or what `handOut` throws, with no key stored

@@ -18,7 +18,7 @@ export interface Refusal {
 const FULL: Refusal = { code: 'relay-busy', ends: true };
 const SHARE: Refusal = {
   code: 'relay-busy',
-  text: 'The relay has few places left, and they are for visitors of other tunnels: this one has its share. Try again in a moment.',
+  text: 'The relay is nearly full, and the places left are for visitors of other tunnels. Try again in a moment.',
   ends: false,
 };
 

@@ -68,11 +68,11 @@ export function relayHops(command: DoctorCommand): Hop[] {
     if (status !== 200) {
       throw new HopFailure(
         `/healthz answered with status ${status}`,
-        `What is at ${origin} is no Culvert relay, or a proxy before it does not pass requests on.`,
+        `What is at ${origin} is not a Culvert relay, or a proxy in front of it does not pass requests on.`,
       );
     }
     if ((await get('/readyz')) !== 200) {
-      const fix = 'Look into the log of the relay: its store cannot be reached, or it is shutting down.';
+      const fix = 'Check the log of the relay: its database cannot be reached, or it is shutting down.';
       throw new HopFailure('it runs, and is not ready', fix);
     }
     return `${origin} is up and ready`;
@@ -86,7 +86,7 @@ export function relayHops(command: DoctorCommand): Hop[] {
     } catch (error) {
       const why = `${path}: ${describeNetworkError(error)}`;
       const way = proxy === undefined ? 'the relay' : `the proxy ${proxy} and the relay`;
-      throw new HopFailure(why, `Look into the logs of ${way}.`);
+      throw new HopFailure(why, `Check the logs of ${way}.`);
     }
   }
 

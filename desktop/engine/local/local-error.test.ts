@@ -35,7 +35,7 @@ describe('LocalErrorAnswer', () => {
   it('says what the service has done', () => {
     const { stream } = setUp('local-reset');
     stream.receive(`${GET}\r\n`);
-    assert.match(stream.sent, /^HTTP\/1\.1 502 [^]*\r\nCulvert-Error: local-reset\r\n[^]*without an answer/);
+    assert.match(stream.sent, /^HTTP\/1\.1 502 [^]*\r\nCulvert-Error: local-reset\r\n[^]*without a response/);
   });
 
   it('answers browsers with a page', () => {

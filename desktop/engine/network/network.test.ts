@@ -108,9 +108,9 @@ describe('Network', () => {
         'HTTP/1.1 403 Forbidden\r\n\r\n',
         /^the proxy 127\.0\.0\.1:\d+ answered 403 to a connection to relay/,
       ],
-      ['is no proxy', 'SSH-2.0\r\n\r\n', /is no HTTP proxy/],
-      ['answers without end', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(20_000)}`, /is no HTTP proxy/],
-      ['closes', '\r', /closed the connection|is no HTTP proxy/],
+      ['is not a proxy', 'SSH-2.0\r\n\r\n', /is not an HTTP proxy/],
+      ['answers without end', `HTTP/1.1 200 OK\r\nX: ${'x'.repeat(20_000)}`, /is not an HTTP proxy/],
+      ['closes', '\r', /closed the connection|is not an HTTP proxy/],
     ];
     for (const [name, answer, message] of refusals) {
       it(`fails when it ${name}`, async () => {

@@ -22,7 +22,7 @@ export function parseProxyAddress(text: string, setting: string): ProxyAddress {
   const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:') || url.hostname === '') {
     throw new NetworkSettingError(
-      `${setting} is no proxy that can be used: give http:// or https://, a host and a port, such as ` +
+      `${setting} is not a proxy that can be used: give http:// or https://, a host and a port, such as ` +
         'http://proxy.example.com:3128, with user:password@ before the host where needed',
     );
   }

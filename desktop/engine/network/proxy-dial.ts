@@ -65,7 +65,7 @@ export class ProxyDial implements Attempt, DialHandler {
     const head = typeof end === 'string' ? undefined : parseResponseHead(end.head);
     // Neither TLS nor HTTP has the server speak first.
     if (head === undefined || typeof end === 'string' || end.rest.length > 0)
-      return this.#fail(new Error(`what answers at ${this.#proxy.name} is no HTTP proxy`));
+      return this.#fail(new Error(`what responds at ${this.#proxy.name} is not an HTTP proxy`));
     if (head.status < 200 || head.status > 299) return this.#fail(this.#refusal(head.status));
     socket.off('data', this.#onHeadBytes).off('end', this.#onGone).off('close', this.#onGone);
     if (this.#options.tls === undefined) this.#finish(socket);

@@ -72,7 +72,8 @@ describe('parseProxyAddress', () => {
     ]) {
       assert.throws(
         () => parseProxyAddress(text, 'HTTPS_PROXY'),
-        ({ message }: Error) => message.startsWith('HTTPS_PROXY is no proxy') && !message.includes('secret'),
+        ({ message }: Error) =>
+          message.startsWith('HTTPS_PROXY is not a proxy') && !message.includes('secret'),
       );
     }
   });

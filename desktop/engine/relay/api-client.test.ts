@@ -158,7 +158,7 @@ describe('ApiClient', () => {
       api.createTunnel({ local_port: 3001 }),
       api.createTunnel({ local_port: 3000, name: 'other' }),
     ])
-      await assert.rejects(asked, /answer to another question/);
+      await assert.rejects(asked, /response to another request/);
   });
 
   it('has a text for an error without one', async () => {

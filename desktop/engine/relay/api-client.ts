@@ -102,7 +102,7 @@ export class ApiClient {
     try {
       return JSON.parse(answer.text);
     } catch {
-      throw new RelayUnreachable(`What answers at ${this.#relay.origin} is no Culvert relay`);
+      throw new RelayUnreachable(`What responds at ${this.#relay.origin} is not a Culvert relay`);
     }
   }
 
@@ -147,7 +147,7 @@ export class ApiClient {
 /** A proxy that mixes up its connections gives answers to the questions of others. */
 function answerTo(tunnel: Tunnel, isAsked: boolean): Tunnel {
   if (isAsked) return tunnel;
-  throw new RelayUnreachable('The relay gave an answer to another question; try again');
+  throw new RelayUnreachable('The relay sent a response to another request; try again');
 }
 
 /** The origin of a redirect as it can be shown; it is not followed. */

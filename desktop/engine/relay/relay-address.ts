@@ -7,7 +7,7 @@ export interface RelayAddress extends Endpoint {
   readonly origin: string;
 }
 
-/** Thrown for text that is no relay address; the message says what is accepted. */
+/** Thrown for text that is not a relay's address; the message says what is accepted. */
 export class RelayAddressError extends Error {}
 
 const ACCEPTED = 'give http:// or https://, a host and, if needed, a port, such as https://relay.example.com';
@@ -20,7 +20,7 @@ const ACCEPTED = 'give http:// or https://, a host and, if needed, a port, such 
 export function parseRelayAddress(text: string): RelayAddress {
   const url = URL.parse(text);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
-    throw new RelayAddressError(`"${text}" is no relay address: ${ACCEPTED}`);
+    throw new RelayAddressError(`"${text}" is not a relay's address: ${ACCEPTED}`);
   }
   const extra = url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '';
   if (extra || !/^(?:\/v1)?\/?$/.test(url.pathname)) {

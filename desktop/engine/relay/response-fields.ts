@@ -25,6 +25,6 @@ export function check(schema: yup.Schema, value: unknown): unknown {
     if (!(error instanceof yup.ValidationError)) throw error;
     const { path = '' } = error;
     const where = path === '' ? '' : `: "${path}" is not what it should be`;
-    throw new RelayUnreachable(`The relay gave an answer that this client does not understand${where}`);
+    throw new RelayUnreachable(`The relay sent a response that this client does not understand${where}`);
   }
 }

@@ -156,7 +156,7 @@ function localRefusedText(target: LocalTarget, error: NodeJS.ErrnoException): st
 }
 
 function localResetText(target: LocalTarget): string {
-  return `The service on ${describeTarget(target)} closed a connection without an answer. Its own output should say why.`;
+  return `The service on ${describeTarget(target)} closed a connection without a response. Its own output should say why.`;
 }
 
 function localSlowText(target: LocalTarget): string {

@@ -30,7 +30,7 @@ export function handle<C extends keyof Channels>(
 ): CheckedHandler<C> {
   return async (isPage, payload) => {
     if (!isPage)
-      return refuse({ code: 'foreign-sender', text: 'Only the window of Culvert may ask for this.' });
+      return refuse({ code: 'foreign-sender', text: "Only Culvert's own window may ask for this." });
     try {
       return { ok: true, value: await fn(schema.validateSync(payload)) };
     } catch (error) {

@@ -97,7 +97,10 @@ export function createHandlers({ platform, signIn, desk, store, feed, quit }: Ha
 /** The address comes from the relay, which must not have this machine start anything but a browser. */
 function webAddress(text: string): string {
   if (isWebAddress(text)) return text;
-  throw new CallFailure({ code: 'bad-address', text: 'The relay gave an address that is none of the web.' });
+  throw new CallFailure({
+    code: 'bad-address',
+    text: 'The relay gave an address that is not a web address.',
+  });
 }
 
 function noSuchRequest(): never {

@@ -20,7 +20,7 @@ export async function changeSettings(
       throw new CallFailure({
         code: 'autostart',
         field: 'startsAtLogin',
-        text: `Your system did not take this: ${error instanceof Error ? error.message : String(error)}.`,
+        text: `Your system did not accept this: ${error instanceof Error ? error.message : String(error)}.`,
       });
     }
   }

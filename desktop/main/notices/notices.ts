@@ -76,7 +76,7 @@ export function newVersionNotice(version: string): Notice {
     kind: 'new-version',
     key: undefined,
     title: `Culvert ${version} is out`,
-    text: 'This copy does not update itself, because it is not signed. Click to see where the new one is.',
+    text: 'This copy does not update itself, because it is not signed. Click to see where to get the new one.',
   };
 }
 
@@ -109,7 +109,7 @@ function expiry(tunnel: Watched, memory: Memory, now: number): Notice | undefine
     kind: 'expires-soon',
     key,
     title: `${slug} expires in ${minutes} min`,
-    text: `After that nobody reaches port ${localPort}.`,
+    text: `After that nobody can reach port ${localPort}.`,
   };
 }
 
@@ -124,7 +124,7 @@ function connection({ key, slug, status }: Watched, memory: Memory, now: number)
     memory.lostSince = undefined;
     memory.hasSaidLost = false;
     return wasSaid
-      ? { kind: 'back', key, title: `${slug} is back`, text: 'Visitors reach it again.' }
+      ? { kind: 'back', key, title: `${slug} is back`, text: 'Visitors can reach it again.' }
       : undefined;
   }
   if (status.name === 'connecting') return undefined;

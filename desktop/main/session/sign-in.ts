@@ -114,7 +114,7 @@ export class SignIn {
       throw new CallFailure({
         code: 'bad-key',
         field: 'key',
-        text: `This is no key of Culvert: it begins with ${API_KEY_PREFIX} and has at least 36 letters and digits.`,
+        text: `This is not a Culvert key: a key begins with ${API_KEY_PREFIX} and has at least 36 letters and digits.`,
       });
     }
     const api = connect(relay, key);

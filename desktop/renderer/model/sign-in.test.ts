@@ -24,7 +24,7 @@ describe('sign-in form', () => {
     assert.deepEqual(signInProblems('relay.example.com', KEY), {});
     assert.deepEqual(signInProblems('localhost:8080', KEY), {});
     for (const relay of ['ftp://relay.example.com', 'my relay', 'https://']) {
-      assert.match(signInProblems(relay, KEY).relay ?? '', /no address of a relay/, relay);
+      assert.match(signInProblems(relay, KEY).relay ?? '', /not a relay's address/, relay);
     }
   });
 });

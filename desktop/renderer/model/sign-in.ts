@@ -37,7 +37,7 @@ function relayProblem(relay: string): string | undefined {
   // Chromium reads a host with a space in it, Node does not.
   const isWeb = url !== null && !/\s/.test(relay) && (url.protocol === 'http:' || url.protocol === 'https:');
   if (isWeb) return undefined;
-  return 'This is no address of a relay. Give one such as https://relay.example.com.';
+  return "This is not a relay's address. Give one such as https://relay.example.com.";
 }
 
 function keyProblem(key: string): string | undefined {

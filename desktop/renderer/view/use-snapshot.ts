@@ -37,7 +37,7 @@ export function useSnapshot(
       if (answer.ok) take(answer.value);
       else setWatched({ snapshot: undefined, problem: answer.error.text });
     };
-    ask().catch(() => setWatched({ snapshot: undefined, problem: 'The window has lost the app behind it.' }));
+    ask().catch(() => setWatched({ snapshot: undefined, problem: 'The window lost contact with the app.' }));
     return stop;
   }, [bridge, onChange]);
   return watched;

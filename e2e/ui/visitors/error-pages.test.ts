@@ -70,7 +70,7 @@ describe('error pages in a browser', () => {
       status: 404,
       code: 'tunnel-unknown',
       title: 'There is no tunnel here',
-      says: /closed or have expired, or the address has a typing error/,
+      says: /closed or have expired, or the address may be mistyped/,
       prepare: () => Promise.resolve({ address: `http://nobody.localhost:${relay.port}/page?with=query` }),
     },
     {
@@ -90,8 +90,8 @@ describe('error pages in a browser', () => {
     {
       status: 502,
       code: 'client-closed',
-      title: 'The answer broke off',
-      says: /closed the connection before it had answered\. Try again/,
+      title: 'The response broke off',
+      says: /closed the connection before it had responded\. Try again/,
       prepare: async () => {
         const client = await manualClient();
         client.control.onMessage = ({ id }) =>
@@ -116,7 +116,7 @@ describe('error pages in a browser', () => {
       status: 502,
       code: 'local-reset',
       title: 'The local service hung up',
-      says: /closed the connection without an answer/,
+      says: /closed the connection without a response/,
       prepare: async () => {
         const service = await startRawService(scope, (socket) => socket.once('data', () => socket.destroy()));
         return { address: await culvert(service.port) };

@@ -99,7 +99,7 @@ export const PATHS: Paths = {
     ...withId,
     put: operation({
       id: 'extendTunnel',
-      summary: 'Let a tunnel live longer',
+      summary: 'Extend a tunnel',
       description: 'Its `expires_at` moves later by `ttl`; it may be no later than now plus the maximum.',
       body: { schema: 'ExtendTunnel', required: false },
       answers: { 200: success('The tunnel, with its `ttl` unchanged.', 'Tunnel') },

@@ -93,7 +93,7 @@ function Facts({ detail }: { detail: RequestDetail }): JSX.Element {
         {bytesText(bytesIn)} in, {bytesText(bytesOut)} out
       </span>
       <span>{clockText(startedAt)}</span>
-      {isBroken && status !== undefined && <span class="status-broken">The answer broke off.</span>}
+      {isBroken && status !== undefined && <span class="status-broken">The response broke off.</span>}
       {replayOf !== undefined && <span>Repeats request {replayOf}.</span>}
     </p>
   );

@@ -17,7 +17,7 @@ export function KeepChoice({
       <legend>Keep the key</legend>
       {!keeps.includes('system') && (
         <p class="hint">
-          This system offers no encrypted place for it, so nothing is stored unless you ask for it.
+          This system cannot store it encrypted, so it is not stored unless you ask for that.
         </p>
       )}
       {keeps.map((keep) => (

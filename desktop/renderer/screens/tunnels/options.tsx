@@ -83,7 +83,7 @@ export function Options({
           onChange={(event) => change({ idle: event.currentTarget.checked })}
         />
         <span>
-          Start the time anew whenever it is used
+          Restart the timer on every visit
           <span class="hint">It ends only after this long without a visitor.</span>
         </span>
       </label>
