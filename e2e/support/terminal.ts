@@ -98,7 +98,7 @@ export class Terminal {
    *
    * @returns what it then shows
    */
-  async shows(wanted: RegExp, ms = 20_000): Promise<string> {
+  async shows(wanted: RegExp, ms = 60_000): Promise<string> {
     const found = deferred<string>();
     const look = (): void => {
       const { text } = this.screen;
