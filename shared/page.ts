@@ -1,4 +1,4 @@
-/** The page that stands in for a site which cannot answer: one for the relay's own errors and the client's. */
+/** The page that replaces a site which cannot respond: one for the relay's own errors and the client's. */
 import { VISITOR_ERRORS, type VisitorErrorCode } from './errors.ts';
 import { prefersHtml } from './http1/accept.ts';
 

@@ -33,7 +33,7 @@ export interface TunnelUrls {
   account?: string;
 }
 
-/** What `GET /v1/account` answers; `null` stands for "unlimited". */
+/** What `GET /v1/account` answers; `null` means "unlimited". */
 export interface Account {
   client_id: string;
   name: string;

@@ -110,7 +110,7 @@ export function readNetwork({ options, env }: Pick<AccessSources, 'options' | 'e
 }
 
 /**
- * No variable stands for `--insecure`: it would be inherited by commands that nobody thought of.
+ * There is no variable for `--insecure`: it would be inherited by commands that nobody thought of.
  *
  * @param relayFrom where the address is from, for people
  * @throws UsageError for a relay on the way to which others could read the key

@@ -55,13 +55,13 @@ describe('recorded requests as text', () => {
   it('say where something is missing', () => {
     const long = textOf(GET, answerWith(Buffer.alloc(70_000, 'ä')));
     assert.match(long, /\n\[48\.0 KiB more; --json has them\]\n\[what follows is not kept\]\n$/);
-    assert.match(textOf(GET), /No answer yet\.\n$/);
+    assert.match(textOf(GET), /No response yet\.\n$/);
     const log = new RequestLog();
     const recording = log.open();
     recording.toLocal(Buffer.from(GET));
     recording.end(true);
     const detail = log.detail(1);
-    assert.match(detail === undefined ? '' : detailText(detail), /broken [^]*There was no answer\.\n$/);
+    assert.match(detail === undefined ? '' : detailText(detail), /broken [^]*There was no response\.\n$/);
   });
 
   it('are complete as JSON, bodies as base64', () => {

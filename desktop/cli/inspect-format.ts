@@ -42,8 +42,8 @@ function statusText({ status, isBroken }: RequestSummary): string {
 /** Both messages of a request, as they were but for compressed bodies. */
 export function detailText(detail: RequestDetail): string {
   const { request, response } = detail;
-  const answer = response === undefined ? 'No answer yet.\n' : messageText(response);
-  const noAnswer = detail.isBroken && response === undefined ? 'There was no answer.\n' : answer;
+  const answer = response === undefined ? 'No response yet.\n' : messageText(response);
+  const noAnswer = detail.isBroken && response === undefined ? 'There was no response.\n' : answer;
   return `${summaryTable([detail])}\n${messageText(request)}\n${noAnswer}`;
 }
 

@@ -10,7 +10,7 @@ export const SEARCH_MAX_CHARS = 200;
 
 /** A person follows no more than a few changes in a second, and each costs the page a rendering. */
 export const SNAPSHOT_INTERVAL_MS = 250;
-/** A menu that is made anew while it is open closes on some Linux desktops. */
+/** A menu that is rebuilt while it is open closes on some Linux desktops. */
 export const TRAY_INTERVAL_MS = 1000;
 /** Requests that a card shows. */
 export const RECENT_REQUESTS = 3;

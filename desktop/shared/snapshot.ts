@@ -60,7 +60,7 @@ export type TunnelStatus =
   | { readonly name: 'connecting' }
   | { readonly name: 'online' }
   | { readonly name: 'reconnecting'; readonly retryAt: number; readonly why: string }
-  /** ended; `again`: whether Start makes it anew */
+  /** ended; `again`: whether Start recreates it */
   | { readonly name: 'ended'; readonly reason: string; readonly why: string };
 
 export interface TunnelView {

@@ -57,7 +57,7 @@ async function open(config: Config): Promise<Store> {
   }
 }
 
-/** @throws CommandError for what is no name of an account */
+/** @throws CommandError for what is not an account's name */
 export function readAccountName(given: unknown, flag: string): string {
   if (typeof given === 'string' && ACCOUNT_NAME.test(given)) return given;
   throw usageError(

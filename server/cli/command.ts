@@ -9,7 +9,7 @@ export interface OpenAccessLog {
   readonly reopen: (() => void) | undefined;
 }
 
-/** The world around a command, so that tests can stand in for it. */
+/** The world around a command, so that tests can replace it. */
 export interface Shell {
   readonly env: NodeJS.ProcessEnv;
   /** Writes a line to stdout, which programs read. */

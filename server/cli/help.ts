@@ -13,7 +13,7 @@ Usage:
   culvert-relay account list [--json]
       show all accounts
   culvert-relay account set-plan --name NAME --plan free|dev|team [--json]
-      change what an account may have from now on; what is open stays open
+      change an account's plan; what is open stays open
   culvert-relay account remove --name NAME [--json]
       remove an account with its keys, and end its tunnels
   culvert-relay key create --account NAME [--json]
@@ -21,12 +21,12 @@ Usage:
   culvert-relay key list [--account NAME] [--json]
       show valid keys by their ids and first 8 characters
   culvert-relay key revoke ID [--json]
-      make a key invalid for ever, and close what was opened with it
+      revoke a key, and close what was opened with it
   culvert-relay migrate --from sqlite:FILE [--to postgres://USER:PASSWORD@HOST/NAME] [--json]
-      copy everything from a SQLite file to an empty PostgreSQL database, while no relay runs; without --to it is the
-      one of CULVERT_DATABASE_URL, which keeps its password out of the list of processes
+      copy everything from a SQLite file to an empty PostgreSQL database, while no relay runs; without --to, to that of
+      CULVERT_DATABASE_URL, which keeps its password out of the process list
 
-Accounts and keys can be changed while the relay runs; it follows within a second. These commands have to find the same
+Accounts and keys can be changed while the relay runs; it follows within a second. These commands need the same
 database, so give them the same --data-dir or --database-url.
 
 Settings, as a flag or as an environment variable (the flag wins):
@@ -34,7 +34,7 @@ ${SETTINGS.map(settingLine).join('\n')}
 
 Also --help and --version.
 
-Exit codes: 0 ended in order, 1 failed, 2 wrong usage or setting.`;
+Exit codes: 0 stopped normally, 1 failed, 2 wrong usage or setting.`;
 }
 
 function settingLine({ name, fallback, meaning }: (typeof SETTINGS)[number]): string {

@@ -1,5 +1,5 @@
 /**
- * The ids of announced connections. Each names the relay whose visitor it stands for, so that a data socket that lands
+ * The ids of announced connections. Each names the relay that its visitor is connected to, so that a data socket that lands
  * on another relay finds its way without a lookup, and proves in a small part that a relay has made it, so that whoever makes
  * ids up has next to none of them carried.
  */

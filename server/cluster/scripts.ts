@@ -34,7 +34,7 @@ end
 /**
  * Keeps or takes a number, and tells all where the relay is. ARGV: number, incarnation, address, lease in ms.
  *
- * @returns 1; 2 when it was not there, so that others may take the relay for dead; 0 when another incarnation has the number
+ * @returns 1; 2 when it was not there, so that others may consider the relay dead; 0 when another incarnation has the number
  */
 export const LEASE: Script = {
   name: 'culvertLease',

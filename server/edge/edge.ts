@@ -67,7 +67,7 @@ export class Edge {
 
   /**
    * Takes no more visitors, and lets those there are end with their current response. The listener stays for data
-   * sockets until no visitor of before needs one any more; then it closes and the promise is fulfilled. Those limits that
+   * sockets until no earlier visitor needs one any more; then it closes and the promise is fulfilled. Those limits that
    * every visitor has anyway bound the wait.
    */
   async settle(): Promise<void> {

@@ -4,7 +4,7 @@ import { isTrusted, type Peer, plainAddress } from './request-head.ts';
 
 /**
  * Where a request came from: the last address that is not a trusted proxy's, of the peer and the list that it handed on
- * (docs/protocol.md section 4.6). Whatever stands before that the visitor may have made up.
+ * (docs/protocol.md section 4.6). Whatever comes before it the visitor may have made up.
  */
 export function visitorAddress(fields: readonly Field[], peer: Peer, proxies: BlockList): string {
   let { address } = peer;

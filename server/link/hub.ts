@@ -50,7 +50,7 @@ export class Hub implements Dialer {
     for (const link of this.#links.values()) link.tick(now);
   }
 
-  /** A tunnel of before a restart: its client is expected back, so its visitors wait for it. */
+  /** A tunnel from before a restart: its client is expected back, so its visitors wait for it. */
   expect(tunnel: LiveTunnel): void {
     this.#link(tunnel, this.#clock.monotonic());
   }

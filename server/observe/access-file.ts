@@ -1,4 +1,4 @@
-/** The file of the access log: opened anew after it was moved away, and never waited for. */
+/** The file of the access log: reopened after it was moved away, and never waited for. */
 import { open, openSync } from 'node:fs';
 import { promisify } from 'node:util';
 import { pino } from 'pino';
@@ -37,7 +37,7 @@ export class AccessFile implements LineStream {
     this.#stream.write(line);
   }
 
-  /** Goes on in a file of the same name, which whoever has moved the one of before wants. Never rejects. */
+  /** Continues in a new file of the same name, after the previous one was moved away. Never rejects. */
   reopen(): Promise<void> {
     this.#opening = this.#opening.then(() => this.#reopen());
     return this.#opening;

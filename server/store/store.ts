@@ -84,7 +84,7 @@ export interface Store {
   /** Those of the keys that are valid, in any order. */
   findValidKeys(ids: readonly string[]): Promise<string[]>;
   /**
-   * Makes a key invalid for ever.
+   * Revokes a key.
    *
    * @param at wall time in ms
    * @returns the key, `undefined` for an unknown or revoked one
@@ -111,7 +111,7 @@ export interface Store {
   /** An account's tunnels, oldest first. */
   tunnelsOf(accountId: string): Promise<OwnedTunnel[]>;
   /**
-   * Removes tunnels, and holds those of their slugs that are held beyond `now`; unknown ids are no error.
+   * Removes tunnels, and holds those of their slugs that are held beyond `now`; unknown ids are ignored.
    *
    * @param now wall time in ms
    * @returns the ids of those that were there
@@ -138,7 +138,7 @@ export interface Store {
    * @returns the new one; `undefined` when it would be beyond the latest, or there is no such tunnel
    */
   extendExpiry(id: string, extension: Extension): Promise<number | undefined>;
-  /** Adds traffic in one transaction; unknown ids are no error. */
+  /** Adds traffic in one transaction; unknown ids are ignored. */
   addTraffic(deltas: readonly TrafficDelta[]): Promise<void>;
 
   /**

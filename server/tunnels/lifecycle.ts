@@ -59,7 +59,7 @@ export class Lifecycle {
     return tunnel;
   }
 
-  /** A tunnel of before a restart: it lives on, unless its time is over. */
+  /** A tunnel from before a restart: it lives on, unless it has expired. */
   restore(owned: OwnedTunnel): void {
     const { tunnel, account } = owned;
     if (tunnel.expiresAt > this.#clock.now()) this.begin(owned);

@@ -48,7 +48,7 @@ export class StoreSync {
     this.start();
   }
 
-  /** The tunnel is gone and its record, if there is one, shall go too. */
+  /** The tunnel is gone, and its record, if there is one, has to go too. */
   noteGone(tunnel: ReleasedTunnel): void {
     this.#gone.set(tunnel.slug, tunnel);
   }

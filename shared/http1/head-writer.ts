@@ -1,6 +1,6 @@
 import type { Field } from './fields.ts';
 
-/** Writes a head anew from one that came: what stays is copied in as large pieces as there are. */
+/** Writes a new head from one that came: what stays is copied in pieces as large as possible. */
 export class HeadWriter {
   readonly #source: Buffer;
   #target: Buffer;

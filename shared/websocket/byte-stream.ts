@@ -295,7 +295,7 @@ export class WebSocketByteStream {
 const keys = new Int32Array(KEY_POOL_SIZE);
 let nextKey = KEY_POOL_SIZE;
 
-/** A fresh masking key (RFC 6455 section 10.3), never 0, which stands for "not masked". */
+/** A fresh masking key (RFC 6455 section 10.3), never 0, which means "not masked". */
 function nextMask(): number {
   if (nextKey === KEY_POOL_SIZE) {
     crypto.getRandomValues(keys);

@@ -38,7 +38,7 @@ export async function runDoctor(
   }
   if (interrupted.aborted) return ExitCode.failed;
   if (!command.json) {
-    output.out(failed.length === 0 ? 'Nothing stands in the way.\n' : `It stops at: ${failed.join(', ')}.\n`);
+    output.out(failed.length === 0 ? 'Everything works.\n' : `It stops at: ${failed.join(', ')}.\n`);
   }
   return failed.length === 0 ? ExitCode.ok : ExitCode.failed;
 }

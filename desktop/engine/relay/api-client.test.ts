@@ -173,7 +173,7 @@ describe('ApiClient', () => {
 
   it('shows no script as the address of a redirect', async () => {
     const { api } = await setUp(301, '', { location: 'javascript:alert(1)' });
-    await assert.rejects(api.listTunnels(), refusal(301, 'it has another address: none of the web'));
+    await assert.rejects(api.listTunnels(), refusal(301, 'it has another address: not a web address'));
   });
 
   it('follows no redirect, but names where it leads', async () => {

@@ -153,7 +153,7 @@ function answerTo(tunnel: Tunnel, isAsked: boolean): Tunnel {
 /** The origin of a redirect as it can be shown; it is not followed. */
 function originOf(location: string, relay: RelayAddress): string {
   const url = URL.parse(location, relay.origin);
-  return url?.protocol === 'https:' || url?.protocol === 'http:' ? url.origin : 'none of the web';
+  return url?.protocol === 'https:' || url?.protocol === 'http:' ? url.origin : 'not a web address';
 }
 
 function tunnelPath(id: string): string {

@@ -38,7 +38,7 @@ export class TunnelDesk {
   /** newest first */
   #tunnels: DeskTunnel[];
   readonly #closer = new RelayCloser();
-  /** keys of tunnels that are being made anew: a second click makes no second one */
+  /** keys of tunnels that are being recreated: a second click does not make a second one */
   readonly #starting = new Set<string>();
 
   /** @param saved of last time, newest first; none is served before {@link TunnelDesk.resume} */
@@ -57,7 +57,7 @@ export class TunnelDesk {
   }
 
   /**
-   * Serves what is there from before: of this account, where it is the same; else the list begins anew.
+   * Serves what was there before, if the account is the same; else the list starts empty.
    *
    * A tunnel whose key was refused is still at the relay, and is served with the new key.
    */
@@ -104,7 +104,7 @@ export class TunnelDesk {
     await this.#save();
   }
 
-  /** Makes an ended tunnel anew, or takes one back that another client has taken over. */
+  /** Recreates an ended tunnel, or takes one back that another client has taken over. */
   async start(key: string): Promise<void> {
     const connection = this.#connection();
     const tunnel = this.find(key);

@@ -9,7 +9,7 @@ export const NAME_HINT = `${NAME_MIN_LENGTH} to ${NAME_MAX_LENGTH} lowercase let
  *
  * @param name as typed
  * @param taken slugs of the user's own live tunnels
- * @returns what to change, or `undefined` where there is nothing (an empty name stands for a random one)
+ * @returns what to change, or `undefined` where there is nothing (an empty name means a random one)
  */
 export function nameProblem(name: string, taken: ReadonlySet<string> = new Set()): string | undefined {
   if (name === '') return undefined;

@@ -20,7 +20,7 @@ describe('sign-in form', () => {
     assert.match(signInProblems('https://a', KEY.slice(0, -1)).key ?? '', /not complete/);
   });
 
-  it('takes an address without its scheme, and refuses what is none of the web', () => {
+  it('takes an address without its scheme, and refuses what is not a web address', () => {
     assert.deepEqual(signInProblems('relay.example.com', KEY), {});
     assert.deepEqual(signInProblems('localhost:8080', KEY), {});
     for (const relay of ['ftp://relay.example.com', 'my relay', 'https://']) {

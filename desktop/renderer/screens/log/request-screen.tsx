@@ -71,8 +71,8 @@ export function RequestScreen({
           {detail.response === undefined ? (
             <Notice>
               {detail.isBroken
-                ? 'The connection broke before an answer came.'
-                : 'Your server has not answered yet.'}
+                ? 'The connection broke before a response came.'
+                : 'Your server has not responded yet.'}
             </Notice>
           ) : (
             <Message title="Answer" message={detail.response} />
