@@ -4,7 +4,7 @@ import { ApiError } from '../shared/errors.ts';
 import { readCreateTunnel } from '../shared/tunnel-requests.ts';
 import { readArguments } from './cli/arguments.ts';
 import { UsageError } from './cli/usage-error.ts';
-import { ProjectFileError } from './config/project-report.ts';
+import { ProjectFileError } from './config/project-error.ts';
 import { parseProject } from './config/project.ts';
 import { PAYLOADS } from './main/handlers/payloads.ts';
 import { readDeepLink } from './main/system/deep-link.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { ProjectFileError } from '../config/project-report.ts';
+import { ProjectFileError } from '../config/project-error.ts';
 import { parseRelayAddress } from '../engine/relay/relay-address.ts';
 import { type AccessSources, findAccess, readAccess } from './access.ts';
 import { UsageError } from './usage-error.ts';

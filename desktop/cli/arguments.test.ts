@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { ProjectFileError } from '../config/project-report.ts';
+import { ProjectFileError } from '../config/project-error.ts';
 import { SPEC_DEFAULTS, type TunnelSpec } from '../config/tunnel-spec.ts';
 import { Network } from '../engine/network/network.ts';
 import { parseRelayAddress } from '../engine/relay/relay-address.ts';

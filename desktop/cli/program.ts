@@ -3,14 +3,14 @@
  * of `--json` and the exit codes. Standard output carries what was asked for, standard error what went wrong.
  */
 import { homedir } from 'node:os';
-import { type Command, readArguments } from './arguments.ts';
+import { type Command, type Files, readArguments } from './arguments.ts';
 import { ExitCode, exitCodeOfFailure } from './exit-code.ts';
 import { describeFailure } from './failure.ts';
+import { helpText } from './help.ts';
 import type { Output } from './reporter.ts';
 import { UsageError } from './usage-error.ts';
 import { configFolder } from '../config/folders.ts';
-import { readProject } from '../config/project-file.ts';
-import { ProjectFileError } from '../config/project-report.ts';
+import { ProjectFileError } from '../config/project-error.ts';
 import { StoredLogin, StoredLoginError } from '../config/stored-login.ts';
 import { escapeUnprintable } from '../../shared/unprintable.ts';
 import { VERSION } from '../../shared/version.ts';
@@ -51,75 +51,79 @@ function watchInterrupt(): AbortSignal {
   return controller.signal;
 }
 
-/** Each command loads what it needs, and nothing that others do. */
+/** Each command loads what it needs, and little that others do. */
 async function run(command: Command): Promise<ExitCode> {
   switch (command.command) {
-    case 'help': {
-      const { helpText } = await import('./help.ts');
+    case 'help':
       output.out(helpText(command.topic));
       return ExitCode.ok;
-    }
     case 'version':
       output.out(`culvert ${VERSION}\n`);
       return ExitCode.ok;
     case 'http':
     case 'start': {
       const interrupted = watchInterrupt();
-      const { runTunnels } = await import('./run-tunnels.ts');
-      const { Inspection } = await import('./inspection.ts');
+      const { Inspection, runTunnels } = await import('./staying.ts');
       return runTunnels(command, output, interrupted, await Inspection.start(process.env, output));
     }
     case 'list': {
-      const { runList } = await import('./manage-commands.ts');
+      const { runList } = await import('./asking.ts');
       await runList(command, output);
       return ExitCode.ok;
     }
     case 'close': {
-      const { runClose } = await import('./manage-commands.ts');
+      const { runClose } = await import('./asking.ts');
       await runClose(command, output);
       return ExitCode.ok;
     }
     case 'extend': {
-      const { runExtend } = await import('./manage-commands.ts');
+      const { runExtend } = await import('./asking.ts');
       await runExtend(command, output);
       return ExitCode.ok;
     }
     case 'status': {
-      const { runStatus } = await import('./status-command.ts');
+      const { runStatus } = await import('./asking.ts');
       await runStatus(command, output, Date.now());
       return ExitCode.ok;
     }
     case 'inspect': {
-      const { runInspect } = await import('./inspect-command.ts');
-      const { runtimeFolder } = await import('../engine/inspector/socket/runtime-folder.ts');
+      const { runInspect, runtimeFolder } = await import('./staying.ts');
       await runInspect(command, runtimeFolder(process.env), output, watchInterrupt());
       return ExitCode.ok;
     }
     case 'doctor': {
-      const { runDoctor } = await import('./doctor/doctor-command.ts');
+      const { runDoctor } = await import('./staying.ts');
       return runDoctor(command, output, watchInterrupt());
     }
     case 'login': {
-      const { runLogin } = await import('./login-command.ts');
-      const { terminalPrompt } = await import('./prompt.ts');
+      const { runLogin, terminalPrompt } = await import('./asking.ts');
       await runLogin(command, stored, terminalPrompt(process.stdin, process.stderr), output);
       return ExitCode.ok;
     }
     case 'logout': {
-      const { runLogout } = await import('./login-command.ts');
+      const { runLogout } = await import('./asking.ts');
       await runLogout(command, stored, output);
       return ExitCode.ok;
     }
   }
 }
 
+/** `start` alone reads a project's file, and with it comes a parser of YAML, which others need not load. */
+async function filesFor(args: readonly string[]): Promise<Files> {
+  const readLogin = () => stored.read();
+  if (!args.includes('start')) return { readLogin, readProject: noProject };
+  const { readProject } = await import('../config/project-file.ts');
+  return { readLogin, readProject: (path) => readProject(path, process.cwd()) };
+}
+
+function noProject(): never {
+  throw new Error('only start has a project');
+}
+
 async function main(): Promise<ExitCode> {
   try {
-    const files = {
-      readLogin: () => stored.read(),
-      readProject: (path: string | undefined) => readProject(path, process.cwd()),
-    };
-    return await run(readArguments(process.argv.slice(2), process.env, files));
+    const args = process.argv.slice(2);
+    return await run(readArguments(args, process.env, await filesFor(args)));
   } catch (error) {
     if (error instanceof UsageError) {
       output.err(`culvert: ${error.message}\nRun "culvert --help" for the usage.\n`);

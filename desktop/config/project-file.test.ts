@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readProject } from './project-file.ts';
 import { checkOwners, trustedOwners } from './project-owner.ts';
-import { ProjectFileError } from './project-report.ts';
+import { ProjectFileError } from './project-error.ts';
 
 const isRefusal = (words: RegExp) => (error: unknown) =>
   error instanceof ProjectFileError && words.test(error.message);

@@ -4,7 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { CONFIG_FILE_MAX_BYTES } from './limits.ts';
 import { checkOwners, trustedOwners } from './project-owner.ts';
 import { parseProject, type Project } from './project.ts';
-import { ProjectFileError } from './project-report.ts';
+import { ProjectFileError } from './project-error.ts';
 
 export const PROJECT_FILE = 'culvert.yml';
 

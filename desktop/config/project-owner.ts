@@ -1,5 +1,5 @@
 /** Whose `culvert.yml` is taken: as git takes repositories (safe.directory), a file of another user only where it is named. */
-import { ProjectFileError } from './project-report.ts';
+import { ProjectFileError } from './project-error.ts';
 
 /**
  * @param env its `SUDO_UID` says who has called `sudo`

@@ -1,9 +1,7 @@
 /** What is wrong with `culvert.yml`. */
 import { replaceUnprintable } from '../../shared/unprintable.ts';
 import { type Document, isMap, type LineCounter, type Node } from 'yaml';
-
-/** Thrown with one line for each problem: the file, the line, the field, and what it takes. */
-export class ProjectFileError extends Error {}
+import { ProjectFileError } from './project-error.ts';
 
 /** Collects problems, and finds the lines they are on. */
 export class ProjectReport {

@@ -1,7 +1,7 @@
 /** What a `culvert.yml` cannot do by itself, because it may be somebody else's (docs/command.md). */
 import { isLoopback } from '../engine/network/loopback.ts';
 import type { RelayAddress } from '../engine/relay/relay-address.ts';
-import { ProjectFileError } from './project-report.ts';
+import { ProjectFileError } from './project-error.ts';
 import type { Project } from './project.ts';
 
 /** The part of a {@link Project} that chooses the relay. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { parseRelayAddress } from '../engine/relay/relay-address.ts';
-import { ProjectFileError } from './project-report.ts';
+import { ProjectFileError } from './project-error.ts';
 import { parseProject } from './project.ts';
 
 const KEY = `cvt_${'k'.repeat(32)}`;

@@ -13,7 +13,8 @@ import {
 import { parseRelayAddress, type RelayAddress, RelayAddressError } from '../engine/relay/relay-address.ts';
 import { CONFIG_TUNNELS_MAX, LABEL_MAX_LENGTH } from './limits.ts';
 import { nearest } from './nearest.ts';
-import { ProjectFileError, ProjectReport } from './project-report.ts';
+import { ProjectFileError } from './project-error.ts';
+import { ProjectReport } from './project-report.ts';
 import { FLAG_RULE, SPEC_DEFAULTS, type TunnelSpec, WAIT_RULE } from './tunnel-spec.ts';
 
 export interface Project {

@@ -1,0 +1,5 @@
+/** The commands that ask the relay's API and end: one file to load for each of them (docs/decisions/0015-bundled-programs.md). */
+export { runLogin, runLogout } from './login-command.ts';
+export { runClose, runExtend, runList } from './manage-commands.ts';
+export { terminalPrompt } from './prompt.ts';
+export { runStatus } from './status-command.ts';
