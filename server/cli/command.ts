@@ -19,7 +19,7 @@ export interface Shell {
   /** Writes a line to stderr, which people read. */
   err(line: string): void;
   /** Restarts the program with limits on its memory, where it has none. */
-  limitMemory(): Promise<void>;
+  limitMemory(): void;
   /** Opens the log, on stderr. */
   openLog(options: Config['log']): Promise<Log>;
   /**

@@ -45,7 +45,7 @@ async function run(shell: Shell, argv: readonly string[], startRelay: StartRelay
   const { words, rest } = splitCommand(argv);
   if (words !== 'serve') throw usageError(`there is no command "${words}"; culvert-relay --help lists them`);
   // Before anything is loaded that would have to be loaded twice.
-  await shell.limitMemory();
+  shell.limitMemory();
   const { loadConfig, serve } = await import('./serving.ts');
   const { config } = configured(loadConfig(shell.env, rest));
   return await serve(shell, config, startRelay);

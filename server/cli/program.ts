@@ -31,11 +31,7 @@ const shell: Shell = {
   },
   out: (line) => void process.stdout.write(`${line}\n`),
   err: (line) => void process.stderr.write(`${line}\n`),
-  async limitMemory() {
-    limitYoungGeneration(process);
-    const { limitOldGeneration } = await import('./serving.ts');
-    limitOldGeneration(process.execArgv);
-  },
+  limitMemory: () => limitYoungGeneration(process),
   async openLog({ level, format = process.stderr.isTTY ? 'pretty' : 'json' }) {
     const { createLog, stderrStream } = await import('./serving.ts');
     const stream = stderrStream();
@@ -68,8 +64,11 @@ const shell: Shell = {
 };
 
 const done = main(shell, process.argv.slice(2), async (config, operator) => {
-  const { startRelay } = await import('./serving.ts');
-  return await startRelay(config, operator);
+  const { limitOldGeneration, startRelay } = await import('./serving.ts');
+  const relay = await startRelay(config, operator);
+  // Not before: what a start loads is no garbage, and looking through it again and again would take a tenth of the start.
+  limitOldGeneration(process.execArgv);
+  return relay;
 });
 // Whoever reads the output may leave before the relay does. Not earlier: `serve` has restarted the program by now.
 process.stdout.on('error', () => {});

@@ -25,9 +25,7 @@ export class FakeShell implements Shell {
     this.stderr.push(line);
   }
 
-  limitMemory(): Promise<void> {
-    return Promise.resolve();
-  }
+  limitMemory(): void {}
 
   openLog(): Promise<Log> {
     return Promise.resolve(this.log);
