@@ -108,9 +108,10 @@ async function run(command: Command): Promise<ExitCode> {
   }
 }
 
+const readLogin = () => stored.read();
+
 /** `start` alone reads a project's file, and with it comes a parser of YAML, which others need not load. */
 async function filesFor(args: readonly string[]): Promise<Files> {
-  const readLogin = () => stored.read();
   if (!args.includes('start')) return { readLogin, readProject: noProject };
   const { readProject } = await import('../config/project-file.ts');
   return { readLogin, readProject: (path) => readProject(path, process.cwd()) };
