@@ -6,6 +6,7 @@ import { AccessWatch } from './accounts/access-watch.ts';
 import { Authenticator } from './accounts/authenticator.ts';
 import { systemClock as clock } from './clock.ts';
 import { Cluster } from './cluster/cluster.ts';
+import { STANDALONE } from './cluster/standalone.ts';
 import type { Config } from './config.ts';
 import { upgradeRefusal } from './edge/own-responses.ts';
 import { CLIENT_SOCKETS_MAX } from './limits.ts';
@@ -36,19 +37,19 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
   const unexpected = reportTo(log);
   const state = await openState(config, operator);
   const { store } = state;
-  const cluster = config.cluster && (await Cluster.join(config.cluster, clock, log));
-  const tunnels = await startTunnels(config, store, cluster, log);
+  const peering = config.cluster === undefined ? STANDALONE : await Cluster.join(config.cluster, clock, log);
+  const tunnels = await startTunnels(config, { store, peering, log });
   const { registry, service, hub } = tunnels;
   const authenticator = new Authenticator(store, clock);
-  const others = cluster && {
-    dial: (request: UpgradeToPass) => cluster.hops.dial(request),
-    followTunnel: (id: string) => service.followTunnel(id),
+  const others = {
+    dial: (request: UpgradeToPass) => peering.dial(request),
+    followTunnel: (id: string) => service.coordination.followTunnel(id),
   };
   const maxSockets = CLIENT_SOCKETS_MAX;
   const upgrades = new Upgrades({ hub, registry, authenticator, clock, maxSockets, others });
   // Before anybody comes: what waits here is found from other relays only under a number of its own.
-  await cluster?.start({ hub, tunnels: service.follower, openHop });
-  const dependencies = { store, tunnels, authenticator, upgrades, cluster, unexpected };
+  await peering.start({ hub, tunnels: service.coordination, openHop });
+  const dependencies = { store, tunnels, authenticator, upgrades, peering, unexpected };
   const { url, edge, certificate, beginToDrain } = await openEntrance(config, dependencies, operator);
   const census = {
     tunnels: () => registry.size,
@@ -72,10 +73,10 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
   async function stop(deadlineMs: number): Promise<void> {
     beginToDrain();
     const deadline = new Promise((resolve) => setTimeout(resolve, deadlineMs).unref());
-    await Promise.race([drain(hub, edge, cluster), deadline]);
+    await Promise.race([drain(hub, edge, peering), deadline]);
     edge.destroy();
     certificate?.stop();
-    await cluster?.stop();
+    await peering.stop();
     await access.stop();
     await service.stop();
     await state.close();

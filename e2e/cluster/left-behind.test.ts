@@ -60,6 +60,7 @@ describe('a relay on PostgreSQL, after others have died', function () {
       ttl: { defaultTtl: 3600, maxTtl: 604_800 },
       nameHold: HOLD_SECONDS,
       peers: { tell: () => {} },
+      onEnd: () => {},
     });
     await service.start();
     scope.defer(() => service.stop());
@@ -105,10 +106,10 @@ describe('a relay on PostgreSQL, after others have died', function () {
 
   it('reviews a hundred thousand tunnels in pieces, and ends those that others have closed', async () => {
     await leave(TUNNELS, clock.now() + HOUR);
-    await service.follow(owner);
+    await service.coordination.followAccount(owner);
     assert.equal(registry.size, TUNNELS);
     await query(url, "delete from tunnels where slug like '%7'");
-    service.follower.review();
+    service.coordination.review();
     await until(50, () => assert.equal(registry.size, TUNNELS - TUNNELS / 10));
     assert.ok(asked.every((size) => size <= FOLLOW_BATCH));
     assert.equal(asked.length, TUNNELS / FOLLOW_BATCH);

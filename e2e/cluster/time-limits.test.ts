@@ -76,9 +76,8 @@ describe('time limits between relays', function () {
   });
 
   it('a relay that does not say whether it takes a data socket is given up after 5 s', async () => {
-    const listener = await HopListener.start({ host: '127.0.0.1', port: 0 }, 'silent', SECRET);
+    const listener = await startListener('silent');
     scope.defer(() => listener.close());
-    listener.onHop = () => {};
     const find = () => ({ incarnation: 'silent', host: '127.0.0.1', port: listener.port });
     const dialer = new HopDialer({ find }, 'one', SECRET);
     const { value, ms } = await timed(() =>
@@ -89,7 +88,7 @@ describe('time limits between relays', function () {
   });
 
   it('a connection that does not say what it is is cut after 5 s', async () => {
-    const listener = await HopListener.start({ host: '127.0.0.1', port: 0 }, 'one', SECRET);
+    const listener = await startListener('one');
     scope.defer(() => listener.close());
     const socket = connect(listener.port, '127.0.0.1');
     await once(socket, 'connect');
@@ -99,8 +98,18 @@ describe('time limits between relays', function () {
   });
 });
 
+/** A listener that answers nothing to what it takes. */
+async function startListener(incarnation: string): Promise<HopListener> {
+  return await HopListener.start({ host: '127.0.0.1', port: 0, incarnation, secret: SECRET, take() {} });
+}
+
 async function openLink(scope: Scope, redis: RedisServer): Promise<RedisLink> {
-  const link = await RedisLink.open(redis.url, ['channel'], () => {});
+  const link = await RedisLink.open({
+    url: redis.url,
+    channels: ['channel'],
+    events: { up() {}, message() {}, unsent() {} },
+    log: () => {},
+  });
   scope.defer(() => link.close());
   await eventually(20_000, () => assert.ok(link.isUp));
   return link;

@@ -48,7 +48,7 @@ export function allowName(): ApiMiddleware {
 /** 403 for one tunnel more than the plan allows at a time. */
 export function limitTunnels(tunnels: TunnelService): ApiMiddleware {
   return async function requireRoom(ctx, next) {
-    await tunnels.follow(ctx.state.account);
+    await tunnels.coordination.followAccount(ctx.state.account);
     tunnels.mustHaveRoom(ctx.state.account);
     await next();
   };

@@ -53,7 +53,7 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
 
   async function list(ctx: ApiContext): Promise<void> {
     const { account } = ctx.state;
-    await tunnels.follow(account);
+    await tunnels.coordination.followAccount(account);
     const parts: string[] = [];
     for (const batch of batches(tunnels.list(account), LIST_BATCH)) {
       // A thousand of them take the event loop for as long as some ten requests.
@@ -65,7 +65,7 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
   }
 
   async function get(ctx: ApiContext): Promise<void> {
-    await tunnels.followTunnel(idOf(ctx));
+    await tunnels.coordination.followTunnel(idOf(ctx));
     ctx.body = viewTunnel(tunnels.get(ctx.state.account, idOf(ctx)), addresses);
   }
 

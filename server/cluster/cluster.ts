@@ -1,18 +1,18 @@
 /** One relay of several that serve as one (docs/decisions/0009-cluster.md): joins, keeps its place, and leaves. */
 import { randomBytes } from 'node:crypto';
+import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Clock } from '../clock.ts';
 import { CLUSTER_START_TIMEOUT_MS, LEAVING_REPEAT_MS } from '../limits.ts';
-import type { Hub } from '../link/hub.ts';
+import type { Hop, HopRequest, UpgradeToPass } from '../link/other-relays.ts';
 import type { Log } from '../log.ts';
-import type { Peers, TunnelNews } from '../tunnels/peers.ts';
 import type { CreateLimiter, Rate } from '../rate-limiter.ts';
-import type { Follower } from '../tunnels/follower.ts';
+import type { Peers } from '../tunnels/peers.ts';
 import { HopDialer } from './hop/hop-dialer.ts';
 import { HopListener } from './hop/hop-listener.ts';
-import type { TakeHop } from './hop/hop-receiver.ts';
 import { Membership } from './membership.ts';
 import { ALL_CHANNEL, channelOf, MISSED, readNews, writeLeaving, writeNews } from './news.ts';
+import type { PeeredParts, Peering } from './peering.ts';
 import { Pulse } from './pulse.ts';
 import { RedisLink } from './redis-link.ts';
 import { RedisPresence } from './redis-presence.ts';
@@ -30,41 +30,50 @@ export interface ClusterSettings {
   readonly secret: string;
 }
 
-/** The parts of the relay that hear of others. */
-export interface ClusterParts {
-  readonly hub: Pick<Hub, 'announceFor' | 'cameElsewhere' | 'leftElsewhere' | 'leavesHop' | 'resume'>;
-  readonly tunnels: Pick<Follower, 'hear' | 'review'>;
-  /** Takes a data socket that landed on another relay. */
-  readonly openHop: TakeHop;
+interface ClusterDeps {
+  readonly redis: RedisLink;
+  readonly listener: HopListener;
+  /** where others reach the listener */
+  readonly host: string;
+  /** names this life of the relay */
+  readonly incarnation: string;
+  readonly secret: string;
+  readonly clock: Clock;
+  readonly log: Log;
 }
 
-export class Cluster implements Peers {
+export class Cluster implements Peering {
   readonly presence: RedisPresence;
-  readonly hops: HopDialer;
+  /** tells them through Redis */
+  readonly peers: Peers;
   readonly #redis: RedisLink;
   readonly #listener: HopListener;
+  readonly #hops: HopDialer;
   readonly #membership: Membership;
   readonly #pulse: Pulse;
   readonly #upkeep: Upkeep;
   readonly #log: Log;
+  /** Who hears of others, once there is somebody. */
+  #parts: PeeredParts | undefined;
+  /** Fulfilled when Redis was there for the first time since then. */
+  readonly #joined = Promise.withResolvers<void>();
   /** Whether others were not told of something. */
   #owesNews = false;
 
-  private constructor(
-    redis: RedisLink,
-    listener: HopListener,
-    own: { readonly host: string; readonly incarnation: string },
-    secret: string,
-    clock: Clock,
-    log: Log,
-  ) {
+  private constructor({ redis, listener, host, incarnation, secret, clock, log }: ClusterDeps) {
     this.#redis = redis;
     this.#listener = listener;
-    this.#membership = new Membership(redis, { ...own, port: listener.port }, secret, log);
-    this.#pulse = new Pulse(clock);
-    this.presence = new RedisPresence(redis, this.#membership, this.#pulse, secret, clock);
-    this.#upkeep = new Upkeep(redis, this.#membership, this.presence, clock);
-    this.hops = new HopDialer(this.#membership, own.incarnation, secret);
+    this.#membership = new Membership(redis, { host, incarnation, port: listener.port }, secret, log);
+    this.#pulse = new Pulse(clock, {
+      leapt: (ms) => this.#checkLeap(ms),
+      steady: () => this.#parts?.hub.resume(),
+    });
+    const membership = this.#membership;
+    this.presence = new RedisPresence({ redis, membership, pulse: this.#pulse, secret, clock });
+    const onDown = (): void => this.#parts?.tunnels.review();
+    this.#upkeep = new Upkeep({ redis, membership, presence: this.presence, clock, onDown });
+    this.#hops = new HopDialer(membership, incarnation, secret);
+    this.peers = { tell: (news) => redis.publish(ALL_CHANNEL, writeNews(news)) };
     this.#log = log;
   }
 
@@ -72,58 +81,61 @@ export class Cluster implements Peers {
   static async join(settings: ClusterSettings, clock: Clock, log: Log): Promise<Cluster> {
     const { redisUrl, host, port, secret } = settings;
     const incarnation = randomBytes(8).toString('hex');
-    const listener = await HopListener.start({ host, port }, incarnation, secret);
-    const redis = await RedisLink.open(redisUrl, [channelOf(incarnation), ALL_CHANNEL], log);
-    return new Cluster(redis, listener, { host, incarnation }, secret, clock, log);
+    // It is told what happens; before it is put together nobody waits for that.
+    let cluster: Cluster | undefined = undefined;
+    const tell = (what: (cluster: Cluster) => void): void => {
+      if (cluster !== undefined) what(cluster);
+    };
+    const listener = await HopListener.start({
+      host,
+      port,
+      incarnation,
+      secret,
+      take: (request, socket) => (cluster === undefined ? socket.destroy() : cluster.#take(request, socket)),
+    });
+    const redis = await RedisLink.open({
+      url: redisUrl,
+      channels: [channelOf(incarnation), ALL_CHANNEL],
+      events: {
+        up: () => tell((it) => void it.#cameUp()),
+        message: (text) => tell((it) => it.#hear(text)),
+        unsent: () => tell((it) => it.#owe()),
+      },
+      log,
+    });
+    cluster = new Cluster({ redis, listener, host, incarnation, secret, clock, log });
+    return cluster;
   }
 
-  /** Limits over all relays what `local` limits on this one. */
+  dial(request: UpgradeToPass): Promise<Hop | undefined> {
+    return this.#hops.dial(request);
+  }
+
   limit(local: CreateLimiter, rate: Rate): CreateLimiter {
     return new SharedRateLimiter(this.#redis, local, rate);
   }
 
-  tell(news: TunnelNews): void {
-    this.#redis.publish(ALL_CHANNEL, writeNews(news));
-  }
-
-  /**
-   * Takes its place. Redis need not be there; the relay does without it until it is.
-   *
-   * @throws StrangerError when relays with another secret are there
-   */
-  async start(parts: ClusterParts): Promise<void> {
-    this.#listener.onHop = parts.openHop;
-    this.#redis.onUnsent = () => (this.#owesNews = true);
-    this.#redis.onMessage = (_channel, text) => this.#hear(parts, text);
-    this.#pulse.onLeap = (ms) => this.#checkLeap(ms);
-    this.#pulse.onSteady = () => parts.hub.resume();
-    this.#upkeep.onDown = () => parts.tunnels.review();
-    const joined = new Promise<void>((resolve) => {
-      this.#redis.onUp = () => void this.#cameUp(parts).then(resolve);
-    });
-    if (this.#redis.isUp) this.#redis.onUp();
-    await Promise.race([joined, sleep(CLUSTER_START_TIMEOUT_MS, undefined, { ref: false })]);
+  /** Redis need not be there; the relay does without it until it is. */
+  async start(parts: PeeredParts): Promise<void> {
+    this.#parts = parts;
+    if (this.#redis.isUp) void this.#cameUp();
+    await Promise.race([this.#joined.promise, sleep(CLUSTER_START_TIMEOUT_MS, undefined, { ref: false })]);
     if (this.#membership.refusal !== undefined) throw this.#membership.refusal;
     this.#pulse.start();
     this.#upkeep.start();
   }
 
-  /** Whether there are other relays now that do not shut down, as far as this one knows. */
   get hasOthers(): boolean {
     return this.#membership.hasOthers;
   }
 
-  /** Tells the others that this relay shuts down: nobody can be handed over to it any more. */
   sayLeaving(): void {
     this.#redis.publish(ALL_CHANNEL, writeLeaving(this.#membership.incarnation));
   }
 
-  /**
-   * Fulfilled when no data socket passes through this relay any more. The others are asked, again and again, to put none
-   * of them to another use.
-   */
+  /** The others are asked, again and again, to put none of its data sockets to another use. */
   async settle(): Promise<void> {
-    while (this.hops.open > 0) {
+    while (this.#hops.open > 0) {
       this.sayLeaving();
       await sleep(LEAVING_REPEAT_MS, undefined, { ref: false });
     }
@@ -134,11 +146,24 @@ export class Cluster implements Peers {
     this.#pulse.stop();
     await forgiving(this.#membership.leave());
     this.#redis.close();
-    this.hops.close();
+    this.#hops.close();
     this.#listener.close();
   }
 
-  #hear({ hub, tunnels }: ClusterParts, text: string): void {
+  /** A data socket has landed on another relay. Until somebody can take it it is refused. */
+  #take(request: HopRequest, socket: Duplex): void {
+    if (this.#parts === undefined) socket.destroy();
+    else this.#parts.openHop(request, socket);
+  }
+
+  /** Something was not told. */
+  #owe(): void {
+    this.#owesNews = true;
+  }
+
+  #hear(text: string): void {
+    if (this.#parts === undefined) return;
+    const { hub, tunnels } = this.#parts;
     const news = readNews(text);
     switch (news?.kind) {
       case undefined:
@@ -166,10 +191,13 @@ export class Cluster implements Peers {
   }
 
   /** Redis may have lost everything, and news were missed in any case. */
-  async #cameUp({ tunnels, hub }: ClusterParts): Promise<void> {
+  async #cameUp(): Promise<void> {
+    if (this.#parts === undefined) return;
+    const { tunnels, hub } = this.#parts;
     await this.#upkeep.tellAll();
     hub.resume();
     tunnels.review();
+    this.#joined.resolve();
     if (!this.#owesNews) return;
     this.#owesNews = false;
     this.#redis.publish(ALL_CHANNEL, MISSED);

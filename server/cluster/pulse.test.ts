@@ -23,8 +23,7 @@ describe('Pulse', () => {
   it('looks every 500 ms by itself, so that it knows without being asked', () => {
     const looks: number[] = [];
     const clock = new WatchedClock((at) => looks.push(at));
-    const pulse = new Pulse(clock);
-    pulse.onLeap = () => assert.fail('there was no pause');
+    const pulse = new Pulse(clock, { leapt: () => assert.fail('there was no pause'), steady() {} });
     const begin = clock.monotonic();
     pulse.start();
     looks.length = 0;
@@ -39,15 +38,16 @@ describe('Pulse', () => {
 
   it('is not steady after standing still for 3 s, until what that means is found out', async () => {
     const clock = new FakeClock();
-    const pulse = new Pulse(clock);
     const leaps: number[] = [];
     let steady = 0;
     const foundOut = Promise.withResolvers<void>();
-    pulse.onSteady = () => (steady += 1);
-    pulse.onLeap = (ms) => {
-      leaps.push(ms);
-      return foundOut.promise;
-    };
+    const pulse = new Pulse(clock, {
+      leapt(ms) {
+        leaps.push(ms);
+        return foundOut.promise;
+      },
+      steady: () => (steady += 1),
+    });
     pulse.start();
     clock.advance(60_000);
     assert.equal(pulse.isSteady, true);

@@ -5,18 +5,23 @@
 import type { Clock, Timer } from '../clock.ts';
 import { PULSE_LEAP_MS, PULSE_MS } from '../limits.ts';
 
+export interface PulseEvents {
+  /** It stood still for so many ms; it is steady again when the promise is fulfilled. */
+  leapt(ms: number): Promise<void>;
+  /** It is steady again. */
+  steady(): void;
+}
+
 export class Pulse {
   readonly #clock: Clock;
-  /** Told how long it stood still, in ms; it is steady again when the promise is fulfilled. */
-  onLeap: (ms: number) => Promise<void> = () => Promise.resolve();
-  /** Told when it is steady again. */
-  onSteady: () => void = () => {};
+  readonly #events: PulseEvents;
   #at: number;
   #timer: Timer | undefined;
   #checking = false;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, events: PulseEvents) {
     this.#clock = clock;
+    this.#events = events;
     this.#at = clock.monotonic();
   }
 
@@ -45,8 +50,8 @@ export class Pulse {
   }
 
   async #check(gap: number): Promise<void> {
-    await this.onLeap(gap);
+    await this.#events.leapt(gap);
     this.#checking = false;
-    this.onSteady();
+    this.#events.steady();
   }
 }

@@ -23,18 +23,30 @@ export interface RedisCommands {
   run(script: Script, ...args: readonly (string | number)[]): Promise<unknown>;
 }
 
+export interface RedisEvents {
+  /** Both connections are there, again after each time they were lost. */
+  up(): void;
+  /** A message has come. */
+  message(text: string): void;
+  /** A message was not sent, or it is not known whether it was. */
+  unsent(): void;
+}
+
+export interface RedisLinkOptions {
+  /** `redis://` or `rediss://` */
+  readonly url: string;
+  /** those whose messages are wanted */
+  readonly channels: readonly string[];
+  readonly events: RedisEvents;
+  readonly log: Log;
+}
+
 type ScriptCall = (...args: (string | number)[]) => Promise<unknown>;
 
 export class RedisLink implements RedisCommands {
-  /** Called when both connections are there, again after each time they were lost. */
-  onUp: () => void = () => {};
-  /** Called with each message. */
-  onMessage: (channel: string, text: string) => void = () => {};
-  /** Called when a message was not sent, or it is not known whether it was. */
-  onUnsent: () => void = () => {};
-
   readonly #commands: Redis;
   readonly #messages: Redis;
+  readonly #events: RedisEvents;
   readonly #log: Log;
   #isUp = false;
   /** Whether the operator was told that it is down. */
@@ -42,25 +54,21 @@ export class RedisLink implements RedisCommands {
   #closed = false;
   #corked = false;
 
-  private constructor(commands: Redis, messages: Redis, log: Log) {
+  private constructor(commands: Redis, messages: Redis, events: RedisEvents, log: Log) {
     this.#commands = commands;
     this.#messages = messages;
+    this.#events = events;
     this.#log = log;
     for (const connection of [commands, messages]) {
       connection.on('error', (error: unknown) => this.#failed(error));
       connection.on('close', () => this.#failed());
       connection.on('ready', () => this.#becameReady());
     }
-    messages.on('message', (channel: string, text: string) => this.onMessage(channel, text));
+    messages.on('message', (_channel: string, text: string) => events.message(text));
   }
 
-  /**
-   * Begins to connect, which may take until Redis is there. The client library is loaded only now.
-   *
-   * @param url `redis://` or `rediss://`
-   * @param channels whose messages are wanted
-   */
-  static async open(url: string, channels: readonly string[], log: Log): Promise<RedisLink> {
+  /** Begins to connect, which may take until Redis is there. The client library is loaded only now. */
+  static async open({ url, channels, events, log }: RedisLinkOptions): Promise<RedisLink> {
     const { Redis: Client } = await import('ioredis');
     const options = {
       lazyConnect: true,
@@ -76,7 +84,7 @@ export class RedisLink implements RedisCommands {
     const scripts = Object.fromEntries(SCRIPTS.map(({ name, lua }) => [name, { lua, numberOfKeys: 0 }]));
     const commands = new Client(url, { ...options, scripts });
     const messages = new Client(url, { ...options, autoResubscribe: false });
-    const link = new RedisLink(commands, messages, log);
+    const link = new RedisLink(commands, messages, events, log);
     link.#subscribeTo(channels);
     // Neither waits for Redis: a relay starts without it, too.
     for (const connection of [commands, messages]) connection.connect().catch(() => {});
@@ -99,11 +107,11 @@ export class RedisLink implements RedisCommands {
     }
   }
 
-  /** Tells every relay, if it can: see {@link onUnsent}. */
+  /** Tells every relay, if it can: see {@link RedisEvents.unsent}. */
   publish(channel: string, text: string): void {
-    if (!this.#isUp) return this.onUnsent();
+    if (!this.#isUp) return this.#events.unsent();
     this.#commands.publish(channel, text).catch((error: unknown) => {
-      this.onUnsent();
+      this.#events.unsent();
       this.#failed(error);
     });
   }
@@ -143,7 +151,7 @@ export class RedisLink implements RedisCommands {
     this.#isUp = true;
     if (this.#reported) this.#log('redis recovered');
     this.#reported = false;
-    this.onUp();
+    this.#events.up();
   }
 
   #failed(error?: unknown): void {

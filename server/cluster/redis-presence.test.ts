@@ -42,7 +42,13 @@ describe('RedisPresence', () => {
       () => {},
     );
     await membership.renew();
-    presence = new RedisPresence(redis, membership, { isSteady: true }, 's'.repeat(32), new FakeClock());
+    presence = new RedisPresence({
+      redis,
+      membership,
+      pulse: { isSteady: true },
+      secret: 's'.repeat(32),
+      clock: new FakeClock(),
+    });
     calls = [];
   });
 

@@ -17,6 +17,15 @@ interface Held {
   rival: number;
 }
 
+export interface RedisPresenceDeps {
+  readonly redis: RedisCommands;
+  readonly membership: Membership;
+  readonly pulse: Pick<Pulse, 'isSteady'>;
+  /** known to the relays of the cluster alone */
+  readonly secret: string;
+  readonly clock: Clock;
+}
+
 export class RedisPresence implements Presence {
   readonly hasOthers = true;
   readonly #redis: RedisCommands;
@@ -27,14 +36,7 @@ export class RedisPresence implements Presence {
   /** by tunnel */
   readonly #held = new Map<string, Held>();
 
-  /** @param secret known to the relays of the cluster alone */
-  constructor(
-    redis: RedisCommands,
-    membership: Membership,
-    pulse: Pick<Pulse, 'isSteady'>,
-    secret: string,
-    clock: Clock,
-  ) {
+  constructor({ redis, membership, pulse, secret, clock }: RedisPresenceDeps) {
     this.#redis = redis;
     this.#membership = membership;
     this.#pulse = pulse;

@@ -39,8 +39,7 @@ describe('Upkeep', () => {
         await Promise.resolve();
       },
     };
-    upkeep = new Upkeep(redis, membership, presence, clock);
-    upkeep.onDown = () => note('down');
+    upkeep = new Upkeep({ redis, membership, presence, clock, onDown: () => note('down') });
     upkeep.start();
   });
 

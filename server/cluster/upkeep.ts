@@ -11,29 +11,33 @@ import type { Membership } from './membership.ts';
 import { RedisError } from './redis-link.ts';
 import type { RedisPresence } from './redis-presence.ts';
 
+export interface UpkeepDeps {
+  readonly redis: { readonly isUp: boolean };
+  readonly membership: Pick<Membership, 'renew'>;
+  readonly presence: Pick<RedisPresence, 'tellAll'>;
+  readonly clock: Clock;
+  /** called again and again while Redis is down */
+  readonly onDown: () => void;
+}
+
 export class Upkeep {
-  /** Called again and again while Redis is down. */
-  onDown: () => void = () => {};
   readonly #redis: { readonly isUp: boolean };
   readonly #membership: Pick<Membership, 'renew'>;
   readonly #presence: Pick<RedisPresence, 'tellAll'>;
   readonly #clock: Clock;
+  readonly #onDown: () => void;
   #timer: Timer | undefined;
   #stopped = false;
   /** monotonic ms */
   #renewAt = 0;
   #tellAt = 0;
 
-  constructor(
-    redis: { readonly isUp: boolean },
-    membership: Pick<Membership, 'renew'>,
-    presence: Pick<RedisPresence, 'tellAll'>,
-    clock: Clock,
-  ) {
+  constructor({ redis, membership, presence, clock, onDown }: UpkeepDeps) {
     this.#redis = redis;
     this.#membership = membership;
     this.#presence = presence;
     this.#clock = clock;
+    this.#onDown = onDown;
   }
 
   start(): void {
@@ -62,7 +66,7 @@ export class Upkeep {
 
   async #work(): Promise<void> {
     const now = this.#clock.monotonic();
-    if (!this.#redis.isUp) this.onDown();
+    if (!this.#redis.isUp) this.#onDown();
     else if (now >= this.#tellAt) await forgiving(this.#tellAll());
     else if (now >= this.#renewAt) await forgiving(this.#renew());
     if (!this.#stopped) this.start();

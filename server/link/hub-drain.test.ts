@@ -10,6 +10,7 @@ import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream } from '../tunnels/stream.ts';
 import type { ControlSocket } from './control-socket.ts';
 import { Hub } from './hub.ts';
+import { ALONE } from './presence.ts';
 
 class FakeControl {
   readonly key = { keyId: 'key', hash: '' };
@@ -54,7 +55,7 @@ describe('Hub, when the relay shuts down', () => {
 
   beforeEach(() => {
     clock = new FakeClock();
-    hub = new Hub(clock, 2);
+    hub = new Hub({ clock, maxWarm: 2, presence: ALONE });
   });
 
   function attach(tunnel: LiveTunnel, takesEvents: boolean): FakeControl {
@@ -123,7 +124,7 @@ describe('Hub, when the relay shuts down', () => {
 
 /** A stream to a tunnel that has come through a relay, and what its client hears of its end. */
 function streamVia(via: string | undefined) {
-  const hub = new Hub(new FakeClock(), 2);
+  const hub = new Hub({ clock: new FakeClock(), maxWarm: 2, presence: ALONE });
   const control = new FakeControl(false);
   const tunnel = aTunnel('one');
   hub.attach(tunnel, control.socket);

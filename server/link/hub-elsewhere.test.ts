@@ -34,7 +34,7 @@ describe('Hub, for visitors whose client is on another relay', () => {
       announce: (_tunnel, announcement) => asked.push(announcement),
     };
     clock = new FakeClock();
-    hub = new Hub(clock, 0, presence);
+    hub = new Hub({ clock, maxWarm: 0, presence });
     hub.dial(tunnel, { opened: () => assert.fail(), failed: () => assert.fail() });
   });
 
@@ -107,7 +107,7 @@ describe('Hub, for data sockets offered by a client whose control socket is on a
       return Promise.resolve(found);
     };
     clock = new FakeClock();
-    hub = new Hub(clock, 2, { ...ALONE, hasOthers: true, find });
+    hub = new Hub({ clock, maxWarm: 2, presence: { ...ALONE, hasOthers: true, find } });
     assert.equal(await hub.findClient(tunnel, key), true);
   });
 

@@ -59,7 +59,7 @@ describe('A client whose control socket was lost', () => {
 
   beforeEach(() => {
     clock = new FakeClock();
-    hub = new Hub(clock, 8, ALONE);
+    hub = new Hub({ clock, maxWarm: 8, presence: ALONE });
   });
 
   function attach(): ControlSocket {

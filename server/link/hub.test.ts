@@ -11,6 +11,7 @@ import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream } from '../tunnels/stream.ts';
 import type { ControlSocket, SocketKey } from './control-socket.ts';
 import { Hub } from './hub.ts';
+import { ALONE } from './presence.ts';
 
 const FREE_CONNECTIONS = PLAN_RULES.free.maxConnections ?? 0;
 
@@ -76,7 +77,7 @@ describe('Hub', () => {
   beforeEach(() => {
     tunnel.account = anAccount({ plan: 'team' });
     clock = new FakeClock();
-    hub = new Hub(clock, 2);
+    hub = new Hub({ clock, maxWarm: 2, presence: ALONE });
     results = [];
   });
 

@@ -6,37 +6,40 @@ import type { LinkCensus } from '../observe/census.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { Dial, Dialer, DialHandler } from '../tunnels/stream.ts';
 import type { ControlSocket, SocketKey } from './control-socket.ts';
-import { ALONE, type Presence } from './presence.ts';
+import type { Presence } from './presence.ts';
 import { TunnelLink } from './tunnel-link.ts';
 import type { Pending } from './waiting-visitors.ts';
 
 /** How often sockets are looked at: pings and dead peers need no better. */
 const TICK_MS = 1000;
 
-export class Hub implements Dialer {
-  /** Called when a tunnel has got a control socket. */
-  onOnline: (tunnel: LiveTunnel) => void = () => {};
-  /** Called when a control socket of a tunnel has ended, with its close code. */
-  onOffline: (tunnel: LiveTunnel, code: number) => void = () => {};
-  /** Called when the client of a tunnel has a newer control socket on another relay. */
-  onMoved: (tunnel: LiveTunnel) => void = () => {};
+export interface HubOptions {
+  readonly clock: Clock;
+  /** data sockets a client may offer ahead for each tunnel */
+  readonly maxWarm: number;
+  /** where the clients of tunnels are that are not here */
+  readonly presence: Presence;
+  /** told when a tunnel has got a control socket */
+  readonly onOnline?: (tunnel: LiveTunnel) => void;
+  /** told when a control socket of a tunnel has ended, with its close code */
+  readonly onOffline?: (tunnel: LiveTunnel, code: number) => void;
+  /** told when the client of a tunnel has a newer control socket on another relay */
+  readonly onMoved?: (tunnel: LiveTunnel) => void;
+}
 
+export class Hub implements Dialer {
+  readonly #options: HubOptions;
   readonly #clock: Clock;
-  readonly #maxWarm: number;
   readonly #presence: Presence;
   readonly #links = new Map<string, TunnelLink>();
   readonly #pending = new Map<string, Pending>();
   #ticker: NodeJS.Timeout | undefined;
   #stage: 'running' | 'leaving' | 'draining' = 'running';
 
-  /**
-   * @param maxWarm data sockets a client may offer ahead for each tunnel
-   * @param presence where the clients of tunnels are that are not here
-   */
-  constructor(clock: Clock, maxWarm: number, presence: Presence = ALONE) {
-    this.#clock = clock;
-    this.#maxWarm = maxWarm;
-    this.#presence = presence;
+  constructor(options: HubOptions) {
+    this.#options = options;
+    this.#clock = options.clock;
+    this.#presence = options.presence;
   }
 
   /** Starts the keepalive of control sockets (docs/protocol.md section 5.2). */
@@ -134,13 +137,13 @@ export class Hub implements Dialer {
 
   attach(tunnel: LiveTunnel, control: ControlSocket): void {
     this.#link(tunnel).attach(control);
-    this.onOnline(tunnel);
+    this.#options.onOnline?.(tunnel);
     if (this.#stage !== 'running') control.askToMove();
   }
 
   detach(tunnel: LiveTunnel, control: ControlSocket, code: number): void {
     this.#links.get(tunnel.id)?.detach(control, code);
-    this.onOffline(tunnel, code);
+    this.#options.onOffline?.(tunnel, code);
   }
 
   /** The key with which a client of the tunnel may offer data sockets without anybody being asked. */
@@ -152,7 +155,7 @@ export class Hub implements Dialer {
   offers(tunnel: LiveTunnel): 'offline' | 'full' | 'welcome' {
     const link = this.#links.get(tunnel.id);
     if (link?.offerKey === undefined) return 'offline';
-    return link.warm < this.#maxWarm ? 'welcome' : 'full';
+    return link.warm < this.#options.maxWarm ? 'welcome' : 'full';
   }
 
   /**
@@ -238,7 +241,7 @@ export class Hub implements Dialer {
         leftAt,
         presence: this.#presence,
         forget: (pending) => this.#pending.delete(pending.id),
-        moved: () => this.onMoved(tunnel),
+        moved: () => this.#options.onMoved?.(tunnel),
       });
       this.#links.set(tunnel.id, link);
     }

@@ -40,3 +40,9 @@ export interface OtherRelays {
    */
   followTunnel(id: string): Promise<void>;
 }
+
+/** Where there are none. */
+export const NO_OTHER_RELAYS: OtherRelays = {
+  dial: () => Promise.resolve(undefined),
+  followTunnel: () => Promise.resolve(),
+};

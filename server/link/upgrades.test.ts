@@ -12,6 +12,8 @@ import { TunnelRegistry } from '../tunnels/registry.ts';
 import { generateKey } from '../accounts/api-key.ts';
 import type { ControlSocket } from './control-socket.ts';
 import { Hub } from './hub.ts';
+import { NO_OTHER_RELAYS } from './other-relays.ts';
+import { ALONE } from './presence.ts';
 import { Upgrades } from './upgrades.ts';
 
 const HANDSHAKE = { 'sec-websocket-version': '13', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' };
@@ -43,11 +45,11 @@ describe('Upgrades', () => {
     tunnel = new LiveTunnel({ account, tunnel: aTunnel(account.id) }, clock, () => {});
     const registry = new TunnelRegistry(new Set());
     registry.add(tunnel);
-    hub = new Hub(clock, 8);
+    hub = new Hub({ clock, maxWarm: 8, presence: ALONE });
     const { key } = await issueKey(test.store, clock, account);
     headers = { ...HANDSHAKE, authorization: `Bearer ${key}` };
     const authenticator = new Authenticator(test.store, clock);
-    upgrades = new Upgrades({ hub, registry, authenticator, clock, maxSockets: 2, others: undefined });
+    upgrades = new Upgrades({ hub, registry, authenticator, clock, maxSockets: 2, others: NO_OTHER_RELAYS });
     sockets = [];
   });
 

@@ -49,8 +49,7 @@ export interface UpgradesOptions {
   readonly clock: Clock;
   /** control and data sockets at a time, of all clients */
   readonly maxSockets: number;
-  /** if there may be any */
-  readonly others: OtherRelays | undefined;
+  readonly others: OtherRelays;
 }
 
 export class Upgrades {
@@ -61,7 +60,7 @@ export class Upgrades {
   /** control and data sockets that are not closed */
   #sockets = 0;
   readonly #maxSockets: number;
-  readonly #others: OtherRelays | undefined;
+  readonly #others: OtherRelays;
   readonly #server = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -184,7 +183,7 @@ export class Upgrades {
 
   /** @returns whether another relay has it now, which then answers in place of this one */
   async #passOn(request: UpgradeRequest, key: string, id: string): Promise<boolean> {
-    const hop = await this.#others?.dial({ id, key, authorization: request.header('authorization') });
+    const hop = await this.#others.dial({ id, key, authorization: request.header('authorization') });
     if (hop === undefined) return false;
     let taken;
     try {
@@ -226,7 +225,7 @@ export class Upgrades {
   /** @throws ApiError 401, 404 */
   async #ownTunnel(request: UpgradeRequest, id: string): Promise<KeyedTunnel> {
     const owner = await this.#authenticator.authenticate(request.header('authorization'), request.address);
-    if (this.#registry.byId(id) === undefined) await this.#others?.followTunnel(id);
+    if (this.#registry.byId(id) === undefined) await this.#others.followTunnel(id);
     const tunnel = this.#registry.byId(id);
     if (tunnel?.account.id !== owner.account.id) throw new ApiError(API_ERRORS.tunnelNotFound);
     return { tunnel, key: { keyId: owner.keyId, hash: owner.hash } };

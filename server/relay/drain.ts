@@ -1,5 +1,5 @@
 /** How a relay that is told to stop lets go of everybody (docs/protocol.md section 7). */
-import type { Cluster } from '../cluster/cluster.ts';
+import type { Peering } from '../cluster/peering.ts';
 import type { Edge } from '../edge/edge.ts';
 import type { Hub } from '../link/hub.ts';
 
@@ -9,9 +9,9 @@ import type { Hub } from '../link/hub.ts';
  *
  * @returns fulfilled when nobody is left; who calls it says how long that may take
  */
-export async function drain(hub: Hub, edge: Edge, cluster: Cluster | undefined): Promise<void> {
-  cluster?.sayLeaving();
-  if (cluster?.hasOthers === true) {
+export async function drain(hub: Hub, edge: Edge, peering: Peering): Promise<void> {
+  peering.sayLeaving();
+  if (peering.hasOthers) {
     // First, so that clients that are asked to move do not come back here, and the listener closes when least comes.
     await edge.handOver();
     hub.askToMove();
@@ -21,5 +21,5 @@ export async function drain(hub: Hub, edge: Edge, cluster: Cluster | undefined):
     await edge.settle();
   }
   hub.drain();
-  await Promise.all([edge.empty(), cluster?.settle()]);
+  await Promise.all([edge.empty(), peering.settle()]);
 }

@@ -5,7 +5,7 @@ import { createApi } from '../api/app.ts';
 import { Turns } from '../api/turns/turns.ts';
 import { Writes } from '../api/turns/writes.ts';
 import { systemClock as clock } from '../clock.ts';
-import type { Cluster } from '../cluster/cluster.ts';
+import type { Peering } from '../cluster/peering.ts';
 import { type Config, publicUrlOf, schemeOf } from '../config.ts';
 import { AddressLimits } from '../edge/address-limits.ts';
 import { InProcessApi } from '../edge/api-origin.ts';
@@ -29,7 +29,7 @@ export interface EntranceDependencies {
   readonly tunnels: Tunnels;
   readonly authenticator: Authenticator;
   readonly upgrades: Upgrades;
-  readonly cluster: Cluster | undefined;
+  readonly peering: Peering;
   readonly unexpected: Unexpected;
 }
 
@@ -48,7 +48,7 @@ export async function openEntrance(
   dependencies: EntranceDependencies,
   { log, accessLog }: Operator,
 ): Promise<Entrance> {
-  const { store, tunnels, authenticator, upgrades, cluster, unexpected } = dependencies;
+  const { store, tunnels, authenticator, upgrades, peering, unexpected } = dependencies;
   const { registry, service, hub } = tunnels;
   const notice = config.notice ? await openNotice(config, store) : undefined;
   const { server, certificate } = await listen(config, log);
@@ -74,7 +74,7 @@ export async function openEntrance(
       store,
       turns,
       writes: new Writes(),
-      creates: cluster?.limit(ownCreates, rate) ?? ownCreates,
+      creates: peering.limit(ownCreates, rate),
       ttl: config,
       addresses: { publicUrl, tunnelDomain, serviceDomain, pathForm },
       clock,
@@ -87,7 +87,7 @@ export async function openEntrance(
       hosts: new HostResolver({ own: publicUrl.hostname, tunnel: tunnelDomain, service: serviceDomain }),
       tunnels: {
         bySlug: (slug) => registry.bySlug(slug),
-        find: cluster && ((slug) => service.follower.find(slug)),
+        find: service.coordination.find,
       },
       pathForm,
       trustedProxies,

@@ -1,7 +1,7 @@
 /** The tunnels that live on this relay, and their clients. */
 import { CloseCode } from '../../shared/control.ts';
 import { systemClock as clock } from '../clock.ts';
-import type { Cluster } from '../cluster/cluster.ts';
+import type { Peering } from '../cluster/peering.ts';
 import type { Config } from '../config.ts';
 import { Hub } from '../link/hub.ts';
 import type { Log } from '../log.ts';
@@ -25,21 +25,35 @@ const END_CODES: Readonly<Record<EndReason, number>> = {
   removed: CloseCode.keyRevoked,
 };
 
+export interface TunnelsDeps {
+  readonly store: Store;
+  readonly peering: Peering;
+  readonly log: Log;
+}
+
 /** @throws StoreError */
-export async function startTunnels(
-  config: Config,
-  store: Store,
-  cluster: Cluster | undefined,
-  log: Log,
-): Promise<Tunnels> {
+export async function startTunnels(config: Config, { store, peering, log }: TunnelsDeps): Promise<Tunnels> {
   const registry = new TunnelRegistry(config.reservedNames);
-  const { nameHold } = config;
-  const service = new TunnelService({ store, registry, clock, log, ttl: config, nameHold, peers: cluster });
-  const hub = new Hub(clock, config.warmSockets, cluster?.presence);
-  service.onEnd = (tunnel, reason) => hub.end(tunnel, END_CODES[reason]);
-  hub.onOnline = (tunnel) => log('client online', tunnelFields(tunnel));
-  hub.onMoved = (tunnel) => log('tunnel moved', tunnelFields(tunnel));
-  hub.onOffline = (tunnel, code) => log('client offline', { ...tunnelFields(tunnel), code });
+  const { nameHold, warmSockets: maxWarm } = config;
+  const { peers, presence } = peering;
+  const hub = new Hub({
+    clock,
+    maxWarm,
+    presence,
+    onOnline: (tunnel) => log('client online', tunnelFields(tunnel)),
+    onMoved: (tunnel) => log('tunnel moved', tunnelFields(tunnel)),
+    onOffline: (tunnel, code) => log('client offline', { ...tunnelFields(tunnel), code }),
+  });
+  const service = new TunnelService({
+    store,
+    registry,
+    clock,
+    log,
+    ttl: config,
+    nameHold,
+    peers,
+    onEnd: (tunnel, reason) => hub.end(tunnel, END_CODES[reason]),
+  });
   await service.start();
   for (const tunnel of registry.all()) hub.expect(tunnel);
   hub.start();

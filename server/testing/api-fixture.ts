@@ -46,7 +46,15 @@ export class ApiFixture {
     const log: Log = (event, fields = {}) => void this.logged.push([event, fields]);
     const registry = new TunnelRegistry(new Set(['www']));
     const ttl = { defaultTtl: 3600, maxTtl: 604_800 };
-    this.tunnels = new TunnelService({ store, registry, clock: this.clock, log, ttl, nameHold: 0 });
+    this.tunnels = new TunnelService({
+      store,
+      registry,
+      clock: this.clock,
+      log,
+      ttl,
+      nameHold: 0,
+      onEnd() {},
+    });
     const deps = {
       authenticator: new Authenticator(store, this.clock),
       tunnels: this.tunnels,

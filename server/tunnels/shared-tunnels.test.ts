@@ -3,6 +3,7 @@ import { FOLLOW_BATCH, IDLE_GRACE_MS } from '../limits.ts';
 import type { Store } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { aStore, aTunnel, anAccount, type TestStore } from '../testing/fixtures.ts';
+import type { LiveTunnel } from './live-tunnel.ts';
 import type { EndReason, TunnelNews } from './peers.ts';
 import { TunnelRegistry } from './registry.ts';
 import { TunnelService } from './tunnel-service.ts';
@@ -56,8 +57,8 @@ describe('TunnelService, on one database with another', () => {
       ttl: { defaultTtl: 3600, maxTtl: 7200 },
       nameHold: 0,
       peers: { tell: (news) => posted.push(news) },
+      onEnd: (_tunnel, reason) => ended.push(reason),
     });
-    service.onEnd = (_tunnel, reason) => ended.push(reason);
     await service.start();
     return { service, registry, ended };
   }
@@ -78,7 +79,13 @@ describe('TunnelService, on one database with another', () => {
   }
 
   function deliver(): void {
-    for (const news of posted.splice(0)) for (const { service } of [one, two]) service.follower.hear(news);
+    for (const news of posted.splice(0))
+      for (const { service } of [one, two]) service.coordination.hear(news);
+  }
+
+  /** What a visitor who names a slug makes a side look for. */
+  async function find({ service }: Side, slug: string): Promise<LiveTunnel | undefined> {
+    return await service.coordination.find?.(slug);
   }
 
   /** Lets time pass for a flush now and then. */
@@ -90,14 +97,14 @@ describe('TunnelService, on one database with another', () => {
   }
 
   it('finds at once what the other has made, by its slug and in the API', async () => {
-    assert.equal(await two.service.follower.find('web'), undefined);
+    assert.equal(await find(two, 'web'), undefined);
     const made = await one.service.create(account, wanted);
     deliver();
-    const found = await two.service.follower.find('web');
+    const found = await find(two, 'web');
     assert.deepEqual([found?.id, found?.expiresAt], [made.id, made.expiresAt]);
     assert.equal(two.registry.bySlug('web'), found);
     const three = await aSide();
-    await three.service.follow(account);
+    await three.service.coordination.followAccount(account);
     assert.deepEqual(
       three.service.list(account).map(({ id }) => id),
       [made.id],
@@ -112,9 +119,9 @@ describe('TunnelService, on one database with another', () => {
 
   it('closes with the other, and is not brought back by an answer that was on its way', async () => {
     const { id } = await one.service.create(account, wanted);
-    await two.service.follower.find('web');
-    const late = two.service.follow(account);
-    two.service.follower.hear({ kind: 'ended', id, reason: 'closed' });
+    await find(two, 'web');
+    const late = two.service.coordination.followAccount(account);
+    two.service.coordination.hear({ kind: 'ended', id, reason: 'closed' });
     await late;
     assert.deepEqual([two.ended, two.registry.size], [['closed'], 0]);
   });
@@ -130,7 +137,7 @@ describe('TunnelService, on one database with another', () => {
   it('lives as long as the other has extended it, whether that was heard or not', async () => {
     for (const heard of [true, false]) {
       const { id } = await one.service.create(account, { ...wanted, name: `web-${heard}` });
-      await two.service.follower.find(`web-${heard}`);
+      await find(two, `web-${heard}`);
       await one.service.extend(account, id, 600);
       if (heard) deliver();
       clock.advance(61_000);
@@ -150,7 +157,7 @@ describe('TunnelService, on one database with another', () => {
 
   it('is closed by one of both at once, and extended by neither afterwards', async () => {
     const { id } = await one.service.create(account, wanted);
-    await two.service.followTunnel(id);
+    await two.service.coordination.followTunnel(id);
     const results = await Promise.allSettled([one, two].map(({ service }) => service.close(account, id)));
     const refused = results.filter((result) => result.status === 'rejected');
     assert.deepEqual(
@@ -172,7 +179,7 @@ describe('TunnelService, on one database with another', () => {
 
   it('is closed everywhere when the store did not say that it has closed it, and it is closed again', async () => {
     const { id } = await one.service.create(account, wanted);
-    await two.service.followTunnel(id);
+    await two.service.coordination.followTunnel(id);
     await test.store.releaseTunnels([{ id, slug: 'web', accountId: account.id, heldUntil: 0 }], clock.now());
     await assert.rejects(one.service.close(account, id), { status: 404 });
     deliver();
@@ -181,7 +188,7 @@ describe('TunnelService, on one database with another', () => {
 
   it('does not expire where the other has extended it in the same moment', async () => {
     const { id, expiresAt } = await one.service.create(account, wanted);
-    await two.service.followTunnel(id);
+    await two.service.coordination.followTunnel(id);
     clock.advance(60_000);
     // Both have asked whether it was extended, and the answer is no.
     const latest = expiresAt + 3_600_000;
@@ -203,8 +210,8 @@ describe('TunnelService, on one database with another', () => {
     const count = FOLLOW_BATCH + 10;
     for (let left = count; left > 0; left -= 1)
       await test.store.insertTunnel(aTunnel(account.id, { expiresAt: clock.now() + 60_000 }));
-    await one.service.follow(account);
-    await two.service.follow(account);
+    await one.service.coordination.followAccount(account);
+    await two.service.coordination.followAccount(account);
     asked = [];
     clock.advance(60_000);
     await settled();
@@ -224,13 +231,13 @@ describe('TunnelService, on one database with another', () => {
   it('asks the database for no id that is none', async () => {
     asked = [];
     for (const id of ['', 'x', '\0', "00000000-0000-4000-8000-00000000000'"])
-      await one.service.followTunnel(id);
+      await one.service.coordination.followTunnel(id);
     assert.deepEqual(asked, []);
   });
 
   it('expires on both, and in the store', async () => {
     await one.service.create(account, wanted);
-    await two.service.follower.find('web');
+    await find(two, 'web');
     clock.advance(60_000);
     await settled();
     assert.deepEqual([one.ended, two.ended], [['expired'], ['expired']]);
@@ -241,7 +248,7 @@ describe('TunnelService, on one database with another', () => {
 
   it('gives traffic on another relay 500 ms to be known', async () => {
     const made = await one.service.create(account, { ...wanted, idleTtl: true });
-    await two.service.follower.find('web');
+    await find(two, 'web');
     clock.advance(59_900);
     await settled();
     made.countRequest();
@@ -254,27 +261,27 @@ describe('TunnelService, on one database with another', () => {
 
   it('shows what the other has counted as soon as it is stored, and counts nothing twice', async () => {
     const made = await one.service.create(account, wanted);
-    await two.service.follower.find('web');
+    await find(two, 'web');
     made.countIn(10);
     two.registry.byId(made.id)?.countIn(5);
     clock.advance(1000);
     await settled();
     for (const { service } of [one, two]) {
-      await service.follow(account);
-      await service.follow(account);
+      await service.coordination.followAccount(account);
+      await service.coordination.followAccount(account);
       assert.equal(service.get(account, made.id).bytesIn, 15);
     }
     two.registry.byId(made.id)?.countIn(1);
-    await two.service.follow(account);
+    await two.service.coordination.followAccount(account);
     assert.equal(two.service.get(account, made.id).bytesIn, 16);
   });
 
   it('makes up for news that were missed', async () => {
     const { id } = await one.service.create(account, wanted);
-    await two.service.follower.find('web');
+    await find(two, 'web');
     await one.service.close(account, id);
     posted = [];
-    two.service.follower.review();
+    two.service.coordination.review();
     await settled();
     assert.deepEqual([two.ended, two.registry.size], [['closed'], 0]);
   });

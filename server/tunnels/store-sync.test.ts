@@ -5,6 +5,9 @@ import type { ReleasedTunnel } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { aStore, aTunnel, anAccount, type TestStore } from '../testing/fixtures.ts';
 import { LiveTunnel } from './live-tunnel.ts';
+import { TunnelRegistry } from './registry.ts';
+import { SharedTunnels } from './shared-tunnels.ts';
+import { StandaloneTunnels } from './standalone-tunnels.ts';
 import { StoreSync } from './store-sync.ts';
 
 describe('StoreSync', () => {
@@ -47,8 +50,13 @@ describe('StoreSync', () => {
       [true, false, FLUSH_URGENT_MS, FLUSH_INTERVAL_MS],
       [false, true, FLUSH_URGENT_MS, FLUSH_INTERVAL_MS],
     ] as const) {
-      sync = new StoreSync(test.store, clock, () => {}, shared);
+      sync = new StoreSync(test.store, clock, () => {});
       sync.start();
+      const deps = { store: test.store, sync, clock, nameHold: 0, log() {}, onEnd() {} };
+      const registry = new TunnelRegistry(new Set());
+      const { lifecycle } = shared
+        ? new SharedTunnels({ ...deps, registry }, { tell() {} })
+        : new StandaloneTunnels({ ...deps, registry });
       const record = aTunnel(account.id, {
         slug: randomUUID(),
         id: randomUUID(),
@@ -56,13 +64,14 @@ describe('StoreSync', () => {
         expiresAt: clock.now() + left,
       });
       await test.store.insertTunnel(record);
-      new LiveTunnel({ tunnel: record, account }, clock, sync.noteTraffic).countRequest();
+      lifecycle.begin({ tunnel: record, account }).countRequest();
       const requests = async () => (await test.store.findTunnel(record.id))?.tunnel.requests;
       clock.advance(wait - 1);
       await new Promise((resolve) => setImmediate(resolve));
       assert.equal(await requests(), 0);
       clock.advance(1);
       while ((await requests()) === 0) await new Promise((resolve) => setImmediate(resolve));
+      lifecycle.stop();
       await sync.stop();
     }
   });

@@ -18,29 +18,25 @@ export class StoreSync {
   readonly #busy = new Set<LiveTunnel>();
   /** by slug, tunnels that are gone here and not yet there; a slug can be in it only once, see `clear` */
   readonly #gone = new Map<string, ReleasedTunnel>();
-  readonly #shared: boolean;
   #timer: Timer | undefined;
   /** whether other relays have to know soon */
   #urgent = false;
   #flushing = false;
   #running: Promise<void> = Promise.resolve();
 
-  /** @param shared whether other relays read the store */
-  constructor(store: Store, clock: Clock, log: Log, shared = false) {
+  constructor(store: Store, clock: Clock, log: Log) {
     this.#store = store;
     this.#clock = clock;
     this.#log = log;
-    this.#shared = shared;
   }
 
   /** The tunnel has traffic to store. */
   readonly noteTraffic = (tunnel: LiveTunnel): void => {
     this.#busy.add(tunnel);
-    if (this.#shared && tunnel.idle) this.#hurryFor(tunnel);
   };
 
-  /** Others must hear of the traffic that prolongs a tunnel's life before they take it for over. */
-  #hurryFor(tunnel: LiveTunnel): void {
+  /** Other relays must hear of the traffic that prolongs a tunnel's life before they take it for over. */
+  hurryFor(tunnel: LiveTunnel): void {
     if (this.#urgent || tunnel.storedExpiresAt - this.#clock.now() > FLUSH_URGENT_MS) return;
     this.#urgent = true;
     if (this.#timer === undefined || this.#flushing) return;

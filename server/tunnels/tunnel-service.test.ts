@@ -36,9 +36,16 @@ describe('TunnelService', () => {
   async function startAgain(nameHold = 0): Promise<void> {
     registry = new TunnelRegistry(new Set(['www']));
     const ttl = { defaultTtl: 3600, maxTtl: MAX_TTL };
-    service = new TunnelService({ store: test.store, registry, clock, log: () => {}, ttl, nameHold });
     ended = [];
-    service.onEnd = (tunnel, reason) => ended.push([tunnel.slug, reason]);
+    service = new TunnelService({
+      store: test.store,
+      registry,
+      clock,
+      log: () => {},
+      ttl,
+      nameHold,
+      onEnd: (tunnel, reason) => ended.push([tunnel.slug, reason]),
+    });
     await service.start();
   }
 
@@ -118,7 +125,15 @@ describe('TunnelService', () => {
             : target[property].bind(target),
       });
       const ttl = { defaultTtl: 3600, maxTtl: MAX_TTL };
-      const cut = new TunnelService({ store, registry, clock, log: () => {}, ttl, nameHold: 3600 });
+      const cut = new TunnelService({
+        store,
+        registry,
+        clock,
+        log: () => {},
+        ttl,
+        nameHold: 3600,
+        onEnd() {},
+      });
       await assert.rejects(cut.create(account, wanted({ name: 'web' })), { status: 503 });
       assert.deepEqual(await storedSlugs(), ['web']);
       await cut.stop();

@@ -16,12 +16,14 @@ import {
   StoreError,
   UnansweredError,
 } from '../store/store.ts';
-import { Follower } from './follower.ts';
-import { Lifecycle } from './lifecycle.ts';
+import type { Coordination } from './coordination.ts';
+import type { Lifecycle } from './lifecycle.ts';
 import { type LiveTunnel, tunnelFields } from './live-tunnel.ts';
 import type { EndReason, Peers } from './peers.ts';
 import type { TunnelRegistry } from './registry.ts';
+import { SharedTunnels } from './shared-tunnels.ts';
 import { randomSlug } from './slug.ts';
+import { StandaloneTunnels } from './standalone-tunnels.ts';
 import { StoreSync } from './store-sync.ts';
 
 export interface TunnelServiceDeps {
@@ -35,84 +37,52 @@ export interface TunnelServiceDeps {
   readonly nameHold: number;
   /** other relays on the same database, if there may be any */
   readonly peers?: Peers | undefined;
+  /** told when a tunnel has left the registry; its connections are to be ended */
+  readonly onEnd: (tunnel: LiveTunnel, reason: EndReason) => void;
 }
 
 export class TunnelService {
-  /** Takes over what other relays do; of no use to one that is alone. */
-  readonly follower: Follower;
-  readonly #store: Store;
+  /** with other relays on the same database */
+  readonly coordination: Coordination;
   readonly #registry: TunnelRegistry;
+  readonly #store: Store;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #ttl: TtlLimits;
   readonly #nameHold: number;
   readonly #sync: StoreSync;
-  readonly #peers: Peers | undefined;
   readonly #lifecycle: Lifecycle;
   /** the last extension of a tunnel that is under way */
   readonly #extensions = new WeakMap<LiveTunnel, Promise<unknown>>();
 
-  constructor({ store, registry, clock, log, ttl, nameHold, peers }: TunnelServiceDeps) {
+  constructor({ ttl, peers, ...given }: TunnelServiceDeps) {
+    const { store, registry, clock, log, nameHold } = given;
     this.#store = store;
     this.#registry = registry;
     this.#clock = clock;
     this.#log = log;
     this.#ttl = ttl;
     this.#nameHold = nameHold;
-    this.#sync = new StoreSync(store, clock, log, peers !== undefined);
-    this.#peers = peers;
-    const shared = peers !== undefined;
-    this.#lifecycle = new Lifecycle({ registry, sync: this.#sync, clock, log, nameHold, shared });
-    this.follower = new Follower(
-      { store, registry, clock, nameHold, tell: (news) => peers?.tell(news) },
-      this.#lifecycle,
-    );
-    if (shared) this.#lifecycle.onExpired = this.follower.expired;
-  }
-
-  /** Called when a tunnel has left the registry; its connections are to be ended. */
-  set onEnd(told: (tunnel: LiveTunnel, reason: EndReason) => void) {
-    this.#lifecycle.onEnd = told;
+    this.#sync = new StoreSync(store, clock, log);
+    const deps = { ...given, sync: this.#sync };
+    this.coordination = peers === undefined ? new StandaloneTunnels(deps) : new SharedTunnels(deps, peers);
+    this.#lifecycle = this.coordination.lifecycle;
   }
 
   /**
-   * Brings the stored tunnels back to life, except those that expired meanwhile. One relay of several meets them as they
-   * are asked for.
+   * Brings stored tunnels to life.
    *
    * @throws StoreError
    */
   async start(): Promise<void> {
-    if (this.#peers !== undefined) this.follower.start();
-    else {
-      for (const owned of await this.#store.loadTunnels()) this.#lifecycle.restore(owned);
-      await this.#sync.flush();
-    }
+    await this.coordination.start();
     this.#sync.start();
   }
 
   /** Stops expiry and stores the last of the traffic. */
   async stop(): Promise<void> {
-    this.#lifecycle.stop();
-    this.follower.stop();
+    this.coordination.stop();
     await this.#sync.stop();
-  }
-
-  /**
-   * Learns what other relays have done to an account's tunnels.
-   *
-   * @throws ApiError 503
-   */
-  async follow(account: AccountRecord): Promise<void> {
-    if (this.#peers !== undefined) await this.follower.followAccount(account);
-  }
-
-  /**
-   * Learns what other relays have done to a tunnel.
-   *
-   * @throws ApiError 503
-   */
-  async followTunnel(id: string): Promise<void> {
-    if (this.#peers !== undefined) await this.follower.followTunnel(id);
   }
 
   /**
@@ -141,7 +111,7 @@ export class TunnelService {
       const owned = { account, tunnel: this.#newRecord(account, wanted, slug) };
       await orUnavailable(this.#insert(owned));
       const tunnel = this.#registry.byId(owned.tunnel.id) ?? this.#lifecycle.begin(owned);
-      this.#peers?.tell({ kind: 'created', slug });
+      this.coordination.tell({ kind: 'created', slug });
       this.#log('tunnel created', { ...tunnelFields(tunnel), ttl: tunnel.ttl, idle: tunnel.idle });
       return tunnel;
     } catch (error) {
@@ -186,15 +156,14 @@ export class TunnelService {
 
   /** @throws ApiError 404; 503 with the tunnel still alive */
   async close(account: AccountRecord, id: string): Promise<void> {
-    await this.followTunnel(id);
+    await this.coordination.followTunnel(id);
     const tunnel = this.get(account, id);
-    const now = this.#clock.now();
-    const released = this.#lifecycle.released(tunnel, account, now);
-    const removed = await orUnavailable(this.#store.releaseTunnels([released], now));
+    const closed = this.#lifecycle.released(tunnel, account, this.#clock.now());
+    const wasThere = await orUnavailable(this.coordination.release(closed));
     // It may have expired, or another close may have been faster, here or on another relay.
-    const isFirst = this.#lifecycle.end(tunnel, 'closed') && (this.#peers === undefined || removed.has(id));
+    const isFirst = this.#lifecycle.end(tunnel, 'closed') && wasThere;
     if (!isFirst) throw new ApiError(API_ERRORS.tunnelNotFound);
-    this.#peers?.tell({ kind: 'ended', id, reason: 'closed' });
+    this.coordination.tell({ kind: 'ended', id, reason: 'closed' });
   }
 
   /**
@@ -203,7 +172,7 @@ export class TunnelService {
    * @throws ApiError 400 when it would be later than now plus the maximum; 404; 503
    */
   async extend(account: AccountRecord, id: string, ttl: number | undefined): Promise<LiveTunnel> {
-    await this.followTunnel(id);
+    await this.coordination.followTunnel(id);
     const tunnel = this.get(account, id);
     // One after the other: each counts from where the one before has moved the expiry to.
     const { maxTtl } = ttlLimitsOf(account.plan, this.#ttl);
@@ -219,24 +188,15 @@ export class TunnelService {
     // What is left of its life, which a wall clock that was set says nothing about.
     const left = Math.round(tunnel.deadline - this.#clock.monotonic());
     if (left + ttl * 1000 > maxTtl * 1000) throw new ApiError(ttlTooLong(formatDuration(maxTtl)));
-    const expiresAt = await orUnavailable(this.#storeExtension(tunnel, ttl * 1000, maxTtl * 1000));
-    if (expiresAt === undefined) await this.followTunnel(tunnel.id);
+    const expiresAt = await orUnavailable(
+      this.coordination.storeExtension(tunnel, ttl * 1000, maxTtl * 1000),
+    );
+    if (expiresAt === undefined) await this.coordination.followTunnel(tunnel.id);
     this.#mustBeAlive(tunnel);
     if (expiresAt === undefined) throw new ApiError(ttlTooLong(formatDuration(maxTtl)));
     tunnel.prolong(expiresAt);
-    this.#peers?.tell({ kind: 'extended', id: tunnel.id, expiresAt });
+    this.coordination.tell({ kind: 'extended', id: tunnel.id, expiresAt });
     this.#log('tunnel extended', { ...tunnelFields(tunnel), expires_at: new Date(expiresAt).toISOString() });
-  }
-
-  /** @returns the new expiry; `undefined` when other relays have ended it or extended it too far meanwhile */
-  async #storeExtension(tunnel: LiveTunnel, by: number, max: number): Promise<number | undefined> {
-    if (this.#peers !== undefined) {
-      const latest = this.#clock.now() + max;
-      return await this.#store.extendExpiry(tunnel.id, { by, from: tunnel.expiresAt, latest });
-    }
-    const expiresAt = tunnel.expiresAt + by;
-    await this.#store.raiseExpiry(tunnel.id, expiresAt);
-    return expiresAt;
   }
 
   #mustBeAlive(tunnel: LiveTunnel): void {

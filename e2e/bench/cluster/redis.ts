@@ -73,13 +73,15 @@ export const redis: ClusterCase = {
 };
 
 async function openLink(scope: Scope, server: RedisServer): Promise<RedisLink> {
-  const link = await RedisLink.open(server.url, ['culvert:none'], () => {});
+  const isUp = Promise.withResolvers<void>();
+  const link = await RedisLink.open({
+    url: server.url,
+    channels: ['culvert:none'],
+    events: { up: isUp.resolve, message() {}, unsent() {} },
+    log: () => {},
+  });
   scope.defer(() => link.close());
-  if (!link.isUp) {
-    await new Promise<void>((resolve) => {
-      link.onUp = resolve;
-    });
-  }
+  await isUp.promise;
   return link;
 }
 

@@ -9,6 +9,7 @@ import { until } from '../../testing/edge-fixture.ts';
 import { connectionId } from '../connection-id.ts';
 import { HopDialer } from './hop-dialer.ts';
 import { HopListener } from './hop-listener.ts';
+import type { TakeHop } from './hop-receiver.ts';
 import { writeGreeting, writeRequest } from './hop.ts';
 
 const SECRET = 's'.repeat(32);
@@ -30,12 +31,20 @@ function echo(_request: unknown, stream: Duplex): void {
 
 describe('HopListener', () => {
   let listener: HopListener;
+  /** What is done with a data socket that comes. */
+  let take: TakeHop;
   let taken: { id: string; via: string; stream: Duplex }[];
 
   beforeEach(async () => {
     taken = [];
-    listener = await HopListener.start({ host: '127.0.0.1', port: 0 }, 'one', SECRET);
-    listener.onHop = ({ id, via }, stream) => taken.push({ id, via, stream });
+    take = ({ id, via }, stream) => taken.push({ id, via, stream });
+    listener = await HopListener.start({
+      host: '127.0.0.1',
+      port: 0,
+      incarnation: 'one',
+      secret: SECRET,
+      take: (hop, stream) => take(hop, stream),
+    });
   });
 
   afterEach(() => listener.close());
@@ -130,7 +139,7 @@ describe('HopListener', () => {
     }
 
     it('gets through it what a client sends, and back', async () => {
-      listener.onHop = echo;
+      take = echo;
       assert.equal(await carried('body'), 'HTTP/1.1 101 head body');
       const large = 'x'.repeat(1_000_000);
       assert.equal(await carried(large), `HTTP/1.1 101 head ${large}`);
@@ -142,7 +151,7 @@ describe('HopListener', () => {
 
     it('is not asked for an id that no relay has made', async () => {
       const asked: unknown[] = [];
-      listener.onHop = (given, stream) => {
+      take = (given, stream) => {
         asked.push(given);
         stream.destroy();
       };
@@ -153,37 +162,37 @@ describe('HopListener', () => {
 
     it('asks a relay that does not answer for no more than the limit', async () => {
       const held: Duplex[] = [];
-      listener.onHop = (_request, stream) => held.push(stream);
+      take = (_request, stream) => held.push(stream);
       const asked = Array.from({ length: HOPS_ASKED_MAX }, () => dialer.dial(request));
       assert.equal(await dialer.dial(request), undefined);
       // So many connections take longer than `until` waits, on a machine that does other things too.
       while (held.length < HOPS_ASKED_MAX) await new Promise((resolve) => setImmediate(resolve));
       assert.equal(connections, HOPS_ASKED_MAX);
-      listener.onHop = (_request, stream) => stream.destroy();
+      take = (_request, stream) => stream.destroy();
       for (const stream of held) stream.destroy();
       assert.deepEqual(new Set(await Promise.all(asked)), new Set([undefined]));
-      listener.onHop = echo;
+      take = echo;
       assert.equal(await carried('body'), 'HTTP/1.1 101 head body');
     }).timeout(20_000);
 
     it('leaves the client to the dialer where it refuses', async () => {
-      listener.onHop = (_request, stream) => stream.end('HTTP/1.1 404 Not Found\r\n\r\n');
+      take = (_request, stream) => stream.end('HTTP/1.1 404 Not Found\r\n\r\n');
       assert.equal(await dialer.dial(request), undefined);
-      listener.onHop = (_request, stream) => stream.destroy();
+      take = (_request, stream) => stream.destroy();
       assert.equal(await dialer.dial(request), undefined);
     });
 
     it('takes one data socket after the other on one connection', async () => {
-      listener.onHop = echo;
+      take = echo;
       for (let count = 1; count <= 5; count += 1) await carried('body');
       assert.equal(connections, 1);
     });
 
     it('is asked again on a new connection where the one that was kept is lost at that moment', async () => {
-      listener.onHop = echo;
+      take = echo;
       await carried('body');
       let asked = 0;
-      listener.onHop = (hop, stream) => {
+      take = (hop, stream) => {
         asked += 1;
         if (asked === 1) stream.destroy(new Error('lost'));
         else echo(hop, stream);
@@ -193,10 +202,10 @@ describe('HopListener', () => {
     });
 
     it('is not asked again where it has not answered in 5 s', async () => {
-      listener.onHop = echo;
+      take = echo;
       await carried('body');
       let asked = 0;
-      listener.onHop = () => (asked += 1);
+      take = () => (asked += 1);
       mock.timers.enable({ apis: ['setTimeout'] });
       try {
         const hop = dialer.dial(request);
@@ -210,7 +219,7 @@ describe('HopListener', () => {
     });
 
     it('uses no connection again that broke', async () => {
-      listener.onHop = (_request, stream) => {
+      take = (_request, stream) => {
         stream.write('HTTP/1.1 101 ');
         stream.once('data', () => stream.destroy(new Error('reset')));
       };
@@ -220,7 +229,7 @@ describe('HopListener', () => {
       near.resume();
       await once(near, 'end');
       await until(() => dialer.open === 0);
-      listener.onHop = echo;
+      take = echo;
       await carried('body');
       assert.equal(connections, 2);
     });

@@ -5,35 +5,40 @@ import { CLIENT_SOCKETS_MAX, HOP_LINE_MAX_BYTES, HOP_LINE_TIMEOUT_MS, KEEP_ALIVE
 import { readGreeting } from './hop.ts';
 import { HopReceiver, type TakeHop } from './hop-receiver.ts';
 
+export interface HopListenerOptions {
+  /** address to listen on */
+  readonly host: string;
+  /** 0 for a free one */
+  readonly port: number;
+  /** of this relay */
+  readonly incarnation: string;
+  /** known to the relays of the cluster alone */
+  readonly secret: string;
+  readonly take: TakeHop;
+}
+
 const LINE_FEED = 10;
 
 export class HopListener {
   readonly #server: Server;
   readonly #incarnation: string;
   readonly #secret: string;
+  readonly #take: TakeHop;
   readonly #sockets = new Set<Socket>();
-  /** Where hops go; until it is set they are refused. */
-  onHop: TakeHop = (_request, socket) => socket.destroy();
 
-  private constructor(incarnation: string, secret: string) {
+  private constructor({ incarnation, secret, take }: HopListenerOptions) {
     this.#incarnation = incarnation;
     this.#secret = secret;
+    this.#take = take;
     const options = { noDelay: true, keepAlive: true, keepAliveInitialDelay: KEEP_ALIVE_MS };
     this.#server = createServer(options, (socket) => this.#accept(socket));
     this.#server.maxConnections = CLIENT_SOCKETS_MAX;
   }
 
-  /**
-   * @param incarnation of this relay
-   * @throws Error when the address cannot be bound
-   */
-  static async start(
-    at: { readonly host: string; readonly port: number },
-    incarnation: string,
-    secret: string,
-  ): Promise<HopListener> {
-    const listener = new HopListener(incarnation, secret);
-    listener.#server.listen(at.port, at.host);
+  /** @throws Error when the address cannot be bound */
+  static async start(options: HopListenerOptions): Promise<HopListener> {
+    const listener = new HopListener(options);
+    listener.#server.listen(options.port, options.host);
     await once(listener.#server, 'listening');
     // Out of file descriptors, say: what there is goes on, and the next accept may work.
     listener.#server.on('error', () => {});
@@ -71,6 +76,6 @@ export class HopListener {
   #greeted(socket: Socket, line: string, rest: Buffer): void {
     const via = readGreeting(line, this.#incarnation, this.#secret);
     if (via === undefined) socket.destroy();
-    else new HopReceiver(socket, via, (request, stream) => this.onHop(request, stream)).read(rest);
+    else new HopReceiver(socket, via, this.#take).read(rest);
   }
 }

@@ -1,0 +1,74 @@
+/**
+ * What a relay does otherwise with its tunnels alone (standalone-tunnels.ts) than as one of several on a database
+ * (shared-tunnels.ts).
+ */
+import type { Clock } from '../clock.ts';
+import type { Log } from '../log.ts';
+import type { AccountRecord } from '../store/records.ts';
+import type { ReleasedTunnel, Store } from '../store/store.ts';
+import type { Lifecycle } from './lifecycle.ts';
+import type { LiveTunnel } from './live-tunnel.ts';
+import type { EndReason, TunnelNews } from './peers.ts';
+import type { TunnelRegistry } from './registry.ts';
+import type { StoreSync } from './store-sync.ts';
+
+export interface CoordinationDeps {
+  readonly store: Store;
+  readonly registry: TunnelRegistry;
+  readonly sync: StoreSync;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** how long the name of an ended tunnel stays with its account, in seconds */
+  readonly nameHold: number;
+  /** told when a tunnel has left the registry */
+  readonly onEnd: (tunnel: LiveTunnel, reason: EndReason) => void;
+}
+
+export interface Coordination {
+  readonly lifecycle: Lifecycle;
+  /**
+   * Brings those tunnels to life that nobody has to ask for.
+   *
+   * @throws StoreError
+   */
+  start(): Promise<void>;
+  /** Nothing expires any more, and nothing is asked of the store. */
+  stop(): void;
+  /**
+   * Learns what other relays have done to an account's tunnels.
+   *
+   * @throws ApiError 503
+   */
+  followAccount(account: AccountRecord): Promise<void>;
+  /**
+   * Learns what other relays have done to a tunnel.
+   *
+   * @throws ApiError 503
+   */
+  followTunnel(id: string): Promise<void>;
+  /**
+   * Looks in the store for a tunnel that this relay has not met, by its slug; rejects with StoreError. `undefined` where it
+   * has met all there are.
+   */
+  readonly find: ((slug: string) => Promise<LiveTunnel | undefined>) | undefined;
+  /**
+   * Has the store forget a tunnel that is closed here.
+   *
+   * @returns whether no other relay was faster
+   * @throws StoreError
+   */
+  release(closed: ReleasedTunnel): Promise<boolean>;
+  /**
+   * Has the store move an expiry later by `by` ms, to no later than `max` ms from now.
+   *
+   * @returns the new one; `undefined` when other relays have ended the tunnel or extended it too far meanwhile
+   * @throws StoreError
+   */
+  storeExtension(tunnel: LiveTunnel, by: number, max: number): Promise<number | undefined>;
+  /** Tells other relays what happened to a tunnel here. */
+  tell(news: TunnelNews): void;
+  /** Another relay has done something to a tunnel. */
+  hear(news: TunnelNews): void;
+  /** Makes up, in the background, for news that may have been missed. */
+  review(): void;
+}

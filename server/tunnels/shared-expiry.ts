@@ -1,0 +1,96 @@
+/** Ends tunnels whose time is over where other relays may have extended them: the store decides. */
+import type { Clock } from '../clock.ts';
+import { FOLLOW_BATCH, IDLE_GRACE_MS } from '../limits.ts';
+import { type ReleasedTunnel, type Store, StoreError } from '../store/store.ts';
+import type { Lifecycle } from './lifecycle.ts';
+import type { LiveTunnel } from './live-tunnel.ts';
+
+export interface SharedExpiryDeps {
+  readonly store: Pick<Store, 'releaseTunnels'>;
+  readonly clock: Clock;
+  readonly lifecycle: Lifecycle;
+  /** makes tunnels what the store has; rejects with StoreError */
+  readonly compare: (tunnels: readonly LiveTunnel[]) => Promise<void>;
+}
+
+export class SharedExpiry {
+  readonly #store: Pick<Store, 'releaseTunnels'>;
+  readonly #clock: Clock;
+  readonly #lifecycle: Lifecycle;
+  readonly #compare: SharedExpiryDeps['compare'];
+  /** tunnels whose time is over, unless another relay has extended them or has traffic of them */
+  readonly #due = new Set<LiveTunnel>();
+  #checking = false;
+
+  constructor({ store, clock, lifecycle, compare }: SharedExpiryDeps) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#lifecycle = lifecycle;
+    this.#compare = compare;
+  }
+
+  /** The time of a tunnel is over as far as this relay knows. */
+  expired(tunnel: LiveTunnel): void {
+    if (tunnel.idle) this.#clock.setTimeout(() => this.#check(tunnel), IDLE_GRACE_MS);
+    else this.#check(tunnel);
+  }
+
+  stop(): void {
+    this.#due.clear();
+  }
+
+  #check(tunnel: LiveTunnel): void {
+    this.#due.add(tunnel);
+    if (!this.#checking) void this.#checkDue();
+  }
+
+  async #checkDue(): Promise<void> {
+    this.#checking = true;
+    while (this.#due.size > 0) {
+      await this.#endOrExtend(this.#takeDue());
+    }
+    this.#checking = false;
+  }
+
+  #takeDue(): LiveTunnel[] {
+    const batch: LiveTunnel[] = [];
+    for (const tunnel of this.#due) {
+      if (batch.length === FOLLOW_BATCH) break;
+      this.#due.delete(tunnel);
+      batch.push(tunnel);
+    }
+    return batch;
+  }
+
+  async #endOrExtend(batch: readonly LiveTunnel[]): Promise<void> {
+    try {
+      await this.#compare(batch);
+      await this.#endExpired(this.#stillAlive(batch).filter((tunnel) => this.#lifecycle.isOver(tunnel)));
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+    }
+    for (const tunnel of this.#stillAlive(batch)) {
+      if (!this.#lifecycle.isOver(tunnel)) this.#lifecycle.goOn(tunnel);
+      else if (!this.#due.has(tunnel)) this.#lifecycle.endExpired(tunnel, this.#unlessExtended(tunnel));
+    }
+  }
+
+  /** So that an extension that another relay has acknowledged is not lost. */
+  async #endExpired(over: readonly LiveTunnel[]): Promise<void> {
+    const released = over.map((tunnel) => this.#unlessExtended(tunnel));
+    const removed = await this.#store.releaseTunnels(released, this.#clock.now());
+    for (const tunnel of over) {
+      if (removed.has(tunnel.id)) this.#lifecycle.end(tunnel, 'expired');
+      // Another relay was faster, to end it or to extend it.
+      else this.#due.add(tunnel);
+    }
+  }
+
+  #unlessExtended(tunnel: LiveTunnel): ReleasedTunnel {
+    return { ...this.#lifecycle.expired(tunnel), expiredAt: tunnel.expiresAt };
+  }
+
+  #stillAlive(tunnels: readonly LiveTunnel[]): LiveTunnel[] {
+    return tunnels.filter((tunnel) => this.#lifecycle.isAlive(tunnel));
+  }
+}

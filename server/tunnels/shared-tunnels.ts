@@ -1,0 +1,159 @@
+/** Tunnels of one relay of several: kept as all of them on the database have left them (docs/decisions/0009-cluster.md). */
+import type { Clock } from '../clock.ts';
+import type { AccountRecord, OwnedTunnel } from '../store/records.ts';
+import { orUnavailable, type ReleasedTunnel, type Store } from '../store/store.ts';
+import type { Coordination, CoordinationDeps } from './coordination.ts';
+import { Lifecycle } from './lifecycle.ts';
+import type { LiveTunnel } from './live-tunnel.ts';
+import { OverdueSweep } from './overdue-sweep.ts';
+import type { EndReason, Peers, TunnelNews } from './peers.ts';
+import { RecentlyEnded } from './recently-ended.ts';
+import type { TunnelRegistry } from './registry.ts';
+import { SharedExpiry } from './shared-expiry.ts';
+import { SlugLookup } from './slug-lookup.ts';
+import { StoreReview } from './store-review.ts';
+
+/** Whatever else a caller may send as an id, the database is not asked for. */
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+export class SharedTunnels implements Coordination {
+  readonly lifecycle: Lifecycle;
+  readonly #store: Store;
+  readonly #registry: TunnelRegistry;
+  readonly #clock: Clock;
+  readonly #peers: Peers;
+  readonly #recentlyEnded: RecentlyEnded;
+  readonly #lookup: SlugLookup;
+  readonly #review: StoreReview;
+  readonly #sweep: OverdueSweep;
+  readonly #expiry: SharedExpiry;
+
+  constructor(deps: CoordinationDeps, peers: Peers) {
+    const { store, registry, sync, clock, nameHold, onEnd } = deps;
+    this.#store = store;
+    this.#registry = registry;
+    this.#clock = clock;
+    this.#peers = peers;
+    this.#recentlyEnded = new RecentlyEnded(clock);
+    this.lifecycle = new Lifecycle({
+      ...deps,
+      onTraffic: (tunnel) => {
+        sync.noteTraffic(tunnel);
+        if (tunnel.idle) sync.hurryFor(tunnel);
+      },
+      onExpired: (tunnel) => this.#expiry.expired(tunnel),
+      onEnd: (tunnel, reason) => {
+        this.#recentlyEnded.add(tunnel.id);
+        onEnd(tunnel, reason);
+      },
+    });
+    const compare = (tunnels: readonly LiveTunnel[]) => this.#compare(tunnels);
+    this.#lookup = new SlugLookup(store, clock);
+    this.#review = new StoreReview(clock, () => registry.all(), compare);
+    this.#sweep = new OverdueSweep(store, clock, nameHold * 1000);
+    this.#expiry = new SharedExpiry({ store, clock, lifecycle: this.lifecycle, compare });
+  }
+
+  /** Begins to look after what other relays have left behind; tunnels are met as they are asked for. */
+  start(): Promise<void> {
+    this.#sweep.start();
+    return Promise.resolve();
+  }
+
+  stop(): void {
+    this.lifecycle.stop();
+    this.#sweep.stop();
+    this.#review.stop();
+    this.#expiry.stop();
+  }
+
+  async followAccount(account: AccountRecord): Promise<void> {
+    const missing = new Set(this.#registry.forAccount(account.id));
+    for (const owned of await orUnavailable(this.#store.tunnelsOf(account.id))) {
+      const tunnel = this.#meet(owned);
+      if (tunnel !== undefined) missing.delete(tunnel);
+    }
+    for (const tunnel of missing) this.#endMissing(tunnel);
+  }
+
+  async followTunnel(id: string): Promise<void> {
+    if (!UUID.test(id)) return;
+    const known = this.#registry.byId(id);
+    const owned = await orUnavailable(this.#store.findTunnel(id));
+    if (owned !== undefined) {
+      this.#meet(owned);
+    } else if (known !== undefined && this.lifecycle.isAlive(known)) {
+      this.#endMissing(known);
+      // Whoever has closed it may not have known that it has, where the store's answer was lost.
+      this.tell({ kind: 'ended', id, reason: 'closed' });
+    }
+  }
+
+  readonly find = async (slug: string): Promise<LiveTunnel | undefined> => {
+    const owned = await this.#lookup.find(slug);
+    return owned && this.#meet(owned);
+  };
+
+  async release(closed: ReleasedTunnel): Promise<boolean> {
+    const removed = await this.#store.releaseTunnels([closed], this.#clock.now());
+    return removed.has(closed.id);
+  }
+
+  async storeExtension({ id, expiresAt }: LiveTunnel, by: number, max: number): Promise<number | undefined> {
+    return await this.#store.extendExpiry(id, { by, from: expiresAt, latest: this.#clock.now() + max });
+  }
+
+  tell(news: TunnelNews): void {
+    this.#peers.tell(news);
+  }
+
+  hear(news: TunnelNews): void {
+    switch (news.kind) {
+      case 'created':
+        return this.#lookup.forget(news.slug);
+      case 'extended':
+        return this.#registry.byId(news.id)?.prolong(news.expiresAt);
+      case 'ended':
+        return this.#endElsewhere(news.id, news.reason);
+    }
+  }
+
+  /** Every tunnel is again as the store has it. */
+  review(): void {
+    this.#lookup.clear();
+    this.#review.request();
+  }
+
+  /** A tunnel as the store has it. One that is over comes to life no more; one that has begun here ends by its own timer. */
+  #meet(owned: OwnedTunnel): LiveTunnel | undefined {
+    const { id, expiresAt } = owned.tunnel;
+    const known = this.#registry.byId(id);
+    known?.follow(owned.tunnel);
+    if (known !== undefined) return known;
+    const isOver = expiresAt <= this.#clock.now() || this.#recentlyEnded.has(id);
+    return isOver ? undefined : this.lifecycle.begin(owned);
+  }
+
+  /** Others have ended a tunnel that this relay need not have met. */
+  #endElsewhere(id: string, reason: EndReason): void {
+    this.#recentlyEnded.add(id);
+    const tunnel = this.#registry.byId(id);
+    if (tunnel !== undefined) this.lifecycle.end(tunnel, reason);
+  }
+
+  /** The store does not have the tunnel any more. */
+  #endMissing(tunnel: LiveTunnel): void {
+    this.lifecycle.end(tunnel, this.lifecycle.isOver(tunnel) ? 'expired' : 'closed');
+  }
+
+  /** @throws StoreError */
+  async #compare(tunnels: readonly LiveTunnel[]): Promise<void> {
+    const stored = await this.#store.findTunnels(tunnels.map(({ id }) => id));
+    const records = new Map(stored.map(({ tunnel }) => [tunnel.id, tunnel]));
+    for (const tunnel of tunnels) {
+      const record = records.get(tunnel.id);
+      if (record === undefined) this.#endMissing(tunnel);
+      else tunnel.follow(record);
+    }
+  }
+}

@@ -1,0 +1,68 @@
+/** Tunnels of a relay that has its database for itself: what it knows of them is all there is to know. */
+import type { Clock } from '../clock.ts';
+import type { OwnedTunnel } from '../store/records.ts';
+import type { ReleasedTunnel, Store } from '../store/store.ts';
+import type { Coordination, CoordinationDeps } from './coordination.ts';
+import { Lifecycle } from './lifecycle.ts';
+import type { LiveTunnel } from './live-tunnel.ts';
+import type { StoreSync } from './store-sync.ts';
+
+export class StandaloneTunnels implements Coordination {
+  readonly lifecycle: Lifecycle;
+  readonly find = undefined;
+  readonly #store: Store;
+  readonly #sync: StoreSync;
+  readonly #clock: Clock;
+
+  constructor(deps: CoordinationDeps) {
+    this.#store = deps.store;
+    this.#sync = deps.sync;
+    this.#clock = deps.clock;
+    this.lifecycle = new Lifecycle({
+      ...deps,
+      onTraffic: deps.sync.noteTraffic,
+      onExpired: (tunnel) => this.lifecycle.endExpired(tunnel),
+    });
+  }
+
+  /** Brings the stored tunnels back to life, except those that expired meanwhile. */
+  async start(): Promise<void> {
+    for (const owned of await this.#store.loadTunnels()) this.#restore(owned);
+    await this.#sync.flush();
+  }
+
+  stop(): void {
+    this.lifecycle.stop();
+  }
+
+  followAccount(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  followTunnel(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async release(closed: ReleasedTunnel): Promise<boolean> {
+    await this.#store.releaseTunnels([closed], this.#clock.now());
+    return true;
+  }
+
+  async storeExtension(tunnel: LiveTunnel, by: number): Promise<number> {
+    const expiresAt = tunnel.expiresAt + by;
+    await this.#store.raiseExpiry(tunnel.id, expiresAt);
+    return expiresAt;
+  }
+
+  tell(): void {}
+
+  hear(): void {}
+
+  review(): void {}
+
+  #restore(owned: OwnedTunnel): void {
+    const { tunnel, account } = owned;
+    if (tunnel.expiresAt > this.#clock.now()) this.lifecycle.begin(owned);
+    else this.#sync.noteGone(this.lifecycle.released(tunnel, account, tunnel.expiresAt));
+  }
+}
