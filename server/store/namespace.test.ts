@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { aTunnel, anAccount } from '../testing/fixtures.ts';
 import { openTestStore } from '../testing/test-store.ts';
-import { KyselyStore } from './kysely-store.ts';
+import { kyselyStore } from './kysely-store.ts';
 import { openSqliteDatabase } from './sqlite/open-sqlite.ts';
 import { ConflictError, type Store } from './store.ts';
 
@@ -87,7 +87,7 @@ describe('names of tunnels and subdomains of accounts', () => {
 describe('a database of before, in which a tunnel and an account share a name', () => {
   it('is opened, keeps both, and says so', async () => {
     const db = await openSqliteDatabase(':memory:');
-    const store = new KyselyStore(db, () => {});
+    const store = kyselyStore(db, () => {});
     const owner = anAccount({ subdomain: 'acme' });
     await store.insertAccount(owner);
     await store.insertTunnel(aTunnel(owner.id, { slug: 'web' }));

@@ -153,6 +153,42 @@ export interface Store {
   close(): Promise<void>;
 }
 
+/** One of the things a store does. */
+export type Operation = keyof Store;
+
+/** All of them, and whether they only look. */
+export const OPERATIONS = {
+  insertAccount: 'write',
+  findAccount: 'read',
+  findAccounts: 'read',
+  listAccounts: 'read',
+  setPlan: 'write',
+  removeAccount: 'write',
+  insertKey: 'write',
+  findKeyOwner: 'read',
+  hasKeys: 'read',
+  listKeys: 'read',
+  findValidKeys: 'read',
+  revokeKey: 'write',
+  accessRevision: 'read',
+  insertTunnel: 'write',
+  loadTunnels: 'read',
+  findTunnel: 'read',
+  findTunnels: 'read',
+  findTunnelsBySlug: 'read',
+  tunnelsOf: 'read',
+  releaseTunnels: 'write',
+  releaseOverdue: 'write',
+  nameHolder: 'read',
+  nameClashes: 'read',
+  raiseExpiry: 'write',
+  extendExpiry: 'write',
+  addTraffic: 'write',
+  relaySecret: 'write',
+  ping: 'read',
+  close: 'write',
+} as const satisfies Record<Operation, 'read' | 'write'>;
+
 /** The database cannot be reached or fails. */
 export class StoreError extends Error {
   constructor(cause: unknown) {

@@ -15,11 +15,13 @@ import {
   type TrafficDelta,
 } from './store.ts';
 
+const UNLIMITED: InsertRules = { maxTunnels: null, nameHold: 0 };
+
 /** See {@link Store.insertTunnel}. */
 export function insertTunnel(
   db: Kysely<Database>,
   tunnel: TunnelRecord,
-  { maxTunnels, nameHold }: InsertRules,
+  { maxTunnels, nameHold }: InsertRules = UNLIMITED,
 ): Promise<void> {
   return db.transaction().execute(async (transaction) => {
     if (maxTunnels !== null) await mustHaveRoom(transaction, tunnel, maxTunnels);
@@ -94,6 +96,11 @@ export async function findTunnels(db: Kysely<Database>, ids: readonly string[]):
   if (ids.length === 0) return [];
   const rows = await ownedTunnels(db).where('tunnels.id', 'in', ids).execute();
   return rows.map(toOwned);
+}
+
+/** See {@link Store.findTunnel}. */
+export async function findTunnel(db: Kysely<Database>, id: string): Promise<OwnedTunnel | undefined> {
+  return (await findTunnels(db, [id]))[0];
 }
 
 /** See {@link Store.findTunnelsBySlug}. */

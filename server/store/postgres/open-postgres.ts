@@ -10,7 +10,7 @@ import {
 } from '../../limits.ts';
 import type { Log } from '../../log.ts';
 import { nameOfDatabase } from '../address.ts';
-import { KyselyStore } from '../kysely-store.ts';
+import { kyselyStore } from '../kysely-store.ts';
 import { migrate } from '../migrate.ts';
 import { MIGRATIONS } from '../migrations.ts';
 import type { Database } from '../schema.ts';
@@ -37,7 +37,7 @@ const migrating: PoolConfig = { ...CONNECTION, max: 1, query_timeout: POSTGRES_M
  * @throws Error with a text for the operator
  */
 export async function openPostgres(address: PostgresAddress, log: Log): Promise<Store> {
-  return new KyselyStore(await openPostgresDatabase(address), log);
+  return kyselyStore(await openPostgresDatabase(address), log);
 }
 
 /** The same without the store around it. */

@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { Kysely } from 'kysely';
 import { SQLITE_BUSY_MS } from '../../limits.ts';
 import type { Log } from '../../log.ts';
-import { KyselyStore } from '../kysely-store.ts';
+import { kyselyStore } from '../kysely-store.ts';
 import { migrate } from '../migrate.ts';
 import { MIGRATIONS } from '../migrations.ts';
 import type { Database } from '../schema.ts';
@@ -22,7 +22,7 @@ import { makePrivate } from './private-file.ts';
  * @throws Error with a text for the operator
  */
 export async function openSqlite(path: string, log: Log): Promise<Store> {
-  return new KyselyStore(await openSqliteDatabase(path), log);
+  return kyselyStore(await openSqliteDatabase(path), log);
 }
 
 /** The same without the store around it. */

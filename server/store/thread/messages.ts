@@ -1,42 +1,6 @@
 /** What the relay and the thread of its database say to each other, as structured clones. */
 import { describeError, type LogEvent, type LogFields } from '../../log.ts';
-import { ConflictError, FullError, type Store, StoreError, UnansweredError } from '../store.ts';
-
-/** An operation of the {@link Store}. */
-export type Operation = keyof Store;
-
-/** All of them. */
-export const OPERATIONS: readonly Operation[] = Object.keys({
-  insertAccount: true,
-  findAccount: true,
-  findAccounts: true,
-  listAccounts: true,
-  setPlan: true,
-  removeAccount: true,
-  insertKey: true,
-  findKeyOwner: true,
-  hasKeys: true,
-  listKeys: true,
-  findValidKeys: true,
-  revokeKey: true,
-  accessRevision: true,
-  insertTunnel: true,
-  loadTunnels: true,
-  findTunnel: true,
-  findTunnels: true,
-  findTunnelsBySlug: true,
-  tunnelsOf: true,
-  releaseTunnels: true,
-  releaseOverdue: true,
-  nameHolder: true,
-  nameClashes: true,
-  raiseExpiry: true,
-  extendExpiry: true,
-  addTraffic: true,
-  relaySecret: true,
-  ping: true,
-  close: true,
-} satisfies Record<Operation, true>) as Operation[];
+import { ConflictError, FullError, type Operation, StoreError, UnansweredError } from '../store.ts';
 
 /** What the thread is asked; answers name the same number. */
 export interface Call {

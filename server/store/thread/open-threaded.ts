@@ -1,8 +1,7 @@
 /** The embedded database of a relay that serves: on a thread of its own, so that no visitor waits for its disk. */
 import type { Clock } from '../../clock.ts';
 import type { Log } from '../../log.ts';
-import type { Store } from '../store.ts';
-import { OPERATIONS } from './messages.ts';
+import { type Operation, OPERATIONS, type Store } from '../store.ts';
 import { StoreConnection } from './store-connection.ts';
 
 /**
@@ -13,9 +12,9 @@ import { StoreConnection } from './store-connection.ts';
  */
 export async function openThreaded(path: string, clock: Clock, log: Log): Promise<Store> {
   const connection = await StoreConnection.open(path, clock, log);
-  const methods = OPERATIONS.map((operation) => [
+  const methods = Object.keys(OPERATIONS).map((operation) => [
     operation,
-    (...args: readonly unknown[]) => connection.call(operation, args),
+    (...args: readonly unknown[]) => connection.call(operation as Operation, args),
   ]);
   return Object.fromEntries(methods) as Store;
 }

@@ -5,8 +5,8 @@ import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '../../clock.ts';
 import { STORE_ANSWER_TIMEOUT_MS, STORE_CALLS_MAX, STORE_THREAD_RETRY_MS } from '../../limits.ts';
 import { describeError, type Log } from '../../log.ts';
-import { StoreError, UnansweredError } from '../store.ts';
-import { type Call, errorOf, type Operation, type Report } from './messages.ts';
+import { type Operation, StoreError, UnansweredError } from '../store.ts';
+import { type Call, errorOf, type Report } from './messages.ts';
 
 /** The same in the sources as in what is built of them. */
 const PROGRAM = new URL(`./store-thread${extname(import.meta.filename)}`, import.meta.url);
