@@ -6,11 +6,10 @@ import { formatDuration } from '../shared/duration.ts';
 import type { ClusterSettings } from './cluster/cluster.ts';
 import type { AddressSettings } from './edge/address-limits.ts';
 import type { TlsFiles } from './edge/tls-files.ts';
+import { GivenSettings } from './given-settings.ts';
 import type { LogFormat, LogLevel } from './log.ts';
-import { ADDRESS_CONNECTIONS_MAX, CONNECTIONS_MAX, WARM_SOCKETS_MAX } from './limits.ts';
 import type { MetricsAddress } from './observe/metrics-server.ts';
-import * as readers from './setting-readers.ts';
-import { DEFAULT_RESERVED_NAMES, GivenSettings, SETTING_FLAGS, variableOf } from './settings.ts';
+import { DEFAULT_RESERVED_NAMES, SETTING_FLAGS, SETTINGS, variableOf } from './settings.ts';
 import type { DatabaseAddress } from './store/address.ts';
 
 export interface Config {
@@ -115,10 +114,10 @@ function readConfig(
   flags: Flags,
 ): { readonly config: Config; readonly flags: Flags } | { readonly problems: readonly string[] } {
   const given = new GivenSettings(env, flags);
-  const tunnelDomain = given.read('tunnel-domain', readers.domain) ?? 'localhost';
-  const dataDir = resolve(given.read('data-dir', readers.text) ?? '.culvert');
-  const publicUrl = given.read('public-url', readers.publicUrl);
-  const database = given.read('database-url', readers.databaseUrl) ?? {
+  const tunnelDomain = given.read('tunnel-domain');
+  const dataDir = resolve(given.read('data-dir'));
+  const publicUrl = given.read('public-url');
+  const database = given.read('database-url') ?? {
     kind: 'sqlite',
     path: join(dataDir, 'culvert.db'),
   };
@@ -127,33 +126,33 @@ function readConfig(
     ...readListener(given, cluster),
     publicUrl,
     tunnelDomain,
-    serviceDomain: given.read('service-domain', readers.domain) ?? tunnelDomain,
+    serviceDomain: given.read('service-domain') ?? tunnelDomain,
     dataDir,
     database,
-    bootstrapKey: given.read('bootstrap-key', readers.apiKey),
+    bootstrapKey: given.read('bootstrap-key'),
     ...readTtls(given),
-    nameHold: given.read('name-hold', readers.nameHold) ?? 0,
+    nameHold: given.read('name-hold'),
     tls: readTls(given),
-    trustedProxies: given.read('trust-proxy', readers.networks) ?? new BlockList(),
-    warmSockets: given.read('warm-sockets', readers.warmSockets) ?? WARM_SOCKETS_MAX,
+    trustedProxies: given.read('trust-proxy') ?? new BlockList(),
+    warmSockets: given.read('warm-sockets'),
     metrics: readMetrics(given),
     cluster,
     log: {
-      format: given.read('log-format', readers.logFormat),
-      level: given.read('log-level', readers.logLevel) ?? 'info',
+      format: given.read('log-format'),
+      level: given.read('log-level'),
     },
     accessLog: readAccessLog(given),
-    notice: given.read('notice', readers.notice) === 'free',
-    abuseContact: given.read('abuse-contact', readers.contact),
-    indexed: given.read('robots', readers.robots) === 'allow',
-    pathForm: given.read('path-form', readers.onOff) !== 'off',
-    maxConnections: given.read('max-connections', readers.connections) ?? CONNECTIONS_MAX,
+    notice: given.read('notice') === 'free',
+    abuseContact: given.read('abuse-contact'),
+    indexed: given.read('robots') === 'allow',
+    pathForm: given.read('path-form') !== 'off',
+    maxConnections: given.read('max-connections'),
     address: {
-      connections: given.read('address-connections', readers.addressConnections) ?? ADDRESS_CONNECTIONS_MAX,
-      requests: given.read('address-requests', readers.addressRequests) ?? 0,
+      connections: given.read('address-connections'),
+      requests: given.read('address-requests'),
     },
     reservedNames: new Set([
-      ...(given.read('reserved-names', readers.names) ?? DEFAULT_RESERVED_NAMES),
+      ...(given.read('reserved-names') ?? DEFAULT_RESERVED_NAMES),
       ...ownLabels(publicUrl, tunnelDomain),
     ]),
   };
@@ -175,8 +174,8 @@ export function schemeOf({ tls }: Pick<Config, 'tls'>): 'http' | 'https' {
 }
 
 function readTls(given: GivenSettings): TlsFiles | undefined {
-  const cert = given.read('tls-cert', readers.text);
-  const key = given.read('tls-key', readers.text);
+  const cert = given.read('tls-cert');
+  const key = given.read('tls-key');
   if (cert !== undefined && key !== undefined) {
     return {
       cert: { path: resolve(cert), setting: given.nameAsGiven('tls-cert') },
@@ -193,9 +192,9 @@ function readTls(given: GivenSettings): TlsFiles | undefined {
 }
 
 function readTtls(given: GivenSettings): { maxTtl: number; defaultTtl: number } {
-  const maxTtl = given.read('max-ttl', readers.ttl) ?? 168 * 3600;
+  const maxTtl = given.read('max-ttl');
   // A maximum below the default's own hour needs no second setting.
-  const defaultTtl = given.read('default-ttl', readers.ttl) ?? Math.min(3600, maxTtl);
+  const defaultTtl = given.readGiven('default-ttl') ?? Math.min(SETTINGS['default-ttl'].standard, maxTtl);
   if (defaultTtl > maxTtl) {
     given.problems.push(
       `${given.nameAsGiven('default-ttl')} takes at most ${formatDuration(maxTtl)}, the maximum ttl`,
@@ -205,16 +204,16 @@ function readTtls(given: GivenSettings): { maxTtl: number; defaultTtl: number } 
 }
 
 function readAccessLog(given: GivenSettings): Config['accessLog'] {
-  const place = given.read('access-log', readers.accessLog) ?? 'off';
+  const place = given.read('access-log');
   if (place === 'off') return undefined;
   return place === 'stderr' ? place : { file: resolve(place) };
 }
 
 /** A host alone would be a setting without effect, so it is refused. */
 function readMetrics(given: GivenSettings): MetricsAddress | undefined {
-  const host = given.read('metrics-host', readers.host);
-  const port = given.read('metrics-port', readers.port);
-  if (port !== undefined) return { host: host ?? '127.0.0.1', port };
+  const host = given.readGiven('metrics-host');
+  const port = given.readGiven('metrics-port');
+  if (port !== undefined) return { host: host ?? SETTINGS['metrics-host'].standard, port };
   if (host !== undefined) {
     given.problems.push(
       `${given.nameAsGiven('metrics-host')} takes effect only with ${variableOf('metrics-port')}`,
@@ -224,10 +223,10 @@ function readMetrics(given: GivenSettings): MetricsAddress | undefined {
 }
 
 function readCluster(given: GivenSettings, database: DatabaseAddress): ClusterSettings | undefined {
-  const redisUrl = given.read('redis-url', readers.redisUrl);
-  const secret = given.read('cluster-secret', readers.clusterSecret);
-  const host = given.read('cluster-host', readers.clusterHost);
-  const port = given.read('cluster-port', readers.port);
+  const redisUrl = given.read('redis-url');
+  const secret = given.readGiven('cluster-secret');
+  const host = given.readGiven('cluster-host');
+  const port = given.readGiven('cluster-port');
   if (redisUrl === undefined) {
     for (const [name, value] of [
       ['cluster-secret', secret],
@@ -249,7 +248,12 @@ function readCluster(given: GivenSettings, database: DatabaseAddress): ClusterSe
     );
     return undefined;
   }
-  return { redisUrl, secret, host: host ?? '127.0.0.1', port: port ?? 0 };
+  return {
+    redisUrl,
+    secret,
+    host: host ?? SETTINGS['cluster-host'].standard,
+    port: port ?? SETTINGS['cluster-port'].standard,
+  };
 }
 
 /** Relays that do not know of each other must not share a port: each would have a part of the visitors and of the tunnels. */
@@ -257,9 +261,9 @@ function readListener(
   given: GivenSettings,
   cluster: ClusterSettings | undefined,
 ): Pick<Config, 'host' | 'port' | 'reusePort'> {
-  const host = given.read('host', readers.host) ?? '127.0.0.1';
-  const port = given.read('port', readers.port) ?? 8080;
-  const reusePort = given.read('reuse-port', readers.truth) ?? false;
+  const host = given.read('host');
+  const port = given.read('port');
+  const reusePort = given.read('reuse-port');
   const name = given.nameAsGiven('reuse-port');
   if (reusePort && cluster === undefined)
     given.problems.push(`${name} takes effect only with ${variableOf('redis-url')}`);

@@ -4,8 +4,15 @@ import { API_KEY_PATTERN, NAME_PATTERN, TTL_MIN_SECONDS } from '../shared/constr
 import { formatDuration, parseDuration } from '../shared/duration.ts';
 import { NAME_HOLD_CEILING_SECONDS, TTL_CEILING_SECONDS } from './limits.ts';
 import { LOG_FORMATS, LOG_LEVELS } from './log.ts';
-import type { SettingReader } from './settings.ts';
 import { type DatabaseAddress, readDatabaseAddress } from './store/address.ts';
+
+/** Reads the text of a setting. */
+export interface SettingReader<T> {
+  /** what the setting takes, as the end of a sentence */
+  readonly takes: string;
+  /** @returns `undefined` for a text it does not take */
+  read(text: string): T | undefined;
+}
 
 export const text: SettingReader<string> = {
   takes: 'a text',

@@ -1,139 +1,159 @@
-/** The settings of `culvert-relay` (README.md): names, defaults and what each means, as `--help` shows them. */
+/** The settings of `culvert-relay` (README.md): what each takes, its default and what it means, as `--help` shows them. */
+import { ADDRESS_CONNECTIONS_MAX, CONNECTIONS_MAX, WARM_SOCKETS_MAX } from './limits.ts';
+import * as readers from './setting-readers.ts';
 
-export interface Setting {
-  /** the flag without its dashes; the variable is this in capitals behind `CULVERT_` */
-  readonly name: string;
+export interface Setting<T> {
+  readonly reader: readers.SettingReader<NonNullable<T>>;
   /** the default, as people read it */
   readonly fallback: string;
+  /** the same as a value; `undefined` where it is none, or depends on other things */
+  readonly standard: T;
   readonly meaning: string;
 }
 
-export const SETTINGS = [
-  { name: 'host', fallback: '127.0.0.1', meaning: 'address to listen on' },
-  { name: 'port', fallback: '8080', meaning: 'port to listen on; 0 picks a free one' },
-  { name: 'public-url', fallback: 'http://localhost:<port>', meaning: "the relay's own address" },
-  { name: 'tunnel-domain', fallback: 'localhost', meaning: 'tunnels are {slug}.<tunnel domain>' },
-  {
-    name: 'service-domain',
-    fallback: 'the tunnel domain',
-    meaning: 'account addresses are {slug}.{account}.<service domain>',
-  },
-  { name: 'data-dir', fallback: './.culvert', meaning: 'where the database is kept' },
-  {
-    name: 'database-url',
-    fallback: 'sqlite:<data dir>/culvert.db',
-    meaning: 'the database, or postgres://USER:PASSWORD@HOST/NAME',
-  },
-  {
-    name: 'bootstrap-key',
-    fallback: 'made at the first start',
-    meaning: 'an API key to create at start, for the account "default"',
-  },
-  {
-    name: 'tls-cert',
-    fallback: 'none',
-    meaning: 'certificate file (PEM): serve TLS; read again when it changes',
-  },
-  { name: 'tls-key', fallback: 'none', meaning: 'key file (PEM) of the certificate' },
-  { name: 'max-ttl', fallback: '168h', meaning: 'the longest life of a tunnel' },
-  {
-    name: 'name-hold',
-    fallback: '0s',
-    meaning: 'how long the name of an ended tunnel stays with its account',
-  },
-  { name: 'default-ttl', fallback: '1h', meaning: 'the life of a tunnel that asks for none' },
-  {
-    name: 'trust-proxy',
-    fallback: 'none',
-    meaning: 'addresses and networks whose forwarded headers are believed',
-  },
-  {
-    name: 'warm-sockets',
-    fallback: '8',
-    meaning: 'data sockets a client may offer ahead for each tunnel; 0 for none',
-  },
-  {
-    name: 'metrics-port',
-    fallback: 'none: no metrics',
-    meaning: 'port of /metrics, on a listener of its own; 0 picks a free one',
-  },
-  { name: 'metrics-host', fallback: '127.0.0.1', meaning: 'address of that listener' },
-  {
-    name: 'log-format',
-    fallback: 'pretty on a terminal, else json',
-    meaning: 'how the log is written to stderr',
-  },
-  {
-    name: 'log-level',
-    fallback: 'info',
-    meaning: 'debug, info, warn or error: the lowest level that is logged',
-  },
-  {
-    name: 'access-log',
-    fallback: 'off',
-    meaning: 'stderr or the path of a file: a line of JSON for each request',
-  },
-  { name: 'max-connections', fallback: '10000', meaning: "visitors' connections at a time" },
-  {
-    name: 'address-connections',
-    fallback: '256',
-    meaning: 'connections of one address at a time; 0 for no limit',
-  },
-  {
-    name: 'address-requests',
-    fallback: '0',
-    meaning: 'requests of one address per second, with bursts of ten times as many; 0 for no limit',
-  },
-  {
-    name: 'notice',
-    fallback: 'off',
-    meaning: 'free: people see a warning page before they first visit a tunnel on the plan free',
-  },
-  {
-    name: 'abuse-contact',
-    fallback: 'none',
-    meaning: 'mail address or web page for complaints about tunnels, shown on the pages of the relay',
-  },
-  {
-    name: 'robots',
-    fallback: 'noindex',
-    meaning: 'noindex keeps tunnels out of search engines (X-Robots-Tag); allow does not',
-  },
-  {
-    name: 'path-form',
-    fallback: 'on',
-    meaning:
-      'on, or off: whether tunnels are also at <public URL>/t/{slug}, where they share an origin in browsers',
-  },
-  {
-    name: 'redis-url',
-    fallback: 'none',
-    meaning: 'redis://… or rediss://…: relays on one PostgreSQL database and this Redis serve as one',
-  },
-  {
-    name: 'cluster-secret',
-    fallback: 'none',
-    meaning: 'a secret of 32 characters or more that all relays have, and nobody else',
-  },
-  {
-    name: 'cluster-host',
-    fallback: '127.0.0.1',
-    meaning: 'address on which other relays reach this one, in a private network',
-  },
-  { name: 'cluster-port', fallback: '0', meaning: 'port for other relays; 0 picks a free one' },
-  {
-    name: 'reuse-port',
-    fallback: 'false',
-    meaning: 'true: several relays of a cluster listen on the same port of this machine',
-  },
-  {
-    name: 'reserved-names',
-    fallback: 'www, api, admin, …',
-    meaning: 'names that no tunnel and no account can have',
-  },
-] as const satisfies readonly Setting[];
+/** A setting whose default is a text that it takes itself. */
+function setting<T extends {}>(
+  reader: readers.SettingReader<T>,
+  fallback: string,
+  meaning: string,
+): Setting<T> {
+  const standard = reader.read(fallback);
+  if (standard === undefined) throw new Error(`the default ${fallback} is not ${reader.takes}`);
+  return { reader, fallback, standard, meaning };
+}
 
-export type SettingName = (typeof SETTINGS)[number]['name'];
+/** A setting that has no default, or one that depends on other things. */
+function optional<T extends {}>(
+  reader: readers.SettingReader<T>,
+  fallback: string,
+  meaning: string,
+): Setting<T | undefined> {
+  return { reader, fallback, standard: undefined, meaning };
+}
+
+/** By the flag without its dashes; the variable is that in capitals behind `CULVERT_`. */
+export const SETTINGS = {
+  host: setting(readers.host, '127.0.0.1', 'address to listen on'),
+  port: setting(readers.port, '8080', 'port to listen on; 0 picks a free one'),
+  'public-url': optional(readers.publicUrl, 'http://localhost:<port>', "the relay's own address"),
+  'tunnel-domain': setting(readers.domain, 'localhost', 'tunnels are {slug}.<tunnel domain>'),
+  'service-domain': optional(
+    readers.domain,
+    'the tunnel domain',
+    'account addresses are {slug}.{account}.<service domain>',
+  ),
+  'data-dir': setting(readers.text, './.culvert', 'where the database is kept'),
+  'database-url': optional(
+    readers.databaseUrl,
+    'sqlite:<data dir>/culvert.db',
+    'the database, or postgres://USER:PASSWORD@HOST/NAME',
+  ),
+  'bootstrap-key': optional(
+    readers.apiKey,
+    'made at the first start',
+    'an API key to create at start, for the account "default"',
+  ),
+  'tls-cert': optional(readers.text, 'none', 'certificate file (PEM): serve TLS; read again when it changes'),
+  'tls-key': optional(readers.text, 'none', 'key file (PEM) of the certificate'),
+  'max-ttl': setting(readers.ttl, '168h', 'the longest life of a tunnel'),
+  'name-hold': setting(readers.nameHold, '0s', 'how long the name of an ended tunnel stays with its account'),
+  'default-ttl': setting(readers.ttl, '1h', 'the life of a tunnel that asks for none'),
+  'trust-proxy': optional(
+    readers.networks,
+    'none',
+    'addresses and networks whose forwarded headers are believed',
+  ),
+  'warm-sockets': setting(
+    readers.warmSockets,
+    String(WARM_SOCKETS_MAX),
+    'data sockets a client may offer ahead for each tunnel; 0 for none',
+  ),
+  'metrics-port': optional(
+    readers.port,
+    'none',
+    'port of /metrics, on a listener of its own; 0 picks a free one, without it there is none',
+  ),
+  'metrics-host': setting(readers.host, '127.0.0.1', 'address of that listener'),
+  'log-format': optional(
+    readers.logFormat,
+    'pretty on a terminal, else json',
+    'how the log is written to stderr',
+  ),
+  'log-level': setting(
+    readers.logLevel,
+    'info',
+    'debug, info, warn or error: the lowest level that is logged',
+  ),
+  'access-log': setting(
+    readers.accessLog,
+    'off',
+    'stderr or the path of a file: a line of JSON for each request',
+  ),
+  'max-connections': setting(readers.connections, String(CONNECTIONS_MAX), "visitors' connections at a time"),
+  'address-connections': setting(
+    readers.addressConnections,
+    String(ADDRESS_CONNECTIONS_MAX),
+    'connections of one address at a time; 0 for no limit',
+  ),
+  'address-requests': setting(
+    readers.addressRequests,
+    '0',
+    'requests of one address per second, with bursts of ten times as many; 0 for no limit',
+  ),
+  notice: setting(
+    readers.notice,
+    'off',
+    'free: people see a warning page before they first visit a tunnel on the plan free',
+  ),
+  'abuse-contact': optional(
+    readers.contact,
+    'none',
+    'mail address or web page for complaints about tunnels, shown on the pages of the relay',
+  ),
+  robots: setting(
+    readers.robots,
+    'noindex',
+    'noindex keeps tunnels out of search engines (X-Robots-Tag); allow does not',
+  ),
+  'path-form': setting(
+    readers.onOff,
+    'on',
+    'on, or off: whether tunnels are also at <public URL>/t/{slug}, where they share an origin in browsers',
+  ),
+  'redis-url': optional(
+    readers.redisUrl,
+    'none',
+    'redis://… or rediss://…: relays on one PostgreSQL database and this Redis serve as one',
+  ),
+  'cluster-secret': optional(
+    readers.clusterSecret,
+    'none',
+    'a secret of 32 characters or more that all relays have, and nobody else',
+  ),
+  'cluster-host': setting(
+    readers.clusterHost,
+    '127.0.0.1',
+    'address on which other relays reach this one, in a private network',
+  ),
+  'cluster-port': setting(readers.port, '0', 'port for other relays; 0 picks a free one'),
+  'reuse-port': setting(
+    readers.truth,
+    'false',
+    'true: several relays of a cluster listen on the same port of this machine',
+  ),
+  'reserved-names': optional(
+    readers.names,
+    'www, api, admin, …',
+    'names that no tunnel and no account can have',
+  ),
+} satisfies Readonly<Record<string, Setting<unknown>>>;
+
+export type SettingName = keyof typeof SETTINGS;
+
+/** What a setting is where it is not given. */
+export type Standard<N extends SettingName> = (typeof SETTINGS)[N]['standard'];
+
+export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
 
 /** Names no tunnel gets unless the operator says otherwise: what visitors or mail and proxy discovery take for the operator's. */
 export const DEFAULT_RESERVED_NAMES: readonly string[] = [
@@ -149,50 +169,5 @@ export function variableOf(name: SettingName): string {
 
 /** The flags of all settings, for `parseArgs`. */
 export const SETTING_FLAGS: Readonly<Record<string, { type: 'string' }>> = Object.fromEntries(
-  SETTINGS.map(({ name }) => [name, { type: 'string' }]),
+  SETTING_NAMES.map((name) => [name, { type: 'string' }]),
 );
-
-/** Texts of settings as given: the flag where there is one, else the variable. An empty text counts as not given. */
-export class GivenSettings {
-  /** One line for each wrong setting, naming it and what it takes. */
-  readonly problems: string[] = [];
-  readonly #env: NodeJS.ProcessEnv;
-  readonly #flags: Readonly<Record<string, unknown>>;
-
-  constructor(env: NodeJS.ProcessEnv, flags: Readonly<Record<string, unknown>>) {
-    this.#env = env;
-    this.#flags = flags;
-  }
-
-  /**
-   * Reads one setting; a text the reader does not take is added to the problems.
-   *
-   * @returns `undefined` when the setting is not given or wrong
-   */
-  read<T>(name: SettingName, reader: SettingReader<T>): T | undefined {
-    const text = this.#text(name);
-    if (text === undefined) return undefined;
-    const value = reader.read(text);
-    if (value === undefined) this.problems.push(`${this.nameAsGiven(name)} takes ${reader.takes}`);
-    return value;
-  }
-
-  /** What the operator wrote: the flag, or else the variable. */
-  nameAsGiven(name: SettingName): string {
-    return this.#flags[name] === undefined ? variableOf(name) : `--${name}`;
-  }
-
-  #text(name: SettingName): string | undefined {
-    const flag = this.#flags[name];
-    const text = typeof flag === 'string' ? flag : this.#env[variableOf(name)];
-    return text === undefined || text.trim() === '' ? undefined : text.trim();
-  }
-}
-
-/** Reads the text of a setting. */
-export interface SettingReader<T> {
-  /** what the setting takes, as the end of a sentence */
-  readonly takes: string;
-  /** @returns `undefined` for a text it does not take */
-  read(text: string): T | undefined;
-}

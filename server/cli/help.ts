@@ -1,5 +1,5 @@
 /** What `culvert-relay --help` says. */
-import { SETTINGS, variableOf } from '../settings.ts';
+import { SETTING_NAMES, type SettingName, SETTINGS, variableOf } from '../settings.ts';
 
 /** @returns the help text, its settings taken from the table that the reader of settings uses */
 export function helpText(): string {
@@ -30,13 +30,14 @@ Accounts and keys can be changed while the relay runs; it follows within a secon
 database, so give them the same --data-dir or --database-url.
 
 Settings, as a flag or as an environment variable (the flag wins):
-${SETTINGS.map(settingLine).join('\n')}
+${SETTING_NAMES.map(settingLine).join('\n')}
 
 Also --help and --version.
 
 Exit codes: 0 stopped normally, 1 failed, 2 wrong usage or setting.`;
 }
 
-function settingLine({ name, fallback, meaning }: (typeof SETTINGS)[number]): string {
+function settingLine(name: SettingName): string {
+  const { fallback, meaning } = SETTINGS[name];
   return `  ${`--${name}`.padEnd(18)} ${variableOf(name).padEnd(25)} ${meaning} (default: ${fallback})`;
 }

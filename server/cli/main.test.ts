@@ -4,7 +4,7 @@ import { VERSION } from '../../shared/version.ts';
 import { RevokedKeyError } from '../accounts/bootstrap.ts';
 import type { Config } from '../config.ts';
 import type { RunningRelay } from '../relay.ts';
-import { SETTINGS, variableOf } from '../settings.ts';
+import { SETTING_NAMES, variableOf } from '../settings.ts';
 import { FakeShell } from '../testing/fake-shell.ts';
 import { main } from './main.ts';
 
@@ -46,7 +46,7 @@ describe('culvert-relay', () => {
   it('shows every setting in its help', async () => {
     assert.equal(await main(shell, ['--help'], noRelay), 0);
     const help = shell.stdout.join('\n');
-    for (const { name } of SETTINGS) {
+    for (const name of SETTING_NAMES) {
       assert.ok(help.includes(`--${name}`) && help.includes(variableOf(name)), name);
     }
   });
