@@ -15,10 +15,12 @@ import type { Addresses } from '../tunnels/urls.ts';
 import { allowName, authenticate, limitRate, limitTunnels, readCreate, waitForTurn } from './guards.ts';
 import { openApiDocument } from './openapi/document.ts';
 import { readBody, requireBody } from './request-body.ts';
+import { ACCOUNT } from './resources/account.ts';
+import { CLOSED, HEALTHY, READY } from './resources/status.ts';
+import { viewTunnel } from './resources/tunnel.ts';
 import type { ApiContext, ApiState } from './state.ts';
 import type { Turns } from './turns/turns.ts';
 import type { Writes } from './turns/writes.ts';
-import { viewAccount, viewTunnel } from './views.ts';
 
 export interface ApiDeps {
   readonly authenticator: Authenticator;
@@ -72,7 +74,7 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
   async function close(ctx: ApiContext): Promise<void> {
     const { account } = ctx.state;
     await writes.run(account.id, () => tunnels.close(account, idOf(ctx)));
-    ctx.body = { status: 'closed' };
+    ctx.body = CLOSED.body;
   }
 
   async function extend(ctx: ApiContext): Promise<void> {
@@ -87,7 +89,7 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
   }
 
   function showAccount(ctx: ApiContext): void {
-    ctx.body = viewAccount(ctx.state.account, ttl);
+    ctx.body = ACCOUNT.view({ account: ctx.state.account, ttl });
   }
 
   async function readiness(ctx: ApiContext): Promise<void> {
@@ -101,7 +103,7 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
     } finally {
       timer?.cancel();
     }
-    ctx.body = { status: 'ready' };
+    ctx.body = READY.body;
   }
 
   router.post(
@@ -134,7 +136,7 @@ function notReady(): ApiError {
 }
 
 function health(ctx: ApiContext): void {
-  ctx.body = { status: 'ok' };
+  ctx.body = HEALTHY.body;
 }
 
 /** Real upgrades never get here (docs/protocol.md section 5.4); `Upgrade` says what is missing (RFC 9110 section 15.5.22). */

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { ALL_API_ERRORS, API_ERRORS } from '../../../shared/errors.ts';
 import { type ApiDeps, createRouter } from '../routes.ts';
+import type { JsonObject } from '../json-schema.ts';
 import { openApiDocument } from './document.ts';
 import { PATHS } from './operations.ts';
 import { schemas } from './schemas.ts';
@@ -39,6 +41,15 @@ describe('the OpenAPI document', () => {
   it('names each operation once', () => {
     const ids = [...text.matchAll(/"operationId":"(\w+)"/g)].map(([, id]) => id);
     assert.equal(new Set(ids).size, ids.length);
+  });
+
+  it('has the fields of tunnels and accounts that docs/protocol.md explains', () => {
+    const page = readFileSync(new URL('../../../docs/protocol.md', import.meta.url), 'utf8');
+    const { Tunnel, Account } = schemas(ttl);
+    const limits = (Account.properties as { readonly limits: JsonObject }).limits;
+    for (const { properties } of [Tunnel, Account, limits]) {
+      for (const field of Object.keys(properties ?? {})) assert.ok(page.includes(`\`${field}\``), field);
+    }
   });
 
   it("shows the relay's own address and limits", () => {

@@ -4,7 +4,8 @@ import { API_ERRORS, type ApiErrorEntry } from '../../../shared/errors.ts';
 import type { TtlLimits } from '../../../shared/tunnel.ts';
 import { VERSION } from '../../../shared/version.ts';
 import { PATHS } from './operations.ts';
-import { type JsonObject, schemas } from './schemas.ts';
+import type { JsonObject } from '../json-schema.ts';
+import { schemas } from './schemas.ts';
 
 /**
  * @param publicUrl the relay's own address

@@ -2,7 +2,8 @@
 import { PENDING_TIMEOUT_MS, PING_INTERVAL_MS, PONG_TIMEOUT_MS } from '../../../shared/control.ts';
 import { BODY_MAX_BYTES, CREATE_BURST, CREATES_PER_MINUTE } from '../../limits.ts';
 import { type ErrorName, failures, success } from './responses.ts';
-import { type JsonObject, ref, type SchemaName } from './schemas.ts';
+import type { JsonObject } from '../json-schema.ts';
+import { ref, type SchemaName } from './schemas.ts';
 
 /** Operations by path and method. */
 export type Paths = Readonly<Record<string, Readonly<Record<string, JsonObject>>>>;

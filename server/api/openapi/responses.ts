@@ -1,7 +1,8 @@
 /** Responses as OpenAPI describes them; the errors are those of the catalogue, with their codes and texts. */
 import { API_ERRORS, type ApiErrorEntry, VARIABLE_API_ERRORS } from '../../../shared/errors.ts';
 import { REQUEST_ID_FIELD } from '../../observe/request-id.ts';
-import { type Json, type JsonObject, object, ref, type SchemaName } from './schemas.ts';
+import { type Json, type JsonObject, object } from '../json-schema.ts';
+import { ref, type SchemaName } from './schemas.ts';
 
 export type ErrorName = keyof typeof API_ERRORS | keyof typeof VARIABLE_API_ERRORS;
 

@@ -1,18 +1,11 @@
 /** The JSON the API takes and gives, as JSON Schema, from the constants and catalogues that the API itself uses. */
-import {
-  LOCAL_PORT_MAX,
-  LOCAL_PORT_MIN,
-  NAME_MAX_LENGTH,
-  NAME_MIN_LENGTH,
-  NAME_PATTERN,
-} from '../../../shared/constraints.ts';
+import { NAME_MAX_LENGTH, NAME_MIN_LENGTH, NAME_PATTERN } from '../../../shared/constraints.ts';
 import { DURATION_PATTERN, formatDuration } from '../../../shared/duration.ts';
-import { PLANS, type TtlLimits } from '../../../shared/tunnel.ts';
-
-export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
-export interface JsonObject {
-  readonly [name: string]: Json;
-}
+import type { TtlLimits } from '../../../shared/tunnel.ts';
+import { ACCOUNT } from '../resources/account.ts';
+import { CLOSED, HEALTHY, READY } from '../resources/status.ts';
+import { TUNNEL } from '../resources/tunnel.ts';
+import { type JsonObject, localPort, object } from '../json-schema.ts';
 
 export type SchemaName =
   | 'Account'
@@ -29,27 +22,6 @@ export type SchemaName =
 export function ref(name: SchemaName): JsonObject {
   return { $ref: `#/components/schemas/${name}` };
 }
-
-/** @returns a schema of an object; a name that ends in `?` is optional */
-export function object(properties: JsonObject): JsonObject {
-  const names = Object.keys(properties);
-  return {
-    type: 'object',
-    required: names.filter((name) => !name.endsWith('?')),
-    properties: Object.fromEntries(names.map((name) => [name.replace('?', ''), properties[name] ?? true])),
-  };
-}
-
-const uuid = { type: 'string', format: 'uuid' };
-const timestamp = { type: 'string', format: 'date-time', description: 'RFC 3339, UTC, milliseconds' };
-const address = { type: 'string', format: 'uri' };
-const count = { type: 'integer', minimum: 0 };
-const localPort = { type: 'integer', minimum: LOCAL_PORT_MIN, maximum: LOCAL_PORT_MAX };
-const normalizedDuration = {
-  type: 'string',
-  pattern: '^(?:(?:\\d+h)?\\d+m)?\\d+s$',
-  description: 'like `1h0m0s`, `30m0s` or `45s`',
-};
 
 /** @param ttl what this relay allows */
 export function schemas({ defaultTtl, maxTtl }: TtlLimits): Record<SchemaName, JsonObject> {
@@ -75,41 +47,12 @@ export function schemas({ defaultTtl, maxTtl }: TtlLimits): Record<SchemaName, J
     ExtendTunnel: object({
       'ttl?': { ...duration, description: "by how much; by the tunnel's own ttl without" },
     }),
-    Tunnel: object({
-      id: uuid,
-      slug: { type: 'string' },
-      client_id: uuid,
-      local_port: localPort,
-      name: { type: 'string', description: 'as requested, or empty' },
-      ttl: normalizedDuration,
-      mode: { const: 'relay' },
-      created_at: timestamp,
-      expires_at: timestamp,
-      idle_ttl: { type: 'boolean' },
-      bytes_in: { ...count, description: 'bytes from visitors handed to the client' },
-      bytes_out: { ...count, description: 'bytes from the client to visitors' },
-      requests: count,
-      public_url: { ...address, description: 'the address to hand out' },
-      urls: object({ subdomain: address, 'path?': address, 'account?': address }),
-    }),
+    Tunnel: TUNNEL.schema,
     TunnelList: object({ tunnels: { type: 'array', items: ref('Tunnel'), description: 'newest first' } }),
-    Closed: object({ status: { const: 'closed' } }),
-    Account: object({
-      client_id: uuid,
-      name: { type: 'string' },
-      plan: { enum: PLANS },
-      subdomain: { type: ['string', 'null'] },
-      limits: object({
-        default_ttl: normalizedDuration,
-        max_ttl: normalizedDuration,
-        creates_per_minute: count,
-        create_burst: count,
-        max_tunnels: { type: ['integer', 'null'], description: 'null: unlimited' },
-        max_connections: { type: ['integer', 'null'], description: 'of each tunnel; null: unlimited' },
-      }),
-    }),
-    Healthy: object({ status: { const: 'ok' } }),
-    Ready: object({ status: { const: 'ready' } }),
+    Closed: CLOSED.schema,
+    Account: ACCOUNT.schema,
+    Healthy: HEALTHY.schema,
+    Ready: READY.schema,
     Document: { type: 'object', description: 'OpenAPI 3.1' },
   };
 }

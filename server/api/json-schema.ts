@@ -1,0 +1,33 @@
+/** JSON Schema, as far as the API needs it, and the schemas of values that occur more than once. */
+import { LOCAL_PORT_MAX, LOCAL_PORT_MIN } from '../../shared/constraints.ts';
+
+export type Json = string | number | boolean | null | readonly Json[] | JsonObject;
+export interface JsonObject {
+  readonly [name: string]: Json;
+}
+
+/** @returns a schema of an object; a name that ends in `?` is optional */
+export function object(properties: JsonObject): JsonObject {
+  const names = Object.keys(properties);
+  return {
+    type: 'object',
+    required: names.filter((name) => !name.endsWith('?')),
+    properties: Object.fromEntries(names.map((name) => [name.replace('?', ''), properties[name] ?? true])),
+  };
+}
+
+export const text = { type: 'string' };
+export const uuid = { type: 'string', format: 'uuid' };
+export const timestamp = {
+  type: 'string',
+  format: 'date-time',
+  description: 'RFC 3339, UTC, milliseconds',
+};
+export const address = { type: 'string', format: 'uri' };
+export const count = { type: 'integer', minimum: 0 };
+export const localPort = { type: 'integer', minimum: LOCAL_PORT_MIN, maximum: LOCAL_PORT_MAX };
+export const normalizedDuration = {
+  type: 'string',
+  pattern: '^(?:(?:\\d+h)?\\d+m)?\\d+s$',
+  description: 'like `1h0m0s`, `30m0s` or `45s`',
+};

@@ -1,0 +1,63 @@
+/** A tunnel as the REST interface shows it (docs/protocol.md section 3.3). */
+import { formatDuration } from '../../../shared/duration.ts';
+import type { Tunnel } from '../../../shared/tunnel.ts';
+import type { LiveTunnel } from '../../tunnels/live-tunnel.ts';
+import { type Addresses, tunnelUrls } from '../../tunnels/urls.ts';
+import {
+  address,
+  count,
+  localPort,
+  normalizedDuration,
+  object,
+  text,
+  timestamp,
+  uuid,
+} from '../json-schema.ts';
+import { resource } from './resource.ts';
+
+interface Source extends ReturnType<typeof tunnelUrls> {
+  readonly tunnel: LiveTunnel;
+}
+
+export const TUNNEL = resource<Source, Tunnel>({
+  id: { schema: uuid, of: ({ tunnel }) => tunnel.id },
+  slug: { schema: text, of: ({ tunnel }) => tunnel.slug },
+  client_id: { schema: uuid, of: ({ tunnel }) => tunnel.account.id },
+  local_port: { schema: localPort, of: ({ tunnel }) => tunnel.localPort },
+  name: {
+    schema: { ...text, description: 'as requested, or empty' },
+    of: ({ tunnel }) => tunnel.name,
+  },
+  ttl: { schema: normalizedDuration, of: ({ tunnel }) => formatDuration(tunnel.ttl) },
+  mode: { schema: { const: 'relay' }, of: () => 'relay' },
+  created_at: { schema: timestamp, of: ({ tunnel }) => rfc3339(tunnel.createdAt) },
+  expires_at: { schema: timestamp, of: ({ tunnel }) => rfc3339(tunnel.expiresAt) },
+  idle_ttl: { schema: { type: 'boolean' }, of: ({ tunnel }) => tunnel.idle },
+  bytes_in: {
+    schema: { ...count, description: 'bytes from visitors handed to the client' },
+    of: ({ tunnel }) => tunnel.bytesIn,
+  },
+  bytes_out: {
+    schema: { ...count, description: 'bytes from the client to visitors' },
+    of: ({ tunnel }) => tunnel.bytesOut,
+  },
+  requests: { schema: count, of: ({ tunnel }) => tunnel.requests },
+  public_url: {
+    schema: { ...address, description: 'the address to hand out' },
+    of: ({ public_url }) => public_url,
+  },
+  urls: {
+    schema: object({ subdomain: address, 'path?': address, 'account?': address }),
+    of: ({ urls }) => urls,
+  },
+});
+
+/** @returns the tunnel object */
+export function viewTunnel(tunnel: LiveTunnel, addresses: Addresses): Tunnel {
+  return TUNNEL.view({ tunnel, ...tunnelUrls(tunnel, addresses) });
+}
+
+/** @returns in UTC with milliseconds, which is what ISO strings of JavaScript are */
+function rfc3339(wallTime: number): string {
+  return new Date(wallTime).toISOString();
+}
