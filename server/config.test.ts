@@ -132,6 +132,21 @@ describe('loadConfig', () => {
     ]);
   });
 
+  it('takes no number beyond what makes sense', () => {
+    const env = {
+      CULVERT_WARM_SOCKETS: '65',
+      CULVERT_MAX_CONNECTIONS: '500001',
+      CULVERT_ADDRESS_CONNECTIONS: '500001',
+      CULVERT_ADDRESS_REQUESTS: '100001',
+    };
+    assert.deepEqual(problems(env), [
+      'CULVERT_WARM_SOCKETS takes a number from 0 to 64',
+      'CULVERT_MAX_CONNECTIONS takes a number from 1 to 500000',
+      'CULVERT_ADDRESS_CONNECTIONS takes a number from 0 to 500000',
+      'CULVERT_ADDRESS_REQUESTS takes a number from 0 to 100000',
+    ]);
+  });
+
   it('serves metrics only where a port is given', () => {
     assert.deepEqual(config({ CULVERT_METRICS_PORT: '9100' }).metrics, { host: '127.0.0.1', port: 9100 });
     const both = config({ CULVERT_METRICS_PORT: '0' }, '--metrics-host', '::1');

@@ -1,4 +1,8 @@
-/** The limits of the relay's state and API, each with its reason. Those of the protocol itself are in `shared/`. */
+/**
+ * The limits of what the relay keeps, waits for and takes, each with its reason. Those of the protocol itself are in `shared/`.
+ * A number that limits nothing others can fill or wait for (the length of a key, how often the relay looks at its own
+ * state) stands where it is used.
+ */
 
 /** Bytes of a request body (docs/protocol.md section 2.2: 413 above). A create request needs a few hundred. */
 export const BODY_MAX_BYTES = 16 * 1024;
@@ -144,6 +148,18 @@ export const TTL_CEILING_SECONDS = 10 * 365 * 24 * 3600;
 /** The longest `CULVERT_NAME_HOLD`, in seconds: a year. Each ended tunnel costs a row in the store for as long. */
 export const NAME_HOLD_CEILING_SECONDS = 365 * 24 * 3600;
 
+/**
+ * The most of `CULVERT_WARM_SOCKETS`: more would let one client hold more sockets than its visitors could need at once.
+ */
+export const WARM_SOCKETS_CEILING = 64;
+/**
+ * The most of `CULVERT_MAX_CONNECTIONS` and `CULVERT_ADDRESS_CONNECTIONS`: no process is allowed more file descriptors than
+ * that by default, and each visitor takes up to two.
+ */
+export const CONNECTIONS_CEILING = 500_000;
+/** The most of `CULVERT_ADDRESS_REQUESTS`, a second: more than a relay answers, so that more would be no limit. */
+export const ADDRESS_REQUESTS_CEILING = 100_000;
+
 /** ms between two looks at whether keys or accounts were changed beside the running relay, which must act within 1 s. */
 export const ACCESS_POLL_MS = 300;
 /** Keys or accounts that are asked for at once; SQLite takes 32,766 values in a statement. */
@@ -215,6 +231,10 @@ export const RESPONSE_HEAD_MAX_BYTES = 64 * 1024;
 export const RESPONSE_FIELDS_MAX = 500;
 /** Interim responses (1xx) in a row before a final one. Servers send one or two, and Go's client takes five. */
 export const INTERIM_RESPONSES_MAX = 64;
+/**
+ * Values of `Host` in each of the two generations of which is remembered what they name; visitors send few different ones.
+ */
+export const REMEMBERED_HOSTS_MAX = 512;
 /** Connections the system holds until the relay takes them. A burst beyond it waits a second for the next try. */
 export const LISTEN_BACKLOG = 1024;
 /** Bytes of a visitor's that wait for their turn before its connection is paused. */

@@ -2,7 +2,13 @@
 import { BlockList, isIP } from 'node:net';
 import { API_KEY_PATTERN, NAME_PATTERN, TTL_MIN_SECONDS } from '../shared/constraints.ts';
 import { formatDuration, parseDuration } from '../shared/duration.ts';
-import { NAME_HOLD_CEILING_SECONDS, TTL_CEILING_SECONDS } from './limits.ts';
+import {
+  ADDRESS_REQUESTS_CEILING,
+  CONNECTIONS_CEILING,
+  NAME_HOLD_CEILING_SECONDS,
+  TTL_CEILING_SECONDS,
+  WARM_SOCKETS_CEILING,
+} from './limits.ts';
 import { LOG_FORMATS, LOG_LEVELS } from './log.ts';
 import { type DatabaseAddress, readDatabaseAddress } from './store/address.ts';
 
@@ -32,20 +38,11 @@ export const port: SettingReader<number> = {
   },
 };
 
-/** More would let one client hold more sockets than its visitors could need at once. */
-const WARM_SOCKETS_CEILING = 64;
-
 export const warmSockets = wholeNumber(0, WARM_SOCKETS_CEILING);
-
-/** No process is allowed more file descriptors than that by default, and each visitor takes up to two. */
-const CONNECTIONS_CEILING = 500_000;
 
 export const connections = wholeNumber(1, CONNECTIONS_CEILING);
 
 export const addressConnections = wholeNumber(0, CONNECTIONS_CEILING);
-
-/** More than a relay answers, so that more would be no limit. */
-const ADDRESS_REQUESTS_CEILING = 100_000;
 
 export const addressRequests = wholeNumber(0, ADDRESS_REQUESTS_CEILING);
 

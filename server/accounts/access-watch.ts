@@ -2,6 +2,7 @@
  * Lets live tunnels and sockets follow what was administered beside the running relay. It compares what is in use with
  * what the store says, so it does not matter what the change was, nor whether one was missed.
  */
+import { batches } from '../batches.ts';
 import { ACCESS_BATCH } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { Store } from '../store/store.ts';
@@ -47,7 +48,7 @@ export class AccessWatch {
 
   async #followKeys(): Promise<void> {
     const revoked = new Set(this.#keys.keysInUse());
-    for (const batch of batches([...revoked])) {
+    for (const batch of batches([...revoked], ACCESS_BATCH)) {
       for (const valid of await this.#store.findValidKeys(batch)) revoked.delete(valid);
     }
     if (revoked.size === 0) return;
@@ -57,7 +58,7 @@ export class AccessWatch {
 
   async #followAccounts(): Promise<void> {
     const removed = new Set(this.#accounts.accountIds());
-    for (const batch of batches([...removed])) {
+    for (const batch of batches([...removed], ACCESS_BATCH)) {
       for (const account of await this.#store.findAccounts(batch)) {
         removed.delete(account.id);
         this.#accounts.updateAccount(account);
@@ -65,8 +66,4 @@ export class AccessWatch {
     }
     for (const id of removed) this.#accounts.endAccount(id);
   }
-}
-
-function* batches(ids: readonly string[]): Generator<string[]> {
-  for (let start = 0; start < ids.length; start += ACCESS_BATCH) yield ids.slice(start, start + ACCESS_BATCH);
 }

@@ -8,7 +8,7 @@ import { ttlLimitsOf } from '../accounts/plans.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { LIST_BATCH, READY_TIMEOUT_MS, STORE_RETRY_AFTER_SECONDS } from '../limits.ts';
 import { orUnavailable, type Store } from '../store/store.ts';
-import { batches } from '../tunnels/batches.ts';
+import { batches } from '../batches.ts';
 import type { CreateLimiter } from '../rate-limiter.ts';
 import type { TunnelService } from '../tunnels/tunnel-service.ts';
 import type { Addresses } from '../tunnels/urls.ts';

@@ -1,4 +1,5 @@
 /** Where clients are, told and asked through Redis (docs/decisions/0009-cluster.md). */
+import { batches } from '../batches.ts';
 import type { Clock } from '../clock.ts';
 import { PRESENCE_BATCH, PRESENCE_KEEP_MS } from '../limits.ts';
 import { connectionId } from './connection-id.ts';
@@ -104,10 +105,7 @@ export class RedisPresence implements Presence {
    * @throws RedisError with a part of it told
    */
   async tellAll(): Promise<void> {
-    const all = [...this.#held.values()];
-    for (let start = 0; start < all.length; start += PRESENCE_BATCH) {
-      await this.#tell(all.slice(start, start + PRESENCE_BATCH));
-    }
+    for (const batch of batches([...this.#held.values()], PRESENCE_BATCH)) await this.#tell(batch);
   }
 
   async #tell(batch: readonly Held[]): Promise<void> {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { REMEMBERED_HOSTS_MAX } from '../limits.ts';
 import { HostResolver, hostname, isHost, resolveHost } from './host-resolver.ts';
 
 const domains = { own: 'relay.example', tunnel: 'tunnels.example', service: 'example' };
@@ -72,10 +73,10 @@ describe('what HostResolver remembers', () => {
     assert.equal(hosts.resolve('hot.localhost'), hot);
   });
 
-  it('is bounded', () => {
+  it('is 1,024 hosts at most', () => {
     const hosts = resolver();
     const first = hosts.resolve('a0.localhost');
-    for (let index = 1; index <= 2000; index += 1) hosts.resolve(`a${index}.localhost`);
+    for (let index = 1; index <= 2 * REMEMBERED_HOSTS_MAX; index += 1) hosts.resolve(`a${index}.localhost`);
     assert.notEqual(hosts.resolve('a0.localhost'), first);
   });
 });

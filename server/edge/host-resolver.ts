@@ -1,4 +1,5 @@
 /** Hosts: which of them are the relay's own, and which name a tunnel (docs/protocol.md section 4.1). */
+import { REMEMBERED_HOSTS_MAX } from '../limits.ts';
 
 /** What a Host header names. */
 export type HostTarget =
@@ -50,8 +51,7 @@ export interface Domains {
   readonly service: string;
 }
 
-/** Values of `Host` in each of the two generations that are remembered, of the length a name can have: visitors send few different ones. */
-const GENERATION_MAX = 512;
+/** Characters of a value of `Host` that is remembered: what a name and a port can have. */
 const REMEMBERED_LENGTH_MAX = 260;
 
 /**
@@ -79,7 +79,7 @@ export class HostResolver {
   }
 
   #remember(value: string, target: HostTarget): void {
-    if (this.#recent.size >= GENERATION_MAX) {
+    if (this.#recent.size >= REMEMBERED_HOSTS_MAX) {
       this.#before = this.#recent;
       this.#recent = new Map();
     }

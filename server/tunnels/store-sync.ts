@@ -7,7 +7,7 @@ import type { Clock, Timer } from '../clock.ts';
 import { FLUSH_BATCH, FLUSH_INTERVAL_MS, FLUSH_SOON_MS, FLUSH_URGENT_MS } from '../limits.ts';
 import type { Log } from '../log.ts';
 import { type ReleasedTunnel, type Store, StoreError } from '../store/store.ts';
-import { batches } from './batches.ts';
+import { batches } from '../batches.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 
 export class StoreSync {
