@@ -69,7 +69,8 @@ export class RedisLink implements RedisCommands {
 
   /** Begins to connect, which may take until Redis is there. The client library is loaded only now. */
   static async open({ url, channels, events, log }: RedisLinkOptions): Promise<RedisLink> {
-    const { Redis: Client } = await import('ioredis');
+    // A CommonJS module: in a bundle it has no names of its own.
+    const { Redis: Client } = (await import('ioredis')).default;
     const options = {
       lazyConnect: true,
       enableOfflineQueue: false,
