@@ -18,7 +18,7 @@ import {
 
 const ROOT = new URL('../../', import.meta.url);
 /** What others wrote, and what was built. */
-const EXCLUDED = ['node_modules', '.git', 'dist', 'dist-desktop', '.culvert'];
+const EXCLUDED = ['**/node_modules', '.git', 'dist', 'dist-desktop', '.culvert'];
 const FILES = globSync('**/*.*', { cwd: ROOT, exclude: EXCLUDED }).map((path) => path.replaceAll('\\', '/'));
 /** Texts by their paths, wrapped lines joined; without this file, which cites what is not there. */
 const TEXTS = new Map(

@@ -75,7 +75,7 @@ scenarios('tunnels', (fixture) => {
     const { page, app } = await fixture.openSignedIn();
     await page.getByRole('button', { name: 'Options' }).click();
     await page.getByLabel('Lives for').selectOption('custom');
-    await page.getByLabel('Time to live').fill('6s');
+    await page.getByLabel('Time to live').fill('15s');
     await page.getByLabel('Restart the timer on every visit').check();
     const slug = await expose(page, await listeningPort());
     await card(page, slug).getByText('left if unused').waitFor();
