@@ -34,5 +34,6 @@ const requires = ['on-postgres', `behind-${kind}`].flatMap((file) => [
   `./e2e/cluster/${file}.ts`,
 ]);
 const files = suites.map((suite) => `e2e/protocol/${suite}${ENDING}`);
-const { status } = spawnSync('mocha', [...flags, ...requires, ...files], { cwd: ROOT, stdio: 'inherit' });
+const mocha = ['node_modules/mocha/bin/mocha.js', ...flags, ...requires, ...files];
+const { status } = spawnSync(process.execPath, mocha, { cwd: ROOT, stdio: 'inherit' });
 process.exit(status ?? 1);
