@@ -52,12 +52,13 @@ export interface Coordination {
    */
   readonly find: ((slug: string) => Promise<LiveTunnel | undefined>) | undefined;
   /**
-   * Has the store forget a tunnel that is closed here.
+   * Ends a tunnel that is closed here, first in the store.
    *
-   * @returns whether no other relay was faster
+   * @param closed what the store is told
+   * @returns whether nobody else was faster to end it, here or on another relay
    * @throws StoreError
    */
-  release(closed: ReleasedTunnel): Promise<boolean>;
+  close(tunnel: LiveTunnel, closed: ReleasedTunnel): Promise<boolean>;
   /**
    * Has the store move an expiry later by `by` ms, to no later than `max` ms from now.
    *

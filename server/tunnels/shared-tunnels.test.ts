@@ -112,6 +112,19 @@ describe('TunnelService, on one database with another', () => {
     await three.service.stop();
   });
 
+  it('has closed a tunnel also where word of that comes before the answer of the store', async () => {
+    const { id } = await one.service.create(account, wanted);
+    const release = test.store.releaseTunnels.bind(test.store);
+    test.store.releaseTunnels = async (...given) => {
+      const removed = await release(...given);
+      one.service.coordination.hear({ kind: 'ended', id, reason: 'closed' });
+      return removed;
+    };
+    await one.service.close(account, id);
+    assert.deepEqual(one.ended, ['closed']);
+    await assert.rejects(one.service.close(account, id), { status: 404 });
+  });
+
   it('takes no name that the other has given away', async () => {
     await one.service.create(account, wanted);
     await assert.rejects(two.service.create(account, wanted), { status: 409 });

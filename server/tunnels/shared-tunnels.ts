@@ -94,9 +94,11 @@ export class SharedTunnels implements Coordination {
     return owned && this.#meet(owned);
   };
 
-  async release(closed: ReleasedTunnel): Promise<boolean> {
+  /** The store decides who was first: the word of others that the tunnel is gone may be faster than its answer. */
+  async close(tunnel: LiveTunnel, closed: ReleasedTunnel): Promise<boolean> {
     const removed = await this.#store.releaseTunnels([closed], this.#clock.now());
-    return removed.has(closed.id);
+    this.lifecycle.end(tunnel, 'closed');
+    return removed.has(tunnel.id);
   }
 
   async storeExtension({ id, expiresAt }: LiveTunnel, by: number, max: number): Promise<number | undefined> {

@@ -43,9 +43,9 @@ export class StandaloneTunnels implements Coordination {
     return Promise.resolve();
   }
 
-  async release(closed: ReleasedTunnel): Promise<boolean> {
+  async close(tunnel: LiveTunnel, closed: ReleasedTunnel): Promise<boolean> {
     await this.#store.releaseTunnels([closed], this.#clock.now());
-    return true;
+    return this.lifecycle.end(tunnel, 'closed');
   }
 
   async storeExtension(tunnel: LiveTunnel, by: number): Promise<number> {

@@ -159,9 +159,8 @@ export class TunnelService {
     await this.coordination.followTunnel(id);
     const tunnel = this.get(account, id);
     const closed = this.#lifecycle.released(tunnel, account, this.#clock.now());
-    const wasThere = await orUnavailable(this.coordination.release(closed));
-    // It may have expired, or another close may have been faster, here or on another relay.
-    const isFirst = this.#lifecycle.end(tunnel, 'closed') && wasThere;
+    // It may have expired, or another close may have been faster.
+    const isFirst = await orUnavailable(this.coordination.close(tunnel, closed));
     if (!isFirst) throw new ApiError(API_ERRORS.tunnelNotFound);
     this.coordination.tell({ kind: 'ended', id, reason: 'closed' });
   }

@@ -32,8 +32,9 @@ export const TUNNELS: readonly Mutation[] = [
     part: 'tunnels',
     notice: 'a tunnel that was closed is back after a crash: the answer did not wait for the store',
     file: 'server/tunnels/tunnel-service.ts',
-    find: 'const wasThere = await orUnavailable(this.coordination.release(closed));',
-    replace: 'void this.coordination.release(closed).catch(() => undefined);\n    const wasThere = true;',
+    find: 'const isFirst = await orUnavailable(this.coordination.close(tunnel, closed));',
+    replace:
+      "void this.coordination.close(tunnel, closed).catch(() => undefined);\n    const isFirst = this.#lifecycle.end(tunnel, 'closed');",
     tests: unit('TunnelService close changes nothing when the store fails'),
   },
   {
