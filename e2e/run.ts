@@ -40,7 +40,7 @@ function runToEnd(program: string, programArgs: readonly string[], shell = false
   if (status !== 0) process.exit(status ?? 1);
 }
 
-/** Runs suites, and shows what each has said in one piece, at its end. */
+/** Runs suites, and shows what each has said in one piece; what failed comes last, where it is looked for. */
 async function runAll(suites: readonly Suite[]): Promise<void> {
   build();
   const waiting = [...suites];
@@ -76,19 +76,21 @@ async function runAll(suites: readonly Suite[]): Promise<void> {
     return await run(process.execPath, command);
   }
 
-  const failed: string[] = [];
+  const failed = new Map<string, string>();
   async function lane(): Promise<void> {
     for (let suite = waiting.shift(); suite !== undefined; suite = waiting.shift()) {
       console.log(`${suite.name} begins`);
       const start = performance.now();
       const [hasPassed, said] = await runSuite(suite);
       const seconds = Math.round((performance.now() - start) / 1000);
-      console.log(`\n──── ${suite.name}: ${hasPassed ? 'passed' : 'failed'} after ${seconds} s\n\n${said}`);
-      if (!hasPassed) failed.push(suite.name);
+      const verdict = `\n──── ${suite.name}: ${hasPassed ? 'passed' : 'failed'} after ${seconds} s\n\n`;
+      if (hasPassed) console.log(verdict + said);
+      else failed.set(suite.name, verdict + said);
     }
   }
   await Promise.all(Array.from({ length: LANES }, lane));
-  if (failed.length === 0) return;
-  console.error(`failed: ${failed.join(', ')}`);
+  if (failed.size === 0) return;
+  for (const said of failed.values()) console.log(said);
+  console.error(`failed: ${[...failed.keys()].join(', ')}`);
   process.exitCode = 1;
 }
