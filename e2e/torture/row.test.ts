@@ -4,12 +4,15 @@ import { broken, type Row } from './row.ts';
 const row: Row<'few' | 'many'> = {
   name: 'example',
   title: 'Example',
-  thresholds: { few: { meaning: 'few', atMost: 2 }, many: { meaning: 'many', atLeast: 5 } },
+  thresholds: {
+    few: { meaning: 'few', atMost: 2 },
+    many: { meaning: 'many', atLeast: 5, onlyWhole: true },
+  },
   run: () => Promise.reject(new Error('not run here')),
 };
 
-function brokenBy(figures: Record<string, number>): string[] {
-  return broken(row, { figures, done: '', faults: [] });
+function brokenBy(figures: Record<string, number>, short = false): string[] {
+  return broken(row, { figures, done: '', faults: [] }, short);
 }
 
 describe('thresholds of a row', () => {
@@ -19,6 +22,11 @@ describe('thresholds of a row', () => {
 
   it('are broken by more than the most and by less than the least', () => {
     assert.deepEqual(brokenBy({ few: 2.1, many: 4.9 }), ['few', 'many']);
+  });
+
+  it('judge nothing in a short run that only a whole one tells, if it was measured', () => {
+    assert.deepEqual(brokenBy({ few: 2.1, many: 4.9 }, true), ['few']);
+    assert.deepEqual(brokenBy({ few: 2 }, true), ['many']);
   });
 
   it('are broken by a figure that was not measured', () => {

@@ -32,7 +32,7 @@ export async function runRow(
   try {
     const running = row.run({ ...options, scope });
     result = await within(timeoutMs, 'end of the row', Promise.race([running, thrown.first]));
-    problems.push(...broken(row, result));
+    problems.push(...broken(row, result, options.short));
   } catch (error) {
     problems.push(textOf(error));
   }

@@ -14,20 +14,18 @@ import { StallGuard } from './stall-guard.ts';
  */
 export function pipe(socket: Socket, stream: ByteStream, group: unknown, onClosed: () => void): void {
   const stall = new StallGuard(socket);
-  const reads = new TurnedReads(
-    socket,
-    () => group,
-    (bytes) => {
+  const reads = new TurnedReads(socket, () => group, {
+    onChunk(bytes) {
       if (!stream.write(bytes)) reads.pause();
     },
-  );
+    onEnd() {
+      stream.finish();
+      end();
+    },
+  });
   socket.on('drain', () => {
     stall.relax();
     stream.resume();
-  });
-  socket.on('end', () => {
-    stream.finish();
-    end();
   });
   socket.on('close', () => {
     reads.flush();

@@ -35,9 +35,11 @@ export class VisitorSocket implements VisitorSink {
     this.#socket = socket;
     this.#handler = handler;
     this.#stall = new StallGuard(socket);
-    this.#reads = new TurnedReads(socket, group, (chunk) => this.#receive(chunk));
+    this.#reads = new TurnedReads(socket, group, {
+      onChunk: (chunk) => this.#receive(chunk),
+      onEnd: () => handler.onInputEnd(),
+    });
     socket.on('drain', this.#onDrain);
-    socket.on('end', this.#onEnd);
     // What an error means is told by the close that follows it.
     socket.on('error', () => {});
     socket.on('close', this.#onClose);
@@ -123,7 +125,6 @@ export class VisitorSocket implements VisitorSink {
     const socket = this.#socket;
     this.#reads.stop();
     socket.off('drain', this.#onDrain);
-    socket.off('end', this.#onEnd);
     socket.off('close', this.#onClose);
     this.#stall.release();
     if (socket.isPaused()) socket.resume();
@@ -140,8 +141,6 @@ export class VisitorSocket implements VisitorSink {
     this.#stall.relax();
     this.#handler.onOutputTaken();
   };
-
-  readonly #onEnd = (): void => this.#handler.onInputEnd();
 
   readonly #onClose = (): void => {
     // A closed socket is collected late, and would take along all that listens to it.

@@ -14,18 +14,20 @@ describe('TurnedReads', () => {
   let turns: LoopTurns;
   let socket: PassThrough;
   let came: string;
+  let hasEnded: boolean;
   let reads: TurnedReads;
 
   beforeEach(() => {
     now = 0;
     coming = [];
     came = '';
+    hasEnded = false;
     turns = new LoopTurns({ now: () => now, nextTurn: (callback) => void coming.push(callback) });
     socket = new PassThrough();
     reads = new TurnedReads(
       socket,
       () => 'a',
-      (chunk) => (came += chunk.toString()),
+      { onChunk: (chunk) => (came += chunk.toString()), onEnd: () => (hasEnded = true) },
       turns,
     );
   });
@@ -84,6 +86,22 @@ describe('TurnedReads', () => {
     socket.emit('data', Buffer.from(MUCH));
     reads.resume();
     assert.ok(socket.isPaused());
+  });
+
+  it('tells of the end at once where nothing is held back', () => {
+    socket.emit('data', Buffer.from(MUCH));
+    socket.emit('end');
+    assert.ok(hasEnded);
+  });
+
+  it('tells of the end behind what is held back', () => {
+    occupy();
+    socket.emit('data', Buffer.from(MUCH));
+    socket.emit('end');
+    assert.equal(hasEnded, false);
+    turn();
+    assert.equal(came, MUCH);
+    assert.ok(hasEnded);
   });
 
   it('hands over what is held back when it is told to, and not again in the turn', () => {

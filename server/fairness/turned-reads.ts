@@ -5,31 +5,35 @@ import type { SocketReads } from '../../shared/socket-reads.ts';
 import { BULK_READ_BYTES } from '../limits.ts';
 import { type LoopTurns, loopTurns } from './loop-turns.ts';
 
+export interface ReadsHandler {
+  onChunk(chunk: Buffer): void;
+  /** The other side sends nothing more, and everything it has sent was handed over. */
+  onEnd?(): void;
+}
+
 export class TurnedReads implements SocketReads {
   readonly #socket: Duplex;
   readonly #group: () => unknown;
-  readonly #onChunk: (chunk: Buffer) => void;
+  readonly #handler: ReadsHandler;
   readonly #turns: LoopTurns;
   /** what waits for its turn */
   #held: Buffer | undefined;
   #leave: (() => void) | undefined;
   #paused = false;
+  /** Whether the end has come behind what waits: a socket ends even while it is paused. */
+  #endWaits = false;
 
   /**
    * @param socket with nobody reading it
    * @param group whose turn it is, asked for each chunk
    */
-  constructor(
-    socket: Duplex,
-    group: () => unknown,
-    onChunk: (chunk: Buffer) => void,
-    turns: LoopTurns = loopTurns,
-  ) {
+  constructor(socket: Duplex, group: () => unknown, handler: ReadsHandler, turns: LoopTurns = loopTurns) {
     this.#socket = socket;
     this.#group = group;
-    this.#onChunk = onChunk;
+    this.#handler = handler;
     this.#turns = turns;
     socket.on('data', this.#onData);
+    socket.on('end', this.#onEnd);
   }
 
   get isPaused(): boolean {
@@ -48,23 +52,32 @@ export class TurnedReads implements SocketReads {
 
   flush(): void {
     const held = this.#takeHeld();
-    if (held !== undefined) this.#onChunk(held);
+    if (held !== undefined) this.#handler.onChunk(held);
+    if (!this.#endWaits) return;
+    this.#endWaits = false;
+    this.#handler.onEnd?.();
   }
 
   stop(): void {
     this.flush();
     this.#socket.off('data', this.#onData);
+    this.#socket.off('end', this.#onEnd);
   }
 
   readonly #onData = (chunk: Buffer): void => {
     if (this.#held !== undefined) this.#held = joined(this.#held, chunk);
-    else if (chunk.length < BULK_READ_BYTES) this.#onChunk(chunk);
+    else if (chunk.length < BULK_READ_BYTES) this.#handler.onChunk(chunk);
     else this.#waitForTurn(chunk);
+  };
+
+  readonly #onEnd = (): void => {
+    if (this.#held === undefined) this.#handler.onEnd?.();
+    else this.#endWaits = true;
   };
 
   #waitForTurn(chunk: Buffer): void {
     const begun = this.#turns.run(this.#group(), () => {
-      if (this.#held === undefined) return this.#onChunk(chunk);
+      if (this.#held === undefined) return this.#handler.onChunk(chunk);
       this.flush();
       if (!this.#paused) this.#socket.resume();
     });

@@ -241,7 +241,7 @@ export class Upgrades {
     const taken = this.#takeOver(request);
     if (taken === undefined) return;
     const preface = Buffer.from(switchingProtocols(key), 'latin1');
-    const read: ReadSocket = (socket, onChunk) => new TurnedReads(socket, () => tunnel, onChunk);
+    const read: ReadSocket = (socket, onChunk) => new TurnedReads(socket, () => tunnel, { onChunk });
     use(new WebSocketByteStream(taken.socket, 'server', taken.head, { preface, read }));
   }
 

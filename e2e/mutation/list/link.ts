@@ -253,6 +253,14 @@ export const LINK: readonly Mutation[] = [
   },
   {
     part: 'link',
+    notice: 'a visitor who half-closes behind an upload gets a broken connection while the relay is busy',
+    file: 'server/fairness/turned-reads.ts',
+    find: 'if (this.#held === undefined) this.#handler.onEnd?.();\n    else this.#endWaits = true;',
+    replace: 'this.#handler.onEnd?.();',
+    tests: unit('TurnedReads tells of the end behind what is held back'),
+  },
+  {
+    part: 'link',
     notice: 'the end of an answer overtakes its last bytes',
     file: 'shared/websocket/byte-stream.ts',
     find: '  #socketClosed(): void {\n    this.#reads?.flush();\n',

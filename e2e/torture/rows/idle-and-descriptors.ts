@@ -32,9 +32,21 @@ export const idleAndDescriptors: Row<Figure> = {
   title: `${IDLE} idle connections on a relay with as many seats; relay and client without descriptors at a limit of ${DESCRIPTORS}`,
   thresholds: {
     crashes: { meaning: 'programs that ended', atMost: 0 },
-    seats: { meaning: 's in a row without an answer while all seats are idle', atMost: BACK_SECONDS },
-    relay: { meaning: 's until the relay serves again, its descriptors free', atMost: BACK_SECONDS },
-    client: { meaning: 's until the client serves again, its descriptors free', atMost: BACK_SECONDS },
+    seats: {
+      meaning: 's in a row without an answer while all seats are idle',
+      atMost: BACK_SECONDS,
+      onlyWhole: true,
+    },
+    relay: {
+      meaning: 's until the relay serves again, its descriptors free',
+      atMost: BACK_SECONDS,
+      onlyWhole: true,
+    },
+    client: {
+      meaning: 's until the client serves again, its descriptors free',
+      atMost: BACK_SECONDS,
+      onlyWhole: true,
+    },
   },
 
   async run(options) {

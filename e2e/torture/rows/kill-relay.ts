@@ -32,11 +32,12 @@ export const killRelay: Row<Figure> = {
   name: 'kill-relay',
   title: `kill -9 of a relay with ${CLIENTS} clients, and another one in its place after ${RESTART_MS / 1000} s`,
   thresholds: {
-    soon: { meaning: '% of clients back within 10 s of the kill', atLeast: 99 },
-    last: { meaning: 's from the kill until all are back', atMost: 30 },
+    soon: { meaning: '% of clients back within 10 s of the kill', atLeast: 99, onlyWhole: true },
+    last: { meaning: 's from the kill until all are back', atMost: 30, onlyWhole: true },
     peak: {
       meaning: 'returns in the busiest second, against the mean from the first to the last',
       atMost: 3,
+      onlyWhole: true,
     },
     unserved: { meaning: 'tunnels that do not serve afterwards', atMost: 0 },
   },

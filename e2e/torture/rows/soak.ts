@@ -42,7 +42,7 @@ export const soak: Row<Figure> = {
       atMost: DESCRIPTORS,
     },
     unhandled: { meaning: 'unhandled errors, and programs that ended', atMost: 0 },
-    delay: { meaning: "ms of the relay's event-loop delay, p99", atMost: 50 },
+    delay: { meaning: "ms of the relay's event-loop delay, p99", atMost: 50, onlyWhole: true },
   },
 
   async run({ scope, short, say }) {

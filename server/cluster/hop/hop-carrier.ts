@@ -36,14 +36,12 @@ export class HopCarrier implements HopHandler {
     client.on('drain', () => {
       if (!this.#relayEnded) connection.resume();
     });
-    this.#reads = new TurnedReads(
-      client,
-      () => client,
-      (chunk) => {
+    this.#reads = new TurnedReads(client, () => client, {
+      onChunk: (chunk) => {
         if (!this.#endSent && !connection.send([chunk])) this.#reads.pause();
       },
-    );
-    client.on('end', () => this.#sendEnd());
+      onEnd: () => this.#sendEnd(),
+    });
     client.once('close', () => this.#onClientClosed());
     if (client.destroyed) this.#onClientClosed();
     else this.#reads.resume();
