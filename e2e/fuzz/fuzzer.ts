@@ -11,7 +11,7 @@ import { Culvert, Relay } from '../support/programs.ts';
 import type { Scope } from '../support/scope.ts';
 import { startHttpService } from '../support/services/listen.ts';
 import { type Address, mutatedRequest } from './mutations.ts';
-import { Random } from './random.ts';
+import { Random } from '../support/random.ts';
 
 /** Mutated requests to one server before the counts are compared. */
 const BATCH = 1000;

@@ -1,5 +1,5 @@
 /** Requests as visitors send them, and the ways in which they are damaged. Text is latin1, a character a byte. */
-import type { Random } from './random.ts';
+import type { Random } from '../support/random.ts';
 
 export interface Address {
   readonly slug: string;

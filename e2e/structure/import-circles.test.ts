@@ -3,7 +3,7 @@ import { globSync } from 'node:fs';
 import { findCircle, foldersOf, type Graph, importGraph, viewFrom } from './import-graph.ts';
 
 const ROOT = new URL('../../', import.meta.url);
-const ROOTS = ['shared', 'server', 'desktop', 'release', 'e2e/support'];
+const ROOTS = ['shared', 'server', 'desktop', 'release', 'e2e'];
 
 function sourcesOf(root: string): string[] {
   return globSync(`${root}/**/*.{ts,tsx}`, { cwd: ROOT })

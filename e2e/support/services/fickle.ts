@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { Random } from '../../fuzz/random.ts';
+import { Random } from '../random.ts';
 import type { Scope } from '../scope.ts';
 import { type Service, startRawService } from './listen.ts';
 

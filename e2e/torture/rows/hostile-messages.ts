@@ -1,4 +1,4 @@
-import { Random } from '../../fuzz/random.ts';
+import { Random } from '../../support/random.ts';
 import { createAccount } from '../../support/accounts.ts';
 import { Culvert } from '../../support/programs.ts';
 import type { Row, RowResult, RunOptions } from '../row.ts';
@@ -7,9 +7,9 @@ import { startFronts } from '../tools/fronts.ts';
 import { startHonest } from '../tools/honest.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
 import { sample } from '../tools/sample.ts';
-import { startWitnesses } from '../tools/witnesses.ts';
-import { askForAnswers, startHostileService } from './hostile-messages/answer-phase.ts';
-import { hostileAnswers } from './hostile-messages/answers.ts';
+import { startWitnesses } from './hostile-messages/witnesses.ts';
+import { askForAnswers, startHostileService } from './hostile-messages/response-phase.ts';
+import { hostileAnswers } from './hostile-messages/responses.ts';
 import { sendRequests, type Target } from './hostile-messages/request-phase.ts';
 import { hostileRequests } from './hostile-messages/requests.ts';
 

@@ -3,15 +3,15 @@ import { formatRequest } from '../../support/raw-http.ts';
 import { Culvert } from '../../support/programs.ts';
 import { Scope } from '../../support/scope.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
-import { Random } from '../../fuzz/random.ts';
+import { Random } from '../../support/random.ts';
 import type { Row, RowResult, RunOptions } from '../row.ts';
 import { Faults } from '../tools/faults.ts';
 import { type Front, startFronts } from '../tools/fronts.ts';
 import { type Honest, HonestVisitor, startHonest } from '../tools/honest.ts';
 import { sample } from '../tools/sample.ts';
 import { talk } from '../tools/talk.ts';
-import { LOGIN, startHostileService } from './hostile-messages/answer-phase.ts';
-import { hostileAnswers } from './hostile-messages/answers.ts';
+import { LOGIN, startHostileService } from './hostile-messages/response-phase.ts';
+import { hostileAnswers } from './hostile-messages/responses.ts';
 
 type Figure = 'strayed' | 'unserved' | 'requests';
 

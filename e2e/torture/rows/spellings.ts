@@ -1,4 +1,4 @@
-import { Random } from '../../fuzz/random.ts';
+import { Random } from '../../support/random.ts';
 import { createAccount } from '../../support/accounts.ts';
 import { Culvert } from '../../support/programs.ts';
 import { formatRequest } from '../../support/raw-http.ts';

@@ -1,4 +1,4 @@
-import { Random } from '../../fuzz/random.ts';
+import { Random } from '../../support/random.ts';
 import { Scope } from '../../support/scope.ts';
 import { startHonest, HonestVisitor } from '../tools/honest.ts';
 import { Faults } from '../tools/faults.ts';

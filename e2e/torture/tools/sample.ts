@@ -1,4 +1,4 @@
-import type { Random } from '../../fuzz/random.ts';
+import type { Random } from '../../support/random.ts';
 
 /** So many of them, or all, in an order that only the random numbers decide. */
 export function sample<T>(all: readonly T[], count: number, random: Random): T[] {

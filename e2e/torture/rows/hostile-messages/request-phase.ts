@@ -5,7 +5,7 @@ import type { Front } from '../../tools/fronts.ts';
 import { HonestVisitor, type Honest } from '../../tools/honest.ts';
 import { inParallel } from '../../tools/in-parallel.ts';
 import { talk } from '../../tools/talk.ts';
-import type { Sighting, Witness } from '../../tools/witnesses.ts';
+import type { Sighting, Witness } from './witnesses.ts';
 import { Scope } from '../../../support/scope.ts';
 import { type HostileMessage, MARK, numbered } from './case.ts';
 

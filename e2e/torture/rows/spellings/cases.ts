@@ -2,7 +2,7 @@
  * Ways to write the host and the path of a tunnel, and which tunnel each may reach: written down here by the rules of
  * specification and contract, and not asked of the relay.
  */
-import type { Random } from '../../../fuzz/random.ts';
+import type { Random } from '../../../support/random.ts';
 import type { Field } from '../../../support/raw-http.ts';
 
 export interface Place {

@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
-import { startApacheSite, startNginxSite } from '../../support/native-server.ts';
-import type { Scope } from '../../support/scope.ts';
-import { startHttpService, startRawService } from '../../support/services/listen.ts';
-import { MARK } from '../rows/hostile-messages/case.ts';
+import { startApacheSite, startNginxSite } from '../../../support/native-server.ts';
+import type { Scope } from '../../../support/scope.ts';
+import { startHttpService, startRawService } from '../../../support/services/listen.ts';
+import { MARK } from './case.ts';
 
 /** A mark that has reached a service. */
 export interface Sighting {
