@@ -300,7 +300,7 @@ export const LEAVING_REPEAT_MS = 500;
 /** ms to connect to another relay: they are close to each other. */
 export const HOP_CONNECT_TIMEOUT_MS = 2000;
 /** ms another relay has to say whether it takes a data socket: it may have to ask the store whose key it is. */
-export const HOP_ANSWER_TIMEOUT_MS = 5000;
+export const HOP_RESPONSE_TIMEOUT_MS = 5000;
 /** ms in which a connection from another relay must have said what it is for. */
 export const HOP_LINE_TIMEOUT_MS = 5000;
 /** Bytes in which it must, and bytes for whom a data socket is: an id, and two keys of at most some hundred bytes each. */

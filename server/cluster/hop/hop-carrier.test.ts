@@ -6,7 +6,7 @@ import { HopCarrier } from './hop-carrier.ts';
 import { HopConnection } from './hop-connection.ts';
 
 const END = '\0\0\0\0';
-const NOBODY = { onData() {}, onEnd() {}, onDrain() {}, onClose() {} };
+const NOBODY = { onPiece() {}, onEnd() {}, onDrain() {}, onClose() {} };
 
 describe('HopCarrier', () => {
   let client: FakeSocket;

@@ -47,7 +47,7 @@ export class HopCarrier implements HopHandler {
     else this.#reads.resume();
   }
 
-  onData(piece: Buffer): void {
+  onPiece(piece: Buffer): void {
     const client = this.#client;
     // A large chunk counts as too much even where the system has taken all of it at once.
     if (!client.destroyed && !client.write(piece) && client.writableLength > 0) this.#connection.pause();

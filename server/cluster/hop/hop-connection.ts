@@ -12,7 +12,7 @@ const COPY_MAX = 16_384;
 
 export interface HopHandler {
   /** @param isLast whether the frame ends with it */
-  onData(piece: Buffer, isLast: boolean): void;
+  onPiece(piece: Buffer, isLast: boolean): void;
   onEnd(): void;
   /** What was queued has been handed to the system; only after a `send` that answered `false`. */
   onDrain(): void;
@@ -55,7 +55,7 @@ export class HopConnection {
         const piece = chunk.subarray(at, at + this.#left);
         at += piece.length;
         this.#left -= piece.length;
-        this.handler.onData(piece, this.#left === 0);
+        this.handler.onPiece(piece, this.#left === 0);
       } else {
         at += this.#readHeader(chunk, at);
       }

@@ -4,10 +4,10 @@ import type { Duplex } from 'node:stream';
 import { HOP_CONNECT_TIMEOUT_MS, HOPS_ASKED_MAX, KEEP_ALIVE_MS } from '../../limits.ts';
 import type { Hop, UpgradeToPass } from '../../link/other-relays.ts';
 import { relayOf } from '../connection-id.ts';
-import { HopAnswer } from './hop-answer.ts';
 import { HopCarrier } from './hop-carrier.ts';
 import { HopConnection, type HopHandler } from './hop-connection.ts';
 import { HopPool } from './hop-pool.ts';
+import { HopResponse } from './hop-response.ts';
 import { writeGreeting, writeRequest } from './hop.ts';
 import type { RelayAddress } from '../member-record.ts';
 import type { Membership } from '../membership.ts';
@@ -54,12 +54,12 @@ export class HopDialer {
 
   async #dial(address: RelayAddress, request: UpgradeToPass): Promise<Hop | undefined> {
     const kept = this.#pool.take(address.incarnation);
-    const result = kept && (await this.#ask(kept, address, request));
-    // It may have been closed just when it was needed; a new one is asked once more.
-    if (result !== undefined && result !== 'lost') return result === 'refused' ? undefined : result;
+    const first = kept && (await this.#ask(kept, address, request));
+    // The kept one may have been closed just when it was needed: a new one is asked once more.
+    if (first !== undefined && first !== 'lost') return first === 'refused' ? undefined : first;
     const fresh = await this.#connect(address);
-    const answer = fresh && (await this.#ask(fresh, address, request));
-    return typeof answer === 'string' ? undefined : answer;
+    const second = fresh && (await this.#ask(fresh, address, request));
+    return typeof second === 'string' ? undefined : second;
   }
 
   #answered(incarnation: string): void {
@@ -78,9 +78,9 @@ export class HopDialer {
     { incarnation }: RelayAddress,
     request: UpgradeToPass,
   ): Promise<Hop | 'refused' | 'lost'> {
-    const answer = new HopAnswer(connection);
+    const response = new HopResponse(connection);
     connection.send([writeRequest(request)]);
-    const verdict = await answer.verdict;
+    const verdict = await response.verdict;
     if (verdict !== 'taken') {
       connection.destroy();
       return verdict;
@@ -88,13 +88,13 @@ export class HopDialer {
     return {
       carry: (client, head) => {
         if (head.length > 0) connection.send([head]);
-        this.#carry(client, connection, answer, incarnation);
+        this.#carry(client, connection, response, incarnation);
       },
       cancel: () => connection.destroy(),
     };
   }
 
-  #carry(client: Duplex, connection: HopConnection, answer: HopAnswer, incarnation: string): void {
+  #carry(client: Duplex, connection: HopConnection, response: HopResponse, incarnation: string): void {
     this.#open += 1;
     const carrier = new HopCarrier(client, connection, {
       free: () => this.#pool.keep(incarnation, connection),
@@ -103,7 +103,7 @@ export class HopDialer {
       },
     });
     connection.handler = carrier;
-    answer.replay(carrier);
+    response.replay(carrier);
   }
 
   async #connect(address: RelayAddress): Promise<HopConnection | undefined> {
@@ -125,4 +125,4 @@ export class HopDialer {
 }
 
 /** For the moment until somebody is asked. */
-const NOBODY: HopHandler = { onData() {}, onEnd() {}, onDrain() {}, onClose() {} };
+const NOBODY: HopHandler = { onPiece() {}, onEnd() {}, onDrain() {}, onClose() {} };

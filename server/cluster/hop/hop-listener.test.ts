@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { mock } from 'node:test';
-import { HOP_ANSWER_TIMEOUT_MS, HOP_LINE_MAX_BYTES, HOPS_ASKED_MAX } from '../../limits.ts';
+import { HOP_LINE_MAX_BYTES, HOP_RESPONSE_TIMEOUT_MS, HOPS_ASKED_MAX } from '../../limits.ts';
 import { until } from '../../testing/edge-fixture.ts';
 import { connectionId } from '../connection-id.ts';
 import { HopDialer } from './hop-dialer.ts';
@@ -227,7 +227,7 @@ describe('HopListener', () => {
       try {
         const hop = dialer.dial(request);
         await until(() => asked === 1);
-        mock.timers.tick(HOP_ANSWER_TIMEOUT_MS);
+        mock.timers.tick(HOP_RESPONSE_TIMEOUT_MS);
         assert.equal(await hop, undefined);
         assert.deepEqual([asked, connections], [1, 1]);
       } finally {

@@ -62,14 +62,14 @@ export class HopListener {
     socket.once('close', () => this.#sockets.delete(socket));
     socket.setTimeout(HOP_LINE_TIMEOUT_MS, () => socket.destroy());
     let read = Buffer.alloc(0);
-    const onData = (chunk: Buffer): void => {
+    const readGreetingLine = (chunk: Buffer): void => {
       read = Buffer.concat([read, chunk]);
       const end = read.indexOf(LINE_FEED);
       if (end === -1 && read.length < HOP_LINE_MAX_BYTES) return;
-      socket.off('data', onData).setTimeout(0);
+      socket.off('data', readGreetingLine).setTimeout(0);
       this.#greeted(socket, end === -1 ? '' : read.toString('latin1', 0, end), read.subarray(end + 1));
     };
-    socket.on('data', onData);
+    socket.on('data', readGreetingLine);
   }
 
   /** Who does not prove to be a relay of this cluster is told nothing. */

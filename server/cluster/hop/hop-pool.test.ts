@@ -59,7 +59,7 @@ describe('HopPool', () => {
   it('forgets a connection that is closed, or says what nobody asked for', () => {
     const [closed, talks, ends] = [kept(), kept(), kept()];
     closed.destroy();
-    talks.handler?.onData(Buffer.from('x'), true);
+    talks.handler?.onPiece(Buffer.from('x'), true);
     ends.handler?.onEnd();
     assert.equal(pool.take('one'), undefined);
   });

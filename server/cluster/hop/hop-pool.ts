@@ -24,7 +24,7 @@ export class HopPool {
     const lost = (): void => connection.destroy();
     connection.handler = {
       // Nobody has been asked anything.
-      onData: lost,
+      onPiece: lost,
       onEnd: lost,
       onDrain() {},
       onClose: () => this.#forget(incarnation, connection),

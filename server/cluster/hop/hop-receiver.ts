@@ -36,7 +36,7 @@ export class HopReceiver implements HopHandler {
     this.#connection.read(bytes);
   }
 
-  onData(piece: Buffer, isLast: boolean): void {
+  onPiece(piece: Buffer, isLast: boolean): void {
     if (this.#isReading) return this.#stream?.receive(piece);
     this.#request = Buffer.concat([this.#request, piece]);
     if (this.#request.length > HOP_LINE_MAX_BYTES) return this.#connection.destroy();

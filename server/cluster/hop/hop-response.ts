@@ -1,15 +1,15 @@
-/** What another relay answers that was asked to take a data socket. */
-import { HOP_ANSWER_TIMEOUT_MS } from '../../limits.ts';
+/** The response of a relay that was asked to take a data socket. */
+import { HOP_RESPONSE_TIMEOUT_MS } from '../../limits.ts';
 import type { HopConnection, HopHandler } from './hop-connection.ts';
 
-/** How a relay's answer begins that has taken one. */
+/** How the response begins when it has taken one. */
 const SWITCHING = Buffer.from('HTTP/1.1 101 ');
 
 /** `lost`: the connection has ended without a word. */
 type Verdict = 'taken' | 'refused' | 'lost';
 
-export class HopAnswer implements HopHandler {
-  /** Decided within {@link HOP_ANSWER_TIMEOUT_MS}. */
+export class HopResponse implements HopHandler {
+  /** Decided within {@link HOP_RESPONSE_TIMEOUT_MS}. */
   readonly verdict: Promise<Verdict>;
   readonly #connection: HopConnection;
   #read: Buffer = Buffer.alloc(0);
@@ -20,7 +20,7 @@ export class HopAnswer implements HopHandler {
   constructor(connection: HopConnection) {
     this.#connection = connection;
     this.verdict = new Promise((resolve) => {
-      const timer = setTimeout(() => resolve('refused'), HOP_ANSWER_TIMEOUT_MS);
+      const timer = setTimeout(() => resolve('refused'), HOP_RESPONSE_TIMEOUT_MS);
       this.#decide = (verdict) => {
         clearTimeout(timer);
         resolve(verdict);
@@ -30,7 +30,7 @@ export class HopAnswer implements HopHandler {
     if (!connection.isOpen) this.#decide('lost');
   }
 
-  onData(piece: Buffer): void {
+  onPiece(piece: Buffer): void {
     this.#read = Buffer.concat([this.#read, piece]);
     if (this.#read.length < SWITCHING.length) return;
     // What follows waits for the client.
@@ -52,9 +52,9 @@ export class HopAnswer implements HopHandler {
     this.#decide(this.#read.length > 0 ? 'refused' : 'lost');
   }
 
-  /** Has somebody else hear what was heard here. */
+  /** Tells another handler everything that has come so far. */
   replay(handler: HopHandler): void {
-    handler.onData(this.#read, false);
+    handler.onPiece(this.#read, false);
     if (this.#hasEnded) handler.onEnd();
     else if (this.#hasClosed) handler.onClose();
     else this.#connection.resume();
