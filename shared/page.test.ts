@@ -1,24 +1,24 @@
 import assert from 'node:assert/strict';
-import { errorAnswer } from './page.ts';
+import { errorContent } from './page.ts';
 
 const BROWSER = 'text/html,*/*;q=0.8';
 
-describe('errorAnswer', () => {
+describe('errorContent', () => {
   it('shows people, not programs, where to complain', () => {
     const contact = 'mailto:abuse@example.com';
     assert.match(
-      errorAnswer('tunnel-unknown', BROWSER, undefined, contact).body,
+      errorContent('tunnel-unknown', BROWSER, undefined, contact).body,
       /<a href="mailto:abuse@example\.com">Report abuse<\/a>/,
     );
-    assert.doesNotMatch(errorAnswer('tunnel-unknown', BROWSER).body, /<a /);
+    assert.doesNotMatch(errorContent('tunnel-unknown', BROWSER).body, /<a /);
     assert.deepEqual(
-      JSON.parse(errorAnswer('tunnel-unknown', undefined, undefined, contact).body),
-      JSON.parse(errorAnswer('tunnel-unknown', undefined).body),
+      JSON.parse(errorContent('tunnel-unknown', undefined, undefined, contact).body),
+      JSON.parse(errorContent('tunnel-unknown', undefined).body),
     );
   });
 
   it('shows texts as texts, and a contact as an address', () => {
-    const { body } = errorAnswer('local-refused', BROWSER, '<b>&"', 'https://example.com/?a&b="><b>');
+    const { body } = errorContent('local-refused', BROWSER, '<b>&"', 'https://example.com/?a&b="><b>');
     assert.ok(body.includes('<p>&lt;b&gt;&amp;&quot;</p>'), body);
     assert.ok(body.includes('href="https://example.com/?a&amp;b=&quot;&gt;&lt;b&gt;"'), body);
   });

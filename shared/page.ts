@@ -1,4 +1,4 @@
-/** The page that replaces a site which cannot respond: one for the relay's own errors and the client's. */
+/** The page that replaces a site that cannot respond, for errors of the relay and of the client. */
 import { VISITOR_ERRORS, type VisitorErrorCode } from './errors.ts';
 import { prefersHtml } from './http1/accept.ts';
 
@@ -17,27 +17,27 @@ svg{color:var(--accent);display:block;margin-bottom:1.5rem}`;
 const MARK =
   '<svg width="40" height="40" viewBox="0 0 40 40" fill="none" stroke="currentColor" stroke-width="4" stroke-linecap="round" aria-hidden="true"><path d="M4 35V20a16 16 0 0 1 32 0v15"/><path d="M13 35V22a7 7 0 0 1 14 0v13" opacity=".5"/></svg>';
 
-export interface ErrorAnswer {
+export interface ErrorContent {
   readonly status: number;
-  /** the field lines that every such answer has, whoever gives it, each with its line end */
+  /** the field lines of every such response, whoever sends it, each with its line end */
   readonly fields: string;
   readonly contentType: string;
   readonly body: string;
 }
 
 /**
- * The answer to a visitor, HTML where it prefers HTML, else JSON.
+ * What an error response says to a visitor: in HTML where it prefers HTML, else in JSON.
  *
  * @param accept value of the visitor's `Accept` field
  * @param text what to say instead of the catalogue's text
- * @param contact address of a link for complaints, which people get alone: `mailto:…` or `https://…`
+ * @param contact address of a link for complaints, which only people see: `mailto:…` or `https://…`
  */
-export function errorAnswer(
+export function errorContent(
   code: VisitorErrorCode,
   accept: string | undefined,
   text: string = VISITOR_ERRORS[code].text,
   contact?: string,
-): ErrorAnswer {
+): ErrorContent {
   const { status, title } = VISITOR_ERRORS[code];
   const html = prefersHtml(accept);
   return {

@@ -36,7 +36,7 @@ describe('Deadlines', () => {
     assert.deepEqual(expired, [['kept', 4 * TICK]]);
   });
 
-  it('hold one timer for all, and none for nothing', () => {
+  it('use one timer for all, and none when there are none', () => {
     const { clock, deadlines, thing } = setUp();
     for (let count = 0; count < 100; count += 1) deadlines.add(thing(String(count)), TICK);
     assert.deepEqual(clock.waiting, [TICK]);

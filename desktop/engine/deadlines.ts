@@ -1,4 +1,6 @@
-/** Time limits of many things at once, kept by one coarse timer, because a timer for each visitor costs more than it tells. */
+/**
+ * Time limits of many things at once, kept by one coarse timer, because a timer for each visitor costs more than it tells.
+ */
 import type { Clock } from './clock.ts';
 import { DEADLINE_TICK_MS } from './limits.ts';
 
@@ -29,12 +31,12 @@ export class Deadlines {
   }
 
   /**
-   * Has the thing expire once, unless it is deleted first; a limit that it has already is replaced.
+   * Makes the thing expire once, unless it is deleted first; replaces a limit that it already has.
    *
    * @param ms a multiple of {@link DEADLINE_TICK_MS}; it expires after that or up to one tick later
    */
   add(thing: Expiring, ms: number): void {
-    // The tick under way has begun already.
+    // The current tick has already begun.
     const begun = this.#isTicking ? 1 : 0;
     this.#due.set(thing, this.#tick + begun + Math.ceil(ms / DEADLINE_TICK_MS));
     if (!this.#isTicking) this.#schedule();
@@ -57,7 +59,7 @@ export class Deadlines {
       this.#due.delete(thing);
       thing.expire();
     }
-    // With nothing to wait for, the timer would keep the process alive.
+    // With nothing to wait for, the timer would only keep the process alive.
     if (this.#due.size > 0 && !this.#isTicking) this.#schedule();
   }
 }

@@ -1,19 +1,21 @@
 /** Every limit of the engine, with its reason. Times are in ms. */
 import { PENDING_TIMEOUT_MS, PING_INTERVAL_MS } from '../../shared/control.ts';
 
-/** One REST call, answer included. A person is waiting for it. */
+/** One REST call, response included. A person is waiting for it. */
 export const API_TIMEOUT_MS = 10_000;
-/** The largest answer is a list of tunnels, at about 700 bytes each. */
+/** The largest response is a list of tunnels, at about 700 bytes each. */
 export const API_BODY_MAX_BYTES = 4 * 1024 * 1024;
 
-/** The address of a tunnel: a host name of 253 characters, a port, and a path with a name of 63. Browsers take longer ones. */
+/**
+ * The address of a tunnel: a host name of 253 characters, a port, and a path with a name of 63. Browsers take longer ones.
+ */
 export const TUNNEL_ADDRESS_MAX_CHARS = 2048;
 
 /** Long enough for DNS, TCP and TLS over a bad network, short enough to try again soon. */
 export const CONTROL_HANDSHAKE_TIMEOUT_MS = 10_000;
 /** The relay pings every 30 s: two pings and a margin without one mean that nothing comes through. */
 export const CONTROL_SILENCE_MS = 2 * PING_INTERVAL_MS + 15_000;
-/** What the relay may take to answer a Close frame before the socket is ended without it. */
+/** How long the relay may take to answer a Close frame before we end the socket without it. */
 export const CONTROL_CLOSE_TIMEOUT_MS = 1000;
 /** The body of a refused upgrade holds one line of JSON. */
 export const REFUSAL_BODY_MAX_BYTES = 4096;
@@ -29,7 +31,7 @@ export const DATA_RETRY_MS = 250;
 export const WARM_INITIAL = 2;
 /** The relay takes no more for one tunnel (docs/protocol.md section 6.4). */
 export const WARM_MAX = 8;
-/** Without a visitor for so long a tunnel holds no data socket ready. */
+/** Without a visitor for this long, a tunnel keeps no data socket ready. */
 export const WARM_KEEP_MS = 10 * 60_000;
 /** TCP keep-alive: routers on the way forget connections that are idle for minutes, such as a quiet WebSocket. */
 export const DATA_KEEP_ALIVE_MS = 30_000;
@@ -38,13 +40,16 @@ export const UPGRADE_HEAD_MAX_BYTES = 16 * 1024;
 
 /** A loopback connection takes microseconds; only a full accept queue or a packet filter makes it wait. */
 export const LOCAL_CONNECT_TIMEOUT_MS = 5000;
-/** A dev server that restarts is asked this often whether it listens again. */
+/** How often a restarting dev server is asked whether it is listening again. */
 export const LOCAL_RETRY_MS = 250;
 /** A local service may take as long as it likes; whoever runs it may want to know. */
 export const LOCAL_SLOW_MS = 30_000;
-/** Visitors are looked at this often for one who waits. */
+/** How often we look for visitors who have been waiting. */
 export const LOCAL_SLOW_LOOK_MS = 5000;
-/** The visitor is gone: a local service that does not take its leave is left, within 1 s (docs/protocol.md section 4.3), the tick included. */
+/**
+ * The visitor is gone: a local service that does not take its leave is left, within 1 s (docs/protocol.md section 4.3), the
+ * tick included.
+ */
 export const LOCAL_LINGER_MS = 750;
 /** The relay hands on complete heads, so the head is there at once unless something is broken. */
 export const REQUEST_HEAD_TIMEOUT_MS = 10_000;
@@ -53,7 +58,7 @@ export const REQUEST_HEAD_MAX_BYTES = 32 * 1024;
 /** Beyond that a response is passed on all the same, but its connection is not used again. */
 export const RESPONSE_HEAD_MAX_BYTES = 32 * 1024;
 
-/** More wait for no request even when a page asks for everything at once; a service spends a thread on each, at worst. */
+/** Even a page that asks for everything at once does not need more; at worst, a service spends a thread on each. */
 export const LOCAL_IDLE_MAX = 64;
 /** Services close idle connections: Node's after 5 s, some after 2 s. Ours go first, which avoids most races. */
 export const LOCAL_IDLE_MS = 2000;
@@ -73,29 +78,29 @@ export const RETRY_QUICK_CAP_MS = 1500;
 export const RETRY_QUICK_FOR_MS = 60_000;
 /** A `Retry-After` beyond this is not believed. */
 export const RETRY_AFTER_MAX_MS = 5 * 60_000;
-/** A connection that held so long was good: the next failure starts with short delays again. */
+/** A connection that lasted this long was good: the next failure starts with short delays again. */
 export const STABLE_CONNECTION_MS = 10_000;
 
-/** A relay that shuts down tells all its clients at once: they come to the others spread over this time. */
+/** A relay that shuts down tells all its clients at once: they move to the others spread over this time. */
 export const DRAIN_SPREAD_MS = 2000;
 
 /** Requests of one tunnel that can be looked at. All that is kept of them is at most 200 × 2 × 128 KiB = 50 MiB. */
 export const RECORDED_REQUESTS_MAX = 200;
-/** Of each head that is recorded, request or answer. The relay takes none that are larger. */
+/** Of each head that is recorded, request or response. The relay accepts none that are larger. */
 export const RECORDED_HEAD_MAX_BYTES = 64 * 1024;
 /** Of each body that is recorded, as it was sent, chunked coding included. */
 export const RECORDED_BODY_MAX_BYTES = 64 * 1024;
-/** A machine that was about to sleep and has not by then does not. */
+/** A machine that was about to sleep and has not by then will not. */
 export const SUSPENDED_RETRY_MS = 60_000;
 
-/** Looking at clocks and network addresses takes microseconds; this much later a change is noticed at most. */
+/** Looking at clocks and network addresses takes microseconds; a change is noticed at most this much later. */
 export const MACHINE_LOOK_MS = 2000;
-/** A clock that jumps ahead so far has been asleep. A busy program loses less. */
+/** A clock that jumps this far ahead means the machine was asleep. A busy program loses less. */
 export const SLEEP_MIN_MS = 5000;
 
 /** A request that is repeated by hand; whoever asked for it waits. */
 export const REPLAY_TIMEOUT_MS = 60_000;
-/** Requests that are repeated at a time. */
+/** Requests that are being repeated at the same time. */
 export const REPLAYS_MAX = 8;
 
 /** Connections of `culvert inspect` to one process. */
@@ -105,7 +110,7 @@ export const INSPECT_REQUEST_MAX_BYTES = 4096;
 export const INSPECT_REQUEST_TIMEOUT_MS = 5000;
 /** The longest answer: 200 summaries with targets of 8 KiB, or two messages of 128 KiB as base64 in JSON. */
 export const INSPECT_ANSWER_MAX_BYTES = 8 * 1024 * 1024;
-/** What a watcher has not read; one that is further behind is let go. */
+/** Data a watcher has not read; one that falls further behind is disconnected. */
 export const INSPECT_BACKLOG_MAX_BYTES = 1024 * 1024;
 /** Of a compressed body, when it is shown. */
 export const DECODED_BODY_MAX_BYTES = 1024 * 1024;

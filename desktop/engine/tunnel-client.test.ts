@@ -8,7 +8,7 @@ import type { TunnelSession, TunnelState } from './control/tunnel-session.ts';
 import { localPort } from './local/local-target.ts';
 import { createTunnelClient } from './tunnel-client.ts';
 
-/** Sends a request over a data socket, and waits for the answer. */
+/** Sends a request over a data socket, and waits for the response. */
 async function ask(socket: WebSocket, target: string): Promise<string> {
   socket.send(Buffer.from(`GET /${target} HTTP/1.1\r\nHost: a\r\n\r\n`));
   let answer = '';
@@ -19,7 +19,7 @@ async function ask(socket: WebSocket, target: string): Promise<string> {
   return answer;
 }
 
-/** The engine as a whole, at a relay the test plays and a local service that answers its requests' targets. */
+/** The whole engine, with a relay that the test plays and a local service that echoes the targets of its requests. */
 describe('createTunnelClient', () => {
   let relay: FakeRelay;
   let session: TunnelSession;

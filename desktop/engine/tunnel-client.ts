@@ -29,7 +29,7 @@ export interface TunnelClientOptions {
   readonly hostHeader?: HostHeader;
   /** the way to the relay; directly unless told otherwise */
   readonly network?: Network;
-  /** sees what visitors and the local service say to each other */
+  /** sees what visitors and the local service send each other */
   readonly recorder?: Recorder;
   readonly onState: (state: TunnelState) => void;
   readonly onProblem: (problem: ConnectionProblem) => void;
@@ -72,7 +72,7 @@ export function createTunnelClient(options: TunnelClientOptions): TunnelSession 
         {
           ...handler,
           onOpen(remoteAddress) {
-            // Over a proxy it is the proxy's.
+            // Through a proxy, it is the proxy's address.
             if (network.proxyFor(relay) === undefined) data.prefer(remoteAddress);
             handler.onOpen(remoteAddress);
           },

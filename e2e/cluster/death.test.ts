@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { assertWithin, eventually } from '../support/deadline.ts';
-import { answerTo, Fleet } from '../support/fleet.ts';
+import { responseTo, Fleet } from '../support/fleet.ts';
 import { Api } from '../support/api.ts';
 import type { Asked } from '../support/load.ts';
 import { suiteScope } from '../support/scope.ts';
@@ -62,7 +62,7 @@ describe('a relay that is killed under load', function () {
       await creator.stop();
       await relay.restart();
 
-      const { sent, good, failed } = tallyOf(load.asked, answerTo);
+      const { sent, good, failed } = tallyOf(load.asked, responseTo);
       const duringDeath = load.asked.filter(({ at }) => at > killedAt && at <= goneAt).length;
       const slowest = Math.max(...load.asked.filter(({ at }) => at > goneAt).map(({ ms }) => ms));
       const isFailed = new Set(failed);

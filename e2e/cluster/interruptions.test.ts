@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { RelayCluster } from '../support/cluster.ts';
 import { concurrentTests } from '../support/concurrent-tests.ts';
-import { answerTo } from '../support/fleet.ts';
+import { responseTo } from '../support/fleet.ts';
 import { Load } from '../support/load.ts';
 import { DataConnection, hostOf } from '../support/manual-client.ts';
 import { Culvert, type Relay } from '../support/programs.ts';
@@ -92,7 +92,7 @@ describe('three relays', function () {
     }
     await Promise.all([within.stop(), between.stop()]);
 
-    const [own, others] = [tallyOf(within.asked, answerTo), tallyOf(between.asked, answerTo)];
+    const [own, others] = [tallyOf(within.asked, responseTo), tallyOf(between.asked, responseTo)];
     const healed = outages.map(({ from, to }) => {
       const affected = others.failed.filter(({ at }) => at >= from && at < to + HEALED_MS);
       return Math.max(0, ...affected.map(({ at }) => Math.round(at - to)));

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { eventually } from '../support/deadline.ts';
-import { answerTo, Fleet } from '../support/fleet.ts';
+import { responseTo, Fleet } from '../support/fleet.ts';
 import { backInTurn } from '../support/native-server.ts';
 import { suiteScope } from '../support/scope.ts';
 import { describeFailure, tallyOf } from '../support/tally.ts';
@@ -34,7 +34,7 @@ describe('a rolling restart of three relays behind nginx', function () {
     await load.stop();
     await creator.stop();
 
-    const { sent, good, failed } = tallyOf(load.asked, answerTo);
+    const { sent, good, failed } = tallyOf(load.asked, responseTo);
     console.log(
       `      ${sent} requests in ${seconds.toFixed(1)} s, ${good} answered right, ${failed.length} failed; ` +
         `relays took ${took.join(', ')} ms to end; ${creator.made.length} tunnels made meanwhile`,

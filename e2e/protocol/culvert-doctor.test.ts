@@ -49,7 +49,7 @@ describe('culvert doctor', () => {
     assert.match(results.find(({ hop }) => hop === 'connect')?.fix ?? '', /culvert-relay/);
   });
 
-  it('gives a relay that does not answer 10 s, and takes no endless answer', async () => {
+  it('gives a relay that does not answer 10 s, and does not read an endless response', async () => {
     const silent = await startHttpService(scope, () => {});
     const endless = await startHttpService(scope, (_request, response) =>
       response.end('x'.repeat(64 * 1024 + 1)),

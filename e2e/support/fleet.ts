@@ -15,7 +15,7 @@ const BODY = 'x'.repeat(20_000);
 const VISITORS_PER_REQUEST_A_SECOND = 1 / 5;
 
 /** What the local service answers. */
-export function answerTo({ method = 'GET', target = '/', body = '' }: Request): string {
+export function responseTo({ method = 'GET', target = '/', body = '' }: Request): string {
   return `${method} ${target} ${body.length}`;
 }
 

@@ -119,7 +119,7 @@ function visitor(): Take {
   return (piece) => void socket.emit('data', piece);
 }
 
-function tracker(expecting: 'request' | 'answer'): Take {
+function tracker(expecting: 'request' | 'response'): Take {
   const made = new MessageTracker();
   return (piece) => void made.advance(piece, 0, expecting);
 }
@@ -178,7 +178,7 @@ ${head(200)}
     `recorded answer, ${name}`,
     900,
     (bytes) => answerOf(head(bytes)),
-    () => tracker('answer'),
+    () => tracker('response'),
   );
   measure(`local answer, ${name}`, 900, (bytes) => answerOf(head(bytes)), localExchange);
 }
@@ -203,7 +203,7 @@ for (const [name, body] of Object.entries(BODIES)) {
     `recorded answer, ${name}`,
     1000,
     (bytes) => chunkedOf(body(bytes)),
-    () => tracker('answer'),
+    () => tracker('response'),
   );
 }
 // The first is under way, and what comes behind it waits.

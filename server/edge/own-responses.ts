@@ -4,7 +4,7 @@ import { STATUS_CODES } from 'node:http';
 import type { ApiError, VisitorErrorCode } from '../../shared/errors.ts';
 import { fieldValue } from '../../shared/http1/fields.ts';
 import type { RequestHead } from '../../shared/http1/head.ts';
-import { errorAnswer } from '../../shared/page.ts';
+import { errorContent } from '../../shared/page.ts';
 import { REQUEST_ID_FIELD } from '../observe/request-id.ts';
 
 /** What of a request, as far as it was read, shapes the response. */
@@ -78,7 +78,7 @@ export function errorResponse(
   contact: string | undefined,
   text?: string,
 ): OwnResponse {
-  const { status, fields, contentType, body } = errorAnswer(code, request.accept, text, contact);
+  const { status, fields, contentType, body } = errorContent(code, request.accept, text, contact);
   const content = { status, fields: fields + (EXTRA[code] ?? ''), contentType, body };
   return {
     status,

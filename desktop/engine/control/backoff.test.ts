@@ -21,21 +21,21 @@ describe('retryDelay', () => {
     assert.equal(retryDelay({ ...RETRY, attempt: 100_000 }), 7500);
   });
 
-  it('stays below 1.5 s for a minute without an answer', () => {
+  it('stays below 1.5 s for a minute without a response', () => {
     const quick = [500, 1000, 1500, 1500, 1500, 1500, 1500, 1500];
     assert.deepEqual(ceilings({ reach: 'unanswered', awayMs: 59_999 }), quick);
     assert.deepEqual(ceilings({ reach: 'unanswered', awayMs: 60_000 }), ceilings({}));
   });
 
-  it('stays below 1.5 s for as long as there is no network', () => {
+  it('stays below 1.5 s while there is no network', () => {
     assert.equal(retryDelay({ ...RETRY, reach: 'nowhere', awayMs: 86_400_000, attempt: 100_000 }), 750);
   });
 
-  it('comes on top of what the relay asked for', () => {
+  it('is added to what the relay asked for', () => {
     assert.equal(retryDelay({ ...RETRY, retryAfterMs: 7000 }), 7250);
   });
 
-  it('believes no Retry-After beyond 5 minutes', () => {
+  it('does not believe a Retry-After of more than 5 minutes', () => {
     assert.equal(retryDelay({ ...RETRY, random: 0, retryAfterMs: 86_400_000 }), 300_000);
   });
 });

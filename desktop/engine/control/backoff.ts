@@ -11,9 +11,9 @@ import {
 export type Reach =
   /** nothing left this machine, as without a network: trying costs nobody anything */
   | 'nowhere'
-  /** it was sent, and no answer came */
+  /** it was sent, and no response came */
   | 'unanswered'
-  /** the relay, or something in front of it, has answered */
+  /** the relay, or something in front of it, has responded */
   | 'answered';
 
 export interface Retry {
@@ -29,8 +29,9 @@ export interface Retry {
 }
 
 /**
- * How long to wait before the next try: with full jitter from the first one on. A wait the relay asked for comes on top. As long as it is likely that only the
- * network is away for a moment, waits stay short, so that the tunnel is back right after it.
+ * How long to wait before the next try: with full jitter from the first one on. A wait the relay asked for comes on top. As
+ * long as it is likely that only the network is away for a moment, waits stay short, so that the tunnel is back right after
+ * it.
  *
  * @returns ms
  */

@@ -11,7 +11,7 @@ import { ControlConnection, type ControlEnd } from './control-connection.ts';
 
 const KEY = `cvt_${'k'.repeat(32)}`;
 
-/** A control connection to that relay, and what it tells. */
+/** A control connection to that relay, and what it reports. */
 function connectTo(relay: RelayAddress, network = new Network()) {
   const clock = new FakeClock();
   const told = new EventEmitter();
@@ -49,14 +49,14 @@ describe('ControlConnection', () => {
     return { ...client, socket: await accepted };
   }
 
-  it('authenticates, offers no compression and tells where the relay is', async () => {
+  it('authenticates, offers no compression and reports the address of the relay', async () => {
     const { opened, socket } = await open();
     assert.deepEqual(relay.keys, [`Bearer ${KEY}`]);
     assert.equal(socket.extensions, '');
     assert.deepEqual(await opened, ['127.0.0.1']);
   });
 
-  it('tells of pending connections, and ignores messages it does not know', async () => {
+  it('reports pending connections, and ignores messages it does not know', async () => {
     const { socket, told, ids } = await open();
     socket.send('{"type":"news","id":"0"}');
     socket.send('[]');
@@ -66,7 +66,7 @@ describe('ControlConnection', () => {
     assert.deepEqual(ids, ['1']);
   });
 
-  it('tells that the relay shuts down, and goes on', async () => {
+  it('reports that the relay is shutting down, and goes on', async () => {
     const { socket, told, ids } = await open();
     const draining = once(told, 'drain');
     socket.send('{"type":"drain"}');
@@ -83,7 +83,7 @@ describe('ControlConnection', () => {
     assert.equal(payload.toString(), 'are you there');
   });
 
-  it('tells the close code of the relay', async () => {
+  it('reports the close code of the relay', async () => {
     const { socket, ended } = await open();
     socket.close(4001);
     assert.deepEqual(await ended, { kind: 'closed', code: 4001 });
@@ -106,7 +106,7 @@ describe('ControlConnection', () => {
     assert.deepEqual(await ended, { kind: 'lost', why: 'it has been silent for too long' });
   });
 
-  it('is lost at a message that is no JSON, or too large', async () => {
+  it('is lost at a message that is not JSON, or too large', async () => {
     for (const message of ['{', JSON.stringify({ type: 'connection', id: 'x'.repeat(5000) })]) {
       const { socket, ended } = await open();
       socket.send(message);
@@ -114,7 +114,7 @@ describe('ControlConnection', () => {
     }
   });
 
-  it('tells the status, text and Retry-After of a refusal', async () => {
+  it('reports the status, text and Retry-After of a refusal', async () => {
     relay.refuseWith(
       'HTTP/1.1 503 Service Unavailable\r\nRetry-After: 3\r\nContent-Length: 31\r\n\r\n{"error":"service unavailable"}',
     );
@@ -127,7 +127,7 @@ describe('ControlConnection', () => {
     );
   });
 
-  it('tells the status of a refusal that breaks off', async () => {
+  it('reports the status of a refusal that breaks off', async () => {
     relay.refuseWith('HTTP/1.1 404 Not Found\r\nContent-Length: 999\r\n\r\n{"error":');
     const end = await connectTo(relay.address).ended;
     assert.equal(end.kind, 'refused');
@@ -139,13 +139,13 @@ describe('ControlConnection', () => {
     assert.deepEqual(end, { kind: 'lost', why: 'nothing is listening there', isOffline: false });
   });
 
-  it('is lost when what answers is no WebSocket', async () => {
+  it('is lost when the response is not from a WebSocket server', async () => {
     const port = await startTcp((socket) => socket.end('hello\r\n\r\n'));
     const end = await connectTo(parseRelayAddress(`http://127.0.0.1:${port}`)).ended;
     assert.equal(end.kind, 'lost');
   });
 
-  it('tells nothing more once it is closed, and closes with 1000', async () => {
+  it('reports nothing more once it is closed, and closes with 1000', async () => {
     const { socket, connection, told, clock } = await open();
     told.on('end', () => assert.fail('onEnd was called'));
     const closed = once(socket, 'close') as Promise<[number]>;
@@ -164,11 +164,11 @@ describe('ControlConnection', () => {
     clock.advance(1);
     assert.equal(clock.waiting.length, 0);
     socket.resume();
-    // The end of its TCP connection came before it could answer.
+    // Its TCP connection ended before it could respond.
     await once(socket, 'close');
   });
 
-  it('reads no endless refusal', async () => {
+  it('does not read an endless refusal', async () => {
     const body = 'x'.repeat(1024 * 1024);
     relay.refuseWith(`HTTP/1.1 503 Service Unavailable\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
     const end = await connectTo(relay.address).ended;
@@ -181,7 +181,7 @@ describe('ControlConnection', () => {
     connection.close();
   });
 
-  it('is given up after 10 s, however slowly the relay goes on', async () => {
+  it('is given up after 10 s, even if the relay keeps sending slowly', async () => {
     const clients: ReturnType<typeof connectTo>[] = [];
     const port = await startTcp((socket) => {
       socket.resume();
@@ -196,7 +196,7 @@ describe('ControlConnection', () => {
     assert.deepEqual(client.clock.waiting, []);
   });
 
-  it('opens over a proxy', async () => {
+  it('opens through a proxy', async () => {
     const proxy = await startProxy();
     const client = connectTo(
       parseRelayAddress(relay.address.origin.replace('127.0.0.1', 'relay.test')),

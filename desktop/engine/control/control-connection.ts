@@ -23,7 +23,7 @@ export type ControlEnd =
   | { readonly kind: 'refused'; readonly refusal: RelayRefusal }
   /** the relay closed the socket with a code of {@link CloseCode} */
   | { readonly kind: 'closed'; readonly code: number }
-  /** no connection came about, or it was lost; `why` says what happened in a few words */
+  /** no connection was made, or it was lost; `why` says what happened in a few words */
   | {
       readonly kind: 'lost';
       readonly why: string;
@@ -53,7 +53,7 @@ export interface ControlOptions {
 export class ControlConnection {
   readonly #options: ControlOptions;
   #handler: ControlHandler | undefined;
-  /** while the relay is being reached */
+  /** while connecting to the relay */
   #attempt: Attempt | undefined;
   #socket: WebSocket | undefined;
   /** until it is open, the time for that; from then on, the time to the next ping */
@@ -115,7 +115,7 @@ export class ControlConnection {
   #onMessage(data: RawData, isBinary: boolean): void {
     let message;
     try {
-      // `ws` hands messages over as one Buffer unless told otherwise.
+      // `ws` hands over each message as one Buffer unless told otherwise.
       message = isBinary ? undefined : parseControlMessage((data as Buffer).toString());
     } catch {
       this.#lose('it sent a message that is no JSON');
@@ -131,10 +131,10 @@ export class ControlConnection {
     }
   }
 
-  /** A network that swallows packets closes nothing: without pings the connection is given up. */
+  /** A network that swallows packets never closes a connection: without pings we give up on it. */
   #watchSilence(): void {
     this.#deadline.cancel();
-    // Once it is closed nobody needs the time.
+    // Once it is closed, nobody needs the timeout.
     if (this.#handler === undefined) return;
     this.#deadline = this.#options.clock.setTimeout(
       () => this.#lose('it has been silent for too long'),
@@ -157,7 +157,7 @@ export class ControlConnection {
       if (size > REFUSAL_BODY_MAX_BYTES) response.destroy();
       else chunks.push(chunk);
     });
-    // Also without a complete body the status has said enough.
+    // Even without a complete body, the status says enough.
     response.once('error', () => {});
     response.once('close', () => {
       const { statusCode = 0, headers } = response;

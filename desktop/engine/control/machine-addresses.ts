@@ -3,7 +3,8 @@ import { networkInterfaces, type NetworkInterfaceInfo } from 'node:os';
 
 /**
  * @param read asks the system
- * @returns `undefined` where the system does not say: it needs a file descriptor, and visitors may have taken all of them
+ * @returns `undefined` where the system does not say: asking needs a file descriptor, and visitors may have taken all of
+ *   them
  */
 export function machineAddresses(read = networkInterfaces): NetworkInterfaceInfo[] | undefined {
   try {

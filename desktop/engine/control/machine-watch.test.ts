@@ -32,14 +32,14 @@ describe('MachineWatch', () => {
     }
   });
 
-  it('takes no busy moment for a sleep', () => {
+  it('does not take a busy moment for a sleep', () => {
     const { clock, machine } = setUp();
     clock.sleep(4999, true);
     clock.advance(2000);
     assert.equal(machine.changes, 0);
   });
 
-  it('notices within 2 s that the network is another one, each time', () => {
+  it('notices within 2 s that the network has changed, each time', () => {
     const { clock, machine } = setUp();
     for (const addresses of ['', '192.0.2.2', '192.0.2.1']) {
       machine.addresses = addresses;
@@ -48,7 +48,7 @@ describe('MachineWatch', () => {
     assert.equal(machine.changes, 3);
   });
 
-  it('says nothing while the machine does not tell its addresses, and notices what came of them then', () => {
+  it("says nothing while the machine's addresses are unknown, and notices afterwards how they have changed", () => {
     const { clock, machine } = setUp();
     for (const addresses of [undefined, '192.0.2.1', undefined]) {
       machine.addresses = addresses;
@@ -60,7 +60,7 @@ describe('MachineWatch', () => {
     assert.equal(machine.changes, 1);
   });
 
-  it('ends when it is stopped, and starts afresh', () => {
+  it('ends when it is stopped, and can be started again', () => {
     const { clock, machine, watch } = setUp();
     watch.stop();
     assert.deepEqual(clock.waiting, []);

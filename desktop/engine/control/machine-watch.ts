@@ -1,16 +1,16 @@
-/** Notices what happens to the machine: that it slept, and that its network is another one. */
+/** Notices what happens to the machine: that it slept, or that its network has changed. */
 import type { Clock, Timer } from '../clock.ts';
 import { MACHINE_LOOK_MS, SLEEP_MIN_MS } from '../limits.ts';
 import { machineAddresses } from './machine-addresses.ts';
 
 export interface MachineWatchOptions {
   readonly clock: Clock;
-  /** The machine's addresses; another text means another network, `undefined` nothing. */
+  /** The machine's addresses; a different text means a different network, `undefined` means nothing. */
   addresses(): string | undefined;
   onChange(): void;
 }
 
-/** Looks every {@link MACHINE_LOOK_MS}, because not every system tells a program without a window. */
+/** Checks every {@link MACHINE_LOOK_MS}, because not every system notifies a program without a window. */
 export class MachineWatch {
   readonly #options: MachineWatchOptions;
   #timer: Timer | undefined;

@@ -20,7 +20,7 @@ function setUp(random = 0.5) {
       const control = {
         closed: false,
         ended: false,
-        // As a real one, which is silent once it is over.
+        // Like a real one, it is silent once it has ended.
         handler: {
           ...handler,
           onOpen: () => isOver() || handler.onOpen('127.0.0.1'),
@@ -70,7 +70,7 @@ function told(random = 0.5) {
 }
 
 describe('TunnelSession', () => {
-  it('goes from idle over connecting to online', () => {
+  it('goes from idle through connecting to online', () => {
     const { session, open, names } = setUp();
     assert.deepEqual(session.state, { name: 'idle' });
     session.start();
@@ -78,14 +78,14 @@ describe('TunnelSession', () => {
     assert.deepEqual(names(), ['connecting', 'online']);
   });
 
-  it('connects once, however often it is started', () => {
+  it('connects only once, however often it is started', () => {
     const { session, controls } = setUp();
     session.start();
     session.start();
     assert.equal(controls.length, 1);
   });
 
-  it('serves the connections it is told of', () => {
+  it('serves the connections that are announced to it', () => {
     const { session, open, latest, served } = setUp();
     session.start();
     open();
@@ -108,7 +108,7 @@ describe('TunnelSession', () => {
     assert.deepEqual(session.state, { name: 'online' });
   });
 
-  describe('asks once more, over another connection, before it believes an answer that ends the tunnel', () => {
+  describe('asks once more, over another connection, before it believes a response that ends the tunnel', () => {
     const INVALID = new RelayRefusal(401, 'invalid api key');
     const GONE = new RelayRefusal(404, 'tunnel not found');
 
@@ -130,7 +130,7 @@ describe('TunnelSession', () => {
       });
     }
 
-    it('one 401, or a 401 and a 404, ends nothing', () => {
+    it('one 401, or a 401 and a 404, does not end it', () => {
       const { session, open, end, clock } = setUp();
       session.start();
       for (const refusal of [INVALID, GONE, INVALID]) {
@@ -157,7 +157,7 @@ describe('TunnelSession', () => {
     assert.deepEqual(delays, [250, 500, 750, 750, 4000, 7500, 7500]);
   });
 
-  it('starts with short delays again after a connection that held 10 s, not after a shorter one', () => {
+  it('starts with short delays again after a connection that lasted 10 s, not after a shorter one', () => {
     const { session, open, end, clock, states } = setUp(0.5);
     const delay = () => {
       const state = states.at(-1);
@@ -185,7 +185,7 @@ describe('TunnelSession', () => {
     assert.deepEqual(states.at(-1), { name: 'reconnecting', attempt: 1, retryInMs: 5250, why });
   });
 
-  it('stops for good at what no retry can heal', () => {
+  it('stops for good at what no retry can mend', () => {
     const { session, open, end, clock, controls, states } = setUp();
     session.start();
     open();
@@ -215,7 +215,7 @@ describe('TunnelSession', () => {
     assert.deepEqual(clock.waiting, []);
   });
 
-  it('is offline once', () => {
+  it('goes offline only once', () => {
     const { session, names } = setUp();
     session.stop();
     session.stop();
@@ -235,7 +235,7 @@ describe('TunnelSession', () => {
     assert.deepEqual(delays, [250, 500, 500, 500, 500]);
   });
 
-  it('does not take a relay that drops every connection for a network that is away for a moment', () => {
+  it('does not mistake a relay that drops every connection for a network that is briefly down', () => {
     const { session, open, end, clock, states } = setUp(0.5);
     session.start();
     for (let round = 0; round < 90; round += 1) {
@@ -248,7 +248,7 @@ describe('TunnelSession', () => {
     assert.equal(state?.name === 'reconnecting' ? state.retryInMs : undefined, 7500);
   });
 
-  it('keeps trying quickly for as long as there is no network', () => {
+  it('keeps trying quickly while there is no network', () => {
     const { session, end, clock, states } = setUp(0.5);
     session.start();
     for (let minutes = 0; minutes < 60; minutes += 1) {
@@ -278,7 +278,7 @@ describe('TunnelSession', () => {
       assert.deepEqual(states.at(-1), { name: 'reconnecting', attempt: 1, retryInMs: 250, why });
     });
 
-    it('gives up a try that may hang on the network before', () => {
+    it('gives up a try that may hang on the previous network', () => {
       const { session, controls, open, names } = setUp();
       session.start();
       session.wake();
@@ -318,7 +318,7 @@ describe('TunnelSession', () => {
       assert.equal(session.state.name, 'offline');
     });
 
-    it('says that it is not online when both have come to nothing', () => {
+    it('says that it is not online when both have failed', () => {
       for (const first of [0, 1]) {
         const { session, controls, open, clock } = setUp(0.5);
         session.start();
@@ -375,7 +375,7 @@ describe('TunnelSession', () => {
       assert.deepEqual(names(), ['connecting', 'online']);
     });
 
-    it('is told of a failure by nobody: tries go on while the old connection does', () => {
+    it('reports no failure: tries go on while the old connection does', () => {
       for (const failure of [LOST, REFUSED]) {
         const { old, clock, controls, end, open, names } = told(0.5);
         clock.advance(1000);
@@ -390,14 +390,14 @@ describe('TunnelSession', () => {
       }
     });
 
-    it('is asked again only after the time it wants', () => {
+    it('is asked again only after the time it has asked for', () => {
       const { clock, end } = told(0.5);
       clock.advance(1000);
       end({ kind: 'refused', refusal: new RelayRefusal(503, 'service unavailable', { retryAfterMs: 1000 }) });
       assert.deepEqual(clock.waiting, [1250]);
     });
 
-    it('ends the tries when it ends the connection, and is called again as ever', () => {
+    it('ends the tries when it ends the connection, and is called again as usual', () => {
       const { old, clock, controls, states } = told(0.5);
       old.handler.onEnd({ kind: 'closed', code: 1001 });
       const why = 'The relay is shutting down.';
@@ -419,7 +419,7 @@ describe('TunnelSession', () => {
       assert.deepEqual([taken.session.state.name, taken.clock.waiting], ['offline', []]);
     });
 
-    it('does not stop at being replaced by a try whose answer was lost', () => {
+    it('does not stop at being replaced by a try whose response was lost', () => {
       const { old, clock, controls, end, open, session } = told();
       clock.advance(1000);
       end(LOST);
@@ -438,13 +438,13 @@ describe('TunnelSession', () => {
         controls[0]?.handler.onDrain();
         assert.deepEqual([controls.length, clock.waiting], [2, []]);
         end(failure);
-        // Without a network the old connection is not there either.
+        // Without a network, the old connection is gone as well.
         assert.equal(session.state.name, failure === LOST ? 'reconnecting' : 'online');
         assert.deepEqual(clock.waiting, [250]);
       }
     });
 
-    it('says so once, and a connection that is not the current one has nothing to say', () => {
+    it('says so once, and only on the current connection', () => {
       const { old, clock, draining, open, controls } = told();
       old.handler.onDrain();
       clock.advance(1000);
@@ -457,7 +457,7 @@ describe('TunnelSession', () => {
   });
 
   describe('suspend', () => {
-    it('leaves the relay, is no failure, and ends with wake', () => {
+    it('leaves the relay, does not count as a failure, and ends with wake', () => {
       const { session, controls, open, states, clock } = setUp();
       session.start();
       open();
@@ -482,7 +482,7 @@ describe('TunnelSession', () => {
     });
   });
 
-  it('grows by nothing in a day of every kind of ending', () => {
+  it('keeps nothing after a day of every kind of ending', () => {
     const { session, open, end, clock, controls } = setUp(0.5);
     session.start();
     for (let round = 0; clock.monotonic() < 24 * 3_600_000; round += 1) {

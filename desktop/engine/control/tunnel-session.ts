@@ -12,7 +12,7 @@ export type TunnelState =
   | { readonly name: 'online' }
   | {
       readonly name: 'reconnecting';
-      /** tries that failed in a row */
+      /** consecutive failed tries */
       readonly attempt: number;
       /** ms from now until the next try; 0 while one is under way */
       readonly retryInMs: number;
@@ -30,9 +30,12 @@ export interface TunnelSessionOptions {
   /** Serves a visitor's pending connection. */
   serve(connectionId: string): void;
   onState(state: TunnelState): void;
-  /** The relay that has the control connection shuts down; the tunnel stays online over it until another one is open. */
+  /**
+   * The relay that holds the control connection is shutting down; the tunnel stays online through it until another one is
+   * open.
+   */
   onDraining(): void;
-  /** The tunnel is online over another control connection than before, without a moment in between. */
+  /** The tunnel is now online through another control connection, without a gap. */
   onRenewed(): void;
 }
 
@@ -43,15 +46,15 @@ interface Control {
 /** A control connection and its place in the session. */
 interface Link {
   control: Control | undefined;
-  /** Whether the relay asked for it: its failure says nothing of the current one. */
+  /** Whether the relay asked for it: its failure says nothing about the current one. */
   readonly isMove: boolean;
 }
 
-/** What the relay of the current connection, which shuts down, has asked for: another connection. */
+/** The other connection that the current connection's relay, which is shutting down, has asked for. */
 interface Move {
   /** tries that failed */
   failures: number;
-  /** Whether one of them may have arrived all the same, and replaced the current connection. */
+  /** Whether one of them may have arrived anyway and replaced the current connection. */
   mayHaveArrived: boolean;
 }
 
@@ -69,7 +72,7 @@ export class TunnelSession {
   #retry: Timer | undefined;
   #move: Move | undefined;
   #failures = 0;
-  /** what the last handshake that was refused would have ended the tunnel for */
+  /** the reason for which the last refused handshake would have ended the tunnel */
   #doubted: OfflineReason | undefined;
   #onlineSince: number | undefined;
   /** when the tunnel was lost, or was first tried */
@@ -92,8 +95,8 @@ export class TunnelSession {
   }
 
   /**
-   * The machine has woken up, or its network is another one: what is open may be dead without a word, and what was
-   * waited for may be there. Connects at once; an open control connection is kept until the new one is open.
+   * The machine has woken up, or its network has changed: an open connection may be dead without notice, and what we were
+   * waiting for may be back. Connects at once; an open control connection is kept until the new one is open.
    */
   wake(): void {
     const state = this.#state;
@@ -109,7 +112,7 @@ export class TunnelSession {
     if (this.#state.name === 'idle' || this.#state.name === 'offline') return;
     this.#disconnect();
     this.#failures = 0;
-    // For a machine that stays awake after all.
+    // In case the machine stays awake after all.
     this.#retryIn(SUSPENDED_RETRY_MS, 'This computer is going to sleep.');
   }
 
@@ -143,7 +146,7 @@ export class TunnelSession {
     else this.#enter({ name: 'online' });
   }
 
-  /** The relay shuts down. All its clients are told at once, and come to the others spread over some time. */
+  /** The relay is shutting down. All its clients are told at once, and move to the others spread over some time. */
   #onDrain(link: Link): void {
     if (link !== this.#current || this.#move !== undefined) return;
     this.#move = { failures: 0, mayHaveArrived: false };
@@ -156,12 +159,12 @@ export class TunnelSession {
     this.#retry = this.#options.clock.setTimeout(() => this.#connect(true), ms);
   }
 
-  /** The connection that was being opened has come to nothing. */
+  /** The connection that was being opened has failed. */
   #onFailure(link: Link, end: ControlEnd): void {
     this.#next = undefined;
     const judged = judge(end);
     const verdict = this.#believed(judged);
-    // An answer of whatever kind means that the network is there, and with it the current connection.
+    // Any response at all means that the network is up, and with it the current connection.
     if (verdict.retry && this.#current !== undefined && (link.isMove || end.kind !== 'lost')) {
       if (this.#move !== undefined) this.#moveAgain(this.#move, end, verdict);
       else if (verdict !== judged) this.#moveIn(Math.floor(this.#options.random() * RETRY_BASE_MS));
@@ -171,7 +174,7 @@ export class TunnelSession {
     this.#follow(verdict);
   }
 
-  /** One answer to a handshake may be forged or somebody else's: only one that is repeated ends the tunnel. */
+  /** One response to a handshake may be forged or meant for somebody else: only a repeated one ends the tunnel. */
   #believed(verdict: Verdict): Verdict {
     if (verdict.retry || verdict.reason === this.#doubted) return verdict;
     this.#doubted = verdict.reason;
@@ -195,7 +198,7 @@ export class TunnelSession {
     if (this.#wasStable()) this.#awaySince = this.#options.clock.monotonic();
     const verdict = judge(end);
     const isReplaced = !verdict.retry && verdict.reason === 'replaced';
-    // It may be a connection of our own that has replaced it, whose answer was lost, or is still to come.
+    // It may have been replaced by a connection of our own, whose response was lost or is still to come.
     if (isReplaced && move?.mayHaveArrived === true && this.#next === undefined) return this.#connect();
     if (this.#next === undefined) return this.#follow(verdict);
     if (isReplaced) return;

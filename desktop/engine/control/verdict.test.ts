@@ -56,14 +56,14 @@ describe('judge', () => {
     it(`tries again after ${name}`, () => assert.equal(judge(end).retry, true));
   }
 
-  it('tells whether anything answered', () => {
+  it('says whether anything responded', () => {
     assert.equal(reached({ kind: 'lost', why: 'x', isOffline: true }), 'nowhere');
     assert.equal(reached({ kind: 'lost', why: 'x', isOffline: false }), 'unanswered');
     assert.equal(reached(refused(503)), 'answered');
     assert.equal(reached(closed(1001)), 'answered');
   });
 
-  it('keeps what the relay asked to wait', () => {
+  it('keeps the wait that the relay asked for', () => {
     for (const status of [408, 429, 503]) {
       const verdict = judge(refused(status, 4000));
       assert.ok(verdict.retry);

@@ -1,4 +1,4 @@
-/** Whether a control connection that ended is worth another try: every way to end, classified one by one. */
+/** Whether to try again after a control connection has ended: every way to end, classified one by one. */
 import { CloseCode } from '../../../shared/control.ts';
 import { refusesKey, type RelayRefusal } from '../relay/errors.ts';
 import type { Reach } from './backoff.ts';
@@ -47,7 +47,7 @@ export function judge(end: ControlEnd): Verdict {
   }
 }
 
-/** 401 about anything but the key it was given, too: something in between has taken that out. */
+/** This includes a 401 about anything but the key: something in between has removed the key. */
 const TEMPORARY: ReadonlySet<number> = new Set([401, 408, 429]);
 
 function judgeClose(code: number): Verdict {
@@ -71,7 +71,8 @@ function judgeRefusal(refusal: RelayRefusal): Verdict {
   const { status, message, retryAfterMs, isOwn } = refusal;
   if (refusesKey(refusal))
     return { retry: false, reason: 'key-refused', why: `The relay refused the API key: ${message}.` };
-  // What something in between answers will pass: the sign-in page of a public network, or a proxy that has no relay.
+  // Responses from something in between are temporary: the sign-in page of a public network, or a proxy that cannot reach
+  // the relay.
   if (!isOwn || TEMPORARY.has(status) || status < 400 || status > 499)
     return { retry: true, why: `The relay refused for now: ${message}.`, reach: 'answered', retryAfterMs };
   if (status === 404) return { retry: false, reason: 'gone', why: 'The tunnel was closed or has expired.' };

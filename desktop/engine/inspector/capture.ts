@@ -1,4 +1,4 @@
-/** Bytes that pass, copied as far as they are kept: whoever passes them on may change them in place. */
+/** A copy of the bytes that pass, as far as they are kept: whoever passes them on may change them in place. */
 
 const NOTHING = Buffer.alloc(0);
 /** Room for a usual head, so that most captures never grow. */
@@ -14,12 +14,12 @@ export class Capture {
     return this.#length;
   }
 
-  /** Memory that it holds, in bytes. */
+  /** Memory it holds, in bytes. */
   get capacity(): number {
     return this.#buffer.length;
   }
 
-  /** What has been captured; good until the next call of {@link clear} or {@link append}. */
+  /** What has been captured; valid until the next call of {@link clear} or {@link append}. */
   get bytes(): Buffer {
     return this.#buffer.subarray(0, this.#length);
   }

@@ -12,7 +12,7 @@ const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 const CHUNKED_OK = 'HTTP/1.1 201 Created\r\ntransfer-encoding: gzip, Chunked \r\n\r\n2\r\nok\r\n0\r\n\r\n';
 const EMPTY = 'HTTP/1.1 204 No Content\r\n\r\n';
 
-/** What a log says of a conversation, oldest request first: `>` to the local service, `<` to the visitor. */
+/** What a log says about a conversation, oldest request first: `>` to the local service, `<` to the visitor. */
 function record(conversation: readonly string[], ending: 'open' | 'clean' | 'broken' = 'open'): string[] {
   const log = new RequestLog(new FakeClock());
   const recording = log.open();
@@ -33,7 +33,7 @@ function record(conversation: readonly string[], ending: 'open' | 'clean' | 'bro
 }
 
 describe('a recorded connection', () => {
-  it('is split into its requests, each with its answer and exact bytes', () => {
+  it('is split into its requests, each with its response and exact bytes', () => {
     assert.deepEqual(
       record([`>${GET}`, `<${OK}`, `>${POST}`, `<${EMPTY}`, `>${CHUNKED}`, `<${CHUNKED_OK}`]),
       [
@@ -75,14 +75,14 @@ describe('a recorded connection', () => {
     );
   });
 
-  it('skips interim answers, and takes a body that comes behind them', () => {
+  it('skips interim responses, and takes a body that comes after them', () => {
     const [head, body] = [POST.slice(0, -5), POST.slice(-5)];
     assert.deepEqual(record([`>${head}`, '<HTTP/1.1 100 Continue\r\n\r\n', `>${body}`, `<${OK}`]), [
       `POST /b 200 ${POST.length}/${25 + OK.length} done`,
     ]);
   });
 
-  it('takes what is left of a request for its own after an early answer', () => {
+  it('counts the rest of a request as part of it after an early response', () => {
     const [head, body] = [POST.slice(0, -5), POST.slice(-5)];
     assert.deepEqual(record([`>${head}`, `<${OK}`, `>${body}`, `>${GET}`]), [
       `POST /b 200 ${POST.length}/${OK.length} done`,
@@ -99,20 +99,20 @@ describe('a recorded connection', () => {
     assert.match(record(conversation, 'clean').join(), / 101 .* done$/);
   });
 
-  it('ends an answer without a length with the connection, cleanly or not', () => {
+  it('ends a response without a length with the connection, cleanly or not', () => {
     const until = 'HTTP/1.1 200 OK\r\n\r\nsome';
     assert.match(record([`>${GET}`, `<${until}`]).join(), /open$/);
     assert.match(record([`>${GET}`, `<${until}`], 'clean').join(), /done$/);
     assert.match(record([`>${GET}`, `<${until}`], 'broken').join(), /broken$/);
   });
 
-  it('calls an answer broken that ends early or never comes', () => {
+  it('calls a response broken that ends early or never comes', () => {
     assert.match(record([`>${GET}`, `<${OK.slice(0, -1)}`], 'clean').join(), / 200 .*broken$/);
     assert.match(record([`>${GET}`], 'clean').join(), / - .*broken$/);
     assert.match(record([`>${GET}`, `<${OK}`], 'broken').join(), /done$/);
   });
 
-  it('takes the rest for one exchange where messages cannot be followed', () => {
+  it('counts the rest as one exchange where messages cannot be followed', () => {
     const broken = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n';
     assert.equal(record([`>${GET}`, `<${broken}`, `>${GET}`, `<${OK}`], 'clean').length, 1);
     assert.equal(record([`>${GET}${GET}`, `<${OK}${OK}`], 'clean').length, 1);
@@ -120,7 +120,7 @@ describe('a recorded connection', () => {
     assert.equal(record([endless, endless], 'clean').length, 1);
   });
 
-  it('is nothing without a request', () => {
+  it('records nothing without a request', () => {
     assert.deepEqual(record([`<${OK}`], 'broken'), []);
   });
 

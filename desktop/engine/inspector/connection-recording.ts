@@ -9,27 +9,27 @@ const FIRST_FINAL_STATUS = 200;
 /** Where exchanges are kept. */
 export interface ExchangeStore {
   begin(replayOf: number | undefined): Exchange;
-  /** Something worth showing is known of the exchange: its request line, its status. */
+  /** Something worth showing is known about the exchange: its request line, its status. */
   changed(exchange: Exchange): void;
-  /** Its answer is complete, or broke off. */
+  /** Its response is complete, or broke off. */
   finish(exchange: Exchange, isBroken: boolean): void;
 }
 
 /**
- * Splits what passes on one visitor's connection into requests with their answers.
+ * Splits what passes on one visitor's connection into requests and their responses.
  *
- * A relay hands on a request when the answer before it is complete. Of a connection on which that is not so, or whose
- * messages cannot be followed, all the rest is one exchange; so it is after a 101.
+ * A relay hands on a request when the response before it is complete. On a connection where it is not, or whose messages
+ * cannot be followed, all the rest is one exchange; after a 101, too.
  */
 export class ConnectionRecording implements Recording {
   readonly #store: ExchangeStore;
   readonly #replayOf: number | undefined;
   readonly #request = new MessageTracker();
-  readonly #answer = new MessageTracker();
+  readonly #response = new MessageTracker();
   #exchange: Exchange | undefined;
   #isAnswered = false;
   #isOpaque = false;
-  #expecting: Expecting = 'answer';
+  #expecting: Expecting = 'response';
 
   /** @param replayOf number of the request that is repeated */
   constructor(store: ExchangeStore, replayOf?: number) {
@@ -37,7 +37,7 @@ export class ConnectionRecording implements Recording {
     this.#replayOf = replayOf;
   }
 
-  /** The request that passes or passed last. */
+  /** The request that is passing or has passed last. */
   get exchange(): Exchange | undefined {
     return this.#exchange;
   }
@@ -52,7 +52,7 @@ export class ConnectionRecording implements Recording {
       exchange.bytesIn += end - at;
       exchange.isRequestComplete = this.#request.isDone && !this.#isOpaque;
       if (!hadHead && this.#request.headLength > 0) {
-        this.#expecting = this.#request.isHead ? 'answer-without-body' : 'answer';
+        this.#expecting = this.#request.isHead ? 'response-without-body' : 'response';
         this.#store.changed(exchange);
       }
       at = end;
@@ -64,7 +64,7 @@ export class ConnectionRecording implements Recording {
     if (exchange === undefined) return;
     let at = 0;
     while (at < bytes.length && !this.#isAnswered && !this.#isOpaque) at = this.#follow(exchange, bytes, at);
-    // Behind a complete answer, or on a connection that is not followed.
+    // After a complete response, or on a connection that is not followed.
     if (at < bytes.length) this.#keep(exchange, bytes, at, bytes.length);
   }
 
@@ -72,8 +72,8 @@ export class ConnectionRecording implements Recording {
   end(isBroken: boolean): void {
     const exchange = this.#exchange;
     if (exchange === undefined || this.#isAnswered) return;
-    // An answer without a length ends with its connection; any other had more to come.
-    const isComplete = this.#isOpaque || this.#answer.isUntilClose;
+    // A response without a length ends with its connection; any other had more to come.
+    const isComplete = this.#isOpaque || this.#response.isUntilClose;
     this.#finish(exchange, isBroken || !isComplete);
   }
 
@@ -85,39 +85,39 @@ export class ConnectionRecording implements Recording {
       return current;
     }
     this.#request.reset();
-    this.#answer.reset();
+    this.#response.reset();
     this.#isAnswered = false;
     this.#exchange = this.#store.begin(this.#replayOf);
     return this.#exchange;
   }
 
   #follow(exchange: Exchange, bytes: Buffer, at: number): number {
-    const answer = this.#answer;
-    const hadHead = answer.headLength > 0;
-    const end = answer.advance(bytes, at, this.#expecting);
+    const response = this.#response;
+    const hadHead = response.headLength > 0;
+    const end = response.advance(bytes, at, this.#expecting);
     this.#keep(exchange, bytes, at, end);
-    if (!hadHead && answer.headLength > 0) this.#onAnswerHead(exchange);
-    else if (answer.isDone) this.#finish(exchange, false);
+    if (!hadHead && response.headLength > 0) this.#onResponseHead(exchange);
+    else if (response.isDone) this.#finish(exchange, false);
     return end;
   }
 
-  #onAnswerHead(exchange: Exchange): void {
-    const answer = this.#answer;
-    const { status } = answer;
+  #onResponseHead(exchange: Exchange): void {
+    const response = this.#response;
+    const { status } = response;
     if (status < FIRST_FINAL_STATUS && status !== SWITCHING_PROTOCOLS) {
-      exchange.captures?.answer.clear();
-      answer.reset();
+      exchange.captures?.response.clear();
+      response.reset();
       return;
     }
     exchange.status = status;
     this.#isOpaque = status === SWITCHING_PROTOCOLS;
     if (this.#isOpaque) exchange.isRequestComplete = false;
-    if (answer.isDone && !this.#isOpaque) this.#finish(exchange, false);
+    if (response.isDone && !this.#isOpaque) this.#finish(exchange, false);
     else this.#store.changed(exchange);
   }
 
   #keep(exchange: Exchange, bytes: Buffer, start: number, end: number): void {
-    exchange.captures?.answer.append(bytes, start, end, captureMax(this.#answer.headLength));
+    exchange.captures?.response.append(bytes, start, end, captureMax(this.#response.headLength));
     exchange.bytesOut += end - start;
   }
 

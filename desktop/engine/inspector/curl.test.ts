@@ -4,7 +4,7 @@ import { curlCommand } from './curl.ts';
 import { RequestLog } from './request-log.ts';
 import { quoteBytes, quoteWord } from './shell-quote.ts';
 
-/** The words that a shell makes of a command, as bytes. */
+/** The words a shell reads from a command, as bytes. */
 function shellWords(command: string): Buffer[] {
   const script = `printf '%s\\0' ${command}`;
   const out = execFileSync('bash', ['--norc'], { env: { LC_ALL: 'C' }, input: script });
@@ -26,7 +26,7 @@ function commandFor(request: string | Buffer, reveal = false): string {
 }
 
 describe('a shell word', () => {
-  it('is what was given, whatever is in it, and has nothing that a terminal obeys', () => {
+  it('means what was given, whatever it contains, and has nothing that a terminal obeys', () => {
     const every = Array.from({ length: 0x2ff }, (_, index) => String.fromCodePoint(index + 1));
     const special = ['\u202e', '\u2028', '\ufeff', '\u{1f600}', '\u{e0041}', '', '-'];
     const given = [...every, ...special].flatMap((character) => [character, `a${character}0'"`]);
@@ -36,12 +36,12 @@ describe('a shell word', () => {
     assert.doesNotMatch(quoted.join(''), /[\p{Cc}\p{Cf}]/u);
   });
 
-  it('carries bytes that are no text', () => {
+  it('carries bytes that are not text', () => {
     const bytes = Buffer.from(Array.from({ length: 255 }, (_, index) => index + 1));
     assert.deepEqual(shellWords(quoteBytes(bytes)), [bytes]);
   });
 
-  it('runs nothing', () => {
+  it('executes nothing', () => {
     const texts = ['$(id)', '`id`', "'; id; '", '"$HOME"', '!!', '*', '~', '-n', 'a\nb', "\x1b]0;x\x07'"];
     assert.deepEqual(shellWords(texts.map(quoteWord).join(' ')).map(String), texts);
   });

@@ -27,7 +27,7 @@ export function curlCommand({ method, request }: RequestDetail, origin: string):
   const body = Buffer.from(request.body);
   const words = [
     'curl',
-    // Brackets and dots in the address are meant as they are.
+    // Brackets and dots in the address are meant literally.
     '--globoff --path-as-is',
     ...methodWords(method, body.length > 0),
     quoteBytes(Buffer.from(origin.replace(/\/$/, '') + (isPath ? target : ''), 'latin1')),
@@ -36,7 +36,7 @@ export function curlCommand({ method, request }: RequestDetail, origin: string):
   if (request.fields.some(([name]) => name.toLowerCase() === 'accept-encoding')) words.push('--compressed');
   for (const [name, value] of request.fields) {
     if (OWN_FIELDS.has(name.toLowerCase())) continue;
-    // curl drops a field that ends in a colon; a semicolon says that it is empty.
+    // curl drops a field that ends in a colon; a semicolon makes it an empty field.
     const field = value === '' ? `${name};` : `${name}: ${value}`;
     words.push(`--header ${quoteBytes(Buffer.from(field, 'latin1'))}`);
   }
@@ -52,11 +52,11 @@ function methodWords(method: string, hasBody: boolean): string[] {
 function withBody(words: readonly string[], body: Buffer): string {
   if (body.length === 0) return lines(words);
   if (isUtf8(body) && !body.includes(0)) return lines([...words, `--data-raw ${quoteWord(body.toString())}`]);
-  // A shell word cannot carry all bytes.
+  // A shell word cannot carry every byte.
   return `echo ${body.toString('base64')} | base64 -d | ${lines([...words, '--data-binary @-'])}`;
 }
 
-/** One command on several lines. */
+/** One command, spread over several lines. */
 function lines(words: readonly string[]): string {
   return words.join(' \\\n  ');
 }

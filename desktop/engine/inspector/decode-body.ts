@@ -2,10 +2,10 @@ import { brotliDecompressSync, constants, gunzipSync, inflateSync } from 'node:z
 import { DECODED_BODY_MAX_BYTES } from '../limits.ts';
 import type { RecordedMessage } from './records.ts';
 
-/** What became of a body's content codings. */
+/** What happened to a body's content codings. */
 export interface DecodedBody {
   readonly bytes: Uint8Array;
-  /** codings that are still on it: unknown ones, or of a body that does not decode */
+  /** codings that are still applied: unknown ones, or those of a body that does not decode */
   readonly codings: readonly string[];
 }
 

@@ -5,7 +5,7 @@ import { redactTarget } from './redaction.ts';
 /** The two captures of one exchange, which pass to another exchange when it is dropped. */
 export interface Captures {
   readonly request: Capture;
-  readonly answer: Capture;
+  readonly response: Capture;
 }
 
 /** Whether values of secrets are shown. */
@@ -13,7 +13,7 @@ export interface Visibility {
   readonly reveal: boolean;
 }
 
-/** One recorded request and its answer, as far as they have come. */
+/** One recorded request and its response, as far as they have arrived. */
 export class Exchange {
   readonly id: number;
   readonly replayOf: number | undefined;
@@ -26,7 +26,7 @@ export class Exchange {
   bytesIn = 0;
   bytesOut = 0;
   isBroken = false;
-  /** what is recorded of the request, but for what is beyond the limit, is one whole message */
+  /** the recorded request, apart from what is beyond the limit, is one whole message */
   isRequestComplete = false;
   #captures: Captures | undefined;
 
@@ -51,10 +51,10 @@ export class Exchange {
 
   /** Gives the captures to another exchange. */
   release(): Captures {
-    const captures = this.#captures ?? { request: new Capture(), answer: new Capture() };
+    const captures = this.#captures ?? { request: new Capture(), response: new Capture() };
     this.#captures = undefined;
     captures.request.clear();
-    captures.answer.clear();
+    captures.response.clear();
     return captures;
   }
 

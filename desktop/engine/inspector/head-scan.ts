@@ -1,7 +1,7 @@
 /**
- * Finds the end of a message head, and in it what says how long the body is. The relay has read requests strictly
- * before (shared/http1) and reads answers so afterwards; here nothing is decided, and looking at each byte once
- * instead of reading fields saves four fifths of the time.
+ * Finds the end of a message head, and in it what says how long the body is. The relay has already read the request strictly
+ * (shared/http1) and will read the response the same way; nothing is decided here, and looking at each byte once instead of
+ * reading fields saves four fifths of the time.
  */
 import { COLON, equalsIgnoringCase, LF, SPACE, TAB } from '../../../shared/http1/characters.ts';
 
@@ -21,7 +21,7 @@ export class HeadScan {
   /** how many of the bytes have been looked at */
   #looked = 0;
 
-  /** Begins with another head. */
+  /** Starts on another head. */
   reset(): void {
     this.end = 0;
     this.length = undefined;
@@ -80,7 +80,7 @@ function readNumber(bytes: Buffer, start: number, end: number): number | undefin
   return number;
 }
 
-/** One past the last byte of a line that is no white space. */
+/** One past the last byte of a line that is not white space. */
 function lastVisible(bytes: Buffer, end: number): number {
   let last = end;
   while ((bytes[last - 1] ?? 0x21) <= SPACE) last -= 1;

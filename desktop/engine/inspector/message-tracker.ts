@@ -5,34 +5,34 @@ import { trackBody } from '../../../shared/http1/track-body.ts';
 import { RECORDED_HEAD_MAX_BYTES } from '../limits.ts';
 import { HeadScan } from './head-scan.ts';
 
-/** Which body follows a head: of a request, or of an answer to a request that has one or (HEAD) has none. */
-export type Expecting = 'request' | 'answer' | 'answer-without-body';
+/** Which body follows a head: that of a request, or of a response that may have one or (to HEAD) has none. */
+export type Expecting = 'request' | 'response' | 'response-without-body';
 
 const LETTER_H = 0x48;
 const METHOD_HEAD_LENGTH = 4;
-/** Where the status stands in `HTTP/1.1 200`. */
+/** Where the status is in `HTTP/1.1 200`. */
 const STATUS_AT = 9;
 
 /** Follows one message after another in one direction of a connection, to know where each ends. */
 export class MessageTracker {
   /** bytes of the head; 0 until it is complete */
   headLength = 0;
-  /** of an answer whose head is complete, else 0 */
+  /** of a response whose head is complete, else 0 */
   status = 0;
   /** the message is complete */
   isDone = false;
   /** of a request whose head is complete: its method is HEAD */
   isHead = false;
-  /** of an answer: only the end of the connection ends it */
+  /** of a response: only the end of the connection ends it */
   isUntilClose = false;
-  /** the message cannot be followed: it goes on for as long as the connection does */
+  /** the message cannot be followed: it lasts as long as the connection does */
   isLost = false;
   readonly #scan = new HeadScan();
   /** the beginning of a head that comes in pieces */
   #held: Buffer | undefined;
   #body: BodyTracker | undefined;
 
-  /** Begins with another message. */
+  /** Starts on another message. */
   reset(): void {
     this.headLength = 0;
     this.status = 0;
@@ -78,7 +78,7 @@ export class MessageTracker {
     } else {
       const status = readStatus(head);
       this.status = status;
-      if (expecting === 'answer-without-body' || status < 200 || status === 204 || status === 304) return;
+      if (expecting === 'response-without-body' || status < 200 || status === 204 || status === 304) return;
       this.isUntilClose = !isChunked && length === undefined;
     }
     if (isChunked) this.#body = trackBody({ kind: 'chunked' });

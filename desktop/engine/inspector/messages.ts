@@ -11,7 +11,7 @@ export function requestDetail(exchange: Exchange, visibility: Visibility): Reque
   const { captures } = exchange;
   const request = captures && readMessage(captures.request, exchange.bytesIn, visibility);
   if (request === undefined) return undefined;
-  const response = readMessage(captures?.answer, exchange.bytesOut, visibility);
+  const response = readMessage(captures?.response, exchange.bytesOut, visibility);
   const isMessage = exchange.status !== undefined;
   return { ...exchange.summary(visibility), request, response: isMessage ? response : undefined };
 }
@@ -45,7 +45,7 @@ function readMessage(
   };
 }
 
-/** Takes a line as it stands: what passed is shown, also what shared/http1 would not let pass. */
+/** Takes a line as it is: whatever passed is shown, even what shared/http1 would refuse. */
 function readField(line: string): [name: string, value: string] {
   const colon = line.indexOf(':');
   if (colon === -1) return [line.trim(), ''];

@@ -9,21 +9,21 @@ export interface RequestSummary {
   readonly method: string;
   /** as received, query included */
   readonly target: string;
-  /** `undefined` until there is an answer */
+  /** `undefined` until there is a response */
   readonly status: number | undefined;
-  /** ms from the first byte of the request to the last byte of the answer; `undefined` until then */
+  /** ms from the first byte of the request to the last byte of the response; `undefined` until then */
   readonly durationMs: number | undefined;
   /** bytes of the request, head included */
   readonly bytesIn: number;
-  /** bytes of the answer, head included */
+  /** bytes of the response, head included */
   readonly bytesOut: number;
-  /** the answer broke off, or the visitor left */
+  /** the response broke off, or the visitor left */
   readonly isBroken: boolean;
   /** the request that this one repeats */
   readonly replayOf: number | undefined;
 }
 
-/** A request or an answer. */
+/** A request or a response. */
 export interface RecordedMessage {
   /** request line or status line */
   readonly startLine: string;

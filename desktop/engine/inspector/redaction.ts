@@ -54,7 +54,7 @@ export const SECRET_WORDS: ReadonlySet<string> = new Set([
   'otp',
 ]);
 
-/** Fields with an address in them. */
+/** Fields that contain an address. */
 const ADDRESS_FIELDS: ReadonlySet<string> = new Set(['referer', 'location', 'content-location', 'refresh']);
 const SCHEME = /^(?:Basic|Bearer|Digest|Negotiate|NTLM|Token|AWS4-HMAC-SHA256|ApiKey)(?= )/i;
 
@@ -66,7 +66,7 @@ export function redactTarget(target: string): string {
 }
 
 /**
- * The value of a field with what is secret in it replaced.
+ * The value of a field with its secrets replaced.
  *
  * @param name in any case
  */

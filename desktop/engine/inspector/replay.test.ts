@@ -12,10 +12,10 @@ import { RequestLog } from './request-log.ts';
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n';
 
-function recorded(log: RequestLog, request: string, answer = OK): void {
+function recorded(log: RequestLog, request: string, response = OK): void {
   const recording = log.open();
   recording.toLocal(Buffer.from(request));
-  recording.toVisitor(Buffer.from(answer));
+  recording.toVisitor(Buffer.from(response));
 }
 
 function refusal(code: ReplayRefused['code']): (error: unknown) => boolean {
@@ -86,7 +86,7 @@ describe('a repeated request', () => {
     await assert.rejects(replayer(log, port).replay(1), refusal('local-refused'));
   });
 
-  it('is broken when the answer breaks off, or is not there within 60 s', async () => {
+  it('is broken when the response breaks off, or does not come within 60 s', async () => {
     const clock = new FakeClock();
     const asked = Promise.withResolvers<void>();
     const port = await serve((request, response) => {

@@ -37,7 +37,7 @@ export class Replayer {
   /**
    * Sends a request to the local service once more, byte for byte, secrets included.
    *
-   * @returns the number under which the repetition is recorded, when its answer is complete, broken off, or not there
+   * @returns the number under which the repetition is recorded, once its response is complete, broken off, or has not come
    *   within {@link REPLAY_TIMEOUT_MS}
    * @throws ReplayRefused
    */

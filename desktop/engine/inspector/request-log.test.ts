@@ -10,10 +10,10 @@ function request(target: string, body = Buffer.alloc(0), fields = ''): Buffer {
   return Buffer.concat([Buffer.from(head, 'latin1'), body]);
 }
 
-function exchange(log: RequestLog, bytes: Buffer, answer: string | Buffer = OK): void {
+function exchange(log: RequestLog, bytes: Buffer, response: string | Buffer = OK): void {
   const recording = log.open();
   recording.toLocal(bytes);
-  recording.toVisitor(Buffer.from(answer));
+  recording.toVisitor(Buffer.from(response));
   recording.end(false);
 }
 
@@ -41,9 +41,9 @@ describe('the request log', () => {
     const log = new RequestLog();
     const body = Buffer.alloc(100 * 1024);
     const field = `X-Long: ${'x'.repeat(60_000)}\r\n`;
-    const answer = `HTTP/1.1 200 OK\r\n${field}Content-Length: ${body.length}\r\n\r\n${body.toString('latin1')}`;
-    const [large, largeAnswer] = [request('/', body, field), Buffer.from(answer, 'latin1')];
-    for (let n = 0; n < 250; n++) exchange(log, large, largeAnswer);
+    const response = `HTTP/1.1 200 OK\r\n${field}Content-Length: ${body.length}\r\n\r\n${body.toString('latin1')}`;
+    const [large, largeResponse] = [request('/', body, field), Buffer.from(response, 'latin1')];
+    for (let n = 0; n < 250; n++) exchange(log, large, largeResponse);
     const max = RECORDED_REQUESTS_MAX * 2 * (RECORDED_HEAD_MAX_BYTES + RECORDED_BODY_MAX_BYTES);
     assert.ok(log.capturedBytes > max / 2);
     assert.ok(log.capturedBytes <= max, `${log.capturedBytes} bytes`);
@@ -63,7 +63,7 @@ describe('the request log', () => {
     assert.deepEqual([b?.body.length, b?.isTruncated], [RECORDED_BODY_MAX_BYTES, true]);
   });
 
-  it('shows messages with their fields as sent, bodies without chunked coding, and no secrets', () => {
+  it('shows messages with their fields as sent, without chunked coding or secrets', () => {
     const log = new RequestLog();
     const chunked =
       'HTTP/1.1 200 Fine\r\nTransfer-Encoding: chunked\r\nX-a: 1\r\n\r\n2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n';
@@ -84,7 +84,7 @@ describe('the request log', () => {
     assert.deepEqual(revealed?.request.fields[1], ['authorization', 'Bearer abc']);
   });
 
-  it('has no response until its head is complete, and then what there is of it', () => {
+  it('has no response until its head is complete, and then as much of it as has come', () => {
     const log = new RequestLog();
     const recording = log.open();
     recording.toLocal(request('/'));
@@ -95,7 +95,7 @@ describe('the request log', () => {
     assert.deepEqual([response?.startLine, response?.body.length], ['HTTP/1.1 200 OK', 2]);
   });
 
-  it('tells subscribers of a request, of its answer and of its end', () => {
+  it('tells subscribers about a request, its response and its end', () => {
     let ms = 0;
     const log = new RequestLog({ now: () => 1000, monotonic: () => (ms += 5) });
     const seen: RequestSummary[] = [];

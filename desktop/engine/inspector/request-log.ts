@@ -9,12 +9,12 @@ import type { RequestDetail, RequestSummary } from './records.ts';
 
 const REDACTED: Visibility = { reveal: false };
 
-/** Told of a request when its head has come, when its answer begins and when it ends. */
+/** Told of a request when its head has arrived, when its response begins and when it ends. */
 export type LogListener = (summary: RequestSummary) => void;
 
 /**
- * The last {@link RECORDED_REQUESTS_MAX} requests of one tunnel, in memory only. What is shown of them has the values
- * of secrets replaced (redaction.ts), unless `reveal` asks for them.
+ * The last {@link RECORDED_REQUESTS_MAX} requests of one tunnel, in memory only. When they are shown, the values of secrets
+ * are replaced (redaction.ts), unless `reveal` asks for them.
  */
 export class RequestLog implements Recorder, ExchangeStore {
   readonly #clock: Pick<Clock, 'now' | 'monotonic'>;
@@ -27,12 +27,12 @@ export class RequestLog implements Recorder, ExchangeStore {
     this.#clock = clock;
   }
 
-  /** Memory that recorded bytes take. */
+  /** Memory that the recorded bytes take up. */
   get capturedBytes(): number {
     let bytes = 0;
     for (const exchange of this.#ring) {
       const captures = exchange?.captures;
-      if (captures !== undefined) bytes += captures.request.capacity + captures.answer.capacity;
+      if (captures !== undefined) bytes += captures.request.capacity + captures.response.capacity;
     }
     return bytes;
   }
@@ -73,7 +73,7 @@ export class RequestLog implements Recorder, ExchangeStore {
     return exchange?.id === id ? exchange : undefined;
   }
 
-  /** Forgets everything. Numbers go on. */
+  /** Forgets everything. Numbering goes on. */
   clear(): void {
     for (const exchange of this.#ring) exchange?.release();
     this.#ring.fill(undefined);
@@ -88,7 +88,7 @@ export class RequestLog implements Recorder, ExchangeStore {
   begin(replayOf: number | undefined): Exchange {
     const id = (this.#lastId += 1);
     const slot = id % RECORDED_REQUESTS_MAX;
-    const captures = this.#ring[slot]?.release() ?? { request: new Capture(), answer: new Capture() };
+    const captures = this.#ring[slot]?.release() ?? { request: new Capture(), response: new Capture() };
     const exchange = new Exchange(id, replayOf, this.#clock.now(), this.#clock.monotonic(), captures);
     this.#ring[slot] = exchange;
     return exchange;

@@ -1,7 +1,7 @@
-/** Words of a POSIX shell command that mean what was given, whatever is in it. */
+/** Words of a POSIX shell command that mean exactly what was given, whatever it contains. */
 import { hasUnprintable } from '../../../shared/unprintable.ts';
 
-/** Characters that no shell reads in a second way. */
+/** Characters that have no special meaning in any shell. */
 const PLAIN = /^[A-Za-z0-9_@%+=:,./-]+$/;
 
 /**
@@ -14,7 +14,7 @@ export function quoteWord(text: string): string {
   return escapedWord(Buffer.from(text));
 }
 
-/** Quotes bytes that may be no text; NUL, which no word can have, is left out. */
+/** Quotes bytes that may not be text; NUL, which no word can contain, is left out. */
 export function quoteBytes(bytes: Buffer): string {
   return bytes.every((byte) => byte >= 0x20 && byte < 0x7f)
     ? quoteWord(bytes.toString())

@@ -31,7 +31,7 @@ describe('findHostRefusal', () => {
     ['what comes far behind', `${head('403 Forbidden')}${' '.repeat(5000)}Invalid Host header`],
   ];
   for (const [name, text] of others)
-    it(`does not take ${name} for it`, () => assert.equal(find(text).kind, 'none'));
+    it(`does not mistake ${name} for it`, () => assert.equal(find(text).kind, 'none'));
 
-  it('looks at one more piece only', () => assert.equal(find('something else\r\n\r\n', true).kind, 'none'));
+  it('looks at only one more piece', () => assert.equal(find('something else\r\n\r\n', true).kind, 'none'));
 });

@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net';
 
-/** Whoever has a local connection at the moment. */
+/** Whoever holds a local connection at the moment. */
 export interface LocalHandler {
   /** The bytes belong to the handler. */
   onLocalData(chunk: Buffer): void;
-  /** What was queued has been handed to the system; only after a `write` that answered `false`. */
+  /** What was queued has been handed to the system; only after a `write` that returned `false`. */
   onLocalDrain(): void;
-  /** The service has sent all it had to. */
+  /** The service has sent everything. */
   onLocalEnd(): void;
   /** The connection is closed, once, whoever closed it. */
   onLocalClose(): void;
@@ -42,7 +42,7 @@ export class LocalConnection {
     socket.on('drain', () => this.#handler?.onLocalDrain());
     socket.on('end', () => this.#handler?.onLocalEnd());
     socket.on('close', () => {
-      // A closed socket is collected late, and would take along all that listens to it.
+      // A closed socket is garbage-collected late, and would keep alive everything that listens to it.
       socket.removeAllListeners();
       this.#handler?.onLocalClose();
     });
@@ -61,7 +61,7 @@ export class LocalConnection {
     this.#socket.resume();
   }
 
-  /** Says that nothing more is sent, behind what was written. */
+  /** Half-closes: nothing more is sent after what was written. */
   end(): void {
     this.#socket.end();
   }

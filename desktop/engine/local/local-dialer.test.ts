@@ -33,7 +33,7 @@ describe('LocalDialer', () => {
     await assert.rejects(connectLocal(dialerTo(await closedPort())), /ECONNREFUSED/);
   });
 
-  it('finds a service that has moved to the other address', async function () {
+  it('finds a service that has moved to the other address of localhost', async function () {
     if (!hasIpv6) this.skip();
     const peers: (string | undefined)[] = [];
     const port = await startTcp((socket) => peers.push(socket.localAddress), '127.0.0.1');
@@ -58,16 +58,16 @@ describe('LocalDialer', () => {
       const handler = { connected: () => assert.fail(), refused: resolve };
       new LocalDialer(localPort(9), deadlines).connect(handler);
     });
-    // Before the system has said anything about either.
+    // Before the system has reported anything about either.
     clock.advance(2 * LOCAL_CONNECT_TIMEOUT_MS);
     assert.equal((await refused).message, 'timed out');
     assert.equal(deadlines.size, 0);
   });
 
-  it('goes to the chosen host only', async () => {
+  it('connects to the chosen host only', async () => {
     const peers: (string | undefined)[] = [];
     const port = await startTcp((socket) => peers.push(socket.localAddress), '127.0.0.2');
-    // Nobody has to be there on 127.0.0.1, but another program of this machine may.
+    // Normally nobody listens on 127.0.0.1, but another program on this machine may.
     await connectLocal(dialerTo(port)).then(
       (other) => other.destroy(),
       (error: unknown) => assert.match(String(error), /ECONNREFUSED/),
@@ -106,7 +106,7 @@ describe('LocalDialer', () => {
   });
 
   describe('with TLS', () => {
-    it('takes a certificate of nobody from this machine', async () => {
+    it('accepts a self-signed certificate from this machine', async () => {
       const port = await startTls((socket) => socket.end('hello'));
       const local = await connectLocal(dialerTo(port, { https: true }));
       assert.ok(local.isOpen);
@@ -120,7 +120,7 @@ describe('LocalDialer', () => {
   });
 });
 
-/** Lets both addresses refuse whoever has asked before. */
+/** Waits until both addresses have refused whoever asked before. */
 function refusedBoth(port: number): Promise<void> {
   return assert.rejects(connectLocal(dialerTo(port)), /ECONNREFUSED/);
 }

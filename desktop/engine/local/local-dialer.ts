@@ -11,11 +11,11 @@ const LOOPBACK = ['127.0.0.1', '::1'] as const;
 /** Told once what became of a dial, never before it has been returned. */
 export interface LocalDialHandler {
   connected(local: LocalConnection): void;
-  /** @param error what the last address reported that did more than refuse */
+  /** @param error what the last address that did more than refuse has reported */
   refused(error: Error): void;
 }
 
-/** Connects to the local service, never anywhere else; the address that answered last is tried first. */
+/** Connects to the local service, never anywhere else; the address that accepted last is tried first. */
 export class LocalDialer {
   readonly target: LocalTarget;
   readonly #deadlines: Deadlines;
@@ -28,8 +28,8 @@ export class LocalDialer {
   }
 
   /**
-   * Opens a connection. Each address has {@link LOCAL_CONNECT_TIMEOUT_MS} to take it; where all refuse, they are tried
-   * again every {@link LOCAL_RETRY_MS} for as long as the target says.
+   * Opens a connection. Each address has {@link LOCAL_CONNECT_TIMEOUT_MS} to accept it; if all refuse, they are tried again
+   * every {@link LOCAL_RETRY_MS} for as long as the target says.
    */
   connect(handler: LocalDialHandler): Attempt {
     return new LocalDial(this, this.#deadlines, handler);
@@ -40,7 +40,7 @@ export class LocalDialer {
     return this.#hosts;
   }
 
-  /** Has that address tried first from now on. */
+  /** Makes that address the first to be tried from now on. */
   prefer(host: string): void {
     if (host === this.#hosts[0]) return;
     this.#hosts = [host, ...this.#hosts.filter((other) => other !== host)];

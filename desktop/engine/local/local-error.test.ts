@@ -32,7 +32,7 @@ describe('LocalErrorAnswer', () => {
     assert.equal(deadlines.size, 0);
   });
 
-  it('says what the service has done', () => {
+  it('says what went wrong with the service', () => {
     const { stream } = setUp('local-reset');
     stream.receive(`${GET}\r\n`);
     assert.match(stream.sent, /^HTTP\/1\.1 502 [^]*\r\nCulvert-Error: local-reset\r\n[^]*without a response/);
@@ -76,7 +76,7 @@ describe('LocalErrorAnswer', () => {
     ['what is no HTTP', 'hello\r\n\r\n'],
     ['an endless head', `${GET}X: ${'x'.repeat(40_000)}`],
   ] as const) {
-    it(`answers nothing to ${name}`, () => {
+    it(`does not respond to ${name}`, () => {
       const { stream } = setUp();
       stream.receive(bytes);
       assert.equal(stream.sent, '');

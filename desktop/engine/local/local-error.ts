@@ -1,9 +1,9 @@
-/** The answer a visitor gets in place of a local service that gives none (docs/protocol.md section 4.5). */
+/** The response to a visitor whose local service gives none (docs/protocol.md section 4.5). */
 import { CloseCode } from '../../../shared/control.ts';
 import { VISITOR_ERRORS, type VisitorErrorCode } from '../../../shared/errors.ts';
 import { HeadReader } from '../../../shared/http1/head-reader.ts';
 import { parseRequestHead, type RequestHead } from '../../../shared/http1/head.ts';
-import { errorAnswer } from '../../../shared/page.ts';
+import { errorContent } from '../../../shared/page.ts';
 import type { ByteStreamHandler } from '../../../shared/websocket/byte-stream.ts';
 import type { DataSocket } from '../data/data-socket.ts';
 import type { Deadlines, Expiring } from '../deadlines.ts';
@@ -15,7 +15,7 @@ const NO_LIMITS = { target: Infinity, fields: Infinity };
 /** What the local service has done to a visitor. */
 export type LocalErrorCode = Extract<VisitorErrorCode, 'local-refused' | 'local-reset'>;
 
-/** Waits for the request on a data socket, answers it with a 502 and closes the socket. */
+/** Waits for the request on a data socket, responds with a 502 and closes the socket. */
 export class LocalErrorAnswer implements ByteStreamHandler, Expiring {
   readonly #stream: DataSocket;
   readonly #code: LocalErrorCode;
@@ -28,7 +28,7 @@ export class LocalErrorAnswer implements ByteStreamHandler, Expiring {
   /**
    * A stream that brings no request head within {@link REQUEST_HEAD_TIMEOUT_MS} is closed with 1011.
    *
-   * @param onEnd called once, when the answer has been written or the stream has ended
+   * @param onEnd called once, when the response has been written or the stream has ended
    */
   constructor(
     stream: DataSocket,
@@ -95,12 +95,12 @@ export class LocalErrorAnswer implements ByteStreamHandler, Expiring {
 function localErrorResponse(request: RequestHead, code: LocalErrorCode, port: number): Buffer {
   const accept = request.fields.filter((field) => field.is('accept')).map((field) => field.value);
   const text = `${VISITOR_ERRORS[code].text} The port is ${port}.`;
-  const answer = errorAnswer(code, accept.length === 0 ? undefined : accept.join(', '), text);
-  const body = Buffer.from(answer.body);
+  const content = errorContent(code, accept.length === 0 ? undefined : accept.join(', '), text);
+  const body = Buffer.from(content.body);
   const head = Buffer.from(
-    `HTTP/1.1 ${answer.status} Bad Gateway\r\n` +
-      `Content-Type: ${answer.contentType}\r\nContent-Length: ${body.length}\r\n` +
-      `Cache-Control: no-store\r\n${answer.fields}Connection: close\r\n\r\n`,
+    `HTTP/1.1 ${content.status} Bad Gateway\r\n` +
+      `Content-Type: ${content.contentType}\r\nContent-Length: ${body.length}\r\n` +
+      `Cache-Control: no-store\r\n${content.fields}Connection: close\r\n\r\n`,
   );
   return request.method === 'HEAD' ? head : Buffer.concat([head, body]);
 }

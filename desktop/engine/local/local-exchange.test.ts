@@ -17,7 +17,7 @@ describe('LocalExchange.of', () => {
     'a length of 0': request('GET', 'Content-Length: 0\r\n'),
   };
   for (const [name, bytes] of Object.entries(suitable)) {
-    it(`takes ${name}`, () => assert.ok(LocalExchange.of(Buffer.from(bytes))));
+    it(`accepts ${name}`, () => assert.ok(LocalExchange.of(Buffer.from(bytes))));
   }
 
   const unsuitable: Record<string, string> = {
@@ -41,18 +41,18 @@ describe('LocalExchange.of', () => {
     'a head beyond the limit': request('GET', `X: ${'x'.repeat(40_000)}\r\n`),
   };
   for (const [name, bytes] of Object.entries(unsuitable)) {
-    it(`does not take ${name}`, () => assert.equal(LocalExchange.of(Buffer.from(bytes)), undefined));
+    it(`does not accept ${name}`, () => assert.equal(LocalExchange.of(Buffer.from(bytes)), undefined));
   }
 });
 
-/** Whether the connection is free after that answer, which comes in these pieces. */
+/** Whether the connection is free after that response, which comes in these pieces. */
 function isReusable(pieces: readonly string[], method = 'GET'): boolean {
   const exchange = LocalExchange.of(Buffer.from(request(method)));
   assert.ok(exchange);
   for (const piece of pieces) {
     const chunk = Buffer.from(piece, 'latin1');
     exchange.follow(chunk);
-    // As masking does to what has been passed on.
+    // Masking does this to what has been passed on.
     chunk.fill(0xff);
   }
   return exchange.isReusable;
@@ -116,7 +116,7 @@ describe('LocalExchange', () => {
     'broken chunks, later': [[response('Transfer-Encoding: chunked\r\n'), 'x\r\n', '0\r\n\r\n']],
     'a broken head': [['HTTP/1.1 200 OK\r\nContent-Length : 0\r\n\r\n']],
     'a head beyond the limit': [[response(`Content-Length: 0\r\nX: ${'x'.repeat(40_000)}\r\n`)]],
-    // Should the server send a body all the same, nobody else may get it.
+    // If the server sends a body anyway, nobody else may get it.
     'an answer to HEAD that announces a body': [[response('Content-Length: 5\r\n')], 'HEAD'],
     'an answer to HEAD that announces chunks': [[response('Transfer-Encoding: chunked\r\n')], 'HEAD'],
     'no content with a length': [[response('Content-Length: 5\r\n', '', '204 No Content')]],

@@ -66,7 +66,7 @@ export class LocalExchange {
     }
   }
 
-  /** @returns whether the connection can still be used again */
+  /** @returns whether the connection may still be reused */
   #followHead(chunk: Buffer): boolean {
     let rest = chunk;
     do {
@@ -96,7 +96,7 @@ function bodyOf(head: ResponseHead, method: string): BodyTracker | undefined {
   if (!isKeptAlive(fields) || hasField(fields, CHALLENGES)) return undefined;
   const framing = responseFraming(head, method);
   if (framing === undefined || framing.kind === 'until-close') return undefined;
-  // A server that sends a body where none may be would have it taken for the next visitor's answer.
+  // If a server sends a body where there must not be one, it would be taken for the next visitor's response.
   if (framing.kind === 'none' && announcesBody(fields)) return undefined;
   return trackBody(framing);
 }

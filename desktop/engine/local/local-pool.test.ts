@@ -11,7 +11,7 @@ import { LocalDialer } from './local-dialer.ts';
 import { LocalPool, reuse } from './local-pool.ts';
 import { localPort } from './local-target.ts';
 
-/** A pool with `count` connections to a service the test is. */
+/** A pool with `count` connections to a service that the test plays. */
 async function setUp(count: number) {
   const clock = new FakeClock();
   const deadlines = new Deadlines(clock);
@@ -27,7 +27,7 @@ async function setUp(count: number) {
   return { clock, deadlines, pool, services, locals };
 }
 
-/** Lets the event loop turn until the condition holds. */
+/** Lets the event loop run until the condition holds. */
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await new Promise((resolve) => setImmediate(resolve));
 }
@@ -35,13 +35,13 @@ async function until(condition: () => boolean): Promise<void> {
 describe('LocalPool', () => {
   afterEach(closeServers);
 
-  it('gives away what was used last, each once', async () => {
+  it('hands out the one used last, and each only once', async () => {
     const { pool, locals, deadlines } = await setUp(2);
     assert.deepEqual([pool.take(), pool.take(), pool.take()], [locals[1], locals[0], undefined]);
     assert.equal(deadlines.size, 0);
   });
 
-  it('closes what nobody used in time', async () => {
+  it('closes the ones that nobody has used in time', async () => {
     const { clock, pool, services, locals } = await setUp(1);
     clock.advance(LOCAL_IDLE_MS + DEADLINE_TICK_MS);
     assert.equal(pool.size, 0);
@@ -64,7 +64,7 @@ describe('LocalPool', () => {
     });
   }
 
-  it('takes no connection that is closed, paused or one too many', async () => {
+  it('does not keep a connection that is closed, paused or one too many', async () => {
     const { pool, locals } = await setUp(LOCAL_IDLE_MAX + 1);
     assert.equal(pool.size, LOCAL_IDLE_MAX);
     assert.equal(locals.at(-1)?.isOpen, false);
@@ -86,7 +86,7 @@ describe('LocalPool', () => {
   });
 });
 
-/** Sends a request over a used connection, of whose service `act` is the rest. */
+/** Sends a request over a used connection; `act` is what its service does then. */
 async function attempt(act: (service: Socket) => void): Promise<string> {
   const { pool, services } = await setUp(1);
   const local = pool.take();
@@ -114,7 +114,7 @@ async function attempt(act: (service: Socket) => void): Promise<string> {
 describe('reuse', () => {
   afterEach(closeServers);
 
-  it('tells of the first bytes of an answer', async () => {
+  it('reports the first bytes of a response', async () => {
     assert.equal(await attempt((service) => service.write('HTTP/1.1 2')), 'answered HTTP/1.1 2');
   });
 
@@ -125,7 +125,7 @@ describe('reuse', () => {
       service.write('HTTP/1.1 408 Request Timeout\r\n'),
   };
   for (const [name, act] of Object.entries(endings)) {
-    it(`tells that there is none when the service ${name}`, async () => {
+    it(`reports that there is none when the service ${name}`, async () => {
       assert.equal(await attempt(act), 'unanswered');
     });
   }

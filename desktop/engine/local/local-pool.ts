@@ -29,7 +29,7 @@ export class LocalPool {
     local.attach(idle);
   }
 
-  /** Gives the connection away that was used last, which its service will keep for longest. */
+  /** Hands out the connection that was used last: its service will keep it longest. */
   take(): LocalConnection | undefined {
     const idle = this.#idle.pop();
     if (idle === undefined) return undefined;
@@ -37,7 +37,7 @@ export class LocalPool {
     return idle.local;
   }
 
-  /** Closes one that must not be used again, or has closed. */
+  /** Closes one that must not be reused, or forgets one that has closed. */
   drop(idle: IdleConnection): void {
     const at = this.#idle.indexOf(idle);
     if (at === -1) return;
@@ -52,7 +52,7 @@ export class LocalPool {
   }
 }
 
-/** Whatever an idle connection does, it is not one to be used again. */
+/** Whatever an idle connection does, it can no longer be reused. */
 class IdleConnection implements LocalHandler, Expiring {
   readonly local: LocalConnection;
   readonly #pool: LocalPool;
@@ -81,16 +81,16 @@ class IdleConnection implements LocalHandler, Expiring {
   }
 }
 
-/** Told once what became of a request sent over a connection used before, never before it has been sent. */
+/** Told once what became of a request sent over a reused connection, never before it has been sent. */
 export interface ReuseHandler {
-  /** @param first bytes of the answer; whoever has the connection now attaches to it before it returns */
+  /** @param first bytes of the response; whoever takes the connection now attaches to it before it returns */
   answered(local: LocalConnection, first: Buffer): void;
-  /** The service had let the connection go: the request can be sent again over another. */
+  /** The service had closed the connection: the request can be sent again over another. */
   unanswered(): void;
 }
 
 /**
- * Sends a request over a connection used before.
+ * Sends a request over a reused connection.
  *
  * @param request the whole of it, of a kind that may be sent twice
  */
@@ -101,7 +101,7 @@ export function reuse(local: LocalConnection, request: Buffer, handler: ReuseHan
   return attempt;
 }
 
-/** A request on a connection used before, until the first byte of its answer. */
+/** A request on a reused connection, until the first byte of its response. */
 class ReuseAttempt implements Attempt, LocalHandler {
   readonly #local: LocalConnection;
   readonly #handler: ReuseHandler;
@@ -113,7 +113,8 @@ class ReuseAttempt implements Attempt, LocalHandler {
   }
 
   onLocalData(chunk: Buffer): void {
-    // Some servers say so when they close an idle connection (RFC 9110 section 15.5.9): no answer to this request.
+    // Some servers send a 408 when they close an idle connection (RFC 9110 section 15.5.9): it is not a response to this
+    // request.
     if (chunk.toString('latin1', 9, 12) === '408') return this.#giveUp();
     if (this.#isOver) return;
     this.#isOver = true;

@@ -1,11 +1,11 @@
 /** The local service that a tunnel leads to: this one and no other. */
 export interface LocalTarget {
-  /** name or IP address; `localhost` is 127.0.0.1 or ::1, whichever takes connections */
+  /** name or IP address; `localhost` is 127.0.0.1 or ::1, whichever accepts connections */
   readonly host: string;
   readonly port: number;
   /** whether it speaks TLS; a certificate that no authority signed is accepted from loopback addresses only */
   readonly https: boolean;
-  /** ms for which a service that refuses connections is waited for, as while it restarts; 0 answers visitors at once */
+  /** ms to wait for a service that refuses connections, as it does while it restarts; 0: visitors get an error at once */
   readonly waitMs: number;
 }
 

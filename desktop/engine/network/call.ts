@@ -1,4 +1,4 @@
-/** One HTTP request to a relay and its answer. */
+/** One HTTP request to a relay and its response. */
 import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Endpoint, Network } from './network.ts';
@@ -8,20 +8,20 @@ export interface Call {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
-  /** bytes of the largest answer taken */
+  /** bytes of the largest response accepted */
   readonly maxBytes: number;
-  /** ms for all of it: name look-up, connection, TLS, answer */
+  /** ms for all of it: name look-up, connection, TLS, response */
   readonly timeoutMs: number;
 }
 
-export interface CallAnswer {
+export interface CallResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
 }
 
-/** @throws whatever the network reports, a `TimeoutError`, or an Error for an answer that is too large */
-export async function call(network: Network, relay: Endpoint, wanted: Call): Promise<CallAnswer> {
+/** @throws whatever the network reports, a `TimeoutError`, or an Error for a response that is too large */
+export async function call(network: Network, relay: Endpoint, wanted: Call): Promise<CallResponse> {
   const signal = AbortSignal.timeout(wanted.timeoutMs);
   const socket = await connect(network, relay, signal);
   try {

@@ -6,20 +6,20 @@ export interface DialOptions {
   readonly host: string;
   readonly port: number;
   readonly tls?: TlsOptions;
-  /** ms of idleness after which TCP asks whether the peer is still there; without it, never */
+  /** ms of idleness after which TCP probes whether the peer is still there; without it, never */
   readonly keepAliveMs?: number;
 }
 
 export interface TlsOptions {
-  /** what the certificate must be for */
+  /** the name the certificate must be valid for */
   readonly serverName: string;
   /** accepts any certificate from a loopback address, where nobody can be in between */
   readonly trustsLoopback?: boolean;
-  /** whom to trust, where it is not only the usual authorities */
+  /** which authorities to trust, where it is not only the usual ones */
   readonly secureContext?: SecureContext | undefined;
 }
 
-/** Something under way. After `cancel` nobody hears of it again. */
+/** An operation under way. Once it is cancelled, nobody hears of it again. */
 export interface Attempt {
   cancel(): void;
 }
@@ -97,7 +97,7 @@ export function tlsConnectOptions(
   };
 }
 
-/** Why the certificate is not accepted; without `trustsLoopback` the system has checked it already. */
+/** Why the certificate is not accepted; without `trustsLoopback`, the system has already checked it. */
 function distrust(socket: TLSSocket): Error | undefined {
   const isLoopback = /^(?:127\.|::1$|::ffff:127\.)/.test(socket.remoteAddress ?? '');
   return socket.authorized || isLoopback ? undefined : socket.authorizationError;

@@ -1,8 +1,8 @@
 import { isIPv4 } from 'node:net';
 
 /**
- * Whether an address is of this machine, as far as it says so itself. Such a one is never reached through a proxy, and what
- * is sent there crosses no network.
+ * Whether an address is plainly one of this machine. Such an address is never reached through a proxy, and nothing sent to
+ * it crosses a network.
  *
  * @param host name or IP address, without brackets
  */

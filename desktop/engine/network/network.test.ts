@@ -11,7 +11,7 @@ import type { NetworkSettings } from './settings.ts';
 
 const ca = CERTIFICATE;
 
-/** Connects to a relay; the name makes it one that a proxy is used for. */
+/** Connects to a relay, under a name for which a proxy is used. */
 function connect(settings: NetworkSettings, url: string, address?: string): Promise<Socket> {
   return new Promise((connected, failed) => {
     new Network(settings).connect(parseRelayAddress(url), { address }, { connected, failed });
@@ -27,7 +27,7 @@ async function greeting(socket: Socket): Promise<string> {
 const hello = (socket: Socket): void =>
   void socket.on('data', (bytes) => socket.end(`hello ${String(bytes)}`));
 
-/** Says something, since over TLS and HTTP the client speaks first. */
+/** Sends something, since with TLS and HTTP the client speaks first. */
 async function ask(socket: Socket): Promise<string> {
   socket.write('you');
   return greeting(socket);
@@ -49,7 +49,7 @@ describe('Network', () => {
     });
   });
 
-  it('trusts no other authority than it is told to', async () => {
+  it('trusts no other authority than those it is told to', async () => {
     const port = await startTls(hello);
     await assert.rejects(connect({}, `https://localhost:${port}`), { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' });
     assert.equal(await ask(await connect({ ca }, `https://127.0.0.1:${port}`)), 'hello you');
@@ -66,7 +66,7 @@ describe('Network', () => {
   });
 
   describe('through a proxy', () => {
-    it('has the proxy look up the name, with the credentials of its address', async () => {
+    it('lets the proxy look up the name, and sends it the credentials of its address', async () => {
       const port = await startTcp(hello);
       const proxy = await startProxy((authorization) =>
         authorization === 'Basic dTpw' ? undefined : 'HTTP/1.1 407 Proxy Authentication Required\r\n\r\n',
@@ -79,7 +79,7 @@ describe('Network', () => {
       await assert.rejects(connect(at('u:x@'), url), /refused the user or the password/);
     });
 
-    it('speaks TLS to the relay, which the proxy cannot stand in for', async () => {
+    it('speaks TLS to the relay, which the proxy cannot impersonate', async () => {
       const port = await startTls(hello);
       const proxy = await startProxy();
       const settings = { httpsProxy: `http://127.0.0.1:${proxy.port}` };
@@ -89,7 +89,7 @@ describe('Network', () => {
       await assert.rejects(connect(settings, `https://relay.test:${port}`), { code: /SELF_SIGNED/ });
     });
 
-    it('is reached with TLS too, and ends with the connection', async () => {
+    it('reaches the proxy with TLS too, and ends with the connection', async () => {
       const closed: Promise<unknown>[] = [];
       const port = await startTcp((socket) => {
         closed.push(once(socket, 'close'));

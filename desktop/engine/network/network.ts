@@ -6,7 +6,7 @@ import { parseProxyAddress, type ProxyAddress } from './proxy-address.ts';
 import { ProxyDial } from './proxy-dial.ts';
 import type { NetworkSettings } from './settings.ts';
 
-/** A server that is reached over the network. */
+/** A server to reach over the network. */
 export interface Endpoint {
   readonly secure: boolean;
   /** name or IP address to connect to, without the brackets of IPv6 */
@@ -32,7 +32,7 @@ export class Network {
       ca === undefined ? undefined : tls.createSecureContext({ ca: [...usualAuthorities(), ca] });
   }
 
-  /** `host:port` of the proxy over which that relay is reached; `undefined` without one. */
+  /** `host:port` of the proxy through which that relay is reached; `undefined` without one. */
   proxyFor(relay: Endpoint): string | undefined {
     return this.#proxy(relay)?.name;
   }
@@ -67,9 +67,9 @@ export class Network {
   }
 }
 
-/** Those that Node trusts without being told; naming any replaces them all. */
+/** Those that Node trusts by default; naming any replaces them all. */
 function usualAuthorities(): readonly string[] {
-  // Before Node 22.15 there is no such function.
+  // The function does not exist before Node 22.15.
   const { getCACertificates } = tls as Partial<typeof tls>;
   if (getCACertificates !== undefined) return getCACertificates('default');
   const extra = process.env['NODE_EXTRA_CA_CERTS'] ?? '';

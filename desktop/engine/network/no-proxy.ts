@@ -2,8 +2,8 @@ import { BlockList, isIP } from 'node:net';
 import { isLoopback } from './loopback.ts';
 
 /**
- * Reads `NO_PROXY` as most programs do: names, which stand for everything below them too, IP addresses and networks
- * such as `10.0.0.0/8`, each with a port or without, separated by commas or spaces; `*` is everything.
+ * Reads `NO_PROXY` as most programs do: names, which include everything below them, IP addresses and networks such as
+ * `10.0.0.0/8`, each with a port or without, separated by commas or spaces; `*` is everything.
  *
  * @returns tells whether a host, without brackets, is to be reached without a proxy
  */

@@ -39,7 +39,7 @@ function basic({ username, password }: URL): string | undefined {
   return `Basic ${Buffer.from(credentials).toString('base64')}`;
 }
 
-/** What is no valid encoding was meant as it stands. */
+/** Text that is not valid percent-encoding is taken literally. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text);

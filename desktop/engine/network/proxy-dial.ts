@@ -9,7 +9,7 @@ import { type Attempt, dial, type DialHandler, type DialOptions, tlsConnectOptio
 import { describeNetworkError } from './errors.ts';
 import type { ProxyAddress } from './proxy-address.ts';
 
-/** As {@link dial}, over a proxy; `options.host` is a name for the proxy to look up. */
+/** Like {@link dial}, but through a proxy; `options.host` is a name for the proxy to look up. */
 export class ProxyDial implements Attempt, DialHandler {
   readonly #proxy: ProxyAddress;
   readonly #options: DialOptions;
@@ -63,7 +63,7 @@ export class ProxyDial implements Attempt, DialHandler {
     const end = this.#reader.push(chunk);
     if (socket === undefined || end === undefined) return;
     const head = typeof end === 'string' ? undefined : parseResponseHead(end.head);
-    // Neither TLS nor HTTP has the server speak first.
+    // In neither TLS nor HTTP does the server speak first.
     if (head === undefined || typeof end === 'string' || end.rest.length > 0)
       return this.#fail(new Error(`what responds at ${this.#proxy.name} is not an HTTP proxy`));
     if (head.status < 200 || head.status > 299) return this.#fail(this.#refusal(head.status));

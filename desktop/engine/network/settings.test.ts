@@ -11,7 +11,7 @@ describe('readNetworkSettings', () => {
   before(() => (folder = mkdtempSync(join(tmpdir(), 'culvert-'))));
   after(() => rmSync(folder, { recursive: true }));
 
-  it('takes proxies in either case, lower case first, and ALL_PROXY where there is no other', () => {
+  it('reads proxies from variables in either case, lower case first, and ALL_PROXY where there is no other', () => {
     const { httpProxy, httpsProxy, noProxy } = readNetworkSettings({
       HTTPS_PROXY: 'http://upper:1',
       https_proxy: 'http://lower:1',
@@ -29,7 +29,7 @@ describe('readNetworkSettings', () => {
     );
   });
 
-  it('reads certificates of a file, which may hold more than them', () => {
+  it('reads the certificates in a file, which may contain other things too', () => {
     const path = join(folder, 'ca.pem');
     writeFileSync(path, `Corporate authority\n${CERTIFICATE}\n`);
     for (const { ca } of [readNetworkSettings({ CULVERT_CA: path }), readNetworkSettings({}, path)])
@@ -59,12 +59,12 @@ describe('parseProxyAddress', () => {
     assert.equal(authorization, `Basic ${Buffer.from('u:p@ss').toString('base64')}`);
   });
 
-  it('takes a plain host and port for http', () => {
+  it('takes a plain host and port to mean http', () => {
     const { secure, hostname, port, authorization } = parseProxyAddress('proxy.example.com:8080', 'X');
     assert.deepEqual([secure, hostname, port, authorization], [false, 'proxy.example.com', 8080, undefined]);
   });
 
-  it('takes nothing else, and repeats no password', () => {
+  it('accepts nothing else, and repeats no password', () => {
     for (const text of [
       'socks5://u:secret@proxy:1080',
       'http://u:secret@:80',

@@ -2,19 +2,19 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
-/** What is not there is not used. */
+/** Settings that are missing are not used. */
 export interface NetworkSettings {
   /** proxy for relays at `https://`; a URL */
   readonly httpsProxy?: string | undefined;
   /** proxy for relays at `http://`; a URL */
   readonly httpProxy?: string | undefined;
-  /** as `NO_PROXY` has it */
+  /** in the form of `NO_PROXY` */
   readonly noProxy?: string | undefined;
   /** certificates of authorities that are trusted besides the usual ones; PEM */
   readonly ca?: string | undefined;
 }
 
-/** A setting that cannot be used; the message names it and says what it takes. */
+/** A setting that cannot be used; the message names it and says what is accepted. */
 export class NetworkSettingError extends Error {
   constructor(message: string) {
     super(message);
@@ -23,8 +23,8 @@ export class NetworkSettingError extends Error {
 }
 
 /**
- * Reads `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`, which count in lower case too and before those in upper
- * case, as with curl, and the file of `CULVERT_CA`. Certificates of `NODE_EXTRA_CA_CERTS` are trusted as well.
+ * Reads `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`, whose lower-case forms are read first, as with curl, and
+ * the file of `CULVERT_CA`. Certificates of `NODE_EXTRA_CA_CERTS` are trusted as well.
  *
  * @param caFile path of a PEM file; used in place of `CULVERT_CA`
  * @throws NetworkSettingError when the file cannot be used
@@ -56,7 +56,7 @@ function readAuthorities(path: string): string {
     for (const certificate of certificates) void new X509Certificate(certificate);
     if (certificates.length > 0) return certificates.join('\n');
   } catch {
-    // Damaged: as good as none.
+    // A damaged file is as good as none.
   }
   throw new NetworkSettingError(
     `--ca or CULVERT_CA: "${path}" holds no certificates: it takes a PEM file, with -----BEGIN CERTIFICATE-----`,

@@ -1,4 +1,4 @@
-/** Checks on the account a relay answers, before the rest of the client trusts its types. */
+/** Checks the account that a relay returns, before the rest of the client trusts its types. */
 import * as yup from 'yup';
 import type { Account } from '../../../shared/tunnel.ts';
 import { check, count, printable, text } from './response-fields.ts';
@@ -9,7 +9,7 @@ const accountSchema = yup
   .object({
     client_id: text,
     name: text,
-    // A relay of a later version may have plans that this client does not know.
+    // A newer relay may have plans that this client does not know.
     plan: text,
     subdomain: printable.nullable().defined(),
     limits: yup
@@ -25,7 +25,7 @@ const accountSchema = yup
   })
   .strict();
 
-/** @throws RelayUnreachable when the value is no account */
+/** @throws RelayUnreachable when the value is not an account */
 export function readAccount(value: unknown): Account {
   return check(accountSchema, value) as Account;
 }

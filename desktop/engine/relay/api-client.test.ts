@@ -17,7 +17,7 @@ interface Seen {
   body: string;
 }
 
-/** A client of a relay that answers everything with `status` and `body`, and what it was asked. */
+/** A client of a relay that answers every request with `status` and `body`, and the requests it got. */
 async function setUp(status: number, body: unknown, headers: Record<string, string> = {}) {
   const seen: Seen[] = [];
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -38,7 +38,7 @@ const refusal = (status: number, message: string, retryAfterMs?: number) => (err
   return true;
 };
 
-/** What becomes of a call whose connections get these answers, and how many there were. */
+/** The result of a call whose connections get these responses, and how many connections there were. */
 async function outcome(...answers: [number, object, Record<string, string>?][]) {
   const connections = new Set<Socket>();
   const relay = await startHttp(({ socket }, response) => {
@@ -78,7 +78,7 @@ describe('ApiClient', () => {
     assert.equal(seen[0]?.line, `GET /v1/tunnels/${TUNNEL.id}`);
   });
 
-  it('gets the account, and takes nothing else for one', async () => {
+  it('gets the account, and accepts nothing else as one', async () => {
     const { api, seen } = await setUp(200, ACCOUNT);
     assert.deepEqual(await api.getAccount(), ACCOUNT);
     assert.equal(seen[0]?.line, 'GET /v1/account');
@@ -116,13 +116,13 @@ describe('ApiClient', () => {
     const CHALLENGE = { 'www-authenticate': 'Bearer' };
     const INVALID = { error: 'invalid api key' };
 
-    it('believes that it is refused when two connections say so', async () => {
+    it('believes a refusal when two connections agree', async () => {
       const { error, connections } = await outcome([401, INVALID, CHALLENGE]);
       assert.ok(refusesKey(error));
       assert.equal(connections, 2);
     });
 
-    it('does not believe one answer that another connection does not repeat', async () => {
+    it('does not believe one response that another connection does not repeat', async () => {
       for (const second of [
         [200, { tunnels: [] }],
         [503, { error: 'service unavailable' }],
@@ -149,7 +149,7 @@ describe('ApiClient', () => {
     });
   });
 
-  it('takes no answer that is to another question', async () => {
+  it('does not accept a response to another request', async () => {
     const { api } = await setUp(200, TUNNEL);
     const other = '11111111-1111-4111-8111-111111111111';
     for (const asked of [
@@ -161,12 +161,12 @@ describe('ApiClient', () => {
       await assert.rejects(asked, /response to another request/);
   });
 
-  it('has a text for an error without one', async () => {
+  it('has a text for an error that comes without one', async () => {
     const { api } = await setUp(502, '<html>Bad gateway</html>');
     await assert.rejects(api.listTunnels(), refusal(502, 'it answered with status 502'));
   });
 
-  it('says which field of an answer it does not take', async () => {
+  it('says which field of a response it does not accept', async () => {
     const { api } = await setUp(200, { tunnels: [{ ...TUNNEL, public_url: 'javascript:alert(1)' }] });
     await assert.rejects(api.listTunnels(), /does not understand: "tunnels\[0\]\.public_url" is not what/);
   });
@@ -198,13 +198,13 @@ describe('ApiClient', () => {
     ['a command for an address', { ...TUNNEL, urls: { ...TUNNEL.urls, subdomain: 'http://a;id' } }],
   ];
   for (const [name, body] of strange) {
-    it(`does not take ${name} for an answer of a relay`, async () => {
+    it(`does not accept ${name} as a relay's response`, async () => {
       const { api } = await setUp(201, body);
       await assert.rejects(api.createTunnel({ local_port: 1 }), RelayUnreachable);
     });
   }
 
-  it('takes no endless answer', async () => {
+  it('does not read an endless response', async () => {
     const { api } = await setUp(200, ' '.repeat(5 * 1024 * 1024));
     await assert.rejects(api.listTunnels(), /too large/);
   });
@@ -218,7 +218,7 @@ describe('ApiClient', () => {
     await assert.rejects(new ApiClient(parseRelayAddress(origin), KEY).listTunnels(), error);
   });
 
-  it('goes over a proxy, and says what is wrong with it', async () => {
+  it('goes through a proxy, and says what is wrong with it', async () => {
     const { relay } = await setUp(200, { tunnels: [] });
     const proxy = await startProxy((authorization) =>
       authorization === undefined ? 'HTTP/1.1 407 Proxy Authentication Required\r\n\r\n' : undefined,

@@ -1,7 +1,7 @@
 /** The REST interface of a relay (docs/protocol.md section 3), as far as the client uses it. */
 import type { Account, Tunnel } from '../../../shared/tunnel.ts';
 import { API_BODY_MAX_BYTES, API_TIMEOUT_MS } from '../limits.ts';
-import { call, type CallAnswer } from '../network/call.ts';
+import { call, type CallResponse } from '../network/call.ts';
 import { describeNetworkError } from '../network/errors.ts';
 import { Network } from '../network/network.ts';
 import { readAccount } from './account-response.ts';
@@ -21,7 +21,7 @@ export interface CreateRequest {
 /**
  * What the relay is asked for a tunnel that a user wants.
  *
- * @param wanted without a name or a ttl, or with an empty one, that is the relay's to choose
+ * @param wanted where its name or ttl is missing or empty, the relay chooses
  */
 export function createRequest(wanted: {
   readonly port: number;
@@ -39,11 +39,12 @@ export function createRequest(wanted: {
 }
 
 /**
- * Calls a relay. Every call takes at most {@link API_TIMEOUT_MS}, follows no redirect (a redirect must not take the
- * key elsewhere) and is made once, over a connection of its own: whether to try again is the caller's to say. Only that the
- * key is refused is asked twice, because a client that believes it goes offline, and one forged answer must not do that.
+ * Calls a relay. Every call takes at most {@link API_TIMEOUT_MS}, follows no redirect (a redirect must not take the key
+ * elsewhere) and is made once, over a connection of its own: the caller decides whether to try again. Only a refusal of the
+ * key is checked by a second call, because a client that believes it goes offline, and one forged response must not cause
+ * that.
  *
- * All methods throw {@link RelayRefusal} for an error the relay answered, {@link RelayUnreachable} for everything else.
+ * All methods throw {@link RelayRefusal} for an error response of the relay, {@link RelayUnreachable} for everything else.
  */
 export class ApiClient {
   readonly #relay: RelayAddress;
@@ -57,7 +58,7 @@ export class ApiClient {
     this.#network = network;
   }
 
-  /** `GET /v1/account`: whom the key belongs to, and what it may do. */
+  /** `GET /v1/account`: who owns the key, and what it may do. */
   async getAccount(): Promise<Account> {
     return readAccount(await this.#call('GET', '/v1/account'));
   }
@@ -66,7 +67,7 @@ export class ApiClient {
   async createTunnel(request: CreateRequest): Promise<Tunnel> {
     const tunnel = readTunnel(await this.#call('POST', '/v1/tunnels', request));
     const { local_port, name = tunnel.name } = request;
-    return answerTo(tunnel, tunnel.local_port === local_port && tunnel.name === name);
+    return responseTo(tunnel, tunnel.local_port === local_port && tunnel.name === name);
   }
 
   /** `GET /v1/tunnels`: the live tunnels of the key's account, newest first. */
@@ -77,7 +78,7 @@ export class ApiClient {
   /** `GET /v1/tunnels/{id}` */
   async getTunnel(id: string): Promise<Tunnel> {
     const tunnel = readTunnel(await this.#call('GET', tunnelPath(id)));
-    return answerTo(tunnel, tunnel.id === id);
+    return responseTo(tunnel, tunnel.id === id);
   }
 
   /** `DELETE /v1/tunnels/{id}` */
@@ -93,20 +94,20 @@ export class ApiClient {
   async extendTunnel(id: string, ttl?: string): Promise<Tunnel> {
     const body = ttl === undefined ? {} : { ttl };
     const tunnel = readTunnel(await this.#call('PUT', `${tunnelPath(id)}/extend`, body));
-    return answerTo(tunnel, tunnel.id === id);
+    return responseTo(tunnel, tunnel.id === id);
   }
 
   async #call(method: string, path: string, body?: unknown): Promise<unknown> {
-    const answer = await this.#send(method, path, body);
-    if (answer.status < 200 || answer.status > 299) throw await this.#refusal(answer);
+    const response = await this.#send(method, path, body);
+    if (response.status < 200 || response.status > 299) throw await this.#refusal(response);
     try {
-      return JSON.parse(answer.text);
+      return JSON.parse(response.text);
     } catch {
       throw new RelayUnreachable(`What responds at ${this.#relay.origin} is not a Culvert relay`);
     }
   }
 
-  async #send(method: string, path: string, body?: unknown): Promise<CallAnswer> {
+  async #send(method: string, path: string, body?: unknown): Promise<CallResponse> {
     try {
       return await call(this.#network, this.#relay, {
         method,
@@ -128,7 +129,7 @@ export class ApiClient {
     }
   }
 
-  async #refusal({ status, headers, text }: CallAnswer): Promise<RelayRefusal> {
+  async #refusal({ status, headers, text }: CallResponse): Promise<RelayRefusal> {
     const { location } = headers;
     if (status < 400 && location !== undefined)
       return new RelayRefusal(status, `it has another address: ${originOf(location, this.#relay)}`);
@@ -137,20 +138,20 @@ export class ApiClient {
     return new RelayRefusal(status, 'it refused the key once, and did not say so again', { isOwn: false });
   }
 
-  /** Asks for what every relay has (docs/protocol.md section 3.1). */
+  /** Asks for something that every relay has (docs/protocol.md section 3.1). */
   async #isKeyRefused(): Promise<boolean> {
     const { status, headers, text } = await this.#send('GET', '/v1/tunnels');
     return refusesKey(readRefusal(status, headers, text, Date.now()));
   }
 }
 
-/** A proxy that mixes up its connections gives answers to the questions of others. */
-function answerTo(tunnel: Tunnel, isAsked: boolean): Tunnel {
+/** A proxy that mixes up its connections returns responses to other people's requests. */
+function responseTo(tunnel: Tunnel, isAsked: boolean): Tunnel {
   if (isAsked) return tunnel;
   throw new RelayUnreachable('The relay sent a response to another request; try again');
 }
 
-/** The origin of a redirect as it can be shown; it is not followed. */
+/** The origin of a redirect, safe to show; it is not followed. */
 function originOf(location: string, relay: RelayAddress): string {
   const url = URL.parse(location, relay.origin);
   return url?.protocol === 'https:' || url?.protocol === 'http:' ? url.origin : 'not a web address';

@@ -2,14 +2,14 @@
 
 import { API_ERRORS, type ApiErrorEntry } from '../../../shared/errors.ts';
 
-/** The relay answered, with a status other than the one hoped for. */
+/** The relay responded with another status than the expected one. */
 export class RelayRefusal extends Error {
   readonly status: number;
-  /** what the relay says it is, which older relays do not say (docs/protocol.md section 2.2) */
+  /** the error's code, which older relays do not send (docs/protocol.md section 2.2) */
   readonly code: string | undefined;
   /** ms to wait before another try, where the relay asked for it */
   readonly retryAfterMs: number | undefined;
-  /** Whether it has the form of the relay's own responses; else a proxy in between, or another program, may have given it. */
+  /** Whether it has the form of the relay's own responses; if not, a proxy in between or another program may have sent it. */
   readonly isOwn: boolean;
 
   /** @param text the error text of the response (docs/protocol.md section 2.2) */
@@ -42,7 +42,7 @@ export function refusesKey(error: unknown): boolean {
   return error instanceof RelayRefusal && error.isOwn && error.is(API_ERRORS.invalidKey);
 }
 
-/** The relay could not be reached, broke off, or its response is not one of a relay. */
+/** The relay could not be reached, the connection broke off, or the response is not a relay's. */
 export class RelayUnreachable extends Error {
   constructor(text: string, options?: ErrorOptions) {
     super(text, options);

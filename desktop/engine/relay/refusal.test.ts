@@ -4,14 +4,14 @@ import { refusesKey } from './errors.ts';
 import { readErrorBody, readRefusal, readRetryAfter } from './refusal.ts';
 
 describe('readErrorBody', () => {
-  it('takes the text of an error body', () => {
+  it('reads the text of an error body', () => {
     assert.deepEqual(readErrorBody('{"error":"name already in use"}'), {
       text: 'name already in use',
       code: undefined,
     });
   });
 
-  it('takes its code', () => {
+  it('reads its code', () => {
     assert.equal(readErrorBody('{"error":"name already in use","code":"name-taken"}')?.code, 'name-taken');
     assert.equal(readErrorBody('{"error":"name already in use","code":1}')?.code, undefined);
   });

@@ -32,14 +32,14 @@ export function parseRelayAddress(text: string): RelayAddress {
   return { origin: url.origin, secure, hostname, port, host: url.host };
 }
 
-/** Whether nobody on the way to the relay can read what is sent there, as the key. */
+/** Whether nobody on the way to the relay can read what is sent there, such as the key. */
 export function isProtected({ secure, hostname }: RelayAddress): boolean {
   return secure || isLoopback(hostname);
 }
 
 /**
- * The address of a tunnel's control WebSocket (docs/protocol.md section 5), on which the relay may say more than `connection`
- * (docs/protocol.md section 5.1).
+ * The address of a tunnel's control WebSocket (docs/protocol.md section 5), on which the relay may send other messages than
+ * `connection` (docs/protocol.md section 5.1).
  */
 export function controlUrl(relay: RelayAddress, tunnelId: string): string {
   return `${relay.origin.replace(/^http/, 'ws')}/ws/control?tunnel_id=${encodeURIComponent(tunnelId)}&events=1`;

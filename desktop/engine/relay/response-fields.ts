@@ -1,4 +1,4 @@
-/** What the answers of a relay are checked with. */
+/** The schemas that a relay's responses are checked with. */
 import * as yup from 'yup';
 import { hasUnprintable } from '../../../shared/unprintable.ts';
 import { RelayUnreachable } from './errors.ts';

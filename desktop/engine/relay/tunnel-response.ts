@@ -1,4 +1,4 @@
-/** Checks on the tunnel objects a relay answers, before the rest of the client trusts their types. */
+/** Checks the tunnel objects that a relay returns, before the rest of the client trusts their types. */
 import * as yup from 'yup';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import { address, check, count, printable, text } from './response-fields.ts';
@@ -30,12 +30,12 @@ const tunnelSchema = yup
 
 const listSchema = yup.object({ tunnels: yup.array(tunnelSchema.required()).required() }).strict();
 
-/** @throws RelayUnreachable when the value is no tunnel object */
+/** @throws RelayUnreachable when the value is not a tunnel object */
 export function readTunnel(value: unknown): Tunnel {
   return check(tunnelSchema, value) as Tunnel;
 }
 
-/** @throws RelayUnreachable when the value is no list of tunnels */
+/** @throws RelayUnreachable when the value is not a list of tunnels */
 export function readTunnelList(value: unknown): Tunnel[] {
   return (check(listSchema, value) as { tunnels: Tunnel[] }).tunnels;
 }

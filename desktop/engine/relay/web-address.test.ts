@@ -9,7 +9,7 @@ describe('isWebAddress', () => {
     'http://[::1]:8080/t/my-app',
     'https://xn--bcher-kva.example/',
   ];
-  for (const text of addresses) it(`takes ${text}`, () => assert.equal(isWebAddress(text), true));
+  for (const text of addresses) it(`accepts ${text}`, () => assert.equal(isWebAddress(text), true));
 
   const others: [string, string][] = [
     ['a script', 'javascript:alert(1)//https://a.example'],
@@ -30,9 +30,9 @@ describe('isWebAddress', () => {
     ['a backslash', 'https:\\\\a.example'],
   ];
   for (const [what, text] of others)
-    it(`takes no address with ${what}`, () => assert.equal(isWebAddress(text), false));
+    it(`does not accept an address with ${what}`, () => assert.equal(isWebAddress(text), false));
 
-  it('takes no address with more than 2,048 characters', () => {
+  it('does not accept an address of more than 2,048 characters', () => {
     assert.equal(isWebAddress('https://a.example/'.padEnd(2048, 'x')), true);
     assert.equal(isWebAddress('https://a.example/'.padEnd(2049, 'x')), false);
   });

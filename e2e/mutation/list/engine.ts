@@ -32,7 +32,7 @@ export const ENGINE: readonly Mutation[] = [
     find: 'if (verdict.retry || verdict.reason === this.#doubted) return verdict;',
     replace: 'if (verdict.retry || verdict.reason !== this.#doubted) return verdict;',
     tests: unit(
-      'TunnelSession asks once more, over another connection, before it believes an answer that ends the tunnel one 401, or a 401 and a 404, ends nothing',
+      'TunnelSession asks once more, over another connection, before it believes a response that ends the tunnel one 401, or a 401 and a 404, does not end it',
     ),
   },
   {

@@ -6,7 +6,7 @@ import { readLines } from './line-reader.ts';
 import { type InspectRequest, parseAnswer, reviveDetail, type TunnelEntry } from './protocol.ts';
 import type { RuntimeFolder } from './runtime-folder.ts';
 
-/** A process that is asked refused; the message is for people. */
+/** The process that was asked refused; the message is for people. */
 export class InspectRefused extends Error {
   readonly code: string;
 
@@ -17,7 +17,7 @@ export class InspectRefused extends Error {
   }
 }
 
-/** Nobody listens at a path any more. */
+/** Nobody is listening at a path any more. */
 class NobodyThere extends Error {}
 
 /** A tunnel that a process of this user serves. */
@@ -26,7 +26,7 @@ export interface FoundTunnel extends TunnelEntry {
   readonly path: string;
 }
 
-/** The tunnels of all processes of this user; sockets that ended processes have left behind are removed. */
+/** The tunnels of all processes of this user. Removes the sockets that ended processes have left behind. */
 export async function findTunnels(folder: RuntimeFolder): Promise<FoundTunnel[]> {
   const found = await Promise.all(folder.paths().map((path) => tunnelsAt(folder, path)));
   return found.flat();
@@ -38,12 +38,12 @@ async function tunnelsAt(folder: RuntimeFolder, path: string): Promise<FoundTunn
     return tunnels.map((tunnel) => ({ ...tunnel, path }));
   } catch (error) {
     if (error instanceof NobodyThere && folder.hasFiles) rmSync(path, { force: true });
-    // A process that is ending or stopped is none that can be looked at.
+    // A process that is ending or stopped cannot be inspected.
     return [];
   }
 }
 
-/** Looks at one tunnel of a running process. Every call throws {@link InspectRefused} with the reason it fails for. */
+/** Looks at one tunnel of a running process. Every call that fails throws {@link InspectRefused} with the reason. */
 export class Inspector {
   readonly #path: string;
   readonly #tunnel: string;
@@ -63,7 +63,7 @@ export class Inspector {
     return reviveDetail(await ask(this.#path, { op: 'show', tunnel: this.#tunnel, id, reveal }));
   }
 
-  /** @returns the number of the repetition, when it is over */
+  /** @returns the number of the repetition, once it has ended */
   async replay(id: number): Promise<number> {
     const value = await ask(this.#path, { op: 'replay', tunnel: this.#tunnel, id });
     return (value as { readonly id: number }).id;
@@ -72,7 +72,7 @@ export class Inspector {
   /**
    * Tells of requests as they come, until `ended` aborts, or the tunnel or its process ends.
    *
-   * @param onRequest called when a request's head has come, when its answer begins and when it ends
+   * @param onRequest called when a request's head has arrived, when its response begins and when it ends
    */
   async watch(
     reveal: boolean,
@@ -92,7 +92,7 @@ async function ask(path: string, request: Exclude<InspectRequest, { op: 'watch' 
   return value;
 }
 
-/** @param idleMs after which a silent process is given up; 0 for never */
+/** @param idleMs ms of silence after which we give up on the process; 0 for never */
 async function converse(
   path: string,
   request: InspectRequest,

@@ -40,7 +40,7 @@ export class InspectorServer {
     this.#path = folder.pathOf(pid);
     this.#server = createServer((socket) => this.#accept(socket));
     this.#server.maxConnections = INSPECTORS_MAX;
-    // Looking at a process must not keep it alive.
+    // Inspecting a process must not keep it alive.
     this.#server.unref();
   }
 
@@ -50,13 +50,13 @@ export class InspectorServer {
    * @throws Error when it cannot listen
    */
   async start(): Promise<void> {
-    // Of an earlier process that had the same number.
+    // Left by an earlier process with the same number.
     if (this.#folder.hasFiles) rmSync(this.#path, { force: true });
     await new Promise<void>((resolve, reject) => {
       this.#server.once('error', reject);
       this.#server.listen(this.#path, () => {
         this.#server.off('error', reject);
-        // A failed accept concerns one inspector, and ends nothing.
+        // A failed accept concerns one inspector only, and ends nothing.
         this.#server.on('error', () => {});
         resolve();
       });
@@ -130,7 +130,7 @@ async function replayAnswer(tunnel: InspectedTunnel, id: number): Promise<Inspec
 
 function watch(socket: Socket, log: RequestLog, reveal: boolean): void {
   const tell = (summary: RequestSummary): void => {
-    // Who does not read gets no more, instead of all that memory can hold.
+    // A peer that does not read is sent no more, instead of filling the memory.
     if (socket.writableLength > INSPECT_BACKLOG_MAX_BYTES) socket.destroy();
     else socket.write(formatAnswer({ ok: true, value: summary }));
   };
@@ -142,7 +142,7 @@ function refusal(code: string, message: string): InspectAnswer {
 }
 
 function end(socket: Socket, answer: InspectAnswer): void {
-  // Who asks and does not read must not hold the answer for ever.
+  // A peer that asks and does not read must not hold the answer for ever.
   socket.setTimeout(INSPECT_REQUEST_TIMEOUT_MS);
   socket.end(formatAnswer(answer));
 }

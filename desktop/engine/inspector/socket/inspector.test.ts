@@ -84,7 +84,7 @@ describeOnPosix('looking at a running process', () => {
     assert.equal(await inspector.replay(1), 2);
   });
 
-  it('tells of requests as they come, until the watch or the process ends', async () => {
+  it('reports requests as they come, until the watch or the process ends', async () => {
     const log = new RequestLog();
     const server = await serve(tunnelOf(log));
     const inspector = new Inspector(await onlyTunnel());
@@ -120,7 +120,7 @@ describeOnPosix('looking at a running process', () => {
     await assert.rejects(inspector.list(false), isRefusal('unknown-tunnel'));
   });
 
-  it('is for this user alone', async () => {
+  it('is open to this user alone', async () => {
     await serve(tunnelOf(new RequestLog()));
     const { path } = await onlyTunnel();
     assert.equal(statSync(join(base, 'culvert')).mode & 0o777, 0o700);
@@ -130,7 +130,7 @@ describeOnPosix('looking at a running process', () => {
     assert.equal(statSync(join(base, 'culvert')).mode & 0o777, 0o700);
   });
 
-  it('takes no folder that somebody else may have made', () => {
+  it('does not use a folder that somebody else may have made', () => {
     const other = join(base, 'other');
     mkdirSync(other);
     symlinkSync(base, join(other, 'culvert'));
@@ -155,7 +155,7 @@ describeOnPosix('looking at a running process', () => {
     const stale = folder.pathOf(2);
     const server = createServer().listen(stale);
     await new Promise((resolve) => server.once('listening', resolve));
-    // As a killed process leaves it: closing removes the file.
+    // What a killed process leaves behind: closing would remove the file.
     linkSync(stale, `${stale}.kept`);
     await new Promise((resolve) => server.close(resolve));
     renameSync(`${stale}.kept`, stale);
@@ -183,7 +183,7 @@ describeOnPosix('looking at a running process', () => {
     assert.equal(answer, '');
   });
 
-  it('gives up a process that answers without end', async () => {
+  it('gives up on a process whose answer never ends', async () => {
     const server = createServer((socket) => {
       const chunk = Buffer.alloc(1024 * 1024, 'x');
       const go = (): void => void socket.write(chunk, (error) => !error && go());
@@ -196,7 +196,7 @@ describeOnPosix('looking at a running process', () => {
     await assert.rejects(inspector.list(false), InspectRefused);
   });
 
-  it('is possible for 16 at a time', async () => {
+  it('is possible for 16 clients at a time', async () => {
     await serve(tunnelOf(new RequestLog()));
     const { path } = await onlyTunnel();
     for (let n = 0; n < INSPECTORS_MAX; n++) {
@@ -207,7 +207,7 @@ describeOnPosix('looking at a running process', () => {
     assert.deepEqual(await findTunnels(folder), []);
   });
 
-  it('lets go of a watcher that is further behind than the limit', async () => {
+  it('disconnects a watcher that is further behind than the limit', async () => {
     const log = new RequestLog();
     await serve(tunnelOf(log));
     const { path, id } = await onlyTunnel();

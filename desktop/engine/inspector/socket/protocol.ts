@@ -34,7 +34,7 @@ const SCHEMAS = {
   watch: object({ tunnel, reveal }),
 } as const;
 
-/** @returns `undefined` for what is no request */
+/** @returns `undefined` for anything that is not a request */
 export function parseRequest(line: string): InspectRequest | undefined {
   const value = parseJson(line);
   if (typeof value !== 'object' || value === null || !('op' in value)) return undefined;
@@ -51,13 +51,13 @@ export function formatAnswer(answer: InspectAnswer): string {
   )}\n`;
 }
 
-/** @returns `undefined` for what is no answer */
+/** @returns `undefined` for anything that is not an answer */
 export function parseAnswer(line: string): InspectAnswer | undefined {
   const value = parseJson(line);
   return typeof value === 'object' && value !== null && 'ok' in value ? (value as InspectAnswer) : undefined;
 }
 
-/** Makes bodies bytes again. */
+/** Turns bodies back into bytes. */
 export function reviveDetail(value: unknown): RequestDetail {
   const detail = value as RequestDetail;
   const { request, response } = detail;

@@ -8,11 +8,11 @@ const PIPES = '\\\\.\\pipe\\';
 const NAME = /^(\d+)\.sock$/;
 
 export interface RuntimeFolder {
-  /** Where the process of that number listens. @throws Error when nothing can be made there for this user alone */
+  /** Where the process of that number listens. @throws Error when no socket can be created there for this user alone */
   pathOf(pid: number): string;
-  /** where processes listen, or did before they ended without notice */
+  /** where processes listen, or did before they were killed */
   paths(): string[];
-  /** whether a path is a file, which is left behind by a process that is killed */
+  /** whether a path is a file, which a killed process leaves behind */
   readonly hasFiles: boolean;
 }
 
@@ -58,7 +58,7 @@ function firstUsable(folders: readonly string[]): string {
   throw new Error(problems.join('; '));
 }
 
-/** In a folder that everybody may write to, another user can have been first, or have put a link there. */
+/** In a folder that everybody may write to, another user may have been first, or have put a link there. */
 function isOwn(folder: string): boolean {
   const stat = lstatSync(folder, { throwIfNoEntry: false });
   return stat !== undefined && stat.isDirectory() && stat.uid === userInfo().uid;
