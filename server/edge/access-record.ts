@@ -1,4 +1,4 @@
-/** What the access log will say of one request, from its head to its end. */
+/** What the access log will say about one request, from its head to its end. */
 import type { VisitorErrorCode } from '../../shared/errors.ts';
 import { fieldValue } from '../../shared/http1/fields.ts';
 import type { AccessLog } from '../observe/access-log.ts';
@@ -11,7 +11,7 @@ import { TunnelLookup } from './tunnel-lookup.ts';
 export interface Progress {
   /** monotonic ms */
   readonly now: number;
-  /** bytes of the visitor's that have been taken */
+  /** bytes from the visitor that have been taken */
   readonly taken: number;
   /** bytes it was sent */
   readonly sent: number;
@@ -23,7 +23,7 @@ export class AccessRecord {
   readonly #plan: Plan | undefined;
   readonly #begin: Progress;
 
-  /** @param begin with the time at the end of the request's head, and the bytes before it */
+  /** @param begin the time at the end of the request's head, and the bytes before it */
   constructor(log: AccessLog, address: string, plan: Plan | undefined, begin: Progress) {
     this.#log = log;
     this.#address = address;

@@ -35,24 +35,24 @@ describe('AddressLimits', () => {
 
   const head = headFrom(HOME);
 
-  it('lets no more connections of an address ask for tunnels than the limit, and those of others', () => {
+  it('lets no more connections of one address ask for tunnels than the limit, and does not limit those of others', () => {
     const all = Array.from({ length: 5 }, () => connect(HOME));
     assert.deepEqual(
       all.map((connection) => connection.begin(head)),
       [undefined, undefined, undefined, 'connection', 'connection'],
     );
     assert.equal(connect('203.0.113.10').begin(head), undefined);
-    // Those who came first are served on.
+    // Those who came first are still served.
     assert.equal(all[0]?.begin(head), undefined);
   });
 
-  it('takes all of a /64 for one address', () => {
+  it('counts all of a /64 as one address', () => {
     for (let host = 1; host <= 3; host += 1) connect(`2001:db8:1:2::${host}`);
     assert.equal(connect('2001:db8:1:2:ffff::').begin(head), 'connection');
     assert.equal(connect('2001:db8:1:3::1').begin(head), undefined);
   });
 
-  it('lets one in that was one too many when others have left or were clients by the time it asks', () => {
+  it('lets in a connection that was one too many if others have left or were clients by the time it asks', () => {
     const all = Array.from({ length: 4 }, () => connect(HOME));
     all[0]?.leave();
     assert.equal(all[3]?.begin(head), undefined);
@@ -60,20 +60,20 @@ describe('AddressLimits', () => {
     assert.equal(all[3]?.begin(head), undefined);
   });
 
-  it('does not limit this machine, or what is behind a trusted proxy as if it were one visitor', () => {
+  it('does not limit this machine, or those behind a trusted proxy as if they were one visitor', () => {
     for (const address of ['127.0.0.1', '::1', '', '10.0.0.1']) {
       for (let count = 0; count < 10; count += 1) {
         assert.equal(connect(address).begin(headFrom(`1.2.3.4, 198.51.100.${count}`)), undefined);
       }
     }
-    // A proxy that says nothing of where its visitors come from, and a visitor on its machine.
+    // A proxy that does not say where its visitors come from, and a visitor on its machine.
     for (const address of ['10.0.0.2', '127.0.0.1', '::1']) {
       for (let count = 0; count < 10; count += 1)
         assert.equal(connect('10.0.0.1').begin(headFrom(address)), undefined);
     }
   });
 
-  it('counts requests under way behind a trusted proxy, for the visitor that each is of', () => {
+  it('counts requests under way behind a trusted proxy, each for its visitor', () => {
     const pooled = Array.from({ length: 5 }, () => connect('10.0.0.1'));
     assert.deepEqual(
       pooled.map((connection) => connection.begin(headFrom(HOME))),
@@ -88,7 +88,7 @@ describe('AddressLimits', () => {
     assert.equal(connect('10.0.0.1').begin(headFrom(HOME)), undefined);
   });
 
-  it('limits requests a second, after a burst of ten times as many', () => {
+  it('limits requests per second, after a burst of ten times as many', () => {
     limits = new AddressLimits({ connections: 0, requests: 2 }, proxies, clock);
     const connection = connect(HOME);
     const ask = (times: number) => Array.from({ length: times }, () => connection.begin(head));
@@ -99,7 +99,7 @@ describe('AddressLimits', () => {
     assert.equal(connect('10.0.0.1').begin(head), 'request');
   });
 
-  it('remembers nothing of addresses that have nothing open', () => {
+  it('remembers nothing about addresses that have nothing open', () => {
     const all = [connect(HOME), connect(HOME), connect('2001:db8::1'), connect('10.0.0.1')];
     for (const connection of all) connection.begin(headFrom('198.51.100.7'));
     assert.equal(limits.size, 3);
@@ -109,7 +109,7 @@ describe('AddressLimits', () => {
     assert.equal(limits.size, 0);
   });
 
-  it('limits nothing where the settings say 0', () => {
+  it('limits nothing if the settings say 0', () => {
     limits = new AddressLimits({ connections: 0, requests: 0 }, proxies, clock);
     for (let count = 0; count < 1000; count += 1) assert.equal(connect(HOME).begin(head), undefined);
   });

@@ -1,4 +1,4 @@
-/** What visitors of one address may have open and ask at a time (docs/protocol.md section 4.6). */
+/** What visitors from one address may have open and ask for at a time (docs/protocol.md section 4.6). */
 import type { BlockList } from 'node:net';
 import type { RequestHead } from '../../shared/http1/head.ts';
 import type { Clock } from '../clock.ts';
@@ -8,9 +8,9 @@ import { limitedAddress } from './address-network.ts';
 import type { Peer } from './request-head.ts';
 
 export interface AddressSettings {
-  /** connections of an address that are open at a time, of whatever is behind a trusted proxy requests under way; 0: any number */
+  /** open connections of an address, or requests under way for an address behind a trusted proxy; 0: any number */
   readonly connections: number;
-  /** requests to tunnels that an address may make a second, in the long run; 0: any number */
+  /** requests to tunnels that an address may make per second, in the long run; 0: any number */
   readonly requests: number;
 }
 
@@ -44,7 +44,7 @@ export class AddressLimits {
     return limitedAddress(peer, head, this.#proxies);
   }
 
-  /** Counts one more that is open. */
+  /** Counts one more as open. */
   add(address: string): void {
     this.#open.set(address, (this.#open.get(address) ?? 0) + 1);
   }
@@ -55,22 +55,25 @@ export class AddressLimits {
     else this.#open.delete(address);
   }
 
-  /** Whether more is open than may be. */
+  /** Whether more is open than allowed. */
   isExceeded(address: string): boolean {
     return (this.#open.get(address) ?? 0) > this.#max;
   }
 
-  /** Whether the address may make one more request now; then it has. */
+  /** Whether the address may make one more request now; if so, it is counted. */
   takeRequest(address: string): boolean {
     return this.#rate === undefined || this.#rate.take(address) === 0;
   }
 }
 
-/** What one connection counts for. Through a trusted proxy's go requests of everybody: there each counts while it is under way. */
+/**
+ * What one connection counts for. A trusted proxy's connection carries everybody's requests: there, each request counts
+ * while it is under way.
+ */
 export class AddressCount {
   readonly #limits: AddressLimits;
   readonly #peer: Peer;
-  /** the address that is counted: with a trusted proxy that of the request under way, else the peer's */
+  /** the address that is counted: behind a trusted proxy that of the request under way, else the peer's */
   #address: string | undefined;
   #isExcess = false;
 
@@ -97,7 +100,7 @@ export class AddressCount {
     if (this.#peer.trusted) this.leave();
   }
 
-  /** The connection is gone, or a client's. */
+  /** The connection is gone, or has turned out to be a client's. */
   leave(): void {
     if (this.#address !== undefined) this.#limits.remove(this.#address);
     this.#address = undefined;

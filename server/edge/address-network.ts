@@ -1,20 +1,20 @@
-/** Whose address is limited, and what is one address then (docs/protocol.md section 4.6). */
+/** Whose address is limited, and what counts as one address (docs/protocol.md section 4.6). */
 import { type BlockList, isIPv6 } from 'node:net';
 import type { RequestHead } from '../../shared/http1/head.ts';
 import { isTrusted, type Peer } from './request-head.ts';
 import { visitorAddress } from './visitor-address.ts';
 
-/** Groups of an IPv6 address that say whose network it is in: who has one has all of a /64. */
+/** Groups of an IPv6 address that say whose network it is in: whoever has one has a whole /64. */
 const NETWORK_GROUPS = 4;
 const GROUPS = 8;
 
-/** Where what runs on this machine comes from; and nowhere, where whoever came has left. */
+/** The addresses of this machine; the empty one is that of a peer who has already left. */
 const OWN_ADDRESSES: ReadonlySet<string> = new Set(['127.0.0.1', '::1', '']);
 
 /**
  * @param head of a request, without which nobody is known behind a trusted proxy
- * @returns the visitor's address, of IPv6 its /64; `undefined` for whom limits are not: this machine, from which a proxy comes that
- *   nobody has named, and trusted proxies, behind which is everybody
+ * @returns the visitor's address, for IPv6 its /64; `undefined` for those who have no limits: this machine, where a proxy
+ *   may run that nobody has named, and trusted proxies, which everybody comes through
  */
 export function limitedAddress(
   peer: Peer,

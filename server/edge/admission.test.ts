@@ -41,7 +41,7 @@ describe('Admission', () => {
     return decided;
   }
 
-  it('counts a request of a trusted proxy for its visitor while it is under way, and no longer', () => {
+  it('counts a request through a trusted proxy for its visitor while it is under way, and no longer', () => {
     for (let count = 0; count < 3; count += 1) {
       const connection = connect();
       assert.equal(connection.begin(plan(), false), undefined);
@@ -62,7 +62,7 @@ describe('Admission', () => {
     assert.equal(addresses.size, 0);
   });
 
-  it('gives no seat where the relay answers in place of the tunnel', () => {
+  it('gives no seat when the relay responds in place of the tunnel', () => {
     assert.equal(connect().begin(plan(), true), undefined);
     assert.equal(seats.busy, 0);
     assert.equal(connect().begin(plan(), false), undefined);

@@ -1,4 +1,4 @@
-/** Whether a request of a connection is let in: by the limits for its address, and by the relay's seats. */
+/** Whether a request on a connection is let in: by the limits for its address, and by the relay's seats. */
 import type { VisitorErrorCode } from '../../shared/errors.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { AddressCount } from './address-limits.ts';
@@ -11,7 +11,7 @@ export interface Refusal {
   readonly code: VisitorErrorCode;
   /** what to say instead of the catalogue's text */
   readonly text?: string;
-  /** whether the connection is one too many itself */
+  /** whether the connection itself is one too many */
   readonly ends: boolean;
 }
 
@@ -32,7 +32,7 @@ export class Admission {
   }
 
   /**
-   * A request begins. Calls of the API, and what clients ask for, are let in.
+   * A request begins. Calls of the API and requests of clients are always let in.
    *
    * @param isIntercepted whether the relay responds in place of the tunnel
    */

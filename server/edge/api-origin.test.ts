@@ -3,7 +3,7 @@ import type { ByteStream } from '../tunnels/stream.ts';
 import { InProcessApi } from './api-origin.ts';
 
 describe('InProcessApi', () => {
-  it('has one request answered on a stream, so that the next one waits for its turn, too', async () => {
+  it('serves one request on each stream, so that the next one waits for its turn, too', async () => {
     const turns: string[] = [];
     const api = new InProcessApi((_request, response) => response.end('answer'), {
       take(group, begin) {

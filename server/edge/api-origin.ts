@@ -14,7 +14,7 @@ export class InProcessApi implements ApiOrigin {
 
   constructor(listener: RequestListener, turns: Pick<Turns, 'take'>) {
     this.#server = createServer(listener);
-    // One that is kept would let the next request in without a turn.
+    // A connection kept open would let the next request in without waiting for its turn.
     this.#server.maxRequestsPerSocket = 1;
     this.#turns = turns;
   }

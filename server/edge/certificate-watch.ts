@@ -1,12 +1,12 @@
-/** Takes over a certificate that was renewed, without a restart. */
+/** Picks up a renewed certificate without a restart. */
 import type { Clock, Timer } from '../clock.ts';
 import { TLS_RELOAD_MS } from '../limits.ts';
 import { describeError, type Log } from '../log.ts';
 import { type KeyPair, readKeyPair, type TlsFiles } from './tls-files.ts';
 
 /**
- * Reads the files every {@link TLS_RELOAD_MS}, because notices of the system miss files that are replaced by a rename or
- * behind a symbolic link. A pair that is broken, or half renewed, leaves the one before in use.
+ * Reads the files every {@link TLS_RELOAD_MS}, because the system's notifications miss files that are replaced by a rename
+ * or behind a symbolic link. If a pair is broken, or only half renewed, the previous one stays in use.
  */
 export class CertificateWatch {
   readonly #files: TlsFiles;
@@ -14,13 +14,13 @@ export class CertificateWatch {
   readonly #clock: Clock;
   readonly #log: Log;
   #current: KeyPair;
-  /** what was wrong with the files at the last look */
+  /** what was wrong with the files when they were last read */
   #problem = '';
   #timer: Timer | undefined;
   #looking: Promise<void> = Promise.resolve();
 
   /**
-   * @param current what is in use
+   * @param current the pair in use
    * @param use told of each new pair
    */
   constructor(files: TlsFiles, current: KeyPair, use: (pair: KeyPair) => void, clock: Clock, log: Log) {
@@ -40,7 +40,7 @@ export class CertificateWatch {
     this.#timer = undefined;
   }
 
-  /** Looks at the files now. Never rejects. */
+  /** Reads the files now. Never rejects. */
   reload(): Promise<void> {
     this.#looking = this.#looking.then(() => this.#look());
     return this.#looking;

@@ -9,7 +9,7 @@ describe('challengeBelow', () => {
     ['Basic realm=""', 'Basic realm="/t/abc "'],
     ['Bearer realm="shop"', 'Bearer realm="shop"'],
     ['Bearer error="not basically"', 'Bearer error="not basically"'],
-    // What browsers might read in another way, or keep for the origin.
+    // What browsers might read differently, or keep for the origin.
     ['Basic', undefined],
     ['Basic realm="shop", realm="/t/evil x"', undefined],
     ['Basic realm="a\\"b"', undefined],

@@ -21,7 +21,7 @@ describe('cookieBelow', () => {
     ['a=1;DOMAIN\t=\t.example;Path=/', 'a=1; Path=/t/abc'],
     ['a=1; domain; Path=/', 'a=1; Path=/t/abc'],
     ['a=1; domains=x; xdomain=y; Path=/', 'a=1; Path=/t/abc; domains=x; xdomain=y'],
-    // Without a path that counts: the folder of what was asked for.
+    // Without a valid path: the folder of what was asked for.
     ['a=1', 'a=1; Path=/t/abc/app', '/app/x?y=/z/'],
     ['a=1; HttpOnly', 'a=1; Path=/t/abc; HttpOnly', '/app'],
     ['a=1', 'a=1; Path=/t/abc', '/'],
@@ -71,7 +71,7 @@ describe('cookieBelow', () => {
     });
   }
 
-  it('has a browser see one Path below the prefix and no Domain, whatever was set', () => {
+  it('shows a browser one Path below the prefix and no Domain, whatever was set', () => {
     const parts = [
       'path',
       'Path',

@@ -41,7 +41,7 @@ describe('Edge', () => {
     return visitor;
   }
 
-  /** Lets a visitor of the tunnel be answered, which leaves its connection waiting for a next request. */
+  /** Serves a visitor of the tunnel once, which leaves its connection waiting for the next request. */
   async function served(visitor: TestVisitor): Promise<TestVisitor> {
     visitor.get('abc.localhost');
     await until(() => fixture.dials.length === 1 || streams.some(isAsked));
@@ -74,7 +74,7 @@ describe('Edge', () => {
     assert.equal(fixture.dials.length, 2);
   });
 
-  it('goes on serving those who have a seat, also from tunnel to tunnel', async () => {
+  it('goes on serving those who have a seat, from one tunnel to another, too', async () => {
     const [first] = await fill();
     fixture.openStream().answer('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhere');
     await first?.receives('here');
@@ -83,7 +83,7 @@ describe('Edge', () => {
     assert.equal(first?.text, '');
   });
 
-  it('lets connections go that wait for a next request when seats are short, the one that has waited longest first', async () => {
+  it('closes connections that wait for a next request when seats are short, the one that has waited longest first', async () => {
     const [first, second] = [await connect(), await connect()];
     await served(first);
     await served(second);
@@ -98,7 +98,7 @@ describe('Edge', () => {
     assert.match(await third.receives('relay-busy'), /^HTTP\/1\.1 503 /);
   });
 
-  it('gives no seat to those whom the relay itself answers', async () => {
+  it('gives no seat to those to whom the relay itself responds', async () => {
     const own = [await connect(), await connect(), await connect()];
     for (const [index, visitor] of own.entries()) {
       if (index === 0) visitor.get('nobody.localhost');
@@ -135,14 +135,14 @@ describe('Edge', () => {
     assert.equal(third.text, '');
   });
 
-  it('still answers its own API', async () => {
+  it('still serves its own API', async () => {
     await fill();
     const third = await connect();
     third.get('localhost');
     assert.match(await third.receives('api'), /^HTTP\/1\.1 200 OK\r\n/);
   });
 
-  it('lets clients in, whose sockets count as no visitors', async () => {
+  it('lets clients in, whose sockets do not count as visitors', async () => {
     await fill();
     for (let count = 0; count < 5; count += 1) {
       const client = await connect();
@@ -166,7 +166,7 @@ describe('Edge', () => {
     );
   });
 
-  it('hands over to other relays: serves whoever is in, to the end of each connection, and refuses the next', async () => {
+  it('hands over to other relays: serves those who are in, to the end of each connection, and refuses the next', async () => {
     const [first, second] = [await connect(), await connect()];
     first.get('abc.localhost');
     await until(() => fixture.dials.length === 1);
@@ -196,7 +196,7 @@ describe('Edge', () => {
     assert.ok(fixture.now > 1000 && fixture.now < 1001, `took ${fixture.now} ms`);
   });
 
-  it('takes as many connections at once as a burst may bring, and serves them all at shutdown', async () => {
+  it('accepts as many connections at once as a burst may bring, and serves them all at shutdown', async () => {
     edge.destroy();
     server = await bind('127.0.0.1', 0);
     edge = new Edge(
@@ -209,10 +209,10 @@ describe('Edge', () => {
     const port = boundPort(server);
     const sockets = Array.from({ length: LISTEN_BACKLOG }, () => connectSocket(port, '127.0.0.1'));
     for (const socket of sockets) socket.on('error', () => {}).write(request);
-    // The system has all of them, and the relay none: Node connects in the next tick.
+    // The system has accepted all of them, and the relay none: Node connects in the next tick.
     await new Promise((resolve) => process.nextTick(resolve));
     const settled = edge.settle();
-    // A thousand of anything take their time where others work too.
+    // A thousand of anything takes a while on a busy machine.
     await until(() => fixture.dials.length === LISTEN_BACKLOG, 15_000);
     while (fixture.dials.length > 0) fixture.openStream().answer('HTTP/1.1 204 No Content\r\n\r\n');
     await settled;

@@ -16,27 +16,27 @@ export class Edge {
   readonly #server: Server;
   readonly #origins: Origins;
   readonly #seats: Seats;
-  /** for whoever comes when the relay is shutting down */
+  /** for those who come while the relay is shutting down */
   readonly #noSeats: Seats;
   readonly #addresses: AddressLimits;
   /** all connections, oldest first */
   readonly #visitors = new Set<Visitor>();
   readonly #proto: Peer['proto'] = 'http';
-  /** connections taken since the start */
+  /** connections accepted since the start */
   #taken = 0;
   #draining = false;
   /** whether visitors that come now are sent away */
   #turnsAway = false;
-  /** the connections there were when the relay began to shut down */
+  /** the connections that existed when the relay began to shut down */
   readonly #standing = new Set<Visitor>();
   /** with TLS, the connections that have no visitor yet */
   readonly #handshakes: Handshakes | undefined;
-  /** those of them that there were when the relay began to shut down */
+  /** those of them that existed when the relay began to shut down */
   #shakingAtDrain: ReadonlySet<Socket | undefined> = new Set();
   readonly #ticker: NodeJS.Timeout;
   #onEmpty: (() => void) | undefined;
 
-  /** @param server bound, with nobody listening to its connections yet */
+  /** @param server bound, with no listener for its connections yet */
   constructor(server: Server, origins: Origins, limits: SeatLimits, addresses: AddressLimits) {
     this.#server = server;
     this.#origins = origins;
@@ -52,7 +52,7 @@ export class Edge {
       server.on('connection', (socket) => this.#accept(socket, this.#turnsAway));
     }
     server.on('connection', () => (this.#taken += 1));
-    // Out of file descriptors, say: what there is goes on, and the next accept may work.
+    // Out of file descriptors, for example: open connections go on, and the next accept may work.
     server.on('error', (error) => origins.unexpected(error));
     this.#ticker = setInterval(() => {
       const now = origins.now();
@@ -66,8 +66,8 @@ export class Edge {
   }
 
   /**
-   * Takes no more visitors, and lets those there are end with their current response. The listener stays for data
-   * sockets until no earlier visitor needs one any more; then it closes and the promise is fulfilled. Those limits that
+   * Accepts no more visitors, and lets the present ones finish their current response. The listener stays open for data
+   * sockets until no earlier visitor needs one any more; then it closes and the promise is fulfilled. The time limits that
    * every visitor has anyway bound the wait.
    */
   async settle(): Promise<void> {
@@ -81,9 +81,9 @@ export class Edge {
   }
 
   /**
-   * The same where other relays take visitors and data sockets: the listener closes at once, because a balancer goes to the
-   * next relay when it is refused a connection. Whoever was in before is served; their connections end only then, so that
-   * the balancer opens no new ones in their place while the listener closes.
+   * The same where other relays accept visitors and data sockets: the listener closes at once, because a balancer goes to
+   * the next relay when its connection is refused. Those who were in before are served; their connections end only after
+   * that, so that the balancer does not open new ones in their place while the listener closes.
    */
   async handOver(): Promise<void> {
     await this.#backlogTaken();
@@ -97,9 +97,9 @@ export class Edge {
   }
 
   /**
-   * What the system took before counts as taken. Node takes one connection out of the backlog in each turn of the event
-   * loop, so that all have come here when a whole turn brings none. What comes after the turn has looked is lost when the
-   * listener closes: therefore it has to be a turn in which next to nothing happens, if one is to be had.
+   * What the system has already accepted counts as accepted. Node takes one connection out of the backlog in each turn of
+   * the event loop, so all have arrived here when a whole turn brings none. A connection that comes after that turn has
+   * looked is lost when the listener closes: so it has to be a turn in which next to nothing happens, if there is one.
    */
   async #backlogTaken(): Promise<void> {
     const begin = this.#origins.now();
@@ -120,7 +120,7 @@ export class Edge {
 
   /** Resolves when every connection has ended, once the listener is closed. */
   async empty(): Promise<void> {
-    // Whoever is in a handshake has a limit of time for it, and may then be a visitor.
+    // A handshake has a time limit, and may yet turn into a visitor.
     while (this.#handshakes !== undefined && this.#handshakes.current.length > 0) await sleep(DRAIN_LOOK_MS);
     if (this.#visitors.size === 0) return;
     await new Promise<void>((resolve) => {
@@ -156,7 +156,7 @@ export class Edge {
   #peerOf(socket: Socket): Peer {
     const address = plainAddress(socket.remoteAddress ?? '');
     const { trustedProxies } = this.#origins.context;
-    // Most relays trust nobody, and an empty list takes as long to ask as a full one.
+    // Most relays trust nobody, and checking an empty list takes as long as checking a full one.
     const trusted = trustedProxies.rules.length > 0 && address !== '' && isTrusted(address, trustedProxies);
     return { address, proto: this.#proto, trusted };
   }

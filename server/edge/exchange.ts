@@ -1,6 +1,6 @@
 /**
- * One request and its response over one stream: opened or reused, followed to their ends in both directions. Where one side
- * takes nothing for now, nothing more is taken from the other.
+ * One request and its response over one stream: opened or reused, followed to their ends in both directions. While one side
+ * takes nothing, nothing more is taken from the other.
  */
 import type { VisitorErrorCode } from '../../shared/errors.ts';
 import type { BodyTracker } from '../../shared/http1/body.ts';
@@ -12,7 +12,7 @@ import type { FieldMap, ResponseEnding } from './response-head.ts';
 import { type Interims, ResponseRelay, type VisitorSink } from './response-relay.ts';
 import type { OriginHandler } from './tunnel-lookup.ts';
 
-/** What an exchange asks of the connection it serves. All but the first end it. */
+/** What an exchange asks of the connection it serves. All calls but the first end the exchange. */
 export interface ExchangeOwner {
   /** Whether bytes of the body can be taken has changed: see {@link Exchange.takesBody}. */
   flowChanged(): void;
@@ -20,15 +20,15 @@ export interface ExchangeOwner {
   completed(stream: ByteStream | undefined, close: boolean): void;
   /** The response is a WebSocket from here on. */
   switched(stream: ByteStream): void;
-  /** There is no response, and no byte of one was passed on. `text`: says more than the catalogue's. */
+  /** There is no response, and not a byte of one was passed on. `text` says more than the catalogue's text. */
   failed(code: VisitorErrorCode, text?: string): void;
-  /** The relay itself responds, and nothing was handed to a stream. */
+  /** The relay itself responds; nothing was handed to a stream. */
   intercepted(response: OwnResponse): void;
-  /** The response broke off. `reset`: only a reset tells the visitor. */
+  /** The response broke off. `reset`: only a reset shows that to the visitor. */
   brokeOff(reset: boolean): void;
 }
 
-/** A request as its origin gets it. */
+/** A request as its origin receives it. */
 export interface ExchangeRequest {
   /** the head as the stream gets it */
   readonly head: Buffer;
@@ -37,7 +37,7 @@ export interface ExchangeRequest {
   readonly open: (handler: OriginHandler) => Dial;
   /** Told once, when the head has been handed to a stream. */
   readonly onHanded: () => void;
-  /** What is written behind the fields of the response. */
+  /** What is written after the fields of the response. */
   readonly ending: ResponseEnding;
   readonly mapField: FieldMap | undefined;
 }
@@ -45,7 +45,7 @@ export interface ExchangeRequest {
 export interface ExchangeOptions {
   /** the request as it came */
   readonly plan: Plan;
-  /** and as its origin gets it */
+  /** and as its origin receives it */
   readonly request: ExchangeRequest;
   readonly interims: Interims;
   /** Whether the visitor's connection is to end with the response. */
@@ -63,7 +63,7 @@ export class Exchange implements OriginHandler, StreamHandler {
   #stream: ByteStream | undefined;
   /** Whether the stream takes no more for now. */
   #blocked = false;
-  /** When the end of the stream, without a byte of a response, is reason to send the request again over another one. */
+  /** When a stream that ends without a byte of a response is a reason to send the request again over another one. */
   #repeatsWhen: 'ended' | 'lost' | 'never' = 'never';
   #repeated = false;
   #handed = false;
@@ -150,12 +150,12 @@ export class Exchange implements OriginHandler, StreamHandler {
     this.#stream?.resume();
   }
 
-  /** Lets the visitor's connection end with the response, if that can still be said. */
+  /** Ends the visitor's connection with the response, if the response can still say so. */
   closeAfter(): void {
     this.#response.closeAfter();
   }
 
-  /** The visitor is gone or broke its request: nothing of the exchange goes on. */
+  /** The visitor is gone or broke its request: the exchange ends. */
   abort(): void {
     this.#over = true;
     this.#dial?.cancel();
@@ -239,8 +239,8 @@ export class Exchange implements OriginHandler, StreamHandler {
   }
 
   /**
-   * Whether the other side let an idle connection go at the moment it was used again, or went down with one that was
-   * warm. What brings a client down is not sent to it for ever.
+   * Whether the other side closed an idle connection at the moment it was reused, or went down with a warm one. A request
+   * that brings a client down is not sent to it for ever.
    */
   #canRepeat(lost: boolean): boolean {
     if (!this.#request.repeatable || this.#response.started) return false;
@@ -249,7 +249,10 @@ export class Exchange implements OriginHandler, StreamHandler {
 
   // Endings
 
-  /** The response is complete. It may be so before the request is, of which the rest is taken as long as there is a stream. */
+  /**
+   * The response is complete. It may be complete before the request is; the rest of the request is taken as long as there is
+   * a stream.
+   */
   #respond(): void {
     this.#responded = true;
     if (this.#body.done || this.#stream === undefined) this.#complete();
@@ -264,7 +267,7 @@ export class Exchange implements OriginHandler, StreamHandler {
       stream?.finish();
       return this.#owner.completed(undefined, close);
     }
-    // The next request waits until the visitor has taken this response; nobody would resume the stream then.
+    // The next request waits until the visitor has taken this response, and nobody would resume the stream then.
     if (this.#sink.isFull) stream.resume();
     this.#owner.completed(stream, false);
   }

@@ -23,7 +23,7 @@ const context: EdgeContext = {
 const PEER: Peer = { address: '203.0.113.9', proto: 'http', trusted: false };
 
 const method = fc.constantFrom('GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'OPTIONS', 'PATCH');
-// Bytes from 0x80 up in a target are passed on, and Node refuses them: loudly, so that nothing is read in two ways.
+// Bytes from 0x80 up in a target are passed on, and Node refuses them: openly, so nothing is read in two ways.
 const target = fc.oneof(
   fc.constantFrom(
     '/',
@@ -105,7 +105,7 @@ interface Seen {
 }
 
 describe('a request that is forwarded, read by Node', () => {
-  it('is exactly the request that was accepted, and the next one begins behind it', async () => {
+  it('is exactly the request that was accepted, and the next one begins after it', async () => {
     let forwarded = 0;
     await fc.assert(
       fc.asyncProperty(request, async (given) => {
@@ -113,7 +113,8 @@ describe('a request that is forwarded, read by Node', () => {
         const text = `${given.method} ${given.target} HTTP/${given.version}\r\n${lines}\r\n`;
         const plan = planRequest(Buffer.from(text, 'latin1'), context);
         if (typeof plan === 'string' || plan.route.kind !== 'tunnel') return;
-        // Behind an upgrade the relay sends nothing before its answer, and Node keeps silent about what comes there.
+        // After an upgrade request the relay sends nothing before the response, and Node says nothing about what comes
+        // there.
         if (plan.upgrade) return;
         forwarded += 1;
         const { target: path, prefix } = plan.route;
@@ -142,7 +143,7 @@ describe('a request that is forwarded, read by Node', () => {
   });
 });
 
-/** A body as the accepted framing has it: its content, and what is written. */
+/** A body in the accepted framing: its content, and what is written. */
 function bodyFor({ framing }: Plan, wanted: string): [string, string] {
   switch (framing.kind) {
     case 'length': {
@@ -159,7 +160,10 @@ function bodyFor({ framing }: Plan, wanted: string): [string, string] {
   }
 }
 
-/** Every field that is not about the connection arrives as sent and in its order, and what the relay says is its own. */
+/**
+ * Every field that is not about the connection arrives as sent and in order, and only the relay sets the fields that are its
+ * own.
+ */
 function assertFields(fields: Seen['fields'], plan: Plan, prefix: string): void {
   const named = new Set(
     plan.head.fields.filter(isConnection).flatMap(({ value }) => value.toLowerCase().split(/[, \t]+/)),
@@ -184,7 +188,7 @@ function isConnection({ lower }: Field): boolean {
   return lower === 'connection';
 }
 
-/** What Node's server makes of the bytes, the last request of which ends the connection; rejects when it refuses any. */
+/** What Node's server reads from the bytes; the last request ends the connection. Rejects when it refuses any. */
 async function readByNode(bytes: string): Promise<Seen[]> {
   const seen: Promise<Seen>[] = [];
   const [near, far] = duplexPair();

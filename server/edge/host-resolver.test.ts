@@ -40,7 +40,7 @@ describe('resolveHost', () => {
 });
 
 describe('HostResolver', () => {
-  it('answers the same the second time, and after it has forgotten', () => {
+  it('returns the same the second time, and after it has forgotten', () => {
     const hosts = new HostResolver({ own: 'localhost', tunnel: 'localhost', service: 'localhost' });
     const ask = () => ['a.localhost', 'localhost', 'a b'].map((host) => hosts.resolve(host)?.kind);
     const first = ask();
@@ -57,7 +57,7 @@ function resolver(): HostResolver {
 }
 
 describe('what HostResolver remembers', () => {
-  it('is not lost to a flood of hosts, as long as it is asked for', () => {
+  it('is not lost to a flood of hosts as long as it is in use', () => {
     const hosts = resolver();
     const hot = hosts.resolve('hot.localhost');
     for (let index = 0; index < 20_000; index += 1) {
@@ -66,7 +66,7 @@ describe('what HostResolver remembers', () => {
     }
   });
 
-  it('is nothing malformed, which takes the place of nothing', () => {
+  it('is nothing malformed, which replaces nothing either', () => {
     const hosts = resolver();
     const hot = hosts.resolve('hot.localhost');
     for (let index = 0; index < 20_000; index += 1) hosts.resolve(`a b${index}`);
@@ -83,7 +83,7 @@ describe('what HostResolver remembers', () => {
 
 describe('isHost', () => {
   for (const host of ['a', 'a.b:80', 'a_b.c', '[::1]', '[::1]:80', '1.2.3.4', 'a:']) {
-    it(`takes ${host}`, () => assert.ok(isHost(host)));
+    it(`accepts ${host}`, () => assert.ok(isHost(host)));
   }
   for (const host of ['', 'a b', 'a/b', 'a@b', 'a:b', 'a:123456', 'a,b', '[::1', 'a?b', ':80', 'ä']) {
     it(`refuses ${JSON.stringify(host)}`, () => assert.ok(!isHost(host)));

@@ -4,15 +4,15 @@ import { REMEMBERED_HOSTS_MAX } from '../limits.ts';
 /** What a Host header names. */
 export type HostTarget =
   | { readonly kind: 'own' }
-  /** `account` is the account's subdomain in the account form */
+  /** `account` is the account's subdomain, in the account form */
   | { readonly kind: 'tunnel'; readonly slug: string; readonly account: string | undefined }
   /** below a tunnel domain, but no tunnel can have it */
   | { readonly kind: 'unknown' };
 
 const OWN: HostTarget = { kind: 'own' };
 const UNKNOWN: HostTarget = { kind: 'unknown' };
-// A registered name or an address, then perhaps a port (RFC 9110 section 7.2), without the characters of the
-// generic syntax that no host on the web has.
+// A registered name or an address, and perhaps a port (RFC 9110 section 7.2), without the characters of the generic syntax
+// that no host on the web has.
 const HOST = /^(?:[0-9A-Za-z._~-]+|\[[0-9A-Fa-f:.]+\])(?::\d{0,5})?$/;
 
 /** Whether the value of a Host field is well-formed. */
@@ -28,8 +28,8 @@ export function hostname(host: string): string {
 }
 
 /**
- * Whether the authority of an absolute target is the one that a well-formed Host names (RFC 9112 section 3.2.2): in any
- * case, with the default port of its scheme or without (RFC 9110 section 4.2.3).
+ * Whether the authority of an absolute target is the one that a well-formed Host names (RFC 9112 section 3.2.2), in upper or
+ * lower case, with the default port of its scheme or without (RFC 9110 section 4.2.3).
  */
 export function namesHost(authority: string, scheme: string, host: string): boolean {
   const port = scheme.toLowerCase() === 'https' ? ':443' : ':80';
@@ -51,13 +51,13 @@ export interface Domains {
   readonly service: string;
 }
 
-/** Characters of a value of `Host` that is remembered: what a name and a port can have. */
+/** The longest value of `Host` that is remembered, in characters: as long as a name and a port can be. */
 const REMEMBERED_LENGTH_MAX = 260;
 
 /**
- * Decides what the values of `Host` fields name. It remembers well-formed ones: what is asked for goes into the recent
- * generation, which takes the place of the one before when it is full, so that a flood of hosts drives out no host that is
- * in use.
+ * Decides what the values of `Host` fields name. It remembers well-formed ones: each one asked for goes into the recent
+ * generation, which replaces the previous one when it is full, so that a flood of hosts does not drive out a host that is in
+ * use.
  */
 export class HostResolver {
   readonly domains: Domains;
@@ -99,7 +99,7 @@ export function resolveHost(host: string, domains: Domains): HostTarget {
   return below === undefined && belowService === undefined ? OWN : UNKNOWN;
 }
 
-/** The labels of a name in front of the domain; `undefined` when it is not below it. */
+/** The labels of a name before the domain; `undefined` when it is not below it. */
 function labelsBelow(name: string, domain: string): string[] | undefined {
   return name.endsWith(`.${domain}`) ? name.slice(0, -domain.length - 1).split('.') : undefined;
 }

@@ -9,7 +9,7 @@ function interims(method: string, minor: 0 | 1, trusted: boolean, expectsContinu
 }
 
 describe('interimsFor', () => {
-  it('sends visitors all, but none in answer to HEAD, which a proxy may take for the final answer', () => {
+  it('sends visitors all, but none in response to HEAD, which a proxy may mistake for the final response', () => {
     assert.equal(interims('GET', 1, false, false), 'all');
     assert.equal(interims('POST', 1, false, true), 'all');
     assert.equal(interims('HEAD', 1, false, false), 'none');

@@ -3,9 +3,9 @@ import type { Plan } from './request-plan.ts';
 import type { Interims } from './response-relay.ts';
 
 /**
- * Which interim responses a visitor is sent (docs/protocol.md section 4.3). Reverse proxies take them for final ones,
- * keep the connection, and give what follows to somebody else; those that nobody named do so for HEAD, where they expect
- * no body to tell them better.
+ * Which interim responses a visitor is sent (docs/protocol.md section 4.3). Some reverse proxies mistake them for final
+ * ones, keep the connection, and give what follows to somebody else; those that nobody named do so for HEAD, where no body
+ * would tell them better.
  */
 export function interimsFor(
   { head, expectsContinue }: Pick<Plan, 'head' | 'expectsContinue'>,

@@ -19,7 +19,7 @@ describe('KeptStream', () => {
     assert.equal(kept.take(target, false), undefined);
   });
 
-  it('is never given to a request to another target, but ended', () => {
+  it('is ended instead of given to a request to another target', () => {
     assert.equal(kept.take(other, false), undefined);
     assert.equal(stream.ended, 'finish');
     assert.equal(kept.take(target, false), undefined);
@@ -30,13 +30,13 @@ describe('KeptStream', () => {
     assert.equal(stream.ended, 'finish');
   });
 
-  it('is cut where the other side sends what nobody has asked for', () => {
+  it('is cut when the other side sends something that nobody has asked for', () => {
     stream.answer('HTTP/1.1 200 OK\r\n\r\n');
     assert.equal(stream.ended, 'abort');
     assert.equal(kept.take(target, false), undefined);
   });
 
-  it('is ended where its client is online no more, and forgotten where it has ended itself', () => {
+  it('is ended when its client is no longer online, and forgotten when it has ended by itself', () => {
     stream.handler?.onRetired?.();
     assert.equal(stream.ended, 'finish');
     const closed = new FakeStream();

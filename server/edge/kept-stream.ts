@@ -6,7 +6,7 @@ export class KeptStream implements StreamHandler {
   #target: object | undefined;
   #stream: ByteStream | undefined;
 
-  /** Keeps a stream that a request has left; it is let go when its other side ends it or sends unasked. */
+  /** Keeps a stream after its request; it is dropped when its other side ends it or sends something unasked. */
   keep(target: object, stream: ByteStream): void {
     this.#target = target;
     this.#stream = stream;
@@ -14,7 +14,7 @@ export class KeptStream implements StreamHandler {
   }
 
   /**
-   * Gives the stream away if it leads to the target; any other is ended.
+   * Hands out the stream if it leads to the target; any other is ended.
    *
    * @param fresh whether the request needs a stream of its own
    */

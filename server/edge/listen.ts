@@ -8,7 +8,7 @@ import { CertificateWatch } from './certificate-watch.ts';
 import { type KeyPair, readKeyPair, type TlsFiles } from './tls-files.ts';
 
 const OPTIONS = {
-  // Half-open, because a visitor that has sent its request and closes its side still gets the response.
+  // Half-open, because a visitor that has sent its request and closes its side still has to get the response.
   allowHalfOpen: true,
   noDelay: true,
   keepAlive: true,
@@ -20,7 +20,7 @@ interface Place {
   readonly host: string;
   /** 0 for a free one */
   readonly port: number;
-  /** whether other processes of this user may listen there, too; the system then spreads connections over all */
+  /** whether other processes of this user may listen there, too; the system then distributes connections among them */
   readonly reusePort: boolean;
 }
 
@@ -50,12 +50,12 @@ export async function listen(
   const server = createTlsServer({
     ...OPTIONS,
     ...contextOf(pair),
-    // Until the handshake is done, when it is as above: who ends before has said all it ever will.
+    // Only until the handshake is done, then as above: a peer that ends before that has said all it ever will.
     allowHalfOpen: false,
     handshakeTimeout: TLS_HANDSHAKE_TIMEOUT_MS,
     ALPNProtocols: ['http/1.1'],
   });
-  // Whoever speaks no TLS, or takes too long over it.
+  // A peer that does not speak TLS, or takes too long over it.
   server.on('tlsClientError', (_error, socket) => socket.destroy());
   const useNext = (next: KeyPair): void => server.setSecureContext(contextOf(next));
   const certificate = new CertificateWatch(tls, pair, useNext, clock, log);
@@ -69,8 +69,7 @@ function contextOf({ cert, key }: KeyPair): SecureContextOptions {
 }
 
 /**
- * Binds the listener. Connections come only once the caller has given up control, so an {@link Edge} made at once
- * misses none.
+ * Binds the listener. Connections arrive only once the caller has yielded, so an {@link Edge} made at once misses none.
  *
  * @param port 0 picks a free one
  * @throws the system's error when the address is taken or not ours

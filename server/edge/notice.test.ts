@@ -46,7 +46,7 @@ describe('Notice', () => {
     return notice.responseTo(head, { tunnel, prefix, target })?.bytes(false).toString('latin1');
   }
 
-  /** The click on the link: the cookie that comes of it. */
+  /** The cookie that a click on the link sets. */
   function click(asked: Asked = {}, options?: Partial<NoticeOptions>): string {
     const answer = ask({ ...asked, target: `/?${SEEN}`, site: 'same-origin' }, options);
     return /Set-Cookie: ([^;]*);/.exec(answer ?? '')?.[1] ?? assert.fail(answer);
@@ -68,7 +68,7 @@ describe('Notice', () => {
     assert.doesNotMatch(answer, /<script|<link|<img|src=/);
   });
 
-  it('leads on to the address without a trace, with a cookie for this tunnel alone', () => {
+  it('leads on to the address without a trace, with a cookie for this tunnel only', () => {
     assert.match(ask({ target: '/x?a=1&b' }) ?? '', /href="\/x\?a=1&amp;b&amp;culvert_notice=seen"/);
     const answer = ask({ target: `/x?a=1&b&${SEEN}`, site: 'same-origin' }) ?? '';
     assert.match(answer, /^HTTP\/1\.1 303 .*\r\n[^]*\r\nLocation: \/x\?a=1&b\r\n/);
@@ -81,7 +81,7 @@ describe('Notice', () => {
     assert.notEqual(ask({ cookie: click(), tunnel: OTHER }), undefined);
   });
 
-  it('has a cookie below the prefix in the path form, which is no good in the other', () => {
+  it('has a cookie below the prefix in the path form, which is not valid in the other form', () => {
     const prefix = '/t/abc';
     const answer = ask({ prefix, target: `/?${SEEN}`, site: 'same-origin' }) ?? '';
     assert.match(answer, /\r\nLocation: \/t\/abc\/\r\n/);
@@ -90,7 +90,7 @@ describe('Notice', () => {
     assert.notEqual(ask({ cookie: `__Host-${click({ prefix })}` }), undefined);
   });
 
-  it('has a cookie that http can carry where there is no https', () => {
+  it('has a cookie that works over http if there is no https', () => {
     const cookie = click({}, { secure: false });
     assert.match(cookie, /^culvert-notice=/);
     assert.equal(ask({ cookie }, { secure: false }), undefined);
@@ -104,13 +104,13 @@ describe('Notice', () => {
       );
   });
 
-  it('takes no cookie that another key made, that was changed, or that is over', () => {
+  it('accepts no cookie that another key made, that was changed, or that has expired', () => {
     const cookie = click();
     assert.notEqual(ask({ cookie }, { secret: 'other' }), undefined);
     assert.notEqual(ask({ cookie: cookie.replace(/=(\d+)/, (_, end) => `=${Number(end) + 1}`) }), undefined);
     for (const value of ['', '1', '.', `9999999999.${'A'.repeat(43)}`, '9'.repeat(5000)])
       assert.notEqual(ask({ cookie: `__Host-culvert-notice=${value}` }), undefined, value);
-    // One that somebody else's page has put beside it does no harm.
+    // A cookie that somebody else's page has added does no harm.
     assert.equal(ask({ cookie: `__Host-culvert-notice=1.x; ${cookie}` }), undefined);
     now = START + NOTICE_COOKIE_SECONDS * 1000 - 1;
     assert.equal(ask({ cookie }), undefined);

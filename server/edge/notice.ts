@@ -1,6 +1,6 @@
 /**
  * What people are told before they first see a page of a tunnel on the free plan (docs/decisions/0013-notice.md). Programs
- * never are: only browsers say `Sec-Fetch-Mode: navigate`, and they alone can, for pages and frames that somebody opens.
+ * never see it: only browsers can send `Sec-Fetch-Mode: navigate`, for pages and frames that somebody opens.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { VISITOR_ERRORS } from '../../shared/errors.ts';
@@ -12,12 +12,12 @@ import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { type OwnResponse, wholeResponse } from './own-responses.ts';
 import { cookieValues, HOST_NOTICE_COOKIE, NOTICE_COOKIE } from './own-cookies.ts';
 
-/** What the link of the page adds to the query of the address. */
+/** What the link on the page adds to the query of the address. */
 const PARAMETER = 'culvert_notice=seen';
 const COOKIE = /^(\d{1,12})\.([\w-]{43})$/;
 
 export interface NoticeOptions {
-  /** of the relays on a database, so that each knows the cookies of all */
+  /** shared by the relays on a database, so that each accepts the cookies of all */
   readonly secret: string;
   /** Whether tunnels are visited with https. */
   readonly secure: boolean;
@@ -27,7 +27,7 @@ export interface NoticeOptions {
   readonly now: () => number;
 }
 
-/** Where a request goes: `prefix` is `/t/{slug}` in the path form, else empty, and `target` what is behind it. */
+/** Where a request goes: `prefix` is `/t/{slug}` in the path form, else empty, and `target` is what follows it. */
 export interface Visit {
   readonly tunnel: LiveTunnel;
   readonly prefix: string;
@@ -48,7 +48,7 @@ export class Notice {
     const path = visit.prefix + visit.target;
     const address = withoutParameter(path);
     const isKnown = this.#isKnown(head, visit);
-    // A link from anywhere else may have the parameter too, and then nobody has read anything.
+    // A link from anywhere else may have the parameter, too, and then nobody has read anything.
     const isTold = isKnown || fieldValue(head.fields, 'sec-fetch-site') === 'same-origin';
     if (address !== path && isTold) return this.#goOn(visit, address);
     return isKnown ? undefined : this.#tell(head, visit, address);
@@ -86,7 +86,7 @@ export class Notice {
     return { status, refuses: true, error: 'notice', bytes: (close) => wholeResponse(content, close) };
   }
 
-  /** A cookie is good for its tunnel and the form of its address alone. */
+  /** A cookie is valid only for its tunnel and the form of its address. */
   #mac({ tunnel, prefix }: Visit, expires: string): string {
     const form = prefix === '' ? 'host' : 'path';
     return createHmac('sha256', this.#options.secret)
@@ -112,7 +112,7 @@ function withoutParameter(path: string): string {
   return isThere ? path.slice(0, end) : path;
 }
 
-/** A path as a reference that stays on its host: one that begins with two slashes would name another. */
+/** A path as a reference that stays on its host: one that begins with two slashes would name another host. */
 function onThisHost(path: string): string {
   const written = path.replaceAll(/[\u0080-\u00ff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`);
   return /^\/[/\\]/.test(written) ? `/.${written}` : written;

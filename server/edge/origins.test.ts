@@ -52,7 +52,7 @@ describe('Origins', () => {
     return origins.request(plan, plan.route, { address, proto: 'http', trusted: false });
   }
 
-  it('lets nothing be sent twice, nor meet a stream that is about to end, that could do twice what it asks for', () => {
+  it('never sends a request twice, or on a stream that may be about to end, if it could do twice what it asks for', () => {
     const ways = [
       ['GET', '', true],
       ['HEAD', '', true],
@@ -67,13 +67,13 @@ describe('Origins', () => {
     }
   });
 
-  it('has each network of visitors take its own turns at the API', () => {
+  it('gives each network of visitors its own turns at the API', () => {
     for (const address of ['192.0.2.1', '192.0.2.2', '2001:db8::1', '2001:db8::2'])
       request('GET /v1/account HTTP/1.1\r\nHost: localhost', address).open(HANDLER);
     assert.deepEqual(groups, ['192.0.2.1', '192.0.2.2', '2001:db8:0:0::/64', '2001:db8:0:0::/64']);
   });
 
-  it('tells the API where a request comes from, and nothing of what it says of that itself', () => {
+  it('tells the API where a request comes from, and nothing that the request itself says about that', () => {
     const { head } = request('GET /v1/account HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 198.51.100.9');
     assert.deepEqual(head.toString('latin1').match(/^x-forwarded-for:.*/gim), ['X-Forwarded-For: 192.0.2.1']);
   });
@@ -84,7 +84,7 @@ describe('Origins', () => {
     assert.equal(cookie && mapField?.(cookie), 'a=1');
   });
 
-  it('lets no tunnel set the cookie by which the relay knows who was told of it', () => {
+  it('does not let a tunnel set the cookie by which the relay knows who has seen its notice', () => {
     notice = new Notice({ secret: 's', secure: false, contact: undefined, now: () => 0 });
     const [own, other] =
       parseFields(Buffer.from('Set-Cookie: culvert-notice=1.x; Path=/\r\nSet-Cookie: a=1\r\n\r\n'), 0) ?? [];

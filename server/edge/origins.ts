@@ -28,12 +28,12 @@ import type { Destination } from './route.ts';
 import { TunnelLookup } from './tunnel-lookup.ts';
 import { visitorAddress } from './visitor-address.ts';
 
-/** What may be sent again without doing twice what it asks for (RFC 9110 section 9.2.2). */
+/** Methods whose requests may be sent again without doing twice what they ask for (RFC 9110 section 9.2.2). */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
 
 /** The relay's own HTTP server, as a place to open streams to. */
 export interface ApiOrigin {
-  /** @param group of visitors, whose requests take turns with those of others */
+  /** @param group group of visitors, whose requests take turns with those of other groups */
   dial(handler: DialHandler, group: string): Dial;
 }
 
@@ -47,13 +47,13 @@ export interface UpgradeEndpoints {
 /** How the responses of an origin reach the visitor. */
 type ResponseRules = Pick<ExchangeRequest, 'ending' | 'mapField'>;
 
-/** A request as its origin gets it, and where that is. */
+/** A request as its origin receives it, and where that is. */
 export interface OriginRequest extends ExchangeRequest {
-  /** What it goes to; the same object for the same tunnel. */
+  /** Where it goes; the same object for the same tunnel. */
   readonly target: object;
-  /** Whether it needs a stream of its own: it could not be sent again, or waits in a line that a kept one would pass by. */
+  /** Whether it needs a stream of its own: it could not be sent again, or waits in a line that a kept stream would bypass. */
   readonly fresh: boolean;
-  /** Where it is counted how it ends. */
+  /** Counts how it ends. */
   readonly outcomes: Outcomes;
 }
 
@@ -64,13 +64,13 @@ export interface OriginsOptions {
   readonly endpoints: UpgradeEndpoints;
   /** Whether search engines may show tunnels. */
   readonly indexed: boolean;
-  /** What people are told before they see a tunnel, where they are told anything. */
+  /** What people are told before they see a tunnel, if anything. */
   readonly notice: Notice | undefined;
   /** Monotonic ms, as coarse as the deadlines need. */
   readonly now: () => number;
-  /** Reports an error nobody foresaw, and says what to respond. */
+  /** Reports an unexpected error, and says what to respond. */
   readonly unexpected: (error: unknown) => ApiError;
-  /** Told of each request that has ended, where somebody wants to know. */
+  /** Told of each request that has ended, if somebody wants to know. */
   readonly accessLog: AccessLog | undefined;
 }
 
@@ -118,12 +118,12 @@ export class Origins {
       : this.#toTunnel(plan, route, peer);
   }
 
-  /** The address that limits for an address are for, if any. */
+  /** The address whose limits apply, if any. */
   limitedAddress(head: RequestHead, peer: Peer): string | undefined {
     return limitedAddress(peer, head, this.context.trustedProxies);
   }
 
-  /** @returns the response in place of the tunnel's, where that is known; a lookup says so later */
+  /** @returns the response in place of the tunnel's, if the tunnel is already known; otherwise the lookup decides */
   noticeFor({ head, route }: Plan): OwnResponse | undefined {
     if (this.#notice === undefined || route.kind !== 'tunnel') return undefined;
     const { tunnel, prefix, target } = route;
@@ -138,7 +138,7 @@ export class Origins {
   }
 
   /**
-   * Asks one of the relay's own WebSocket endpoints to take a connection over.
+   * Asks one of the relay's own WebSocket endpoints to take over a connection.
    *
    * @throws ApiError with the connection untouched
    */
@@ -157,7 +157,7 @@ export class Origins {
       target: this.#api,
       head: relayRequestHead(plan.head, target, this.limitedAddress(plan.head, peer)),
       repeatable: false,
-      // One that is kept would pass by the line in which the API's requests wait.
+      // A kept stream would bypass the line in which the API's requests wait.
       fresh: true,
       ending: PLAIN_ENDING,
       mapField: undefined,
@@ -183,7 +183,7 @@ export class Origins {
         hidesCookies: this.#notice !== undefined,
       }),
       repeatable,
-      // An idle connection may end at the moment it is used again; what cannot be repeated must not meet that.
+      // An idle connection may end at the moment it is reused; what cannot be repeated must not run into that.
       fresh: !repeatable,
       ...(prefix === '' ? this.#ownHost : this.#belowPrefix(head, prefix, target)),
       ...this.#ways(tunnel, (found) => this.#notice?.responseTo(head, { tunnel: found, prefix, target })),
@@ -206,7 +206,7 @@ export class Origins {
         };
   }
 
-  /** The relay's own cookies are not for tunnels to set. */
+  /** Tunnels may not set the relay's own cookies. */
   #guarded(map: FieldMap): FieldMap {
     return this.#notice === undefined ? map : (field) => (setsOwnCookie(field) ? undefined : map(field));
   }

@@ -1,7 +1,10 @@
 /** Cookies that are between the relay and a browser: no local service sees or sets one. */
 import type { Field } from '../../shared/http1/fields.ts';
 
-/** In the subdomain form with https: browsers take it from its own host alone, for all of it (RFC 6265bis section 4.1.3). */
+/**
+ * In the subdomain form with https: browsers accept it from its own host only, for the whole host (RFC 6265bis section
+ * 4.1.3).
+ */
 export const HOST_NOTICE_COOKIE = '__Host-culvert-notice';
 export const NOTICE_COOKIE = 'culvert-notice';
 
@@ -18,7 +21,7 @@ export function withoutOwnCookies(value: string): string {
   return pairs.join(';').trim();
 }
 
-/** The values of the cookies of a name, in order: a sibling's host may have set more than one. */
+/** The values of all cookies of that name, in order: a sibling host may have set more than one. */
 export function cookieValues(fields: readonly Field[], name: string): string[] {
   return fields
     .filter((field) => field.is('cookie'))
@@ -27,7 +30,7 @@ export function cookieValues(fields: readonly Field[], name: string): string[] {
     .map((pair) => pair.slice(pair.indexOf('=') + 1).trim());
 }
 
-/** Whether a `Set-Cookie` field sets one of them, which a picture could do before its page has ever been visited. */
+/** Whether a `Set-Cookie` field sets one of them, which a picture could do before its page was ever visited. */
 export function setsOwnCookie(field: Field): boolean {
   return field.is('set-cookie') && OWN.has(nameOf(field.value.split(';', 1)[0] ?? ''));
 }

@@ -1,4 +1,4 @@
-/** What the relay responds to a visitor itself (docs/protocol.md sections 4.5 and 5.4). */
+/** The relay's own responses to visitors (docs/protocol.md sections 4.5 and 5.4). */
 import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { ApiError, VisitorErrorCode } from '../../shared/errors.ts';
@@ -7,7 +7,7 @@ import type { RequestHead } from '../../shared/http1/head.ts';
 import { errorContent } from '../../shared/page.ts';
 import { REQUEST_ID_FIELD } from '../observe/request-id.ts';
 
-/** What of a request, as far as it was read, shapes the response. */
+/** What determines the response, from as much of the request as was read. */
 export interface RequestFacts {
   /** value of `Accept` */
   readonly accept?: string | undefined;
@@ -20,7 +20,7 @@ export interface OwnResponse {
   readonly status: number;
   /** Whether the visitor could not have what it asked for. */
   readonly refuses: boolean;
-  /** why, where that is in the catalogue of what visitors are told */
+  /** why, if the reason is in the catalogue of what visitors are told */
   readonly error?: VisitorErrorCode;
   /**
    * Writes the whole response.
@@ -30,7 +30,7 @@ export interface OwnResponse {
   readonly bytes: (close: boolean) => Buffer;
 }
 
-/** What shapes the response to a request; `undefined` for one whose head is not at hand. */
+/** What determines the response to a request; `undefined` for one whose head is not at hand. */
 export function requestFacts(plan: { readonly head: RequestHead } | undefined): RequestFacts {
   if (plan === undefined) return {};
   const { method, fields } = plan.head;
@@ -38,11 +38,11 @@ export function requestFacts(plan: { readonly head: RequestHead } | undefined): 
 }
 
 /**
- * What shapes the response to a request that is refused for its head. Of that nothing is believed but which form the
- * visitor can read, because browsers cause such heads, too, with a long address or many cookies; and whether it is a
- * HEAD, or may yet become one, because a proxy takes what follows the head of such a response for the next one.
+ * What determines the response to a request that is refused for its head. Only two things in that head are believed: which
+ * form the visitor can read, because browsers cause such heads, too, with a long address or many cookies; and whether it is
+ * a HEAD, or may yet become one, because a proxy takes what follows the head of such a response for the next response.
  *
- * @param head as much of it as has come, latin1
+ * @param head as much of it as has arrived, latin1
  */
 export function factsOfHead(head: string): RequestFacts {
   const start = head.trimStart().slice(0, HEAD_START.length);
@@ -88,14 +88,14 @@ export function errorResponse(
   };
 }
 
-/** What the relay responds to itself, though nothing is wrong with it. */
+/** Requests that the relay responds to itself, though nothing is wrong with them. */
 export type OwnRoute =
   /** OPTIONS of the whole server */
   | { readonly kind: 'options' }
-  /** to the same with a slash behind the prefix */
+  /** to the same address with a slash after the prefix */
   | { readonly kind: 'redirect'; readonly location: string };
 
-/** The response to a request that the relay responds to itself though nothing is wrong with it. */
+/** The response to a request of that kind. */
 export function routeResponse(route: OwnRoute): OwnResponse {
   const status = route.kind === 'options' ? 204 : 308;
   // A 204 has no Content-Length (RFC 9110 section 8.6).

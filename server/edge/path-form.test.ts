@@ -38,7 +38,7 @@ describe('belowPrefix', () => {
     assert.equal(mapped('WWW-Authenticate', 'Basic realm="x"'), 'Basic realm="/t/abc x"');
   });
 
-  it('drops what reaches beyond the prefix, and leaves the rest', () => {
+  it('drops what has an effect beyond the prefix, and leaves the rest', () => {
     for (const name of [
       'Service-Worker-Allowed',
       'Clear-Site-Data',

@@ -8,7 +8,7 @@ import { challengeBelow } from './challenges.ts';
 import { cookieBelow } from './cookies.ts';
 import type { FieldMap } from './response-head.ts';
 
-/** Fields that tell browsers something about all of the origin or its host, or that they remember for it. */
+/** Fields that tell browsers something about the whole origin or its host, or that they remember for it. */
 const DROPPED = [
   'accept-ch',
   'accept-ch-lifetime',
@@ -36,20 +36,20 @@ const DROPPED = [
 ];
 /**
  * Field lines that every final response gets. The script of a service worker is refused here, so browsers must not take one
- * from their cache that they got as something else.
+ * from their cache that they received as something else.
  */
 export const PATH_FORM_FIELDS = 'Vary: Service-Worker\r\n';
 const ABSOLUTE = /^(https?:)?\/\/([^/?#]*)(.*)$/i;
 
-/** A path-form tunnel as one request meets it. */
+/** A path-form tunnel as one request addresses it. */
 export interface PathForm {
   /** `/t/{slug}` */
   readonly prefix: string;
   /** what was asked for below it, in origin form */
   readonly target: string;
-  /** whether that was the bare prefix, without a slash behind it */
+  /** whether that was the bare prefix, without a slash after it */
   readonly isBare: boolean;
-  /** names by which the relay is known to this visitor, in lower case, without port */
+  /** names by which this visitor knows the relay, in lower case, without port */
   readonly ownHosts: readonly string[];
 }
 
@@ -71,7 +71,7 @@ function location(value: string, prefix: string, ownHosts: readonly string[]): s
   return `${scheme ?? ''}//${host}${below(rest, prefix)}`;
 }
 
-/** A path moved below the prefix, unless a service that knows its prefix has put it there. */
+/** A path moved below the prefix, unless a service that knows its prefix has already put it there. */
 function below(path: string, prefix: string): string {
   if (path === prefix || path.startsWith(`${prefix}/`) || path.startsWith(`${prefix}?`)) return path;
   return prefix + path;

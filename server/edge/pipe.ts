@@ -1,4 +1,4 @@
-/** Joins a visitor's connection and a stream, once both speak WebSocket and nothing is left to follow. */
+/** Joins a visitor's connection and a stream once both speak WebSocket and there is nothing left to follow. */
 import type { Socket } from 'node:net';
 import { LINGER_TIMEOUT_MS } from '../limits.ts';
 import { TurnedReads } from '../fairness/turned-reads.ts';

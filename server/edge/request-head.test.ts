@@ -18,7 +18,7 @@ function forwarded(
 }
 
 describe('tunnelRequestHead', () => {
-  it("leaves out cookies of the relay's own, and nothing else of their field, where it has some", () => {
+  it("leaves out the relay's own cookies if there are any, and nothing else of their field", () => {
     const fields = [
       'Host: a',
       'Cookie: a="1, 2" ;culvert-notice=x; b=;c',
@@ -46,7 +46,7 @@ describe('tunnelRequestHead', () => {
     ]);
   });
 
-  it('drops what is about one connection only, and what Connection names', () => {
+  it('drops fields about one connection only, and those that Connection names', () => {
     const lines = forwarded([
       'Host: a',
       'Connection: close, X-Hop',
@@ -59,7 +59,7 @@ describe('tunnelRequestHead', () => {
     assert.deepEqual(lines.slice(1, 3), ['Host: a', 'TE: trailers']);
   });
 
-  it('lets no Connection take away what says where the message goes and ends', () => {
+  it('does not let Connection remove what says where the message goes and ends', () => {
     const lines = forwarded([
       'Host: a',
       'Content-Length: 3',
@@ -68,7 +68,7 @@ describe('tunnelRequestHead', () => {
     assert.deepEqual(lines.slice(1, 4), ['Host: a', 'Content-Length: 3', 'X-Forwarded-For: 203.0.113.9']);
   });
 
-  it('drops what says where a request came from, unless a trusted proxy says it', () => {
+  it('drops fields that say where a request came from, unless a trusted proxy says it', () => {
     const claims = [
       'Forwarded: for=6.6.6.6',
       'X-Real-IP: 6',
@@ -93,7 +93,7 @@ describe('tunnelRequestHead', () => {
     assert.deepEqual(believed.slice(1, 2 + claims.length), ['Host: a', ...claims]);
   });
 
-  it('drops from anybody what only programs that confuse _ and - take for it, and what CGI takes for a proxy', () => {
+  it('drops, whoever sends them, fields that programs which confuse _ and - take for those, and one that CGI takes for a proxy', () => {
     const disguises = [
       'X_Forwarded_For: 6',
       'X-Forwarded_For: 6',
@@ -113,7 +113,7 @@ describe('tunnelRequestHead', () => {
     }
   });
 
-  it('keeps what only looks like it', () => {
+  it('keeps fields that only look like those', () => {
     const fields = [
       'with_underscore: 1',
       'X-Forward: 1',
@@ -152,7 +152,7 @@ describe('tunnelRequestHead', () => {
     ]);
   });
 
-  it('believes a trusted proxy, and adds its address', () => {
+  it("believes a trusted proxy, and adds the proxy's address", () => {
     const from = { ...peer, trusted: true };
     const given = [
       'X-Forwarded-For: 1',

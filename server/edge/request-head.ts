@@ -1,4 +1,4 @@
-/** The request head as the local service gets it (RFC 9110 section 7.6; docs/protocol.md section 4.2). */
+/** The request head as the local service receives it (RFC 9110 section 7.6; docs/protocol.md section 4.2). */
 import type { BlockList } from 'node:net';
 import { type Field, fieldValue } from '../../shared/http1/fields.ts';
 import { HeadWriter } from '../../shared/http1/head-writer.ts';
@@ -12,7 +12,7 @@ export interface Peer {
   /** IP address */
   readonly address: string;
   readonly proto: 'http' | 'https';
-  /** Whether it is a proxy whose forwarded fields are believed. */
+  /** Whether it is a proxy whose forwarding fields are believed. */
   readonly trusted: boolean;
 }
 
@@ -30,13 +30,13 @@ export interface ForwardedHead {
   readonly target: string;
   /** `/t/{slug}` in the path form, else empty */
   readonly prefix: string;
-  /** Whether an offered WebSocket goes along; any other upgrade never does. */
+  /** Whether an offered WebSocket upgrade is passed on; any other upgrade never is. */
   readonly upgrade: boolean;
-  /** Whether browsers may send cookies of the relay's own, which the local service does not get. */
+  /** Whether browsers may send the relay's own cookies, which the local service must not get. */
   readonly hidesCookies: boolean;
 }
 
-/** Writes the head for a tunnel's client: field names in their case and order, duplicates kept. */
+/** Writes the head for a tunnel's client: case and order of field names and duplicates are kept. */
 export function tunnelRequestHead(
   head: RequestHead,
   peer: Peer,
@@ -63,7 +63,7 @@ export function tunnelRequestHead(
 /**
  * Writes the head for the relay's own HTTP server.
  *
- * @param address where it comes from, if that has limits; what the request itself says of that is removed
+ * @param address where it comes from, if that has limits; what the request itself says about that is removed
  */
 export function relayRequestHead(head: RequestHead, target: string, address: string | undefined): Buffer {
   const added = address === undefined ? '\r\n' : `X-Forwarded-For: ${address}\r\n\r\n`;
@@ -89,7 +89,7 @@ function writeCookies(writer: HeadWriter, field: Field): void {
   else if (value !== '') writer.text(`${field.name}: ${value}\r\n`);
 }
 
-/** Whether a field says where the request came from, in place of the relay or of a proxy that is believed. */
+/** Whether a field claims where the request came from, which only the relay or a trusted proxy may say. */
 function isRemoved(field: Field, trusted: boolean): boolean {
   const said = provenance(field);
   return said !== 'nothing' && (said === 'disguise' || !trusted || isReplaced(field));

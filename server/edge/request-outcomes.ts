@@ -1,4 +1,4 @@
-/** How the requests of one connection end, one after the other: counted, and told to the access log where there is one. */
+/** How the requests of one connection end, one after the other: counted, and reported to the access log if there is one. */
 import type { VisitorErrorCode } from '../../shared/errors.ts';
 import { type Outcomes, refusals, requests } from '../observe/counters.ts';
 import { AccessRecord, type Progress } from './access-record.ts';
@@ -13,9 +13,9 @@ export class RequestOutcomes {
   readonly #socket: VisitorSocket;
   readonly #peer: Peer;
   readonly #origins: Origins;
-  /** Where it is counted how the current request ends. */
+  /** Counts how the current request ends. */
   #outcomes: Outcomes = requests.nowhere;
-  /** What the access log will say of it. */
+  /** What the access log will say about it. */
   #access: AccessRecord | undefined;
 
   constructor(socket: VisitorSocket, peer: Peer, origins: Origins) {
@@ -38,7 +38,7 @@ export class RequestOutcomes {
     this.#access = new AccessRecord(accessLog, address, plan, { now, taken: taken - headLength, sent });
   }
 
-  /** It is known where the current request goes. */
+  /** It is now known where the current request goes. */
   countIn(outcomes: Outcomes): void {
     this.#outcomes = outcomes;
   }
@@ -60,7 +60,7 @@ export class RequestOutcomes {
     this.end(refuses ? 'refused' : 'answered', status, error);
   }
 
-  /** The current request has opened a WebSocket: that counts now, and is told when it is known how much it has carried. */
+  /** The current request has opened a WebSocket: it counts now, and is logged once it is known how much it has carried. */
   opened(): void {
     this.#outcomes.upgraded += 1;
   }

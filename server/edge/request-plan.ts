@@ -1,4 +1,4 @@
-/** What is to be done with a request, decided from its head alone. */
+/** What to do with a request, decided from its head alone. */
 import type { BlockList } from 'node:net';
 import { type VisitorErrorCode } from '../../shared/errors.ts';
 import { type Framing, requestFraming } from '../../shared/http1/framing.ts';
@@ -10,7 +10,7 @@ import { offersWebSocket, route, type Route, type RouteContext } from './route.t
 /** What the edge is told, the same for every connection. */
 export interface EdgeContext extends RouteContext {
   readonly trustedProxies: BlockList;
-  /** address of a link to whoever takes complaints about tunnels */
+  /** address of a link to whoever handles complaints about tunnels */
   readonly abuseContact?: string | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface Plan {
 /**
  * Reads a head and decides.
  *
- * @returns the plan, or why the request is refused, after which nothing more on its connection may be read
+ * @returns the plan, or why the request is refused; after a refusal nothing more may be read on its connection
  */
 export function planRequest(bytes: Buffer, context: EdgeContext): Plan | VisitorErrorCode {
   const head = parseRequestHead(bytes, { target: REQUEST_TARGET_MAX_BYTES, fields: REQUEST_FIELDS_MAX });
@@ -57,7 +57,7 @@ function wantsClose(head: RequestHead): boolean {
   return head.fields.some((field) => field.is('connection') && CLOSE.test(field.value));
 }
 
-/** The fault of a head whose end has not come within its limit of bytes. */
+/** The fault of a head that does not end within its limit of bytes. */
 export function oversizeFault(text: string): VisitorErrorCode {
   const line = text.slice(0, text.indexOf('\r\n') === -1 ? text.length : text.indexOf('\r\n'));
   const target = line.split(' ', 2)[1] ?? '';

@@ -1,4 +1,4 @@
-/** The response head as the visitor gets it (RFC 9110 section 7.6; docs/protocol.md section 4.3). */
+/** The response head as the visitor receives it (RFC 9110 section 7.6; docs/protocol.md section 4.3). */
 import { SPACE } from '../../shared/http1/characters.ts';
 import type { Field } from '../../shared/http1/fields.ts';
 import { HeadWriter } from '../../shared/http1/head-writer.ts';
@@ -6,7 +6,7 @@ import { fieldsStart, type ResponseHead } from '../../shared/http1/head.ts';
 import { isHopByHop, namedByConnection } from '../../shared/http1/hop-by-hop.ts';
 import { steersProxy } from '../../shared/http1/proxy-fields.ts';
 
-/** What is written behind the fields of every final response, for a connection that stays and for one that ends. */
+/** What is written after the fields of every final response, for a connection that stays open and for one that ends. */
 export interface ResponseEnding {
   readonly stays: string;
   readonly ends: string;
@@ -14,12 +14,15 @@ export interface ResponseEnding {
 
 export const PLAIN_ENDING: ResponseEnding = { stays: '\r\n', ends: 'Connection: close\r\n\r\n' };
 
-/** Writes more fields, whole lines each, in front of an ending. */
+/** Writes more fields, each a whole line, before an ending. */
 export function endingWith(lines: string, { stays, ends }: ResponseEnding): ResponseEnding {
   return { stays: lines + stays, ends: lines + ends };
 }
 
-/** Keeps what tunnels show out of search engines: of several rules they follow the strictest, so a service cannot take it back. */
+/**
+ * Keeps what tunnels show out of search engines: they follow the strictest of several rules, so a service cannot take it
+ * back.
+ */
 export const NOINDEX_ENDING: ResponseEnding = endingWith('X-Robots-Tag: noindex\r\n', PLAIN_ENDING);
 
 /**
@@ -32,16 +35,16 @@ export interface ResponseOptions {
   /** Whether the connection ends with this response. */
   readonly close: boolean;
   readonly ending: ResponseEnding;
-  /** Which fields about the length of the body do not apply to what the visitor gets. */
+  /** Which fields about the length of the body do not apply to what the visitor receives. */
   readonly omits: Omission;
-  /** What keeps a tunnel to itself; `undefined` where all fields pass. */
+  /** Keeps a tunnel's fields from affecting others; `undefined` where all fields pass. */
   readonly mapField: FieldMap | undefined;
 }
 
-/** Gives back a field that passes as it is, a new value for it, or `undefined` to drop it. */
+/** Returns a field that passes as it is, a new value for it, or `undefined` to drop it. */
 export type FieldMap = (field: Field) => Field | string | undefined;
 
-/** Room for what is written beside the fields that are kept. */
+/** Room for what is written besides the fields that are kept. */
 const EXTRA = 96;
 /** Bytes of `HTTP/1.1 200`. */
 const STATUS_END = 12;
@@ -49,13 +52,13 @@ const STATUS_END = 12;
 /**
  * Writes a final response head.
  *
- * @param body bytes that go out behind it, in one piece with it
+ * @param body bytes that go out after it, in one piece with it
  */
 export function finalResponseHead(head: ResponseHead, options: ResponseOptions, body: Buffer): Buffer {
   const { close, ending, omits, mapField } = options;
   const named = namedByConnection(head.fields);
   const writer = startResponse(head, body);
-  // Which protocol is wanted is what a 426 is there to say (RFC 9110 section 15.5.22).
+  // A 426 exists to say which protocol is wanted (RFC 9110 section 15.5.22).
   const wantsUpgrade = head.status === 426;
   for (const field of head.fields) {
     if (wantsUpgrade && field.is('upgrade')) {
@@ -65,7 +68,7 @@ export function finalResponseHead(head: ResponseHead, options: ResponseOptions, 
     }
     if (!isDropped(field, named, omits)) writeField(writer, field, mapField);
   }
-  // The one that has no body and still says so (RFC 9110 section 15.3.6).
+  // The only one without a body that still says so (RFC 9110 section 15.3.6).
   if (head.status === 205) writer.text('Content-Length: 0\r\n');
   writer.text(close ? ending.ends : ending.stays);
   return withBody(writer, body);
@@ -74,7 +77,7 @@ export function finalResponseHead(head: ResponseHead, options: ResponseOptions, 
 /**
  * Writes an interim response (1xx), or the 101 that accepts a WebSocket.
  *
- * @param rest bytes that go out behind it, in one piece with it
+ * @param rest bytes that go out after it, in one piece with it
  */
 export function interimResponseHead(
   head: ResponseHead,
@@ -92,7 +95,7 @@ export function interimResponseHead(
   return withBody(writer, rest);
 }
 
-/** Writes the status line, with the version of a proxy, which is its own (RFC 9110 section 6.2). */
+/** Writes the status line, with the relay's own HTTP version, as a proxy must (RFC 9110 section 6.2). */
 function startResponse(head: ResponseHead, body: Buffer): HeadWriter {
   const { bytes, minor, status } = head;
   const writer = new HeadWriter(bytes, EXTRA + body.length);

@@ -15,7 +15,7 @@ const CONTEXT: ResponseContext = {
   mapField: undefined,
 };
 
-/** Relays a response that comes in the pieces given, and tells what became of it. */
+/** Relays a response that comes in the given pieces, and reports what became of it. */
 function relay(pieces: string[], context: Partial<ResponseContext> = {}) {
   let sent = '';
   const send = (bytes: Buffer): void => void (sent += bytes.toString('latin1'));
@@ -37,7 +37,7 @@ describe('ResponseRelay', () => {
     assert.ok(response.reusable && !response.closes);
   });
 
-  it('says beside the fields of the service that search engines may not show it, on final responses alone', () => {
+  it('adds to the fields of the service that search engines may not show it, on final responses only', () => {
     const pieces = ['HTTP/1.1 103 x\r\nLink: x\r\n\r\nHTTP/1.1 204 x\r\nX-Robots-Tag: all\r\n\r\n'];
     const fields =
       'HTTP/1.1 103 x\r\nLink: x\r\n\r\nHTTP/1.1 204 x\r\nX-Robots-Tag: all\r\nX-Robots-Tag: noindex\r\n';
@@ -46,14 +46,14 @@ describe('ResponseRelay', () => {
     assert.equal(relay(pieces, { ending, close: true }).sent, `${fields}Connection: close\r\n\r\n`);
   });
 
-  it('passes nothing on that comes behind the response, nor uses the stream again', () => {
+  it('passes nothing on that comes after the response, and does not reuse the stream', () => {
     const { response, sent, progress } = relay(['HTTP/1.1 204 x\r\n\r\nHTTP/1.1 200 smuggled\r\n\r\n']);
     assert.deepEqual(progress, ['done']);
     assert.equal(sent, 'HTTP/1.1 204 x\r\n\r\n');
     assert.ok(!response.reusable);
   });
 
-  it('passes interim responses on: all, only the 100 that is waited for, or none', () => {
+  it('passes interim responses on: all, only the 100 that the visitor waits for, or none', () => {
     const [proceed, hints] = ['HTTP/1.1 100 x\r\n\r\n', 'HTTP/1.1 103 x\r\nLink: x\r\n\r\n'];
     const final = 'HTTP/1.1 304 x\r\n\r\n';
     const { sent, progress } = relay([proceed + hints, hints + proceed, final]);
@@ -63,7 +63,7 @@ describe('ResponseRelay', () => {
     assert.equal(relay([proceed + hints, final], { interims: 'none' }).sent, final);
   });
 
-  it('passes none on with fields that say where a message ends', () => {
+  it('passes no interim response on that has fields which say where a message ends', () => {
     const fields =
       'Content-Length: 0\r\nX: y\r\ntransfer-encoding: chunked\r\nTrailer: z\r\nKeep-Alive: a\r\n';
     for (const status of [100, 102, 103, 199]) {
@@ -78,7 +78,7 @@ describe('ResponseRelay', () => {
     );
   });
 
-  it('waits for a final response behind 64 interim ones and no more', () => {
+  it('waits for a final response after 64 interim ones and no more', () => {
     for (const interims of ['all', 'none'] as const) {
       const flood = Array<string>(INTERIM_RESPONSES_MAX).fill('HTTP/1.1 102 x\r\n\r\n');
       assert.ok(relay(flood, { interims }).progress.every((progress) => progress === 'more'));
@@ -87,7 +87,7 @@ describe('ResponseRelay', () => {
     }
   });
 
-  it('takes no head of more than 500 fields', () => {
+  it('does not accept a head of more than 500 fields', () => {
     const fields = 'a:\r\n'.repeat(RESPONSE_FIELDS_MAX);
     assert.deepEqual(relay([`HTTP/1.1 204 x\r\n${fields}\r\n`]).progress, ['done']);
     for (const status of [204, 103]) {
@@ -96,7 +96,7 @@ describe('ResponseRelay', () => {
     }
   });
 
-  it('says nothing of a length or a coding where there is no body', () => {
+  it('says nothing about a length or a coding where there is no body', () => {
     for (const [status, method, expected] of [
       [204, 'GET', ''],
       [205, 'GET', 'Content-Length: 0\r\n'],
@@ -110,7 +110,7 @@ describe('ResponseRelay', () => {
       });
       const kept = status === 205 ? expected : '';
       assert.deepEqual([coding.progress, coding.sent], [['done'], `HTTP/1.1 ${status} x\r\n${kept}\r\n`]);
-      // What was announced may still come.
+      // The announced body may still come.
       const comes = status === 204 || status === 205;
       assert.deepEqual([length.response.reusable, coding.response.reusable], [!comes, !comes]);
     }
@@ -119,7 +119,7 @@ describe('ResponseRelay', () => {
     assert.ok(!response.closes);
   });
 
-  it('ends the connection of a visitor that may leave out a body it has announced', () => {
+  it('closes the connection of a visitor that may leave out a body it has announced', () => {
     const answer = ['HTTP/1.1 200 x\r\nContent-Length: 0\r\n\r\n'];
     const heldBack = trackBody({ kind: 'length', length: 1 });
     const early = relay(answer, { heldBack });
@@ -129,7 +129,7 @@ describe('ResponseRelay', () => {
     assert.ok(!relay(answer, { heldBack }).response.closes);
   });
 
-  it('drops what is about one connection, and says so when its own ends', () => {
+  it('drops fields about one connection, and says so when its own ends', () => {
     const { response, sent } = relay(
       [
         'HTTP/1.1 200 OK\r\nConnection: close, X-Hop\r\nX-Hop: 1\r\nKeep-Alive: x\r\nContent-Length: 0\r\n\r\n',
@@ -140,7 +140,7 @@ describe('ResponseRelay', () => {
     assert.ok(!response.reusable && response.closes);
   });
 
-  it('drops what a proxy in front would obey, from interim responses and trailers too', () => {
+  it('drops fields that a proxy in front would obey, from interim responses and trailers, too', () => {
     const steering = [
       'X-Accel-Redirect: /t/other',
       'x-accel-buffering: yes',
@@ -185,7 +185,7 @@ describe('ResponseRelay', () => {
     assert.ok(response.closes && response.endsWithConnection);
   });
 
-  it('takes the chunks off for HTTP/1.0', () => {
+  it('removes the chunked coding for HTTP/1.0', () => {
     const pieces = [
       'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n',
       '2\r\nde\r\n0\r\n\r\n',
@@ -206,20 +206,20 @@ describe('ResponseRelay', () => {
     ]);
   });
 
-  it('uses no stream again on which an upgrade was turned down', () => {
+  it('does not reuse a stream on which an upgrade was refused', () => {
     const { response, progress } = relay(['HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'], { upgrade: true });
     assert.deepEqual(progress, ['done']);
     assert.ok(!response.reusable && !response.closes);
   });
 
-  it('takes no head above 64 KiB, not even a part of one', () => {
+  it('does not accept a head above 64 KiB, not even a part of one', () => {
     assert.deepEqual(relay([head(RESPONSE_HEAD_MAX_BYTES)]).progress, ['done']);
     assert.deepEqual(relay([head(RESPONSE_HEAD_MAX_BYTES + 1)]).progress, ['no-head']);
     assert.deepEqual(relay([head(RESPONSE_HEAD_MAX_BYTES + 1).slice(0, -3)]).progress, ['more']);
     assert.deepEqual(relay([head(RESPONSE_HEAD_MAX_BYTES + 9).slice(0, -3)]).progress, ['no-head']);
   });
 
-  it('sees a response that goes wrong, before and after its head was passed on', () => {
+  it('notices a response that goes wrong, before and after its head was passed on', () => {
     for (const broken of [
       'nonsense\r\n\r\n',
       'HTTP/1.1 200 OK\nX: y\n',

@@ -16,7 +16,7 @@ import {
 
 const EMPTY = Buffer.alloc(0);
 
-/** Which interim responses (1xx but 101) a visitor is sent: any, a 100 because it waits for one, or none. */
+/** Which interim responses (1xx except 101) a visitor is sent: any, a 100 because it waits for one, or none. */
 export type Interims = 'all' | 'continue' | 'none';
 
 export interface ResponseContext {
@@ -31,23 +31,23 @@ export interface ResponseContext {
   readonly close: boolean;
   readonly ending: ResponseEnding;
   /**
-   * The request's body, where the visitor sends it only after a 100. After a final response it may leave it out
-   * (RFC 9110 section 10.1.1), and what then comes on its connection could be another request.
+   * The request's body, where the visitor sends it only after a 100. After a final response it may leave out the body (RFC
+   * 9110 section 10.1.1), and what then comes on its connection could be another request.
    */
   readonly heldBack: BodyTracker | undefined;
   readonly mapField: FieldMap | undefined;
 }
 
-/** A visitor's connection, as whoever writes a response sees it. */
+/** A visitor's connection, as seen by whoever writes a response. */
 export interface VisitorSink {
   send(bytes: Buffer): void;
-  /** Whether the visitor leaves untaken what was sent, so that no more of it should come. */
+  /** Whether the visitor has not taken what was sent, so that no more should come. */
   readonly isFull: boolean;
 }
 
 /**
- * `more`: goes on. `done`: the response is complete. `switched`: the connection is a WebSocket now. `no-head`: what came
- * is no response, and nothing of it has been passed on. `broken`: the body breaks its own framing.
+ * `more`: goes on. `done`: the response is complete. `switched`: the connection is a WebSocket now. `no-head`: what came is
+ * not a response, and none of it has been passed on. `broken`: the body breaks its own framing.
  */
 export type ResponseProgress = 'more' | 'done' | 'switched' | 'no-head' | 'broken';
 
@@ -76,7 +76,7 @@ export class ResponseRelay {
     return this.#started;
   }
 
-  /** Whether the final head has been passed on, so that no other response can be given. */
+  /** Whether the final head has been passed on, so that no other response can be sent. */
   get committed(): boolean {
     return this.#body !== undefined;
   }
@@ -91,7 +91,7 @@ export class ResponseRelay {
     return this.#untilClose || this.#unchunk;
   }
 
-  /** Lets the visitor's connection end with this response, unless its head has gone out without saying so. */
+  /** Ends the visitor's connection with this response, unless its head has already gone out without saying so. */
   closeAfter(): void {
     if (!this.committed) this.#closes = true;
   }
@@ -107,12 +107,12 @@ export class ResponseRelay {
     return this.#pushHead(piece);
   }
 
-  /** The stream has ended; `clean`: its sender had sent everything. Whether that completes the response. */
+  /** The stream has ended; `clean`: its sender has sent everything. Returns whether that completes the response. */
   completedByEnd(clean: boolean): boolean {
     return clean && this.#untilClose;
   }
 
-  /** Bytes came behind the complete response: they belong to no request, so the stream is not used again. */
+  /** Bytes came after the complete response: they belong to no request, so the stream is not reused. */
   spoil(): void {
     this.#reusable = false;
   }
@@ -155,7 +155,8 @@ export class ResponseRelay {
     this.#untilClose = framing.kind === 'until-close';
     this.#unchunk = framing.kind === 'chunked' && minor === 0;
     this.#closes ||= this.#untilClose || this.#context.heldBack?.done === false;
-    // Some servers are left in between when they turn an upgrade down: Node's never answers a broken request after it.
+    // Some servers are left in an unclear state when they refuse an upgrade: Node's never responds to a broken request after
+    // that.
     const isSettled = !this.#untilClose && !this.#context.upgrade;
     this.#reusable =
       isSettled &&
@@ -166,7 +167,7 @@ export class ResponseRelay {
     this.#body = body;
     this.status = head.status;
     if (this.#unchunk || rest.length === 0) {
-      // Without its coding the body is sent as it is decoded.
+      // Without its coding, the body is sent as decoded.
       this.#sink.send(this.#finalHead(head, EMPTY));
       return this.#pushBody(body, rest);
     }
@@ -210,7 +211,7 @@ export class ResponseRelay {
     }
   }
 
-  /** @param hasMore whether bytes came behind the body, as far as it is complete */
+  /** @param hasMore whether bytes came after the body, as far as it is complete */
   #progress(body: BodyTracker, hasMore: boolean): ResponseProgress {
     if (!body.done) return 'more';
     if (hasMore) this.spoil();

@@ -126,11 +126,11 @@ function offers(line: string, fields: string): boolean {
 }
 
 describe('offersWebSocket', () => {
-  it('takes a GET with Upgrade and Connection, in any case', () => {
+  it('accepts a GET with Upgrade and Connection, in upper or lower case', () => {
     assert.ok(offers('GET / HTTP/1.1', 'Upgrade: WebSocket\r\nConnection: keep-alive, UPGRADE'));
   });
 
-  it('takes nothing less', () => {
+  it('accepts nothing less', () => {
     assert.ok(!offers('POST / HTTP/1.1', 'Upgrade: websocket\r\nConnection: upgrade'));
     assert.ok(!offers('GET / HTTP/1.0', 'Upgrade: websocket\r\nConnection: upgrade'));
     assert.ok(!offers('GET / HTTP/1.1', 'Upgrade: websocket'));

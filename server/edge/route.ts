@@ -8,7 +8,7 @@ import type { OwnRoute } from './own-responses.ts';
 import { TunnelLookup } from './tunnel-lookup.ts';
 
 export type Route =
-  /** `prefix` is what the path form adds in front of `target`, or empty */
+  /** `prefix` is what the path form adds before `target`, or empty */
   | {
       readonly kind: 'tunnel';
       readonly tunnel: LiveTunnel | TunnelLookup;
@@ -26,7 +26,7 @@ export type Destination = Extract<Route, { kind: 'tunnel' | 'relay' }>;
 /** What the edge needs to know of tunnels. */
 export interface TunnelDirectory {
   bySlug(slug: string): LiveTunnel | undefined;
-  /** Asks further, where another relay may have made the tunnel. */
+  /** Asks further, in case another relay has created the tunnel. */
   readonly find?: ((slug: string) => Promise<LiveTunnel | undefined>) | undefined;
 }
 
@@ -61,9 +61,9 @@ function ownRoute(head: RequestHead, target: string, { tunnels, pathForm }: Rout
   if (prefix !== undefined && slug !== undefined && rest !== undefined) {
     const tunnel = pathForm ? tunnelOf(slug, undefined, tunnels) : undefined;
     if (tunnel === undefined) return refuse('tunnel-unknown');
-    // Its scope could be that of all tunnels below `/t/`, or it could outlive its tunnel and meet the next of that name.
+    // Its scope could cover all tunnels below `/t/`, or it could outlive its tunnel and meet the next one of that name.
     if (head.fields.some((field) => field.is('service-worker'))) return refuse('path-worker');
-    // On a page without the slash, what the service means for itself is its neighbours'.
+    // On a page without the slash, relative links would lead to the tunnel's neighbours.
     if (!rest.startsWith('/') && isPageVisit(head))
       return { kind: 'redirect', location: `${prefix}/${rest}` };
     return { kind: 'tunnel', tunnel, prefix, target: originForm(rest) };
@@ -71,7 +71,7 @@ function ownRoute(head: RequestHead, target: string, { tunnels, pathForm }: Rout
   return head.method === 'TRACE' ? refuse('method-not-allowed') : { kind: 'relay', target };
 }
 
-/** Whether a browser asks for what it shows as a page. */
+/** Whether a browser asks for something to show as a page. */
 function isPageVisit({ method, fields }: RequestHead): boolean {
   return method === 'GET' && fields.some((field) => field.is('sec-fetch-mode') && field.hasValue('navigate'));
 }

@@ -26,7 +26,7 @@ describe('Seats', () => {
     seats = new Seats({ visitors: 8, newcomers: 3 });
   });
 
-  /** Connections with a request to a tunnel under way. */
+  /** Connections that have a request to a tunnel under way. */
   function busy(count: number, account?: string): Connection[] {
     return Array.from({ length: count }, () => {
       const connection = new Connection(seats);
@@ -46,12 +46,12 @@ describe('Seats', () => {
     assert.equal(first?.fate, 'stays');
   });
 
-  it('gives none to one more while requests are under way on all', () => {
+  it('gives none to one more while requests are under way on all of them', () => {
     busy(8);
     assert.equal(new Connection(seats).place.take(undefined), 'full');
   });
 
-  it('leaves an account three quarters of them, whatever its plan, and the next one three quarters of the rest', () => {
+  it('gives an account at most three quarters of them, whatever its plan, and the next one three quarters of the rest', () => {
     const [one] = busy(6, 'one');
     assert.equal(new Connection(seats).place.take('one'), 'share');
     busy(2, 'two');
@@ -74,7 +74,7 @@ describe('Seats', () => {
       [first, ...others].map(({ fate }) => fate),
       ['stays', 'cut', 'stays', 'stays'],
     );
-    // What gives its seat back is one of them.
+    // A connection that gives its seat back is one of them.
     const [seated] = busy(1);
     seated?.place.stand();
     others.push(new Connection(seats));
@@ -84,7 +84,7 @@ describe('Seats', () => {
     );
   });
 
-  it('remember nothing of connections that have left', () => {
+  it('remember nothing about connections that have left', () => {
     const [waits, resting, standing] = [new Connection(seats), ...busy(2, 'one')];
     resting?.place.rest();
     standing?.place.stand();

@@ -1,5 +1,5 @@
 /**
- * Who may stay where there are more connections than the relay holds. A seat is taken by a request to a tunnel, and kept
+ * Who may stay when there are more connections than the relay can hold. A request to a tunnel takes a seat, and keeps it
  * while its connection waits for the next one, as long as nobody else needs it.
  */
 import { ACCOUNT_SHARE } from '../limits.ts';
@@ -8,11 +8,11 @@ import { ACCOUNT_SHARE } from '../limits.ts';
 export interface SeatLimits {
   /** connections with a seat */
   readonly visitors: number;
-  /** connections without one: those that come, and those to which the relay alone has responded; the oldest gives way */
+  /** connections without one: new ones, and those to which only the relay itself has responded; the oldest gives way */
   readonly newcomers: number;
 }
 
-/** A connection, as whoever gives out seats sees it. */
+/** A connection, as seen by whoever gives out seats. */
 export interface Occupant {
   /** It waits for a request, and somebody else needs its seat: it is to end (RFC 9112 section 9.3). */
   giveWay(): void;
@@ -20,7 +20,7 @@ export interface Occupant {
   destroy(): void;
 }
 
-/** Why there is no seat. `full`: all are busy. `share`: those left are for the tunnels of others. */
+/** Why there is no seat. `full`: all are busy. `share`: the remaining ones are for the tunnels of others. */
 export type NoSeat = 'full' | 'share';
 
 export class Seats {
@@ -31,7 +31,7 @@ export class Seats {
   readonly newcomers = new Set<Place>();
   /** seats of requests that are under way */
   busy = 0;
-  /** those of them that requests to an account's tunnels hold, by its id; never 0 */
+  /** how many of them requests to an account's tunnels hold, by the account's id; never 0 */
   readonly byAccount = new Map<string, number>();
 
   constructor(limits: SeatLimits) {
@@ -53,9 +53,9 @@ export class Place {
   }
 
   /**
-   * Takes a seat for a request, from the connection that has waited longest for a next one where there is no other.
+   * Takes a seat for a request; if none is free, from the connection that has waited longest for its next request.
    *
-   * @param account id of the account of the tunnel that the request goes to, where that is known yet
+   * @param account id of the account of the tunnel that the request goes to, if that is already known
    * @returns why there is none; nothing has changed then
    */
   take(account: string | undefined): NoSeat | undefined {
@@ -63,7 +63,7 @@ export class Place {
     const hasRoom = this.#state === 'idle' || busy + idle.size < limits.visitors;
     if (!hasRoom && idle.size === 0) return 'full';
     const held = account === undefined ? 0 : (byAccount.get(account) ?? 0);
-    // Whatever its plan: the more seats an account has, the more must be left for others.
+    // Whatever its plan: the more seats an account holds, the more must be left for others.
     if (held >= ACCOUNT_SHARE * (limits.visitors - busy)) return 'share';
     if (!hasRoom) this.#displace();
     if (this.#state === 'idle') idle.delete(this);
@@ -75,7 +75,7 @@ export class Place {
     return undefined;
   }
 
-  /** Its request was answered by a tunnel, and the connection waits for the next one. */
+  /** A tunnel has responded to its request, and the connection waits for the next one. */
   rest(): void {
     if (this.#state !== 'busy') return;
     this.#release();
@@ -83,7 +83,7 @@ export class Place {
     this.#seats.idle.add(this);
   }
 
-  /** The relay responds, which takes no seat: one that it has is free for others. */
+  /** The relay itself responds, which takes no seat: one that the connection has is free for others. */
   stand(): void {
     this.#leave();
     this.#enter();

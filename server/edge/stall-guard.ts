@@ -2,14 +2,14 @@
 import type { Socket } from 'node:net';
 import { STALL_TIMEOUT_MS } from '../limits.ts';
 
-/** Looks at a stalled socket this many times before it is cut. */
+/** How often a stalled socket is checked before it is cut. */
 const LOOKS = 6;
 const LOOK_MS = STALL_TIMEOUT_MS / LOOKS;
 
 /**
- * A socket's own timeout sees progress inside one write, which nothing else does: it passes over an interval in which
- * some bytes were taken. But it passes over the first one too, so that a single timeout of the whole length would come
- * twice too late. So there are several short ones, and they count while none is passed over.
+ * A socket's own timeout sees progress inside one write, which nothing else does: it skips an interval in which some bytes
+ * were taken. But it also skips the first one, so a single timeout of the whole length would come after twice the time. So
+ * there are several short ones, counted as long as none is skipped.
  */
 export class StallGuard {
   readonly #socket: Socket;
@@ -43,7 +43,7 @@ export class StallGuard {
     const isConsecutive = now - this.#lastLook < 1.5 * LOOK_MS;
     this.#looks = isConsecutive ? this.#looks + 1 : 1;
     this.#lastLook = now;
-    // A reset, because the system would hold what it has for as long as the visitor does not take it.
+    // A reset, because otherwise the system would hold the data for as long as the visitor does not take it.
     if (this.#looks >= LOOKS) this.#socket.resetAndDestroy();
     else this.#socket.setTimeout(LOOK_MS);
   };

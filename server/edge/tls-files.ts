@@ -11,13 +11,13 @@ export interface TlsFile {
 }
 
 export interface TlsFiles {
-  /** PEM, with the intermediate certificates behind the relay's own */
+  /** PEM, with the intermediate certificates after the relay's own */
   readonly cert: TlsFile;
   /** PEM, without a passphrase */
   readonly key: TlsFile;
 }
 
-/** A certificate and its key, which fit. */
+/** A certificate and its matching key. */
 export interface KeyPair {
   readonly cert: Buffer;
   readonly key: Buffer;
@@ -25,7 +25,7 @@ export interface KeyPair {
   readonly validTo: string;
 }
 
-/** A file is missing or does not hold what it should; the text names its setting and what that takes. */
+/** A file is missing or does not contain what it should; the text names its setting and what that accepts. */
 export class TlsFileError extends Error {
   constructor(file: TlsFile, takes: string, cause: unknown) {
     const why = cause instanceof Error ? cause.message : String(cause);

@@ -1,4 +1,4 @@
-/** Connections to a TLS listener before they are anybody's. */
+/** Connections to a TLS listener before anybody owns them. */
 import type { Socket } from 'node:net';
 import type { Server, TLSSocket } from 'node:tls';
 
@@ -10,7 +10,7 @@ export class Handshakes {
 
   /**
    * @param limit of handshakes at a time; beyond it the oldest is cut
-   * @param secured told of each connection whose handshake is done
+   * @param secured called with each connection whose handshake is done
    */
   constructor(server: Server, limit: number, secured: (socket: Socket, tcp: Socket | undefined) => void) {
     this.#limit = limit;

@@ -1,4 +1,4 @@
-/** A tunnel that this relay has not met, though another one may have made it: looked up when a request needs it. */
+/** A tunnel that this relay does not know, though another one may have created it: looked up when a request needs it. */
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { Dial, Dialer, DialHandler } from '../tunnels/stream.ts';
 import type { OwnResponse } from './own-responses.ts';
@@ -6,7 +6,7 @@ import type { OwnResponse } from './own-responses.ts';
 const STORE_TEXT =
   'Whether there is a tunnel at this address cannot be found out right now. Try again in a moment.';
 
-/** Who opens a stream to where a request goes. */
+/** Opens a stream to where a request goes. */
 export interface OriginHandler extends DialHandler {
   /** The relay itself responds: nothing is handed to a stream. */
   intercepted(response: OwnResponse): void;
@@ -17,7 +17,7 @@ export class TunnelLookup {
   found: LiveTunnel | undefined;
   readonly #find: () => Promise<LiveTunnel | undefined>;
 
-  /** @param find rejects when that cannot be found out */
+  /** @param find rejects when the tunnel cannot be looked up */
   constructor(find: () => Promise<LiveTunnel | undefined>) {
     this.#find = find;
   }
@@ -25,7 +25,7 @@ export class TunnelLookup {
   /**
    * Finds the tunnel and opens a stream to it.
    *
-   * @param gate gives the relay's response in place of the tunnel's, if there is one
+   * @param gate returns the relay's response in place of the tunnel's, if there is one
    */
   dial(dialer: Dialer, handler: OriginHandler, gate: (tunnel: LiveTunnel) => OwnResponse | undefined): Dial {
     let cancelled = false;

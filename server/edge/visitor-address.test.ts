@@ -20,7 +20,7 @@ describe('visitorAddress', () => {
     assert.equal(from('10.0.0.1'), '10.0.0.1');
   });
 
-  it('is the last one that is not a trusted proxy: those before it the visitor may have made up', () => {
+  it('is the last one that is not a trusted proxy: the visitor may have made up those before it', () => {
     assert.equal(from('10.0.0.1', '1.1.1.1, 198.51.100.9'), '198.51.100.9');
     assert.equal(from('10.0.0.1', '1.1.1.1', '198.51.100.9,10.0.0.2'), '198.51.100.9');
     assert.equal(from('10.0.0.1', '::ffff:198.51.100.9'), '198.51.100.9');

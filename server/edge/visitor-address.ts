@@ -3,8 +3,8 @@ import type { Field } from '../../shared/http1/fields.ts';
 import { isTrusted, type Peer, plainAddress } from './request-head.ts';
 
 /**
- * Where a request came from: the last address that is not a trusted proxy's, of the peer and the list that it handed on
- * (docs/protocol.md section 4.6). Whatever comes before it the visitor may have made up.
+ * Where a request came from: among the peer and the list that it handed on, the last address that is not a trusted proxy's
+ * (docs/protocol.md section 4.6). The visitor may have made up whatever comes before it.
  */
 export function visitorAddress(fields: readonly Field[], peer: Peer, proxies: BlockList): string {
   let { address } = peer;

@@ -1,6 +1,6 @@
 /**
  * The requests of one connection, one after the other: let in, passed on to where they go, or responded to by the relay
- * itself. The connection itself is its owner's.
+ * itself. The connection itself stays with its owner.
  */
 import type { VisitorErrorCode } from '../../shared/errors.ts';
 import { BodyError } from '../../shared/http1/body.ts';
@@ -32,7 +32,7 @@ export interface RequestsOwner {
   upgradeAsked(plan: Plan, target: string): void;
   /** The connection is a WebSocket from here on. */
   switched(stream: ByteStream): void;
-  /** The current request is over, and what was to be sent has been. `close`: the connection ends with it. */
+  /** The current request is over, and everything was sent. `close`: the connection ends with it. */
   requestOver(close: boolean): void;
 }
 
@@ -47,7 +47,7 @@ export class VisitorRequests implements ExchangeOwner {
   /** Whether the connection ends with the response to the current request. */
   #isLast = false;
   #plan: Plan | undefined;
-  /** What the latest request goes to: a tunnel, or the relay. */
+  /** Where the latest request goes: to a tunnel, or to the relay. */
   #target: object | undefined;
   #exchange: Exchange | undefined;
 
@@ -71,7 +71,7 @@ export class VisitorRequests implements ExchangeOwner {
     return this.#exchange;
   }
 
-  /** What the latest request goes to; the same object for the same tunnel. */
+  /** Where the latest request goes; the same object for the same tunnel. */
   get target(): object | undefined {
     return this.#target;
   }
@@ -112,7 +112,7 @@ export class VisitorRequests implements ExchangeOwner {
     this.#exchange.start(this.#kept.take(request.target, request.fresh));
   }
 
-  /** Passes on bytes of the request's body, and gives those back that are behind it. */
+  /** Passes on bytes of the request's body, and returns those that come after it. */
   takeBody(exchange: Exchange, bytes: Buffer): void {
     try {
       const rest = exchange.takeBody(bytes);
@@ -128,7 +128,7 @@ export class VisitorRequests implements ExchangeOwner {
   /**
    * Responds to a request that may not be read on.
    *
-   * @param head as much of the head as has come, where that is what is wrong
+   * @param head as much of the head as has arrived, if the head is what is wrong
    */
   refuse(code: VisitorErrorCode, head?: string): void {
     this.#exchange?.abort();
@@ -147,7 +147,7 @@ export class VisitorRequests implements ExchangeOwner {
     this.#outcomes.end('upgraded', 101);
   }
 
-  /** The visitor has left; whatever it waits for is let go. */
+  /** The visitor has left; whatever it was waiting for is dropped. */
   abandon(): void {
     if (this.#plan === undefined) return;
     this.#outcomes.end('abandoned', this.#exchange?.status);
@@ -163,7 +163,8 @@ export class VisitorRequests implements ExchangeOwner {
   /** The connection is gone. */
   leave(): void {
     this.#outcomes.closed();
-    // A connection that is given away may have served visitors: a proxy that pools them uses it for whoever comes next.
+    // A connection that is given away may have served visitors: a proxy that pools connections uses it for whoever comes
+    // next.
     this.#kept.end();
     this.#exchange = undefined;
     this.#admission.leave();

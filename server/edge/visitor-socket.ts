@@ -1,4 +1,4 @@
-/** The socket of an inbound connection: its flow in both directions, its endings, and its handing over. */
+/** The socket of an inbound connection: its flow in both directions, how it ends, and how it is handed over. */
 import type { Socket } from 'node:net';
 import { joined } from '../../shared/http1/joined.ts';
 import { TurnedReads } from '../fairness/turned-reads.ts';
@@ -7,7 +7,7 @@ import type { VisitorSink } from './response-relay.ts';
 import { StallGuard } from './stall-guard.ts';
 
 export interface VisitorSocketHandler {
-  /** Bytes have come and wait: see {@link VisitorSocket.takeInput}. */
+  /** Bytes have arrived and wait: see {@link VisitorSocket.takeInput}. */
   onInput(): void;
   /** The visitor has half-closed: everything it sends has come. */
   onInputEnd(): void;
@@ -22,9 +22,9 @@ export class VisitorSocket implements VisitorSink {
   readonly #handler: VisitorSocketHandler;
   readonly #stall: StallGuard;
   readonly #reads: TurnedReads;
-  /** Bytes that have come and wait for their turn. */
+  /** Bytes that have arrived and wait for their turn. */
   #input: Buffer | undefined;
-  /** Whether what still comes is thrown away. */
+  /** Whether further input is discarded. */
   #discards = false;
 
   /**
@@ -40,7 +40,7 @@ export class VisitorSocket implements VisitorSink {
       onEnd: () => handler.onInputEnd(),
     });
     socket.on('drain', this.#onDrain);
-    // What an error means is told by the close that follows it.
+    // The `close` that follows an error says all there is to say.
     socket.on('error', () => {});
     socket.on('close', this.#onClose);
   }
@@ -59,7 +59,7 @@ export class VisitorSocket implements VisitorSink {
     return input;
   }
 
-  /** Lets the rest of what was taken wait on. */
+  /** Puts the rest of what was taken back, to wait. */
   returnInput(rest: Buffer): void {
     this.#input = rest;
   }
@@ -70,16 +70,16 @@ export class VisitorSocket implements VisitorSink {
   }
 
   /**
-   * Reads on, or stops while nobody takes what comes.
+   * Goes on reading, or stops while nobody takes the input.
    *
-   * @param isBlocked whether nothing is taken for now; as much as may wait is read all the same where it is not
+   * @param isBlocked whether nothing is taken for now; otherwise reading goes on until as much waits as may wait
    */
   updateReading(isBlocked: boolean): void {
     if (isBlocked || (this.#input?.length ?? 0) >= BACKLOG_MAX_BYTES) this.#reads.pause();
     else if (this.#reads.isPaused) this.#reads.resume();
   }
 
-  /** From here on the system asks now and then whether the visitor is still there. */
+  /** From here on, the system probes now and then whether the visitor is still there. */
   probe(): void {
     this.#socket.setKeepAlive(true, 1000);
   }
@@ -90,7 +90,7 @@ export class VisitorSocket implements VisitorSink {
     return this.#socket.writableNeedDrain;
   }
 
-  /** Bytes that were sent, those included that wait. */
+  /** Bytes that were sent, including those that wait. */
   get bytesSent(): number {
     return this.#socket.bytesWritten;
   }
@@ -101,7 +101,7 @@ export class VisitorSocket implements VisitorSink {
 
   // Endings
 
-  /** Half-closes behind what was sent; what still comes is thrown away. `onFlushed`: the visitor's system has taken it all. */
+  /** Half-closes after what was sent; further input is discarded. `onFlushed`: the visitor's system has taken it all. */
   end(onFlushed: () => void): void {
     this.#input = undefined;
     this.#discards = true;
@@ -115,12 +115,12 @@ export class VisitorSocket implements VisitorSink {
     this.#socket.destroy();
   }
 
-  /** Closes at once, in a way that cannot be taken for an end. */
+  /** Closes at once, in a way that cannot be mistaken for a clean end. */
   reset(): void {
     this.#socket.resetAndDestroy();
   }
 
-  /** Gives the connection to whoever takes it over, with the bytes that wait; the handler hears nothing more of it. */
+  /** Hands over the connection, with the bytes that wait; the handler hears nothing more from it. */
   release(): { readonly socket: Socket; readonly head: Buffer } {
     const socket = this.#socket;
     this.#reads.stop();
@@ -143,7 +143,7 @@ export class VisitorSocket implements VisitorSink {
   };
 
   readonly #onClose = (): void => {
-    // A closed socket is collected late, and would take along all that listens to it.
+    // A closed socket is garbage-collected late, and would keep alive everything that listens to it.
     this.#socket.removeAllListeners();
     this.#reads.flush();
     this.#handler.onClosed();

@@ -15,7 +15,7 @@ import { boundPort } from './listen.ts';
 import { Place, Seats } from './seats.ts';
 import { Visitor } from './visitor.ts';
 
-/** The limits of one connection, with the clock of the test. */
+/** The limits of one connection, with the test's own clock. */
 describe('Visitor', () => {
   let fixture: EdgeFixture;
   let server: Server;
@@ -61,7 +61,7 @@ describe('Visitor', () => {
     await until(() => socket.bytesRead === before + text.length);
   }
 
-  it('is let go without an answer after 75 s without a request, and after 75 s between two', async () => {
+  it('is disconnected without a response after 75 s without a request, and after 75 s between two', async () => {
     advance(IDLE_TIMEOUT_MS - 1);
     peer.get('localhost');
     await peer.receives('api');
@@ -73,7 +73,7 @@ describe('Visitor', () => {
     assert.equal(peer.text, '');
   });
 
-  it('is told of in the access log when its request has ended, a WebSocket when it is over', async () => {
+  it('is recorded in the access log when its request has ended, a WebSocket when it is over', async () => {
     peer.get('abc.localhost', '/socket?x', 'Connection: Upgrade\r\nUpgrade: websocket\r\n');
     await until(() => fixture.dials.length === 1);
     const stream = fixture.openStream();
@@ -89,7 +89,7 @@ describe('Visitor', () => {
     assert.equal(bytes_in, socket.bytesRead);
   });
 
-  it('is told of there with an answer that broke off', async () => {
+  it('is recorded there with a response that broke off', async () => {
     peer.get('abc.localhost');
     await until(() => fixture.dials.length === 1);
     const stream = fixture.openStream();
@@ -110,7 +110,7 @@ describe('Visitor', () => {
     await peer.ended;
   });
 
-  it('leaves no stream behind when a proxy gives its connection to a client', async () => {
+  it('leaves no stream behind when a proxy uses its connection for a client', async () => {
     await send('GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n');
     const stream = fixture.openStream();
     stream.answer('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhere');
@@ -165,7 +165,7 @@ describe('Visitor', () => {
     assert.match(await peer.receives('late'), /^HTTP\/1\.1 200 OK\r\n/);
   });
 
-  it('may go on sending for 2 s after its last answer', async () => {
+  it('may go on sending for 2 s after its last response', async () => {
     peer.socket.write('nonsense\r\n\r\n');
     await peer.receives('bad-request');
     await peer.ended;
@@ -176,7 +176,7 @@ describe('Visitor', () => {
     assert.equal(socket.destroyed, true);
   });
 
-  it('is answered nothing to what is left of the body of a request that the relay has answered', async () => {
+  it('gets no response to the rest of the body of a request to which the relay has responded', async () => {
     const inside = 'GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n';
     peer.socket.write(
       `POST / HTTP/1.1\r\nHost: nobody.localhost\r\nContent-Length: ${inside.length}\r\n\r\n`,
@@ -187,7 +187,7 @@ describe('Visitor', () => {
     assert.deepEqual([peer.text.match(/HTTP\/1\.1/g)?.length, fixture.dials.length], [1, 0]);
   });
 
-  it('meets no stream again on which more came than its answer', async () => {
+  it('is never given a stream again on which more came than its response', async () => {
     await send('POST / HTTP/1.1\r\nHost: abc.localhost\r\nContent-Length: 1\r\n\r\n');
     const stream = fixture.openStream();
     stream.answer('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
@@ -197,7 +197,7 @@ describe('Visitor', () => {
     assert.equal(stream.ended, 'finish');
   });
 
-  it('leaves a stream flowing for the next request, though it took the end of a response late', async () => {
+  it('leaves a stream flowing for the next request, even if it took the end of a response late', async () => {
     peer.get('abc.localhost');
     await until(() => fixture.dials.length === 1);
     const stream = fixture.openStream();
@@ -213,11 +213,11 @@ describe('Visitor', () => {
     assert.equal(stream.isPaused, false);
   });
 
-  it('is not read on when more than 64 KiB wait for their turn', async () => {
+  it('is not read from while more than 64 KiB wait for their turn', async () => {
     await send('GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n');
     peer.socket.write('x'.repeat(10 * 1024 * 1024));
     await until(() => socket.isPaused());
-    // What one read brings, at most 64 KiB, may come on top.
+    // What one read brings, at most 64 KiB, may be added to that.
     const waiting = socket.bytesRead;
     assert.ok(waiting >= BACKLOG_MAX_BYTES && waiting < 2 * BACKLOG_MAX_BYTES + 100, `${waiting} bytes`);
   });

@@ -1,5 +1,5 @@
 /**
- * One inbound connection: collects request heads, has one request after the other served, and ends well. The same
+ * One inbound connection: collects request heads, gets one request after the other served, and ends cleanly. The same
  * connection may go from tunnel to tunnel and to the API.
  */
 import type { Socket } from 'node:net';
@@ -28,14 +28,14 @@ import { VisitorSocket, type VisitorSocketHandler } from './visitor-socket.ts';
 
 /**
  * `head`: between requests or inside a head. `exchange`: a request is under way. `upgrading`: an upgrade to one of the
- * relay's own sockets is being decided. `lingering`: served for the last time, what still comes is thrown away.
- * `piped`: a WebSocket, out of this class's hands but for its end. `gone`: closed, or given away.
+ * relay's own sockets is being decided. `lingering`: served for the last time, further input is discarded. `piped`: a
+ * WebSocket, out of this class's hands except for its end. `gone`: closed, or given away.
  */
 type State = 'head' | 'exchange' | 'upgrading' | 'piped' | 'lingering' | 'gone';
 
 /** What a connection asks of the edge that holds it. */
 export interface VisitorOwner {
-  /** Says of each of its requests whether it is let in. */
+  /** Says for each of its requests whether it is let in. */
   enter(visitor: Visitor): Admission;
   /** Told once, when the connection is closed or given away. */
   gone(visitor: Visitor): void;
@@ -52,7 +52,7 @@ export class Visitor implements Occupant, RequestsOwner, VisitorSocketHandler {
   #processing = false;
   #inputEnded = false;
   #draining = false;
-  /** Monotonic ms at which patience ends. */
+  /** Monotonic ms at which its current time limit ends. */
   #deadline: number;
 
   constructor(socket: Socket, peer: Peer, origins: Origins, owner: VisitorOwner) {
@@ -66,7 +66,7 @@ export class Visitor implements Occupant, RequestsOwner, VisitorSocketHandler {
 
   // What the edge asks
 
-  /** Ends what has outstayed its time limit. To be called every {@link DEADLINE_TICK_MS}. */
+  /** Ends the connection if it is past its time limit. To be called every {@link DEADLINE_TICK_MS}. */
   tick(now: number): void {
     if (now < this.#deadline) return;
     const waitsForRequest = (this.#state === 'head' && this.#reader.partial) || this.#state === 'exchange';
@@ -78,8 +78,8 @@ export class Visitor implements Occupant, RequestsOwner, VisitorSocketHandler {
   }
 
   /**
-   * The relay shuts down: the next response that can say so is the connection's last. Where none is due, a request that is
-   * on its way gets {@link DRAIN_IDLE_MS} to arrive.
+   * The relay is shutting down: the next response that can say so is the connection's last. If none is due, a request that
+   * may be on its way gets {@link DRAIN_IDLE_MS} to arrive.
    */
   drain(): void {
     this.#draining = true;
@@ -87,13 +87,13 @@ export class Visitor implements Occupant, RequestsOwner, VisitorSocketHandler {
     if (this.#state === 'head' && !this.#reader.partial) this.#deadline = this.#origins.now() + DRAIN_IDLE_MS;
   }
 
-  /** Whether no request of it waits for a stream or is still to come. */
+  /** Whether none of its requests waits for a stream or is still to come. */
   get isSettled(): boolean {
     const { exchange } = this.#requests;
     return exchange === undefined ? this.#state !== 'head' : exchange.hasStream;
   }
 
-  /** Whoever is in the middle of a head is told why. */
+  /** A visitor in the middle of a head is told why. */
   giveWay(): void {
     if (this.#state !== 'head') return;
     if (this.#reader.partial) this.#requests.refuse('relay-busy', this.#reader.text);
@@ -156,7 +156,7 @@ export class Visitor implements Occupant, RequestsOwner, VisitorSocketHandler {
     this.#watchBody();
   }
 
-  /** A request body may be silent for so long, unless it is the other side that does not take it. */
+  /** A request body may be silent for this long, unless it is the other side that does not take it. */
   #watchBody(): void {
     const { exchange } = this.#requests;
     if (exchange === undefined) return;
@@ -166,7 +166,7 @@ export class Visitor implements Occupant, RequestsOwner, VisitorSocketHandler {
 
   onInputEnd(): void {
     this.#inputEnded = true;
-    // A visitor that only half-closed still gets its response; probes find out about one that is gone.
+    // A visitor that has only half-closed still gets its response; TCP probes find out about one that is gone.
     if (this.#state === 'exchange') this.#socket.probe();
     this.#process();
   }
@@ -230,7 +230,7 @@ export class Visitor implements Occupant, RequestsOwner, VisitorSocketHandler {
 
   // Endings
 
-  /** Ends the connection behind what was sent; what still comes is thrown away for a while. */
+  /** Ends the connection after what was sent; further input is discarded for a while. */
   #end(): void {
     if (this.#state === 'gone' || this.#state === 'lingering') return;
     this.#state = 'lingering';

@@ -115,7 +115,7 @@ export const API: readonly Mutation[] = [
     find: 'this.#server.maxRequestsPerSocket = 1;',
     replace: '',
     tests: unit(
-      'InProcessApi has one request answered on a stream, so that the next one waits for its turn, too',
+      'InProcessApi serves one request on each stream, so that the next one waits for its turn, too',
     ),
   },
   {

@@ -8,7 +8,7 @@ export const BROWSERS: readonly Mutation[] = [
     file: 'server/edge/notice.ts',
     find: '`notice ${form} ${tunnel.id} ${expires}`',
     replace: '`notice ${form} ${expires}`',
-    tests: unit('Notice leads on to the address without a trace, with a cookie for this tunnel alone'),
+    tests: unit('Notice leads on to the address without a trace, with a cookie for this tunnel only'),
   },
   {
     part: 'edge',
@@ -24,7 +24,7 @@ export const BROWSERS: readonly Mutation[] = [
     file: 'server/edge/notice.ts',
     find: 'if (Number(expires) * 1000 <= this.#options.now()) return false;',
     replace: '',
-    tests: unit('Notice takes no cookie that another key made, that was changed, or that is over'),
+    tests: unit('Notice accepts no cookie that another key made, that was changed, or that has expired'),
   },
   {
     part: 'edge',
@@ -40,7 +40,9 @@ export const BROWSERS: readonly Mutation[] = [
     file: 'server/edge/own-cookies.ts',
     find: "return field.is('set-cookie') && OWN.has(",
     replace: "return field.is('set-cookie2') && OWN.has(",
-    tests: unit('Origins lets no tunnel set the cookie by which the relay knows who was told of it'),
+    tests: unit(
+      'Origins does not let a tunnel set the cookie by which the relay knows who has seen its notice',
+    ),
   },
   {
     part: 'edge',
@@ -59,7 +61,7 @@ export const BROWSERS: readonly Mutation[] = [
     find: "if (hidesCookies && field.is('cookie')) writeCookies(writer, field);\n    else writer.keepField(field);",
     replace: 'writer.keepField(field);',
     tests: unit(
-      "tunnelRequestHead leaves out cookies of the relay's own, and nothing else of their field, where it has some",
+      "tunnelRequestHead leaves out the relay's own cookies if there are any, and nothing else of their field",
     ),
   },
 ];

@@ -32,7 +32,7 @@ export const EDGE: readonly Mutation[] = [
     file: 'server/edge/path-form.ts',
     find: "  'reporting-endpoints',\n",
     replace: '',
-    tests: unit('belowPrefix drops what reaches beyond the prefix, and leaves the rest'),
+    tests: unit('belowPrefix drops what has an effect beyond the prefix, and leaves the rest'),
   },
   {
     part: 'edge',
@@ -40,7 +40,7 @@ export const EDGE: readonly Mutation[] = [
     file: 'server/edge/path-form.ts',
     find: "  'strict-transport-security',\n",
     replace: '',
-    tests: unit('belowPrefix drops what reaches beyond the prefix, and leaves the rest'),
+    tests: unit('belowPrefix drops what has an effect beyond the prefix, and leaves the rest'),
   },
   {
     part: 'edge',
@@ -81,7 +81,7 @@ export const EDGE: readonly Mutation[] = [
     find: "framing.kind === 'none' && IDEMPOTENT.has(head.method)",
     replace: "framing.kind === 'none'",
     tests: unit(
-      'Origins lets nothing be sent twice, nor meet a stream that is about to end, that could do twice what it asks for',
+      'Origins never sends a request twice, or on a stream that may be about to end, if it could do twice what it asks for',
     ),
   },
   {
@@ -90,7 +90,7 @@ export const EDGE: readonly Mutation[] = [
     file: 'server/edge/origins.ts',
     find: 'open: (handler) => this.#api.dial(handler, group),',
     replace: 'open: (handler) => this.#api.dial(handler, group.slice(0, 0)),',
-    tests: unit('Origins has each network of visitors take its own turns at the API'),
+    tests: unit('Origins gives each network of visitors its own turns at the API'),
   },
   {
     part: 'edge',
@@ -99,7 +99,7 @@ export const EDGE: readonly Mutation[] = [
     find: 'list.toReversed()',
     replace: 'list',
     tests: unit(
-      'visitorAddress is the last one that is not a trusted proxy: those before it the visitor may have made up',
+      'visitorAddress is the last one that is not a trusted proxy: the visitor may have made up those before it',
     ),
   },
   {
@@ -108,7 +108,7 @@ export const EDGE: readonly Mutation[] = [
     file: 'server/edge/address-network.ts',
     find: 'return networkOf(address);',
     replace: 'return address;',
-    tests: unit('AddressLimits takes all of a /64 for one address'),
+    tests: unit('AddressLimits counts all of a /64 as one address'),
   },
   {
     part: 'edge',
@@ -117,7 +117,7 @@ export const EDGE: readonly Mutation[] = [
     find: "if (!isHopByHop(field, named) && !field.is('x-forwarded-for')) writer.keepField(field);",
     replace: 'if (!isHopByHop(field, named)) writer.keepField(field);',
     tests: unit(
-      'Origins tells the API where a request comes from, and nothing of what it says of that itself',
+      'Origins tells the API where a request comes from, and nothing that the request itself says about that',
     ),
   },
   {
@@ -127,7 +127,7 @@ export const EDGE: readonly Mutation[] = [
     find: 'this.#place.rest();\n    this.#address.end();',
     replace: 'this.#place.rest();',
     tests: unit(
-      'Admission counts a request of a trusted proxy for its visitor while it is under way, and no longer',
+      'Admission counts a request through a trusted proxy for its visitor while it is under way, and no longer',
     ),
   },
   {
@@ -136,7 +136,7 @@ export const EDGE: readonly Mutation[] = [
     file: 'server/edge/address-limits.ts',
     find: 'else this.#open.delete(address);',
     replace: 'else this.#open.set(address, 0);',
-    tests: unit('AddressLimits remembers nothing of addresses that have nothing open'),
+    tests: unit('AddressLimits remembers nothing about addresses that have nothing open'),
   },
   {
     part: 'edge',
@@ -145,7 +145,7 @@ export const EDGE: readonly Mutation[] = [
     file: 'server/edge/seats.ts',
     find: 'this.#seats.busy -= 1;',
     replace: '',
-    tests: unit('Seats remember nothing of connections that have left'),
+    tests: unit('Seats remember nothing about connections that have left'),
   },
   {
     part: 'edge',
@@ -162,7 +162,7 @@ export const EDGE: readonly Mutation[] = [
     find: "if (held >= ACCOUNT_SHARE * (limits.visitors - busy)) return 'share';",
     replace: '',
     tests: unit(
-      'Seats leaves an account three quarters of them, whatever its plan, and the next one three quarters of the rest',
+      'Seats gives an account at most three quarters of them, whatever its plan, and the next one three quarters of the rest',
     ),
   },
   {
@@ -171,7 +171,7 @@ export const EDGE: readonly Mutation[] = [
     file: 'server/edge/kept-stream.ts',
     find: 'if (this.#target !== target || fresh) {',
     replace: 'if (fresh) {',
-    tests: unit('KeptStream is never given to a request to another target, but ended'),
+    tests: unit('KeptStream is ended instead of given to a request to another target'),
   },
   {
     part: 'edge',
@@ -180,7 +180,7 @@ export const EDGE: readonly Mutation[] = [
     find: 'if (this.#sink.isFull) stream.resume();',
     replace: '',
     tests: unit(
-      'Visitor leaves a stream flowing for the next request, though it took the end of a response late',
+      'Visitor leaves a stream flowing for the next request, even if it took the end of a response late',
     ),
   },
   {
@@ -189,7 +189,7 @@ export const EDGE: readonly Mutation[] = [
     file: 'server/edge/visitor-requests.ts',
     find: 'this.#kept.end();\n    this.#exchange = undefined;',
     replace: 'this.#exchange = undefined;',
-    tests: unit('Visitor leaves no stream behind when a proxy gives its connection to a client'),
+    tests: unit('Visitor leaves no stream behind when a proxy uses its connection for a client'),
   },
   {
     part: 'edge',
@@ -198,7 +198,7 @@ export const EDGE: readonly Mutation[] = [
     find: "path: head?.target.split('?', 1)[0],",
     replace: 'path: head?.target,',
     tests: unit(
-      'Visitor is told of in the access log when its request has ended, a WebSocket when it is over',
+      'Visitor is recorded in the access log when its request has ended, a WebSocket when it is over',
     ),
   },
   {
@@ -207,7 +207,7 @@ export const EDGE: readonly Mutation[] = [
     file: 'server/edge/admission.ts',
     find: "if (route.kind === 'tunnel' && !isIntercepted) return",
     replace: "if (route.kind === 'tunnel') return",
-    tests: unit('Admission gives no seat where the relay answers in place of the tunnel'),
+    tests: unit('Admission gives no seat when the relay responds in place of the tunnel'),
   },
   {
     part: 'edge',

@@ -57,7 +57,7 @@ export const MESSAGES: readonly Mutation[] = [
     file: 'shared/http1/hop-by-hop.ts',
     find: "'host', 'content-length', ",
     replace: "'host', ",
-    tests: unit('tunnelRequestHead lets no Connection take away what says where the message goes and ends'),
+    tests: unit('tunnelRequestHead does not let Connection remove what says where the message goes and ends'),
   },
   {
     part: 'edge',
@@ -66,7 +66,7 @@ export const MESSAGES: readonly Mutation[] = [
     file: 'server/edge/response-head.ts',
     find: "isDropped(field, named, 'length')) continue;",
     replace: "isDropped(field, named, 'nothing')) continue;",
-    tests: unit('ResponseRelay passes none on with fields that say where a message ends'),
+    tests: unit('ResponseRelay passes no interim response on that has fields which say where a message ends'),
   },
   {
     part: 'edge',
@@ -83,7 +83,9 @@ export const MESSAGES: readonly Mutation[] = [
     file: 'server/edge/response-relay.ts',
     find: "(interims === 'continue' && status === 100 && this.#interimResponses === 1)",
     replace: "(interims === 'continue' && status === 100)",
-    tests: unit('ResponseRelay passes interim responses on: all, only the 100 that is waited for, or none'),
+    tests: unit(
+      'ResponseRelay passes interim responses on: all, only the 100 that the visitor waits for, or none',
+    ),
   },
   {
     part: 'edge',
@@ -91,7 +93,7 @@ export const MESSAGES: readonly Mutation[] = [
     file: 'server/edge/response-relay.ts',
     find: "if (this.#interimResponses > INTERIM_RESPONSES_MAX) return 'no-head';",
     replace: '',
-    tests: unit('ResponseRelay waits for a final response behind 64 interim ones and no more'),
+    tests: unit('ResponseRelay waits for a final response after 64 interim ones and no more'),
   },
   {
     part: 'edge',
@@ -99,7 +101,9 @@ export const MESSAGES: readonly Mutation[] = [
     file: 'server/edge/response-relay.ts',
     find: 'this.#closes ||= this.#untilClose || this.#context.heldBack?.done === false;',
     replace: 'this.#closes ||= this.#untilClose;',
-    tests: unit('ResponseRelay ends the connection of a visitor that may leave out a body it has announced'),
+    tests: unit(
+      'ResponseRelay closes the connection of a visitor that may leave out a body it has announced',
+    ),
   },
   {
     part: 'edge',
@@ -107,7 +111,7 @@ export const MESSAGES: readonly Mutation[] = [
     file: 'server/edge/exchange.ts',
     find: 'if (this.#responded) return this.#response.spoil();',
     replace: 'if (this.#responded) return;',
-    tests: unit('Visitor meets no stream again on which more came than its answer'),
+    tests: unit('Visitor is never given a stream again on which more came than its response'),
   },
   {
     part: 'edge',
@@ -115,7 +119,7 @@ export const MESSAGES: readonly Mutation[] = [
     file: 'server/edge/response-relay.ts',
     find: "!listMembers(head.fields, 'connection').includes('close') &&\n      !mayBring(head);",
     replace: "!listMembers(head.fields, 'connection').includes('close');",
-    tests: unit('ResponseRelay says nothing of a length or a coding where there is no body'),
+    tests: unit('ResponseRelay says nothing about a length or a coding where there is no body'),
   },
   {
     part: 'edge',
@@ -124,7 +128,7 @@ export const MESSAGES: readonly Mutation[] = [
     find: "['x-accel-', 'x-sendfile', ",
     replace: "['x-sendfile', ",
     tests: unit(
-      'ResponseRelay drops what a proxy in front would obey, from interim responses and trailers too',
+      'ResponseRelay drops fields that a proxy in front would obey, from interim responses and trailers, too',
     ),
   },
   {
@@ -134,7 +138,7 @@ export const MESSAGES: readonly Mutation[] = [
     find: "name.replaceAll('_', '-')",
     replace: "name.replace('_', '-')",
     tests: unit(
-      'tunnelRequestHead drops from anybody what only programs that confuse _ and - take for it, and what CGI takes for a proxy',
+      'tunnelRequestHead drops, whoever sends them, fields that programs which confuse _ and - take for those, and one that CGI takes for a proxy',
     ),
   },
   {
@@ -144,7 +148,7 @@ export const MESSAGES: readonly Mutation[] = [
     find: 'return plan === undefined || plan.close || this.#isLast || !bodyDone;',
     replace: 'return plan === undefined || plan.close || (this.#isLast && !bodyDone);',
     tests: unit(
-      'Visitor is answered nothing to what is left of the body of a request that the relay has answered',
+      'Visitor gets no response to the rest of the body of a request to which the relay has responded',
     ),
   },
   {
