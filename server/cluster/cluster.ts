@@ -53,11 +53,11 @@ export class Cluster implements Peering {
   readonly #pulse: Pulse;
   readonly #upkeep: Upkeep;
   readonly #log: Log;
-  /** Who hears of others, once there is somebody. */
+  /** Told about the others, once there is somebody to tell. */
   #parts: PeeredParts | undefined;
-  /** Fulfilled when Redis was there for the first time since then. */
+  /** Fulfilled once Redis has been reached for the first time since then. */
   readonly #joined = Promise.withResolvers<void>();
-  /** Whether others were not told of something. */
+  /** Whether the others have missed something. */
   #owesNews = false;
 
   private constructor({ redis, listener, host, incarnation, secret, clock, log }: ClusterDeps) {
@@ -81,7 +81,7 @@ export class Cluster implements Peering {
   static async join(settings: ClusterSettings, clock: Clock, log: Log): Promise<Cluster> {
     const { redisUrl, host, port, secret } = settings;
     const incarnation = randomBytes(8).toString('hex');
-    // It is told what happens; before it is put together nobody waits for that.
+    // It is told what happens; until everything is put together, nobody waits for that.
     let cluster: Cluster | undefined = undefined;
     const tell = (what: (cluster: Cluster) => void): void => {
       if (cluster !== undefined) what(cluster);
@@ -115,7 +115,7 @@ export class Cluster implements Peering {
     return new SharedRateLimiter(this.#redis, local, rate);
   }
 
-  /** Redis need not be there; the relay does without it until it is. */
+  /** Redis need not be there; the relay does without it until then. */
   async start(parts: PeeredParts): Promise<void> {
     this.#parts = parts;
     if (this.#redis.isUp) void this.#cameUp();
@@ -133,7 +133,7 @@ export class Cluster implements Peering {
     this.#redis.publish(ALL_CHANNEL, writeLeaving(this.#membership.incarnation));
   }
 
-  /** The others are asked, again and again, to put none of its data sockets to another use. */
+  /** The others are asked, again and again, not to reuse any of its data sockets. */
   async settle(): Promise<void> {
     while (this.#hops.open > 0) {
       this.sayLeaving();
@@ -150,13 +150,13 @@ export class Cluster implements Peering {
     this.#listener.close();
   }
 
-  /** A data socket has landed on another relay. Until somebody can take it it is refused. */
+  /** A data socket has landed on another relay. It is refused until somebody can take it. */
   #take(request: HopRequest, socket: Duplex): void {
     if (this.#parts === undefined) socket.destroy();
     else this.#parts.openHop(request, socket);
   }
 
-  /** Something was not told. */
+  /** The others were not told something. */
   #owe(): void {
     this.#owesNews = true;
   }
@@ -190,7 +190,7 @@ export class Cluster implements Peering {
     }
   }
 
-  /** Redis may have lost everything, and news were missed in any case. */
+  /** Redis may have lost everything, and news was missed in any case. */
   async #cameUp(): Promise<void> {
     if (this.#parts === undefined) return;
     const { tunnels, hub } = this.#parts;

@@ -9,18 +9,18 @@ describe('connectionId', () => {
     it(`names relay ${relay}`, () => assert.equal(relayOf(connectionId(relay, SECRET), SECRET), relay));
   }
 
-  it('is next to never one that a stranger has made up, nor one of another cluster', () => {
+  it('is almost never accepted if a stranger has made it up, or if another cluster has made it', () => {
     const made = 5000;
     const strangers = Array.from({ length: made }, () => `0001${randomUUID().slice(4)}`);
     const others = Array.from({ length: made }, () => connectionId(1, 'x'.repeat(32)));
     for (const ids of [strangers, others]) {
       const passed = ids.filter((id) => relayOf(id, SECRET) !== undefined).length;
-      // One of 256 on average; so many more would happen once in a thousand billion runs.
+      // One in 256 on average; this many more would happen once in a thousand billion runs.
       assert.ok(passed < made / 64, `${passed} of ${made}`);
     }
   });
 
-  it('leaves 98 bits to chance, and those that prove it follow from them', () => {
+  it('leaves 98 bits to chance, from which the bits that prove it follow', () => {
     const ids = Array.from({ length: 2000 }, () =>
       BigInt(`0x${connectionId(7, SECRET).replaceAll('-', '')}`),
     );
@@ -30,7 +30,7 @@ describe('connectionId', () => {
     assert.equal(varying, 98 + 8);
   });
 
-  it('is told from anything else', () => {
+  it('is distinguished from anything else', () => {
     for (const text of [
       '',
       '0001',

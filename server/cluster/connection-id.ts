@@ -1,7 +1,7 @@
 /**
  * The ids of announced connections. Each names the relay that its visitor is connected to, so that a data socket that lands
- * on another relay finds its way without a lookup, and proves in a small part that a relay has made it, so that whoever makes
- * ids up has next to none of them carried.
+ * on another relay finds its way without a lookup, and a small part of it proves that a relay has made it, so that next to
+ * no made-up ids are passed on.
  */
 import { createHmac, randomUUID } from 'node:crypto';
 
@@ -9,7 +9,7 @@ import { createHmac, randomUUID } from 'node:crypto';
 export const RELAY_NUMBER_MAX = 0xffff;
 
 const ID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-/** Hex digits at the end that prove it: one of 256 that are made up gets by. */
+/** Hex digits at the end that prove it: one in 256 made-up ids gets through. */
 const PROOF_DIGITS = 2;
 
 /**
@@ -23,7 +23,7 @@ export function connectionId(relay: number, secret: string): string {
   return start + proofOf(start, secret);
 }
 
-/** @returns the number of the relay that an id names, `undefined` where no relay with this secret has made it */
+/** @returns the number of the relay that an id names; `undefined` if no relay with this secret has made it */
 export function relayOf(id: string, secret: string): number | undefined {
   if (!ID.test(id)) return undefined;
   const start = id.slice(0, -PROOF_DIGITS);

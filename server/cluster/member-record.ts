@@ -1,14 +1,14 @@
 /**
- * What a relay says of itself in Redis: where its internal listener is, and a proof that it knows the secret of the cluster. Without
- * it a relay with another secret would be found by all and open nothing, and whoever may write to Redis could have clients'
- * connections passed to an address of his own.
+ * What a relay says about itself in Redis: where its internal listener is, and a proof that it knows the secret of the
+ * cluster. Without the proof, the others would find a relay with another secret and could open nothing on it, and whoever
+ * may write to Redis could have clients' connections passed to an address of their own.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { uriHost } from '../../shared/host.ts';
 
 /** Where the internal listener of a relay is. */
 export interface RelayAddress {
-  /** names one life of a relay; another one that has its number later has another */
+  /** names one life of a relay; whoever has its number later has another incarnation */
   readonly incarnation: string;
   readonly host: string;
   readonly port: number;
@@ -36,7 +36,7 @@ export function nameOf({ host, port }: Pick<RelayAddress, 'host' | 'port'>): str
   return `${uriHost(host)}:${port}`;
 }
 
-/** The incarnation is random, so no two proofs are alike, and none is good for another life of a relay. */
+/** The incarnation is random, so no two proofs are alike, and none is valid for another life of a relay. */
 function proofOf(address: string, incarnation: string, secret: string): Buffer {
   return createHmac('sha256', secret).update(`culvert-member/1 ${incarnation} ${address}`).digest();
 }

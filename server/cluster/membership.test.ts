@@ -7,7 +7,7 @@ import { LEASE, LEAVE, type Script } from './scripts.ts';
 
 const SECRET = 's'.repeat(32);
 
-/** What a relay says of itself, in Redis and to the others. */
+/** What a relay says about itself, in Redis and to the others. */
 function record(incarnation: string, host: string, port: number, secret = SECRET): string {
   return writeRecord({ incarnation, host, port }, secret);
 }
@@ -17,7 +17,7 @@ describe('Membership', () => {
   let leases: number[];
   let relays: string[];
   let calls: (readonly [Script, ...(string | number)[]])[];
-  /** Called when Redis has made its list, which has not come yet. */
+  /** Called when Redis has made its list and the list has not arrived yet. */
   let whileListed: () => void;
   let logged: string[];
   let membership: Membership;
@@ -58,7 +58,7 @@ describe('Membership', () => {
     assert.deepEqual(calls.at(-1), [LEAVE, number, 'me']);
   });
 
-  it('takes another number where one is taken, also where it was its own', async () => {
+  it('takes another number if one is taken, even if it was its own', async () => {
     leases = [0, 0, 2];
     await membership.renew();
     const { number } = membership;
@@ -97,7 +97,7 @@ describe('Membership', () => {
     assert.deepEqual(membership.find(70_002), { incarnation: 'three', host: '::2', port: 9 });
   });
 
-  it('knows one that comes while Redis lists the others, and is not among them', async () => {
+  it('knows one that comes while Redis lists the others and is not in that list', async () => {
     await membership.renew();
     leases = [1];
     whileListed = () =>
@@ -134,7 +134,7 @@ describe('Membership', () => {
   describe('with relays that have another secret', () => {
     const stranger = ['70000', 'two', record('two', '10.0.0.2', 8, 'x'.repeat(32))];
 
-    it('does not join, before anybody has seen it, and joins when they have gone', async () => {
+    it('does not join, or show itself, and joins when they have gone', async () => {
       relays = stranger;
       await assert.rejects(membership.renew(), StrangerError);
       assert.ok(membership.refusal instanceof StrangerError);

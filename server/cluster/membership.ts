@@ -7,7 +7,7 @@ import { nameOf, readRecord, type RelayAddress, writeRecord } from './member-rec
 import { type RedisCommands, RedisError } from './redis-link.ts';
 import { LEASE, LEAVE, RELAYS } from './scripts.ts';
 
-/** A relay is there that does not prove to know the secret: one of the two has the wrong one. */
+/** There is a relay that does not prove that it knows the secret: one of the two has the wrong one. */
 export class StrangerError extends RedisError {
   constructor(relay: string) {
     super(new Error(`the relay ${relay} has another secret`));
@@ -18,7 +18,7 @@ export class StrangerError extends RedisError {
 export class Membership {
   /** The relay's number; 0 before it has one, which no relay is found under. */
   number = 0;
-  /** Why it has not joined, where a relay with another secret is there. */
+  /** Why it has not joined, if there is a relay with another secret. */
   refusal: StrangerError | undefined;
   readonly #own: RelayAddress;
   readonly #secret: string;
@@ -26,12 +26,12 @@ export class Membership {
   readonly #redis: RedisCommands;
   readonly #log: Log;
   #others = new Map<number, RelayAddress>();
-  /** those that have come since Redis was last asked for a list, which may not have them yet */
+  /** those that have come since Redis was last asked for a list; that list may not have them yet */
   readonly #newcomers = new Map<number, RelayAddress>();
   /** incarnations that shut down; they are still found */
   readonly #leaving = new Set<string>();
 
-  /** those that do not know the secret, as far as the log has said so */
+  /** those that do not know the secret and have been logged */
   readonly #strangers = new Set<string>();
 
   /**
@@ -59,13 +59,13 @@ export class Membership {
     return false;
   }
 
-  /** The relay that has a number, as of the last renewal. */
+  /** The relay with that number, as of the last renewal. */
   find(number: number): RelayAddress | undefined {
     return number === this.number ? undefined : this.#others.get(number);
   }
 
   /**
-   * Says that the relay is there, and learns who else is. It takes another number where its own was lost.
+   * Says that the relay is there, and learns who else is. It takes another number if its own was lost.
    *
    * @returns whether others may have taken the relay for dead until now
    * @throws RedisError; StrangerError when it has not joined and relays with another secret have
@@ -92,7 +92,7 @@ export class Membership {
     this.#newcomers.set(relay.number, address);
   }
 
-  /** A relay shuts down. What waits on it is found until it has gone. */
+  /** A relay is shutting down. What waits on it can be found until it has gone. */
   part(incarnation: string): void {
     this.#leaving.add(incarnation);
   }
@@ -103,7 +103,7 @@ export class Membership {
     await this.#redis.run(LEAVE, this.number, this.incarnation);
   }
 
-  /** Looks around before it is seen itself: what has another secret ends here, and those that serve are not troubled. */
+  /** Looks around before it shows itself: a relay with another secret ends here, without troubling those that serve. */
   async #mustBeOneOf(): Promise<void> {
     this.#strangers.clear();
     await this.#list();
@@ -112,7 +112,7 @@ export class Membership {
     if (this.refusal !== undefined) throw this.refusal;
   }
 
-  /** Those that prove to be of the cluster, by number. */
+  /** Those that prove that they belong to the cluster, by number. */
   async #list(): Promise<Map<number, RelayAddress>> {
     const relays = new Map<number, RelayAddress>();
     for (const { number, incarnation, record } of readList(await this.#redis.run(RELAYS))) {
@@ -132,7 +132,7 @@ export class Membership {
     this.#log('cluster stranger', { address: relay });
   }
 
-  /** By chance: the number of a relay that was here before is not used again while data sockets may still name it. */
+  /** At random, so that the number of an earlier relay is not reused while data sockets may still name it. */
   async #takeNumber(): Promise<number> {
     for (let attempt = 0; attempt < RELAY_NUMBER_ATTEMPTS; attempt += 1) {
       const number = randomInt(1, RELAY_NUMBER_MAX + 1);

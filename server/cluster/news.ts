@@ -10,13 +10,13 @@ export function channelOf(incarnation: string): string {
 }
 
 export type News =
-  /** to one relay: announce the connection, which waits elsewhere */
+  /** to one relay: announce the connection that waits elsewhere */
   | { readonly kind: 'announce'; readonly tunnelId: string; readonly connectionId: string }
   /** to one relay: another one has a control socket with this fencing number */
   | { readonly kind: 'replaced'; readonly tunnelId: string; readonly fence: number }
   /** to all: a client has come to one of them, with this fencing number */
   | { readonly kind: 'online'; readonly tunnelId: string; readonly fence: number }
-  /** to all: a client has left one of them, and the code that its control socket was closed with */
+  /** to all: a client has left one of them, with the code that its control socket was closed with */
   | { readonly kind: 'offline'; readonly tunnelId: string; readonly code: number }
   /** to all: a relay has come */
   | {
@@ -26,16 +26,16 @@ export type News =
       /** where it is, with its proof: member-record.ts */
       readonly record: string;
     }
-  /** to all: a relay shuts down, and data sockets should not pass through it any longer than they must */
+  /** to all: a relay is shutting down, and data sockets should not pass through it longer than they must */
   | { readonly kind: 'leaving'; readonly incarnation: string }
   /** to all: one of them could not tell what happened to tunnels */
   | { readonly kind: 'missed' }
   | TunnelNews;
 
-/** Has every relay look for itself. */
+/** Makes every relay check for itself. */
 export const MISSED = 'missed';
 
-/** Says that a relay shuts down. */
+/** Says that a relay is shutting down. */
 export function writeLeaving(incarnation: string): string {
   return `leaving ${incarnation}`;
 }
@@ -51,7 +51,7 @@ export function writeNews(news: TunnelNews): string {
   }
 }
 
-/** @returns `undefined` for what this version does not know: a newer one may run beside it */
+/** @returns `undefined` for news that this version does not know: a newer one may run beside it */
 export function readNews(text: string): News | undefined {
   const [kind = '', first = '', second = '', third = ''] = text.split(' ');
   switch (kind) {

@@ -1,4 +1,4 @@
-/** What a relay has of others that serve on the same database: nothing (standalone.ts), or all of cluster.ts. */
+/** What a relay has to do with others on the same database: nothing (standalone.ts), or all of cluster.ts. */
 import type { Duplex } from 'node:stream';
 import type { Hub } from '../link/hub.ts';
 import type { HopRequest, OtherRelays } from '../link/other-relays.ts';
@@ -7,7 +7,7 @@ import type { CreateLimiter, Rate } from '../rate-limiter.ts';
 import type { Coordination } from '../tunnels/coordination.ts';
 import type { Peers } from '../tunnels/peers.ts';
 
-/** The parts of the relay that hear of others. */
+/** The parts of the relay that hear about others. */
 export interface PeeredParts {
   readonly hub: Pick<Hub, 'announceFor' | 'cameElsewhere' | 'leftElsewhere' | 'leavesHop' | 'resume'>;
   readonly tunnels: Pick<Coordination, 'hear' | 'review'>;
@@ -17,19 +17,19 @@ export interface PeeredParts {
 
 export interface Peering extends Pick<OtherRelays, 'dial'> {
   readonly presence: Presence;
-  /** those that have the same tunnels; `undefined` where nobody else has them */
+  /** those that have the same tunnels; `undefined` if nobody else has them */
   readonly peers: Peers | undefined;
-  /** Limits over all relays what `local` limits on this one. */
+  /** Limits across all relays what `local` limits on this one. */
   limit(local: CreateLimiter, rate: Rate): CreateLimiter;
   /**
-   * Takes its place among the others, who are heard of from now on.
+   * Takes its place among the others, and hears from them from now on.
    *
    * @throws StrangerError when relays with another secret are there
    */
   start(parts: PeeredParts): Promise<void>;
-  /** Whether there are other relays now that do not shut down, as far as this one knows. */
+  /** Whether there are other relays that are not shutting down, as far as this one knows. */
   readonly hasOthers: boolean;
-  /** Tells the others that this relay shuts down: nobody can be handed over to it any more. */
+  /** Tells the others that this relay is shutting down: nobody can be handed over to it any more. */
   sayLeaving(): void;
   /** Fulfilled when no data socket passes through this relay any more. */
   settle(): Promise<void>;

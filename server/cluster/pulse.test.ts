@@ -36,7 +36,7 @@ describe('Pulse', () => {
     pulse.stop();
   });
 
-  it('is not steady after standing still for 3 s, until what that means is found out', async () => {
+  it('is not steady after standing still for 3 s, until it is clear what that means', async () => {
     const clock = new FakeClock();
     const leaps: number[] = [];
     let steady = 0;

@@ -1,12 +1,12 @@
 /**
  * Notices that the process has stood still: stopped, suspended, or starved. Others may have taken over what it held, so
- * until that is found out nothing of it may be used.
+ * nothing of it may be used until that has been checked.
  */
 import type { Clock, Timer } from '../clock.ts';
 import { PULSE_LEAP_MS, PULSE_MS } from '../limits.ts';
 
 export interface PulseEvents {
-  /** It stood still for so many ms; it is steady again when the promise is fulfilled. */
+  /** It stood still for this many ms; it is steady again when the promise is fulfilled. */
   leapt(ms: number): Promise<void>;
   /** It is steady again. */
   steady(): void;
@@ -25,7 +25,7 @@ export class Pulse {
     this.#at = clock.monotonic();
   }
 
-  /** Asked before each use, because what woke the process may come before any timer does. */
+  /** Checked before each use, because the event that woke the process may come before any timer. */
   get isSteady(): boolean {
     this.#look();
     return !this.#checking;

@@ -3,7 +3,7 @@ import { REDIS_RETRY_MAX_MS } from '../limits.ts';
 import { redisRetryDelay } from './redis-link.ts';
 
 describe('the next try to reach Redis', () => {
-  it('comes sooner or later by chance, and after 2 s at the latest', () => {
+  it('comes after a random time, of 2 s at most', () => {
     const longest = [1, 2, 3, 4, 5, 6, 1000].map((attempt) => redisRetryDelay(attempt, () => 1));
     assert.deepEqual(longest, [200, 400, 800, 1600, 2000, 2000, 2000]);
     assert.equal(REDIS_RETRY_MAX_MS, 2000);

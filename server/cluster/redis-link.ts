@@ -5,7 +5,7 @@ import { REDIS_KEEP_ALIVE_MS, REDIS_RETRY_MAX_MS, REDIS_TIMEOUT_MS } from '../li
 import { describeError, type Log } from '../log.ts';
 import { type Script, SCRIPTS } from './scripts.ts';
 
-/** Redis cannot be reached, or did not answer in time. */
+/** Redis cannot be reached, or did not reply in time. */
 export class RedisError extends Error {
   constructor(cause?: unknown) {
     super('redis cannot be reached', { cause });
@@ -28,7 +28,7 @@ export interface RedisEvents {
   up(): void;
   /** A message has come. */
   message(text: string): void;
-  /** A message was not sent, or it is not known whether it was. */
+  /** A message was not sent, or may not have been. */
   unsent(): void;
 }
 
@@ -49,7 +49,7 @@ export class RedisLink implements RedisCommands {
   readonly #events: RedisEvents;
   readonly #log: Log;
   #isUp = false;
-  /** Whether the operator was told that it is down. */
+  /** Whether the operator has been told that it is down. */
   #reported = false;
   #closed = false;
   #corked = false;
@@ -67,7 +67,7 @@ export class RedisLink implements RedisCommands {
     messages.on('message', (_channel: string, text: string) => events.message(text));
   }
 
-  /** Begins to connect, which may take until Redis is there. The client library is loaded only now. */
+  /** Starts to connect, which may take until Redis is there. The client library is loaded only now. */
   static async open({ url, channels, events, log }: RedisLinkOptions): Promise<RedisLink> {
     // A CommonJS module: in a bundle it has no names of its own.
     const { Redis: Client } = (await import('ioredis')).default;
@@ -98,7 +98,7 @@ export class RedisLink implements RedisCommands {
 
   async run(script: Script, ...args: readonly (string | number)[]): Promise<unknown> {
     if (!this.#isUp) throw new RedisError();
-    // The library has added each script under its name.
+    // The library has added each script as a method under its name.
     const call = (this.#commands as unknown as Record<string, ScriptCall>)[script.name];
     this.#corkForThisTurn();
     try {
@@ -117,7 +117,7 @@ export class RedisLink implements RedisCommands {
     });
   }
 
-  /** What is asked in one turn of the event loop leaves in one write: under load many visitors come in each. */
+  /** Commands of one turn of the event loop leave in one write: under load, many visitors come in each turn. */
   #corkForThisTurn(): void {
     if (this.#corked) return;
     this.#corked = true;

@@ -70,7 +70,7 @@ describe('RedisPresence', () => {
     assert.deepEqual(await presence.find('t'), { kind: 'apart' });
   });
 
-  it('lets go of a control socket that another relay has a newer one of, and of no other', async () => {
+  it('drops a control socket if another relay has a newer one, and no other', async () => {
     presence.claim(held('one'));
     await settled();
     presence.replaced('one', 4);
@@ -80,7 +80,7 @@ describe('RedisPresence', () => {
     assert.deepEqual(replaced, ['one']);
   });
 
-  it('knows which of two is newer also when that is said before it has its own number', async () => {
+  it('knows which of two is newer even if it hears of the other before it has its own number', async () => {
     presence.claim(held('older'));
     presence.replaced('older', 6);
     presence.claim(held('newer'));
@@ -89,7 +89,7 @@ describe('RedisPresence', () => {
     assert.deepEqual(replaced, ['older']);
   });
 
-  it('tells everything again in batches, and lets go of what others have', async () => {
+  it('tells everything again in batches, and drops what others have', async () => {
     for (let tunnel = 0; tunnel <= PRESENCE_BATCH; tunnel += 1) presence.claim(held(`t${tunnel}`));
     await settled();
     calls = [];
@@ -99,7 +99,7 @@ describe('RedisPresence', () => {
     assert.deepEqual(replaced, ['t1']);
   });
 
-  it('has Redis keep for 15 min what it is told, three times as long as until it is told again', async () => {
+  it('makes Redis keep what it is told for 15 min, three times as long as until it is told again', async () => {
     presence.claim(held('one'));
     await settled();
     await presence.tellAll();
@@ -122,7 +122,7 @@ describe('RedisPresence', () => {
     assert.equal(calls.length, 1);
   });
 
-  it('says what became of an announcement', async () => {
+  it('reports what became of an announcement', async () => {
     assert.deepEqual(await announced(), { kind: 'apart' });
     replies.set(ANNOUNCE, 'the-key 7');
     assert.deepEqual(await announced(), { kind: 'sent', keyId: 'the-key', fence: 7 });

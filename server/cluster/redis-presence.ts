@@ -1,4 +1,4 @@
-/** Where clients are, told and asked through Redis (docs/decisions/0009-cluster.md). */
+/** Where clients are, recorded in Redis and looked up there (docs/decisions/0009-cluster.md). */
 import { batches } from '../batches.ts';
 import type { Clock } from '../clock.ts';
 import { PRESENCE_BATCH, PRESENCE_KEEP_MS } from '../limits.ts';
@@ -11,10 +11,13 @@ import { ANNOUNCE, ASSERT, CLAIM, FIND, RELEASE } from './scripts.ts';
 
 interface Held {
   readonly control: HeldControl;
-  /** its fencing number; until Redis has given it one, when it came, which is what Redis's numbers are as well, in µs */
+  /**
+   * its fencing number; until Redis has given it one, the time at which it came in µs, which Redis's numbers are based on as
+   * well
+   */
   fence: number;
   fenced: boolean;
-  /** the highest number that another relay is known to have */
+  /** the highest number that another relay is known to hold */
   rival: number;
 }
 
@@ -57,11 +60,11 @@ export class RedisPresence implements Presence {
     const held = { control, fence: this.#clock.now() * 1000, fenced: false, rival: 0 };
     this.#held.set(control.tunnelId, held);
     const { number, incarnation } = this.#membership;
-    // Without a number it is told once there is one.
+    // Without a number, it is recorded once there is one.
     if (number === 0) return;
     this.#redis.run(CLAIM, control.tunnelId, number, incarnation, control.keyId, PRESENCE_KEEP_MS).then(
       (fence) => this.#fenced(held, Number(fence)),
-      // What Redis was not told now it is told when it is back.
+      // What Redis was not told now, it is told when it is back.
       () => {},
     );
   }
@@ -100,7 +103,7 @@ export class RedisPresence implements Presence {
   }
 
   /**
-   * Tells Redis everything again, and lets go of what others have by now.
+   * Tells Redis everything again, and drops what others have taken over.
    *
    * @throws RedisError with a part of it told
    */

@@ -1,9 +1,9 @@
 /**
- * What relays do in Redis (docs/decisions/0009-cluster.md). Each script runs as a whole, so that no two relays get in
- * each other's way. Keys are named within the scripts, so Redis is one server, not a Redis Cluster.
+ * What relays do in Redis (docs/decisions/0009-cluster.md). Each script runs as a whole, so no two relays get in each
+ * other's way. Keys are named within the scripts, so Redis must be one server, not a Redis Cluster.
  */
 
-/** A script and how the client library is to know it. */
+/** A script and how the client library declares it. */
 export interface Script {
   readonly name: string;
   readonly lua: string;
@@ -32,9 +32,10 @@ end
 `;
 
 /**
- * Keeps or takes a number, and tells all where the relay is. ARGV: number, incarnation, address, lease in ms.
+ * Keeps or takes a number, and tells everyone where the relay is. ARGV: number, incarnation, address, lease in ms.
  *
- * @returns 1; 2 when it was not there, so that others may consider the relay dead; 0 when another incarnation has the number
+ * @returns 1; 2 if it was not there, so that others may have considered the relay dead; 0 if another incarnation has the
+ *   number
  */
 export const LEASE: Script = {
   name: 'culvertLease',
@@ -82,8 +83,8 @@ return all`,
 };
 
 /**
- * Enters a new control socket, tells the relay of the one before, and all that the client is there. ARGV: tunnel, number,
- * incarnation, key id, ms to keep the entry.
+ * Enters a new control socket, notifies the relay of the previous one, and tells everyone that the client is there. ARGV:
+ * tunnel, number, incarnation, key id, ms to keep the entry.
  *
  * @returns its fencing number, as a text
  */
@@ -106,7 +107,7 @@ return fence`,
 /**
  * Tells control sockets again. ARGV: number, incarnation, ms to keep the entries, then tunnel, fence and key id of each.
  *
- * @returns those tunnels of which another relay has a newer one
+ * @returns the tunnels for which another relay has a newer one
  */
 export const ASSERT: Script = {
   name: 'culvertAssert',
@@ -143,8 +144,8 @@ end`,
  * Tells the relay that has a tunnel's control socket of a pending connection. ARGV: tunnel, connection id, incarnation of
  * the relay that asks.
  *
- * @returns the id of the control socket's key and its fencing number; or the ms since the client has left. One that never was there has left when Redis
- * began to know anything: relays may still be telling it.
+ * @returns the id of the control socket's key and its fencing number; or the ms since the client has left. A client that was
+ *   never there counts as having left when Redis began to know anything: relays may still be telling it.
  */
 export const ANNOUNCE: Script = {
   name: 'culvertAnnounce',
@@ -175,9 +176,9 @@ return false`,
 };
 
 /**
- * Takes a token of a bucket (docs/protocol.md section 3.2). ARGV: account, burst, ms in which a token grows back.
+ * Takes a token from a bucket (docs/protocol.md section 3.2). ARGV: account, burst, ms in which a token grows back.
  *
- * @returns the ms until there is one, 0 when one was taken
+ * @returns the ms until there is one; 0 if one was taken
  */
 export const TAKE: Script = {
   name: 'culvertTake',
@@ -195,7 +196,7 @@ redis.call('PEXPIRE', key, math.ceil(burst * interval))
 return 0`,
 };
 
-/** Gives a token back; a bucket that is full again is not there any more. ARGV: account, burst. */
+/** Gives a token back; a bucket that is full again is removed. ARGV: account, burst. */
 export const GIVE_BACK: Script = {
   name: 'culvertGiveBack',
   lua: `

@@ -1,4 +1,4 @@
-/** A relay that has its database for itself. */
+/** A relay that has its database to itself. */
 import { NO_OTHER_RELAYS } from '../link/other-relays.ts';
 import { ALONE } from '../link/presence.ts';
 import type { Peering } from './peering.ts';

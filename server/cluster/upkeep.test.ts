@@ -14,7 +14,7 @@ describe('Upkeep', () => {
   let redis: { isUp: boolean };
   /** what the next renewals find: whether others took the relay for dead, or that Redis fails */
   let found: (boolean | 'fails')[];
-  /** what was done when, in ms since the start */
+  /** what was done and when, in ms since the start */
   let done: string[];
   let upkeep: Upkeep;
 

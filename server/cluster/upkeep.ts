@@ -1,4 +1,7 @@
-/** Keeps the relay's place among others: its lease, what Redis knows of its control sockets, and what it must find out after a pause. */
+/**
+ * Keeps the relay's place among others: its lease, what Redis knows about its control sockets, and what it must find out
+ * after a pause.
+ */
 import type { Clock, Timer } from '../clock.ts';
 import {
   LEAP_CHECK_MS,
@@ -49,12 +52,12 @@ export class Upkeep {
     this.#timer?.cancel();
   }
 
-  /** Tells Redis everything, which may have lost it. What fails is tried again soon. */
+  /** Tells Redis everything, in case it was lost. What fails is tried again soon. */
   async tellAll(): Promise<void> {
     await forgiving(this.#tellAll());
   }
 
-  /** Finds out what others have taken over. Where Redis stays away, what is held here is used as before. */
+  /** Finds out what others have taken over. If Redis stays away, what is held here is used as before. */
   async checkLeap(): Promise<void> {
     const until = this.#clock.monotonic() + LEAP_CHECK_MS;
     while (!(await forgiving(this.#tellAll())) && this.#clock.monotonic() < until) {
@@ -88,9 +91,9 @@ export class Upkeep {
 }
 
 /**
- * Waits for what is tried again anyway where Redis fails.
+ * If Redis fails, waits for the next regular try.
  *
- * @returns whether it was done
+ * @returns whether it succeeded
  */
 export async function forgiving(work: Promise<void>): Promise<boolean> {
   try {

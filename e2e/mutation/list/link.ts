@@ -211,7 +211,7 @@ export const LINK: readonly Mutation[] = [
     file: 'server/cluster/connection-id.ts',
     find: 'return id.slice(-PROOF_DIGITS) === proofOf(start, secret) ? Number.parseInt(id.slice(0, 4), 16) : undefined;',
     replace: 'return start === secret ? undefined : Number.parseInt(id.slice(0, 4), 16);',
-    tests: unit('HopListener with a dialer is not asked for an id that no relay has made'),
+    tests: unit('HopListener with a dialer does not ask for an id that no relay has made'),
   },
   {
     part: 'link',
@@ -219,7 +219,7 @@ export const LINK: readonly Mutation[] = [
     file: 'server/cluster/hop/hop-dialer.ts',
     find: 'if (asked >= HOPS_ASKED_MAX) return undefined;',
     replace: '',
-    tests: unit('HopListener with a dialer asks a relay that does not answer for no more than the limit'),
+    tests: unit('HopListener with a dialer asks a relay that does not respond no more often than the limit'),
   },
   {
     part: 'link',
@@ -228,7 +228,7 @@ export const LINK: readonly Mutation[] = [
     find: 'if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) return undefined;',
     replace: 'if (given.length !== wanted.length) return undefined;',
     tests: unit(
-      'what a relay says of itself in Redis is worth nothing under another secret, or for another life of a relay',
+      'what a relay says about itself in Redis is not valid under another secret, or for another life of a relay',
     ),
   },
   {

@@ -25,7 +25,7 @@ describe('HopCarrier', () => {
     });
   });
 
-  it('passes on what comes, in both directions', async () => {
+  it('passes bytes on in both directions', async () => {
     client.push('to the relay');
     relay.push('\0\0\0\rto the client');
     await settled();
@@ -51,7 +51,7 @@ describe('HopCarrier', () => {
     }
   });
 
-  it('passes the end of the client on, which still gets the answer', async () => {
+  it('passes on the end of the client, which still gets the response', async () => {
     client.push(null);
     await settled();
     assert.equal(relay.text, END);
@@ -89,7 +89,7 @@ describe('HopCarrier', () => {
     }
   });
 
-  it('lets a client that has ended go before the relay has said its last', async () => {
+  it('drops a client that has ended before the relay has finished', async () => {
     client.push(null);
     await settled();
     client.destroy();

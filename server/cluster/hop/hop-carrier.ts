@@ -1,6 +1,6 @@
 /**
- * One data socket on a connection to another relay, from the side where it landed. It is the hop's hot path: what comes is
- * written as it came, and reading pauses only while the system takes no more.
+ * One data socket on a connection to another relay, from the side where it landed. It is the hop's hot path: bytes are
+ * written as they came, and reading pauses only while the system takes no more.
  */
 import type { Duplex } from 'node:stream';
 import { TurnedReads } from '../../fairness/turned-reads.ts';
@@ -10,7 +10,7 @@ import type { HopConnection, HopHandler } from './hop-connection.ts';
 export interface CarrierEvents {
   /** Both directions have ended: the connection may carry the next one. */
   free(): void;
-  /** Told once, when nothing is left of it here, either. */
+  /** Called once, when nothing of it is left on this side, either. */
   done(): void;
 }
 
@@ -26,7 +26,7 @@ export class HopCarrier implements HopHandler {
   /**
    * To be made the handler of the connection at once.
    *
-   * @param client nothing listens to its data yet; its end is passed on, and it still gets what the relay has to say
+   * @param client nothing listens to its data yet; its end is passed on, and it still receives what the relay has to say
    */
   constructor(client: Duplex, connection: HopConnection, events: CarrierEvents) {
     this.#client = client;
@@ -49,7 +49,7 @@ export class HopCarrier implements HopHandler {
 
   onPiece(piece: Buffer): void {
     const client = this.#client;
-    // A large chunk counts as too much even where the system has taken all of it at once.
+    // A large chunk counts as too much even if the system has taken all of it at once.
     if (!client.destroyed && !client.write(piece) && client.writableLength > 0) this.#connection.pause();
   }
 
@@ -57,7 +57,7 @@ export class HopCarrier implements HopHandler {
     this.#reads.resume();
   }
 
-  /** The relay ends a data socket as a whole, so its end is the client's. */
+  /** The relay ends a data socket as a whole, so its end ends the client's side, too. */
   onEnd(): void {
     this.#relayEnded = true;
     if (!this.#endSent) this.#connection.oweEnd();
@@ -80,7 +80,7 @@ export class HopCarrier implements HopHandler {
     if (this.#clientClosed) return;
     this.#clientClosed = true;
     this.#reads.flush();
-    // Behind a clean end the relay gets what is still queued, and then ends by itself.
+    // After a clean end the relay still receives what is queued, and then ends by itself.
     if (!this.#relayEnded && !this.#endSent) this.#connection.destroy();
     else if (!this.#relayEnded) this.#connection.resume();
     this.#tellDone();
@@ -97,7 +97,7 @@ export class HopCarrier implements HopHandler {
   }
 }
 
-/** Ends a connection when it has taken what is queued, or has not in so many ms. */
+/** Ends a connection once it has taken what is queued, or after so many ms. */
 function endWithin(ms: number, socket: Duplex): void {
   const timer = setTimeout(() => socket.destroy(), ms);
   socket.once('close', () => clearTimeout(timer));

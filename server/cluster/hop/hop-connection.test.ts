@@ -40,7 +40,7 @@ describe('HopConnection', () => {
     assert.deepEqual(heard, ['o', 'n', 'e.', 'end', 't', 'w', 'o.']);
   });
 
-  it('says when more is queued than should be, and when that is gone', async () => {
+  it('says when more is queued than should be, and when it has been sent', async () => {
     socket.isFast = false;
     assert.equal(connection.send([Buffer.from('some')]), false);
     socket.release();
@@ -48,7 +48,7 @@ describe('HopConnection', () => {
     assert.deepEqual(heard, ['drain']);
   });
 
-  it('passes nothing on once it was cut, and tells of it', async () => {
+  it('passes nothing on once it was cut, and reports that', async () => {
     const handler = connection.handler;
     connection.handler = { ...handler, onEnd: () => connection.destroy() };
     connection.read(Buffer.from('\0\0\0\0\0\0\0\u0003one'));
@@ -57,7 +57,7 @@ describe('HopConnection', () => {
     assert.equal(connection.isOpen, false);
   });
 
-  it('ends with the relay at the other end', async () => {
+  it('ends when the relay at the other end does', async () => {
     socket.push(null);
     await settled();
     assert.deepEqual(heard, ['closed']);

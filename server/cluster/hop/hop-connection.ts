@@ -1,34 +1,36 @@
 /**
- * A connection between two relays, which carries data sockets one after the other: a new one for each would cost both of them
- * more than what it carries. A frame is its length in four bytes, most significant first, and so many bytes; one
- * without any is the end of the data socket in this direction. Behind the ends of both directions begins the next one.
+ * A connection between two relays that carries data sockets one after the other: a new connection for each would cost both
+ * relays more than what it carries. A frame is its length in four bytes, most significant first, and that many bytes; an
+ * empty one is the end of the data socket in this direction. After the ends of both directions the next data socket begins.
  */
 import type { Socket } from 'node:net';
 
 const HEADER_BYTES = 4;
 const END = Buffer.alloc(HEADER_BYTES);
-/** Bytes up to which header and payload are copied into one write; above, the copy costs more than a second one. */
+/**
+ * Up to this many bytes, header and payload are copied into one write; beyond it, the copy costs more than a second write.
+ */
 const COPY_MAX = 16_384;
 
 export interface HopHandler {
   /** @param isLast whether the frame ends with it */
   onPiece(piece: Buffer, isLast: boolean): void;
   onEnd(): void;
-  /** What was queued has been handed to the system; only after a `send` that answered `false`. */
+  /** What was queued has been handed to the system; only after a `send` that returned `false`. */
   onDrain(): void;
   /** The connection is gone. */
   onClose(): void;
 }
 
 export class HopConnection {
-  /** Whom it serves now. */
+  /** Who handles its events now. */
   handler: HopHandler;
   readonly #socket: Socket;
   readonly #header = Buffer.alloc(HEADER_BYTES);
   #headerRead = 0;
   /** what is left of the current frame, bytes */
   #left = 0;
-  /** whether what is sent is held together until the event loop has been round */
+  /** whether what is sent is held together until the end of this turn of the event loop */
   #isHeld = false;
   #owesEnd = false;
 
@@ -38,7 +40,7 @@ export class HopConnection {
     this.handler = handler;
     socket.on('data', (chunk: Buffer) => this.read(chunk));
     socket.on('drain', () => this.handler.onDrain());
-    // A relay that ends a connection has no use for it any more.
+    // A relay that ends a connection no longer needs it.
     socket.on('end', () => socket.destroy());
     socket.once('close', () => this.handler.onClose());
   }
@@ -47,7 +49,7 @@ export class HopConnection {
     return !this.#socket.destroyed;
   }
 
-  /** Takes what has come; for bytes that were read before this was made. */
+  /** Takes bytes that have come; also for bytes that were read before this was made. */
   read(chunk: Buffer): void {
     let at = 0;
     while (at < chunk.length && this.isOpen) {
@@ -106,7 +108,9 @@ export class HopConnection {
     if (this.isOpen) this.#socket.write(END);
   }
 
-  /** The same, but with the first frame of the next one: where this end is the second, nobody waits for it. */
+  /**
+   * The same, but sent with the first frame of the next one: if the other direction has already ended, nobody waits for it.
+   */
   oweEnd(): void {
     this.#owesEnd = true;
     this.#socket.cork();
@@ -119,7 +123,7 @@ export class HopConnection {
     this.#socket.uncork();
   }
 
-  /** What is sent in this turn of the event loop leaves in one packet: often it is the last words and the end. */
+  /** What is sent in this turn of the event loop leaves in one packet: often it is the last bytes and the end. */
   hold(): void {
     if (this.#isHeld) return;
     this.#isHeld = true;
@@ -138,7 +142,7 @@ export class HopConnection {
     this.#socket.resume();
   }
 
-  /** @param ms after which the connection is cut when nothing happens; 0 for never */
+  /** @param ms idle time after which the connection is cut; 0 for never */
   setTimeout(ms: number): void {
     this.#socket.setTimeout(ms);
   }

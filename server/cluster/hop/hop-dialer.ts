@@ -17,7 +17,7 @@ export class HopDialer {
   readonly #incarnation: string;
   readonly #secret: string;
   readonly #pool = new HopPool();
-  /** by the incarnation of the relay, how often it was asked and has not answered */
+  /** by the incarnation of the relay, how many requests to it are still unanswered */
   readonly #asked = new Map<string, number>();
   #open = 0;
 
@@ -34,10 +34,10 @@ export class HopDialer {
   }
 
   /**
-   * Has the relay that a connection's id names take a data socket. The client's connection is not touched before.
+   * Asks the relay that a connection's id names to take a data socket. The client's connection is not touched before it has.
    *
-   * @returns `undefined` where the id names no relay, this one, or one that cannot be reached, refuses, or has been asked as often as
-   * may be; strangers make ids up
+   * @returns `undefined` if the id names no relay, this one, or one that cannot be reached, refuses, or has as many requests
+   *   open as allowed; strangers make up ids
    */
   async dial(request: UpgradeToPass): Promise<Hop | undefined> {
     const address = this.#membership.find(relayOf(request.id, this.#secret) ?? 0);
@@ -68,7 +68,7 @@ export class HopDialer {
     else this.#asked.delete(incarnation);
   }
 
-  /** Closes what carries nothing. */
+  /** Closes the connections that carry nothing. */
   close(): void {
     this.#pool.close();
   }
@@ -124,5 +124,5 @@ export class HopDialer {
   }
 }
 
-/** For the moment until somebody is asked. */
+/** Until the first request is sent. */
 const NOBODY: HopHandler = { onPiece() {}, onEnd() {}, onDrain() {}, onClose() {} };

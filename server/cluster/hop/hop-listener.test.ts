@@ -65,7 +65,7 @@ describe('HopListener', () => {
     assert.deepEqual(taken, []);
   }
 
-  it('takes a data socket with what comes behind the request for it', async () => {
+  it('takes a data socket with what follows the request for it', async () => {
     const socket = say(GREETING, frame(writeRequest(request)), frame(Buffer.from('more')));
     await until(() => taken.length === 1);
     const [first] = taken;
@@ -127,7 +127,7 @@ describe('HopListener', () => {
       if ((message as { socket: Socket }).socket.localPort === listener.port) connections += 1;
     }
 
-    /** What a client gets back that says something. */
+    /** What a client gets back for what it sends. */
     async function carried(text: string): Promise<string> {
       const hop = await dialer.dial(request);
       const [near, far] = await pair();
@@ -140,18 +140,18 @@ describe('HopListener', () => {
       return echoed;
     }
 
-    it('gets through it what a client sends, and back', async () => {
+    it('carries through it what a client sends, and back', async () => {
       take = echo;
       assert.equal(await carried('body'), 'HTTP/1.1 101 head body');
       const large = 'x'.repeat(1_000_000);
       assert.equal(await carried(large), `HTTP/1.1 101 head ${large}`);
     });
 
-    it('knows no way where an id names no other relay', async () => {
+    it('finds no way if an id names no other relay', async () => {
       assert.equal(await dialer.dial({ ...request, id: connectionId(8, SECRET) }), undefined);
     });
 
-    it('is not asked for an id that no relay has made', async () => {
+    it('does not ask for an id that no relay has made', async () => {
       const asked: unknown[] = [];
       take = (given, stream) => {
         asked.push(given);
@@ -162,10 +162,10 @@ describe('HopListener', () => {
       assert.deepEqual([asked, connections], [[], 0]);
     });
 
-    it('asks a relay that does not answer for no more than the limit', async () => {
+    it('asks a relay that does not respond no more often than the limit', async () => {
       const held: Duplex[] = [];
       take = (_request, stream) => held.push(stream);
-      // However long it takes to ask so often: none is given up meanwhile.
+      // However long it takes to ask this often: none is given up meanwhile.
       mock.timers.enable({ apis: ['setTimeout'] });
       try {
         const asked: Promise<unknown>[] = [];
@@ -174,7 +174,7 @@ describe('HopListener', () => {
           // Few at a time, because each has to be connected in time.
           while (held.length < asked.length - AT_ONCE) await new Promise((resolve) => setImmediate(resolve));
         }
-        // It is not asked, so that is known at once.
+        // It is not asked, so the result is known at once.
         const beyond = Promise.race([
           dialer.dial(request),
           new Promise((resolve) => setImmediate(() => resolve('asked'))),
@@ -192,20 +192,20 @@ describe('HopListener', () => {
       assert.equal(await carried('body'), 'HTTP/1.1 101 head body');
     }).timeout(60_000);
 
-    it('leaves the client to the dialer where it refuses', async () => {
+    it('leaves the client to the dialer if it refuses', async () => {
       take = (_request, stream) => stream.end('HTTP/1.1 404 Not Found\r\n\r\n');
       assert.equal(await dialer.dial(request), undefined);
       take = (_request, stream) => stream.destroy();
       assert.equal(await dialer.dial(request), undefined);
     });
 
-    it('takes one data socket after the other on one connection', async () => {
+    it('carries one data socket after the other on one connection', async () => {
       take = echo;
       for (let count = 1; count <= 5; count += 1) await carried('body');
       assert.equal(connections, 1);
     });
 
-    it('is asked again on a new connection where the one that was kept is lost at that moment', async () => {
+    it('asks again on a new connection if the one that was kept is lost at that moment', async () => {
       take = echo;
       await carried('body');
       let asked = 0;
@@ -218,7 +218,7 @@ describe('HopListener', () => {
       assert.deepEqual([asked, connections], [2, 2]);
     });
 
-    it('is not asked again where it has not answered in 5 s', async () => {
+    it('does not ask again if there is no response within 5 s', async () => {
       take = echo;
       await carried('body');
       let asked = 0;
@@ -235,7 +235,7 @@ describe('HopListener', () => {
       }
     });
 
-    it('uses no connection again that broke', async () => {
+    it('does not reuse a connection that broke', async () => {
       take = (_request, stream) => {
         stream.write('HTTP/1.1 101 ');
         stream.once('data', () => stream.destroy(new Error('reset')));

@@ -40,7 +40,7 @@ export class HopListener {
     const listener = new HopListener(options);
     listener.#server.listen(options.port, options.host);
     await once(listener.#server, 'listening');
-    // Out of file descriptors, say: what there is goes on, and the next accept may work.
+    // Out of file descriptors, for example: open connections go on, and the next accept may work.
     listener.#server.on('error', () => {});
     return listener;
   }
@@ -72,7 +72,7 @@ export class HopListener {
     socket.on('data', readGreetingLine);
   }
 
-  /** Who does not prove to be a relay of this cluster is told nothing. */
+  /** A peer that does not prove to be a relay of this cluster is told nothing. */
   #greeted(socket: Socket, line: string, rest: Buffer): void {
     const via = readGreeting(line, this.#incarnation, this.#secret);
     if (via === undefined) socket.destroy();

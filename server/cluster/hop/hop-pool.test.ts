@@ -35,7 +35,7 @@ describe('HopPool', () => {
     return fake;
   }
 
-  it('gives back what was kept last, to the same relay only, and each once', () => {
+  it('hands out what was kept last, for the same relay only, and each once', () => {
     const [first, second] = [kept(), kept()];
     assert.equal(pool.take('two'), undefined);
     assert.equal(pool.take('one'), second.connection);
@@ -43,7 +43,7 @@ describe('HopPool', () => {
     assert.equal(pool.take('one'), undefined);
   });
 
-  it('has a connection end after 30 s in which it was not needed', () => {
+  it('closes a connection after 30 s in which it was not needed', () => {
     const fake = kept();
     assert.equal(fake.timeout, HOP_IDLE_MS);
     pool.take('one');
@@ -56,7 +56,7 @@ describe('HopPool', () => {
     assert.equal(kept('two').isOpen, true);
   });
 
-  it('forgets a connection that is closed, or says what nobody asked for', () => {
+  it('forgets a connection that is closed, or on which something comes unasked', () => {
     const [closed, talks, ends] = [kept(), kept(), kept()];
     closed.destroy();
     talks.handler?.onPiece(Buffer.from('x'), true);
@@ -64,7 +64,7 @@ describe('HopPool', () => {
     assert.equal(pool.take('one'), undefined);
   });
 
-  it('does not keep one that is closed already', () => {
+  it('does not keep one that is already closed', () => {
     const fake = new FakeConnection();
     fake.isOpen = false;
     pool.keep('one', fake.connection);

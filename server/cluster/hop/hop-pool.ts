@@ -1,4 +1,4 @@
-/** Connections to other relays that carry nothing now. */
+/** Connections to other relays that carry nothing at the moment. */
 import { HOP_IDLE_MAX, HOP_IDLE_MS } from '../../limits.ts';
 import type { HopConnection } from './hop-connection.ts';
 
@@ -13,7 +13,7 @@ export class HopPool {
     return connection;
   }
 
-  /** Keeps a connection for {@link HOP_IDLE_MS}, or closes it where there are enough. */
+  /** Keeps a connection for {@link HOP_IDLE_MS}, or closes it if there are enough. */
   keep(incarnation: string, connection: HopConnection): void {
     if (!connection.isOpen) return;
     const idle = this.#idle.get(incarnation) ?? [];
@@ -23,7 +23,7 @@ export class HopPool {
     connection.setTimeout(HOP_IDLE_MS);
     const lost = (): void => connection.destroy();
     connection.handler = {
-      // Nobody has been asked anything.
+      // Nothing was requested on it.
       onPiece: lost,
       onEnd: lost,
       onDrain() {},

@@ -1,4 +1,4 @@
-/** One connection from another relay, from the side where visitors wait: takes one data socket from it after the other. */
+/** One connection from another relay, from the side where visitors wait: takes one data socket after the other from it. */
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { HOP_LINE_MAX_BYTES } from '../../limits.ts';
@@ -14,7 +14,7 @@ export class HopReceiver implements HopHandler {
   readonly #connection: HopConnection;
   readonly #via: string;
   readonly #take: TakeHop;
-  /** as much of the next request as has come */
+  /** as much of the next request as has arrived */
   #request: Buffer = Buffer.alloc(0);
   /** the data socket it carries now, or carried last */
   #stream: HopStream | undefined;
@@ -22,7 +22,7 @@ export class HopReceiver implements HopHandler {
   #isReading = false;
 
   /**
-   * @param socket of a relay that has proved to be one
+   * @param socket of a relay that has proved to be one of the cluster
    * @param via its incarnation
    */
   constructor(socket: Socket, via: string, take: TakeHop) {

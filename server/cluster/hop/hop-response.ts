@@ -33,7 +33,7 @@ export class HopResponse implements HopHandler {
   onPiece(piece: Buffer): void {
     this.#read = Buffer.concat([this.#read, piece]);
     if (this.#read.length < SWITCHING.length) return;
-    // What follows waits for the client.
+    // What follows the head waits for the client.
     this.#connection.pause();
     this.#decide(this.#read.subarray(0, SWITCHING.length).equals(SWITCHING) ? 'taken' : 'refused');
   }
@@ -44,7 +44,7 @@ export class HopResponse implements HopHandler {
   }
 
   onDrain(): void {
-    // What was sent is far less than a connection takes.
+    // What was sent is far less than a connection can queue.
   }
 
   onClose(): void {

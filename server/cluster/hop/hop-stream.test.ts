@@ -31,7 +31,7 @@ describe('HopStream', () => {
     assert.equal(socket.text, '\0\0\0\u0007one two');
   });
 
-  it('sends the last words and the end in one packet', async () => {
+  it('sends the last bytes and the end in one packet', async () => {
     stream.write('last');
     stream.destroy();
     await settled();
@@ -41,7 +41,7 @@ describe('HopStream', () => {
     );
   });
 
-  it('waits with what is written while the connection has no room', async () => {
+  it('holds back what is written while the connection has no room', async () => {
     socket.isFast = false;
     const more = 'more than enough';
     let written = 0;
@@ -53,7 +53,7 @@ describe('HopStream', () => {
     assert.deepEqual([written, socket.text], [3, `\0\0\0\u0010${more}\0\0\0\u0020${more}${more}`]);
   });
 
-  it('stops the other relay while nobody reads, and until somebody does', async () => {
+  it('stops the other relay while nobody reads', async () => {
     socket.push('\0\u0002\0\0');
     socket.push(Buffer.alloc(0x02_00_00));
     await settled();
@@ -63,7 +63,7 @@ describe('HopStream', () => {
     assert.equal(socket.isPaused(), false);
   });
 
-  it('ends as a whole when it is closed with everything sent, and leaves the connection', async () => {
+  it('ends as a whole when it is closed with everything sent, and leaves the connection open', async () => {
     stream.end('last');
     await settled();
     stream.destroy();
@@ -71,7 +71,7 @@ describe('HopStream', () => {
     assert.deepEqual([socket.text, socket.destroyed], [`\0\0\0\u0004last${END}`, false]);
   });
 
-  it('takes nothing any more once it is closed, and holds nobody up', async () => {
+  it('takes nothing more once it is closed, and holds nobody up', async () => {
     socket.push('\0\u0002\0\0');
     socket.push(Buffer.alloc(0x01_ff_ff));
     await settled();

@@ -11,13 +11,13 @@ export class HopStream extends Duplex {
   constructor(connection: HopConnection) {
     super({ allowHalfOpen: true, decodeStrings: true });
     this.#connection = connection;
-    // Whoever uses it hears that it is closed.
+    // Its user is told by `close`.
     this.on('error', () => {});
   }
 
   /** Bytes have come. */
   receive(piece: Buffer): void {
-    // Behind the end that was sent the other relay may have something left to say, until it has got it.
+    // After we have sent our end, the other relay may still send something until it has received that.
     if (!this.destroyed && !this.push(piece)) this.#connection.pause();
   }
 
@@ -59,7 +59,7 @@ export class HopStream extends Duplex {
     callback();
   }
 
-  /** With everything handed to the system it ends like a connection that is closed; otherwise it breaks like one. */
+  /** If everything was handed to the system, it ends like a closed connection; otherwise it breaks like one. */
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
     if (error !== null || this.writableLength > 0) this.#connection.destroy();
     else this.#sendEnd();

@@ -14,7 +14,7 @@ describe('the greeting of a relay', () => {
     assert.equal(readGreeting(line(), 'one', SECRET), 'two');
   });
 
-  it('is one line within its limit, never the same', () => {
+  it('is one line within its limit, and never the same twice', () => {
     assert.match(writeGreeting('two', 'one', SECRET), /^[^\n]+\n$/);
     assert.ok(line().length < HOP_LINE_MAX_BYTES);
     assert.notEqual(line(), line());
@@ -33,7 +33,7 @@ describe('the greeting of a relay', () => {
     }
   });
 
-  it('is told from anything else', () => {
+  it('is distinguished from anything else', () => {
     for (const text of ['', 'GET / HTTP/1.1', 'culvert-hop/2 a b c']) {
       assert.equal(readGreeting(text, 'one', SECRET), undefined);
     }

@@ -1,7 +1,7 @@
 /**
- * What relays say to each other on a connection that carries data sockets, one after the other: a line that proves that
- * a relay of this cluster opened it, `culvert-hop/2 NONCE MAC VIA`, then frames (hop-connection.ts). The first frame of each
- * data socket says for whom it is (docs/decisions/0009-cluster.md).
+ * What relays send each other on a connection that carries data sockets one after the other: a line that proves that a relay
+ * of this cluster opened it, `culvert-hop/2 NONCE MAC VIA`, then frames (hop-connection.ts). The first frame of each data
+ * socket says who it is for (docs/decisions/0009-cluster.md).
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { HopRequest, UpgradeToPass } from '../../link/other-relays.ts';
@@ -19,7 +19,7 @@ export function writeGreeting(via: string, incarnation: string, secret: string):
 
 /**
  * @param line without its end
- * @returns who says it; `undefined` for one that no relay of this cluster has said to this incarnation
+ * @returns who has sent it; `undefined` for a line that no relay of this cluster has sent to this incarnation
  */
 export function readGreeting(line: string, incarnation: string, secret: string): string | undefined {
   const [, nonce = '', mac = '', via = ''] = GREETING.exec(line) ?? [];
@@ -32,7 +32,7 @@ export function writeRequest({ id, key, authorization }: UpgradeToPass): Buffer 
   return Buffer.from(JSON.stringify([id, key, authorization ?? '']));
 }
 
-/** @returns `undefined` for what no relay says: a greeting can be replayed by somebody who is none */
+/** @returns `undefined` for anything that no relay sends: somebody who is not a relay can replay a greeting */
 export function readRequest(bytes: Buffer, via: string): HopRequest | undefined {
   let fields: unknown;
   try {
