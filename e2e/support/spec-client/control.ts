@@ -18,7 +18,9 @@ export class ControlSocket {
   readonly messages: ConnectionMessage[] = [];
   /** `performance.now()` of each ping. */
   readonly pings: number[] = [];
-  onMessage: ((message: ConnectionMessage) => void) | undefined;
+  #onMessage: ((message: ConnectionMessage) => void) | undefined;
+  /** those that came while nobody wanted them */
+  readonly #unheard: ConnectionMessage[] = [];
 
   private constructor(socket: WebSocketClient) {
     this.socket = socket;
@@ -31,10 +33,17 @@ export class ControlSocket {
         const message = JSON.parse(text) as ConnectionMessage;
         text = '';
         this.messages.push(message);
-        this.onMessage?.(message);
+        if (this.#onMessage === undefined) this.#unheard.push(message);
+        else this.#onMessage(message);
       },
       ping: () => this.pings.push(performance.now()),
     });
+  }
+
+  /** Who hears each message; the first one hears those that came before, too. */
+  set onMessage(listener: (message: ConnectionMessage) => void) {
+    this.#onMessage = listener;
+    for (const message of this.#unheard.splice(0)) listener(message);
   }
 
   /** @throws HandshakeRefused */
