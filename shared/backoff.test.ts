@@ -13,7 +13,7 @@ describe('fullJitter', () => {
     );
   });
 
-  it('is anything from nothing to the ceiling', () => {
+  it('is anything from zero to the ceiling', () => {
     assert.deepEqual(
       [0, 0.5, 0.999].map((random) => wait(1, random)),
       [0, 100, 199],

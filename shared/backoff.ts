@@ -1,19 +1,19 @@
-/** How long those wait who try again after a failure. */
+/** How long to wait before trying again after a failure. */
 
 export interface Backoff {
-  /** tries that failed in a row before this one, from 0 */
+  /** failed tries in a row before this one, from 0 */
   readonly attempt: number;
-  /** ms that the first wait takes at most */
+  /** longest first wait, in ms */
   readonly baseMs: number;
-  /** ms that any wait takes at most */
+  /** longest wait of all, in ms */
   readonly capMs: number;
   /** from 0 up to 1 */
   readonly random: number;
 }
 
 /**
- * "Full jitter": by chance, between nothing and a ceiling that doubles with each failure, so that many who lost the same
- * peer do not come back all at once.
+ * "Full jitter": a random wait between nothing and a ceiling that doubles with each failure, so that many who lost the same
+ * peer do not all come back at once.
  *
  * @returns whole ms
  */

@@ -1,11 +1,11 @@
-/** What is accepted as a port, a name or a key, each with its reason: for the relay, its clients and their forms. */
+/** What is accepted as a port, a name or a key, and why: for the relay, its clients and their forms. */
 
 /** What every API key begins with. */
 export const API_KEY_PREFIX = 'cvt_';
 /** `cvt_` and at least 32 base62 characters; the upper bound keeps hashing cheap. */
 export const API_KEY_PATTERN = /^cvt_[0-9A-Za-z]{32,200}$/;
 
-/** A tunnel that lives shorter is over before its answer arrives. */
+/** A tunnel with a shorter life is over before the response arrives. */
 export const TTL_MIN_SECONDS = 1;
 
 export const LOCAL_PORT_MIN = 1;

@@ -7,8 +7,9 @@ export interface ConnectionMessage {
 }
 
 /**
- * The relay shuts down, and other relays take the tunnel's client: it should open another control WebSocket, and keep this
- * one, which works as before, until that is open. Only on one that was opened with `events=1` (docs/protocol.md section 5.1).
+ * The relay is shutting down, and other relays accept the tunnel's client: it should open another control WebSocket, and
+ * keep this one, which works as before, until the other is open. Sent only on a socket that was opened with `events=1`
+ * (docs/protocol.md section 5.1).
  */
 export interface DrainMessage {
   readonly type: 'drain';
@@ -24,7 +25,10 @@ export const PING_INTERVAL_MS = 30_000;
 export const PONG_TIMEOUT_MS = 60_000;
 /** Bytes of the largest message on a control socket, in either direction. */
 export const CONTROL_MESSAGE_MAX_BYTES = 4096;
-/** Frames of one message on a control socket, in either direction: nobody needs more than one, and each is kept until the last. */
+/**
+ * Frames of one message on a control socket, in either direction: nobody needs more than one, and each is kept until the
+ * last one comes.
+ */
 export const CONTROL_FRAGMENTS_MAX = 64;
 /** Pieces in which one frame may arrive on a control socket, for the same reason. A ping byte by byte has 131. */
 export const CONTROL_PIECES_MAX = 256;
@@ -32,7 +36,7 @@ export const CONTROL_PIECES_MAX = 256;
 /** WebSocket close codes of the relay: RFC 6455 section 7.4.1 below 4000, Culvert's own from there. */
 export const CloseCode = {
   normal: 1000,
-  /** The relay shuts down or the endpoint goes away: reconnect at once, with jitter. */
+  /** The relay is shutting down or the endpoint goes away: reconnect at once, with jitter. */
   goingAway: 1001,
   protocolError: 1002,
   unsupportedData: 1003,
@@ -64,7 +68,7 @@ export function drainMessage(): string {
  * Reads a message of the relay.
  *
  * @returns the message, or `undefined` for a type this client does not know, which it must ignore
- * @throws SyntaxError when the text is no JSON
+ * @throws SyntaxError when the text is not JSON
  */
 export function parseControlMessage(text: string): ControlMessage | undefined {
   const value: unknown = JSON.parse(text);

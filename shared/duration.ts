@@ -17,8 +17,8 @@ const TERM = /(\d*)\.?(\d*)(h|ms|m|s)/g;
 /**
  * Reads a duration string.
  *
- * @returns whole seconds, what is below a second cut off; `Infinity` for a well-formed duration too large for a
- *   number; `undefined` when the text is no duration string
+ * @returns whole seconds, rounded down; `Infinity` for a well-formed duration too large for a number; `undefined` when the
+ *   text is not a duration string
  */
 export function parseDuration(text: string): number | undefined {
   if (!DURATION_PATTERN.test(text)) return undefined;
@@ -27,7 +27,7 @@ export function parseDuration(text: string): number | undefined {
   for (const [, whole = '', fraction = '', unit = ''] of text.matchAll(TERM)) {
     const scale = NANOSECONDS_PER_UNIT[unit] ?? 0n;
     total += BigInt(whole || '0') * scale;
-    // Nanoseconds need no more digits than this; a longer tail cannot reach the next one.
+    // Nanoseconds need no more digits than this; further digits cannot add up to another one.
     const digits = fraction.slice(0, 18);
     if (digits !== '') total += (BigInt(digits) * scale) / 10n ** BigInt(digits.length);
   }

@@ -4,7 +4,7 @@ import { ALL_API_ERRORS, VISITOR_ERRORS } from './errors.ts';
 
 const protocol = readFileSync(new URL('../docs/protocol.md', import.meta.url), 'utf8');
 
-/** A text with `…` for what changes, and for the end of a long one. */
+/** A text with `…` for the parts that vary, and for the end of a long one. */
 function matches(text: string, documented: string): boolean {
   const parts = documented.split('…').map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`));
   return new RegExp(`^${parts.join('.*')}$`).test(text);

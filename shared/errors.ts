@@ -4,8 +4,8 @@
  */
 
 /**
- * What the REST interface and the WebSocket endpoints answer: `{"error": "<text>", "code": "<code>"}`. Programs go by the code,
- * so it never changes.
+ * The errors of the REST interface and the WebSocket endpoints: `{"error": "<text>", "code": "<code>"}`. Programs go by the
+ * code, so it never changes.
  */
 export const API_ERRORS = {
   invalidBody: { status: 400, code: 'invalid-body', text: 'invalid request body' },
@@ -55,7 +55,7 @@ export interface ApiErrorBody {
   readonly code: string;
 }
 
-/** A failure of the catalogue on its way to the error boundary that answers it. */
+/** A failure of the catalogue on its way to the error boundary that responds with it. */
 export class ApiError extends Error {
   readonly status: number;
   readonly body: ApiErrorBody;
@@ -71,14 +71,14 @@ export class ApiError extends Error {
   }
 }
 
-/** The refusal of a `ttl` above the configured maximum, which its text shows in normalized form. */
+/** The refusal of a `ttl` above the configured maximum, which the text shows in normalized form. */
 export function ttlTooLong(maxTtl: string): ApiErrorEntry {
   return { status: 400, code: 'ttl-too-long', text: `ttl must be at most ${maxTtl}` };
 }
 
 /**
- * The refusal of a tunnel beyond the most that a plan allows. It is not a 429: waiting alone may not help, so a client
- * should tell its user instead of trying again.
+ * The refusal of a tunnel beyond the most that a plan allows. It is not a 429: waiting may not help, so a client should tell
+ * its user instead of trying again.
  *
  * @param plan its name as people write it
  * @param nextExpiry when the first of the account's tunnels expires, RFC 3339
@@ -91,7 +91,7 @@ export function tooManyTunnels(plan: string, max: number | string, nextExpiry: s
   };
 }
 
-/** Errors whose text depends on settings or on the moment, with `{…}` in place of what changes. */
+/** Errors whose text depends on settings or on the moment, with `{…}` for the parts that vary. */
 export const VARIABLE_API_ERRORS = {
   ttlTooLong: ttlTooLong('{duration}'),
   tooManyTunnels: tooManyTunnels('{plan}', '{number}', '{time}'),

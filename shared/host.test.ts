@@ -9,14 +9,14 @@ describe('hosts', () => {
     assert.equal(isHostName('a'.repeat(254)), false);
   });
 
-  it('are IPv6 addresses where Node takes them for such, zones apart', () => {
+  it('are IPv6 addresses if Node accepts them as such, apart from zones', () => {
     const piece = constantFrom('0', '1', 'ffff', '10000', '', 'g', '1.2.3.4', '1.2.3.256');
     const near = array(piece, { maxLength: 10 }).map((pieces) => pieces.join(':'));
     const text = oneof(ipV6(), ipV4(), near, string());
     check(property(text, (address) => isIPv6(address) === (isNodesIPv6(address) && !address.includes('%'))));
   });
 
-  it('stand in brackets in a URL where they have colons', () => {
+  it('are in brackets in a URL if they contain colons', () => {
     assert.equal(uriHost('::1'), '[::1]');
     assert.equal(uriHost('a.test'), 'a.test');
   });

@@ -4,7 +4,7 @@ import { errorContent } from './page.ts';
 const BROWSER = 'text/html,*/*;q=0.8';
 
 describe('errorContent', () => {
-  it('shows people, not programs, where to complain', () => {
+  it('shows people, but not programs, where to complain', () => {
     const contact = 'mailto:abuse@example.com';
     assert.match(
       errorContent('tunnel-unknown', BROWSER, undefined, contact).body,
@@ -17,7 +17,7 @@ describe('errorContent', () => {
     );
   });
 
-  it('shows texts as texts, and a contact as an address', () => {
+  it('shows a text as text, and a contact as an address', () => {
     const { body } = errorContent('local-refused', BROWSER, '<b>&"', 'https://example.com/?a&b="><b>');
     assert.ok(body.includes('<p>&lt;b&gt;&amp;&quot;</p>'), body);
     assert.ok(body.includes('href="https://example.com/?a&amp;b=&quot;&gt;&lt;b&gt;"'), body);

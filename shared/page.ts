@@ -54,7 +54,7 @@ export function errorContent(
 }
 
 /**
- * A page in the looks of the relay. It loads nothing and runs no script.
+ * A page in the relay's style. It loads nothing and runs no script.
  *
  * @param title plain text
  * @param content HTML

@@ -1,20 +1,20 @@
-/** How what comes on a socket is taken. */
+/** How data is read from a socket. */
 import type { Duplex } from 'node:stream';
 
 export interface SocketReads {
   /** Whether {@link pause} is in force. */
   readonly isPaused: boolean;
-  /** Stops the reading, and so the peer once the system's buffers are full. */
+  /** Stops reading, which stops the peer once the system's buffers are full. */
   pause(): void;
   resume(): void;
-  /** Hands over at once what was read and is held back. */
+  /** Hands over at once what was read and held back. */
   flush(): void;
 }
 
-/** Starts to read a socket, and hands over what comes. */
+/** Starts to read a socket, and hands over the data. */
 export type ReadSocket = (socket: Duplex, onChunk: (chunk: Buffer) => void) => SocketReads;
 
-/** Takes everything as it comes. */
+/** Takes everything as it arrives. */
 export const readAtOnce: ReadSocket = (socket, onChunk) => {
   socket.on('data', onChunk);
   return {

@@ -25,14 +25,14 @@ describe('readCreateTunnel', () => {
     });
   });
 
-  it('takes every field', () => {
+  it('accepts every field', () => {
     assert.deepEqual(
       readCreateTunnel({ local_port: 65_535, name: 'my-app', ttl: '1.5h', idle_ttl: true, other: 1 }, limits),
       { localPort: 65_535, name: 'my-app', ttl: 5400, idleTtl: true },
     );
   });
 
-  it('takes null and an empty name as not given', () => {
+  it('takes null and an empty name as missing', () => {
     const given = { local_port: 1, name: null, ttl: null, idle_ttl: null };
     assert.deepEqual(readCreateTunnel(given, limits), readCreateTunnel({ local_port: 1, name: '' }, limits));
   });
@@ -64,7 +64,7 @@ describe('readCreateTunnel', () => {
     });
   }
 
-  it('refuses a ttl above the maximum, and cuts to whole seconds before it compares', () => {
+  it('refuses a ttl above the maximum, and rounds down to whole seconds before it compares', () => {
     const tooLong = ttlTooLong('168h0m0s');
     assert.deepEqual(
       refusal(() => readCreateTunnel({ local_port: 1, ttl: '168h1s' }, limits)),
@@ -99,7 +99,7 @@ describe('readCreateTunnel', () => {
 });
 
 describe('readExtendTunnel', () => {
-  it('takes a ttl or none', () => {
+  it('accepts a ttl or none', () => {
     assert.equal(readExtendTunnel({ ttl: '30m' }, limits), 1800);
     assert.equal(readExtendTunnel({ ttl: null }, limits), undefined);
     assert.equal(readExtendTunnel({}, limits), undefined);
@@ -108,7 +108,7 @@ describe('readExtendTunnel', () => {
 
 describe('NAME_PATTERN', () => {
   for (const name of ['ab', 'a1', '1a', 'my-app', 'a--b', 'a'.repeat(63)]) {
-    it(`takes ${name}`, () => assert.match(name, NAME_PATTERN));
+    it(`accepts ${name}`, () => assert.match(name, NAME_PATTERN));
   }
   for (const name of ['a', '-a', 'a-', 'A1', 'a_b', 'a.b', 'xn--abc', 'a'.repeat(64), 'a b', 'ab\n', 'é1']) {
     it(`refuses ${JSON.stringify(name)}`, () => assert.doesNotMatch(name, NAME_PATTERN));

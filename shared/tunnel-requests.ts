@@ -1,4 +1,4 @@
-/** Tunnels as the REST interface takes them (docs/protocol.md section 3). */
+/** Requests about tunnels, as the REST interface accepts them (docs/protocol.md section 3). */
 import * as yup from 'yup';
 import { TTL_MIN_SECONDS } from './constraints.ts';
 import { formatDuration, parseDuration } from './duration.ts';
@@ -19,7 +19,7 @@ export function readTtl(text: string, maxTtl: number): number | ApiErrorEntry {
   return seconds > maxTtl ? ttlTooLong(formatDuration(maxTtl)) : seconds;
 }
 
-/** yup keeps the entry beside the text, so that whoever catches the failure knows its status. */
+/** yup keeps the entry with the text, so that whoever catches the failure knows its status. */
 function refuse(context: yup.TestContext, entry: ApiErrorEntry): yup.ValidationError {
   return context.createError({ message: entry.text, params: { entry } });
 }

@@ -33,7 +33,7 @@ export interface TunnelUrls {
   account?: string;
 }
 
-/** What `GET /v1/account` answers; `null` means "unlimited". */
+/** What `GET /v1/account` returns; `null` means "unlimited". */
 export interface Account {
   client_id: string;
   name: string;
@@ -52,7 +52,7 @@ export interface Account {
 export const PLANS = ['free', 'dev', 'team'] as const;
 export type Plan = (typeof PLANS)[number];
 
-/** The lengths of life a relay allows, in seconds. */
+/** How long a relay lets tunnels live, in seconds. */
 export interface TtlLimits {
   readonly defaultTtl: number;
   readonly maxTtl: number;

@@ -10,7 +10,7 @@ export function hasUnprintable(text: string): boolean {
   return UNPRINTABLE.test(text);
 }
 
-/** @param replacement stands for each of them, or makes what does */
+/** @param replacement replaces each of them, or returns what does */
 export function replaceUnprintable(
   text: string,
   replacement: string | ((character: string) => string),

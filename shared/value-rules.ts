@@ -1,6 +1,6 @@
 /**
- * What a tunnel's settings may be, wherever they are given: by option, in `culvert.yml`, in the window, by a link, and in
- * the REST interface as far as it has them.
+ * What a tunnel's settings may be, wherever they come from: an option, `culvert.yml`, the window, a link, or the REST
+ * interface as far as it has them.
  */
 import {
   LOCAL_PORT_MAX,
@@ -41,18 +41,18 @@ export const NAME_RULE: ValueRule = {
     'not starting or ending with a hyphen, and not starting with xn--',
 };
 
-/** A time to live; how long it may be is the relay's to say. */
+/** A time to live; the relay decides how long it may be. */
 export const TTL_RULE: ValueRule = {
   accepts: (value) => typeof value === 'string' && (parseDuration(value) ?? 0) >= TTL_MIN_SECONDS,
   accepted: `a duration such as 90s, 30m, 4h or 1h30m, at least ${TTL_MIN_SECONDS}s`,
 };
 
-/** `keep` sends the visitor's Host, `local` the one of the local service, anything else is sent as it is. */
+/** `keep` sends the visitor's Host, `local` that of the local service; anything else is sent as it is. */
 export type HostHeader = string;
 
 const HOST_AND_PORT = /^(?:\[([^\]]+)\]|([^:]+))(?::(\d+))?$/;
 
-/** The Host that the local service gets: `keep`, `local`, or a value to send (RFC 9110 section 7.2). */
+/** The Host sent to the local service: `keep`, `local`, or a value of its own (RFC 9110 section 7.2). */
 export const HOST_HEADER_RULE: ValueRule = {
   accepts(value) {
     const [, ipv6, name, port] = (typeof value === 'string' && HOST_AND_PORT.exec(value)) || [];
@@ -62,7 +62,7 @@ export const HOST_HEADER_RULE: ValueRule = {
   accepted: 'keep, local, or a host name with or without a port, such as app.test:3000',
 };
 
-/** The machine that has the local port. An IPv6 address may name its zone (RFC 4007 section 11). */
+/** The host of the local port. An IPv6 address may name its zone (RFC 4007 section 11). */
 export const LOCAL_HOST_RULE: ValueRule = {
   accepts: (value) =>
     typeof value === 'string' && (isHostName(value) || isIPv6(value.replace(/%[\w.~-]+$/, ''))),

@@ -2,8 +2,7 @@
 import type { Field } from '../../shared/http1/fields.ts';
 
 /**
- * In the subdomain form with https: browsers accept it from its own host only, for the whole host (RFC 6265bis section
- * 4.1.3).
+ * In the subdomain form with https: browsers accept it from its own host only, for all of it (RFC 6265bis section 4.1.3).
  */
 export const HOST_NOTICE_COOKIE = '__Host-culvert-notice';
 export const NOTICE_COOKIE = 'culvert-notice';

@@ -31,8 +31,8 @@ export interface ResponseContext {
   readonly close: boolean;
   readonly ending: ResponseEnding;
   /**
-   * The request's body, where the visitor sends it only after a 100. After a final response it may leave out the body (RFC
-   * 9110 section 10.1.1), and what then comes on its connection could be another request.
+   * The request's body, where the visitor sends it only after a 100. After a final response it may leave that out
+   * (RFC 9110 section 10.1.1), and what then comes on its connection could be another request.
    */
   readonly heldBack: BodyTracker | undefined;
   readonly mapField: FieldMap | undefined;

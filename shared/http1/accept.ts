@@ -1,8 +1,8 @@
-/** Content negotiation between the two forms in which Culvert's own answers come (RFC 9110 section 12.5.1). */
+/** Content negotiation between the two forms of Culvert's own responses (RFC 9110 section 12.5.1). */
 
 const QUALITY = /;\s*q\s*=\s*([01](?:\.\d{0,3})?)\s*(?:;|$)/i;
 
-/** Whether the visitor prefers HTML to JSON, by the value of its `Accept` field. Asked for neither, it gets JSON. */
+/** Whether the visitor prefers HTML to JSON, by the value of its `Accept` field. A visitor that asks for neither gets JSON. */
 export function prefersHtml(accept: string | undefined): boolean {
   if (accept === undefined) return false;
   const html = quality(accept, ['text/html', 'application/xhtml+xml', 'text/*']);

@@ -1,4 +1,4 @@
-/** Following a message body through the bytes that carry it, to know where it ends, without copying it. */
+/** Follows a message body through the bytes that carry it, to know where it ends, without copying it. */
 
 /** Thrown for a body that breaks its own framing; nothing after it on the connection may be read. */
 export class BodyError extends Error {}

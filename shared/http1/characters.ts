@@ -13,7 +13,7 @@ const TARGET = 4;
 
 const classes = new Uint8Array(256);
 for (let byte = 0; byte < 256; byte++) {
-  // Bytes from 0x80 up are let through in targets and values: they are not the standard's, but are read alike.
+  // Bytes from 0x80 up are allowed in targets and values: the standard does not, but all parsers read them alike.
   const isVisible = byte > SPACE && byte !== 0x7f;
   const isToken = /[!#$%&'*+\-.^_`|~0-9A-Za-z]/.test(String.fromCharCode(byte));
   // A target has no fragment.
@@ -44,12 +44,12 @@ function endOf(wanted: number, bytes: Buffer, start: number): number {
   return position;
 }
 
-/** Whether CR and LF stand at the place. */
+/** Whether CR and LF are at the position. */
 export function isLineEnd(bytes: Buffer, at: number): boolean {
   return bytes[at] === CR && bytes[at + 1] === LF;
 }
 
-/** Whether the bytes of a place are the text, which is given in lower case, whatever their case. */
+/** Whether the bytes at a position are the text, which is given in lower case, ignoring their case. */
 export function equalsIgnoringCase(bytes: Buffer, start: number, end: number, lower: string): boolean {
   if (end - start !== lower.length) return false;
   for (let index = 0; index < lower.length; index++) {

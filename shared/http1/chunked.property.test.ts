@@ -15,7 +15,7 @@ const chunk = fc.tuple(
 );
 const trailers = fc.constantFrom('', 'A: b\r\n', 'A: b\r\nc:\r\n');
 
-/** A chunked body as one may be sent, and its content. */
+/** A chunked body as somebody may send it, and its content. */
 const chunkedBody = fc.tuple(fc.array(chunk, { maxLength: 5 }), trailers).map(([chunks, fields]) => {
   const parts = chunks.map(([content, extension, zeros]) => [
     Buffer.from(`${zeros}${content.length.toString(16)}${extension}\r\n`, 'latin1'),
@@ -28,12 +28,12 @@ const chunkedBody = fc.tuple(fc.array(chunk, { maxLength: 5 }), trailers).map(([
 
 interface Followed {
   readonly end: 'done' | 'open' | 'broken';
-  /** bytes of the body up to its end; 0 for a broken one, of which nothing is certain */
+  /** bytes of the body up to its end; 0 for a broken one, about which nothing is certain */
   readonly length: number;
   readonly content: string;
 }
 
-/** Follows a body through bytes that come in pieces; the last piece is what is left. */
+/** Follows a body through bytes that come in pieces; the last piece is the rest. */
 function follow(framing: Framing, bytes: Buffer, pieces: readonly number[]): Followed {
   const content: Buffer[] = [];
   const body = trackBody(framing, (piece) => content.push(Buffer.from(piece)));
@@ -78,7 +78,7 @@ describe('bodies, however they come', () => {
     );
   });
 
-  it('damage is judged the same in pieces of any size as in one', () => {
+  it('damage is judged the same in pieces of any size as in one piece', () => {
     const damage = fc.tuple(fc.nat(), fc.constantFrom(...'\r\n;0aZ \t-+x\0\xff'.split('')), fc.boolean());
     fc.assert(
       fc.property(chunkedBody, fc.array(damage, { maxLength: 3 }), sizes, ({ bytes }, changes, pieces) => {
@@ -163,7 +163,7 @@ describe('framing, whatever is declared', () => {
     );
   });
 
-  it('a response that declares both ways or one twice has no reading', () => {
+  it('a response that declares both ways, or one of them twice, has no reading', () => {
     fc.assert(
       fc.property(
         declared,

@@ -1,4 +1,4 @@
-/** The chunked transfer coding (RFC 9112 section 7.1), followed byte by byte where it is framing, skipped where it is content. */
+/** The chunked transfer coding (RFC 9112 section 7.1): its framing is followed byte by byte, its content skipped. */
 import { BodyError, type BodyTracker } from './body.ts';
 import { isLineEnd } from './characters.ts';
 import { type Field, parseFields } from './fields.ts';
@@ -14,11 +14,11 @@ const TRAILERS_MAX = 8192;
 const TOKEN = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+";
 const QUOTED = '"(?:[\\t \\x21\\x23-\\x5b\\x5d-\\x7e\\x80-\\xff]|\\\\[\\t\\x20-\\x7e\\x80-\\xff])*"';
 const BWS = '[ \\t]*';
-// Extensions by their grammar (RFC 9112 section 7.1.1), because other parsers find other ends of what breaks it.
+// Extensions by their grammar (RFC 9112 section 7.1.1), because parsers disagree on where an extension ends that breaks it.
 const SIZE_LINE = new RegExp(
   `^([0-9A-Fa-f]{1,13})(?:${BWS};${BWS}${TOKEN}(?:${BWS}=${BWS}(?:${TOKEN}|${QUOTED}))?)*$`,
 );
-/** Fields that say how or where a message is read have no say after it (RFC 9110 section 6.5.1). */
+/** Fields that say how to read or route a message have no meaning after it (RFC 9110 section 6.5.1). */
 const FORBIDDEN_TRAILERS = new Set([
   'content-length',
   'transfer-encoding',
@@ -99,7 +99,7 @@ export class ChunkedBody implements BodyTracker {
     const stop = end === -1 ? chunk.length : end;
     if (this.#line.length + stop - position > SIZE_LINE_MAX) throw new BodyError('chunk-size line too long');
     const piece = chunk.toString('latin1', position, stop);
-    // Nobody who ends lines otherwise is waited for.
+    // Lines that end in anything else are not waited for.
     if (piece.includes('\n')) throw new BodyError('malformed chunk size');
     this.#line += piece;
     if (end === -1) return stop;
@@ -138,7 +138,7 @@ export class ChunkedBody implements BodyTracker {
   }
 }
 
-/** Also what may not be said in front of a body, since some servers put trailers among the fields of the head. */
+/** This includes fields that must not come before a body, since some servers put trailers among the fields of the head. */
 function isForbidden(field: Field): boolean {
   return FORBIDDEN_TRAILERS.has(field.lower) || steersProxy(field) || provenance(field) !== 'nothing';
 }
@@ -146,7 +146,7 @@ function isForbidden(field: Field): boolean {
 /**
  * One past the empty line, or 0 when it has not come yet.
  *
- * @param looked how many of the bytes have been looked through, so that those in many pieces are not looked through for each
+ * @param looked how many of the bytes have been searched, so that they are not searched again for each piece
  */
 function endOfSection(bytes: Buffer, looked: number): number {
   const at = bytes.indexOf('\r\n\r\n', Math.max(0, looked - 3), 'latin1');

@@ -1,10 +1,10 @@
-/** Field lines of messages (RFC 9112 section 5), read strictly, each known by its place in the bytes. */
+/** Field lines of messages (RFC 9112 section 5), read strictly, each known by its position in the bytes. */
 import { COLON, equalsIgnoringCase, isLineEnd, SPACE, TAB, tokenEnd, valueEnd } from './characters.ts';
 
 /** Where a field line and its parts are. */
 export interface FieldPlace {
   readonly bytes: Buffer;
-  /** where the line begins; it is the name that begins it */
+  /** where the line begins, with its name */
   readonly start: number;
   readonly nameEnd: number;
   /** The value is without the white space around it. */
@@ -17,7 +17,7 @@ export interface FieldPlace {
 /** One field line. Its texts are made when they are asked for: most fields are only passed on. */
 export class Field {
   readonly #bytes: Buffer;
-  /** Where the line begins; it is the name that begins it. */
+  /** Where the line begins, with its name. */
   readonly start: number;
   readonly #nameEnd: number;
   readonly #valueStart: number;
@@ -44,12 +44,12 @@ export class Field {
     return this.#nameEnd - this.start;
   }
 
-  /** The byte of the name at that index; what is a letter, in lower case. */
+  /** The byte of the name at that index; letters in lower case. */
   letter(index: number): number {
     return (this.#bytes[this.start + index] ?? 0) | 0x20;
   }
 
-  /** Whether the name begins so, given in lower case. */
+  /** Whether the name begins with this text, given in lower case. */
   begins(lower: string): boolean {
     const end = this.start + lower.length;
     return end <= this.#nameEnd && equalsIgnoringCase(this.#bytes, this.start, end, lower);
@@ -65,7 +65,7 @@ export class Field {
     return this.#bytes.toString('latin1', this.#valueStart, this.#valueEnd);
   }
 
-  /** Whether the line is written as everybody writes it: `name: value`, and no white space beyond. */
+  /** Whether the line is written as everybody writes it: `name: value`, and no other white space. */
   get isPlain(): boolean {
     return this.#valueStart === this.#nameEnd + 2 && this.end === this.#valueEnd + 2 && this.#hasSpace;
   }
@@ -75,7 +75,7 @@ export class Field {
     return equalsIgnoringCase(this.#bytes, this.start, this.#nameEnd, lower);
   }
 
-  /** Whether the value is this one, given in lower case, whatever its case. */
+  /** Whether the value is this one, given in lower case, ignoring its case. */
   hasValue(lower: string): boolean {
     return equalsIgnoringCase(this.#bytes, this.#valueStart, this.#valueEnd, lower);
   }
@@ -111,7 +111,7 @@ function parseField(bytes: Buffer, start: number): Field | undefined {
   const lineEnd = valueEnd(bytes, from);
   if (!isLineEnd(bytes, lineEnd)) return undefined;
   while (from < lineEnd && isBlank(bytes[from])) from += 1;
-  // Only these two are white space in HTTP; JavaScript would trim others, such as 0xa0.
+  // Only these two are white space in HTTP; JavaScript would also trim others, such as 0xa0.
   let to = lineEnd;
   while (to > from && isBlank(bytes[to - 1])) to -= 1;
   return new Field({ bytes, start, nameEnd, valueStart: from, valueEnd: to, end: lineEnd + 2 });
@@ -137,7 +137,7 @@ export function listMembers(fields: readonly Field[], lower: string): string[] {
   return members;
 }
 
-/** Looks at each character at most twice: a hostile list has thousands of members, and every head is asked for some. */
+/** Looks at each character at most twice: a hostile list has thousands of members, and some list is read from every head. */
 function addMembers(members: string[], value: string): void {
   let start = 0;
   while (start < value.length) {

@@ -50,7 +50,7 @@ describe('requestFraming', () => {
 });
 
 describe('responseFraming', () => {
-  it('is none where no body can be, whatever the fields say', () => {
+  it('is none where there can be no body, whatever the fields say', () => {
     assert.deepEqual(ofResponse(200, 'Content-Length: 5\r\n', { method: 'HEAD' }), { kind: 'none' });
     assert.deepEqual(ofResponse(304, 'Content-Length: 5\r\n'), { kind: 'none' });
     assert.deepEqual(ofResponse(204, ''), { kind: 'none' });

@@ -16,7 +16,7 @@ const NONE: Framing = { kind: 'none' };
 const CHUNKED: Framing = { kind: 'chunked' };
 const UNTIL_CLOSE: Framing = { kind: 'until-close' };
 
-// Plain digits, no leading zero, below 2^53: what every parser reads as the same number.
+// Plain digits, no leading zero, below 2^53: every parser reads them as the same number.
 const CONTENT_LENGTH = /^(?:0|[1-9]\d{0,14})$/;
 const CODING_LIST = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+(?:[ \t]*,[ \t]*[!#$%&'*+\-.^_`|~0-9A-Za-z]+)*$/;
 
@@ -29,7 +29,7 @@ export function requestFraming(head: RequestHead): Framing | FramingFault {
 /**
  * The framing of a response, or `undefined` when it is ambiguous.
  *
- * @param method the method of the request it answers
+ * @param method the method of the request it responds to
  */
 export function responseFraming(head: ResponseHead, method: string): Framing | undefined {
   const framing = declaredFraming(head.fields, head.minor);
@@ -37,7 +37,7 @@ export function responseFraming(head: ResponseHead, method: string): Framing | u
   return method === 'HEAD' || hasNoBody(head.status) ? NONE : (framing ?? UNTIL_CLOSE);
 }
 
-/** Whether a response with the status has no body, whatever its fields say. */
+/** Whether a response with that status has no body, whatever its fields say. */
 function hasNoBody(status: number): boolean {
   // A 205 must not have one, and some browsers read none (RFC 9110 section 15.3.6).
   return status < 200 || status === 204 || status === 205 || status === 304;

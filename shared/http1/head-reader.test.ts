@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { HeadReader } from './head-reader.ts';
 
 describe('HeadReader', () => {
-  it('gives the head and the bytes behind it', () => {
+  it('returns the head and the bytes after it', () => {
     const end = new HeadReader(100).push(Buffer.from('GET / HTTP/1.1\r\n\r\nbody'));
     assert.ok(typeof end === 'object');
     assert.equal(end.head.toString('latin1'), 'GET / HTTP/1.1\r\n\r\n');
@@ -30,7 +30,7 @@ describe('HeadReader', () => {
     assert.equal(typeof new HeadReader(10).push(Buffer.from('012345\r\n\r\nmore than ten')), 'object');
   });
 
-  it('copies nothing for what comes beyond its limit, and shows it all the same', () => {
+  it('does not copy what comes beyond its limit, and shows it anyway', () => {
     const reader = new HeadReader(100_000);
     const [start, more] = [Buffer.alloc(99_000, 'x'), Buffer.alloc(60_000, 'y')];
     reader.push(start);
@@ -60,7 +60,7 @@ describe('HeadReader', () => {
     }
   });
 
-  it('does not wait for the end of what can be no head', () => {
+  it('does not wait for the end of something that cannot be a head', () => {
     for (const text of ['\r\nGET /', '\n', 'GET / HTTP/1.1\nHost: x\n']) {
       assert.equal(new HeadReader(100).push(Buffer.from(text)), 'malformed');
     }

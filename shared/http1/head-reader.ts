@@ -5,13 +5,13 @@ const CR = 13;
 const LF = 10;
 const END = '\r\n\r\n';
 
-/** Why no head can come of the bytes: more than the limit without an end, or a line that does not end in CRLF. */
+/** Why the bytes cannot become a head: more than the limit without an end, or a line that does not end in CRLF. */
 export type HeadReaderFault = 'too-large' | 'malformed';
 
 export interface HeadEnd {
   /** the head, the empty line included */
   readonly head: Buffer;
-  /** the bytes behind it */
+  /** the bytes after it */
   readonly rest: Buffer;
 }
 
@@ -19,7 +19,7 @@ const EMPTY = Buffer.alloc(0);
 
 export class HeadReader {
   #held: Buffer = EMPTY;
-  /** What came last, where it made the head too large. */
+  /** The last bytes, if they made the head too large. */
   #beyond: Buffer = EMPTY;
   readonly #limit: number;
 
@@ -28,7 +28,7 @@ export class HeadReader {
     this.#limit = limit;
   }
 
-  /** Whether some bytes of a head have come, but not all. */
+  /** Whether some bytes of a head have arrived, but not all. */
   get partial(): boolean {
     return this.#held.length > 0;
   }
@@ -49,7 +49,8 @@ export class HeadReader {
     const at = bytes.indexOf(END, from, 'latin1');
     const length = at === -1 ? bytes.length : at + END.length;
     if (at === -1) this.#held = bytes;
-    // An empty line first, or lines that end otherwise, never become a head: no reason to wait for its end.
+    // Bytes that begin with an empty line, or lines with another ending, never become a head: there is no reason to wait for
+    // its end.
     if (bytes[0] === CR || bytes[0] === LF || (at === -1 && hasBareLineFeed(bytes, from))) {
       this.#held = bytes;
       return 'malformed';
@@ -64,7 +65,7 @@ export class HeadReader {
     return { head: bytes.subarray(0, length), rest: bytes.subarray(length) };
   }
 
-  /** Whether no head can end within the limit any more; found out without a copy of all that has come. */
+  /** Whether no head can end within the limit any more; found out without copying everything that has arrived. */
   #isTooMuch(chunk: Buffer, from: number): boolean {
     const room = this.#limit - this.#held.length;
     if (chunk.length <= room) return false;
@@ -72,7 +73,7 @@ export class HeadReader {
   }
 }
 
-/** @param before the byte in front of them, if any */
+/** @param before the byte before them, if any */
 function hasBareLineFeed(bytes: Buffer, from: number, before?: number): boolean {
   for (let at = bytes.indexOf(LF, from); at !== -1; at = bytes.indexOf(LF, at + 1)) {
     if ((at === 0 ? before : bytes[at - 1]) !== CR) return true;

@@ -1,17 +1,17 @@
 import type { Field } from './fields.ts';
 
-/** Writes a new head from one that came: what stays is copied in pieces as large as possible. */
+/** Writes a new head from a received one: what stays is copied in pieces as large as possible. */
 export class HeadWriter {
   readonly #source: Buffer;
   #target: Buffer;
   #length = 0;
-  /** The piece of the source that is to be copied next. */
+  /** The piece of the source to copy next. */
   #from = 0;
   #to = 0;
 
   /**
-   * @param source the head that came
-   * @param extra bytes that are about to be written beside it
+   * @param source the received head
+   * @param extra bytes that will be written besides it, roughly
    */
   constructor(source: Buffer, extra: number) {
     this.#source = source;
@@ -40,14 +40,14 @@ export class HeadWriter {
     this.#length += this.#target.write(text, this.#length, 'latin1');
   }
 
-  /** Writes bytes from elsewhere. */
+  /** Writes bytes from somewhere else. */
   bytes(bytes: Buffer): void {
     this.#flush();
     this.#reserve(bytes.length);
     this.#length += bytes.copy(this.#target, this.#length);
   }
 
-  /** What was written. */
+  /** The new head. */
   end(): Buffer {
     this.#flush();
     return this.#length === this.#target.length ? this.#target : this.#target.subarray(0, this.#length);

@@ -6,7 +6,7 @@ import { parseRequestHead, parseResponseHead, type RequestHead } from './head.ts
 
 const LIMITS = { target: 8192, fields: 200 };
 
-/** What heads are made of, broken ones too: pieces in which parsers are known to differ. */
+/** What heads are made of, including broken ones: pieces on which parsers are known to disagree. */
 const fragment = fc.oneof(
   fc.constantFrom(
     'GET',
@@ -68,7 +68,7 @@ describe('heads, whatever comes', () => {
     );
   });
 
-  it('an accepted head has no byte that ends a line or a text elsewhere', () => {
+  it('an accepted head has no byte that another parser takes for the end of a line or a string', () => {
     fc.assert(
       fc.property(fc.oneof(anyText, brokenRequest), (text) => {
         const request = parseRequestHead(latin1(text), LIMITS);
@@ -102,7 +102,7 @@ describe('heads, whatever comes', () => {
     );
   });
 
-  it('are accepted or refused the same in pieces of any size as in one', () => {
+  it('are accepted or refused the same in pieces of any size as in one piece', () => {
     fc.assert(
       fc.property(
         fc.oneof(anyText, aHead),
@@ -150,10 +150,10 @@ function trim(text: string): string {
 }
 
 /**
- * What comes of bytes up to the first result: the head and all that is behind it, or that it is refused. Where in a
- * broken head the refusal comes, and so for which of its faults, may depend on the pieces.
+ * What bytes give up to the first result: the head and everything after it, or its refusal. Where in a broken head the
+ * refusal comes, and so for which of its faults, may depend on the pieces.
  *
- * @param sizes of the pieces; the last piece is what is left
+ * @param sizes of the pieces; the last piece is the rest
  */
 function readInPieces(bytes: Buffer, sizes: readonly number[]): unknown {
   const reader = new HeadReader(60);

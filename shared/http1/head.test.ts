@@ -8,7 +8,7 @@ const response = (text: string) => parseResponseHead(Buffer.from(text, 'latin1')
 const texts = ({ name, lower, value }: Field) => [name, lower, value];
 
 describe('parseRequestHead', () => {
-  it('reads a head, names as sent and values without the space around them', () => {
+  it('reads a head, names as sent and values without surrounding space', () => {
     const head = request('GET /a?b HTTP/1.1\r\nHost: x\r\nX-Thing:\t a b \t\r\nempty:\r\n\r\n');
     assert.ok(typeof head === 'object');
     assert.deepEqual([head.method, head.target, head.minor], ['GET', '/a?b', 1]);
@@ -19,7 +19,7 @@ describe('parseRequestHead', () => {
     ]);
   });
 
-  it('keeps bytes that are no ASCII', () => {
+  it('keeps bytes that are not ASCII', () => {
     const head = request('GET /\xc3\xa4 HTTP/1.0\r\nX: \xa0\xff\r\n\r\n');
     assert.ok(typeof head === 'object');
     assert.deepEqual([head.target, head.minor, head.fields[0]?.value], ['/\xc3\xa4', 0, '\xa0\xff']);
@@ -52,7 +52,7 @@ describe('parseRequestHead', () => {
     }
   });
 
-  it('holds the limits of target and fields', () => {
+  it('keeps to the limits of target and fields', () => {
     assert.equal(request(`GET /${'a'.repeat(100)} HTTP/1.1\r\n\r\n`), 'uri-too-long');
     assert.equal(request(`GET / HTTP/1.1\r\n${'A: b\r\n'.repeat(4)}\r\n`), 'head-too-large');
   });

@@ -1,13 +1,13 @@
 /**
- * Heads of HTTP/1.1 messages (RFC 9112 sections 2 to 5), read strictly: what another parser might read in a second
- * way is refused. They are read as bytes, each looked at once, and texts are made only of what somebody asks for,
- * because every request and every response passes here.
+ * Heads of HTTP/1.1 messages (RFC 9112 sections 2 to 5), read strictly: what another parser might read in a second way is
+ * refused. They are read as bytes, each looked at once, and strings are made only of what somebody asks for, because every
+ * request and every response passes through here.
  */
 import { CR, isLineEnd, SPACE, targetEnd, tokenEnd, valueEnd } from './characters.ts';
 import { type Field, parseFields } from './fields.ts';
 
 export interface RequestHead {
-  /** the head as it came, from the first byte to the empty line, both included */
+  /** the head as received, from the first byte to the empty line, both included */
   readonly bytes: Buffer;
   readonly method: string;
   readonly target: string;
@@ -17,7 +17,7 @@ export interface RequestHead {
 }
 
 export interface ResponseHead {
-  /** the head as it came, from the first byte to the empty line, both included */
+  /** the head as received, from the first byte to the empty line, both included */
   readonly bytes: Buffer;
   readonly status: number;
   readonly minor: 0 | 1;
@@ -78,7 +78,7 @@ export function parseResponseHead(bytes: Buffer): ResponseHead | undefined {
   if (minor === undefined || minor === 'other' || bytes[VERSION_LENGTH] !== SPACE || status === undefined)
     return undefined;
   const codeEnd = VERSION_LENGTH + 4;
-  // The reason may be missing, and then the space in front of it too.
+  // The reason may be missing, and the space before it, too.
   const reasonStart = bytes[codeEnd] === CR ? codeEnd : codeEnd + 1;
   if (reasonStart > codeEnd && bytes[codeEnd] !== SPACE) return undefined;
   const end = valueEnd(bytes, reasonStart);
@@ -86,12 +86,12 @@ export function parseResponseHead(bytes: Buffer): ResponseHead | undefined {
   return fields && { bytes, status, minor, fields };
 }
 
-/** Where the field lines begin: one past the first line. */
+/** Where the field lines begin: just after the first line. */
 export function fieldsStart({ bytes, fields }: Pick<RequestHead, 'bytes' | 'fields'>): number {
   return fields[0]?.start ?? bytes.length - 2;
 }
 
-/** The minor version of `HTTP/1.0` and `HTTP/1.1`; `other` for any other; `undefined` when it is none. */
+/** The minor version of `HTTP/1.0` and `HTTP/1.1`; `other` for any other; `undefined` when it is not a version. */
 function readVersion(bytes: Buffer, at: number): 0 | 1 | 'other' | undefined {
   for (let index = 0; index < NAME.length; index++) if (bytes[at + index] !== NAME[index]) return undefined;
   const major = digit(bytes, at + 5);

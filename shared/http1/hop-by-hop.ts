@@ -1,12 +1,12 @@
-/** Fields that are about one connection only and are not passed on (RFC 9110 section 7.6.1). */
+/** Fields that concern one connection only and are not passed on (RFC 9110 section 7.6.1). */
 import { type Field, listMembers } from './fields.ts';
 
-/** Fields a `Connection` field must not take away: they say where a message goes and where it ends. */
+/** Fields that a `Connection` field must not remove: they say where a message goes and where it ends. */
 const NEVER = new Set(['host', 'content-length', 'transfer-encoding', 'trailer']);
 const NONE: ReadonlySet<string> = new Set();
 
 /**
- * The names of fields that the `Connection` fields of a message take away, in lower case; given to {@link isHopByHop}.
+ * The names of the fields that the `Connection` fields of a message remove, in lower case; passed to {@link isHopByHop}.
  */
 export function namedByConnection(fields: readonly Field[]): ReadonlySet<string> {
   if (!fields.some(namesFields)) return NONE;
@@ -15,7 +15,7 @@ export function namedByConnection(fields: readonly Field[]): ReadonlySet<string>
   return named;
 }
 
-/** What nearly every `Connection` field says names no field. */
+/** Nearly every `Connection` field says one of these, which do not name a field. */
 function namesFields(field: Field): boolean {
   return field.is('connection') && !field.hasValue('keep-alive') && !field.hasValue('close');
 }
@@ -25,7 +25,7 @@ export function isHopByHop(field: Field, named: ReadonlySet<string>): boolean {
   return isAboutConnection(field) || (named.size > 0 && named.has(field.lower));
 }
 
-/** Asked of every field that passes, so that most are told by the length of their name. */
+/** Called for every field that passes, so most are ruled out by the length of their name. */
 function isAboutConnection(field: Field): boolean {
   switch (field.nameLength) {
     case 7:

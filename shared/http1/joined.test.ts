@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { joined } from './joined.ts';
 
 describe('joined', () => {
-  it('is what Buffer.concat is, also when bytes are taken from the front, and changes nothing it returned before', () => {
+  it('equals Buffer.concat, even when bytes are taken from the front, and never changes what it has returned', () => {
     const step = fc.record({ piece: fc.uint8Array({ maxLength: 700 }), taken: fc.nat(900) });
     fc.assert(
       fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
@@ -23,7 +23,7 @@ describe('joined', () => {
     );
   });
 
-  it('writes behind nothing that is not its own, nor twice behind the same', () => {
+  it('never writes into memory that is not its own, nor twice after the same bytes', () => {
     const foreign = Buffer.from('abcdef');
     assert.equal(joined(foreign.subarray(0, 3), Buffer.from('x')).toString(), 'abcx');
     assert.equal(foreign.toString(), 'abcdef');

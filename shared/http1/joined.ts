@@ -1,14 +1,14 @@
-/** Where the bytes end that were written into memory of {@link joined}'s own; what is behind is nobody's yet. */
+/** Where the bytes end that were written into {@link joined}'s own memory; nobody uses what comes after yet. */
 const ends = new WeakMap<ArrayBufferLike, number>();
 
 /** Bytes of the smallest piece of memory. */
 const ROOM_MIN = 512;
 
 /**
- * Joins bytes that come in pieces, so that however small they are each byte is copied a few times at most: there is room
- * behind what it returns, and the next call with that, or with the end of it, uses it.
+ * Joins bytes that come in pieces, so that each byte is copied only a few times, however small the pieces are: there is room
+ * after what it returns, and the next call with that, or with the end of it, uses the room.
  *
- * @param held what there is; not to be joined to anything else after
+ * @param held the bytes so far; not to be joined to anything else afterwards
  * @returns both as one
  */
 export function joined(held: Buffer, piece: Buffer): Buffer {

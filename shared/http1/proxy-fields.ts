@@ -2,20 +2,20 @@
 import type { Field } from './fields.ts';
 
 /**
- * Fields of a response that servers in front obey: which file or address to send in its place, whether to write it to
- * disk, whether the relay is healthy. Of nginx, Apache and uWSGI, lighttpd, LiteSpeed, Perlbal, Envoy.
+ * Fields of a response that servers in front obey: which file or address to send in its place, whether to write it to disk,
+ * whether the relay is healthy. They belong to nginx, Apache and uWSGI, lighttpd, LiteSpeed, Perlbal, and Envoy.
  */
 const STEERING = ['x-accel-', 'x-sendfile', 'x-lighttpd-', 'x-litespeed-', 'x-reproxy-', 'x-envoy-'];
 
-/** Whether a field of a response is meant for the proxy in front; a tunnel has nothing to tell it. */
+/** Whether a field of a response is meant for the proxy in front, which a tunnel must not control. */
 export function steersProxy(field: Field): boolean {
   return field.begins('x-') && STEERING.some((start) => field.begins(start));
 }
 
 /**
- * What a field of a request says of where it came from. `nothing`. `claim`: something that a proxy would know; frameworks and
- * libraries take the visitor's address, host or name from it. `disguise`: that in a spelling no proxy uses, but servers
- * for WSGI, CGI and PHP cannot tell from it, and `Proxy`, which CGI programs take for the proxy they are to use.
+ * What a field of a request says about where it came from. `nothing`. `claim`: something that a proxy would know; frameworks
+ * and libraries take the visitor's address, host or name from it. `disguise`: the same in a spelling that no proxy uses, but
+ * that servers for WSGI, CGI and PHP cannot tell apart; and `Proxy`, which CGI programs take for the proxy they should use.
  */
 export type Provenance = 'nothing' | 'claim' | 'disguise';
 
@@ -32,7 +32,7 @@ export function provenance(field: Field): Provenance {
 
 const [F, I, O, P, R, X] = [0x66, 0x69, 0x6f, 0x70, 0x72, 0x78];
 
-/** Asked of every field of every request, so that most are told by a few letters: x-f…, …ip, …or, forwarded, proxy. */
+/** Called for every field of every request, so most are ruled out by a few letters: x-f…, …ip, …or, forwarded, proxy. */
 function mayClaim(field: Field): boolean {
   const { nameLength } = field;
   const initial = field.letter(0);

@@ -10,7 +10,7 @@ function chunked(text: string): () => number {
 }
 
 describe('trackBody', () => {
-  it('ends a body of a length after it, and leaves the rest', () => {
+  it('ends a body after its length, and leaves the rest', () => {
     const body = trackBody({ kind: 'length', length: 5 });
     assert.equal(body.advance(Buffer.from('abc'), 0), 3);
     assert.ok(!body.done);
@@ -18,7 +18,7 @@ describe('trackBody', () => {
     assert.ok(body.done);
   });
 
-  it('ends no body at once, and one that goes on until the close never', () => {
+  it('ends a body that is none at once, and one that goes on until the close never', () => {
     assert.ok(trackBody({ kind: 'none' }).done);
     const body = trackBody({ kind: 'until-close' });
     assert.equal(body.advance(Buffer.from('abc'), 0), 3);
@@ -80,7 +80,7 @@ describe('trackBody', () => {
     '0\r\nX_Real_IP: 6.6.6.6\r\n\r\n',
     '0\r\nX-Accel-Redirect: /\r\n\r\n',
     '0\r\n folded\r\n\r\n',
-    // At once, not only at the end of the trailers: another parser may take such a line for that end.
+    // At once, not only at the end of the trailers: another parser may take such a line for the end.
     '0\r\n\nGET /smuggled HTTP/1.1\nHost: x\n\n',
     '0\r\nA: b\n\nGET /smuggled HTTP/1.1\n',
     '0\r\n\rGET',
@@ -101,13 +101,13 @@ describe('trackBody', () => {
     ';a="\\"\\\\\t \xff"',
     ";!#$%&'*+-.^_`|~09azAZ=1",
   ]) {
-    it(`takes the chunk extension ${JSON.stringify(extension)}`, () => {
+    it(`accepts the chunk extension ${JSON.stringify(extension)}`, () => {
       const bytes = Buffer.from(`1${extension}\r\nx\r\n0${extension}\r\n\r\n`, 'latin1');
       assert.equal(trackBody({ kind: 'chunked' }).advance(bytes, 0), bytes.length);
     });
   }
 
-  it('takes no chunk-size line above 1 KiB, and no trailers above 8 KiB, complete or not', () => {
+  it('accepts no chunk-size line above 1 KiB, and no trailers above 8 KiB, complete or not', () => {
     assert.equal(chunked(`1;${'x'.repeat(1022)}\r\n`)(), 1026);
     assert.throws(chunked(`1;${'x'.repeat(1023)}\r\n`), BodyError);
     assert.throws(chunked(`1;${'x'.repeat(1023)}`), BodyError);

@@ -2,7 +2,7 @@ import type { BodyTracker } from './body.ts';
 import { ChunkedBody } from './chunked.ts';
 import type { Framing } from './framing.ts';
 
-/** A tracker for the framing; `onPayload` is told the content of a chunked body without its framing. */
+/** A tracker for the framing; `onPayload` receives the content of a chunked body without its framing. */
 export function trackBody(framing: Framing, onPayload?: (piece: Buffer) => void): BodyTracker {
   switch (framing.kind) {
     case 'none':

@@ -1,6 +1,6 @@
 /**
- * Declare tests of what Windows has no counterpart for: modes of files, named pipes and sockets as files, links.
- * There they are skipped, and counted as that.
+ * Declares tests of things that Windows does not have: file modes, named pipes and sockets as files, links. On Windows they
+ * are skipped, and counted as skipped.
  */
 const isWindows = process.platform === 'win32';
 

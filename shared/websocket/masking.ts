@@ -1,11 +1,11 @@
 /**
- * Masking of WebSocket payloads (RFC 6455 section 5.3). Every byte of a download is masked by the client and unmasked by the
- * relay, so this is a good part of what a large body costs.
+ * Masking of WebSocket payloads (RFC 6455 section 5.3). The client masks every byte of a download and the relay unmasks it,
+ * so this is a good part of what a large body costs.
  */
 
-/** Bytes from which masking by words repays its preparation. */
+/** From this many bytes on, masking by words is worth its preparation. */
 const WORDS_MIN = 512;
-/** Bytes from which a call into native code repays its price. */
+/** From this many bytes on, a call into native code is worth its price. */
 const NATIVE_MIN = 2048;
 
 /** What is used of `bufferutil`: XORs in place with four bytes of a key. */
@@ -58,7 +58,7 @@ function maskWords(bytes: Buffer, key: number): void {
   maskBytes(bytes, word, lead + words * 4, bytes.length);
 }
 
-/** The key as native code wants it; a call is over before the next one begins. */
+/** The key in the form that native code takes; each call is over before the next one begins. */
 const keyBytes = Buffer.alloc(4);
 
 function maskNatively(masking: NativeMasking, bytes: Buffer, key: number): void {
@@ -66,7 +66,7 @@ function maskNatively(masking: NativeMasking, bytes: Buffer, key: number): void 
   masking.unmask(bytes, keyBytes);
 }
 
-/** An optional dependency: where there is no build of it for this machine, masking takes a little longer. */
+/** An optional dependency: if there is no build of it for this machine, masking takes a little longer. */
 function loadNative(): NativeMasking | undefined {
   try {
     const { createRequire } = process.getBuiltinModule('node:module');

@@ -1,9 +1,12 @@
 /** ms for which the pings of a peer are counted together. */
 const WINDOW_MS = 1000;
-/** Pings a peer may send in that time: more than come at once when the one that a client sends each second has waited for a minute. */
+/**
+ * Pings a peer may send in that time: more than arrive at once when a client that pings every second was held up for a
+ * minute.
+ */
 export const PINGS_MAX = 100;
 
-/** Whether a peer sends more pings than anybody needs: each costs about as much as a message, and is answered besides. */
+/** Whether a peer sends more pings than anybody needs: each costs about as much as a message, and needs an answer as well. */
 export class PingLimit {
   #count = 0;
 
