@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Plan, Tunnel } from '../../shared/tunnel.ts';
 import { createAccount, type TestAccount } from '../support/accounts.ts';
-import { Api, type ApiAnswer } from '../support/api.ts';
+import { Api, type ApiResponse } from '../support/api.ts';
 import { RelayCluster } from '../support/cluster.ts';
 import { eventually } from '../support/deadline.ts';
 import { query } from '../support/postgres.ts';
@@ -157,6 +157,6 @@ describe('two relays, asked at once', function () {
   });
 });
 
-function statuses(answers: readonly ApiAnswer[]): number[] {
+function statuses(answers: readonly ApiResponse[]): number[] {
   return answers.map(({ status }) => status).toSorted((a, b) => a - b);
 }

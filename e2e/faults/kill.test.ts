@@ -58,7 +58,7 @@ describe('a relay that is killed', () => {
       const { requests: before } = await new Api(relay, relay.bootstrapKey).get(culvert.tunnel.id);
       const answered: number[] = [];
       const load = new Load(relay.port, 100, 10, () => ({ host }));
-      load.onAnswer = () => answered.push(performance.now());
+      load.onResponse = () => answered.push(performance.now());
       await eventually(60_000, () => assert.ok(answered.length >= ANSWERED));
       // What comes now may be lost. Not a multiple of the second in which counters are stored.
       await delay(1300 + kill * 370);

@@ -4,7 +4,7 @@ import { Culvert } from '../support/programs.ts';
 import { type Field, RawConnection } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 import { Scope } from '../support/scope.ts';
-import { FICKLE_ANSWERS, type FickleService, startFickleService } from '../support/services/fickle.ts';
+import { FICKLE_RESPONSES, type FickleService, startFickleService } from '../support/services/fickle.ts';
 
 const REQUESTS = 10_000;
 const AT_ONCE = 24;
@@ -26,8 +26,8 @@ describe('local connections that serve one visitor after another', () => {
     const visitor = new Scope();
     try {
       const connection = await RawConnection.open(visitor, relay.port);
-      const kind = FICKLE_ANSWERS[index % FICKLE_ANSWERS.length] ?? '';
-      const method = METHODS[Math.floor(index / FICKLE_ANSWERS.length) % METHODS.length] ?? 'GET';
+      const kind = FICKLE_RESPONSES[index % FICKLE_RESPONSES.length] ?? '';
+      const method = METHODS[Math.floor(index / FICKLE_RESPONSES.length) % METHODS.length] ?? 'GET';
       const isLast = index % 5 !== 0;
       const headers: Field[] = [['Visitor', String(index)]];
       if (index % 11 === 0) headers.push(['Authorization', 'NTLM TlRMTVNTUAAB']);

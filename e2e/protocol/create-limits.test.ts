@@ -2,19 +2,19 @@ import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { createAccount, type TestAccount, withNewKey } from '../support/accounts.ts';
-import { type ApiAnswer, assertError } from '../support/api.ts';
+import { type ApiResponse, assertError } from '../support/api.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 
 const RATE_TEXT = 'rate limit exceeded';
 const PLAN_TEXT = 'custom names require the Dev plan or above';
 const TAKEN_TEXT = 'name already in use';
 
-async function create(account: TestAccount, request: object = {}): Promise<ApiAnswer> {
+async function create(account: TestAccount, request: object = {}): Promise<ApiResponse> {
   return await account.api.send('POST', '/v1/tunnels', { json: { local_port: 1, ...request } });
 }
 
 /** The statuses of answers that came in any order. */
-function statuses(answers: readonly ApiAnswer[]): number[] {
+function statuses(answers: readonly ApiResponse[]): number[] {
   return answers.map(({ status }) => status).sort((a, b) => a - b);
 }
 

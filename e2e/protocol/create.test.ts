@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { createAccount, type TestAccount } from '../support/accounts.ts';
-import { type ApiAnswer, assertError } from '../support/api.ts';
+import { type ApiResponse, assertError } from '../support/api.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -26,7 +26,7 @@ describe('POST /v1/tunnels', () => {
     return (await pool.tunnel(request)).tunnel;
   }
 
-  async function refused(json: object): Promise<ApiAnswer> {
+  async function refused(json: object): Promise<ApiResponse> {
     return await account.api.send('POST', '/v1/tunnels', { json });
   }
 

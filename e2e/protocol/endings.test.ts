@@ -7,7 +7,7 @@ import { formatRequest, RawConnection, type Request } from '../support/raw-http.
 import { suiteScope } from '../support/scope.ts';
 import { closedPort } from '../support/services/listen.ts';
 import { ScriptedTunnel } from '../support/scripted-tunnel.ts';
-import { startFixedAnswer } from '../support/services/scripted.ts';
+import { startFixedResponse } from '../support/services/scripted.ts';
 
 /** What reaches the other end must do so within this time (docs/protocol.md section 4.3). */
 const AT_MOST_MS = 1000;
@@ -96,7 +96,7 @@ bothClients('how connections end', (kind) => {
     it('is all there is: bytes after it do not answer the next request', async () => {
       const one = 'HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\none';
       const evil = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil';
-      const talkative = await startFixedAnswer(scope, one + evil, { keepsOpen: true });
+      const talkative = await startFixedResponse(scope, one + evil, { keepsOpen: true });
       const { key } = await tunnel.pool.take();
       const { tunnel: other } = await kind.start(scope, tunnel.relay, key, { localPort: talkative.port });
       const visitor = await RawConnection.open(scope, tunnel.relay.port);

@@ -5,7 +5,7 @@ import { Relay } from '../support/programs.ts';
 import { type Field, formatRequest, RawConnection, type Response, visit } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
 import { type Echo, readEcho, seenField, seenFields, startEchoService } from '../support/services/echo.ts';
-import { startFixedAnswer } from '../support/services/scripted.ts';
+import { startFixedResponse } from '../support/services/scripted.ts';
 import { SpecClient } from '../support/spec-client/client.ts';
 
 describe('what is forwarded (docs/protocol.md section 4.2)', () => {
@@ -32,7 +32,7 @@ describe('what is forwarded (docs/protocol.md section 4.2)', () => {
 
   /** What a visitor gets when the local service answers these bytes. */
   async function through(answer: string): Promise<Response> {
-    const service = await startFixedAnswer(scope, answer);
+    const service = await startFixedResponse(scope, answer);
     const { tunnel } = await SpecClient.start(scope, relay, (await pool.take()).key, {
       local_port: service.port,
     });
@@ -214,7 +214,7 @@ describe('what is forwarded (docs/protocol.md section 4.2)', () => {
   });
 
   it('WebSocket upgrades pass, with their fields', async () => {
-    const service = await startFixedAnswer(
+    const service = await startFixedResponse(
       scope,
       'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: WebSocket\r\nSec-WebSocket-Accept: x\r\n\r\nhi',
     );

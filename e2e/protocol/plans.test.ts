@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { administer, createAccount, onlyAccount, type TestAccount } from '../support/accounts.ts';
-import { type ApiAnswer, assertError } from '../support/api.ts';
+import { type ApiResponse, assertError } from '../support/api.ts';
 import { eventually } from '../support/deadline.ts';
 import { giveTunnels } from '../support/given-tunnels.ts';
 import { ManualClient } from '../support/manual-client.ts';
@@ -105,7 +105,7 @@ describe('connections that wait for a next request', () => {
   }).timeout(600_000);
 });
 
-async function askFor(account: TestAccount, name: string): Promise<ApiAnswer> {
+async function askFor(account: TestAccount, name: string): Promise<ApiResponse> {
   return await account.api.send('POST', '/v1/tunnels', { json: { local_port: 9, name } });
 }
 

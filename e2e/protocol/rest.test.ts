@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Account, Tunnel } from '../../shared/tunnel.ts';
 import { createAccount, type TestAccount } from '../support/accounts.ts';
-import { Api, type ApiAnswer, assertError } from '../support/api.ts';
+import { Api, type ApiResponse, assertError } from '../support/api.ts';
 import { newApiKey, type Relay } from '../support/programs.ts';
 import { RawConnection, visit } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
@@ -16,7 +16,7 @@ const ENDPOINTS: [method: string, path: string][] = [
 ];
 
 /** Lists tunnels with a given `Authorization` field. */
-async function authorized(relay: Relay, value: string): Promise<ApiAnswer> {
+async function authorized(relay: Relay, value: string): Promise<ApiResponse> {
   return await new Api(relay, undefined).send('GET', '/v1/tunnels', { headers: [['Authorization', value]] });
 }
 

@@ -15,7 +15,7 @@ export interface TestAccount {
 
 /**
  * Makes an account and a key for it while the relay runs, as `culvert-relay` does: with its commands, but in this process,
- * because tests need hundreds of accounts and a process takes the better part of a second.
+ * because tests need hundreds of accounts and starting a process takes most of a second.
  */
 export async function createAccount(
   relay: Relay,
@@ -56,7 +56,7 @@ async function startsNoRelay(): Promise<never> {
   throw new Error('no relay is to be started');
 }
 
-/** Hands out one account, whatever is asked of it. */
+/** Always hands out the same account. */
 export function onlyAccount(account: TestAccount): Pick<AccountPool, 'tunnel'> {
   return {
     tunnel: async (request?: object) => ({
@@ -66,7 +66,7 @@ export function onlyAccount(account: TestAccount): Pick<AccountPool, 'tunnel'> {
   };
 }
 
-/** Creates that an account may make at once (docs/protocol.md section 3.2). */
+/** How many tunnels an account may create at once (docs/protocol.md section 3.2). */
 const CREATES_AN_ACCOUNT = 5;
 
 /** Hands out accounts that may still create a tunnel, making new ones as their rate limits are used up. */
@@ -79,7 +79,7 @@ export class AccountPool {
     this.#relay = relay;
   }
 
-  /** An account for exactly one create. */
+  /** An account for creating exactly one tunnel. */
   async take(): Promise<TestAccount> {
     if (this.#account === undefined || this.#left === 0) {
       this.#account = createAccount(this.#relay);

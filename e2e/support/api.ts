@@ -3,7 +3,7 @@ import type { Account, Tunnel } from '../../shared/tunnel.ts';
 import { documentedCode } from './documented-errors.ts';
 import { type Field, type ResponseHead, visit } from './raw-http.ts';
 
-export interface ApiAnswer {
+export interface ApiResponse {
   readonly status: number;
   readonly head: ResponseHead;
   /** The parsed body. */
@@ -18,13 +18,13 @@ export interface ApiRequest {
   readonly headers?: readonly Field[];
 }
 
-/** The REST interface with one account's key, over raw connections so that paths arrive as written. */
+/** The REST interface with one account's key, over raw connections, so that paths arrive as written. */
 export class Api {
   readonly #relay: { readonly port: number };
   readonly #authorization: string | undefined;
 
   /**
-   * @param relay its port is read at each request, for relays that restart
+   * @param relay its port is read for each request, because relays may restart
    * @param key API key, or `undefined` to send none
    */
   constructor(relay: { readonly port: number }, key: string | undefined) {
@@ -32,23 +32,23 @@ export class Api {
     this.#authorization = key === undefined ? undefined : `Bearer ${key}`;
   }
 
-  /** Sends a request and reads its JSON answer, whatever the status. */
-  async send(method: string, path: string, request: ApiRequest = {}): Promise<ApiAnswer> {
+  /** Sends a request and reads its JSON response, whatever the status. */
+  async send(method: string, path: string, request: ApiRequest = {}): Promise<ApiResponse> {
     const { port } = this.#relay;
     const headers: Field[] = [...(request.headers ?? [])];
     if (this.#authorization !== undefined) headers.push(['Authorization', this.#authorization]);
     const body = request.json === undefined ? request.body : JSON.stringify(request.json);
     const isTyped = headers.some(([name]) => name === 'Content-Type');
     if (body !== undefined && !isTyped) headers.push(['Content-Type', 'application/json']);
-    const answer = await visit(port, {
+    const response = await visit(port, {
       method,
       target: path,
       host: `localhost:${port}`,
       headers,
       ...(body === undefined ? {} : { body }),
     });
-    const json: unknown = JSON.parse(answer.text);
-    return { status: answer.status, head: answer.head, json };
+    const json: unknown = JSON.parse(response.text);
+    return { status: response.status, head: response.head, json };
   }
 
   /** Creates a tunnel that must succeed. */
@@ -77,16 +77,16 @@ export class Api {
   }
 
   async #expect<T>(status: number, method: string, path: string, request?: ApiRequest): Promise<T> {
-    const answer = await this.send(method, path, request);
-    assert.equal(answer.status, status, `${method} ${path} answered ${JSON.stringify(answer.json)}`);
-    return answer.json as T;
+    const response = await this.send(method, path, request);
+    assert.equal(response.status, status, `${method} ${path} answered ${JSON.stringify(response.json)}`);
+    return response.json as T;
   }
 }
 
 /** Asserts a documented error: status, text, its code and nothing else in the body. */
-export function assertError(answer: ApiAnswer, status: number, text: string): void {
+export function assertError(response: ApiResponse, status: number, text: string): void {
   const code = documentedCode(text);
   assert.ok(code !== undefined, `docs/protocol.md has no error with the text "${text}"`);
-  assert.deepEqual({ status: answer.status, body: answer.json }, { status, body: { error: text, code } });
-  assert.equal(answer.head.field('content-type'), 'application/json; charset=utf-8');
+  assert.deepEqual({ status: response.status, body: response.json }, { status, body: { error: text, code } });
+  assert.equal(response.head.field('content-type'), 'application/json; charset=utf-8');
 }

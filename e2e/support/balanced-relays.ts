@@ -8,10 +8,10 @@ import { closedPort } from './services/listen.ts';
 
 const RELAYS = 3;
 
-/** The start before: suites that start a dozen at once would have three dozen programs start at the same time. */
+/** The previous start: suites that start a dozen relays at once would otherwise start three dozen programs at the same time. */
 let starting: Promise<unknown> = Promise.resolve();
 
-/** Starts a balancer on a port in front of others. */
+/** Starts a balancer on a port, in front of other ports. */
 export type StartBalancer = (
   scope: Scope,
   port: number,
@@ -93,7 +93,7 @@ export class BalancedRelays implements Relay {
   }
 }
 
-/** Programs as one: what each has said is joined, and what is done to it is done to all. */
+/** Several programs as one: their output is joined, and what is done to one is done to all. */
 class Together implements RelayProcess {
   readonly #all: () => readonly Child[];
 
@@ -115,7 +115,7 @@ class Together implements RelayProcess {
     return this.#all().every(({ hasExited }) => hasExited);
   }
 
-  /** Of the first. */
+  /** That of the first. */
   get pid(): number {
     const [first] = this.#all();
     if (first === undefined) throw new RangeError('there is no relay');
@@ -131,7 +131,7 @@ class Together implements RelayProcess {
   }
 }
 
-/** The first that is no success, else success. */
+/** The first that is not a success, or success. */
 function worst(exits: readonly Exit[]): Exit {
   return exits.find(({ code }) => code !== 0) ?? { code: 0, signal: null };
 }

@@ -6,7 +6,7 @@ import type { Scope } from './scope.ts';
 
 const EC_KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
 
-/** Paths of a certificate and its key, as PEM. */
+/** Paths of a certificate and its key, in PEM. */
 export interface CertificateFiles {
   readonly cert: string;
   readonly key: string;
@@ -39,7 +39,7 @@ export class Authority {
     return join(this.#folder, 'ca.pem');
   }
 
-  /** Its own certificate, as PEM. */
+  /** Its own certificate, in PEM. */
   get pem(): Buffer {
     return readFileSync(this.path);
   }
@@ -47,7 +47,7 @@ export class Authority {
   /**
    * Makes a certificate for `localhost` with a key of its own.
    *
-   * @param hosts further names it is for
+   * @param hosts further names that it is valid for
    */
   issue(...hosts: string[]): CertificateFiles {
     this.#issued += 1;
@@ -65,7 +65,7 @@ export class Authority {
   }
 }
 
-/** Puts certificate and key where others are. */
+/** Puts certificate and key in the place of others. */
 export function replaceFiles(target: CertificateFiles, source: CertificateFiles): void {
   copyFileSync(source.cert, target.cert);
   copyFileSync(source.key, target.key);

@@ -10,21 +10,21 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** ms within which a line comes on the busiest of machines. */
+/** ms within which a line comes even on the busiest machine. */
 const LINE_MS = 120_000;
 
 const running = new Set<Child>();
 
 export interface ChildOptions {
-  /** all of its environment; this process's own unless given */
+  /** its whole environment; this process's own unless given */
   readonly environment?: NodeJS.ProcessEnv;
-  /** what it gets as standard input, which then ends; nothing is empty input */
+  /** its standard input, which ends after that; without it, empty input */
   readonly input?: string | undefined;
   /** its working directory; this process's own unless given */
   readonly folder?: string | undefined;
   /** in a process group of its own, which Ctrl-C in a terminal does not reach */
   readonly isApart?: boolean;
-  /** its standard error is this process's own, and not kept */
+  /** its standard error is this process's own, and is not kept */
   readonly showsErrors?: boolean;
   /** called for each line of its standard output */
   readonly onLine?: (line: string) => void;
@@ -52,13 +52,13 @@ export class Child {
     const { stdin, stdout, stderr } = child;
     if (stdin === null || stdout === null) throw new TypeError('a child without pipes');
     this.#process = Object.assign(child, { stdout });
-    // A program that reads nothing may be gone before this is written.
+    // A program that reads nothing may have ended before this is written.
     stdin.on('error', () => {}).end(options.input ?? '');
     running.add(this);
     reapProcess(child);
     const exit = deferred<Exit>();
     this.exited = exit.promise;
-    // Whoever waits for the end sees the failure.
+    // Whoever waits for the end gets the failure.
     this.exited.catch(() => undefined);
     child.once('error', (error) => {
       this.stderr += error.message;
@@ -87,7 +87,7 @@ export class Child {
     return !running.has(this);
   }
 
-  /** What it has said so far: standard output, then standard error. */
+  /** Its output so far: standard output, then standard error. */
   get output(): string {
     return `${[...this.lines, this.#rest].join('\n')}${this.stderr}`;
   }
@@ -95,9 +95,9 @@ export class Child {
   /**
    * Waits for a line of standard output, past ones included.
    *
-   * @param match returns what it makes of a line, or `undefined` for a line that is not meant
+   * @param match returns a value for the wanted line, and `undefined` for any other
    * @param ms how long to wait
-   * @throws Error with what the program said instead
+   * @throws Error with the program's output instead
    */
   async line<T>(match: (line: string) => T | undefined, ms = LINE_MS): Promise<T> {
     let seen = 0;
@@ -113,13 +113,13 @@ export class Child {
   /**
    * Waits for output of either kind, past one included.
    *
-   * @throws Error with what the program said instead
+   * @throws Error with the program's output instead
    */
   async printed(pattern: RegExp, ms = LINE_MS): Promise<RegExpExecArray> {
     return await this.#said(ms, String(pattern), () => pattern.exec(this.output) ?? undefined);
   }
 
-  /** Waits until `look` gives something. It is called whenever the program has said more. */
+  /** Waits until `look` returns something. It is called whenever there is more output. */
   async #said<T>(ms: number, what: string, look: () => T | undefined): Promise<T> {
     const found = deferred<T>();
     const listener = (): void => {

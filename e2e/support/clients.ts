@@ -4,7 +4,7 @@ import { Culvert, type Relay } from './programs.ts';
 import type { Scope } from './scope.ts';
 import { SpecClient } from './spec-client/client.ts';
 
-/** What a suite may ask of a client's tunnel. */
+/** What a suite may ask for in a client's tunnel. */
 export interface TunnelRequest {
   readonly localPort: number;
   readonly name?: string;
@@ -18,7 +18,7 @@ export interface TunnelClient {
   stop(): Promise<void>;
 }
 
-/** One of the two clients every main job is proven with. */
+/** One of the two clients that every main job is tested with. */
 export interface ClientKind {
   readonly name: string;
   start(scope: Scope, relay: Relay, key: string, request: TunnelRequest): Promise<TunnelClient>;

@@ -15,10 +15,10 @@ export class ConnectProxy {
   }
 
   /**
-   * Starts a proxy that knows every name, and all of them as this machine.
+   * Starts a proxy that knows every name, and resolves all of them to this machine.
    *
    * @param credentials `user:password` that it asks for
-   * @param isHanging whether it takes requests and never answers
+   * @param isHanging whether it accepts requests and never responds
    */
   static async start(
     scope: Scope,
@@ -53,7 +53,7 @@ export class ConnectProxy {
     return new ConnectProxy((server.address() as { port: number }).port, asked);
   }
 
-  /** Its address, as `HTTPS_PROXY` takes it. */
+  /** Its address, in the form of `HTTPS_PROXY`. */
   url(credentials?: string): string {
     return `http://${credentials === undefined ? '' : `${credentials}@`}127.0.0.1:${this.port}`;
   }

@@ -2,11 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import type { Api } from './api.ts';
 
-/** Creates an account may make at once (docs/protocol.md section 3.2). */
+/** How many tunnels an account may create at once (docs/protocol.md section 3.2). */
 const BURST = 5;
 const PAUSE_MS = 800;
 
-/** Makes tunnels, one after the other, and knows which were acknowledged. */
+/** Creates tunnels, one after the other, and knows which were acknowledged. */
 export class Creator {
   readonly made: Tunnel[] = [];
   /** what came instead of an acknowledgement */

@@ -1,4 +1,4 @@
-/** What would take the programs too long to make: rows written into a relay's database while no relay runs. */
+/** Things that the programs would take too long to make: rows written into a relay's database while no relay runs. */
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite';
@@ -11,7 +11,7 @@ export function databasePath(relay: Relay): string {
 }
 
 /**
- * Adds accounts like one that exists, each with a key.
+ * Adds accounts like an existing one, each with a key.
  *
  * @returns the keys
  */
@@ -30,7 +30,7 @@ export function addAccounts(relay: Relay, like: { readonly id: string }, count: 
   });
 }
 
-/** Adds tunnels like one that exists. */
+/** Adds tunnels like an existing one. */
 export function addTunnels(relay: Relay, like: { readonly id: string }, count: number): void {
   inTransaction(relay, (database) => {
     const tunnel = one(database, 'tunnels', 'id', like.id);

@@ -6,8 +6,8 @@ import { deferred } from './deferred.ts';
  * Waits for a promise, but not for ever.
  *
  * @param ms how long to wait, in ms
- * @param what named in the error, so that a hanging test says what it hung on
- * @throws Error when the time is over
+ * @param what named in the error, so that a hanging test says what it is waiting for
+ * @throws Error when the time is up
  */
 export async function within<T>(ms: number, what: string, promise: Promise<T>): Promise<T> {
   const { promise: late, reject } = deferred<never>();
@@ -54,12 +54,12 @@ export function assertWithin(ms: number, limitMs: number): void {
 }
 
 /**
- * Asserts that a time limit ended something: not before it was over, and soon after.
+ * Asserts that a time limit ended something: not before it was up, and soon after.
  *
- * @param ms from before whatever the limit counts from
+ * @param ms measured from before the moment the limit counts from
  */
 export function assertAtLimit(ms: number, limitMs: number): void {
-  // Timers that many share are coarse.
+  // Shared timers are coarse.
   assert.ok(ms > limitMs * 0.95 - 100, `after ${ms} ms`);
   assertWithin(ms, limitMs);
 }

@@ -1,4 +1,4 @@
-/** A promise and what settles it, for events that callbacks report. */
+/** A promise and the functions that settle it, for events that callbacks report. */
 export interface Deferred<T> {
   readonly promise: Promise<T>;
   readonly resolve: (value: T) => void;

@@ -1,6 +1,6 @@
 /**
- * Loaded into a program with `--import`: it dies like by `kill -9` behind its PostgreSQL statement number `DIE_AT`, or where a
- * connection has just been opened. It is seen on the wire, because the program has its driver within it.
+ * Loaded into a program with `--import`: it dies as if by `kill -9` right after its PostgreSQL statement number `DIE_AT`, or
+ * when a connection has just been opened. This is seen on the wire, because the program's driver is bundled into it.
  */
 import { Socket } from 'node:net';
 import process from 'node:process';

@@ -1,4 +1,4 @@
-/** Loaded into a program with `--import`: it dies like by `kill -9` behind its database statement number `DIE_AT`. */
+/** Loaded into a program with `--import`: it dies as if by `kill -9` right after its database statement number `DIE_AT`. */
 import process from 'node:process';
 import { DatabaseSync, StatementSync } from 'node:sqlite';
 

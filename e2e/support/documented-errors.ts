@@ -5,11 +5,11 @@ const ROW = /^\| \d{3} +\| `([\w-]+)` +\| `([^`]+)` +\|/gm;
 
 const CODES = [...readFileSync('docs/protocol.md', 'utf8').matchAll(ROW)].map(([, code = '', text = '']) => ({
   code,
-  // `…` is what a text names, or the rest of it.
+  // `…` stands for what a text names, or for the rest of it.
   parts: text.split('…'),
 }));
 
-/** @returns the code of the error with that text; `undefined` where none is documented */
+/** @returns the code of the error with that text; `undefined` if none is documented */
 export function documentedCode(text: string): string | undefined {
   return CODES.find(({ parts }) => hasInOrder(text, parts))?.code;
 }

@@ -3,9 +3,9 @@ import { eventually } from './deadline.ts';
 import type { Response } from './raw-http.ts';
 
 /**
- * Waits until a relay that was told to stop lets its visitors go: until it says that it wants no new work in an answer that
- * is the last one of its connection, or the listener is closed. On a busy machine that is up to a second after the
- * signal, because who came before is taken first.
+ * Waits until a relay that was told to stop disconnects its visitors: until it says that it wants no new work in a response
+ * that is the last one on its connection, or the listener is closed. On a busy machine that is up to a second after the
+ * signal, because connections from before are accepted first.
  *
  * @param ask asks for `/readyz` on a connection of its own
  */

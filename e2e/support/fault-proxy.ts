@@ -1,12 +1,12 @@
-/** A network between a client and its relay that does what networks do. */
+/** A network between a client and its relay that misbehaves as networks do. */
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 import type { Scope } from './scope.ts';
 
-/** What happens to bytes on the way; settings count from the next bytes on. */
+/** What happens to bytes on the way; settings apply from the next bytes on. */
 export interface NetworkShape {
-  /** ms each byte takes, each way */
+  /** ms that each byte takes, each way */
   latencyMs: number;
   /** bytes a second of each connection, each way; 0 without a limit */
   bytesPerSecond: number;
@@ -44,7 +44,7 @@ export class FaultProxy {
     return this.#port;
   }
 
-  /** The relay's address for whoever comes this way. */
+  /** The relay's address for those who come this way. */
   get url(): string {
     return `http://127.0.0.1:${this.#port}`;
   }
@@ -61,13 +61,13 @@ export class FaultProxy {
     this.#flow = new Promise((resolve) => (this.#resume = resolve));
   }
 
-  /** What was stalled arrives. */
+  /** What was held up arrives. */
   flow(): void {
     this.#isStalled = false;
     this.#resume();
   }
 
-  /** Swallows what comes over the connections of now, for ever and without a word; others work. */
+  /** Swallows everything on the present connections, for ever and without a sign; others work. */
   swallow(): void {
     for (const lane of this.#lanes) lane.swallow();
   }
@@ -164,11 +164,11 @@ class Lane {
       await this.#pass();
       if (this.#isSwallowing || this.#to.destroyed) return;
       const piece = bytes.subarray(at, at + size);
-      // A receiver that breaks is noticed in the next turn.
+      // A broken receiver is noticed in the next turn.
       if (!this.#to.write(piece))
         await Promise.race([once(this.#to, 'drain'), once(this.#to, 'close')]).catch(() => undefined);
       if (bytesPerSecond > 0) await delay((piece.length / bytesPerSecond) * 1000);
-      // Without a moment in between the receiver would read several at once.
+      // Without a pause, the receiver would read several at once.
       else if (pieceBytes > 0) await turn();
     }
   }

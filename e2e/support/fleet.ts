@@ -14,7 +14,7 @@ import { connectionEnds } from './tcp-probes.ts';
 const BODY = 'x'.repeat(20_000);
 const VISITORS_PER_REQUEST_A_SECOND = 1 / 5;
 
-/** What the local service answers. */
+/** The body of the local service's response. */
 export function responseTo({ method = 'GET', target = '/', body = '' }: Request): string {
   return `${method} ${target} ${body.length}`;
 }
@@ -38,7 +38,7 @@ export class Fleet {
     this.#accounts = accounts;
   }
 
-  /** @param accounts how many make tunnels meanwhile */
+  /** @param accounts how many accounts create tunnels meanwhile */
   static async start(scope: Scope, accounts: number): Promise<Fleet> {
     const port = await closedPort();
     const url = `http://localhost:${port}`;
@@ -71,12 +71,12 @@ export class Fleet {
     });
   }
 
-  /** Begins to make tunnels through the balancer. */
+  /** Starts creating tunnels through the balancer. */
   create(): Creator {
     return new Creator(this.#accounts.map(({ key }) => new Api(this, key)));
   }
 
-  /** @returns ids of those tunnels made that a relay does not have */
+  /** @returns ids of the created tunnels that a relay does not have */
   async missing({ made }: Creator): Promise<string[]> {
     const missing: string[] = [];
     for (const relay of this.cluster.relays) {
@@ -87,13 +87,13 @@ export class Fleet {
     return missing;
   }
 
-  /** Connections of the relays' listeners, those that they have not taken yet among them. */
+  /** Connections of the relays' listeners, including those not accepted yet. */
   openOn(...relays: readonly Relay[]): number {
     const ports = new Set(relays.map(({ port }) => port));
     return connectionEnds().filter(({ port }) => ports.has(port)).length;
   }
 
-  /** What `culvert` has said of the tunnel so far, problems of single visitors left out. */
+  /** What `culvert` has said about the tunnel so far, without problems of single visitors. */
   get events(): string[] {
     const events = this.culvert.child.lines.map(
       (line) => (JSON.parse(line) as { readonly event: string }).event,

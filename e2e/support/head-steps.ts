@@ -1,8 +1,11 @@
-/** A program that counts the steps of everything that is done for heads and for the framing of bodies, for growing input, and prints them as JSON. */
+/**
+ * A program that counts the steps of all work on heads and on the framing of bodies, for growing input, and prints them as
+ * JSON.
+ */
 import type { Occupant } from '../../server/edge/seats.ts';
 import { StepCounter } from './step-counter.ts';
 
-/** How input of one kind becomes steps: for so many bytes, in pieces of so many. */
+/** The steps for one kind of input: how many bytes it has, in pieces of which size. */
 export interface Measured {
   readonly name: string;
   /** bytes of a piece */
@@ -98,7 +101,7 @@ function planner(): Take {
     const end = reader.push(piece);
     if (typeof end !== 'object') return;
     planRequest(end.head, context);
-    // However many fields: the limit of a request would hide how the work grows.
+    // With any number of fields: the limit of a request would hide how the work grows.
     const head = parseRequestHead(end.head, { target: UNLIMITED, fields: UNLIMITED });
     if (typeof head === 'string') throw new Error(head);
     const peer = { address: '203.0.113.9', proto: 'http', trusted: true } as const;
@@ -130,7 +133,7 @@ function localExchange(): Take {
 }
 
 const requestOf = (fields: string): string => `GET / HTTP/1.1\r\nHost: abc.localhost\r\n${fields}\r\n`;
-const answerOf = (fields: string): string => `HTTP/1.1 204 x\r\n${fields}\r\n`;
+const responseOf = (fields: string): string => `HTTP/1.1 204 x\r\n${fields}\r\n`;
 const chunkedOf = (body: string): string => `HTTP/1.1 200 x\r\nTransfer-Encoding: chunked\r\n\r\n${body}`;
 
 const measured: Measured[] = [];
@@ -154,13 +157,13 @@ for (const [name, head] of Object.entries(HEADS)) {
   measure(
     `response, ${name}`,
     900,
-    (bytes) => answerOf(head(bytes)),
+    (bytes) => responseOf(head(bytes)),
     () => relay(1),
   );
   measure(
     `response below a prefix, ${name}`,
     900,
-    (bytes) => answerOf(head(bytes)),
+    (bytes) => responseOf(head(bytes)),
     () => relay(1, true),
   );
   const interims = (bytes: number): string =>
@@ -175,12 +178,12 @@ ${head(200)}
     () => tracker('request'),
   );
   measure(
-    `recorded answer, ${name}`,
+    `recorded response, ${name}`,
     900,
-    (bytes) => answerOf(head(bytes)),
+    (bytes) => responseOf(head(bytes)),
     () => tracker('response'),
   );
-  measure(`local answer, ${name}`, 900, (bytes) => answerOf(head(bytes)), localExchange);
+  measure(`local response, ${name}`, 900, (bytes) => responseOf(head(bytes)), localExchange);
 }
 for (const [name, body] of Object.entries(BODIES)) {
   measure(`body, ${name}`, 1000, body, () => {
@@ -200,13 +203,13 @@ for (const [name, body] of Object.entries(BODIES)) {
     () => relay(0),
   );
   measure(
-    `recorded answer, ${name}`,
+    `recorded response, ${name}`,
     1000,
     (bytes) => chunkedOf(body(bytes)),
     () => tracker('response'),
   );
 }
-// The first is under way, and what comes behind it waits.
+// The first is under way, and what follows it waits.
 measure('requests that wait', 4000, (bytes) => requestOf('') + fill(requestOf(''), bytes), visitor);
 measure(
   'a body that waits',

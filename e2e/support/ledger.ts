@@ -1,7 +1,7 @@
-/** Tunnels of one account, and what the relay has acknowledged of them. */
+/** Tunnels of one account, and what the relay has acknowledged about them. */
 import type { Api } from './api.ts';
 
-/** A new relay lets an account create as many at once (docs/protocol.md section 3.2). */
+/** A new relay lets an account create this many at once (docs/protocol.md section 3.2). */
 const CREATES_EACH = 5;
 
 export class Ledger {
@@ -9,7 +9,7 @@ export class Ledger {
   /** id to the `expires_at` that was acknowledged last */
   readonly open = new Map<string, string>();
   readonly closed = new Set<string>();
-  /** tunnels of which the last operation was not answered */
+  /** tunnels whose last operation got no response */
   readonly unsure = new Set<string>();
   unansweredCreates = 0;
 
@@ -18,9 +18,9 @@ export class Ledger {
   }
 
   /**
-   * Closes what is left of before, and creates anew.
+   * Closes what is left from before, and creates new ones.
    *
-   * @throws Error when something is not answered, or refused
+   * @throws Error when something gets no response, or is refused
    */
   async work(onAcknowledged: () => void): Promise<void> {
     for (const id of this.open.keys()) await this.#close(id, onAcknowledged);
@@ -48,14 +48,14 @@ export class Ledger {
     onAcknowledged();
   }
 
-  /** Compares with what a new relay knows, and goes on from there. Returns what was acknowledged and is lost. */
+  /** Compares with what a new relay knows, and goes on from there. Returns what was acknowledged and has been lost. */
   async settle(): Promise<string[]> {
     const lost: string[] = [];
     const found = new Map((await this.api.list()).map(({ id, expires_at }) => [id, expires_at]));
     for (const [id, expiresAt] of this.open) {
       const stored = found.get(id);
       if (stored === undefined && !this.unsure.has(id)) lost.push(`${id} was created`);
-      // An extension that was not answered may have been stored.
+      // An extension without a response may have been stored.
       if (stored !== undefined && stored < expiresAt) lost.push(`${id} was extended`);
     }
     for (const id of this.closed) if (found.has(id)) lost.push(`${id} was closed`);

@@ -1,30 +1,30 @@
-/** Visitors that ask all the time, and know of each request whether it was in flight when something happened. */
+/** Visitors that ask all the time, and know for each request whether it was in flight when something happened. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { formatRequest, RawConnection, type Request, type Response } from './raw-http.ts';
 import { Scope } from './scope.ts';
 
 /** One request and what became of it. */
 export interface Asked {
-  /** `undefined` where there was no connection to send one on. */
+  /** `undefined` if there was no connection to send one on. */
   readonly request: Request | undefined;
   /** `performance.now()` when it was sent, or the connection was tried. */
   readonly at: number;
   /** ms until its outcome */
   readonly ms: number;
-  /** Whether its connection stood, as far as its visitor could see, when {@link Load.mark} was called. */
+  /** Whether its connection was open, as far as its visitor could see, when {@link Load.mark} was called. */
   readonly inFlight: boolean;
-  /** The whole answer, or why there is none. */
+  /** The whole response, or why there is none. */
   readonly outcome: Response | Error;
 }
 
 /**
- * A steady number of requests a second. Half of the visitors keep their connection for as long as its answers allow it,
- * the other half open one for each request.
+ * A steady number of requests a second. Half of the visitors keep their connection for as long as its responses allow, the
+ * other half open one for each request.
  */
 export class Load {
   readonly asked: Asked[] = [];
-  /** called at each whole answer */
-  onAnswer: () => void = () => {};
+  /** called for each whole response */
+  onResponse: () => void = () => {};
   readonly #port: number;
   readonly #request: () => Request;
   readonly #visitors: Promise<void>[];
@@ -42,12 +42,12 @@ export class Load {
     this.#visitors = Array.from({ length: visitors }, (_, index) => this.#visit(index % 2 === 0, pauseMs));
   }
 
-  /** The moment after which a new connection is not in flight. */
+  /** The moment after which a new connection counts as not in flight. */
   mark(): void {
     this.#marked = true;
   }
 
-  /** Lets every visitor end its last request. */
+  /** Lets every visitor finish its last request. */
   async stop(): Promise<void> {
     this.#over = true;
     await Promise.all(this.#visitors);
@@ -77,7 +77,7 @@ export class Load {
     }
   }
 
-  /** @returns whether the connection takes another request */
+  /** @returns whether the connection can take another request */
   async #ask(connection: RawConnection, inFlight: boolean): Promise<boolean> {
     const request = this.#request();
     const at = performance.now();
@@ -85,7 +85,7 @@ export class Load {
       await connection.write(formatRequest(request));
       const outcome = await connection.response(request.method);
       this.#note({ request, at, inFlight, outcome });
-      this.onAnswer();
+      this.onResponse();
       return outcome.head.field('connection') !== 'close';
     } catch (error) {
       this.#note({ request, at, inFlight, outcome: error as Error });

@@ -11,7 +11,7 @@ export function hostOf(tunnel: Pick<Tunnel, 'slug'>, relay: { readonly port: num
   return `${tunnel.slug}.localhost:${relay.port}`;
 }
 
-/** A data socket whose every byte the test sees and says. */
+/** A data socket on which the test sees and sends every byte. */
 export class DataConnection {
   readonly id: string;
   readonly socket: WebSocketClient;
@@ -49,7 +49,7 @@ export class DataConnection {
   }
 }
 
-/** A client of which the test does every step itself: control socket, announcements, data sockets. */
+/** A client whose every step the test takes itself: control socket, announcements, data sockets. */
 export class ManualClient {
   readonly tunnel: Tunnel;
   readonly account: TestAccount;
@@ -83,7 +83,7 @@ export class ManualClient {
     return await ManualClient.adopt(scope, relay, account, tunnel);
   }
 
-  /** Opens the control socket of a tunnel that exists. */
+  /** Opens the control socket of an existing tunnel. */
   static async adopt(
     scope: Scope,
     relay: Relay,
@@ -98,7 +98,7 @@ export class ManualClient {
     return hostOf(this.tunnel, this.#relay);
   }
 
-  /** Opens the control socket anew. */
+  /** Opens the control socket again. */
   async reconnect(): Promise<void> {
     this.control = await ControlSocket.open(this.#scope, this.#relay, this.account.key, this.tunnel.id);
     this.#taken = 0;

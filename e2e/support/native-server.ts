@@ -1,4 +1,4 @@
-/** Web servers of others, run on free ports with everything they write in a temporary directory. */
+/** Other people's web servers, run on free ports with everything they write in a temporary directory. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readSync, writeFileSync } from 'node:fs';
@@ -13,18 +13,18 @@ import { closedPort } from './services/listen.ts';
 
 /** Debian's packages `nginx` and `apache2-bin`; `e2e/support/setup.sh` installs them. */
 const NGINX = '/usr/sbin/nginx';
-/** Of the package `libnginx-mod-stream`. */
+/** From the package `libnginx-mod-stream`. */
 const STREAM_MODULE = '/usr/lib/nginx/modules/ngx_stream_module.so';
-/** A path at which {@link startBalancer}'s nginx says which relay has answered. */
+/** A path at which {@link startBalancer}'s nginx says which relay has responded. */
 const WHICH_RELAY = '/balancer/which-relay';
 const APACHE = '/usr/sbin/apache2';
 const APACHE_MODULES = '/usr/lib/apache2/modules';
-/** ms within which a server listens on the busiest of machines. */
+/** ms within which a server listens even on the busiest machine. */
 const START_MS = 60_000;
 
 export interface NativeServer {
   readonly port: number;
-  /** Requests in its log so far; a refused one has a line, too. A line is written when its request has ended. */
+  /** Requests in its log so far, including refused ones. A line is written when its request has ended. */
   countRequests(): number;
   /** path of its log */
   readonly log: string;
@@ -38,7 +38,7 @@ export interface LogLine {
 
 const STATUS_AND_REQUEST: LogLine = { nginx: '$status $request', apache: '%>s %r' };
 
-/** nginx as a web server: any path is answered, bodies are read. */
+/** nginx as a web server: it responds to any path, and reads bodies. */
 export async function startNginxSite(scope: Scope, line = STATUS_AND_REQUEST): Promise<NativeServer> {
   return await startNginx(scope, 'location / { return 200 "nginx\\n"; }', '', line);
 }
@@ -81,8 +81,8 @@ export async function startBalancer(
 }
 
 /**
- * Waits until {@link startBalancer}'s nginx gives requests to a relay that was away: it counts one out for a second
- * (`fail_timeout`), and with all of them counted out it answers 502 itself.
+ * Waits until {@link startBalancer}'s nginx gives requests to a relay that was away: it counts one as down for a second
+ * (`fail_timeout`), and while all of them are down it responds with 502 itself.
  */
 export async function backInTurn(port: number, relayPort: number): Promise<void> {
   await eventually(START_MS, async () => {
@@ -91,13 +91,13 @@ export async function backInTurn(port: number, relayPort: number): Promise<void>
   });
 }
 
-/** nginx in front of several relays, one after the other, which passes on bytes and knows nothing of what they are. */
+/** nginx in front of several relays, one after the other, passing on bytes without knowing what they are. */
 export async function startStreamBalancer(
   scope: Scope,
   port: number,
   relayPorts: readonly number[],
 ): Promise<NativeServer> {
-  // Whichever takes no connection is passed over; all of them may be away for a while.
+  // A relay that accepts no connection is skipped; all of them may be away for a while.
   const servers = relayPorts.map((relay) => `server 127.0.0.1:${relay} max_fails=0;`).join(' ');
   return await runNginx(
     scope,
@@ -155,7 +155,7 @@ export async function runNginx(
   return { port, countRequests: lineCounter(log), log };
 }
 
-/** Apache as a web server; its answers are 404, which are answers as good as any. */
+/** Apache as a web server; all its responses are 404, which serve as well as any. */
 export async function startApacheSite(scope: Scope, line = STATUS_AND_REQUEST): Promise<NativeServer> {
   const directory = temporaryDirectory(scope);
   const port = await closedPort();
@@ -175,7 +175,7 @@ export async function startApacheSite(scope: Scope, line = STATUS_AND_REQUEST): 
     'Group nogroup',
     'MaxKeepAliveRequests 0',
     'ListenBacklog 4096',
-    // Reads what a strict server would refuse, as servers on people's desks may.
+    // Accepts what a strict server would refuse, as servers on people's desks may.
     'HttpProtocolOptions Unsafe',
   ].join('\n');
   const file = join(directory, 'apache.conf');

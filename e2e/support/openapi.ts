@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
-import type { ApiAnswer } from './api.ts';
+import type { ApiResponse } from './api.ts';
 
 interface ResponseObject {
   readonly headers?: Readonly<Record<string, { readonly required?: boolean; readonly schema: object }>>;
@@ -17,7 +17,7 @@ interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, OperationObject>>>>;
 }
 
-/** Checks answers against an OpenAPI document, and remembers which of its responses have been seen. */
+/** Checks responses against an OpenAPI document, and remembers which of the documented ones have been seen. */
 export class OpenApiValidator {
   readonly document: Document;
   readonly #ajv: Ajv2020;
@@ -27,7 +27,7 @@ export class OpenApiValidator {
     this.document = closed(json) as Document;
     this.#ajv = new Ajv2020({ strict: true, strictTypes: false, allErrors: true });
     addFormats.default(this.#ajv);
-    // The whole document is one schema resource, so that its references lead somewhere.
+    // The whole document is one schema resource, so that its references resolve.
     this.#ajv.addVocabulary(Object.keys(this.document));
     this.#ajv.addSchema({ ...this.document, $id: 'openapi' });
   }
@@ -43,7 +43,7 @@ export class OpenApiValidator {
     );
   }
 
-  /** Those of {@link responses} that no answer has had. */
+  /** Those of {@link responses} that have not been seen. */
   get unseen(): string[] {
     return this.responses.filter((response) => !this.#seen.has(response));
   }
@@ -53,19 +53,19 @@ export class OpenApiValidator {
    *
    * @param operation method and path as in the document, such as `GET /v1/tunnels/{id}`
    */
-  check(operation: string, answer: Pick<ApiAnswer, 'status' | 'head' | 'json'>): void {
+  check(operation: string, received: Pick<ApiResponse, 'status' | 'head' | 'json'>): void {
     const [method = '', path = ''] = operation.split(' ');
-    const key = `${operation} ${answer.status}`;
-    const pointer = ['paths', path, method.toLowerCase(), 'responses', String(answer.status)];
-    const response = this.document.paths[path]?.[method.toLowerCase()]?.responses[answer.status];
+    const key = `${operation} ${received.status}`;
+    const pointer = ['paths', path, method.toLowerCase(), 'responses', String(received.status)];
+    const response = this.document.paths[path]?.[method.toLowerCase()]?.responses[received.status];
     assert.ok(response !== undefined, `the document has no ${key}`);
     for (const [name, { required, schema }] of Object.entries(response.headers ?? {})) {
-      const value = answer.head.field(name);
+      const value = received.head.field(name);
       if (required === true || value !== undefined) this.#validate(schema, value, `${key}: ${name}`);
     }
-    assert.equal(answer.head.field('content-type'), 'application/json; charset=utf-8');
+    assert.equal(received.head.field('content-type'), 'application/json; charset=utf-8');
     const reference = [...pointer, 'content', 'application/json', 'schema'].map(escape).join('/');
-    this.#validate({ $ref: `openapi#/${reference}` }, answer.json, key);
+    this.#validate({ $ref: `openapi#/${reference}` }, received.json, key);
     this.#seen.add(key);
   }
 
@@ -80,7 +80,7 @@ function escape(token: string): string {
   return encodeURIComponent(token.replaceAll('~', '~0').replaceAll('/', '~1'));
 }
 
-/** The same schemas, but objects have no fields beyond theirs: a field that is not described is a gap of the document. */
+/** The same schemas, but objects may have no other fields: a field that is not described is a gap in the document. */
 function closed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(closed);
   if (typeof value !== 'object' || value === null) return value;

@@ -10,7 +10,7 @@ import { reapDirectory, reapProcess } from './reaper.ts';
 import type { Scope } from './scope.ts';
 import { closedPort } from './services/listen.ts';
 
-/** Debian's package `postgresql`, of whichever version; `e2e/support/setup.sh` installs it. */
+/** Debian's package `postgresql`, in any version; `e2e/support/setup.sh` installs it. */
 const VERSIONS = '/usr/lib/postgresql';
 const USER = 'culvert';
 /** A hundred thousand rows take a second, and on a machine that does much else a minute. */
@@ -48,16 +48,16 @@ export class PostgresServer {
     return this.#child.pid;
   }
 
-  /** Starts it again, after {@link stop}, with what it has stored. */
+  /** Starts it again after {@link stop}, with its data. */
   async resume(): Promise<void> {
     const settings = [
       `port=${this.port}`,
       'listen_addresses=127.0.0.1',
       'unix_socket_directories=',
       'max_connections=300',
-      // Only a machine that loses its power needs it; a server that is killed does not.
+      // Only a machine that loses power needs it; a killed server does not.
       'fsync=off',
-      // Nothing lives long enough.
+      // Nothing lives long enough to need it.
       'autovacuum=off',
     ].flatMap((setting) => ['-c', setting]);
     const child = spawn(join(this.#bin, 'postgres'), ['-D', this.#data, ...settings], {
@@ -90,7 +90,7 @@ export class PostgresServer {
     await closed;
   }
 
-  /** Stops all of its processes where they are, as a network that swallows everything would. */
+  /** Stops all of its processes where they are, which looks like a network that swallows everything. */
   freeze(): void {
     this.#signal('SIGSTOP');
   }
@@ -104,7 +104,7 @@ export class PostgresServer {
     for (const pid of [String(this.pid), ...children.trim().split(/\s+/)]) process.kill(Number(pid), signal);
   }
 
-  /** Ends it and removes what it has stored. */
+  /** Ends it and removes its data. */
   async remove(): Promise<void> {
     await this.stop();
     rmSync(this.#directory, { recursive: true, force: true });
@@ -157,7 +157,7 @@ export async function newDatabase(scope: Scope, url: string): Promise<string> {
   return made.href;
 }
 
-/** Whoever is still connected is cut. A server that is gone has taken its databases along. */
+/** Whoever is still connected is cut off. A server that is gone has taken its databases with it. */
 async function drop(url: string, name: string): Promise<void> {
   try {
     await query(url, `drop database if exists ${name} with (force)`);

@@ -28,14 +28,14 @@ export function temporaryDirectory(scope: Scope): string {
   return directory;
 }
 
-/** Runs `culvert-relay` with arguments, as any program; killed with the scope. */
+/** Runs `culvert-relay` with arguments, like any program; killed with the scope. */
 export function spawnRelay(scope: Scope, args: readonly string[], environment: Environment): Child {
   const child = runScript(RELAY_SCRIPT, args, environment);
   scope.defer(() => child.stop('SIGKILL'));
   return child;
 }
 
-/** Runs `culvert` with arguments, as any program, where nobody has signed in; killed with the scope. */
+/** Runs `culvert` with arguments, like any program, where nobody has signed in; killed with the scope. */
 export function spawnCulvert(
   scope: Scope,
   args: readonly string[],
@@ -49,28 +49,28 @@ export function spawnCulvert(
   return child;
 }
 
-/** ms a relay may take to start: some suites start a dozen at once, on machines that do other things, too. */
+/** ms a relay may take to start: some suites start a dozen at once, on machines that do other things as well. */
 const START_MS = 120_000;
 
-/** The server on which each relay gets a database of its own, where this run is on PostgreSQL (e2e/cluster/on-postgres.ts). */
+/** The server on which each relay gets its own database, if this run is on PostgreSQL (e2e/cluster/on-postgres.ts). */
 export const POSTGRES_URL = process.env['TEST_POSTGRES_URL'];
 
 async function databaseOfThisRun(scope: Scope): Promise<Environment> {
   return POSTGRES_URL === undefined ? {} : { CULVERT_DATABASE_URL: await newDatabase(scope, POSTGRES_URL) };
 }
 
-/** The program behind a {@link Relay}, or all of them as if they were one. */
+/** The program behind a {@link Relay}, or several as if they were one. */
 export type RelayProcess = Pick<Child, 'lines' | 'stderr' | 'hasExited' | 'pid' | 'kill' | 'exit'>;
 
 /** What a suite calls the relay: one program, or several that serve as one. */
 export interface Relay {
-  /** where visitors, clients and users of the API come */
+  /** where visitors, clients and users of the API connect */
   readonly port: number;
-  /** The relay's own address as its default settings have it. */
+  /** The relay's own address with default settings. */
   readonly url: string;
   readonly bootstrapKey: string;
   readonly dataDirectory: string;
-  /** The settings of a program that is to find this relay's database. */
+  /** Settings with which a program finds this relay's database. */
   readonly databaseSettings: Environment;
   readonly child: RelayProcess;
   /** Ends the program; SIGKILL leaves it no time to do anything. */
@@ -85,7 +85,7 @@ export interface Relay {
   administer(...args: string[]): Promise<Record<string, unknown>>;
 }
 
-/** Starts a relay and waits until it takes requests. */
+/** Starts a relay and waits until it accepts requests. */
 export type StartRelay = (scope: Scope, settings?: Environment) => Promise<Relay>;
 
 let startRelay: StartRelay = async (scope, settings) => await RelayProgram.start(scope, settings);
@@ -95,7 +95,7 @@ export const Relay = {
   start: (scope: Scope, settings: Environment = {}): Promise<Relay> => startRelay(scope, settings),
 };
 
-/** Has all suites of this run test something else under the name of the relay (e2e/cluster/behind-stream.ts). */
+/** Makes all suites of this run test something else under the name of the relay (e2e/cluster/behind-stream.ts). */
 export function replaceRelay(start: StartRelay): void {
   startRelay = start;
 }

@@ -6,7 +6,7 @@ import { type Ending, SocketReader } from './socket-reader.ts';
 
 export type Field = readonly [name: string, value: string];
 
-/** A response head exactly as it came. */
+/** A response head exactly as received. */
 export class ResponseHead {
   readonly version: string;
   readonly status: number;
@@ -53,7 +53,7 @@ export interface Response {
   readonly trailers: readonly Field[];
 }
 
-/** What a request made by {@link formatRequest} consists of. */
+/** The parts of a request made by {@link formatRequest}. */
 export interface Request {
   readonly method?: string;
   readonly target?: string;
@@ -75,7 +75,7 @@ export function formatRequest(request: Request): Buffer {
   return Buffer.concat([Buffer.from(`${method} ${target} ${version}\r\n${lines}\r\n`, 'latin1'), content]);
 }
 
-/** A visitor's connection that writes bytes as given and reads responses strictly (RFC 9112). */
+/** A visitor's connection: it writes bytes as given and reads responses strictly (RFC 9112). */
 export class RawConnection {
   readonly socket: Socket;
   readonly reader: SocketReader;
@@ -93,7 +93,7 @@ export class RawConnection {
    * Connects to a port of this machine; destroyed with the scope.
    *
    * @param timeoutMs longest wait for the next bytes, in ms
-   * @param localAddress where it comes from
+   * @param localAddress the address it comes from
    */
   static async open(
     scope: Scope,
@@ -112,7 +112,7 @@ export class RawConnection {
     return connection;
   }
 
-  /** Speaks over a socket that is connected; whoever connected it ends it. */
+  /** Uses a socket that is already connected; whoever connected it ends it. */
   static over(socket: Socket, timeoutMs?: number): RawConnection {
     return new RawConnection(socket, timeoutMs);
   }
@@ -134,12 +134,12 @@ export class RawConnection {
     return await this.response(request.method);
   }
 
-  /** Half-closes: nothing more is written, answers are still read. */
+  /** Half-closes: nothing more is written, responses are still read. */
   halfClose(): void {
     this.socket.end();
   }
 
-  /** Goes away with a reset. */
+  /** Leaves with a reset. */
   reset(): void {
     this.socket.resetAndDestroy();
   }
@@ -177,7 +177,7 @@ export class RawConnection {
   /**
    * The body that follows a head (RFC 9112 section 6.3), as it arrives.
    *
-   * @throws Error when the connection ends before the body does; an until-close body that ends by a reset is no end
+   * @throws Error when the connection ends before the body does; a body until the close that is cut by a reset has not ended
    */
   async *body(head: ResponseHead, method = 'GET'): AsyncGenerator<Buffer> {
     this.#trailers = [];

@@ -1,4 +1,4 @@
-/** Waits until its input ends, and with it the process that wrote it; then ends and removes what that has left behind. */
+/** Waits until its input ends, and with it the process that wrote it; then ends and removes what that process has left behind. */
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 
@@ -15,11 +15,11 @@ for await (const line of createInterface({ input: process.stdin })) {
 const parents = readParents();
 for (const pid of withDescendants([...pids])) kill(pid);
 for (const directory of directories) {
-  // A program that was killed may take a moment to let go of it.
+  // A killed program may take a moment to release it.
   rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
 }
 
-/** Found before any is killed: those of a parent that is gone belong to nobody. */
+/** Found before any is killed: once their parent is gone, they belong to nobody. */
 function withDescendants(roots: readonly number[]): number[] {
   const children = [...parents].filter(([, parent]) => roots.includes(parent)).map(([pid]) => pid);
   return children.length === 0 ? [...roots] : [...roots, ...withDescendants(children)];

@@ -1,5 +1,5 @@
 /**
- * The last resort: what this process has started and made is gone after it, however it ends, SIGKILL included. Another
+ * The last resort: what this process has started and created is gone after it, however it ends, even by SIGKILL. Another
  * process waits for that (reaper-program.ts); it notices by the end of its input.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -10,7 +10,7 @@ const PROGRAM = fileURLToPath(new URL('reaper-program.ts', import.meta.url));
 
 let reaper: Socket | undefined;
 
-/** The program, and those that it starts, do not outlive this process. */
+/** The program and those that it starts do not outlive this process. */
 export function reapProcess(child: ChildProcess): void {
   const { pid } = child;
   if (pid === undefined) return;
@@ -29,13 +29,13 @@ function tell(line: string): void {
 }
 
 function start(): Socket {
-  // A session of its own, so that a Ctrl-C for all programs of a terminal does not end it first.
+  // In its own session, so that a Ctrl-C for all programs of a terminal does not end it first.
   const child = spawn(process.execPath, [PROGRAM], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
   const { stdin } = child;
   if (!(stdin instanceof Socket)) throw new TypeError('a pipe is no socket');
   stdin.on('error', () => {});
   child.on('error', () => {});
-  // It waits for this process, not the other way round.
+  // The reaper waits for this process, not the other way round.
   child.unref();
   stdin.unref();
   return stdin;

@@ -1,4 +1,4 @@
-/** A Redis server of the tests' own, on a free port, with nothing that outlives it. */
+/** A Redis server of the tests' own, on a free port; nothing outlives it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -75,12 +75,12 @@ export class RedisServer {
     await eventually(20_000, () => this.command('PING'));
   }
 
-  /** Ends it in order, so that it has everything again after {@link resume}. */
+  /** Ends it cleanly, so that it has everything again after {@link resume}. */
   async shutDown(): Promise<void> {
     const child = this.#child;
     if (child === undefined) return;
     const closed = once(child, 'close');
-    // It may be gone before it has closed the connection.
+    // It may have ended before it has closed the connection.
     await this.command('SHUTDOWN SAVE').catch(() => undefined);
     await closed;
     this.#child = undefined;
@@ -102,7 +102,7 @@ export class RedisServer {
     return (await this.counters()).scripts;
   }
 
-  /** What the server has done since it started, without what asking for it costs. */
+  /** What the server has done since it started, apart from the cost of asking for it. */
   async counters(): Promise<RedisCounters> {
     const before = this.#asked.bytesOut;
     const text = await this.command('INFO everything');
@@ -118,7 +118,7 @@ export class RedisServer {
     };
   }
 
-  /** Runs one command and returns what it answers, raw. */
+  /** Runs one command and returns its raw reply. */
   async command(command: string): Promise<string> {
     const socket = connect(this.port, '127.0.0.1');
     try {

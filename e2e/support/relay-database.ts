@@ -1,4 +1,4 @@
-/** A relay's database from outside, whichever it is: what another program that has it open could do. */
+/** A relay's database from outside, whichever it is: things that another program could do that has it open. */
 import { join } from 'node:path';
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import { Client } from 'pg';
@@ -12,10 +12,10 @@ export interface RelayDatabase {
   /** Runs one statement that both databases understand, without parameters. */
   rows(sql: string): Promise<Record<string, unknown>[]>;
   insert(table: string, row: Readonly<Record<string, Value>>): Promise<void>;
-  /** Keeps everybody from writing, not from reading, until {@link release}. */
+  /** Keeps everybody from writing, but not from reading, until {@link release}. */
   holdWrites(): Promise<void>;
   release(): Promise<void>;
-  /** What the tables are like. */
+  /** The tables and their columns. */
   schema(): Promise<Record<string, unknown>[]>;
 }
 

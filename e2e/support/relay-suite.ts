@@ -11,7 +11,7 @@ export interface RelaySuite {
 }
 
 /**
- * Starts a relay before the tests of the enclosing `describe`, and ends it after them. What is given is there at once, to be
+ * Starts a relay before the tests of the enclosing `describe`, and ends it after them. The result exists at once, and can be
  * used once hooks run.
  *
  * @param settings environment of the relay

@@ -2,7 +2,7 @@
 export class Scope {
   readonly #actions: (() => unknown)[] = [];
 
-  /** Registers what ends something; run in reverse order, once. */
+  /** Registers an action that ends something; run once, in reverse order. */
   defer(action: () => unknown): void {
     this.#actions.push(action);
   }

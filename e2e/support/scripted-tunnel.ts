@@ -6,7 +6,7 @@ import { formatRequest, RawConnection, type Request } from './raw-http.ts';
 import type { Scope } from './scope.ts';
 import { type LocalConnection, type ScriptedService, startScriptedService } from './services/scripted.ts';
 
-/** A relay with one tunnel to a service whose every byte the test says. */
+/** A relay with one tunnel to a service whose every byte the test sends. */
 export class ScriptedTunnel {
   readonly relay: Relay;
   readonly service: ScriptedService;
@@ -31,7 +31,7 @@ export class ScriptedTunnel {
     return new ScriptedTunnel(scope, relay, service, pool, hostOf(tunnel, relay));
   }
 
-  /** A visitor who has written these bytes, and the local connection on which their head has arrived. */
+  /** A visitor who has sent these bytes, and the local connection on which their head has arrived. */
   async send(bytes: string | Buffer): Promise<[RawConnection, LocalConnection]> {
     const visitor = await RawConnection.open(this.#scope, this.relay.port);
     await visitor.write(bytes);

@@ -1,4 +1,4 @@
-/** nginx, HAProxy and Caddy with the files of `server/deploy`, in which only addresses and the certificate are replaced. */
+/** nginx, HAProxy and Caddy with the files of `server/deploy`, in which only the addresses and the certificate are replaced. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CertificateFiles } from './certificates.ts';
@@ -7,7 +7,7 @@ import { temporaryDirectory } from './programs.ts';
 import type { Scope } from './scope.ts';
 import { closedPort } from './services/listen.ts';
 
-/** The names that the files have, and the settings that they ask of a relay. */
+/** The names that the files use, and the settings that they ask of a relay. */
 export const SHIPPED = {
   relayHost: 'relay.example.com',
   tunnelDomain: 'tunnels.example.com',
@@ -19,9 +19,9 @@ export const SHIPPED = {
 } as const;
 
 /**
- * Starts a proxy in front of a relay; it takes connections with TLS on `port`.
+ * Starts a proxy in front of a relay; it accepts connections with TLS on `port`.
  *
- * @returns `plain`: the port on which it takes connections without TLS, to send them to the other
+ * @returns `plain`: the port on which it accepts connections without TLS, to redirect them to the other
  */
 export type StartProxy = (
   scope: Scope,
@@ -62,10 +62,10 @@ export const SHIPPED_PROXIES: Readonly<Record<string, StartProxy>> = {
     const plain = await closedPort();
     const folder = temporaryDirectory(scope);
     const file = join(folder, 'Caddyfile');
-    // Without the second its own authority would become one of this machine's.
+    // Without the second option, its own authority would become one of this machine's.
     const options = `{\n\tadmin off\n\tskip_install_trust\n\thttp_port ${plain}\n\thttps_port ${port}\n\tdefault_bind 127.0.0.1\n}\n`;
     const site = shipped('Caddyfile', relayPort)
-      // Clients of tests call it so.
+      // The name that test clients use for it.
       .replace('relay.example.com, ', 'relay.example.com, localhost, ')
       .replaceAll('/etc/culvert/fullchain.pem', cert)
       .replaceAll('/etc/culvert/privkey.pem', key);

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { deferred } from './deferred.ts';
 import { within } from './deadline.ts';
 
-/** How the other end finished: `end` for FIN, `reset` for RST or another failure, `destroyed` by this end. */
+/** How the other end finished: `end` for FIN, `reset` for RST or another failure, `destroyed` if this end did it. */
 export type Ending = 'end' | 'reset' | 'destroyed';
 
 const HIGH_WATER_BYTES = 1024 * 1024;
@@ -40,7 +40,7 @@ export class SocketReader {
     return this.#size;
   }
 
-  /** What has come and nobody has read; it stays. */
+  /** Bytes that have come and nobody has read; they stay. */
   peek(): Buffer {
     return Buffer.concat(this.#chunks);
   }
@@ -84,7 +84,7 @@ export class SocketReader {
     return Buffer.concat(chunks);
   }
 
-  /** Stops reading and gives the bytes nobody has read, for whoever takes the socket over. */
+  /** Stops reading and returns the unread bytes, for whoever takes over the socket. */
   detach(): Buffer {
     this.#socket.off('data', this.#onData);
     this.#socket.pause();

@@ -1,11 +1,11 @@
 /**
- * Counts what code does instead of how long it takes, so that a busy machine changes nothing: how often each block of our own
- * code runs (V8's precise coverage), and how many bytes, characters or elements go through the built-in functions it calls.
- * Made before the code it counts is loaded: what is compiled before is counted by function only.
+ * Counts what code does instead of how long it takes, so that a busy machine changes nothing: how often each block of our
+ * own code runs (V8's precise coverage), and how many bytes, characters or elements go through the built-in functions it
+ * calls. Create it before loading the code it counts: code compiled before that is counted by function only.
  */
 import { Session } from 'node:inspector';
 
-/** What of a coverage report is read. */
+/** The parts of a coverage report that are read. */
 interface Coverage {
   readonly result: readonly {
     readonly url: string;
@@ -13,7 +13,7 @@ interface Coverage {
   }[];
 }
 
-/** Of the code that is counted. */
+/** Belongs to the code that is counted. */
 const OURS = /\/(?:shared|server|desktop)\/(?!testing\/)/;
 
 type Weigh = (self: unknown, args: readonly unknown[], result: unknown) => number;
@@ -95,7 +95,7 @@ export class StepCounter {
     Reflect.set(owner, name, Object.assign(counted, original));
   }
 
-  /** How often blocks have run since it was asked before. */
+  /** How often blocks have run since the last call. */
   #blocks(): number {
     let blocks = 0;
     this.#session.post('Profiler.takePreciseCoverage', (error, report) => {

@@ -1,15 +1,15 @@
-/** Counts a load's requests, and says of each that failed how. */
+/** Counts a load's requests, and says how each one failed that did. */
 import type { Asked } from './load.ts';
 import type { Request } from './raw-http.ts';
 
 export interface Tally {
   readonly sent: number;
   readonly good: number;
-  /** those that got no answer, another status than 200, or another body than the service sends */
+  /** those that got no response, another status than 200, or another body than the service sends */
   readonly failed: readonly Asked[];
 }
 
-/** What {@link Asked} requests of a service that answers with this text came to. */
+/** The results of {@link Asked} requests to a service that responds with this text. */
 export function tallyOf(asked: readonly Asked[], expected: (request: Request) => string): Tally {
   const failed = asked.filter(
     ({ request, outcome }) =>
@@ -21,7 +21,7 @@ export function tallyOf(asked: readonly Asked[], expected: (request: Request) =>
   return { sent: asked.length, good: asked.length - failed.length, failed };
 }
 
-/** A failure in a few words. `since`: `performance.now()` of the moment it is told against. */
+/** A failure in a few words. `since`: `performance.now()` of the moment that its times are relative to. */
 export function describeFailure({ request, at, outcome }: Asked, since: number): string {
   const what = outcome instanceof Error ? outcome.message : `${outcome.status} ${outcome.text.slice(0, 120)}`;
   return `${request?.method ?? 'GET'} ${request?.target ?? '(no connection)'} at ${Math.round(at - since)} ms: ${what}`;

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 export interface ConnectionEnd {
   readonly port: number;
   readonly peerPort: number;
-  /** ms after which Linux asks the peer whether it is still there (TCP keep-alive); `undefined`: never */
+  /** ms after which Linux probes whether the peer is still there (TCP keep-alive); `undefined`: never */
   readonly probeIn: number | undefined;
 }
 

@@ -7,7 +7,7 @@ import type { Scope } from './scope.ts';
 const ROWS = 24;
 const COLUMNS = 90;
 
-/** Understands what the view writes: cursor to a position, erase, alternate screen; colours are passed over. */
+/** Understands what the view writes: cursor position, erasing, alternate screen; colours are ignored. */
 class Screen {
   #lines: string[] = [];
   #row = 0;
@@ -88,13 +88,13 @@ export class Terminal {
     this.#process.stdin.write(keys);
   }
 
-  /** Closes the window: the terminal is gone, and the kernel tells what runs on it. */
+  /** Closes the window: the terminal is gone, and the kernel signals what runs on it. */
   hangUp(): void {
     this.#process.kill('SIGKILL');
   }
 
   /**
-   * Waits until the screen shows what is wanted.
+   * Waits until the screen shows what is expected.
    *
    * @returns what it then shows
    */

@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-/** What a report says of the sources it was made from. */
+/** What a report says about the sources it was made from. */
 export interface TreeState {
-  /** of the day, in UTC */
+  /** the date, in UTC */
   readonly date: string;
-  /** with words behind it where the tree has changes; those of pages and of reports are none */
+  /** followed by a note if the tree has changes; changes to pages and reports do not count */
   readonly commit: string;
 }
 

@@ -16,7 +16,7 @@ export interface Echo {
   readonly trailers: readonly string[];
 }
 
-/** Answers a request with what arrived of it; the body is told by length and checksum. */
+/** Responds to a request with what arrived of it; the body is described by length and checksum. */
 export async function echo(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const body = await digest(request);
   const seen: Echo = {
@@ -28,7 +28,7 @@ export async function echo(request: IncomingMessage, response: ServerResponse): 
     trailers: request.rawTrailers,
   };
   const text = JSON.stringify(seen);
-  // For methods whose answers have no body.
+  // For methods whose responses have no body.
   response.setHeader('Seen-Method', seen.method);
   response.setHeader('Content-Type', 'application/json');
   response.setHeader('Content-Length', Buffer.byteLength(text));
@@ -42,7 +42,7 @@ export async function startEchoService(scope: Scope): Promise<HttpService> {
   });
 }
 
-/** Reads the echo service's answer. */
+/** Reads the echo service's response. */
 export function readEcho(response: Response): Echo {
   if (response.status !== 200) throw new Error(`answered ${response.status}: ${response.text}`);
   return JSON.parse(response.text) as Echo;

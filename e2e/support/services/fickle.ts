@@ -3,8 +3,8 @@ import { Random } from '../random.ts';
 import type { Scope } from '../scope.ts';
 import { type Service, startRawService } from './listen.ts';
 
-/** Head and content of the answers, by the first part of the request's path. The rest of the path is the content. */
-const ANSWERS: Record<string, (seen: string) => readonly [head: string, content: string]> = {
+/** Head and content of the responses, by the first part of the request's path. The rest of the path is the content. */
+const RESPONSES: Record<string, (seen: string) => readonly [head: string, content: string]> = {
   length: withLength,
   chunked: (seen) => [
     head('Transfer-Encoding: chunked', seen),
@@ -16,7 +16,7 @@ const ANSWERS: Record<string, (seen: string) => readonly [head: string, content:
   ],
   empty: (seen) => [head('X: y', seen, '204 No Content'), ''],
   unchanged: (seen) => [head('X: y', seen, '304 Not Modified'), ''],
-  // What follows belongs to nobody.
+  // What follows belongs to no request.
   more: (seen) => [head(`Content-Length: ${seen.length}`, seen), seen + withLength('/nobody').join('')],
   ntlm: (seen) => [head(`WWW-Authenticate: NTLM\r\nContent-Length: ${seen.length}`, seen), seen],
   // These end with their connection.
@@ -24,7 +24,7 @@ const ANSWERS: Record<string, (seen: string) => readonly [head: string, content:
   old: (seen) => [head('X: y', seen, '200 OK', '1.0'), seen],
 };
 const ENDING = new Set(['close', 'old']);
-export const FICKLE_ANSWERS = Object.keys(ANSWERS);
+export const FICKLE_RESPONSES = Object.keys(RESPONSES);
 
 function head(fields: string, seen: string, status = '200 OK', version = '1.1'): string {
   return `HTTP/${version} ${status}\r\nSeen: ${seen}\r\n${fields}\r\n\r\n`;
@@ -34,17 +34,17 @@ function withLength(seen: string): readonly [string, string] {
   return [head(`Content-Length: ${seen.length}`, seen), seen];
 }
 
-/** A service, and what it has to say of its connections. */
+/** A service, and what it has counted on its connections. */
 export interface FickleService extends Service {
   /** requests that came over a connection on which another visitor's had come before */
   shared: number;
-  /** of them, those after or with a login, which may be for the whole connection */
+  /** of them, those after or with a login, which may apply to the whole connection */
   mixed: number;
 }
 
 /**
- * Starts a service that answers in every way there is, and closes connections at any moment between two requests:
- * soon after an answer, with a 408 or without, and instead of answering the next request.
+ * Starts a service that responds in every way there is, and closes connections at any moment between two requests: soon
+ * after a response, with a 408 or without, and instead of responding to the next request.
  */
 export async function startFickleService(scope: Scope): Promise<FickleService> {
   const random = new Random(1);
@@ -80,18 +80,18 @@ export async function startFickleService(scope: Scope): Promise<FickleService> {
         else socket.end();
         return;
       }
-      answer(method, kind, path, stays);
+      respond(method, kind, path, stays);
     });
 
-    function answer(method: string, kind: string, path: string, stays: boolean): void {
-      const [first = '', content = ''] = ANSWERS[kind]?.(path) ?? [];
+    function respond(method: string, kind: string, path: string, stays: boolean): void {
+      const [first = '', content = ''] = RESPONSES[kind]?.(path) ?? [];
       const sent = method === 'HEAD' ? first : first + content;
       if (ENDING.has(kind)) {
         socket.end(sent);
         return;
       }
-      // What belongs to nobody comes with the answer to one who stays: later it may be taken for the next answer, as
-      // it may without a tunnel.
+      // Bytes that belong to no request come together with the response to a visitor who stays: any later, they may be taken
+      // for the next response, which can happen without a tunnel, too.
       const isWhole = kind === 'more' && stays;
       const cut = !isWhole && random.below(3) === 0 ? 1 + random.below(sent.length - 1) : sent.length;
       socket.write(sent.slice(0, cut));
@@ -99,7 +99,7 @@ export async function startFickleService(scope: Scope): Promise<FickleService> {
       const next = random.below(8);
       if (next === 0) leaves = true;
       if (next === 1) leaving = setTimeout(() => socket.end(), random.below(4));
-      // A visitor who stays would take it for the answer to its next request, as it may without a tunnel.
+      // A visitor who stays would take it for the response to its next request, which can happen without a tunnel, too.
       if (next === 2 && !stays) {
         const timedOut = 'HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\nConnection: close\r\n\r\n';
         leaving = setTimeout(() => socket.end(timedOut), 1 + random.below(4));

@@ -8,7 +8,7 @@ export interface Service {
   readonly port: number;
   /** Connections that are open now. */
   readonly open: ReadonlySet<Socket>;
-  /** Connections so far. */
+  /** How many connections there were so far. */
   accepted: number;
 }
 
@@ -30,7 +30,7 @@ export async function startHttpService(
   return Object.assign(await listen(scope, server, port), { server });
 }
 
-/** Starts a service that answers bytes of its own making; half-open connections stay open. */
+/** Starts a service that sends bytes of its own; half-open connections stay open. */
 export async function startRawService(
   scope: Scope,
   onConnection: (socket: Socket) => void,
@@ -64,7 +64,10 @@ const CHOSEN_PORTS = { first: 20_000, behind: 32_000 };
 
 const given = new Set<number>();
 
-/** A port of 127.0.0.1 on which nothing listens, and which was not given before: the first may not be listened on yet. */
+/**
+ * A port of 127.0.0.1 on which nothing listens and which was not returned before: nobody may be listening yet on the earlier
+ * one.
+ */
 export async function closedPort(): Promise<number> {
   for (;;) {
     const port = randomInt(CHOSEN_PORTS.first, CHOSEN_PORTS.behind);

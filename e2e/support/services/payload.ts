@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 const BLOCK_BYTES = 1024 * 1024;
 
-/** One block of bytes that no coding or repetition hides: pseudo-random, the same in every run (xorshift32). */
+/** One block of bytes that neither compresses nor repeats: pseudo-random, the same in every run (xorshift32). */
 function pseudoRandomBlock(): Buffer {
   const words = new Uint32Array(BLOCK_BYTES / 4);
   let state = 0x9e3779b9;

@@ -11,11 +11,11 @@ export interface LocalConnection {
   readonly reader: SocketReader;
   /** Reads a request head, to the empty line. */
   head(): Promise<string>;
-  /** Answers bytes as they are. */
+  /** Sends bytes as they are. */
   write(bytes: string): void;
 }
 
-/** A local service whose every byte the test says, one connection after the other. */
+/** A local service whose every byte the test sends, one connection after the other. */
 export interface ScriptedService extends Service {
   /** The next connection; waits for it up to 15 s. */
   next(): Promise<LocalConnection>;
@@ -46,13 +46,14 @@ export async function startScriptedService(scope: Scope): Promise<ScriptedServic
 }
 
 /**
- * Starts a service that answers with the same bytes whatever was asked.
+ * Starts a service that responds with the same bytes to every request.
  *
- * @param options `keepsOpen`: it answers every request of a connection; otherwise it ends each after the first
+ * @param options `keepsOpen`: it responds to every request of a connection; otherwise it ends each connection after the
+ *   first
  */
-export async function startFixedAnswer(
+export async function startFixedResponse(
   scope: Scope,
-  answer: string,
+  response: string,
   options: { readonly keepsOpen?: boolean } = {},
 ): Promise<Service> {
   return await startRawService(scope, (socket) => {
@@ -60,7 +61,7 @@ export async function startFixedAnswer(
     async function serve(): Promise<void> {
       do {
         await reader.through('\r\n\r\n');
-        socket.write(Buffer.from(answer, 'latin1'));
+        socket.write(Buffer.from(response, 'latin1'));
       } while (options.keepsOpen === true);
       socket.end();
     }

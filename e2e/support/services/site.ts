@@ -7,11 +7,11 @@ import { echo } from './echo.ts';
 import { type HttpService, startHttpService } from './listen.ts';
 import { digest, payload } from './payload.ts';
 
-/** A sample site, and a hold on what it does over time. */
+/** A sample site, and control over what it does over time. */
 export interface Site extends HttpService {
   /** Sends a server-sent event to everyone who listens on `/events`. */
   sendEvent(text: string): void;
-  /** Answers that `/held` has not finished; each has sent its head and `first`. */
+  /** Responses of `/held` that are not finished; each has sent its head and `first`. */
   readonly held: ServerResponse[];
 }
 
@@ -22,7 +22,7 @@ export interface Site extends HttpService {
  *   connection ends
  * - `/sink` length and checksum of what was uploaded
  * - `/events` server-sent events, sent when the test says so
- * - `/held` a chunked answer that stays open until the test ends it
+ * - `/held` a chunked response that stays open until the test ends it
  * - `/socket` a WebSocket that echoes messages; the text `close CODE REASON` makes it close
  * - anything else echoes the request
  */

@@ -16,7 +16,7 @@ export function bridge(data: WebSocketClient, localPort: number): void {
     data.close(1000);
   });
   local.on('error', () => {
-    // A failure is no end of a stream: the connection is cut, so that nobody takes it for one.
+    // A failure is not the end of a stream: the connection is cut, so that nobody takes it for one.
     if (!ended) data.drop();
   });
   local.on('drain', () => data.resume());

@@ -9,8 +9,8 @@ import { ControlSocket, type RelayAddress, openData } from './control.ts';
 const RETRY_MS = 500;
 
 /**
- * A tunnel client written from the interface specification alone. It creates a tunnel, holds its control socket, and carries every
- * announced connection to the local port. It knows nothing optional: no close code, no event, no header.
+ * A tunnel client written from the interface specification alone. It creates a tunnel, holds its control socket, and carries
+ * every announced connection to the local port. It knows nothing that is optional: no close code, no event, no header.
  */
 export class SpecClient {
   readonly tunnel: Tunnel;
@@ -72,7 +72,7 @@ export class SpecClient {
       try {
         return this.#hold(await ControlSocket.open(this.#scope, this.#relay, this.#key, this.tunnel.id));
       } catch {
-        // The relay is away, or still starting.
+        // The relay is gone, or still starting.
         await delay(RETRY_MS);
       }
     }

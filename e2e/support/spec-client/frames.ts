@@ -7,7 +7,7 @@ export interface FrameOptions {
   readonly opcode: number;
   /** Last frame of its message; true unless told otherwise. */
   readonly final?: boolean;
-  /** Clients must mask; false only to see what the server does. */
+  /** Clients must mask; false only to see how the server reacts. */
   readonly masked?: boolean;
 }
 
@@ -46,12 +46,12 @@ export interface FramePiece {
   readonly last: boolean;
 }
 
-/** Takes the frames of a server apart; control frames come whole, data in the pieces in which it arrives. */
+/** Parses a server's frames; control frames come whole, data in the pieces in which it arrives. */
 export class FrameParser {
   #pending: Buffer = Buffer.alloc(0);
   #frame: { opcode: number; final: boolean; missing: number } | undefined;
 
-  /** @throws Error for what a server must not send (RFC 6455 sections 5.1, 5.2 and 5.5) */
+  /** @throws Error for anything that a server must not send (RFC 6455 sections 5.1, 5.2 and 5.5) */
   *push(chunk: Buffer): Generator<FramePiece> {
     this.#pending = this.#pending.length === 0 ? chunk : Buffer.concat([this.#pending, chunk]);
     for (;;) {

@@ -5,7 +5,7 @@ import { type Field, RawConnection, type Response, formatRequest } from '../raw-
 import type { Scope } from '../scope.ts';
 import { type FrameOptions, type FramePiece, FrameParser, Opcode, encodeFrame } from './frames.ts';
 
-/** The server answered the handshake with something else than 101. */
+/** The server responded to the handshake with something other than 101. */
 export class HandshakeRefused extends Error {
   readonly response: Response;
 
@@ -47,7 +47,7 @@ export class WebSocketClient {
   readonly closed: Promise<Closed>;
   /** What the server did against RFC 6455, if anything. */
   violation: Error | undefined;
-  /** Pings are answered while true. */
+  /** While true, pings are answered. */
   answersPings = true;
   readonly #socket: Socket;
   readonly #parser = new FrameParser();
@@ -71,7 +71,7 @@ export class WebSocketClient {
   /**
    * Opens a WebSocket (RFC 6455 section 4.1) and checks the server's half of the handshake.
    *
-   * @throws HandshakeRefused for any answer but 101
+   * @throws HandshakeRefused for any response but 101
    */
   static async open(scope: Scope, target: WebSocketTarget): Promise<WebSocketClient> {
     const key = randomBytes(16).toString('base64');
@@ -133,12 +133,12 @@ export class WebSocketClient {
     this.#socket.resume();
   }
 
-  /** Sends a Close frame after what was sent before; the TCP connection ends when the other end agreed, or after 10 s. */
+  /** Sends a Close frame after everything else; the TCP connection ends when the other end has agreed, or after 10 s. */
   close(code = 1000): void {
     if (!this.sendClose(code)) return;
     const timer = setTimeout(() => this.#socket.destroy(), CLOSE_TIMEOUT_MS);
     this.#socket.once('close', () => clearTimeout(timer));
-    // What still arrives is of no use, but it must be read to see the other end's Close frame.
+    // What still arrives is not needed, but it must be read to see the other end's Close frame.
     this.#socket.resume();
   }
 
