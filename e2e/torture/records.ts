@@ -4,12 +4,12 @@ import type { TreeState } from '../support/tree-state.ts';
 import type { Row } from './row.ts';
 import type { Outcome } from './run-row.ts';
 
-/** One figure with what it had to keep to when it was measured. */
+/** One figure, with the threshold that applied when it was measured. */
 export interface FigureRecord {
   readonly meaning: string;
   /** as people read it: `≤ 0` */
   readonly threshold: string;
-  /** `undefined` where the row did not come so far */
+  /** `undefined` if the row did not get that far */
   readonly value?: number;
   readonly passed: boolean;
 }
@@ -29,7 +29,7 @@ export interface RowRecord extends TreeState {
 
 const GIBIBYTE = 1024 ** 3;
 
-/** What is kept of a row that has just run. */
+/** What is kept from a row that has just run. */
 export function recordOf(outcome: Outcome, seed: number, tree: TreeState): RowRecord {
   const { row, result, problems, seconds } = outcome;
   return {
@@ -47,7 +47,7 @@ export function recordOf(outcome: Outcome, seed: number, tree: TreeState): RowRe
   };
 }
 
-/** What went wrong, besides figures: the faults that a row tells of, and its error where it did not come to its end. */
+/** What went wrong, besides figures: the faults that a row reports, and its error if it did not finish. */
 export function wrongs({ row, result, problems }: Outcome): string[] {
   return [...(result?.faults ?? []), ...problems.filter((problem) => !(problem in row.thresholds))];
 }
@@ -65,7 +65,10 @@ export function figuresOf({ row, result, problems }: Outcome): FigureRecord[] {
   });
 }
 
-/** Those of before with the ones of now in their place, in the order of the rows; rows that are gone fall out. */
+/**
+ * The previous records, replaced by new ones where there are any, in the order of the rows; records of removed rows are
+ * dropped.
+ */
 export function merged(
   rows: readonly Pick<Row, 'name'>[],
   before: readonly RowRecord[],
@@ -77,7 +80,7 @@ export function merged(
   });
 }
 
-/** At most four significant digits, whole numbers whole. */
+/** At most four significant digits; whole numbers stay whole. */
 export function numberText(value: number): string {
   return Number.isInteger(value)
     ? value.toLocaleString('en-US')
@@ -87,7 +90,7 @@ export function numberText(value: number): string {
 function machine(): string {
   const [processor] = cpus();
   const memory = Math.round(totalmem() / GIBIBYTE);
-  // The version alone: what is behind it names a vendor's build.
+  // The version only: what follows it names a vendor's build.
   const kernel = `${type()} ${release().replace(/-.*/, '')} ${arch()}`;
   return `${cpus().length} cores (${processor?.model ?? 'unknown'}), ${memory} GiB, ${kernel}`;
 }

@@ -33,7 +33,7 @@ describe('the report on reliability', () => {
     assert.match(text, /0 of 1 rows passed/);
   });
 
-  it('says of each row what was done, when, at which commit, and how to repeat it', () => {
+  it('says for each row what was done, when, at which commit, and how to repeat it', () => {
     const text = page([record()]);
     assert.match(
       text,
@@ -43,14 +43,14 @@ describe('the report on reliability', () => {
     assert.match(text, /npm run torture -- --rows example --seed 7\n/);
   });
 
-  it('shows what went wrong first, and the error of a row that did not come to its end', () => {
+  it('shows what went wrong first, and the error of a row that did not finish', () => {
     assert.match(page([recordOf(outcome({ lost: 1, served: 100 }, ['lost']), 7, TREE)]), /the third one/);
     const text = page([recordOf(outcome(undefined, ['Error: broke off']), 7, TREE)]);
     assert.match(text, /Error: broke off/);
     assert.match(text, /\| lost \\\| gone \| ≤ 0 \| none \| \*\*failed\*\* \|/);
   });
 
-  it('keeps rows that have not run again, in the order of the rows, and drops those that are gone', () => {
+  it('keeps rows that have not run again, in the order of the rows, and drops those that no longer exist', () => {
     const rows = [{ name: 'first' }, { name: 'second' }, { name: 'never run' }];
     const before = [record({ name: 'gone' }), record({ name: 'second', seed: 1 }), record({ name: 'first' })];
     const after = merged(rows, before, [record({ name: 'second', seed: 2 })]);

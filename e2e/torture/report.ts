@@ -1,4 +1,4 @@
-/** docs/reliability.md, from what docs/reliability.json keeps. */
+/** docs/reliability.md, made from docs/reliability.json. */
 import { figuresOf, numberText, wrongs, type FigureRecord, type RowRecord } from './records.ts';
 import type { Outcome } from './run-row.ts';
 
@@ -45,7 +45,7 @@ ${commandOf(name, seed)}
 `;
 }
 
-/** What repeats a row. */
+/** The command that repeats a row. */
 export function commandOf(name: string, seed: number): string {
   return `npm run torture -- --rows ${name} --seed ${seed}`;
 }
@@ -59,7 +59,7 @@ function figureLine(name: string, figure: FigureRecord): string {
   return `| ${[...cells, figure.passed ? 'passed' : '**failed**'].map(cell).join(' | ')} |`;
 }
 
-/** What the terminal shows of a row that has just run: its figures, and what went wrong. */
+/** What the terminal shows about a row that has just run: its figures, and what went wrong. */
 export function summary(outcome: Outcome): string {
   const figures = figuresOf(outcome).map((figure) => {
     const mark = figure.passed ? '✔' : '✖';

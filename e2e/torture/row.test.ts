@@ -16,7 +16,7 @@ function brokenBy(figures: Record<string, number>, short = false): string[] {
 }
 
 describe('thresholds of a row', () => {
-  it('keep what they name themselves', () => {
+  it('include what they name', () => {
     assert.deepEqual(brokenBy({ few: 2, many: 5 }), []);
   });
 
@@ -24,7 +24,7 @@ describe('thresholds of a row', () => {
     assert.deepEqual(brokenBy({ few: 2.1, many: 4.9 }), ['few', 'many']);
   });
 
-  it('judge nothing in a short run that only a whole one tells, if it was measured', () => {
+  it('do not judge a figure in a short run that only a whole one can tell, if it was measured', () => {
     assert.deepEqual(brokenBy({ few: 2.1, many: 4.9 }, true), ['few']);
     assert.deepEqual(brokenBy({ few: 2 }, true), ['many']);
   });

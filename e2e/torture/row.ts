@@ -1,24 +1,24 @@
-/** A row of docs/reliability.md: what is done to Culvert, what is counted meanwhile, and what would be too much of it. */
+/** A row of docs/reliability.md: what is done to Culvert, what is counted meanwhile, and how much would be too much. */
 import type { Scope } from '../support/scope.ts';
 
-/** What a figure must keep to; fixed in the source, so before any run. */
+/** The threshold of a figure; fixed in the source, so before any run. */
 export interface Threshold {
   /** what is counted or measured, as the report says it, with its unit */
   readonly meaning: string;
   readonly atMost?: number;
   readonly atLeast?: number;
-  /** It is a time that a busy machine makes longer: a short run shows it, and judges only whether it was measured. */
+  /** The figure is a time that a busy machine makes longer: a short run shows it, but only checks that it was measured. */
   readonly onlyWhole?: boolean;
 }
 
 export interface RunOptions {
   /** Whether this is the run of a few minutes that CI does. */
   readonly short: boolean;
-  /** Where the random choices begin: the same seed repeats them. */
+  /** The seed of all random choices: the same seed repeats them. */
   readonly seed: number;
   /** Ends what the row starts. */
   readonly scope: Scope;
-  /** Says on the terminal how far the row has come. */
+  /** Reports progress on the terminal. */
   readonly say: (line: string) => void;
 }
 
@@ -27,7 +27,7 @@ export interface RowResult<Name extends string = string> {
   readonly figures: Readonly<Record<Name, number>>;
   /** how much was done, as the report says it: `1,768 requests, each straight and behind three proxies` */
   readonly done: string;
-  /** the first few things that went wrong, to repeat them; empty when nothing did */
+  /** the first few things that went wrong, so that they can be repeated; empty when nothing did */
   readonly faults: readonly string[];
 }
 
@@ -38,14 +38,14 @@ export interface Row<Name extends string = string> {
   readonly title: string;
   readonly thresholds: Readonly<Record<Name, Threshold>>;
   /**
-   * Whether a short run leaves it out: it compares times, which only a machine that does nothing else tells, or
-   * repeats at length what suites cover.
+   * Whether a short run leaves it out: it compares times, which need a machine that does nothing else, or repeats at length
+   * what suites cover.
    */
   readonly onlyWhole?: boolean;
   run(options: RunOptions): Promise<RowResult<Name>>;
 }
 
-/** The figures of a result that break their thresholds; a figure that is no number breaks any. */
+/** The figures of a result that break their thresholds; a figure that is not a number breaks any. */
 export function broken(row: Row, result: RowResult, short: boolean): string[] {
   return Object.entries(row.thresholds).flatMap(([name, threshold]) => {
     const { atMost = Infinity, atLeast = -Infinity, onlyWhole = false } = threshold;

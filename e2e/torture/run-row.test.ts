@@ -16,26 +16,26 @@ function result(wrong: number): RowResult {
 }
 
 describe('running a row', () => {
-  it('passes one that keeps its thresholds', async () => {
+  it('passes a row that keeps its thresholds', async () => {
     assert.deepEqual((await outcomeOf(async () => result(0))).problems, []);
   });
 
-  it('names the figures of one that does not', async () => {
+  it('names the figures of a row that does not', async () => {
     assert.deepEqual((await outcomeOf(async () => result(1))).problems, ['wrong']);
   });
 
-  it('fails one that throws, with what it said', async () => {
+  it('fails a row that throws, with its message', async () => {
     const { result: none, problems } = await outcomeOf(() => Promise.reject(new Error('broke off')));
     assert.equal(none, undefined);
     assert.match(problems.join(), /broke off/);
   });
 
-  it('fails one that does not come to its end', async () => {
+  it('fails a row that does not finish', async () => {
     const { problems } = await outcomeOf(() => new Promise(() => {}), 1);
     assert.match(problems.join(), /no end of the row within 1 ms/);
   });
 
-  it('ends what a row has started, and fails one whose things do not end', async () => {
+  it('ends what a row has started, and fails a row whose things do not end', async () => {
     let ended = false;
     const { problems } = await outcomeOf(async ({ scope }) => {
       scope.defer(() => Promise.reject(new Error('stuck')));
@@ -46,7 +46,7 @@ describe('running a row', () => {
     assert.match(problems.join(), /stuck/);
   });
 
-  it('fails one that throws where nobody waits, and not this process', async () => {
+  it('fails a row with an unhandled error, and not this process', async () => {
     // Mocha has a listener of its own for this.
     const others = process.listeners('uncaughtException');
     process.removeAllListeners('uncaughtException');

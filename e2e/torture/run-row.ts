@@ -4,12 +4,12 @@ import { deferred } from '../support/deferred.ts';
 import { Scope } from '../support/scope.ts';
 import { broken, type Row, type RowResult, type RunOptions } from './row.ts';
 
-/** What became of a row. */
+/** The outcome of a row. */
 export interface Outcome {
   readonly row: Row;
-  /** `undefined` for a row that did not come to its end */
+  /** `undefined` for a row that did not finish */
   readonly result: RowResult | undefined;
-  /** figures that break their thresholds, and the error of a row that did not come to its end */
+  /** figures that break their thresholds, and the error of a row that did not finish */
   readonly problems: readonly string[];
   readonly seconds: number;
 }
@@ -45,10 +45,10 @@ export async function runRow(
   return { row, result, problems, seconds: (performance.now() - started) / 1000 };
 }
 
-/** What a row throws where nobody waits for it fails that row, and not those behind it. */
+/** An unhandled error of a row fails that row, and not the following ones. */
 function strayErrors(): { readonly first: Promise<never>; readonly stop: () => void } {
   const { promise, reject } = deferred<never>();
-  // Nobody waits any more once the row has ended.
+  // Nobody waits once the row has ended.
   promise.catch(() => undefined);
   process.on('uncaughtException', reject);
   return { first: promise, stop: () => process.off('uncaughtException', reject) };

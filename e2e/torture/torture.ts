@@ -15,7 +15,7 @@ import { type Outcome, runRow } from './run-row.ts';
 
 const PAGE = fileURLToPath(new URL('../../docs/reliability.md', import.meta.url));
 const DATA = fileURLToPath(new URL('../../docs/reliability.json', import.meta.url));
-/** ms one row may take: the soak is 30 minutes long, and a short one at most 2. */
+/** ms that one row may take: the soak is 30 minutes long, and a short one at most 2. */
 const TIMEOUT_MS = { whole: 3_600_000, short: 180_000 };
 
 const { values: options } = parseArgs({
@@ -32,7 +32,7 @@ if (!Number.isSafeInteger(seed) || seed < 0) usage('--seed takes a whole number'
 else if (chosen === undefined) usage(`--rows takes some of ${ROWS.map(({ name }) => name).join()}`);
 else if (options.list) for (const { name, title } of chosen) console.log(`${name}: ${title}`);
 else await torture(chosen, options.short);
-// A row that was given up may have left something that never ends.
+// An abandoned row may have left something that never ends.
 process.exit();
 
 function usage(text: string): void {
@@ -41,8 +41,8 @@ function usage(text: string): void {
 }
 
 /**
- * @param short leaves out what only whole runs do, unless it is named
- * @returns `undefined` where a name is nobody's
+ * @param short leaves out rows that only whole runs do, unless they are named
+ * @returns `undefined` if no row has that name
  */
 function chooseRows(names: readonly string[] | undefined, short: boolean): readonly Row[] | undefined {
   if (names === undefined) return short ? ROWS.filter(({ onlyWhole }) => onlyWhole !== true) : ROWS;
@@ -62,12 +62,12 @@ async function torture(rows: readonly Row[], short: boolean): Promise<void> {
     }
     if (!short) await write(outcome);
   }
-  // As mocha ends: continuous integration adds these up.
+  // In mocha's form: continuous integration adds these up.
   console.log(`\n  ${rows.length - failed} passing\n  ${failed} failing\n  0 pending`);
   if (failed > 0) process.exitCode = 1;
 }
 
-/** Writes after each row, so that a run that is broken off keeps what it has measured. */
+/** Writes after each row, so that an interrupted run keeps what it has measured. */
 async function write(outcome: Outcome): Promise<void> {
   const before = existsSync(DATA) ? (JSON.parse(readFileSync(DATA, 'utf8')) as readonly RowRecord[]) : [];
   const records = merged(ROWS, before, [recordOf(outcome, seed, treeState(new Date()))]);

@@ -14,12 +14,12 @@ import { Faults } from '../tools/faults.ts';
 const BYTES = 10_000_000_000;
 const SHORT_BYTES = 500_000_000;
 const VISITORS = 8;
-/** Around the sizes of frames, buffers and windows, and far beyond them. */
+/** Close to the sizes of frames, buffers and windows, and far beyond them. */
 const SIZES = [
   0, 1, 125, 126, 1023, 16_383, 16_384, 65_535, 65_536, 65_537, 300_000, 1_048_576, 4_194_305, 16_777_216,
   50_000_000,
 ];
-/** How a body travels: its length told, in chunks, ended by the connection's end, or from the visitor. */
+/** How a body travels: with its length, in chunks, ended by the end of the connection, or from the visitor. */
 const WAYS = ['length', 'chunked', 'until close', 'upload'] as const;
 type Way = (typeof WAYS)[number];
 
@@ -34,7 +34,7 @@ const NETWORKS: readonly Partial<FaultProxy['shape']>[] = [
 ];
 const EACH_MS = 2500;
 const STALL_MS = 300;
-/** Networks after which it breaks, and ms for which it is away then. */
+/** After how many changes the network breaks, and for how many ms it is then away. */
 const BREAK_AFTER = 4;
 const AWAY_MS = 200;
 const SILENCE_MS = 30_000;
@@ -72,7 +72,7 @@ export const checksums: Row<Figure> = {
           else faults.add(wrong, `${size} bytes, ${way}`);
           bytes += size;
         } catch {
-          // A break that shows is what the visitor is owed.
+          // A visible break is what the visitor is owed.
           broken += 1;
         }
       }
@@ -92,7 +92,7 @@ export const checksums: Row<Figure> = {
   },
 };
 
-/** Gives the network another shape now and then, has it stall, and breaks it. */
+/** Now and then changes the network, stalls it, and breaks it. */
 async function shake(network: FaultProxy, signal: AbortSignal, report: () => void): Promise<void> {
   const wait = (ms: number): Promise<unknown> => delay(ms, undefined, { signal }).catch(() => undefined);
   const usual = { latencyMs: 0, bytesPerSecond: 0, pieceBytes: 0 };
@@ -111,8 +111,8 @@ async function shake(network: FaultProxy, signal: AbortSignal, report: () => voi
 }
 
 /**
- * @returns what is wrong with a body that looked whole
- * @throws Error when it did not, or something else came
+ * @returns what is wrong with a body that looks whole
+ * @throws Error when it does not, or something else came
  */
 async function transfer(port: number, host: string, way: Way, size: number): Promise<Figure | undefined> {
   const scope = new Scope();

@@ -1,4 +1,4 @@
-/** A machine that fails a relay in mid-work: nothing that the relay acknowledged may be gone. */
+/** A machine that fails a relay in the middle of its work: nothing that the relay acknowledged may be lost. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Api } from '../../support/api.ts';
 import { addAccounts } from '../../support/database.ts';
@@ -33,7 +33,7 @@ const RETRY_MS = 100;
 const HEAL_MS = 10_000;
 const REQUESTS_A_SECOND = 20;
 const VISITORS = 4;
-/** Lives that no wrong clock ends. */
+/** Lifetimes that no wrong clock ends. */
 const TTL = { CULVERT_DEFAULT_TTL: '2000h', CULVERT_MAX_TTL: '4000h' };
 
 type Figure = 'lost' | 'crashes' | 'unserved' | 'unhealed';
@@ -75,7 +75,7 @@ export const hostileMachine: Row<Figure> = {
       acknowledged += count;
       say(`${fault.name}: ${count} acknowledged`);
     }
-    // What one fault has left may be lost at another one.
+    // What has survived one fault may be lost at another.
     for (const ledger of all)
       for (const lost of await ledger.settle()) wrong.add('lost', `in the end: ${lost}`);
     return {
@@ -113,7 +113,7 @@ interface Stage {
 }
 
 /**
- * Has the machine fail in mid-work, and then the relay as well.
+ * Lets the machine fail in the middle of the work, and then the relay as well.
  *
  * @returns how much was acknowledged
  */
@@ -135,7 +135,7 @@ async function suffer(
     await fault.begin(scope, relay);
     const end = start + (options.short ? SHORT_FAULT_MS : FAULT_MS);
     await inParallel(during.length, during, async (ledger) => {
-      // What is refused now is nobody's loss.
+      // What is refused now does not count as lost.
       while (performance.now() < end) await ledger.work(onAcknowledged).catch(() => delay(RETRY_MS));
     });
     await load.stop();
@@ -154,7 +154,7 @@ async function suffer(
   return acknowledged;
 }
 
-/** kill -9, and another start. */
+/** kill -9, and a new start. */
 async function killed(relay: Relay): Promise<void> {
   relay.child.kill('SIGKILL');
   await relay.child.exit();

@@ -8,14 +8,14 @@ import { startHonest } from '../tools/honest.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
 import { sample } from '../tools/sample.ts';
 import { startWitnesses } from './hostile-messages/witnesses.ts';
-import { askForAnswers, startHostileService } from './hostile-messages/response-phase.ts';
-import { hostileAnswers } from './hostile-messages/responses.ts';
+import { askForResponses, startHostileService } from './hostile-messages/response-phase.ts';
+import { hostileResponses } from './hostile-messages/responses.ts';
 import { sendRequests, type Target } from './hostile-messages/request-phase.ts';
 import { hostileRequests } from './hostile-messages/requests.ts';
 
 type Figure = 'requests' | 'answers' | 'forwarded' | 'strayed' | 'lost' | 'honest' | 'unserved';
 
-/** What a short run takes of each. */
+/** How many of each a short run uses. */
 const SHORT = { requests: 520, answers: 240 };
 
 export const hostileMessages: Row<Figure> = {
@@ -53,18 +53,18 @@ export const hostileMessages: Row<Figure> = {
       targets.push({ witness, requests: pick(hostileRequests(hosts), SHORT.requests) });
     }
     const requests = targets[0]?.requests.length ?? 0;
-    const answers = pick(hostileAnswers(), SHORT.answers);
+    const responses = pick(hostileResponses(), SHORT.answers);
     const beside = await sendRequests(phase, targets, !short);
-    const hostile = await hostOf(await startHostileService(scope, answers));
-    const behind = await askForAnswers(phase, answers, hostile);
+    const hostile = await hostOf(await startHostileService(scope, responses));
+    const behind = await askForResponses(phase, responses, hostile);
     return {
       figures: {
         requests,
-        answers: answers.length,
+        answers: responses.length,
         honest: beside + behind,
         ...faults.counts('forwarded', 'strayed', 'lost', 'unserved'),
       },
-      done: `${requests} requests and ${answers.length} answers, each ${fronts.map(({ name }) => name).join(', ')}`,
+      done: `${requests} requests and ${responses.length} responses, each ${fronts.map(({ name }) => name).join(', ')}`,
       faults: faults.first,
     };
   },

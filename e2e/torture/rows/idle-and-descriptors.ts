@@ -11,16 +11,16 @@ import { Crowd, loopbackAddresses } from '../tools/crowd.ts';
 import { secondsUntilServed } from '../tools/serving.ts';
 import { startTenant } from '../tools/tenant.ts';
 
-/** As many as the relay has seats for. */
+/** As many connections as the relay has seats. */
 const IDLE = 10_000;
 const SHORT_IDLE = 2000;
-/** Below what one address may have open. */
+/** Below the limit of open connections of one address. */
 const IDLE_AN_ADDRESS = 200;
 const ARRIVALS_A_SECOND = 1000;
 const DESCRIPTORS = 512;
 const TOO_MANY = 700;
 const BACK_SECONDS = 5;
-/** Longer than that, so that nobody's turn comes by itself. */
+/** Longer than that, so that nobody gets a turn by waiting. */
 const IDLE_MS = 20_000;
 const SHORT_IDLE_MS = 7000;
 const EXHAUSTED_MS = 5000;
@@ -84,7 +84,7 @@ interface Outcome {
   readonly done: string;
 }
 
-/** Runs a part on programs of its own, and looks whether they are still there. */
+/** Runs a part on its own programs, and checks that they are still there. */
 async function inStage(
   options: RunOptions,
   part: (stage: Stage) => Promise<Outcome>,
@@ -107,7 +107,7 @@ async function inStage(
   }
 }
 
-/** All seats are taken by connections that have asked once, and ask for nothing more; others come. */
+/** Connections that have asked once and ask for nothing more take all seats; others come. */
 async function idle({ scope, options, relay, host }: Stage): Promise<Outcome> {
   const size = options.short ? SHORT_IDLE : IDLE;
   const crowd = new Crowd(scope, {
@@ -163,7 +163,7 @@ async function withoutDescriptors(stage: Stage, who: string, request: string): P
   return { ...back, done: `${who} with ${DESCRIPTORS} descriptors for ${TOO_MANY} connections` };
 }
 
-/** As `ulimit -n` does, for a program that runs. */
+/** Like `ulimit -n`, for a running program. */
 function limitDescriptors(pid: number): void {
   execFileSync('prlimit', ['--pid', String(pid), `--nofile=${DESCRIPTORS}:${DESCRIPTORS}`]);
 }

@@ -1,4 +1,4 @@
-/** A relay that is killed with a thousand clients, which all come back to the one that follows it. */
+/** A relay that is killed with a thousand clients, which all come back to its successor. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { Tunnel } from '../../../shared/tunnel.ts';
@@ -19,7 +19,7 @@ import { mostWithin } from '../tools/rates.ts';
 const CLIENTS = 1000;
 const SHORT_CLIENTS = 300;
 const PROCESSES = 4;
-/** As the shipped systemd unit waits before it starts a relay again. */
+/** How long the shipped systemd unit waits before it starts a relay again. */
 const RESTART_MS = 1000;
 /** ms for all clients to be online at first, and seconds after which one that is not back never will be. */
 const ONLINE_MS = 60_000;
@@ -105,7 +105,7 @@ class Clients {
    * Waits until each has come online since then.
    *
    * @param since ms since the epoch
-   * @returns when each first was, sorted, in ms since the epoch
+   * @returns when each was online first, sorted, in ms since the epoch
    */
   async onlineSince(since: number, ms: number): Promise<number[]> {
     return await eventually(ms, () => {
@@ -123,7 +123,7 @@ class Clients {
 /** @param seconds from the kill to each return, sorted */
 function returnsOf(seconds: readonly number[], clients: number): Record<'soon' | 'last' | 'peak', number> {
   const last = seconds.at(-1) ?? NaN;
-  // All within one second are one peak, and its mean.
+  // If all are within one second, that is both the peak and the mean.
   const span = Math.max(1, last - (seconds[0] ?? NaN));
   return {
     soon: (100 * seconds.filter((each) => each <= 10).length) / clients,

@@ -31,7 +31,7 @@ export const leavingAndBreaking: Row<Figure> = {
 
   async run({ scope, short, say }: RunOptions): Promise<RowResult<Figure>> {
     const { CULVERT_PUBLIC_URL, CULVERT_TUNNEL_DOMAIN } = SHIPPED.settings;
-    // Whoever waits here comes from one address.
+    // All who wait here come from one address.
     const settings = { CULVERT_PUBLIC_URL, CULVERT_TUNNEL_DOMAIN, CULVERT_ADDRESS_CONNECTIONS: '100000' };
     const relay = await Relay.start(scope, settings);
     const faults = new Faults();

@@ -11,12 +11,12 @@ import { type Honest, HonestVisitor, startHonest } from '../tools/honest.ts';
 import { sample } from '../tools/sample.ts';
 import { talk } from '../tools/talk.ts';
 import { LOGIN, startHostileService } from './hostile-messages/response-phase.ts';
-import { hostileAnswers } from './hostile-messages/responses.ts';
+import { hostileResponses } from './hostile-messages/responses.ts';
 
 type Figure = 'strayed' | 'unserved' | 'requests';
 
 const REQUESTS = { whole: 100_000, short: 6000 };
-/** Visitors of each proxy: those who keep their connection, and those of the hostile tunnel. */
+/** Visitors through each proxy: those who keep their connection, and those of the hostile tunnel. */
 const HONEST = 6;
 const HOSTILE = 3;
 const PATIENCE = { firstMs: 1500, quietMs: 30 };
@@ -35,12 +35,12 @@ export const pooledTenants: Row<Figure> = {
   async run({ scope, short, seed, say }: RunOptions): Promise<RowResult<Figure>> {
     const { relay, fronts } = await startFronts(scope);
     const honest = await startHonest(scope, relay);
-    const answers = sample(hostileAnswers(), Infinity, new Random(seed));
+    const responses = sample(hostileResponses(), Infinity, new Random(seed));
     const { key } = await createAccount(relay);
-    const port = await startHostileService(scope, answers);
+    const port = await startHostileService(scope, responses);
     const { tunnel } = await Culvert.start(scope, { url: `http://127.0.0.1:${relay.port}` }, key, port);
     const faults = new Faults();
-    const crowd = new Crowd(honest, `${tunnel.slug}.${SHIPPED.tunnelDomain}`, answers.length, faults);
+    const crowd = new Crowd(honest, `${tunnel.slug}.${SHIPPED.tunnelDomain}`, responses.length, faults);
     const count = short ? REQUESTS.short : REQUESTS.whole;
     const proxies = fronts.filter(({ name }) => name !== 'straight');
     const watch = setInterval(() => say(`${crowd.asked} of ${count} requests`), 10_000);
@@ -56,20 +56,20 @@ export const pooledTenants: Row<Figure> = {
   },
 };
 
-/** Everybody who asks, until there were so many requests. */
+/** Everybody who sends requests, until there were this many. */
 class Crowd {
   /** requests so far, those to the hostile tenant among them */
   asked = 0;
   hostile = 0;
   readonly #honest: Honest;
   readonly #hostileHost: string;
-  readonly #answers: number;
+  readonly #responses: number;
   readonly #faults: Faults;
 
-  constructor(honest: Honest, hostileHost: string, answers: number, faults: Faults) {
+  constructor(honest: Honest, hostileHost: string, responses: number, faults: Faults) {
     this.#honest = honest;
     this.#hostileHost = hostileHost;
-    this.#answers = answers;
+    this.#responses = responses;
     this.#faults = faults;
   }
 
@@ -84,17 +84,17 @@ class Crowd {
     await Promise.all([...honest, ...hostile]);
   }
 
-  /** Asks for the next answer of the hostile tenant, and looks whether it has something of others in it. */
+  /** Asks for the next response of the hostile tenant, and checks whether it contains something of others. */
   async #visitHostile(front: Front): Promise<void> {
     this.hostile += 1;
     const number = this.hostile;
     const scope = new Scope();
     try {
       const connection = await front.open(scope);
-      const target = `/answer/${number % this.#answers}/${number}`;
+      const target = `/answer/${number % this.#responses}/${number}`;
       const request = formatRequest({ host: this.#hostileHost, target, headers: LOGIN });
       const { text } = await talk(connection, request, PATIENCE);
-      // What its own service says unasked may be taken for the next answer of that service, as it may without a tunnel.
+      // What its own service sends unasked may be taken for the next response of that service, as it may without a tunnel.
       if (text.includes('honest /') || text.includes(this.#honest.account.id)) {
         this.#faults.add(
           'strayed',

@@ -103,7 +103,7 @@ export const secrets: Row<Figure> = {
   },
 };
 
-/** What `culvert` says of keys that are refused, of a relay that is away, and of a wrong use. */
+/** What `culvert` says about keys that are refused, about a relay that is away, and when it is used wrongly. */
 async function failingPrograms(scope: Scope, url: string, wrong: readonly string[]): Promise<string[]> {
   const uses = [
     ['http', '1', '--json'],
@@ -117,7 +117,7 @@ async function failingPrograms(scope: Scope, url: string, wrong: readonly string
   const outputs: string[] = [];
   await inParallel(4, runs, async ({ key, args }) => {
     const child = spawnCulvert(scope, args, { CULVERT_RELAY: url, CULVERT_API_KEY: key });
-    // One that tries again and again is ended.
+    // A command that tries again and again is ended.
     await child.exit(5000).catch(() => child.stop('SIGINT').catch(() => child.stop('SIGKILL')));
     outputs.push(child.lines.join('\n') + child.stderr);
   });

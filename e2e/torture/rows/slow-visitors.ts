@@ -11,7 +11,7 @@ import { startTenant } from '../tools/tenant.ts';
 
 const CONNECTIONS = 5000;
 const SHORT_CONNECTIONS = 1000;
-/** Tunnels they go to, in turn: the client of a tunnel takes 4,096 visitors at a time. */
+/** Tunnels they go to, in turn: the client of a tunnel accepts 4,096 visitors at a time. */
 const ATTACKED = 2;
 const ADDRESSES = 20;
 /** Connections a second: slow visitors do not come as a flood. */
@@ -21,7 +21,7 @@ const VISITORS = 20;
 /** Longer than the relay waits for a head, so that those it cuts come again. */
 const SECONDS = 30;
 const SHORT_SECONDS = 5;
-/** More than the kernel takes for a connection whose reader hardly reads: the rest waits in the relay and behind it. */
+/** More than the kernel buffers for a connection whose reader hardly reads: the rest waits in the relay and beyond it. */
 const ANSWER = Buffer.alloc(250_000, 'x');
 
 type Kind = 'heads' | 'bodies' | 'reads';
@@ -76,13 +76,13 @@ export const slowVisitors: Row<Kind> = {
 };
 
 interface Torment {
-  /** ordinary requests that were answered rightly */
+  /** ordinary requests that got the right response */
   readonly percent: number;
   readonly done: string;
   readonly faults: readonly string[];
 }
 
-/** Has a crowd do this to a relay of its own, and others ask meanwhile, at the same tunnels and at another one. */
+/** Lets a crowd do this to a relay of its own, while others send requests to the same tunnels and to another one. */
 async function torment({ short, say }: RunOptions, kind: Kind): Promise<Torment> {
   const scope = new Scope();
   try {

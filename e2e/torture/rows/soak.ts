@@ -12,19 +12,19 @@ import { SOAK_FAULTS } from '../tools/soak-faults.ts';
 import type { Latencies, Measurement } from '../tools/steady-visitors.ts';
 import { startTenant } from '../tools/tenant.ts';
 
-/** One fault in each, at its beginning; programs are looked at when its traces are gone. */
+/** One fault in each, at its beginning; programs are measured when its traces are gone. */
 const SLOT_MS = 20_000;
 const SLOTS = 90;
 const SHORT_SLOT_MS = 5000;
 const SHORT_SLOTS = 9;
 const LOAD = 0.3;
-/** ms to warm up, and to find out what would be all of the load. */
+/** ms to warm up, and to find out what the full load would be. */
 const CAPACITY_MS = 4000;
 const ANSWER_MS = 60_000;
 const LONG = Buffer.alloc(500_000, 'x');
-/** Above what garbage that nobody has collected yet comes to; as much of a leak, each request would leave some 20 bytes. */
+/** More than uncollected garbage amounts to; if this much leaked, each request would leave some 20 bytes. */
 const RESIDENT_PERCENT = 10;
-/** Connections in flight when a program was looked at. */
+/** Connections in flight when a program was measured. */
 const DESCRIPTORS = 5;
 
 type Figure = 'resident' | 'descriptors' | 'unhandled' | 'delay';
@@ -63,7 +63,7 @@ export const soak: Row<Figure> = {
       new ProcessWatch('relay', relay.child),
       new ProcessWatch('client', tenant.culvert.child),
     ];
-    // Each scrape begins a new p99.
+    // Each scrape starts a new p99.
     await eventLoopDelay(relay);
     const faults = Object.entries(SOAK_FAULTS);
     let [requests, failed] = [0, 0];
@@ -95,7 +95,7 @@ export const soak: Row<Figure> = {
   },
 };
 
-/** @returns ms, p99 since the last time that it was asked for */
+/** @returns ms, the p99 since the last call */
 async function eventLoopDelay(relay: Relay): Promise<number> {
   const port = await eventually(5000, () => {
     const url = /"url":"http:\/\/127\.0\.0\.1:(\d+)\/metrics"/.exec(relay.child.stderr)?.[1];

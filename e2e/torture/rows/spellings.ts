@@ -14,14 +14,14 @@ import { type Place, type Spelling, spellingsOf } from './spellings/cases.ts';
 
 type Figure = 'distinct' | 'strayed' | 'serverErrors' | 'reached';
 
-/** One name begins with the other, and each account has both a tunnel and a subdomain. */
+/** One name is the beginning of the other, and each account has both a tunnel and a subdomain. */
 const PLACES: readonly [Place, Place, Place] = [
   { name: 'shop', account: 'acme' },
   { name: 'shop-two', account: 'other' },
   { name: 'hop', account: 'third' },
 ];
 const VISITORS = 12;
-/** How many a short run takes. */
+/** How many a short run uses. */
 const SHORT = 520;
 const TOKEN = /^case-token: (\S+)/gim;
 
@@ -74,7 +74,7 @@ export const spellings: Row<Figure> = {
   },
 };
 
-/** A service that notes which requests have reached it. */
+/** A service that records which requests have reached it. */
 async function startWitness(scope: Scope, name: string, reachedBy: Map<string, string[]>): Promise<number> {
   const { port } = await startRawService(scope, (socket) => {
     let text = '';
@@ -93,7 +93,7 @@ async function startWitness(scope: Scope, name: string, reachedBy: Map<string, s
   return port;
 }
 
-/** @returns the status, or 0 where the connection ended without an answer */
+/** @returns the status, or 0 if the connection ended without a response */
 async function ask(front: Front, { host, target, headers = [] }: Spelling, token: string): Promise<number> {
   const scope = new Scope();
   try {

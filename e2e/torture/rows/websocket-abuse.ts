@@ -11,7 +11,7 @@ import { type AbusedSocket, Stage } from './websocket-abuse/stage.ts';
 type Figure = 'growth' | 'uncut' | 'sockets' | 'served' | 'unserved' | 'strayed' | 'ended';
 
 const AT_A_TIME = 200;
-/** ms the relay may take to end what it has to: it waits 5 s for the other end's Close frame, and the machine is busy. */
+/** ms the relay may take to end what it has to end: it waits 5 s for the other end's Close frame, and the machine is busy. */
 const CUT_MS = 20_000;
 const PLACES: readonly Place[] = ['control', 'data', 'offered'];
 
@@ -69,12 +69,12 @@ interface Wave {
   readonly abuses: readonly [Abuse, ...Abuse[]];
 }
 
-/** Every kind, by all sockets at a time. */
+/** Each kind of abuse, on all sockets at a time. */
 function each(): Wave[] {
   return PLACES.flatMap((place) => of(place).map((one): Wave => ({ place, abuses: [one] })));
 }
 
-/** All kinds at once, beginning anywhere. */
+/** All kinds at once, each socket beginning with another one. */
 function mixed(random: Random): Wave[] {
   return PLACES.flatMap((place) => {
     const all = of(place);
@@ -118,7 +118,7 @@ async function abuse(
 /** Whether the relay ends a connection in time. */
 async function isCut({ connection }: AbusedSocket): Promise<boolean> {
   const { socket } = connection;
-  // Without reading, nobody sees an end.
+  // Only a reader sees the end.
   const reading = setInterval(() => socket.resume(), 100);
   const isOver = await settlesWithin(CUT_MS, connection.ending);
   clearInterval(reading);

@@ -1,17 +1,17 @@
-/** Thousands of connections that are kept open from many addresses: whoever is cut comes again. */
+/** Thousands of connections that are kept open from many addresses: those that are cut come again. */
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Scope } from '../../support/scope.ts';
 
 const TICK_MS = 50;
-/** ms before whoever was cut comes again. */
+/** ms before a member that was cut comes again. */
 const RETURN_MS = 1000;
 
 /** What the members of a crowd do. */
 export interface Behaviour {
   /** called once a connection is open */
   begin(socket: Socket): void;
-  /** called each second that it is */
+  /** called each second that it is open */
   goOn(socket: Socket): void;
 }
 
@@ -20,7 +20,7 @@ export interface CrowdOptions {
   readonly port: number;
   readonly size: number;
   readonly arrivalsASecond: number;
-  /** of this machine; they come from them in turn */
+  /** addresses of this machine; the members come from them in turn */
   readonly addresses: readonly string[];
   readonly behaviour: Behaviour;
 }
@@ -28,7 +28,7 @@ export interface CrowdOptions {
 export class Crowd {
   /** the most that were open at a time */
   most = 0;
-  /** connections that the other end closed, or never took */
+  /** connections that the other end closed, or never accepted */
   cut = 0;
   readonly #options: CrowdOptions;
   readonly #open = new Set<Socket>();
@@ -52,12 +52,12 @@ export class Crowd {
     return this.#open.size;
   }
 
-  /** Resolves when each member has been connected once, or was turned away. */
+  /** Resolves when each member has been connected once, or has been refused. */
   async complete(): Promise<void> {
     while (this.#joined < this.#options.size) await delay(TICK_MS);
   }
 
-  /** All go, for good. */
+  /** All leave, for good. */
   leave(): void {
     for (const timer of this.#timers) clearInterval(timer);
     for (const socket of this.#open) socket.destroy();

@@ -1,6 +1,6 @@
 /**
- * Clients as `culvert` has them, many in one process: `engine-clients.ts RELAY KEY PORT`, a tunnel id on each line of
- * standard input. It prints a line `online TUNNEL MS` each time that one is online, with the time since the epoch.
+ * Many clients with the engine of `culvert` in one process: `engine-clients.ts RELAY KEY PORT`, a tunnel id on each line of
+ * standard input. It prints a line `online TUNNEL MS` each time that one goes online, with the time since the epoch.
  */
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';

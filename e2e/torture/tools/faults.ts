@@ -10,7 +10,7 @@ export class Faults {
   add(figure: string, what: string): void {
     const count = this.#counts.get(figure) ?? 0;
     this.#counts.set(figure, count + 1);
-    // Each figure has its own first few.
+    // For each figure the first few are kept.
     if (count < KEPT) this.#first.push(`${figure}: ${what}`.slice(0, MAX_CHARS));
   }
 

@@ -1,4 +1,4 @@
-/** The ways to a relay: straight, and through each of the proxies that `server/deploy` has a file for. */
+/** The ways to a relay: straight, and through each proxy for which `server/deploy` has a file. */
 import { connect as connectPlainly } from 'node:net';
 import { connect as connectWithTls } from 'node:tls';
 import { Authority } from '../../support/certificates.ts';
@@ -12,7 +12,7 @@ import { SHIPPED, SHIPPED_PROXIES } from '../../support/shipped-proxies.ts';
 
 /** ms for a connection and its handshake, on a busy machine. */
 const OPEN_MS = 15_000;
-/** Where visitors come from: the relay believes 127.0.0.1, which is where its proxies are. */
+/** The address that visitors come from: the relay trusts 127.0.0.1, where its proxies are. */
 const VISITOR_ADDRESS = '127.0.0.2';
 
 /** One way to the relay. */
@@ -35,7 +35,7 @@ export interface Fronts {
   readonly relay: Relay;
   /** straight first */
   readonly fronts: readonly Front[];
-  /** path of the certificate that clients of the proxies have to trust */
+  /** path of the certificate that the proxies' clients have to trust */
   readonly authority: string;
 }
 
@@ -61,7 +61,7 @@ export function straight(port: number): Front {
   return front('straight', port);
 }
 
-/** @param ca what to trust, where the way begins with TLS */
+/** @param ca the authority to trust, if the way begins with TLS */
 function front(name: string, port: number, ca?: Buffer): Front {
   return {
     name,

@@ -1,4 +1,4 @@
-/** The people beside an attacker: a tunnel whose answers only its own visitors may get, and an account that asks the API. */
+/** The people next to an attacker: a tunnel whose responses only its own visitors may get, and an account that calls the API. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import { createAccount, type TestAccount } from '../../support/accounts.ts';
@@ -12,7 +12,7 @@ import { SHIPPED } from '../../support/shipped-proxies.ts';
 
 /** ms between two requests of one who keeps asking. */
 const BREATH_MS = 50;
-/** Statuses with which proxy or relay say themselves that there is no answer. */
+/** Statuses with which a proxy or the relay itself says that there is no response. */
 const UNSERVED = new Set([502, 503, 504]);
 
 export interface Honest {
@@ -22,7 +22,7 @@ export interface Honest {
   readonly host: string;
 }
 
-/** A tunnel whose service answers with the path it was asked for. */
+/** A tunnel whose service responds with the path it was asked for. */
 export async function startHonest(scope: Scope, relay: Relay): Promise<Honest> {
   const account = await createAccount(relay);
   const { port } = await startHttpService(scope, (request, response) => {
@@ -36,13 +36,13 @@ export async function startHonest(scope: Scope, relay: Relay): Promise<Honest> {
 
 interface Question {
   readonly request: Request;
-  /** what is wrong with an answer, if anything */
+  /** what is wrong with a response, if anything */
   readonly problem: (answer: Response) => string | undefined;
 }
 
-/** Asks the tunnel, and the API with and without a key, in turn; over one connection for as long as it lasts. */
+/** Sends requests to the tunnel, and to the API with and without a key, in turn, over one connection for as long as it lasts. */
 export class HonestVisitor {
-  /** whole answers that were its own */
+  /** whole responses that were its own */
   served = 0;
   readonly #honest: Honest;
   readonly #front: Front;
@@ -56,7 +56,7 @@ export class HonestVisitor {
     () => this.#askWithoutKey(),
   ];
 
-  /** @param faults gets `strayed` for an answer that is somebody else's, `unserved` for none */
+  /** @param faults gets `strayed` for a response that is somebody else's, `unserved` for none */
   constructor(scope: Scope, honest: Honest, front: Front, faults: Faults) {
     this.#scope = scope;
     this.#honest = honest;
@@ -75,7 +75,7 @@ export class HonestVisitor {
       if (problem === undefined) this.served += 1;
       else this.#faults.add(UNSERVED.has(answer.status) ? 'unserved' : 'strayed', `${after}: ${problem}`);
     } catch (error) {
-      // What cannot be read as an answer is the end or the middle of another one.
+      // What cannot be read as a response is the end or the middle of another one.
       const isAnothers = /not a (?:status line|field)|chunk (?:size|ends)|\b[mas]\d{6}\b/.test(String(error));
       this.#faults.add(isAnothers ? 'strayed' : 'unserved', `${after}: ${String(error)}`);
       await this.#leave();

@@ -1,5 +1,5 @@
 /**
- * Does something with each item, so many at a time.
+ * Does something with each item, a given number at a time.
  *
  * @param items taken as they are needed
  */

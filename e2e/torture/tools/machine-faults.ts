@@ -11,7 +11,7 @@ import type { Scope } from '../../support/scope.ts';
 
 export interface MachineFault {
   readonly name: string;
-  /** Whether a relay starts while it lasts. */
+  /** Whether a relay can start while the fault lasts. */
   readonly lasting: boolean;
   /** @param scope whose end ends the fault */
   begin(scope: Scope, relay: Relay): Promise<void>;
@@ -20,7 +20,7 @@ export interface MachineFault {
 /**
  * A disk of its own, of a few megabytes, in memory.
  *
- * @returns its folder; `undefined` where the system lets nobody mount one
+ * @returns its folder; `undefined` if the system does not let anybody mount one
  */
 export function smallDisk(scope: Scope): string | undefined {
   const folder = join(temporaryDirectory(scope), 'disk');
@@ -41,7 +41,7 @@ export const fullDisk: MachineFault = {
     try {
       writeFileSync(filler, Buffer.alloc(bavail * bsize));
     } catch (error) {
-      // The relay has written meanwhile: the disk is as full as it is to be.
+      // The relay has written meanwhile: the disk is as full as it should be.
       if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error;
     }
     return Promise.resolve();
@@ -52,7 +52,7 @@ export const fullDisk: MachineFault = {
  * System calls on the database and its log fail, by strace.
  *
  * @param calls as strace names them, with commas
- * @param fault what they do instead, as strace's `inject` takes it
+ * @param fault what they do instead, in the form of strace's `inject`
  */
 export function failingCalls(calls: string, fault: string): MachineFault {
   return {
@@ -92,9 +92,9 @@ export const lockedDatabase: MachineFault = {
   },
 };
 
-/** The clock of programs, which libfaketime reads anew each time. */
+/** The clock of programs; libfaketime reads it again each time. */
 export class ChangingClock {
-  /** What a program has to be started with; its monotonic clock stays right, as on a machine whose time is set. */
+  /** The environment to start a program with; its monotonic clock stays right, as on a machine whose time is set. */
   readonly environment: Environment;
   readonly #file: string;
 
@@ -112,7 +112,7 @@ export class ChangingClock {
     };
   }
 
-  /** @param by as libfaketime takes it: `+1h` */
+  /** @param by in the form of libfaketime: `+1h` */
   wrong(by: string): MachineFault {
     return {
       name: `a clock that is ${by} off`,

@@ -1,4 +1,4 @@
-/** What a program uses while it runs, and what it says when something went wrong in it that nobody foresaw. */
+/** What a program uses while it runs, and what it logs when something unexpected goes wrong in it. */
 import { readdirSync } from 'node:fs';
 import type { RelayProcess } from '../../support/programs.ts';
 import { memoryOf } from '../../support/memory.ts';
@@ -18,14 +18,17 @@ export class ProcessWatch {
     this.#program = program;
   }
 
-  /** Notes what it uses now. */
+  /** Records what it uses now. */
   look(): void {
     if (this.#program.hasExited) return;
     this.#resident.push(memoryOf(this.#program.pid).resident / MEBIBYTE);
     this.#descriptors.push(readdirSync(`/proc/${this.#program.pid}/fd`).length);
   }
 
-  /** What its memory has certainly grown by, in % of its mean, since a third of the looks was over: it warms up before. */
+  /**
+   * How much its memory has certainly grown, in % of its mean, leaving out the first third of the measurements, in which it
+   * warms up.
+   */
   get residentGrowth(): number {
     const values = settled(this.#resident);
     return (100 * certainGrowth(values)) / (values.reduce((sum, value) => sum + value, 0) / values.length);
@@ -43,7 +46,7 @@ export class ProcessWatch {
     return `${this.name}: ${resident} MiB, ${descriptors} descriptors`;
   }
 
-  /** Its end, where it has ended, and lines of its log that tell of bugs: stack traces, warnings of Node, internal errors. */
+  /** Its end, if it has ended, and lines of its log that show bugs: stack traces, warnings of Node, internal errors. */
   get unhandled(): readonly string[] {
     const lines = this.#program.stderr.split('\n').filter((line) => line !== '');
     const bugs = lines.filter(

@@ -8,9 +8,9 @@ const HANDSHAKE: readonly Field[] = [
 ];
 
 /**
- * Makes a WebSocket of a connection, and leaves its frames to the caller.
+ * Turns a connection into a WebSocket, and leaves its frames to the caller.
  *
- * @throws Error for any answer but 101
+ * @throws Error for any response but 101
  */
 export async function upgrade(
   connection: RawConnection,

@@ -4,7 +4,7 @@ import type { Scope } from '../../support/scope.ts';
 const LOOK_MS = 100;
 const MEBIBYTE = 1024 * 1024;
 
-/** Watches how much resident memory a process gains from now on. */
+/** Watches how much the resident memory of a process grows from now on. */
 export class ResidentWatch {
   readonly #pid: number;
   readonly #base: number;
@@ -17,7 +17,7 @@ export class ResidentWatch {
     scope.defer(() => clearInterval(timer));
   }
 
-  /** The most it has gained so far, in MiB. */
+  /** The most it has grown so far, in MiB. */
   get growthMib(): number {
     this.#look();
     return this.#most / MEBIBYTE;

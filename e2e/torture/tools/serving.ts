@@ -1,4 +1,4 @@
-/** How long it takes until a tunnel serves: asked by visitors who have just come. */
+/** How long it takes until a tunnel serves, measured by new visitors. */
 import { eventually, timed } from '../../support/deadline.ts';
 import { visit } from '../../support/raw-http.ts';
 
@@ -6,7 +6,7 @@ import { visit } from '../../support/raw-http.ts';
 const GIVE_UP_MS = 40_000;
 
 /**
- * Asks a tunnel whose service answers `ok` until it does.
+ * Sends requests to a tunnel whose service responds with `ok`, until it does.
  *
  * @returns seconds it took, and what came instead if it never did
  */

@@ -1,6 +1,6 @@
 import { within } from '../../support/deadline.ts';
 
-/** Whether a promise settles in time, in either way. */
+/** Whether a promise settles in time, either way. */
 export async function settlesWithin(ms: number, promise: Promise<unknown>): Promise<boolean> {
   const settled = promise.then(
     () => true,

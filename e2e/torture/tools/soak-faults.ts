@@ -1,4 +1,4 @@
-/** What goes wrong around a relay that runs for a long time: each is over within a few seconds. */
+/** Things that go wrong around a relay that runs for a long time: each is over within a few seconds. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FaultProxy } from '../../support/fault-proxy.ts';
 import { Culvert, type Relay } from '../../support/programs.ts';
@@ -68,7 +68,7 @@ export const SOAK_FAULTS: Readonly<Record<string, SoakFault>> = {
   'idle visitors': (stage) => crowded(stage, (socket) => socket.resume()),
 };
 
-/** Has a crowd come, do something, and go. */
+/** Lets a crowd come, do something, and leave. */
 async function crowded({ relay }: SoakStage, begin: Behaviour['begin']): Promise<void> {
   const scope = new Scope();
   const crowd = new Crowd(scope, {

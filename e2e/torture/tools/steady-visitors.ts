@@ -1,6 +1,6 @@
 /**
- * Visitors who come at a steady pace, however long the answers take, so that a relay that stands still is noticed by
- * everyone who comes meanwhile. Run by {@link Forked}.
+ * Visitors who come at a steady pace, however long the responses take, so that everyone who comes meanwhile notices a relay
+ * that stands still. Run by {@link Forked}.
  */
 import { Agent, get } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -9,16 +9,16 @@ import { obey } from './forked.ts';
 export interface Measurement {
   readonly port: number;
   readonly host: string;
-  /** `most`: as many as are answered, {@link AT_ONCE} at a time */
+  /** `most`: as many as get a response, {@link AT_ONCE} at a time */
   readonly perSecond: number | 'most';
   readonly ms: number;
 }
 
 export interface Latencies {
   readonly requests: number;
-  /** requests without the answer 200 */
+  /** requests without a 200 */
   readonly failed: number;
-  /** ms from when each was due to the end of its answer */
+  /** ms from when each was due to the end of its response */
   readonly p50: number;
   readonly p99: number;
 }
@@ -30,7 +30,7 @@ const agent = new Agent({ keepAlive: true, maxSockets: 256, maxFreeSockets: AT_O
 obey(async (order): Promise<Latencies> => {
   const measurement = order as Measurement;
   const results = await (measurement.perSecond === 'most' ? askAll(measurement) : askPaced(measurement));
-  // Who got no answer has waited longest.
+  // A visitor without a response has waited longest.
   const times = results.map((time) => time ?? TIMEOUT_MS).toSorted((a, b) => a - b);
   return {
     requests: times.length,
@@ -40,7 +40,7 @@ obey(async (order): Promise<Latencies> => {
   };
 });
 
-/** @returns ms that each took, `undefined` without its answer */
+/** @returns ms that each took; `undefined` without a response */
 async function askPaced({ port, host, perSecond, ms }: Measurement): Promise<(number | undefined)[]> {
   const start = performance.now();
   const visits: Promise<number | undefined>[] = [];
@@ -66,7 +66,7 @@ async function timeOf(port: number, host: string, due: number): Promise<number |
   return (await visit(port, host)) ? performance.now() - due : undefined;
 }
 
-/** @returns whether the answer was 200 and complete */
+/** @returns whether the response was a complete 200 */
 function visit(port: number, host: string): Promise<boolean> {
   return new Promise((resolve) => {
     const headers = { Host: host };

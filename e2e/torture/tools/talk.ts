@@ -4,7 +4,7 @@ import type { RawConnection } from '../../support/raw-http.ts';
 export interface Patience {
   /** ms to wait for the first byte */
   readonly firstMs: number;
-  /** ms without a byte after which there is taken to be no more */
+  /** ms without a byte after which no more is expected */
   readonly quietMs: number;
 }
 
@@ -14,7 +14,7 @@ export interface Heard {
   readonly ended: boolean;
 }
 
-/** Writes bytes, and hears whatever comes: for messages of which nobody knows where they end. */
+/** Writes bytes, and takes whatever comes back: for messages whose end nobody knows. */
 export async function talk(
   { socket }: RawConnection,
   bytes: Buffer,

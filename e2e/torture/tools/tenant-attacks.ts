@@ -3,7 +3,7 @@
 export const ATTACKS = ['extends', 'creates', 'lists', 'hints', 'heads', 'readers'] as const;
 export type Attack = (typeof ATTACKS)[number];
 
-/** Where to, and as whom. */
+/** Where requests go, and as whom. */
 export interface Target {
   readonly port: number;
   readonly key: string;
@@ -17,7 +17,7 @@ export type Order =
   | { readonly what: 'attack'; readonly attack: Attack; readonly target: Target }
   | { readonly what: 'stop' };
 
-/** The port of the service, or how often something was answered. */
+/** The port of the service, or how many responses there were. */
 export type Reply = number;
 
 /** What it sends, again and again. */
@@ -40,7 +40,7 @@ export function requestOf(attack: Attack, { port, key, tunnelId, host }: Target)
   }
 }
 
-/** Fields, and a `Connection` that names thousands of others. */
+/** Fields, and a `Connection` field that names thousands of others. */
 export function crowdedFields(bytes: number, count: number): string {
   const fields = Array.from({ length: count }, (_, index) => `${index.toString(36)}:\r\n`).join('');
   const members = Array.from({ length: (bytes - fields.length) / 2 - 10 }, () => 'x').join();

@@ -1,4 +1,4 @@
-/** An account of the relay under torture, with a tunnel that `culvert` serves. */
+/** An account on the relay under torture, with a tunnel that `culvert` serves. */
 import type { Plan, Tunnel } from '../../../shared/tunnel.ts';
 import { createAccount, type TestAccount } from '../../support/accounts.ts';
 import { hostOf } from '../../support/manual-client.ts';
@@ -14,15 +14,15 @@ export interface Tenant {
 }
 
 export interface TenantOptions {
-  /** the one without limits by default, so that only the relay's own protect others */
+  /** by default the one without limits, so that only the relay's own limits protect others */
   readonly plan?: Plan;
   /** of its client */
   readonly environment?: Environment;
-  /** where its client finds the relay; there, unless something is in between */
+  /** where its client finds the relay; the relay's own address unless something is in between */
   readonly by?: { readonly url: string };
 }
 
-/** @param servicePort what its tunnel leads to */
+/** @param servicePort the port that its tunnel leads to */
 export async function startTenant(
   scope: Scope,
   relay: Relay,

@@ -9,16 +9,16 @@ describe('certainGrowth', () => {
     assert.ok(certainGrowth(noise) <= 0);
   });
 
-  it('finds what grows beneath its swings, and no more than there is', () => {
+  it('finds growth beneath the swings, and no more than there is', () => {
     const growth = certainGrowth(noise.map((value, index) => 100 + value + index * 0.1));
     assert.ok(growth > 4 && growth < 5.9, `${growth}`);
   });
 
-  it('finds all of what grows without any', () => {
+  it('finds all of the growth where there are no swings', () => {
     assert.ok(Math.abs(certainGrowth([1, 2, 3, 4, 5]) - 4) < 1e-9);
   });
 
-  it('knows nothing of too few values', () => {
+  it('knows nothing about too few values', () => {
     assert.ok(Number.isNaN(certainGrowth([1, 2])));
   });
 });

@@ -1,10 +1,10 @@
 /** Whether a series grows, apart from what it swings by anyway. */
 
-/** Standard errors on each side of a slope that leave out one in twenty. */
+/** How many standard errors on each side of a slope leave out one in twenty. */
 const CERTAINTY = 2;
 
 /**
- * Fits a line (least squares) to values that were taken at even times.
+ * Fits a line (least squares) to values taken at regular intervals.
  *
  * @returns how much the series has grown from its first to its last value at the very least, as far as its noise lets one say
  *   (the lower end of the 95 % confidence interval); below 0 where that may be nothing

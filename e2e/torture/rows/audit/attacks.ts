@@ -1,4 +1,4 @@
-/** What the audit did, by its findings; each says what it has achieved, and nothing where it has failed. */
+/** The attacks of the audit, by its findings; each returns what it has achieved, and nothing if it has failed. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { createAccount, type TestAccount } from '../../../support/accounts.ts';
 import { newApiKey, type Relay } from '../../../support/programs.ts';
@@ -17,7 +17,7 @@ import { inParallel } from '../../tools/in-parallel.ts';
 import { crowdedFields } from '../../tools/tenant-attacks.ts';
 import { EVIL } from './evil-service.ts';
 
-/** Connections for which the relay has room. */
+/** How many connections the relay has room for. */
 export const SEATS = 300;
 
 /** What an attacker has, and whom it attacks. */
@@ -30,7 +30,7 @@ export interface World {
   readonly tunnelId: string;
   /** id of the process that serves its tunnel */
   readonly client: number;
-  /** host of a tunnel on the free plan, which belongs to nobody's enemy */
+  /** host of a tunnel on the free plan that belongs to somebody harmless */
   readonly small: string;
   readonly honest: Honest;
   readonly relay: Relay;
@@ -44,15 +44,15 @@ export interface Attack {
   readonly attack: (scope: Scope, world: World) => Promise<string | undefined>;
 }
 
-/** Where the attacker's visitors come from. */
+/** The addresses that the attacker's visitors come from. */
 const FROM = '127.0.0.9';
 const FLOOD_MS = 2000;
-/** As many as the audit had for its floods. */
+/** As many connections as the audit used for its floods. */
 const CONNECTIONS = 32;
-/** What an address that nobody has is called in what visitors claim. */
+/** An address that nobody has, for what visitors claim. */
 const CLAIMED = '6.6.6.6';
 /**
- * ms in which the relay must have found out about a client that froze, and have answered who waited for it: up to 30 s to
+ * ms in which the relay must have noticed a client that froze, and have responded to those who waited for it: up to 30 s to
  * its next ping, 65 s without a pong, 10 s for the visitors; the rest is for a busy machine.
  */
 const FROZEN_MS = 150_000;
@@ -74,7 +74,7 @@ export const ATTACKS: readonly Attack[] = [
   { finding: 14, name: 'unusual forms of requests', attack: forms },
 ];
 
-/** Asks over a connection of its own, and leaves. */
+/** Sends a request over its own connection, and leaves. */
 async function ask(front: Front, request: Request | Buffer, from = FROM): Promise<Response> {
   const scope = new Scope();
   try {
@@ -87,7 +87,7 @@ async function ask(front: Front, request: Request | Buffer, from = FROM): Promis
   }
 }
 
-/** Asks the same over many connections, each again as soon as it is answered. */
+/** Sends the same request over many connections, on each again as soon as there is a response. */
 async function flood(scope: Scope, front: Front, bytes: Buffer): Promise<void> {
   const end = performance.now() + FLOOD_MS;
   await inParallel(CONNECTIONS, Array.from({ length: CONNECTIONS }), async () => {
@@ -106,7 +106,7 @@ async function flood(scope: Scope, front: Front, bytes: Buffer): Promise<void> {
   });
 }
 
-/** What it does to others is found out by those. */
+/** What it does to others is measured by them. */
 async function interim(_scope: Scope, { front, host }: World): Promise<undefined> {
   await inParallel(8, Array.from({ length: 24 }), async () => {
     await ask(front, { host, target: '/interim' }).catch(() => undefined);
@@ -138,7 +138,7 @@ async function idleVisitors(scope: Scope, { front, small }: World): Promise<stri
   return await newcomers(front, small, 'are kept out of the free tunnel');
 }
 
-/** Opens connections, has a request of each answered, and stays. */
+/** Opens connections, waits for one response on each, and stays. */
 async function sit(scope: Scope, front: Front, request: Buffer, count: number): Promise<void> {
   await inParallel(16, Array.from({ length: count }), async () => {
     // A relay may refuse the attacker as often as it likes.
@@ -150,7 +150,7 @@ async function sit(scope: Scope, front: Front, request: Buffer, count: number): 
   });
 }
 
-/** Twenty who come from elsewhere, one after the other. */
+/** Twenty who come from other addresses, one after the other. */
 async function newcomers(front: Front, host: string, what: string): Promise<string | undefined> {
   let refused = 0;
   for (let one = 0; one < 20; one += 1) {
@@ -242,7 +242,7 @@ async function claimAddress(_scope: Scope, { front, host }: World): Promise<stri
     'CF-Connecting-IP',
   ];
   const headers = [...names.map((name): Field => [name, CLAIMED]), ['Forwarded', `for=${CLAIMED}`] as Field];
-  // Some proxies refuse a few of the spellings: one at a time, then.
+  // Some proxies refuse a few of the spellings, so try one at a time.
   for (const header of headers) {
     const { status, text } = await ask(front, { host, target: '/echo', headers: [header] });
     if (status === 200 && text.includes(CLAIMED)) return `${header[0]} passed: ${text}`;
@@ -254,7 +254,7 @@ async function guessKeys(scope: Scope, { front }: World): Promise<string | undef
   const connection = await front.open(scope, { from: '127.0.0.66' });
   let believed = 0;
   let status = 401;
-  // What a minute refills is less than that.
+  // A minute refills less than that.
   while (status === 401 && believed < 200) {
     const headers = [['Authorization', `Bearer ${newApiKey()}`] as Field];
     ({ status } = await connection.request({ host: SHIPPED.relayHost, target: '/v1/account', headers }));
@@ -311,7 +311,7 @@ async function forms(scope: Scope, { front, host }: World): Promise<string | und
   for (const size of ['5;', '5;bad[=x', '5;a="']) {
     const bytes = `POST / HTTP/1.1\r\nHost: ${host}\r\nTransfer-Encoding: chunked\r\n\r\n${size}\r\nhello\r\n0\r\n\r\n`;
     const { status } = await ask(front, Buffer.from(bytes, 'latin1'));
-    // Some proxies read the chunks and write their own; what they refuse is refused as well.
+    // Some proxies read the chunks and write their own; a refusal by a proxy counts as well.
     if (front.name === 'straight' && status !== 400) return `a chunk of ${size} was answered ${status}`;
   }
   const connection = await front.open(scope, { from: FROM });

@@ -1,16 +1,16 @@
-/** The attacker's service: what it answers is in the path it is asked for. */
+/** The attacker's service: the requested path says what it responds with. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Scope } from '../../../support/scope.ts';
 import { SocketReader } from '../../../support/socket-reader.ts';
 import { startRawService } from '../../../support/services/listen.ts';
 import { crowdedFields } from '../../tools/tenant-attacks.ts';
 
-/** What nobody but the attacker may see where it is not asked for. */
+/** What nobody but the attacker may see unasked. */
 export const EVIL = 'evil';
 
 const FORGED = '{"error":"invalid api key","code":"invalid-key"}';
 const FINAL = `HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Length: ${FORGED.length}\r\n\r\n${FORGED}`;
-/** ms in which a proxy would give its connection to somebody else. */
+/** ms in which a proxy would reuse its connection for somebody else. */
 const AFTER_INTERIM_MS = 300;
 
 const COOKIES = [
@@ -21,7 +21,7 @@ const COOKIES = [
   `e=1; path=/t/; Domain=tunnels.example.com`,
   `f=1; Domain=.tunnels.example.com; Path=/`,
 ];
-/** Fields that reach beyond the page that has them. */
+/** Fields with an effect beyond the page that has them. */
 const BEYOND = ['NEL', 'Report-To', 'Alt-Svc', 'Use-As-Dictionary', 'Service-Worker-Allowed'];
 const STEERING = [
   'X-Accel-Redirect',
@@ -60,7 +60,7 @@ export async function startEvilService(scope: Scope): Promise<number> {
         else write(response([]));
       }
     };
-    // Whoever asks it leaves when it likes.
+    // Those who call it may leave at any time.
     serve().catch(() => socket.destroy());
   });
   return port;

@@ -1,4 +1,4 @@
-/** Chunked bodies (RFC 9112 section 7.1) as they are and as they may not be. The same for requests and answers. */
+/** Chunked bodies (RFC 9112 section 7.1) as they should be and as they must not be. The same for requests and responses. */
 import { AFTER, type HostileMessage } from './case.ts';
 import type { Envelope } from './framing.ts';
 
@@ -60,7 +60,7 @@ const WRONG_EXTENSIONS = [
 ];
 const RIGHT_EXTENSIONS = [';a', ';a=b', ';a="b"', ';a="b;c"', ';a;b=c', ';a="\\""', ';a=0123'];
 
-/** Chunked bodies that leave the grammar of RFC 9112 section 7.1, and some that do not. */
+/** Chunked bodies that violate the grammar of RFC 9112 section 7.1, and some that do not. */
 export function chunkCases(make: Envelope, hidden: string): HostileMessage[] {
   const coding = 'Transfer-Encoding: chunked\r\n';
   const after = `${AFTER}\r\n0\r\n\r\n${hidden}`;

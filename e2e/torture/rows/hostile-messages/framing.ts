@@ -1,4 +1,7 @@
-/** Fields that say how long a message is, in every way in which parsers were found to differ. The same for requests and answers. */
+/**
+ * Fields that say how long a message is, in every way in which parsers were found to differ. The same for requests and
+ * responses.
+ */
 import { type Fate, type HostileMessage } from './case.ts';
 
 /** Makes a message of framing fields and a body. */
@@ -79,7 +82,7 @@ const WRONG_CODINGS = [
   'deflate,chunked',
 ];
 const CODING_SPELLINGS = ['chunked', 'Chunked', 'CHUNKED', '\tchunked', 'chunked ', '   chunked\t'];
-/** What may stand for the name of a framing field; each is either refused or another field. */
+/** What may be taken for the name of a framing field; each is either refused or another field. */
 const NAME_CHANGES: readonly (readonly [string, (name: string) => string])[] = [
   ['a space before the colon', (name) => `${name} `],
   ['a tab before the colon', (name) => `${name}\t`],
@@ -138,7 +141,7 @@ export function framingCases(make: Envelope, hidden: string): HostileMessage[] {
       ),
     ]),
     ...folded(make, hidden, chunk),
-    // A letter beyond ASCII to most, the end of a line to some.
+    // To most a letter beyond ASCII, to some the end of a line.
     make('a coding behind NEL', 'passed', `${length}X: y\x85Transfer-Encoding: chunked\r\n`, hidden),
     make('a length behind NEL', 'passed', `X: y\x85${length}`, hidden),
     make('a length', 'passed', length, hidden),
@@ -165,7 +168,7 @@ function bothWays(make: Envelope, hidden: string, chunk: string): HostileMessage
   );
 }
 
-/** Lines that go on, and lines that end in another way than they should. */
+/** Lines that continue on the next one, and lines that end in another way than they should. */
 function folded(make: Envelope, hidden: string, chunk: string): HostileMessage[] {
   const length = `Content-Length: ${hidden.length}`;
   const folds = ['\r\n ', '\r\n\t', '\n ', '\n\t', '\r ', '\r\n \r\n ', ' \r\n '];

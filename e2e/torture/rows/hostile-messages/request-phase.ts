@@ -1,4 +1,4 @@
-/** Hostile requests, to real servers behind a tunnel each. */
+/** Hostile requests, to real servers, each behind its own tunnel. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Faults } from '../../tools/faults.ts';
 import type { Front } from '../../tools/fronts.ts';
@@ -25,9 +25,9 @@ export interface Phase {
 
 const ATTACKERS = 4;
 const PATIENCE = { firstMs: 1500, quietMs: 50 };
-/** ms without another sighting after which there is taken to be none: servers log when a request has ended. */
+/** ms without another sighting after which no more are expected: servers log when a request has ended. */
 const SETTLE_MS = 1000;
-/** `X-Forwarded-For` of a visitor's request that everybody took for one. */
+/** `X-Forwarded-For` of a visitor's request that everybody took for a single request. */
 const FROM = { straight: '127.0.0.2', proxied: '127.0.0.2, 127.0.0.1' };
 
 interface Sent {
@@ -40,7 +40,7 @@ interface Sent {
  * Sends every request of the targets to some or all of them, each way.
  *
  * @param each whether each request goes to each target, instead of to one of them
- * @returns answers that honest visitors got meanwhile
+ * @returns how many responses honest visitors got meanwhile
  */
 export async function sendRequests(
   { scope, fronts, honest, faults, say }: Phase,
@@ -118,7 +118,10 @@ function judge(sent: readonly Sent[], sightings: readonly Sighting[], faults: Fa
   }
 }
 
-/** What may not reach a service. Straight only: a proxy may have made a clear request of an ambiguous one. */
+/**
+ * What may not reach a service. Only checked for the straight way: a proxy may have turned an ambiguous request into a clear
+ * one.
+ */
 function mayNotPass({ fate }: HostileMessage, kind: string): boolean {
   return fate === 'refused' || (fate === 'broken' && kind !== 'm');
 }

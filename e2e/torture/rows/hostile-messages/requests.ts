@@ -36,7 +36,7 @@ const WRONG_VERSIONS = [
   'HTTP/\xb9.1',
 ];
 
-/** All of them, none twice. */
+/** All of them, without duplicates. */
 export function hostileRequests(hosts: Hosts): HostileMessage[] {
   const hidden = hiddenRequest(hosts);
   const post = (what: string, fate: Fate, fields: string, body: string): HostileMessage => ({
@@ -129,7 +129,7 @@ function fieldLines({ host }: Hosts): HostileMessage[] {
     'X[]: y',
     'X\xe4: y',
   ];
-  // A line feed or a carriage return with something behind it ends lines for some readers; a tab is fine.
+  // A line feed, or a carriage return with something after it, ends lines for some readers; a tab is fine.
   const controls = CONTROLS.filter((code) => code !== '\t');
   return [
     ...refused.map((line) => withLines(`field ${shown(line)}`, 'refused', `${line}\r\n`)),
@@ -190,7 +190,7 @@ function withHosts(fate: Fate, hosts: string): HostileMessage {
   return message(`hosts ${shown(hosts)}`, fate, `GET /main HTTP/1.1\r\n${hosts}Case: ${MAIN}\r\n\r\n`);
 }
 
-/** What hides the request behind another one: a body that may not be one, an upgrade, a refusal. */
+/** Ways to hide the request behind another one: a body that may not be one, an upgrade, a refusal. */
 function behindAnother(hosts: Hosts): HostileMessage[] {
   const { host, relay } = hosts;
   const hidden = hiddenRequest(hosts);

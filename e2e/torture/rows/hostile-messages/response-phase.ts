@@ -1,4 +1,4 @@
-/** Hostile answers, of a service behind a tunnel of its own. */
+/** Hostile responses, from a service behind its own tunnel. */
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Field, formatRequest } from '../../../support/raw-http.ts';
@@ -16,17 +16,20 @@ const PATIENCE = { firstMs: 1500, quietMs: 50 };
 /** ms: longer than an attacker's visitor waits, so that somebody else may be asking meanwhile. */
 const PAUSE_MS = 150;
 /**
- * With it a request has its local connection for itself. What a service says unasked on one that is shared may be taken for the
- * next answer, as it may without a tunnel.
+ * With this field, a request has its local connection to itself. What a service sends unasked on a shared one may be taken
+ * for the next response, as it may without a tunnel.
  */
 export const LOGIN: readonly Field[] = [['Authorization', 'Basic YTpi']];
 const ASKED = /^\S+ \/answer\/(\d+)\/(\d+) /gm;
-/** An interim answer that says how long it is. */
+/** An interim response that says how long it is. */
 const INTERIM =
   /^HTTP\/1\.[01] 1\d\d[^\r]*\r\n(?:[^\r]+\r\n)*(?:content-length|transfer-encoding|trailer):/im;
 
-/** @returns the port of a service that answers `/answer/INDEX/NUMBER` with one of these */
-export async function startHostileService(scope: Scope, answers: readonly HostileMessage[]): Promise<number> {
+/** @returns the port of a service that responds to `/answer/INDEX/NUMBER` with one of these */
+export async function startHostileService(
+  scope: Scope,
+  responses: readonly HostileMessage[],
+): Promise<number> {
   const { port } = await startRawService(scope, (socket) => {
     let text = '';
     socket.on('end', () => socket.end());
@@ -35,8 +38,8 @@ export async function startHostileService(scope: Scope, answers: readonly Hostil
       const end = text.lastIndexOf('\r\n\r\n');
       if (end === -1) return;
       for (const [, index, number] of text.slice(0, end).matchAll(ASKED)) {
-        const answer = answers[Number(index)];
-        if (answer !== undefined) void write(socket, answer, Number(number));
+        const response = responses[Number(index)];
+        if (response !== undefined) void write(socket, response, Number(number));
       }
       text = text.slice(end);
     });
@@ -44,7 +47,7 @@ export async function startHostileService(scope: Scope, answers: readonly Hostil
   return port;
 }
 
-/** Half of the answers end with their connection; the others leave it for the next request. */
+/** After half of the responses the connection ends; after the others it stays for the next request. */
 async function write(socket: Socket, { text }: HostileMessage, number: number): Promise<void> {
   const [first = '', ...others] = text.split(PAUSE);
   socket.write(numbered(first, number));
@@ -57,19 +60,19 @@ async function write(socket: Socket, { text }: HostileMessage, number: number): 
 
 interface Asked {
   readonly front: Front;
-  readonly answer: HostileMessage;
+  readonly response: HostileMessage;
   readonly number: number;
 }
 
 /**
- * Asks for every answer, each way, and lets others ask right behind.
+ * Asks for every response, each way, and lets others ask right after that.
  *
  * @param host of the tunnel to the hostile service
- * @returns answers that honest visitors got meanwhile
+ * @returns how many responses honest visitors got meanwhile
  */
-export async function askForAnswers(
+export async function askForResponses(
   phase: Phase,
-  answers: readonly HostileMessage[],
+  responses: readonly HostileMessage[],
   host: string,
 ): Promise<number> {
   const { scope, fronts, honest, faults, say } = phase;
@@ -77,12 +80,12 @@ export async function askForAnswers(
   const visitors: HonestVisitor[] = [];
   await Promise.all(
     fronts.map(async (front) => {
-      say(`${answers.length} answers, ${front.name}`);
+      say(`${responses.length} responses, ${front.name}`);
       const free = Array.from({ length: ATTACKERS }, () => new HonestVisitor(scope, honest, front, faults));
       visitors.push(...free);
-      await inParallel(ATTACKERS, answers.entries(), async ([index, answer]) => {
+      await inParallel(ATTACKERS, responses.entries(), async ([index, response]) => {
         next += 1;
-        const asked = { front, answer, number: next };
+        const asked = { front, response, number: next };
         const visitor = free.pop();
         await visit(phase, asked, index, host, async () => await visitor?.ask(`behind ${describe(asked)}`));
         if (visitor !== undefined) free.push(visitor);
@@ -100,27 +103,28 @@ async function visit(
   host: string,
   meanwhile: () => Promise<void>,
 ): Promise<void> {
-  const { front, answer, number } = asked;
+  const { front, response, number } = asked;
   const scope = new Scope();
   try {
     const connection = await front.open(scope);
     const target = `/answer/${index}/${number}`;
-    const request = { host, target, method: answer.method ?? 'GET', headers: LOGIN };
+    const request = { host, target, method: response.method ?? 'GET', headers: LOGIN };
     const { text, ended } = await talk(connection, formatRequest(request), PATIENCE);
     await meanwhile();
     const what = `${describe(asked)} reached its visitor as ${JSON.stringify(text.slice(0, 500))}`;
     const own = [...text.matchAll(MARK)].filter(([, , other]) => Number(other) === number);
-    if (own.some(([, kind = '']) => mayNotPass(answer, kind)) || INTERIM.test(text))
+    if (own.some(([, kind = '']) => mayNotPass(response, kind)) || INTERIM.test(text))
       faults.add('forwarded', what);
     if (isAnothers(text, number, front.name !== 'straight')) faults.add('strayed', what);
-    if (answer.fate === 'passed' && !text.includes(String(number).padStart(6, '0'))) faults.add('lost', what);
+    if (response.fate === 'passed' && !text.includes(String(number).padStart(6, '0')))
+      faults.add('lost', what);
     if (ended) return;
     const second = await talk(connection, formatRequest({ host: honest.host, target: '/second' }), PATIENCE);
     const isHidden = [...second.text.matchAll(MARK)].some(([, kind]) => kind !== 'm');
     if (isHidden || isAnothers(second.text, number)) {
       faults.add(
         'strayed',
-        `${describe(asked)}: the next answer was ${JSON.stringify(second.text.slice(0, 500))}`,
+        `${describe(asked)}: the next response was ${JSON.stringify(second.text.slice(0, 500))}`,
       );
     }
   } finally {
@@ -128,22 +132,22 @@ async function visit(
   }
 }
 
-/** What no visitor may get, either way: it is the relay that reads answers first. */
+/** What no visitor may get, on any way: the relay is the first to read responses. */
 function mayNotPass({ fate }: HostileMessage, kind: string): boolean {
   return fate === 'refused' || (fate === 'broken' && kind !== 'm') || (fate === 'any' && kind === 's');
 }
 
 /**
- * Whether an answer has the mark of another one.
+ * Whether a response has the mark of another one.
  *
- * @param isShared whether another visitor of the same service was on the same connection: what the service has said behind the
- * answer to that one may be taken for its answer to this one, as it may without a tunnel
+ * @param isShared whether another visitor of the same service was on the same connection: what the service has sent after
+ *   its response to that one may be taken for its response to this one, as it may without a tunnel
  */
 function isAnothers(text: string, number: number, isShared = false): boolean {
   const others = [...text.matchAll(MARK)].filter(([, , other]) => Number(other) !== number);
   return others.some(([, kind]) => !isShared || kind !== 's');
 }
 
-function describe({ front, answer, number }: Asked): string {
-  return `${front.name}, ${JSON.stringify(answer.what)} ${number} ${JSON.stringify(answer.text.slice(0, 400))}`;
+function describe({ front, response, number }: Asked): string {
+  return `${front.name}, ${JSON.stringify(response.what)} ${number} ${JSON.stringify(response.text.slice(0, 400))}`;
 }

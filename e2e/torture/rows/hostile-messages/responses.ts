@@ -1,4 +1,4 @@
-/** Answers of an attacker's service. */
+/** Responses of an attacker's service. */
 import {
   AFTER,
   CANARY,
@@ -13,7 +13,7 @@ import {
 import { chunkCases } from './chunks.ts';
 import { framingCases } from './framing.ts';
 
-/** To one reader a body, to another the answer to somebody else. */
+/** To one reader a body, to another the response to somebody else. */
 const HIDDEN = `HTTP/1.1 200 OK\r\nContent-Length: ${CANARY.length}\r\n\r\n${CANARY}`;
 const FINAL = `HTTP/1.1 200 OK\r\nCase: ${MAIN}\r\nContent-Length: ${MAIN.length}\r\n\r\n${MAIN}`;
 const INTERIM_FIELDS = [
@@ -27,11 +27,11 @@ const INTERIM_FIELDS = [
   'Content-Length: 0\r\nConnection: keep-alive\r\n',
 ];
 
-/** All of them, none twice. */
-export function hostileAnswers(): HostileMessage[] {
+/** All of them, without duplicates. */
+export function hostileResponses(): HostileMessage[] {
   return distinct([
-    ...framingCases(answer, HIDDEN),
-    ...chunkCases(answer, HIDDEN),
+    ...framingCases(response, HIDDEN),
+    ...chunkCases(response, HIDDEN),
     ...interim(),
     ...startLines(),
     ...fieldLines(),
@@ -41,11 +41,11 @@ export function hostileAnswers(): HostileMessage[] {
   ]);
 }
 
-function answer(what: string, fate: Fate, fields: string, body: string): HostileMessage {
+function response(what: string, fate: Fate, fields: string, body: string): HostileMessage {
   return message(what, fate, `HTTP/1.1 200 OK\r\nCase: ${MAIN}\r\n${fields}\r\n${body}`);
 }
 
-/** Answers before the final one: some readers take them for it. */
+/** Responses before the final one, which some readers mistake for it. */
 function interim(): HostileMessage[] {
   const codes = [100, 102, 103, 104, 110, 150, 199];
   const heads = codes.flatMap((code) =>
@@ -55,7 +55,11 @@ function interim(): HostileMessage[] {
     ...heads.flatMap((head) => [
       message(`${shown(head)} at once`, 'any', head + FINAL),
       message(`${shown(head)} first`, 'any', head + PAUSE + FINAL),
-      message(`${shown(head)} with an answer of somebody else`, 'any', head + PAUSE + FINAL + PAUSE + HIDDEN),
+      message(
+        `${shown(head)} with a response of somebody else`,
+        'any',
+        head + PAUSE + FINAL + PAUSE + HIDDEN,
+      ),
     ]),
     message('500 of 103', 'any', 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'.repeat(500) + FINAL),
     message(
@@ -80,10 +84,10 @@ function interim(): HostileMessage[] {
       'refused',
       `HTTP/1.1 103 Early\r\n\r\nHTTP/1.1 101 Switching\r\nCase: ${MAIN}\r\nUpgrade: websocket\r\n\r\n${HIDDEN}`,
     ),
-    message('only an interim answer', 'any', 'HTTP/1.1 103 Early Hints\r\n\r\n'),
-    message('an interim answer of HTTP/1.0', 'any', `HTTP/1.0 100 Continue\r\n\r\n${FINAL}`),
+    message('only an interim response', 'any', 'HTTP/1.1 103 Early Hints\r\n\r\n'),
+    message('an interim response of HTTP/1.0', 'any', `HTTP/1.0 100 Continue\r\n\r\n${FINAL}`),
     message(
-      'an interim answer with a body',
+      'an interim response with a body',
       'refused',
       `HTTP/1.1 103 Early\r\nContent-Length: 7\r\n\r\n${AFTER}${FINAL}`,
     ),
@@ -150,7 +154,7 @@ function fieldLines(): HostileMessage[] {
   ];
 }
 
-/** Answers that have no body, with one. */
+/** Responses that must not have a body, with one. */
 function withoutBody(): HostileMessage[] {
   const bodies = [
     `Content-Length: ${HIDDEN.length}\r\n\r\n${HIDDEN}`,
@@ -184,7 +188,7 @@ function withoutBody(): HostileMessage[] {
   ];
 }
 
-/** A whole answer, and bytes behind it. */
+/** A whole response, and bytes after it. */
 function surplus(): HostileMessage[] {
   const chunked = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n7\r\n${MAIN}\r\n0\r\n\r\n`;
   const close = FINAL.replace('\r\n', '\r\nConnection: close\r\n');
@@ -206,7 +210,7 @@ function surplus(): HostileMessage[] {
   );
 }
 
-/** Fields by which a proxy in front may be told what to do, and others that are about a connection. */
+/** Fields that may tell a proxy in front what to do, and others that are about a connection. */
 function steering(): HostileMessage[] {
   const fields = [
     'X-Accel-Redirect: /v1/account',

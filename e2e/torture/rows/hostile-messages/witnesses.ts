@@ -1,4 +1,4 @@
-/** Services that note which marked requests they have seen: three real servers, and one that only looks at bytes. */
+/** Services that record which marked requests they have seen: three real servers, and one that only looks at bytes. */
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
@@ -14,7 +14,7 @@ export interface Sighting {
   readonly number: number;
   /**
    * Where the request came from, as each proxy and the relay have added it; `undefined` where only bytes were looked at. A
-   * request that one of them took for something else has fewer addresses.
+   * request that one of them did not take for a request has fewer addresses.
    */
   readonly from: string | undefined;
 }
@@ -42,7 +42,7 @@ export async function startWitnesses(scope: Scope): Promise<readonly Witness[]> 
   ];
 }
 
-/** Node's server; it answers with what it has seen. */
+/** Node's server; it responds with what it has seen. */
 async function startNode(scope: Scope): Promise<Witness> {
   const name = 'node';
   const seen: Sighting[] = [];
@@ -51,7 +51,7 @@ async function startNode(scope: Scope): Promise<Witness> {
     const mark = String(request.headers['case']);
     seen.push(...marksIn(mark, name, from));
     const body = await text(request);
-    // What a body hides is a request only to who reads it as one.
+    // What a body hides is a request only to those who read it as one.
     const behind = `${body} ${request.rawTrailers.join(' ')}`;
     seen.push(...marksIn(behind, name, from).filter(({ kind }) => kind === 'a'));
     response.end(`seen: ${mark}\n`);
@@ -62,7 +62,7 @@ async function startNode(scope: Scope): Promise<Witness> {
   return { name, port, sightings: () => seen };
 }
 
-/** Looks for marks in bytes, whatever they are; so it cannot tell a hidden request from a body. */
+/** Looks for marks in bytes, whatever they are, so it cannot tell a hidden request from a body. */
 async function startLooker(scope: Scope): Promise<Witness> {
   const name = 'bytes';
   const connections: { bytes: string }[] = [];

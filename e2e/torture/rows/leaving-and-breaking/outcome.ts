@@ -4,15 +4,15 @@ import { Scope } from '../../../support/scope.ts';
 import type { Front } from '../../tools/fronts.ts';
 
 /**
- * - `whole`: an answer of the service, complete and right
- * - `refused`: a complete answer of the relay's own, which says that there is none
- * - `broken`: the connection broke, so that nobody takes what came for a whole answer
- * - `wrong`: what came looks like a whole answer, and is none
- * - `endless`: nothing, for as long as somebody may wait
+ * - `whole`: a response of the service, complete and right
+ * - `refused`: a complete response of the relay's own, which says that the service gives none
+ * - `broken`: the connection broke, so nobody mistakes what came for a whole response
+ * - `wrong`: what came looks like a whole response, but is not
+ * - `endless`: nothing, for as long as anybody may have to wait
  */
 export type Outcome = 'whole' | 'refused' | 'broken' | 'wrong' | 'endless';
 
-/** What a visitor asks for, and what a whole answer to it has to be. */
+/** What a visitor asks for, and what a whole response to it has to be. */
 export interface Question {
   readonly request: Request;
   readonly content: string;
@@ -22,7 +22,7 @@ export interface Question {
  * Asks, and reads to the end.
  *
  * @param patienceMs how long the visitor waits for the next byte
- * @param behind done once the request is written
+ * @param behind called once the request is written
  */
 export async function outcomeOf(
   front: Front,

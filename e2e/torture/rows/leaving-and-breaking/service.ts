@@ -1,18 +1,18 @@
-/** A service that answers as its visitors say: whole, cut at any point, slowly, or never. */
+/** A service that responds as its visitors ask: completely, cut at any point, slowly, or never. */
 import type { Socket } from 'node:net';
 import type { Scope } from '../../../support/scope.ts';
 import { type Service, startRawService } from '../../../support/services/listen.ts';
 
-/** How an answer says where it ends. */
+/** How a response says where it ends. */
 export const FRAMINGS = ['length', 'chunked'] as const;
 export type Framing = (typeof FRAMINGS)[number];
 
 const REQUEST = /^\S+ \/(\w+)\/(\w+)\/(\d+)\/(\d+) /;
-/** ms until a slow answer: a visitor has half-closed by then, or is gone. */
+/** ms until a slow response: a visitor has half-closed by then, or is gone. */
 const SLOW_MS = 100;
 const TICK_MS = 50;
 
-/** The content of an answer; the same for the same numbers. */
+/** The content of a response; the same for the same numbers. */
 export function contentOf(number: number, size: number): string {
   return `content ${number} `.padEnd(size, 'x');
 }
@@ -20,7 +20,7 @@ export function contentOf(number: number, size: number): string {
 /**
  * Starts the service. Targets are `/HOW/FRAMING/NUMBER/SIZE`, where HOW is
  *
- * - `whole`: at once; `slow`: a moment after the request is complete; `ticking`: a piece after the other without an end;
+ * - `whole`: at once; `slow`: a moment after the request is complete; `ticking`: one piece after the other without an end;
  *   `never`: nothing
  * - `cut` and `reset`: ends in the middle, in either way, at a point that depends on the number
  */
@@ -36,7 +36,7 @@ export async function startService(scope: Scope): Promise<Service> {
       text = '';
       answer(socket, how, answerOf(framing, contentOf(Number(number), Number(size))), Number(number));
     });
-    // One that waits for its answer may have said all it has to say.
+    // A visitor that waits for its response may have sent everything it has to send.
     socket.on('end', () => setTimeout(() => socket.end(), 2 * SLOW_MS));
   });
 }

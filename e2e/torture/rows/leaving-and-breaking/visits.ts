@@ -1,4 +1,4 @@
-/** The ways in which visitors, services and clients leave while an answer is on its way. */
+/** The ways in which visitors, services and clients leave while a response is on its way. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { createAccount } from '../../../support/accounts.ts';
 import { eventually } from '../../../support/deadline.ts';
@@ -14,9 +14,9 @@ import { contentOf, FRAMINGS } from './service.ts';
 import { type Outcome, outcomeOf, type Question } from './outcome.ts';
 
 const AT_A_TIME = 50;
-/** Visitors of one client that is killed or frozen; its tunnel is of no use afterwards. */
+/** Visitors of one client that is killed or frozen; its tunnel is useless afterwards. */
 const OF_A_CLIENT = 50;
-/** ms a visitor of something that has left waits at most, on a busy machine: 10 s for a client, and the way. */
+/** ms that a visitor of something that has left waits at most, on a busy machine: 10 s for a client, and the way. */
 const PATIENCE_MS = 30_000;
 /** ms until a client that froze counts as gone: 30 s to a ping, 60 s for its pong; then 10 s, and the way. */
 const FROZEN_PATIENCE_MS = 130_000;
@@ -35,7 +35,7 @@ export interface Stage {
   readonly count: number;
 }
 
-/** Visitors go at any moment; what they leave behind is counted at the end. */
+/** Visitors leave at any moment; what they leave behind is counted at the end. */
 export async function leavingVisitors({ front, host, service, count, faults }: Stage): Promise<void> {
   await inParallel(AT_A_TIME, Array(count).keys(), async (number) => {
     const scope = new Scope();
@@ -43,7 +43,7 @@ export async function leavingVisitors({ front, host, service, count, faults }: S
       const visitor = await front.open(scope);
       const how = number % 2 === 0 ? 'ticking' : 'never';
       const whole = formatRequest({ host, method: 'POST', target: `/${how}/chunked/1/1`, body: BODY });
-      // In the head, in the body, while waiting, in the answer.
+      // In the head, in the body, while waiting, in the response.
       const moment = number % 4;
       const length = [whole.length - BODY.length - 10, whole.length - 100, whole.length, whole.length][
         moment
@@ -51,7 +51,7 @@ export async function leavingVisitors({ front, host, service, count, faults }: S
       await visitor.write(whole.subarray(0, length));
       if (moment === 3 && how === 'ticking') await visitor.finalHead();
       else await delay(number % 50);
-      // One that has asked and closes may only have said all it has to say: nobody can tell until there is an answer.
+      // A visitor that has asked and closes may just have nothing more to send: nobody can tell until there is a response.
       const mayWait = moment >= 2 && how === 'never';
       if (number % 3 === 0 || mayWait) visitor.reset();
       else visitor.socket.destroy();
@@ -64,7 +64,7 @@ export async function leavingVisitors({ front, host, service, count, faults }: S
   }).catch((error: unknown) => faults.add('leftBehind', String(error)));
 }
 
-/** Services end before their answer does. */
+/** Services end before their response does. */
 export async function truncatingServices(stage: Stage): Promise<void> {
   await inParallel(AT_A_TIME, Array(stage.count).keys(), async (number) => {
     const how = number % 2 === 0 ? 'cut' : 'reset';
@@ -76,7 +76,7 @@ export async function truncatingServices(stage: Stage): Promise<void> {
   });
 }
 
-/** Visitors have said all they have to say, and still want their answer. */
+/** Visitors have sent everything, and still want their response. */
 export async function halfClosedVisitors(stage: Stage): Promise<void> {
   await inParallel(AT_A_TIME, Array(stage.count).keys(), async (number) => {
     const question = ask(stage.host, number % 2 === 0 ? 'whole' : 'slow', number, 1 + (number % 3) * 50_000);
@@ -100,7 +100,7 @@ export async function leavingClients(stage: Stage): Promise<void> {
   });
 }
 
-/** Clients freeze while they serve; in a short run they go on before anybody can know. */
+/** Clients freeze while they serve; in a short run they go on before anybody can notice. */
 export async function frozenClients(stage: Stage, short: boolean): Promise<void> {
   await eachClient(stage, async (culvert, visits) => {
     await delay(100);
@@ -118,7 +118,7 @@ export async function frozenClients(stage: Stage, short: boolean): Promise<void>
 
 type Visits = (patienceMs: number) => Promise<(readonly [what: string, outcome: Outcome])[]>;
 
-/** Starts clients, each with visitors of its own: some before it is called to leave, some behind. */
+/** Starts clients, each with its own visitors: some before it leaves, some after. */
 async function eachClient(
   stage: Stage,
   serve: (culvert: Culvert, visits: Visits) => Promise<void>,
@@ -138,7 +138,7 @@ async function eachClient(
     };
     const first = client * OF_A_CLIENT;
     const numbers = Array.from({ length: OF_A_CLIENT }, (_, index) => first + index);
-    // A few have an answer first: their data sockets and local connections are kept.
+    // A few get a response first: their data sockets and local connections are kept.
     await Promise.all(numbers.slice(0, 5).map((number) => visit(number, PATIENCE_MS)));
     const before = numbers
       .filter((number) => number % 3 === 0)

@@ -11,7 +11,7 @@ const UNITS = ['culvert-relay.service', 'culvert-relay@.service'];
 const START_MS = 50_000;
 const END_MS = 60_000;
 
-/** `LimitCORE` of each shipped unit, as `ulimit` takes it; systemd itself sets none. */
+/** `LimitCORE` of each shipped unit, in the form of `ulimit`; systemd itself sets none. */
 export function shippedCoreLimits(): string[] {
   return UNITS.map((unit) => {
     const text = readFileSync(new URL(`../../../../server/deploy/${unit}`, import.meta.url), 'utf8');
@@ -20,9 +20,9 @@ export function shippedCoreLimits(): string[] {
 }
 
 /**
- * Has a relay crash as a fault of memory does.
+ * Makes a relay crash as a memory fault does.
  *
- * @param limit of the size of a core dump
+ * @param limit the largest size of a core dump
  * @returns files it left in the folder it ran in
  */
 export async function crash(scope: Scope, limit: string): Promise<string[]> {

@@ -18,7 +18,7 @@ const WEBSOCKET: readonly Field[] = [
  * Sends each key in many ways.
  *
  * @param hosts of the relay and of a tunnel
- * @returns all that was answered
+ * @returns everything that came back
  */
 export async function useKeys(
   front: Front,

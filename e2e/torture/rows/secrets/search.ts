@@ -1,4 +1,4 @@
-/** Looks for keys where none may be. */
+/** Looks for keys where there must not be any. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Faults } from '../../tools/faults.ts';
@@ -7,7 +7,7 @@ import type { Faults } from '../../tools/faults.ts';
 const PART = 12;
 
 export class KeySearch {
-  /** bytes looked through so far */
+  /** bytes searched so far */
   bytes = 0;
   readonly #keys: readonly string[];
   readonly #faults: Faults;
@@ -17,7 +17,7 @@ export class KeySearch {
     this.#faults = faults;
   }
 
-  /** @param figure counts what is found; `where`: in words */
+  /** @param figure counts what is found; `where` says where, in words */
   look(figure: string, where: string, text: string): void {
     this.bytes += text.length;
     for (const key of this.#keys) {
@@ -27,7 +27,7 @@ export class KeySearch {
     }
   }
 
-  /** Looks through all files of a folder. */
+  /** Searches all files of a folder. */
   lookInFolder(figure: string, folder: string): void {
     for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
       if (!entry.isFile()) continue;

@@ -1,6 +1,6 @@
 /**
  * Ways to write the host and the path of a tunnel, and which tunnel each may reach: written down here by the rules of
- * specification and contract, and not asked of the relay.
+ * specification and contract, not taken from the relay.
  */
 import type { Random } from '../../../support/random.ts';
 import type { Field } from '../../../support/raw-http.ts';
@@ -19,7 +19,7 @@ export interface Spelling {
   readonly headers?: readonly Field[];
   /** names of the tunnels it may reach */
   readonly may: readonly string[];
-  /** where a request says two things, a proxy in front may choose one of them */
+  /** if a request says two things, a proxy in front may choose one of them */
   readonly mayBehindProxy?: readonly string[];
 }
 
@@ -30,7 +30,7 @@ export interface Names {
   readonly relayHost: string;
 }
 
-/** All spellings, none twice. */
+/** All spellings, without duplicates. */
 export function spellingsOf(names: Names, random: Random): Spelling[] {
   const { places } = names;
   const all = places.flatMap((place, index) => {
@@ -63,7 +63,7 @@ function rightHosts({ name, account }: Place, { tunnelDomain }: Names, random: R
   return spelled.map((host) => ({ host, target: '/', may: [name] }));
 }
 
-/** Hosts that look like the tunnel's, and are not. */
+/** Hosts that look like the tunnel's, but are not. */
 function wrongHosts({ name, account }: Place, other: Place, { places, tunnelDomain }: Names): Spelling[] {
   const labels = [
     `${name}.${other.account}`,
@@ -102,7 +102,7 @@ function wrongHosts({ name, account }: Place, other: Place, { places, tunnelDoma
     `xn--${name}`,
     `${'x'.repeat(64)}${name}`,
     `${'x.'.repeat(120)}${name}`,
-    // A letter that some would fold to the one that is meant, in UTF-8 and in latin1.
+    // A letter that some would fold to the intended one, in UTF-8 and in latin1.
     `${name.slice(0, -1)}\xc5\xbf`,
     `\xef\xbd\x93${name.slice(1)}`,
     `${name}\xad`,
@@ -139,7 +139,7 @@ function wrongHosts({ name, account }: Place, other: Place, { places, tunnelDoma
   return [...labels, ...whole].map((host) => ({ host, target: '/', may: [] }));
 }
 
-/** Paths at the relay's own host; what is behind the first part that names a tunnel names nothing. */
+/** Paths at the relay's own host; what follows the first part that names a tunnel names nothing. */
 function paths({ name }: Place, other: Place, { relayHost }: Names): Spelling[] {
   const here = [
     '',

@@ -1,9 +1,9 @@
-/** What a client may do with a WebSocket that RFC 6455 and the contract do not allow, or that nobody needs. */
+/** Things a client may do with a WebSocket that RFC 6455 and the contract do not allow, or that nobody needs. */
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Where a client has a WebSocket to the relay. */
+/** A WebSocket that a client has to the relay. */
 export type Place = 'control' | 'data' | 'offered';
 
 export interface Abuse {
@@ -22,7 +22,7 @@ const TEXT = 1;
 const BINARY = 2;
 const CLOSE = 8;
 const PING = 9;
-/** Bytes one socket floods at most: more than the kernel keeps for it. */
+/** Bytes that one socket floods at most: more than the kernel buffers for it. */
 const FLOOD_BYTES = 8 * 1024 * 1024;
 const SLOW_BYTES = 20;
 const SLOW_MS = 50;
@@ -73,7 +73,7 @@ function wrong(what: string, bytes: Buffer, places = EVERYWHERE): Abuse {
   return { what, places, cut: 'now', commit: (socket) => write(socket, bytes) };
 }
 
-/** Not against the protocol; the relay must bear it for as long as the socket is of use. */
+/** Not against the protocol; the relay must bear it for as long as the socket is in use. */
 function odd(what: string, commit: Abuse['commit'], places = EVERYWHERE): Abuse {
   return { what, places, cut: 'released', commit };
 }
@@ -111,7 +111,7 @@ function repeated(first: Buffer, next: Buffer, count: number): Buffer {
 
 async function write(socket: Socket, bytes: Buffer): Promise<void> {
   if (socket.destroyed || socket.write(bytes)) return;
-  // A reset by the relay is an end, too.
+  // A reset by the relay counts as an end, too.
   await Promise.race([once(socket, 'drain'), once(socket, 'close')]).catch(() => undefined);
 }
 

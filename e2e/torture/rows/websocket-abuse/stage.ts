@@ -11,15 +11,15 @@ import { upgrade } from '../../tools/raw-websocket.ts';
 import { SHIPPED } from '../../../support/shipped-proxies.ts';
 import type { Place } from './abuses.ts';
 
-/** Addresses from which they come, so that none has more than it may. */
+/** Addresses from which they come, so that none has more than it is allowed. */
 const ADDRESSES = 20;
 const ANNOUNCED_MS = 20_000;
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/;
 
-/** A socket of the attacker's, and what it is there for. */
+/** A socket of the attacker's, and what it is for. */
 export interface AbusedSocket {
   readonly connection: RawConnection;
-  /** Ends that for which the relay keeps it. */
+  /** Ends the reason for which the relay keeps it. */
   release(): Promise<void>;
 }
 
@@ -46,13 +46,13 @@ export class Stage {
     return new Stage(relay, account, await account.api.list());
   }
 
-  /** Opens a socket that is of use until it is released. */
+  /** Opens a socket that is in use until it is released. */
   async open(scope: Scope, place: Place, index: number): Promise<AbusedSocket> {
     const tunnel = this.#tunnels[index];
     if (tunnel === undefined) throw new Error(`there is no tunnel ${index}`);
     const control = await this.#connect(scope, index, `/ws/control?tunnel_id=${tunnel.id}`);
     if (place === 'control') {
-      // A newer one takes its place.
+      // A newer one replaces it.
       return { connection: control, release: async () => void (await this.open(scope, 'control', index)) };
     }
     if (place === 'offered') {
