@@ -9,6 +9,9 @@ import { Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection, visit } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 
+/** Long enough to do something with a tunnel before it is over, also on a machine that does much else. */
+const LIFE = '10s';
+
 async function isAlive(account: TestAccount, tunnel: Tunnel): Promise<boolean> {
   return (await account.api.send('GET', `/v1/tunnels/${tunnel.id}`)).status === 200;
 }
@@ -37,7 +40,7 @@ describe('the life of a tunnel (docs/protocol.md section 3.5)', () => {
 
   describe('at expiry', () => {
     together('the tunnel is gone at once, its name free, its open connections cut', async () => {
-      const client = await ManualClient.start(scope, relay, pool, { ttl: '4s', name: 'brief' });
+      const client = await ManualClient.start(scope, relay, pool, { ttl: LIFE, name: 'brief' });
       const { visitor, data, head } = await openConnection(client);
       const broken = assert.rejects(visitor.rest(head), /ended/);
       await delay(Date.parse(client.tunnel.expires_at) - Date.now() + 100);
@@ -48,22 +51,20 @@ describe('the life of a tunnel (docs/protocol.md section 3.5)', () => {
     });
 
     together('traffic changes nothing without idle mode', async () => {
-      const client = await ManualClient.start(scope, relay, pool, { ttl: '2s' });
+      const client = await ManualClient.start(scope, relay, pool, { ttl: LIFE });
       const { data } = await openConnection(client);
-      const { ms } = await timed(async () => {
-        const ticking = setInterval(() => data.send('x'), 50);
-        scope.defer(() => clearInterval(ticking));
-        await within(20_000, 'end of the data socket', data.socket.closed);
-      });
-      assertWithin(ms, 2000);
+      const ticking = setInterval(() => data.send('x'), 50);
+      scope.defer(() => clearInterval(ticking));
+      await within(40_000, 'end of the data socket', data.socket.closed);
+      assertWithin(Date.now() - Date.parse(client.tunnel.expires_at), 0);
     });
 
     together('an extended tunnel lives on', async () => {
-      const client = await ManualClient.start(scope, relay, pool, { ttl: '5s' });
-      await client.account.api.extend(client.tunnel.id, { ttl: '5s' });
+      const client = await ManualClient.start(scope, relay, pool, { ttl: LIFE });
+      await client.account.api.extend(client.tunnel.id, { ttl: LIFE });
       await delay(Date.parse(client.tunnel.expires_at) - Date.now() + 300);
       assert.equal(await isAlive(client.account, client.tunnel), true);
-      assert.equal((await within(20_000, 'expiry', client.control.closed)).code, 4002);
+      assert.equal((await within(40_000, 'expiry', client.control.closed)).code, 4002);
     });
 
     together('comes while the relay is down, too', async () => {
@@ -145,9 +146,9 @@ describe('the life of a tunnel (docs/protocol.md section 3.5)', () => {
     });
 
     together('a connection that is open but silent does not keep the tunnel', async () => {
-      const client = await ManualClient.start(scope, relay, pool, { ttl: '1s', idle_ttl: true });
+      const client = await ManualClient.start(scope, relay, pool, { ttl: LIFE, idle_ttl: true });
       await openConnection(client);
-      assert.equal((await within(20_000, 'expiry', client.control.closed)).code, 4002);
+      assert.equal((await within(40_000, 'expiry', client.control.closed)).code, 4002);
     });
 
     together('without any request it ends when its ttl is over', async () => {

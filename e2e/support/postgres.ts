@@ -13,7 +13,7 @@ import { closedPort } from './services/listen.ts';
 /** Debian's package `postgresql`, in any version; `e2e/support/setup.sh` installs it. */
 const VERSIONS = '/usr/lib/postgresql';
 const USER = 'culvert';
-/** A hundred thousand rows take a second, and on a machine that does much else a minute. */
+/** Many rows at once take a second, and on a machine that does much else a minute. */
 const QUERY_TIMEOUT_MS = 120_000;
 
 const running = new Set<ChildProcess>();
