@@ -51,7 +51,7 @@ describe('the control WebSocket', () => {
   });
 
   it('ends with 4002 when the tunnel expires, and not before', async () => {
-    const client = await ManualClient.start(scope, relay, pool, { ttl: '2s' });
+    const client = await ManualClient.start(scope, relay, pool, { ttl: '8s' });
     assert.equal(await closeCode(client.control), 4002);
     const late = Date.now() - Date.parse(client.tunnel.expires_at);
     assert.ok(late >= -50, `closed ${late} ms after the expiry`);
