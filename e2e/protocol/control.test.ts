@@ -13,7 +13,7 @@ import { Opcode } from '../support/spec-client/frames.ts';
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** The code with which the relay closes a control socket. */
-async function closeCode(control: ControlSocket, ms = 5000): Promise<number> {
+async function closeCode(control: ControlSocket, ms = 40_000): Promise<number> {
   return (await within(ms, 'end of the control socket', control.closed)).code;
 }
 
