@@ -1,14 +1,15 @@
 /**
- * `node e2e/bench/key-timing.ts [--samples N]`, after `npm run build`: does the time of a refusal tell how much of a key was
- * right? It refuses keys that differ from a valid one in their last character only, and keys that differ as little from one that
- * was never issued, in random order, in this process and through a running relay, and prints Welch's t for all times
- * and without the slowest.
+ * `node e2e/bench/key-timing.ts [--samples N]`, after `npm run build`: does the time of a refusal reveal how much of a key
+ * was right? It refuses keys that differ from a valid one in their last character only, and keys that differ as little from
+ * one that was never issued, in random order, in this process and through a running relay, and prints Welch's t for all
+ * times and without the slowest.
  *
  * Both kinds are made alike, because a text that is much like those before it is refused a little faster whether or not it is
  * near to a valid key: against wholly random keys, both kinds show that difference (t = -5 for the faster half).
  *
- * There should be none between them: a key is looked up by its SHA-256, so how far a look-up gets depends on bits of the
- * hash. A key that is nearly right has a hash as different as any other, and who could choose hashes could not undo them.
+ * There should be no difference between them: a key is looked up by its SHA-256, so how far a look-up gets depends on bits
+ * of the hash. A key that is nearly right has a hash as different as any other, and somebody who could choose hashes could
+ * not invert them.
  */
 import { once } from 'node:events';
 import { connect } from 'node:net';
@@ -29,7 +30,7 @@ const WARM_UP = 5000;
 const SHARES = [1, 0.99, 0.9, 0.5];
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** Has a key refused. */
+/** Tries a key, which is refused. */
 type Refuse = (key: string) => Promise<unknown>;
 
 const { values } = parseArgs({ options: { samples: { type: 'string', default: '100000' } } });
@@ -66,7 +67,7 @@ async function throughRelay(within: Scope): Promise<Times> {
   await once(socket, 'connect');
   return measure(valid, async (key) => {
     socket.write(`GET /v1/account HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\n\r\n`);
-    // So short an answer comes in one piece.
+    // Such a short response comes in one piece.
     const [answer] = (await once(socket, 'data')) as [Buffer];
     if (!answer.toString('latin1').startsWith('HTTP/1.1 401')) throw new Error(answer.toString('latin1'));
   });
@@ -91,7 +92,7 @@ async function measure(valid: readonly string[], refuse: Refuse): Promise<Times>
   const far = new Float64Array(samples);
   for (let count = 0; count < WARM_UP; count += 1) await refuse(generateKey());
   for (let count = 0; count < samples; count += 1) {
-    // The same work for both, in an order nobody can fall into step with.
+    // The same work for both, in an order that nothing can fall into step with.
     const keys = { near: nearly(valid), far: nearly(never) };
     const order = Math.random() < 0.5 ? (['near', 'far'] as const) : (['far', 'near'] as const);
     for (const kind of order) {
@@ -103,14 +104,14 @@ async function measure(valid: readonly string[], refuse: Refuse): Promise<Times>
   return { near, far };
 }
 
-/** One of the keys but for its last character. */
+/** One of the keys, with another last character. */
 function nearly(keys: readonly string[]): string {
   const key = keys[Math.floor(Math.random() * keys.length)] ?? '';
   const others = BASE62.replace(key.slice(-1), '');
   return flat(key.slice(0, -1) + others.charAt(Math.floor(Math.random() * others.length)));
 }
 
-/** The same text as one piece of memory, as keys come from the network. */
+/** The same text as one piece of memory, like keys that come from the network. */
 function flat(text: string): string {
   return Buffer.from(text, 'latin1').toString('latin1');
 }

@@ -9,7 +9,7 @@ export interface Machine {
   readonly kernel: string;
   readonly node: string;
   readonly programs: readonly string[];
-  /** the commit that was measured, with `+` where files were changed since */
+  /** the measured commit, with `+` if files have changed since */
   readonly commit: string;
   /** load of the last minute before the run */
   readonly load: number;
@@ -21,7 +21,7 @@ export function describeMachine(): Machine {
     cores: processors.length,
     processor: processors[0]?.model ?? 'unknown',
     memoryGiB: Math.round(totalmem() / 1024 ** 3),
-    // The version alone: what is behind it names a vendor's build.
+    // The version only: what follows it names a vendor's build.
     kernel: `${type()} ${release().replace(/-.*/, '')} ${arch()}`,
     node: process.version,
     programs: [version('nginx', ['-v']), version('ssh', ['-V']), version('wrk', ['-v'])],
@@ -30,7 +30,7 @@ export function describeMachine(): Machine {
   };
 }
 
-/** The first line a program says about itself; some end with an error code or use standard error for it. */
+/** The first line that a program prints about itself; some end with an error code or use standard error for it. */
 function version(command: string, args: readonly string[]): string {
   const text = execFileSync('sh', ['-c', `${command} ${args.join(' ')} 2>&1 || true`], { encoding: 'utf8' });
   return (text.split('\n')[0] ?? '').replace(/\s*(Copyright|\[).*/, '');

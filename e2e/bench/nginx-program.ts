@@ -1,4 +1,4 @@
-/** nginx with a configuration of its own, as one process that touches nothing of the system's. */
+/** nginx with its own configuration, as one process that touches nothing of the system's. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../support/programs.ts';
@@ -9,7 +9,7 @@ import { type Child, startProgram } from '../support/child.ts';
 const BODIES = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
 
 /**
- * Starts nginx and waits until it takes connections.
+ * Starts nginx and waits until it accepts connections.
  *
  * @param port where it listens, on 127.0.0.1
  * @param upstreams directives of the `http` block

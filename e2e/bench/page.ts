@@ -31,7 +31,7 @@ let tunnels: readonly TunnelView[] = Array.from({ length: TUNNELS }, (_, n) =>
 );
 let served = 0;
 
-/** So many requests more, in turn to each tunnel. */
+/** This many more requests, to each tunnel in turn. */
 function serve(count: number): void {
   const next = [...tunnels];
   for (let left = count; left > 0; left -= 1) {
@@ -58,18 +58,18 @@ try {
   const page = await openWindow(scope, browser, built, main);
   const system = await browser.newBrowserCDPSession();
   const tab = await page.context().newCDPSession(page);
-  // CPU time, not time on the wall: the machine may be busy.
+  // CPU time, not wall-clock time: the machine may be busy.
   await tab.send('Performance.enable', { timeDomain: 'threadTicks' });
 
   /** CPU seconds of the page and of the test's protocol in it so far, and the page's heap after a collection. */
   const measure = async () => {
     const { processInfo } = await system.send('SystemInfo.getProcessInfo');
-    // A second renderer stands by; the page's is the one that has worked.
+    // There is a second, idle renderer; the page's is the one that has worked.
     const renderers = processInfo.filter(({ type }) => type === 'renderer').map(({ cpuTime }) => cpuTime);
     await tab.send('HeapProfiler.collectGarbage');
     const { usedSize } = await tab.send('Runtime.getHeapUsage');
     const { metrics } = await tab.send('Performance.getMetrics');
-    // Reading what a test pushes costs more than what Electron does, and is none of the page's work.
+    // Reading what a test pushes costs more than what Electron does, and is not the page's work.
     const protocol = metrics.find(({ name }) => name === 'DevToolsCommandDuration')?.value ?? 0;
     const { nodes } = await tab.send('Memory.getDOMCounters');
     return {

@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * Waits until a port takes connections.
+ * Waits until a port accepts connections.
  *
  * @throws Error after 10 s
  */

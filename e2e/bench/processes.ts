@@ -1,10 +1,10 @@
 /** CPU time and descendants of processes, from `/proc` (proc(5)); Linux only. */
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** What `getconf CLK_TCK` says on every Linux of today. */
+/** What `getconf CLK_TCK` says on every Linux today. */
 const TICKS_PER_SECOND = 100;
 
-/** The fields of `/proc/PID/stat` behind the name, which may have spaces in it; `undefined` once the process is gone. */
+/** The fields of `/proc/PID/stat` after the name, which may contain spaces; `undefined` once the process is gone. */
 function statOf(pid: number): string[] | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
@@ -14,7 +14,7 @@ function statOf(pid: number): string[] | undefined {
   }
 }
 
-/** CPU seconds the processes have used so far, in user and kernel together. */
+/** CPU seconds that the processes have used so far, user and kernel together. */
 export function cpuSeconds(pids: readonly number[]): number {
   const ticks = pids.map((pid) => {
     const stat = statOf(pid);
@@ -23,19 +23,19 @@ export function cpuSeconds(pids: readonly number[]): number {
   return ticks.reduce((sum, value) => sum + value, 0) / TICKS_PER_SECOND;
 }
 
-/** CPU seconds of those that a process has started and that have ended by now. */
+/** CPU seconds of the children of a process that have ended by now. */
 export function endedCpuSeconds(pid: number): number {
   const stat = statOf(pid);
   return stat === undefined ? 0 : (Number(stat[13]) + Number(stat[14])) / TICKS_PER_SECOND;
 }
 
-/** CPU seconds that a process and all that descend from it have used so far, those included that have ended by now. */
+/** CPU seconds that a process and all its descendants have used so far, including those that have ended by now. */
 export function familyCpuSeconds(pid: number): number {
   const family = familyOf(pid);
   return cpuSeconds(family) + family.reduce((sum, member) => sum + endedCpuSeconds(member), 0);
 }
 
-/** A process and all that descend from it. */
+/** A process and all its descendants. */
 export function familyOf(pid: number): number[] {
   const parents = new Map<number, number>();
   for (const name of readdirSync('/proc')) {

@@ -3,7 +3,7 @@ import { type Figure, FIGURES, isReached } from './figures.ts';
 import type { Machine } from './machine.ts';
 import type { Samples } from './stats.ts';
 
-/** Three significant digits, and no fewer than the whole part has. */
+/** Three significant digits, but never fewer than the integer part has. */
 export function rounded(value: number): string {
   const digits = Math.abs(value) >= 100 ? 0 : Math.abs(value) >= 10 ? 1 : Math.abs(value) >= 0.1 ? 2 : 3;
   return value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });

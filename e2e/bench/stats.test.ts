@@ -10,7 +10,7 @@ describe('median', () => {
 });
 
 describe('rotated', () => {
-  it('lets each come first in its turn', () => {
+  it('lets each come first in turn', () => {
     assert.deepEqual(rotated(['a', 'b', 'c'], 1), ['b', 'c', 'a']);
     assert.deepEqual(rotated(['a', 'b', 'c'], 3), ['a', 'b', 'c']);
   });
@@ -24,7 +24,7 @@ describe('Samples', () => {
     assert.equal(samples.ratio('ours', 'theirs'), 2);
   });
 
-  it('knows nothing of what was not measured', () => {
+  it('knows nothing about what was not measured', () => {
     const samples = new Samples();
     samples.add('ours', 1);
     assert.equal(samples.median('theirs'), undefined);

@@ -1,4 +1,4 @@
-/** Numbers out of rounds. */
+/** Statistics over rounds. */
 
 /** The median; of an even count, the mean of the middle two. NaN without values. */
 export function median(values: readonly number[]): number {
@@ -7,7 +7,7 @@ export function median(values: readonly number[]): number {
   return ((sorted[Math.floor(middle)] ?? NaN) + (sorted[Math.ceil(middle)] ?? NaN)) / 2;
 }
 
-/** The same values beginning `by` places later, so that nobody always comes behind the same neighbour. */
+/** The same values beginning `by` places later, so that nobody always comes after the same neighbour. */
 export function rotated<T>(values: readonly T[], by: number): T[] {
   const start = by % Math.max(1, values.length);
   return [...values.slice(start), ...values.slice(0, start)];
@@ -42,7 +42,7 @@ export class Samples {
     return median(values.map((value, round) => value / (others[round] ?? NaN)).filter(Number.isFinite));
   }
 
-  /** Every measure with its rounds, in the order they were first taken. */
+  /** Every measure with its rounds, in the order in which they were first taken. */
   entries(): IterableIterator<[string, number[]]> {
     return this.#values.entries();
   }

@@ -6,7 +6,7 @@ function noise(index: number): number {
 }
 
 describe('welchT', () => {
-  it('is the difference of the means over the error of both', () => {
+  it('is the difference of the means divided by their common error', () => {
     // Means 2 and 5, variances 1 and 20/3: -3 / sqrt(1/3 + 20/12).
     const t = welchT(Float64Array.of(1, 2, 3), Float64Array.of(2, 4, 6, 8));
     assert.ok(Math.abs(t + 3 / Math.SQRT2) < 1e-12, String(t));
@@ -22,7 +22,7 @@ describe('welchT', () => {
 });
 
 describe('withoutSlowest', () => {
-  it('holds both sets to one bound', () => {
+  it('applies one bound to both sets', () => {
     const [a, b] = withoutSlowest(Float64Array.of(1, 2, 9), Float64Array.of(3, 8, 7), 0.5);
     assert.deepEqual([[...a], [...b]], [[1, 2], [3]]);
   });

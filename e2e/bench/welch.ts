@@ -1,6 +1,6 @@
-/** Welch's t-test: do two sets of times have the same mean? Used the way dudect does, to find out what a time gives away. */
+/** Welch's t-test: do two sets of times have the same mean? Used the way dudect does, to find out what a time reveals. */
 
-/** Above this, two means differ with next to no doubt. */
+/** Above this, two means almost certainly differ. */
 export const T_MAX = 4.5;
 
 /** @returns Welch's t; 0 for equal means */
@@ -10,9 +10,9 @@ export function welchT(a: Float64Array, b: Float64Array): number {
 }
 
 /**
- * Leaves out the slowest of both sets, by one bound for both: what the machine did meanwhile hides what the code did.
+ * Leaves out the slowest of both sets, by one bound for both: other work of the machine hides what the code did.
  *
- * @param share of the samples that stays, above 0, at most 1
+ * @param share share of the samples that stays, above 0, at most 1
  */
 export function withoutSlowest(
   a: Float64Array,

@@ -9,12 +9,12 @@ export interface Bench {
   readonly seconds: number;
   readonly peers: readonly Peer[];
   readonly samples: Samples;
-  /** Tells whoever waits what goes on. */
+  /** Reports progress. */
   readonly log: (text: string) => void;
 }
 
 export interface Case {
   readonly name: string;
-  /** Starts what it needs in the scope and adds `case/peer/measure` samples. */
+  /** Starts what it needs in the scope, and adds samples named `case/peer/measure`. */
   run(scope: Scope, bench: Bench): Promise<void>;
 }

@@ -12,7 +12,7 @@ import { startHello } from './requests.ts';
 
 const DELAY_MS = 50;
 const VISITORS_A_ROUND = 5;
-/** ms between visitors: room for the client to offer a data socket again. */
+/** ms between visitors: time for the client to offer a data socket again. */
 const PAUSE_MS = 500;
 const PROXY = fileURLToPath(new URL('../programs/delay-proxy.ts', import.meta.url));
 
@@ -41,7 +41,7 @@ export const firstByte: Case = {
   },
 };
 
-/** ms from the start of a connection to the first byte of an answer 200. */
+/** ms from the start of a connection to the first byte of a 200. */
 async function timeToFirstByte(port: number, host: string): Promise<number> {
   const start = performance.now();
   const socket = connect({ port, host: '127.0.0.1', noDelay: true });

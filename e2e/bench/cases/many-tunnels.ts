@@ -47,7 +47,7 @@ export const manyTunnels: Case = {
   },
 };
 
-/** A relay with so many tunnels online; one of them, `bench`, is served by the client program. */
+/** A relay with this many tunnels online; the client program serves one of them, `bench`. */
 async function startRelayWith(scope: Scope, count: number, servicePort: number): Promise<Relay> {
   const relay = await Relay.start(scope);
   await relay.stop();
@@ -58,11 +58,11 @@ async function startRelayWith(scope: Scope, count: number, servicePort: number):
   return relay;
 }
 
-/** Puts tunnels of the bootstrap account into a store no relay has open, past the rate limit. */
+/** Puts tunnels of the bootstrap account into a store that no relay has open, bypassing the rate limit. */
 function insertTunnels(path: string, count: number): string[] {
   const database = new DatabaseSync(path);
   const account = database.prepare('SELECT id FROM accounts').get()?.['id'] ?? null;
-  // The only plan that takes as many.
+  // The only plan that allows this many.
   database.exec("UPDATE accounts SET plan = 'team'");
   const insert = database.prepare(
     `INSERT INTO tunnels (id, account_id, slug, name, local_port, ttl_seconds, idle, created_at, expires_at,

@@ -1,4 +1,4 @@
-/** Requests a second, latency, and CPU time: small answers, kept and new connections, 1 to 64 visitors. */
+/** Requests a second, latency, and CPU time: small responses, kept and new connections, 1 to 64 visitors. */
 import type { Scope } from '../../support/scope.ts';
 import { startNginx } from '../nginx-program.ts';
 import type { RunningPeer } from '../peers/peer.ts';
@@ -34,14 +34,14 @@ export const requests: Case = {
   },
 };
 
-/** A service so fast that it is not what is measured: nginx that answers 29 fixed bytes. */
+/** A service so fast that it does not affect the measurement: nginx with a fixed response of 29 bytes. */
 export async function startHello(scope: Scope): Promise<number> {
   const port = await closedPort();
   await startNginx(scope, port, '', 'return 200 "hello from behind the tunnel\\n";');
   return port;
 }
 
-/** Lets the compiler of Node see both kinds of load, unmeasured. */
+/** Warms up Node's compiler with both kinds of load, without measuring. */
 export async function warmUp(scope: Scope, { port, host }: RunningPeer): Promise<void> {
   for (const closing of [false, true]) await wrk(scope, { port, host, connections: 16, closing, seconds: 1 });
 }
@@ -66,7 +66,7 @@ async function measure(
   addCpu(samples, name, '10k', (cpuSeconds(client) - before.client) * per10k, [client, 'client']);
 }
 
-/** Adds CPU seconds of an end that has processes. */
+/** Adds the CPU seconds of an end that has processes. */
 export function addCpu(
   samples: Samples,
   name: string,

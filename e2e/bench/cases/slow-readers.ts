@@ -1,4 +1,4 @@
-/** What visitors that take nothing cost the relay: 1,000 of them, each with 10 MB on the way. */
+/** What visitors that read nothing cost the relay: 1,000 of them, each with 10 MB on the way. */
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { memoryOf } from '../../support/memory.ts';
@@ -8,7 +8,7 @@ import { startTransferService } from './transfers.ts';
 
 const VISITORS = 1000;
 const BODY_BYTES = 10_000_000;
-/** ms for everything to fill up and come to rest. */
+/** ms for all buffers to fill up and settle. */
 const SETTLE_MS = 5000;
 
 export const slowReaders: Case = {

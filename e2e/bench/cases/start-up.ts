@@ -1,4 +1,4 @@
-/** What it costs to start the programs, beside Node with an empty file. */
+/** What it costs to start the programs, compared with Node and an empty file. */
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { cpuSeconds, endedCpuSeconds } from '../processes.ts';
 import { rotated } from '../stats.ts';
 import type { Case } from './case.ts';
 
-/** Starts of each program in each round. The kernel counts in 10 ms, which their mean does not show. */
+/** How often each program is started in each round. The kernel counts in steps of 10 ms, which the mean evens out. */
 const STARTS = 10;
 /** ms for a command, on a machine that does something else as well. */
 const COMMAND_MS = 30_000;

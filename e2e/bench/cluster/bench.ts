@@ -1,6 +1,6 @@
 /**
  * `npm run bench:cluster [-- --rounds N --seconds N --tunnels N --only CASE]`: what several relays cost that serve as one,
- * on a PostgreSQL and a Redis of its own. A whole run (no `--only`) writes `docs/benchmarks/cluster.md`.
+ * on its own PostgreSQL and Redis. A whole run (no `--only`) writes `docs/benchmarks/cluster.md`.
  */
 import { writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

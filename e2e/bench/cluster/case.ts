@@ -2,7 +2,7 @@ import type { PostgresServer } from '../../support/postgres.ts';
 import type { Scope } from '../../support/scope.ts';
 import type { Samples } from '../stats.ts';
 
-/** What every case of several relays is given. */
+/** What every case with several relays is given. */
 export interface ClusterBench {
   readonly rounds: number;
   /** seconds of each run of a load */
@@ -11,12 +11,12 @@ export interface ClusterBench {
   readonly tunnels: number;
   readonly postgres: PostgresServer;
   readonly samples: Samples;
-  /** Tells whoever waits what goes on. */
+  /** Reports progress. */
   readonly log: (text: string) => void;
 }
 
 export interface ClusterCase {
   readonly name: string;
-  /** Starts what it needs in the scope and adds `case/subject/measure` samples. */
+  /** Starts what it needs in the scope, and adds samples named `case/subject/measure`. */
   run(scope: Scope, bench: ClusterBench): Promise<void>;
 }

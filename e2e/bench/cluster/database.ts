@@ -1,4 +1,4 @@
-/** What PostgreSQL spends on what relays ask of it while tunnels are served. */
+/** What PostgreSQL spends on the relays' statements while tunnels are served. */
 import { openPostgres } from '../../../server/store/postgres/open-postgres.ts';
 import type { Store } from '../../../server/store/store.ts';
 import { FLUSH_BATCH } from '../../../server/limits.ts';
@@ -9,10 +9,10 @@ import type { ClusterCase } from './case.ts';
 import { type StoredTunnel, storeTunnels } from './stored-tunnels.ts';
 
 const TUNNELS = 4000;
-/** Flushes of all tunnels. */
+/** How often all tunnels are flushed. */
 const FLUSHES = 10;
 const KEYS = 10_000;
-/** Relays that flush or ask at a time. */
+/** Relays that flush or query at the same time. */
 const AT_ONCE = 4;
 
 export const database: ClusterCase = {

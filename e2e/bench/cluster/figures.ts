@@ -2,7 +2,7 @@
 import type { Figure } from '../figures.ts';
 import type { Samples } from '../stats.ts';
 
-/** What a hop may leave of one relay's throughput. */
+/** How much of one relay's throughput must remain with a hop. */
 const HOP_LEAVES = 0.65;
 const ONE = 'one relay';
 const HOP = 'three relays, hop';
@@ -25,7 +25,7 @@ function throughput(what: string, load: string, measure: string): Figure {
   return { what, against: ONE, goal: HOP_LEAVES, atMost: false, value };
 }
 
-/** What the relay that works most would serve, if nothing else held it up. */
+/** How much the busiest relay would serve if nothing else held it up. */
 function busiest(what: string, load: string, measure: string): Figure {
   const most = (samples: Samples, way: string): number | undefined => {
     const values = ['A', 'B', 'C'].map((relay) => samples.median(`${load}/${way}/${measure} ${relay}`));

@@ -1,10 +1,10 @@
-/** CPU time of named groups of processes, with all that they have started. */
+/** CPU time of named groups of processes, including those that they have started. */
 import { familyCpuSeconds } from '../processes.ts';
 
-/** Processes by what they are to the reader. */
+/** Processes, by the name that readers see. */
 export type Groups = Readonly<Record<string, readonly number[]>>;
 
-/** Measures from its creation on. */
+/** Starts measuring when it is created. */
 export class ProcessorTime {
   readonly #groups: Groups;
   readonly #before: ReadonlyMap<string, number>;

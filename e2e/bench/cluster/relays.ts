@@ -1,6 +1,6 @@
 /**
- * 1, 2 and 3 relays, with the client on the first and visitors spread over all: requests a second, CPU of each, and what is
- * asked of Redis and PostgreSQL.
+ * 1, 2 and 3 relays, with the client on the first and visitors spread over all: requests a second, CPU time of each, and the
+ * load on Redis and PostgreSQL.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { RelayCluster } from '../../support/cluster.ts';
@@ -16,7 +16,7 @@ import { ProcessorTime } from './processor-time.ts';
 const COUNTS = [1, 2, 3];
 /** Divided by each of {@link COUNTS}. */
 const VISITORS = 12;
-/** ms in which a cluster is left alone, to know what it asks without requests. */
+/** ms in which a cluster is left alone, to know its load on both without requests. */
 const REST_MS = 9000;
 
 interface Sized {
@@ -59,7 +59,7 @@ async function start(
   return { name, cluster, client, stores: new StoreCounters(cluster) };
 }
 
-/** What each cluster asks while nothing happens; all of them in the same time. */
+/** The load that each cluster causes while nothing happens, all of them over the same time. */
 async function atRest(sizes: readonly Sized[]): Promise<{ name: string; asked: Asked }[]> {
   const before = await Promise.all(sizes.map(({ stores }) => stores.read()));
   await delay(REST_MS);
@@ -101,7 +101,7 @@ async function measure(scope: Scope, bench: ClusterBench, size: Sized, closing: 
   bench.samples.add(`${name}/rows written/s`, rowsWritten);
 }
 
-/** The same number of visitors in all, however many relays they are spread over. */
+/** The same total number of visitors, however many relays they are spread over. */
 async function load(
   scope: Scope,
   { seconds }: ClusterBench,

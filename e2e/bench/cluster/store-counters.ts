@@ -1,20 +1,20 @@
-/** What a cluster asks of its Redis and of its database. */
+/** The load of a cluster on its Redis and its database. */
 import { query } from '../../support/postgres.ts';
 import type { RelayCluster } from '../../support/cluster.ts';
 
 export interface Asked {
   /** scripts that Redis has run */
   readonly scripts: number;
-  /** messages through Redis, each to one relay or to all */
+  /** messages through Redis, each one to one relay or to all */
   readonly published: number;
   readonly bytesIn: number;
   readonly bytesOut: number;
-  /** a statement by itself is one, too */
+  /** a single statement counts as one, too */
   readonly transactions: number;
   readonly rowsWritten: number;
 }
 
-/** PostgreSQL's own count, which its processes bring up to date once a second while they have something to do. */
+/** PostgreSQL's own count, which its processes update once a second while they have something to do. */
 const COUNTS = `select xact_commit as transactions, tup_inserted + tup_updated + tup_deleted as rows
   from pg_stat_database where datname = current_database()`;
 
@@ -35,7 +35,7 @@ export class StoreCounters {
     return { scripts, published, bytesIn, bytesOut, transactions, rowsWritten: Number(row?.['rows']) };
   }
 
-  /** What was asked in between, for each of so many units. */
+  /** The load in between, divided by a number of units. */
   static rate(from: Asked, to: Asked, units: number): Asked {
     const each = (of: (asked: Asked) => number): number => (of(to) - of(from)) / units;
     return {

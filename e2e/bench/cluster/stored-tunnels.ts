@@ -1,11 +1,11 @@
-/** Accounts with tunnels, put into a database past the API and its rate limit. */
+/** Accounts with tunnels, put into a database without the API and its rate limit. */
 import { randomUUID } from 'node:crypto';
 import { hashKey, hintOf } from '../../../server/accounts/api-key.ts';
 import { newApiKey } from '../../support/programs.ts';
 import { query } from '../../support/postgres.ts';
 
 const DAY_MS = 24 * 3600 * 1000;
-/** What one account has; a relay reads all of them when it meets the first. */
+/** The tunnels of one account; a relay reads all of them when it meets the first. */
 const TUNNELS_AN_ACCOUNT = 20;
 
 export interface StoredTunnel {

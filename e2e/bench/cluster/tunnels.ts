@@ -26,7 +26,7 @@ export const tunnels: ClusterCase = {
     const stored = await storeTunnels(cluster.database, count);
     const stores = new StoreCounters(cluster);
     const name = `${count} tunnels online/one relay of two`;
-    // The first half brings V8's heap to its size; what the second adds is what more tunnels cost.
+    // The first half brings V8's heap to its size; what the second half adds is the cost of more tunnels.
     const half = count / 2;
     const clients: AsyncIterator<string>[] = [];
     const memory: { relay: number; redis: number }[] = [];
@@ -93,7 +93,7 @@ function startClients(
   return lines[Symbol.asyncIterator]();
 }
 
-/** Waits for the next line, which must be the one that is expected. */
+/** Waits for the next line, which must be the expected one. */
 async function said(lines: AsyncIterator<string>, expected: string | RegExp): Promise<string> {
   const { value, done } = await within(ONLINE_TIMEOUT_MS, String(expected), lines.next());
   const line = done === true ? 'nothing more' : value;

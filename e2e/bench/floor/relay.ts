@@ -1,7 +1,7 @@
 /**
  * The floor's relay: Culvert's choreography without HTTP, WebSockets, accounts or limits. For each visitor it announces an
- * id on the one control connection, waits for the data connection that names the id, and joins the two. What it
- * costs is what this choreography costs on this machine in this Node; it is no tunnel anybody should run.
+ * id on the one control connection, waits for the data connection that names the id, and joins the two. Its cost is what
+ * this choreography costs on this machine in this Node; nobody should use it as a tunnel.
  *
  * It prints `listening VISITORS CLIENTS`, the two ports.
  */

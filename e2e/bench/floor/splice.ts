@@ -1,8 +1,8 @@
-/** Joining two connections: bytes as they come, backpressure, endings; nothing else. */
+/** Joins two connections: bytes as they come, backpressure, endings; nothing else. */
 import type { Socket } from 'node:net';
 
 /**
- * Pipes two sockets to each other. Each end of one ends the other, a broken one breaks the other.
+ * Pipes two sockets to each other. The end of one ends the other, a broken one breaks the other.
  *
  * @param first nothing listens to its data yet
  * @param second the same
@@ -21,7 +21,7 @@ function pass(from: Socket, to: Socket): void {
   from.on('close', () => to.destroy());
 }
 
-/** A socket's first line, and the bytes behind it; for lines shorter than a packet. */
+/** A socket's first line, and the bytes after it; for lines shorter than a packet. */
 export function readLine(socket: Socket, onLine: (line: string, rest: Buffer) => void): void {
   socket.once('data', (chunk: Buffer) => {
     const end = chunk.indexOf('\n');

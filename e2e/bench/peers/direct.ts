@@ -1,6 +1,6 @@
 import type { Peer } from './peer.ts';
 
-/** No tunnel and no proxy: the visitor at the local service. */
+/** No tunnel and no proxy: the visitor talks to the local service. */
 export const direct: Peer = {
   name: 'direct',
   title: 'the local service itself',

@@ -1,4 +1,4 @@
-/** What is compared: a way from a visitor to a local service. */
+/** A subject of the comparison: a way from a visitor to a local service. */
 import type { Scope } from '../../support/scope.ts';
 
 export type PeerName = 'direct' | 'nginx' | 'ssh' | 'floor' | 'localtunnel' | 'culvert';
@@ -10,7 +10,7 @@ export interface Peer {
   /**
    * Starts it in front of a local port; it ends with the scope.
    *
-   * @param servicePort where the local service takes connections on 127.0.0.1
+   * @param servicePort the port of the local service on 127.0.0.1
    */
   start(scope: Scope, servicePort: number): Promise<RunningPeer>;
 }

@@ -9,7 +9,7 @@ import { familyOf } from '../processes.ts';
 import { startProgram } from '../../support/child.ts';
 import type { Peer } from './peer.ts';
 
-/** `ssh -R` to an sshd of its own, with keys made for this run. */
+/** `ssh -R` to its own sshd, with keys made for this run. */
 export const ssh: Peer = {
   name: 'ssh',
   title: 'ssh -R (OpenSSH)',

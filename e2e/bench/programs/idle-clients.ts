@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 
-/** Sockets being opened at a time, so that no backlog overflows. */
+/** How many sockets are being opened at a time, so that no backlog overflows. */
 const OPENING_MAX = 100;
 const PING = 0x89;
 /** A pong without payload, masked with the key 0 (RFC 6455 section 5.5.3). */
@@ -25,7 +25,7 @@ const openers = Array.from({ length: OPENING_MAX }, async () => {
 await Promise.all(openers);
 console.log(`online ${online}`);
 
-/** Resolves when the relay has answered 101; any other answer and any end of a socket ends the program. */
+/** Resolves when the relay has responded with 101; any other response and any end of a socket ends the program. */
 function open(id: string): Promise<void> {
   const socket = connect({ port: Number(port), host: '127.0.0.1' });
   socket.on('error', fail);

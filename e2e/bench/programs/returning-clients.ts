@@ -1,14 +1,14 @@
 /**
- * Control sockets without traffic whose clients come back when they are lost, each after a wait as `culvert` has it:
- * `returning-clients.ts PORT...`, a tunnel id and a key on each line of standard input. Each tries the ports in turn, as
- * a balancer would for it. It prints `online COUNT` when all are open, and `back SECONDS` when all are open again.
+ * Control sockets without traffic whose clients come back when they are lost, each after a wait like that of `culvert`:
+ * `returning-clients.ts PORT...`, a tunnel id and a key on each line of standard input. Each tries the ports in turn, as a
+ * balancer would. It prints `online COUNT` when all are open, and `back SECONDS` when all are open again.
  */
 import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { createInterface } from 'node:readline';
 import { retryDelay } from '../../../desktop/engine/control/backoff.ts';
 
-/** Sockets being opened at a time at first, so that no backlog overflows. */
+/** How many sockets are being opened at a time at first, so that no backlog overflows. */
 const OPENING_MAX = 100;
 const PING = 0x89;
 /** A pong without payload, masked with the key 0 (RFC 6455 section 5.5.3). */
@@ -22,7 +22,7 @@ let lostAt: number | undefined;
 class Client {
   readonly #id: string;
   readonly #key: string;
-  /** times that it has called a relay */
+  /** how often it has called a relay */
   #calls = 0;
   #failures = 0;
   #onFirst: (() => void) | undefined;

@@ -1,5 +1,5 @@
 /**
- * A client of one tunnel whose control socket and data sockets go to two relays, as a balancer may have it:
+ * A client of one tunnel whose control socket and data sockets go to two relays, as may happen behind a balancer:
  * `split-client.ts CONTROL_URL DATA_URL KEY TUNNEL_ID LOCAL_PORT`. It is the engine of `culvert` without warm data sockets,
  * which belong to the relay of the control socket. It prints `online`.
  */

@@ -1,6 +1,6 @@
 /**
- * The local service of transfers: `GET /BYTES` answers that many bytes, `POST` takes a body of any `Content-Length` and then
- * answers. It prints `listening PORT`.
+ * The local service of transfers: `GET /BYTES` responds with that many bytes, `POST` reads a body of any `Content-Length`
+ * and then responds. It prints `listening PORT`.
  */
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 

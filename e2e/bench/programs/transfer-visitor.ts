@@ -1,6 +1,6 @@
 /**
- * A visitor that moves one large body: `transfer-visitor.ts PORT HOST download|upload BYTES`. It prints `seconds S`, from the
- * connection's start to the last byte of the answer, and fails when the answer is not complete.
+ * A visitor that moves one large body: `transfer-visitor.ts PORT HOST download|upload BYTES`. It prints `seconds S`, from
+ * the connection's start to the last byte of the response, and fails when the response is not complete.
  */
 import { connect } from 'node:net';
 
@@ -11,7 +11,7 @@ const chunk = Buffer.alloc(256 * 1024, 'culvert ');
 const started = performance.now();
 
 let head = '';
-/** bytes of the answer's body still to come; unknown before its head */
+/** bytes of the response's body still to come; unknown before its head */
 let left: number | undefined;
 let unsent = isUpload ? bytes : 0;
 

@@ -16,19 +16,19 @@ const IDLE: Scenario = {
 };
 
 describe('what several relays need', () => {
-  it('at rest: two scripts of each relay every 3 s, and all tunnels told again every 5 min', () => {
+  it('when idle: two scripts of each relay every 3 s, and all tunnels recorded again every 5 min', () => {
     const { redis, relay } = demand(IDLE);
     assert.equal(redis.scriptsPerSecond, 2 + 6 / 300);
     assert.deepEqual([redis.published, redis.delivered, relay.cores], [0, 0, 0]);
   });
 
-  it('a message for each visitor whose client is elsewhere, however many requests it sends', () => {
+  it('a message for each visitor whose client is on another relay, however many requests the visitor sends', () => {
     const { redis } = demand({ ...IDLE, requests: 300 });
     assert.ok(Math.abs(redis.published - 20) < 1e-9);
     assert.equal(demand({ ...IDLE, requests: 300, elsewhere: 0 }).redis.published, 0);
   });
 
-  it('grows with the square of the relays, where all tell all', () => {
+  it('grows with the square of the relays where each of them tells all', () => {
     const [many, twice] = [100, 200].map((relays) => demand({ ...IDLE, relays, tunnels: 0 }).redis.bytesOut);
     assert.ok(many !== undefined && twice !== undefined && twice / many > 3.9);
   });

@@ -1,4 +1,4 @@
-/** What several relays need in all: their own CPU and memory, Redis, PostgreSQL and connections. */
+/** What several relays need in total: their own CPU and memory, Redis, PostgreSQL and connections. */
 import {
   ACCESS_POLL_MS,
   FLUSH_BATCH,
@@ -9,17 +9,17 @@ import { type RedisDemand, redisDemand } from './redis-demand.ts';
 import type { Scenario } from './scenario.ts';
 import { RELAY_US, TUNNEL_BYTES } from './unit-costs.ts';
 
-/** Statements of a client that comes to a relay: whose key, and which tunnels its account has. */
+/** Statements for a client that comes to a relay: whose key it is, and which tunnels its account has. */
 const STATEMENTS_A_RECONNECT = 2;
-/** Transactions of a create, close or extend, with finding the key. */
+/** Transactions for a create, close or extend, including the look-up of the key. */
 const TRANSACTIONS_A_CHANGE = 3;
-/** The lock that says that relays use the database. */
+/** The connection with the lock that says that relays use the database. */
 const LOCK_CONNECTIONS = 1;
 
 export interface Demand {
   readonly redis: RedisDemand;
   readonly database: {
-    /** transactions a second; a statement by itself is one */
+    /** transactions a second; a single statement counts as one */
     readonly transactions: number;
     /** rows written a second */
     readonly rows: number;
@@ -27,7 +27,7 @@ export interface Demand {
     readonly connections: number;
   };
   readonly relay: {
-    /** cores that all relays need together, where none is idle */
+    /** cores that all relays need together, if none is idle */
     readonly cores: number;
     /** bytes for tunnels, on each */
     readonly memory: number;

@@ -1,4 +1,7 @@
-/** What relays ask of Redis (docs/decisions/0009-cluster.md), a second: a model on paper, checked by `e2e/cluster/traffic-model.test.ts`. */
+/**
+ * The load of relays on Redis (docs/decisions/0009-cluster.md) per second: a model on paper, checked by
+ * `e2e/cluster/traffic-model.test.ts`.
+ */
 import { channelOf, ALL_CHANNEL } from '../../../server/cluster/news.ts';
 import {
   ANNOUNCE,
@@ -14,7 +17,7 @@ import { callBytes, listBytes, messageBytes, textBytes } from './resp.ts';
 import type { Scenario } from './scenario.ts';
 import { REDIS_US, TUNNEL_ENTRY_BYTES } from './unit-costs.ts';
 
-// Texts as long as the real ones.
+// Texts of the same length as the real ones.
 const ID = 'x'.repeat(36);
 const INCARNATION = 'x'.repeat(16);
 const NUMBER = '12345';
@@ -64,7 +67,7 @@ export function redisDemand(scenario: Scenario): RedisDemand {
   const kinds = kindsOf(scenario);
   const sum = (of: (kind: Kind) => number): number =>
     kinds.reduce((total, kind) => total + kind.perSecond * of(kind), 0);
-  // Relays tell all of a change without a script.
+  // Relays tell everyone about a change without a script.
   const change = `extended ${ID} 1800000000000`;
   const changeBytes = messageBytes(ALL_CHANNEL, change);
   const toAll = sum(({ toAll: bytes }) => (bytes === undefined ? 0 : 1)) + changes;

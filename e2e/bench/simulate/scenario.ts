@@ -1,19 +1,19 @@
-/** What several relays have to serve; everything a second is a mean over a long time. */
+/** What several relays have to serve; every figure per second is a mean over a long time. */
 export interface Scenario {
   readonly relays: number;
   /** online, spread evenly over the relays */
   readonly tunnels: number;
-  /** control sockets that are opened a second; each has ended before, in order or not */
+  /** control sockets that are opened a second; for each, one has ended before, cleanly or not */
   readonly reconnects: number;
   /** tunnels created, extended, closed or expired a second */
   readonly changes: number;
   /** a second */
   readonly requests: number;
-  /** requests of one visitor's connection; each connection needs a data socket of its own */
+  /** requests on one visitor's connection; each connection needs its own data socket */
   readonly requestsPerConnection: number;
-  /** share of visitors' connections that come to another relay than the tunnel's control socket is on, from 0 to 1 */
+  /** share of visitors' connections that come to another relay than the one with the tunnel's control socket, from 0 to 1 */
   readonly elsewhere: number;
-  /** share of data sockets that land on another relay than their visitor is on, from 0 to 1 */
+  /** share of data sockets that land on another relay than their visitor's, from 0 to 1 */
   readonly hops: number;
   /** tunnels that have traffic at any moment */
   readonly busyTunnels: number;
@@ -21,7 +21,7 @@ export interface Scenario {
   readonly relaysPerBusyTunnel: number;
 }
 
-/** The share that a balancer sends elsewhere which knows nothing of tunnels. */
+/** The share that a balancer sends elsewhere if it knows nothing about tunnels. */
 export function shareElsewhere(relays: number): number {
   return (relays - 1) / relays;
 }

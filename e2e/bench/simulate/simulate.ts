@@ -1,6 +1,6 @@
 /**
- * `npm run simulate [-- --relays N --tunnels N --requests N …]`: what so many relays would need, as a Markdown table. Without
- * flags, the scenarios of docs/scaling.md. Flags have the names of {@link Scenario}'s fields in kebab-case.
+ * `npm run simulate [-- --relays N --tunnels N --requests N …]`: what a number of relays would need, as a Markdown table.
+ * Without flags, the scenarios of docs/scaling.md. Flags have the names of {@link Scenario}'s fields in kebab-case.
  */
 import { parseArgs } from 'node:util';
 import { rounded, table } from '../report.ts';
@@ -25,7 +25,7 @@ const { values } = parseArgs({
   options: Object.fromEntries(FLAGS.map((flag) => [flag, { type: 'string' as const }])),
 });
 
-/** Half of all tunnels reconnect in an hour, as many are created or end; one in ten is in use. */
+/** Half of all tunnels reconnect in an hour, and as many are created or end; one in ten is in use. */
 function usual(relays: number, tunnels: number, requests: number, requestsPerConnection = 10): Scenario {
   return {
     relays,
