@@ -20,7 +20,7 @@ export const CONTROL_CLOSE_TIMEOUT_MS = 1000;
 /** The body of a refused upgrade holds one line of JSON. */
 export const REFUSAL_BODY_MAX_BYTES = 4096;
 
-/** Proxies answer CONNECT with a few fields; one that refuses may send more. */
+/** Proxies respond to CONNECT with a few fields; one that refuses may send more. */
 export const PROXY_HEAD_MAX_BYTES = 16 * 1024;
 
 /** After that the relay has dropped the connection (docs/protocol.md section 5.2). */
@@ -72,7 +72,7 @@ export const CONNECTIONS_MAX = 4096;
 /** Retry delays are random between 0 and `base * 2^attempt`, so that many clients do not come back at once. */
 export const RETRY_BASE_MS = 500;
 export const RETRY_CAP_MS = 15_000;
-/** While nothing answers at all, which costs the relay nothing: the tunnel is back within 2 s of the network. */
+/** While nothing responds at all, which costs the relay nothing: the tunnel is back within 2 s of the network. */
 export const RETRY_QUICK_CAP_MS = 1500;
 /** Networks and relays that go away come back within seconds; what is away for longer is away for long. */
 export const RETRY_QUICK_FOR_MS = 60_000;

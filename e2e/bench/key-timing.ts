@@ -68,8 +68,8 @@ async function throughRelay(within: Scope): Promise<Times> {
   return measure(valid, async (key) => {
     socket.write(`GET /v1/account HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${key}\r\n\r\n`);
     // Such a short response comes in one piece.
-    const [answer] = (await once(socket, 'data')) as [Buffer];
-    if (!answer.toString('latin1').startsWith('HTTP/1.1 401')) throw new Error(answer.toString('latin1'));
+    const [response] = (await once(socket, 'data')) as [Buffer];
+    if (!response.toString('latin1').startsWith('HTTP/1.1 401')) throw new Error(response.toString('latin1'));
   });
 }
 

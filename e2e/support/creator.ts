@@ -15,7 +15,7 @@ export class Creator {
   readonly #work: Promise<void>;
   #over = false;
 
-  /** @param apis one for each account; each makes no more than it may at once */
+  /** @param apis one for each account; each creates no more than it may at once */
   constructor(apis: readonly Api[]) {
     this.#apis = apis;
     this.#work = this.#create();

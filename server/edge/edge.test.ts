@@ -65,9 +65,9 @@ describe('Edge', () => {
     await fill();
     const third = await connect();
     third.get('abc.localhost');
-    const answer = await third.receives('Try again in a moment.');
+    const response = await third.receives('Try again in a moment.');
     assert.match(
-      answer,
+      response,
       /^HTTP\/1\.1 503 [^]*Culvert-Error: relay-busy\r\n[^]*Retry-After: 5\r\n[^]*Connection: close\r\n/,
     );
     await third.ended;

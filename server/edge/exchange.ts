@@ -43,7 +43,7 @@ export interface ExchangeRequest {
 }
 
 export interface ExchangeOptions {
-  /** the request as it came */
+  /** the request as received */
   readonly plan: Plan;
   /** and as its origin receives it */
   readonly request: ExchangeRequest;

@@ -19,7 +19,7 @@ describe('KeptStream', () => {
     assert.equal(kept.take(target, false), undefined);
   });
 
-  it('is ended instead of given to a request to another target', () => {
+  it('is ended, not given to a request to another target', () => {
     assert.equal(kept.take(other, false), undefined);
     assert.equal(stream.ended, 'finish');
     assert.equal(kept.take(target, false), undefined);

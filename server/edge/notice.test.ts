@@ -48,8 +48,8 @@ describe('Notice', () => {
 
   /** The cookie that a click on the link sets. */
   function click(asked: Asked = {}, options?: Partial<NoticeOptions>): string {
-    const answer = ask({ ...asked, target: `/?${SEEN}`, site: 'same-origin' }, options);
-    return /Set-Cookie: ([^;]*);/.exec(answer ?? '')?.[1] ?? assert.fail(answer);
+    const response = ask({ ...asked, target: `/?${SEEN}`, site: 'same-origin' }, options);
+    return /Set-Cookie: ([^;]*);/.exec(response ?? '')?.[1] ?? assert.fail(response);
   }
 
   it('is for page visits of tunnels on the free plan, frames among them, and for nothing else', () => {
@@ -61,19 +61,19 @@ describe('Notice', () => {
   });
 
   it('cannot be framed, cached or indexed, loads nothing, and runs no script', () => {
-    const answer = ask() ?? '';
+    const response = ask() ?? '';
     for (const field of ['X-Frame-Options: DENY', 'Cache-Control: no-store', 'X-Robots-Tag: noindex'])
-      assert.ok(answer.includes(`\r\n${field}\r\n`), field);
-    assert.match(answer, /\r\nContent-Security-Policy: default-src 'none';.*frame-ancestors 'none'/);
-    assert.doesNotMatch(answer, /<script|<link|<img|src=/);
+      assert.ok(response.includes(`\r\n${field}\r\n`), field);
+    assert.match(response, /\r\nContent-Security-Policy: default-src 'none';.*frame-ancestors 'none'/);
+    assert.doesNotMatch(response, /<script|<link|<img|src=/);
   });
 
   it('leads on to the address without a trace, with a cookie for this tunnel only', () => {
     assert.match(ask({ target: '/x?a=1&b' }) ?? '', /href="\/x\?a=1&amp;b&amp;culvert_notice=seen"/);
-    const answer = ask({ target: `/x?a=1&b&${SEEN}`, site: 'same-origin' }) ?? '';
-    assert.match(answer, /^HTTP\/1\.1 303 .*\r\n[^]*\r\nLocation: \/x\?a=1&b\r\n/);
+    const response = ask({ target: `/x?a=1&b&${SEEN}`, site: 'same-origin' }) ?? '';
+    assert.match(response, /^HTTP\/1\.1 303 .*\r\n[^]*\r\nLocation: \/x\?a=1&b\r\n/);
     assert.match(
-      answer,
+      response,
       /\r\nSet-Cookie: __Host-culvert-notice=\S+; Path=\/; Max-Age=2592000; HttpOnly; SameSite=Lax; Secure\r\n/,
     );
     assert.equal(ask({ cookie: `a=1; ${click()}; b` }), undefined);
@@ -83,9 +83,9 @@ describe('Notice', () => {
 
   it('has a cookie below the prefix in the path form, which is not valid in the other form', () => {
     const prefix = '/t/abc';
-    const answer = ask({ prefix, target: `/?${SEEN}`, site: 'same-origin' }) ?? '';
-    assert.match(answer, /\r\nLocation: \/t\/abc\/\r\n/);
-    assert.match(answer, /\r\nSet-Cookie: (culvert-notice=\S+); Path=\/t\/abc; /);
+    const response = ask({ prefix, target: `/?${SEEN}`, site: 'same-origin' }) ?? '';
+    assert.match(response, /\r\nLocation: \/t\/abc\/\r\n/);
+    assert.match(response, /\r\nSet-Cookie: (culvert-notice=\S+); Path=\/t\/abc; /);
     assert.equal(ask({ prefix, cookie: click({ prefix }) }), undefined);
     assert.notEqual(ask({ cookie: `__Host-${click({ prefix })}` }), undefined);
   });
@@ -120,8 +120,8 @@ describe('Notice', () => {
 
   it('leads nowhere but to its own host, and shows what was asked for as text', () => {
     for (const target of ['//evil.example/', '/\\evil.example/']) {
-      const answer = ask({ target: `${target}?${SEEN}`, site: 'same-origin' }) ?? '';
-      const [, location = ''] = /\r\nLocation: (.*)\r\n/.exec(answer) ?? [];
+      const response = ask({ target: `${target}?${SEEN}`, site: 'same-origin' }) ?? '';
+      const [, location = ''] = /\r\nLocation: (.*)\r\n/.exec(response) ?? [];
       assert.equal(new URL(location, 'https://a.localhost').host, 'a.localhost', location);
     }
     assert.doesNotMatch(ask({ target: '/"><script>alert(1)</script>' }) ?? '', /"><script/);

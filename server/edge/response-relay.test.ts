@@ -120,13 +120,13 @@ describe('ResponseRelay', () => {
   });
 
   it('closes the connection of a visitor that may leave out a body it has announced', () => {
-    const answer = ['HTTP/1.1 200 x\r\nContent-Length: 0\r\n\r\n'];
+    const bytes = ['HTTP/1.1 200 x\r\nContent-Length: 0\r\n\r\n'];
     const heldBack = trackBody({ kind: 'length', length: 1 });
-    const early = relay(answer, { heldBack });
+    const early = relay(bytes, { heldBack });
     assert.equal(early.sent, 'HTTP/1.1 200 x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
     assert.ok(early.response.closes);
     heldBack.advance(Buffer.from('x'), 0);
-    assert.ok(!relay(answer, { heldBack }).response.closes);
+    assert.ok(!relay(bytes, { heldBack }).response.closes);
   });
 
   it('drops fields about one connection, and says so when its own ends', () => {

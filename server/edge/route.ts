@@ -23,7 +23,7 @@ export type Route =
 /** Where a request is passed on to. */
 export type Destination = Extract<Route, { kind: 'tunnel' | 'relay' }>;
 
-/** What the edge needs to know of tunnels. */
+/** What the edge needs to know about tunnels. */
 export interface TunnelDirectory {
   bySlug(slug: string): LiveTunnel | undefined;
   /** Asks further, in case another relay has created the tunnel. */

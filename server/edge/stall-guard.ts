@@ -1,4 +1,4 @@
-/** Cuts a visitor that takes no byte while some wait for it (docs/protocol.md section 4.5). */
+/** Cuts a visitor that takes no bytes while some are waiting for it (docs/protocol.md section 4.5). */
 import type { Socket } from 'node:net';
 import { STALL_TIMEOUT_MS } from '../limits.ts';
 

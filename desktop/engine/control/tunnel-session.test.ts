@@ -332,7 +332,7 @@ describe('TunnelSession', () => {
       }
     });
 
-    it('keeps the open connection when the relay answers that it cannot take another', () => {
+    it('keeps the open connection when the relay responds that it cannot take another', () => {
       const { session, controls, open, end, clock } = setUp();
       session.start();
       open();

@@ -78,7 +78,7 @@ describe('a repeated request', () => {
     assert.equal(log.list().length, 3);
   });
 
-  it('is refused when nothing answers on the local port', async () => {
+  it('is refused when nothing listens on the local port', async () => {
     const port = await serve(() => undefined);
     servers.splice(0).forEach((server) => server.close());
     const log = new RequestLog();

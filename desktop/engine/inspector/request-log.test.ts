@@ -37,7 +37,7 @@ describe('the request log', () => {
     assert.equal(log.detail(52)?.target, '/51');
   });
 
-  it('holds no more memory than 200 times two heads and bodies, and lets go of it', () => {
+  it('holds no more memory than 200 times two heads and bodies, and releases it', () => {
     const log = new RequestLog();
     const body = Buffer.alloc(100 * 1024);
     const field = `X-Long: ${'x'.repeat(60_000)}\r\n`;

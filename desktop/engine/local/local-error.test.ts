@@ -17,7 +17,7 @@ function setUp(code: LocalErrorCode = 'local-refused') {
 const GET = 'GET / HTTP/1.1\r\nHost: a\r\n';
 
 describe('LocalErrorAnswer', () => {
-  it('answers 502 with the port in the text, then closes', () => {
+  it('responds with 502 and the port in the text, then closes', () => {
     const { stream, ends, deadlines } = setUp();
     stream.receive(`${GET}\r\n`);
     const [head = '', body = ''] = stream.sent.split('\r\n\r\n');
@@ -38,7 +38,7 @@ describe('LocalErrorAnswer', () => {
     assert.match(stream.sent, /^HTTP\/1\.1 502 [^]*\r\nCulvert-Error: local-reset\r\n[^]*without a response/);
   });
 
-  it('answers browsers with a page', () => {
+  it('responds to browsers with a page', () => {
     const { stream } = setUp();
     stream.receive(`${GET}Accept: text/html,*/*;q=0.8\r\n\r\n`);
     assert.match(stream.sent, /\r\nContent-Type: text\/html; charset=utf-8\r\n/);

@@ -36,8 +36,8 @@ function open(id: string): Promise<void> {
       `Sec-WebSocket-Key: ${randomBytes(16).toString('base64')}\r\n\r\n`,
   );
   return new Promise((resolve) => {
-    socket.once('data', (answer: Buffer) => {
-      if (!answer.toString('latin1').startsWith('HTTP/1.1 101')) fail(answer.toString('latin1'));
+    socket.once('data', (response: Buffer) => {
+      if (!response.toString('latin1').startsWith('HTTP/1.1 101')) fail(response.toString('latin1'));
       socket.on('data', (frame: Buffer) => {
         if (frame[0] === PING) socket.write(PONG);
       });

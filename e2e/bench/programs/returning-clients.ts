@@ -57,9 +57,9 @@ class Client {
         'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n' +
         `Sec-WebSocket-Key: ${randomBytes(16).toString('base64')}\r\n\r\n`,
     );
-    socket.once('data', (answer: Buffer) => {
+    socket.once('data', (response: Buffer) => {
       isAnswered = true;
-      isOnline = answer.toString('latin1').startsWith('HTTP/1.1 101');
+      isOnline = response.toString('latin1').startsWith('HTTP/1.1 101');
       if (!isOnline) {
         socket.destroy();
         return;

@@ -171,7 +171,7 @@ export const EDGE: readonly Mutation[] = [
     file: 'server/edge/kept-stream.ts',
     find: 'if (this.#target !== target || fresh) {',
     replace: 'if (fresh) {',
-    tests: unit('KeptStream is ended instead of given to a request to another target'),
+    tests: unit('KeptStream is ended, not given to a request to another target'),
   },
   {
     part: 'edge',

@@ -219,7 +219,7 @@ export const LINK: readonly Mutation[] = [
     file: 'server/cluster/hop/hop-dialer.ts',
     find: 'if (asked >= HOPS_ASKED_MAX) return undefined;',
     replace: '',
-    tests: unit('HopListener with a dialer asks a relay that does not respond no more often than the limit'),
+    tests: unit('HopListener with a dialer asks an unresponsive relay no more often than the limit'),
   },
   {
     part: 'link',

@@ -126,9 +126,9 @@ async function idle({ scope, options, relay, host }: Stage): Promise<Outcome> {
   await delay(options.short ? SHORT_IDLE_MS : IDLE_MS);
   await load.stop();
   const { sent, good, failed } = tallyOf(load.asked, () => 'ok');
-  const answers = load.asked.filter((asked) => !failed.includes(asked)).map(({ at, ms }) => at + ms);
+  const responses = load.asked.filter((asked) => !failed.includes(asked)).map(({ at, ms }) => at + ms);
   return {
-    seconds: longestGap([start, ...answers, performance.now()]) / 1000,
+    seconds: longestGap([start, ...responses, performance.now()]) / 1000,
     faults: failed.slice(0, 3).map((asked) => describeFailure(asked, start)),
     done: `${good} of ${sent} ordinary requests answered while ${crowd.most} connections were idle`,
   };

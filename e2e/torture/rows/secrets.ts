@@ -59,8 +59,8 @@ export const secrets: Row<Figure> = {
     say('keys in requests');
     const front = straight(relay.port);
     const hosts = [SHIPPED.relayHost, `nobody.${SHIPPED.tunnelDomain}`];
-    const answers = await useKeys(front, keys, hosts);
-    for (const answer of answers) search.look('answers', 'an answer', answer);
+    const responses = await useKeys(front, keys, hosts);
+    for (const response of responses) search.look('answers', 'a response', response);
     // The local service may know what its visitors send; the relay's logs may not.
     await useKeys(front, [key], [host]);
     for (const { pid } of [relay.child, ...culverts.map(({ child }) => child)])
@@ -72,8 +72,8 @@ export const secrets: Row<Figure> = {
 
     say('a store that fails');
     renameSync(join(relay.dataDirectory, 'culvert.db'), join(relay.dataDirectory, 'culvert.away'));
-    for (const answer of await useKeys(front, keys, [SHIPPED.relayHost]))
-      search.look('answers', 'an answer', answer);
+    for (const response of await useKeys(front, keys, [SHIPPED.relayHost]))
+      search.look('answers', 'a response', response);
     const metrics = METRICS.exec(relay.child.stderr)?.[1];
     if (metrics === undefined) throw new Error('the log does not say where metrics are');
     const { text } = await visit(Number(metrics), { host: 'localhost', target: '/metrics' });
@@ -96,7 +96,7 @@ export const secrets: Row<Figure> = {
         ...faults.counts('logs', 'metrics', 'answers', 'processes', 'files', 'dumps'),
       },
       done:
-        `${keys.length} keys, ${answers.length} requests with them. What is kept out of core dumps is the dump itself, by the unit's ` +
+        `${keys.length} keys, ${responses.length} requests with them. What is kept out of core dumps is the dump itself, by the unit's ` +
         "limit: the relay's memory has the keys of requests in progress, and who may read that may read them",
       faults: faults.first,
     };

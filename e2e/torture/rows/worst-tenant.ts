@@ -82,10 +82,10 @@ export const worstTenant: Row<Attack> = {
         await attacker.tell({ what: 'attack', attack, target }, ANSWER_MS);
         await delay(attack === 'readers' ? readersSettleMs : SETTLE_MS);
         const under = await measure(ms);
-        const answers = await attacker.tell({ what: 'stop' }, ANSWER_MS);
+        const responses = await attacker.tell({ what: 'stop' }, ANSWER_MS);
         samples.add(`${attack}/calm`, calm.p99);
         samples.add(`${attack}/under`, under.p99);
-        say(`${attack}: ${describe(calm)}; ${describe(under)}, ${answers} answers for the attacker`);
+        say(`${attack}: ${describe(calm)}; ${describe(under)}, ${responses} responses for the attacker`);
       }
     }
     const ratio = (attack: Attack): number => samples.ratio(`${attack}/under`, `${attack}/calm`) ?? NaN;

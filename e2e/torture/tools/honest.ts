@@ -37,7 +37,7 @@ export async function startHonest(scope: Scope, relay: Relay): Promise<Honest> {
 interface Question {
   readonly request: Request;
   /** what is wrong with a response, if anything */
-  readonly problem: (answer: Response) => string | undefined;
+  readonly problem: (response: Response) => string | undefined;
 }
 
 /** Sends requests to the tunnel, and to the API with and without a key, in turn, over one connection for as long as it lasts. */
@@ -70,10 +70,10 @@ export class HonestVisitor {
     const question = this.#questions[this.#asked % this.#questions.length] ?? this.#questions[0];
     try {
       const { request, problem: look } = question();
-      const answer = await this.#request(request);
-      const problem = look(answer);
+      const response = await this.#request(request);
+      const problem = look(response);
       if (problem === undefined) this.served += 1;
-      else this.#faults.add(UNSERVED.has(answer.status) ? 'unserved' : 'strayed', `${after}: ${problem}`);
+      else this.#faults.add(UNSERVED.has(response.status) ? 'unserved' : 'strayed', `${after}: ${problem}`);
     } catch (error) {
       // What cannot be read as a response is the end or the middle of another one.
       const isAnothers = /not a (?:status line|field)|chunk (?:size|ends)|\b[mas]\d{6}\b/.test(String(error));
@@ -96,7 +96,7 @@ export class HonestVisitor {
     const token = `/honest/${this.#front.name}/${Math.random()}`;
     return {
       request: { host: this.#honest.host, target: token },
-      problem: (answer) => tunnelProblem(answer, token),
+      problem: (response) => tunnelProblem(response, token),
     };
   }
 
@@ -123,9 +123,9 @@ export class HonestVisitor {
 
   async #request(request: Request): Promise<Response> {
     const { raw } = (this.#connection ??= await this.#open());
-    const answer = await raw.request(request);
-    if (answer.head.field('connection')?.toLowerCase() === 'close') await this.#leave();
-    return answer;
+    const response = await raw.request(request);
+    if (response.head.field('connection')?.toLowerCase() === 'close') await this.#leave();
+    return response;
   }
 
   async #open(): Promise<{ raw: RawConnection; scope: Scope }> {

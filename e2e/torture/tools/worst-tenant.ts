@@ -16,7 +16,7 @@ const service = createServer((socket) => {
   socket.on('data', (head) => serve(socket, head.toString('latin1')));
 });
 const open = new Set<Socket>();
-let answers = 0;
+let responses = 0;
 /** ends what is going on */
 let attacking = new AbortController();
 
@@ -29,9 +29,9 @@ obey(async (given): Promise<Reply> => {
   if (order.what === 'stop') {
     attacking.abort();
     for (const socket of open) socket.destroy();
-    return answers;
+    return responses;
   }
-  answers = 0;
+  responses = 0;
   attacking = new AbortController();
   const { attack, target } = order;
   const request = requestOf(attack, target);
@@ -51,7 +51,7 @@ async function repeat(attack: Attack, port: number, request: string, signal: Abo
     if (attack === 'readers') readSlowly(socket);
     else
       socket.on('data', (bytes: Buffer) => {
-        answers += 1;
+        responses += 1;
         // Interim responses have no end, and a long list ends with the same bytes as an object.
         if (attack !== 'hints' && (attack !== 'lists' || bytes.at(-1) === 0x7d)) socket.write(request);
       });
@@ -63,7 +63,7 @@ async function repeat(attack: Attack, port: number, request: string, signal: Abo
 
 function readSlowly(socket: Socket): void {
   socket.pause();
-  const timer = setInterval(() => (answers += socket.read(1000) === null ? 0 : 1), 100);
+  const timer = setInterval(() => (responses += socket.read(1000) === null ? 0 : 1), 100);
   socket.once('close', () => clearInterval(timer));
 }
 

@@ -55,9 +55,9 @@ describe('HopCarrier', () => {
     client.push(null);
     await settled();
     assert.equal(relay.text, END);
-    relay.push(`\0\0\0\tan answer${END}`);
+    relay.push(`\0\0\0\na response${END}`);
     await settled();
-    assert.deepEqual([client.text, relay.text], ['an answer', END]);
+    assert.deepEqual([client.text, relay.text], ['a response', END]);
     assert.deepEqual([client.destroyed, relay.destroyed, events], [true, false, ['free', 'done']]);
   });
 

@@ -162,7 +162,7 @@ describe('HopListener', () => {
       assert.deepEqual([asked, connections], [[], 0]);
     });
 
-    it('asks a relay that does not respond no more often than the limit', async () => {
+    it('asks an unresponsive relay no more often than the limit', async () => {
       const held: Duplex[] = [];
       take = (_request, stream) => held.push(stream);
       // However long it takes to ask this often: none is given up meanwhile.

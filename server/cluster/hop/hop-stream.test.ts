@@ -71,7 +71,7 @@ describe('HopStream', () => {
     assert.deepEqual([socket.text, socket.destroyed], [`\0\0\0\u0004last${END}`, false]);
   });
 
-  it('takes nothing more once it is closed, and holds nobody up', async () => {
+  it('accepts nothing more once it is closed, and holds nobody up', async () => {
     socket.push('\0\u0002\0\0');
     socket.push(Buffer.alloc(0x01_ff_ff));
     await settled();

@@ -34,14 +34,14 @@ export async function startService(scope: Scope): Promise<Service> {
       if (end === -1 || text.length < end + 4 + length) return;
       const [, how = '', framing = '', number = '', size = ''] = REQUEST.exec(text) ?? [];
       text = '';
-      answer(socket, how, answerOf(framing, contentOf(Number(number), Number(size))), Number(number));
+      respond(socket, how, responseOf(framing, contentOf(Number(number), Number(size))), Number(number));
     });
     // A visitor that waits for its response may have sent everything it has to send.
     socket.on('end', () => setTimeout(() => socket.end(), 2 * SLOW_MS));
   });
 }
 
-function answer(socket: Socket, how: string, whole: string, number: number): void {
+function respond(socket: Socket, how: string, whole: string, number: number): void {
   if (how === 'whole') socket.write(whole);
   if (how === 'slow') setTimeout(() => socket.write(whole), SLOW_MS);
   if (how === 'ticking') {
@@ -59,7 +59,7 @@ function answer(socket: Socket, how: string, whole: string, number: number): voi
   }
 }
 
-function answerOf(framing: string, content: string): string {
+function responseOf(framing: string, content: string): string {
   return framing === 'chunked'
     ? `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${content.length.toString(16)}\r\n${content}\r\n0\r\n\r\n`
     : `HTTP/1.1 200 OK\r\nContent-Length: ${content.length}\r\n\r\n${content}`;

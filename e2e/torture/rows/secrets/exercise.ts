@@ -25,16 +25,16 @@ export async function useKeys(
   keys: readonly string[],
   hosts: readonly string[],
 ): Promise<string[]> {
-  const answers: string[] = [];
+  const responses: string[] = [];
   for (const key of keys) {
     for (const bytes of hosts.flatMap((host) => requests(key, host))) {
       const scope = new Scope();
       const connection = await front.open(scope);
-      answers.push((await talk(connection, bytes, PATIENCE)).text);
+      responses.push((await talk(connection, bytes, PATIENCE)).text);
       await scope.end();
     }
   }
-  return answers;
+  return responses;
 }
 
 function requests(key: string, host: string): Buffer[] {
