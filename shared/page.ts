@@ -26,7 +26,7 @@ export interface ErrorContent {
 }
 
 /**
- * What an error response says to a visitor: in HTML where it prefers HTML, else in JSON.
+ * What an error response says to a visitor: in HTML if it prefers HTML, else in JSON.
  *
  * @param accept value of the visitor's `Accept` field
  * @param text what to say instead of the catalogue's text

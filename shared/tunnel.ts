@@ -27,9 +27,9 @@ export interface Tunnel {
 
 export interface TunnelUrls {
   subdomain: string;
-  /** only where the relay has the path form */
+  /** only if the relay has the path form */
   path?: string;
-  /** only where the owner has an account subdomain */
+  /** only if the owner has an account subdomain */
   account?: string;
 }
 

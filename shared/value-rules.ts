@@ -27,7 +27,7 @@ export const PORT_RULE: ValueRule = {
   accepted: `a whole number from ${LOCAL_PORT_MIN} to ${LOCAL_PORT_MAX}`,
 };
 
-/** @returns the port that a text names; `undefined` where it names none */
+/** @returns the port that a text names; `undefined` if it names none */
 export function parsePort(text: string): number | undefined {
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
   return PORT_RULE.accepts(port) ? port : undefined;

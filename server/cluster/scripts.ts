@@ -165,7 +165,7 @@ return 0`,
 /**
  * Finds a tunnel's control socket on another relay that is alive. ARGV: tunnel, incarnation of the relay that asks.
  *
- * @returns its fencing number, as a text; nothing where there is none
+ * @returns its fencing number, as a text; nothing if there is none
  */
 export const FIND: Script = {
   name: 'culvertFind',

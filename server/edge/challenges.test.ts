@@ -9,7 +9,7 @@ describe('challengeBelow', () => {
     ['Basic realm=""', 'Basic realm="/t/abc "'],
     ['Bearer realm="shop"', 'Bearer realm="shop"'],
     ['Bearer error="not basically"', 'Bearer error="not basically"'],
-    // What browsers might read differently, or keep for the origin.
+    // Challenges that browsers might read differently, or keep for the origin.
     ['Basic', undefined],
     ['Basic realm="shop", realm="/t/evil x"', undefined],
     ['Basic realm="a\\"b"', undefined],
@@ -25,7 +25,7 @@ describe('challengeBelow', () => {
     });
   }
 
-  it('asks for no password at the bare prefix, from where browsers would send it to all of /t/', () => {
+  it('does not ask for a password at the bare prefix, from where browsers would send it to all of /t/', () => {
     assert.equal(challengeBelow('Basic realm="shop"', '/t/abc', true), undefined);
     assert.equal(challengeBelow('Bearer', '/t/abc', true), 'Bearer');
   });

@@ -134,7 +134,7 @@ export class Exchange implements OriginHandler, StreamHandler {
   /**
    * Passes on what belongs to the request's body.
    *
-   * @returns the bytes behind the body
+   * @returns the bytes after the body
    * @throws BodyError when the body breaks its own framing
    */
   takeBody(bytes: Buffer): Buffer | undefined {

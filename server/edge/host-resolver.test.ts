@@ -51,7 +51,7 @@ describe('HostResolver', () => {
   });
 });
 
-/** The same object is given again only where it was remembered. */
+/** The same object is returned again only if it was remembered. */
 function resolver(): HostResolver {
   return new HostResolver({ own: 'x', tunnel: 'localhost', service: 'localhost' });
 }

@@ -12,7 +12,7 @@ const OWN: ReadonlySet<string> = new Set([HOST_NOTICE_COOKIE, NOTICE_COOKIE]);
 /**
  * The value of a `Cookie` field without them; all others stay as they are.
  *
- * @returns `''` where there are no others
+ * @returns `''` if there are no others
  */
 export function withoutOwnCookies(value: string): string {
   if (!value.includes(NOTICE_COOKIE)) return value;

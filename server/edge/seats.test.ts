@@ -65,7 +65,7 @@ describe('Seats', () => {
     busy(1, 'three');
   });
 
-  it('cuts the one that has done nothing for longest where too many have none', () => {
+  it('cuts the one that has done nothing for longest if too many have none', () => {
     const first = new Connection(seats);
     const others = [new Connection(seats), new Connection(seats)];
     first.place.stand();

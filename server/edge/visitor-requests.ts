@@ -66,7 +66,7 @@ export class VisitorRequests implements ExchangeOwner {
     this.#outcomes = new RequestOutcomes(socket, peer, origins);
   }
 
-  /** The current request, where it has been passed on. */
+  /** The current request, if it has been passed on. */
   get exchange(): Exchange | undefined {
     return this.#exchange;
   }

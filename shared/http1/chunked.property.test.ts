@@ -15,7 +15,7 @@ const chunk = fc.tuple(
 );
 const trailers = fc.constantFrom('', 'A: b\r\n', 'A: b\r\nc:\r\n');
 
-/** A chunked body as somebody may send it, and its content. */
+/** A chunked body as it may be sent, and its content. */
 const chunkedBody = fc.tuple(fc.array(chunk, { maxLength: 5 }), trailers).map(([chunks, fields]) => {
   const parts = chunks.map(([content, extension, zeros]) => [
     Buffer.from(`${zeros}${content.length.toString(16)}${extension}\r\n`, 'latin1'),

@@ -122,8 +122,8 @@ export class ChunkedBody implements BodyTracker {
     const end = isLineEnd(bytes, 0) ? 2 : endOfSection(bytes, before);
     if ((end === 0 ? bytes.length : end) > TRAILERS_MAX) throw new BodyError('trailers too long');
     if (end === 0) {
-      // Not left to the end of the section: what is taken is passed on, and a parser that ends lines otherwise would
-      // find the end of the body, and a request behind it, in what is still trailers here.
+      // Not left to the end of the section: what is taken is passed on, and a parser that ends lines otherwise would find
+      // the end of the body, and a request after it, in what are still trailers here.
       if (breaksLines(bytes, Math.max(0, before - 1))) throw new BodyError('malformed trailers');
       // A copy: the piece is changed by whoever passes it on.
       this.#held = before === 0 ? Buffer.from(bytes) : bytes;

@@ -86,7 +86,7 @@ export class Field {
 }
 
 /**
- * Reads field lines up to and with the empty line that ends them, which must be the last of the bytes.
+ * Reads field lines up to and including the empty line that ends them, which must be the last of the bytes.
  *
  * @param start where the first line begins
  * @returns `undefined` when a line is broken

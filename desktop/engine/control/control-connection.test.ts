@@ -134,7 +134,7 @@ describe('ControlConnection', () => {
     assert.equal(end.refusal.status, 404);
   });
 
-  it('is lost where nothing listens', async () => {
+  it('is lost if nothing listens', async () => {
     const end = await connectTo(parseRelayAddress(`http://127.0.0.1:${await closedPort()}`)).ended;
     assert.deepEqual(end, { kind: 'lost', why: 'nothing is listening there', isOffline: false });
   });

@@ -3,7 +3,7 @@ import { networkInterfaces, type NetworkInterfaceInfo } from 'node:os';
 
 /**
  * @param read asks the system
- * @returns `undefined` where the system does not say: asking needs a file descriptor, and visitors may have taken all of
+ * @returns `undefined` if the system does not say: asking needs a file descriptor, and visitors may have taken all of
  *   them
  */
 export function machineAddresses(read = networkInterfaces): NetworkInterfaceInfo[] | undefined {

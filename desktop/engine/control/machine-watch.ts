@@ -54,7 +54,7 @@ export class MachineWatch {
   }
 }
 
-/** All addresses of this machine that lead to other networks, as one text; `undefined` where it does not say. */
+/** All addresses of this machine that lead to other networks, as one text; `undefined` if the machine does not say. */
 export function networkAddresses(): string | undefined {
   // Link-local addresses come and go with every container.
   const lasting = machineAddresses()?.filter(

@@ -470,7 +470,7 @@ describe('TunnelSession', () => {
       assert.deepEqual([session.state.name, clock.waiting], ['online', []]);
     });
 
-    it('ends by itself where the machine stays awake', () => {
+    it('ends by itself if the machine stays awake', () => {
       const { session, controls, open, clock } = setUp();
       session.start();
       open();

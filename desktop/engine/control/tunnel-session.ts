@@ -67,7 +67,7 @@ export class TunnelSession {
   #state: TunnelState = { name: 'idle' };
   /** the one that is open */
   #current: Link | undefined;
-  /** the one that is being opened, to replace the current one where there is one */
+  /** the one that is being opened, to replace the current one if there is one */
   #next: Link | undefined;
   #retry: Timer | undefined;
   #move: Move | undefined;

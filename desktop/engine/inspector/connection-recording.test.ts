@@ -112,7 +112,7 @@ describe('a recorded connection', () => {
     assert.match(record([`>${GET}`, `<${OK}`], 'broken').join(), /done$/);
   });
 
-  it('counts the rest as one exchange where messages cannot be followed', () => {
+  it('counts the rest as one exchange if messages cannot be followed', () => {
     const broken = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n';
     assert.equal(record([`>${GET}`, `<${broken}`, `>${GET}`, `<${OK}`], 'clean').length, 1);
     assert.equal(record([`>${GET}${GET}`, `<${OK}${OK}`], 'clean').length, 1);

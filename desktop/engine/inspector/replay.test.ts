@@ -65,7 +65,7 @@ describe('a repeated request', () => {
     assert.equal(Buffer.from(detail?.response?.body ?? []).toString(), 'made');
   });
 
-  it('is refused with the reason where it would not be the same', async () => {
+  it('is refused with the reason if it would not be the same', async () => {
     const log = new RequestLog();
     recorded(log, `POST / HTTP/1.1\r\nContent-Length: 70000\r\n\r\n${'x'.repeat(70_000)}`);
     recorded(log, 'GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n', 'HTTP/1.1 101 Switching Protocols\r\n\r\n');

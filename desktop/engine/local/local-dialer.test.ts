@@ -29,7 +29,7 @@ describe('LocalDialer', () => {
     });
   }
 
-  it('is refused where nothing listens', async () => {
+  it('is refused if nothing listens', async () => {
     await assert.rejects(connectLocal(dialerTo(await closedPort())), /ECONNREFUSED/);
   });
 

@@ -52,7 +52,7 @@ describe('LocalErrorAnswer', () => {
     assert.match(stream.sent, /Content-Length: [1-9]/);
   });
 
-  it('takes a head in pieces, and drops the body behind it', () => {
+  it('takes a head in pieces, and drops the body after it', () => {
     const { stream, ends } = setUp();
     for (const character of 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n')
       stream.receive(character);

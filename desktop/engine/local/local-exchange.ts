@@ -58,7 +58,7 @@ export class LocalExchange {
     if (this.#isSpoilt) return;
     try {
       const body = this.#body;
-      // Bytes behind the end of a response belong to no request.
+      // Bytes after the end of a response belong to no request.
       this.#isSpoilt = body === undefined ? !this.#followHead(chunk) : !this.#followBody(body, chunk);
     } catch (error) {
       if (!(error instanceof BodyError)) throw error;

@@ -1,4 +1,4 @@
-/** A connection through a proxy: CONNECT (RFC 9110 section 9.3.6), then TLS inside of it where wanted. */
+/** A connection through a proxy: CONNECT (RFC 9110 section 9.3.6), then TLS inside it if wanted. */
 import type { Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { uriHost } from '../../../shared/host.ts';

@@ -19,9 +19,9 @@ export interface CreateRequest {
 }
 
 /**
- * What the relay is asked for a tunnel that a user wants.
+ * The create request for a tunnel that a user wants.
  *
- * @param wanted where its name or ttl is missing or empty, the relay chooses
+ * @param wanted if its name or ttl is missing or empty, the relay chooses
  */
 export function createRequest(wanted: {
   readonly port: number;

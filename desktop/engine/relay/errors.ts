@@ -7,7 +7,7 @@ export class RelayRefusal extends Error {
   readonly status: number;
   /** the error's code, which older relays do not send (docs/protocol.md section 2.2) */
   readonly code: string | undefined;
-  /** ms to wait before another try, where the relay asked for it */
+  /** ms to wait before another try, if the relay asked for it */
   readonly retryAfterMs: number | undefined;
   /** Whether it has the form of the relay's own responses; if not, a proxy in between or another program may have sent it. */
   readonly isOwn: boolean;
@@ -30,7 +30,7 @@ export class RelayRefusal extends Error {
     this.isOwn = isOwn;
   }
 
-  /** Whether it is an error of the catalogue: by its code, and where the relay sends none by its text. */
+  /** Whether it is an error of the catalogue: by its code or, if the relay sends none, by its text. */
   is(entry: ApiErrorEntry): boolean {
     if (this.status !== entry.status) return false;
     return this.code === undefined ? this.message === entry.text : this.code === entry.code;

@@ -51,7 +51,7 @@ export const BROWSERS: readonly Mutation[] = [
     find: 'if (plain === undefined || isBare) return undefined;',
     replace: 'if (plain === undefined) return undefined;',
     tests: unit(
-      'challengeBelow asks for no password at the bare prefix, from where browsers would send it to all of /t/',
+      'challengeBelow does not ask for a password at the bare prefix, from where browsers would send it to all of /t/',
     ),
   },
   {

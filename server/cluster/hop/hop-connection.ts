@@ -99,7 +99,7 @@ export class HopConnection {
       socket.uncork();
     }
     this.#sendOwed();
-    // A large chunk counts as too much even where the system has taken all of it at once.
+    // A large chunk counts as too much even if the system has taken all of it at once.
     return socket.writableLength === 0 || !socket.writableNeedDrain;
   }
 

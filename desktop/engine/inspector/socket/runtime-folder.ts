@@ -39,9 +39,9 @@ export function runtimeFolder(
 }
 
 /**
- * Makes the folder with mode 0700 where it is missing.
+ * Creates the folder with mode 0700 if it is missing.
  *
- * @throws Error when none can be made, or somebody else could have made it
+ * @throws Error when it cannot be created, or somebody else could have created it
  */
 function firstUsable(folders: readonly string[]): string {
   const problems: string[] = [];

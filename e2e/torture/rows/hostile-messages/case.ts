@@ -5,7 +5,7 @@
 
 /**
  * - `refused`: ambiguous; nothing of it may be passed on
- * - `broken`: its head is fine; nothing behind what is ambiguous may be passed on
+ * - `broken`: its head is fine; nothing after the ambiguous part may be passed on
  * - `passed`: fine, if odd; it has to be passed on
  * - `any`: it may be passed on or refused, as long as all read it alike
  */

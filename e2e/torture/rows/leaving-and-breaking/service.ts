@@ -50,7 +50,7 @@ function respond(socket: Socket, how: string, whole: string, number: number): vo
     socket.once('close', () => clearInterval(ticking));
   }
   if (how === 'cut' || how === 'reset') {
-    // Anywhere: in the head, right behind it, in the body, one byte before its end.
+    // Anywhere: in the head, right after it, in the body, one byte before its end.
     const at = number % 7 === 0 ? whole.length - 1 : 1 + ((number * 7919) % (whole.length - 1));
     socket.write(whole.slice(0, at), () => {
       if (how === 'cut') socket.end();
