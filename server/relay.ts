@@ -8,7 +8,7 @@ import { systemClock as clock } from './clock.ts';
 import { Cluster } from './cluster/cluster.ts';
 import { STANDALONE } from './cluster/standalone.ts';
 import type { Config } from './config.ts';
-import { upgradeRefusal } from './edge/own-responses.ts';
+import { upgradeRefusal } from './edge/own/own-responses.ts';
 import { CLIENT_SOCKETS_MAX } from './limits.ts';
 import type { HopRequest, UpgradeToPass } from './link/other-relays.ts';
 import { Upgrades } from './link/upgrades.ts';

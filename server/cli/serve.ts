@@ -3,7 +3,7 @@ import { VERSION } from '../../shared/version.ts';
 import { RevokedKeyError } from '../accounts/bootstrap.ts';
 import { StrangerError } from '../cluster/membership.ts';
 import type { Config } from '../config.ts';
-import { readKeyPair, TlsFileError } from '../edge/tls-files.ts';
+import { readKeyPair, TlsFileError } from '../edge/listener/tls-files.ts';
 import { STOP_DEADLINE_MS } from '../limits.ts';
 import { describeError, errorFields, type Log } from '../log.ts';
 import type { RunningRelay } from '../relay.ts';

@@ -3,7 +3,7 @@ import { connect as connectSocket, type Server, type Socket } from 'node:net';
 import { EdgeFixture, type FakeStream, TestVisitor, until } from '../testing/edge-fixture.ts';
 import { LISTEN_BACKLOG } from '../limits.ts';
 import { Edge } from './edge.ts';
-import { bind, boundPort } from './listen.ts';
+import { bind, boundPort } from './listener/listen.ts';
 
 /** Whether a whole request has come on the stream. */
 function isAsked(stream: FakeStream): boolean {

@@ -4,13 +4,13 @@ import { Server as TlsServer } from 'node:tls';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { traffic } from '../observe/counters.ts';
 import { DEADLINE_TICK_MS, DRAIN_BACKLOG_MS, DRAIN_LOOK_MS, QUIET_TURN_MS } from '../limits.ts';
-import { AddressCount, type AddressLimits } from './address-limits.ts';
-import { Admission } from './admission.ts';
-import type { Origins } from './origins.ts';
-import { isTrusted, type Peer, plainAddress } from './request-head.ts';
-import { Place, type SeatLimits, Seats } from './seats.ts';
-import { Handshakes } from './tls-handshakes.ts';
-import { Visitor } from './visitor.ts';
+import { AddressCount, type AddressLimits } from './admission/address-limits.ts';
+import { Admission } from './admission/admission.ts';
+import { Place, type SeatLimits, Seats } from './admission/seats.ts';
+import { Visitor } from './connection/visitor.ts';
+import type { Origins } from './exchange/origins.ts';
+import { isTrusted, type Peer, plainAddress } from './heads/request-head.ts';
+import { Handshakes } from './listener/tls-handshakes.ts';
 
 export class Edge {
   readonly #server: Server;

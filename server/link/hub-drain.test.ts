@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { duplexPair } from 'node:stream';
 import { CloseCode } from '../../shared/control.ts';
 import { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
-import { KeptStream } from '../edge/kept-stream.ts';
+import { KeptStream } from '../edge/exchange/kept-stream.ts';
 import { DRAIN_LOOK_MS, DRAIN_MOVE_MS } from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { anAccount } from '../testing/fixtures.ts';

@@ -1,10 +1,10 @@
 /** What the edge is built on, in tests: one tunnel, an API that answers at once, and visitors on loopback sockets. */
 import { once } from 'node:events';
 import { BlockList, connect, type Socket } from 'node:net';
-import { AddressLimits } from '../edge/address-limits.ts';
-import { InProcessApi } from '../edge/api-origin.ts';
-import { HostResolver } from '../edge/host-resolver.ts';
-import { Origins } from '../edge/origins.ts';
+import { AddressLimits } from '../edge/admission/address-limits.ts';
+import { InProcessApi } from '../edge/own/api-origin.ts';
+import { HostResolver } from '../edge/routing/host-resolver.ts';
+import { Origins } from '../edge/exchange/origins.ts';
 import type { AccessEntry } from '../observe/access-log.ts';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { FakeClock } from './fake-clock.ts';

@@ -111,7 +111,7 @@ export const API: readonly Mutation[] = [
   {
     part: 'api',
     notice: 'requests that share a connection come in without a turn, as many as they like',
-    file: 'server/edge/api-origin.ts',
+    file: 'server/edge/own/api-origin.ts',
     find: 'this.#server.maxRequestsPerSocket = 1;',
     replace: '',
     tests: unit(

@@ -5,7 +5,7 @@ export const BROWSERS: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'who has gone on to one tunnel is told nothing of all others',
-    file: 'server/edge/notice.ts',
+    file: 'server/edge/own/notice.ts',
     find: '`notice ${form} ${tunnel.id} ${expires}`',
     replace: '`notice ${form} ${expires}`',
     tests: unit('Notice leads on to the address without a trace, with a cookie for this tunnel only'),
@@ -13,7 +13,7 @@ export const BROWSERS: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'a link in a mail leads past the page that warns of what it leads to',
-    file: 'server/edge/notice.ts',
+    file: 'server/edge/own/notice.ts',
     find: "const isTold = isKnown || fieldValue(head.fields, 'sec-fetch-site') === 'same-origin';",
     replace: 'const isTold = true;',
     tests: unit('Notice is shown again to who follows a link that only looks like its own'),
@@ -21,7 +21,7 @@ export const BROWSERS: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'who was told once is never told again',
-    file: 'server/edge/notice.ts',
+    file: 'server/edge/own/notice.ts',
     find: 'if (Number(expires) * 1000 <= this.#options.now()) return false;',
     replace: '',
     tests: unit('Notice accepts no cookie that another key made, that was changed, or that has expired'),
@@ -29,7 +29,7 @@ export const BROWSERS: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'the relay sends people who go on to whatever site somebody likes',
-    file: 'server/edge/notice.ts',
+    file: 'server/edge/own/notice.ts',
     find: 'return /^\\/[/\\\\]/.test(written) ? `/.${written}` : written;',
     replace: 'return written;',
     tests: unit('Notice leads nowhere but to its own host, and shows what was asked for as text'),
@@ -37,7 +37,7 @@ export const BROWSERS: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'a picture of a tunnel says for its visitors that they have read the warning',
-    file: 'server/edge/own-cookies.ts',
+    file: 'server/edge/own/own-cookies.ts',
     find: "return field.is('set-cookie') && OWN.has(",
     replace: "return field.is('set-cookie2') && OWN.has(",
     tests: unit(
@@ -47,7 +47,7 @@ export const BROWSERS: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'a browser sends the password of one tunnel to all below /t/',
-    file: 'server/edge/challenges.ts',
+    file: 'server/edge/heads/challenges.ts',
     find: 'if (plain === undefined || isBare) return undefined;',
     replace: 'if (plain === undefined) return undefined;',
     tests: unit(
@@ -57,7 +57,7 @@ export const BROWSERS: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'the site of a local service reads the cookie by which the relay knows a visitor',
-    file: 'server/edge/request-head.ts',
+    file: 'server/edge/heads/request-head.ts',
     find: "if (hidesCookies && field.is('cookie')) writeCookies(writer, field);\n    else writer.keepField(field);",
     replace: 'writer.keepField(field);',
     tests: unit(

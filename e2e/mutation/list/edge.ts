@@ -5,7 +5,7 @@ export const EDGE: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'the script of a service worker is served below /t/: it answers for every tunnel there',
-    file: 'server/edge/route.ts',
+    file: 'server/edge/routing/route.ts',
     find: "if (head.fields.some((field) => field.is('service-worker'))) return refuse('path-worker');",
     replace: '',
     tests: unit('route GET /t/abc HTTP/1.1, Host: localhost\r\nService-Worker: script goes to path-worker'),
@@ -13,7 +13,7 @@ export const EDGE: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'a request names one host to the proxy in front and another one to the relay',
-    file: 'server/edge/route.ts',
+    file: 'server/edge/routing/route.ts',
     find: 'if (!namesHost(authority, scheme, host)) return undefined;',
     replace: '',
     tests: unit('route GET http://abc.localhost/ HTTP/1.1, Host: localhost goes to bad-request'),
@@ -21,7 +21,7 @@ export const EDGE: readonly Mutation[] = [
   {
     part: 'edge',
     notice: "a tunnel answers below another account's subdomain, and sets cookies there",
-    file: 'server/edge/route.ts',
+    file: 'server/edge/routing/route.ts',
     find: 'account === undefined || tunnel?.account.subdomain === account ? tunnel : undefined;',
     replace: 'tunnel;',
     tests: unit('route GET /x HTTP/1.1, Host: abc.other.localhost goes to tunnel-unknown'),
@@ -29,7 +29,7 @@ export const EDGE: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'a tunnel says for all of /t/ where browsers report their errors',
-    file: 'server/edge/path-form.ts',
+    file: 'server/edge/heads/path-form.ts',
     find: "  'reporting-endpoints',\n",
     replace: '',
     tests: unit('belowPrefix drops what has an effect beyond the prefix, and leaves the rest'),
@@ -37,7 +37,7 @@ export const EDGE: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'the visitors of one tunnel are told to speak another protocol to all tunnels of the relay',
-    file: 'server/edge/path-form.ts',
+    file: 'server/edge/heads/path-form.ts',
     find: "  'strict-transport-security',\n",
     replace: '',
     tests: unit('belowPrefix drops what has an effect beyond the prefix, and leaves the rest'),
@@ -45,7 +45,7 @@ export const EDGE: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'a tunnel sets a cookie for the one whose slug begins like its own',
-    file: 'server/edge/cookies.ts',
+    file: 'server/edge/heads/cookies.ts',
     find: 'path.startsWith(`${prefix}/`)',
     replace: 'path.startsWith(prefix)',
     tests: unit('cookieBelow makes "a=1; Path=/t/abcd" a=1; Path=/t/abc/t/abcd for /x/y'),
@@ -53,7 +53,7 @@ export const EDGE: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'the path of a cookie climbs out of its tunnel with dots that are percent-encoded',
-    file: 'server/edge/cookies.ts',
+    file: 'server/edge/heads/cookies.ts',
     find: '(?:\\.|%2e){1,2}',
     replace: '\\.{1,2}',
     tests: unit('cookieBelow makes "a=1; Path=/t/abc/%2E%2e/other" a=1; Path=/t/abc for /x/y'),
@@ -61,7 +61,7 @@ export const EDGE: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'a tunnel with a host of its own sets cookies for the hosts of others',
-    file: 'server/edge/origins.ts',
+    file: 'server/edge/exchange/origins.ts',
     find: 'mapField: this.#guarded(ownCookies)',
     replace: 'mapField: this.#guarded((field) => field)',
     tests: unit('Origins leaves the cookies of a tunnel with a host of its own to that host'),
@@ -69,7 +69,7 @@ export const EDGE: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'search engines show what is below /t/, whatever the operator has set',
-    file: 'server/edge/origins.ts',
+    file: 'server/edge/exchange/origins.ts',
     find: 'endingWith(PATH_FORM_FIELDS, ending)',
     replace: 'endingWith(PATH_FORM_FIELDS, PLAIN_ENDING)',
     tests: unit('Origins keeps both forms of a tunnel out of search engines, unless they may show it'),
@@ -77,7 +77,7 @@ export const EDGE: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'an order is placed twice: a POST is sent again over another stream',
-    file: 'server/edge/origins.ts',
+    file: 'server/edge/exchange/origins.ts',
     find: "framing.kind === 'none' && IDEMPOTENT.has(head.method)",
     replace: "framing.kind === 'none'",
     tests: unit(
@@ -87,7 +87,7 @@ export const EDGE: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'of ten thousand API requests of one address all come before the next one of somebody else',
-    file: 'server/edge/origins.ts',
+    file: 'server/edge/exchange/origins.ts',
     find: 'open: (handler) => this.#api.dial(handler, group),',
     replace: 'open: (handler) => this.#api.dial(handler, group.slice(0, 0)),',
     tests: unit('Origins gives each network of visitors its own turns at the API'),
@@ -95,7 +95,7 @@ export const EDGE: readonly Mutation[] = [
   {
     part: 'edge',
     notice: "what a visitor wrote about its address is taken for it, though the proxy's word comes behind it",
-    file: 'server/edge/visitor-address.ts',
+    file: 'server/edge/admission/visitor-address.ts',
     find: 'list.toReversed()',
     replace: 'list',
     tests: unit(
@@ -105,7 +105,7 @@ export const EDGE: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'an IPv6 visitor has as many addresses as it likes, and no limit',
-    file: 'server/edge/address-network.ts',
+    file: 'server/edge/admission/address-network.ts',
     find: 'return networkOf(address);',
     replace: 'return address;',
     tests: unit('AddressLimits counts all of a /64 as one address'),
@@ -113,7 +113,7 @@ export const EDGE: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'who guesses keys gets thirty more with each address that it makes up',
-    file: 'server/edge/request-head.ts',
+    file: 'server/edge/heads/request-head.ts',
     find: "if (!isHopByHop(field, named) && !field.is('x-forwarded-for')) writer.keepField(field);",
     replace: 'if (!isHopByHop(field, named)) writer.keepField(field);',
     tests: unit(
@@ -123,7 +123,7 @@ export const EDGE: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'behind a proxy a visitor who was served is counted for ever, and soon served no more',
-    file: 'server/edge/admission.ts',
+    file: 'server/edge/admission/admission.ts',
     find: 'this.#place.rest();\n    this.#address.end();',
     replace: 'this.#place.rest();',
     tests: unit(
@@ -133,7 +133,7 @@ export const EDGE: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'the relay remembers every address that ever came',
-    file: 'server/edge/address-limits.ts',
+    file: 'server/edge/admission/address-limits.ts',
     find: 'else this.#open.delete(address);',
     replace: 'else this.#open.set(address, 0);',
     tests: unit('AddressLimits remembers nothing about addresses that have nothing open'),
@@ -142,7 +142,7 @@ export const EDGE: readonly Mutation[] = [
     part: 'edge',
     notice:
       'the relay says that it is full while nobody is there: seats of requests that have ended stay taken',
-    file: 'server/edge/seats.ts',
+    file: 'server/edge/admission/seats.ts',
     find: 'this.#seats.busy -= 1;',
     replace: '',
     tests: unit('Seats remember nothing about connections that have left'),
@@ -150,7 +150,7 @@ export const EDGE: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'visitors who only keep their connections open keep all others out',
-    file: 'server/edge/seats.ts',
+    file: 'server/edge/admission/seats.ts',
     find: "if (!hasRoom && idle.size === 0) return 'full';",
     replace: "if (!hasRoom) return 'full';",
     tests: unit('Seats takes one back from the connection that has waited longest for a next request'),
@@ -158,7 +158,7 @@ export const EDGE: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'one tunnel takes all seats, and all others answer 503',
-    file: 'server/edge/seats.ts',
+    file: 'server/edge/admission/seats.ts',
     find: "if (held >= ACCOUNT_SHARE * (limits.visitors - busy)) return 'share';",
     replace: '',
     tests: unit(
@@ -168,7 +168,7 @@ export const EDGE: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'on a connection that a proxy shares, a request for one tunnel goes to another one',
-    file: 'server/edge/kept-stream.ts',
+    file: 'server/edge/exchange/kept-stream.ts',
     find: 'if (this.#target !== target || fresh) {',
     replace: 'if (fresh) {',
     tests: unit('KeptStream is ended, not given to a request to another target'),
@@ -176,7 +176,7 @@ export const EDGE: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'who takes the end of a large answer late waits for ever for the next one',
-    file: 'server/edge/exchange.ts',
+    file: 'server/edge/exchange/exchange.ts',
     find: 'if (this.#sink.isFull) stream.resume();',
     replace: '',
     tests: unit(
@@ -186,7 +186,7 @@ export const EDGE: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'streams to local services stay open behind visitors who have left',
-    file: 'server/edge/visitor-requests.ts',
+    file: 'server/edge/connection/visitor-requests.ts',
     find: 'this.#kept.end();\n    this.#exchange = undefined;',
     replace: 'this.#exchange = undefined;',
     tests: unit('Visitor leaves no stream behind when a proxy uses its connection for a client'),
@@ -194,7 +194,7 @@ export const EDGE: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'passwords and tokens of addresses are in the access log',
-    file: 'server/edge/access-record.ts',
+    file: 'server/edge/connection/access-record.ts',
     find: "path: head?.target.split('?', 1)[0],",
     replace: 'path: head?.target,',
     tests: unit(
@@ -204,7 +204,7 @@ export const EDGE: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'who is only warned takes the seats of those who visit a tunnel',
-    file: 'server/edge/admission.ts',
+    file: 'server/edge/admission/admission.ts',
     find: "if (route.kind === 'tunnel' && !isIntercepted) return",
     replace: "if (route.kind === 'tunnel') return",
     tests: unit('Admission gives no seat when the relay responds in place of the tunnel'),
@@ -222,7 +222,7 @@ export const EDGE: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'who guesses keys does so without limit where it asks for a WebSocket',
-    file: 'server/edge/origins.ts',
+    file: 'server/edge/exchange/origins.ts',
     find: 'address: this.limitedAddress(head, peer),',
     replace: 'address: undefined,',
     tests: protocol(

@@ -63,7 +63,7 @@ export const MESSAGES: readonly Mutation[] = [
     part: 'edge',
     notice:
       'a 103 that says how long it is passes: a proxy waits for that much, and gives it to somebody else',
-    file: 'server/edge/response-head.ts',
+    file: 'server/edge/heads/response-head.ts',
     find: "isDropped(field, named, 'length')) continue;",
     replace: "isDropped(field, named, 'nothing')) continue;",
     tests: unit('ResponseRelay passes no interim response on that has fields which say where a message ends'),
@@ -71,7 +71,7 @@ export const MESSAGES: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'nginx takes an interim answer for the final one, and the next visitor gets the rest',
-    file: 'server/edge/interims.ts',
+    file: 'server/edge/exchange/interims.ts',
     find: "if (!trusted && head.method !== 'HEAD') return 'all';",
     replace: "if (head.method !== 'HEAD') return 'all';",
     tests: unit('interimsFor sends a trusted proxy none but the 100 that it waits for'),
@@ -80,7 +80,7 @@ export const MESSAGES: readonly Mutation[] = [
     part: 'edge',
     notice:
       'a proxy that waits for one 100 gets two, and takes the second for the answer to the next request',
-    file: 'server/edge/response-relay.ts',
+    file: 'server/edge/exchange/response-relay.ts',
     find: "(interims === 'continue' && status === 100 && this.#interimResponses === 1)",
     replace: "(interims === 'continue' && status === 100)",
     tests: unit(
@@ -90,7 +90,7 @@ export const MESSAGES: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'a local service keeps the relay busy with interim answers without end',
-    file: 'server/edge/response-relay.ts',
+    file: 'server/edge/exchange/response-relay.ts',
     find: "if (this.#interimResponses > INTERIM_RESPONSES_MAX) return 'no-head';",
     replace: '',
     tests: unit('ResponseRelay waits for a final response after 64 interim ones and no more'),
@@ -98,7 +98,7 @@ export const MESSAGES: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'a body that a visitor held back and then left out is read as a request of its own',
-    file: 'server/edge/response-relay.ts',
+    file: 'server/edge/exchange/response-relay.ts',
     find: 'this.#closes ||= this.#untilClose || this.#context.heldBack?.done === false;',
     replace: 'this.#closes ||= this.#untilClose;',
     tests: unit(
@@ -108,7 +108,7 @@ export const MESSAGES: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'one answer too many of a local service is given to whoever asks next',
-    file: 'server/edge/exchange.ts',
+    file: 'server/edge/exchange/exchange.ts',
     find: 'if (this.#responded) return this.#response.spoil();',
     replace: 'if (this.#responded) return;',
     tests: unit('Visitor is never given a stream again on which more came than its response'),
@@ -116,7 +116,7 @@ export const MESSAGES: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'the body of a 204 that comes late answers the next request',
-    file: 'server/edge/response-relay.ts',
+    file: 'server/edge/exchange/response-relay.ts',
     find: "!listMembers(head.fields, 'connection').includes('close') &&\n      !mayBring(head);",
     replace: "!listMembers(head.fields, 'connection').includes('close');",
     tests: unit('ResponseRelay says nothing about a length or a coding where there is no body'),
@@ -144,7 +144,7 @@ export const MESSAGES: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'what is left of the body of a request that was refused is read as the next request',
-    file: 'server/edge/visitor-requests.ts',
+    file: 'server/edge/connection/visitor-requests.ts',
     find: 'return plan === undefined || plan.close || this.#isLast || !bodyDone;',
     replace: 'return plan === undefined || plan.close || (this.#isLast && !bodyDone);',
     tests: unit(
@@ -154,7 +154,7 @@ export const MESSAGES: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'the page that refuses a HEAD is taken for the answer to the next request',
-    file: 'server/edge/own-responses.ts',
+    file: 'server/edge/own/own-responses.ts',
     find: "headOnly: start !== '' && HEAD_START.startsWith(start),",
     replace: 'headOnly: start === HEAD_START,',
     tests: unit('Visitor is told 408 without a body when all that came is "H"'),

@@ -25,7 +25,7 @@ export const PAGE: readonly Mutation[] = [
   {
     part: 'page',
     notice: 'links and forms lead out of a site at its path address',
-    file: 'server/edge/path-form.ts',
+    file: 'server/edge/heads/path-form.ts',
     find: 'return prefix + path;',
     replace: 'return path;',
     tests: visitors(

@@ -1,0 +1,47 @@
+/** Whose address is limited, and what counts as one address (docs/protocol.md section 4.6). */
+import { type BlockList, isIPv6 } from 'node:net';
+import type { RequestHead } from '../../../shared/http1/head.ts';
+import { isTrusted, type Peer } from '../heads/request-head.ts';
+import { visitorAddress } from './visitor-address.ts';
+
+/** Groups of an IPv6 address that say whose network it is in: whoever has one has a whole /64. */
+const NETWORK_GROUPS = 4;
+const GROUPS = 8;
+
+/** The addresses of this machine; the empty one is that of a peer who has already left. */
+const OWN_ADDRESSES: ReadonlySet<string> = new Set(['127.0.0.1', '::1', '']);
+
+/**
+ * @param head of a request, without which nobody is known behind a trusted proxy
+ * @returns the visitor's address, for IPv6 its /64; `undefined` for those who have no limits: this machine, where a proxy
+ *   may run that nobody has named, and trusted proxies, which everybody comes through
+ */
+export function limitedAddress(
+  peer: Peer,
+  head: RequestHead | undefined,
+  proxies: BlockList,
+): string | undefined {
+  const address = visitorAddress(head?.fields ?? [], peer, proxies);
+  if (OWN_ADDRESSES.has(address) || (peer.trusted && isTrusted(address, proxies))) return undefined;
+  return networkOf(address);
+}
+
+/** @returns an IPv4 address as it is, the /64 of an IPv6 address */
+export function networkOf(address: string): string {
+  if (!isIPv6(address)) return address;
+  const [front = '', back] = (address.split('%', 1)[0] ?? '').split('::');
+  const before = groupsOf(front);
+  const after = groupsOf(back ?? '');
+  const zeros = back === undefined ? 0 : GROUPS - before.length - after.length;
+  const groups = [...before, ...Array.from({ length: zeros }, () => 0), ...after];
+  return `${groups
+    .slice(0, NETWORK_GROUPS)
+    .map((group) => group.toString(16))
+    .join(':')}::/64`;
+}
+
+/** The groups of a part of an address; an IPv4 address at its end is two of them, and never among the first four. */
+function groupsOf(part: string): number[] {
+  if (part === '') return [];
+  return part.split(':').flatMap((group) => (group.includes('.') ? [0, 0] : [Number.parseInt(group, 16)]));
+}

@@ -1,0 +1,52 @@
+/** Joins a visitor's connection and a stream once both speak WebSocket and there is nothing left to follow. */
+import type { Socket } from 'node:net';
+import { LINGER_TIMEOUT_MS } from '../../limits.ts';
+import { TurnedReads } from '../../fairness/turned-reads.ts';
+import type { ByteStream } from '../../tunnels/stream.ts';
+import { StallGuard } from './stall-guard.ts';
+
+/**
+ * Passes bytes on in both directions until one side ends; then the other is ended too (docs/protocol.md section 6.3).
+ *
+ * @param socket with nothing listening to it but for errors
+ * @param group with whom it takes turns when it sends much
+ * @param onClosed called once, when the visitor's connection is closed
+ */
+export function pipe(socket: Socket, stream: ByteStream, group: unknown, onClosed: () => void): void {
+  const stall = new StallGuard(socket);
+  const reads = new TurnedReads(socket, () => group, {
+    onChunk(bytes) {
+      if (!stream.write(bytes)) reads.pause();
+    },
+    onEnd() {
+      stream.finish();
+      end();
+    },
+  });
+  socket.on('drain', () => {
+    stall.relax();
+    stream.resume();
+  });
+  socket.on('close', () => {
+    reads.flush();
+    stream.abort();
+    onClosed();
+  });
+  stream.attach({
+    onBytes(bytes) {
+      if (socket.write(bytes)) return;
+      stream.pause();
+      stall.watch();
+    },
+    onRoom: () => reads.resume(),
+    onEnded(clean) {
+      if (clean) end();
+      else socket.destroy();
+    },
+  });
+
+  function end(): void {
+    stall.watch();
+    socket.end(() => setTimeout(() => socket.destroy(), LINGER_TIMEOUT_MS).unref());
+  }
+}

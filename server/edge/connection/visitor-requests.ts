@@ -1,0 +1,236 @@
+/**
+ * The requests of one connection, one after the other: let in, passed on to where they go, or responded to by the relay
+ * itself. The connection itself stays with its owner.
+ */
+import type { VisitorErrorCode } from '../../../shared/errors.ts';
+import { BodyError } from '../../../shared/http1/body.ts';
+import { type Outcomes, requests } from '../../observe/counters.ts';
+import type { ByteStream } from '../../tunnels/stream.ts';
+import type { Admission } from '../admission/admission.ts';
+import { Exchange, type ExchangeOwner } from '../exchange/exchange.ts';
+import { interimsFor } from '../exchange/interims.ts';
+import { KeptStream } from '../exchange/kept-stream.ts';
+import type { Origins } from '../exchange/origins.ts';
+import type { Peer } from '../heads/request-head.ts';
+import {
+  errorResponse,
+  factsOfHead,
+  type OwnResponse,
+  requestFacts,
+  routeResponse,
+} from '../own/own-responses.ts';
+import type { Plan } from '../routing/request-plan.ts';
+import type { Destination } from '../routing/route.ts';
+import { RequestOutcomes } from './request-outcomes.ts';
+import type { VisitorSocket } from './visitor-socket.ts';
+
+/** What the requests ask of their connection. */
+export interface RequestsOwner {
+  /** Whether bytes of the body can be taken has changed: see {@link Exchange.takesBody}. */
+  flowChanged(): void;
+  /** The request asks for one of the relay's own WebSockets. */
+  upgradeAsked(plan: Plan, target: string): void;
+  /** The connection is a WebSocket from here on. */
+  switched(stream: ByteStream): void;
+  /** The current request is over, and everything was sent. `close`: the connection ends with it. */
+  requestOver(close: boolean): void;
+}
+
+export class VisitorRequests implements ExchangeOwner {
+  readonly #socket: VisitorSocket;
+  readonly #peer: Peer;
+  readonly #origins: Origins;
+  readonly #admission: Admission;
+  readonly #owner: RequestsOwner;
+  readonly #outcomes: RequestOutcomes;
+  readonly #kept = new KeptStream();
+  /** Whether the connection ends with the response to the current request. */
+  #isLast = false;
+  #plan: Plan | undefined;
+  /** Where the latest request goes: to a tunnel, or to the relay. */
+  #target: object | undefined;
+  #exchange: Exchange | undefined;
+
+  constructor(
+    socket: VisitorSocket,
+    peer: Peer,
+    origins: Origins,
+    admission: Admission,
+    owner: RequestsOwner,
+  ) {
+    this.#socket = socket;
+    this.#peer = peer;
+    this.#origins = origins;
+    this.#admission = admission;
+    this.#owner = owner;
+    this.#outcomes = new RequestOutcomes(socket, peer, origins);
+  }
+
+  /** The current request, if it has been passed on. */
+  get exchange(): Exchange | undefined {
+    return this.#exchange;
+  }
+
+  /** Where the latest request goes; the same object for the same tunnel. */
+  get target(): object | undefined {
+    return this.#target;
+  }
+
+  /** The connection ends with the next response that can still say so. */
+  closeAfter(): void {
+    this.#isLast = true;
+    this.#exchange?.closeAfter();
+  }
+
+  /** A well-formed request has come. */
+  begin(plan: Plan): void {
+    this.#plan = plan;
+    this.#outcomes.begin(plan, plan.head.bytes.length);
+    const { route } = plan;
+    const notice = this.#origins.noticeFor(plan);
+    const refusal = this.#admission.begin(plan, notice !== undefined);
+    if (refusal?.ends === true) return this.refuse(refusal.code);
+    if (refusal !== undefined) return this.failed(refusal.code, refusal.text);
+    if (notice !== undefined) return this.intercepted(notice);
+    if (route.kind === 'refuse') return this.failed(route.code);
+    if (route.kind === 'options' || route.kind === 'redirect')
+      return this.#standIn(routeResponse(route), requests.relay);
+    if (route.kind === 'relay' && plan.upgrade && this.#origins.handlesUpgrade(route.target)) {
+      this.#outcomes.countIn(requests.relay);
+      return this.#owner.upgradeAsked(plan, route.target);
+    }
+    this.#passOn(plan, route);
+  }
+
+  #passOn(plan: Plan, route: Destination): void {
+    const request = this.#origins.request(plan, route, this.#peer);
+    this.#target = request.target;
+    this.#outcomes.countIn(request.outcomes);
+    const interims = interimsFor(plan, this.#peer);
+    const close = plan.close || this.#isLast;
+    this.#exchange = new Exchange({ plan, request, interims, close }, this.#socket, this);
+    this.#exchange.start(this.#kept.take(request.target, request.fresh));
+  }
+
+  /** Passes on bytes of the request's body, and returns those that come after it. */
+  takeBody(exchange: Exchange, bytes: Buffer): void {
+    try {
+      const rest = exchange.takeBody(bytes);
+      if (rest !== undefined) this.#socket.returnInput(rest);
+    } catch (error) {
+      if (!(error instanceof BodyError)) throw error;
+      exchange.abort();
+      if (exchange.committed) this.#socket.destroy();
+      else this.refuse('bad-request');
+    }
+  }
+
+  /**
+   * Responds to a request that may not be read on.
+   *
+   * @param head as much of the head as has arrived, if the head is what is wrong
+   */
+  refuse(code: VisitorErrorCode, head?: string): void {
+    this.#exchange?.abort();
+    if (this.#plan === undefined) this.#outcomes.begin(undefined, head?.length ?? 0);
+    const facts = head === undefined ? requestFacts(this.#plan) : factsOfHead(head);
+    this.#respond(errorResponse(code, facts, this.#origins.context.abuseContact), true);
+  }
+
+  /** Responds to an upgrade to one of the relay's own WebSockets that is refused. */
+  refuseUpgrade(response: OwnResponse): void {
+    this.#respond(response, this.#endsUnread);
+  }
+
+  /** The upgrade has been let in: the connection serves no visitor from here on. */
+  upgraded(): void {
+    this.#outcomes.end('upgraded', 101);
+  }
+
+  /** The visitor has left; whatever it was waiting for is dropped. */
+  abandon(): void {
+    if (this.#plan === undefined) return;
+    this.#outcomes.end('abandoned', this.#exchange?.status);
+    this.#exchange?.abort();
+  }
+
+  /** No more requests come, though the connection is still there. */
+  finish(): void {
+    this.#admission.end();
+    this.#kept.end();
+  }
+
+  /** The connection is gone. */
+  leave(): void {
+    this.#outcomes.closed();
+    // A connection that is given away may have served visitors: a proxy that pools connections uses it for whoever comes
+    // next.
+    this.#kept.end();
+    this.#exchange = undefined;
+    this.#admission.leave();
+  }
+
+  // What an exchange reports
+
+  flowChanged(): void {
+    this.#owner.flowChanged();
+  }
+
+  completed(stream: ByteStream | undefined, close: boolean): void {
+    this.#outcomes.end('answered', this.#exchange?.status);
+    if (stream !== undefined && this.#target !== undefined) this.#kept.keep(this.#target, stream);
+    this.#over(close);
+  }
+
+  switched(stream: ByteStream): void {
+    this.#exchange = undefined;
+    this.#outcomes.opened();
+    this.#owner.switched(stream);
+  }
+
+  failed(code: VisitorErrorCode, text?: string): void {
+    const { abuseContact } = this.#origins.context;
+    this.#standIn(errorResponse(code, requestFacts(this.#plan), abuseContact, text));
+  }
+
+  intercepted(response: OwnResponse): void {
+    this.#standIn(response, requests.tunnel);
+  }
+
+  brokeOff(reset: boolean): void {
+    this.#outcomes.end('broken', this.#exchange?.status);
+    this.#plan = undefined;
+    this.#exchange = undefined;
+    if (reset) this.#socket.reset();
+    else this.#socket.destroy();
+  }
+
+  // What the relay responds itself
+
+  /** Responds to a well-formed request in place of its target. */
+  #standIn(response: OwnResponse, countedIn?: Outcomes): void {
+    if (countedIn !== undefined) this.#outcomes.countIn(countedIn);
+    this.#admission.refused();
+    this.#respond(response, this.#endsUnread);
+  }
+
+  #respond(response: OwnResponse, close: boolean): void {
+    this.#socket.send(response.bytes(close));
+    this.#outcomes.responded(response);
+    this.#over(close);
+  }
+
+  /** Whether the connection ends with a response of the relay's own: what is left of a body is not read. */
+  get #endsUnread(): boolean {
+    const plan = this.#plan;
+    const bodyDone = plan?.framing.kind === 'none' || this.#exchange?.requestDone === true;
+    return plan === undefined || plan.close || this.#isLast || !bodyDone;
+  }
+
+  #over(close: boolean): void {
+    this.#plan = undefined;
+    this.#exchange = undefined;
+    if (!close) this.#admission.end();
+    this.#owner.requestOver(close);
+  }
+}

@@ -1,0 +1,151 @@
+/** The socket of an inbound connection: its flow in both directions, how it ends, and how it is handed over. */
+import type { Socket } from 'node:net';
+import { joined } from '../../../shared/http1/joined.ts';
+import { TurnedReads } from '../../fairness/turned-reads.ts';
+import { BACKLOG_MAX_BYTES } from '../../limits.ts';
+import type { VisitorSink } from '../exchange/response-relay.ts';
+import { StallGuard } from './stall-guard.ts';
+
+export interface VisitorSocketHandler {
+  /** Bytes have arrived and wait: see {@link VisitorSocket.takeInput}. */
+  onInput(): void;
+  /** The visitor has half-closed: everything it sends has come. */
+  onInputEnd(): void;
+  /** Everything that was sent has been taken, after the socket was full. */
+  onOutputTaken(): void;
+  /** The connection is closed, whoever closed it. */
+  onClosed(): void;
+}
+
+export class VisitorSocket implements VisitorSink {
+  readonly #socket: Socket;
+  readonly #handler: VisitorSocketHandler;
+  readonly #stall: StallGuard;
+  readonly #reads: TurnedReads;
+  /** Bytes that have arrived and wait for their turn. */
+  #input: Buffer | undefined;
+  /** Whether further input is discarded. */
+  #discards = false;
+
+  /**
+   * @param socket just accepted, half-open allowed
+   * @param group with whom it takes turns when it sends much
+   */
+  constructor(socket: Socket, group: () => unknown, handler: VisitorSocketHandler) {
+    this.#socket = socket;
+    this.#handler = handler;
+    this.#stall = new StallGuard(socket);
+    this.#reads = new TurnedReads(socket, group, {
+      onChunk: (chunk) => this.#receive(chunk),
+      onEnd: () => handler.onInputEnd(),
+    });
+    socket.on('drain', this.#onDrain);
+    // The `close` that follows an error says all there is to say.
+    socket.on('error', () => {});
+    socket.on('close', this.#onClose);
+  }
+
+  // Input
+
+  /** Whether bytes wait to be taken. */
+  get hasInput(): boolean {
+    return this.#input !== undefined;
+  }
+
+  /** Takes all bytes that wait. */
+  takeInput(): Buffer | undefined {
+    const input = this.#input;
+    this.#input = undefined;
+    return input;
+  }
+
+  /** Puts the rest of what was taken back, to wait. */
+  returnInput(rest: Buffer): void {
+    this.#input = rest;
+  }
+
+  /** Bytes that were taken. */
+  get bytesTaken(): number {
+    return this.#socket.bytesRead - (this.#input?.length ?? 0);
+  }
+
+  /**
+   * Goes on reading, or stops while nobody takes the input.
+   *
+   * @param isBlocked whether nothing is taken for now; otherwise reading goes on until as much waits as may wait
+   */
+  updateReading(isBlocked: boolean): void {
+    if (isBlocked || (this.#input?.length ?? 0) >= BACKLOG_MAX_BYTES) this.#reads.pause();
+    else if (this.#reads.isPaused) this.#reads.resume();
+  }
+
+  /** From here on, the system probes now and then whether the visitor is still there. */
+  probe(): void {
+    this.#socket.setKeepAlive(true, 1000);
+  }
+
+  // Output
+
+  get isFull(): boolean {
+    return this.#socket.writableNeedDrain;
+  }
+
+  /** Bytes that were sent, including those that wait. */
+  get bytesSent(): number {
+    return this.#socket.bytesWritten;
+  }
+
+  send(bytes: Buffer): void {
+    if (!this.#socket.write(bytes)) this.#stall.watch();
+  }
+
+  // Endings
+
+  /** Half-closes after what was sent; further input is discarded. `onFlushed`: the visitor's system has taken it all. */
+  end(onFlushed: () => void): void {
+    this.#input = undefined;
+    this.#discards = true;
+    this.#stall.watch();
+    this.#socket.end(onFlushed);
+    this.updateReading(false);
+  }
+
+  /** Closes at once. What was not sent is lost. */
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  /** Closes at once, in a way that cannot be mistaken for a clean end. */
+  reset(): void {
+    this.#socket.resetAndDestroy();
+  }
+
+  /** Hands over the connection, with the bytes that wait; the handler hears nothing more from it. */
+  release(): { readonly socket: Socket; readonly head: Buffer } {
+    const socket = this.#socket;
+    this.#reads.stop();
+    socket.off('drain', this.#onDrain);
+    socket.off('close', this.#onClose);
+    this.#stall.release();
+    if (socket.isPaused()) socket.resume();
+    return { socket, head: this.takeInput() ?? Buffer.alloc(0) };
+  }
+
+  #receive(chunk: Buffer): void {
+    if (this.#discards) return;
+    this.#input = this.#input === undefined ? chunk : joined(this.#input, chunk);
+    this.#handler.onInput();
+  }
+
+  readonly #onDrain = (): void => {
+    this.#stall.relax();
+    this.#handler.onOutputTaken();
+  };
+
+  readonly #onClose = (): void => {
+    // A closed socket is garbage-collected late, and would keep alive everything that listens to it.
+    this.#socket.removeAllListeners();
+    this.#reads.flush();
+    this.#handler.onClosed();
+  };
+}

@@ -1,0 +1,224 @@
+import assert from 'node:assert/strict';
+import { createServer, type Server, type Socket } from 'node:net';
+import {
+  BACKLOG_MAX_BYTES,
+  BODY_TIMEOUT_MS,
+  DRAIN_IDLE_MS,
+  HEAD_TIMEOUT_MS,
+  IDLE_TIMEOUT_MS,
+  LINGER_TIMEOUT_MS,
+} from '../../limits.ts';
+import { EdgeFixture, TestVisitor, until } from '../../testing/edge-fixture.ts';
+import { AddressCount } from '../admission/address-limits.ts';
+import { Admission } from '../admission/admission.ts';
+import { Place, Seats } from '../admission/seats.ts';
+import { boundPort } from '../listener/listen.ts';
+import { Visitor } from './visitor.ts';
+
+/** The limits of one connection, with the test's own clock. */
+describe('Visitor', () => {
+  let fixture: EdgeFixture;
+  let server: Server;
+  let socket: Socket;
+  let visitor: Visitor;
+  let peer: TestVisitor;
+
+  beforeEach(async () => {
+    fixture = new EdgeFixture();
+    server = createServer({ allowHalfOpen: true });
+    const accepted = new Promise<void>((resolve) => {
+      server.on('connection', (connection: Socket) => {
+        socket = connection;
+        const seats = new Seats({ visitors: 1, newcomers: 1 });
+        const from = { address: '127.0.0.1', proto: 'http', trusted: false } as const;
+        const address = new AddressCount(fixture.addresses, from);
+        const enter = (entering: Visitor) => new Admission(new Place(seats, entering), address);
+        visitor = new Visitor(connection, from, fixture.origins, { enter, gone() {} });
+        resolve();
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    peer = await TestVisitor.connect(boundPort(server));
+    await accepted;
+  });
+
+  afterEach(() => {
+    peer.socket.destroy();
+    visitor.destroy();
+    server.close();
+  });
+
+  /** Lets time pass. */
+  function advance(ms: number): void {
+    fixture.now += ms;
+    visitor.tick(fixture.now);
+  }
+
+  /** Sends bytes and waits until they have come. */
+  async function send(text: string): Promise<void> {
+    const before = socket.bytesRead;
+    peer.socket.write(text);
+    await until(() => socket.bytesRead === before + text.length);
+  }
+
+  it('is disconnected without a response after 75 s without a request, and after 75 s between two', async () => {
+    advance(IDLE_TIMEOUT_MS - 1);
+    peer.get('localhost');
+    await peer.receives('api');
+    advance(IDLE_TIMEOUT_MS - 1);
+    assert.equal(socket.destroyed, false);
+    advance(1);
+    assert.equal(socket.destroyed, true);
+    await peer.ended;
+    assert.equal(peer.text, '');
+  });
+
+  it('is recorded in the access log when its request has ended, a WebSocket when it is over', async () => {
+    peer.get('abc.localhost', '/socket?x', 'Connection: Upgrade\r\nUpgrade: websocket\r\n');
+    await until(() => fixture.dials.length === 1);
+    const stream = fixture.openStream();
+    stream.answer('HTTP/1.1 101 x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+    await peer.receives('\r\n\r\n');
+    await send('12345');
+    assert.equal(fixture.accesses.length, 0);
+    fixture.now += 7;
+    stream.handler?.onEnded(false);
+    await until(() => fixture.accesses.length === 1);
+    const { path, status, outcome, ms, bytes_in } = fixture.accesses[0] ?? assert.fail();
+    assert.deepEqual([path, status, outcome, ms], ['/socket', 101, 'upgraded', 7]);
+    assert.equal(bytes_in, socket.bytesRead);
+  });
+
+  it('is recorded there with a response that broke off', async () => {
+    peer.get('abc.localhost');
+    await until(() => fixture.dials.length === 1);
+    const stream = fixture.openStream();
+    stream.answer('HTTP/1.1 203 x\r\nContent-Length: 5\r\n\r\nhe');
+    stream.handler?.onEnded(false);
+    assert.deepEqual(
+      fixture.accesses.map(({ status, outcome }) => [status, outcome]),
+      [[203, 'broken']],
+    );
+  });
+
+  it('has 1 s for a request that is on its way when the relay begins to shut down', async () => {
+    visitor.drain();
+    advance(DRAIN_IDLE_MS - 1);
+    assert.equal(socket.writableEnded, false);
+    advance(1);
+    assert.equal(socket.writableEnded, true);
+    await peer.ended;
+  });
+
+  it('leaves no stream behind when a proxy uses its connection for a client', async () => {
+    await send('GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n');
+    const stream = fixture.openStream();
+    stream.answer('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhere');
+    await peer.receives('here');
+    assert.equal(stream.ended, undefined);
+    peer.get('localhost', '/ws/data?id=x', 'Connection: upgrade\r\nUpgrade: websocket\r\n');
+    await peer.receives('101 Switching Protocols');
+    assert.equal(stream.ended, 'finish');
+    fixture.given[0]?.destroy();
+  });
+
+  it('is told 408 when its head is not complete 15 s after its first byte', async () => {
+    advance(1000);
+    await send('GET / HTTP/1.1\r\n');
+    advance(HEAD_TIMEOUT_MS - 1);
+    await send('Host: abc.localhost\r\n');
+    assert.equal(peer.text, '');
+    advance(1);
+    assert.match(await peer.receives('request-timeout'), /^HTTP\/1\.1 408 /);
+  });
+
+  for (const start of ['H', 'HEAD', 'HEAD / HTTP/1.1\r\nHost: abc.localhost\r\n']) {
+    it(`is told 408 without a body when all that came is ${JSON.stringify(start)}`, async () => {
+      await send(start);
+      advance(HEAD_TIMEOUT_MS);
+      await peer.ended;
+      assert.match(peer.text, /^HTTP\/1\.1 408 [^]*\r\n\r\n$/);
+    });
+  }
+
+  it('is told 408 after 60 s of silence within a body, but not while its client takes none', async () => {
+    await send('POST / HTTP/1.1\r\nHost: abc.localhost\r\nContent-Length: 9\r\n\r\n');
+    const stream = fixture.openStream();
+    advance(BODY_TIMEOUT_MS - 1);
+    stream.hasRoom = false;
+    await send('x');
+    advance(2 * BODY_TIMEOUT_MS);
+    stream.hasRoom = true;
+    stream.handler?.onRoom();
+    advance(BODY_TIMEOUT_MS - 1);
+    assert.equal(peer.text, '');
+    advance(1);
+    assert.match(await peer.receives('request-timeout'), /^HTTP\/1\.1 408 /);
+    assert.equal(stream.ended, 'abort');
+  });
+
+  it('has no deadline while the local service takes its time', async () => {
+    await send('GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n');
+    const stream = fixture.openStream();
+    advance(24 * 3600 * 1000);
+    stream.answer('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nlate');
+    assert.match(await peer.receives('late'), /^HTTP\/1\.1 200 OK\r\n/);
+  });
+
+  it('may go on sending for 2 s after its last response', async () => {
+    peer.socket.write('nonsense\r\n\r\n');
+    await peer.receives('bad-request');
+    await peer.ended;
+    await send('more nonsense');
+    advance(LINGER_TIMEOUT_MS - 1);
+    assert.equal(socket.destroyed, false);
+    advance(1);
+    assert.equal(socket.destroyed, true);
+  });
+
+  it('gets no response to the rest of the body of a request to which the relay has responded', async () => {
+    const inside = 'GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n';
+    peer.socket.write(
+      `POST / HTTP/1.1\r\nHost: nobody.localhost\r\nContent-Length: ${inside.length}\r\n\r\n`,
+    );
+    peer.socket.write(inside);
+    await peer.ended;
+    assert.match(peer.text, /^HTTP\/1\.1 404 [^]*\r\nConnection: close\r\n/);
+    assert.deepEqual([peer.text.match(/HTTP\/1\.1/g)?.length, fixture.dials.length], [1, 0]);
+  });
+
+  it('is never given a stream again on which more came than its response', async () => {
+    await send('POST / HTTP/1.1\r\nHost: abc.localhost\r\nContent-Length: 1\r\n\r\n');
+    const stream = fixture.openStream();
+    stream.answer('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+    await peer.receives('ok');
+    stream.answer('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nsmuggled');
+    await send('x');
+    assert.equal(stream.ended, 'finish');
+  });
+
+  it('leaves a stream flowing for the next request, even if it took the end of a response late', async () => {
+    peer.get('abc.localhost');
+    await until(() => fixture.dials.length === 1);
+    const stream = fixture.openStream();
+    const body = 'x'.repeat(socket.writableHighWaterMark);
+    socket.cork();
+    stream.answer(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length + 4}\r\n\r\n${body}last`);
+    assert.equal(socket.writableNeedDrain, true);
+    socket.uncork();
+    await peer.receives('last');
+    stream.received = '';
+    peer.get('abc.localhost');
+    await until(() => stream.received !== '');
+    assert.equal(stream.isPaused, false);
+  });
+
+  it('is not read from while more than 64 KiB wait for their turn', async () => {
+    await send('GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n');
+    peer.socket.write('x'.repeat(10 * 1024 * 1024));
+    await until(() => socket.isPaused());
+    // What one read brings, at most 64 KiB, may be added to that.
+    const waiting = socket.bytesRead;
+    assert.ok(waiting >= BACKLOG_MAX_BYTES && waiting < 2 * BACKLOG_MAX_BYTES + 100, `${waiting} bytes`);
+  });
+});

@@ -1,0 +1,255 @@
+/**
+ * One inbound connection: collects request heads, gets one request after the other served, and ends cleanly. The same
+ * connection may go from tunnel to tunnel and to the API.
+ */
+import type { Socket } from 'node:net';
+import { ApiError } from '../../../shared/errors.ts';
+import { HeadReader } from '../../../shared/http1/head-reader.ts';
+import {
+  BODY_TIMEOUT_MS,
+  DRAIN_IDLE_MS,
+  HEAD_TIMEOUT_MS,
+  IDLE_TIMEOUT_MS,
+  LINGER_TIMEOUT_MS,
+  REQUEST_HEAD_MAX_BYTES,
+} from '../../limits.ts';
+import { countApiRefusal } from '../../observe/counters.ts';
+import type { ByteStream } from '../../tunnels/stream.ts';
+import type { Admission } from '../admission/admission.ts';
+import type { Occupant } from '../admission/seats.ts';
+import type { Exchange } from '../exchange/exchange.ts';
+import type { Origins } from '../exchange/origins.ts';
+import type { Peer } from '../heads/request-head.ts';
+import { upgradeRefusal } from '../own/own-responses.ts';
+import { oversizeFault, type Plan, planRequest } from '../routing/request-plan.ts';
+import { pipe } from './pipe.ts';
+import { type RequestsOwner, VisitorRequests } from './visitor-requests.ts';
+import { VisitorSocket, type VisitorSocketHandler } from './visitor-socket.ts';
+
+/**
+ * `head`: between requests or inside a head. `exchange`: a request is under way. `upgrading`: an upgrade to one of the
+ * relay's own sockets is being decided. `lingering`: served for the last time, further input is discarded. `piped`: a
+ * WebSocket, out of this class's hands except for its end. `gone`: closed, or given away.
+ */
+type State = 'head' | 'exchange' | 'upgrading' | 'piped' | 'lingering' | 'gone';
+
+/** What a connection asks of the edge that holds it. */
+export interface VisitorOwner {
+  /** Says for each of its requests whether it is let in. */
+  enter(visitor: Visitor): Admission;
+  /** Told once, when the connection is closed or given away. */
+  gone(visitor: Visitor): void;
+}
+
+export class Visitor implements Occupant, RequestsOwner, VisitorSocketHandler {
+  readonly #socket: VisitorSocket;
+  readonly #peer: Peer;
+  readonly #origins: Origins;
+  readonly #owner: VisitorOwner;
+  readonly #requests: VisitorRequests;
+  readonly #reader = new HeadReader(REQUEST_HEAD_MAX_BYTES);
+  #state: State = 'head';
+  #processing = false;
+  #inputEnded = false;
+  #draining = false;
+  /** Monotonic ms at which its current time limit ends. */
+  #deadline: number;
+
+  constructor(socket: Socket, peer: Peer, origins: Origins, owner: VisitorOwner) {
+    this.#socket = new VisitorSocket(socket, () => this.#requests.target ?? peer.address, this);
+    this.#peer = peer;
+    this.#origins = origins;
+    this.#owner = owner;
+    this.#requests = new VisitorRequests(this.#socket, peer, origins, owner.enter(this), this);
+    this.#deadline = origins.now() + IDLE_TIMEOUT_MS;
+  }
+
+  // What the edge asks
+
+  /** Ends the connection if it is past its time limit. To be called every {@link DEADLINE_TICK_MS}. */
+  tick(now: number): void {
+    if (now < this.#deadline) return;
+    const waitsForRequest = (this.#state === 'head' && this.#reader.partial) || this.#state === 'exchange';
+    const head = this.#state === 'head' ? this.#reader.text : undefined;
+    if (waitsForRequest && this.#requests.exchange?.committed !== true)
+      this.#requests.refuse('request-timeout', head);
+    else if (this.#draining && this.#state === 'head') this.#end();
+    else this.#socket.destroy();
+  }
+
+  /**
+   * The relay is shutting down: the next response that can say so is the connection's last. If none is due, a request that
+   * may be on its way gets {@link DRAIN_IDLE_MS} to arrive.
+   */
+  drain(): void {
+    this.#draining = true;
+    this.#requests.closeAfter();
+    if (this.#state === 'head' && !this.#reader.partial) this.#deadline = this.#origins.now() + DRAIN_IDLE_MS;
+  }
+
+  /** Whether none of its requests waits for a stream or is still to come. */
+  get isSettled(): boolean {
+    const { exchange } = this.#requests;
+    return exchange === undefined ? this.#state !== 'head' : exchange.hasStream;
+  }
+
+  /** A visitor in the middle of a head is told why. */
+  giveWay(): void {
+    if (this.#state !== 'head') return;
+    if (this.#reader.partial) this.#requests.refuse('relay-busy', this.#reader.text);
+    else this.#end();
+  }
+
+  /** Cuts the connection. */
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  // What comes in
+
+  onInput(): void {
+    this.#process();
+  }
+
+  /** Takes as much of the input as its state allows. */
+  #process(): void {
+    if (this.#processing) return;
+    this.#processing = true;
+    while (this.#takesInput()) {
+      const bytes = this.#socket.takeInput();
+      if (bytes === undefined) break;
+      const { exchange } = this.#requests;
+      if (exchange === undefined) this.#readHead(bytes);
+      else this.#readBody(exchange, bytes);
+    }
+    this.#processing = false;
+    if (this.#inputEnded && !this.#socket.hasInput) this.#inputIsOver();
+    if (this.#state !== 'piped' && this.#state !== 'gone')
+      this.#socket.updateReading(this.#requests.exchange?.isBlocked === true);
+  }
+
+  #takesInput(): boolean {
+    // A visitor that does not take its responses is not read on.
+    if (this.#state === 'head') return !this.#socket.isFull;
+    return this.#state === 'exchange' && this.#requests.exchange?.takesBody === true;
+  }
+
+  #readHead(bytes: Buffer): void {
+    if (!this.#reader.partial) this.#deadline = this.#origins.now() + HEAD_TIMEOUT_MS;
+    const end = this.#reader.push(bytes);
+    if (end === undefined) return;
+    if (end === 'malformed') return this.#requests.refuse('bad-request', this.#reader.text);
+    if (end === 'too-large')
+      return this.#requests.refuse(oversizeFault(this.#reader.text), this.#reader.text);
+    if (end.rest.length > 0) this.#socket.returnInput(end.rest);
+    this.#deadline = Infinity;
+    const plan = planRequest(end.head, this.#origins.context);
+    if (typeof plan === 'string') return this.#requests.refuse(plan, end.head.toString('latin1'));
+    this.#state = 'exchange';
+    this.#requests.begin(plan);
+    this.#watchBody();
+  }
+
+  #readBody(exchange: Exchange, bytes: Buffer): void {
+    this.#deadline = Infinity;
+    this.#requests.takeBody(exchange, bytes);
+    this.#watchBody();
+  }
+
+  /** A request body may be silent for this long, unless it is the other side that does not take it. */
+  #watchBody(): void {
+    const { exchange } = this.#requests;
+    if (exchange === undefined) return;
+    if (exchange.requestDone || exchange.isBlocked) this.#deadline = Infinity;
+    else if (this.#deadline === Infinity) this.#deadline = this.#origins.now() + BODY_TIMEOUT_MS;
+  }
+
+  onInputEnd(): void {
+    this.#inputEnded = true;
+    // A visitor that has only half-closed still gets its response; TCP probes find out about one that is gone.
+    if (this.#state === 'exchange') this.#socket.probe();
+    this.#process();
+  }
+
+  /** The visitor has half-closed and everything it sent has been taken. */
+  #inputIsOver(): void {
+    if (this.#state === 'head') this.#end();
+    else if (this.#requests.exchange?.requestDone === false) this.#socket.destroy();
+  }
+
+  onOutputTaken(): void {
+    this.#requests.exchange?.resumeResponse();
+    this.#process();
+  }
+
+  // What its requests report
+
+  flowChanged(): void {
+    this.#watchBody();
+    this.#process();
+  }
+
+  requestOver(close: boolean): void {
+    if (close) return this.#end();
+    this.#state = 'head';
+    this.#deadline = this.#origins.now() + (this.#draining ? DRAIN_IDLE_MS : IDLE_TIMEOUT_MS);
+    this.#process();
+  }
+
+  upgradeAsked(plan: Plan, target: string): void {
+    this.#state = 'upgrading';
+    void this.#upgrade(plan, target);
+  }
+
+  async #upgrade(plan: Plan, target: string): Promise<void> {
+    try {
+      await this.#origins.upgrade(plan, target, this.#peer, () => this.#giveAway());
+    } catch (error) {
+      if (this.#state !== 'upgrading') return;
+      const refusal = error instanceof ApiError ? error : this.#origins.unexpected(error);
+      countApiRefusal(refusal);
+      this.#requests.refuseUpgrade(upgradeRefusal(refusal));
+    }
+  }
+
+  #giveAway(): ReturnType<VisitorSocket['release']> | undefined {
+    if (this.#state !== 'upgrading') return undefined;
+    this.#requests.upgraded();
+    this.#leave();
+    return this.#socket.release();
+  }
+
+  switched(stream: ByteStream): void {
+    this.#state = 'piped';
+    this.#deadline = Infinity;
+    const { socket, head } = this.#socket.release();
+    pipe(socket, stream, this.#requests.target, () => this.#leave());
+    if (head.length > 0) socket.emit('data', head);
+    if (this.#inputEnded) socket.emit('end');
+  }
+
+  // Endings
+
+  /** Ends the connection after what was sent; further input is discarded for a while. */
+  #end(): void {
+    if (this.#state === 'gone' || this.#state === 'lingering') return;
+    this.#state = 'lingering';
+    this.#requests.finish();
+    this.#deadline = Infinity;
+    this.#socket.end(() => {
+      this.#deadline = this.#origins.now() + LINGER_TIMEOUT_MS;
+    });
+  }
+
+  onClosed(): void {
+    this.#requests.abandon();
+    this.#leave();
+  }
+
+  #leave(): void {
+    this.#state = 'gone';
+    this.#deadline = Infinity;
+    this.#requests.leave();
+    this.#owner.gone(this);
+  }
+}

@@ -1,0 +1,284 @@
+/**
+ * One request and its response over one stream: opened or reused, followed to their ends in both directions. While one side
+ * takes nothing, nothing more is taken from the other.
+ */
+import type { VisitorErrorCode } from '../../../shared/errors.ts';
+import type { BodyTracker } from '../../../shared/http1/body.ts';
+import { trackBody } from '../../../shared/http1/track-body.ts';
+import type { ByteStream, Dial, DialFault, StreamHandler } from '../../tunnels/stream.ts';
+import type { FieldMap, ResponseEnding } from '../heads/response-head.ts';
+import type { OwnResponse } from '../own/own-responses.ts';
+import type { Plan } from '../routing/request-plan.ts';
+import type { OriginHandler } from '../routing/tunnel-lookup.ts';
+import { type Interims, ResponseRelay, type VisitorSink } from './response-relay.ts';
+
+/** What an exchange asks of the connection it serves. All calls but the first end the exchange. */
+export interface ExchangeOwner {
+  /** Whether bytes of the body can be taken has changed: see {@link Exchange.takesBody}. */
+  flowChanged(): void;
+  /** The response is complete. `stream`: can carry another request. `close`: the connection ends with the response. */
+  completed(stream: ByteStream | undefined, close: boolean): void;
+  /** The response is a WebSocket from here on. */
+  switched(stream: ByteStream): void;
+  /** There is no response, and not a byte of one was passed on. `text` says more than the catalogue's text. */
+  failed(code: VisitorErrorCode, text?: string): void;
+  /** The relay itself responds; nothing was handed to a stream. */
+  intercepted(response: OwnResponse): void;
+  /** The response broke off. `reset`: only a reset shows that to the visitor. */
+  brokeOff(reset: boolean): void;
+}
+
+/** A request as its origin receives it. */
+export interface ExchangeRequest {
+  /** the head as the stream gets it */
+  readonly head: Buffer;
+  /** Whether it may be sent again over a new stream when a kept one turns out to have ended. */
+  readonly repeatable: boolean;
+  readonly open: (handler: OriginHandler) => Dial;
+  /** Told once, when the head has been handed to a stream. */
+  readonly onHanded: () => void;
+  /** What is written after the fields of the response. */
+  readonly ending: ResponseEnding;
+  readonly mapField: FieldMap | undefined;
+}
+
+export interface ExchangeOptions {
+  /** the request as received */
+  readonly plan: Plan;
+  /** and as its origin receives it */
+  readonly request: ExchangeRequest;
+  readonly interims: Interims;
+  /** Whether the visitor's connection is to end with the response. */
+  readonly close: boolean;
+}
+
+export class Exchange implements OriginHandler, StreamHandler {
+  readonly #request: ExchangeRequest;
+  /** of the request */
+  readonly #body: BodyTracker;
+  readonly #response: ResponseRelay;
+  readonly #sink: VisitorSink;
+  readonly #owner: ExchangeOwner;
+  #dial: Dial | undefined;
+  #stream: ByteStream | undefined;
+  /** Whether the stream takes no more for now. */
+  #blocked = false;
+  /** When a stream that ends without a byte of a response is a reason to send the request again over another one. */
+  #repeatsWhen: 'ended' | 'lost' | 'never' = 'never';
+  #repeated = false;
+  #handed = false;
+  #responded = false;
+  #over = false;
+
+  /** @param sink where the response goes */
+  constructor({ plan, request, interims, close }: ExchangeOptions, sink: VisitorSink, owner: ExchangeOwner) {
+    this.#request = request;
+    this.#body = trackBody(plan.framing);
+    this.#sink = sink;
+    this.#owner = owner;
+    this.#response = new ResponseRelay(
+      {
+        method: plan.head.method,
+        minor: plan.head.minor,
+        interims,
+        upgrade: plan.upgrade,
+        close,
+        heldBack: plan.expectsContinue ? this.#body : undefined,
+        ending: request.ending,
+        mapField: request.mapField,
+      },
+      sink,
+    );
+  }
+
+  /** @param kept a stream left open by the request before, to the same target */
+  start(kept: ByteStream | undefined): void {
+    if (kept === undefined) return this.#open();
+    this.#use(kept, 'ended');
+  }
+
+  // What its owner sees
+
+  /** Whether there is a stream to send to. */
+  get hasStream(): boolean {
+    return this.#stream !== undefined;
+  }
+
+  /** Whether bytes of the request's body can be taken now. */
+  get takesBody(): boolean {
+    return this.#stream !== undefined && !this.#blocked && !this.#body.done;
+  }
+
+  /** Whether bytes come that the stream does not take for now. */
+  get isBlocked(): boolean {
+    return this.#blocked;
+  }
+
+  /** Whether the request has come to its end. */
+  get requestDone(): boolean {
+    return this.#body.done;
+  }
+
+  /** Whether the visitor has been sent a final response head. */
+  get committed(): boolean {
+    return this.#response.committed;
+  }
+
+  /** The status of the response, once its head was passed on. */
+  get status(): number | undefined {
+    return this.#response.status;
+  }
+
+  // The visitor's side
+
+  /**
+   * Passes on what belongs to the request's body.
+   *
+   * @returns the bytes after the body
+   * @throws BodyError when the body breaks its own framing
+   */
+  takeBody(bytes: Buffer): Buffer | undefined {
+    const body = this.#body;
+    const end = body.advance(bytes, 0);
+    if (this.#stream?.write(bytes.subarray(0, end)) === false) this.#blocked = true;
+    if (body.done && this.#responded) this.#complete();
+    return end < bytes.length ? bytes.subarray(end) : undefined;
+  }
+
+  /** The visitor takes more again. */
+  resumeResponse(): void {
+    this.#stream?.resume();
+  }
+
+  /** Ends the visitor's connection with the response, if the response can still say so. */
+  closeAfter(): void {
+    this.#response.closeAfter();
+  }
+
+  /** The visitor is gone or broke its request: the exchange ends. */
+  abort(): void {
+    this.#over = true;
+    this.#dial?.cancel();
+    this.#stream?.abort();
+  }
+
+  // The origin's side
+
+  #open(): void {
+    this.#dial = this.#request.open(this);
+  }
+
+  opened(stream: ByteStream, wasWarm = false): void {
+    this.#dial = undefined;
+    this.#use(stream, wasWarm && !this.#repeated ? 'lost' : 'never');
+  }
+
+  #use(stream: ByteStream, repeatsWhen: 'ended' | 'lost' | 'never'): void {
+    this.#repeatsWhen = repeatsWhen;
+    this.#stream = stream;
+    if (!this.#handed) this.#request.onHanded();
+    this.#handed = true;
+    this.#blocked = !stream.write(this.#request.head);
+    stream.attach(this);
+    if (this.#over) return;
+    if (this.#blocked || !this.#body.done) this.#owner.flowChanged();
+  }
+
+  failed(fault: DialFault, text?: string): void {
+    this.#fail(fault, text);
+  }
+
+  intercepted(response: OwnResponse): void {
+    this.#over = true;
+    this.#owner.intercepted(response);
+  }
+
+  onRoom(): void {
+    this.#blocked = false;
+    this.#owner.flowChanged();
+  }
+
+  onBytes(piece: Buffer): void {
+    const stream = this.#stream;
+    if (this.#over || stream === undefined) return;
+    if (this.#responded) return this.#response.spoil();
+    const progress = this.#response.push(piece);
+    if (this.#sink.isFull) stream.pause();
+    switch (progress) {
+      case 'more':
+        return;
+      case 'done':
+        return this.#respond();
+      case 'switched':
+        this.#over = true;
+        return this.#owner.switched(stream);
+      case 'no-head':
+        stream.abort();
+        return this.#fail('client-closed');
+      case 'broken':
+        stream.abort();
+        return this.#breakOff();
+    }
+  }
+
+  onEnded(clean: boolean, lost = false): void {
+    if (this.#over) return;
+    this.#stream = undefined;
+    if (this.#responded) {
+      this.#complete();
+    } else if (this.#response.completedByEnd(clean)) {
+      this.#respond();
+    } else if (this.#response.committed) {
+      this.#breakOff();
+    } else if (this.#canRepeat(lost)) {
+      this.#repeated = true;
+      this.#open();
+    } else {
+      this.#fail('client-closed');
+    }
+  }
+
+  /**
+   * Whether the other side closed an idle connection at the moment it was reused, or went down with a warm one. A request
+   * that brings a client down is not sent to it for ever.
+   */
+  #canRepeat(lost: boolean): boolean {
+    if (!this.#request.repeatable || this.#response.started) return false;
+    return this.#repeatsWhen === 'ended' || (this.#repeatsWhen === 'lost' && lost);
+  }
+
+  // Endings
+
+  /**
+   * The response is complete. It may be complete before the request is; the rest of the request is taken as long as there is
+   * a stream.
+   */
+  #respond(): void {
+    this.#responded = true;
+    if (this.#body.done || this.#stream === undefined) this.#complete();
+  }
+
+  #complete(): void {
+    this.#over = true;
+    const stream = this.#stream;
+    const { closes, reusable } = this.#response;
+    const close = closes || !this.#body.done;
+    if (stream === undefined || !reusable || close) {
+      stream?.finish();
+      return this.#owner.completed(undefined, close);
+    }
+    // The next request waits until the visitor has taken this response, and nobody would resume the stream then.
+    if (this.#sink.isFull) stream.resume();
+    this.#owner.completed(stream, false);
+  }
+
+  #fail(code: VisitorErrorCode, text?: string): void {
+    this.#over = true;
+    this.#owner.failed(code, text);
+  }
+
+  #breakOff(): void {
+    this.#over = true;
+    this.#owner.brokeOff(this.#response.endsWithConnection);
+  }
+}

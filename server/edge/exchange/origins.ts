@@ -1,0 +1,217 @@
+/** Where requests go: what a tunnel or the relay's own API is sent, and how a stream to it is opened. */
+import type { ApiError } from '../../../shared/errors.ts';
+import { fieldValue } from '../../../shared/http1/fields.ts';
+import type { RequestHead } from '../../../shared/http1/head.ts';
+import type { UpgradeRequest } from '../../link/upgrades.ts';
+import type { AccessLog } from '../../observe/access-log.ts';
+import { type Outcomes, requests } from '../../observe/counters.ts';
+import type { LiveTunnel } from '../../tunnels/live-tunnel.ts';
+import type { Dialer } from '../../tunnels/stream.ts';
+import { limitedAddress, networkOf } from '../admission/address-network.ts';
+import { visitorAddress } from '../admission/visitor-address.ts';
+import { ownCookies } from '../heads/cookies.ts';
+import { belowPrefix, PATH_FORM_FIELDS } from '../heads/path-form.ts';
+import { type Peer, relayRequestHead, tunnelRequestHead } from '../heads/request-head.ts';
+import {
+  endingWith,
+  type FieldMap,
+  NOINDEX_ENDING,
+  PLAIN_ENDING,
+  type ResponseEnding,
+} from '../heads/response-head.ts';
+import type { ApiOrigin } from '../own/api-origin.ts';
+import type { Notice } from '../own/notice.ts';
+import { setsOwnCookie } from '../own/own-cookies.ts';
+import type { OwnResponse } from '../own/own-responses.ts';
+import { hostname } from '../routing/host-resolver.ts';
+import type { EdgeContext, Plan } from '../routing/request-plan.ts';
+import type { Destination } from '../routing/route.ts';
+import { TunnelLookup } from '../routing/tunnel-lookup.ts';
+import type { ExchangeRequest } from './exchange.ts';
+
+/** Methods whose requests may be sent again without doing twice what they ask for (RFC 9110 section 9.2.2). */
+const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
+
+/** The relay's own WebSocket endpoints. */
+export interface UpgradeEndpoints {
+  handles(path: string): boolean;
+  /** @throws ApiError with the connection untouched */
+  upgrade(request: UpgradeRequest): Promise<void>;
+}
+
+/** How the responses of an origin reach the visitor. */
+type ResponseRules = Pick<ExchangeRequest, 'ending' | 'mapField'>;
+
+/** A request as its origin receives it, and where that is. */
+export interface OriginRequest extends ExchangeRequest {
+  /** Where it goes; the same object for the same tunnel. */
+  readonly target: object;
+  /** Whether it needs a stream of its own: it could not be sent again, or waits in a line that a kept stream would bypass. */
+  readonly fresh: boolean;
+  /** Counts how it ends. */
+  readonly outcomes: Outcomes;
+}
+
+export interface OriginsOptions {
+  readonly context: EdgeContext;
+  readonly dialer: Dialer;
+  readonly api: ApiOrigin;
+  readonly endpoints: UpgradeEndpoints;
+  /** Whether search engines may show tunnels. */
+  readonly indexed: boolean;
+  /** What people are told before they see a tunnel, if anything. */
+  readonly notice: Notice | undefined;
+  /** Monotonic ms, as coarse as the deadlines need. */
+  readonly now: () => number;
+  /** Reports an unexpected error, and says what to respond. */
+  readonly unexpected: (error: unknown) => ApiError;
+  /** Told of each request that has ended, if somebody wants to know. */
+  readonly accessLog: AccessLog | undefined;
+}
+
+export class Origins {
+  readonly context: EdgeContext;
+  readonly now: () => number;
+  readonly unexpected: (error: unknown) => ApiError;
+  readonly accessLog: AccessLog | undefined;
+  readonly #dialer: Dialer;
+  readonly #api: ApiOrigin;
+  readonly #endpoints: UpgradeEndpoints;
+  /** for tunnels with a host of their own */
+  readonly #ownHost: ResponseRules;
+  readonly #pathEnding: ResponseEnding;
+  readonly #notice: Notice | undefined;
+
+  constructor({
+    context,
+    dialer,
+    api,
+    endpoints,
+    indexed,
+    notice,
+    now,
+    unexpected,
+    accessLog,
+  }: OriginsOptions) {
+    this.context = context;
+    this.now = now;
+    this.unexpected = unexpected;
+    this.accessLog = accessLog;
+    this.#dialer = dialer;
+    this.#api = api;
+    this.#endpoints = endpoints;
+    this.#notice = notice;
+    const ending = indexed ? PLAIN_ENDING : NOINDEX_ENDING;
+    this.#ownHost = { ending, mapField: this.#guarded(ownCookies) };
+    this.#pathEnding = endingWith(PATH_FORM_FIELDS, ending);
+  }
+
+  /** Prepares a request for where it goes. */
+  request(plan: Plan, route: Destination, peer: Peer): OriginRequest {
+    return route.kind === 'relay'
+      ? this.#toRelay(plan, route.target, peer)
+      : this.#toTunnel(plan, route, peer);
+  }
+
+  /** The address whose limits apply, if any. */
+  limitedAddress(head: RequestHead, peer: Peer): string | undefined {
+    return limitedAddress(peer, head, this.context.trustedProxies);
+  }
+
+  /** @returns the response in place of the tunnel's, if the tunnel is already known; otherwise the lookup decides */
+  noticeFor({ head, route }: Plan): OwnResponse | undefined {
+    if (this.#notice === undefined || route.kind !== 'tunnel') return undefined;
+    const { tunnel, prefix, target } = route;
+    return tunnel instanceof TunnelLookup
+      ? undefined
+      : this.#notice.responseTo(head, { tunnel, prefix, target });
+  }
+
+  /** Whether the target is one of the relay's own WebSocket endpoints. */
+  handlesUpgrade(target: string): boolean {
+    return this.#endpoints.handles(target.split('?', 1)[0] ?? '');
+  }
+
+  /**
+   * Asks one of the relay's own WebSocket endpoints to take over a connection.
+   *
+   * @throws ApiError with the connection untouched
+   */
+  upgrade({ head }: Plan, target: string, peer: Peer, takeOver: UpgradeRequest['takeOver']): Promise<void> {
+    return this.#endpoints.upgrade({
+      target,
+      address: this.limitedAddress(head, peer),
+      header: (name) => fieldValue(head.fields, name),
+      takeOver,
+    });
+  }
+
+  #toRelay(plan: Plan, target: string, peer: Peer): OriginRequest {
+    const group = networkOf(visitorAddress(plan.head.fields, peer, this.context.trustedProxies));
+    return {
+      target: this.#api,
+      head: relayRequestHead(plan.head, target, this.limitedAddress(plan.head, peer)),
+      repeatable: false,
+      // A kept stream would bypass the line in which the API's requests wait.
+      fresh: true,
+      ending: PLAIN_ENDING,
+      mapField: undefined,
+      open: (handler) => this.#api.dial(handler, group),
+      onHanded: () => {},
+      outcomes: requests.relay,
+    };
+  }
+
+  #toTunnel(
+    plan: Plan,
+    { tunnel, prefix, target }: Extract<Destination, { kind: 'tunnel' }>,
+    peer: Peer,
+  ): OriginRequest {
+    const { head, framing, upgrade } = plan;
+    const repeatable = framing.kind === 'none' && IDEMPOTENT.has(head.method);
+    return {
+      target: tunnel,
+      head: tunnelRequestHead(head, peer, {
+        target,
+        prefix,
+        upgrade,
+        hidesCookies: this.#notice !== undefined,
+      }),
+      repeatable,
+      // An idle connection may end at the moment it is reused; what cannot be repeated must not run into that.
+      fresh: !repeatable,
+      ...(prefix === '' ? this.#ownHost : this.#belowPrefix(head, prefix, target)),
+      ...this.#ways(tunnel, (found) => this.#notice?.responseTo(head, { tunnel: found, prefix, target })),
+      outcomes: requests.tunnel,
+    };
+  }
+
+  #ways(
+    tunnel: LiveTunnel | TunnelLookup,
+    gate: (found: LiveTunnel) => OwnResponse | undefined,
+  ): Pick<OriginRequest, 'open' | 'onHanded'> {
+    return tunnel instanceof TunnelLookup
+      ? {
+          open: (handler) => tunnel.dial(this.#dialer, handler, gate),
+          onHanded: () => tunnel.found?.countRequest(),
+        }
+      : {
+          open: (handler) => this.#dialer.dial(tunnel, handler),
+          onHanded: () => tunnel.countRequest(),
+        };
+  }
+
+  /** Tunnels may not set the relay's own cookies. */
+  #guarded(map: FieldMap): FieldMap {
+    return this.#notice === undefined ? map : (field) => (setsOwnCookie(field) ? undefined : map(field));
+  }
+
+  #belowPrefix({ target: sent, fields }: RequestHead, prefix: string, target: string): ResponseRules {
+    const host = fieldValue(fields, 'host');
+    const own = this.context.hosts.domains.own;
+    const ownHosts = host === undefined ? [own] : [own, hostname(host)];
+    const isBare = !sent.split('?', 1)[0]?.includes(`${prefix}/`);
+    const mapField = this.#guarded(belowPrefix({ prefix, target, isBare, ownHosts }));
+    return { ending: this.#pathEnding, mapField };
+  }
+}
