@@ -1,5 +1,4 @@
 /** Queries on secrets of the relay, in SQL that every supported database understands. */
-import { randomBytes } from 'node:crypto';
 import type { Kysely } from 'kysely';
 import type { Database } from './schema.ts';
 
@@ -9,7 +8,7 @@ const BYTES = 32;
 export async function relaySecret(db: Kysely<Database>, name: string, now: number): Promise<string> {
   const found = await findSecret(db, name);
   if (found !== undefined) return found;
-  const value = randomBytes(BYTES).toString('base64url');
+  const value = Buffer.from(crypto.getRandomValues(new Uint8Array(BYTES))).toString('base64url');
   await db
     .insertInto('relay_secrets')
     .values({ name, value, created_at: now })

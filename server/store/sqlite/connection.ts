@@ -31,7 +31,7 @@ export class SqliteConnection implements DatabaseConnection {
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     const writes = isWrite(query) || query.sql === BEGIN;
     if (writes) this.#guard?.check();
-    let since = performance.now();
+    let since: number | undefined;
     for (;;) {
       try {
         const result = this.#execute<R>(query);
@@ -39,6 +39,7 @@ export class SqliteConnection implements DatabaseConnection {
         return result;
       } catch (error) {
         if (!isBusy(error)) throw error;
+        since ??= performance.now();
         if (writes) since = this.#lockedSince ??= since;
         if (performance.now() >= since + SQLITE_BUSY_MS) throw error;
       }
