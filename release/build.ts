@@ -2,28 +2,45 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { join, relative } from 'node:path';
-import { build, type Metafile, type Plugin } from 'esbuild';
+import { build, type BuildOptions, type Metafile, type Plugin } from 'esbuild';
 import { ROOT } from './repository.ts';
 import { bundledPackages, licenceNotices } from './licences.ts';
 
 const DIST = join(ROOT, 'dist');
+const LINE_LENGTH = 120;
 
 /**
- * Takes Node's own modules as `require` does. An `import` reads all they export, and some of that is loaded when it is read:
- * `node:http` then loads an HTTP client that nobody uses, at twice the cost of starting Node.
+ * Takes Node's own modules as `require` does, and of each what is used. An `import` reads all they export, and some of that is
+ * loaded when it is read: `node:http` then loads an HTTP client that nobody uses, at twice the cost of starting Node.
  */
 const builtins: Plugin = {
   name: 'builtins',
   setup(building) {
-    building.onResolve({ filter: /^[a-z_:/0-9]+$/ }, ({ path, importer }) =>
+    building.onResolve({ filter: /^[a-z_:/0-9]+$/ }, ({ path, importer, kind }) => {
+      if (!isBuiltin(path)) return undefined;
+      const namespace = kind === 'require-call' ? 'required' : 'imported';
       // One for each file that asks: what several share would be one small file more to load.
-      isBuiltin(path) ? { path, namespace: 'builtin', suffix: `?${relative(ROOT, importer)}` } : undefined,
-    );
-    building.onLoad({ filter: /./, namespace: 'builtin' }, ({ path }) => ({
-      contents: `module.exports = process.getBuiltinModule(${JSON.stringify(path)});`,
+      return { path, namespace, suffix: `?${relative(ROOT, importer)}` };
+    });
+    building.onLoad({ filter: /./, namespace: 'required' }, ({ path }) => ({
+      contents: `module.exports = ${builtin(path)};`,
+    }));
+    building.onLoad({ filter: /./, namespace: 'imported' }, ({ path }) => ({
+      contents: [
+        `const builtin = ${builtin(path)}, take = (name) => builtin[name];`,
+        'export default builtin;',
+        // Marked as without effects, so that esbuild leaves out what nobody uses.
+        ...Object.keys(process.getBuiltinModule(path) ?? {})
+          .filter((name) => name !== 'default')
+          .map((name) => `export const ${name} = /* @__PURE__ */ take('${name}');`),
+      ].join('\n'),
     }));
   },
 };
+
+function builtin(path: string): string {
+  return `process.getBuiltinModule(${JSON.stringify(path)})`;
+}
 
 /** The media types that the relay's API answers with; the list of all there are is a third of the program. */
 const mediaTypes: Plugin = {
@@ -43,37 +60,62 @@ const mediaTypes: Plugin = {
 };
 
 /**
- * Bundles a program. What it shares among its commands is in files of its own, which each command loads as it needs them.
+ * What parts of the body parser load and nobody asks for: bodies are JSON in UTF-8, so there are neither forms nor tables of other
+ * encodings, which are a third of the program.
+ */
+const unused: Plugin = {
+  name: 'unused',
+  setup(building) {
+    building.onResolve({ filter: /^(?:qs|\.\/[ds]bcs-data)$/ }, ({ path }) => ({
+      path,
+      namespace: 'unused',
+    }));
+    building.onLoad({ filter: /./, namespace: 'unused' }, () => ({ contents: '{}', loader: 'json' }));
+  },
+};
+
+type Format = Pick<BuildOptions, 'format' | 'splitting' | 'outExtension'>;
+
+/** What a program shares among its commands is in files of its own, which each command loads as it needs them. */
+const PROGRAM: Format = { format: 'esm', splitting: true };
+/** A thread loads its file alone, so there it is whole. For CommonJS Node sets up less. */
+const THREAD: Format = { format: 'cjs', outExtension: { '.js': '.cjs' } };
+
+/**
+ * Bundles a program.
  *
  * @param folder of the program, in the sources as in dist/
- * @param entryPoints its files that are started: the program, or a thread of it
+ * @param entryPoint its file that is started: the program, or a thread of it
  */
-async function bundle(folder: string, entryPoints: readonly string[]): Promise<Metafile> {
+async function bundle(folder: string, entryPoint: string, as: Format): Promise<Metafile> {
   const { metafile } = await build({
     absWorkingDir: ROOT,
-    entryPoints: entryPoints.map((file) => join(folder, file)),
+    entryPoints: [join(folder, entryPoint)],
     outdir: join(DIST, folder),
     entryNames: '[name]',
     bundle: true,
-    splitting: true,
     platform: 'node',
-    format: 'esm',
     target: 'node22.13',
-    plugins: [builtins, mediaTypes],
+    plugins: [builtins, mediaTypes, unused],
+    // Koa has two versions of it, and setting one up takes longer than the rest of Koa.
+    alias: { 'http-errors': './node_modules/http-errors' },
     // `ws` and `pg` make use of them where they are installed, and do without.
     external: ['bufferutil', 'utf-8-validate', 'pg-native'],
     metafile: true,
+    // Reading a file takes by its length; names stay, and so do the lines that a stack names.
+    minifyWhitespace: true,
+    lineLimit: LINE_LENGTH,
     legalComments: 'none',
     logLevel: 'warning',
+    ...as,
   });
   return metafile;
 }
 
 rmSync(DIST, { recursive: true, force: true });
 const metafiles = await Promise.all([
-  bundle('server', ['cli.ts']),
-  // A thread loads its file alone, so there it is whole.
-  bundle('server', ['store/thread/store-thread.ts']),
-  bundle('desktop', ['cli.ts']),
+  bundle('server', 'cli.ts', PROGRAM),
+  bundle('server', 'store/thread/store-thread.ts', THREAD),
+  bundle('desktop', 'cli.ts', PROGRAM),
 ]);
 writeFileSync(join(DIST, 'NOTICES.txt'), licenceNotices(bundledPackages(metafiles)));

@@ -25,10 +25,14 @@ async function answer(store: Store, { call, operation, args }: Call): Promise<vo
   if (operation === 'close') parentPort?.close();
 }
 
-try {
-  const store = await openSqlite(path, (event, fields) => say({ kind: 'log', event, fields }));
-  parentPort?.on('message', (call: Call) => void answer(store, call));
-  say({ kind: 'opened' });
-} catch (error) {
-  say({ kind: 'refused', text: describeError(error) });
+async function run(): Promise<void> {
+  try {
+    const store = await openSqlite(path, (event, fields) => say({ kind: 'log', event, fields }));
+    parentPort?.on('message', (call: Call) => void answer(store, call));
+    say({ kind: 'opened' });
+  } catch (error) {
+    say({ kind: 'refused', text: describeError(error) });
+  }
 }
+
+void run();
