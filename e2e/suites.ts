@@ -14,8 +14,6 @@ export interface Suite {
 
 const MOCHA = 'node_modules/mocha/bin/mocha.js';
 const SETUP = 'e2e/support/setup.sh';
-/** ms after which a test hangs, unless it says so itself; no statement about how fast anything is. */
-const TIMEOUT_MS = 600_000;
 /** Protocol suites that use nothing of Linux. */
 const PORTABLE =
   'addresses|connections|create|data|endings|forwarding|main-job|messages|own-answers|path-form|rest|strictness|tunnels|websocket-refusals';
@@ -111,7 +109,7 @@ export const SUITES: readonly Suite[] = [
  */
 function mocha(jobs: number, ...args: readonly string[]): string[] {
   const parallel = jobs > 1 ? ['--parallel', '--jobs', String(jobs)] : [];
-  return [MOCHA, ...parallel, '--timeout', String(TIMEOUT_MS), ...args];
+  return [MOCHA, ...parallel, ...args];
 }
 
 /** The test files of a folder; first those whose names match one of a glob's alternatives. */

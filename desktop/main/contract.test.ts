@@ -30,7 +30,6 @@ describe('the contract between page and main', () => {
   let bugs: string[];
 
   before(async function () {
-    this.timeout(20_000);
     directory = await mkdtemp(join(tmpdir(), 'culvert-preload-'));
     preload = join(directory, 'preload.cjs');
     await buildPreload(preload);

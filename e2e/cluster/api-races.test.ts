@@ -12,7 +12,6 @@ const FREE_TUNNELS = 20;
 
 /** What two relays of one cluster are asked at the same time. */
 describe('two relays, asked at once', function () {
-  this.timeout(600_000);
   const scope = suiteScope();
   let cluster: RelayCluster;
   let database: string;

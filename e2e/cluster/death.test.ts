@@ -14,7 +14,6 @@ const REQUESTS_PER_SECOND = 300;
  * for the client, which may have been there, but does not fail.
  */
 describe('a relay that is killed under load', function () {
-  this.timeout(600_000);
   const scope = suiteScope();
   let fleet: Fleet;
 

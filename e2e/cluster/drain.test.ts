@@ -17,7 +17,6 @@ function assertOk({ status, text, head }: Response): void {
 
 /** What the relay that shuts down does, as a client and visitors on it see it. */
 describe('one of two relays that is told to stop', function () {
-  this.timeout(600_000);
   const suite = suiteScope();
   const scope = testScope();
   let cluster: RelayCluster;

@@ -36,7 +36,6 @@ async function ask(scope: Scope, relay: Relay, tunnel: Tunnel): Promise<Response
 }
 
 describe('three relays', function () {
-  this.timeout(600_000);
   const scope = suiteScope();
   let paused: RelayCluster;
   let cut: RelayCluster;

@@ -18,7 +18,6 @@ const TUNNELS = 20_000;
 
 /** One relay of several, in so far as it has tunnels, on a real database and with a clock of the test's own. */
 describe('a relay on PostgreSQL, after others have died', function () {
-  this.timeout(600_000);
   const suite = suiteScope();
   const scope = testScope();
   const [owner, stranger] = [anAccount({ plan: 'team' }), anAccount()];

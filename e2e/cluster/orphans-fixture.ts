@@ -9,7 +9,6 @@ const scope = new Scope();
 
 describe('a suite', () => {
   before(async function () {
-    this.timeout(30_000);
     const postgres = await PostgresServer.start();
     const redis = await RedisServer.start(scope);
     const relay = await Relay.start(scope, {

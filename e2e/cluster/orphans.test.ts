@@ -13,7 +13,6 @@ const MOCHA = fileURLToPath(import.meta.resolve('mocha/bin/mocha.js'));
 const FIXTURE = fileURLToPath(new URL('orphans-fixture.ts', import.meta.url));
 
 describe('tests that are killed', function () {
-  this.timeout(600_000);
   const scope = suiteScope();
 
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGKILL'] as const) {

@@ -85,7 +85,6 @@ class Ledger {
 }
 
 describe('three relays whose PostgreSQL server', function () {
-  this.timeout(600_000);
   const scope = suiteScope();
   let server: PostgresServer;
   let cluster: RelayCluster;

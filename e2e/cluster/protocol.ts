@@ -28,7 +28,7 @@ for (const { suite, titles = ['everything'], reason } of EXCEPTIONS[kind])
   console.log(`  ${suite}: ${titles.join('; ')}: ${reason}`);
 
 // Three, because many tests wait more than they work; each in a process of its own, so that suites meet nowhere.
-const flags = ['--parallel', '--jobs', '3', '--timeout', '600000'];
+const flags = ['--parallel', '--jobs', '3'];
 const requires = ['on-postgres', `behind-${kind}`].flatMap((file) => [
   '--require',
   `./e2e/cluster/${file}.ts`,

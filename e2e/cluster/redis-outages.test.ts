@@ -10,7 +10,6 @@ import { suiteScope } from '../support/scope.ts';
 import { ControlSocket } from '../support/spec-client/control.ts';
 
 describe('a relay that alone has lost Redis', function () {
-  this.timeout(600_000);
   const scope = suiteScope();
 
   it('tells the others to look for themselves once it has Redis again: what it closed meanwhile ends everywhere', async () => {

@@ -15,7 +15,6 @@ const B = 1;
 const C = 2;
 
 describe('three relays', function () {
-  this.timeout(600_000);
   const suite = suiteScope();
   const scope = testScope();
   let cluster: RelayCluster;

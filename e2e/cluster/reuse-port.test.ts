@@ -9,7 +9,6 @@ import { closedPort, startHttpService } from '../support/services/listen.ts';
 
 /** Visitors, API and the client's own sockets land on whichever relay the system gives them to. */
 describe('three relays on one port (CULVERT_REUSE_PORT)', function () {
-  this.timeout(600_000);
   const suite = suiteScope();
   const scope = testScope();
   let port: number;

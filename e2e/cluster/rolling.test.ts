@@ -9,7 +9,6 @@ const REQUESTS_PER_SECOND = 300;
 
 /** A deployment, as an operator does it: one relay after the other, each when the one before is back. */
 describe('a rolling restart of three relays behind nginx', function () {
-  this.timeout(600_000);
   const scope = suiteScope();
 
   it(`under ${REQUESTS_PER_SECOND} requests/s: none fails, no tunnel is lost, and the client stays online`, async () => {

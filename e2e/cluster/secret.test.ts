@@ -5,7 +5,6 @@ import { spawnRelay, temporaryDirectory } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
 
 describe('a relay with another CULVERT_CLUSTER_SECRET', function () {
-  this.timeout(600_000);
   const scope = suiteScope();
   let cluster: RelayCluster;
 

@@ -20,7 +20,6 @@ const SECRET = 's'.repeat(32);
 
 /** What relays wait for each other and for Redis, with a real clock; all tests wait at the same time. */
 describe('time limits between relays', function () {
-  this.timeout(600_000);
   const scope = suiteScope();
   const it = concurrentTests();
 

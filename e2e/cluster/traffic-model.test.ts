@@ -21,7 +21,6 @@ const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 
 /** The model of docs/scaling.md against what a real Redis counts. */
 describe('what relays ask of Redis is what the model says', function () {
-  this.timeout(600_000);
   const scope = suiteScope();
   const it = concurrentTests();
 

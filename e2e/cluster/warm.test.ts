@@ -20,7 +20,6 @@ async function closeCode({ socket }: DataConnection): Promise<number> {
 
 /** A balancer spreads a client's offers over all relays: each serves the visitors that come to where it landed. */
 describe('a warm data socket that lands on a relay without the control socket', function () {
-  this.timeout(600_000);
   const suite = suiteScope();
   const scope = testScope();
   let cluster: RelayCluster;

@@ -8,7 +8,7 @@ export async function launchBrowser(scope: Scope): Promise<Browser> {
     executablePath: '/usr/bin/chromium',
     // Chromium refuses its sandbox to root, as which containers run.
     args: isRoot ? ['--no-sandbox'] : [],
-    timeout: 60_000,
+    timeout: 180_000,
   });
   scope.defer(() => browser.close());
   return browser;
@@ -21,16 +21,16 @@ export interface WatchedPage {
   readonly messages: readonly string[];
 }
 
-/** Opens a page whose waits give up after 30 s. */
+/** Opens a page whose waits give up after 2 min. */
 export async function openPage(browser: Browser, url: string): Promise<WatchedPage> {
   const page = await browser.newPage();
-  page.setDefaultTimeout(30_000);
+  page.setDefaultTimeout(120_000);
   const webSockets: string[] = [];
   const messages: string[] = [];
   page.on('websocket', (socket) => {
     webSockets.push(socket.url());
     socket.on('framereceived', ({ payload }) => messages.push(String(payload)));
   });
-  await page.goto(url, { timeout: 60_000 });
+  await page.goto(url, { timeout: 180_000 });
   return { page, webSockets, messages };
 }

@@ -34,7 +34,6 @@ describe('a dev server behind a tunnel', () => {
   let browser: Browser;
 
   before(async function () {
-    this.timeout(600_000);
     relay = await Relay.start(scope);
     browser = await launchBrowser(scope);
   });

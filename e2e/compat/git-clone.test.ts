@@ -38,7 +38,6 @@ describe('git clone through a tunnel', () => {
   const scope = suiteScope();
 
   it('of 100 MB is intact', async function () {
-    this.timeout(600_000);
     const root = temporaryDirectory(scope);
     const origin = join(root, 'origin');
     mkdirSync(origin);

@@ -45,5 +45,5 @@ async function start(scope: Scope, script: string, args: readonly string[], read
   const child = runScript(script, args, environment);
   // Not SIGKILL: Next.js has a process of its own to end.
   scope.defer(() => child.stop('SIGTERM'));
-  await child.line((line) => (ready.test(line) ? true : undefined), 60_000);
+  await child.line((line) => (ready.test(line) ? true : undefined), 180_000);
 }

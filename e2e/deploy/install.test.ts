@@ -29,7 +29,6 @@ interface Packed {
 
 /** `npm pack` and a plain global install of what it made, from the registry and with an empty cache. */
 describe('the npm package', function () {
-  this.timeout(600_000);
   const scope = suiteScope();
   let packed: Packed;
   let prefix: string;

@@ -18,7 +18,6 @@ const NAME = 'relay.culvert.invalid';
 const INSECURE = '--insecure';
 
 describe('a client behind a proxy', function () {
-  this.timeout(600_000);
   const { scope, relay, pool } = relaySuite();
   let service: HttpService;
 

@@ -17,7 +17,6 @@ const SILENCE_MS = 75_000;
 
 /** `culvert` with a bad network between it and its relay; visitors come another way. */
 describe('a client on a bad network', function () {
-  this.timeout(600_000);
   const { scope, relay, pool } = relaySuite();
   let site: Site;
 

@@ -12,7 +12,6 @@ import { readEcho, startEchoService } from '../support/services/echo.ts';
 const BACKOFF_MAX_MS = 15_000;
 
 describe('a relay that restarts again and again', function () {
-  this.timeout(600_000);
   const scope = suiteScope();
 
   it('is found by its client again, 20 times in a row, with the same address', async () => {

@@ -69,7 +69,6 @@ async function startScriptedRelay(
 
 /** What `culvert` does with a relay or a network that leaves it waiting, with a real clock. */
 describe('time limits of culvert', function () {
-  this.timeout(600_000);
   const scope = suiteScope();
   const together = concurrentTests();
 
@@ -151,7 +150,6 @@ describe('time limits of culvert', function () {
 
 /** A program that was stopped, or whose machine hangs: its connections stay open, and nothing comes on them. */
 describe('a client that freezes', function () {
-  this.timeout(600_000);
   const scope = suiteScope();
   const together = concurrentTests();
 

@@ -25,7 +25,6 @@ bothClients('bodies of a GiB in constant memory', (kind) => {
   });
 
   it('1 GiB down arrives as it was sent', async function () {
-    this.timeout(600_000);
     const connection = await RawConnection.open(scope, relay.port);
     await connection.write(formatRequest({ host, target: `/bytes/${GIB}` }));
     const head = await connection.finalHead();
@@ -34,7 +33,6 @@ bothClients('bodies of a GiB in constant memory', (kind) => {
   });
 
   it('1 GiB up arrives as it was sent', async function () {
-    this.timeout(600_000);
     const connection = await RawConnection.open(scope, relay.port);
     await connection.write(`POST /sink HTTP/1.1\r\nHost: ${host}\r\nContent-Length: ${GIB}\r\n\r\n`);
     for (const chunk of payload(GIB)) await connection.write(chunk);

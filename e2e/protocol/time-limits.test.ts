@@ -33,7 +33,6 @@ async function statusOf(client: ManualClient, id: string): Promise<number> {
  * because all tests wait at the same time.
  */
 describe('time limits', function () {
-  this.timeout(600_000);
   const { scope, relay, pool } = relaySuite();
 
   const together = concurrentTests();

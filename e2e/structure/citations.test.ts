@@ -52,7 +52,6 @@ function exists(path: string): boolean {
 }
 
 describe('what sources and pages cite', function () {
-  this.timeout(30_000);
   const protocol = PAGES.get('docs/protocol.md') ?? '';
   const sections = sectionsOf(protocol);
 

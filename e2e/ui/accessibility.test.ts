@@ -20,7 +20,6 @@ const SIZES = [
 ] as const;
 
 describe('accessibility of every screen', function () {
-  this.timeout(600_000);
   const scope = testScope();
   let browser: Browser;
   let built: BuiltWindow;

@@ -310,7 +310,7 @@ describe('Hub', () => {
       if (hub.pending(randomUUID()) !== undefined) assert.fail('a guess was right');
     }
     assert.ok(control.announced.every((id) => hub.pending(id) !== undefined));
-  }).timeout(20_000);
+  });
 
   describe('with data sockets offered ahead', () => {
     it('gives a visitor one instead of announcing it, but not before dial has returned', async () => {

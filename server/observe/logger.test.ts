@@ -116,7 +116,7 @@ describe('stderrStream', () => {
       timeout: 20_000,
     });
     assert.equal(String(said), 'survived');
-  }).timeout(25_000);
+  });
 
   describe('at the end', () => {
     let folder: string;

@@ -115,7 +115,7 @@ describe('SlugLookup', () => {
     release();
     await Promise.all(waiting);
     assert.equal(await lookup.find('web'), web);
-  }).timeout(20_000);
+  });
 
   it('tells all who wait where the store fails, and asks again for the next', async () => {
     answer = () => Promise.reject(new StoreError(new Error('gone')));

@@ -155,7 +155,7 @@ describe('ports on Linux', () => {
       server.close();
     }
     // It looks into every process of the machine, of which others may be many and busy.
-  }).timeout(20_000);
+  });
 });
 
 describe('ports from programs', () => {

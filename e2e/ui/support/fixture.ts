@@ -65,7 +65,6 @@ function uiFixture(driver: Driver): Fixture {
   const running = new Map<string, Scope>();
   let started: { relay: Relay; start: StartApp } | undefined;
   before(async function () {
-    this.timeout(30_000);
     const [relay, start] = await Promise.all([sharedRelay(), driver.begin()]);
     started = { relay, start };
   });

@@ -63,7 +63,6 @@ describe('a site in a browser', () => {
   let tunnel: Tunnel;
 
   before(async function () {
-    this.timeout(600_000);
     const [relay, service] = await Promise.all([Relay.start(suite), startHttpService(suite, serve)]);
     const sockets = new WebSocketServer({ server: service.server, path: '/socket' });
     suite.defer(() => sockets.close());

@@ -48,7 +48,6 @@ describe('error pages in a browser', () => {
   let account: TestAccount;
 
   before(async function () {
-    this.timeout(600_000);
     [relay, browser] = await Promise.all([Relay.start(suite), sharedBrowser()]);
   });
 

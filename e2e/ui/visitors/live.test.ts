@@ -52,7 +52,6 @@ describe('a page in touch with its server', () => {
   let browser: Browser;
 
   before(async function () {
-    this.timeout(600_000);
     [relay, browser] = await Promise.all([Relay.start(suite), sharedBrowser()]);
   });
 

@@ -41,7 +41,6 @@ describe('a hostile neighbour in the path form', () => {
   let serve: (request: IncomingMessage, response: ServerResponse) => void = serveEvil;
 
   before(async function () {
-    this.timeout(600_000);
     [relay, browser, shop, evil] = await Promise.all([
       Relay.start(suite),
       sharedBrowser(),

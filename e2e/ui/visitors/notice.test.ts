@@ -41,7 +41,6 @@ describe('the notice of a tunnel on the free plan, in a browser', () => {
   let tunnel: Tunnel;
 
   before(async function () {
-    this.timeout(600_000);
     const settings = { CULVERT_NOTICE: 'free', CULVERT_ABUSE_CONTACT: 'abuse@example.com' };
     const [relay, service] = await Promise.all([
       Relay.start(suite, settings),
