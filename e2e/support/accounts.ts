@@ -1,8 +1,10 @@
+import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { main } from '../../server/cli/main.ts';
 import { FakeShell } from '../../server/testing/fake-shell.ts';
 import type { Plan, Tunnel } from '../../shared/tunnel.ts';
 import { Api } from './api.ts';
+import { eventually } from './deadline.ts';
 import type { Relay } from './programs.ts';
 
 export interface TestAccount {
@@ -89,9 +91,16 @@ export class AccountPool {
     return await this.#account;
   }
 
-  /** Creates a tunnel on some account. */
+  /** Creates a tunnel on some account. A relay whose store is too busy says so, and is asked again, as clients do. */
   async tunnel(request: object = {}): Promise<{ tunnel: Tunnel; account: TestAccount }> {
     const account = await this.take();
-    return { tunnel: await account.api.create({ local_port: 9, ...request }), account };
+    const json = { local_port: 9, ...request };
+    const response = await eventually(20_000, async () => {
+      const answered = await account.api.send('POST', '/v1/tunnels', { json });
+      if (answered.status === 503) throw new Error('the relay is too busy');
+      return answered;
+    });
+    assert.equal(response.status, 201, JSON.stringify(response.json));
+    return { tunnel: response.json as Tunnel, account };
   }
 }

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { type Child, type Exit, runScript } from './child.ts';
+import { closedPort } from './services/listen.ts';
 import { newDatabase } from './postgres.ts';
 import { reapDirectory } from './reaper.ts';
 import type { Scope } from './scope.ts';
@@ -122,6 +123,8 @@ export class RelayProgram implements Relay {
     const relay = new RelayProgram(scope, {
       CULVERT_DATA_DIR: temporaryDirectory(scope),
       CULVERT_BOOTSTRAP_KEY: newApiKey(),
+      // One that is still its own after a restart.
+      CULVERT_PORT: String(await closedPort()),
       ...(await databaseOfThisRun(scope)),
       ...settings,
     });

@@ -1,4 +1,5 @@
 import { randomInt } from 'node:crypto';
+import { createSocket } from 'node:dgram';
 import { createServer as createHttpServer, type RequestListener, type Server as HttpServer } from 'node:http';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import type { Scope } from '../scope.ts';
@@ -62,19 +63,27 @@ async function listen(scope: Scope, server: Server, port = 0): Promise<Service> 
 /** Where systems take no ports from for connections that go out; one of those could be taken before it is listened on. */
 const CHOSEN_PORTS = { first: 20_000, behind: 32_000 };
 
-const given = new Set<number>();
-
 /**
- * A port of 127.0.0.1 on which nothing listens and which was not returned before: nobody may be listening yet on the earlier
- * one.
+ * A port of 127.0.0.1 on which nothing listens, and which nobody else is given: what is to listen there may not do so yet, or
+ * may do so again.
  */
 export async function closedPort(): Promise<number> {
   for (;;) {
     const port = randomInt(CHOSEN_PORTS.first, CHOSEN_PORTS.behind);
-    if (given.has(port) || !(await isFree(port))) continue;
-    given.add(port);
-    return port;
+    if ((await reserve(port)) && (await isFree(port))) return port;
   }
+}
+
+/** Reserves the number among all processes that ask here, for as long as this one lives: by the UDP port, which nobody uses. */
+async function reserve(port: number): Promise<boolean> {
+  const socket = createSocket('udp4').unref();
+  return await new Promise((resolve) => {
+    socket.once('error', () => {
+      socket.close();
+      resolve(false);
+    });
+    socket.bind({ port, address: '127.0.0.1', exclusive: true }, () => resolve(true));
+  });
 }
 
 async function isFree(port: number): Promise<boolean> {
