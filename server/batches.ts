@@ -1,4 +1,4 @@
-/** Cuts what is many into what one statement takes. */
+/** Cuts a long list into pieces that one statement takes. */
 export function* batches<T>(items: readonly T[], size: number): Generator<T[]> {
   for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size);
 }

@@ -1,9 +1,9 @@
-/** Time, injected so that tests can hold it. */
+/** Time, injected so that tests control it. */
 import { performance } from 'node:perf_hooks';
 
 /** A timer that has been set. */
 export interface Timer {
-  /** Stops the timer; harmless when it has fired or was cancelled. */
+  /** Stops the timer; harmless if it has fired or was cancelled. */
   cancel(): void;
 }
 
@@ -13,9 +13,7 @@ export interface Clock {
   now(): number;
   /** @returns ms since some fixed point, never set back: what deadlines are measured with */
   monotonic(): number;
-  /**
-   * Calls `fn` once after `ms`, at most {@link MAX_TIMER_MS}. A waiting timer does not keep the process alive.
-   */
+  /** Calls `fn` once after `ms`, at most {@link MAX_TIMER_MS}. A waiting timer does not keep the process alive. */
   setTimeout(fn: () => void, ms: number): Timer;
 }
 

@@ -45,7 +45,7 @@ describe('loadConfig', () => {
     assert.equal(trustedProxies.check('127.0.0.1'), false);
   });
 
-  it('reads the environment, and flags win over it', () => {
+  it('reads the environment and flags; flags win', () => {
     const env = { CULVERT_HOST: '0.0.0.0', CULVERT_PORT: '1', CULVERT_TUNNEL_DOMAIN: 'Tunnels.Example.com' };
     const { host, port, tunnelDomain, serviceDomain } = config(env, '--port', '2');
     assert.deepEqual(
@@ -59,7 +59,7 @@ describe('loadConfig', () => {
     );
   });
 
-  it('takes an empty variable as not given', () => {
+  it('treats an empty variable as not set', () => {
     assert.equal(config({ CULVERT_PORT: '', CULVERT_REDIS_URL: ' ' }).port, 8080);
   });
 
@@ -72,14 +72,14 @@ describe('loadConfig', () => {
     assert.deepEqual(config({ CULVERT_DATABASE_URL: url }).database, { kind: 'postgres', url });
   });
 
-  it('shortens the default ttl to a smaller maximum, but refuses a given one above it', () => {
+  it('lowers the default ttl to a smaller maximum, but refuses a given one above it', () => {
     assert.equal(config({ CULVERT_MAX_TTL: '30m' }).defaultTtl, 1800);
     assert.deepEqual(problems({ CULVERT_MAX_TTL: '30m', CULVERT_DEFAULT_TTL: '1h' }), [
       'CULVERT_DEFAULT_TTL takes at most 30m0s, the maximum ttl',
     ]);
   });
 
-  it('takes how long names are held, none included', () => {
+  it('takes a duration for which names are held, 0 included', () => {
     assert.equal(config({ CULVERT_NAME_HOLD: '24h' }).nameHold, 86_400);
     assert.equal(config({ CULVERT_NAME_HOLD: '0s' }).nameHold, 0);
     assert.deepEqual(problems({ CULVERT_NAME_HOLD: '9000h' }), [
@@ -87,7 +87,7 @@ describe('loadConfig', () => {
     ]);
   });
 
-  it('takes a mail address or a web page for complaints, as the address of a link', () => {
+  it('takes a mail address or a web page for complaints as the address of a link', () => {
     for (const [contact, link] of [
       ['abuse+tunnels@mail.example.com', 'mailto:abuse+tunnels@mail.example.com'],
       ['https://example.com/abuse', 'https://example.com/abuse'],
@@ -105,7 +105,7 @@ describe('loadConfig', () => {
     }
   });
 
-  it('believes the proxies it is given', () => {
+  it('trusts the proxies it is given', () => {
     const { trustedProxies } = config({ CULVERT_TRUST_PROXY: '10.0.0.0/8, ::1,192.0.2.7' });
     for (const address of ['10.1.2.3', '192.0.2.7'])
       assert.ok(trustedProxies.check(address, 'ipv4'), address);
@@ -124,7 +124,7 @@ describe('loadConfig', () => {
     assert.ok(config(env, '--reserved-names', 'www').reservedNames.has('edge'));
   });
 
-  it('tells all problems at once, each by the name the operator used', () => {
+  it('reports all problems at once, each by the name the operator used', () => {
     assert.deepEqual(problems({ CULVERT_PORT: '65536', CULVERT_MAX_TTL: '1d' }, '--host', 'a b'), [
       '--host takes an IP address or a host name, without a port',
       'CULVERT_PORT takes a port number from 0 to 65535',
@@ -147,7 +147,7 @@ describe('loadConfig', () => {
     ]);
   });
 
-  it('serves metrics only where a port is given', () => {
+  it('serves metrics only if a port is given', () => {
     assert.deepEqual(config({ CULVERT_METRICS_PORT: '9100' }).metrics, { host: '127.0.0.1', port: 9100 });
     const both = config({ CULVERT_METRICS_PORT: '0' }, '--metrics-host', '::1');
     assert.deepEqual(both.metrics, { host: '::1', port: 0 });
@@ -192,7 +192,7 @@ describe('loadConfig', () => {
     ]);
   });
 
-  it('shares a port only with relays of its cluster, and only one that others can know', () => {
+  it('shares a port only with relays of its cluster, and only a port that others can know', () => {
     const env = {
       CULVERT_REDIS_URL: 'redis://h',
       CULVERT_DATABASE_URL: 'postgres://h/d',

@@ -34,7 +34,7 @@ export interface Config {
   readonly nameHold: number;
   /** `undefined` to serve without TLS */
   readonly tls: TlsFiles | undefined;
-  /** peers whose forwarded headers are believed */
+  /** peers whose forwarded headers are trusted */
   readonly trustedProxies: BlockList;
   readonly reservedNames: ReadonlySet<string>;
   /** data sockets a client may offer ahead for each tunnel */
@@ -43,13 +43,13 @@ export interface Config {
   readonly metrics: MetricsAddress | undefined;
   /** `format` is `undefined` when not given: it then depends on whether stderr is a terminal */
   readonly log: { readonly format: LogFormat | undefined; readonly level: LogLevel };
-  /** the others, where several relays serve as one */
+  /** the other relays, if several serve as one */
   readonly cluster: ClusterSettings | undefined;
   /** where the access log is written, if anywhere; an absolute path */
   readonly accessLog: 'stderr' | { readonly file: string } | undefined;
-  /** whether people are told what a tunnel is before they first see one of the free plan */
+  /** whether people see a warning before they first visit a tunnel on the plan free */
   readonly notice: boolean;
-  /** address of a link to whoever takes complaints about tunnels */
+  /** address of a link for complaints about tunnels */
   readonly abuseContact: string | undefined;
   /** whether search engines may show tunnels */
   readonly indexed: boolean;
@@ -57,7 +57,7 @@ export interface Config {
   readonly pathForm: boolean;
   /** visitors' connections at a time */
   readonly maxConnections: number;
-  /** what visitors of one address may have */
+  /** limits for one visitor's address */
   readonly address: AddressSettings;
 }
 
@@ -74,8 +74,8 @@ export type FlagTypes = Readonly<Record<string, { readonly type: 'string' | 'boo
  * Reads the configuration of a `culvert-relay` command.
  *
  * @param env the environment
- * @param argv arguments behind the command; flags win over the environment
- * @param own flags of the command that are no settings
+ * @param argv arguments after the command; flags win over the environment
+ * @param own flags of the command that are not settings
  * @param maxOperands arguments the command takes besides flags
  */
 export function loadConfig(
@@ -105,7 +105,7 @@ function flagProblem(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   const flag = /^Option '(?:-\w, )?(--[\w-]+)/.exec(message)?.[1];
   if (flag !== undefined && /argument (?:missing|is ambiguous)/.test(message)) return `${flag} takes a value`;
-  // The first sentence of what `parseArgs` says; the rest is advice on escaping.
+  // The first sentence of the message of `parseArgs`; the rest is advice on escaping.
   return message.split(/\n|\. /, 1).join('');
 }
 
@@ -162,13 +162,13 @@ function readConfig(
 /**
  * The relay's own address.
  *
- * @param boundPort the port that was bound, for an address that is not configured
+ * @param boundPort the port that was bound, used if no address is configured
  */
 export function publicUrlOf(config: Config, boundPort: number): URL {
   return config.publicUrl ?? new URL(`${schemeOf(config)}://localhost:${boundPort}`);
 }
 
-/** What the listener speaks. */
+/** The scheme of the listener. */
 export function schemeOf({ tls }: Pick<Config, 'tls'>): 'http' | 'https' {
   return tls === undefined ? 'http' : 'https';
 }
@@ -193,7 +193,7 @@ function readTls(given: GivenSettings): TlsFiles | undefined {
 
 function readTtls(given: GivenSettings): { maxTtl: number; defaultTtl: number } {
   const maxTtl = given.read('max-ttl');
-  // A maximum below the default's own hour needs no second setting.
+  // A maximum below the usual default of an hour needs no second setting.
   const defaultTtl = given.readGiven('default-ttl') ?? Math.min(SETTINGS['default-ttl'].standard, maxTtl);
   if (defaultTtl > maxTtl) {
     given.problems.push(
@@ -256,7 +256,9 @@ function readCluster(given: GivenSettings, database: DatabaseAddress): ClusterSe
   };
 }
 
-/** Relays that do not know of each other must not share a port: each would have a part of the visitors and of the tunnels. */
+/**
+ * Relays that do not know of each other must not share a port: each would get only a part of the visitors and the tunnels.
+ */
 function readListener(
   given: GivenSettings,
   cluster: ClusterSettings | undefined,
@@ -272,7 +274,7 @@ function readListener(
   return { host, port, reusePort };
 }
 
-/** A tunnel of this name would have the relay's own host name as its address. */
+/** The address of a tunnel with this name would be the relay's own host name. */
 function ownLabels(publicUrl: URL | undefined, tunnelDomain: string): string[] {
   const host = publicUrl?.hostname ?? '';
   const suffix = `.${tunnelDomain}`;

@@ -1,4 +1,4 @@
-/** Settings as the operator has given them: the flag where there is one, else the variable. */
+/** Settings as the operator has given them: the flag if there is one, else the variable. */
 import { type SettingName, SETTINGS, type Standard, variableOf } from './settings.ts';
 import type { SettingReader } from './setting-readers.ts';
 
@@ -14,7 +14,7 @@ export class GivenSettings {
     this.#flags = flags;
   }
 
-  /** Reads one setting, or takes its default; a text that it does not take is added to the problems. */
+  /** Reads one setting, or returns its default; a text that it does not take is added to the problems. */
   read<N extends SettingName>(name: N): Standard<N> {
     return this.readGiven(name) ?? SETTINGS[name].standard;
   }

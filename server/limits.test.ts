@@ -49,7 +49,7 @@ describe('docs/limits.md', () => {
   const rows = readRows();
 
   for (const source of SOURCES) {
-    it(`has a row with name and value for each limit of ${source}; add one, with the test that meets it`, async () => {
+    it(`has a row with name and value for each limit of ${source}; add one, with the test that reaches it`, async () => {
       const limits = (await import(new URL(source, ROOT).href)) as Record<string, number>;
       const missing = Object.entries(limits).filter(
         ([name, value]) => !rows.some((row) => row.limit === `\`${name}\`` && valueOf(row) === value),
@@ -68,7 +68,7 @@ describe('docs/limits.md', () => {
     const text = SOURCES.map(read).join('\n');
     for (const { limit } of rows) {
       const name = /^`(\w+)`$/.exec(limit)?.[1];
-      assert.ok(name === undefined || text.includes(`export const ${name} =`), `${limit} is no limit`);
+      assert.ok(name === undefined || text.includes(`export const ${name} =`), `${limit} is not a limit`);
     }
   });
 });

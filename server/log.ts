@@ -119,12 +119,12 @@ export const LOG_EVENTS = {
 export type LogEvent = keyof typeof LOG_EVENTS;
 
 /**
- * What goes along with an event, named in snake case as in the API. Flat, so that nobody logs a request, an account or an
- * error whole, with what is secret in them.
+ * Values that go along with an event, named in snake case as in the API. Flat, so that nobody logs a request, an account or
+ * an error as a whole, secrets included.
  */
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
-/** Where the relay tells its operator what happened. */
+/** Where the relay reports to its operator what happened. */
 export type Log = (event: LogEvent, fields?: LogFields) => void;
 
 /** The text of anything that can be thrown, with its cause, without a stack. */
@@ -133,7 +133,7 @@ export function describeError(error: unknown): string {
   return error.cause === undefined ? error.message : `${error.message}: ${describeError(error.cause)}`;
 }
 
-/** What the log says of an error nobody foresaw. */
+/** What the log says about an error nobody foresaw. */
 export function errorFields(error: unknown): LogFields {
   return { error: describeError(error), stack: error instanceof Error ? error.stack : undefined };
 }

@@ -44,7 +44,7 @@ describe('RateLimiter', () => {
     assert.deepEqual(take(6), [0, 0, 0, 0, 0, 6]);
   });
 
-  it('takes a token back, and no more than there is room for', () => {
+  it('takes a token back, but no more than there is room for', () => {
     take(5);
     limiter.giveBack('a');
     assert.deepEqual(take(2), [0, 6]);
@@ -59,7 +59,7 @@ describe('RateLimiter', () => {
     assert.deepEqual(take(1, 'b'), [0]);
   });
 
-  it('is not impressed by a wall clock that is set', () => {
+  it('does not depend on a wall clock that is set', () => {
     take(5);
     clock.jump(3_600_000);
     assert.deepEqual(take(1), [6]);
@@ -72,7 +72,7 @@ describe('RateLimiter', () => {
     assert.equal(limiter.size, 1);
   });
 
-  it('keeps no more than 100,000 buckets, and forgets the one that was used longest ago', () => {
+  it('keeps no more than 100,000 buckets, and forgets the one used longest ago', () => {
     limiter.take('other');
     take(5);
     for (let count = 0; count < RATE_BUCKETS_MAX - 1; count += 1) limiter.take(String(count));

@@ -13,7 +13,7 @@ export interface Rate {
   readonly burst: number;
 }
 
-/** Who may create how often; over one relay or over several. */
+/** Limits who may create how often, on one relay or on several. */
 export interface CreateLimiter {
   /**
    * Takes a token.
@@ -21,7 +21,7 @@ export interface CreateLimiter {
    * @returns 0 when there was one, else the whole seconds after which there is one
    */
   take(account: string): number | Promise<number>;
-  /** Gives a token back that was taken for nothing. */
+  /** Gives back a token that was taken for nothing. */
   giveBack(account: string): void | Promise<void>;
 }
 
@@ -30,7 +30,7 @@ export class RateLimiter implements CreateLimiter {
   readonly #burst: number;
   /** ms in which one token grows back */
   readonly #interval: number;
-  /** Kept in the order of their last change, so that those that are full again are found at the front. */
+  /** Kept in the order of their last change, so that full ones are found at the front. */
   readonly #buckets = new Map<string, Bucket>();
 
   constructor(clock: Clock, rate: Rate) {
@@ -39,7 +39,7 @@ export class RateLimiter implements CreateLimiter {
     this.#interval = 60_000 / rate.perMinute;
   }
 
-  /** Buckets in memory: those of the accounts that took a token in the time a full burst needs to grow back. */
+  /** Buckets in memory: those of the accounts that took a token within the time in which a full burst grows back. */
   get size(): number {
     return this.#buckets.size;
   }
@@ -57,7 +57,7 @@ export class RateLimiter implements CreateLimiter {
 
   giveBack(account: string): void {
     const bucket = this.#buckets.get(account);
-    // In its place: it is full again sooner than those behind it, which only delays when it is forgotten.
+    // It stays in its place: it is full again sooner than those after it, which only delays when it is forgotten.
     if (bucket !== undefined) this.#buckets.set(account, { tokens: bucket.tokens + 1, at: bucket.at });
   }
 

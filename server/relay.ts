@@ -47,7 +47,7 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
   };
   const maxSockets = CLIENT_SOCKETS_MAX;
   const upgrades = new Upgrades({ hub, registry, authenticator, clock, maxSockets, others });
-  // Before anybody comes: what waits here is found from other relays only under a number of its own.
+  // Before anybody comes: other relays can find what waits here only under a number of its own.
   await peering.start({ hub, tunnels: service.coordination, openHop });
   const dependencies = { store, tunnels, authenticator, upgrades, peering, unexpected };
   const { url, edge, certificate, beginToDrain } = await openEntrance(config, dependencies, operator);
@@ -62,7 +62,7 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
   const access = new PolledAccessFeed(store, clock);
   access.start(new AccessWatch(store, hub, service, log).follow);
 
-  /** A refusal goes back the way the request came. */
+  /** A refusal goes back through the connection of the request. */
   function openHop(request: HopRequest, socket: Duplex): void {
     upgrades.openHop(request, socket).catch((error: unknown) => {
       const refusal = error instanceof ApiError ? error : unexpected(error);

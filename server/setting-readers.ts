@@ -61,13 +61,13 @@ export const publicUrl: SettingReader<URL> = {
   read(given) {
     const url = URL.canParse(given) ? new URL(given) : undefined;
     if (url === undefined || !['http:', 'https:'].includes(url.protocol)) return undefined;
-    // Tunnel addresses are put together from scheme, host and port; anything more would be lost on the way.
+    // Tunnel addresses are built from scheme, host and port; anything more would be lost.
     return url.href === `${url.origin}/` ? url : undefined;
   },
 };
 
 const LABEL = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
-/** RFC 1035 allows 253 characters; two labels of 63 and their dots must fit in front. */
+/** RFC 1035 allows 253 characters; two labels of 63 and their dots must fit before it. */
 const DOMAIN_MAX_LENGTH = 253 - 2 * 64;
 
 export const domain: SettingReader<string> = {
@@ -127,7 +127,7 @@ function oneOf<T extends string>(words: readonly T[]): SettingReader<T> {
   };
 }
 
-/** Whether something is so. */
+/** A yes or no. */
 export const truth: SettingReader<boolean> = {
   takes: 'true or false',
   read: (given) => (given === 'true' ? true : given === 'false' ? false : undefined),
@@ -151,7 +151,7 @@ export const contact: SettingReader<string> = {
   },
 };
 
-/** A path has a slash in it, so that a word that is mistyped, or meant otherwise, becomes no file. */
+/** A path has a slash in it, so that a mistyped word does not become a file. */
 export const accessLog: SettingReader<string> = {
   takes: 'off, stderr or the path of a file with a slash in it, like /var/log/culvert/access.log',
   read: (given) => (/^(?:off|stderr|.*[/\\].*)$/.test(given) ? given : undefined),

@@ -4,7 +4,9 @@ import { SETTING_NAMES, SETTINGS, variableOf } from './settings.ts';
 
 const ROW = /^\| (`CULVERT_[^|]+?) +\| ([^|]+?) +\|/gm;
 
-/** The variables of a row; behind the first one `_HOST` stands for what ends with it and begins like the one before. */
+/**
+ * The variables of a row; after the first one, `_HOST` is short for a name that ends with it and begins like the one before.
+ */
 function variablesOf(cell: string): string[] {
   const written = [...cell.matchAll(/`([A-Z_]+)`/g)].map(([, name = '']) => name);
   const [first = ''] = written;

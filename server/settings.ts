@@ -6,7 +6,7 @@ export interface Setting<T> {
   readonly reader: readers.SettingReader<NonNullable<T>>;
   /** the default, as people read it */
   readonly fallback: string;
-  /** the same as a value; `undefined` where it is none, or depends on other things */
+  /** the same as a value; `undefined` if it has none, or depends on other things */
   readonly standard: T;
   readonly meaning: string;
 }
@@ -31,7 +31,7 @@ function optional<T extends {}>(
   return { reader, fallback, standard: undefined, meaning };
 }
 
-/** By the flag without its dashes; the variable is that in capitals behind `CULVERT_`. */
+/** By the flag without its dashes; the variable is the same in capitals after `CULVERT_`. */
 export const SETTINGS = {
   host: setting(readers.host, '127.0.0.1', 'address to listen on'),
   port: setting(readers.port, '8080', 'port to listen on; 0 picks a free one'),
@@ -150,12 +150,15 @@ export const SETTINGS = {
 
 export type SettingName = keyof typeof SETTINGS;
 
-/** What a setting is where it is not given. */
+/** The value of a setting that is not given. */
 export type Standard<N extends SettingName> = (typeof SETTINGS)[N]['standard'];
 
 export const SETTING_NAMES = Object.keys(SETTINGS) as SettingName[];
 
-/** Names no tunnel gets unless the operator says otherwise: what visitors or mail and proxy discovery take for the operator's. */
+/**
+ * Names no tunnel gets unless the operator says otherwise: visitors, or mail and proxy discovery, take them for the
+ * operator's.
+ */
 export const DEFAULT_RESERVED_NAMES: readonly string[] = [
   'www api admin app account accounts auth login sso dashboard console status help support docs blog about billing',
   'security abuse legal static assets cdn ws relay tunnel culvert internal metrics localhost mail smtp imap pop pop3',

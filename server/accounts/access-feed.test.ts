@@ -27,12 +27,12 @@ describe('PolledAccessFeed', () => {
 
   async function look(): Promise<number> {
     clock.advance(ACCESS_POLL_MS);
-    // What a look does is over when nothing of it is queued any more.
+    // A look has ended when nothing of it is queued any more.
     await new Promise((resolve) => setImmediate(resolve));
     return calls;
   }
 
-  it('calls once at first, and then for each change', async () => {
+  it('calls at the start, and then for each change', async () => {
     assert.deepEqual([await look(), await look()], [1, 1]);
     revision = 8;
     assert.deepEqual([await look(), await look()], [2, 2]);
@@ -49,7 +49,7 @@ describe('PolledAccessFeed', () => {
     assert.deepEqual([await look(), await look()], [3, 3]);
   });
 
-  it('goes on behind a store that was down', async () => {
+  it('continues after the store was down', async () => {
     revision = new StoreError('down');
     assert.equal(await look(), 0);
     revision = 7;

@@ -1,6 +1,6 @@
 /**
- * How a running relay learns that keys were revoked, or accounts changed or removed, by another program. A store that can
- * notify, or a message bus, would be another implementation.
+ * How a running relay learns that another program has revoked keys, or changed or removed accounts. A store that can notify,
+ * or a message bus, would be another implementation.
  */
 import type { Clock, Timer } from '../clock.ts';
 import { ACCESS_POLL_MS } from '../limits.ts';
@@ -8,11 +8,11 @@ import { type Store, StoreError } from '../store/store.ts';
 
 export interface AccessFeed {
   /**
-   * Begins to call `onChange`: once, and then within a second of each change. It is called again when it fails with a
+   * Begins to call `onChange`: once, and then within a second of each change. It is called again if it fails with a
    * StoreError.
    */
   start(onChange: () => Promise<void>): void;
-  /** Ends it; fulfilled when nothing is under way any more. */
+  /** Stops calling it; fulfilled when no call is under way any more. */
   stop(): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ export class PolledAccessFeed implements AccessFeed {
       if (revision !== this.#seen) await onChange();
       this.#seen = revision;
     } catch (error) {
-      // The store itself reports that it fails, and the next look makes up for this one.
+      // The store itself reports that it fails; the next look makes up for this one.
       if (!(error instanceof StoreError)) throw error;
     }
     if (this.#timer !== undefined) this.start(onChange);

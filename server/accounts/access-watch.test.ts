@@ -39,7 +39,7 @@ describe('AccessWatch', () => {
     return (await issueKey(test.store, new FakeClock(), account)).record.id;
   }
 
-  it('has the sockets of revoked keys closed, and no others', async () => {
+  it('closes the sockets of revoked keys, and no others', async () => {
     const [gone, kept] = [await aKey(), await aKey()];
     keysInUse = [gone, kept];
     await watch.follow();
@@ -49,14 +49,14 @@ describe('AccessWatch', () => {
     assert.deepEqual([revoked, logged], [[gone], ['keys revoked']]);
   });
 
-  it('tells tunnels of the plan their account has now', async () => {
+  it('tells tunnels when the plan of their account has changed', async () => {
     accountIds = [account.id];
     await test.store.setPlan('acme', 'team');
     await watch.follow();
     assert.deepEqual(updated, [{ ...account, plan: 'team' }]);
   });
 
-  it('has the tunnels and sockets of a removed account ended', async () => {
+  it('ends the tunnels and sockets of a removed account', async () => {
     const key = await aKey();
     [keysInUse, accountIds] = [[key], [account.id, other.id]];
     await test.store.removeAccount('acme');
@@ -65,7 +65,7 @@ describe('AccessWatch', () => {
     assert.deepEqual(updated, [other]);
   });
 
-  it('asks for many in batches', async () => {
+  it('asks the store in batches', async () => {
     const key = await aKey();
     const unknown = Array.from({ length: 2 * ACCESS_BATCH }, (_, index) => `unknown-${index}`);
     keysInUse = [...unknown, key];
@@ -73,7 +73,7 @@ describe('AccessWatch', () => {
     assert.deepEqual(revoked, unknown);
   });
 
-  it('takes nothing away while the store cannot tell', async () => {
+  it('takes nothing away while the store fails', async () => {
     [keysInUse, accountIds] = [['unknown'], ['unknown']];
     test.down = true;
     await assert.rejects(watch.follow(), StoreError);

@@ -1,6 +1,6 @@
 /**
- * Lets live tunnels and sockets follow what was administered beside the running relay. It compares what is in use with
- * what the store says, so it does not matter what the change was, nor whether one was missed.
+ * Applies to live tunnels and sockets what was administered while the relay runs. It compares what is in use with what is
+ * stored, so it does not matter what the change was, nor whether one was missed.
  */
 import { batches } from '../batches.ts';
 import { ACCESS_BATCH } from '../limits.ts';
@@ -8,14 +8,14 @@ import type { Log } from '../log.ts';
 import type { Store } from '../store/store.ts';
 import type { AccountRecord } from '../store/records.ts';
 
-/** Sockets, by the keys they were opened with. */
+/** Sockets by the keys they were opened with. */
 export interface KeyUsers {
   keysInUse(): Iterable<string>;
-  /** The keys are no longer valid. */
+  /** These keys are no longer valid. */
   revoke(keyIds: ReadonlySet<string>): void;
 }
 
-/** Tunnels, by the accounts they belong to. */
+/** Tunnels by the accounts they belong to. */
 export interface AccountUsers {
   accountIds(): Iterable<string>;
   updateAccount(account: AccountRecord): void;
@@ -40,7 +40,7 @@ export class AccessWatch {
     this.#log = log;
   }
 
-  /** @throws StoreError with everything as far as the store could tell */
+  /** @throws StoreError after everything was applied that the store could tell */
   readonly follow = async (): Promise<void> => {
     await this.#followKeys();
     await this.#followAccounts();

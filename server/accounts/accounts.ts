@@ -1,4 +1,4 @@
-/** Makes accounts and keys, for the command line and for a first start. */
+/** Creates accounts and keys, for the command line and for a first start. */
 import { randomUUID } from 'node:crypto';
 import type { Plan } from '../../shared/tunnel.ts';
 import type { Clock } from '../clock.ts';
@@ -19,14 +19,14 @@ export async function createAccount(store: Store, clock: Clock, wanted: NewAccou
   return account;
 }
 
-/** A key that was just made. Only here the key itself is at hand. */
+/** A key that was just created. The key itself is known only here. */
 export interface IssuedKey {
   readonly key: string;
   readonly record: KeyRecord;
 }
 
 /**
- * Makes a key for an account and stores its hash.
+ * Creates a key for an account and stores its hash.
  *
  * @param key the key to use instead of a random one
  * @throws ConflictError when that key exists

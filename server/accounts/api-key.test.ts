@@ -3,7 +3,7 @@ import { API_KEY_PATTERN } from '../../shared/constraints.ts';
 import { generateKey, hashKey, hintOf, sameHash } from './api-key.ts';
 
 describe('API keys', () => {
-  it('are made as the contract says, no two alike', () => {
+  it('are made as the protocol says, no two alike', () => {
     const keys = new Set(Array.from({ length: 100 }, () => generateKey()));
     assert.equal(keys.size, 100);
     for (const key of keys) assert.match(key, API_KEY_PATTERN);

@@ -23,7 +23,7 @@ export function hintOf(key: string): string {
   return key.slice(0, HINT_LENGTH);
 }
 
-/** Compares two hashes in a time that tells nothing of where they differ. */
+/** Compares two hashes in a time that does not depend on where they differ. */
 export function sameHash(a: string, b: string): boolean {
   const [left, right] = [Buffer.from(a, 'hex'), Buffer.from(b, 'hex')];
   return left.length === right.length && timingSafeEqual(left, right);

@@ -49,7 +49,7 @@ describe('Authenticator', () => {
     });
   }
 
-  it('refuses a key that nobody has', async () => {
+  it('refuses a key that does not exist', async () => {
     const { status, message, headers } = await refusal(`Bearer ${generateKey()}`);
     assert.deepEqual([status, message, headers], [401, 'invalid api key', { 'WWW-Authenticate': 'Bearer' }]);
   });
@@ -59,7 +59,7 @@ describe('Authenticator', () => {
     assert.equal((await refusal(`Bearer ${key}`)).message, 'invalid api key');
   });
 
-  it('answers 503 when the store cannot tell', async () => {
+  it('answers 503 when the store fails', async () => {
     test.down = true;
     const { status, headers } = await refusal(`Bearer ${key}`);
     assert.deepEqual([status, headers], [503, { 'Retry-After': '1' }]);
@@ -78,7 +78,7 @@ describe('Authenticator', () => {
     }
   });
 
-  describe('from an address of which too many keys were wrong', () => {
+  describe('after too many wrong keys from one address', () => {
     const HOME = '203.0.113.9';
     const wrong = () => refusal(`Bearer ${generateKey()}`, HOME);
 
@@ -87,7 +87,7 @@ describe('Authenticator', () => {
         assert.equal((await wrong()).status, 401);
     }
 
-    it('refuses more after 30, until there is time for another, and those of no other address', async () => {
+    it('refuses more than 30, until there is time for another, and does not count those of other addresses', async () => {
       await tooMany();
       const { status, message, headers } = await wrong();
       assert.deepEqual(
@@ -105,13 +105,13 @@ describe('Authenticator', () => {
       assert.equal(all.filter(({ status }) => status === 401).length, WRONG_KEYS_PER_MINUTE);
     });
 
-    it('tells right ones from wrong ones neither by its answer nor by asking the store', async () => {
+    it('does not tell right keys from wrong ones, neither in its response nor by asking the store', async () => {
       await tooMany();
       test.down = true;
       assert.deepEqual(await refusal(`Bearer ${key}`, HOME), await wrong());
     });
 
-    it('takes one that was right before, as long as it is', async () => {
+    it('takes one that was right before, for as long as it is valid', async () => {
       await authenticator.authenticate(`Bearer ${key}`, '203.0.113.10');
       await tooMany();
       assert.equal((await authenticator.authenticate(`Bearer ${key}`, HOME)).keyId, keyId);
@@ -120,7 +120,7 @@ describe('Authenticator', () => {
       assert.equal((await refusal(`Bearer ${key}`, HOME)).status, 429);
     });
 
-    it('counts no right ones, and none while the store cannot tell', async () => {
+    it('does not count right ones, nor any while the store fails', async () => {
       for (let count = 0; count < 2 * WRONG_KEYS_PER_MINUTE; count += 1) {
         const { key: another } = await issueKey(test.store, clock, account);
         await authenticator.authenticate(`Bearer ${another}`, HOME);

@@ -1,4 +1,4 @@
-/** Whose request it is: the `Authorization` field to a key and its account (docs/protocol.md section 2.1). */
+/** Finds whose request it is: from the `Authorization` field to a key and its account (docs/protocol.md section 2.1). */
 import { API_KEY_PATTERN } from '../../shared/constraints.ts';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import type { Clock } from '../clock.ts';
@@ -14,9 +14,9 @@ const CHALLENGE = { 'WWW-Authenticate': 'Bearer' };
 
 export class Authenticator {
   readonly #store: Store;
-  /** by address, what was presented and not known to be right */
+  /** by address, keys that were presented and not known to be right */
   readonly #strangers: RateLimiter;
-  /** hashes of keys that were right when they came last, in the order of that */
+  /** hashes of keys that were right the last time, the most recent at the end */
   readonly #known = new Set<string>();
 
   constructor(store: Store, clock: Clock) {
@@ -28,17 +28,17 @@ export class Authenticator {
   }
 
   /**
-   * The store is asked each time, so that a key is worth nothing from the moment it is revoked.
+   * Asks the store each time, so that a key is invalid from the moment it is revoked.
    *
    * @param authorization value of the `Authorization` field
-   * @param address that wrong keys count for, if any
-   * @throws ApiError 401 for a missing or unknown key, 429 for one from an address of which too many were wrong, 503 when the
-   *   store cannot tell
+   * @param address the address that wrong keys are counted for, if any
+   * @throws ApiError 401 for a missing or unknown key, 429 after too many wrong keys from the address, 503 when the store
+   *   fails
    */
   async authenticate(authorization: string | undefined, address?: string): Promise<KeyOwner> {
     const hash = this.hashOf(authorization);
-    // One stale program must not lock out an office, so keys that were right before are not counted. Any other is refused
-    // without a look at it, so that the answer and its time do not tell whether it is right.
+    // One misconfigured program must not lock out an office, so keys that were right before are not counted. All others are
+    // refused unseen, so that neither the response nor its time tells whether one is right.
     const counted = this.#known.has(hash) ? undefined : address;
     if (counted !== undefined) this.#count(counted);
     const found = await this.#find(hash).catch((error: unknown) => {
@@ -53,7 +53,7 @@ export class Authenticator {
   }
 
   /**
-   * The hash of the key that is presented, which may be anybody's or nobody's.
+   * The hash of the presented key, which need not exist.
    *
    * @param authorization value of the `Authorization` field
    * @throws ApiError 401 for a missing or malformed key
@@ -66,13 +66,13 @@ export class Authenticator {
     return hashKey(key);
   }
 
-  /** Found by its hash: how long that takes depends on bits that nobody can choose, not on how much of a key is right. */
+  /** Looked up by its hash: the time depends on bits that nobody can choose, not on how much of a key is right. */
   async #find(hash: string): Promise<KeyOwner | undefined> {
     const owner = await orUnavailable(this.#store.findKeyOwner(hash));
     return owner !== undefined && sameHash(owner.hash, hash) ? owner : undefined;
   }
 
-  /** Before the store is asked: what is asked at the same time must count as well. */
+  /** Before the store is asked: requests at the same time must count, too. */
   #count(address: string): void {
     const wait = this.#strangers.take(address);
     if (wait > 0) throw new ApiError(API_ERRORS.tooManyWrongKeys, { 'Retry-After': String(wait) });

@@ -13,7 +13,7 @@ function nowhere(): never {
 describe('ensureKey', () => {
   const clock = new FakeClock();
   let store: Store;
-  /** what the operator was given */
+  /** the key the operator was given */
   let handed: string[];
   const handOut = (key: string): void => void handed.push(key);
 
@@ -22,7 +22,7 @@ describe('ensureKey', () => {
     handed = [];
   });
 
-  it('makes a key for the account "default", on the Dev plan, when there is none', async () => {
+  it('makes a key for the account "default", on the Dev plan, if there is none', async () => {
     await ensureKey(store, clock, undefined, handOut);
     const owner = await store.findKeyOwner(hashKey(handed[0] ?? assert.fail('no key was made')));
     assert.deepEqual([owner?.account.name, owner?.account.plan], ['default', 'dev']);
@@ -34,14 +34,14 @@ describe('ensureKey', () => {
     assert.equal(handed.length, 1);
   });
 
-  it('makes another one at the next start when the operator could not be given it', async () => {
+  it('makes another one at the next start if the operator could not be given it', async () => {
     await assert.rejects(ensureKey(store, clock, undefined, nowhere), /the disk is full/);
     assert.equal(await store.hasKeys(), false);
     await ensureKey(store, clock, undefined, handOut);
     assert.equal(handed.length, 1);
   });
 
-  it('makes none when somebody has one', async () => {
+  it('makes none if there is a key already', async () => {
     const account = anAccount();
     await store.insertAccount(account);
     await issueKey(store, clock, account);
@@ -50,14 +50,14 @@ describe('ensureKey', () => {
     assert.equal(await store.findAccount('default'), undefined);
   });
 
-  it('stores a configured key, at every start the same', async () => {
+  it('stores a configured key, with the same result at every start', async () => {
     const key = generateKey();
     for (let start = 0; start < 2; start += 1) await ensureKey(store, clock, key, handOut);
     assert.deepEqual(handed, []);
     assert.equal((await store.findKeyOwner(hashKey(key)))?.account.name, 'default');
   });
 
-  it('stores a configured key for relays that start at once', async () => {
+  it('stores a configured key when several relays start at once', async () => {
     const key = generateKey();
     await Promise.all([ensureKey(store, clock, key, handOut), ensureKey(store, clock, key, handOut)]);
     assert.equal((await store.listKeys()).length, 1);

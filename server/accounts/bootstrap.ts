@@ -5,7 +5,7 @@ import type { AccountRecord } from '../store/records.ts';
 import { createAccount, issueKey } from './accounts.ts';
 import { generateKey, hashKey } from './api-key.ts';
 
-/** The operator wants a key that was revoked. Making it valid again would undo that at each start. */
+/** The configured key was revoked. Making it valid again would undo that at each start. */
 export class RevokedKeyError extends Error {
   constructor() {
     super('the bootstrap key was revoked');
@@ -13,15 +13,15 @@ export class RevokedKeyError extends Error {
   }
 }
 
-/** It gets no subdomain: which label it should have is for the operator to say. */
+/** It gets no subdomain: the operator decides which label it should have. */
 const DEFAULT_ACCOUNT = { name: 'default', plan: 'dev', subdomain: null } as const;
 
 /**
- * Sees to it that there is a key.
+ * Makes sure that there is a key.
  *
  * @param configured the key to create, if the operator set one
- * @param handOut gives the operator a key that is made because there is none. It comes first: a key that is stored and that
- *   nobody has seen would be the last one this relay makes by itself
+ * @param handOut gives the operator a new key, made if there is none. It is called before the key is stored: once a key is
+ *   stored, seen or not, the relay makes no other by itself
  * @throws RevokedKeyError, or what `handOut` throws, with no key stored
  */
 export async function ensureKey(
@@ -43,7 +43,7 @@ export async function ensureKey(
     await issueKey(store, clock, await defaultAccount(store, clock), configured);
   } catch (error) {
     if (!(error instanceof ConflictError)) throw error;
-    // A relay that starts at the same time may have made it in between.
+    // A relay that starts at the same time may have created it in between.
     if ((await store.findKeyOwner(hashKey(configured))) === undefined) throw new RevokedKeyError();
   }
 }
@@ -54,7 +54,7 @@ async function defaultAccount(store: Store, clock: Clock): Promise<AccountRecord
   try {
     return await createAccount(store, clock, DEFAULT_ACCOUNT);
   } catch (error) {
-    // The command line may have made it in between.
+    // The command line may have created it in between.
     const made = error instanceof ConflictError ? await store.findAccount(DEFAULT_ACCOUNT.name) : undefined;
     if (made === undefined) throw error;
     return made;

@@ -8,15 +8,15 @@ export interface PlanRules {
   readonly customNames: boolean;
   /** Live tunnels at a time; `null`: unlimited */
   readonly maxTunnels: number | null;
-  /** Open inbound connections of each tunnel, those that wait for the client included; `null`: unlimited */
+  /** Open inbound connections of each tunnel, including those that wait for the client; `null`: unlimited */
   readonly maxConnections: number | null;
-  /** The longest life of a tunnel from now on, in seconds; `null`: what the relay allows */
+  /** The longest life of a tunnel, counted from now, in seconds; `null`: what the relay allows */
   readonly maxTtl: number | null;
 }
 
 /**
- * `free` is for strangers: enough for a site under development, too little to carry somebody's production. `dev` is
- * what the first account of a relay gets, so its numbers only stop what has run away. `team` is trusted.
+ * `free` is for strangers: enough for a site under development, too little for production. `dev` is what the first account of
+ * a relay gets, so its numbers only stop what has run away. `team` is trusted.
  */
 export const PLAN_RULES: Readonly<Record<Plan, PlanRules>> = {
   free: { title: 'Free', customNames: false, maxTunnels: 20, maxConnections: 200, maxTtl: 24 * 3600 },

@@ -42,7 +42,7 @@ describe('the REST interface', () => {
   });
 
   for (const path of ['/v1/account', '/v1/tunnels', '/v1/tunnels/x']) {
-    it(`wants a key for ${path}`, async () => {
+    it(`asks for a key at ${path}`, async () => {
       const { status, headers, body } = await api.call('GET', path);
       assert.deepEqual([status, body], [401, { error: 'missing api key', code: 'missing-key' }]);
       assert.equal(headers.get('www-authenticate'), 'Bearer');
@@ -64,13 +64,13 @@ describe('the REST interface', () => {
     '/healthz/',
   ];
   for (const path of otherPaths) {
-    it(`has nothing at ${path}`, async () => {
+    it(`answers ${path} with 404`, async () => {
       const { status, body } = await api.call('GET', path);
       assert.deepEqual([status, body], [404, { error: 'not found', code: 'not-found' }]);
     });
   }
 
-  it('takes a path that Koa would mend for another path', async () => {
+  it('treats a path that Koa would correct as another path', async () => {
     assert.match(await send(getRequest('/healthz')), /^HTTP\/1\.1 200 /);
     assert.match(await send(getRequest('/healthz#x')), /^HTTP\/1\.1 404 /);
   });
@@ -92,14 +92,14 @@ describe('the REST interface', () => {
     });
   }
 
-  it('answers HEAD as GET, without the body', async () => {
+  it('answers HEAD like GET, without the body', async () => {
     const [get, head] = [await api.call('GET', '/healthz'), await api.call('HEAD', '/healthz')];
     assert.deepEqual([head.status, head.body], [200, {}]);
     assert.equal(head.headers.get('content-length'), get.headers.get('content-length'));
   });
 
   for (const path of ['/ws/control?tunnel_id=x', '/ws/data?id=x']) {
-    it(`says that ${path} wants an upgrade`, async () => {
+    it(`says that ${path} needs an upgrade`, async () => {
       const { status, headers, body } = await api.call('GET', path);
       assert.deepEqual(
         [status, body],
@@ -129,7 +129,7 @@ describe('the REST interface', () => {
     );
   });
 
-  it('is not ready when the store takes longer than a probe waits', async () => {
+  it('is not ready if the store takes longer than a probe waits', async () => {
     const asked = new Promise<void>((resolve) => {
       api.ping = () => {
         resolve();
@@ -142,7 +142,7 @@ describe('the REST interface', () => {
     assert.equal((await answer).status, 503);
   });
 
-  it('answers a bug with an id that is in the log, and nothing else', async () => {
+  it('answers a bug with nothing but an id that is in the log', async () => {
     api.tunnels.list = () => {
       throw new Error('secret details');
     };
@@ -155,7 +155,7 @@ describe('the REST interface', () => {
     );
   });
 
-  it('gives each request an id of its own, and takes none from outside', async () => {
+  it('gives each request an id of its own, and accepts none from outside', async () => {
     const given = '2c6a8f0e-7d4b-4f3a-9a51-0d9c3f1b2e47';
     const answer = await send(
       `GET /healthz HTTP/1.1\r\nHost: x\r\nX-Request-Id: ${given}\r\n\r\nGET /none HTTP/1.1\r\nHost: x\r\n\r\n`,
@@ -164,7 +164,7 @@ describe('the REST interface', () => {
     assert.equal(new Set([...ids, given]).size, 3);
   });
 
-  it('takes a client that breaks its request off for nothing to report', async () => {
+  it('does not report a client that breaks its request off', async () => {
     const key = await api.keyOf(account);
     await send(
       `POST /v1/tunnels HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Length: 99\r\n\r\n{`,
@@ -172,7 +172,7 @@ describe('the REST interface', () => {
     assert.deepEqual(api.logged, []);
   });
 
-  it('does not inflate bodies', async () => {
+  it('does not decompress bodies', async () => {
     const key = await api.keyOf(account);
     const answer = await send(
       `POST /v1/tunnels HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Encoding: gzip\r\n` +

@@ -30,7 +30,7 @@ export function createApi(deps: ApiDeps, log: Log): RequestListener {
   return (request, response) => void handle(request, response);
 }
 
-/** An id for each request, made here: one from outside could be used to hide among the requests of others. */
+/** An id for each request, made here: with one from outside somebody could hide among the requests of others. */
 async function identifyAndCount(ctx: Context, next: Next): Promise<void> {
   ctx.state.requestId = randomUUID();
   ctx.set(REQUEST_ID_FIELD, ctx.state.requestId);
@@ -38,7 +38,7 @@ async function identifyAndCount(ctx: Context, next: Next): Promise<void> {
   if (ctx.respond !== false) increment(apiAnswers, `${ctx.status} ${operationOf(ctx)}`);
 }
 
-/** Koa's idea of the path comes from a lenient parser; a path it had to mend is another path. */
+/** Koa's idea of the path comes from a lenient parser; a path that it had to correct is another path. */
 function exactPath(ctx: Context, next: Next): Promise<void> {
   const [sent = ''] = (ctx.req.url ?? '').split('?', 1);
   if (sent.startsWith('/') && sent !== ctx.path) throw new ApiError(API_ERRORS.notFound);
@@ -54,7 +54,7 @@ function unmatched(router: Router<ApiState>) {
   };
 }
 
-/** What gets past the boundary is an answer that could not be sent: a bug, unless its client has left. */
+/** What gets past the boundary is a response that could not be sent: a bug, unless its client has left. */
 function reportUnsent(error: Error, log: Log): void {
   if (!('headerSent' in error)) log('internal error', { at: 'sending an answer', ...errorFields(error) });
 }

@@ -1,4 +1,4 @@
-/** The one place where failures of the REST interface become answers (docs/protocol.md section 2.2). */
+/** The one place where failures of the REST interface become responses (docs/protocol.md section 2.2). */
 import type { Next, ParameterizedContext } from 'koa';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { errorFields, type Log } from '../log.ts';
@@ -8,8 +8,8 @@ import type { ApiState } from './state.ts';
 type Context = ParameterizedContext<ApiState>;
 
 /**
- * Answers what later middleware throws. Failures of the catalogue are answered as they are; a client that left is no
- * failure; anything else is a bug: logged with the request's id, and answered without a word about its inside.
+ * Turns what later middleware throws into a response. An error of the catalogue is sent as it is; a client that left is not a
+ * failure; anything else is a bug: logged with the request's id, and answered without any detail.
  */
 export function errorBoundary(log: Log) {
   return async function answerErrors(ctx: Context, next: Next): Promise<void> {
@@ -23,14 +23,14 @@ export function errorBoundary(log: Log) {
 }
 
 /**
- * The method and the route of a request, or `none`. Its path stays out of log and metrics: it is whatever somebody sent.
+ * The method and the route of a request, or `none`. Its path stays out of log and metrics, since anybody can send any path.
  */
 export function operationOf(ctx: Context): string {
   const route: unknown = ctx['_matchedRoute'];
   return typeof route === 'string' ? `${ctx.method} ${route}` : 'none';
 }
 
-/** Whether the client broke its request off, so that there is nobody to answer. */
+/** Whether the client broke its request off, so that nobody is left to answer. */
 function hasLeft(ctx: Context): boolean {
   return ctx.req.destroyed && !ctx.req.complete;
 }

@@ -14,7 +14,7 @@ function contextOf(parts: object): ApiContext {
 async function nothing(): Promise<void> {}
 
 describe('guards of routes', () => {
-  it('have keys counted for the address that the edge has found out', async () => {
+  it('count keys for the address that the edge has found', async () => {
     const asked: unknown[] = [];
     const account = anAccount();
     const authenticator = {
@@ -29,7 +29,7 @@ describe('guards of routes', () => {
     assert.deepEqual([asked, ctx.state.account], [[['Bearer x', '192.0.2.1']], account]);
   });
 
-  it('let a tunnel live no longer than the plan of its account allows', async () => {
+  it('limit the ttl of a tunnel to what the plan of its account allows', async () => {
     const limits = { defaultTtl: 3600, maxTtl: 7 * DAY };
     const create = (plan: 'free' | 'dev') => {
       const body = { local_port: 3000, ttl: '48h' };
@@ -40,7 +40,7 @@ describe('guards of routes', () => {
     await create('dev');
   });
 
-  it('take no create off an account that had no place for the tunnel after all, and one off any other', async () => {
+  it('do not count a create for an account that had no room for the tunnel after all, but do for any other', async () => {
     const given: string[] = [];
     const creates = { take: () => 0, giveBack: (account: string) => void given.push(account) };
     const account = anAccount();

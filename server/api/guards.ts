@@ -12,14 +12,14 @@ import type { Turns } from './turns/turns.ts';
 /** 401 unless the request carries a key; leaves `state.account`. */
 export function authenticate(authenticator: Authenticator): ApiMiddleware {
   return async function requireKey(ctx, next) {
-    // The edge sees to it that the latter is where the request comes from.
+    // The edge makes sure that the latter is where the request comes from.
     const { authorization, 'x-forwarded-for': address } = ctx.req.headers;
     ({ account: ctx.state.account } = await authenticator.authenticate(authorization, address?.toString()));
     await next();
   };
 }
 
-/** Lets a request go on in its account's turn: bodies that were held back may all come to their end at once. */
+/** Lets a request continue in its account's turn: many bodies that were held back may all end at once. */
 export function waitForTurn(turns: Pick<Turns, 'next'>): ApiMiddleware {
   return async function takeTurn(ctx, next) {
     await turns.next(ctx.state.account.id);
@@ -27,7 +27,10 @@ export function waitForTurn(turns: Pick<Turns, 'next'>): ApiMiddleware {
   };
 }
 
-/** 400 for a field that breaks a rule; leaves `state.wanted`. A plan may allow a shorter ttl than the relay. */
+/**
+ * 400 for a field that breaks a rule; leaves `state.wanted`. The longest ttl is that of the plan, which may be shorter than
+ * the relay's.
+ */
 export function readCreate(limits: TtlLimits): ApiMiddleware {
   return async function readWantedTunnel(ctx, next) {
     ctx.state.wanted = readCreateTunnel(ctx.request.body, ttlLimitsOf(ctx.state.account.plan, limits));
@@ -35,7 +38,7 @@ export function readCreate(limits: TtlLimits): ApiMiddleware {
   };
 }
 
-/** 403 for a name on a plan that has none. */
+/** 403 for a name on a plan that does not allow names. */
 export function allowName(): ApiMiddleware {
   return async function requirePlanForName(ctx, next) {
     const { account, wanted } = ctx.state;
@@ -45,7 +48,7 @@ export function allowName(): ApiMiddleware {
   };
 }
 
-/** 403 for one tunnel more than the plan allows at a time. */
+/** 403 for more tunnels at a time than the plan allows. */
 export function limitTunnels(tunnels: TunnelService): ApiMiddleware {
   return async function requireRoom(ctx, next) {
     await tunnels.coordination.followAccount(ctx.state.account);
@@ -54,7 +57,7 @@ export function limitTunnels(tunnels: TunnelService): ApiMiddleware {
   };
 }
 
-/** 429 when the account has made too many tunnels lately. */
+/** 429 if the account has created too many tunnels lately. */
 export function limitRate(creates: CreateLimiter): ApiMiddleware {
   return async function takeToken(ctx, next) {
     const { id } = ctx.state.account;

@@ -1,4 +1,4 @@
-/** Reads request bodies as JSON, whatever they say they are (docs/protocol.md section 3.1). */
+/** Reads request bodies as JSON, whatever type they claim to be (docs/protocol.md section 3.1). */
 import bodyParser from 'koa-bodyparser';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { BODY_MAX_BYTES } from '../limits.ts';
@@ -19,7 +19,7 @@ export function readBody(): ApiMiddleware {
   };
   const parse = bodyParser(options) as ApiMiddleware;
   return async function readJson(ctx, next) {
-    // The parser would inflate it, and wait forever for the rest of one that breaks off.
+    // The parser would decompress it, and wait forever for the rest of one that breaks off.
     if (!['', 'identity'].includes(ctx.get('content-encoding'))) throw new ApiError(API_ERRORS.invalidBody);
     await parse(ctx, next);
   };

@@ -1,4 +1,4 @@
-/** The routes of the REST interface, each a list of guards and what is done when all let the request pass. */
+/** The routes of the REST interface, each a list of guards and what is done once all have let the request pass. */
 import { Router } from '@koa/router';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import type { TtlLimits } from '../../shared/tunnel.ts';
@@ -32,11 +32,11 @@ export interface ApiDeps {
   readonly ttl: TtlLimits;
   readonly addresses: Addresses;
   readonly clock: Clock;
-  /** whether the relay is going down and wants no new work */
+  /** whether the relay is shutting down and takes no new work */
   readonly isDraining: () => boolean;
 }
 
-/** @returns a router that knows its paths exactly: case, trailing slash and encoding matter */
+/** @returns a router that matches its paths exactly: case, trailing slash and encoding matter */
 export function createRouter(deps: ApiDeps): Router<ApiState> {
   const { authenticator, tunnels, creates, turns, writes, store, ttl, addresses, clock, isDraining } = deps;
   const router = new Router<ApiState>({ strict: true, sensitive: true });
@@ -58,7 +58,7 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
     await tunnels.coordination.followAccount(account);
     const parts: string[] = [];
     for (const batch of batches(tunnels.list(account), LIST_BATCH)) {
-      // A thousand of them take the event loop for as long as some ten requests.
+      // A thousand of them occupy the event loop for as long as some ten requests.
       if (parts.length > 0) await turns.next(account.id);
       for (const tunnel of batch) parts.push(JSON.stringify(viewTunnel(tunnel, addresses)));
     }

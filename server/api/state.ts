@@ -1,14 +1,14 @@
-/** What the guards of a route leave behind for those after them. */
+/** What the guards of a route leave for those after them. */
 import type { RouterContext, RouterMiddleware } from '@koa/router';
 import type { CreateTunnel } from '../../shared/tunnel.ts';
 import type { AccountRecord } from '../store/records.ts';
 
 export interface ApiState {
-  /** UUID, the answer's `X-Request-Id` */
+  /** UUID, the response's `X-Request-Id` */
   requestId: string;
-  /** behind `authenticate()` */
+  /** after `authenticate()` */
   account: AccountRecord;
-  /** behind `readCreate()` */
+  /** after `readCreate()` */
   wanted: CreateTunnel;
 }
 

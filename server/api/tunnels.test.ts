@@ -77,7 +77,7 @@ describe('the REST interface of tunnels', () => {
     });
   }
 
-  it('takes a field of any name, and JSON behind a byte order mark', async () => {
+  it('takes a field of any name, and JSON after a byte order mark', async () => {
     for (const body of ['{"local_port":3000,"__proto__":{"name":"x"},"x":1}', '\ufeff{"local_port":3000}'])
       assert.equal((await api.call('POST', '/v1/tunnels', { key, body })).status, 201, body);
   });
@@ -93,13 +93,13 @@ describe('the REST interface of tunnels', () => {
     assert.deepEqual(api.turns, [account.id, account.id]);
   });
 
-  it('goes on in its turn when a body has come', async () => {
+  it('continues in its turn when a body has come', async () => {
     const { body } = await create();
     await api.call('PUT', `/v1/tunnels/${String(body['id'])}/extend`, { key, body: '{}' });
     assert.deepEqual(api.turns, [account.id, account.id]);
   });
 
-  it('ignores unknown fields, whatever their name', async () => {
+  it('ignores unknown fields, whatever their names', async () => {
     const body = '{"local_port":3000.0,"__proto__":{"name":"x"},"constructor":1,"toString":2}';
     const { status, body: tunnel } = await api.call('POST', '/v1/tunnels', { key, body });
     assert.deepEqual([status, tunnel['local_port'], tunnel['name']], [201, 3000, '']);
@@ -130,7 +130,7 @@ describe('the REST interface of tunnels', () => {
     assert.equal((await create()).status, 201);
   });
 
-  it('says when the next create will do', async () => {
+  it('says when the next create will be accepted', async () => {
     for (let i = 0; i < 5; i += 1) await create();
     const { status, headers, body } = await create();
     assert.deepEqual([status, body], [429, { error: 'rate limit exceeded', code: 'rate-limited' }]);
@@ -148,7 +148,7 @@ describe('the REST interface of tunnels', () => {
     assert.equal((await create({ name: 'web' })).status, 201);
   });
 
-  it('does not tell what is not there from what is not yours', async () => {
+  it('answers the same for what does not exist and for what is not yours', async () => {
     const other = await api.keyOf(free);
     const { body: tunnel } = await create();
     const id = String(tunnel['id']);
@@ -166,7 +166,7 @@ describe('the REST interface of tunnels', () => {
   });
 });
 
-/** A create request of exactly so many bytes. */
+/** A create request of exactly this many bytes. */
 function padded(bytes: number): string {
   return `{"local_port":3000,"x":"${'x'.repeat(bytes - 26)}"}`;
 }

@@ -29,7 +29,7 @@ describe('culvert-relay account and key', () => {
     return main(shell, argv.split(' '), () => assert.fail('no relay should start'));
   }
 
-  /** Runs a command that must succeed, and takes what it printed. */
+  /** Runs a command that must succeed, and returns what it printed. */
   async function printed(argv: string): Promise<string[]> {
     assert.equal(await run(argv), 0, shell.stderr.join('\n'));
     return shell.stdout.splice(0);
@@ -53,7 +53,7 @@ describe('culvert-relay account and key', () => {
     assert.equal(owner?.account.id, account['id']);
   });
 
-  it('give no account the name of a tunnel as its subdomain', async () => {
+  it('do not give an account the name of a tunnel as its subdomain', async () => {
     const { id } = await json('account create --name acme --plan dev');
     const store = await openSqlite(join(folder, 'culvert.db'), () => {});
     await store.insertTunnel(aTunnel(String(id), { slug: 'web', expiresAt: Date.now() + 60_000 }));
@@ -93,7 +93,7 @@ describe('culvert-relay account and key', () => {
     assert.deepEqual(await json('key list --account acme'), { keys: [] });
   });
 
-  it('speak to people without --json', async () => {
+  it('write for people without --json', async () => {
     const empty = await printed('account list');
     assert.deepEqual(empty, [
       `There are no accounts in ${join(folder, 'culvert.db')}. Make one with: account create`,

@@ -1,4 +1,4 @@
-/** What `culvert-relay account …` and `key …` share. They work on the store, whether or not a relay runs on it. */
+/** What `culvert-relay account …` and `key …` share. They work on the store, whether or not a relay uses it. */
 import { type Config, type ConfigResult, type FlagTypes, loadConfig } from '../config.ts';
 import { describeError } from '../log.ts';
 import { nameOfDatabase } from '../store/address.ts';
@@ -6,10 +6,10 @@ import { openStore } from '../store/open-store.ts';
 import { ConflictError, type Store } from '../store/store.ts';
 import { CommandError, configured, ExitCode, type Shell, usageError } from './command.ts';
 
-/** A command that administers, as it was given. */
+/** A command that administers accounts or keys, as it was given. */
 export type Administration = Extract<ConfigResult, { config: unknown }> & { readonly json: boolean };
 
-/** Room for a person's or a team's name, on one line. */
+/** Long enough for a person's or a team's name, on one line. */
 const ACCOUNT_NAME = /^[^\p{Cc}\s](?:[^\p{Cc}]{0,98}[^\p{Cc}\s])?$/u;
 
 /**
@@ -50,7 +50,7 @@ export async function withStore<T>(config: Config, work: (store: Store) => Promi
 
 async function open(config: Config): Promise<Store> {
   try {
-    // What the store would log is what the command fails with.
+    // The error with which the command fails says what the store would log.
     return await openStore(config.database, () => {});
   } catch (error) {
     throw failure(describeError(error));
@@ -65,7 +65,7 @@ export function readAccountName(given: unknown, flag: string): string {
   );
 }
 
-/** The database is named because the usual reason is that it is another one than the relay's. */
+/** The message names the database, because the usual reason is that the relay uses another one. */
 export function noSuchAccount(name: string, { database }: Config): CommandError {
   return failure(
     `there is no account "${name}" in ${nameOfDatabase(database)}; account list shows those there are`,
@@ -81,7 +81,7 @@ export function timestamp(wallTime: number): string {
   return new Date(wallTime).toISOString();
 }
 
-/** @returns rows in columns as wide as their widest cell, a line each */
+/** @returns the rows as lines, with columns as wide as their widest cell */
 export function table(rows: readonly (readonly string[])[]): string[] {
   const widths: number[] = [];
   for (const row of rows) {

@@ -3,7 +3,7 @@ import type { Config, ConfigResult } from '../config.ts';
 import type { Log } from '../log.ts';
 import type { AccessLog } from '../observe/access-log.ts';
 
-/** An access log, and how to go on in a new file where it is one. */
+/** An access log, and how to continue in a new file if it writes to one. */
 export interface OpenAccessLog {
   readonly write: AccessLog;
   readonly reopen: (() => void) | undefined;
@@ -14,11 +14,11 @@ export interface Shell {
   readonly env: NodeJS.ProcessEnv;
   /** Writes a line to stdout, which programs read. */
   out(line: string): void;
-  /** Whether stderr is a terminal, so that what is written there is kept nowhere. */
+  /** Whether stderr is a terminal, so that nothing written there is kept anywhere. */
   readonly isTerminal: boolean;
   /** Writes a line to stderr, which people read. */
   err(line: string): void;
-  /** Restarts the program with limits on its memory, where it has none. */
+  /** Restarts the program with limits on its memory, if it has none. */
   limitMemory(): void;
   /** Opens the log, on stderr. */
   openLog(options: Config['log']): Promise<Log>;
@@ -39,7 +39,7 @@ export interface Shell {
 
 export const ExitCode = { ok: 0, failed: 1, usage: 2 } as const;
 
-/** A command that cannot go on, with one line or more for the one who gave it. */
+/** A command that cannot continue, with one or more lines for the person who gave it. */
 export class CommandError extends Error {
   readonly exitCode: number;
   readonly lines: readonly string[];

@@ -1,7 +1,7 @@
-/** What `culvert-relay --help` says. */
+/** The text of `culvert-relay --help`. */
 import { SETTING_NAMES, type SettingName, SETTINGS, variableOf } from '../settings.ts';
 
-/** @returns the help text, its settings taken from the table that the reader of settings uses */
+/** @returns the help text; its settings come from the table that the reader of settings uses */
 export function helpText(): string {
   return `culvert-relay: a tunnel relay you run yourself
 

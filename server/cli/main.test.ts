@@ -61,7 +61,7 @@ describe('culvert-relay', () => {
   }
 
   describe('serve', () => {
-    it('says on one line where it listens, and stops in order at a signal', async () => {
+    it('says on one line where it listens, and shuts down in order at a signal', async () => {
       const relay = new FakeRelay();
       let config: Config | undefined;
       const exit = main(shell, ['--port', '0'], (given) => {
@@ -100,7 +100,7 @@ describe('culvert-relay', () => {
       assert.deepEqual(shell.logged.at(-1), ['relay crashed', { error: 'boom', stack: error.stack }]);
     });
 
-    it('ends with 2 and a line for each wrong setting', async () => {
+    it('exits with 2 and one line for each wrong setting', async () => {
       shell.env['CULVERT_PORT'] = 'x';
       assert.equal(await main(shell, ['--max-ttl', 'x'], noRelay), 2);
       assert.deepEqual(shell.stderr, [
@@ -110,7 +110,7 @@ describe('culvert-relay', () => {
       assert.deepEqual(shell.stdout, []);
     });
 
-    it('ends with 2 for a bootstrap key that was revoked', async () => {
+    it('exits with 2 for a bootstrap key that was revoked', async () => {
       assert.equal(await main(shell, [], () => Promise.reject(new RevokedKeyError())), 2);
       assert.deepEqual(shell.stderr, [
         'culvert-relay: CULVERT_BOOTSTRAP_KEY takes a key that was not revoked; set another one, or leave it out',

@@ -6,7 +6,7 @@ import type { StartRelay } from './serve.ts';
 /**
  * Runs one command.
  *
- * @param argv arguments behind the program's name
+ * @param argv arguments after the program's name
  * @returns the exit code
  */
 export async function main(shell: Shell, argv: readonly string[], startRelay: StartRelay): Promise<number> {
@@ -44,14 +44,14 @@ async function run(shell: Shell, argv: readonly string[], startRelay: StartRelay
   }
   const { words, rest } = splitCommand(argv);
   if (words !== 'serve') throw usageError(`there is no command "${words}"; culvert-relay --help lists them`);
-  // Before anything is loaded that would have to be loaded twice.
+  // Before anything else is loaded, which would have to be loaded twice.
   shell.limitMemory();
   const { loadConfig, serve } = await import('./serving.ts');
   const { config } = configured(loadConfig(shell.env, rest));
   return await serve(shell, config, startRelay);
 }
 
-/** The words in front of the first flag are the command; without one it is `serve`. */
+/** The words before the first flag are the command; without any it is `serve`. */
 function splitCommand(argv: readonly string[]): { words: string; rest: readonly string[] } {
   const firstFlag = argv.findIndex((argument) => argument.startsWith('-'));
   const count = firstFlag === -1 ? argv.length : firstFlag;

@@ -12,7 +12,7 @@ import { type Shell, usageError } from './command.ts';
 
 type SqliteAddress = Extract<DatabaseAddress, { kind: 'sqlite' }>;
 
-/** `migrate`; throws CommandError, and has then changed nothing in either database. */
+/** `migrate`; throws CommandError, and then has changed nothing in either database. */
 export async function migrateCommand(shell: Shell, argv: readonly string[]): Promise<void> {
   const { config, flags, json } = readAdministration(shell, argv, ['from', 'to']);
   const from = readSource(flags['from']);
@@ -27,7 +27,7 @@ export async function migrateCommand(shell: Shell, argv: readonly string[]): Pro
 }
 
 async function move(from: SqliteAddress, to: PostgresAddress): Promise<TableCounts> {
-  // Opening would make it.
+  // Opening it would create it.
   if (!existsSync(from.path)) throw failure(`there is no database ${from.path}`);
   try {
     const lock = lockDatabase(from.path);

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { limitOldGeneration } from './old-generation.ts';
 
 const MODULE = fileURLToPath(new URL('old-generation.ts', import.meta.url));
-/** Makes garbage that lives for longer than a young object, beside what stays, and prints the most memory it takes later on. */
+/** Makes garbage that outlives young objects, beside data that stays, and prints the most memory it takes later on. */
 const PROGRAM = `
   import { limitOldGeneration } from ${JSON.stringify(MODULE)};
   if (process.argv[1] === 'limited') limitOldGeneration(process.execArgv);
@@ -21,7 +21,7 @@ const PROGRAM = `
   console.log(most / 1024 ** 2, kept.length);
 `;
 
-/** MiB of heap that the program above took at the most. */
+/** The most MiB of heap that the program above takes. */
 async function most(which: 'limited' | 'alone'): Promise<number> {
   const options = ['--max-semi-space-size=4', '--input-type=module', '--eval', PROGRAM, which];
   const { stdout } = await promisify(execFile)(process.execPath, options);
@@ -29,12 +29,12 @@ async function most(which: 'limited' | 'alone'): Promise<number> {
 }
 
 describe('limitOldGeneration', () => {
-  it('lets the heap grow to twice of what is in use, and V8 takes it while it runs', async () => {
+  it('lets the heap grow to twice what is in use; V8 accepts that while it runs', async () => {
     const [limited, alone] = [await most('limited'), await most('alone')];
     assert.ok(limited < 0.8 * alone, `${limited} MiB, and ${alone} without the limit`);
   });
 
-  it('leaves it to an operator who has chosen', () => {
+  it('leaves the setting of the operator alone', () => {
     const flags: string[] = [];
     const setFlag = (flag: string): void => void flags.push(flag);
     limitOldGeneration(['--heap-growing-percent=300'], setFlag);

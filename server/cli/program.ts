@@ -1,4 +1,7 @@
-/** `culvert-relay` on a Node that is new enough: the process as its commands see it. What only `serve` needs is loaded by it. */
+/**
+ * `culvert-relay` on a Node that is new enough: the process as its commands see it. What only `serve` needs is loaded by
+ * `serve`.
+ */
 import process from 'node:process';
 import type { AccessFile } from '../observe/access-file.ts';
 import type { LogStream } from '../observe/logger.ts';
@@ -7,7 +10,7 @@ import { main } from './main.ts';
 import { limitYoungGeneration } from './young-generation.ts';
 
 const SECRET_FLAG = /^--(?:bootstrap-key|cluster-secret|database-url|redis-url)/;
-// Everybody on the machine may read the process list; a secret that a flag gave is not left there.
+// Everybody on the machine may read the process list; a secret given by a flag is removed from it.
 if (process.argv.some((argument) => SECRET_FLAG.test(argument))) process.title = 'culvert-relay';
 
 let logStream: LogStream | undefined;
@@ -54,7 +57,7 @@ const shell: Shell = {
     process.on('SIGHUP', handler);
   },
   onCrash(handler) {
-    // In place of Node's own report, which would show what the log never does.
+    // Replaces Node's own report, which would show what the log never does.
     process.on('uncaughtException', (error) => {
       if (exiting) process.exit(ExitCode.failed);
       handler(error);
@@ -66,7 +69,7 @@ const shell: Shell = {
 const done = main(shell, process.argv.slice(2), async (config, operator) => {
   const { limitOldGeneration, startRelay } = await import('./serving.ts');
   const relay = await startRelay(config, operator);
-  // Not before: what a start loads is no garbage, and looking through it again and again would take a tenth of the start.
+  // Not earlier: what a start loads is not garbage, and searching it again and again would take a tenth of the start.
   limitOldGeneration(process.execArgv);
   return relay;
 });

@@ -20,10 +20,10 @@ const REVOKED_KEY =
   'CULVERT_BOOTSTRAP_KEY takes a key that was not revoked; set another one, or leave it out';
 
 /**
- * Runs the relay. The first signal stops it in order, a second one at once.
+ * Runs the relay. The first signal stops it in order, a second one ends it at once.
  *
  * @returns the exit code, once the relay has ended
- * @throws CommandError when it cannot start, which the log has said
+ * @throws CommandError when it cannot start, after logging the reason
  */
 export async function serve(shell: Shell, config: Config, startRelay: StartRelay): Promise<number> {
   await checkTls(config);
@@ -41,7 +41,7 @@ export async function serve(shell: Shell, config: Config, startRelay: StartRelay
   return ended;
 }
 
-/** Before anything is logged, because a wrong setting is told on one line. */
+/** Before anything is logged, because wrong settings are printed as plain lines. */
 async function checkTls({ tls }: Config): Promise<void> {
   try {
     if (tls !== undefined) await readKeyPair(tls);

@@ -1,4 +1,7 @@
-/** All that `culvert-relay serve` needs before it listens, so that it is one file to load (docs/decisions/0015-bundled-programs.md). */
+/**
+ * Everything that `culvert-relay serve` needs before it listens, as one file to load
+ * (docs/decisions/0015-bundled-programs.md).
+ */
 export { systemClock } from '../clock.ts';
 export { loadConfig } from '../config.ts';
 export { AccessFile } from '../observe/access-file.ts';

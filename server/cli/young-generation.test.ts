@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { limitYoungGeneration, type RestartableProcess } from './young-generation.ts';
 
-/** A process that tells how it was restarted. */
+/** A process that records how it was restarted. */
 function program(changes: Partial<RestartableProcess> = {}) {
   const restarts: (readonly string[])[] = [];
   const execve = (file: string, args: readonly string[] = []): never => {
@@ -50,7 +50,7 @@ describe('limitYoungGeneration', () => {
     });
   }
 
-  it('does without where a process cannot be restarted in place', () => {
+  it('continues if the process cannot be restarted in place', () => {
     const { execve: _, ...rest } = program();
     assert.doesNotThrow(() => limitYoungGeneration(rest));
   });

@@ -15,7 +15,7 @@ describe('FairQueue', () => {
     ['aaabbc', 'abcaba'],
     ['', ''],
   ] as const) {
-    it(`gives "${given}" out as "${order}"`, () => {
+    it(`returns "${given}" as "${order}"`, () => {
       const queue = new FairQueue<string>();
       for (const group of given) queue.push(group, group);
       assert.equal(queue.size, given.length);
@@ -24,7 +24,7 @@ describe('FairQueue', () => {
     });
   }
 
-  it('puts a group behind the others that wait when it has had its turn, also one that comes again', () => {
+  it('puts a group after the others that wait once it has had its turn, even if it comes again', () => {
     const queue = new FairQueue<string>();
     for (const group of 'aab') queue.push(group, group);
     assert.equal(queue.shift()?.item, 'a');
@@ -32,7 +32,7 @@ describe('FairQueue', () => {
     assert.equal(drain(queue), 'bac');
   });
 
-  it('passes over who may not go, and lets nobody lose the place for it', () => {
+  it('passes over those that may not go, and keeps their place', () => {
     const queue = new FairQueue<string>();
     for (const group of 'aab') queue.push(group, group);
     const next = queue.shift((group) => group !== 'a');
@@ -44,7 +44,7 @@ describe('FairQueue', () => {
     assert.equal(drain(queue), 'aa');
   });
 
-  it('gives out nothing that was taken out, and takes nothing out twice', () => {
+  it('does not return what was taken out, and takes nothing out twice', () => {
     const queue = new FairQueue<string>();
     queue.push('a', '1');
     const remove = queue.push('a', '2');

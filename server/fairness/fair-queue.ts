@@ -1,4 +1,7 @@
-/** A queue of which no group gets more than its share: groups take turns, and within a group who came first goes first. */
+/**
+ * A queue in which no group gets more than its share: groups take turns, and within a group the first to come is the first to
+ * go.
+ */
 
 /** `G`: what tells groups apart, compared by identity. */
 export class FairQueue<T, G = string> {
@@ -20,9 +23,9 @@ export class FairQueue<T, G = string> {
   }
 
   /**
-   * Takes the next item out; its group's next turn comes behind those of all others that wait now.
+   * Takes the next item out; its group's next turn comes after those of all others that wait now.
    *
-   * @param mayGo groups for which it answers false are passed over, and keep their place
+   * @param mayGo groups for which it returns false are passed over, and keep their place
    */
   shift(mayGo: (group: G) => boolean = () => true): { group: G; item: T } | undefined {
     for (const [group, waiting] of this.#groups) {

@@ -6,7 +6,7 @@ describe('LoopTurns', () => {
   let now: number;
   /** what is to happen in the next turn of the loop */
   let coming: (() => void)[];
-  /** who has worked, in order */
+  /** the groups that have worked, in order */
   let order: string;
   let turns: LoopTurns;
 
@@ -17,7 +17,7 @@ describe('LoopTurns', () => {
     turns = new LoopTurns({ now: () => now, nextTurn: (callback) => void coming.push(callback) });
   });
 
-  /** Work of a group that takes so many ms. */
+  /** Work of a group that takes this many ms. */
   function work(group: string, ms: number): ReturnType<LoopTurns['run']> {
     return turns.run(group, () => {
       order += group;
@@ -34,7 +34,7 @@ describe('LoopTurns', () => {
     assert.equal(order, 'aaaa');
   });
 
-  it('leaves what comes beyond that to later turns, a turn each where each takes as long', () => {
+  it('leaves the rest to later turns, one turn each if each takes that long', () => {
     for (let piece = 0; piece < 4; piece += 1) work('a', BULK_TURN_MS);
     assert.equal(order, 'a');
     turn();
@@ -52,7 +52,7 @@ describe('LoopTurns', () => {
     assert.equal(order, 'aabcaa');
   });
 
-  it('lets nobody by who comes when others wait', () => {
+  it('lets nobody pass who comes while others wait', () => {
     work('a', BULK_TURN_MS);
     work('a', BULK_TURN_MS);
     turn();
@@ -65,7 +65,7 @@ describe('LoopTurns', () => {
     assert.equal(order, 'aaab');
   });
 
-  it('begins each turn with all of its time, and wants no turn of the loop when nothing comes', () => {
+  it('begins each turn with all of its time, and uses no turn of the loop when nothing comes', () => {
     work('a', BULK_TURN_MS);
     turn();
     assert.equal(coming.length, 0);
@@ -73,7 +73,7 @@ describe('LoopTurns', () => {
     assert.equal(coming.length, 1);
   });
 
-  it('does nothing for who has left', () => {
+  it('does nothing for those who have left', () => {
     work('a', BULK_TURN_MS);
     const leave = work('b', 0);
     assert.notEqual(leave, 'begun');

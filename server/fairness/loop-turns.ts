@@ -1,6 +1,6 @@
 /**
- * When what was read in bulk is worked on: in each turn of the event loop for so long at most, and those it belongs to
- * one after the other. So nobody's floods hold up what others send and ask in small pieces, nor their floods.
+ * When data that was read in bulk is processed: for a limited time in each turn of the event loop, and for one owner after
+ * the other. So nobody's flood delays what others send and ask for in small pieces, or their floods.
  */
 import { BULK_TURN_MS } from '../limits.ts';
 import { FairQueue } from './fair-queue.ts';
@@ -12,15 +12,15 @@ export interface LoopTurnsDeps {
   readonly nextTurn: (callback: () => void) => void;
 }
 
-/** A piece of work begun, or the way to take it out of the line. */
+/** Either the work has begun, or a function that takes it out of the line. */
 export type Begun = 'begun' | (() => void);
 
 export class LoopTurns {
   readonly #now: () => number;
   readonly #nextTurn: LoopTurnsDeps['nextTurn'];
-  /** told apart by whom it is for */
+  /** groups, told apart by whom the work is for */
   readonly #queue = new FairQueue<() => void, unknown>();
-  /** ms of this turn */
+  /** ms used in this turn */
   #spent = 0;
   #turnComes = false;
 
@@ -30,10 +30,10 @@ export class LoopTurns {
   }
 
   /**
-   * Does the work now, or where this turn has no time left for it, in a later one.
+   * Does the work now, or in a later turn if this one has no time left for it.
    *
    * @param group whose work it is, by identity: a tunnel, or the address of a visitor that has asked for none yet
-   * @returns `'begun'` where it has been done, otherwise a function that gives it up
+   * @returns `'begun'` if it has been done, otherwise a function that gives it up
    */
   run(group: unknown, work: () => void): Begun {
     if (!this.#turnComes) {
@@ -63,7 +63,7 @@ export class LoopTurns {
   };
 }
 
-/** Those of the event loop this program has. */
+/** The turns of this program's event loop. */
 export const loopTurns = new LoopTurns({
   now: () => performance.now(),
   nextTurn: (callback) => void setImmediate(callback),

@@ -41,7 +41,7 @@ describe('TurnedReads', () => {
     for (const callback of coming.splice(0)) callback();
   }
 
-  it('hands over at once what comes in small pieces, whoever else has used up the turn', () => {
+  it('hands over small pieces at once, whoever else has used up the turn', () => {
     occupy();
     socket.emit('data', Buffer.from(LITTLE));
     assert.equal(came, LITTLE);
@@ -63,7 +63,7 @@ describe('TurnedReads', () => {
     assert.equal(socket.isPaused(), false);
   });
 
-  it('keeps the order where more comes that had been read before', () => {
+  it('keeps the order if more comes that had been read before', () => {
     occupy();
     socket.emit('data', Buffer.from(MUCH));
     socket.emit('data', Buffer.from('end'));
@@ -88,13 +88,13 @@ describe('TurnedReads', () => {
     assert.ok(socket.isPaused());
   });
 
-  it('tells of the end at once where nothing is held back', () => {
+  it('reports the end at once if nothing is held back', () => {
     socket.emit('data', Buffer.from(MUCH));
     socket.emit('end');
     assert.ok(hasEnded);
   });
 
-  it('tells of the end behind what is held back', () => {
+  it('reports the end after what is held back', () => {
     occupy();
     socket.emit('data', Buffer.from(MUCH));
     socket.emit('end');
@@ -113,7 +113,7 @@ describe('TurnedReads', () => {
     assert.equal(came, MUCH);
   });
 
-  it('takes nothing more when it has stopped, and leaves nothing held back', () => {
+  it('takes nothing more once it has stopped, and keeps nothing back', () => {
     occupy();
     socket.emit('data', Buffer.from(MUCH));
     reads.stop();

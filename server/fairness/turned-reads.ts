@@ -1,4 +1,6 @@
-/** Reads a socket so that what comes in bulk takes turns with what others send; who waits for a turn is not read on. */
+/**
+ * Reads a socket so that bulk data takes turns with what others send; while data waits for its turn, nothing more is read.
+ */
 import type { Duplex } from 'node:stream';
 import { joined } from '../../shared/http1/joined.ts';
 import type { SocketReads } from '../../shared/socket-reads.ts';
@@ -16,15 +18,15 @@ export class TurnedReads implements SocketReads {
   readonly #group: () => unknown;
   readonly #handler: ReadsHandler;
   readonly #turns: LoopTurns;
-  /** what waits for its turn */
+  /** data that waits for its turn */
   #held: Buffer | undefined;
   #leave: (() => void) | undefined;
   #paused = false;
-  /** Whether the end has come behind what waits: a socket ends even while it is paused. */
+  /** Whether the end has come after what waits: a socket ends even while it is paused. */
   #endWaits = false;
 
   /**
-   * @param socket with nobody reading it
+   * @param socket nobody else reads it
    * @param group whose turn it is, asked for each chunk
    */
   constructor(socket: Duplex, group: () => unknown, handler: ReadsHandler, turns: LoopTurns = loopTurns) {

@@ -20,7 +20,7 @@ export class AccessFile implements LineStream {
   #lastReport = -Infinity;
 
   /**
-   * Makes the file where it is missing; what is in it stays.
+   * Creates the file if it is missing; its content stays.
    *
    * @param log told when lines cannot be written, or not fast enough
    * @throws the system's error when it cannot be opened
@@ -32,7 +32,7 @@ export class AccessFile implements LineStream {
     this.#stream = this.#streamTo(openSync(path, 'a', MODE));
   }
 
-  /** Takes a line at once. Beyond {@link LOG_BUFFER_MAX_BYTES} that wait for the disk, it is dropped and counted. */
+  /** Accepts a line at once. If more than {@link LOG_BUFFER_MAX_BYTES} wait for the disk, it is dropped and counted. */
   write(line: string): void {
     this.#stream.write(line);
   }
@@ -43,7 +43,7 @@ export class AccessFile implements LineStream {
     return this.#opening;
   }
 
-  /** Writes what waits, as {@link finishLog}. */
+  /** Writes what waits, like {@link finishLog}. */
   async close(): Promise<void> {
     await finishLog(this.#stream, this.#clock);
   }

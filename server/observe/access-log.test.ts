@@ -25,7 +25,7 @@ const ENTRY: AccessEntry = {
 describe('createAccessLog', () => {
   const clock = new FakeClock(0);
 
-  it('writes a line of JSON, without what is not known', () => {
+  it('writes a line of JSON, without unknown values', () => {
     const lines: string[] = [];
     createAccessLog({ write: (line) => lines.push(line) }, clock)({ ...ENTRY, tunnel: undefined });
     assert.deepEqual(lines.length, 1);
@@ -69,12 +69,12 @@ describe('AccessFile', () => {
     assert.deepEqual(problems, []);
   });
 
-  onPosix('is for its user, and its group to read', async () => {
+  onPosix('can be read by its user and its group only', async () => {
     await openFile().close();
     assert.equal(statSync(path).mode & 0o137, 0);
   });
 
-  it('goes on in a new file, and loses no line', async () => {
+  it('continues in a new file, and loses no line', async () => {
     const file = openFile();
     file.write('before\n');
     renameSync(path, `${path}.1`);
@@ -87,7 +87,7 @@ describe('AccessFile', () => {
     assert.equal(readFileSync(`${path}.1`, 'utf8') + readFileSync(path, 'utf8'), 'before\nbetween\nafter\n');
   });
 
-  it('goes on in the old file where there can be no new one', async () => {
+  it('continues in the old file if there cannot be a new one', async () => {
     const file = openFile();
     renameSync(folder, `${folder}.away`);
     await file.reopen();
@@ -98,7 +98,7 @@ describe('AccessFile', () => {
     assert.match(String(problems[0]?.['error']), /ENOENT/);
   });
 
-  onPosix('takes a full disk, says so once, counts what is lost, and can be closed', async () => {
+  onPosix('survives a full disk, says so once, counts what is lost, and can be closed', async () => {
     const file = openFile('/dev/full');
     const before = accessLines.dropped;
     for (let count = 0; count < 1100; count += 1) file.write('x'.repeat(1024));

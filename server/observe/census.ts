@@ -1,4 +1,4 @@
-/** What there is of everything at one moment. */
+/** How many there are of everything at one moment. */
 
 /** What the links of all tunnels hold. */
 export interface LinkCensus {
@@ -12,7 +12,7 @@ export interface LinkCensus {
   readonly pending: number;
 }
 
-/** Where it is counted, when it is asked, what there is at this moment. */
+/** Counted when asked, at this moment. */
 export interface Census {
   readonly tunnels: () => number;
   readonly links: () => LinkCensus;

@@ -1,22 +1,22 @@
 /**
- * What has happened in this process since it began, as plain numbers. Whoever is on a visitor's path adds to them directly:
- * one addition, no label to look up, whether or not anybody reads them. `/metrics` reads them when it is asked
- * (metrics.ts). One for the process, as its memory and its event loop are; tests compare before and after.
+ * What has happened in this process since it began, as plain numbers. Code on a visitor's path adds to them directly: one
+ * addition, no label to look up, whether or not anybody reads them. `/metrics` reads them when it is asked (metrics.ts).
+ * There is one set for the process, as for its memory and its event loop; tests compare before and after.
  */
 import { ALL_API_ERRORS, type ApiError, VISITOR_ERRORS, type VisitorErrorCode } from '../../shared/errors.ts';
 import { Distribution } from './distribution.ts';
 
 /** How requests have ended; each ends in exactly one way. */
 export interface Outcomes {
-  /** The answer reached its end. */
+  /** The response reached its end. */
   answered: number;
   /** The connection became a WebSocket. */
   upgraded: number;
-  /** The relay answered in place of its target; {@link refusals} says why. */
+  /** The relay responded in place of its target; {@link refusals} says why. */
   refused: number;
-  /** The answer broke off, and the visitor's connection with it. */
+  /** The response broke off, and the visitor's connection with it. */
   broken: number;
-  /** The visitor left before its answer was complete, or stalled and was cut. */
+  /** The visitor left before its response was complete, or stalled and was cut. */
   abandoned: number;
 }
 
@@ -29,13 +29,13 @@ export const requests = {
   tunnel: noOutcomes(),
   /** the API and the WebSocket endpoints */
   relay: noOutcomes(),
-  /** refused before it was known where to */
+  /** refused before it was known where they were going */
   nowhere: noOutcomes(),
 };
 
 /** Lines of the access log. */
 export const accessLines = {
-  /** those that the disk was too slow or too full for */
+  /** lines lost because the disk was too slow or too full */
   dropped: 0,
 };
 
@@ -50,24 +50,24 @@ export const traffic = {
   streams: 0,
 };
 
-/** What the relay answered visitors itself, by `Culvert-Error` code. */
+/** Responses of the relay itself to visitors, by `Culvert-Error` code. */
 export const refusals = Object.fromEntries(Object.keys(VISITOR_ERRORS).map((code) => [code, 0])) as Record<
   VisitorErrorCode,
   number
 >;
 
 /**
- * Seconds from a visitor's need of a stream to its data socket. A client on the same continent takes some ten ms; one that
- * comes back in time takes up to ten seconds.
+ * Seconds from when a visitor needs a stream to its data socket. A client on the same continent takes some ten ms; one that
+ * reconnects in time takes up to ten seconds.
  */
 export const rendezvousWait = new Distribution([
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
 ]);
 
-/** Answers of the API by status, method and route, such as `201 POST /v1/tunnels`. */
+/** Responses of the API by status, method and route, such as `201 POST /v1/tunnels`. */
 export const apiAnswers = new Map<string, number>();
 
-/** What the API and the WebSocket endpoints refused, by the code of the error. */
+/** Requests refused by the API and the WebSocket endpoints, by the code of the error. */
 export const apiRefusals = new Map<string, number>();
 
 for (const { code } of ALL_API_ERRORS) apiRefusals.set(code, 0);
@@ -76,14 +76,14 @@ export function countApiRefusal(error: ApiError): void {
   increment(apiRefusals, error.body.code);
 }
 
-/** Adds one to what a map has under a key. */
+/** Adds one to the value of a key in a map. */
 export function increment(counts: Map<string, number>, key: string): void {
   counts.set(key, (counts.get(key) ?? 0) + 1);
 }
 
-/** What one operation of the store has taken and how often it failed. */
+/** How long one operation of the store has taken, and how often it failed. */
 export interface StoreOperation {
-  /** seconds, the wait for its turn included */
+  /** seconds, including the wait for its turn */
   readonly seconds: Distribution;
   failures: number;
 }
@@ -91,10 +91,10 @@ export interface StoreOperation {
 /** By name, such as `insertTunnel`. */
 export const storeOperations = new Map<string, StoreOperation>();
 
-/** From what a query of cached pages takes to the longest wait for a locked file. */
+/** From the time of a query of cached pages to the longest wait for a locked file. */
 const STORE_BOUNDS = [0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5];
 
-/** @param seconds what it took; `failed`: the database failed, not a rule */
+/** @param seconds how long it took; `failed`: the database failed, which a broken rule is not */
 export function countStoreOperation(name: string, seconds: number, failed: boolean): void {
   let operation = storeOperations.get(name);
   if (operation === undefined) {

@@ -1,4 +1,4 @@
-/** Counts values by size, as a histogram of Prometheus does, at the price of a few comparisons. */
+/** Counts values by size, as a histogram of Prometheus does, at the cost of a few comparisons. */
 export class Distribution {
   /** upper bounds, ascending */
   readonly bounds: readonly number[];

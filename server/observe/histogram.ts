@@ -1,12 +1,12 @@
-/** Distributions as a metric of prom-client, which has no way to be handed counts of others. */
+/** Distributions as a metric of prom-client, which cannot be given counts from elsewhere. */
 import type { Metric } from 'prom-client';
 import type { Distribution } from './distribution.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
 /**
- * @param read gives each distribution with its labels; asked at each collection
- * @returns a metric to be registered; it holds nothing of its own
+ * @param read gives each distribution with its labels; called at each collection
+ * @returns a metric to be registered; it holds no values of its own
  */
 export function histogram(
   name: string,
@@ -37,6 +37,6 @@ export function histogram(
     }
   }
 
-  // A registry asks nothing more of a metric than its name and this.
+  // A registry needs nothing of a metric but its name and this.
   return { name, help, get } as unknown as Metric;
 }

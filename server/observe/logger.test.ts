@@ -43,13 +43,13 @@ describe('createLog', () => {
     );
   });
 
-  it('shows a stack on lines of its own, without what could steer a terminal', () => {
+  it('shows a stack on lines of its own, without anything that could control a terminal', () => {
     const { log, lines } = recorded('pretty');
     log('internal error', { error: 'boom', stack: 'Error: boom\n    at \u009b2Jhere' });
     assert.match(lines.join(''), /internal error error=boom\nError: boom\n {4}at \?2Jhere\n$/);
   });
 
-  it('leaves out what is less important than its level', () => {
+  it('leaves out what is below its level', () => {
     const { log, lines } = recorded('json', 'warn');
     log('tunnel created');
     log('store slow', { ms: 1 });
@@ -91,12 +91,13 @@ describe('stderrStream', () => {
     stream.on('drop', () => (dropped += 1));
     const lines = (3 * LOG_BUFFER_MAX_BYTES) / 1024;
     for (let count = 0; count < lines; count += 1) stream.write('x'.repeat(1024));
-    // Everything is read at last: a write that is still tried again could meet the descriptor in somebody else's hands.
+    // In the end everything is read: a write that is still retried later could reach the descriptor when it belongs to
+    // something else.
     const reader = createReadStream(path).resume();
     stream.end();
     await once(reader, 'close');
     rmSync(folder, { recursive: true });
-    // A pipe takes 64 KiB, and what is being written is not among what waits.
+    // A pipe takes 64 KiB, and what is being written does not count as waiting.
     assert.ok(dropped > lines / 2, `${dropped} of ${lines} lines`);
   });
 
@@ -129,7 +130,7 @@ describe('stderrStream', () => {
 
     afterEach(() => rmSync(folder, { recursive: true }));
 
-    it('has all lines written, in their order', async () => {
+    it('writes all lines, in their order', async () => {
       const path = join(folder, 'log');
       const stream = stderrStream(openSync(path, 'w'));
       const lines = Array.from({ length: 1000 }, (_, i) => `line ${i}\n`);

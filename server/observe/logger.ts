@@ -7,7 +7,7 @@ import { prettyLine } from './pretty-line.ts';
 
 export interface LogOptions {
   readonly format: LogFormat;
-  /** the least important level that is written */
+  /** the lowest level that is written */
   readonly level: LogLevel;
 }
 
@@ -16,10 +16,10 @@ export interface LineStream {
   write(line: string): unknown;
 }
 
-/** An API key, should one have got into a text in spite of all care. */
+/** An API key, in case one has got into a text in spite of all care. */
 const KEY = /cvt_[0-9A-Za-z]+/g;
 
-/** @returns a log that writes one line an event: JSON, or text for people */
+/** @returns a log that writes one line for each event: JSON, or text for people */
 export function createLog({ format, level }: LogOptions, stream: LineStream): Log {
   const lines = format === 'json' ? stream : { write: (line: string) => stream.write(prettyLine(line)) };
   const options = {
@@ -36,25 +36,25 @@ export function createLog({ format, level }: LogOptions, stream: LineStream): Lo
 export type LogStream = ReturnType<typeof pino.destination>;
 
 /**
- * Standard error (or another file descriptor), buffered: a reader that stalls must not hold up visitors. What it does
- * not take in time is dropped beyond {@link LOG_BUFFER_MAX_BYTES}.
+ * Standard error (or another file descriptor), buffered: a reader that stalls must not delay visitors. Beyond {@link
+ * LOG_BUFFER_MAX_BYTES}, what it does not take in time is dropped.
  */
 export function stderrStream(dest = 2): LogStream {
   const stream = pino.destination({ dest, sync: false, maxLength: LOG_BUFFER_MAX_BYTES });
-  // A full disk, say: what waits is written with the next line, once there is room.
+  // A full disk, for example: what waits is written with the next line, once there is room.
   stream.on('error', () => {});
   return stream;
 }
 
 /**
- * Writes what is left, or gives it up after {@link LOG_CLOSE_TIMEOUT_MS}. A process that exits without it may lose its
- * last lines or write them in the wrong order.
+ * Writes what is left, or gives it up after {@link LOG_CLOSE_TIMEOUT_MS}. A process that exits without calling it may lose
+ * its last lines or write them in the wrong order.
  */
 export function finishLog(stream: LogStream, clock: Clock): Promise<void> {
   return new Promise((resolve) => {
     const giveUp = (): void => {
       timer.cancel();
-      // What is left in it would be tried for ever at the end of the process, on a full disk, say.
+      // Otherwise the process would try forever to write the rest at its end, for example on a full disk.
       stream.destroy();
       resolve();
     };

@@ -32,7 +32,7 @@ class StallingClock implements Clock {
 }
 
 describe('LoopWatch', () => {
-  it('reports how late the event loop was, not each of many times', () => {
+  it('reports how late the event loop was, but not every time', () => {
     const clock = new StallingClock();
     const logged: unknown[] = [];
     const watch = new LoopWatch(clock, (event, fields) => logged.push([event, fields]));

@@ -1,4 +1,4 @@
-/** `GET /metrics` on a listener of its own, for operators alone (docs/observing.md). */
+/** `GET /metrics` on a listener of its own, for operators only (docs/observing.md). */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -20,9 +20,9 @@ export class MetricsServer {
   readonly #server: Server;
 
   /**
-   * Binds the listener and says in the log where it is.
+   * Binds the listener and logs where it is.
    *
-   * @throws the system's error when the address is taken or not ours
+   * @throws the system's error when the address is taken or not one of this machine
    */
   static async start(address: MetricsAddress, registry: Registry, log: Log): Promise<MetricsServer> {
     const server = new MetricsServer(registry, log);
@@ -37,7 +37,7 @@ export class MetricsServer {
       {
         requestTimeout: METRICS_REQUEST_TIMEOUT_MS,
         headersTimeout: METRICS_REQUEST_TIMEOUT_MS,
-        // Node looks at the timeouts every 30 s otherwise.
+        // Node checks the timeouts every 30 s otherwise.
         connectionsCheckingInterval: 1000,
       },
       (request, response) => void this.#answer(request, response),
@@ -77,7 +77,7 @@ export class MetricsServer {
   }
 }
 
-/** The library that writes metrics takes some 20 MB: it is loaded only where somebody asked for them. */
+/** The library that writes metrics takes some 20 MB, so it is loaded only if somebody asked for metrics. */
 export async function startMetrics(
   address: MetricsAddress,
   census: Census,

@@ -40,7 +40,7 @@ describe('metrics', () => {
     }
   });
 
-  it('show what was counted, however often they are asked', async () => {
+  it('show what was counted, however often they are collected', async () => {
     const series = 'culvert_requests_total{to="tunnel",outcome="answered"}';
     const before = await value(series);
     requests.tunnel.answered += 2;
@@ -121,7 +121,7 @@ describe('metrics', () => {
       const sockets = Array.from({ length: METRICS_CONNECTIONS_MAX + 1 }, () =>
         connect(Number(new URL(url).port), '127.0.0.1'),
       );
-      // Which of them come last is not ours to say.
+      // Nobody can say which of them come last.
       await Promise.race(sockets.map((socket) => once(socket, 'close')));
       assert.equal(sockets.filter(({ closed }) => closed).length, 1);
       for (const socket of sockets) socket.destroy();

@@ -36,7 +36,7 @@ describe('observeStore', () => {
     assert.deepEqual(logged, []);
   });
 
-  it('takes a broken rule for no failure of the store', async () => {
+  it('does not take a broken rule for a failure of the store', async () => {
     const account = anAccount();
     await store.insertAccount(account);
     const [, before] = counted('insertAccount');
@@ -44,7 +44,7 @@ describe('observeStore', () => {
     assert.equal(counted('insertAccount')[1], before);
   });
 
-  it('reports slow operations, not each of many', async () => {
+  it('reports slow operations, but not each of many', async () => {
     for (let i = 0; i < 3; i += 1) {
       const ping = store.ping();
       clock.advance(STORE_SLOW_MS);

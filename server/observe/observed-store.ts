@@ -1,4 +1,4 @@
-/** A store whose every operation is timed, counted and, where slow, reported. */
+/** A store whose every operation is timed, counted and, if slow, reported. */
 import type { Clock } from '../clock.ts';
 import { LOG_REPEAT_MS, STORE_SLOW_MS } from '../limits.ts';
 import type { Log } from '../log.ts';
@@ -27,7 +27,7 @@ export function observeStore(store: Store, clock: Clock, log: Log): Store {
     }
   }
 
-  // A proxy, because every method is treated alike, those included that are yet to come.
+  // A proxy, because every method is treated alike, including those added later.
   return new Proxy(store, {
     get(target, property: keyof Store) {
       const method: unknown = target[property];

@@ -26,7 +26,7 @@ function shownValue(value: unknown): string {
   return typeof value === 'string' && !PLAIN.test(value) ? printable(JSON.stringify(value)) : String(value);
 }
 
-/** What is left may not steer the terminal. */
+/** The result must not control the terminal. */
 function printable(text: string): string {
   return text.replaceAll(/[^\P{Cc}\n]/gu, '?');
 }

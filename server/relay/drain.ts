@@ -4,15 +4,15 @@ import type { Edge } from '../edge/edge.ts';
 import type { Hub } from '../link/hub.ts';
 
 /**
- * Clients are let go only when no visitor needs an announcement any more, or when another relay has them: until then they
- * are needed.
+ * Clients are dropped only once no visitor needs an announcement any more, or another relay has them: until then they are
+ * needed.
  *
- * @returns fulfilled when nobody is left; who calls it says how long that may take
+ * @returns fulfilled when nobody is left; the caller limits how long that may take
  */
 export async function drain(hub: Hub, edge: Edge, peering: Peering): Promise<void> {
   peering.sayLeaving();
   if (peering.hasOthers) {
-    // First, so that clients that are asked to move do not come back here, and the listener closes when least comes.
+    // First, so that clients that are asked to move do not come back here, and the listener closes at a quiet moment.
     await edge.handOver();
     hub.askToMove();
     await hub.moved();

@@ -38,7 +38,7 @@ export interface Entrance {
   readonly edge: Edge;
   /** keeps the certificate up to date; `undefined` without TLS */
   readonly certificate: CertificateWatch | undefined;
-  /** From now on the relay says that it wants no new work (docs/protocol.md section 3.1). */
+  /** From now on the relay reports that it takes no new work (docs/protocol.md section 3.1). */
   readonly beginToDrain: () => void;
 }
 
@@ -52,7 +52,7 @@ export async function openEntrance(
   const { registry, service, hub } = tunnels;
   const notice = config.notice ? await openNotice(config, store) : undefined;
   const { server, certificate } = await listen(config, log);
-  // Nothing is waited for between this and the edge, or the first connections would find nobody.
+  // Nothing is awaited between this and the edge, or the first connections would find nobody.
   const port = boundPort(server);
   const publicUrl = publicUrlOf(config, port);
   const { tunnelDomain, serviceDomain, pathForm, trustedProxies } = config;

@@ -32,7 +32,7 @@ describe('the first API key', () => {
     assert.deepEqual(readdirSync(folder), []);
   });
 
-  it('is in a file of the data folder that its owner alone can read, where there is no terminal', () => {
+  it('is in a file of the data folder that its owner alone can read, if there is no terminal', () => {
     const key = generateKey();
     const dataDir = join(folder, 'new');
     handOutFirstKey(key, dataDir, { log: shell.log, tell: undefined });
@@ -43,7 +43,7 @@ describe('the first API key', () => {
     assert.deepEqual(shell.stderr, []);
   });
 
-  it('is not written through what somebody has put in its place', () => {
+  it('is not written through a link that somebody has put in its place', () => {
     const elsewhere = join(folder, 'elsewhere');
     writeFileSync(elsewhere, '', { mode: 0o644 });
     symlinkSync(elsewhere, join(folder, 'first-key'));
@@ -52,7 +52,7 @@ describe('the first API key', () => {
     assert.equal(statSync(join(folder, 'first-key')).mode & 0o777, 0o600);
   });
 
-  it('ends the start with advice where the file cannot be written', () => {
+  it('ends the start with advice if the file cannot be written', () => {
     const dataDir = join(folder, 'file', 'below');
     writeFileSync(join(folder, 'file'), '');
     assert.throws(

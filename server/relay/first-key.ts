@@ -1,6 +1,6 @@
 /**
- * How the operator gets the first API key (docs/operating.md): a terminal shows it. What else
- * stderr may lead to, a journal or a log collector, keeps what it is told and shows it to others, so there it goes to a file.
+ * How the operator gets the first API key (docs/operating.md): a terminal shows it. Otherwise stderr may lead to a journal or
+ * a log collector, which keeps what it gets and shows it to others, so the key goes to a file.
  */
 import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
@@ -23,7 +23,7 @@ export function handOutFirstKey(
   const file = join(dataDir, FILE_NAME);
   try {
     makeFolder(dataDir);
-    // What is there, of an earlier relay or of somebody else, must not decide who may read the new one.
+    // A file that is there, from an earlier relay or from somebody else, must not decide who may read the new one.
     rmSync(file, { force: true });
     writeNew(file, `${key}\n`);
   } catch (error) {
@@ -35,7 +35,7 @@ export function handOutFirstKey(
   log('first key made', { account: 'default', file });
 }
 
-/** Writes a file that must not be there yet, for its owner only. It is on the disk when this returns. */
+/** Writes a file that must not exist yet, for its owner only. It is on the disk when this returns. */
 function writeNew(path: string, text: string): void {
   const file = openSync(path, 'wx', 0o600);
   try {

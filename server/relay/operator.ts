@@ -1,4 +1,4 @@
-/** Whom the relay tells what happens. */
+/** Where the relay reports what happens. */
 import { randomUUID } from 'node:crypto';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import { errorFields, type Log } from '../log.ts';
@@ -7,13 +7,13 @@ import { REQUEST_ID_FIELD } from '../observe/request-id.ts';
 
 export interface Operator {
   readonly log: Log;
-  /** told of each request, where the operator asked for that */
+  /** told of each request, if the operator asked for that */
   readonly accessLog: AccessLog | undefined;
-  /** Shows a person at a terminal what no log may have: a key. `undefined` where there is no terminal. */
+  /** Shows a person at a terminal what must not be in a log: a key. `undefined` without a terminal. */
   readonly tell: ((line: string) => void) | undefined;
 }
 
-/** Reports an error nobody foresaw; the answer to it names the line of the log. */
+/** Reports an error nobody foresaw; the response to it names the line of the log. */
 export type Unexpected = (error: unknown) => ApiError;
 
 export function reportTo(log: Log): Unexpected {

@@ -1,4 +1,4 @@
-/** What the relay keeps beyond its own life: opened, locked, and with a key that people can begin with. */
+/** What the relay keeps beyond its own life: opened, locked, and with a first key. */
 import { ensureKey } from '../accounts/bootstrap.ts';
 import { systemClock as clock } from '../clock.ts';
 import type { Config } from '../config.ts';
@@ -11,7 +11,7 @@ import type { Operator } from './operator.ts';
 
 export interface State {
   readonly store: Store;
-  /** Lets another relay have the database. */
+  /** Releases the database for another relay. */
   close(): Promise<void>;
 }
 

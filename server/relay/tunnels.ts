@@ -17,11 +17,11 @@ export interface Tunnels {
   readonly hub: Hub;
 }
 
-/** What the control socket of an ended tunnel is closed with (docs/protocol.md section 7). */
+/** Close codes for the control socket of an ended tunnel (docs/protocol.md section 7). */
 const END_CODES: Readonly<Record<EndReason, number>> = {
   closed: CloseCode.tunnelClosed,
   expired: CloseCode.tunnelExpired,
-  // The keys went with the account, and its client has to sign in elsewhere.
+  // The keys were removed with the account, so its client has to sign in again.
   removed: CloseCode.keyRevoked,
 };
 

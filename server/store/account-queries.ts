@@ -89,7 +89,7 @@ export function removeAccount(db: Kysely<Database>, name: string): Promise<Accou
   });
 }
 
-/** Finds an account and keeps others from making tunnels or keys of it until the transaction ends. */
+/** Finds an account and keeps others from creating tunnels or keys of it until the transaction ends. */
 async function lockAccount(db: Kysely<Database>, name: string): Promise<AccountRecord | undefined> {
   const row = await db
     .selectFrom('accounts')

@@ -20,7 +20,7 @@ describe('KyselyStore, administered', () => {
     return { id, accountId, hash: `hash-${id}`, hint: `cvt_${id}`, createdAt };
   }
 
-  /** How often running relays are told while something is done. */
+  /** How often running relays are told something while `action` runs. */
   async function changesOf(act: () => Promise<unknown>): Promise<number> {
     const before = await store.accessRevision();
     await act();
@@ -74,13 +74,13 @@ describe('KyselyStore, administered', () => {
     await assert.rejects(store.insertKey({ ...aKey('a'), id: 'again' }), ConflictError);
   });
 
-  it('remembers that there were keys when all are revoked', async () => {
+  it('remembers that there were keys after all are revoked', async () => {
     await store.insertKey(aKey('a'));
     await store.revokeKey('a', 0);
     assert.equal(await store.hasKeys(), true);
   });
 
-  it('tells relays of nothing that only adds', async () => {
+  it('tells relays nothing when something is only added', async () => {
     assert.equal(await changesOf(() => store.insertKey(aKey('a'))), 0);
     assert.equal(await changesOf(() => store.insertAccount(anAccount())), 0);
   });

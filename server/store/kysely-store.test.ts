@@ -80,13 +80,13 @@ describe('KyselyStore', () => {
     assert.deepEqual(await store.tunnelsOf('nobody'), []);
   });
 
-  it('has a slug once', async () => {
+  it('accepts a slug once', async () => {
     await store.insertTunnel(aTunnel(owner.id, { slug: 'web' }));
     await assert.rejects(store.insertTunnel(aTunnel(owner.id, { slug: 'web' })), taken('slug'));
     assert.equal((await store.loadTunnels()).length, 1);
   });
 
-  it('gives the slug of a tunnel that nobody ended away when its time is long over, also beyond a hold', async () => {
+  it('gives away the slug of a tunnel that nobody ended once its time is long over, also beyond a hold', async () => {
     const stranger = anAccount();
     await store.insertAccount(stranger);
     const left = aTunnel(stranger.id, { slug: 'web', expiresAt: 100_000 });
@@ -115,7 +115,7 @@ describe('KyselyStore', () => {
     await take(owner.id, 'plain');
   });
 
-  it('stores no more tunnels than an account may have, and counts none that is over', async () => {
+  it('stores no more tunnels than an account may have, and does not count those that have expired', async () => {
     const rules = { maxTunnels: 2, nameHold: 0 };
     await store.insertTunnel(aTunnel(owner.id, { expiresAt: 1000, createdAt: 500 }), rules);
     const made = Array.from({ length: 6 }, (_, index) => aTunnel(owner.id, { expiresAt: 2000 + index }));
@@ -128,7 +128,7 @@ describe('KyselyStore', () => {
     assert.equal((await store.loadTunnels()).length, 3);
   });
 
-  it('deletes tunnels, and does not mind unknown ones', async () => {
+  it('deletes tunnels, and ignores unknown ones', async () => {
     const [gone, kept] = [aTunnel(owner.id), aTunnel(owner.id)];
     for (const tunnel of [gone, kept]) await store.insertTunnel(tunnel);
     const released = [gone, aTunnel('nobody')].map((tunnel) => ({ ...tunnel, heldUntil: 0 }));
@@ -148,7 +148,7 @@ describe('KyselyStore', () => {
     assert.deepEqual(await store.releaseTunnels(released, 0), new Set());
   });
 
-  it('keeps a tunnel that has expired for one relay and was extended by another, and holds no name then', async () => {
+  it('keeps a tunnel that has expired for one relay and was extended by another, and then holds no name', async () => {
     const [over, extended] = [aTunnel(owner.id, { expiresAt: 100 }), aTunnel(owner.id, { expiresAt: 101 })];
     for (const tunnel of [over, extended]) await store.insertTunnel(tunnel);
     const released = [over, extended, aTunnel(owner.id)].map((tunnel) => ({
@@ -164,7 +164,7 @@ describe('KyselyStore', () => {
     assert.deepEqual(holders, [owner.id, undefined, undefined]);
   });
 
-  it('releases what is overdue, so many at a time, and holds the names as if that had been in time', async () => {
+  it('releases overdue tunnels, up to a limit, and holds the names as if that had been in time', async () => {
     const left = [100, 200, 300, 301].map((expiresAt) => aTunnel(owner.id, { expiresAt }));
     for (const tunnel of left) await store.insertTunnel(tunnel);
     const overdue = { until: 300, now: 450, nameHold: 200, limit: 2 };
@@ -237,7 +237,7 @@ describe('KyselyStore', () => {
   it('tells the operator when failing begins and when it ends, once each', async () => {
     for (let i = 0; i < 3; i += 1) await assert.rejects(store.insertTunnel(aTunnel('nobody')), StoreError);
     await store.ping();
-    assert.equal(logged.length, 1, 'that it can be read does not mean that it can be written');
+    assert.equal(logged.length, 1, 'being readable does not mean being writable');
     for (let i = 0; i < 2; i += 1) await store.insertAccount(anAccount());
     assert.deepEqual(
       logged.map(({ event }) => event),

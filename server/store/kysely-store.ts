@@ -1,4 +1,4 @@
-/** The store on any database Kysely speaks to: its queries, one for each operation, and what becomes of their errors. */
+/** The store on any database Kysely supports: its queries, one for each operation, and the handling of their errors. */
 import { type Kysely, sql } from 'kysely';
 import { describeError, type Log } from '../log.ts';
 import * as accounts from './account-queries.ts';
@@ -23,11 +23,11 @@ const QUERIES: Queries = { ...accounts, ...keys, ...tunnels, nameClashes, relayS
  * @param log told when the database begins to fail and when it works again
  */
 export function kyselyStore(db: Kysely<Database>, log: Log): Store {
-  /** What has failed last and not worked since. */
+  /** The operation that has failed last and has not worked since. */
   let failing: 'read' | 'write' | undefined;
 
   /**
-   * Turns whatever a driver throws into a {@link StoreError}, and tells the operator when failing begins and ends. Where
+   * Turns whatever a driver throws into a {@link StoreError}, and tells the operator when failing begins and ends. While
    * writes fail, as on a full disk, reads that work prove nothing.
    */
   async function watch(result: Promise<unknown>, kind: 'read' | 'write'): Promise<unknown> {

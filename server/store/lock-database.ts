@@ -4,10 +4,10 @@ import type { DatabaseAddress } from './address.ts';
 import { lockDatabase as lockSqlite, type RelayLock } from './sqlite/relay-lock.ts';
 
 /**
- * Takes a database for one relay until released or until the process ends, however it ends. Commands that administer
- * need no lock.
+ * Locks a database for one relay until released or until the process ends, however it ends. Commands that administer accounts
+ * and keys need no lock.
  *
- * @param holders `cluster`: relays that know of each other may have it together, which SQLite does not offer
+ * @param holders `cluster`: relays that know of each other may share it, which SQLite does not offer
  * @param log told when the lock was lost
  * @throws Error with a text for the operator when another relay has it, or the database cannot be reached
  */

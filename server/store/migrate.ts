@@ -13,7 +13,7 @@ export class NewerSchemaError extends Error {
 }
 
 /**
- * Runs what has not been run. Each dialect runs this under its lock, so two programs may start at once.
+ * Runs the migrations that have not run yet. Each dialect runs this under its lock, so two programs may start at once.
  *
  * @throws NewerSchemaError before anything is changed
  */

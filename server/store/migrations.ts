@@ -1,4 +1,4 @@
-/** The history of the schema. A migration that was released is never changed; a new one is added behind it. */
+/** The history of the schema. A migration that was released is never changed; a new one is added after it. */
 import { type Kysely, type Migration, sql } from 'kysely';
 
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -41,7 +41,7 @@ async function createTables(db: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
-/** Keys can be revoked, names held, and running relays see that something was changed beside them. */
+/** Keys can be revoked, names held, and running relays notice that something was changed by another program. */
 async function prepareAdministration(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('api_keys').addColumn('revoked_at', 'bigint').execute();
   await db.schema.createIndex('api_keys_by_account').on('api_keys').column('account_id').execute();
@@ -61,7 +61,7 @@ async function prepareAdministration(db: Kysely<unknown>): Promise<void> {
   await sql`insert into access_revision (id, revision) values (1, 0)`.execute(db);
 }
 
-/** What the relays on a database know together and nobody else: keys of cookies. */
+/** What only the relays on a database know, together: keys of cookies. */
 async function keepSecrets(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('relay_secrets')

@@ -5,7 +5,7 @@ import { kyselyStore } from './kysely-store.ts';
 import { openSqliteDatabase } from './sqlite/open-sqlite.ts';
 import { ConflictError, type Store } from './store.ts';
 
-/** Rounds of a race; each is lost by one side or the other as it comes. */
+/** Rounds of a race; each side may lose one. */
 const RACES = 20;
 
 function taken(field: ConflictError['field']) {
@@ -24,13 +24,13 @@ describe('names of tunnels and subdomains of accounts', () => {
 
   afterEach(() => store.close());
 
-  it('let no tunnel have the subdomain of an account, its own included', async () => {
+  it('refuse a tunnel the subdomain of an account, its own included', async () => {
     for (const { id } of [owner, other])
       await assert.rejects(store.insertTunnel(aTunnel(id, { slug: 'acme' })), taken('slug'));
     assert.deepEqual(await store.loadTunnels(), []);
   });
 
-  it('let no account have the name of a live tunnel as its subdomain', async () => {
+  it('refuse an account the name of a live tunnel as its subdomain', async () => {
     const tunnel = aTunnel(owner.id, { slug: 'web' });
     await store.insertTunnel(tunnel);
     const wanted = anAccount({ subdomain: 'web' });
@@ -41,7 +41,7 @@ describe('names of tunnels and subdomains of accounts', () => {
     await store.insertAccount(wanted);
   });
 
-  it('let no account have a name that is held for another one', async () => {
+  it('refuse an account a name that is held for another one', async () => {
     await store.releaseTunnels([{ id: 'x', slug: 'web', accountId: owner.id, heldUntil: 5000 }], 1000);
     await assert.rejects(
       store.insertAccount(anAccount({ subdomain: 'web', createdAt: 4999 })),
@@ -50,7 +50,7 @@ describe('names of tunnels and subdomains of accounts', () => {
     await store.insertAccount(anAccount({ subdomain: 'web', createdAt: 5000 }));
   });
 
-  it('take no tunnel for live that a relay which died has left', async () => {
+  it('do not take for live a tunnel left by a relay that died', async () => {
     await store.insertTunnel(aTunnel(owner.id, { slug: 'web', expiresAt: 100_000 }));
     await assert.rejects(
       store.insertAccount(anAccount({ subdomain: 'web', createdAt: 159_999 })),
@@ -59,7 +59,7 @@ describe('names of tunnels and subdomains of accounts', () => {
     await store.insertAccount(anAccount({ subdomain: 'web', createdAt: 160_000 }));
   });
 
-  it('give a subdomain back with its account', async () => {
+  it('give a subdomain back when its account is removed', async () => {
     await store.removeAccount(owner.name);
     await store.insertTunnel(aTunnel(other.id, { slug: 'acme' }));
     assert.deepEqual(
@@ -68,7 +68,7 @@ describe('names of tunnels and subdomains of accounts', () => {
     );
   });
 
-  it('go to one side, when both ask at the same moment', async () => {
+  it('go to one side if both ask at the same moment', async () => {
     for (let race = 0; race < RACES; race += 1) {
       const name = `race-${race}`;
       const sides = [
@@ -84,7 +84,7 @@ describe('names of tunnels and subdomains of accounts', () => {
   });
 });
 
-describe('a database of before, in which a tunnel and an account share a name', () => {
+describe('an older database, in which a tunnel and an account share a name', () => {
   it('is opened, keeps both, and says so', async () => {
     const db = await openSqliteDatabase(':memory:');
     const store = kyselyStore(db, () => {});

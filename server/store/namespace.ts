@@ -11,7 +11,7 @@ import { ConflictError } from './store.ts';
 /**
  * To be called when the tunnel is stored.
  *
- * @throws ConflictError `slug` where an account has it as its subdomain
+ * @throws ConflictError `slug` if an account has it as its subdomain
  */
 export async function mustBeFreeForTunnel(transaction: Kysely<Database>, slug: string): Promise<void> {
   await turns(transaction).forShare().execute();
@@ -27,7 +27,7 @@ export async function mustBeFreeForTunnel(transaction: Kysely<Database>, slug: s
  * To be called when the account is stored.
  *
  * @param now wall time in ms
- * @throws ConflictError `subdomain` where a tunnel has it as its slug, or had it and it is held
+ * @throws ConflictError `subdomain` if a tunnel has it as its slug, or had it and it is held
  */
 export async function mustBeFreeForAccount(
   transaction: Kysely<Database>,
@@ -65,8 +65,8 @@ export async function nameClashes(db: Kysely<Database>): Promise<string[]> {
 }
 
 /**
- * The row on which the two sides take turns where transactions run at the same time, tunnels among themselves at once. It
- * is the last thing a transaction locks, here as elsewhere, so that none waits for another that waits for it.
+ * The row on which the two sides take turns if transactions run at the same time; tunnels among themselves do not wait. It is
+ * the last thing a transaction locks, here as elsewhere, so that no two transactions wait for each other.
  */
 function turns(transaction: Kysely<Database>) {
   return transaction.selectFrom('access_revision').select('id');

@@ -1,4 +1,4 @@
-/** Opens whichever database a relay is configured with. */
+/** Opens the database a relay is configured with. */
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { DatabaseAddress } from './address.ts';
@@ -17,14 +17,14 @@ export async function openStore(address: DatabaseAddress, log: Log): Promise<Sto
       return await openSqlite(address.path, log);
     }
     case 'postgres': {
-      // Its driver is loaded only where it is used.
+      // Its driver is loaded only if it is used.
       const { openPostgres } = await import('./postgres/open-postgres.ts');
       return await openPostgres(address, log);
     }
   }
 }
 
-/** The same for a relay that serves, whose event loop waits for no disk. */
+/** The same for a relay that serves, whose event loop must not wait for a disk. */
 export async function openServingStore(address: DatabaseAddress, clock: Clock, log: Log): Promise<Store> {
   if (address.kind !== 'sqlite') return await openStore(address, log);
   const { openThreaded } = await import('./thread/open-threaded.ts');

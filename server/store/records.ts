@@ -19,7 +19,7 @@ export interface KeyRecord {
   readonly accountId: string;
   /** SHA-256 of the key in hex; the key itself is never stored */
   readonly hash: string;
-  /** first 8 characters of the key, by which its owner knows it again */
+  /** first 8 characters of the key, by which its owner recognises it */
   readonly hint: string;
   /** wall time in ms */
   readonly createdAt: number;
@@ -36,7 +36,7 @@ export interface KeyListing {
   readonly createdAt: number;
 }
 
-/** A valid key and whose it is. */
+/** A valid key and its owner. */
 export interface KeyOwner {
   readonly keyId: string;
   readonly hash: string;

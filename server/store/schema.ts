@@ -24,7 +24,7 @@ export interface ApiKeysTable {
   hash: string;
   hint: string;
   created_at: number;
-  /** A revoked key stays, so that nobody can bring it back by giving it again. */
+  /** A revoked key stays, so that nobody can bring it back by creating it again. */
   revoked_at: number | null;
 }
 
@@ -51,13 +51,13 @@ export interface ReleasedNamesTable {
   held_until: number;
 }
 
-/** One row, counted up with everything that takes rights away or changes them: running relays watch it. */
+/** One row, incremented by everything that takes rights away or changes them: running relays watch it. */
 export interface AccessRevisionTable {
   id: 1;
   revision: number;
 }
 
-/** Secrets that relays make for themselves; in a backup, and so no better kept than it is. */
+/** Secrets that relays make for themselves. They are in backups, so they are protected no better than those. */
 export interface RelaySecretsTable {
   name: string;
   value: string;

@@ -12,7 +12,7 @@ export async function relaySecret(db: Kysely<Database>, name: string, now: numbe
   await db
     .insertInto('relay_secrets')
     .values({ name, value, created_at: now })
-    // Another relay may have made it in between.
+    // Another relay may have created it in between.
     .onConflict((conflict) => conflict.column('name').doNothing())
     .execute();
   return (await findSecret(db, name)) ?? value;

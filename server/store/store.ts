@@ -1,4 +1,4 @@
-/** What the relay keeps beyond its own life. One set of queries does it on either database: kysely-store.ts. */
+/** What the relay keeps beyond its own life. One set of queries does this on either database: kysely-store.ts. */
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import type { Plan } from '../../shared/tunnel.ts';
 import { STORE_RETRY_AFTER_SECONDS } from '../limits.ts';
@@ -21,7 +21,7 @@ export interface ReleasedTunnel {
   readonly accountId: string;
   /** wall time in ms until which no other account gets the slug */
   readonly heldUntil: number;
-  /** wall time in ms at which it has expired, for its relay; where others have extended it beyond that, it stays */
+  /** wall time in ms at which it has expired for its relay; if others have extended it beyond that, it stays */
   readonly expiredAt?: number;
 }
 
@@ -37,7 +37,7 @@ export interface Overdue {
   readonly limit: number;
 }
 
-/** What is looked at in the moment a tunnel is stored. */
+/** The rules that are checked at the moment a tunnel is stored. */
 export interface InsertRules {
   /** live tunnels of its account, this one included; `null`: unlimited */
   readonly maxTunnels: number | null;
@@ -48,7 +48,7 @@ export interface InsertRules {
 /** How an expiry is moved, in wall time in ms. */
 export interface Extension {
   readonly by: number;
-  /** what this relay knows it to be by now, stored or not */
+  /** what this relay knows it to be now, stored or not */
   readonly from: number;
   readonly latest: number;
 }
@@ -58,7 +58,7 @@ export interface Extension {
  * A database that fails rejects with {@link StoreError}.
  */
 export interface Store {
-  /** @throws ConflictError `name` or `subdomain`, which a live tunnel or a held name may have as well */
+  /** @throws ConflictError `name` or `subdomain`, which may also be a live tunnel's or a held name */
   insertAccount(account: AccountRecord): Promise<void>;
   findAccount(name: string): Promise<AccountRecord | undefined>;
   /** Those of the accounts that exist, in any order. */
@@ -79,7 +79,7 @@ export interface Store {
   findKeyOwner(hash: string): Promise<KeyOwner | undefined>;
   /** Whether there is or was a key, revoked ones included. */
   hasKeys(): Promise<boolean>;
-  /** Valid keys, oldest first; of one account where a name is given. */
+  /** Valid keys, oldest first; only those of one account if a name is given. */
   listKeys(account?: string): Promise<KeyListing[]>;
   /** Those of the keys that are valid, in any order. */
   findValidKeys(ids: readonly string[]): Promise<string[]>;
@@ -90,14 +90,14 @@ export interface Store {
    * @returns the key, `undefined` for an unknown or revoked one
    */
   revokeKey(id: string, at: number): Promise<KeyListing | undefined>;
-  /** A number that has grown whenever a key was revoked, or an account changed or removed. */
+  /** A number that grows whenever a key is revoked, or an account is changed or removed. */
   accessRevision(): Promise<number>;
 
   /**
-   * Stores a new tunnel. Relays that do so at once get one tunnel of a slug, and no more than an account may have.
+   * Stores a new tunnel. If relays do so at once, only one tunnel gets a slug, and no account gets more than it may have.
    *
-   * @param rules nothing is limited where none are given
-   * @throws ConflictError `slug`, which an account may have as its subdomain; FullError
+   * @param rules nothing is limited if none are given
+   * @throws ConflictError `slug`, which may be an account's subdomain; FullError
    */
   insertTunnel(tunnel: TunnelRecord, rules?: InsertRules): Promise<void>;
   /** All tunnels, oldest first. */
@@ -111,10 +111,10 @@ export interface Store {
   /** An account's tunnels, oldest first. */
   tunnelsOf(accountId: string): Promise<OwnedTunnel[]>;
   /**
-   * Removes tunnels, and holds those of their slugs that are held beyond `now`; unknown ids are ignored.
+   * Removes tunnels, and holds those of their slugs that are to be held beyond `now`; unknown ids are ignored.
    *
    * @param now wall time in ms
-   * @returns the ids of those that were there
+   * @returns the ids of those that existed
    */
   releaseTunnels(released: readonly ReleasedTunnel[], now: number): Promise<ReadonlySet<string>>;
   /**
@@ -128,21 +128,21 @@ export interface Store {
    * @returns the id of the account for which the slug of an ended tunnel is held
    */
   nameHolder(slug: string, now: number): Promise<string | undefined>;
-  /** Slugs that tunnels share with the subdomain of an account, from a version that let them. */
+  /** Slugs of tunnels that are also the subdomain of an account, which an earlier version allowed. */
   nameClashes(): Promise<string[]>;
   /** Moves an expiry later; never earlier, so that writes may arrive in any order. */
   raiseExpiry(id: string, expiresAt: number): Promise<void>;
   /**
-   * Moves an expiry later by `extension.by`, counted from where relays before this one have moved it to.
+   * Moves an expiry later by `extension.by`, counted from where other relays have moved it to.
    *
-   * @returns the new one; `undefined` when it would be beyond the latest, or there is no such tunnel
+   * @returns the new one; `undefined` if it would be beyond the latest, or there is no such tunnel
    */
   extendExpiry(id: string, extension: Extension): Promise<number | undefined>;
   /** Adds traffic in one transaction; unknown ids are ignored. */
   addTraffic(deltas: readonly TrafficDelta[]): Promise<void>;
 
   /**
-   * A secret of all relays on the database, random, 43 characters; made when it is asked for the first time.
+   * A secret of all relays on the database, random, 43 characters; created when it is first asked for.
    *
    * @param now wall time in ms
    */
@@ -153,10 +153,10 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** One of the things a store does. */
+/** One of the operations of a store. */
 export type Operation = keyof Store;
 
-/** All of them, and whether they only look. */
+/** All of them, and whether they only read. */
 export const OPERATIONS = {
   insertAccount: 'write',
   findAccount: 'read',
@@ -197,7 +197,7 @@ export class StoreError extends Error {
   }
 }
 
-/** A statement was sent and not answered: it may or may not have been done. The cause of a {@link StoreError}. */
+/** A statement was sent and not answered: it may or may not have taken effect. The cause of a {@link StoreError}. */
 export class UnansweredError extends Error {
   constructor(cause: unknown) {
     super('the database did not answer', { cause });

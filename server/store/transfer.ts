@@ -3,7 +3,7 @@ import type { Kysely } from 'kysely';
 import { TRANSFER_BATCH } from '../limits.ts';
 import type { Database } from './schema.ts';
 
-/** Each behind those it refers to. */
+/** Each after those it refers to. */
 const TABLES = ['accounts', 'api_keys', 'tunnels', 'released_names', 'relay_secrets'] as const;
 type Table = (typeof TABLES)[number];
 const KEYS = {
@@ -18,7 +18,7 @@ const KEYS = {
 export type TableCounts = Readonly<Record<Table, number>>;
 
 /**
- * @param from as it is at one moment; it is not changed
+ * @param from its state at one moment; it is not changed
  * @param to with the schema of this version and nothing in it
  * @returns how many rows each table has now, in both
  * @throws Error with a text for the operator, and nothing copied

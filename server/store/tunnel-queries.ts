@@ -59,8 +59,8 @@ async function mustHaveRoom(
 }
 
 /**
- * A relay that died has left it, or nobody was told that it was made. Its own account has the name back at its end, as the API
- * says; others once no clock and no traffic that is not stored yet can make it live.
+ * A relay that died has left it, or nobody was told that it was created. Its own account gets the name back at its end, as
+ * the API says; others get it once neither clocks nor traffic that is not stored yet can make it live.
  */
 async function removeStale(
   db: Kysely<Database>,
@@ -155,7 +155,7 @@ export async function releaseTunnels(
   });
 }
 
-/** See {@link Store.releaseOverdue}. What other relays are busy with is left to them. */
+/** See {@link Store.releaseOverdue}. Tunnels that other relays are busy with are left to them. */
 export async function releaseOverdue(
   db: Kysely<Database>,
   { until, now, nameHold, limit }: Overdue,
@@ -294,7 +294,7 @@ function bigint(value: number) {
 }
 
 /**
- * Several relays write to the same rows: always in this order, so that none waits for another that waits for it.
+ * Several relays write to the same rows: always in this order, so that no two wait for each other.
  *
  * @returns the expiry of those that exist, by id
  */

@@ -22,14 +22,14 @@ export interface Answer {
 
 export class ApiFixture {
   readonly clock = new FakeClock();
-  /** whose further turns there were */
+  /** whose later turns the test grants */
   readonly turns: string[] = [];
   readonly logged: [event: LogEvent, fields: LogFields][] = [];
   readonly #test: TestStore;
   readonly tunnels: TunnelService;
   readonly #server: Server;
   draining = false;
-  /** What a readiness probe asks of the store. */
+  /** What a readiness probe asks the store. */
   ping: () => Promise<void>;
 
   /** @param accounts accounts that exist */

@@ -1,4 +1,4 @@
-/** What the edge is built on, in tests: one tunnel, an API that answers at once, and visitors on loopback sockets. */
+/** The surroundings of the edge in tests: one tunnel, an API that answers at once, and visitors on loopback sockets. */
 import { once } from 'node:events';
 import { BlockList, connect, type Socket } from 'node:net';
 import { AddressLimits } from '../edge/admission/address-limits.ts';
@@ -51,7 +51,7 @@ export class FakeStream implements ByteStream {
   }
 }
 
-/** Turns of which everybody gets one at once. */
+/** Turns that everybody gets at once. */
 function beginSoon(_group: string, begin: () => void): () => void {
   const turn = setImmediate(begin);
   return () => clearImmediate(turn);
@@ -67,7 +67,7 @@ export class EdgeFixture {
   readonly dials: DialHandler[] = [];
   /** connections that were given to the WebSocket endpoints */
   readonly given: Socket[] = [];
-  /** what the access log was told */
+  /** the lines of the access log */
   readonly accesses: AccessEntry[] = [];
   readonly origins: Origins;
   /** of addresses: none */
@@ -110,7 +110,7 @@ export class EdgeFixture {
     });
   }
 
-  /** Gives the connection that has waited longest a stream. */
+  /** Gives a stream to the connection that has waited longest. */
   openStream(): FakeStream {
     const stream = new FakeStream();
     this.dials.shift()?.opened(stream);
@@ -156,7 +156,7 @@ export class TestVisitor {
   }
 }
 
-/** ms within which things come through the sockets of this machine, whatever else it does. */
+/** ms within which data passes through the sockets of this machine, whatever else it does. */
 const UNTIL_MS = 60_000;
 
 /** Waits until something has come through the sockets of this machine. */

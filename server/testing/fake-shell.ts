@@ -1,4 +1,4 @@
-/** The world around a command, remembered instead of shown. */
+/** The surroundings of a command, which remember what it shows. */
 import assert from 'node:assert/strict';
 import type { OpenAccessLog, Shell } from '../cli/command.ts';
 import type { Log, LogEvent, LogFields } from '../log.ts';

@@ -42,7 +42,7 @@ export class FakeSocket extends Duplex {
   }
 }
 
-/** Everything that is under way has happened. */
+/** Resolves once everything under way has happened. */
 export async function settled(): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }

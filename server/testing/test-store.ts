@@ -1,4 +1,4 @@
-/** The store of tests that go for every database: in memory, or on the PostgreSQL server of `npm run test:cluster`. */
+/** The store for tests that run on every database: in memory, or on the PostgreSQL server of `npm run test:cluster`. */
 import { randomUUID } from 'node:crypto';
 import type { Log } from '../log.ts';
 import { openSqlite } from '../store/sqlite/open-sqlite.ts';
@@ -6,7 +6,7 @@ import type { Store } from '../store/store.ts';
 
 const POSTGRES_URL = process.env['TEST_POSTGRES_URL'];
 
-/** Everybody else who is connected is cut, and nothing is left but the tables. */
+/** Everybody else who is connected is cut off, and nothing is left but the tables. */
 const CLEAR = `
   select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid();
@@ -15,7 +15,7 @@ const CLEAR = `
 
 /** databases of the test that runs */
 const used: string[] = [];
-/** empty ones, of tests before: making one takes longer than most tests */
+/** empty databases of earlier tests: creating one takes longer than most tests */
 const free: string[] = [];
 
 if (POSTGRES_URL !== undefined) {

@@ -1,5 +1,5 @@
 /**
- * What a relay does otherwise with its tunnels alone (standalone-tunnels.ts) than as one of several on a database
+ * What a relay that is alone (standalone-tunnels.ts) does differently with its tunnels than one of several on a database
  * (shared-tunnels.ts).
  */
 import type { Clock } from '../clock.ts';
@@ -32,7 +32,7 @@ export interface Coordination {
    * @throws StoreError
    */
   start(): Promise<void>;
-  /** Nothing expires any more, and nothing is asked of the store. */
+  /** Nothing expires after this, and nothing is asked of the store. */
   stop(): void;
   /**
    * Learns what other relays have done to an account's tunnels.
@@ -47,20 +47,20 @@ export interface Coordination {
    */
   followTunnel(id: string): Promise<void>;
   /**
-   * Looks in the store for a tunnel that this relay has not met, by its slug; rejects with StoreError. `undefined` where it
-   * has met all there are.
+   * Looks in the store for a tunnel that this relay has not met, by its slug; rejects with StoreError. `undefined` if it has
+   * met all there are.
    */
   readonly find: ((slug: string) => Promise<LiveTunnel | undefined>) | undefined;
   /**
    * Ends a tunnel that is closed here, first in the store.
    *
    * @param closed what the store is told
-   * @returns whether nobody else was faster to end it, here or on another relay
+   * @returns false if somebody else ended it first, here or on another relay
    * @throws StoreError
    */
   close(tunnel: LiveTunnel, closed: ReleasedTunnel): Promise<boolean>;
   /**
-   * Has the store move an expiry later by `by` ms, to no later than `max` ms from now.
+   * Makes the store move an expiry later by `by` ms, to no later than `max` ms from now.
    *
    * @returns the new one; `undefined` when other relays have ended the tunnel or extended it too far meanwhile
    * @throws StoreError

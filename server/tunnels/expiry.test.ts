@@ -48,7 +48,7 @@ describe('Expiry', () => {
     assert.deepEqual(expired, [tunnel]);
   });
 
-  it('never ends an idle tunnel with traffic, whose timers stay one', () => {
+  it('never ends an idle tunnel with traffic, and keeps one timer for it', () => {
     const tunnel = watched(1000, true);
     for (let i = 0; i < 100; i += 1) {
       clock.advance(900);

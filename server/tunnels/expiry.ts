@@ -15,7 +15,7 @@ export class Expiry {
 
   watch(tunnel: LiveTunnel): void {
     const wait = Math.max(0, Math.ceil(tunnel.deadline - this.#clock.monotonic()));
-    // A longer wait is done in pieces, which also is how a deadline that moved meanwhile is noticed.
+    // A longer wait is done in pieces, which is also how a deadline that moved meanwhile is noticed.
     const timer = this.#clock.setTimeout(() => this.#check(tunnel), Math.min(wait, MAX_TIMER_MS));
     this.#timers.set(tunnel, timer);
   }
@@ -30,7 +30,7 @@ export class Expiry {
     this.#timers.clear();
   }
 
-  /** Deadlines only move later, so a timer that fires too early is the only kind there is. */
+  /** Deadlines only move later, so a timer can only fire too early. */
   #check(tunnel: LiveTunnel): void {
     if (tunnel.deadline > this.#clock.monotonic()) {
       this.watch(tunnel);

@@ -45,7 +45,7 @@ export class Lifecycle {
     this.#expiry = new Expiry(clock, onExpired);
   }
 
-  /** Nothing expires any more. */
+  /** Nothing expires after this. */
   stop(): void {
     this.#expiry.stop();
   }
@@ -60,7 +60,7 @@ export class Lifecycle {
   /**
    * Does not wait for the store: what has expired is gone even while the store is down.
    *
-   * @param released what the store is told then
+   * @param released what the store is then told
    */
   endExpired(tunnel: LiveTunnel, released = this.expired(tunnel)): void {
     if (this.end(tunnel, 'expired')) this.#sync.noteGone(released);
@@ -77,7 +77,7 @@ export class Lifecycle {
     return true;
   }
 
-  /** Its time was over, and is not any more. */
+  /** Its time was over, and no longer is. */
   goOn(tunnel: LiveTunnel): void {
     this.#expiry.watch(tunnel);
   }
@@ -90,7 +90,7 @@ export class Lifecycle {
     return tunnel.deadline <= this.#clock.monotonic();
   }
 
-  /** What the store is told of a tunnel that has expired, whatever it has of it. */
+  /** What the store is told about a tunnel that has expired, whatever it knows about it. */
   expired(tunnel: LiveTunnel): ReleasedTunnel {
     return this.released(tunnel, tunnel.account, tunnel.expiresAt);
   }

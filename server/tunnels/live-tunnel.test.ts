@@ -30,7 +30,7 @@ describe('LiveTunnel', () => {
       assert.deepEqual([tunnel.bytesIn, tunnel.bytesOut, tunnel.requests], [15, 26, 8]);
     });
 
-    it('tell what the store does not know yet, until it knows', () => {
+    it('tell what the store does not know yet, until it does', () => {
       const tunnel = live();
       const unstored = () => {
         const { bytesIn, bytesOut, requests } = tunnel.unstored();

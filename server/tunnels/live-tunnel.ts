@@ -1,4 +1,4 @@
-/** One tunnel that is alive: what routing, counting and the API know of it, in memory. */
+/** One tunnel that is alive: what routing, counting and the API know about it, in memory. */
 import type { Clock } from '../clock.ts';
 import type { LogFields } from '../log.ts';
 import type { AccountRecord, OwnedTunnel, TunnelRecord } from '../store/records.ts';
@@ -22,7 +22,7 @@ export class LiveTunnel {
   readonly #clock: Clock;
   readonly #onTraffic: (tunnel: LiveTunnel) => void;
   #deadline: number;
-  /** what the wall clock was ahead of the monotonic one when the tunnel came to life */
+  /** how far the wall clock was ahead of the monotonic one when the tunnel came to life */
   readonly #wallAhead: number;
   #bytesIn: number;
   #bytesOut: number;
@@ -30,7 +30,7 @@ export class LiveTunnel {
   #storedExpiresAt: number;
   readonly #stored: { bytesIn: number; bytesOut: number; requests: number };
   #trafficNoted = false;
-  /** Whether the store is being told of traffic, and may or may not count it by now. */
+  /** Whether the store is being told of traffic, and may or may not have counted it by now. */
   #storing = false;
 
   /**
@@ -63,12 +63,12 @@ export class LiveTunnel {
     return Math.round(this.#deadline + this.#wallAhead);
   }
 
-  /** The same as the store has it, which is all that other relays know of. */
+  /** The same as the store has it, which is all that other relays know. */
   get storedExpiresAt(): number {
     return this.#storedExpiresAt;
   }
 
-  /** The same moment on the monotonic clock, which decides: a wall clock that is set kills nobody. */
+  /** The same moment on the monotonic clock, which decides: setting the wall clock ends no tunnel. */
   get deadline(): number {
     return this.#deadline;
   }
@@ -130,7 +130,7 @@ export class LiveTunnel {
     this.#storing = false;
   }
 
-  /** Takes over what the store has by now of this tunnel, from other relays too. */
+  /** Takes over what the store now has of this tunnel, from other relays too. */
   follow(stored: TunnelRecord): void {
     this.prolong(stored.expiresAt);
     this.#storedExpiresAt = stored.expiresAt;

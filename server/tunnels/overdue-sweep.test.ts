@@ -16,7 +16,7 @@ describe('OverdueSweep', () => {
   const account = anAccount();
   let clock: FakeClock;
   let test: TestStore;
-  /** of each time the store was asked to remove some */
+  /** the times at which the store was asked to remove some */
   let limits: number[];
   let sweep: OverdueSweep;
 

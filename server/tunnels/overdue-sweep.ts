@@ -9,7 +9,7 @@ export class OverdueSweep {
   readonly #nameHold: number;
   #timer: Timer | undefined;
   #stopped = false;
-  /** Whether the store has answered the last time. */
+  /** Whether the store answered the last time. */
   #answered = false;
 
   /** @param nameHold ms for which the name of an ended tunnel stays with its account */

@@ -1,4 +1,4 @@
-/** What relays on one database tell each other of tunnels (docs/decisions/0009-cluster.md). */
+/** What relays on one database tell each other about tunnels (docs/decisions/0009-cluster.md). */
 
 /** Why a tunnel ended; `removed`: its account is gone. */
 export type EndReason = 'closed' | 'expired' | 'removed';

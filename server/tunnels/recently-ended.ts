@@ -1,4 +1,4 @@
-/** Tunnels that have ended a moment ago: an answer of the store that was on its way must not bring them back. */
+/** Tunnels that have just ended: an answer of the store that was on its way must not bring them back. */
 import type { Clock } from '../clock.ts';
 import { RECENTLY_ENDED_MS } from '../limits.ts';
 

@@ -37,7 +37,7 @@ export class TunnelRegistry {
     return [...(this.#byAccount.get(accountId) ?? [])];
   }
 
-  /** How many tunnels an account has, those that are being made included. */
+  /** How many tunnels an account has, including those that are being created. */
   countFor(accountId: string): number {
     let count = this.#byAccount.get(accountId)?.size ?? 0;
     for (const owner of this.#reserved.values()) if (owner === accountId) count += 1;

@@ -1,4 +1,4 @@
-/** Ends tunnels whose time is over where other relays may have extended them: the store decides. */
+/** Ends tunnels whose time is over when other relays may have extended them: the store decides. */
 import type { Clock } from '../clock.ts';
 import { FOLLOW_BATCH, IDLE_GRACE_MS } from '../limits.ts';
 import { type ReleasedTunnel, type Store, StoreError } from '../store/store.ts';
@@ -9,7 +9,7 @@ export interface SharedExpiryDeps {
   readonly store: Pick<Store, 'releaseTunnels'>;
   readonly clock: Clock;
   readonly lifecycle: Lifecycle;
-  /** makes tunnels what the store has; rejects with StoreError */
+  /** brings tunnels in line with the store; rejects with StoreError */
   readonly compare: (tunnels: readonly LiveTunnel[]) => Promise<void>;
 }
 
@@ -18,7 +18,7 @@ export class SharedExpiry {
   readonly #clock: Clock;
   readonly #lifecycle: Lifecycle;
   readonly #compare: SharedExpiryDeps['compare'];
-  /** tunnels whose time is over, unless another relay has extended them or has traffic of them */
+  /** tunnels whose time is over, unless another relay has extended them or has traffic for them */
   readonly #due = new Set<LiveTunnel>();
   #checking = false;
 

@@ -15,7 +15,7 @@ async function settled(): Promise<void> {
   for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** One relay of several, in so far as it has tunnels. */
+/** One relay of several, as far as its tunnels are concerned. */
 interface Side {
   readonly service: TunnelService;
   readonly registry: TunnelRegistry;
@@ -83,12 +83,12 @@ describe('TunnelService, on one database with another', () => {
       for (const { service } of [one, two]) service.coordination.hear(news);
   }
 
-  /** What a visitor who names a slug makes a side look for. */
+  /** What a side does when a visitor names a slug. */
   async function find({ service }: Side, slug: string): Promise<LiveTunnel | undefined> {
     return await service.coordination.find?.(slug);
   }
 
-  /** Lets time pass for a flush now and then. */
+  /** Lets time pass, with an occasional flush. */
   async function pass(ms: number): Promise<void> {
     for (let left = ms; left > 0; left -= 100) {
       clock.advance(Math.min(100, left));
@@ -96,7 +96,7 @@ describe('TunnelService, on one database with another', () => {
     }
   }
 
-  it('finds at once what the other has made, by its slug and in the API', async () => {
+  it('finds at once what the other has created, by its slug and in the API', async () => {
     assert.equal(await find(two, 'web'), undefined);
     const made = await one.service.create(account, wanted);
     deliver();
@@ -112,7 +112,7 @@ describe('TunnelService, on one database with another', () => {
     await three.service.stop();
   });
 
-  it('has closed a tunnel also where word of that comes before the answer of the store', async () => {
+  it('has closed a tunnel even if word of that comes before the answer of the store', async () => {
     const { id } = await one.service.create(account, wanted);
     const release = test.store.releaseTunnels.bind(test.store);
     test.store.releaseTunnels = async (...given) => {
@@ -125,7 +125,7 @@ describe('TunnelService, on one database with another', () => {
     await assert.rejects(one.service.close(account, id), { status: 404 });
   });
 
-  it('takes no name that the other has given away', async () => {
+  it('does not take a name that the other has given away', async () => {
     await one.service.create(account, wanted);
     await assert.rejects(two.service.create(account, wanted), { status: 409 });
   });
@@ -139,7 +139,7 @@ describe('TunnelService, on one database with another', () => {
     assert.deepEqual([two.ended, two.registry.size], [['closed'], 0]);
   });
 
-  it('closes what the other has made', async () => {
+  it('closes what the other has created', async () => {
     const { id } = await one.service.create(account, wanted);
     await two.service.close(account, id);
     assert.equal(one.registry.size, 1);
@@ -190,7 +190,7 @@ describe('TunnelService, on one database with another', () => {
     assert.deepEqual(await test.store.loadTunnels(), []);
   });
 
-  it('is closed everywhere when the store did not say that it has closed it, and it is closed again', async () => {
+  it('is closed everywhere if the store did not confirm that it has closed it, and it is closed again', async () => {
     const { id } = await one.service.create(account, wanted);
     await two.service.coordination.followTunnel(id);
     await test.store.releaseTunnels([{ id, slug: 'web', accountId: account.id, heldUntil: 0 }], clock.now());
@@ -199,7 +199,7 @@ describe('TunnelService, on one database with another', () => {
     assert.deepEqual(two.ended, ['closed']);
   });
 
-  it('does not expire where the other has extended it in the same moment', async () => {
+  it('does not expire if the other has extended it in the same moment', async () => {
     const { id, expiresAt } = await one.service.create(account, wanted);
     await two.service.coordination.followTunnel(id);
     clock.advance(60_000);
@@ -241,7 +241,7 @@ describe('TunnelService, on one database with another', () => {
     assert.deepEqual(await test.store.loadTunnels(), []);
   });
 
-  it('asks the database for no id that is none', async () => {
+  it('does not ask the database for something that is not an id', async () => {
     asked = [];
     for (const id of ['', 'x', '\0', "00000000-0000-4000-8000-00000000000'"])
       await one.service.coordination.followTunnel(id);
@@ -289,7 +289,7 @@ describe('TunnelService, on one database with another', () => {
     assert.equal(two.service.get(account, made.id).bytesIn, 16);
   });
 
-  it('makes up for news that were missed', async () => {
+  it('makes up for news that was missed', async () => {
     const { id } = await one.service.create(account, wanted);
     await find(two, 'web');
     await one.service.close(account, id);

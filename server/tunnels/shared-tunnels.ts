@@ -1,4 +1,7 @@
-/** Tunnels of one relay of several: kept as all of them on the database have left them (docs/decisions/0009-cluster.md). */
+/**
+ * Tunnels of one relay of several, kept in line with what all relays on the database have done to them
+ * (docs/decisions/0009-cluster.md).
+ */
 import type { Clock } from '../clock.ts';
 import type { AccountRecord, OwnedTunnel } from '../store/records.ts';
 import { orUnavailable, type ReleasedTunnel, type Store } from '../store/store.ts';
@@ -13,7 +16,7 @@ import { SharedExpiry } from './shared-expiry.ts';
 import { SlugLookup } from './slug-lookup.ts';
 import { StoreReview } from './store-review.ts';
 
-/** Whatever else a caller may send as an id, the database is not asked for. */
+/** Whatever else a caller may send as an id, the database is not asked for it. */
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export class SharedTunnels implements Coordination {
@@ -54,7 +57,7 @@ export class SharedTunnels implements Coordination {
     this.#expiry = new SharedExpiry({ store, clock, lifecycle: this.lifecycle, compare });
   }
 
-  /** Begins to look after what other relays have left behind; tunnels are met as they are asked for. */
+  /** Begins to look after what other relays have left behind; tunnels are loaded when they are asked for. */
   start(): Promise<void> {
     this.#sweep.start();
     return Promise.resolve();
@@ -84,7 +87,7 @@ export class SharedTunnels implements Coordination {
       this.#meet(owned);
     } else if (known !== undefined && this.lifecycle.isAlive(known)) {
       this.#endMissing(known);
-      // Whoever has closed it may not have known that it has, where the store's answer was lost.
+      // Whoever has closed it may not know it, if the store's answer was lost.
       this.tell({ kind: 'ended', id, reason: 'closed' });
     }
   }
@@ -94,7 +97,7 @@ export class SharedTunnels implements Coordination {
     return owned && this.#meet(owned);
   };
 
-  /** The store decides who was first: the word of others that the tunnel is gone may be faster than its answer. */
+  /** The store decides who was first: the news from others that the tunnel is gone may be faster than its answer. */
   async close(tunnel: LiveTunnel, closed: ReleasedTunnel): Promise<boolean> {
     const removed = await this.#store.releaseTunnels([closed], this.#clock.now());
     this.lifecycle.end(tunnel, 'closed');
@@ -120,13 +123,16 @@ export class SharedTunnels implements Coordination {
     }
   }
 
-  /** Every tunnel is again as the store has it. */
+  /** Brings every tunnel in line with the store. */
   review(): void {
     this.#lookup.clear();
     this.#review.request();
   }
 
-  /** A tunnel as the store has it. One that is over comes to life no more; one that has begun here ends by its own timer. */
+  /**
+   * A tunnel as the store has it. One whose time is over does not come to life any more; one that lives here ends by its own
+   * timer.
+   */
   #meet(owned: OwnedTunnel): LiveTunnel | undefined {
     const { id, expiresAt } = owned.tunnel;
     const known = this.#registry.byId(id);

@@ -16,7 +16,7 @@ describe('SlugLookup', () => {
   const account = anAccount();
   const web = { tunnel: aTunnel(account.id, { slug: 'web' }), account };
   let clock: FakeClock;
-  /** slugs, and how many of them in each question */
+  /** how many slugs were in each question */
   let asked: string[];
   let questions: number[];
   let answer: (slugs: readonly string[]) => Promise<OwnedTunnel[]>;
@@ -44,7 +44,7 @@ describe('SlugLookup', () => {
     assert.deepEqual([found, asked], [[web, web, web], ['web']]);
   });
 
-  it('asks for nothing that can be no slug', async () => {
+  it('does not ask for what cannot be a slug', async () => {
     for (const slug of ['', 'A', 'x', '..', 'a'.repeat(64)]) assert.equal(await lookup.find(slug), undefined);
     assert.deepEqual(asked, []);
   });
@@ -60,7 +60,7 @@ describe('SlugLookup', () => {
     assert.equal(asked.length, 3);
   });
 
-  it('does not believe an answer that is older than the word of a new tunnel', async () => {
+  it('does not believe an answer that is older than the news of a new tunnel', async () => {
     const late = Promise.withResolvers<OwnedTunnel[]>();
     answer = () => late.promise;
     const early = lookup.find('new');
@@ -89,7 +89,7 @@ describe('SlugLookup', () => {
     return () => free.resolve([]);
   }
 
-  it('asks no more questions at a time than the limit, and puts what comes meanwhile together', async () => {
+  it('asks no more questions at a time than the limit, and combines what comes meanwhile', async () => {
     const release = occupy();
     const found = Promise.all(['a1', 'web', 'b1', 'web'].map((slug) => lookup.find(slug)));
     assert.equal(questions.length, LOOKUPS_MAX);
@@ -98,7 +98,7 @@ describe('SlugLookup', () => {
     assert.deepEqual(questions.slice(LOOKUPS_MAX), [3]);
   });
 
-  it('answers who asks behind a flood of names that do not exist, within as many questions as they fill', async () => {
+  it('answers those who ask after a flood of names that do not exist, within as many questions as the flood fills', async () => {
     const release = occupy();
     for (let name = 0; name < 3 * LOOKUP_BATCH; name += 1) void lookup.find(`flood-${name}`);
     const found = lookup.find('web');
@@ -117,7 +117,7 @@ describe('SlugLookup', () => {
     assert.equal(await lookup.find('web'), web);
   });
 
-  it('tells all who wait where the store fails, and asks again for the next', async () => {
+  it('tells all who wait if the store fails, and asks again for the next', async () => {
     answer = () => Promise.reject(new StoreError(new Error('gone')));
     await assert.rejects(Promise.all([lookup.find('web'), lookup.find('web')]), StoreError);
     answer = known;

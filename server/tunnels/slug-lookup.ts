@@ -1,4 +1,4 @@
-/** Asks the store for tunnels that visitors name and this relay has not met, without letting visitors drown it. */
+/** Asks the store for tunnels that visitors name and this relay has not met, without letting visitors overload it. */
 import { NAME_PATTERN } from '../../shared/constraints.ts';
 import type { Clock } from '../clock.ts';
 import {
@@ -14,8 +14,9 @@ import { type Store, StoreError } from '../store/store.ts';
 type Lookup = PromiseWithResolvers<OwnedTunnel | undefined>;
 
 /**
- * What is asked for while the store is busy is asked for together, in the order in which it came. So whoever names
- * thousands of slugs that do not exist makes the questions longer, and keeps nobody else from getting an answer.
+ * Slugs that are asked for while the store is busy are combined into one question, in the order in which they came. So
+ * whoever names thousands of slugs that do not exist makes the questions longer, but keeps nobody else from getting an
+ * answer.
  */
 export class SlugLookup {
   readonly #store: Pick<Store, 'findTunnelsBySlug'>;
@@ -36,7 +37,7 @@ export class SlugLookup {
 
   /**
    * @param slug as a visitor gave it
-   * @throws StoreError also where too many wait
+   * @throws StoreError, also if too many wait
    */
   async find(slug: string): Promise<OwnedTunnel | undefined> {
     if (!NAME_PATTERN.test(slug) || this.#isMissing(slug)) return undefined;
@@ -55,7 +56,7 @@ export class SlugLookup {
     this.#asked.delete(slug);
   }
 
-  /** Whatever was not there may be there now. */
+  /** A tunnel that was not there may be there now. */
   clear(): void {
     this.#misses.clear();
     this.#asked.clear();
@@ -82,7 +83,7 @@ export class SlugLookup {
       const found = await this.#store.findTunnelsBySlug([...batch.keys()]);
       const bySlug = new Map(found.map((owned) => [owned.tunnel.slug, owned]));
       for (const [slug, lookup] of batch) {
-        // A tunnel that was made meanwhile has taken the lookup's place away.
+        // A tunnel created meanwhile has taken the lookup's place.
         if (!bySlug.has(slug) && this.#asked.get(slug) === lookup) this.#remember(slug);
         lookup.resolve(bySlug.get(slug));
       }

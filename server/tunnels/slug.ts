@@ -1,7 +1,7 @@
 /** Slugs of tunnels that asked for no name (docs/protocol.md section 3.3): random, readable aloud, a DNS label. */
 import { randomInt } from 'node:crypto';
 
-/** Letters that sound alike in no language most people speak, and each the same way every time. */
+/** Letters that sound different in most languages, and each always the same. */
 const CONSONANTS = 'bdfghjklmnprstvz';
 const VOWELS = 'aeiou';
 const SYLLABLES = CONSONANTS.length * VOWELS.length;

@@ -1,4 +1,4 @@
-/** Tunnels of a relay that has its database for itself: what it knows of them is all there is to know. */
+/** Tunnels of a relay that has its database for itself: it knows all of them. */
 import type { Clock } from '../clock.ts';
 import type { OwnedTunnel } from '../store/records.ts';
 import type { ReleasedTunnel, Store } from '../store/store.ts';

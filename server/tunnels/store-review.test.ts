@@ -61,7 +61,7 @@ describe('StoreReview', () => {
     assert.equal(compared.length, 3);
   });
 
-  it('begins again, once, when it is asked for meanwhile', async () => {
+  it('begins again, once, if it is asked for meanwhile', async () => {
     review.request();
     await pass(REVIEW_PAUSE_MS);
     for (let time = 0; time < 9; time += 1) review.request();

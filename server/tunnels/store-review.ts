@@ -1,6 +1,6 @@
 /**
  * Compares the tunnels of this relay with the store, in the background: in batches with pauses between them, so that a
- * hundred thousand tunnels are neither one huge query nor a storm.
+ * hundred thousand tunnels become neither one huge query nor a storm.
  */
 import type { Clock } from '../clock.ts';
 import { FOLLOW_BATCH, REVIEW_PAUSE_MS, REVIEW_RETRY_MS } from '../limits.ts';
@@ -18,7 +18,7 @@ export class StoreReview {
 
   /**
    * @param all the tunnels there are
-   * @param compare makes some of them what the store has; rejects with StoreError
+   * @param compare brings some of them in line with the store; rejects with StoreError
    */
   constructor(
     clock: Clock,
@@ -30,13 +30,13 @@ export class StoreReview {
     this.#compare = compare;
   }
 
-  /** Whatever happened until now will be noticed: by a review that begins now, or behind the one that is under way. */
+  /** Everything that has happened until now will be noticed: by a review that begins now, or after the one under way. */
   request(): void {
     this.#wanted = true;
     if (!this.#running) void this.#run();
   }
 
-  /** For good. A batch that is under way is the last. */
+  /** Stops for good. A batch that is under way is the last. */
   stop(): void {
     this.#stopped = true;
   }
@@ -52,7 +52,7 @@ export class StoreReview {
     this.#running = false;
   }
 
-  /** @returns false when the store could not tell */
+  /** @returns false if the store failed */
   async #review(): Promise<boolean> {
     try {
       let pause = 0;

@@ -43,7 +43,7 @@ describe('StoreSync', () => {
     }
   });
 
-  it('stores traffic within 50 ms where other relays would take an idle tunnel for over in 2 s, and only there', async () => {
+  it('stores traffic within 50 ms if other relays would take an idle tunnel to be over in 2 s, and only then', async () => {
     for (const [shared, idle, left, wait] of [
       [true, true, FLUSH_URGENT_MS, FLUSH_SOON_MS],
       [true, true, FLUSH_URGENT_MS + 1, FLUSH_INTERVAL_MS],
@@ -76,7 +76,7 @@ describe('StoreSync', () => {
     }
   });
 
-  it('counts nothing twice and nothing never, when traffic comes while it stores', async () => {
+  it('counts everything exactly once when traffic comes while it stores', async () => {
     const tunnel = await live();
     tunnel.countRequest();
     const flushed = sync.flush();
@@ -98,7 +98,7 @@ describe('StoreSync', () => {
     assert.deepEqual(await storedRequests(), [2]);
   });
 
-  it('stores where idle traffic has moved an expiry', async () => {
+  it('stores the expiry that idle traffic has moved', async () => {
     const tunnel = aTunnel(account.id, { idle: true, ttl: 60, expiresAt: 60_000 });
     await test.store.insertTunnel(tunnel);
     const idle = new LiveTunnel({ tunnel, account }, clock, sync.noteTraffic);
@@ -164,7 +164,7 @@ function ended({ id, slug, account }: LiveTunnel): ReleasedTunnel {
   return { id, slug, accountId: account.id, heldUntil: 0 };
 }
 
-/** Lets the flush that a timer began come to its end: it ends when nothing of it is queued any more. */
+/** Lets the flush that a timer began finish: it has when nothing of it is queued any more. */
 async function settled(): Promise<void> {
   for (let i = 0; i < 5; i += 1) await new Promise((resolve) => setImmediate(resolve));
 }

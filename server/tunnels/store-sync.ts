@@ -16,7 +16,7 @@ export class StoreSync {
   readonly #log: Log;
   /** tunnels with traffic the store does not know */
   readonly #busy = new Set<LiveTunnel>();
-  /** by slug, tunnels that are gone here and not yet there; a slug can be in it only once, see `clear` */
+  /** by slug, tunnels that are gone here but not yet in the store; a slug can be in it only once, see `clear` */
   readonly #gone = new Map<string, ReleasedTunnel>();
   #timer: Timer | undefined;
   /** whether other relays have to know soon */
@@ -35,7 +35,7 @@ export class StoreSync {
     this.#busy.add(tunnel);
   };
 
-  /** Other relays must hear of the traffic that prolongs a tunnel's life before they take it for over. */
+  /** Other relays must hear of traffic that prolongs a tunnel's life before they take it to be over. */
   hurryFor(tunnel: LiveTunnel): void {
     if (this.#urgent || tunnel.storedExpiresAt - this.#clock.now() > FLUSH_URGENT_MS) return;
     this.#urgent = true;
@@ -74,7 +74,7 @@ export class StoreSync {
     );
   }
 
-  /** Flushes what is left and ends. What cannot be stored now is lost, which the log says. */
+  /** Flushes what is left and ends. What cannot be stored now is lost, and the log says so. */
   async stop(): Promise<void> {
     this.#timer?.cancel();
     this.#timer = undefined;
@@ -83,7 +83,7 @@ export class StoreSync {
     if (this.#busy.size > 0) this.#log('traffic not stored', { tunnels: this.#busy.size });
   }
 
-  /** Stores what there is; what fails stays for the next time. Rejects only for a bug. */
+  /** Stores everything that waits; what fails stays for the next time. Rejects only because of a bug. */
   async flush(): Promise<void> {
     try {
       for (const batch of batches([...this.#gone.values()], FLUSH_BATCH)) await this.#remove(batch);

@@ -9,15 +9,15 @@ export interface StreamHandler {
   /** It only keeps the stream for later; nothing is under way on it. */
   readonly rests?: true;
   onBytes(piece: Buffer): void;
-  /** After a `write` that answered `false`: there is room again. */
+  /** After a `write` that returned `false`: there is room again. */
   onRoom(): void;
-  /** The other side ended the stream, once. `clean`: it had sent all it had to. `lost`: it broke off without a word. */
+  /** The other side ended the stream, once. `clean`: it had sent everything. `lost`: it broke off without a word. */
   onEnded(clean: boolean, lost?: boolean): void;
-  /** The stream is to serve nothing more than it does now. Told at once to a handler that comes later. */
+  /** The stream must serve nothing more than it does now. Called at once for a handler that comes later. */
   onRetired?(): void;
 }
 
-/** A byte stream to whatever answers one inbound connection. */
+/** A byte stream to whatever serves one inbound connection. */
 export interface ByteStream {
   /** Starts the flow, or hands it to another handler. */
   attach(handler: StreamHandler): void;
@@ -25,9 +25,9 @@ export interface ByteStream {
   write(chunk: Buffer): boolean;
   pause(): void;
   resume(): void;
-  /** Ends the stream behind what was written. The handler hears nothing more. */
+  /** Ends the stream after what was written. The handler is not called any more. */
   finish(): void;
-  /** Ends the stream because the visitor is gone or broke its request. The handler hears nothing more. */
+  /** Ends the stream because the visitor is gone or broke its request. The handler is not called any more. */
   abort(): void;
 }
 
@@ -38,13 +38,13 @@ export type DialFault = Extract<
 >;
 
 export interface DialHandler {
-  /** @param wasWarm it was open before it was needed, and may be lost without anybody having noticed yet */
+  /** @param wasWarm it was open before it was needed, and may have been lost without anybody noticing yet */
   opened(stream: ByteStream, wasWarm?: boolean): void;
   /** @param text says more than the catalogue's text */
   failed(fault: DialFault, text?: string): void;
 }
 
-/** A stream on its way. After `cancel` the handler hears nothing more. */
+/** A stream on its way. After `cancel` the handler is not called any more. */
 export interface Dial {
   cancel(): void;
 }

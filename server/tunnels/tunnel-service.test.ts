@@ -61,7 +61,7 @@ describe('TunnelService', () => {
   }
 
   describe('create', () => {
-    it('makes a tunnel that routing finds and the store knows', async () => {
+    it('creates a tunnel that routing finds and the store knows', async () => {
       const tunnel = await service.create(account, wanted({ name: 'web', idleTtl: true }));
       assert.equal(registry.bySlug('web'), tunnel);
       assert.deepEqual([tunnel.localPort, tunnel.ttl, tunnel.idle, tunnel.name], [3000, 3600, true, 'web']);
@@ -70,13 +70,13 @@ describe('TunnelService', () => {
       assert.deepEqual(await storedSlugs(), ['web']);
     });
 
-    it('finds a slug where no name is given', async () => {
+    it('chooses a slug if no name is given', async () => {
       const tunnel = await service.create(account, wanted());
       assert.equal(tunnel.name, '');
       assert.match(tunnel.slug, /^[a-z]{4}(?:-[a-z]{4}){3}$/);
     });
 
-    it('gives up when every slug it draws is taken', async () => {
+    it('gives up if every slug it draws is taken', async () => {
       let draws = 0;
       registry.reserve = () => {
         draws += 1;
@@ -115,7 +115,7 @@ describe('TunnelService', () => {
       await service.create(account, wanted({ name: 'web' }));
     });
 
-    it('takes back what the store did not say that it has stored', async () => {
+    it('takes back a tunnel if the store did not confirm that it has stored it', async () => {
       const insert = test.store.insertTunnel.bind(test.store);
       const unanswered = new StoreError(new UnansweredError(new Error('connection lost')));
       const store = new Proxy(test.store, {
@@ -141,7 +141,7 @@ describe('TunnelService', () => {
       assert.equal((await service.create(stranger, wanted({ name: 'web' }))).slug, 'web');
     });
 
-    it('refuses what other relays have left no room for', async () => {
+    it('refuses a tunnel for which other relays have left no room', async () => {
       const free = anAccount({ plan: 'free' });
       await test.store.insertAccount(free);
       for (let left = FREE_TUNNELS; left > 0; left -= 1) {
@@ -201,7 +201,7 @@ describe('TunnelService', () => {
     it('succeeds for one of two that close at once', async () => {
       const { id } = await service.create(account, wanted());
       const results = await Promise.allSettled([service.close(account, id), service.close(account, id)]);
-      // Either may be first where the store has several connections.
+      // Either may be first if the store has several connections.
       assert.deepEqual(results.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected']);
       assert.equal(ended.length, 1);
     });
@@ -221,7 +221,7 @@ describe('TunnelService', () => {
       assert.equal(service.get(account, id).expiresAt, expiresAt + 6000);
     });
 
-    it('goes as far as now plus the maximum', async () => {
+    it('goes no further than now plus the maximum', async () => {
       const { id } = await service.create(account, wanted());
       const rest = MAX_TTL - 3600;
       await assert.rejects(service.extend(account, id, rest + 1), {
@@ -231,7 +231,7 @@ describe('TunnelService', () => {
       await service.extend(account, id, rest);
     });
 
-    it('goes on after one that failed', async () => {
+    it('continues after one that failed', async () => {
       const { id, expiresAt } = await service.create(account, wanted());
       const results = await Promise.allSettled([MAX_TTL, 60].map((ttl) => service.extend(account, id, ttl)));
       assert.deepEqual(
@@ -248,7 +248,7 @@ describe('TunnelService', () => {
       assert.equal(service.get(account, id).expiresAt, expiresAt);
     });
 
-    it('does not bring a tunnel back that is closed meanwhile', async () => {
+    it('does not bring back a tunnel that is closed meanwhile', async () => {
       const { id } = await service.create(account, wanted());
       const closed = service.close(account, id);
       await assert.rejects(service.extend(account, id, 60), { status: 404 });
@@ -280,7 +280,7 @@ describe('TunnelService', () => {
 
     beforeEach(() => test.store.insertAccount(free));
 
-    it('allows so many tunnels at a time, those that are being made included', async () => {
+    it('allows so many tunnels at a time, including those that are being created', async () => {
       const made: Promise<LiveTunnel>[] = [];
       for (let count = 0; count < FREE_TUNNELS; count += 1) {
         service.mustHaveRoom(free);
@@ -332,7 +332,7 @@ describe('TunnelService', () => {
       await startAgain(HOLD);
     });
 
-    it('stays with its account after a close, also beyond a restart', async () => {
+    it('stays with its account after a close, also after a restart', async () => {
       await service.close(account, (await service.create(account, wanted({ name: 'web' }))).id);
       await takenForStranger();
       await service.stop();
@@ -353,7 +353,7 @@ describe('TunnelService', () => {
       assert.equal((await service.create(stranger, wanted({ name: 'web' }))).slug, 'web');
     });
 
-    it('stays with its account when it expired while no relay ran', async () => {
+    it('stays with its account if it expired while no relay ran', async () => {
       await service.create(account, wanted({ name: 'web' }));
       await service.stop();
       clock.advance(2 * HOUR);
@@ -368,13 +368,13 @@ describe('TunnelService', () => {
       assert.equal((await service.create(account, wanted({ name: 'web' }))).slug, 'web');
     });
 
-    it('is held as well when nobody asked for it', async () => {
+    it('is held even if nobody asked for it', async () => {
       const { id, slug } = await service.create(account, wanted());
       await service.close(account, id);
       await assert.rejects(service.create(stranger, wanted({ name: slug })), { status: 409 });
     });
 
-    it('is not given away while the store cannot tell', async () => {
+    it('is not given away while the store fails', async () => {
       test.down = true;
       await assert.rejects(service.create(stranger, wanted({ name: 'web' })), { status: 503 });
     });
@@ -409,7 +409,7 @@ describe('TunnelService', () => {
     for (const jump of [HOUR, -HOUR, 720 * HOUR]) {
       const by = `by ${jump / HOUR} h`;
 
-      it(`${by} ends no tunnel and lets none live on`, async () => {
+      it(`${by} ends no tunnel and prolongs none`, async () => {
         await service.create(account, wanted({ name: 'web' }));
         const busy = await service.create(account, wanted({ name: 'busy', idleTtl: true }));
         clock.jump(jump);
@@ -423,7 +423,7 @@ describe('TunnelService', () => {
         assert.deepEqual(ended.at(-1), ['busy', 'expired']);
       });
 
-      it(`${by} changes nothing about how far a life can be extended`, async () => {
+      it(`${by} does not change how far a life can be extended`, async () => {
         const { id } = await service.create(account, wanted());
         clock.jump(jump);
         await service.extend(account, id, MAX_TTL - 3600);
@@ -445,7 +445,7 @@ describe('TunnelService', () => {
       });
     }
 
-    it('decides at the next start, where no other clock has measured: what it says is over does not come back', async () => {
+    it('decides at the next start, when no other clock has measured: what it says is over does not come back', async () => {
       await service.create(account, wanted({ name: 'web' }));
       clock.jump(720 * HOUR);
       await service.stop();

@@ -1,4 +1,6 @@
-/** What can be done with tunnels (docs/protocol.md section 3): the store learns it first, then the registry, then the caller. */
+/**
+ * What can be done with tunnels (docs/protocol.md section 3): the store is told first, then the registry, then the caller.
+ */
 import { randomUUID } from 'node:crypto';
 import { formatDuration } from '../../shared/duration.ts';
 import { API_ERRORS, ApiError, tooManyTunnels, ttlTooLong } from '../../shared/errors.ts';
@@ -37,7 +39,7 @@ export interface TunnelServiceDeps {
   readonly nameHold: number;
   /** other relays on the same database, if there may be any */
   readonly peers?: Peers | undefined;
-  /** told when a tunnel has left the registry; its connections are to be ended */
+  /** told when a tunnel has left the registry; its connections must then be ended */
   readonly onEnd: (tunnel: LiveTunnel, reason: EndReason) => void;
 }
 
@@ -86,7 +88,7 @@ export class TunnelService {
   }
 
   /**
-   * Looks whether the account may have one more tunnel. A {@link create} that begins in the same turn has its place.
+   * Checks whether the account may have one more tunnel. A {@link create} that begins in the same turn has its place.
    *
    * @throws ApiError 403 with the limit and when the next tunnel expires
    */
@@ -103,7 +105,7 @@ export class TunnelService {
    * @throws ApiError 409 when the name is taken, reserved or held for another account; 503
    */
   async create(account: AccountRecord, wanted: CreateTunnel): Promise<LiveTunnel> {
-    // Before the first await, so that of two creates of one name only one gets further.
+    // Before the first await, so that of two creates of one name only one continues.
     const slug = this.#reserveSlug(account, wanted.name);
     try {
       await orUnavailable(this.#sync.clear(slug));
@@ -173,7 +175,7 @@ export class TunnelService {
   async extend(account: AccountRecord, id: string, ttl: number | undefined): Promise<LiveTunnel> {
     await this.coordination.followTunnel(id);
     const tunnel = this.get(account, id);
-    // One after the other: each counts from where the one before has moved the expiry to.
+    // One after the other: each counts from where the previous one has moved the expiry to.
     const { maxTtl } = ttlLimitsOf(account.plan, this.#ttl);
     const extend = () => this.#extendNow(tunnel, ttl ?? tunnel.ttl, maxTtl);
     const extension = (this.#extensions.get(tunnel) ?? Promise.resolve()).then(extend, extend);
@@ -184,7 +186,7 @@ export class TunnelService {
 
   async #extendNow(tunnel: LiveTunnel, ttl: number, maxTtl: number): Promise<void> {
     this.#mustBeAlive(tunnel);
-    // What is left of its life, which a wall clock that was set says nothing about.
+    // What is left of its life, which does not depend on a wall clock that was set.
     const left = Math.round(tunnel.deadline - this.#clock.monotonic());
     if (left + ttl * 1000 > maxTtl * 1000) throw new ApiError(ttlTooLong(formatDuration(maxTtl)));
     const expiresAt = await orUnavailable(
@@ -210,8 +212,8 @@ export class TunnelService {
   }
 
   /**
-   * @throws ApiError 403 when other relays have given the account its last tunnels; ConflictError; StoreError with
-   * nothing left behind
+   * @throws ApiError 403 when other relays have used up the account's room; ConflictError; StoreError with nothing left
+   *   behind
    */
   async #insert({ account, tunnel }: OwnedTunnel): Promise<void> {
     const { title, maxTunnels } = PLAN_RULES[account.plan];

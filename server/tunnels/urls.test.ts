@@ -31,7 +31,7 @@ describe('tunnelUrls', () => {
     });
   });
 
-  it('hands out the address below the account where there is one', () => {
+  it('hands out the address below the account if there is one', () => {
     assert.deepEqual(tunnelUrls({ slug: 'web', account: anAccount({ subdomain: 'acme' }) }, hosted), {
       public_url: 'https://web.acme.example.net',
       urls: {

@@ -24,7 +24,7 @@ export const API: readonly Mutation[] = [
     file: 'server/api/routes.ts',
     find: '    limitRate(creates),\n',
     replace: '',
-    tests: unit('the REST interface of tunnels says when the next create will do'),
+    tests: unit('the REST interface of tunnels says when the next create will be accepted'),
   },
   {
     part: 'api',
@@ -32,7 +32,7 @@ export const API: readonly Mutation[] = [
     file: 'server/api/guards.ts',
     find: 'ttlLimitsOf(ctx.state.account.plan, limits)',
     replace: 'limits',
-    tests: unit('guards of routes let a tunnel live no longer than the plan of its account allows'),
+    tests: unit('guards of routes limit the ttl of a tunnel to what the plan of its account allows'),
   },
   {
     part: 'api',
@@ -41,7 +41,7 @@ export const API: readonly Mutation[] = [
     find: 'if (error instanceof ApiError && error.status === 403) await creates.giveBack(id);',
     replace: '',
     tests: unit(
-      'guards of routes take no create off an account that had no place for the tunnel after all, and one off any other',
+      'guards of routes do not count a create for an account that had no room for the tunnel after all, but do for any other',
     ),
   },
   {
@@ -50,7 +50,7 @@ export const API: readonly Mutation[] = [
     file: 'server/api/guards.ts',
     find: 'authenticator.authenticate(authorization, address?.toString())',
     replace: 'authenticator.authenticate(authorization, address?.toString().slice(0, 0) || undefined)',
-    tests: unit('guards of routes have keys counted for the address that the edge has found out'),
+    tests: unit('guards of routes count keys for the address that the edge has found'),
   },
   {
     part: 'api',
@@ -58,7 +58,7 @@ export const API: readonly Mutation[] = [
     file: 'server/api/request-body.ts',
     find: "if (!['', 'identity'].includes(ctx.get('content-encoding'))) throw new ApiError(API_ERRORS.invalidBody);",
     replace: '',
-    tests: unit('the REST interface does not inflate bodies'),
+    tests: unit('the REST interface does not decompress bodies'),
   },
   {
     part: 'api',
@@ -74,7 +74,7 @@ export const API: readonly Mutation[] = [
     file: 'server/api/error-boundary.ts',
     find: 'return new ApiError(API_ERRORS.internal);',
     replace: 'return new ApiError({ status: 500, text: String(error) });',
-    tests: unit('the REST interface answers a bug with an id that is in the log, and nothing else'),
+    tests: unit('the REST interface answers a bug with nothing but an id that is in the log'),
   },
   {
     part: 'api',
@@ -82,7 +82,7 @@ export const API: readonly Mutation[] = [
     file: 'server/api/app.ts',
     find: 'ctx.state.requestId = randomUUID();',
     replace: 'ctx.state.requestId = ctx.get(REQUEST_ID_FIELD) || randomUUID();',
-    tests: unit('the REST interface gives each request an id of its own, and takes none from outside'),
+    tests: unit('the REST interface gives each request an id of its own, and accepts none from outside'),
   },
   {
     part: 'api',
@@ -90,7 +90,7 @@ export const API: readonly Mutation[] = [
     file: 'server/api/app.ts',
     find: "if (sent.startsWith('/') && sent !== ctx.path) throw new ApiError(API_ERRORS.notFound);",
     replace: '',
-    tests: unit('the REST interface takes a path that Koa would mend for another path'),
+    tests: unit('the REST interface treats a path that Koa would correct as another path'),
   },
   {
     part: 'api',
@@ -106,7 +106,7 @@ export const API: readonly Mutation[] = [
     file: 'server/api/routes.ts',
     find: '    anotherTurn,\n    requireBody(),',
     replace: '    requireBody(),',
-    tests: unit('the REST interface of tunnels goes on in its turn when a body has come'),
+    tests: unit('the REST interface of tunnels continues in its turn when a body has come'),
   },
   {
     part: 'api',
@@ -124,7 +124,7 @@ export const API: readonly Mutation[] = [
     file: 'server/api/turns/turns.ts',
     find: 'this.#queue.push(group, begin)',
     replace: "this.#queue.push('', begin)",
-    tests: unit('Turns lets somebody else in after one of those who flood it'),
+    tests: unit('Turns lets somebody else in after one request of those who flood it'),
   },
   {
     part: 'api',
@@ -133,7 +133,7 @@ export const API: readonly Mutation[] = [
     find: 'if (work !== this.#seenWork) this.#seenAt = now;',
     replace: '',
     tests: unit(
-      'Turns leaves visitors three quarters of the loop while they have work, and goes on at full speed then',
+      'Turns leaves visitors three quarters of the loop while they have work, and full speed to the API afterwards',
     ),
   },
   {
@@ -143,7 +143,7 @@ export const API: readonly Mutation[] = [
     find: 'this.#add(account, -1);',
     replace: '',
     tests: unit(
-      'Writes gives back what the work gives, lets the next one in after a failure, and keeps nothing of who is through',
+      'Writes returns what the work returns, begins the next one after a failure, and keeps nothing of those that are done',
     ),
   },
   {
@@ -152,7 +152,7 @@ export const API: readonly Mutation[] = [
     file: 'server/api/turns/writes.ts',
     find: '(this.#underWay.get(account) ?? 0) < ACCOUNT_WRITES_MAX',
     replace: '(this.#underWay.get(account) ?? 0) < API_WRITES_MAX',
-    tests: unit('Writes begins no more of one account than the limit'),
+    tests: unit('Writes begins no more writes of one account than the limit'),
   },
   {
     part: 'api',
@@ -161,7 +161,7 @@ export const API: readonly Mutation[] = [
     find: 'this.#known.delete(hash);\n    if (found === undefined)',
     replace: 'if (found === undefined)',
     tests: unit(
-      'Authenticator from an address of which too many keys were wrong takes one that was right before, as long as it is',
+      'Authenticator after too many wrong keys from one address takes one that was right before, for as long as it is valid',
     ),
   },
   {
@@ -171,7 +171,7 @@ export const API: readonly Mutation[] = [
     find: 'this.#forgive(counted);\n    this.#remember(hash);',
     replace: 'this.#remember(hash);',
     tests: unit(
-      'Authenticator from an address of which too many keys were wrong counts no right ones, and none while the store cannot tell',
+      'Authenticator after too many wrong keys from one address does not count right ones, nor any while the store fails',
     ),
   },
   {
@@ -188,7 +188,7 @@ export const API: readonly Mutation[] = [
     file: 'server/accounts/access-watch.ts',
     find: 'this.#keys.revoke(revoked);',
     replace: '',
-    tests: unit('AccessWatch has the sockets of revoked keys closed, and no others'),
+    tests: unit('AccessWatch closes the sockets of revoked keys, and no others'),
   },
   {
     part: 'api',

@@ -237,9 +237,7 @@ export const LINK: readonly Mutation[] = [
     file: 'server/fairness/loop-turns.ts',
     find: 'this.#queue.size > 0 || this.#spent >= BULK_TURN_MS',
     replace: 'this.#queue.size > 0',
-    tests: unit(
-      'LoopTurns leaves what comes beyond that to later turns, a turn each where each takes as long',
-    ),
+    tests: unit('LoopTurns leaves the rest to later turns, one turn each if each takes that long'),
   },
   {
     part: 'link',
@@ -257,7 +255,7 @@ export const LINK: readonly Mutation[] = [
     file: 'server/fairness/turned-reads.ts',
     find: 'if (this.#held === undefined) this.#handler.onEnd?.();\n    else this.#endWaits = true;',
     replace: 'this.#handler.onEnd?.();',
-    tests: unit('TurnedReads tells of the end behind what is held back'),
+    tests: unit('TurnedReads reports the end after what is held back'),
   },
   {
     part: 'link',

@@ -60,7 +60,7 @@ export const TUNNELS: readonly Mutation[] = [
     find: "if (wanted.name !== '') await this.#mustBeFree(account, slug);",
     replace: '',
     tests: unit(
-      'TunnelService the name of an ended tunnel stays with its account after a close, also beyond a restart',
+      'TunnelService the name of an ended tunnel stays with its account after a close, also after a restart',
     ),
   },
   {
@@ -69,7 +69,9 @@ export const TUNNELS: readonly Mutation[] = [
     file: 'server/tunnels/tunnel-service.ts',
     find: 'this.#registry.countFor(account.id) < maxTunnels',
     replace: 'this.#registry.countFor(account.id) <= maxTunnels',
-    tests: unit('TunnelService a plan allows so many tunnels at a time, those that are being made included'),
+    tests: unit(
+      'TunnelService a plan allows so many tunnels at a time, including those that are being created',
+    ),
   },
   {
     part: 'tunnels',
@@ -77,7 +79,9 @@ export const TUNNELS: readonly Mutation[] = [
     file: 'server/tunnels/registry.ts',
     find: 'for (const owner of this.#reserved.values()) if (owner === accountId) count += 1;',
     replace: '',
-    tests: unit('TunnelService a plan allows so many tunnels at a time, those that are being made included'),
+    tests: unit(
+      'TunnelService a plan allows so many tunnels at a time, including those that are being created',
+    ),
   },
   {
     part: 'tunnels',
@@ -85,7 +89,9 @@ export const TUNNELS: readonly Mutation[] = [
     file: 'server/store/tunnel-queries.ts',
     find: 'if (count >= maxTunnels) throw new FullError(next ?? createdAt);',
     replace: '',
-    tests: unit('KyselyStore stores no more tunnels than an account may have, and counts none that is over'),
+    tests: unit(
+      'KyselyStore stores no more tunnels than an account may have, and does not count those that have expired',
+    ),
   },
   {
     part: 'tunnels',
@@ -94,7 +100,7 @@ export const TUNNELS: readonly Mutation[] = [
     find: 'const left = Math.round(tunnel.deadline - this.#clock.monotonic());',
     replace: 'const left = tunnel.expiresAt - this.#clock.now();',
     tests: unit(
-      'TunnelService a wall clock that is set by 1 h changes nothing about how far a life can be extended',
+      'TunnelService a wall clock that is set by 1 h does not change how far a life can be extended',
     ),
   },
   {
@@ -129,7 +135,7 @@ export const TUNNELS: readonly Mutation[] = [
     file: 'server/tunnels/live-tunnel.ts',
     find: 'this.#stored.bytesOut += delta.bytesOut;',
     replace: '',
-    tests: unit('LiveTunnel counters tell what the store does not know yet, until it knows'),
+    tests: unit('LiveTunnel counters tell what the store does not know yet, until it does'),
   },
   {
     part: 'tunnels',
@@ -161,7 +167,7 @@ export const TUNNELS: readonly Mutation[] = [
     file: 'server/rate-limiter.ts',
     find: 'return Math.min(this.#burst, bucket.tokens + (now - bucket.at) / this.#interval);',
     replace: 'return bucket.tokens + (now - bucket.at) / this.#interval;',
-    tests: unit('RateLimiter takes a token back, and no more than there is room for'),
+    tests: unit('RateLimiter takes a token back, but no more than there is room for'),
   },
   {
     part: 'tunnels',
@@ -169,9 +175,7 @@ export const TUNNELS: readonly Mutation[] = [
     file: 'server/rate-limiter.ts',
     find: 'if (this.#buckets.size >= RATE_BUCKETS_MAX) this.#dropOldest();',
     replace: '',
-    tests: unit(
-      'RateLimiter keeps no more than 100,000 buckets, and forgets the one that was used longest ago',
-    ),
+    tests: unit('RateLimiter keeps no more than 100,000 buckets, and forgets the one used longest ago'),
   },
   {
     part: 'tunnels',
@@ -180,7 +184,7 @@ export const TUNNELS: readonly Mutation[] = [
     find: 'await mustBeFreeForTunnel(transaction, tunnel.slug);',
     replace: '',
     tests: unit(
-      'names of tunnels and subdomains of accounts let no tunnel have the subdomain of an account, its own included',
+      'names of tunnels and subdomains of accounts refuse a tunnel the subdomain of an account, its own included',
     ),
   },
   {
@@ -190,7 +194,7 @@ export const TUNNELS: readonly Mutation[] = [
     find: 'if (tunnel !== undefined || held !== undefined) throw',
     replace: 'if (tunnel !== undefined) throw',
     tests: unit(
-      'names of tunnels and subdomains of accounts let no account have a name that is held for another one',
+      'names of tunnels and subdomains of accounts refuse an account a name that is held for another one',
     ),
   },
   {
@@ -200,7 +204,7 @@ export const TUNNELS: readonly Mutation[] = [
     find: "row('account_id', '=', accountId),",
     replace: '',
     tests: unit(
-      'KyselyStore gives the slug of a tunnel that nobody ended away when its time is long over, also beyond a hold',
+      'KyselyStore gives away the slug of a tunnel that nobody ended once its time is long over, also beyond a hold',
     ),
   },
   {
@@ -210,7 +214,7 @@ export const TUNNELS: readonly Mutation[] = [
     find: '({ id, expiredAt }) => expiredAt === undefined || (ends.get(id) ?? Infinity) <= expiredAt,',
     replace: '() => true,',
     tests: unit(
-      'KyselyStore keeps a tunnel that has expired for one relay and was extended by another, and holds no name then',
+      'KyselyStore keeps a tunnel that has expired for one relay and was extended by another, and then holds no name',
     ),
   },
   {

@@ -1,7 +1,7 @@
-/** A JSON object that the API gives: each of its fields is stated once, as a value and as a schema. */
+/** A JSON object that the API returns: each of its fields is defined once, with its value and its schema. */
 import { type JsonObject, object } from '../json-schema.ts';
 
-/** One field: what it is, and how it comes from what is shown. */
+/** One field: its schema, and how its value is taken from what is shown. */
 export interface Field<Source, Value> {
   readonly schema: JsonObject;
   readonly of: (source: Source) => Value;

@@ -1,4 +1,4 @@
-/** Responses that say one word. */
+/** Responses of one word. */
 import { type JsonObject, object } from '../json-schema.ts';
 
 function status(word: string): { readonly schema: JsonObject; readonly body: { readonly status: string } } {

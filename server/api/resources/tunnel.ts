@@ -57,7 +57,7 @@ export function viewTunnel(tunnel: LiveTunnel, addresses: Addresses): Tunnel {
   return TUNNEL.view({ tunnel, ...tunnelUrls(tunnel, addresses) });
 }
 
-/** @returns in UTC with milliseconds, which is what ISO strings of JavaScript are */
+/** @returns in UTC with milliseconds, as JavaScript writes ISO strings */
 function rfc3339(wallTime: number): string {
   return new Date(wallTime).toISOString();
 }

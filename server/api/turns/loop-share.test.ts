@@ -3,7 +3,7 @@ import * as fc from 'fast-check';
 import { LoopShare } from './loop-share.ts';
 
 describe('LoopShare', () => {
-  it('lets everything begin at once while nobody else wants the loop', () => {
+  it('lets everything begin at once while nobody else needs the loop', () => {
     const share = new LoopShare(0.25, 1);
     for (let now = 0; now < 100; now += 1) {
       assert.equal(share.wait(now, false), 0);
@@ -11,7 +11,7 @@ describe('LoopShare', () => {
     }
   });
 
-  it('lets what took a ms rest for three while somebody does', () => {
+  it('makes what took a ms rest for three while somebody does', () => {
     const share = new LoopShare(0.25, 1);
     assert.equal(share.wait(0, true), 0);
     share.spend(2);
@@ -20,7 +20,7 @@ describe('LoopShare', () => {
     assert.equal(share.wait(4.1, true), 0);
   });
 
-  it('holds nothing against it that was spent while nobody wanted the loop', () => {
+  it('does not count what was spent while nobody else needed the loop', () => {
     const share = new LoopShare(0.25, 1);
     share.wait(0, false);
     share.spend(1000);
@@ -28,7 +28,7 @@ describe('LoopShare', () => {
     assert.equal(share.wait(1000, true), 0);
   });
 
-  it('saves nothing up beyond the burst, however long nothing was asked', () => {
+  it('saves up no more than the burst, however long it was idle', () => {
     const share = new LoopShare(0.25, 1);
     share.wait(0, true);
     assert.equal(share.wait(1e9, true), 0);
@@ -36,7 +36,7 @@ describe('LoopShare', () => {
     assert.ok(share.wait(1e9, true) > 0);
   });
 
-  it('gives no more than the share, a burst and one piece, whatever the pieces take', () => {
+  it('allows no more than the share, a burst and one piece, however long the pieces take', () => {
     const pieces = fc.array(fc.double({ min: 0.01, max: 20, noNaN: true }), { minLength: 1, maxLength: 100 });
     fc.assert(
       fc.property(pieces, (costs) => {

@@ -1,14 +1,14 @@
-/** How much of the event loop the API may take while visitors want it: a bucket of time that fills at that share. */
+/** How much of the event loop the API may use while visitors need it: a bucket of time that fills at that share. */
 
 export class LoopShare {
   readonly #share: number;
   readonly #burst: number;
-  /** ms that may be spent; what was spent beyond is made up for first */
+  /** ms that may be spent; what was spent beyond it must be made up for first */
   #credit: number;
   #filledAt = -Infinity;
 
   /**
-   * @param share of the time that passes, from 0 to 1
+   * @param share the part of passing time that it may use, from 0 to 1
    * @param burst ms that may be spent at once
    */
   constructor(share: number, burst: number) {
@@ -19,7 +19,7 @@ export class LoopShare {
 
   /**
    * @param now monotonic ms
-   * @param contended whether visitors want the loop; where not, whatever was spent was nobody's
+   * @param contended whether visitors need the loop; if not, what was spent does not count
    * @returns ms until the next may begin, 0 for now
    */
   wait(now: number, contended: boolean): number {

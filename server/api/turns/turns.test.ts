@@ -3,7 +3,7 @@ import { API_COST_FACTOR, API_LOOP_SHARE, VISITORS_RECENT_MS } from '../../limit
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { Turns } from './turns.ts';
 
-/** ms that a request of these tests takes until it waits for the store. */
+/** ms that a request in these tests takes before it waits for the store. */
 const COST_MS = 1;
 
 describe('Turns', () => {
@@ -11,7 +11,7 @@ describe('Turns', () => {
   /** what is to happen in the next turn of the loop */
   let coming: (() => void)[];
   let work: number;
-  /** who has begun, in order */
+  /** the requests that have begun, in order */
   let begun: string[];
   let turns: Turns;
 
@@ -22,7 +22,7 @@ describe('Turns', () => {
     begun = [];
     const nextTurn = (first: () => void, second: () => void) => void coming.push(first, second);
     turns = new Turns({ clock, visitorsWork: () => work, nextTurn });
-    // What visitors have had before anybody looks.
+    // What visitors have used before anybody looks.
     clock.advance(VISITORS_RECENT_MS);
   });
 
@@ -49,7 +49,7 @@ describe('Turns', () => {
     }
   }
 
-  it('begins one request in each turn of the loop, the first not before it was asked', () => {
+  it('begins one request in each turn of the loop, and the first not before it has returned', () => {
     for (let asked = 0; asked < 3; asked += 1) ask('a');
     assert.deepEqual(begun, []);
     turn();
@@ -67,7 +67,7 @@ describe('Turns', () => {
     assert.equal(begun.length, 1000);
   });
 
-  it('leaves visitors three quarters of the loop while they have work, and goes on at full speed then', () => {
+  it('leaves visitors three quarters of the loop while they have work, and full speed to the API afterwards', () => {
     for (let asked = 0; asked < 2000; asked += 1) ask('a');
     work += 1;
     run(1000, true);
@@ -78,7 +78,7 @@ describe('Turns', () => {
     assert.ok(begun.length - before > 900, `${begun.length - before}`);
   });
 
-  it('lets somebody else in after one of those who flood it', () => {
+  it('lets somebody else in after one request of those who flood it', () => {
     for (let asked = 0; asked < 1000; asked += 1) ask('flood');
     ask('other');
     turn();
@@ -86,7 +86,7 @@ describe('Turns', () => {
     assert.deepEqual(begun, ['flood', 'other']);
   });
 
-  it('lets those go on that have begun, in their turn', async () => {
+  it('lets requests that have begun continue, in their turn', async () => {
     ask('a');
     const next = turns.next('account').then(() => begun.push('next'));
     turn();
@@ -95,7 +95,7 @@ describe('Turns', () => {
     assert.deepEqual(begun, ['a', 'next']);
   });
 
-  it('begins nothing for who has left', () => {
+  it('begins nothing for those who have left', () => {
     ask('a');
     ask('b')();
     turn();

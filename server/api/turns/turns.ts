@@ -1,6 +1,6 @@
 /**
- * When requests of the API begin: one in each turn of the event loop, groups of askers one after the other, and while
- * visitors want the loop only for a share of it (docs/decisions/0012-fair-api.md). Who waits is not read on.
+ * When requests of the API begin: one in each turn of the event loop, groups of callers one after the other, and only for a
+ * share of the loop while visitors need it (docs/decisions/0012-fair-api.md). Nothing more is read from those who wait.
  */
 import type { Clock } from '../../clock.ts';
 import { API_COST_FACTOR, API_LOOP_SHARE, API_LOOP_BURST_MS, VISITORS_RECENT_MS } from '../../limits.ts';
@@ -9,9 +9,9 @@ import { LoopShare } from './loop-share.ts';
 
 export interface TurnsDeps {
   readonly clock: Clock;
-  /** a number that has changed when visitors have had work of the loop */
+  /** a number that has changed if visitors have used the loop */
   readonly visitorsWork: () => number;
-  /** Calls both in the next turn of the loop, what the first one leaves to microtasks done in between. */
+  /** Calls both in the next turn of the loop, and between them what the first one leaves to microtasks. */
   readonly nextTurn: (first: () => void, second: () => void) => void;
 }
 
@@ -38,7 +38,7 @@ export class Turns {
    *
    * @param group whose turn it is: an address or an account
    * @param begin called when it has come, never before this has returned
-   * @returns gives the place up
+   * @returns call it to give the place up
    */
   take(group: string, begin: () => void): () => void {
     const leave = this.#queue.push(group, begin);
@@ -46,7 +46,7 @@ export class Turns {
     return leave;
   }
 
-  /** The same for who has begun and is to go on. */
+  /** The same for a request that has begun and is to continue. */
   next(group: string): Promise<void> {
     return new Promise((resolve) => {
       this.take(group, resolve);

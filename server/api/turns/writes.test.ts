@@ -8,7 +8,7 @@ async function settled(): Promise<void> {
 
 describe('Writes', () => {
   let writes: Writes;
-  /** whose have begun, in order, with what ends them */
+  /** the accounts whose writes have begun, in order, and how to end each */
   let begun: { readonly account: string; readonly end: () => void }[];
 
   beforeEach(() => {
@@ -27,7 +27,7 @@ describe('Writes', () => {
     return first?.account;
   }
 
-  it('begins no more of one account than the limit', async () => {
+  it('begins no more writes of one account than the limit', async () => {
     for (let asked = 0; asked < 10; asked += 1) void write('a');
     await settled();
     assert.equal(begun.length, ACCOUNT_WRITES_MAX);
@@ -35,13 +35,13 @@ describe('Writes', () => {
     assert.equal(begun.length, ACCOUNT_WRITES_MAX);
   });
 
-  it('begins no more of all than the limit', async () => {
+  it('begins no more writes of all accounts than the limit', async () => {
     for (let account = 0; account < 20; account += 1) void write(`account ${account}`);
     await settled();
     assert.equal(begun.length, API_WRITES_MAX);
   });
 
-  it('lets an account in behind one of each that is before it, however many of those wait', async () => {
+  it('gives an account its turn after one write of each account before it, however many more of those wait', async () => {
     const flooders = Array.from(
       { length: API_WRITES_MAX / ACCOUNT_WRITES_MAX },
       (_, index) => `flood ${index}`,
@@ -54,7 +54,7 @@ describe('Writes', () => {
     assert.ok(begun.some(({ account }) => account === 'other'));
   });
 
-  it('gives back what the work gives, lets the next one in after a failure, and keeps nothing of who is through', async () => {
+  it('returns what the work returns, begins the next one after a failure, and keeps nothing of those that are done', async () => {
     assert.equal(await writes.run('a', () => Promise.resolve(1)), 1);
     const failed = Array.from({ length: 10 }, () =>
       assert.rejects(writes.run('a', () => Promise.reject(new Error('no')))),

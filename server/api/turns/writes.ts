@@ -4,7 +4,7 @@ import { FairQueue } from '../../fairness/fair-queue.ts';
 
 export class Writes {
   readonly #queue = new FairQueue<() => void>();
-  /** by account, those under way */
+  /** writes under way, by account */
   readonly #underWay = new Map<string, number>();
   #count = 0;
 

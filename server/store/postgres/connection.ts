@@ -1,4 +1,4 @@
-/** What every connection to PostgreSQL has. */
+/** What all connections to PostgreSQL have in common. */
 import { type ClientConfig, type CustomTypesConfig, types as pgTypes } from 'pg';
 import { POSTGRES_CONNECT_TIMEOUT_MS, KEEP_ALIVE_MS, POSTGRES_QUERY_TIMEOUT_MS } from '../../limits.ts';
 import type { DatabaseAddress } from '../address.ts';
@@ -11,7 +11,7 @@ const types: CustomTypesConfig = {
     oid === pgTypes.builtins.INT8 ? Number : pgTypes.getTypeParser(oid, format),
 };
 
-/** What every connection has; the parameters of the address win. */
+/** The settings of every connection; the parameters of the address win. */
 export const CONNECTION: ClientConfig = {
   types,
   application_name: 'culvert-relay',

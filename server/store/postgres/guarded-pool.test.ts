@@ -65,7 +65,7 @@ describe('GuardedPool', () => {
     await pool.connect();
   });
 
-  it('counts those that fail at once as one', async () => {
+  it('counts attempts that fail at once as one', async () => {
     raw.failure = new Error('connect ECONNREFUSED');
     await Promise.allSettled([pool.connect(), pool.connect(), pool.connect()]);
     clock.advance(100);
@@ -80,7 +80,7 @@ describe('GuardedPool', () => {
     await assert.rejects(pool.connect(), /more than 1000 operations wait/);
   });
 
-  it('uses a connection again whose server has refused a statement', async () => {
+  it('keeps a connection whose server has refused a statement', async () => {
     raw.client.answer = () => Promise.reject(Object.assign(new Error('duplicate key'), { code: '23505' }));
     const client = await pool.connect();
     await assert.rejects(client.query('insert', []), /duplicate key/);
@@ -88,7 +88,7 @@ describe('GuardedPool', () => {
     assert.deepEqual(raw.client.released, [false]);
   });
 
-  it('closes a connection that has not answered, and asks nothing more of it', async () => {
+  it('closes a connection that has not answered, and sends nothing more on it', async () => {
     raw.client.answer = () => Promise.reject(new Error('Query read timeout'));
     const client = await pool.connect();
     await assert.rejects(client.query('insert', []), UnansweredError);
@@ -107,7 +107,7 @@ describe('GuardedPool', () => {
     assert.equal(raw.client.listenerCount('error'), 0);
   });
 
-  it('is closed after 2 s, also where the server says nothing', async () => {
+  it('is closed after 2 s, even if the server says nothing', async () => {
     const ended = pool.end();
     clock.advance(2000);
     await assert.doesNotReject(ended);

@@ -1,4 +1,4 @@
-/** Connections to a server that may go away: bounded, and none is used again after it has failed. */
+/** Connections to a server that may go away: limited in number, and never reused after a failure. */
 import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
 import type { Clock } from '../../clock.ts';
 import {
@@ -29,22 +29,22 @@ export interface RawClient {
 export class GuardedPool implements PostgresPool {
   readonly #pool: RawPool;
   readonly #clock: Clock;
-  /** tries to connect that have failed one after the other */
+  /** attempts to connect that have failed one after the other */
   #failures = 0;
   #failure: unknown;
-  /** monotonic ms before which nobody tries again */
+  /** monotonic ms before which there is no new attempt */
   #retryAt = -Infinity;
 
   constructor(pool: RawPool, clock: Clock) {
     this.#pool = pool;
     this.#clock = clock;
-    // A connection that nobody uses was lost. Who needs one next will see whether there is a server.
+    // An idle connection was lost. Whoever needs one next will find out whether there is a server.
     pool.on('error', ignore);
   }
 
   /**
-   * @throws Error why there is none; at once for some time after a failure, so that a server that is down costs little,
-   * and one that comes back is not trampled
+   * @throws Error with the reason; at once for some time after a failure, so that a server that is down costs little, and one
+   *   that comes back is not overrun
    */
   async connect(): Promise<PostgresPoolClient> {
     if (this.#clock.monotonic() < this.#retryAt) throw this.#failure;
@@ -71,7 +71,7 @@ export class GuardedPool implements PostgresPool {
   }
 
   #noteFailure(error: unknown): void {
-    // Those who tried at the same time have failed for the same reason.
+    // Attempts at the same time have failed for the same reason.
     if (this.#clock.monotonic() < this.#retryAt) return;
     this.#failure = error;
     const wait = Math.min(POSTGRES_RETRY_CAP_MS, POSTGRES_RETRY_BASE_MS * 2 ** this.#failures);
@@ -86,7 +86,7 @@ class GuardedClient implements PostgresPoolClient {
 
   constructor(client: RawClient) {
     this.#client = client;
-    // Whatever waits for an answer is told, too.
+    // Everything that waits for an answer is told, too.
     client.on('error', this.#onError);
   }
 
@@ -110,7 +110,7 @@ class GuardedClient implements PostgresPoolClient {
   };
 
   async #run<R>(sql: string, parameters: readonly unknown[]): Promise<PostgresQueryResult<R>> {
-    // A rollback behind a statement that was not answered would not be answered either; closing rolls back.
+    // A rollback after a statement that was not answered would not be answered either; closing the connection rolls back.
     if (this.#lost) throw new Error('the connection was lost');
     try {
       return (await this.#client.query(sql, [...parameters])) as PostgresQueryResult<R>;

@@ -11,14 +11,14 @@ import { CONNECTION, type PostgresAddress } from './connection.ts';
 /** `one`: a relay that knows of no other. `cluster`: relays that know of each other. */
 export type LockHolders = 'one' | 'cluster';
 
-/** Any number will do; advisory locks are those of one database. */
+/** Any number will do; advisory locks belong to one database. */
 const LOCK_ID = 4_019_573_121;
 
 /**
- * Takes the database for one relay, or for the relays of one cluster. The lock is a session's: the server drops it with the connection. A connection that
- * is lost is made again, and the lock taken again, for as long as the relay lives.
+ * Locks the database for one relay, or for the relays of one cluster. The lock belongs to a session: the server drops it with
+ * the connection. A connection that is lost is made again, and the lock taken again, for as long as the relay lives.
  *
- * @param holders who may have it at the same time
+ * @param holders who may hold it at the same time
  * @param log told when another relay was faster after a connection was lost
  * @throws Error with a text for the operator when another relay has it, or the server cannot be reached
  */
@@ -30,7 +30,7 @@ export async function lockPostgres(
   const lock = new PostgresLock(address, holders, systemClock, log);
   const name = nameOfDatabase(address);
   const end = performance.now() + POSTGRES_RELAY_LOCK_WAIT_MS;
-  // The relay before this one may just be ending.
+  // The relay before this one may be about to end.
   while (!(await tryLock(lock, name))) {
     if (performance.now() >= end) {
       lock.release();
@@ -95,7 +95,7 @@ class PostgresLock implements RelayLock {
     return client;
   }
 
-  /** @param told whether the operator knows that another relay has the lock */
+  /** @param told whether the operator has been told that another relay has the lock */
   #takeAgain(told: boolean): void {
     this.#timer?.cancel();
     this.#timer = this.#clock.setTimeout(() => void this.#tryAgain(told), POSTGRES_RELAY_LOCK_RETRY_MS);

@@ -1,32 +1,32 @@
-/** A SQLite file as the connection Kysely sends its queries through. */
+/** A SQLite file as the connection through which Kysely sends its queries. */
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CompiledQuery, DatabaseConnection, QueryResult } from 'kysely';
 import { SQLITE_BUSY_MS, SQLITE_RETRY_MS } from '../../limits.ts';
 import type { FileGuard } from './file-guard.ts';
 
-/** https://www.sqlite.org/rescode.html#busy; the low byte, the rest tells the kind */
+/** https://www.sqlite.org/rescode.html#busy; the low byte, the others tell the kind */
 const SQLITE_BUSY = 5;
 
-/** A transaction that reads first and writes later could not get the lock in between without starting over. */
+/** A transaction that reads first and writes later could not get the lock in between without starting again. */
 export const BEGIN = 'begin immediate';
 
 export class SqliteConnection implements DatabaseConnection {
   readonly #database: DatabaseSync;
   readonly #guard: FileGuard | undefined;
-  /** Since when every write has met another process's lock, monotonic ms. */
+  /** Since when every write has found the file locked by another process, monotonic ms. */
   #lockedSince: number | undefined;
 
-  /** @param guard asked before each write, for a database in a file */
+  /** @param guard called before each write, for a database in a file */
   constructor(database: DatabaseSync, guard: FileGuard | undefined) {
     this.#database = database;
     this.#guard = guard;
   }
 
   /**
-   * Runs one statement. SQLite's own wait for a locked file would stop the whole process, so a busy statement is
-   * tried again from here, for at most {@link SQLITE_BUSY_MS}. While a file stays locked for longer, every further
-   * write fails at its first try: reads wait in line behind it.
+   * Runs one statement. SQLite's own wait for a locked file would stop the whole process, so a busy statement is retried
+   * here, for at most {@link SQLITE_BUSY_MS}. If a file stays locked for longer, every further write fails at its first
+   * attempt, because reads wait in line behind it.
    */
   async executeQuery<R>(query: CompiledQuery): Promise<QueryResult<R>> {
     const writes = isWrite(query) || query.sql === BEGIN;

@@ -21,7 +21,7 @@ export class NodeSqliteDialect implements Dialect {
 
   /**
    * @param database open database, closed with the Kysely instance
-   * @param guard asked before each write, for a database in a file
+   * @param guard called before each write, for a database in a file
    */
   constructor(database: DatabaseSync, guard: FileGuard | undefined) {
     this.#database = database;
@@ -51,8 +51,8 @@ class WithoutRowLocks extends SqliteQueryCompiler {
 }
 
 /**
- * Lets all migrations run in one transaction, which SQLite can undo. As it takes the write lock at its beginning, it is
- * also what keeps a second program from migrating at the same time.
+ * Lets all migrations run in one transaction, which SQLite can undo. As it takes the write lock at its beginning, it also
+ * keeps a second program from migrating at the same time.
  */
 class TransactionalDdlAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {

@@ -2,8 +2,8 @@
 import { statSync } from 'node:fs';
 
 /**
- * A database that is deleted or replaced while it is open goes on as a file without a name: everything written to it is
- * gone with the process. What is acknowledged must not end there.
+ * A database that is deleted or replaced while it is open continues as a file without a name: everything written to it is
+ * gone with the process. What is acknowledged must not be lost like that.
  */
 export class FileGuard {
   readonly #files: readonly { readonly path: string; readonly identity: string | undefined }[];

@@ -3,8 +3,8 @@ import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /**
- * Makes a folder and those above it, where missing, for the relay's own user only. Node's own recursive `mkdir` never
- * returns where a file system refuses with ENOENT, as /proc does.
+ * Creates a folder and those above it, if missing, for the relay's own user only. Node's own recursive `mkdir` never returns
+ * if a file system refuses with ENOENT, as /proc does.
  *
  * @throws the system's error
  */

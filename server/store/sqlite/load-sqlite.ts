@@ -2,10 +2,10 @@
 import type * as sqlite from 'node:sqlite';
 
 /**
- * Loads `node:sqlite` without the notice that some Node versions print about it: what it says is for developers, and
- * those who run a relay can do nothing about it. Other warnings pass.
+ * Loads `node:sqlite` without the notice that some Node versions print about it: it is meant for developers, and those who
+ * run a relay can do nothing about it. Other warnings pass.
  *
- * @throws Error when this Node has none
+ * @throws Error if this Node has none
  */
 export function loadSqlite(): typeof sqlite {
   const emitWarning = process.emitWarning.bind(process);

@@ -41,7 +41,7 @@ describe('openSqlite', () => {
     return error instanceof Error ? describeError(error) : assert.fail('it was opened');
   }
 
-  onPosix('makes the file, in a folder only its own user can read', async () => {
+  onPosix('creates the file, in a folder only its own user can read', async () => {
     await open();
     assert.equal(statSync(join(folder, 'data')).mode & 0o777, 0o700);
     assert.ok(statSync(path).isFile());
@@ -57,7 +57,7 @@ describe('openSqlite', () => {
       assert.deepEqual(modesOf(path), [0o600, 0o600, 0o600]);
     });
 
-    onPosix('become so where a version of before has made them', async () => {
+    onPosix('become so if an older version has created them', async () => {
       await (await open()).insertAccount(anAccount());
       for (const suffix of ['', '-wal', '-shm']) chmodSync(path + suffix, 0o644);
       await open();
@@ -71,7 +71,7 @@ describe('openSqlite', () => {
     assert.deepEqual(await (await open()).findAccount(account.name), account);
   });
 
-  it('can be opened by several at the same moment, when it does not exist yet', async () => {
+  it('can be opened by several at the same moment if it does not exist yet', async () => {
     const [first, second] = await Promise.all([open(), open()]);
     const account = anAccount();
     await first.insertAccount(account);
@@ -91,7 +91,7 @@ describe('openSqlite', () => {
     other.exec('begin immediate');
     const account = anAccount();
     const written = store.insertAccount(account);
-    // Timers run on: this one ends the wait.
+    // Timers fire meanwhile: this one ends the wait.
     setTimeout(() => other.exec('commit'), 30);
     await written;
     assert.deepEqual(await store.findAccount(account.name), account);
@@ -118,13 +118,13 @@ describe('openSqlite', () => {
     );
   });
 
-  it('says what is wrong with a file that is no database', async () => {
+  it('says what is wrong with a file that is not a database', async () => {
     path = join(folder, 'notes.txt');
     writeFileSync(path, 'this is a text file, and a rather long one at that. '.repeat(50));
     assert.match(await refusal(), /^cannot open the database .*notes\.txt: file is not a database$/);
   });
 
-  it('says which folder cannot be made', async () => {
+  it('says which folder cannot be created', async () => {
     writeFileSync(join(folder, 'file'), '');
     path = join(folder, 'file', 'culvert.db');
     assert.match(await refusal(), /^cannot open the database .*culvert\.db: /);

@@ -15,7 +15,7 @@ import { loadSqlite } from './load-sqlite.ts';
 import { makePrivate } from './private-file.ts';
 
 /**
- * Opens a SQLite file, makes it and its folder when missing, for the own user only, and brings it up to date.
+ * Opens a SQLite file, creates it and its folder if missing, for the own user only, and brings it up to date.
  *
  * @param path of the file, or `:memory:`
  * @param log told when the database begins to fail and when it works again
@@ -50,12 +50,12 @@ function openDatabase(path: string) {
     makePrivate(path);
   }
   const database = new DatabaseSync(path, { enableForeignKeyConstraints: true });
-  // While opening, before there is anybody to hold up, SQLite may wait for another program itself.
+  // While opening, before there is anybody to delay, SQLite may wait for another program itself.
   database.exec(`pragma busy_timeout = ${SQLITE_BUSY_MS}`);
   // WAL: readers and the writer do not wait for each other. FULL: a commit is on the disk when it returns.
   database.exec('pragma journal_mode = wal');
   database.exec('pragma synchronous = full');
-  // The first read makes the log, which is watched from here on.
+  // The first read creates the log, which is watched from here on.
   database.prepare('pragma user_version').get();
   database.exec('pragma busy_timeout = 0');
   return database;

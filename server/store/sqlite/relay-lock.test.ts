@@ -26,13 +26,13 @@ describe('lockDatabase', () => {
     return taken;
   }
 
-  it('makes the folder, and leaves the database to whoever opens it without a lock', async () => {
+  it('creates the folder, and leaves the database to whoever opens it without a lock', async () => {
     lock('data', 'culvert.db');
     await (await openSqlite(join(folder, 'data', 'culvert.db'), () => {})).close();
     assert.ok(existsSync(join(folder, 'data', 'culvert.db')));
   });
 
-  it('gives each database to one relay', () => {
+  it('locks each database for one relay', () => {
     lock('one.db');
     assert.doesNotThrow(() => lock('two.db'));
   });

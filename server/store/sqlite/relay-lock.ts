@@ -1,4 +1,4 @@
-/** Keeps two relays from serving on one SQLite file: each would route by tunnels the other has closed. */
+/** Keeps two relays from serving on one SQLite file: each would route to tunnels the other has closed. */
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
@@ -14,9 +14,9 @@ export interface RelayLock {
 }
 
 /**
- * Takes the database for one relay, until released or until the process ends, however it ends. Commands that administer
- * need no lock, so they work while the relay runs. The lock is SQLite's own on an empty file beside the database: one
- * that the system drops with its process, on every system Node runs on.
+ * Locks the database for one relay, until released or until the process ends, however it ends. Commands that administer
+ * accounts and keys need no lock, so they work while the relay runs. The lock is SQLite's own on an empty file beside the
+ * database: the system drops it with its process, on every system Node runs on.
  *
  * @param path of the database, or `:memory:`, which cannot be shared
  * @param waitMs how long to wait for a relay that is just ending
@@ -58,7 +58,7 @@ function isTaken(file: DatabaseSync): boolean {
   }
 }
 
-/** The one name of a database that may be reached by several. */
+/** The one name of a database that may have several. */
 function realPath(path: string): string {
   return existsSync(path) ? realpathSync(path) : join(realpathSync(dirname(path)), basename(path));
 }

@@ -1,15 +1,15 @@
-/** What the relay and the thread of its database say to each other, as structured clones. */
+/** What the relay and the thread of its database send each other, as structured clones. */
 import { describeError, type LogEvent, type LogFields } from '../../log.ts';
 import { ConflictError, FullError, type Operation, StoreError, UnansweredError } from '../store.ts';
 
-/** What the thread is asked; answers name the same number. */
+/** A request to the thread; its answer has the same number. */
 export interface Call {
   readonly call: number;
   readonly operation: Operation;
   readonly args: readonly unknown[];
 }
 
-/** What the thread says. */
+/** What the thread sends. */
 export type Report =
   | { readonly kind: 'opened' }
   /** in a text for the operator */
@@ -18,7 +18,7 @@ export type Report =
   | { readonly kind: 'failed'; readonly call: number; readonly failure: Failure }
   | { readonly kind: 'log'; readonly event: LogEvent; readonly fields: LogFields | undefined };
 
-/** An error, as far as its kind matters to whoever has asked. */
+/** An error, as far as its kind matters to the caller. */
 export type Failure =
   | { readonly kind: 'conflict'; readonly field: ConflictError['field'] }
   | { readonly kind: 'full'; readonly nextEnd: number }

@@ -5,7 +5,7 @@ import { type Operation, OPERATIONS, type Store } from '../store.ts';
 import { StoreConnection } from './store-connection.ts';
 
 /**
- * Opens a SQLite file on a thread of its own, makes it when missing, and brings it up to date.
+ * Opens a SQLite file on a thread of its own, creates it if missing, and brings it up to date.
  *
  * @param log told when the database begins to fail and when it works again
  * @throws Error with a text for the operator

@@ -39,7 +39,7 @@ describe('a store on a thread of its own', () => {
     return await openThreaded(file, clock, (event) => logged.push(event));
   }
 
-  /** A lock that another program has on the file. */
+  /** A lock that another program holds on the file. */
   function holdWrites(): DatabaseSync {
     const other = new DatabaseSync(path);
     other.exec('begin immediate');
@@ -91,7 +91,7 @@ describe('a store on a thread of its own', () => {
     assert.deepEqual(logged, ['store failing']);
   });
 
-  it('gives up what is not answered within 10 s, and says that nobody knows whether it was done', async () => {
+  it('gives up an operation after 10 s without an answer, and says that nobody knows whether it was done', async () => {
     const other = holdWrites();
     const written = store.insertAccount(anAccount({ name: 'late' }));
     clock.advance(STORE_ANSWER_TIMEOUT_MS);

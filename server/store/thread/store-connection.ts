@@ -1,4 +1,4 @@
-/** The relay's side of the thread on which an embedded database is. */
+/** The relay's side of the thread that the embedded database runs on. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '../../clock.ts';
@@ -7,7 +7,7 @@ import { describeError, type Log } from '../../log.ts';
 import { type Operation, StoreError, UnansweredError } from '../store.ts';
 import { type Call, errorOf, type Report } from './messages.ts';
 
-/** What is built of the sources is CommonJS, for which a thread starts in less time. */
+/** In a build it is CommonJS, with which a thread starts faster. */
 const PROGRAM = new URL(
   import.meta.url.endsWith('.ts') ? './store-thread.ts' : './store-thread.cjs',
   import.meta.url,
@@ -25,7 +25,7 @@ export class StoreConnection {
   readonly #log: Log;
   /** `undefined` while there is no thread */
   #worker: Worker | undefined;
-  /** by number, what was asked and not answered */
+  /** by number, operations that were requested and not answered */
   readonly #pending = new Map<number, Pending>();
   #calls = 0;
   #closing = false;
@@ -50,7 +50,7 @@ export class StoreConnection {
   }
 
   /**
-   * Has the thread do something. Where it is lost meanwhile, or silent for {@link STORE_ANSWER_TIMEOUT_MS}, nobody knows
+   * Makes the thread do something. If it is lost meanwhile, or silent for {@link STORE_ANSWER_TIMEOUT_MS}, nobody knows
    * whether that was done.
    *
    * @throws StoreError; what the operation throws
@@ -103,7 +103,7 @@ export class StoreConnection {
     return pending;
   }
 
-  /** A process that has stood still itself takes first what has come meanwhile. */
+  /** A process that has itself stood still first takes what has come meanwhile. */
   async #giveUp({ call, operation }: Call): Promise<void> {
     await nextTurn();
     this.#take(call)?.reject(unanswered(`${operation} was not answered`));

@@ -1,6 +1,6 @@
 /**
- * The thread of an embedded database: whoever commits here waits for the disk, and visitors do not (docs/decisions/
- * 0012-fair-api.md). Started by store-connection.ts, which says with `workerData` where the database is.
+ * The thread of an embedded database: commits wait here for the disk, and visitors do not (docs/decisions/0012-fair-api.md).
+ * Started by store-connection.ts, which says with `workerData` where the database is.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { describeError } from '../../log.ts';
@@ -21,7 +21,7 @@ async function answer(store: Store, { call, operation, args }: Call): Promise<vo
   } catch (error) {
     say({ kind: 'failed', call, failure: failureOf(error) });
   }
-  // Nothing more is asked, and a thread that listens to nobody ends.
+  // No more requests come, and a thread without listeners ends.
   if (operation === 'close') parentPort?.close();
 }
 
