@@ -188,12 +188,14 @@ describe('a client that freezes', function () {
       Promise.all([kept.response(), warm.response(), posts.response('POST'), long.ending]),
     );
     const [ofKept, ofWarm, ofPost, ofLong] = value;
-    assert.deepEqual(
-      [ofKept, ofWarm].map(({ head }) => head.field('culvert-error')),
-      ['tunnel-offline', 'tunnel-offline'],
-    );
+    assert.equal(ofKept.head.field('culvert-error'), 'tunnel-offline');
+    // Without a data socket offered ahead, which a slow client may not have opened yet, the wait for one ends first.
+    assert.match(ofWarm.head.field('culvert-error') ?? '', /^(?:client-timeout|tunnel-offline)$/);
     // It may have been swallowed, or may wait to be.
-    assert.match(ofPost.head.field('culvert-error') ?? '', /^(?:client-closed|tunnel-offline)$/);
+    assert.match(
+      ofPost.head.field('culvert-error') ?? '',
+      /^(?:client-closed|client-timeout|tunnel-offline)$/,
+    );
     assert.notEqual(ofLong, undefined);
     assertWithin(ms, 10_000);
   });
