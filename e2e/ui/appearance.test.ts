@@ -39,7 +39,7 @@ scenarios('the main job, as people see it who need it', (fixture) => {
         .getByRole('list', { name: 'Requests' })
         .getByRole('button', { name: 'POST /seen 200' })
         .click();
-      await page.getByRole('region', { name: 'Answer body' }).waitFor();
+      await page.getByRole('region', { name: 'Response body' }).waitFor();
       await assertReadable(page, 'a request');
       await page.getByRole('button', { name: 'Back' }).click();
       await page.getByRole('button', { name: 'Back' }).click();
@@ -64,7 +64,7 @@ scenarios('the main job, as people see it who need it', (fixture) => {
     await eventually(20_000, async () => assert.equal(await isDark(page), true));
   });
 
-  it('in high contrast, with the state as a shape, the fuse and the focus to be seen', async () => {
+  it('in high contrast, with the state as a shape, the fuse and the focus visible', async () => {
     const { page } = await fixture.openSignedIn();
     await page.emulateMedia({ forcedColors: 'active' });
     const site = await startSite(fixture.scope);
@@ -82,7 +82,7 @@ scenarios('the main job, as people see it who need it', (fixture) => {
   });
 });
 
-/** Whether the ground of the window is darker than its text. */
+/** Whether the background of the window is darker than its text. */
 async function isDark(page: Page): Promise<boolean> {
   const brightness = async (property: string) => {
     const numbers = (await colourOf(page, 'body', property)).match(/\d+/g) ?? [];

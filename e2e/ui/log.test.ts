@@ -51,7 +51,7 @@ scenarios('the request log', (fixture) => {
     await page.getByText('No request matches').waitFor();
   });
 
-  it('shows a request whole, with bodies laid out, as sent and as bytes', async () => {
+  it('shows a request in full, with bodies laid out, as sent and as bytes', async () => {
     const { page } = await openLog();
     await row(page, 'POST /order 200').click();
     const request = page.getByRole('region', { name: 'Request', exact: true });
@@ -63,17 +63,17 @@ scenarios('the request log', (fixture) => {
     assert.equal(await body.innerText(), '{"mugs":2}');
     await request.getByRole('button', { name: 'Hex' }).click();
     assert.match(await body.innerText(), /^000000 {2}7b 22 6d/);
-    const answer = page.getByRole('region', { name: 'Answer body' });
-    assert.match(await answer.innerText(), /"orders": 1/);
+    const response = page.getByRole('region', { name: 'Response body' });
+    assert.match(await response.innerText(), /"orders": 1/);
   });
 
-  it('sends a request again, and shows what came of it', async () => {
+  it('sends a request again, and shows the result', async () => {
     const { page, orders } = await openLog();
     await row(page, 'POST /order 200').click();
     await page.getByRole('button', { name: 'Replay' }).click();
     await page.getByRole('button', { name: 'Sent again, show it' }).click();
     await page.getByText('Repeats request 3.').waitFor();
-    await page.getByRole('region', { name: 'Answer body' }).getByText('"orders": 2').waitFor();
+    await page.getByRole('region', { name: 'Response body' }).getByText('"orders": 2').waitFor();
     assert.deepEqual(orders, ['{"mugs":2}', '{"mugs":2}']);
   });
 

@@ -1,4 +1,4 @@
-/** Every screen of the window, each in the states it can be in: what axe judges and what the screenshots show. */
+/** Every screen of the window, in each of its states: axe judges them and the screenshots show them. */
 import type { Page } from 'playwright-core';
 import type { RecordedMessage, RequestDetail } from '../../../desktop/engine/inspector/records.ts';
 import type { About } from '../../../desktop/shared/ipc.ts';
@@ -6,17 +6,17 @@ import type { Snapshot, TunnelView } from '../../../desktop/shared/snapshot.ts';
 import { exampleRequest, exampleSnapshot, exampleTunnel } from '../../../desktop/testing/views.ts';
 import { ScriptedMain } from './scripted-main.ts';
 
-/** The time it is on every screen, so that pictures of them are the same each time. */
+/** The time on every screen, so that the pictures are always the same. */
 export const NOW = Date.UTC(2026, 10, 21, 10, 30);
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
 export interface Scene {
   readonly name: string;
-  /** what the picture shows, for people who do not see it */
+  /** what the picture shows, for people who cannot see it */
   readonly alt: string;
   readonly main: () => ScriptedMain;
-  /** from the main list to the screen */
+  /** leads from the main list to the screen */
   readonly go?: (page: Page) => Promise<void>;
 }
 
@@ -313,11 +313,11 @@ export const SCENES: readonly Scene[] = [
   },
   {
     name: 'request',
-    alt: 'One request with fields and body, and its answer',
+    alt: 'One request with fields and body, and its response',
     main: live(SHOP),
     go: async (page) => {
       await page.getByRole('button', { name: /POST \/api\/checkout/ }).click();
-      await page.getByRole('heading', { name: 'Answer' }).waitFor();
+      await page.getByRole('heading', { name: 'Response' }).waitFor();
     },
   },
   { name: 'settings', alt: 'Settings', main: live(SHOP), go: openSettings },

@@ -11,10 +11,10 @@ import { Failure, Notice, Screen } from '../../view/parts.tsx';
 import { useAction } from '../../view/use-action.ts';
 import { Message } from './message.tsx';
 
-/** How soon a request that has no answer yet is looked at again. */
+/** How soon a request that has no response yet is looked at again. */
 const PENDING_MS = 1000;
 
-/** One request whole, with its answer. */
+/** One request in full, with its response. */
 export function RequestScreen({
   tunnelKey,
   id,
@@ -75,7 +75,7 @@ export function RequestScreen({
                 : 'Your server has not responded yet.'}
             </Notice>
           ) : (
-            <Message title="Answer" message={detail.response} />
+            <Message title="Response" message={detail.response} />
           )}
         </>
       )}
