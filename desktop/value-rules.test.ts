@@ -1,4 +1,4 @@
-/** The rules of shared/value-rules.ts, through every way on which a value comes in. */
+/** The rules of shared/value-rules.ts, checked in every place where a value comes in. */
 import assert from 'node:assert/strict';
 import { ApiError } from '../shared/errors.ts';
 import { readCreateTunnel } from '../shared/tunnel-requests.ts';
@@ -28,7 +28,7 @@ function takes(read: () => unknown, refusal: abstract new (...values: never[]) =
   }
 }
 
-/** @param options what stands behind `culvert http` */
+/** @param options what follows `culvert http` */
 function command(...options: string[]): boolean {
   return takes(() => readArguments(['http', ...options], { CULVERT_API_KEY: KEY }, NO_FILES), UsageError);
 }

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { type Suite, SUITES } from './suites.ts';
 
 const ROOT = fileURLToPath(new URL('../', import.meta.url));
-/** One that waits leaves the machine to the other. */
+/** A suite that waits leaves the machine to the other. */
 const LANES = 2;
 
 const [name, ...args] = process.argv.slice(2);
@@ -34,18 +34,18 @@ function build(): void {
   runToEnd('npm run --silent build', [], true);
 }
 
-/** Ends this program, too, where it fails. */
+/** Ends this program, too, if it fails. */
 function runToEnd(program: string, programArgs: readonly string[], shell = false): void {
   const { status } = spawnSync(program, programArgs, { cwd: ROOT, stdio: 'inherit', shell });
   if (status !== 0) process.exit(status ?? 1);
 }
 
-/** Runs suites, and shows what each has said in one piece; what failed comes last, where it is looked for. */
+/** Runs suites, and shows the output of each in one piece; failures come last, where people look for them. */
 async function runAll(suites: readonly Suite[]): Promise<void> {
   build();
   const waiting = [...suites];
   const running = new Set<ChildProcess>();
-  // Of Ctrl-C a terminal tells them itself.
+  // At Ctrl-C the terminal tells them itself.
   process.once('SIGTERM', () => {
     waiting.length = 0;
     for (const child of running) child.kill();
@@ -63,7 +63,7 @@ async function runAll(suites: readonly Suite[]): Promise<void> {
     return [code === 0, said];
   }
 
-  /** One after the other: packages are not installed by two at a time. */
+  /** One after the other: packages must not be installed by two at a time. */
   let installed: Promise<[boolean, string]> = Promise.resolve([true, '']);
   async function runSuite({ setup, command }: Suite): Promise<[boolean, string]> {
     if (setup !== undefined) {

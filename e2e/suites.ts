@@ -14,7 +14,7 @@ export interface Suite {
 
 const MOCHA = 'node_modules/mocha/bin/mocha.js';
 const SETUP = 'e2e/support/setup.sh';
-/** Protocol suites that use nothing of Linux. */
+/** Protocol suites that use nothing specific to Linux. */
 const PORTABLE =
   'addresses|connections|create|data|endings|forwarding|main-job|messages|own-answers|path-form|rest|strictness|tunnels|websocket-refusals';
 
@@ -104,15 +104,14 @@ export const SUITES: readonly Suite[] = [
 ];
 
 /**
- * @param jobs files that run at the same time, each in a process of its own; more than there are cores where most of what
- * tests do is waiting
+ * @param jobs files that run at the same time, each in a process of its own; more than there are cores if tests mostly wait
  */
 function mocha(jobs: number, ...args: readonly string[]): string[] {
   const parallel = jobs > 1 ? ['--parallel', '--jobs', String(jobs)] : [];
   return [MOCHA, ...parallel, ...args];
 }
 
-/** The test files of a folder; first those whose names match one of a glob's alternatives. */
+/** The test files of a folder; those whose names match one of a glob's alternatives come first. */
 function longFirst(folder: string, names: string): string[] {
   return [`${folder}/@(${names}).test.ts`, `${folder}/!(${names}).test.ts`];
 }

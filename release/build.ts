@@ -10,8 +10,9 @@ const DIST = join(ROOT, 'dist');
 const LINE_LENGTH = 120;
 
 /**
- * Takes Node's own modules as `require` does, and of each what is used. An `import` reads all they export, and some of that is
- * loaded when it is read: `node:http` then loads an HTTP client that nobody uses, at twice the cost of starting Node.
+ * Replaces imports of Node's own modules by `require`, and takes only what is used. An `import` reads everything they export,
+ * and some of that is loaded when it is read: `node:http` then loads an HTTP client that nobody uses, at twice the cost of
+ * starting Node.
  */
 const builtins: Plugin = {
   name: 'builtins',
@@ -19,7 +20,7 @@ const builtins: Plugin = {
     building.onResolve({ filter: /^[a-z_:/0-9]+$/ }, ({ path, importer, kind }) => {
       if (!isBuiltin(path)) return undefined;
       const namespace = kind === 'require-call' ? 'required' : 'imported';
-      // One for each file that asks: what several share would be one small file more to load.
+      // One for each file that imports it: a shared one would be one more small file to load.
       return { path, namespace, suffix: `?${relative(ROOT, importer)}` };
     });
     building.onLoad({ filter: /./, namespace: 'required' }, ({ path }) => ({
@@ -42,7 +43,7 @@ function builtin(path: string): string {
   return `process.getBuiltinModule(${JSON.stringify(path)})`;
 }
 
-/** The media types that the relay's API answers with; the list of all there are is a third of the program. */
+/** The media types with which the relay's API responds; the list of all media types is a third of the program. */
 const mediaTypes: Plugin = {
   name: 'media-types',
   setup(building) {
@@ -60,7 +61,7 @@ const mediaTypes: Plugin = {
 };
 
 /**
- * What parts of the body parser load and nobody asks for: bodies are JSON in UTF-8, so there are neither forms nor tables of other
+ * Parts that the body parser loads and nobody uses: bodies are JSON in UTF-8, so there are neither forms nor tables of other
  * encodings, which are a third of the program.
  */
 const unused: Plugin = {
@@ -76,16 +77,16 @@ const unused: Plugin = {
 
 type Format = Pick<BuildOptions, 'format' | 'splitting' | 'outExtension'>;
 
-/** What a program shares among its commands is in files of its own, which each command loads as it needs them. */
+/** What the commands of a program share is in files of its own, which each command loads as it needs them. */
 const PROGRAM: Format = { format: 'esm', splitting: true };
-/** A thread loads its file alone, so there it is whole. For CommonJS Node sets up less. */
+/** A thread loads only its own file, so that one is complete. As CommonJS it takes Node less time to set up. */
 const THREAD: Format = { format: 'cjs', outExtension: { '.js': '.cjs' } };
 
 /**
  * Bundles a program.
  *
- * @param folder of the program, in the sources as in dist/
- * @param entryPoint its file that is started: the program, or a thread of it
+ * @param folder of the program, in the sources and in dist/
+ * @param entryPoint the file that is started: the program, or a thread of it
  */
 async function bundle(folder: string, entryPoint: string, as: Format): Promise<Metafile> {
   const { metafile } = await build({
@@ -97,12 +98,12 @@ async function bundle(folder: string, entryPoint: string, as: Format): Promise<M
     platform: 'node',
     target: 'node22.13',
     plugins: [builtins, mediaTypes, unused],
-    // Koa has two versions of it, and setting one up takes longer than the rest of Koa.
+    // Koa comes with two versions of it, and setting one up takes longer than the rest of Koa.
     alias: { 'http-errors': './node_modules/http-errors' },
-    // `ws` and `pg` make use of them where they are installed, and do without.
+    // `ws` and `pg` use them if they are installed, and work without.
     external: ['bufferutil', 'utf-8-validate', 'pg-native'],
     metafile: true,
-    // Reading a file takes by its length; names stay, and so do the lines that a stack names.
+    // Reading a file takes time by its length; names stay, and so do the lines that a stack names.
     minifyWhitespace: true,
     lineLimit: LINE_LENGTH,
     legalComments: 'none',

@@ -30,7 +30,7 @@ describe('the changelog', () => {
     assert.throws(() => releaseNotes(CHANGELOG, '0.1'), /CHANGELOG\.md has no section for 0\.1/);
   });
 
-  it('gives what is unreleased to a version', () => {
+  it('turns the unreleased section into that of a version', () => {
     const cut = cutRelease(CHANGELOG, '0.1.1', '2026-02-03');
     assert.deepEqual(releasedVersions(cut), ['0.1.1', '0.1.0']);
     assert.equal(releaseNotes(cut, '0.1.1'), '### Fixed\n\n- Something, in\n  two lines.');
@@ -38,7 +38,7 @@ describe('the changelog', () => {
     assert.deepEqual([hasUnreleased(CHANGELOG), hasUnreleased(cut)], [true, false]);
   });
 
-  it('of the project is of this form', () => {
+  it('of the project has this form', () => {
     const changelog = readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8');
     assert.equal([...changelog.matchAll(/^## Unreleased$/gm)].length, 1);
     for (const version of releasedVersions(changelog)) assert.ok(isVersion(version), version);

@@ -18,7 +18,7 @@ export function releasedVersions(changelog: string): string[] {
 
 /**
  * @returns what changed with a version, as Markdown
- * @throws Error where the changelog does not say
+ * @throws Error if the changelog does not say
  */
 export function releaseNotes(changelog: string, version: string): string {
   const section = sections(changelog).find(({ name }) => name === version);
@@ -32,7 +32,7 @@ export function hasUnreleased(changelog: string): boolean {
 }
 
 /**
- * Makes what is unreleased the section of a version, below an empty "Unreleased".
+ * Turns the unreleased section into that of a version, below an empty "Unreleased".
  *
  * @param date `YYYY-MM-DD`
  */

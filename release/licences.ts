@@ -7,11 +7,11 @@ import { ROOT } from './repository.ts';
 export interface Bundled {
   readonly name: string;
   readonly licence: string;
-  /** its full text, which the licence asks to be passed on */
+  /** its full text, which the licence requires to be passed on */
   readonly text: string;
 }
 
-/** The packages of which files went into the bundles, by name. */
+/** The packages whose files went into the bundles, by name. */
 export function bundledPackages(metafiles: readonly Metafile[]): Bundled[] {
   const directories = new Map<string, string>();
   for (const input of metafiles.flatMap(({ inputs }) => Object.keys(inputs))) {
@@ -23,7 +23,7 @@ export function bundledPackages(metafiles: readonly Metafile[]): Bundled[] {
     .map(([name, directory]) => ({ name, licence: licenceOf(directory), text: licenceText(directory) }));
 }
 
-/** The texts that go with a bundle. */
+/** The texts that accompany a bundle. */
 export function licenceNotices(packages: readonly Bundled[]): string {
   return packages
     .map(({ name, licence, text }) => `${name} (${licence})\n\n${text.trim()}\n`)

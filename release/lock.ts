@@ -1,4 +1,4 @@
-/** What of `package-lock.json` is read: every package by its path. */
+/** What is read of `package-lock.json`: every package by its path. */
 export interface Lock {
   readonly packages: Readonly<Record<string, LockedPackage>>;
 }
@@ -12,8 +12,8 @@ interface LockedPackage {
 }
 
 /**
- * Packages for other systems that a lock file lacks, or has without address and digest; npm writes such a file where the
- * registry does not offer them. `npm ci` does not take it.
+ * Packages for other systems that a lock file lacks, or has without address and digest; npm writes such a file if the
+ * registry does not offer them. `npm ci` does not accept it.
  */
 export function missingFromLock({ packages }: Lock): string[] {
   return Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>

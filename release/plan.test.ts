@@ -28,12 +28,12 @@ describe('a release', () => {
 
   const refused: readonly [string, Partial<Situation>, RegExp][] = [
     [
-      'of something else than a version',
+      'of something other than a version',
       { version: 'v0.2.0' },
       /a version is X\.Y\.Z, as in 1\.2\.3, and not v0\.2\.0/,
     ],
     [
-      'with a lock file that other systems take for a mistake',
+      'with a lock file that is wrong on other systems',
       { lock: { packages: { 'node_modules/x': { optionalDependencies: { 'x-win32': '1' } } } } },
       /lacks 1 packages of other systems, such as x-win32: choose versions .*, run "npm install --package-lock-only"/,
     ],
@@ -43,7 +43,7 @@ describe('a release', () => {
     ['of a version again', { version: '0.1.0', tags: [] }, /0\.1\.0 is not newer than 0\.1\.0/],
     ['of a tag that is there', { tags: ['v0.2.0'] }, /the tag v0\.2\.0 is there already/],
     [
-      'that skips back behind package.json',
+      'that goes back behind package.json',
       { current: '0.3.0' },
       /0\.2\.0 is older than package\.json's 0\.3\.0/,
     ],
@@ -62,7 +62,7 @@ describe('a release', () => {
     it(`${what} is refused`, () => assert.match(obstacles({ ...READY, ...change }).join('\n'), message));
   }
 
-  it('is refused with everything that is in its way at once', () => {
+  it('is refused with all reasons at once', () => {
     const found = obstacles({ ...READY, branch: 'work', changes: ' M a', tags: ['v0.2.0'] });
     assert.equal(found.length, 4);
   });
@@ -74,12 +74,12 @@ describe('the tag of a release', () => {
 
   it('may be published', () => assert.deepEqual(tagObstacles(ready), []));
 
-  it('is refused where it is not what the repository says it is', () => {
+  it('is refused if it is not what the repository says it is', () => {
     assert.match(tagObstacles({ ...ready, tag: 'v0.2.0' }).join(), /v0\.2\.0 is not v0\.1\.0, the version/);
     assert.match(tagObstacles({ ...ready, current: '0.2.0' }).join(), /no section for 0\.2\.0/);
   });
 
-  it('is refused in another repository than the home', () => {
+  it('is refused in a repository other than the home', () => {
     const [found = '', ...more] = tagObstacles({ ...ready, from: 'https://forge.org/other/culvert' });
     assert.match(found, /home is https:\/\/forge\.org\/someone\/culvert, and this is/);
     assert.deepEqual(more, []);

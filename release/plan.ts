@@ -10,7 +10,7 @@ export interface Situation {
   /** of package.json */
   readonly current: string;
   readonly branch: string;
-  /** what `git status --porcelain` says */
+  /** the output of `git status --porcelain` */
   readonly changes: string;
   readonly tags: readonly string[];
   readonly changelog: string;
@@ -61,7 +61,7 @@ export interface TagSituation extends Pick<Situation, 'current' | 'changelog' | 
   readonly from: string;
 }
 
-/** @returns a sentence for each reason not to publish a tag, which somebody can have made by hand */
+/** @returns a sentence for each reason not to publish a tag, which somebody can have created by hand */
 export function tagObstacles({ tag, current, changelog, repository, from }: TagSituation): string[] {
   return [
     ...placeholders(repository),
@@ -69,7 +69,7 @@ export function tagObstacles({ tag, current, changelog, repository, from }: TagS
       ? []
       : [`the tag ${tag || '(none)'} is not v${current}, the version of package.json`]),
     ...(releasedVersions(changelog).includes(current) ? [] : [`CHANGELOG.md has no section for ${current}`]),
-    // Apps would look for their updates elsewhere.
+    // Otherwise apps would look for their updates elsewhere.
     ...(from === repository.address
       ? []
       : [`package.json says that home is ${repository.address}, and this is ${from}`]),

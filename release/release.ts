@@ -35,7 +35,7 @@ function look(version: string): Situation {
   };
 }
 
-/** @throws Error with all there is to say against it */
+/** @throws Error with every reason against it */
 function assertPossible(situation: Situation): void {
   const found = obstacles(situation);
   if (found.length === 0) return;
@@ -43,7 +43,7 @@ function assertPossible(situation: Situation): void {
 }
 
 function run(...args: string[]): void {
-  // npm is a script of the shell on Windows.
+  // npm is a shell script on Windows.
   const { status } = spawnSync('npm', args, {
     cwd: ROOT,
     stdio: 'inherit',
@@ -58,7 +58,7 @@ function release(version: string, isTested: boolean): void {
     run('run', 'check');
     run('test');
   }
-  // The tests took their time, in which somebody may have worked on.
+  // The tests took a while, and somebody may have changed something meanwhile.
   const situation = look(version);
   assertPossible(situation);
   const today = new Date().toISOString().slice(0, 10);

@@ -24,7 +24,7 @@ describe('the home of the project', () => {
     );
   });
 
-  it('says which field is not of the form it takes', () => {
+  it('says which field does not have the form it takes', () => {
     assert.throws(
       () => repositoryOf({ ...MANIFEST, repository: { url: 'github:someone/culvert' } }),
       /repository\.url must be git\+https:\/\/….git, and is github:someone\/culvert/,
@@ -32,7 +32,7 @@ describe('the home of the project', () => {
     assert.throws(() => repositoryOf({ ...MANIFEST, author: 'Somebody' }), /author must be NAME <MAIL>/);
   });
 
-  it('knows placeholders of address and mail', () => {
+  it('recognises placeholders of address and mail', () => {
     assert.deepEqual(placeholders(repositoryOf(MANIFEST)), []);
     const nowhere = {
       repository: { url: 'git+https://culvert.example/culvert.git' },

@@ -8,7 +8,7 @@ export const ROOT = join(import.meta.dirname, '..');
 export interface Repository {
   /** address of the repository as a browser opens it, without a slash at the end */
   readonly address: string;
-  /** whom packages name, and who gets reports of security issues that are sent by mail */
+  /** the name in packages, and the address for reports of security issues by mail */
   readonly author: { readonly name: string; readonly email: string };
 }
 
@@ -18,14 +18,14 @@ interface Manifest {
   readonly author: string;
 }
 
-/** Domains that are nobody's (RFC 2606, section 2). */
+/** Domains that belong to nobody (RFC 2606, section 2). */
 const RESERVED = /\.(example|invalid|test)$/;
 
 export function readRepository(): Repository {
   return repositoryOf(JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Manifest);
 }
 
-/** @throws Error where one of the two fields is not of the form that npm documents */
+/** @throws Error if one of the two fields does not have the form that npm documents */
 export function repositoryOf({ repository, author }: Manifest): Repository {
   const [, address] = /^git\+(https:\/\/.+)\.git$/.exec(repository.url) ?? [];
   if (address === undefined) {

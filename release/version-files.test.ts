@@ -24,7 +24,7 @@ describe('setting the version', () => {
     assert.deepEqual(setVersion(changed, VERSION), texts);
   });
 
-  it('is refused where a file does not say its version as it is known to', () => {
+  it('is refused if a file does not give its version in the expected form', () => {
     const changed = new Map(texts).set('shared/version.ts', 'export const OTHER = 1;\n');
     assert.throws(
       () => setVersion(changed, '1.0.0'),

@@ -1,15 +1,15 @@
-/** Where the version is written: the files, and how it is found in each. */
+/** Where the version is written: the files, and how to find it in each. */
 
 interface Place {
   readonly file: string;
-  /** matches what stands before each version, the version, and what follows */
+  /** matches the text before each version, the version, and the text after it */
   readonly pattern: RegExp;
   readonly count: number;
 }
 
 const PLACES: readonly Place[] = [
   { file: 'package.json', pattern: /^( {2}"version": ")([^"]+)(",)$/gm, count: 1 },
-  // Of the project, and of its entry among the packages.
+  // That of the project, and of its entry among the packages.
   {
     file: 'package-lock.json',
     pattern: /^( {2}"version": "|\s{4}"": \{\n\s+"name": "culvert",\n\s+"version": ")([^"]+)(",)$/gm,
@@ -23,7 +23,7 @@ export const VERSION_FILES: readonly string[] = PLACES.map(({ file }) => file);
 /**
  * @param texts of {@link VERSION_FILES}, by name
  * @returns the same with another version
- * @throws Error where a file does not say the version as it is known to
+ * @throws Error if a file does not give the version in the expected form
  */
 export function setVersion(texts: ReadonlyMap<string, string>, version: string): Map<string, string> {
   return new Map(

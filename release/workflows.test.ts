@@ -1,4 +1,4 @@
-/** The workflows of the public home run where no test of ours can: what they name must at least be there. */
+/** The workflows of the public home run where no test of ours can: what they name must at least exist. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -29,7 +29,7 @@ const FOLDER = join(ROOT, '.github/workflows');
 const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
   scripts: Record<string, string>;
 };
-/** What may be written, for each job that does more than read. */
+/** The permissions to write, for each job that does more than read. */
 const WRITES = {
   'release.yml publish': ['contents'],
   'release.yml npm': ['id-token'],
@@ -51,7 +51,7 @@ describe('workflows', () => {
         const rights = Object.entries(job.permissions ?? assert.fail(`${name} has no permissions`));
         const written = rights.filter(([, right]) => right !== 'read').map(([what]) => what);
         assert.deepEqual(written, new Map(Object.entries(WRITES)).get(`${file} ${name}`) ?? [], name);
-        // A workflow that is called has ends of its own.
+        // A called workflow has timeouts of its own.
         assert.ok(
           job.uses !== undefined || Number(job['timeout-minutes']) > 0,
           `${name} has no timeout-minutes`,
@@ -68,7 +68,7 @@ describe('workflows', () => {
         const commands = (job.steps ?? []).flatMap(({ run = '' }) => run.split('\n'));
         for (const command of commands.filter((line) => /\bnpm (?:install|i|ci)\b/.test(line)))
           assert.equal(command, 'npm ci --ignore-scripts', name);
-        // Not even programs of packages run with what others take for our own word.
+        // Not even programs of packages run where others take the output for ours.
         if (job.permissions?.['id-token'] === 'write')
           assert.deepEqual(
             commands.filter((line) => /\bnpm (?:ci|run)\b|\bnpx\b/.test(line)),
@@ -98,7 +98,7 @@ describe('workflows', () => {
       for (const [path] of commands.matchAll(/\.ci\/run|server\/deploy\/\w+/g)) {
         assert.ok(existsSync(join(ROOT, path)), path);
       }
-      // What others choose, as names of branches, must not become part of a command.
+      // Text that others choose, such as names of branches, must not become part of a command.
       assert.ok(!commands.includes('${{'), 'an expression within a command');
     });
   }

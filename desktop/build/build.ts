@@ -1,4 +1,4 @@
-/** Bundles the desktop app into dist-desktop/app: everything that it needs at run time, and no packages beside it. */
+/** Bundles the desktop app into dist-desktop/app: everything that it needs at run time, without packages beside it. */
 import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build, type BuildOptions, type Metafile } from 'esbuild';
@@ -28,11 +28,11 @@ const NODE = {
   platform: 'node',
   format: 'cjs',
   target: 'node24',
-  // Of the last two `ws` makes use where they are installed.
+  // `ws` uses the last two if they are installed.
   external: ['electron', 'bufferutil', 'utf-8-validate'],
 } satisfies BuildOptions;
 
-/** Electron 45 has Chromium 156, of which esbuild does not know yet. */
+/** Electron 45 has Chromium 156, which esbuild does not know yet. */
 const PAGE = {
   ...COMMON,
   platform: 'browser',
@@ -91,7 +91,7 @@ export async function buildApp(): Promise<void> {
   await cp(join(DESKTOP, 'assets/icons/512x512.png'), join(APP_DIRECTORY, 'icon.png'));
 }
 
-/** What Electron, electron-builder and the app itself (desktop/main/electron/about.ts) read of the app. */
+/** What Electron, electron-builder and the app itself (desktop/main/electron/about.ts) read about the app. */
 function manifest(): object {
   const { address, author } = readRepository();
   return {
@@ -103,7 +103,7 @@ function manifest(): object {
     homepage: address,
     license: 'MIT',
     main: 'main.cjs',
-    // By this, desktops of Linux know which entry of their menu a window belongs to.
+    // By this, Linux desktops know which entry of their menu a window belongs to.
     desktopName: 'culvert-desktop.desktop',
   };
 }

@@ -10,7 +10,7 @@ describe('electron-builder', () => {
     assert.equal(args.at(-1), '--dir');
   });
 
-  it('gets no secrets that are empty', () => {
+  it('gets no empty secrets', () => {
     assert.deepEqual(builderEnvironment({ CSC_LINK: '', PATH: '/bin' }), { PATH: '/bin' });
   });
 });

@@ -29,19 +29,19 @@ describe("Electron's program", () => {
     });
   }
 
-  it('is rather that of the directory which ELECTRON_OVERRIDE_DIST_PATH names', () => {
+  it('is taken from the directory that ELECTRON_OVERRIDE_DIST_PATH names, if set', () => {
     const { directory, program } = place('override', 'electron');
     const env = { ELECTRON_OVERRIDE_DIST_PATH: directory };
     const installed = place('installed', 'electron').directory;
     assert.equal(findElectron({ env, platform: 'linux', installed }), program);
   });
 
-  it('is not found where nothing is installed', () => {
+  it('is not found if nothing is installed', () => {
     const env = { ELECTRON_OVERRIDE_DIST_PATH: '' };
     assert.equal(findElectron({ env, platform: 'linux', installed: work }), undefined);
   });
 
-  it('is named where ELECTRON_OVERRIDE_DIST_PATH names a directory without it', () => {
+  it('is named in the error if ELECTRON_OVERRIDE_DIST_PATH names a directory without it', () => {
     const env = { ELECTRON_OVERRIDE_DIST_PATH: work };
     const { directory: installed } = place('installed', 'electron');
     assert.throws(
@@ -52,7 +52,7 @@ describe("Electron's program", () => {
     );
   });
 
-  it('is downloaded where it is missing, and only there', () => {
+  it('is downloaded if it is missing, and only then', () => {
     const missing = { env: {}, platform: 'linux', installed: join(work, 'installed') } as const;
     const program = join(work, 'installed', 'electron');
     assert.equal(
@@ -65,7 +65,7 @@ describe("Electron's program", () => {
     );
   });
 
-  it('that cannot be downloaded comes with what to do', () => {
+  it('comes with advice if it cannot be downloaded', () => {
     const missing = { env: {}, platform: 'linux', installed: work } as const;
     assert.throws(() => getElectron(missing, () => false), /ELECTRON_OVERRIDE_DIST_PATH names the directory/);
   });

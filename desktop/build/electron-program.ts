@@ -9,7 +9,7 @@ const PACKAGE = dirname(createRequire(import.meta.url).resolve('electron/package
 /** For a download of some 120 MB. */
 const DOWNLOAD_TIMEOUT_MS = 10 * 60_000;
 
-/** How to come by Electron's program, for error messages. */
+/** How to get Electron's program, for error messages. */
 const HOW_TO_GET_ELECTRON = `npm run desktop downloads it from github.com once, as npx install-electron does. Where that cannot be reached:
 - ELECTRON_MIRROR names another place to download it from, HTTPS_PROXY a proxy on the way
   (with it, set ELECTRON_GET_USE_PROXY=1);
@@ -25,7 +25,7 @@ export interface ElectronPlace {
 /**
  * Finds Electron's program: where `ELECTRON_OVERRIDE_DIST_PATH` says, or in Electron's package. Nothing is downloaded.
  *
- * @returns `undefined` where there is none
+ * @returns `undefined` if there is none
  * @throws Error when the variable names a directory without it
  */
 export function findElectron({ env, platform, installed }: ElectronPlace = HERE): string | undefined {
@@ -45,7 +45,7 @@ const HERE: ElectronPlace = {
 };
 
 /**
- * Finds Electron's program, and has its package download it where there is none.
+ * Finds Electron's program; if there is none, its package downloads it.
  *
  * @param download returns whether it worked; says on stderr why not
  * @throws Error that says how to get it

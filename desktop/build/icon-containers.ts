@@ -6,7 +6,7 @@ export interface SizedPng {
   readonly png: Buffer;
 }
 
-/** An `.ico` as Windows takes it since Vista: a directory of 16 bytes an entry, then the PNGs. */
+/** An `.ico` as Windows takes it since Vista: a directory with 16 bytes for each entry, then the PNGs. */
 export function ico(images: readonly SizedPng[]): Buffer {
   const head = Buffer.alloc(6 + 16 * images.length);
   head.writeUInt16LE(1, 2);
@@ -14,7 +14,7 @@ export function ico(images: readonly SizedPng[]): Buffer {
   let offset = head.length;
   images.forEach(({ size, png }, index) => {
     const entry = 6 + 16 * index;
-    // One byte a side, in which 0 stands for 256.
+    // One byte for each side; 0 means 256.
     head.writeUInt8(size % 256, entry);
     head.writeUInt8(size % 256, entry + 1);
     head.writeUInt16LE(1, entry + 4);
@@ -26,7 +26,7 @@ export function ico(images: readonly SizedPng[]): Buffer {
   return Buffer.concat([head, ...images.map(({ png }) => png)]);
 }
 
-/** Pixels of each kind of entry; those of high resolution stand beside those of the same size in pixels. */
+/** Pixels of each kind of entry; those of high resolution are next to those of the same size in pixels. */
 const ICNS_TYPES: readonly (readonly [type: string, size: number])[] = [
   ['icp4', 16],
   ['icp5', 32],
@@ -41,7 +41,7 @@ const ICNS_TYPES: readonly (readonly [type: string, size: number])[] = [
   ['ic10', 1024],
 ];
 
-/** An `.icns` as macOS takes it. Sizes that it knows no entry for are left out. */
+/** An `.icns` as macOS takes it. Sizes without an entry type are left out. */
 export function icns(images: readonly SizedPng[]): Buffer {
   const entries = ICNS_TYPES.flatMap(([type, size]) => {
     const image = images.find((other) => other.size === size);

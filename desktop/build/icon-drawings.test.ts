@@ -8,7 +8,7 @@ const ASSETS = join(import.meta.dirname, '../assets');
 describe('icons', () => {
   const source = readFileSync(join(ASSETS, 'culvert.svg'), 'utf8');
 
-  it('that are committed were made from the mark as it is: else run npm run icons', () => {
+  it('that are committed were made from the current mark: otherwise run npm run icons', () => {
     const made = readFileSync(join(ASSETS, 'icons.sha256'), 'utf8').trim();
     const { fingerprint, tray } = drawIcons(source);
     assert.equal(made, fingerprint);

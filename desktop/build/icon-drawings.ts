@@ -1,13 +1,13 @@
 /** The icons as SVG, all drawn from the mark of desktop/assets/culvert.svg. */
 import { createHash } from 'node:crypto';
 
-/** A file of desktop/assets/tray, without its ending. */
+/** A file of desktop/assets/tray, without its extension. */
 export interface TrayIcon {
   readonly name: string;
   readonly svg: string;
 }
 
-/** By the bar of the system that they are on. */
+/** By the bar of the system that they appear on. */
 const INKS: Readonly<Record<string, string>> = { light: '#1b1b1b', dark: '#fff' };
 
 /** What is drawn over the mark for each state of the tray: a shape, so that nobody depends on colours. */
@@ -39,7 +39,7 @@ function trayIcon(mark: string, { cut, over }: { cut: string; over: string }, in
 export interface Drawings {
   readonly app: string;
   readonly tray: readonly TrayIcon[];
-  /** checksum of all of them, by which a test knows whether what is committed was made from them */
+  /** checksum of all of them, by which a test knows whether the committed icons were made from them */
   readonly fingerprint: string;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Makes every icon from desktop/assets/culvert.svg, with Chromium. What it makes is committed, so that only who
- * changes the mark needs a browser: `npm run icons`.
+ * Makes every icon from desktop/assets/culvert.svg, with Chromium. The results are committed, so that only those who change
+ * the mark need a browser: `npm run icons`.
  */
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -1,8 +1,8 @@
-/** Under which licences the app's parts are, as its window lists them. */
+/** The licences of the app's parts, as its window lists them. */
 import type { Bundled } from '../../release/licences.ts';
 import type { About } from '../shared/ipc.ts';
 
-/** Parts of Electron itself; it brings their texts along (`LICENSES.chromium.html`). */
+/** Parts of Electron itself; it comes with their texts (`LICENSES.chromium.html`). */
 const ELECTRON: About['licences'] = [
   { name: 'Electron', licence: 'MIT' },
   { name: 'Chromium', licence: 'BSD-3-Clause and others' },

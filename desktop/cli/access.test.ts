@@ -24,7 +24,7 @@ function found(sources: Partial<AccessSources>): string {
 const readLogin = () => KEPT;
 
 describe('findAccess', () => {
-  it('takes options, then the environment, then what login has kept', () => {
+  it('takes options, then the environment, then what login has stored', () => {
     const env = { CULVERT_RELAY: 'http://env.example', CULVERT_API_KEY: ENV_KEY };
     const options = { relay: 'http://option.example', key: KEY };
     assert.equal(found({ options, env, readLogin }), 'option.example --relay, k --key');
@@ -33,15 +33,15 @@ describe('findAccess', () => {
     assert.equal(found({}), 'localhost the default, none culvert login');
   });
 
-  it('takes an empty variable as not set', () => {
+  it('treats an empty variable as not set', () => {
     assert.match(found({ env: { CULVERT_RELAY: '', CULVERT_API_KEY: '' }, readLogin }), /^kept.*, s /);
   });
 
-  it('takes the relay of culvert.yml before the kept one', () => {
+  it('takes the relay of culvert.yml before the stored one', () => {
     assert.match(found({ project: PROJECT, readLogin }), /^project\.example culvert\.yml, none /);
   });
 
-  it('gives a key of the environment or an option to the relay of culvert.yml only where you have named it too', () => {
+  it('sends a key of the environment or an option to the relay of culvert.yml only if you have named it too', () => {
     const env = { CULVERT_API_KEY: ENV_KEY };
     const refused = [
       { env, project: PROJECT },
@@ -70,7 +70,7 @@ describe('findAccess', () => {
     assert.match(found({ env: named, project: PROJECT }), /^project\.example CULVERT_RELAY, e /);
   });
 
-  it('gives a kept key to its own relay only', () => {
+  it('sends a stored key only to its own relay', () => {
     assert.match(found({ options: { relay: 'https://kept.example/v1' }, readLogin }), /, s culvert login$/);
     for (const relay of ['https://evil.example', 'http://kept.example', 'https://kept.example:8443']) {
       assert.match(found({ options: { relay }, readLogin }), /, none /);
@@ -78,7 +78,7 @@ describe('findAccess', () => {
     }
   });
 
-  it('reads no file where nothing is missing', () => {
+  it('reads no file if nothing is missing', () => {
     const options = { relay: 'http://option.example', key: KEY };
     assert.match(found({ options, readLogin: () => assert.fail('it was read') }), /^option/);
   });
@@ -129,7 +129,7 @@ describe('readAccess', () => {
       assert.equal(read({ env, options: { relay } }).key, KEY);
   });
 
-  it('takes proxies of the environment, and refuses what is none', () => {
+  it('takes proxies of the environment, and refuses what is not a proxy', () => {
     const env = { CULVERT_API_KEY: KEY, HTTPS_PROXY: 'http://proxy.example:3128' };
     const options = { relay: 'https://relay.example' };
     const { network, relay } = read({ env, options });
@@ -150,7 +150,7 @@ describe('readAccess', () => {
       assert.throws(
         () => read({ env: { CULVERT_API_KEY: key } }),
         (error) => error instanceof UsageError && error.exitCode === 3 && !error.message.includes(key),
-        'a key belongs into no log',
+        'a key must not be in a log',
       );
     }
   });

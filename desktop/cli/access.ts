@@ -1,4 +1,4 @@
-/** Which relay a command talks to, and with which key: option, then environment, then what login has kept. */
+/** Which relay a command talks to, and with which key: the option, then the environment, then what login has stored. */
 import { API_KEY_PATTERN, API_KEY_PREFIX } from '../../shared/constraints.ts';
 import { checkRelay, type ProjectRelay } from '../config/project-trust.ts';
 import type { Login } from '../config/stored-login.ts';
@@ -28,7 +28,7 @@ export interface Access {
   readonly json: boolean;
 }
 
-/** What was found, before it is said to be enough. */
+/** What was found, before it is checked for completeness. */
 export interface FoundAccess {
   readonly relay: RelayAddress;
   /** where its address is from, for people */
@@ -50,16 +50,16 @@ export interface AccessSources {
   readonly env: Environment;
   /** a `culvert.yml` that names a relay */
   readonly project?: ProjectRelay | undefined;
-  /** Asked only where options and environment do not say it all. */
+  /** Asked only if options and environment do not say everything. */
   readonly readLogin: () => Login | undefined;
 }
 
 /**
- * A kept key is used for the relay it was checked with and for no other: neither an option nor a `culvert.yml` that
- * names another relay can have it sent there. A key of an option or the environment goes to the relay of a `culvert.yml`
- * only as {@link checkRelay} says.
+ * A stored key is used only for the relay it was checked with: neither an option nor a `culvert.yml` that names another relay
+ * makes it go there. A key of an option or the environment goes to the relay of a `culvert.yml` only under the conditions of
+ * {@link checkRelay}.
  *
- * @throws UsageError for a relay address that is none, ProjectFileError
+ * @throws UsageError for an invalid relay address, ProjectFileError
  */
 export function findAccess({ options, env, project, readLogin }: AccessSources): FoundAccess {
   const givenRelay = options.relay ?? (env['CULVERT_RELAY'] || undefined);
@@ -96,7 +96,7 @@ export function readAccess(sources: AccessSources): Access {
 }
 
 /**
- * Proxies are those of the environment, authorities those of `--ca` or `CULVERT_CA` besides the usual ones.
+ * Proxies come from the environment, authorities from `--ca` or `CULVERT_CA` in addition to the usual ones.
  *
  * @throws UsageError
  */
@@ -110,10 +110,10 @@ export function readNetwork({ options, env }: Pick<AccessSources, 'options' | 'e
 }
 
 /**
- * There is no variable for `--insecure`: it would be inherited by commands that nobody thought of.
+ * There is no variable for `--insecure`: commands that nobody thought of would inherit it.
  *
  * @param relayFrom where the address is from, for people
- * @throws UsageError for a relay on the way to which others could read the key
+ * @throws UsageError if others could read the key on its way to the relay
  */
 export function checkProtected(relay: RelayAddress, relayFrom: string, isAccepted = false): void {
   if (isAccepted || isProtected(relay)) return;
@@ -123,7 +123,7 @@ export function checkProtected(relay: RelayAddress, relayFrom: string, isAccepte
   );
 }
 
-/** @throws UsageError for a key that the relay would refuse, with the exit code of a refused one */
+/** @throws UsageError, with the exit code of a refused key, for a key that the relay would refuse */
 export function checkKey(key: string): string {
   if (API_KEY_PATTERN.test(key)) return key;
   throw new UsageError(

@@ -57,7 +57,7 @@ describe('readArguments', () => {
     );
   });
 
-  it('reads what there is to say about the local port', () => {
+  it('reads the options of the local port', () => {
     const tunnel = {
       ...spec(undefined, 3000),
       hostHeader: 'local',
@@ -86,7 +86,7 @@ describe('readArguments', () => {
     assert.deepEqual(read('logout', {}), { command: 'logout', json: false });
   });
 
-  it('reads login, which is asked for a key where none is given as an option', () => {
+  it('reads login, which asks for a key if none is given as an option', () => {
     const asked = { command: 'login', ...access, relayFrom: 'the default', insecure: false, key: undefined };
     assert.deepEqual(read('login'), asked);
     const told = { ...asked, relayFrom: '--relay', key: KEY };
@@ -104,7 +104,7 @@ describe('readArguments', () => {
         assert.deepEqual(read('start', env, signedIn), { command: 'start', tunnels, ...access, relay });
     });
 
-    it('gives the key of the environment to no relay that only culvert.yml names', () => {
+    it('does not send the key of the environment to a relay that only culvert.yml names', () => {
       assert.throws(() => read('start', ENV, files), ProjectFileError);
     });
 
@@ -114,7 +114,7 @@ describe('readArguments', () => {
       assert.deepEqual(labels(read('start api web', env, files)), ['web', 'api']);
     });
 
-    it('takes a local_host that is another machine only where that is allowed', () => {
+    it('takes a local_host that is another machine only if that is allowed', () => {
       const remote = { ...spec('db', 5432), localHost: '192.0.2.7' };
       const project = {
         ...files,
@@ -145,7 +145,7 @@ describe('readArguments', () => {
       }
     });
 
-    it('refuses a name that is not there', () => {
+    it('refuses a name that does not exist', () => {
       assert.match(refusal('start wbe', ENV, files).message, /no tunnel "wbe"; did you mean web\?/);
       assert.match(refusal('start database', ENV, files).message, /there are web, api/);
     });

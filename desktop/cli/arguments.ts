@@ -68,9 +68,9 @@ export interface LoginCommand {
   readonly relay: RelayAddress;
   /** where its address is from, for people */
   readonly relayFrom: string;
-  /** whether a relay that is not encrypted is accepted */
+  /** whether an unencrypted relay is accepted */
   readonly insecure: boolean;
-  /** given by `--key`; else it is asked for */
+  /** given by `--key`; otherwise the user is asked for it */
   readonly key: string | undefined;
   readonly network: Network;
   readonly json: boolean;
@@ -105,9 +105,9 @@ export type Command =
   | HelpCommand
   | { readonly command: 'version' };
 
-/** Files that a command line may refer to; read only where it does. */
+/** Files that a command line may refer to; read only if it does. */
 export interface Files {
-  /** what `culvert login` has kept */
+  /** what `culvert login` has stored */
   readLogin(): Login | undefined;
   /** @param path as given by `--config` */
   readProject(path: string | undefined): Project;
@@ -116,7 +116,7 @@ export interface Files {
 type Values = ReturnType<typeof parse>['values'];
 
 /**
- * @param args the words behind `culvert`
+ * @param args the words after `culvert`
  * @throws UsageError
  */
 export function readArguments(args: readonly string[], env: Environment, files: Files): Command {

@@ -1,6 +1,6 @@
 import { refusesKey, RelayRefusal, RelayUnreachable } from '../engine/relay/errors.ts';
 
-/** What went wrong with a call of the REST interface, and what to do. */
+/** What went wrong with a call of the REST interface, and what to do about it. */
 export function describeFailure(error: unknown): string {
   const text = (error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
   if (error instanceof RelayUnreachable) {

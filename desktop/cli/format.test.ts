@@ -33,7 +33,7 @@ describe('localTime', () => {
     assert.equal(localTime(new Date(2026, 6, 9, 4, 3, 2).toISOString()), '2026-07-09 04:03:02');
   });
 
-  it('leaves what it does not understand', () => assert.equal(localTime('soon'), 'soon'));
+  it('leaves text that it does not understand', () => assert.equal(localTime('soon'), 'soon'));
 });
 
 describe('table', () => {

@@ -10,7 +10,7 @@ export function localTime(timestamp: string): string {
 }
 
 /**
- * `3d 4h`, `1h 02m`, `9m 05s`, `45s`, `0s`: as exact as somebody who waits needs it.
+ * `3d 4h`, `1h 02m`, `9m 05s`, `45s`, `0s`: as precise as somebody who waits needs it.
  *
  * @param ms may be below 0, when time is up
  */

@@ -1,11 +1,11 @@
-/** What `culvert help` prints. */
+/** The text of `culvert help`. */
 import { COMMAND_NAMES, COMMANDS, type CommandName, OPTIONS, type OptionName } from './options.ts';
 
 /** Columns up to the explanations. */
 const INDENT = 28;
 const WIDTH = 100;
 
-/** @param topic the command to explain; without it, all of them in short */
+/** @param topic the command to explain; without it, a summary of all */
 export function helpText(topic: CommandName | undefined): string {
   return topic === undefined ? overview() : commandHelp(topic);
 }

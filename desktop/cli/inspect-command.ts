@@ -1,4 +1,4 @@
-/** `culvert inspect`: looks at the requests of a `culvert` that is running on this machine. */
+/** `culvert inspect`: shows the requests of a `culvert` that is running on this machine. */
 import { curlCommand } from '../engine/inspector/curl.ts';
 import type { RequestSummary } from '../engine/inspector/records.ts';
 import { findTunnels, type FoundTunnel, Inspector } from '../engine/inspector/socket/inspector-client.ts';
@@ -8,7 +8,7 @@ import { detailJson, detailText, summaryJson, summaryLine, summaryTable } from '
 import { jsonLine } from './json-line.ts';
 import type { Output } from './reporter.ts';
 
-/** No tunnel can be looked at, or not the one that is meant. */
+/** No tunnel can be inspected, or not the requested one. */
 export class NothingToInspect extends Error {}
 
 /**
@@ -60,7 +60,7 @@ function printList(newestFirst: readonly RequestSummary[], json: boolean, output
   else output.out(summaryTable(newestFirst.toReversed()));
 }
 
-/** People are told of a request once, when it is over. */
+/** A request is shown to people once, when it is over. */
 function printWatched(summary: RequestSummary, json: boolean, output: Output): void {
   if (json) output.out(jsonLine(summaryJson(summary)));
   else if (summary.durationMs !== undefined || summary.status === 101) output.out(summaryLine(summary));

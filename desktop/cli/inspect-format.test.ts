@@ -28,7 +28,7 @@ function answerWith(body: Buffer, fields = ''): Buffer {
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 
 describe('recorded requests as text', () => {
-  it('have nothing that a terminal obeys', () => {
+  it('contain nothing that a terminal obeys', () => {
     const request = 'GET /\x1b]0;x\x07 HTTP/1.1\r\nX: \x1b[31m\r\n\r\n';
     const log = logOf(request, answerWith(Buffer.from('\x1b[2Jdone\r\nline\rx\n')));
     const detail = log.detail(1);
@@ -37,13 +37,13 @@ describe('recorded requests as text', () => {
     assert.match(detailText(detail), /\\x1b\[2Jdone\nline\\x0dx\n/);
   });
 
-  it('are a line each: number, method, path, status, time and bytes', () => {
+  it('are one line each: number, method, path, status, time and bytes', () => {
     const lines = summaryTable(logOf(GET, answerWith(Buffer.from('hi'))).list()).split('\n');
     assert.match(lines[0] ?? '', /^NUMBER +TIME +METHOD +PATH +STATUS +TOOK +IN +OUT$/);
     assert.match(lines[1] ?? '', /^1 +\d\d:\d\d:\d\d +GET +\/ +200 +0\.0 ms +27 B +40 B$/);
   });
 
-  it('show bodies of text, without compression, and count others', () => {
+  it('show text bodies decompressed, and give the size of others', () => {
     assert.match(textOf(GET, answerWith(Buffer.from('käse'))), /\n\nkäse\n$/);
     const gzip = answerWith(gzipSync('hello'), 'Content-Encoding: gzip\r\n');
     assert.match(textOf(GET, gzip), /\n\nhello\n$/);
@@ -52,7 +52,7 @@ describe('recorded requests as text', () => {
     assert.match(textOf(GET, unknown), /\[3 B, zstd; --json has them\]\n$/);
   });
 
-  it('say where something is missing', () => {
+  it('say if something is missing', () => {
     const long = textOf(GET, answerWith(Buffer.alloc(70_000, 'ä')));
     assert.match(long, /\n\[48\.0 KiB more; --json has them\]\n\[what follows is not kept\]\n$/);
     assert.match(textOf(GET), /No response yet\.\n$/);

@@ -6,7 +6,7 @@ import type { RecordedMessage, RequestDetail, RequestSummary } from '../engine/i
 import { byteSize, table } from './format.ts';
 
 const TARGET_MAX = 100;
-/** A body of text that is longer is shown up to here; `--json` has all of it. */
+/** A longer text body is shown up to here; `--json` has all of it. */
 const SHOWN_BODY_MAX = 16 * 1024;
 
 /** A list, in the order given. */
@@ -14,7 +14,7 @@ export function summaryTable(summaries: readonly RequestSummary[]): string {
   return table([['NUMBER', 'TIME', 'METHOD', 'PATH', 'STATUS', 'TOOK', 'IN', 'OUT'], ...summaries.map(row)]);
 }
 
-/** One line, of a watch. */
+/** One line while watching. */
 export function summaryLine(summary: RequestSummary): string {
   return `${row(summary).join('  ')}\n`;
 }
@@ -39,7 +39,7 @@ function statusText({ status, isBroken }: RequestSummary): string {
   return status === undefined ? 'broken' : `${status} broken`;
 }
 
-/** Both messages of a request, as they were but for compressed bodies. */
+/** Both messages of a request, as they were except that bodies are decompressed. */
 export function detailText(detail: RequestDetail): string {
   const { request, response } = detail;
   const answer = response === undefined ? 'No response yet.\n' : messageText(response);
@@ -73,7 +73,7 @@ function isReadable(bytes: Uint8Array, isCut: boolean): boolean {
   return !bytes.includes(0) && cuts.some((cut) => isUtf8(bytes.subarray(0, bytes.length - cut)));
 }
 
-/** What `--json` prints of a request. */
+/** What `--json` prints about a request. */
 export function summaryJson(summary: RequestSummary) {
   return {
     number: summary.id,
@@ -89,7 +89,7 @@ export function summaryJson(summary: RequestSummary) {
   };
 }
 
-/** The same with both messages; bodies are base64, as they were recorded but for chunked coding. */
+/** The same with both messages; bodies are base64, as they were recorded but without chunked coding. */
 export function detailJson(detail: RequestDetail) {
   const { request, response } = detail;
   return {

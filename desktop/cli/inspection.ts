@@ -1,4 +1,4 @@
-/** What `culvert inspect` can look at of this process. */
+/** What `culvert inspect` can see of this process. */
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { systemClock } from '../engine/clock.ts';
 import { Deadlines } from '../engine/deadlines.ts';
@@ -18,9 +18,9 @@ export class Inspection {
   }
 
   /**
-   * Where nobody can look at the process, tunnels are served all the same.
+   * If nobody can inspect the process, tunnels are served all the same.
    *
-   * @returns `undefined` then, when the reason has been said
+   * @returns `undefined` then, after saying why
    */
   static async start(env: NodeJS.ProcessEnv, output: Output): Promise<Inspection | undefined> {
     try {
@@ -36,9 +36,9 @@ export class Inspection {
   }
 
   /**
-   * Lets the recorded requests of a tunnel be looked at, and repeated.
+   * Makes the recorded requests of a tunnel available to inspect and to repeat.
    *
-   * @returns what ends that, when the tunnel has ended
+   * @returns call it once the tunnel has ended
    */
   show({ id, slug, public_url }: Tunnel, local: LocalTarget, log: RequestLog): () => void {
     const deadlines = new Deadlines(systemClock);

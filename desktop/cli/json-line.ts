@@ -1,8 +1,8 @@
 import { replaceUnprintable } from '../../shared/unprintable.ts';
 
 /**
- * What `--json` prints: a value as JSON in one line. `JSON.stringify` escapes C0 controls only; a path of a visitor may
- * have C1 controls too, and a body anything.
+ * What `--json` prints: a value as JSON on one line. `JSON.stringify` escapes C0 controls only; a visitor's path may contain
+ * C1 controls too, and a body anything.
  */
 export function jsonLine(value: object): string {
   return `${replaceUnprintable(JSON.stringify(value), escapeUnits)}\n`;

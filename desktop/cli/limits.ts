@@ -1,23 +1,23 @@
 /** Every limit of the command, with its reason. Times are in ms. */
 
-/** `culvert start` waits so long when the relay limits creates: one is allowed every 6 s (docs/protocol.md section 3.2). */
+/** `culvert start` waits this long when the relay limits creates: one is allowed every 6 s (docs/protocol.md section 3.2). */
 export const CREATE_RETRY_MS = 60_000;
-/** Others of the account may take the creates that become free; after that the refusal is shown. */
+/** Others on the account may use the creates that become free; after this many tries the refusal is shown. */
 export const CREATE_RETRIES_MAX = 10;
 
-/** The longest key has 204 characters; what is longer on standard input is something else. */
+/** The longest key has 204 characters; longer text on standard input is something else. */
 export const KEY_INPUT_MAX = 4096;
 
 /** Frames of the view: faster than anybody reads, slow enough to cost nothing. */
 export const VIEW_DRAW_MS = 250;
-/** The relay is asked for expiry and counters so often while nothing happens, for extends by others. */
+/** How often the relay is asked for expiry and counters while nothing happens, because others may extend the tunnel. */
 export const VIEW_REFRESH_MS = 10_000;
 /** The same while there are requests: the relay's counters are at most 1 s behind. */
 export const VIEW_REFRESH_BUSY_MS = 2000;
-/** How long a problem stays in view after it was last met. */
+/** How long a problem stays in view after it last occurred. */
 export const VIEW_PROBLEM_MS = 30_000;
 
 /** One hop of `culvert doctor`: as long as the client itself waits for it. */
 export const DOCTOR_HOP_TIMEOUT_MS = 10_000;
-/** Pages that answer in place of a relay may be long; a relay's answers to doctor are not. */
+/** Pages that respond in place of a relay may be long; a relay's responses to doctor are not. */
 export const DOCTOR_ANSWER_MAX_BYTES = 64 * 1024;

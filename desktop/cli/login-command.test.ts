@@ -6,7 +6,7 @@ import { StoredLogin } from '../config/stored-login.ts';
 import { Network } from '../engine/network/network.ts';
 import { RelayRefusal } from '../engine/relay/errors.ts';
 import { record } from '../testing/recorder.ts';
-import { type RestAnswer, startRestRelay } from '../testing/rest-relay.ts';
+import { type RestResponse, startRestRelay } from '../testing/rest-relay.ts';
 import { closeServers } from '../testing/servers.ts';
 import { ACCOUNT } from '../testing/tunnel.ts';
 import { type Prompt, runLogin, runLogout } from './login-command.ts';
@@ -14,7 +14,7 @@ import { UsageError } from './usage-error.ts';
 
 const KEY = `cvt_${'k'.repeat(32)}`;
 
-/** Somebody who types these answers, or a pipe that holds them. */
+/** Somebody who types these answers, or a pipe that contains them. */
 function answering(isInteractive: boolean, ...answers: string[]): Prompt & { readonly asked: string[] } {
   const asked: string[] = [];
   const ask = (question: string): Promise<string> => {
@@ -37,10 +37,10 @@ describe('login', () => {
     closeServers();
   });
 
-  /** Signs in to a relay that answers as told. */
+  /** Signs in to a relay that responds as told. */
   async function login(
     prompt: Prompt,
-    { answer = [200, ACCOUNT] as RestAnswer, key = undefined as string | undefined, json = false } = {},
+    { answer = [200, ACCOUNT] as RestResponse, key = undefined as string | undefined, json = false } = {},
   ) {
     const { address, calls } = await startRestRelay(() => answer);
     const { printed, output } = record();
@@ -58,7 +58,7 @@ describe('login', () => {
     return { address, calls, printed };
   }
 
-  it('asks a person for relay and key, checks them and keeps both', async () => {
+  it('asks a person for relay and key, checks them and stores both', async () => {
     const prompt = answering(true, '', ` ${KEY}\n`);
     const { address, calls, printed } = await login(prompt);
     assert.deepEqual(prompt.asked, [`Relay [${address.origin}]: `, `API key for ${address.origin}: `]);
@@ -68,7 +68,7 @@ describe('login', () => {
     assert.ok(!printed.out.includes(KEY));
   });
 
-  it('takes only the key from a pipe, and nothing where it is an option', async () => {
+  it('takes only the key from a pipe, and nothing if it is an option', async () => {
     const pipe = answering(false, KEY);
     await login(pipe);
     assert.equal(pipe.asked.length, 1);
@@ -76,21 +76,21 @@ describe('login', () => {
     assert.equal(stored.read()?.key, KEY);
   });
 
-  it('takes a relay without a scheme for one with TLS', async () => {
+  it('assumes TLS for a relay without a scheme', async () => {
     await assert.rejects(
       login(answering(true, 'relay.invalid', KEY)),
       /https:\/\/relay\.invalid cannot be reached/,
     );
   });
 
-  it('asks for no key for a relay that is not encrypted', async () => {
+  it('does not ask for a key for a relay that is not encrypted', async () => {
     const prompt = answering(true, 'http://relay.invalid');
     await assert.rejects(login(prompt), /http:\/\/relay\.invalid is not encrypted.*--insecure/);
     assert.equal(prompt.asked.length, 1);
   });
 
-  it('keeps nothing that the relay refuses', async () => {
-    const refused: RestAnswer = [401, { error: 'invalid api key' }];
+  it('stores nothing that the relay refuses', async () => {
+    const refused: RestResponse = [401, { error: 'invalid api key' }];
     await assert.rejects(login(answering(false, KEY), { answer: refused }), RelayRefusal);
     await assert.rejects(login(answering(false, 'cvt_short')), UsageError);
     assert.equal(stored.read(), undefined);
@@ -101,7 +101,7 @@ describe('login', () => {
     assert.deepEqual(JSON.parse(printed.out), { relay: address.origin, account: 'default', plan: 'dev' });
   });
 
-  it('is forgotten by logout, which may come twice', async () => {
+  it('is forgotten by logout, which may be repeated', async () => {
     await login(answering(false, KEY));
     const { printed, output } = record();
     await runLogout({ command: 'logout', json: false }, stored, output);

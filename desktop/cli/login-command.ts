@@ -7,18 +7,18 @@ import type { LoginCommand, LogoutCommand } from './arguments.ts';
 import { jsonLine } from './json-line.ts';
 import type { Output } from './reporter.ts';
 
-/** Asks whoever runs the command. */
+/** Asks the person who runs the command. */
 export interface Prompt {
-  /** whether a person can be asked; else there are only lines */
+  /** whether a person can be asked; otherwise there are only lines */
   readonly isInteractive: boolean;
   /** @returns a line of input; throws when there is none */
   ask(question: string): Promise<string>;
-  /** As {@link Prompt.ask}, but what is typed is not shown. */
+  /** Like {@link Prompt.ask}, but what is typed is not shown. */
   askSecret(question: string): Promise<string>;
 }
 
 /**
- * Checks a key with the relay, and keeps both.
+ * Checks a key with the relay, and stores both.
  *
  * @throws what {@link ApiClient.getAccount} throws, and UsageError
  */

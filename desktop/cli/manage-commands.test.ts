@@ -52,7 +52,7 @@ describe('runList', () => {
     assert.deepEqual(JSON.parse((await run('list --json')).out), { tunnels: [TUNNEL, OTHER] });
   });
 
-  it('says that there is none', async () => assert.equal((await run('list', [])).out, 'No live tunnels.\n'));
+  it('says if there are none', async () => assert.equal((await run('list', [])).out, 'No live tunnels.\n'));
 });
 
 describe('runClose', () => {
@@ -64,7 +64,7 @@ describe('runClose', () => {
     }
   });
 
-  it('takes an id for an id, also when another tunnel has it as its name', async () => {
+  it('takes an id for an id, even if another tunnel has it as its name', async () => {
     const { calls } = await run(`close ${OTHER.id}`, [CONFUSING, OTHER]);
     assert.deepEqual(calls, [`DELETE /v1/tunnels/${OTHER.id}`]);
   });

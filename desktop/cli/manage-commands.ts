@@ -1,4 +1,4 @@
-/** `culvert list`, `close` and `extend`: one call of the REST interface each, a tunnel named by id or slug. */
+/** `culvert list`, `close` and `extend`: one call of the REST interface each; a tunnel is named by id or slug. */
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { ApiClient } from '../engine/relay/api-client.ts';
 import type { CloseCommand, ExtendCommand, ListCommand } from './arguments.ts';

@@ -1,4 +1,4 @@
-/** Every option of `culvert`, and every command with the options it takes. Help and reading both go by these tables. */
+/** Every option of `culvert`, and every command with the options it takes. Both the help and the reader use these tables. */
 
 interface Option {
   readonly type: 'string' | 'boolean';

@@ -1,6 +1,6 @@
 /**
- * `culvert`, the tunnel client without a window (docs/command.md). `--help` documents the commands, the events
- * of `--json` and the exit codes. Standard output carries what was asked for, standard error what went wrong.
+ * `culvert`, the tunnel client without a window (docs/command.md). `--help` documents the commands, the events of `--json`
+ * and the exit codes. Standard output carries what was asked for, standard error what went wrong.
  */
 import { homedir } from 'node:os';
 import { type Command, type Files, readArguments } from './arguments.ts';
@@ -15,13 +15,13 @@ import { StoredLogin, StoredLoginError } from '../config/stored-login.ts';
 import { escapeUnprintable } from '../../shared/unprintable.ts';
 import { VERSION } from '../../shared/version.ts';
 
-// Everybody on the machine may read the process list; a key that a flag gave is not left there.
+// Everybody on the machine may read the process list; a key given by a flag is removed from it.
 if (process.argv.some((argument) => argument.startsWith('--key'))) process.title = 'culvert';
 
 /** ms for open sockets to close once the command is done. */
 const EXIT_TIMEOUT_MS = 2000;
 
-/** Relays and visitors have a say in much of what is printed. */
+/** Much of what is printed comes from relays and visitors. */
 const printable = (text: string): string => escapeUnprintable(text, '\n\t');
 
 const output: Output = {
@@ -43,9 +43,9 @@ function watchInterrupt(): AbortSignal {
   };
   process.on('SIGINT', interrupt);
   process.on('SIGTERM', interrupt);
-  // The terminal's window was closed: nobody sees the tunnel any more. The kernel may say so twice.
+  // The terminal's window was closed: nobody sees the tunnel any more. The kernel may report that twice.
   process.on('SIGHUP', () => controller.abort());
-  // Whoever read the events is gone: the tunnel must not outlive it unseen.
+  // Whoever read the events is gone: the tunnel must not continue unseen.
   process.stdout.on('error', () => controller.abort());
   process.stderr.on('error', () => controller.abort());
   return controller.signal;
@@ -110,7 +110,7 @@ async function run(command: Command): Promise<ExitCode> {
 
 const readLogin = () => stored.read();
 
-/** `start` alone reads a project's file, and with it comes a parser of YAML, which others need not load. */
+/** Only `start` reads a project's file. That takes a YAML parser, which the others need not load. */
 async function filesFor(args: readonly string[]): Promise<Files> {
   if (!args.includes('start')) return { readLogin, readProject: noProject };
   const { readProject } = await import('../config/project-file.ts');
@@ -141,5 +141,5 @@ async function main(): Promise<ExitCode> {
 
 process.exitCode = await main();
 setTimeout(() => process.exit(), EXIT_TIMEOUT_MS).unref();
-// Nothing is left to do: Node takes its environment down before it ends, and was seen to hang there.
+// Nothing is left to do. Without this, Node tears down its environment before it ends, and has been seen to hang there.
 process.once('beforeExit', () => process.exit());

@@ -7,7 +7,7 @@ import { UsageError } from './usage-error.ts';
 
 /**
  * @param input standard input
- * @param screen where questions go: standard error, so that standard output carries answers only
+ * @param screen where questions go: standard error, so that standard output carries results only
  */
 export function terminalPrompt(input: NodeJS.ReadStream, screen: NodeJS.WriteStream): Prompt {
   return {
@@ -17,7 +17,7 @@ export function terminalPrompt(input: NodeJS.ReadStream, screen: NodeJS.WriteStr
   };
 }
 
-/** Resolves with the first line; what was typed behind it is lost with the terminal's mode. */
+/** Resolves with the first line; what was typed after it is lost with the terminal's mode. */
 function readLine(
   input: NodeJS.ReadStream,
   screen: NodeJS.WriteStream,
@@ -25,7 +25,7 @@ function readLine(
   isShown: boolean,
 ): Promise<string> {
   const { isTTY } = input;
-  // Without a place to write to, readline echoes nothing.
+  // Without an output, readline echoes nothing.
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input, output: isShown ? screen : silent, terminal: isTTY });
   if (isTTY && !isShown) screen.write(question);

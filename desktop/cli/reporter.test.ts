@@ -14,7 +14,7 @@ const SPEC: TunnelSpec = {
 };
 
 describe('JsonReporter', () => {
-  it('prints one event a line', () => {
+  it('prints one event per line', () => {
     const { printed, output } = record();
     const reporter = new JsonReporter(output);
     reporter.online(TUNNEL);
@@ -68,20 +68,20 @@ describe('TextReporter', () => {
     assert.match(lines[4] ?? '', /\(in 1h0m0s\)$/);
   });
 
-  it('says where the tunnel leads, where that is not this machine', () => {
+  it('says where the tunnel leads if that is not this machine', () => {
     const { printed, output } = record();
     const spec = { ...SPEC, localHost: 'nas', localHttps: true, port: 8443 };
     new TextReporter(output, new FakeClock(), spec).online(TUNNEL);
     assert.match(printed.out, /Forwards to {2}https:\/\/nas:8443\n/);
   });
 
-  it('says of an idle tunnel what keeps it alive', () => {
+  it('says what keeps an idle tunnel alive', () => {
     const { printed, output } = record();
     new TextReporter(output, new FakeClock(), SPEC).online({ ...TUNNEL, idle_ttl: true });
     assert.match(printed.out, /after 1h0m0s without traffic/);
   });
 
-  it('says once that it is offline, however many tries fail, and when it is back', () => {
+  it('says once that it is offline, however many attempts fail, and when it is back', () => {
     const { printed, output } = record();
     const reporter = new TextReporter(output, new FakeClock(), SPEC);
     reporter.online(TUNNEL);
@@ -92,7 +92,7 @@ describe('TextReporter', () => {
     assert.equal(printed.out, 'The relay is shutting down. Trying to reconnect…\nOnline again.\n');
   });
 
-  it('repeats a problem every 30 s at most, and keeps quiet about visitors that left', () => {
+  it('repeats a problem every 30 s at most, and does not report visitors that left', () => {
     const { printed, output } = record();
     const clock = new FakeClock();
     const reporter = new TextReporter(output, clock, SPEC);

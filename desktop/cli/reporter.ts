@@ -1,4 +1,4 @@
-/** How `culvert http` and `start` tell what happens: as text for people, or as one JSON event a line. */
+/** How `culvert http` and `start` report what happens: as text for people, or as one JSON event per line. */
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { localUrl, type TunnelSpec } from '../config/tunnel-spec.ts';
 import type { Clock } from '../engine/clock.ts';
@@ -7,18 +7,18 @@ import type { ConnectionProblem } from '../engine/visitors/connections.ts';
 import { localTime } from './format.ts';
 import { jsonLine } from './json-line.ts';
 
-/** Why the command ended: `failed` when there never was a tunnel. */
+/** Why the command ended: `failed` if there never was a tunnel. */
 export type EndReason = OfflineReason | 'failed';
 
 export interface Reporter {
   online(tunnel: Tunnel): void;
-  /** @param retryInMs ms until the next try */
+  /** @param retryInMs ms until the next attempt */
   reconnecting(attempt: number, retryInMs: number, why: string): void;
   problem(problem: ConnectionProblem): void;
   offline(reason: EndReason, why: string): void;
 }
 
-/** Where text goes, on its way made harmless for a terminal: only line feeds and tabs act. */
+/** Where text is written; everything that could control a terminal is removed on the way, except line feeds and tabs. */
 export interface Output {
   /** what was asked for */
   out(text: string): void;
@@ -71,7 +71,7 @@ export class JsonReporter implements Reporter {
   }
 }
 
-/** The same problem is said again after that many ms, not for every visitor. */
+/** The same problem is repeated only after this many ms, not for every visitor. */
 const REPEAT_AFTER_MS = 30_000;
 
 export class TextReporter implements Reporter {
@@ -97,7 +97,7 @@ export class TextReporter implements Reporter {
   }
 
   reconnecting(_attempt: number, _retryInMs: number, why: string): void {
-    // A relay that is away for an hour is worth one line, not hundreds.
+    // A relay that is away for an hour deserves one line, not hundreds.
     if (this.#waiting) return;
     this.#waiting = true;
     this.#output.out(`${why} Trying to reconnect…\n`);

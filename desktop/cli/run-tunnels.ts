@@ -1,4 +1,4 @@
-/** `culvert http` and `culvert start` as they run in a process: with the view on a terminal, with lines elsewhere. */
+/** Runs `culvert http` and `culvert start` in a process: with the view on a terminal, with lines elsewhere. */
 import type { TunnelSpec } from '../config/tunnel-spec.ts';
 import { systemClock } from '../engine/clock.ts';
 import { RequestLog } from '../engine/inspector/request-log.ts';
@@ -11,7 +11,7 @@ import { type ServeOptions, serveTunnel } from './serve-tunnel.ts';
 import { runStart } from './start-command.ts';
 import { canShowView, TerminalView } from './view/terminal-view.ts';
 
-/** Makes what follows a tunnel. */
+/** Creates what follows a tunnel. */
 type Attach = (spec: TunnelSpec) => Pick<ServeOptions, 'reporter' | 'log'>;
 
 /**

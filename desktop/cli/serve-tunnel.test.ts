@@ -9,7 +9,7 @@ import { readArguments } from './arguments.ts';
 import { serveTunnel } from './serve-tunnel.ts';
 import { JsonReporter } from './reporter.ts';
 
-/** Runs `culvert http 3000 --json` at a REST interface that answers as told; it offers no WebSockets. */
+/** Runs `culvert http 3000 --json` with a REST interface that responds as told; it offers no WebSockets. */
 async function run(
   routes: Record<string, (response: ServerResponse) => void>,
   interrupted: AbortSignal = new AbortController().signal,
@@ -66,7 +66,7 @@ describe('serveTunnel', () => {
     });
   }
 
-  it('closes a tunnel that came about after Ctrl-C', async () => {
+  it('closes a tunnel that was created after Ctrl-C', async () => {
     const interrupt = new AbortController();
     const { code, events, calls } = await run(
       {
@@ -95,7 +95,7 @@ describe('serveTunnel', () => {
     assert.match(err, /could not be closed and ends 2026-07-10T13:00:00\.000Z.* service unavailable/);
   });
 
-  it('takes a tunnel that is gone already for closed', async () => {
+  it('counts a tunnel that is already gone as closed', async () => {
     const { code, err } = await run(
       { POST: answer(201, TUNNEL), DELETE: answer(404, { error: 'tunnel not found' }) },
       AbortSignal.abort(),

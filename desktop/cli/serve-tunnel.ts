@@ -26,7 +26,7 @@ export interface ServeOptions {
   readonly interrupted: AbortSignal;
   /** where requests are recorded */
   readonly inspection: Inspection | undefined;
-  /** Asks the relay for the tunnel; `createTunnel` of an {@link ApiClient} unless there is more to it. */
+  /** Asks the relay for the tunnel; usually `createTunnel` of an {@link ApiClient}. */
   readonly create?: (api: ApiClient, request: CreateRequest) => Promise<Tunnel>;
 }
 
@@ -103,13 +103,13 @@ function serve(
   });
 }
 
-/** @returns what became of it */
+/** @returns what happened to it */
 async function close(api: ApiClient, tunnel: Tunnel, output: Output): Promise<string> {
   try {
     await api.closeTunnel(tunnel.id);
     return CLOSED;
   } catch (error) {
-    // Closed or expired in the meantime: what was wanted.
+    // Closed or expired in the meantime, which is what was wanted.
     if (error instanceof RelayRefusal && error.isOwn && error.status === 404) return CLOSED;
     const until = tunnel.idle_ttl ? `${tunnel.ttl} after its last traffic` : tunnel.expires_at;
     output.err(`The tunnel could not be closed and ends ${until}: ${describeFailure(error)}\n`);

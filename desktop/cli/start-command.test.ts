@@ -5,7 +5,7 @@ import { Network } from '../engine/network/network.ts';
 import { RequestLog } from '../engine/inspector/request-log.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { record } from '../testing/recorder.ts';
-import { type RestAnswer, startRestRelay } from '../testing/rest-relay.ts';
+import { type RestResponse, startRestRelay } from '../testing/rest-relay.ts';
 import { closeServers } from '../testing/servers.ts';
 import { TUNNEL } from '../testing/tunnel.ts';
 import { JsonReporter } from './reporter.ts';
@@ -18,10 +18,10 @@ const spec = (label: string, port: number): TunnelSpec => ({
   name: undefined,
   ttl: undefined,
 });
-const LIMITED: RestAnswer = [429, { error: 'rate limit exceeded' }, { 'retry-after': '6' }];
+const LIMITED: RestResponse = [429, { error: 'rate limit exceeded' }, { 'retry-after': '6' }];
 
-/** Starts tunnels to ports 1 and 2 at a relay that answers creates as told, and is interrupted by the test. */
-async function start(create: (port: number) => RestAnswer) {
+/** Starts tunnels to ports 1 and 2 at a relay that responds to creates as told; the test interrupts it. */
+async function start(create: (port: number) => RestResponse) {
   const clock = new FakeClock();
   const { address, calls } = await startRestRelay((call) => {
     if (call.startsWith('DELETE')) return [200, { status: 'closed' }];
@@ -49,7 +49,7 @@ async function start(create: (port: number) => RestAnswer) {
   return { code, calls, clock, interrupt, ends };
 }
 
-/** Waits for what other processes of this machine do not delay. */
+/** Waits for things that other processes of this machine do not delay. */
 async function until(condition: () => boolean): Promise<void> {
   while (!condition()) await turn();
 }
@@ -57,7 +57,7 @@ async function until(condition: () => boolean): Promise<void> {
 describe('runStart', () => {
   afterEach(closeServers);
 
-  it('ends with the worst code, of tunnels that failed on their own', async () => {
+  it('ends with the worst code if tunnels failed on their own', async () => {
     const { code, ends } = await start((port) =>
       port === 1
         ? [409, { error: 'name already in use' }]
@@ -67,7 +67,7 @@ describe('runStart', () => {
     assert.deepEqual(ends(), ['one failed', 'two failed']);
   });
 
-  it('waits where the relay limits creates, as long as it asks for', async () => {
+  it('waits as long as the relay asks when it limits creates', async () => {
     let creates = 0;
     const { code, calls, clock, ends } = await start(() => {
       creates += 1;
@@ -104,7 +104,7 @@ describe('runStart', () => {
     assert.deepEqual(clock.waiting, []);
   });
 
-  it('closes a tunnel that came about, when Ctrl-C came meanwhile', async () => {
+  it('closes a tunnel that was created when Ctrl-C came meanwhile', async () => {
     const { code, calls, interrupt } = await start((port) => {
       interrupt.abort();
       return [201, { ...TUNNEL, local_port: port }];

@@ -21,7 +21,7 @@ const FROM_BEST: readonly ExitCode[] = [
 ];
 
 /**
- * @param attach makes what follows one tunnel
+ * @param attach creates what follows one tunnel
  * @param interrupted aborted by Ctrl-C
  * @param inspection where others can look at the recorded requests
  * @returns when all tunnels are offline for good: the worst of their exit codes
@@ -54,7 +54,7 @@ export async function runStart(
   );
 }
 
-/** Creates one tunnel after the other, and waits where the relay says that this is too fast (docs/protocol.md section 3.2). */
+/** Creates one tunnel after the other, and waits if the relay says that this is too fast (docs/protocol.md section 3.2). */
 class CreateQueue {
   readonly #interrupted: AbortSignal;
   readonly #clock: Clock;

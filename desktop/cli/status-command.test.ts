@@ -36,7 +36,7 @@ my-app  3000  1m 30s idle  12        0 B  2.0 KiB  http://my-app.demo.localhost:
     );
   });
 
-  it('shows no table without tunnels', async () => {
+  it('shows no table if there are no tunnels', async () => {
     assert.match(await status([]), /^Tunnels {7}0 live.*[^]*Connections .*\n$/m);
   });
 

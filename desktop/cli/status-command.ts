@@ -1,4 +1,4 @@
-/** `culvert status`: the account, what it may do, and its live tunnels. */
+/** `culvert status`: the account, its limits, and its live tunnels. */
 import type { Account } from '../../shared/tunnel.ts';
 import { ApiClient } from '../engine/relay/api-client.ts';
 import type { Access } from './access.ts';

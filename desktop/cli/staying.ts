@@ -1,4 +1,6 @@
-/** The commands that use the engine, and most of which stay: one file to load (docs/decisions/0015-bundled-programs.md). */
+/**
+ * The commands that use the engine, most of which keep running: one file to load (docs/decisions/0015-bundled-programs.md).
+ */
 export { runtimeFolder } from '../engine/inspector/socket/runtime-folder.ts';
 export { runDoctor } from './doctor/doctor-command.ts';
 export { runInspect } from './inspect-command.ts';

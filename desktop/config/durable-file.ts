@@ -1,19 +1,19 @@
-/** A small file of the user's own that after a crash is the old one or the new one, whole. */
+/** A small file of the user's own that after a crash is the old one or the new one, complete. */
 import { randomUUID } from 'node:crypto';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** Nobody else may read it: it may hold keys, and names of customers. */
+/** Nobody else may read it: it may contain keys, and names of customers. */
 export const OWNER_ONLY = 0o600;
 const FOLDER_OWNER_ONLY = 0o700;
-/** Windows has no such modes: there the profile folder keeps others out. It opens no folders either. */
+/** Windows has no such modes: there the profile folder keeps others out. It does not open folders either. */
 export const hasModes = process.platform !== 'win32';
 
 export class DurableFile {
   readonly path: string;
   #writing: Promise<void> = Promise.resolve();
 
-  /** @param path the file; its folder is made when something is written */
+  /** @param path the file; its folder is created when something is written */
   constructor(path: string) {
     this.path = path;
   }
@@ -25,7 +25,7 @@ export class DurableFile {
       await before;
       await this.#replace(text);
     })();
-    // The next one writes the whole text anyway.
+    // The next write contains the whole text anyway.
     this.#writing = turn.catch(() => {});
     await turn;
   }
@@ -45,7 +45,7 @@ export class DurableFile {
   async #replace(text: string): Promise<void> {
     const folder = dirname(this.path);
     await mkdir(folder, { recursive: true, mode: FOLDER_OWNER_ONLY });
-    // Of another name each time: a draft that a crash left behind keeps the mode it had.
+    // A different name each time: a draft left behind by a crash keeps the mode it had.
     const draft = `${this.path}.${randomUUID()}`;
     try {
       await writeSynced(draft, text);
@@ -58,7 +58,7 @@ export class DurableFile {
   }
 }
 
-/** Whether a file is not there. */
+/** Whether a file does not exist. */
 export function isMissing(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException;
   return code === 'ENOENT' || code === 'ENOTDIR';
@@ -74,7 +74,7 @@ async function writeSynced(path: string, text: string): Promise<void> {
   }
 }
 
-/** Makes a rename last through a power failure. */
+/** Makes a rename survive a power failure. */
 async function syncFolder(path: string): Promise<void> {
   const folder = await open(path, 'r');
   try {

@@ -14,7 +14,7 @@ export function configFolder({ platform, env, home }: Machine): string {
     return win32.join(env['APPDATA'] || win32.join(home, 'AppData', 'Roaming'), 'Culvert');
   }
   if (platform === 'darwin') return posix.join(home, 'Library', 'Application Support', 'Culvert');
-  // A relative path is to be ignored (XDG Base Directory Specification).
+  // A relative path must be ignored (XDG Base Directory Specification).
   const base = env['XDG_CONFIG_HOME'] ?? '';
   return posix.join(posix.isAbsolute(base) ? base : posix.join(home, '.config'), 'culvert');
 }

@@ -13,7 +13,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   return best;
 }
 
-/** Letters to insert, remove, replace or swap with their neighbour to make one word of the other. */
+/** Letters to insert, remove, replace or swap with their neighbour to turn one word into the other. */
 function distance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, index) => index);

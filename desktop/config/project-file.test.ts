@@ -45,7 +45,7 @@ describe('readProject', () => {
     assert.throws(() => readProject('gone.yml', inner), isRefusal(/gone\.yml cannot be read: ENOENT/));
   });
 
-  it('takes no file of another user from the folders, and one that is named', () => {
+  it('takes no file of another user from the folders, unless it is named', () => {
     write('culvert.yml', 1);
     const file = join(root, 'culvert.yml');
     const others = new Set([statSync(file).uid + 1]);
@@ -74,13 +74,13 @@ describe('trustedOwners', () => {
       assert.deepEqual(trustedOwners({ SUDO_UID }, 0), new Set([0]));
   });
 
-  it('is not asked on Windows, which has no such numbers', () => {
+  it('are not asked for on Windows, which has no such numbers', () => {
     assert.equal(trustedOwners({}, undefined), undefined);
   });
 });
 
 describe('checkOwners', () => {
-  it('takes a file of your own, and none that somebody else has linked to', () => {
+  it('takes a file of your own, unless somebody else has linked to it', () => {
     checkOwners('culvert.yml', [1000, 1000], new Set([1000]));
     for (const uids of [
       [1001, 1000],

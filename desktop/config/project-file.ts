@@ -9,9 +9,9 @@ import { ProjectFileError } from './project-error.ts';
 export const PROJECT_FILE = 'culvert.yml';
 
 /**
- * @param path where it is; without it, the nearest `culvert.yml` of the folder and those above it
+ * @param path where it is; without it, the nearest `culvert.yml` in the folder or above it
  * @param folder the working directory
- * @param owners whose file is taken where none is named; `undefined` for anybody's
+ * @param owners whose file is taken if none is named; `undefined` for anybody's
  * @throws ProjectFileError
  */
 export function readProject(
@@ -33,7 +33,7 @@ function readText(path: string, owners: ReadonlySet<number> | undefined): string
   const link = lstatSync(path);
   const file = openSync(path, 'r');
   try {
-    // Of the file that is open: another may have come in its place.
+    // Checked on the open file: another may have taken its place.
     const { size, uid } = fstatSync(file);
     checkOwners(path, [link.uid, uid], owners);
     if (size > CONFIG_FILE_MAX_BYTES) throw new Error(`it is larger than ${CONFIG_FILE_MAX_BYTES} bytes`);

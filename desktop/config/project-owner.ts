@@ -1,10 +1,10 @@
-/** Whose `culvert.yml` is taken: as git takes repositories (safe.directory), a file of another user only where it is named. */
+/** Whose `culvert.yml` is used: as git does with repositories (safe.directory), another user's file only if it is named. */
 import { ProjectFileError } from './project-error.ts';
 
 /**
  * @param env its `SUDO_UID` says who has called `sudo`
- * @param uid the effective user of this process; `undefined` on Windows, where Node tells no owner of a file
- * @returns the users whose files are taken; `undefined` where owners are not known
+ * @param uid the effective user of this process; `undefined` on Windows, where Node does not tell a file's owner
+ * @returns the users whose files are taken; `undefined` if owners are not known
  */
 export function trustedOwners(
   env: Readonly<Record<string, string | undefined>>,

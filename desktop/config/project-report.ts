@@ -1,4 +1,4 @@
-/** What is wrong with `culvert.yml`. */
+/** Reports what is wrong with `culvert.yml`. */
 import { replaceUnprintable } from '../../shared/unprintable.ts';
 import { type Document, isMap, type LineCounter, type Node } from 'yaml';
 import { ProjectFileError } from './project-error.ts';
@@ -37,7 +37,7 @@ export class ProjectReport {
     if (this.#problems.length > 0) throw this.error();
   }
 
-  /** The line of the field's name; of what holds it, where the field is missing. */
+  /** The line of the field's name; if the field is missing, of what contains it. */
   #lineOf(path: readonly string[]): number {
     let node: unknown = this.#document.contents;
     let offset = 0;

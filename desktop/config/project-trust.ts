@@ -10,7 +10,7 @@ export interface ProjectRelay extends Pick<Project, 'path'> {
 }
 
 /**
- * A key that names no relay is sent to the one of a file only where it would go there without the file, too.
+ * A key without a relay of its own is sent to the relay of a file only if it would go there without the file, too.
  *
  * @param without the relay that would be used without the file
  * @param keyFrom where the key is from, for people
@@ -26,7 +26,7 @@ export function checkRelay({ path, relay }: ProjectRelay, without: RelayAddress,
 }
 
 /**
- * Whoever wrote the file knows what is in the network of whoever starts it.
+ * The author of the file may know what is in the network of the person who starts it.
  *
  * @throws ProjectFileError for a tunnel that leads to another machine
  */

@@ -56,7 +56,7 @@ describe('parseProject', () => {
     });
   });
 
-  it('needs a port and no more, and keeps the order', () => {
+  it('needs only a port, and keeps the order', () => {
     const { relay, tunnels } = parseProject('tunnels:\n  b: {port: 2}\n  a: {port: 1}\n', 'culvert.yml');
     assert.equal(relay, undefined);
     assert.deepEqual(

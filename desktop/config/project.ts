@@ -1,4 +1,4 @@
-/** What `culvert.yml` may hold. Every problem is reported at once, with its line. */
+/** What `culvert.yml` may contain. All problems are reported at once, with their lines. */
 import { LineCounter, parseDocument } from 'yaml';
 import * as yup from 'yup';
 import { API_KEY_PREFIX } from '../../shared/constraints.ts';

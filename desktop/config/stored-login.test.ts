@@ -21,7 +21,7 @@ describe('StoredLogin', () => {
   });
   afterEach(() => rmSync(root, { recursive: true, force: true }));
 
-  it('gives back what was stored, in place of what was before', async () => {
+  it('returns what was stored, in place of what was before', async () => {
     assert.equal(stored.read(), undefined);
     await stored.write({ ...LOGIN, key: `cvt_${'o'.repeat(32)}` });
     await stored.write(LOGIN);

@@ -1,4 +1,4 @@
-/** The relay and the key that `culvert login` keeps, in one file that only its owner can read. */
+/** The relay and the key that `culvert login` stores, in one file that only its owner can read. */
 import { chmodSync, closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as yup from 'yup';
@@ -9,11 +9,11 @@ import { CONFIG_FILE_MAX_BYTES } from './limits.ts';
 
 export interface Login {
   readonly relay: RelayAddress;
-  /** API key; for this relay and no other */
+  /** API key; only for this relay */
   readonly key: string;
 }
 
-/** Thrown for a file that is there and cannot be used; the message says what to do. */
+/** Thrown for a file that exists and cannot be used; the message says what to do. */
 export class StoredLoginError extends Error {}
 
 const OTHERS = 0o077;
@@ -27,7 +27,7 @@ export class StoredLogin {
   readonly #warn: (text: string) => void;
 
   /**
-   * @param folder the folder for configuration; made when something is stored
+   * @param folder the folder for configuration; created when something is stored
    * @param warn told what the user should know, in a sentence
    */
   constructor(folder: string, warn: (text: string) => void) {
@@ -62,7 +62,7 @@ export class StoredLogin {
     }
   }
 
-  /** Stores a login in place of the one there was. */
+  /** Stores a login in place of the previous one. */
   write({ relay, key }: Login): Promise<void> {
     return this.#file.write(`${JSON.stringify({ relay: relay.origin, key })}\n`);
   }

@@ -1,10 +1,10 @@
-/** One tunnel as the user asks for it, by options or in `culvert.yml`, and what those fields take that only these have. */
+/** One tunnel as the user asks for it, by options or in `culvert.yml`, and the values of the fields that only these have. */
 import { uriHost } from '../../shared/host.ts';
 import type { ValueRule } from '../../shared/value-rules.ts';
 import { WAIT_MAX_SECONDS } from './limits.ts';
 
 export interface TunnelSpec {
-  /** what `culvert.yml` calls it; `undefined` where there is only one */
+  /** its name in `culvert.yml`; `undefined` if there is only one */
   readonly label: string | undefined;
   /** local port */
   readonly port: number;
@@ -19,7 +19,7 @@ export interface TunnelSpec {
   readonly localHost: string;
   /** whether the port speaks TLS */
   readonly localHttps: boolean;
-  /** seconds that a port on which nothing listens is waited for */
+  /** seconds to wait for a port on which nothing listens */
   readonly wait: number;
 }
 
@@ -28,7 +28,7 @@ export function localUrl({ localHost, localHttps, port }: TunnelSpec): string {
   return `${localHttps ? 'https' : 'http'}://${uriHost(localHost)}:${port}`;
 }
 
-/** What is taken for a field that is not given. */
+/** The values of fields that are not given. */
 export const SPEC_DEFAULTS = {
   idle: false,
   hostHeader: 'keep',

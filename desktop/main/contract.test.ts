@@ -1,4 +1,7 @@
-/** Rung 3: the channels in the table are those that main registers and the bundled preload exposes, and all are checked. */
+/**
+ * Checks that the channels of the table are those that main registers and the bundled preload exposes, and that all are
+ * validated.
+ */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -120,7 +123,7 @@ describe('the contract between page and main', () => {
     assert.equal(codeOf(await other.invoke('snapshot:get', undefined)), 'foreign-sender');
   });
 
-  it('answers what is right', async () => {
+  it('responds to what is right', async () => {
     const answer = (await expose().call('snapshot:get')) as Answer<{ tunnels: unknown[] }>;
     assert.ok(answer.ok);
     assert.deepEqual(answer.value.tunnels, []);
@@ -140,7 +143,7 @@ describe('the contract between page and main', () => {
     }
   });
 
-  it('tells the page nothing of a bug but that it is one', async () => {
+  it('tells the page nothing about a bug except that it is one', async () => {
     const { handlers } = await createCore(fakeSystem().platform);
     const other = new FakeIpc();
     other.frame = OURS;

@@ -38,7 +38,7 @@ async function signedIn(system?: FakeSystem): Promise<App> {
   return app;
 }
 
-/** The same app after a restart: the relay knows what it knew, the process knows nothing. */
+/** The same app after a restart: the relay still knows everything, the process nothing. */
 function again({ platform, api }: App): FakeSystem {
   return fakeSystem(platform.dataDirectory, api);
 }
@@ -51,7 +51,7 @@ const failsWith = (code: string) => (error: unknown) => {
 
 describe('the app', () => {
   describe('signing in', () => {
-    it('starts signed out, and says how a key can be kept', async () => {
+    it('starts signed out, and says how a key can be stored', async () => {
       const { core } = await start();
       assert.deepEqual(core.snapshots.make().session, {
         state: 'signed-out',
@@ -70,13 +70,13 @@ describe('the app', () => {
       assert.equal(session.keyKept, 'system');
     });
 
-    it('refuses what is no key before anything is sent', async () => {
+    it('refuses what is not a key before anything is sent', async () => {
       const { call, api } = await start();
       await assert.rejects(call('session:sign-in', { ...SIGN_IN, key: 'sk_live' }), failsWith('bad-key'));
       assert.deepEqual(api.calls, []);
     });
 
-    it('sends a key through the network only encrypted, also one that was kept', async () => {
+    it('sends a key through the network only encrypted, even one that was stored', async () => {
       const { core, call, api } = await start();
       for (const relay of ['http://relay.example.com', 'http://192.0.2.7:8080'])
         await assert.rejects(call('session:sign-in', { ...SIGN_IN, relay }), failsWith('not-encrypted'));
@@ -99,7 +99,7 @@ describe('the app', () => {
       assert.equal(core.snapshots.make().session.state, 'signed-out');
     });
 
-    it('tells the form that it takes another key, before it tells what was wrong with the one before', async () => {
+    it('tells the form that it takes another key before it says what was wrong with the previous one', async () => {
       const { core, call, api } = await start();
       const states: string[] = [];
       core.snapshots.listen(({ session }) => void states.push(session.state));
@@ -108,14 +108,14 @@ describe('the app', () => {
       assert.deepEqual(states, ['signing-in', 'signed-out']);
     });
 
-    onPosix('keeps the key encrypted, in a file for its owner only', async () => {
+    onPosix('stores the key encrypted, in a file for its owner only', async () => {
       const { platform } = await signedIn();
       const path = join(platform.dataDirectory, 'key.json');
       assert.ok(!readFileSync(path, 'utf8').includes(KEY));
       assert.equal(statSync(path).mode & 0o777, 0o600);
     });
 
-    it('keeps it in memory only where the system has no encryption, and never in a weaker way', async () => {
+    it('keeps it in memory only if the system has no encryption, and never in a weaker way', async () => {
       const system = fakeSystem();
       const app = await start({
         ...system,
@@ -127,7 +127,7 @@ describe('the app', () => {
       assert.ok(!existsSync(join(app.platform.dataDirectory, 'key.json')));
     });
 
-    onPosix('writes a plain file where the user asks for that', async () => {
+    onPosix('writes a plain file if the user asks for that', async () => {
       const app = await start();
       await app.call('session:sign-in', { ...SIGN_IN, keep: 'file' });
       const path = join(app.platform.dataDirectory, 'key.json');
@@ -135,7 +135,7 @@ describe('the app', () => {
       assert.equal(statSync(path).mode & 0o777, 0o600);
     });
 
-    it('is signed in after a restart, also while the relay cannot be reached', async () => {
+    it('is signed in after a restart, even while the relay cannot be reached', async () => {
       const system = again(await signedIn());
       const cause = new Error('ECONNREFUSED');
       system.api.failure = new RelayUnreachable('The relay cannot be reached: nothing listens', { cause });
@@ -189,7 +189,7 @@ describe('the app', () => {
       assert.equal(status(), 'ended');
     });
 
-    it('are closed at the relay when stopped, and made anew with the same settings when started again', async () => {
+    it('are closed at the relay when stopped, and created again with the same settings when started again', async () => {
       const app = await signedIn();
       const { key } = await app.call('tunnel:create', { ...FORM, name: 'my-app' });
       await app.call('tunnel:stop', { key });
@@ -203,7 +203,7 @@ describe('the app', () => {
       assert.equal(app.core.snapshots.make().tunnels.length, 1);
     });
 
-    it('are made once when started twice', async () => {
+    it('are created once when started twice', async () => {
       const app = await signedIn();
       const { key } = await app.call('tunnel:create', FORM);
       await app.call('tunnel:stop', { key });
@@ -211,7 +211,7 @@ describe('the app', () => {
       assert.equal(app.api.tunnels.length, 1);
     });
 
-    it('stop here at once when the relay cannot be reached, and there as soon as it can', async () => {
+    it('stop here at once when the relay cannot be reached, and at the relay as soon as it can be', async () => {
       const app = await signedIn();
       const { key } = await app.call('tunnel:create', FORM);
       app.api.failure = new RelayUnreachable('gone');
@@ -222,7 +222,7 @@ describe('the app', () => {
       assert.deepEqual(app.api.tunnels, []);
     });
 
-    it('are taken back from another client without a new one', async () => {
+    it('are taken back from another client without a new tunnel', async () => {
       const app = await signedIn();
       const { key } = await app.call('tunnel:create', FORM);
       app.serve.last.onState({ name: 'offline', reason: 'replaced', why: 'Another client.' });
@@ -247,7 +247,7 @@ describe('the app', () => {
       assert.equal(system.serve.all.length, 1);
     });
 
-    it('are served with a new key of the same account, where the old one was revoked', async () => {
+    it('are served with a new key of the same account if the old one was revoked', async () => {
       const app = await signedIn();
       await app.call('tunnel:create', FORM);
       await app.call('tunnel:create', { ...FORM, port: 4000 });
@@ -304,7 +304,7 @@ describe('the app', () => {
       assert.equal(domain, 'tunnels.test:8080');
     });
 
-    it('let go when the machine goes to sleep, and connect at once when it wakes', async () => {
+    it('disconnect when the machine goes to sleep, and connect at once when it wakes', async () => {
       const app = await signedIn();
       await app.call('tunnel:create', FORM);
       app.core.suspend();
@@ -363,7 +363,7 @@ describe('the app', () => {
     });
   });
 
-  it('makes the menu of the tray anew once a second at most', async () => {
+  it('rebuilds the menu of the tray once a second at most', async () => {
     const app = await signedIn();
     await app.call('tunnel:create', FORM);
     let made = 0;
@@ -378,7 +378,7 @@ describe('the app', () => {
   });
 
   describe('settings', () => {
-    it('are kept over a restart', async () => {
+    it('are kept across a restart', async () => {
       const app = await start();
       await app.call('settings:change', { theme: 'dark', startsAtLogin: true });
       assert.deepEqual([app.seen.themes, app.seen.autostart], [['dark'], [true]]);
@@ -386,7 +386,7 @@ describe('the app', () => {
       assert.equal(core.snapshots.make().settings.theme, 'dark');
     });
 
-    it('that cannot be read are put aside and said', async () => {
+    it('that cannot be read are put aside, and the user is told', async () => {
       const system = fakeSystem();
       writeFileSync(join(system.platform.dataDirectory, 'culvert.json'), '{"version":1,"data":{"settin');
       const { seen, platform } = await start(system);
@@ -411,7 +411,7 @@ describe('the app', () => {
   });
 });
 
-/** What the condition gives, as soon as it gives something; files are written in between. */
+/** The value of the condition as soon as it has one; files are written in between. */
 async function until<T>(condition: () => T | undefined): Promise<T> {
   for (;;) {
     const value = condition();
@@ -420,7 +420,7 @@ async function until<T>(condition: () => T | undefined): Promise<T> {
   }
 }
 
-/** Lets promises that wait for nothing outside of this process come to their end. */
+/** Lets promises that wait for nothing outside of this process settle. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

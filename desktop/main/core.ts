@@ -33,21 +33,21 @@ export interface Core {
   readonly desk: TunnelDesk;
   readonly snapshots: Feed<Snapshot>;
   readonly tray: Feed<TrayModel>;
-  /** what the user is to be told outside of the window */
+  /** what the user is to be told outside the window */
   readonly notices: Signal<Notice>;
-  /** The user wants the app to end. */
+  /** The user wants the app to quit. */
   readonly quitRequested: Signal;
-  /** Goes on where the app was when it ended: signs in, serves tunnels. Call it once everything listens. */
+  /** Continues where the app was when it ended: signs in, serves tunnels. To be called once everything listens. */
   start(): Promise<void>;
   /** Whether somebody can see the window. */
   setVisible(isVisible: boolean): void;
-  /** This machine is going to sleep: relays hear it from the app, not from a silence. */
+  /** This machine is going to sleep: the app tells relays, so that they need not notice by its silence. */
   suspend(): void;
   /** The network has changed, or this machine is awake again. */
   wake(): void;
 }
 
-/** @throws where the app's own files cannot be read at all */
+/** @throws if the app's own files cannot be read at all */
 export async function createCore(platform: Platform): Promise<Core> {
   const { clock } = platform;
   const store = await openStore(platform);

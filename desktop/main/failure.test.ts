@@ -15,7 +15,7 @@ describe('a refusal of the relay', () => {
     [new RelayRefusal(404, 'tunnel not found', { code: 'not-found' }), 'no-relay'],
   ];
   for (const [refusal, code] of cases) {
-    it(`is told by its code ${refusal.code}, whatever its text`, () => {
+    it(`is recognised by its code ${refusal.code}, whatever its text`, () => {
       assert.equal(toCallError(refusal)?.code, code);
     });
   }
@@ -28,7 +28,7 @@ describe('a refusal of the relay', () => {
     [404, 'tunnel not found', 'tunnel-gone'],
   ];
   for (const [status, text, code] of withoutCode) {
-    it(`is told by the text "${text}" of an older relay, which sends no code`, () => {
+    it(`is recognised by the text "${text}" of an older relay, which sends no code`, () => {
       assert.equal(toCallError(new RelayRefusal(status, text))?.code, code);
     });
   }

@@ -6,7 +6,7 @@ import { RelayAddressError } from '../engine/relay/relay-address.ts';
 import type { CallError } from '../shared/ipc.ts';
 import type { Problem } from '../shared/snapshot.ts';
 
-/** A failure that main itself tells the page about. */
+/** A failure that main itself reports to the page. */
 export class CallFailure extends Error {
   readonly error: CallError;
 
@@ -18,9 +18,9 @@ export class CallFailure extends Error {
 }
 
 /**
- * What is shown while the relay of a signed-in app fails it: its address has worked, so there is nothing to check.
+ * What is shown while calls to the relay of a signed-in app fail: its address has worked, so there is nothing to check.
  *
- * @returns `undefined` for what is no failure but a bug
+ * @returns `undefined` for a bug, which is not such a failure
  */
 export function relayProblem(error: unknown): Problem | undefined {
   const failure = toCallError(error);
@@ -30,7 +30,7 @@ export function relayProblem(error: unknown): Problem | undefined {
   return { code, text: `${sentence(error.message)} Culvert keeps trying.` };
 }
 
-/** @returns `undefined` for what is no failure but a bug */
+/** @returns `undefined` for a bug, which is not such a failure */
 export function toCallError(error: unknown): CallError | undefined {
   if (error instanceof CallFailure) return error.error;
   if (error instanceof RelayAddressError)
@@ -122,7 +122,7 @@ function badField(error: RelayRefusal): CallError {
   return { code: 'refused', text: sentence(`The relay refused: ${message}`) };
 }
 
-/** The text of one of its two errors names a limit, so a refusal without a code cannot be compared with it. */
+/** The text of one of its two errors contains a limit, so it cannot be used to recognise a refusal without a code. */
 function isAboutTtl(error: RelayRefusal): boolean {
   if (error.code === undefined) return error.message.includes('ttl');
   return error.is(API_ERRORS.invalidTtl) || error.is(VARIABLE_API_ERRORS.ttlTooLong);

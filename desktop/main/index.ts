@@ -24,7 +24,7 @@ const FILES = __dirname;
 
 registerPageScheme(protocol);
 denyNavigation(app);
-// Windows shows notifications of an installed app by this name only.
+// Windows shows notifications of an installed app only under this name.
 if (process.platform === 'win32') app.setAppUserModelId(APP_ID);
 app.setAsDefaultProtocolClient(LINK_SCHEME);
 const links = collectLinks(app);

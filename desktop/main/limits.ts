@@ -2,24 +2,24 @@
 
 /** A host name has at most 253 characters; scheme and port come on top. */
 export const RELAY_MAX_CHARS = 300;
-/** A key has at most 204 characters; spaces around it are forgiven. */
+/** A key has at most 204 characters; spaces around it are tolerated. */
 export const KEY_MAX_CHARS = 300;
 export const TUNNEL_KEY_MAX_CHARS = 64;
 export const TTL_MAX_CHARS = 32;
 export const SEARCH_MAX_CHARS = 200;
 
-/** A person follows no more than a few changes in a second, and each costs the page a rendering. */
+/** A person can follow only a few changes in a second, and each costs the page a rendering. */
 export const SNAPSHOT_INTERVAL_MS = 250;
 /** A menu that is rebuilt while it is open closes on some Linux desktops. */
 export const TRAY_INTERVAL_MS = 1000;
 /** Requests that a card shows. */
 export const RECENT_REQUESTS = 3;
-/** Tunnels in the list; the oldest that have ended make room. Plans allow fewer at a time. */
+/** Tunnels in the list; the oldest ended ones make room. Plans allow fewer at a time. */
 export const TUNNELS_MAX = 200;
 
-/** Somebody looks: counters move at the pace the relay itself counts. */
+/** While somebody looks: counters move at the pace at which the relay itself counts. */
 export const POLL_VISIBLE_MS = 2000;
-/** Nobody looks: often enough that "expires in 5 minutes" is said of an idle tunnel at the right time. */
+/** While nobody looks: often enough that "expires in 5 minutes" is shown for an idle tunnel at the right time. */
 export const POLL_HIDDEN_MS = 30_000;
 /** How often ports are looked for while somebody looks. */
 export const PORTS_INTERVAL_MS = 4000;
@@ -28,26 +28,26 @@ export const PORTS_MAX = 200;
 /** A program that lists ports takes well under a second. */
 export const PORT_PROGRAM_TIMEOUT_MS = 5000;
 export const PORT_PROGRAM_MAX_BYTES = 4 * 1024 * 1024;
-/** Processes that are looked into; a busy desktop has some 500. */
+/** Processes that are examined; a busy desktop has some 500. */
 export const PROCESSES_MAX = 3000;
-/** A package.json beyond that is not read to guess a framework. */
+/** A larger package.json is not read to guess a framework. */
 export const MANIFEST_MAX_BYTES = 256 * 1024;
 
-/** issue: "expires in 5 minutes". */
+/** Shows "expires in 5 minutes". */
 export const EXPIRY_NOTICE_MS = 5 * 60_000;
-/** A connection that is back sooner was not worth a word. */
+/** A connection that is back sooner is not worth a notification. */
 export const LOST_NOTICE_MS = 30_000;
-/** How often a tunnel's time and connection are looked at for notifications. */
+/** How often a tunnel's time and connection are checked for notifications. */
 export const NOTICE_TICK_MS = 5000;
 
-/** How often the network of this machine is looked at. */
+/** How often the network of this machine is checked. */
 export const NETWORK_INTERVAL_MS = 3000;
 
 /** Closing every tunnel at quit: one REST call each, at the same time; after that the app quits all the same. */
 export const QUIT_TIMEOUT_MS = 5000;
 
-/** First look for an update after the start, so that it does not slow the start down. */
+/** First check for an update after the start, so that it does not slow the start down. */
 export const UPDATE_FIRST_MS = 60_000;
 export const UPDATE_INTERVAL_MS = 4 * 3_600_000;
-/** How often a downloaded update looks for a moment in which no tunnel is online. */
+/** How often a downloaded update looks for a moment at which no tunnel is online. */
 export const UPDATE_RETRY_MS = 60_000;

@@ -1,4 +1,4 @@
-/** What the core of the app needs from the system around it. Electron gives it; tests and `e2e/ui` give their own. */
+/** What the core of the app needs from the system around it. Electron provides it; tests and `e2e/ui` provide their own. */
 import type { Clock } from '../engine/clock.ts';
 import type { LocalTarget } from '../engine/local/local-target.ts';
 import type { RelayAddress } from '../engine/relay/relay-address.ts';
@@ -14,7 +14,7 @@ import type { TunnelLog } from './tunnels/tunnel-log.ts';
 
 export interface Platform {
   readonly clock: Clock;
-  /** directory of the app's own files, of which others can read none */
+  /** directory of the app's own files, none of which others can read */
   readonly dataDirectory: string;
   readonly encryption: Encryption;
   readonly autostart: Autostart;
@@ -30,9 +30,9 @@ export interface Platform {
   copy(text: string): Promise<void>;
   /** Opens an address in the user's browser. */
   open(url: string): Promise<void>;
-  /** Something that the user must know and can do nothing about in the window. */
+  /** Something that the user must know and cannot do anything about in the window. */
   tell(problem: Problem): void;
   setTheme(theme: Settings['theme']): void;
-  /** What is a bug, or of no consequence; for whoever starts the app from a terminal. */
+  /** Reports bugs and minor failures to whoever starts the app from a terminal. */
   readonly report: (what: string, error: unknown) => void;
 }

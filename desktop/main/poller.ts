@@ -3,7 +3,7 @@ import type { Clock, Timer } from '../engine/clock.ts';
 export interface PollerOptions {
   readonly clock: Clock;
   readonly work: () => Promise<void>;
-  /** Asked after each time. */
+  /** Called after each time. */
   readonly pauseMs: () => number;
   readonly onError: (error: unknown) => void;
 }
@@ -19,7 +19,7 @@ export class Poller {
     this.#options = options;
   }
 
-  /** Does it now, or once more right after what is under way. */
+  /** Does it now, or once more right after the one under way. */
   now(): void {
     this.#isDue = true;
     if (!this.#isWorking) void this.#run();

@@ -1,4 +1,4 @@
-/** Gives the page its one way to main: known channels, and nothing of Electron or Node. */
+/** Gives the page its only way to main: known channels, and nothing of Electron or Node. */
 import { contextBridge, ipcRenderer } from 'electron';
 import { CALL_NAMES, PUSH_NAMES } from '../shared/channels.ts';
 import type { Answer, Channels, Pushes } from '../shared/ipc.ts';
@@ -16,7 +16,7 @@ contextBridge.exposeInMainWorld('culvert', {
   },
   on<P extends keyof Pushes>(push: P, listener: (value: Pushes[P]) => void): () => void {
     if (!pushes.has(push)) throw new TypeError('no such push');
-    // The event holds the way to send, which is not for the page.
+    // The event contains the means to send, which the page must not have.
     const receive = (_event: unknown, value: Pushes[P]): void => listener(value);
     ipcRenderer.on(push, receive);
     return () => void ipcRenderer.off(push, receive);

@@ -32,7 +32,7 @@ export function App({ bridge }: { bridge: Bridge }): JSX.Element {
   const [draft, setDraft] = useState<FormDraft>(EMPTY_DRAFT);
   const [told, setTold] = useState('');
   const say = useCallback((text: string) => {
-    // The same words twice are spoken twice only if something differs.
+    // The same words are spoken again only if something differs.
     setTold((before) => (before === text ? `${text}\u00a0` : text));
   }, []);
   const onChange = useCallback(

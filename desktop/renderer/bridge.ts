@@ -2,12 +2,12 @@
 import type { Answer, Channels, Pushes } from '../shared/ipc.ts';
 
 export interface Bridge {
-  /** Asks main; never rejects for something that went wrong there, the answer says it. */
+  /** Asks main; never rejects for something that went wrong there, because the result says it. */
   call<C extends keyof Channels>(
     channel: C,
     payload: Channels[C]['payload'],
   ): Promise<Answer<Channels[C]['result']>>;
-  /** @returns what stops the listening */
+  /** @returns call it to stop listening */
   on<P extends keyof Pushes>(push: P, listener: (value: Pushes[P]) => void): () => void;
 }
 

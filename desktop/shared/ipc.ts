@@ -1,4 +1,4 @@
-/** The one table of what the page may ask of main. Main registers it, the preload exposes it, the page calls it. */
+/** The one table of what the page may ask main to do. Main registers it, the preload exposes it, the page calls it. */
 import type { HostHeader } from '../../shared/value-rules.ts';
 import type { RequestDetail, RequestSummary } from '../engine/inspector/records.ts';
 import type { KeyKept, Settings, Snapshot } from './snapshot.ts';
@@ -57,7 +57,7 @@ export interface About {
   licences: readonly { name: string; licence: string }[];
 }
 
-/** What every call answers: an error is data, so that nothing about it is lost on the way. */
+/** The result of every call: an error is data, so that nothing about it is lost on the way. */
 export type Answer<T> = { ok: true; value: T } | { ok: false; error: CallError };
 
 export interface CallError {

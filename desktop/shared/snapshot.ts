@@ -1,4 +1,4 @@
-/** What the window shows: one immutable value that main makes and pushes. The page keeps no truth of its own. */
+/** What the window shows: one immutable value that main builds and pushes. The page has no state of its own about it. */
 import type { HostHeader } from '../../shared/value-rules.ts';
 import type { RequestSummary } from '../engine/inspector/records.ts';
 
@@ -17,11 +17,11 @@ export interface Snapshot {
 export type SessionView =
   | {
       readonly state: 'signed-out';
-      /** the relay of last time, to be offered again */
+      /** the relay of the last sign-in, to be offered again */
       readonly relay: string | undefined;
-      /** why, where it was not the user who signed out */
+      /** why, if it was not the user who signed out */
       readonly problem: Problem | undefined;
-      /** how a key can be kept on this machine, best first; without `system` where it offers no encryption */
+      /** how a key can be stored on this machine, best first; without `system` if it offers no encryption */
       readonly keeps: readonly KeyKept[];
     }
   | { readonly state: 'signing-in'; readonly relay: string }
@@ -70,7 +70,7 @@ export interface TunnelView {
   /** the address to hand out, with its scheme; of an ended tunnel, the last one */
   readonly url: string;
   readonly slug: string;
-  /** the requested name, empty for none: started again, such a tunnel gets another address */
+  /** the requested name, or empty: a tunnel without one gets another address when started again */
   readonly name: string;
   readonly localPort: number;
   /** what was found there, such as `Vite` */

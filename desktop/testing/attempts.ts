@@ -1,11 +1,11 @@
-/** What became of the engine's attempts, as promises. */
+/** The results of the engine's attempts, as promises. */
 import type { ByteStreamHandler } from '../../shared/websocket/byte-stream.ts';
 import type { DataHandler, DataSocket } from '../engine/data/data-socket.ts';
 import type { LocalConnection } from '../engine/local/local-connection.ts';
 import type { LocalDialer } from '../engine/local/local-dialer.ts';
 import type { Attempt } from '../engine/network/dial.ts';
 
-/** An attempt of which nothing is heard. */
+/** An attempt from which nothing is heard. */
 export const IDLE_ATTEMPT: Attempt = { cancel() {} };
 
 /** @throws what the dial fails with */

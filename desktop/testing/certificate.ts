@@ -1,6 +1,6 @@
 /**
- * A certificate for tests, for `localhost` and 127.0.0.1, which it has signed itself: trusted by nobody, unless it is
- * given as an authority. Valid until 2126.
+ * A self-signed certificate for tests, for `localhost` and 127.0.0.1: nobody trusts it unless it is given as an authority.
+ * Valid until 2126.
  */
 export const CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIBmzCCAUGgAwIBAgIUVHKSXUr4isQdPiH22wtnu33jSKAwCgYIKoZIzj0EAwIw

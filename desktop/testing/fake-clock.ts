@@ -5,7 +5,7 @@ export class FakeClock implements Clock {
   #now = 0;
   /** how much more the wall clock shows */
   #ahead = 0;
-  /** how much less the timers have seen */
+  /** how much time the timers have missed */
   #asleep = 0;
   readonly #timers = new Set<{ readonly at: number; readonly callback: () => void }>();
 
@@ -42,7 +42,7 @@ export class FakeClock implements Clock {
   }
 
   /**
-   * Lets the machine sleep, while no timer runs.
+   * Lets the machine sleep; no timer runs meanwhile.
    *
    * @param standsStill whether the monotonic clock does not count that time
    */

@@ -1,4 +1,4 @@
-/** A system around the app's core of which a test sees everything. */
+/** A system around the app's core; a test sees everything that happens to it. */
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -69,7 +69,7 @@ export class FakeApi implements RelayApi {
   }
 }
 
-/** A tunnel that is being served, of which a test is the engine. */
+/** A tunnel that is being served; the test is its engine. */
 export interface FakeServed extends ServeOptions {
   isStopped: boolean;
   /** `suspend` and `wake`, in order */
@@ -138,7 +138,7 @@ export interface FakeSystem {
   readonly seen: Seen;
 }
 
-/** @param dataDirectory of an app that ran before; a new one without it */
+/** @param dataDirectory of an app that ran before; without it, a new one */
 export function fakeSystem(
   dataDirectory: string = mkdtempSync(join(tmpdir(), 'culvert-app-')),
   api: FakeApi = new FakeApi(),

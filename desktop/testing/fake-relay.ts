@@ -1,4 +1,4 @@
-/** The WebSocket half of a relay, on the independent implementation of `ws`, of which a test is the other half. */
+/** The WebSocket half of a relay, on the independent implementation of `ws`; the test is the other half. */
 import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';

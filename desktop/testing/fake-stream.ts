@@ -1,7 +1,7 @@
 import type { ByteStreamHandler } from '../../shared/websocket/byte-stream.ts';
 import type { DataSocket } from '../engine/data/data-socket.ts';
 
-/** A data socket of which a test is the relay's end. */
+/** A data socket; the test is the relay's end. */
 export class FakeStream implements DataSocket {
   /** everything written */
   sent = '';
@@ -9,7 +9,7 @@ export class FakeStream implements DataSocket {
   ended: number | 'cut' | undefined;
   /** as the handshake leaves it, until a handler is attached */
   paused = true;
-  /** what `write` answers */
+  /** what `write` returns */
   room = true;
   #handler: ByteStreamHandler | undefined;
   readonly #watchers = new Set<() => void>();
@@ -61,7 +61,7 @@ export class FakeStream implements DataSocket {
     this.#handler?.onStreamClose(code);
   }
 
-  /** Resolves when the condition holds, asked after every call of the engine. */
+  /** Resolves when the condition holds, checked after every call of the engine. */
   until(condition: (stream: this) => boolean): Promise<void> {
     return new Promise((resolve) => {
       const check = (): void => {

@@ -9,8 +9,8 @@ export interface TestProxy {
 }
 
 /**
- * @param answer what it says to a request instead of connecting; `undefined` to connect, `''` to hang
- * @param start has it listen with TLS instead
+ * @param answer its response to a request instead of connecting; `undefined` to connect, `''` to hang
+ * @param start makes it listen with TLS instead
  */
 export async function startProxy(
   answer: (authorization: string | undefined) => string | undefined = () => undefined,
@@ -37,7 +37,7 @@ export async function startProxy(
 
 function join(client: Socket, authority: string): void {
   const [, host = '', port] = /^\[?(.*?)\]?:(\d+)$/.exec(authority) ?? [];
-  // Names of the tests are all of this machine.
+  // All names in the tests mean this machine.
   const target = connect(Number(port), host.endsWith('.test') ? '127.0.0.1' : host);
   atClose(() => target.destroy());
   target.on('error', () => client.end('HTTP/1.1 502 Bad Gateway\r\n\r\n'));

@@ -9,12 +9,12 @@ import { CERTIFICATE, CERTIFICATE_KEY } from './certificate.ts';
 
 const endings: (() => void)[] = [];
 
-/** Has {@link closeServers} call the function. */
+/** Makes {@link closeServers} call the function. */
 export function atClose(end: () => void): void {
   endings.push(end);
 }
 
-/** Listens on that port, or on a free one, and gives it. */
+/** Listens on that port, or on a free one, and returns it. */
 export async function listen(server: Server | HttpServer, host = '127.0.0.1', wanted = 0): Promise<number> {
   server.listen(wanted, host);
   await once(server, 'listening');

@@ -1,4 +1,4 @@
-/** What the window shows, for tests: complete and unremarkable, but for what a test says. */
+/** What the window shows, for tests: complete and ordinary, except for what a test changes. */
 import type { RequestSummary } from '../engine/inspector/records.ts';
 import type { Snapshot, TunnelView } from '../shared/snapshot.ts';
 

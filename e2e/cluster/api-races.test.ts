@@ -10,7 +10,7 @@ import { suiteScope } from '../support/scope.ts';
 const ROUNDS = 100;
 const FREE_TUNNELS = 20;
 
-/** What two relays of one cluster are asked at the same time. */
+/** What happens when two relays of one cluster get requests at the same time. */
 describe('two relays, asked at once', function () {
   const scope = suiteScope();
   let cluster: RelayCluster;
@@ -25,7 +25,7 @@ describe('two relays, asked at once', function () {
     return await createAccount(cluster.relay(0), { plan });
   }
 
-  /** Of one account, the one that each relay is asked with. */
+  /** Tokens of one account, one for requests to each relay. */
   function apis({ key }: TestAccount): [Api, Api] {
     return [new Api(cluster.relay(0), key), new Api(cluster.relay(1), key)];
   }
@@ -128,7 +128,7 @@ describe('two relays, asked at once', function () {
     }
   });
 
-  it('extend a tunnel in the moment in which it expires, for good, or not at all', async () => {
+  it('extend a tunnel at the moment at which it expires, for good, or not at all', async () => {
     const account = await newAccount('team');
     const [maker, extender] = apis(account);
     const ends = await Promise.all(

@@ -7,7 +7,7 @@ import { RawConnection, visit } from '../support/raw-http.ts';
 import { suiteScope, testScope } from '../support/scope.ts';
 import { closedPort, startHttpService } from '../support/services/listen.ts';
 
-/** Visitors, API and the client's own sockets land on whichever relay is next. */
+/** Visitors, API calls and the client's own sockets land on whichever relay is next. */
 describe('three relays behind nginx, with culvert', function () {
   const suite = suiteScope();
   const scope = testScope();
@@ -58,7 +58,7 @@ describe('three relays behind nginx, with culvert', function () {
         if (good === 0) failed.push(`${answer.status} ${answer.text.slice(0, 200)}`);
         assert.ok(good >= 20, `${answer.status} after ${Math.round(performance.now() - begin)} ms`);
       });
-      assert.ok(failed.length <= 3, `of those that came one after the other failed: ${failed.join('; ')}`);
+      assert.ok(failed.length <= 3, `of those sent one after the other failed: ${failed.join('; ')}`);
       await relay.restart();
       await backInTurn(port, relay.port);
     }

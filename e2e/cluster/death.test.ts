@@ -9,9 +9,9 @@ import { describeFailure, tallyOf } from '../support/tally.ts';
 const REQUESTS_PER_SECOND = 300;
 
 /**
- * A connection that is open on a relay is a visitor's, or a client's: a data socket carries one request at a time, which
- * may be a visitor's on another relay. Those fail that were sent before the relay was gone; whatever is sent later may wait
- * for the client, which may have been there, but does not fail.
+ * A connection that is open on a relay is a visitor's, or a client's: a data socket carries one request at a time, which may
+ * belong to a visitor on another relay. Requests that were sent before the relay was gone fail; those sent later may have to
+ * wait for the client, if its control socket was there, but do not fail.
  */
 describe('a relay that is killed under load', function () {
   const scope = suiteScope();
@@ -21,7 +21,7 @@ describe('a relay that is killed under load', function () {
     fleet = await Fleet.start(scope, 3);
   });
 
-  /** The relay that has the client's control socket, or one that has not. */
+  /** The relay that has the client's control socket, or one that does not. */
   function relayWith(client: boolean) {
     const { id } = fleet.culvert.tunnel;
     const holds = fleet.cluster.relays.map((relay) => {
@@ -38,7 +38,7 @@ describe('a relay that is killed under load', function () {
   }
 
   for (const client of [false, true]) {
-    it(`fails its own connections alone, ${client ? 'with' : 'without'} the client's, and loses nothing that was acknowledged`, async () => {
+    it(`fails only its own connections, ${client ? 'with' : 'without'} the client's, and loses nothing that was acknowledged`, async () => {
       const { requests: before } = await new Api(fleet.cluster.relay(0), fleet.cluster.key).get(
         fleet.culvert.tunnel.id,
       );

@@ -15,7 +15,7 @@ function assertOk({ status, text, head }: Response): void {
   assert.deepEqual([status, text, head.field('connection')], [200, 'ok', 'close']);
 }
 
-/** What the relay that shuts down does, as a client and visitors on it see it. */
+/** What a relay that shuts down does, as a client and visitors on it see it. */
 describe('one of two relays that is told to stop', function () {
   const suite = suiteScope();
   const scope = testScope();
@@ -38,7 +38,7 @@ describe('one of two relays that is told to stop', function () {
     return { tunnel, control, host: `${tunnel.slug}.localhost:${port}`, port };
   }
 
-  /** Answers an announced connection on a data socket that lands on a relay. */
+  /** Responds to an announced connection on a data socket that lands on a relay. */
   async function answer(id: string, index: number): Promise<DataConnection> {
     const data = new DataConnection(id, await openData(scope, cluster.relay(index), id));
     await data.receivedUpTo('\r\n\r\n');
@@ -53,14 +53,15 @@ describe('one of two relays that is told to stop', function () {
     await eventually(20_000, () => assert.rejects(asked, /ECONNREFUSED/));
   }
 
-  it('asks a client with events=1 to move, serves it until it has, and serves who waits from where it went', async () => {
+  it('asks a client with events=1 to move, serves it until it has, and serves those who wait from the relay it moved to', async () => {
     const { tunnel, control, host, port } = await start(0, '&events=1');
     const [early, waiting] = [await RawConnection.open(scope, port), await RawConnection.open(scope, port)];
     const exit = cluster.relay(0).stop('SIGTERM', 20_000);
     await eventually(20_000, () => assert.deepEqual(control.messages, [{ type: 'drain' } as object]));
     await refuses(0);
 
-    // It was open when the relay was told, and its request comes now: announced as ever, its data socket lands elsewhere.
+    // It was open when the relay was told to stop, and its request comes now: it is announced as always, and its data socket
+    // lands elsewhere.
     const first = early.request({ host });
     await eventually(20_000, () => assert.equal(control.messages.length, 2));
     await answer(control.messages[1]?.id ?? '', 1);
@@ -97,7 +98,7 @@ describe('one of two relays that is told to stop', function () {
     const { tunnel, control } = await start(1);
     const { port } = cluster.relay(1);
     const host = `${tunnel.slug}.localhost:${port}`;
-    // The relay that was started last is known to the other one by then.
+    // By then the other relay knows the one that was started last.
     const opened: DataConnection[] = [];
     control.onMessage = ({ id }) => void answer(id, opened.length).then((data) => opened.push(data));
     const visitor = await RawConnection.open(scope, port);
@@ -111,7 +112,7 @@ describe('one of two relays that is told to stop', function () {
     await cluster.relay(0).restart();
   });
 
-  it('lets a data socket through it end what it serves', async () => {
+  it('lets a data socket through it finish what it serves', async () => {
     const { tunnel, control } = await start(1);
     const { port } = cluster.relay(1);
     const host = `${tunnel.slug}.localhost:${port}`;
@@ -130,7 +131,7 @@ describe('one of two relays that is told to stop', function () {
     await cluster.relay(0).restart();
   });
 
-  it('ends as if it was alone when the other one is about to end: who was announced still gets a data socket here', async () => {
+  it('ends as if it were alone when the other one is about to end: visitors that were announced still get a data socket here', async () => {
     const [first, second] = [await start(0), await start(1)];
     const long = await RawConnection.open(scope, first.port);
     const asked = long.request({ host: first.host });

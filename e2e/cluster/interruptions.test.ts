@@ -17,7 +17,7 @@ const PAUSE_MS = 30_000;
 const REDIS_AWAY_MS = 2000;
 const HEALED_MS = 5000;
 
-/** Answers what is announced on a new control socket with a word. */
+/** Responds with a word to what is announced on a new control socket. */
 async function serve(scope: Scope, relay: Relay, key: string, tunnel: Tunnel, word: string) {
   const control = await ControlSocket.open(scope, relay, key, tunnel.id);
   control.onMessage = ({ id }) => void answer(scope, relay, id, word);
@@ -65,7 +65,7 @@ describe('three relays', function () {
     assert.match(first.child.stderr, /relay was paused/);
   });
 
-  test('serve what is within one relay while Redis is restarted under load, and all within 5 s after it', async () => {
+  test('serve what is within one relay while Redis is restarted under load, and everything within 5 s afterwards', async () => {
     const service = await startHttpService(scope, (request, response) => {
       request.resume().on('end', () => response.end(`${request.method} ${request.url} 0`));
     });
@@ -113,6 +113,6 @@ describe('three relays', function () {
         .map((asked) => describeFailure(asked, begin?.from ?? 0)),
       [],
     );
-    assert.ok(others.failed.length > 0, 'Redis was not missed');
+    assert.ok(others.failed.length > 0, 'nobody noticed that Redis was away');
   });
 });

@@ -16,7 +16,7 @@ const HOLD_SECONDS = 3600;
 const HOUR = 3_600_000;
 const TUNNELS = 20_000;
 
-/** One relay of several, in so far as it has tunnels, on a real database and with a clock of the test's own. */
+/** One relay of several, as far as its tunnels are concerned, on a real database and with a clock of the test's own. */
 describe('a relay on PostgreSQL, after others have died', function () {
   const suite = suiteScope();
   const scope = testScope();
@@ -26,9 +26,9 @@ describe('a relay on PostgreSQL, after others have died', function () {
   let clock: FakeClock;
   let registry: TunnelRegistry;
   let service: TunnelService;
-  /** for how many tunnels the database was asked at a time */
+  /** how many tunnels the database was asked for at a time */
   let asked: number[];
-  /** operations that the database has not done yet */
+  /** operations that the database has not finished yet */
   let pending: number;
 
   before(async () => {
@@ -88,7 +88,7 @@ describe('a relay on PostgreSQL, after others have died', function () {
     return Number(row?.['count']);
   }
 
-  /** Lets time pass until something is so, and no more of it while the database is at work. */
+  /** Lets time pass until the condition holds, but not while the database is at work. */
   async function until(step: number, probe: () => Promise<void> | void): Promise<void> {
     await eventually(120_000, async () => {
       if (pending === 0) clock.advance(step);

@@ -33,7 +33,7 @@ describe('culvert-relay migrate', () => {
       CULVERT_DATABASE_URL: from,
       CULVERT_BOOTSTRAP_KEY: bootstrapKey,
       CULVERT_NAME_HOLD: '24h',
-      // So that there is a secret of the relay.
+      // So that the relay has a secret.
       CULVERT_NOTICE: 'free',
     });
     const account = await createAccount(old, { subdomain: 'acme' });
@@ -80,7 +80,7 @@ describe('culvert-relay migrate', () => {
     for (const table of TABLES) {
       const order = KEYS[table];
       const moved = await query(to, `select * from ${table} order by ${order}`);
-      // Node's client shows 64-bit numbers as text where it is not told otherwise.
+      // Node's client returns 64-bit numbers as text unless told otherwise.
       assert.deepEqual(moved.map(asTexts), rows[table]?.map(asTexts), table);
     }
     const relay = await Relay.start(scope, { CULVERT_DATABASE_URL: to, CULVERT_BOOTSTRAP_KEY: bootstrapKey });
@@ -90,7 +90,7 @@ describe('culvert-relay migrate', () => {
     assert.ok(tunnels.some(({ slug }) => slug === 'web'));
   }).timeout(600_000);
 
-  it('tells people, too, and takes the target from the environment', async () => {
+  it('reports to people, too, and takes the target from the environment', async () => {
     const child = spawnRelay(scope, ['migrate', '--from', from], {
       CULVERT_DATABASE_URL: await emptyDatabase(scope),
     });
@@ -110,7 +110,7 @@ describe('culvert-relay migrate', () => {
     assert.deepEqual(await query(to, 'select count(*)::int as count from accounts'), [{ count: 1 }]);
   });
 
-  it('leaves nothing behind where it fails half-way', async () => {
+  it('leaves nothing behind if it fails half-way', async () => {
     const to = await emptyDatabase(scope);
     assert.equal((await migrate('--from', from, '--to', to)).code, 0);
     for (const table of [...TABLES].toReversed()) await query(to, `delete from ${table}`);

@@ -4,10 +4,10 @@ import { POSTGRES_URL, spawnRelay } from '../support/programs.ts';
 import { type Scope, suiteScope } from '../support/scope.ts';
 
 const DIE_AT_QUERY = new URL('../support/die-at-query.ts', import.meta.url).href;
-/** No program has so many statements; without it a mistake here would never end. */
+/** No program has this many statements; without a limit a mistake here would never end. */
 const STATEMENTS_MAX = 100;
 
-describe('a program that is killed behind each statement with which it makes the tables in PostgreSQL', () => {
+describe('a program that is killed after each statement with which it creates the tables in PostgreSQL', () => {
   const scope = suiteScope();
 
   it('leaves a database that the next one completes', async () => {
@@ -23,7 +23,7 @@ describe('a program that is killed behind each statement with which it makes the
       assert.equal(await listAccounts(scope, url), 'done', `after statement ${killed}`);
       assert.deepEqual(await schemaOf(url), expected, `after statement ${killed}`);
     }
-    console.log(`      killed behind each of ${killed} statements`);
+    console.log(`      killed after each of ${killed} statements`);
     assert.ok(killed > 10 && killed < STATEMENTS_MAX, `${killed} statements`);
   }).timeout(600_000);
 });

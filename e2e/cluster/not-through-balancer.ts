@@ -1,5 +1,5 @@
 /**
- * What of the protocol suites cannot be tested through a balancer, and why. Everything else is, unchanged, on three relays
+ * What of the protocol suites cannot be tested through a balancer, and why. Everything else runs unchanged on three relays
  * behind nginx (protocol.ts).
  */
 
@@ -10,18 +10,18 @@ import type { Context, RootHookObject, Suite } from 'mocha';
 export interface Exception {
   /** of e2e/protocol, without `.test.ts` */
   readonly suite: string;
-  /** parts of the titles of its tests; all of them where none is given */
+  /** parts of the titles of its tests; without any, all tests of the suite */
   readonly titles?: readonly string[];
   readonly reason: string;
 }
 
 const ONE_PROCESS = 'about one process: its output, its exit codes, its memory';
-const NO_RESETS = 'nginx tells of a broken connection as of one that has ended';
+const NO_RESETS = 'nginx ends a broken connection like one that has ended in order';
 const WHERE_IT_LANDS =
   'a warm data socket serves visitors of the relay on which it has landed; e2e/cluster/warm.test.ts';
-const NO_TRAILERS = 'nginx passes no trailers on, and chunks as it likes';
+const NO_TRAILERS = 'nginx does not pass trailers on, and chunks as it likes';
 const OWN_HEADS = 'nginx writes heads of its own';
-const OWN_ANSWERS = 'nginx answers malformed requests itself';
+const OWN_ANSWERS = 'nginx responds to malformed requests itself';
 const LAST_RELAY =
   'when all relays are told to stop at once, none is left to hand over to; e2e/cluster/rolling.test.ts';
 
@@ -39,11 +39,11 @@ const ALWAYS: readonly Exception[] = [
     reason: 'each relay counts for itself',
   },
   { suite: 'plans', titles: ['limit open connections of a tunnel'], reason: 'each relay has its own limit' },
-  { suite: 'client-time-limits', titles: ['are asked after'], reason: "the connections are nginx's" },
+  { suite: 'client-time-limits', titles: ['are probed'], reason: "the connections are nginx's" },
   { suite: 'shutdown', reason: LAST_RELAY },
   {
     suite: 'control',
-    titles: ['is told of that before'],
+    titles: ['is told beforehand'],
     reason:
       'one of several relays gives its clients 5 s to move before it closes their sockets; e2e/cluster/drain.test.ts',
   },
@@ -55,10 +55,10 @@ const ALWAYS: readonly Exception[] = [
   {
     suite: 'hold-over',
     titles: [
-      'who was given a warm data socket',
-      'that takes its data socket down twice',
-      'a warm data socket that its client closes',
-      'a request that must not be repeated',
+      'who get a warm data socket',
+      'whose request takes down its data socket twice',
+      'whose warm data socket the client closes',
+      'whose request must not be repeated',
       'when control and warm sockets are lost at once',
     ],
     reason: WHERE_IT_LANDS,
@@ -70,25 +70,25 @@ export const EXCEPTIONS: Readonly<Record<'stream' | 'http', readonly Exception[]
     ...ALWAYS,
     {
       suite: 'data',
-      titles: ['is closed when the visitor goes away', 'breaks the answer it was carrying'],
+      titles: ['is closed when the visitor goes away', 'breaks the response it was carrying'],
       reason: NO_RESETS,
     },
     {
       suite: 'endings',
-      titles: ['is broken when the service resets it', 'ends the local connection, before an answer'],
+      titles: ['is broken when the service resets it', 'ends the local connection, before a response'],
       reason: NO_RESETS,
     },
-    { suite: 'tls', titles: ['an answer that breaks off is a reset'], reason: NO_RESETS },
+    { suite: 'tls', titles: ['a response that breaks off is a reset'], reason: NO_RESETS },
     {
       suite: 'time-limits',
       titles: ['a data socket that does not answer its Close frame', 'takes its pending connection along'],
       reason: NO_RESETS,
     },
-    { suite: 'messages', titles: ['sees a chunked answer that breaks off as broken'], reason: NO_RESETS },
+    { suite: 'messages', titles: ['sees a chunked response that breaks off as broken'], reason: NO_RESETS },
   ],
   http: [
     ...ALWAYS,
-    { suite: 'main-job', titles: ['chunked down, with trailers'], reason: NO_TRAILERS },
+    { suite: 'main-job', titles: ['chunked responses pass, with trailers'], reason: NO_TRAILERS },
     {
       suite: 'forwarding',
       titles: ['a body with its length, or chunked with its trailers', 'chunks and trailers'],
@@ -96,18 +96,18 @@ export const EXCEPTIONS: Readonly<Record<'stream' | 'http', readonly Exception[]
     },
     {
       suite: 'forwarding',
-      titles: ['nothing that is hop by hop', 'no offer to upgrade', 'status, reason, names in their case'],
+      titles: ['no hop-by-hop fields', 'no offer to upgrade', 'status, reason, names in their case'],
       reason: OWN_HEADS,
     },
     {
       suite: 'path-form',
-      titles: ['what is moved or removed is so in interim answers'],
+      titles: ['what is moved or removed is so in interim responses'],
       reason:
-        'nginx is sent no interim answers, because it takes them for final ones; e2e/deploy/strangers.test.ts',
+        'nginx is sent no interim responses, because it takes them for final ones; e2e/deploy/strangers.test.ts',
     },
     {
       suite: 'path-form',
-      titles: ['404 where there is no tunnel'],
+      titles: ['get 404 if there is no tunnel'],
       reason:
         'a relay redirects to the slash before it asks others whether there is such a tunnel, and then says 404',
     },
@@ -116,7 +116,7 @@ export const EXCEPTIONS: Readonly<Record<'stream' | 'http', readonly Exception[]
   ],
 };
 
-/** Those that are about HTTP, and for which it does not matter that a proxy writes heads of its own. */
+/** Suites about HTTP, for which it does not matter that a proxy writes heads of its own. */
 export const HTTP_SUITES: readonly string[] = [
   'addresses',
   'create',
@@ -131,7 +131,7 @@ export const HTTP_SUITES: readonly string[] = [
 ];
 
 /**
- * A root hook for mocha that leaves single tests of the list out. They are printed before the run (protocol.ts), and count
+ * A root hook for mocha that leaves out single tests of the list. They are printed before the run (protocol.ts), and count
  * neither as passed nor as skipped.
  */
 export function leaveExceptionsOut(kind: keyof typeof EXCEPTIONS): RootHookObject {

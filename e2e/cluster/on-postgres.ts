@@ -1,7 +1,7 @@
 /** Loaded by mocha with `--require`: what the tests store is on a PostgreSQL server of this run. */
 import { PostgresServer } from '../support/postgres.ts';
 
-// Processes that mocha runs tests in load this file, too, and find the server of the first one.
+// Processes in which mocha runs tests load this file, too, and find the server of the first one.
 const isFirst = process.env['MOCHA_WORKER_ID'] === undefined;
 const server = isFirst ? await PostgresServer.start() : undefined;
 if (server !== undefined) process.env['TEST_POSTGRES_URL'] = server.url;

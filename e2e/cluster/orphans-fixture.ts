@@ -1,4 +1,4 @@
-/** A suite that mocha is killed in the middle of, with everything running that suites run. */
+/** A suite in the middle of which mocha is killed, with everything running that suites run. */
 import { execFileSync } from 'node:child_process';
 import { newDatabase, PostgresServer } from '../support/postgres.ts';
 import { Relay } from '../support/programs.ts';
@@ -17,7 +17,7 @@ describe('a suite', () => {
       CULVERT_CLUSTER_SECRET: 's'.repeat(32),
     });
     const backends = execFileSync('ps', ['-o', 'pid=', '--ppid', String(postgres.pid)], { encoding: 'utf8' });
-    // None of them can even notice that it is alone.
+    // None of them can notice that it is alone.
     postgres.freeze();
     const pids = [postgres.pid, redis.pid, relay.child.pid, ...backends.trim().split(/\s+/).map(Number)];
     console.log(JSON.stringify({ pids }));

@@ -25,7 +25,7 @@ describe('tests that are killed', function () {
       for (const pid of pids) assert.ok(isRunning(pid), `${pid}`);
       assert.ok(readdirSync(temporary).length >= 3, String(readdirSync(temporary)));
       mocha.kill(signal);
-      // To SIGINT mocha listens, and lets the test that runs come to its end.
+      // At SIGINT mocha lets the running test finish.
       await within(20_000, 'end of mocha', once(mocha, 'close'));
       await eventually(20_000, () => {
         assert.deepEqual(pids.filter(isRunning), []);

@@ -18,12 +18,12 @@ const WORKERS = 6;
 /** requests a second to each relay */
 const RATE = 30;
 
-/** What one client was told of its tunnels by whichever relay it asked. */
+/** What one client was told about its tunnels by whichever relay it asked. */
 class Ledger {
   /** id to the `expires_at` that was acknowledged last */
   readonly open = new Map<string, string>();
   readonly closed = new Set<string>();
-  /** tunnels of which a close was not acknowledged */
+  /** tunnels whose close was not acknowledged */
   readonly unsure = new Set<string>();
   acknowledged = 0;
   refused = 0;
@@ -36,7 +36,7 @@ class Ledger {
     this.#beforeCreate = beforeCreate;
   }
 
-  /** Makes a tunnel, extends it on another relay, and mostly closes it on the third. */
+  /** Creates a tunnel, extends it on another relay, and usually closes it on the third. */
   async work(): Promise<void> {
     await this.#beforeCreate();
     const made = (await this.#ask('POST', '/v1/tunnels', { local_port: 9 }, 201)) as Tunnel | undefined;
@@ -68,7 +68,7 @@ class Ledger {
     return differences;
   }
 
-  /** @returns what was answered, `undefined` for a 503 */
+  /** @returns the response, `undefined` for a 503 */
   async #ask(method: string, path: string, json: object | undefined, status: number): Promise<unknown> {
     this.#turn += 1;
     const api = this.#apis[this.#turn % this.#apis.length];
@@ -144,14 +144,14 @@ describe('three relays whose PostgreSQL server', function () {
       'stands still',
       () => server.freeze(),
       () => server.thaw(),
-      // A statement is given up after 5 s, the wait for a connection after 2 s.
+      // A statement is given up after 5 s, waiting for a connection after 2 s.
       7500,
     ],
     // A statement waits 2 s for what somebody else has locked.
     ['is slow', lockTunnels, () => holder.end(), 3500],
     ['has crashed', () => server.stop('SIGQUIT'), () => server.resume(), 1500],
   ] as const) {
-    it(`${what} serve the tunnels they have met, say 503 of others and for creates, and heal by themselves`, async () => {
+    it(`${what} serve the tunnels they have met, answer 503 for others and for creates, and heal by themselves`, async () => {
       const [met, unmet] = [await newTunnel(), await newTunnel()];
       for (const index of [0, 1]) await assertServed(index, met);
       await takeAway();
@@ -235,7 +235,7 @@ describe('three relays whose PostgreSQL server', function () {
     console.log(
       `      ${total('acknowledged')} acknowledged, ${total('refused')} refused, ${sent} requests, none failed`,
     );
-    // What was refused and stored all the same is removed as soon as the database is back.
+    // What was refused and nevertheless stored is removed as soon as the database is back.
     await eventually(20_000, async () => {
       for (const [at, ledger] of ledgers.entries()) {
         for (const relay of cluster.relays) {

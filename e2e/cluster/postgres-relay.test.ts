@@ -50,7 +50,7 @@ async function createRefused({ account }: Stage, within: number): Promise<void> 
   assertWithin(ms, within);
 }
 
-/** Writes work again by themselves, nothing half-done was left, and counting lost nothing. */
+/** Writes work again by themselves, nothing half-done was left, and the counters lost nothing. */
 async function assertHealed(
   { relay, account, tunnel }: Stage,
   requests: number,
@@ -79,7 +79,7 @@ describe('a PostgreSQL server', () => {
     stage = await startStage(scope);
   });
 
-  it('that does not answer takes no writes: 503 within 5 s, then within 2 s; live tunnels serve on', async () => {
+  it('that does not answer takes no writes: 503 within 5 s, then within 2 s; live tunnels continue', async () => {
     stage.server.freeze();
     try {
       await createRefused(stage, 7500);
@@ -93,7 +93,7 @@ describe('a PostgreSQL server', () => {
     assert.equal(made.slug, 'after');
   }).timeout(600_000);
 
-  it('that crashed takes no writes while live tunnels serve on, and all heals by itself', async () => {
+  it('that crashed takes no writes while live tunnels continue, and everything heals by itself', async () => {
     await stage.server.stop('SIGQUIT');
     await createRefused(stage, 3000);
     await assertServing(stage);
@@ -135,7 +135,7 @@ describe('a PostgreSQL database that another relay uses', () => {
     assert.deepEqual(await new Api(relay, relay.bootstrapKey).list(), []);
   });
 
-  it('is locked again when the lock was lost, and the operator is told when another relay was faster', async () => {
+  it('is locked again when the lock was lost, and the operator is told if another relay was faster', async () => {
     const holder =
       "select pid from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())";
     const [taken] = await query(url, `select pg_terminate_backend(pid) from (${holder}) as holder`);

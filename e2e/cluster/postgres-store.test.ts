@@ -7,7 +7,7 @@ import { newDatabase, query } from '../support/postgres.ts';
 import { POSTGRES_URL } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
 
-/** What Kysely takes while it changes a schema. */
+/** The calls of Kysely while it changes a schema. */
 const MIGRATION_LOCK = '3853314791062309107';
 
 describe('two stores on one PostgreSQL database', () => {
@@ -20,7 +20,7 @@ describe('two stores on one PostgreSQL database', () => {
     if (POSTGRES_URL === undefined) throw new Error('run it with npm run test:cluster');
     url = await newDatabase(scope, POSTGRES_URL);
     const open = async () => await openPostgres({ kind: 'postgres', url }, () => {});
-    // At once, on an empty database: they take turns to make the tables.
+    // At once, on an empty database: they take turns to create the tables.
     stores = await Promise.all([open(), open()]);
     scope.defer(() => Promise.all(stores.map((store) => store.close())));
     await stores[0].insertAccount(owner);
@@ -41,7 +41,7 @@ describe('two stores on one PostgreSQL database', () => {
     }
   });
 
-  it('make no more tunnels together than an account may have', async () => {
+  it('create no more tunnels together than an account may have', async () => {
     const account = anAccount();
     await stores[0].insertAccount(account);
     const rules = { maxTunnels: 5, nameHold: 0 };
@@ -122,7 +122,7 @@ describe('a store on PostgreSQL', () => {
 describe('a connection of the store', () => {
   const scope = suiteScope();
 
-  it('is told by the server: commits are on the disk, statements end after 4 s, idle transactions too', async () => {
+  it('has its settings: commits are on the disk, statements end after 4 s, idle transactions too', async () => {
     const url = await newDatabase(scope, POSTGRES_URL ?? '');
     await query(url, `alter database ${new URL(url).pathname.slice(1)} set synchronous_commit = off`);
     const db = await openPostgresDatabase({ kind: 'postgres', url });

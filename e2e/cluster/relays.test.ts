@@ -36,7 +36,7 @@ describe('three relays', function () {
     return await ControlSocket.open(scope, cluster.relay(index), account.key, tunnel.id);
   }
 
-  /** Answers what is announced on a control socket, through data sockets that land on a relay. */
+  /** Responds to what is announced on a control socket, through data sockets that land on a relay. */
   function serve(socket: ControlSocket, index: number, answer = ANSWER): void {
     socket.onMessage = ({ id }) => void serveOne(id, index, answer);
   }
@@ -84,7 +84,7 @@ describe('three relays', function () {
     await data.socket.closed;
   });
 
-  it('refuse a data socket with an id that is used up or unknown, and say so from where it belongs', async () => {
+  it('refuse a data socket with a used or unknown id, with the response of the relay it belongs to', async () => {
     const tunnel = await api(A).create({ local_port: 9 });
     const socket = await control(A, tunnel);
     serve(socket, C);
@@ -95,7 +95,7 @@ describe('three relays', function () {
     }
   });
 
-  it('know a tunnel at once that another one has made, also where its name was asked for before', async () => {
+  it('know a tunnel at once that another one has created, even if its name was asked for before', async () => {
     const name = `n${Date.now().toString(36)}`;
     for (const index of [A, B, C]) assert.equal((await request(index, { slug: name } as Tunnel)).status, 404);
     const tunnel = await api(A).create({ local_port: 9, name });
@@ -135,7 +135,7 @@ describe('three relays', function () {
     assert.equal((await request(A, tunnel)).status, 200);
   });
 
-  it('count over all, without losing or doubling anything', async () => {
+  it('count across all relays, without losing or doubling anything', async () => {
     const tunnel = await api(A).create({ local_port: 9 });
     serve(await control(A, tunnel), B);
     for (let round = 0; round < 10; round += 1)
@@ -177,7 +177,7 @@ describe('three relays', function () {
     assert.equal((await waiting).status, 200);
   });
 
-  it('a relay that dies takes nothing along', async () => {
+  it('a relay that dies takes nothing else down', async () => {
     const tunnel = await api(A).create({ local_port: 9 });
     serve(await control(A, tunnel), C);
     assert.equal((await request(B, tunnel)).status, 200);
@@ -193,7 +193,7 @@ describe('three relays', function () {
     assert.equal((await request(A, tunnel)).status, 200);
   });
 
-  it('without Redis, serve what is on one relay, say why not else, and heal within 5 s', async () => {
+  it('without Redis, serve what is on one relay, otherwise say why not, and heal within 5 s', async () => {
     const [here, there] = [await api(A).create({ local_port: 9 }), await api(A).create({ local_port: 9 })];
     serve(await control(B, here), B);
     serve(await control(A, there), A);

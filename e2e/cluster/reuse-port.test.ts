@@ -7,7 +7,7 @@ import { visit } from '../support/raw-http.ts';
 import { suiteScope, testScope } from '../support/scope.ts';
 import { closedPort, startHttpService } from '../support/services/listen.ts';
 
-/** Visitors, API and the client's own sockets land on whichever relay the system gives them to. */
+/** Visitors, API calls and the client's own sockets land on whichever relay the system gives them to. */
 describe('three relays on one port (CULVERT_REUSE_PORT)', function () {
   const suite = suiteScope();
   const scope = testScope();
@@ -72,7 +72,7 @@ function isServed(outcome: { readonly status: number } | Error): boolean {
   return !(outcome instanceof Error) && outcome.status === 200;
 }
 
-/** Connections that a relay has taken. */
+/** Connections that a relay has accepted. */
 async function connectionsOf(relay: RelayProgram): Promise<number> {
   const at = /"url":"http:\/\/127\.0\.0\.1:(\d+)\/metrics"/.exec(relay.child.stderr)?.[1];
   const { text } = await visit(Number(at), { host: 'localhost', target: '/metrics' });

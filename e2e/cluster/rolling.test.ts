@@ -7,7 +7,7 @@ import { describeFailure, tallyOf } from '../support/tally.ts';
 
 const REQUESTS_PER_SECOND = 300;
 
-/** A deployment, as an operator does it: one relay after the other, each when the one before is back. */
+/** A deployment, as an operator does it: one relay after the other, each once the previous one is back. */
 describe('a rolling restart of three relays behind nginx', function () {
   const scope = suiteScope();
 
@@ -45,7 +45,7 @@ describe('a rolling restart of three relays behind nginx', function () {
     assert.deepEqual(creator.failures, []);
     assert.deepEqual(await fleet.missing(creator), []);
     assert.deepEqual(fleet.events, ['online']);
-    // The balancer keeps 16 connections, each with a data socket; what visitors leave behind would be hundreds.
+    // The balancer keeps 16 connections, each with a data socket; connections left behind by visitors would be hundreds.
     await eventually(20_000, () => {
       const open = fleet.openOn(...fleet.cluster.relays);
       assert.ok(open < 100, `${open} connections are left`);

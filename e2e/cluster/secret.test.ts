@@ -12,7 +12,7 @@ describe('a relay with another CULVERT_CLUSTER_SECRET', function () {
     cluster = await RelayCluster.start(scope, 2);
   });
 
-  it('does not start, and says which setting is wrong; the others are not troubled', async () => {
+  it('does not start, and says which setting is wrong; the others are not affected', async () => {
     const { databaseSettings, child: first } = cluster.relay(0);
     await eventually(20_000, () => assert.match(first.stderr, /"msg":"listening"/));
     const before = first.stderr;
@@ -35,7 +35,7 @@ describe('a relay with another CULVERT_CLUSTER_SECRET', function () {
     assert.equal((await cluster.api(1).send('GET', '/v1/tunnels')).status, 200);
   });
 
-  it('is nobody to relays that meet it later, which the log says', async () => {
+  it('is unknown to relays that meet it later, and the log says so', async () => {
     const number = 4242;
     await cluster.redis.command(`SADD culvert:relays ${number}`);
     await cluster.redis.command(

@@ -18,7 +18,7 @@ import { connectionEnds } from '../support/tcp-probes.ts';
 
 const SECRET = 's'.repeat(32);
 
-/** What relays wait for each other and for Redis, with a real clock; all tests wait at the same time. */
+/** How long relays wait for each other and for Redis, with a real clock; all tests wait at the same time. */
 describe('time limits between relays', function () {
   const scope = suiteScope();
   const it = concurrentTests();
@@ -86,7 +86,7 @@ describe('time limits between relays', function () {
     assertAtLimit(ms, 5000);
   });
 
-  it('a connection that does not say what it is is cut after 5 s', async () => {
+  it('a connection that does not say what it is for is cut after 5 s', async () => {
     const listener = await startListener('one');
     scope.defer(() => listener.close());
     const socket = connect(listener.port, '127.0.0.1');
@@ -97,7 +97,7 @@ describe('time limits between relays', function () {
   });
 });
 
-/** A listener that answers nothing to what it takes. */
+/** A listener that accepts connections and answers nothing. */
 async function startListener(incarnation: string): Promise<HopListener> {
   return await HopListener.start({ host: '127.0.0.1', port: 0, incarnation, secret: SECRET, take() {} });
 }
@@ -114,7 +114,7 @@ async function openLink(scope: Scope, redis: RedisServer): Promise<RedisLink> {
   return link;
 }
 
-/** A port behind which a stopped program has all the connections it may have without taking them. */
+/** A port whose program is stopped and has all the connections it may have without accepting them. */
 async function deafPort(scope: Scope): Promise<number> {
   const program = `require('net').createServer().listen(0, '127.0.0.1', 1, function () { console.log(this.address().port); })`;
   const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });

@@ -11,11 +11,11 @@ import type { RedisCounters } from '../support/redis.ts';
 import { suiteScope } from '../support/scope.ts';
 import { ControlSocket, openData } from '../support/spec-client/control.ts';
 
-/** ms that are counted: two or three renewals of each lease. */
+/** ms of counting: two or three renewals of each lease. */
 const COUNTED_MS = 8000;
 const TUNNELS = 3;
 const LOAD = { reconnects: 10, changes: 10, visitorsARelay: 30 };
-/** The first call of each script brings its text along. */
+/** The first call of each script sends its text along. */
 const FIRST = { reconnects: 1, changes: 1, visitorsARelay: 1 };
 const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 
@@ -76,7 +76,7 @@ describe('what relays ask of Redis is what the model says', function () {
       const { child } = cluster.relay(0);
       const ended = child.stderr.length;
       control.socket.drop();
-      // Its end is told before it comes again.
+      // Its end is announced before it comes again.
       await eventually(20_000, () => assert.match(child.stderr.slice(ended), /client offline/));
       control = await online(cluster, tunnel);
     }
@@ -98,7 +98,7 @@ function compare(counted: RedisCounters, relays: number, seconds: number): void 
     busyTunnels: 1,
     relaysPerBusyTunnel: relays,
   });
-  // A renewal more or less of each relay, which is two scripts, lies in when counting begins.
+  // One renewal more or less per relay, which is two scripts, depends on when counting begins.
   near('scripts', counted.scripts, predicted.scriptsPerSecond * seconds, 0.05, 2 * relays);
   near('messages', counted.published, predicted.published * seconds, 0.05, 3);
   near('bytes in', counted.bytesIn, predicted.bytesIn * seconds, 0.1, relays * 300);

@@ -18,7 +18,7 @@ async function closeCode({ socket }: DataConnection): Promise<number> {
   return (await within(20_000, 'end of the data socket', socket.closed)).code;
 }
 
-/** A balancer spreads a client's offers over all relays: each serves the visitors that come to where it landed. */
+/** A balancer spreads a client's offers over all relays: each serves the visitors of the relay where it landed. */
 describe('a warm data socket that lands on a relay without the control socket', function () {
   const suite = suiteScope();
   const scope = testScope();
@@ -66,7 +66,7 @@ describe('a warm data socket that lands on a relay without the control socket', 
     await assert.rejects(offer(), /404/);
   });
 
-  it('ends when the control socket is replaced, has ended, or the tunnel is closed', async () => {
+  it('ends when the control socket is replaced or has ended, or the tunnel is closed', async () => {
     await control();
     const replaced = await offer();
     const second = await control();
@@ -87,12 +87,12 @@ describe('a warm data socket that lands on a relay without the control socket', 
     assert.equal(await closeCode(warm), 4003);
   });
 
-  it('asks nobody again while the control socket stays', async () => {
+  it('is not asked about again while the control socket stays', async () => {
     await control();
     await offer();
     const before = (await cluster.redis.counters()).scripts;
     for (let count = 0; count < 7; count += 1) await offer();
-    // Two relays may have renewed their leases meanwhile, which takes two each.
+    // Two relays may have renewed their leases meanwhile, which takes two scripts each.
     assert.ok((await cluster.redis.counters()).scripts - before <= 4);
   });
 });

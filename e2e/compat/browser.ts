@@ -1,12 +1,12 @@
 import { type Browser, chromium, type Page } from 'playwright-core';
 import type { Scope } from '../support/scope.ts';
 
-/** Debian's Chromium, without a window; `*.localhost` is this machine for it. Closed with the scope. */
+/** Debian's Chromium, without a window; for it, `*.localhost` is this machine. Closed with the scope. */
 export async function launchBrowser(scope: Scope): Promise<Browser> {
   const isRoot = process.getuid?.() === 0;
   const browser = await chromium.launch({
     executablePath: '/usr/bin/chromium',
-    // Chromium refuses its sandbox to root, as which containers run.
+    // Chromium refuses to run its sandbox as root, which containers do.
     args: isRoot ? ['--no-sandbox'] : [],
     timeout: 180_000,
   });
@@ -14,7 +14,7 @@ export async function launchBrowser(scope: Scope): Promise<Browser> {
   return browser;
 }
 
-/** A page, with the addresses of the WebSockets that it has opened and what came over them. */
+/** A page, with the addresses of the WebSockets that it has opened and what they received. */
 export interface WatchedPage {
   readonly page: Page;
   readonly webSockets: readonly string[];

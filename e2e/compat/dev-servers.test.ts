@@ -11,7 +11,7 @@ import { Project } from './project.ts';
 /** Set in a page; a reload would lose it. */
 const MARK = 'data-loaded-once';
 
-/** A component with a state, which a fast refresh keeps. Its button can be pressed once React runs in the page. */
+/** A component with state, which a fast refresh keeps. Its button can be pressed once React runs in the page. */
 function nextPage(text: string): string {
   return `
     'use client';
@@ -39,10 +39,10 @@ describe('a dev server behind a tunnel', () => {
   });
 
   /**
-   * Opens the page, saves `change`, and waits for it to show without a reload.
+   * Opens the page, saves `change`, and waits until it shows without a reload.
    *
-   * @param ready what the dev server says to the page when it tells it of changes; of earlier ones it may not, with a
-   *   tunnel or without
+   * @param ready what the dev server tells the page once it reports changes; earlier changes it may miss, with or without a
+   *   tunnel
    */
   async function expectHotReload(
     name: string,
@@ -54,7 +54,7 @@ describe('a dev server behind a tunnel', () => {
     const host = `${name}.localhost:${relay.port}`;
     const { page, webSockets, messages } = await openPage(browser, `http://${host}/`);
     await page.locator('#text', { hasText: 'before' }).waitFor();
-    // Pressed: scripts run, and what they hold is still held after the change.
+    // Pressed: scripts run, and their state survives the change.
     await page.locator('button', { hasText: 'pressed 0' }).click();
     await page.locator('button', { hasText: 'pressed 1' }).waitFor();
     await page.evaluate(`document.documentElement.setAttribute('${MARK}', '')`);
@@ -105,7 +105,7 @@ describe('a dev server behind a tunnel', () => {
     });
     project.write(
       'next.config.mjs',
-      // Else it looks for the root of the project above the folder of this repository.
+      // Otherwise it looks for the root of the project above the folder of this repository.
       `export default { turbopack: { root: ${JSON.stringify(new URL('.', `file://${project.folder}`).pathname)} } };`,
     );
     const port = await closedPort();

@@ -15,7 +15,7 @@ const FILE_BYTES = 4 * 1024 * 1024;
 const NOBODY = ['-c', 'user.name=t', '-c', 'user.email=t@localhost', '-c', 'commit.gpgsign=false'];
 
 async function git(folder: string, ...args: string[]): Promise<string> {
-  // Nothing of this machine's settings, and no question to anybody.
+  // No settings of this machine, and no questions.
   const env = {
     ...process.env,
     GIT_CONFIG_GLOBAL: '/dev/null',
@@ -26,7 +26,7 @@ async function git(folder: string, ...args: string[]): Promise<string> {
   return stdout.trim();
 }
 
-/** One hash over the content of all files. */
+/** One hash of the content of all files. */
 function hashOf(folder: string): string {
   const hash = createHash('sha256');
   for (const name of readdirSync(folder).sort())
@@ -37,12 +37,12 @@ function hashOf(folder: string): string {
 describe('git clone through a tunnel', () => {
   const scope = suiteScope();
 
-  it('of 100 MB is intact', async function () {
+  it('of 100 MB arrives intact', async function () {
     const root = temporaryDirectory(scope);
     const origin = join(root, 'origin');
     mkdirSync(origin);
     await git(origin, 'init', '--quiet', '--initial-branch=main');
-    // What is random does not compress, and trying takes longer than everything else.
+    // Random data does not compress, and trying takes longer than everything else.
     for (const setting of ['core.compression=0', 'core.bigFileThreshold=1m', 'gc.auto=0'])
       await git(origin, 'config', ...setting.split('='));
     // Random bytes: what does not compress travels as it is.

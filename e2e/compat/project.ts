@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { runScript } from '../support/child.ts';
 import type { Scope } from '../support/scope.ts';
 
-/** Beside the packages of others, so that projects find them. */
+/** Next to the packages of others, so that projects find them. */
 const APPS = realpathSync(fileURLToPath(new URL('./apps', import.meta.url)));
 
 /** A developer's project: files in a folder of their own, removed with the scope. */
@@ -25,10 +25,10 @@ export class Project {
   }
 
   /**
-   * Starts a dev server that a package in apps/ has; ended with the scope.
+   * Starts a dev server of a package in apps/; ended with the scope.
    *
    * @param program its path below node_modules
-   * @param ready a line that it prints when it takes requests
+   * @param ready a line that it prints once it takes requests
    */
   async serve(scope: Scope, program: string, args: readonly string[], ready: RegExp): Promise<void> {
     await start(scope, join(APPS, 'node_modules', program), args, ready);

@@ -10,10 +10,10 @@ const SERVER = `
   import { createServer } from 'node:http';
   import { Server } from 'socket.io';
   const page = \`<script src="/socket.io/socket.io.js"></script><script>
-    // What carried the connection, until now.
+    // The transports of the connection so far.
     const log = [];
     const socket = io({ reconnectionDelay: 100, reconnectionDelayMax: 500 });
-    // Not the socket's "connect", which may come by the WebSocket, after the upgrade.
+    // Not the socket's "connect", which may come through the WebSocket, after the upgrade.
     socket.io.on('open', () => {
       const { engine } = socket.io;
       log.push('opened by ' + engine.transport.name);
@@ -41,7 +41,7 @@ describe('socket.io behind a tunnel', () => {
       `http://io.localhost:${relay.port}/`,
     );
     const logHas = async (count: number): Promise<string[]> => {
-      // In vain, the caller's assertion shows what there is instead.
+      // Without success, the caller's assertion shows the actual state.
       await page.waitForFunction(`log.length >= ${count}`).catch(() => undefined);
       return await page.evaluate<string[]>('log');
     };

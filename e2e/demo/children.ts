@@ -6,14 +6,14 @@ const STOP_TIMEOUT_MS = 12_000;
 
 /** A program of the demo. */
 export interface DemoProgram {
-  /** Settles when the program has ended, with a sentence that says how. */
+  /** Settles once the program has ended, with a sentence that says how. */
   readonly ended: Promise<string>;
   /** Asks the program to end, and ends it if it does not. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts a Node program that Ctrl-C in a terminal does not reach: the demo alone is told, and ends the client before the
+ * Starts a Node program that Ctrl-C in a terminal does not reach: only the demo is told, and it ends the client before the
  * relay. Its standard error is shown as it is.
  *
  * @param onLine called for each line of its standard output
@@ -33,7 +33,7 @@ export function startProgram(
   return { ended, stop: () => child.end(STOP_TIMEOUT_MS) };
 }
 
-/** Runs a program to its end and gives its standard output; throws with its standard error when it fails. */
+/** Runs a program to its end and returns its standard output; throws with its standard error if it fails. */
 export async function runToEnd(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,

@@ -45,7 +45,7 @@ async function main(): Promise<number> {
   }
 }
 
-/** Starts everything; `undefined` for a wrong command line, which has been said. */
+/** Starts everything; `undefined` for a wrong command line, after saying so. */
 async function start(): Promise<DemoProgram[] | undefined> {
   const port = readPort();
   if (port === undefined) return undefined;

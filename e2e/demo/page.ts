@@ -1,7 +1,7 @@
 /** The page of the sample site. It loads nothing from elsewhere, and all its addresses are relative. */
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** A path prefix the relay puts before the site (docs/protocol.md section 4.4); anything else is not believed. */
+/** A path prefix that the relay puts before the site (docs/protocol.md section 4.4); anything else is not trusted. */
 const PREFIX = /^\/t\/[A-Za-z0-9-]+$/;
 
 /**

@@ -12,7 +12,7 @@ describe('page', () => {
     assert.match(page({ host: 'a', 'x-forwarded-prefix': '/t/my-app' }), /<base href="\/t\/my-app\/">/);
   });
 
-  it('believes no prefix that is none, and shows what visitors send as text', () => {
+  it('does not trust an invalid prefix, and shows what visitors send as text', () => {
     const html = page({ 'x-forwarded-prefix': '//evil.example/"', 'x-forwarded-host': '<script>$&' });
     assert.match(html, /<base href="\/">/);
     assert.ok(html.includes('&#60;script&#62;$&#38;'));
@@ -54,7 +54,7 @@ describe('startSite', () => {
     assert.deepEqual(answer, { bytes: 100_000, sha256: createHash('sha256').update(body).digest('hex') });
   });
 
-  it('says back what it hears', async () => {
+  it('echoes what it receives', async () => {
     const socket = new WebSocket(`${origin.replace('http', 'ws')}/echo`);
     await once(socket, 'open');
     socket.send('hello');

@@ -54,7 +54,7 @@ function tick(response: ServerResponse): void {
   response.on('close', () => clearInterval(timer));
 }
 
-/** Takes a body of any size in constant memory and answers what arrived. */
+/** Takes a body of any size in constant memory and responds with what arrived. */
 function receive(request: IncomingMessage, response: ServerResponse): void {
   const hash = createHash('sha256');
   let bytes = 0;

@@ -15,19 +15,19 @@ import { startEchoService } from '../support/services/echo.ts';
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
-/** Bytes of all that `npm install -g` brings; Electron alone would be forty times that. */
+/** Bytes of everything that `npm install -g` installs; Electron alone would be forty times that. */
 const INSTALLED_MAX_BYTES = 6 * 1024 * 1024;
 /** Bytes of the package itself. */
 const PACKAGE_MAX_BYTES = 1024 * 1024;
 
-/** What npm says of a package it made. */
+/** What npm says about a package it made. */
 interface Packed {
   readonly filename: string;
   readonly size: number;
   readonly files: readonly { readonly path: string }[];
 }
 
-/** `npm pack` and a plain global install of what it made, from the registry and with an empty cache. */
+/** `npm pack` and a plain global install of the result, from the registry and with an empty cache. */
 describe('the npm package', function () {
   const scope = suiteScope();
   let packed: Packed;
@@ -40,7 +40,7 @@ describe('the npm package', function () {
     // The node that runs the test, for the programs as for npm.
     const path = [dirname(process.execPath), process.env['PATH'] ?? ''].join(delimiter);
     env = { PATH: path, CULVERT_DATA_DIR: join(folder, 'data') };
-    // Built already, and other tests may be using what is.
+    // Built already, and other tests may be using it.
     const pack = ['pack', '--ignore-scripts', '--json', '--pack-destination', folder];
     const { stdout } = await run('npm', pack, { cwd: ROOT, env: { ...process.env, ...env } });
     packed = readPacked(stdout);
@@ -73,11 +73,11 @@ describe('the npm package', function () {
     assert.ok(packed.size < PACKAGE_MAX_BYTES, `${packed.size} bytes`);
   });
 
-  it('brings little with it: nothing of the desktop app, nothing it needs to compile or to run at install', () => {
+  it('brings little with it: nothing of the desktop app, nothing that has to be compiled or run at install', () => {
     const files = filesBelow(prefix);
     const bytes = files.reduce((sum, file) => sum + statSync(file).size, 0);
     assert.ok(bytes < INSTALLED_MAX_BYTES, `${bytes} bytes`);
-    // Optional: what it does with native code, the programs do without it as well. It brings builds for most machines.
+    // Optional: the programs also work without its native code. It brings builds for most machines.
     const needed = files.filter((file) => !file.includes('/node_modules/bufferutil/'));
     const packages = needed.filter((file) => /node_modules\/(?:@[^/]+\/)?[^/]+\/package\.json$/.test(file));
     assert.deepEqual(
@@ -119,12 +119,12 @@ describe('the npm package', function () {
     assert.equal(status, 200);
     assert.deepEqual(await client.stop('SIGINT'), { code: 0, signal: null });
     assert.deepEqual(await relay.stop(), { code: 0, signal: null });
-    // Node warns of what will not stay as it is; an operator must not see that.
+    // Node warns about what may change; an operator must not see that.
     assert.doesNotMatch(relay.stderr + client.stderr, /Warning/);
   });
 });
 
-/** npm lists its packages in an array, or below their names, depending on its version. */
+/** npm lists its packages in an array or below their names, depending on its version. */
 function readPacked(output: string): Packed {
   const [packed] = Object.values(JSON.parse(output) as Record<string, Packed>);
   return packed ?? assert.fail(`npm pack said ${output}`);

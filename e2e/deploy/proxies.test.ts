@@ -14,7 +14,7 @@ import { type Echo, echo, seenField } from '../support/services/echo.ts';
 import { closedPort, startHttpService } from '../support/services/listen.ts';
 import { behindEachProxy, SHIPPED } from '../support/shipped-proxies.ts';
 
-/** The files of `server/deploy` in the real proxies; the client comes through them, too. */
+/** The files of `server/deploy` in the real proxies; the client connects through them, too. */
 behindEachProxy('the relay', (startProxy) => {
   const scope = suiteScope();
   let port: number;
@@ -64,7 +64,7 @@ behindEachProxy('the relay', (startProxy) => {
     return response;
   }
 
-  it('hands requests on as they came, and tells where they came from', async () => {
+  it('hands requests on as they came, and says where they came from', async () => {
     const response = await get('//a/../b?x=%2F', {
       'x-forwarded-for': '203.0.113.1',
       'X-Forwarded-Proto': 'gopher',
@@ -76,11 +76,11 @@ behindEachProxy('the relay', (startProxy) => {
     assert.equal(seenField(seen, 'x-forwarded-proto'), 'https');
     assert.equal(seenField(seen, 'x-forwarded-host'), host);
     assert.equal(seenField(seen, 'with_underscore'), 'kept');
-    // The address of the visitor, then that of the proxy; nothing of what the visitor said.
+    // The address of the visitor, then that of the proxy; nothing that the visitor claimed.
     assert.equal(seenField(seen, 'x-forwarded-for'), '127.0.0.1, 127.0.0.1');
   });
 
-  it('hands on nothing of what a visitor says of where it comes from', async () => {
+  it('hands on nothing that a visitor claims about where it comes from', async () => {
     const claims = [
       'Forwarded',
       'Forwarded-For',
@@ -144,7 +144,7 @@ behindEachProxy('the relay', (startProxy) => {
     assert.equal(data.toString(), 'HELLO');
   });
 
-  it('sends visitors who come without TLS to where there is some', async () => {
+  it('redirects visitors who come without TLS to https', async () => {
     const { status, head } = await visit(plain, { host, target: '/x?y' });
     const location = head.field('location')?.replace(`:${port}`, '');
     assert.deepEqual([status, location], [308, `https://${host}/x?y`]);

@@ -14,7 +14,7 @@ describe('server/deploy', () => {
   const scope = suiteScope();
 
   for (const file of [UNIT, TEMPLATE, 'Dockerfile', 'nginx.conf', 'Caddyfile', '../../docs/operating.md']) {
-    it(`${file} names only settings that there are`, () => {
+    it(`${file} names only settings that exist`, () => {
       const names = readFileSync(new URL(file, DEPLOY), 'utf8').match(/CULVERT_[A-Z_]+/g) ?? [];
       const known = new Set(SETTING_NAMES.map(variableOf));
       assert.deepEqual(
@@ -25,17 +25,17 @@ describe('server/deploy', () => {
   }
 
   for (const unit of [UNIT, TEMPLATE]) {
-    it(`${unit} is right in the eyes of systemd, and keeps the relay away from what it does not need`, function () {
+    it(`${unit} is valid for systemd, and keeps the relay away from what it does not need`, function () {
       if (spawnSync('systemd-analyze', ['--version']).status !== 0) this.skip();
       const path = join(temporaryDirectory(scope), unit);
-      // systemd looks whether the program is there.
+      // systemd checks that the program exists.
       writeFileSync(
         path,
         readFileSync(new URL(unit, DEPLOY), 'utf8').replace('/usr/local/bin/culvert-relay', '/bin/true'),
       );
       const { status, stderr } = spawnSync('systemd-analyze', ['verify', path], { encoding: 'utf8' });
       assert.deepEqual([status, stderr.includes(unit)], [0, false], stderr);
-      // Tenths of what it calls exposure: 10 is all that a service may, beyond 2 this fails.
+      // Tenths of what systemd calls exposure: 10 is everything that a service may do; above 2 this fails.
       execFileSync('systemd-analyze', ['security', '--offline=true', '--threshold=20', path], {
         stdio: 'pipe',
       });
@@ -43,7 +43,7 @@ describe('server/deploy', () => {
   }
 
   for (const unit of [UNIT, TEMPLATE]) {
-    it(`${unit} has no core dumps written, which would have keys in them`, () => {
+    it(`${unit} writes no core dumps, which would contain keys`, () => {
       assert.match(readFileSync(new URL(unit, DEPLOY), 'utf8'), /^LimitCORE=0$/m);
     });
   }

@@ -1,7 +1,7 @@
 /**
- * Two tenants and the API behind each proxy as `server/deploy` has it, with its pool of connections to the relay. One of the
- * tenants is hostile: a service and a visitor who work together, so that the proxy takes a connection back too early and
- * gives somebody else's request to it, or hands out what was answered to another.
+ * Two tenants and the API behind each proxy as `server/deploy` configures it, with its pool of connections to the relay. One
+ * of the tenants is hostile: a service and a visitor that work together, so that the proxy takes a connection back too early
+ * and gives somebody else's request to it, or hands out the response to another.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -29,7 +29,7 @@ const SECRET = 'only for visitors of the victim';
 const FORGED = '{"error":"invalid api key","code":"invalid-key"}';
 const FINAL = `HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Length: ${FORGED.length}\r\n\r\n${FORGED}`;
 
-/** What a hostile service sends in front of its final answer, so that a proxy takes it for that. */
+/** What a hostile service sends before its final response, so that a proxy takes it for that. */
 const INTERIMS: readonly string[] = [
   ...[100, 102, 103, 110, 199].flatMap((status) => [
     `HTTP/1.1 ${status} x\r\nContent-Length: 0\r\n\r\n`,
@@ -43,7 +43,7 @@ const INTERIMS: readonly string[] = [
   'HTTP/1.1 100 x\r\n\r\nHTTP/1.1 103 x\r\nContent-Length: 0\r\n\r\n',
 ];
 
-/** Final answers whose end a proxy might see elsewhere than the relay; what follows it comes later. */
+/** Final responses whose end a proxy might see elsewhere than the relay does; what follows comes later. */
 const FINALS: readonly string[] = [
   'HTTP/1.1 204 x\r\nContent-Length: 0\r\n\r\n',
   `HTTP/1.1 204 x\r\nContent-Length: ${FINAL.length}\r\n\r\n`,
@@ -139,13 +139,13 @@ behindEachProxy('strangers on one relay', (startProxy) => {
     return local;
   }
 
-  /** Others come while the attack goes on: each gets its own answer. */
+  /** Others come while the attack goes on: each gets its own response. */
   async function strangers(meanwhile: () => void): Promise<void> {
     const first = Promise.all([visitVictim(), callApi()]);
-    // Who gets another's answer gets none before that is written.
+    // Whoever gets another's response gets none before that is written.
     await Promise.race([first, delay(500)]);
     meanwhile();
-    await within(20_000, 'answers to strangers', first);
+    await within(20_000, 'responses to strangers', first);
     for (let round = 0; round < 3; round++) await Promise.all([visitVictim(), callApi()]);
   }
 
@@ -163,7 +163,7 @@ behindEachProxy('strangers on one relay', (startProxy) => {
 
   for (const method of ['GET', 'HEAD']) {
     for (const interim of INTERIMS) {
-      it(`keep their answers from ${JSON.stringify(interim)} to ${method}`, async () => {
+      it(`keep their responses from ${JSON.stringify(interim)} to ${method}`, async () => {
         const [visitor, local] = await attack({ method });
         local.write(interim);
         await Promise.race([visitor.reader.exactly(1).catch(() => undefined), delay(100)]);
@@ -174,7 +174,7 @@ behindEachProxy('strangers on one relay', (startProxy) => {
 
   for (const method of ['GET', 'HEAD']) {
     for (const answer of FINALS) {
-      it(`keep their answers from what follows ${JSON.stringify(answer)} to ${method}`, async () => {
+      it(`keep their responses from what follows ${JSON.stringify(answer)} to ${method}`, async () => {
         const [visitor, local] = await attack({ method });
         local.write(answer);
         await Promise.race([visitor.reader.exactly(1).catch(() => undefined), delay(100)]);
@@ -211,7 +211,7 @@ behindEachProxy('strangers on one relay', (startProxy) => {
     assert.ok(written < SIZE / 2, `${written} bytes were taken`);
   });
 
-  it('get early hints and the answer behind them whole, with HTTP/1.1 and HTTP/2', async () => {
+  it('get early hints and the whole response after them, with HTTP/1.1 and HTTP/2', async () => {
     const visitor = await connection();
     for (let visit = 0; visit < 2; visit++) {
       await visitor.write(formatRequest({ host: evil }));

@@ -7,10 +7,10 @@ import type { Measured } from '../support/head-steps.ts';
 /** Four times the input may take a little more than four times the steps: buffers double, and not at the same places. */
 const GROWTH_MAX = 5;
 
-/** A program of its own, because what mocha has loaded cannot be counted any more. */
+/** A program of its own, because code that mocha has loaded cannot be counted any more. */
 const PROGRAM = fileURLToPath(new URL('../support/head-steps.ts', import.meta.url));
 
-describe('what is done for heads and for the framing of bodies', () => {
+describe('the work for heads and for the framing of bodies', () => {
   it('grows no faster than its input, byte by byte and in one piece', async () => {
     const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM]);
     const measured = JSON.parse(stdout) as Measured[];

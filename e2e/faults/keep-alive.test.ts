@@ -10,7 +10,7 @@ const PAIRS = 10_000;
 const RACES = 4000;
 const VISITORS = 16;
 
-interface Answer {
+interface VisitResponse {
   readonly status: number;
   readonly text: string;
 }
@@ -25,7 +25,7 @@ class Visitor {
     scope.defer(() => this.#agent.destroy());
   }
 
-  async fetch(method: string, host: string, path: string): Promise<Answer> {
+  async fetch(method: string, host: string, path: string): Promise<VisitResponse> {
     return await new Promise((resolve, reject) => {
       const sent = request(
         { port: this.#port, host: '127.0.0.1', method, path, headers: { Host: host }, agent: this.#agent },
@@ -41,7 +41,7 @@ class Visitor {
   }
 }
 
-/** Has a number of visitors do `count` things in all, each one after the other. */
+/** Makes a number of visitors do `count` things in all, each one after the other. */
 async function share(
   scope: Scope,
   port: number,
@@ -90,7 +90,7 @@ for (const proxied of [false, true]) {
       });
     });
 
-    it(`${RACES} requests to a service that closes what it said it keeps are all answered`, async () => {
+    it(`${RACES} requests to a service that closes what it promised to keep all get a response`, async () => {
       const service = await startRawService(scope, (socket) => {
         let taken = 0;
         socket.on('data', (bytes: Buffer) => {

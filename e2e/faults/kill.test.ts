@@ -17,7 +17,7 @@ const ACKNOWLEDGED = 1000;
 const ACCOUNTS = 240;
 const AT_ONCE = 16;
 const STORED_TUNNELS = 10_000;
-/** requests that are answered more than a second before a kill */
+/** requests that get their response more than a second before a kill */
 const ANSWERED = 100;
 
 describe('a relay that is killed', () => {
@@ -49,7 +49,7 @@ describe('a relay that is killed', () => {
     assert.equal((await first.api.list()).length, STORED_TUNNELS + 1);
   }).timeout(600_000);
 
-  it('loses at most the last second of counting', async () => {
+  it('loses at most the last second of the counters', async () => {
     const relay = await Relay.start(scope);
     const service = await startHttpService(scope, (_request, response) => response.end('ok'));
     const culvert = await Culvert.start(scope, relay, relay.bootstrapKey, service.port);
@@ -92,7 +92,7 @@ async function killDuring(relay: Relay, ledgers: readonly Ledger[], turn: number
         try {
           await ledger.work(onAcknowledged);
         } catch (error) {
-          // The relay is gone, and so is the answer.
+          // The relay is gone, and so is the response.
           assert.match(String(error), /ECONN|EPIPE|ended|before|no bytes/i);
           return;
         }

@@ -10,13 +10,13 @@ import { startRawService } from '../support/services/listen.ts';
 const WAVES = 10;
 const VISITORS = 100;
 
-describe('visitors that leave in the middle of an answer', () => {
+describe('visitors that leave in the middle of a response', () => {
   const scope = suiteScope();
 
   it(`${WAVES * VISITORS} of them leave nothing behind`, async () => {
     const relay = await Relay.start(scope);
     const service = await startRawService(scope, (socket) => {
-      // Not before the request has come: the client connects before it has one.
+      // Not before the request has come: the client connects only once it has one.
       socket.once('data', () => {
         socket.write('HTTP/1.1 200 OK\r\n\r\nand so on');
         const ticking = setInterval(() => socket.write('and on'), 100);
@@ -63,7 +63,7 @@ describe('visitors that leave in the middle of an answer', () => {
   });
 });
 
-/** Sockets a process has open (proc(5)); Linux only. */
+/** Sockets that a process has open (proc(5)); Linux only. */
 function socketsOf(pid: number): number {
   const folder = `/proc/${pid}/fd`;
   return readdirSync(folder).filter((name) => isSocket(`${folder}/${name}`)).length;

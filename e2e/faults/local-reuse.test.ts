@@ -58,7 +58,7 @@ describe('local connections that serve one visitor after another', () => {
     );
   }
 
-  it(`${REQUESTS} visitors of a service that closes as it pleases each get their own answer`, async () => {
+  it(`${REQUESTS} visitors of a service that closes as it pleases each get their own response`, async () => {
     let next = 0;
     await Promise.all(
       Array.from({ length: AT_ONCE }, async () => {

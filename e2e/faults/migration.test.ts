@@ -5,10 +5,10 @@ import { newApiKey, spawnRelay, temporaryDirectory } from '../support/programs.t
 import { type Scope, suiteScope } from '../support/scope.ts';
 
 const DIE_AT_STATEMENT = new URL('../support/die-at-statement.ts', import.meta.url).href;
-/** No start has so many statements; without it a mistake here would never end. */
+/** No start has this many statements; without a limit a mistake here would never end. */
 const STATEMENTS_MAX = 200;
 
-describe('a first start that is killed behind each of its statements in turn', () => {
+describe('a first start that is killed after each of its statements in turn', () => {
   const scope = suiteScope();
 
   it('leaves a database that the next start completes', async () => {
@@ -24,7 +24,7 @@ describe('a first start that is killed behind each of its statements in turn', (
       assert.equal(await start(scope, folder), 'listening', `after it was killed behind statement ${killed}`);
       assert.deepEqual(schemaOf(folder), expected, `after it was killed behind statement ${killed}`);
     }
-    console.log(`      killed behind each of ${killed} statements`);
+    console.log(`      killed after each of ${killed} statements`);
     assert.ok(killed > 10 && killed < STATEMENTS_MAX, `${killed} statements`);
   }).timeout(600_000);
 });

@@ -12,9 +12,9 @@ import { relaySuite } from '../support/relay-suite.ts';
 import { readEcho, startEchoService } from '../support/services/echo.ts';
 import type { HttpService } from '../support/services/listen.ts';
 
-/** A name that only the proxies of the test know: whatever reaches it has come over one. */
+/** A name that only the proxies of the test know: whatever reaches it has come through one. */
 const NAME = 'relay.culvert.invalid';
-/** It is not this machine, as far as a client can see. */
+/** As far as a client can see, it is not this machine. */
 const INSECURE = '--insecure';
 
 describe('a client behind a proxy', function () {
@@ -28,7 +28,7 @@ describe('a client behind a proxy', function () {
   const together = concurrentTests();
   const address = (): string => `http://${NAME}:${relay.port}`;
 
-  together('reaches API, control and data sockets over it, with its credentials', async () => {
+  together('reaches API, control and data sockets through it, with its credentials', async () => {
     const { key } = await pool.take();
     const proxy = await ConnectProxy.start(scope, { credentials: 'user:p@ss' });
     const environment = { HTTP_PROXY: proxy.url('user:p%40ss') };
@@ -109,7 +109,7 @@ describe('a client behind a proxy', function () {
     assertAtLimit(ms, 10_000);
   });
 
-  together('leaves it out for a relay on this machine, and where NO_PROXY says so', async () => {
+  together('bypasses it for a relay on this machine, and if NO_PROXY says so', async () => {
     const { key } = await pool.take();
     const environment = { HTTP_PROXY: 'http://127.0.0.1:9', CULVERT_RELAY: relay.url, CULVERT_API_KEY: key };
     const child = spawnCulvert(scope, ['list'], environment);

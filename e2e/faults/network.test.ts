@@ -15,7 +15,7 @@ import { ControlSocket } from '../support/spec-client/control.ts';
 /** ms without a ping after which a client gives its control connection up. */
 const SILENCE_MS = 75_000;
 
-/** `culvert` with a bad network between it and its relay; visitors come another way. */
+/** `culvert` with a bad network between it and its relay; visitors use another way. */
 describe('a client on a bad network', function () {
   const { scope, relay, pool } = relaySuite();
   let site: Site;
@@ -40,7 +40,7 @@ describe('a client on a bad network', function () {
         visitor.socket.destroy();
       }
     }
-    /** Repeats a visit until it is answered by the service. */
+    /** Repeats a visit until the service responds to it. */
     function served(ms: number): Promise<void> {
       return eventually(ms, async () => assert.equal(readEcho(await visit({ target: '/x' })).url, '/x'));
     }

@@ -8,7 +8,7 @@ import { visit } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
 import { readEcho, startEchoService } from '../support/services/echo.ts';
 
-/** ms between two tries of a client at the most (docs/protocol.md). */
+/** The most ms between two attempts of a client (docs/protocol.md). */
 const BACKOFF_MAX_MS = 15_000;
 
 describe('a relay that restarts again and again', function () {

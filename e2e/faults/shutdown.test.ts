@@ -16,11 +16,11 @@ const VISITORS = 50;
 const LISTENERS = 50;
 
 interface Stage extends HttpService {
-  /** answers of `/events` that have not ended */
+  /** responses of `/events` that have not ended */
   readonly listeners: Set<ServerResponse>;
 }
 
-/** Answers at once; `/events` streams until it is ended; any WebSocket is echoed. */
+/** Responds at once; `/events` streams until it is ended; any WebSocket is echoed. */
 async function startStage(scope: Scope): Promise<Stage> {
   const listeners = new Set<ServerResponse>();
   const service = await startHttpService(scope, (request, response) => {
@@ -38,7 +38,7 @@ async function startStage(scope: Scope): Promise<Stage> {
   return Object.assign(service, { listeners });
 }
 
-/** A visitor's WebSocket that says something again and again, and counts what comes back. */
+/** A visitor's WebSocket that sends again and again, and counts what comes back. */
 class Talker {
   readonly socket: WebSocket;
   readonly closed = deferred<number>();
@@ -71,8 +71,8 @@ async function listen(scope: Scope, port: number, host: string): Promise<{ answe
 
 /**
  * In flight is every request on a connection that its visitor saw open before the signal was sent, and every stream and
- * WebSocket that was open then. Such a connection is good until an answer says `Connection: close`. Anything later may
- * be refused, by the system or with a whole 503, but never half-answered.
+ * WebSocket that was open then. Such a connection is good until a response says `Connection: close`. Anything later may be
+ * refused, by the system or with a complete 503, but never answered in part.
  */
 describe('SIGTERM under load', () => {
   const scope = suiteScope();
@@ -151,8 +151,8 @@ describe('SIGTERM under load', () => {
 });
 
 /**
- * What became of a request that was not in flight. A connection the system took and nobody read is refused with a reset,
- * one whose request came too late with an end before any answer: either way it can be sent again.
+ * What happened to a request that was not in flight. A connection that the system accepted and nobody read is refused with a
+ * reset, one whose request came too late with an end before any response: either way it can be sent again.
  */
 function describeLate(outcome: Response | Error): string {
   if (outcome instanceof Error)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Fuzzer } from '../fuzz/fuzzer.ts';
 import { suiteScope } from '../support/scope.ts';
 
-/** More by hand, with `npm run fuzz`. */
+/** More can be run by hand, with `npm run fuzz`. */
 const MUTATIONS = 21_000;
 
 describe('mutated requests to Node, nginx and Apache', () => {
@@ -17,8 +17,8 @@ describe('mutated requests to Node, nginx and Apache', () => {
         counted > MUTATIONS / 30,
         `${name}: only ${counted} requests were accepted, so little was shown`,
       );
-      // What a server refuses before its handler is counted but not seen, and so is what a visitor breaks: a body that
-      // breaks its framing cuts the connection, often before the head behind which it comes has reached the server.
+      // What a server refuses before its handler is counted but not seen, and so is what a visitor breaks: a body that breaks
+      // its framing cuts the connection, often before the head after which it comes has reached the server.
       assert.ok(seen > counted * 0.75, `${name} saw ${seen} of ${counted}`);
     }
   });

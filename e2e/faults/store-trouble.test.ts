@@ -29,7 +29,7 @@ async function startStage(scope: Scope, dataDirectory: string): Promise<Stage> {
   return { relay, account, tunnel };
 }
 
-/** Every write is refused with the time to come back; everything else goes on. */
+/** Every write is refused with the time to come back; everything else continues. */
 async function assertReadOnly({ relay, account, tunnel }: Stage): Promise<void> {
   const path = `/v1/tunnels/${tunnel.id}`;
   for (const [method, target, json] of [
@@ -48,7 +48,7 @@ async function assertReadOnly({ relay, account, tunnel }: Stage): Promise<void> 
   }
 }
 
-/** Writes work again by themselves, nothing half-done was left, and counting lost nothing. */
+/** Writes work again by themselves, nothing half-done was left, and the counters lost nothing. */
 async function assertHealed({ relay, account, tunnel }: Stage): Promise<void> {
   const made = await eventually(20_000, () => account.api.create({ local_port: 1, name: 'half-done' }));
   const extended = await account.api.extend(tunnel.id, { ttl: '2h' });
@@ -69,7 +69,7 @@ async function assertHealed({ relay, account, tunnel }: Stage): Promise<void> {
 describe('a disk that is full', () => {
   const scope = suiteScope();
 
-  it('takes no writes while live tunnels serve on, and heals by itself', async function () {
+  it('takes no writes while live tunnels continue, and heals by itself', async function () {
     const folder = join(temporaryDirectory(scope), 'disk');
     mkdirSync(folder);
     const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', folder]);
@@ -90,7 +90,7 @@ describe('a disk that is full', () => {
 describe('a database file that is gone', () => {
   const scope = suiteScope();
 
-  it('takes no writes while live tunnels serve on, and heals when it is back', async () => {
+  it('takes no writes while live tunnels continue, and heals when it is back', async () => {
     const stage = await startStage(scope, temporaryDirectory(scope));
     const path = databasePath(stage.relay);
     renameSync(path, `${path}.aside`);

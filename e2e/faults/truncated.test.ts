@@ -6,7 +6,7 @@ import { suiteScope } from '../support/scope.ts';
 import { startRawService } from '../support/services/listen.ts';
 
 const URLS = 1000;
-/** Answers that end before they are complete. One without a length that ends with its connection is none of them. */
+/** Responses that end before they are complete. One without a length that ends with its connection does not count. */
 const TRUNCATED = [
   'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this',
   'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n',
@@ -14,7 +14,7 @@ const TRUNCATED = [
   'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n',
 ];
 
-describe('truncated answers', () => {
+describe('truncated responses', () => {
   const scope = suiteScope();
 
   for (const version of ['--http1.1', '--http1.0']) {
@@ -45,7 +45,7 @@ describe('truncated answers', () => {
   }
 });
 
-/** Fetches the URLs of a pattern, many at a time, and tells how each transfer ended. */
+/** Fetches the URLs of a pattern, many at a time, and reports how each transfer ended. */
 async function curlExitCodes(urls: string, version: string): Promise<number[]> {
   const parallel = ['--parallel', '--parallel-immediate', '--parallel-max', '20'];
   const args = [

@@ -17,7 +17,7 @@ import { Random } from '../support/random.ts';
 const BATCH = 1000;
 /** Visitors at a time. */
 const CONCURRENCY = 32;
-/** ms a server has to answer. */
+/** ms within which a server has to respond. */
 const VISIT_TIMEOUT_MS = 5000;
 /** ms without a change after which the counts are taken as final. */
 const SETTLE_MS = 150;
@@ -38,7 +38,7 @@ export interface Counts {
 
 export interface FuzzRun {
   readonly seed: number;
-  /** the first mutation; each depends on its number and the seed alone */
+  /** the first mutation; each depends only on its number and the seed */
   readonly from: number;
   readonly count: number;
 }
@@ -55,12 +55,12 @@ export class Fuzzer {
     this.#targets = targets;
   }
 
-  /** Visits that were given up because no answer ended in time. */
+  /** Visits that were given up because their responses did not end in time. */
   get unanswered(): number {
     return this.#unanswered;
   }
 
-  /** Starts the relay and, behind a tunnel each, Node's server, nginx and Apache. */
+  /** Starts the relay and, each behind a tunnel, Node's server, nginx and Apache. */
   static async start(scope: Scope): Promise<Fuzzer> {
     const relay = await Relay.start(scope);
     const account = await new AccountPool(relay).take();
@@ -85,8 +85,8 @@ export class Fuzzer {
    *
    * @param onProgress told the number of the next mutation after each batch
    * @returns the counts of each server
-   * @throws Error that says which mutations to repeat, when a server saw more than the relay counted or was sent
-   * another's requests
+   * @throws Error that says which mutations to repeat, if a server saw more than the relay counted or got requests meant for
+   *   another
    */
   async run(
     { seed, from, count }: FuzzRun,
@@ -122,7 +122,7 @@ export class Fuzzer {
       while (next < first + size) {
         const number = next;
         next += 1;
-        // Repeated batches must aim at the same server, so that is part of the number; so is how the bytes are cut.
+        // Repeated batches must aim at the same server, so that depends on the number, and so does how the bytes are cut.
         const random = new Random(seed, number);
         const bytes = Buffer.from(mutatedRequest(random, target.address), 'latin1');
         const cut = random.below(4) === 0 ? random.below(bytes.length) : bytes.length;
@@ -161,7 +161,7 @@ async function startNodeSite(scope: Scope): Promise<{ port: number; countRequest
 /**
  * Sends bytes in up to two pieces, half-closes, and reads until the connection ends.
  *
- * @returns whether it did end in time
+ * @returns whether it ended in time
  */
 function visitOnce(port: number, bytes: Buffer, cut: number): Promise<boolean> {
   return new Promise((resolve) => {

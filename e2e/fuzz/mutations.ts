@@ -1,4 +1,4 @@
-/** Requests as visitors send them, and the ways in which they are damaged. Text is latin1, a character a byte. */
+/** Requests as visitors send them, and the ways in which they are damaged. Text is latin1, one character per byte. */
 import type { Random } from '../support/random.ts';
 
 export interface Address {
@@ -12,7 +12,7 @@ export interface Address {
 type Texts = readonly [string, ...string[]];
 type Mutation = (text: string, random: Random, address: Address) => string;
 
-/** What a mutation may put anywhere: characters on whose meaning parsers differ. */
+/** What a mutation may put anywhere: characters whose meaning differs among parsers. */
 const CHARACTERS: Texts = [
   '\r',
   '\n',
@@ -204,7 +204,7 @@ const MUTATIONS: readonly [Mutation, ...Mutation[]] = [
   },
 ];
 
-/** The bytes of one mutated request, perhaps with others behind it. */
+/** The bytes of one mutated request, perhaps followed by others. */
 export function mutatedRequest(random: Random, address: Address): string {
   let text = random.pick(requests(address));
   for (let left = 1 + random.below(3); left > 0; left -= 1) {

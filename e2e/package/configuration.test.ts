@@ -1,4 +1,4 @@
-/** electron-builder.yml, as far as it says something that only the system it is for can carry out. */
+/** Checks electron-builder.yml, as far as it contains what only its own system can carry out. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -60,7 +60,7 @@ describe('electron-builder.yml', () => {
     assert.equal(configuration.electronVersion, devDependencies.electron);
   });
 
-  it('has icons of the form that each system takes', () => {
+  it('has icons in the form that each system takes', () => {
     const icns = readFileSync(join(ROOT, mac.icon));
     assert.equal(icns.toString('latin1', 0, 4), 'icns');
     assert.equal(icns.readUInt32BE(4), icns.length);

@@ -1,4 +1,4 @@
-/** What electron-builder has written into packages for Debian and Fedora. Whether they install is not proven here. */
+/** Checks what electron-builder has written into packages for Debian and Fedora. Whether they install is not proven here. */
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,7 +9,7 @@ import { describeOnPosix } from '../../shared/testing/posix.ts';
 import { VERSION } from '../../shared/version.ts';
 import { packageForLinux } from './packaging.ts';
 
-/** Stands in for `fpm`: leaves its arguments, one a line, and the entry of the menu beside an empty package. */
+/** Stands in for `fpm`: writes its arguments, one per line, and the menu entry beside an empty package. */
 const FPM = `#!/bin/sh
 package=$(printf '%s\\n' "$@" | sed -n '/^--package$/{n;p}')
 printf '%s\\n' "$@" >"$package.args"
@@ -44,7 +44,7 @@ describeOnPosix('packages for Debian and Fedora', () => {
       assert.ok(args.some((arg) => arg.endsWith('=/opt/Culvert')));
     });
 
-    it(`${file} has an entry of the menu that opens links, and knows its windows`, async () => {
+    it(`${file} has a menu entry that opens links, and knows its windows`, async () => {
       const lines = (await readFile(join(output, `${file}.desktop`), 'utf8')).split('\n');
       const expected = ['Name=Culvert', 'Exec=/opt/Culvert/culvert-desktop %U', 'Icon=culvert-desktop'];
       for (const line of [
@@ -57,7 +57,7 @@ describeOnPosix('packages for Debian and Fedora', () => {
     });
   }
 
-  it('are no updates that the app would look for', async () => {
+  it('are not updates that the app would look for', async () => {
     assert.deepEqual(
       (await readdir(output)).filter((name) => name.startsWith('latest')),
       [],

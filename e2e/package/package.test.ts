@@ -69,7 +69,7 @@ describe('the package', () => {
     );
   });
 
-  it('has entry points that are there, and need nothing but Electron and Node', () => {
+  it('has entry points that exist, and need nothing but Electron and Node', () => {
     const manifest = JSON.parse(read('package.json')) as { main: string; version: string };
     assert.equal(manifest.version, VERSION);
     assert.deepEqual(requiredBy(read(manifest.main)), ['electron']);
@@ -128,7 +128,7 @@ describe('the package', () => {
   }
 });
 
-/** Packages that a bundle asks for when it is loaded, Node's own and those that `ws` can do without apart. */
+/** Packages that a bundle loads at its start, except Node's own and those that `ws` can do without. */
 function requiredBy(code: string): string[] {
   const optional = new Set(['bufferutil', 'utf-8-validate']);
   const names = [...code.matchAll(/\brequire\("([^"./][^"]*)"\)/g)].map(([, name = '']) => name);

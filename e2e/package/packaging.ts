@@ -7,7 +7,7 @@ import { BUILDER, builderArguments, builderEnvironment } from '../../desktop/bui
 import { ROOT } from '../../release/repository.ts';
 import { makePlaceholderElectron, type System } from './placeholder.ts';
 
-/** What electron-builder.yml leaves on, on every system. */
+/** The fuses that electron-builder.yml leaves on, on every system. */
 export const FUSES_ON = [
   'EnableCookieEncryption',
   'EnableEmbeddedAsarIntegrityValidation',
@@ -28,9 +28,9 @@ export async function packageApp(system: System, work: string): Promise<string> 
 }
 
 /**
- * Makes the packages for Debian and Fedora, without the tool that writes them: what it is asked for is written down.
+ * Makes the packages for Debian and Fedora without the tool that writes them: what the tool is asked for is recorded.
  *
- * @param fpm program to stand in for it
+ * @param fpm program that takes its place
  * @returns the directory of the packages
  */
 export function packageForLinux(work: string, fpm: string): Promise<string> {
@@ -53,7 +53,7 @@ async function build(
   await promisify(execFile)(process.execPath, [BUILDER, ...args], {
     cwd: ROOT,
     timeout: PACKAGING_TIMEOUT_MS,
-    // Nothing is to be downloaded, and nothing signed with what is on this machine.
+    // Nothing must be downloaded, and nothing signed with the keys of this machine.
     env: {
       ...builderEnvironment(process.env),
       npm_config_offline: 'true',

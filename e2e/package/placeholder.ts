@@ -30,7 +30,7 @@ const FILES: Readonly<Record<System, Files>> = {
   mac: { ...EVERYWHERE, ...macApp() },
 };
 
-/** Electron's program is a library there, and there is a program for each kind of process. */
+/** There, Electron's program is a library, and there is a program for each kind of process. */
 function macApp(): Files {
   const contents = 'Electron.app/Contents';
   const helpers = ['', ' (Renderer)', ' (GPU)', ' (Plugin)'].flatMap((kind) => {

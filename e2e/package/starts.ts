@@ -1,4 +1,4 @@
-/** Starts a built main process on a fake Electron, says as JSON what it did, and ends. */
+/** Starts a built main process on a fake Electron, prints as JSON what it did, and ends. */
 import { fakeElectron } from '../../desktop/testing/electron/fake-electron.ts';
 import { loadBundle } from '../../desktop/testing/electron/load-bundle.ts';
 

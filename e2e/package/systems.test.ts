@@ -1,4 +1,7 @@
-/** What electron-builder makes of the app for Windows and macOS; any system can do that, installers and signing apart. */
+/**
+ * Checks what electron-builder makes of the app for Windows and macOS; any system can do that, except for installers and
+ * signing.
+ */
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -35,7 +38,7 @@ describe('the package for other systems', () => {
   });
 
   it('of macOS is a tray app with name, links, icon, checksum of the app, helpers and fuses', async function () {
-    // Electron's own tools for it are not made for Windows.
+    // Electron's own tools for it do not run on Windows.
     if (process.platform === 'win32') this.skip();
     const app = join(await packageApp('mac', work), 'Culvert.app');
     const plist = await readFile(join(app, 'Contents/Info.plist'), 'utf8');

@@ -1,7 +1,7 @@
-/** A program for Windows that does nothing, made with the library by which electron-builder changes Electron's. */
+/** A program for Windows that does nothing, made with the library with which electron-builder changes Electron's. */
 import { createRequire } from 'node:module';
 
-/** What is used of `resedit`, which is electron-builder's dependency and not ours. */
+/** What is used of `resedit`, which is a dependency of electron-builder, not ours. */
 interface ResEdit {
   readonly NtExecutable: { createEmpty(): { generate(): ArrayBuffer } };
   readonly NtExecutableResource: {
@@ -23,7 +23,7 @@ const { NtExecutable, NtExecutableResource, Resource } = createRequire(resolve('
 ) as ResEdit;
 const ENGLISH = { lang: 1033, codepage: 1200 };
 
-/** @param data that stands behind it */
+/** @param data that follows it */
 export function windowsProgram(data: Buffer): Buffer {
   const program = NtExecutable.createEmpty();
   const resources = NtExecutableResource.from(program);

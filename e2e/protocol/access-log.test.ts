@@ -64,13 +64,13 @@ describe('the access log of the relay (docs/observing.md)', () => {
     assert.match(String(line['account']), /^[\da-f-]{36}$/);
   });
 
-  it('has the address that a trusted proxy hands on, and none that a visitor makes up', async () => {
+  it('has the address that a trusted proxy passes on, and not one that a visitor makes up', async () => {
     const list = '198.51.100.1, 203.0.113.7';
     await visit(relay.port, { host, target: '/proxied', headers: [['X-Forwarded-For', list]] });
     assert.equal((await lineOf('/proxied'))['address'], '203.0.113.7');
   });
 
-  it('has what the relay answers itself, also to heads that it cannot read', async () => {
+  it('has the responses of the relay itself, even to heads that it cannot read', async () => {
     await visit(relay.port, { host: 'nobody.localhost', target: '/nobody' });
     const unknown = await lineOf('/nobody');
     assert.deepEqual(
@@ -90,7 +90,7 @@ describe('the access log of the relay (docs/observing.md)', () => {
     assert.deepEqual([own['status'], own['outcome'], own['slug']], [200, 'answered', undefined]);
   });
 
-  it('has a visitor who left, and sockets of clients', async () => {
+  it('has visitors who left, and sockets of clients', async () => {
     const visitor = await RawConnection.open(scope, relay.port);
     await visitor.write(`POST /left HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 9\r\n\r\nhalf`);
     visitor.reset();
@@ -117,7 +117,7 @@ describe('the access log of the relay (docs/observing.md)', () => {
     assert.doesNotMatch(text, new RegExp(`${SECRET}|cvt_[0-9a-z]|token=`));
   });
 
-  onPosix('goes on in a new file after SIGHUP, and the relay with it', async () => {
+  onPosix('continues in a new file after SIGHUP, and the relay continues with it', async () => {
     renameSync(file, `${file}.1`);
     relay.child.kill('SIGHUP');
     await eventually(20_000, () => assert.ok(existsSync(file)));
@@ -126,7 +126,7 @@ describe('the access log of the relay (docs/observing.md)', () => {
     assert.ok(lines(`${file}.1`).length > 0);
   });
 
-  onPosix('costs nobody an answer when its disk is full', async () => {
+  onPosix('costs nobody a response when its disk is full', async () => {
     const full = await Relay.start(scope, { CULVERT_ACCESS_LOG: '/dev/full' });
     for (let count = 0; count < 3; count += 1)
       assert.equal((await visit(full.port, { host: 'localhost', target: '/healthz' })).status, 200);
@@ -134,7 +134,7 @@ describe('the access log of the relay (docs/observing.md)', () => {
     assert.deepEqual(await full.stop('SIGTERM'), { code: 0, signal: null });
   });
 
-  it('ends the start with code 2 where it cannot be opened', async () => {
+  it('ends the start with code 2 if it cannot be opened', async () => {
     for (const place of ['/nonexistent/access.log', 'on']) {
       const settings = { CULVERT_DATA_DIR: temporaryDirectory(scope), CULVERT_ACCESS_LOG: place };
       const child = spawnRelay(scope, ['serve'], { CULVERT_PORT: '0', ...settings });

@@ -7,7 +7,7 @@ import { suiteScope } from '../support/scope.ts';
 import { startRawService } from '../support/services/listen.ts';
 
 const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
-/** Like a visitor's own: only 127.0.0.1 is taken for this machine's. */
+/** An address like a visitor's own: only 127.0.0.1 counts as this machine's. */
 const VISITOR = '127.0.0.2';
 const OTHER = '127.0.0.3';
 
@@ -31,7 +31,7 @@ describe('connections of one address (CULVERT_ADDRESS_CONNECTIONS)', () => {
     return await RawConnection.open(scope, relay.port, undefined, address);
   }
 
-  it('256 of them are served; one more is told 429 too-many and when to come back, and ends', async () => {
+  it('256 of them are served; one more gets 429 too-many and when to come back, and ends', async () => {
     const served: RawConnection[] = [];
     for (let count = 0; count < 256; count += 1) {
       const visitor = await connect(VISITOR);
@@ -41,7 +41,7 @@ describe('connections of one address (CULVERT_ADDRESS_CONNECTIONS)', () => {
     const refused = await connect(VISITOR);
     assertTooMany(await refused.request({ host }));
     assert.equal(await refused.ending, 'end');
-    // Neither is anybody else, nor whoever was there before; the API is open to all.
+    // Nobody else is affected, nor those who were there before; the API is open to all.
     assert.equal((await (await connect(OTHER)).request({ host })).status, 200);
     assert.equal((await served[0]?.request({ host }))?.status, 200);
     assert.equal(
@@ -69,7 +69,7 @@ describe('a few connections of one address', () => {
     return visitor;
   }
 
-  it('are what is under way for one visitor behind a trusted proxy, whose own connections stay', async () => {
+  it('are limited by requests under way for one visitor behind a trusted proxy, whose own connections stay open', async () => {
     const pooled = await Promise.all(Array.from({ length: 5 }, () => RawConnection.open(scope, relay.port)));
     const [first, second, third, fourth, fifth] = pooled as FivePooled;
     for (const visitor of [first, second, third]) await ask(visitor, '203.0.113.9');
@@ -111,7 +111,7 @@ describe('a few connections of one address', () => {
 describe('requests of one address (CULVERT_ADDRESS_REQUESTS)', () => {
   const scope = suiteScope();
 
-  it('are as many a second as the setting says, after a burst of ten times as many; the connection stays', async () => {
+  it('are limited to as many a second as the setting says, after a burst of ten times as many; the connection stays', async () => {
     const relay = await Relay.start(scope, { CULVERT_ADDRESS_REQUESTS: '1' });
     const visitor = await RawConnection.open(scope, relay.port, undefined, VISITOR);
     const other = await RawConnection.open(scope, relay.port, undefined, OTHER);
@@ -133,7 +133,7 @@ describe('requests of one address (CULVERT_ADDRESS_REQUESTS)', () => {
 describe('wrong keys of one address', () => {
   const scope = suiteScope();
 
-  it('are 30 a minute, on the API and control sockets together; a key that was right goes on being so', async () => {
+  it('are 30 a minute, on the API and control sockets together; a key that was right still works', async () => {
     const relay = await Relay.start(scope);
     const upgrade = [
       ['Upgrade', 'websocket'],
@@ -145,7 +145,7 @@ describe('wrong keys of one address', () => {
       const caller = await RawConnection.open(scope, relay.port, undefined, address);
       const headers = [
         ['Authorization', `Bearer ${key}`],
-        // Whose a request is the relay itself finds out.
+        // The relay itself finds out where a request comes from.
         ['X-Forwarded-For', '203.0.113.9'],
         ...(target.startsWith('/ws') ? upgrade : []),
       ] as const;

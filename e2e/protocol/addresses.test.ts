@@ -65,12 +65,12 @@ describe('the addresses of a tunnel (docs/protocol.md section 4.1)', () => {
       'x.shop.acme.localhost',
     ];
     for (const host of unknown) {
-      it(`${host} is no tunnel`, async () => {
+      it(`${host} is not a tunnel`, async () => {
         assertUnknown(await get(host));
       });
     }
 
-    it('hand the path on as it is, even one that looks like the path form', async () => {
+    it('pass the path on as it is, even one that looks like the path form', async () => {
       for (const target of ['/t/other', '/v1/tunnels', '/healthz', '/ws/data?id=1', '//x/../y;z=%2F?%20']) {
         const echo = await seen('shop.localhost', target);
         assert.equal(echo.url, target);
@@ -99,7 +99,7 @@ describe('the addresses of a tunnel (docs/protocol.md section 4.1)', () => {
       ['/t/shop/v1/tunnels', '/v1/tunnels'],
     ];
     for (const [target, handedOn] of forms) {
-      it(`${target} is handed on as ${handedOn}`, async () => {
+      it(`${target} is passed on as ${handedOn}`, async () => {
         assert.equal((await seen(`localhost:${relay.port}`, target)).url, handedOn);
       });
     }
@@ -113,7 +113,7 @@ describe('the addresses of a tunnel (docs/protocol.md section 4.1)', () => {
       '/t/nobody',
       '/t/shop.acme/',
     ]) {
-      it(`${target} is no tunnel`, async () => {
+      it(`${target} is not a tunnel`, async () => {
         assertUnknown(await get(`localhost:${relay.port}`, target));
       });
     }
@@ -190,7 +190,7 @@ describe('the addresses of a tunnel (docs/protocol.md section 4.1)', () => {
       }));
     });
 
-    it('are the others alone', async () => {
+    it('are only the other two', async () => {
       const [{ urls, public_url } = tunnel] = await account.api.list();
       assert.deepEqual(urls, { subdomain: `http://shop.localhost:${other.port}` });
       assert.equal(public_url, urls.subdomain);
@@ -198,7 +198,7 @@ describe('the addresses of a tunnel (docs/protocol.md section 4.1)', () => {
     });
 
     for (const target of ['/t/shop', '/t/shop/', '/t/shop/x?y', '/t/nobody/']) {
-      it(`${target} is no tunnel`, async () => {
+      it(`${target} is not a tunnel`, async () => {
         assertUnknown(await visit(other.port, { host: 'localhost', target }));
       });
     }
@@ -210,7 +210,7 @@ describe('the addresses of a tunnel (docs/protocol.md section 4.1)', () => {
       assert.equal(readEcho(await visit(other.port, { host, target: '/x' })).url, '/x');
     });
 
-    it('are no reason for culvert doctor to find fault', async () => {
+    it('are not a fault for culvert doctor', async () => {
       const environment = { CULVERT_RELAY: other.url, CULVERT_API_KEY: account.key };
       const child = spawnCulvert(scope, ['doctor', '--json', String(service.port)], environment);
       const { code } = await child.exit();

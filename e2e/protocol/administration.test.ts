@@ -9,11 +9,11 @@ import { relaySuite } from '../support/relay-suite.ts';
 import { startEchoService } from '../support/services/echo.ts';
 import { WebSocketClient } from '../support/spec-client/websocket.ts';
 
-/** ms from the end of an administering command until a running relay has followed it. */
+/** ms from the end of an administering command until a running relay has applied it. */
 const EFFECT_MS = 1000;
 const KEY_REVOKED = 4003;
 
-/** The code a WebSocket is closed with in time. */
+/** The code with which a WebSocket is closed in time. */
 async function codeOf({ closed }: { readonly closed: Promise<{ readonly code: number }> }): Promise<number> {
   return (await within(EFFECT_MS, 'end of a socket', closed)).code;
 }
@@ -25,7 +25,7 @@ describe('accounts and keys, changed while the relay runs', () => {
     return ManualClient.start(scope, relay, onlyAccount(account), request);
   }
 
-  /** A visitor in the middle of its answer, and the data socket that serves it. */
+  /** A visitor in the middle of its response, and the data socket that serves it. */
   async function openConnection(client: ManualClient) {
     const visitor = await RawConnection.open(scope, relay.port);
     await visitor.write(formatRequest({ host: client.host }));
@@ -52,7 +52,7 @@ describe('accounts and keys, changed while the relay runs', () => {
       const account = await createAccount(relay);
       const client = await clientOf(account);
       const { data, broken } = await openConnection(client);
-      // While this visitor waits for its data socket, its id is all that a client needs.
+      // While this visitor waits for its data socket, a client needs nothing but its id.
       const waiting = await RawConnection.open(scope, relay.port);
       await waiting.write(formatRequest({ host: client.host }));
       const announced = await client.announced();
@@ -98,7 +98,7 @@ describe('accounts and keys, changed while the relay runs', () => {
         (await second.api.list()).map(({ id }) => id).sort(),
         [gone.tunnel.id, kept.tunnel.id].sort(),
       );
-      // The other key serves on, and may take over what the revoked one has left.
+      // The other key continues to serve, and may take over what the revoked one has left.
       data.send('x');
       const visitor = await RawConnection.open(scope, relay.port);
       await visitor.write(formatRequest({ host: gone.host }));
@@ -119,7 +119,7 @@ describe('accounts and keys, changed while the relay runs', () => {
       assert.equal((await culvert.child.exit(5000)).code, 3);
     });
 
-    it('is for ever: a bootstrap key does not come back at the next start', async () => {
+    it('is final: a bootstrap key does not come back at the next start', async () => {
       const key = newApiKey();
       const other = await Relay.start(scope, { CULVERT_BOOTSTRAP_KEY: key });
       const { keys } = (await other.administer('key', 'list')) as { keys: { id: string }[] };
@@ -136,7 +136,7 @@ describe('accounts and keys, changed while the relay runs', () => {
   });
 
   describe('account set-plan', () => {
-    it('counts for what is created from then on', async () => {
+    it('applies to what is created from then on', async () => {
       const account = await createAccount(relay, { plan: 'free' });
       const named = { json: { local_port: 9, name: 'planned', ttl: '48h' } };
       assertError(await account.api.send('POST', '/v1/tunnels', named), 400, 'ttl must be at most 24h0m0s');
@@ -154,7 +154,7 @@ describe('accounts and keys, changed while the relay runs', () => {
   });
 
   describe('account remove', () => {
-    it('ends its tunnels and all that is open within 1 s, and revokes its keys at once', async () => {
+    it('ends its tunnels and everything that is open within 1 s, and revokes its keys at once', async () => {
       const account = await createAccount(relay);
       const client = await clientOf(account, { name: 'orphan' });
       const { data, broken } = await openConnection(client);
@@ -204,7 +204,7 @@ describe('accounts and keys, changed while the relay runs', () => {
     assert.doesNotMatch(JSON.stringify(keys), new RegExp(account.key));
   });
 
-  it('a key is good from the moment it is made', async () => {
+  it('a key is valid from the moment it is created', async () => {
     const account = await withNewKey(relay, await createAccount(relay));
     assert.equal((await new Api(relay, account.key).account()).client_id, account.id);
   });

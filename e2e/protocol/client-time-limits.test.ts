@@ -15,7 +15,7 @@ import { type Scope, suiteScope } from '../support/scope.ts';
 import { startRawService } from '../support/services/listen.ts';
 import { connectionEnds } from '../support/tcp-probes.ts';
 
-/** What a server of the test has listened on. */
+/** The port on which a server of the test listens. */
 async function listen(scope: Scope, server: ReturnType<typeof createTcpServer>): Promise<number> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => sockets.add(socket.on('error', () => {})));
@@ -28,14 +28,14 @@ async function listen(scope: Scope, server: ReturnType<typeof createTcpServer>):
   return (server.address() as { port: number }).port;
 }
 
-/** @returns gives the ms since the event first came: how long a program takes to start is not what is tested */
+/** @returns gives the ms since the event first came: how long a program takes to start is not tested */
 function msSince(server: ReturnType<typeof createTcpServer>, event: string): () => number {
   let first = NaN;
   server.once(event, () => (first = performance.now()));
   return () => performance.now() - first;
 }
 
-/** A relay that knows how to create a tunnel, and leaves upgrades to the test. */
+/** A relay that can create a tunnel, and leaves upgrades to the test. */
 async function startScriptedRelay(
   scope: Scope,
   onUpgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void,
@@ -67,7 +67,7 @@ async function startScriptedRelay(
   return { relay: `http://127.0.0.1:${await listen(scope, server)}`, ms };
 }
 
-/** What `culvert` does with a relay or a network that leaves it waiting, with a real clock. */
+/** What `culvert` does if a relay or a network makes it wait, with a real clock. */
 describe('time limits of culvert', function () {
   const scope = suiteScope();
   const together = concurrentTests();
@@ -87,7 +87,7 @@ describe('time limits of culvert', function () {
     }, 30_000);
   }
 
-  together('a call of the API that is not answered is given up after 10 s', async () => {
+  together('a call of the API that gets no response is given up after 10 s', async () => {
     const server = createTcpServer();
     const ms = msSince(server, 'connection');
     const port = await listen(scope, server);
@@ -98,13 +98,13 @@ describe('time limits of culvert', function () {
     assert.match(child.stderr, /cannot be reached/);
   });
 
-  together('a control handshake that is not answered is given up after 10 s, and tried again', async () => {
+  together('a control handshake that gets no response is given up after 10 s, and tried again', async () => {
     const { relay, ms } = await startScriptedRelay(scope, () => {});
     await eventOf(relay, 'reconnecting');
     assertAtLimit(ms(), 10_000);
   });
 
-  together('a data handshake that is not answered is given up after 10 s', async () => {
+  together('a data handshake that gets no response is given up after 10 s', async () => {
     const sockets = new WebSocketServer({ noServer: true });
     const { relay, ms } = await startScriptedRelay(scope, (request, socket, head) => {
       if (request.url?.startsWith('/ws/control') !== true) return;
@@ -118,7 +118,7 @@ describe('time limits of culvert', function () {
   });
 
   together(
-    'a local port that takes no connection is given up after 5 s, and the visitor is told',
+    'a local port that accepts no connection is given up after 5 s, and the visitor is told',
     async () => {
       const relay = await Relay.start(scope);
       const { key } = await new AccountPool(relay).take();
@@ -129,7 +129,7 @@ describe('time limits of culvert', function () {
     },
   );
 
-  /** A port whose program hangs and whose accept queue is full: further connections stay open on the way. */
+  /** A port whose program hangs and whose accept queue is full: further connections stay half open. */
   async function startFullPort(): Promise<number> {
     const hang = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)';
     const code = `const server = require('net').createServer();
@@ -153,7 +153,7 @@ describe('a client that freezes', function () {
   const scope = suiteScope();
   const together = concurrentTests();
 
-  /** A client that freezes behind visitors, each with a request under way. */
+  /** A client that freezes while visitors have requests under way. */
   async function freeze() {
     const relay = await Relay.start(scope);
     const account = await new AccountPool(relay).take();
@@ -191,7 +191,7 @@ describe('a client that freezes', function () {
     assert.equal(ofKept.head.field('culvert-error'), 'tunnel-offline');
     // Without a data socket offered ahead, which a slow client may not have opened yet, the wait for one ends first.
     assert.match(ofWarm.head.field('culvert-error') ?? '', /^(?:client-timeout|tunnel-offline)$/);
-    // It may have been swallowed, or may wait to be.
+    // It may have been swallowed, or may still be waiting.
     assert.match(
       ofPost.head.field('culvert-error') ?? '',
       /^(?:client-closed|client-timeout|tunnel-offline)$/,
@@ -200,7 +200,7 @@ describe('a client that freezes', function () {
     assertWithin(ms, 10_000);
   });
 
-  together('keeps nobody from the one that takes its place: what can be is asked again', async () => {
+  together('delays nobody with the client that takes its place: what can be repeated is', async () => {
     const { relay, account, tunnel, kept, warm, posts } = await freeze();
     const client = await ManualClient.adopt(scope, relay, account, tunnel);
     const answered = Promise.all([kept.response(), warm.response(), posts.response('POST')]);
@@ -216,18 +216,18 @@ describe('a client that freezes', function () {
     const { value, ms } = await timed(async () => (await Promise.all([answered, serveAll()]))[0]);
     const [ofKept, ofWarm, ofPost] = value;
     assert.deepEqual([ofKept.text, ofWarm.text], ['again', 'again']);
-    // What it has swallowed is not sent twice; what waited for it is sent to the next.
+    // What the frozen client has swallowed is not sent twice; what waited for it is sent to the next one.
     assert.ok(ofPost.head.field('culvert-error') === 'client-closed' || ofPost.text === 'again');
     // 5 s in which it could have answered its Close frame, and then 10.
     assertWithin(ms, 15_000);
   });
 });
 
-/** Who lost its network says nothing; only asking tells (TCP keep-alive). */
+/** A peer that lost its network says nothing; only a probe tells (TCP keep-alive). */
 describe('connections on which nothing is said', () => {
   const scope = suiteScope();
 
-  it('are asked after: those of visitors and clients by the relay after 60 s, data sockets by culvert after 30 s', async () => {
+  it('are probed: those of visitors and clients by the relay after 60 s, data sockets by culvert after 30 s', async () => {
     const relay = await Relay.start(scope);
     const { key } = await new AccountPool(relay).take();
     await Culvert.start(scope, relay, key, 1);

@@ -8,7 +8,7 @@ import { type Scope, suiteScope } from '../support/scope.ts';
 
 const ANSWER = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
 
-/** A relay that takes two visitors at a time: `CULVERT_MAX_CONNECTIONS`. */
+/** A relay that accepts two visitors at a time: `CULVERT_MAX_CONNECTIONS`. */
 describe('the limit of visitors', () => {
   const { scope, relay, pool } = relaySuite({ CULVERT_MAX_CONNECTIONS: '2' });
   let client: ManualClient;
@@ -36,7 +36,7 @@ describe('the limit of visitors', () => {
     assert.equal(await third.ending, 'end');
   });
 
-  it('still takes data and control sockets, and calls of the API', async () => {
+  it('still accepts data and control sockets, and calls of the API', async () => {
     await client.reconnect();
     assert.equal((await visit(relay.port, { host: 'localhost', target: '/healthz' })).status, 200);
     for (const visitor of visitors) {
@@ -47,7 +47,7 @@ describe('the limit of visitors', () => {
   });
 });
 
-/** A visitor whose connection stays open behind an answer. */
+/** A visitor whose connection stays open after a response. */
 async function idleVisitor(scope: Scope, relay: Relay, client: ManualClient): Promise<RawConnection> {
   const visitor = await RawConnection.open(scope, relay.port);
   await visitor.write(formatRequest({ host: client.host }));
@@ -64,7 +64,7 @@ describe('connections that wait for a next request', () => {
     client = await ManualClient.start(scope, relay, pool);
   });
 
-  it('take no seat where the relay alone has answered', async () => {
+  it('take no seat if only the relay has responded', async () => {
     for (let count = 0; count < 20; count += 1) {
       const visitor = await RawConnection.open(scope, relay.port);
       const host = count % 2 === 0 ? 'nobody.localhost' : 'localhost';
@@ -82,7 +82,7 @@ describe('connections that wait for a next request', () => {
     }
   });
 
-  it('give their seats to whoever needs one, the one that has waited longest first', async () => {
+  it('give their seats to whoever needs one, starting with the one that has waited longest', async () => {
     const idle: RawConnection[] = [];
     for (let count = 0; count < 4; count += 1) idle.push(await idleVisitor(scope, relay, client));
     const fifth = await idleVisitor(scope, relay, client);
@@ -96,7 +96,7 @@ describe('connections that wait for a next request', () => {
 describe('the seats of one account', () => {
   const scope = suiteScope();
 
-  it('are three quarters of all at most, also on the plan team', async () => {
+  it('are at most three quarters of all, even on the plan team', async () => {
     const relay = await Relay.start(scope, { CULVERT_MAX_CONNECTIONS: '8' });
     const [greedy, other] = await Promise.all(
       [createAccount(relay, { plan: 'team' }), createAccount(relay)].map(async (account) =>

@@ -74,7 +74,7 @@ bothClients('several requests on one connection', (kind) => {
     }
   });
 
-  it('pipelined, answered in their order', async () => {
+  it('pipelined, with responses in their order', async () => {
     const connection = await open();
     const order = [0, 0, 1, 0, 1, 1];
     const bytes = order.map((tunnel, i) =>

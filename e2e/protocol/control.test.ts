@@ -82,7 +82,7 @@ describe('the control WebSocket', () => {
     }
   });
 
-  it('bears messages up to 4 KiB, whatever they say', async () => {
+  it('accepts messages up to 4 KiB, whatever they say', async () => {
     const client = await ManualClient.start(scope, relay, pool);
     client.control.socket.send(Buffer.from('{"type":"nobody knows this"}'), Opcode.text);
     client.control.socket.send(Buffer.alloc(4096, 'x'), Opcode.text);
@@ -113,7 +113,7 @@ describe('the control WebSocket', () => {
     assert.match(control.messages[0]?.id ?? '', UUID);
   });
 
-  it('that ends does not end the connections which are open', async () => {
+  it('does not end open connections when it ends itself', async () => {
     const client = await ManualClient.start(scope, relay, pool);
     const visitor = await RawConnection.open(scope, relay.port);
     await visitor.write(formatRequest({ host: client.host }));
@@ -135,7 +135,7 @@ describe('the control WebSocket', () => {
     assert.deepEqual(await exit, { code: 0, signal: null });
   });
 
-  it('is told of that before, where events=1 was asked for, and still closed with 1001', async () => {
+  it('is told beforehand if events=1 was asked for, and still closed with 1001', async () => {
     const other = await Relay.start(scope);
     const { tunnel, account } = await new AccountPool(other).tunnel();
     const control = await ControlSocket.open(scope, other, account.key, tunnel.id, '&events=1');

@@ -6,7 +6,7 @@ import { Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 
-/** A read of the API is at most this late (docs/protocol.md section 3.3); a busy machine is late, too. */
+/** A read of the API is at most this late (docs/protocol.md section 3.3); a busy machine may be later. */
 const LATEST_MS = 9000;
 
 interface Counters {
@@ -60,7 +60,7 @@ describe('counters (docs/protocol.md section 3.3)', () => {
     await assertCounters(client, { bytes_in: 2 * length, bytes_out: 2 * answer.length, requests: 2 });
   });
 
-  it('count a request that is not answered, and nothing of one that never reached the client', async () => {
+  it('count a request that gets no response, and nothing of one that never reached the client', async () => {
     const client = await ManualClient.start(scope, relay, pool);
     const refused = await RawConnection.open(scope, relay.port);
     await refused.write(`GET / HTTP/1.1\r\nHost: ${client.host}\r\nbroken\r\n\r\n`);

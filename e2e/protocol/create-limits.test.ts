@@ -13,7 +13,7 @@ async function create(account: TestAccount, request: object = {}): Promise<ApiRe
   return await account.api.send('POST', '/v1/tunnels', { json: { local_port: 1, ...request } });
 }
 
-/** The statuses of answers that came in any order. */
+/** The statuses of responses that came in any order. */
 function statuses(answers: readonly ApiResponse[]): number[] {
   return answers.map(({ status }) => status).sort((a, b) => a - b);
 }
@@ -49,25 +49,25 @@ describe('limits of creating tunnels', () => {
       ]);
     });
 
-    it('gives five at once, then says when to come back, and keeps that promise', async () => {
+    it('allows five at once, then says when to come back, and keeps that promise', async () => {
       await spendBurst(first);
       const refused = await create(first);
       assertError(refused, 429, RATE_TEXT);
       const retryAfter = refused.head.field('retry-after') ?? '';
-      assert.match(retryAfter, /^[1-6]$/, 'ten a minute are one in six seconds');
+      assert.match(retryAfter, /^[1-6]$/, 'ten a minute are one every six seconds');
       await delay(Number(retryAfter) * 1000);
       assert.equal((await create(first)).status, 201);
       assertError(await create(first), 429, RATE_TEXT);
     });
 
-    it('is counted for each account, over all of its keys', async () => {
+    it('is counted for each account, for all of its keys together', async () => {
       const account = await createAccount(relay);
       const other = await withNewKey(relay, account);
       const answers = await Promise.all(
         [account, account, other, other].flatMap((owner) => [1, 2, 3].map(() => create(owner))),
       );
       const made = answers.filter(({ status }) => status === 201).length;
-      // One more is allowed every 6 s, which a busy machine may take.
+      // One more is allowed every 6 s, which a busy machine may need.
       assert.ok(made >= 5 && made < 10, `${made} of ${answers.length}`);
       assert.equal((await create(second)).status, 201);
     });

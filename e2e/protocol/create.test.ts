@@ -31,7 +31,7 @@ describe('POST /v1/tunnels', () => {
   }
 
   describe('the tunnel object (docs/protocol.md section 3.3)', () => {
-    it('has every field, with defaults where nothing was asked for', async () => {
+    it('has every field, with defaults if nothing was asked for', async () => {
       const { tunnel, account: owner } = await pool.tunnel({ local_port: 3000 });
       const { id, slug, created_at, expires_at, ...rest } = tunnel;
       assert.match(id, UUID);
@@ -72,7 +72,7 @@ describe('POST /v1/tunnels', () => {
       assert.equal(new Set(slugs.map(({ slug }) => slug)).size, 3);
     });
 
-    it('is answered with 201 and its location', async () => {
+    it('comes with 201 and its location', async () => {
       const owner = await pool.take();
       const answer = await owner.api.send('POST', '/v1/tunnels', { json: { local_port: 1 } });
       assert.equal(answer.status, 201);
@@ -176,7 +176,7 @@ describe('POST /v1/tunnels', () => {
       '1e3s',
     ];
     for (const ttl of [...malformed, '0s', '999ms', 60, true, {}, ['1h']]) {
-      it(`${JSON.stringify(ttl)} is no valid one`, async () => {
+      it(`${JSON.stringify(ttl)} is not a valid one`, async () => {
         const answer = await refused({ local_port: 1, ttl });
         assertError(answer, 400, 'invalid ttl format');
       });
@@ -223,7 +223,7 @@ describe('POST /v1/tunnels', () => {
       });
     }
 
-    it('may have fields nobody knows', async () => {
+    it('may have unknown fields', async () => {
       assert.equal((await create({ local_port: 7, colour: 'red', mode: 'direct', id: 'x' })).mode, 'relay');
     });
 

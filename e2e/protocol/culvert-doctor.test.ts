@@ -31,7 +31,7 @@ describe('culvert doctor', () => {
     return { code, results, ok: byName('ok'), failed: byName('failed') };
   }
 
-  it('finds nothing in the way, sends a request through a tunnel, and closes it again', async () => {
+  it('finds no fault, sends a request through a tunnel, and closes it again', async () => {
     const { key, api } = await pool.take();
     const environment = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: key };
     const { code, ok, failed } = await doctor([String(service.port)], environment);
@@ -41,7 +41,7 @@ describe('culvert doctor', () => {
     assert.deepEqual(await api.list(), []);
   });
 
-  it('names the relay that is not there, and still looks at the local port', async () => {
+  it('names the relay that is not there, and still checks the local port', async () => {
     const url = `http://localhost:${await closedPort()}`;
     const { code, ok, failed, results } = await doctor([String(service.port)], { CULVERT_RELAY: url });
     assert.equal(code, 1);
@@ -49,7 +49,7 @@ describe('culvert doctor', () => {
     assert.match(results.find(({ hop }) => hop === 'connect')?.fix ?? '', /culvert-relay/);
   });
 
-  it('gives a relay that does not answer 10 s, and does not read an endless response', async () => {
+  it('gives a relay that does not respond 10 s, and does not read an endless response', async () => {
     const silent = await startHttpService(scope, () => {});
     const endless = await startHttpService(scope, (_request, response) =>
       response.end('x'.repeat(64 * 1024 + 1)),
@@ -81,7 +81,7 @@ describe('culvert doctor', () => {
     assert.deepEqual(failed, ['local']);
   });
 
-  it('makes do without a test tunnel where the relay limits creates', async () => {
+  it('continues without a test tunnel if the relay limits creates', async () => {
     const { key, api } = await createAccount(relay);
     for (let count = 0; count < 5; count += 1) await api.create({ local_port: 1 });
     const environment = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: key };
@@ -92,7 +92,7 @@ describe('culvert doctor', () => {
     assert.match(control, /WebSockets reach the relay; no test tunnel: rate limit exceeded/);
   });
 
-  it('names a certificate that is not trusted, and trusts the one it is told to', async () => {
+  it('names a certificate that is not trusted, and trusts the authority it is given', async () => {
     const authority = new Authority(scope);
     const { cert, key } = authority.issue();
     const secure = await Relay.start(scope, { CULVERT_TLS_CERT: cert, CULVERT_TLS_KEY: key });

@@ -1,4 +1,4 @@
-/** `culvert` behind a proxy that gives it an answer which is not the relay's, as one that mixes up its connections does. */
+/** `culvert` behind a proxy that gives it a response which is not the relay's, like one that mixes up its connections. */
 import assert from 'node:assert/strict';
 import { connect, createServer } from 'node:net';
 import { once } from 'node:events';
@@ -13,11 +13,11 @@ const answer = (status: string, error: string, code: string): string => {
 const INVALID_KEY = answer('401 Unauthorized', 'invalid api key', 'invalid-key');
 const NOT_FOUND = answer('404 Not Found', 'tunnel not found', 'tunnel-not-found');
 
-describe('culvert and forged answers', () => {
+describe('culvert and forged responses', () => {
   const scope = suiteScope();
   let relay: Relay;
   let url: string;
-  /** what the next requests of that beginning get in place of the relay's answers */
+  /** what the next requests with that beginning get in place of the relay's responses */
   const forged: { start: string; answers: string[] } = { start: '', answers: [] };
 
   before(async () => {
@@ -47,7 +47,7 @@ describe('culvert and forged answers', () => {
     ['a 401 and a 404', [INVALID_KEY, NOT_FOUND]],
   ];
   for (const [name, answers] of cases) {
-    it(`serves on after ${name} to the handshake of its control socket`, async () => {
+    it(`continues to serve after ${name} in response to the handshake of its control socket`, async () => {
       const { key } = await createAccount(relay);
       forged.start = 'GET /ws/control';
       forged.answers = [...answers];
@@ -61,7 +61,7 @@ describe('culvert and forged answers', () => {
     });
   }
 
-  it('ends when two say the same', async () => {
+  it('ends if two say the same', async () => {
     const { key } = await createAccount(relay);
     forged.start = 'GET /ws/control';
     forged.answers = [INVALID_KEY, INVALID_KEY];
@@ -69,7 +69,7 @@ describe('culvert and forged answers', () => {
     assert.equal((await child.exit()).code, 3);
   });
 
-  it('calls no key refused that is refused once', async () => {
+  it('does not call a key refused that is refused once', async () => {
     const { key } = await createAccount(relay);
     forged.start = 'GET /v1/account';
     forged.answers = [INVALID_KEY];

@@ -33,7 +33,7 @@ describe('culvert', () => {
   describe('http', () => {
     const together = concurrentTests();
 
-    together('is online with its first event, which has the tunnel, and serves', async () => {
+    together('is online with its first event, which contains the tunnel, and serves', async () => {
       const { key, api } = await pool.take();
       const culvert = await Culvert.start(scope, relay, key, service.port);
       assert.deepEqual(await api.get(culvert.tunnel.id), culvert.tunnel);
@@ -57,7 +57,7 @@ describe('culvert', () => {
       assert.equal(tunnel.local_port, service.port);
     });
 
-    together('leaves a key that a flag gave nowhere in the process list', async () => {
+    together('removes a key given by a flag from the process list', async () => {
       const { key } = await pool.take();
       const args = [`--key=${key}`];
       const { child } = await Culvert.start(scope, relay, newApiKey(), service.port, args);
@@ -85,7 +85,7 @@ describe('culvert', () => {
       const answer = visit(relay.port, { host: hostOf(culvert.tunnel, relay), target: '/late' });
       const late = createServer((_request, response) => response.end('here now'));
       scope.defer(() => late.close());
-      // The dial has been refused by then: a visitor comes to the port within a few ms.
+      // The dial has been refused by then: a visitor reaches the port within a few ms.
       setTimeout(() => late.listen(port, '127.0.0.1'), 500);
       assert.equal((await answer).text, 'here now');
     });
@@ -124,7 +124,7 @@ describe('culvert', () => {
       assert.equal((await culvert.child.exit()).code, 4);
     });
 
-    together('exits 4 when the tunnel ended while the relay was away', async () => {
+    together('exits 4 if the tunnel ended while the relay was away', async () => {
       const other = await Relay.start(scope);
       const culvert = await Culvert.start(scope, other, other.bootstrapKey, service.port, ['--ttl', '10s']);
       await other.stop('SIGKILL');
@@ -225,7 +225,7 @@ describe('culvert', () => {
       assert.equal(Date.parse(expires_at) - Date.parse(tunnel.expires_at), 2.5 * 3_600_000);
     });
 
-    it('fail for a tunnel that is not there', async () => {
+    it('fail for a tunnel that does not exist', async () => {
       for (const command of ['close', 'extend']) {
         const child = await run([command, 'nobody'], account.key);
         assert.ok(child.result.code === 1 || child.result.code === 4, String(child.result.code));
@@ -233,7 +233,7 @@ describe('culvert', () => {
       }
     });
 
-    it('exit 3 when the key is refused and 1 when there is no relay', async () => {
+    it('exit 3 if the key is refused and 1 if there is no relay', async () => {
       assert.equal((await run(['list'], newApiKey())).result.code, 3);
       const nowhere = `http://127.0.0.1:${await closedPort()}`;
       assert.equal((await run(['list'], account.key, nowhere)).result.code, 1);

@@ -22,7 +22,7 @@ const events = ({ lines }: Child): string[] =>
     .map(({ event, name, reason }) => `${name} ${reason ?? event}`)
     .sort();
 
-/** Waits until that many tunnels are online. */
+/** Waits until this many tunnels are online. */
 async function online(child: Child, count: number): Promise<void> {
   let seen = 0;
   await child.line(
@@ -37,7 +37,7 @@ async function runBare(scope: Scope, ...args: string[]) {
   return { code: (await child.exit()).code, text: child.lines.join('\n') + child.stderr };
 }
 
-/** A relay that only has to hear something to have got a key. */
+/** A listener in place of a relay; anything it receives could contain a key. */
 async function startListener(scope: Scope): Promise<{ url: string; heard: string[] }> {
   const heard: string[] = [];
   const { port } = await startHttpService(scope, ({ headers }, response) => {
@@ -47,7 +47,7 @@ async function startListener(scope: Scope): Promise<{ url: string; heard: string
   return { url: `http://127.0.0.1:${port}`, heard };
 }
 
-/** @returns what `culvert start` says when it refuses */
+/** @returns what `culvert start` prints when it refuses */
 async function refusal(
   scope: Scope,
   args: string[],
@@ -108,7 +108,7 @@ describe('culvert with files', () => {
       assert.equal((await child.stop('SIGTERM')).code, 0);
     });
 
-    it('goes on with the others when one ends, and ends with the worst code', async () => {
+    it('continues with the others when one ends, and ends with the worst code', async () => {
       const { key, api } = await createAccount(relay);
       const file = project(`tunnels:\n  bad: {port: 1, name: www}\n  good: {port: 2}\n`);
       const environment = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: key };
@@ -120,7 +120,7 @@ describe('culvert with files', () => {
       assert.deepEqual(events(child), ['bad failed', 'good closed', 'good online']);
     });
 
-    it('waits where the relay limits creates, until all are online', async () => {
+    it('waits if the relay limits creates, until all are online', async () => {
       const { key, api } = await createAccount(relay);
       const names = Array.from({ length: 6 }, (_, index) => `  t${index}: {port: 1}\n`);
       const file = project(`tunnels:\n${names.join('')}`);
@@ -146,7 +146,7 @@ describe('culvert with files', () => {
   });
 
   describe('start with a culvert.yml of somebody else', () => {
-    it('sends the key of the environment to no relay that only the file names', async () => {
+    it('does not send the key of the environment to a relay that only the file names', async () => {
       const listener = await startListener(scope);
       const file = project(`relay: ${listener.url}\ntunnels: {web: {port: 1}}\n`);
       const text = await refusal(scope, ['--config', file], { CULVERT_API_KEY: newApiKey() });
@@ -186,7 +186,7 @@ describe('culvert with files', () => {
       assert.equal((await called.stop('SIGINT')).code, 0);
     });
 
-    it('opens nothing of another machine', async () => {
+    it('opens no tunnel to another machine', async () => {
       const { key, api } = await createAccount(relay);
       const file = project('tunnels:\n  nas:\n    port: 1\n    local_host: 192.0.2.7\n');
       const environment = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: key };
@@ -220,7 +220,7 @@ describe('culvert with files', () => {
   });
 
   describe('login and logout', () => {
-    it('take a key from a pipe, keep it for its relay only, and forget it', async () => {
+    it('take a key from a pipe, store it for its relay only, and forget it', async () => {
       const { key, name } = await createAccount(relay);
       const home = { XDG_CONFIG_HOME: temporaryDirectory(scope) };
       const run = async (args: string[], input?: string) => {
@@ -229,7 +229,7 @@ describe('culvert with files', () => {
       };
       const at = ['--relay', relay.url];
       assert.equal((await run(['login', ...at], `${newApiKey()}\n`)).code, 3);
-      assert.equal((await run(['list', ...at])).code, 2, 'a refused key is not kept');
+      assert.equal((await run(['list', ...at])).code, 2, 'a refused key is not stored');
       assert.equal((await run(['login', ...at], '')).code, 2);
       const endless = await run(['login', ...at], 'x'.repeat(4097));
       assert.equal(endless.code, 2);

@@ -19,7 +19,7 @@ describe('culvert on a terminal', () => {
     service = await startEchoService(scope);
   });
 
-  /** Runs `culvert` between two looks at the state of the terminal; `code N` and `restored` follow its end. */
+  /** Runs `culvert` between two looks at the state of the terminal; `code N` and `restored` are printed after it ends. */
   async function open(args: string, environment: Record<string, string> = {}) {
     const { key, api } = await pool.take();
     const command = `before=$(stty -g); ${process.execPath} ${CULVERT_SCRIPT} ${args}; echo "code $?"; [ "$before" = "$(stty -g)" ] && echo restored`;
@@ -81,7 +81,7 @@ describe('culvert on a terminal', () => {
     assert.ok(!terminal.screen.isAlternate);
   });
 
-  it('gives the terminal back when it is killed by a second signal', async () => {
+  it('restores the terminal when it is killed by a second signal', async () => {
     const { terminal } = await open(`http ${service.port}`);
     await terminal.shows(/Online/);
     await relay.stop('SIGKILL');
@@ -102,7 +102,7 @@ describe('culvert on a terminal', () => {
     await terminal.shows(/Tunnel closed\./);
   });
 
-  it('asks for a key without showing it, and keeps it for the next command', async () => {
+  it('asks for a key without showing it, and stores it for the next command', async () => {
     const { key } = await pool.take();
     const folder = temporaryDirectory(scope);
     const environment = { CULVERT_API_KEY: '', CULVERT_RELAY: relay.url, XDG_CONFIG_HOME: folder };

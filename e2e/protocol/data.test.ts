@@ -37,7 +37,7 @@ describe('the data WebSocket', () => {
     assert.deepEqual([...data.kinds], ['binary']);
   });
 
-  it('carries the answer whatever its messages are: bytes one by one', async () => {
+  it('carries the response whatever its messages are: bytes one by one', async () => {
     const [visitor, data] = await connect();
     for (const byte of Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello')) {
       data.socket.send(Buffer.from([byte]));
@@ -45,7 +45,7 @@ describe('the data WebSocket', () => {
     assert.equal((await visitor.response()).text, 'hello');
   });
 
-  it('carries the answer whatever its messages are: fragments, with pings between them', async () => {
+  it('carries the response whatever its messages are: fragments, with pings between them', async () => {
     const [visitor, data] = await connect();
     const parts = ['HTTP/1.1 200 OK\r\nContent-', 'Length: 5\r\n', '\r\nhel', 'lo'].map((part) =>
       Buffer.from(part),
@@ -58,7 +58,7 @@ describe('the data WebSocket', () => {
     assert.equal((await visitor.response()).text, 'hello');
   });
 
-  it('carries the answer whatever its messages are: one of 20 MiB', async () => {
+  it('carries the response whatever its messages are: one of 20 MiB', async () => {
     const [visitor, data] = await connect();
     const body = randomBytes(20 * 1024 * 1024);
     data.send(
@@ -67,7 +67,7 @@ describe('the data WebSocket', () => {
     assert.ok((await visitor.response()).body.equals(body));
   });
 
-  it('carries the answer whatever its messages are: empty ones between', async () => {
+  it('carries the response whatever its messages are: empty ones between', async () => {
     const [visitor, data] = await connect();
     data.send('');
     data.send('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n');
@@ -84,7 +84,7 @@ describe('the data WebSocket', () => {
     assert.ok(ms < 1000, `after ${ms} ms`);
   });
 
-  it('that closes ends the visitor’s connection, on the Close frame and not only on the end of TCP', async () => {
+  it('that closes ends the visitor’s connection, at the Close frame and not only at the end of TCP', async () => {
     const [visitor, data] = await connect();
     data.send('HTTP/1.1 200 OK\r\n\r\nuntil close');
     data.socket.sendClose(1000);
@@ -94,7 +94,7 @@ describe('the data WebSocket', () => {
   });
 
   for (const code of [1001, 1011, 4321]) {
-    it(`that closes with ${code} breaks the answer it was carrying`, async () => {
+    it(`that closes with ${code} breaks the response it was carrying`, async () => {
       const [visitor, data] = await connect();
       data.send('HTTP/1.1 200 OK\r\n\r\nunfinished');
       const head = await visitor.finalHead();
@@ -103,7 +103,7 @@ describe('the data WebSocket', () => {
     });
   }
 
-  it('that is lost without a Close frame breaks the answer it was carrying', async () => {
+  it('that is lost without a Close frame breaks the response it was carrying', async () => {
     const [visitor, data] = await connect();
     data.send('HTTP/1.1 200 OK\r\n\r\nunfinished');
     const head = await visitor.finalHead();
@@ -134,7 +134,7 @@ describe('the data WebSocket', () => {
     assert.equal((await visitor.response()).text, 'two');
   });
 
-  it('is opened anew for the next request after the client closed it', async () => {
+  it('is opened again for the next request after the client closed it', async () => {
     const [visitor, data] = await connect({ target: '/first' });
     data.send('HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\none');
     data.socket.close(1000);

@@ -30,7 +30,7 @@ describe('the client in docs/protocol.md', () => {
     }));
   });
 
-  /** Runs the program from its standard input, so that it finds what it imports from here. */
+  /** Runs the program from its standard input, so that it finds its imports from here. */
   function run(key: string): Child {
     const child = runScript('-', [], { RELAY: relay.url, KEY: key, PORT: String(port) }, program);
     scope.defer(() => child.kill('SIGKILL'));
@@ -46,7 +46,7 @@ describe('the client in docs/protocol.md', () => {
     return address.host;
   }
 
-  it('serves visitors, keeps what broke off from looking complete, and comes back to a relay that was killed', async () => {
+  it('serves visitors, does not let broken responses look complete, and comes back to a relay that was killed', async () => {
     const host = await online(run(relay.bootstrapKey));
     const posted = await visit(relay.port, { host, method: 'POST', target: '/form', body: 'a=1' });
     assert.equal(posted.body.toString(), 'POST /form a=1');

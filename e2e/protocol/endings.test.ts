@@ -9,7 +9,7 @@ import { closedPort } from '../support/services/listen.ts';
 import { ScriptedTunnel } from '../support/scripted-tunnel.ts';
 import { startFixedResponse } from '../support/services/scripted.ts';
 
-/** What reaches the other end must do so within this time (docs/protocol.md section 4.3). */
+/** What must reach the other end does so within this time (docs/protocol.md section 4.3). */
 const AT_MOST_MS = 1000;
 
 async function assertEndsSoon(what: string, end: Promise<unknown>): Promise<void> {
@@ -25,7 +25,7 @@ bothClients('how connections end', (kind) => {
     tunnel = await ScriptedTunnel.start(scope, kind);
   });
 
-  describe('an answer', () => {
+  describe('a response', () => {
     it('that ends with the connection is complete when the service ends it', async () => {
       const [visitor, local] = await tunnel.visit();
       local.write('HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nfirst ');
@@ -93,7 +93,7 @@ bothClients('how connections end', (kind) => {
       }
     });
 
-    it('is all there is: bytes after it do not answer the next request', async () => {
+    it('is complete: bytes after it do not become the next response', async () => {
       const one = 'HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\none';
       const evil = 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil';
       const talkative = await startFixedResponse(scope, one + evil, { keepsOpen: true });
@@ -123,13 +123,13 @@ bothClients('how connections end', (kind) => {
   });
 
   describe('a visitor', () => {
-    it('that is gone ends the local connection, before an answer', async () => {
+    it('that is gone ends the local connection, before a response', async () => {
       const [visitor, local] = await tunnel.visit();
       visitor.reset();
       await assertEndsSoon('end of the local connection', local.reader.ending);
     });
 
-    it('that is gone ends the local connection, during an answer', async () => {
+    it('that is gone ends the local connection, during a response', async () => {
       const [visitor, local] = await tunnel.visit();
       local.write('HTTP/1.1 200 OK\r\n\r\n');
       await visitor.finalHead();
@@ -147,7 +147,7 @@ bothClients('how connections end', (kind) => {
       await assertEndsSoon('end of the local connection', local.reader.ending);
     });
 
-    it('that half-closes after its request still gets the answer', async () => {
+    it('that half-closes after its request still gets the response', async () => {
       const [visitor, local] = await tunnel.visit();
       visitor.halfClose();
       await delay(300);
@@ -157,7 +157,7 @@ bothClients('how connections end', (kind) => {
       assert.equal((await visitor.response()).text, 'late');
     });
 
-    it('that half-closes within its request gets no complete one through', async () => {
+    it('that half-closes within its request does not get a complete one through', async () => {
       const [visitor, local] = await tunnel.send(
         `POST / HTTP/1.1\r\nHost: ${tunnel.host}\r\nContent-Length: 100\r\n\r\nonly this`,
       );
@@ -201,7 +201,7 @@ bothClients('how connections end', (kind) => {
         refusingHost = hostOf(other, tunnel.relay);
       });
 
-      it('is answered with 502 local-refused', async () => {
+      it('is reported with 502 local-refused', async () => {
         const visitor = await RawConnection.open(scope, tunnel.relay.port);
         const { status, head, text } = await visitor.request({ host: refusingHost });
         assert.deepEqual([status, head.field('culvert-error')], [502, 'local-refused']);
@@ -209,7 +209,7 @@ bothClients('how connections end', (kind) => {
         assert.equal(typeof JSON.parse(text), 'object');
       });
 
-      it('is told in HTML to those who prefer it, and without a body for HEAD', async () => {
+      it('is reported in HTML to those who prefer it, and without a body for HEAD', async () => {
         const visitor = await RawConnection.open(scope, tunnel.relay.port);
         const page = await visitor.request({ host: refusingHost, headers: [['Accept', 'text/html']] });
         assert.match(page.head.field('content-type') ?? '', /^text\/html\b/);
@@ -217,7 +217,7 @@ bothClients('how connections end', (kind) => {
         assert.equal((await other.request({ method: 'HEAD', host: refusingHost })).status, 502);
       });
 
-      it('is told after a request with a body, too', async () => {
+      it('is reported after a request with a body, too', async () => {
         const visitor = await RawConnection.open(scope, tunnel.relay.port);
         const body = Buffer.alloc(3_000_000);
         const answer = await visitor.request({ method: 'POST', host: refusingHost, body });

@@ -30,7 +30,7 @@ describe('what is forwarded (docs/protocol.md section 4.2)', () => {
     return readEcho(await visit(relay.port, { host: to, target, headers }));
   }
 
-  /** What a visitor gets when the local service answers these bytes. */
+  /** What a visitor gets when the local service responds with these bytes. */
   async function through(answer: string): Promise<Response> {
     const service = await startFixedResponse(scope, answer);
     const { tunnel } = await SpecClient.start(scope, relay, (await pool.take()).key, {
@@ -92,7 +92,7 @@ describe('what is forwarded (docs/protocol.md section 4.2)', () => {
       assert.equal(seenField(echo, 'X-Forwarded-Prefix'), `/t/${slug}`);
     });
 
-    it('nothing that is hop by hop', async () => {
+    it('no hop-by-hop fields', async () => {
       const echo = await seen([
         ['Connection', 'keep-alive, X-Secret, x-forwarded-for'],
         ['X-Secret', '1'],
@@ -108,7 +108,7 @@ describe('what is forwarded (docs/protocol.md section 4.2)', () => {
       );
     });
 
-    it('no offer to upgrade to anything but websocket, and the request goes on', async () => {
+    it('no offer to upgrade to anything but websocket, and the request continues', async () => {
       const echo = await seen([
         ['Connection', 'Upgrade, HTTP2-Settings'],
         ['Upgrade', 'h2c'],
@@ -137,8 +137,8 @@ describe('what is forwarded (docs/protocol.md section 4.2)', () => {
     });
   });
 
-  describe('of an answer', () => {
-    it('status, reason, names in their case and order, duplicates kept, and ours behind them', async () => {
+  describe('of a response', () => {
+    it('status, reason, names in their case and order, duplicates kept, and ours after them', async () => {
       const { head, text } = await through(
         'HTTP/1.1 299 Quite Fine\r\nset-cookie: a=1\r\nX-One: 1\r\nSet-Cookie: b=2; Domain=x; Path=/\r\n' +
           'Strict-Transport-Security: max-age=1\r\nLocation: /x\r\nContent-Length: 2\r\nx-ONE: 2\r\n\r\nok',

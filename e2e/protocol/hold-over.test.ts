@@ -40,13 +40,13 @@ describe('visitors of a client that is away for a moment', () => {
     return new DataConnection('', socket);
   }
 
-  together('who comes while it is away is announced when it is back', async () => {
+  together('who come while it is away are announced when it is back', async () => {
     const { relay, client } = await start();
     client.control.socket.drop();
     await missed(relay);
     const visitors = [await visit(relay, client), await visit(relay, client, { method: 'POST', body: 'x' })];
     await client.reconnect();
-    // In which order they are announced is nobody's promise.
+    // The order in which they are announced is not promised.
     for (let left = visitors.length; left > 0; left -= 1) {
       const data = await client.accept();
       await data.receivedUpTo('\r\n\r\n');
@@ -55,7 +55,7 @@ describe('visitors of a client that is away for a moment', () => {
     for (const visitor of visitors) assert.equal((await visitor.response()).text, 'back');
   });
 
-  together('who was announced to a control socket that was lost is announced again', async () => {
+  together('who were announced to a control socket that was lost are announced again', async () => {
     const { relay, client } = await start();
     const visitor = await visit(relay, client);
     const id = await client.announced();
@@ -79,7 +79,7 @@ describe('visitors of a client that is away for a moment', () => {
   );
 
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-    together(`who comes to a relay that was restarted after ${signal} waits for its client`, async () => {
+    together(`who come to a relay that was restarted after ${signal} wait for its client`, async () => {
       const { relay, client } = await start();
       await relay.stop(signal);
       await relay.restart();
@@ -89,7 +89,7 @@ describe('visitors of a client that is away for a moment', () => {
     });
   }
 
-  together('who was given a warm data socket that is lost at that moment gets another one', async () => {
+  together('who get a warm data socket that is lost at that moment get another one', async () => {
     const { relay, client } = await start();
     const warm = await offer(relay, client);
     const visitor = await visit(relay, client);
@@ -98,7 +98,7 @@ describe('visitors of a client that is away for a moment', () => {
     await answer(visitor, await client.accept());
   });
 
-  together('a request that takes its data socket down twice is not sent a third time', async () => {
+  together('whose request takes down its data socket twice are not sent to a third one', async () => {
     const { relay, client } = await start();
     const warm = [await offer(relay, client), await offer(relay, client)];
     const visitor = await visit(relay, client);
@@ -110,17 +110,20 @@ describe('visitors of a client that is away for a moment', () => {
     assert.deepEqual([status, head.field('culvert-error')], [502, 'client-closed']);
   });
 
-  together('a warm data socket that its client closes with a code is the answer, not lost', async () => {
-    const { relay, client } = await start();
-    const warm = await offer(relay, client);
-    const visitor = await visit(relay, client);
-    await warm.receivedUpTo('\r\n\r\n');
-    warm.socket.close(1011);
-    assert.equal((await visitor.response()).status, 502);
-    assert.deepEqual(client.control.messages, []);
-  });
+  together(
+    'whose warm data socket the client closes with a code get that as the response, not as a loss',
+    async () => {
+      const { relay, client } = await start();
+      const warm = await offer(relay, client);
+      const visitor = await visit(relay, client);
+      await warm.receivedUpTo('\r\n\r\n');
+      warm.socket.close(1011);
+      assert.equal((await visitor.response()).status, 502);
+      assert.deepEqual(client.control.messages, []);
+    },
+  );
 
-  together('a request that must not be repeated is not, and its visitor is told', async () => {
+  together('whose request must not be repeated are told, and it is not', async () => {
     const { relay, client } = await start();
     const warm = await offer(relay, client);
     const visitor = await visit(relay, client, { method: 'POST', body: 'x' });
@@ -131,17 +134,20 @@ describe('visitors of a client that is away for a moment', () => {
     assert.deepEqual(client.control.messages, []);
   });
 
-  together('who comes when control and warm sockets are lost at once is served when it is back', async () => {
-    const { relay, client } = await start();
-    const warm = await Promise.all([1, 2, 3, 4].map(() => offer(relay, client)));
-    for (const lost of warm) lost.socket.drop();
-    client.control.socket.drop();
-    const visitors = await Promise.all([1, 2, 3, 4, 5, 6].map(() => visit(relay, client)));
-    await missed(relay);
-    await client.reconnect();
-    for (let left = visitors.length; left > 0; left -= 1) (await client.accept()).send(ANSWER);
-    for (const visitor of visitors) assert.equal((await visitor.response()).text, 'back');
-  });
+  together(
+    'who come when control and warm sockets are lost at once are served when the client is back',
+    async () => {
+      const { relay, client } = await start();
+      const warm = await Promise.all([1, 2, 3, 4].map(() => offer(relay, client)));
+      for (const lost of warm) lost.socket.drop();
+      client.control.socket.drop();
+      const visitors = await Promise.all([1, 2, 3, 4, 5, 6].map(() => visit(relay, client)));
+      await missed(relay);
+      await client.reconnect();
+      for (let left = visitors.length; left > 0; left -= 1) (await client.accept()).send(ANSWER);
+      for (const visitor of visitors) assert.equal((await visitor.response()).text, 'back');
+    },
+  );
 });
 
 /** Waits until the relay knows that the client has gone. */

@@ -1,4 +1,4 @@
-/** `culvert inspect`: what is seen of the requests of a running `culvert`, and by whom. */
+/** `culvert inspect`: what can be seen of the requests of a running `culvert`, and by whom. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
@@ -149,7 +149,7 @@ describe('culvert inspect', () => {
     assert.deepEqual(await watch.stop('SIGINT'), { code: 0, signal: null });
   });
 
-  it('records what Culvert answers itself when nothing listens on the port', async () => {
+  it('records the response of Culvert itself when nothing listens on the port', async () => {
     const lost = await startHttpService(scope, () => undefined);
     const client = await start(lost.port, 'nobody');
     lost.server.close();
@@ -177,14 +177,14 @@ describe('culvert inspect', () => {
     assert.throws(() => statSync(path));
   });
 
-  it('is for the user alone who runs culvert', async () => {
+  it('is only for the user who runs culvert', async () => {
     const folder = join(runtime, 'culvert');
     assert.equal(statSync(folder).mode & 0o777, 0o700);
     assert.deepEqual(readdirSync(folder), [`${culvert.child.pid}.sock`]);
     assert.equal(statSync(join(folder, `${culvert.child.pid}.sock`)).mode & 0o777, 0o600);
   });
 
-  it('is served without it where its folder cannot be made', async () => {
+  it('is not available if its folder cannot be created, and the tunnel is served without it', async () => {
     const service = await startHttpService(scope, (_request, response) => response.end());
     const client = await Culvert.start(
       scope,
@@ -198,7 +198,7 @@ describe('culvert inspect', () => {
     await client.stop();
   });
 
-  it('says that there is nothing to look at', async () => {
+  it('says that there is nothing to inspect', async () => {
     const child = spawnCulvert(scope, ['inspect'], environment(temporaryDirectory(scope)));
     assert.equal((await child.exit()).code, 1);
     assert.match(child.stderr, /^culvert: No culvert of yours serves a tunnel on this machine\. Start one /);

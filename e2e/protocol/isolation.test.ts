@@ -13,11 +13,11 @@ const UPGRADE: readonly Field[] = [
   ['Sec-WebSocket-Key', 'dGhlIHNhbXBsZSBub25jZQ=='],
   ['Sec-WebSocket-Version', '13'],
 ];
-/** What differs between any two answers. */
+/** What differs between any two responses. */
 const OWN_OF_EACH_ANSWER = new Set(['date', 'x-request-id']);
 const GUESSES = 5000;
 const GUESSERS = 4;
-/** ms for the guesses: an id is good for 10 s. */
+/** ms for the guesses: an id is valid for 10 s. */
 const GUESSING_MS = 5000;
 
 interface Operation {
@@ -27,7 +27,7 @@ interface Operation {
   readonly headers?: readonly Field[];
 }
 
-/** Everything of the interface that takes an id. */
+/** Every operation of the interface that takes an id. */
 const OPERATIONS: Readonly<Record<string, Operation>> = {
   get: { method: 'GET', target: (id) => `/v1/tunnels/${id}` },
   'get the head of': { method: 'HEAD', target: (id) => `/v1/tunnels/${id}` },
@@ -48,13 +48,13 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   'control, without an upgrade': { method: 'GET', target: (id) => `/ws/control?tunnel_id=${id}` },
 };
 
-/** An answer without what differs between any two. */
+/** A response without what differs between any two. */
 function comparable({ head, text }: Response): unknown {
   const fields = head.fields.filter(([name]) => !OWN_OF_EACH_ANSWER.has(name.toLowerCase()));
   return [head.version, head.status, head.reason, fields, text];
 }
 
-/** A text of the same form that never was an id. */
+/** A text of the same form that has never been an id. */
 function unknownLike(id: string): string {
   const unknown = randomUUID();
   if (/^[0-9a-f-]{36}$/.test(id)) return unknown;
@@ -85,7 +85,7 @@ describe('two accounts', () => {
     });
   }
 
-  /** An account with something of every kind, and the ids of all of it. */
+  /** An account with something of every kind, and the ids of everything. */
   async function furnish(owner: TestAccount) {
     const expired = await owner.api.create({ local_port: 9, ttl: '1s' });
     const closed = await owner.api.create({ local_port: 9 });
@@ -159,10 +159,10 @@ describe('two accounts', () => {
         }
       });
 
-      it('gets nothing for the id of a waiting connection, which stays good for its owner', async () => {
+      it('gets nothing for the id of a waiting connection, which stays valid for its owner', async () => {
         const { client } = furniture;
         for (const [name, operation] of Object.entries(OPERATIONS)) {
-          // One for each: an id is good for 10 s.
+          // One for each: an id is valid for 10 s.
           const waiting = await RawConnection.open(scope, relay.port);
           await waiting.write(formatRequest({ host: client.host }));
           const id = await client.announced();
@@ -172,7 +172,7 @@ describe('two accounts', () => {
           ]);
           assert.ok(answer.status >= 400, `${name} succeeded`);
           assert.deepEqual(comparable(answer), comparable(reference), name);
-          // No data socket is kept for the next one, which would need no id then.
+          // No data socket is kept for the next visitor, which would need no id then.
           (await client.open(id)).send('HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n');
           assert.equal((await waiting.response()).status, 204);
         }

@@ -24,7 +24,7 @@ bothClients('bodies of a GiB in constant memory', (kind) => {
     checksum = payloadChecksum(GIB);
   });
 
-  it('1 GiB down arrives as it was sent', async function () {
+  it('1 GiB to the visitor arrives as it was sent', async function () {
     const connection = await RawConnection.open(scope, relay.port);
     await connection.write(formatRequest({ host, target: `/bytes/${GIB}` }));
     const head = await connection.finalHead();
@@ -32,7 +32,7 @@ bothClients('bodies of a GiB in constant memory', (kind) => {
     assert.deepEqual(await digest(connection.body(head)), { sha256: checksum, length: GIB });
   });
 
-  it('1 GiB up arrives as it was sent', async function () {
+  it('1 GiB from the visitor arrives as it was sent', async function () {
     const connection = await RawConnection.open(scope, relay.port);
     await connection.write(`POST /sink HTTP/1.1\r\nHost: ${host}\r\nContent-Length: ${GIB}\r\n\r\n`);
     for (const chunk of payload(GIB)) await connection.write(chunk);
@@ -59,8 +59,8 @@ bothClients('bodies of a GiB in constant memory', (kind) => {
     for (const visitor of visitors) visitor.reset();
   });
 
-  it('all that with less than 230 MB in the relay', () => {
-    // Some 120 MB of them are a relay that does nothing, 26 MB of those the thread of its database.
+  it('all of that takes less than 230 MB in the relay', () => {
+    // Some 120 MB of them are an idle relay's, 26 MB of those for the thread of its database.
     const { peak } = memoryOf(relay.child.pid);
     assert.ok(peak < 230e6, `${Math.round(peak / 1e6)} MB at the most`);
   });

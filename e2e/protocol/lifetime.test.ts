@@ -9,7 +9,7 @@ import { Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection, visit } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 
-/** Long enough to do something with a tunnel before it is over, also on a machine that does much else. */
+/** Long enough to do something with a tunnel before it expires, even on a busy machine. */
 const LIFE = '10s';
 
 async function isAlive(account: TestAccount, tunnel: Tunnel): Promise<boolean> {
@@ -21,7 +21,7 @@ describe('the life of a tunnel (docs/protocol.md section 3.5)', () => {
 
   const together = concurrentTests();
 
-  /** An open connection that has received a part of its answer. */
+  /** An open connection that has received a part of its response. */
   async function openConnection(client: ManualClient) {
     const visitor = await RawConnection.open(scope, relay.port);
     await visitor.write(formatRequest({ host: client.host }));
@@ -125,7 +125,7 @@ describe('the life of a tunnel (docs/protocol.md section 3.5)', () => {
       assert.equal((await client.account.api.get(client.tunnel.id)).expires_at, expires_at);
     });
 
-    together('a tunnel with traffic never expires under it, and does without', async () => {
+    together('a tunnel with traffic never expires while it has any, and does without', async () => {
       const client = await ManualClient.start(scope, relay, pool, { ttl: '3s', idle_ttl: true });
       const { visitor, data } = await openConnection(client);
       const send = async (): Promise<void> => {

@@ -60,7 +60,7 @@ describe('the local service', () => {
     assert.match(JSON.stringify(await problem), /host-blocked.*--host-header local.*server\.allowedHosts/);
   });
 
-  together('may speak TLS with a certificate of its own', async () => {
+  together('may speak TLS with a self-signed certificate', async () => {
     const { cert, key } = new Authority(scope).issue();
     const tls = { cert: readFileSync(cert), key: readFileSync(key) };
     const service = createSecureServer(tls, (request, response) => void echo(request, response));

@@ -18,7 +18,7 @@ interface LogLine {
   readonly code?: number;
 }
 
-/** Stands for what people send and nobody else may read. */
+/** Stands in for what people send and nobody else may read. */
 const SECRET = 'hunter2-s3cr3t';
 
 describe('the log of the relay (docs/observing.md)', () => {
@@ -37,7 +37,7 @@ describe('the log of the relay (docs/observing.md)', () => {
     return texts.map((text) => JSON.parse(text) as LogLine);
   }
 
-  it('tells what happens to a tunnel, a line an event', async () => {
+  it('reports what happens to a tunnel, one line per event', async () => {
     const { tunnel, account: owner } = await pool.tunnel();
     await owner.api.extend(tunnel.id, { ttl: '1m' });
     await owner.api.close(tunnel.id);
@@ -50,7 +50,7 @@ describe('the log of the relay (docs/observing.md)', () => {
     });
   });
 
-  it('tells that a client comes and goes, and with which code', async () => {
+  it('reports that a client comes and goes, and with which code', async () => {
     const { key } = await pool.take();
     const come = await SpecClient.start(scope, relay, key, { local_port: 1 });
     await come.stop();
@@ -63,7 +63,7 @@ describe('the log of the relay (docs/observing.md)', () => {
     });
   });
 
-  it('tells that the store fails, once, and that it works again', async () => {
+  it('reports that the store fails, once, and that it works again', async () => {
     const { api } = await createAccount(relay);
     const database = await openRelayDatabase(scope, relay);
     await database.holdWrites();
@@ -176,7 +176,7 @@ describe('the log of the relay (docs/observing.md)', () => {
       assert.doesNotMatch(log, /cvt_|Bearer|Basic/);
     });
 
-    it('has lines of JSON alone, each with a level, a time and an event that is documented', async () => {
+    it('has only lines of JSON, each with a level, a time and an event that is documented', async () => {
       const page = await readFile(new URL('../../docs/observing.md', import.meta.url), 'utf8');
       const documented = new Set(
         [...page.matchAll(/^\| `([a-z ]+)` +\| \w+ +\|/gm)].map(([, event]) => event),
@@ -197,7 +197,7 @@ describe('the log of the relay (docs/observing.md)', () => {
       );
     });
 
-    it('tells the end of the relay, and stdout has its one line', () => {
+    it('reports the end of the relay, and stdout has its one line', () => {
       const ends = lines().filter(({ msg }) => msg.startsWith('relay stop'));
       assert.deepEqual(
         ends.map(({ msg }) => msg),
@@ -207,7 +207,7 @@ describe('the log of the relay (docs/observing.md)', () => {
     });
   });
 
-  it('is for people where that is wanted', async () => {
+  it('is for people if that is wanted', async () => {
     const child = spawnRelay(scope, ['serve', '--log-format', 'pretty'], {
       CULVERT_DATA_DIR: temporaryDirectory(scope),
       CULVERT_PORT: '0',

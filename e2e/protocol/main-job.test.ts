@@ -64,7 +64,7 @@ bothClients('the main job', (kind) => {
       });
     }
 
-    it('HEAD passes, and the connection goes on', async () => {
+    it('HEAD passes, and the connection continues', async () => {
       const connection = await open();
       const { head, body } = await connection.request({ method: 'HEAD', host });
       assert.deepEqual([head.status, head.field('seen-method'), body.length], [200, 'HEAD', 0]);
@@ -82,7 +82,7 @@ bothClients('the main job', (kind) => {
   });
 
   describe('bodies', () => {
-    it('chunked up, in any pieces', async () => {
+    it('chunked requests pass, in any pieces', async () => {
       const connection = await open();
       await connection.write(`POST /sink HTTP/1.1\r\nHost: ${host}\r\nTransfer-Encoding: chunked\r\n\r\n`);
       const all = createHash('sha256');
@@ -100,7 +100,7 @@ bothClients('the main job', (kind) => {
       assert.deepEqual(answer, { sha256: all.digest('hex'), length });
     });
 
-    it('chunked down, with trailers', async () => {
+    it('chunked responses pass, with trailers', async () => {
       const size = 5_000_001;
       const { head, body, trailers } = await visit(relay.port, { host, target: `/chunked/${size}` });
       assert.equal(head.field('transfer-encoding'), 'chunked');
@@ -197,7 +197,7 @@ bothClients('the main job', (kind) => {
     for (const [index, answer] of answers) assert.equal(readEcho(answer).url, `/visitor/${index}`);
   });
 
-  // Its own suite, because a suite's tests come before its inner suites.
+  // A suite of its own, because the tests of a suite run before its inner suites.
   describe('the end', () => {
     it('comes when the client is told, and the tunnel is closed', async () => {
       await client.stop();

@@ -15,7 +15,7 @@ bothClients('kinds of messages (RFC 9110 and 9112)', (kind) => {
     tunnel = await ScriptedTunnel.start(scope, kind);
   });
 
-  describe('interim answers', () => {
+  describe('interim responses', () => {
     it('pass, each and in order', async () => {
       const [visitor, local] = await tunnel.visit();
       local.write('HTTP/1.1 103 Early Hints\r\nLink: </a>; rel=preload\r\n\r\n');
@@ -44,7 +44,7 @@ bothClients('kinds of messages (RFC 9110 and 9112)', (kind) => {
       assert.equal((await visitor.response()).status, 204);
     });
 
-    it('a refused expectation is answered without the body, and ends the connection, since the body may be left out', async () => {
+    it('a refused expectation gets its response without the body, and ends the connection, since the body may be left out', async () => {
       const [visitor, local] = await tunnel.send(
         `POST / HTTP/1.1\r\nHost: ${tunnel.host}\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n`,
       );
@@ -53,7 +53,7 @@ bothClients('kinds of messages (RFC 9110 and 9112)', (kind) => {
       assert.deepEqual([status, head.field('connection')], [401, 'close']);
     });
 
-    it('say nothing of a length, and none follows another for ever', async () => {
+    it('contain no length, and do not follow each other forever', async () => {
       const [visitor, local] = await tunnel.visit();
       local.write('HTTP/1.1 103 x\r\nContent-Length: 0\r\nTransfer-Encoding: chunked\r\nX-A: b\r\n\r\n');
       assert.deepEqual((await visitor.head()).fields, [['X-A', 'b']]);
@@ -63,9 +63,9 @@ bothClients('kinds of messages (RFC 9110 and 9112)', (kind) => {
     });
   });
 
-  describe('answers without a body', () => {
+  describe('responses without a body', () => {
     for (const status of ['204 No Content', '304 Not Modified']) {
-      it(`${status} ends with its head, and the connection goes on`, async () => {
+      it(`${status} ends with its head, and the connection continues`, async () => {
         const [visitor, local] = await tunnel.visit();
         local.write(`HTTP/1.1 ${status}\r\nX-Some: field\r\n\r\n`);
         assert.equal((await visitor.response()).text, '');
@@ -90,7 +90,7 @@ bothClients('kinds of messages (RFC 9110 and 9112)', (kind) => {
   }
 
   describe('an HTTP/1.0 visitor', () => {
-    it('gets a chunked answer without chunks, and the connection closes', async () => {
+    it('gets a chunked response without chunks, and the connection closes', async () => {
       const [visitor, local] = await visitOld();
       local.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: A\r\n\r\n5\r\nhello\r\n');
       const head = await visitor.head();
@@ -99,20 +99,20 @@ bothClients('kinds of messages (RFC 9110 and 9112)', (kind) => {
       assert.equal((await visitor.rest(head)).text, 'hello world');
     });
 
-    it('gets an answer with a length, and the connection closes, even when it asks for more', async () => {
+    it('gets a response with a length, and the connection closes, even when it asks for more', async () => {
       const [visitor, local] = await visitOld('Connection: keep-alive\r\n');
       local.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
       assert.equal((await visitor.response()).text, 'ok');
       await within(20_000, 'end', visitor.ending);
     });
 
-    it('gets no interim answer', async () => {
+    it('gets no interim response', async () => {
       const [visitor, local] = await visitOld();
       local.write('HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
       assert.equal((await visitor.head()).status, 200);
     });
 
-    it('sees a chunked answer that breaks off as broken', async () => {
+    it('sees a chunked response that breaks off as broken', async () => {
       const [visitor, local] = await visitOld();
       local.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n');
       const head = await visitor.head();
@@ -133,7 +133,7 @@ bothClients('kinds of messages (RFC 9110 and 9112)', (kind) => {
     });
   });
 
-  it('bytes behind an upgrade wait for the 101 and are dropped without it', async () => {
+  it('bytes after an upgrade wait for the 101 and are dropped without it', async () => {
     const visitor = await RawConnection.open(scope, tunnel.relay.port);
     const request =
       `GET / HTTP/1.1\r\nHost: ${tunnel.host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +

@@ -11,7 +11,7 @@ import { SpecClient } from '../support/spec-client/client.ts';
 /** Series by name and labels, as `/metrics` shows them. */
 type Series = ReadonlyMap<string, number>;
 
-/** The series of requests that went there and ended so. */
+/** The series of requests that went there and ended like this. */
 function requests(to: string, outcome: string): string {
   return `culvert_requests_total{to="${to}",outcome="${outcome}"}`;
 }
@@ -44,7 +44,7 @@ describe('GET /metrics (docs/observing.md)', () => {
     );
   }
 
-  /** Does something, and waits until the series have grown by what is expected. */
+  /** Does something, and waits until the series have grown by the expected amounts. */
   async function expectGrowth(expected: Readonly<Record<string, number>>, act: () => Promise<unknown>) {
     const before = await scrape();
     await act();
@@ -58,7 +58,7 @@ describe('GET /metrics (docs/observing.md)', () => {
     });
   }
 
-  it('is on a listener of its own, not on the one for everybody', async () => {
+  it('is on a listener of its own, not on the public one', async () => {
     assert.equal((await visit(relay.port, { host: 'localhost', target: '/metrics' })).status, 404);
   });
 
@@ -154,7 +154,7 @@ describe('GET /metrics (docs/observing.md)', () => {
       });
     });
 
-    it('counts answers that break off', async () => {
+    it('counts responses that break off', async () => {
       const visitor = await RawConnection.open(scope, relay.port);
       await expectGrowth(
         { [requests('tunnel', 'broken')]: 1, [requests('tunnel', 'abandoned')]: 0 },
@@ -182,7 +182,7 @@ describe('GET /metrics (docs/observing.md)', () => {
     });
   });
 
-  it('times what the store does', async () => {
+  it('times the operations of the store', async () => {
     const inserts = 'culvert_store_operation_seconds_count{operation="insertTunnel"}';
     await expectGrowth({ [inserts]: 1 }, () => pool.tunnel());
   });

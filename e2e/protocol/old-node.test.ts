@@ -10,7 +10,7 @@ const PROGRAMS = [
   ['culvert-relay', RELAY_SCRIPT],
 ] as const;
 
-/** Node that says it is an older one. */
+/** A Node that claims to be an older one. */
 function runOn(version: string, script: string) {
   const versions = JSON.stringify({ ...process.versions, node: version });
   const pretend = `Object.defineProperty(process, 'versions', { value: ${versions} })`;
@@ -21,7 +21,7 @@ function runOn(version: string, script: string) {
   });
 }
 
-/** A built file with those that it imports, and so are read before a line of it runs. */
+/** A built file with its imports, which are read before a line of it runs. */
 function importedWith(file: string): string[] {
   const text = readFileSync(file, 'utf8');
   const imported = [...text.matchAll(/^import\s*(?:[^'"]*from\s*)?["'](\.[^"']+)["']/gm)];
@@ -39,11 +39,11 @@ describe('on a Node that is too old', () => {
       }
     });
 
-    it(`${name} runs on the oldest that it takes`, () => {
+    it(`${name} runs on the oldest version that it takes`, () => {
       assert.equal(runOn('22.13.0', script).status, 0);
     });
 
-    it(`${name} has nothing in the files that any Node reads that Node 12 cannot read`, async () => {
+    it(`${name} has nothing that Node 12 cannot read in the files that any Node reads`, async () => {
       const files = importedWith(script);
       for (const file of files) {
         const text = readFileSync(file, 'utf8');
@@ -52,7 +52,7 @@ describe('on a Node that is too old', () => {
         );
         assert.equal(then?.code, today?.code, file);
       }
-      // And does nothing with modules that an old Node does not have.
+      // And uses no modules that an old Node does not have.
       for (const file of files) assert.doesNotMatch(readFileSync(file, 'utf8'), /["']node:|getBuiltinModule/);
     });
   }

@@ -15,7 +15,7 @@ const UPGRADE: readonly Field[] = [
 ];
 const UNKNOWN = '2c6a8f0e-7d4b-4f3a-9a51-0d9c3f1b2e47';
 
-/** What only a broken or an overcrowded relay answers, and upgrades that succeed, which other suites are about. */
+/** Responses that only a broken or overcrowded relay gives, and upgrades that succeed, which other suites test. */
 const ELSEWHERE = /^(?:.* (?:500|503)|GET \/ws\/\w+ 101)$/;
 
 describe('GET /v1/openapi.json', () => {
@@ -36,7 +36,7 @@ describe('GET /v1/openapi.json', () => {
     validator.check('GET /v1/openapi.json', answer);
   });
 
-  /** Sends a request and checks the answer; `{id}` in the path is the tunnel's. */
+  /** Sends a request and checks the response; `{id}` in the path is the tunnel's. */
   async function send(operation: string, status: number, request?: ApiRequest, api = account.api, path = '') {
     const [method = '', template = ''] = operation.split(' ');
     const target = (path === '' ? template : path).replace('{id}', tunnel.id);
@@ -83,7 +83,7 @@ describe('GET /v1/openapi.json', () => {
     [`{"local_port":1${' '.repeat(17_000)}}`, 413],
   ];
   for (const [body, status] of wrong) {
-    it(`describes the answer to a create with ${body.slice(0, 40)}`, () =>
+    it(`describes the response to a create with ${body.slice(0, 40)}`, () =>
       send('POST /v1/tunnels', status, { body }));
   }
 
@@ -108,7 +108,7 @@ describe('GET /v1/openapi.json', () => {
     'DELETE /v1/tunnels/{id}',
     'PUT /v1/tunnels/{id}/extend',
   ]) {
-    it(`describes ${operation} of a tunnel that is not there`, () =>
+    it(`describes ${operation} of a tunnel that does not exist`, () =>
       send(operation, 404, { json: {} }, account.api, operation.split(' ')[1]?.replace('{id}', UNKNOWN)));
   }
 
@@ -165,7 +165,7 @@ describe('GET /v1/openapi.json', () => {
 
   it('describes the close of a tunnel', () => send('DELETE /v1/tunnels/{id}', 200));
 
-  it('describes nothing that was not seen here, but for what is said above', () => {
+  it('describes nothing that was not seen here, except what is listed above', () => {
     assert.deepEqual(
       validator.unseen.filter((response) => !ELSEWHERE.test(response)),
       [],

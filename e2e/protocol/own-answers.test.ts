@@ -4,7 +4,7 @@ import { relaySuite } from '../support/relay-suite.ts';
 
 const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8';
 
-describe('what the relay answers itself (docs/protocol.md section 4.5)', () => {
+describe('responses of the relay itself (docs/protocol.md section 4.5)', () => {
   const { scope, relay } = relaySuite();
 
   async function unknown(headers: readonly Field[], method = 'GET') {
@@ -41,13 +41,13 @@ describe('what the relay answers itself (docs/protocol.md section 4.5)', () => {
 
   const REFUSED_HEADS: [what: string, request: string, status: number][] = [
     ['a target that is too long', `GET /${'x'.repeat(8193)} HTTP/1.1|Host: HOST|Accept: ${BROWSER}||`, 414],
-    ['cookies that are too many', `GET / HTTP/1.1|Accept: ${BROWSER}|Cookie: ${'x'.repeat(16_400)}||`, 431],
-    ['a target that is no path', `GET path HTTP/1.1|Host: HOST|accept:${BROWSER}||`, 400],
+    ['too many cookies', `GET / HTTP/1.1|Accept: ${BROWSER}|Cookie: ${'x'.repeat(16_400)}||`, 431],
+    ['a target that is not a path', `GET path HTTP/1.1|Host: HOST|accept:${BROWSER}||`, 400],
     ['a broken line', `GET / HTTP/1.1|Host: HOST|Accept: ${BROWSER}|nonsense||`, 400],
   ];
 
   for (const [what, request, status] of REFUSED_HEADS) {
-    it(`is HTML, where the visitor prefers it, for a head with ${what}`, async () => {
+    it(`is HTML for a head with ${what} if the visitor prefers it`, async () => {
       const connection = await RawConnection.open(scope, relay.port);
       await connection.write(request.replaceAll('|', '\r\n').replaceAll('HOST', 'nobody.localhost'));
       const answer = await connection.response();
@@ -65,7 +65,7 @@ describe('what the relay answers itself (docs/protocol.md section 4.5)', () => {
     assert.equal((await connection.reader.rest()).length, 0);
   });
 
-  it('is 204 with Allow for OPTIONS *, whatever the Host, on a connection that goes on', async () => {
+  it('is 204 with Allow for OPTIONS *, whatever the Host, on a connection that continues', async () => {
     const connection = await RawConnection.open(scope, relay.port);
     for (const host of ['localhost', 'nobody.localhost', 'a.b.c.localhost']) {
       await connection.write(`OPTIONS * HTTP/1.1\r\nHost: ${host}\r\n\r\n`);

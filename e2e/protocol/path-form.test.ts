@@ -6,14 +6,14 @@ import { suiteScope } from '../support/scope.ts';
 import { type HttpService, startHttpService } from '../support/services/listen.ts';
 import { SpecClient } from '../support/spec-client/client.ts';
 
-describe('answers to the path form (docs/protocol.md section 4.4)', () => {
+describe('responses to the path form (docs/protocol.md section 4.4)', () => {
   const scope = suiteScope();
   let relay: Relay;
   let service: HttpService;
   let slug: string;
-  /** What the local service answers next. */
+  /** The next response of the local service. */
   let fields: Field[] = [];
-  /** What it says early. */
+  /** Its interim responses. */
   let early: Record<string, string> | undefined;
   let requests = 0;
 
@@ -116,7 +116,7 @@ describe('answers to the path form (docs/protocol.md section 4.4)', () => {
     });
   }
 
-  it('a challenge belongs to the tunnel alone, and none is at the bare prefix', async () => {
+  it('a challenge applies to the tunnel alone, and there is none at the bare prefix', async () => {
     const challenge: Field = ['WWW-Authenticate', 'Basic realm="shop"'];
     assert.equal((await answerWith(challenge)).field('www-authenticate'), `Basic realm="/t/${slug} shop"`);
     const bare = await visit(relay.port, {
@@ -126,7 +126,7 @@ describe('answers to the path form (docs/protocol.md section 4.4)', () => {
     assert.deepEqual([bare.status, bare.head.field('www-authenticate')], [200, undefined]);
   });
 
-  it('what is moved or removed is so in interim answers and on an accepted WebSocket, too', async () => {
+  it('what is moved or removed is so in interim responses and on an accepted WebSocket, too', async () => {
     const connection = await RawConnection.open(scope, relay.port);
     const start = `GET /t/${slug}/socket HTTP/1.1\r\nHost: localhost\r\n`;
     fields = [];
@@ -146,14 +146,14 @@ describe('answers to the path form (docs/protocol.md section 4.4)', () => {
     );
   });
 
-  it('an answer out of the cache of a browser is none for a service worker', async () => {
+  it('a response from the cache of a browser does not count for a service worker', async () => {
     assert.deepEqual((await answerWith(['Vary', 'Accept'])).all('vary'), ['Accept', 'Service-Worker']);
   });
 
   describe('requests for the script of a service worker', () => {
     const worker: Field[] = [['service-worker', 'script']];
     for (const path of ['', '/', '/worker.js', '?x']) {
-      it(`403 for /t/{slug}${path}, and nothing is forwarded`, async () => {
+      it(`get 403 for /t/{slug}${path}, and nothing is forwarded`, async () => {
         const before = requests;
         const target = `/t/${slug}${path}`;
         const { status, head } = await visit(relay.port, { host: 'localhost', target, headers: worker });
@@ -172,7 +172,7 @@ describe('answers to the path form (docs/protocol.md section 4.4)', () => {
     const page: Field[] = [['Sec-Fetch-Mode', 'navigate']];
     const redirects: [query: string][] = [[''], ['?'], ['?x=/t/other/&y=%0d%0a"<\xe9']];
     for (const [query] of redirects) {
-      it(`by a page go to the one with a slash: ${JSON.stringify(query)}`, async () => {
+      it(`by a page are redirected to the one with a slash: ${JSON.stringify(query)}`, async () => {
         const request = { host: 'localhost', target: `/t/${slug}${query}`, headers: page };
         const { status, head, text } = await visit(relay.port, request);
         assert.deepEqual([status, head.field('location'), text], [308, `/t/${slug}/${query}`, '']);
@@ -187,7 +187,7 @@ describe('answers to the path form (docs/protocol.md section 4.4)', () => {
       ['of what is below', 'GET', '/x', page],
     ];
     for (const [what, method, path, headers] of others) {
-      it(`${what} are handed on`, async () => {
+      it(`${what} are passed on`, async () => {
         fields = [];
         const before = requests;
         const request = { method, host: 'localhost', target: `/t/${slug}${path}`, headers };
@@ -203,7 +203,7 @@ describe('answers to the path form (docs/protocol.md section 4.4)', () => {
       assert.equal((await connection.request(request)).status, 308);
     });
 
-    it('404 where there is no tunnel', async () => {
+    it('get 404 if there is no tunnel', async () => {
       const { status } = await visit(relay.port, { host: 'localhost', target: '/t/nobody', headers: page });
       assert.equal(status, 404);
     });

@@ -44,7 +44,7 @@ describe('plans', () => {
     await free.api.close(id);
   });
 
-  it('limit tunnels at a time: 403 says how many, and when there is room again; it costs no create', async () => {
+  it('limit tunnels at a time: 403 says how many, and when there is room again; it does not count as a create', async () => {
     const given = Array.from({ length: 20 }, (_, index) => ({ slug: `given-${index}`, localPort: 9 }));
     await giveTunnels(scope, relay, free, given);
     const create = () => free.api.send('POST', '/v1/tunnels', { json: { local_port: 9 } });
@@ -57,7 +57,7 @@ describe('plans', () => {
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([201, 403]));
   });
 
-  it('limit open connections of a tunnel: 503 says how many; another plan counts within 1 s', async () => {
+  it('limit open connections of a tunnel: 503 says how many; another plan applies within 1 s', async () => {
     const account = await createAccount(relay, { plan: 'free' });
     const client = await ManualClient.start(scope, relay, onlyAccount(account));
     const ask = async (): Promise<RawConnection> => {
@@ -118,7 +118,7 @@ describe('names of ended tunnels (CULVERT_NAME_HOLD)', () => {
     [owner, other] = await Promise.all([createAccount(relay), createAccount(relay)]);
   });
 
-  it('stay with their account after a close, also over a restart', async () => {
+  it('stay with their account after a close, also across a restart', async () => {
     const { id } = await owner.api.create({ local_port: 9, name: 'mine' });
     await owner.api.close(id);
     assertError(await askFor(other, 'mine'), 409, 'name already in use');

@@ -40,7 +40,7 @@ describe('a relay for people the operator does not know (docs/operating.md)', ()
     assert.deepEqual((await visit(relay.port, { host })).head.all('x-robots-tag'), ['all']);
   });
 
-  it('tells people on its pages where to complain, and programs what it told them before', async () => {
+  it('tells people on its pages where to complain, and programs the same as before', async () => {
     const relay = await Relay.start(scope, { CULVERT_ABUSE_CONTACT: 'https://example.com/report?a=1&b="2"' });
     const page = await visit(relay.port, { host: 'nobody.localhost', headers: [BROWSER] });
     assert.ok(page.text.includes('<a href="https://example.com/report?a=1&amp;b=%222%22">'), page.text);
@@ -92,7 +92,7 @@ describe('a relay for people the operator does not know (docs/operating.md)', ()
       assert.equal(requests, 0);
     });
 
-    it('is not in the way of programs, of other plans, nor of forms and upgrades', async () => {
+    it('does not affect programs, other plans, forms or upgrades', async () => {
       for (const headers of [[], [BROWSER], [['Sec-Fetch-Mode', 'cors'] as Field]])
         assert.equal((await visitFree(headers)).text, 'ok');
       assert.equal((await visitFree(VISIT, '/', 'POST')).text, 'ok');
@@ -100,7 +100,7 @@ describe('a relay for people the operator does not know (docs/operating.md)', ()
       assert.equal(other.text, 'ok');
     });
 
-    it('is gone after a click, of which the local service learns nothing and which it cannot do itself', async () => {
+    it('is gone after a click, of which the local service learns nothing and which it cannot fake', async () => {
       const click = await visitFree(CLICK, '/x?culvert_notice=seen');
       assert.deepEqual([click.status, click.head.field('location'), seen], [303, '/x', undefined]);
       const [cookie = ''] = (click.head.field('set-cookie') ?? '').split(';');
@@ -110,7 +110,7 @@ describe('a relay for people the operator does not know (docs/operating.md)', ()
       assert.deepEqual(page.head.all('set-cookie'), ['mine=culvert-notice']);
     });
 
-    it('comes again to nobody after a restart', async () => {
+    it('does not come back after a restart', async () => {
       const click = await visitFree(CLICK, '/?culvert_notice=seen');
       const [cookie = ''] = (click.head.field('set-cookie') ?? '').split(';');
       await relay.stop();

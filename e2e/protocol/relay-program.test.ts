@@ -51,7 +51,7 @@ describe('culvert-relay', () => {
       });
     }
 
-    it('a default ttl above the maximum is wrong too', async () => {
+    it('a default ttl above the maximum is refused too', async () => {
       const settings = environment({ CULVERT_MAX_TTL: '1h', CULVERT_DEFAULT_TTL: '2h' });
       const child = spawnRelay(scope, ['serve'], settings);
       assert.equal((await child.exit()).code, 2);
@@ -73,7 +73,7 @@ describe('culvert-relay', () => {
       }
     });
 
-    it('lengths of life are the operator’s', async () => {
+    it('limits of ttls are those of the operator', async () => {
       const relay = await Relay.start(scope, { CULVERT_MAX_TTL: '2h', CULVERT_DEFAULT_TTL: '30m' });
       const api = new Api(relay, relay.bootstrapKey);
       assert.equal((await api.create({ local_port: 1 })).ttl, '30m0s');
@@ -85,7 +85,7 @@ describe('culvert-relay', () => {
   });
 
   describe('serve', () => {
-    it('is the default, and prints one line when it takes requests', async () => {
+    it('is the default, and prints one line once it takes requests', async () => {
       const child = spawnRelay(scope, [], environment({ CULVERT_BOOTSTRAP_KEY: newApiKey() }));
       const port = await child.line((line) => /^listening on http:\/\/127\.0\.0\.1:(\d+)$/.exec(line)?.[1]);
       assert.equal((await visit(Number(port), { host: 'localhost', target: '/readyz' })).status, 200);
@@ -102,7 +102,7 @@ describe('culvert-relay', () => {
       );
     });
 
-    it('leaves a key that a flag gave nowhere in the process list', async () => {
+    it('removes a key given by a flag from the process list', async () => {
       const key = newApiKey();
       const child = spawnRelay(scope, ['serve', '--bootstrap-key', key], environment());
       await child.line((line) => /^listening on /.exec(line) ?? undefined);
@@ -110,7 +110,7 @@ describe('culvert-relay', () => {
       assert.equal((await child.stop('SIGTERM')).code, 0);
     });
 
-    it('makes a key at the first start without a bootstrap key, and says in which file it is', async () => {
+    it('creates a key at the first start without a bootstrap key, and says in which file it is', async () => {
       const settings = environment();
       const first = spawnRelay(scope, ['serve'], settings);
       const port = Number(await first.line((line) => /^listening on .*:(\d+)$/.exec(line)?.[1]));
@@ -168,7 +168,7 @@ describe('culvert-relay', () => {
       relay = await Relay.start(scope);
     });
 
-    it('print what they made', async () => {
+    it('print what they created', async () => {
       const args = ['account', 'create', '--name', 'acme', '--plan', 'team', '--subdomain', 'acme'];
       const account = await relay.administer(...args);
       const { id, created_at, ...rest } = account;
@@ -183,7 +183,7 @@ describe('culvert-relay', () => {
       assert.deepEqual([seen.client_id, seen.name, seen.subdomain], [id, 'acme', 'acme']);
     });
 
-    it('give an account without a subdomain null', async () => {
+    it('show null for an account without a subdomain', async () => {
       const account = await relay.administer('account', 'create', '--name', 'plain', '--plan', 'free');
       assert.equal(account['subdomain'], null);
     });
@@ -206,7 +206,7 @@ describe('culvert-relay', () => {
       });
     }
 
-    it('take a subdomain once', async () => {
+    it('accept a subdomain once', async () => {
       await createAccount(relay, { subdomain: 'unique' });
       await assert.rejects(createAccount(relay, { subdomain: 'unique' }), /ended with [12]/);
     });

@@ -105,7 +105,7 @@ describe('the REST interface', () => {
       '/healthz/',
     ];
     for (const path of others) {
-      it(`${path} is none of them`, async () => {
+      it(`${path} does not exist`, async () => {
         assertError(await account.api.send('GET', path.replace('ID', tunnel.id)), 404, 'not found');
       });
     }

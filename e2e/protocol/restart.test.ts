@@ -48,7 +48,7 @@ bothClients('a relay that restarts', (kind) => {
     });
   }
 
-  together('lets an answer that is under way finish before it ends, and exits 0', async () => {
+  together('lets a response under way finish before it ends, and exits 0', async () => {
     const relay = await Relay.start(scope);
     const { key } = await new AccountPool(relay).take();
     const { tunnel } = await kind.start(scope, relay, key, { localPort: site.port });

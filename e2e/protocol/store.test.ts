@@ -33,7 +33,7 @@ describe('a store that cannot be written', () => {
     assert.match(answer.head.field('retry-after') ?? '', /^\d+$/);
   });
 
-  it('503 for a close and an extend, from SQLite at once now that the lock is known to last', async () => {
+  it('503 for a close and an extend, from SQLite at once because the lock is known to last', async () => {
     const path = `/v1/tunnels/${client.tunnel.id}`;
     const { ms } = await timed(async () => {
       assertError(await account.api.send('DELETE', path), 503, 'service unavailable');
@@ -63,7 +63,7 @@ describe('a store that cannot be written', () => {
 describe('a database that another relay uses', () => {
   const scope = suiteScope();
 
-  it('is refused with a line that says so, while commands that administer work', async () => {
+  it('is refused with a line that says so, while commands that administer accounts and keys work', async () => {
     const relay = await Relay.start(scope);
     const second = spawnRelay(scope, ['serve'], {
       ...relay.databaseSettings,

@@ -8,7 +8,7 @@ import { readEcho, startEchoService } from '../support/services/echo.ts';
 import { type HttpService, startRawService } from '../support/services/listen.ts';
 import { SpecClient } from '../support/spec-client/client.ts';
 
-/** Requests that are refused before a tunnel sees one byte; `HOST` stands for the tunnel's. */
+/** Requests that are refused before a tunnel sees one byte; `HOST` is replaced by the tunnel's. */
 const REFUSED: [what: string, request: string, status: number][] = [
   [
     'Content-Length and Transfer-Encoding',
@@ -63,7 +63,7 @@ const REFUSED: [what: string, request: string, status: number][] = [
 
 /** Bodies whose request is forwarded before they break. */
 const BROKEN_CHUNKS: [what: string, body: string][] = [
-  ['a size that is no number', 'x\r\nhello\r\n0\r\n\r\n'],
+  ['a size that is not a number', 'x\r\nhello\r\n0\r\n\r\n'],
   ['a negative size', '-5\r\nhello\r\n0\r\n\r\n'],
   ['a size with 0x', '0x5\r\nhello\r\n0\r\n\r\n'],
   ['a size beyond all bounds', 'ffffffffffffffffff\r\nhello\r\n0\r\n\r\n'],
@@ -89,7 +89,7 @@ describe('malformed and ambiguous requests (docs/protocol.md section 4.2; RFC 91
   let host: string;
   let rawHost: string;
   let requests = 0;
-  /** What the raw service answers next. */
+  /** The next response of the raw service. */
   let rawAnswer = '';
 
   before(async () => {
@@ -107,7 +107,7 @@ describe('malformed and ambiguous requests (docs/protocol.md section 4.2; RFC 91
     it(`${status} for ${what}, and nothing is forwarded`, async () => {
       const before = service.accepted;
       const connection = await RawConnection.open(scope, relay.port);
-      // A second request right behind must be neither read nor executed.
+      // A second request right after it must be neither read nor executed.
       const next = `GET /behind HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
       await connection.write(request.replaceAll('|', '\r\n').replaceAll('HOST', host) + next);
       const answer = await connection.response();
@@ -119,7 +119,7 @@ describe('malformed and ambiguous requests (docs/protocol.md section 4.2; RFC 91
   }
 
   for (const [what, body] of BROKEN_CHUNKS) {
-    it(`a chunked body with ${what} never ends well`, async () => {
+    it(`a chunked body with ${what} never ends in order`, async () => {
       const connection = await RawConnection.open(scope, relay.port);
       await connection.write(`POST / HTTP/1.1\r\nHost: ${host}\r\nTransfer-Encoding: chunked\r\n\r\n${body}`);
       const status = await connection.response().then(
@@ -130,7 +130,7 @@ describe('malformed and ambiguous requests (docs/protocol.md section 4.2; RFC 91
     });
   }
 
-  it('as much as the limits allow passes', async () => {
+  it('requests at the limits pass', async () => {
     const connection = await RawConnection.open(scope, relay.port);
     const fields = 'X: y\r\n'.repeat(150);
     const target = `/${'x'.repeat(8000)}`;
@@ -148,7 +148,7 @@ describe('malformed and ambiguous requests (docs/protocol.md section 4.2; RFC 91
     });
   }
 
-  it('an absolute target that agrees with Host is handed on in origin form', async () => {
+  it('an absolute target that agrees with Host is passed on in origin form', async () => {
     const connection = await RawConnection.open(scope, relay.port);
     for (const authority of [host, host.toUpperCase()]) {
       await connection.write(`GET http://${authority}/x?y HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
@@ -171,7 +171,7 @@ describe('malformed and ambiguous requests (docs/protocol.md section 4.2; RFC 91
       assert.ok(requests - before <= 1);
     });
 
-    it(`a chunk extension with ${what} breaks an answer`, async () => {
+    it(`a chunk extension with ${what} breaks a response`, async () => {
       const connection = await RawConnection.open(scope, relay.port);
       rawAnswer = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5${extension}\r\nhello\r\n0\r\n\r\n`;
       await connection.write(`GET / HTTP/1.1\r\nHost: ${rawHost}\r\n\r\n`);
@@ -200,7 +200,7 @@ describe('malformed and ambiguous requests (docs/protocol.md section 4.2; RFC 91
     });
   }
 
-  it('417 for an expectation nobody knows', async () => {
+  it('417 for an unknown expectation', async () => {
     const connection = await RawConnection.open(scope, relay.port);
     await connection.write(
       `POST / HTTP/1.1\r\nHost: ${host}\r\nExpect: miracles\r\nContent-Length: 1\r\n\r\nx`,

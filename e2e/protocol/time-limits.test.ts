@@ -17,7 +17,7 @@ function assertOwnAnswer({ status, head }: Response, expected: number, code: str
   assert.deepEqual([status, head.field('culvert-error')], [expected, code]);
 }
 
-/** The status with which a data socket is refused; 101 when it is not. */
+/** The status with which a data socket is refused; 101 if it is not. */
 async function statusOf(client: ManualClient, id: string): Promise<number> {
   try {
     await client.open(id);
@@ -29,8 +29,8 @@ async function statusOf(client: ManualClient, id: string): Promise<number> {
 }
 
 /**
- * What the contract measures in seconds and minutes, with a real clock: about 95 s in which next to nothing happens,
- * because all tests wait at the same time.
+ * What the protocol measures in seconds and minutes, with a real clock: about 95 s in which next to nothing happens, because
+ * all tests wait at the same time.
  */
 describe('time limits', function () {
   const { scope, relay, pool } = relaySuite();
@@ -48,7 +48,7 @@ describe('time limits', function () {
     return { visitor, id: await client.announced() };
   }
 
-  /** Opens a WebSocket as bare bytes, which nobody answers anything on. */
+  /** Opens a WebSocket as bare bytes, on which nothing is answered. */
   async function upgrade(target: string, key?: string): Promise<RawConnection> {
     const connection = await RawConnection.open(scope, relay.port, 80_000);
     const headers: [string, string][] = [
@@ -101,7 +101,7 @@ describe('time limits', function () {
     await within(20_000, 'end of the data socket', data.socket.closed);
   });
 
-  together('a body that is slow, but not silent, goes on', async () => {
+  together('a body that is slow, but not silent, continues', async () => {
     const client = await connect();
     const visitor = await RawConnection.open(scope, relay.port);
     await visitor.write(`POST / HTTP/1.1\r\nHost: ${client.host}\r\nContent-Length: 3\r\n\r\na`);
@@ -123,12 +123,12 @@ describe('time limits', function () {
     visitor.socket.pause();
     data.send('HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n');
     data.send(Buffer.alloc(100_000_000));
-    // The visitor's last byte may be long in coming: there is much to send.
+    // The visitor's last byte may be long in coming, because there is much to send.
     const { ms } = await timed(() => within(90_000, 'end of the data socket', data.socket.closed));
     assert.ok(ms > 57_000, `after ${ms} ms`);
   });
 
-  together('a service may be silent for more than a minute, before its answer and within it', async () => {
+  together('a service may be silent for more than a minute, before its response and within it', async () => {
     const client = await connect();
     const visitor = await RawConnection.open(scope, relay.port, 80_000);
     await visitor.write(formatRequest({ host: client.host }));
@@ -146,7 +146,7 @@ describe('time limits', function () {
   together('a control socket that does not answer its Close frame is cut after 5 s', async () => {
     const { tunnel, account } = await pool.tunnel();
     const control = await upgrade(`/ws/control?tunnel_id=${tunnel.id}`, account.key);
-    // The Close frame may be sent long before a busy relay answers.
+    // The Close frame may be sent long before a busy relay responds.
     const { ms } = await timed(async () => {
       await account.api.close(tunnel.id);
       await control.ending;
@@ -204,14 +204,14 @@ describe('time limits', function () {
     assertAtLimit(ms, 10_000);
   });
 
-  together('an id is worth nothing after 10 s', async () => {
+  together('an id is no longer valid after 10 s', async () => {
     const client = await connect();
     const { id } = await announce(client);
     await delay(10_500);
     assert.equal(await statusOf(client, id), 404);
   });
 
-  together('an id is good for almost 10 s', async () => {
+  together('an id is valid for almost 10 s', async () => {
     for (;;) {
       const client = await connect();
       const { value, ms } = await timed(async () => {

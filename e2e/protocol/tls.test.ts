@@ -30,7 +30,7 @@ describe('TLS by the relay itself', () => {
     return { relay: await Relay.start(scope, settings(files)), files };
   }
 
-  /** A client that knows the authority only by its environment. */
+  /** A client that knows the authority only from its environment. */
   async function serve(relay: Relay, port: number): Promise<Culvert> {
     const environment = { NODE_EXTRA_CA_CERTS: authority.path };
     return await Culvert.start(scope, relay, relay.bootstrapKey, port, [], environment);
@@ -85,7 +85,7 @@ describe('TLS by the relay itself', () => {
     assert.equal(readEcho(answer).length, upload.length);
   });
 
-  together('with a WebSocket client of somebody else', async () => {
+  together('with another WebSocket client', async () => {
     const { relay } = await start();
     const headers = { Authorization: `Bearer ${relay.bootstrapKey}` };
     const api = await visitor(relay);
@@ -113,7 +113,7 @@ describe('TLS by the relay itself', () => {
     assert.equal((await waiting.response()).text, 'hi');
   });
 
-  together('an answer that breaks off is a reset, not an end', async () => {
+  together('a response that breaks off is a reset, not an end', async () => {
     const { relay } = await start();
     const service = await startRawService(scope, (socket) => {
       socket.once('data', () => {
@@ -159,7 +159,7 @@ describe('TLS by the relay itself', () => {
     assertAtLimit(ms, 10_000);
   });
 
-  together('a visitor that closes its side behind its request still gets the answer', async () => {
+  together('a visitor that closes its side after its request still gets the response', async () => {
     const { relay } = await start();
     const service = await startEchoService(scope);
     const { tunnel } = await serve(relay, service.port);
@@ -169,7 +169,7 @@ describe('TLS by the relay itself', () => {
   });
 
   together(
-    'a connection that ends before its handshake is closed at once, and holds up no end of the relay',
+    'a connection that ends before its handshake is closed at once, and does not delay the end of the relay',
     async () => {
       const { relay } = await start();
       const probe = await tcp(relay);
@@ -180,7 +180,7 @@ describe('TLS by the relay itself', () => {
     },
   );
 
-  together('a handshake that is under way at SIGTERM is finished, and its request answered', async () => {
+  together('a handshake under way at SIGTERM is finished, and its request gets a response', async () => {
     const { relay } = await start();
     const socket = await tcp(relay);
     assert.equal((await get(relay, 'localhost', '/healthz')).status, 200);
@@ -192,7 +192,7 @@ describe('TLS by the relay itself', () => {
     assert.deepEqual(await relay.child.exit(5000), { code: 0, signal: null });
   });
 
-  together('a renewed certificate is used within 5 s, and connections go on', async () => {
+  together('a renewed certificate is used within 5 s, and connections continue', async () => {
     const { relay, files } = await start();
     const before = await nameOf(relay);
     const kept = await visitor(relay);
@@ -203,7 +203,7 @@ describe('TLS by the relay itself', () => {
     assert.match(relay.child.stderr, /certificate loaded/);
   });
 
-  together('SIGHUP looks at once; a broken or half renewed pair leaves the one before in use', async () => {
+  together('SIGHUP looks at once; a broken or half-renewed pair leaves the previous one in use', async () => {
     const { relay, files } = await start();
     const before = await nameOf(relay);
     const next = authority.issue();
@@ -252,7 +252,7 @@ describe('TLS by the relay itself', () => {
       );
     });
 
-    it('a key that is none, or that of another certificate', async () => {
+    it('an invalid key, or one that belongs to another certificate', async () => {
       const [one, other] = [authority.issue(), authority.issue()];
       assert.match(
         await problem(scope, settings({ cert: one.cert, key: other.key })),

@@ -17,7 +17,7 @@ describe('tunnels through the REST interface', () => {
   const { relay, pool } = relaySuite();
 
   describe('GET /v1/tunnels', () => {
-    it('answers an empty list to an account without tunnels', async () => {
+    it('returns an empty list to an account without tunnels', async () => {
       const account = await createAccount(relay);
       const answer = await account.api.send('GET', '/v1/tunnels');
       assert.deepEqual([answer.status, answer.json], [200, { tunnels: [] }]);
@@ -39,12 +39,12 @@ describe('tunnels through the REST interface', () => {
   });
 
   describe('GET /v1/tunnels/{id}', () => {
-    it('answers what create answered', async () => {
+    it('returns what create returned', async () => {
       const { tunnel, account } = await pool.tunnel({ ttl: '2h', idle_ttl: true });
       assert.deepEqual(await account.api.get(tunnel.id), tunnel);
     });
 
-    it('answers any key of the account', async () => {
+    it('responds to any key of the account', async () => {
       const { tunnel, account } = await pool.tunnel();
       const { key } = await administer(relay, 'key', 'create', '--account', account.name);
       assert.deepEqual(await new Api(relay, String(key)).get(tunnel.id), tunnel);
@@ -52,7 +52,7 @@ describe('tunnels through the REST interface', () => {
   });
 
   describe('DELETE /v1/tunnels/{id}', () => {
-    it('answers that it is closed, and it is gone at once', async () => {
+    it('confirms that it is closed, and it is gone at once', async () => {
       const { tunnel, account } = await pool.tunnel({ name: 'short-lived' });
       const answer = await account.api.send('DELETE', `/v1/tunnels/${tunnel.id}`);
       assert.deepEqual([answer.status, answer.json], [200, { status: 'closed' }]);
@@ -133,7 +133,7 @@ describe('tunnels through the REST interface', () => {
     });
   });
 
-  describe('a tunnel that is not there', () => {
+  describe('a tunnel that does not exist', () => {
     let owner: TestAccount;
     const paths = new Map<string, string>();
 

@@ -52,7 +52,7 @@ describe('warm data sockets (docs/protocol.md section 6.4)', () => {
     assert.deepEqual(client.control.messages, []);
   });
 
-  it('carry one connection each; what finds none is announced', async () => {
+  it('carry one connection each; connections without one are announced', async () => {
     const client = await ManualClient.start(scope, relay, pool);
     const warm = await offer(client.tunnel.id, client.account.key);
     const [first, second] = [await visit(client), await visit(client)];

@@ -45,12 +45,12 @@ describe('refusals before a WebSocket is opened (docs/protocol.md section 5.4)',
     `/ws/control?tunnel_id=${UNKNOWN}`,
     `/ws/data?id=${UNKNOWN}`,
   ]) {
-    it(`426 before all else: ${path} without an upgrade`, async () => {
+    it(`426 before anything else: ${path} without an upgrade`, async () => {
       assertRefused(await ask(path, []), 426);
     });
   }
 
-  it('426 leaves the connection to the requests behind it', async () => {
+  it('426 leaves the connection to the requests after it', async () => {
     const connection = await RawConnection.open(scope, relay.port);
     const host = `localhost:${relay.port}`;
     for (const [target, status] of [
@@ -104,7 +104,7 @@ describe('refusals before a WebSocket is opened (docs/protocol.md section 5.4)',
       assertRefused(answer, 401, 'invalid api key');
     });
 
-    it('404 for an id that is unknown or no UUID', async () => {
+    it('404 for an id that is unknown or not a UUID', async () => {
       for (const id of [UNKNOWN, 'x']) {
         assertRefused(await ask(`/ws/data?id=${id}`, UPGRADE), 404, 'connection not found');
       }
@@ -136,7 +136,7 @@ describe('refusals before a WebSocket is opened (docs/protocol.md section 5.4)',
       assert.equal((await visitor.response()).status, 204);
     });
 
-    it('an id is taken with the owner’s key as well as without', async () => {
+    it('an id is accepted with the owner’s key as well as without', async () => {
       const client = await ManualClient.start(scope, relay, pool);
       const visitor = await RawConnection.open(scope, relay.port);
       await visitor.write(formatRequest({ host: client.host }));
@@ -187,7 +187,7 @@ describe('refusals before a WebSocket is opened (docs/protocol.md section 5.4)',
       assert.deepEqual([head.status, head.field('sec-websocket-extensions')], [101, undefined]);
     });
 
-    it('asks for version 13 when another is offered', async () => {
+    it('asks for version 13 if another is offered', async () => {
       const { tunnel, account } = await pool.tunnel();
       const headers = UPGRADE.map(([name, value]): Field => [
         name,

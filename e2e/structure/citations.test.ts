@@ -20,14 +20,14 @@ const ROOT = new URL('../../', import.meta.url);
 /** What others wrote, and what was built. */
 const EXCLUDED = ['**/node_modules', '.git', 'dist', 'dist-desktop', '.culvert'];
 const FILES = globSync('**/*.*', { cwd: ROOT, exclude: EXCLUDED }).map((path) => path.replaceAll('\\', '/'));
-/** Texts by their paths, wrapped lines joined; without this file, which cites what is not there. */
+/** Texts by their paths, with wrapped lines joined; without this file, which cites what does not exist. */
 const TEXTS = new Map(
   FILES.filter((path) => /\.(?:tsx?|md|sh|css|html|ya?ml|conf|cfg|service)$/.test(path))
     .filter((path) => path !== 'e2e/structure/citations.test.ts')
     .map((path) => [path, unwrapped(read(path))]),
 );
 const PAGES = new Map(FILES.filter((path) => path.endsWith('.md')).map((path) => [path, read(path)]));
-/** Names the files that older versions had. */
+/** Names the files of older versions. */
 const HISTORY = 'CHANGELOG.md';
 
 function read(path: string): string {
@@ -55,7 +55,7 @@ describe('what sources and pages cite', function () {
   const protocol = PAGES.get('docs/protocol.md') ?? '';
   const sections = sectionsOf(protocol);
 
-  it('is no page that the repository does not have', () => {
+  it('is a page of the repository', () => {
     assert.deepEqual(
       broken(TEXTS, absentPages, () => false),
       [],
@@ -79,7 +79,7 @@ describe('what sources and pages cite', function () {
     );
   });
 
-  it('are pages that are there', () => {
+  it('are pages that exist', () => {
     assert.deepEqual(broken(TEXTS, citedPages, exists), []);
   });
 
@@ -91,13 +91,13 @@ describe('what sources and pages cite', function () {
     );
   });
 
-  it('are files and headings that are there, where pages link to them', () => {
+  it('are files and headings that exist, when pages link to them', () => {
     const leads = ({ file, anchor }: { readonly file: string; readonly anchor: string }): boolean =>
       exists(file) && (anchor === '' || anchorsOf(PAGES.get(file) ?? '').has(anchor));
     assert.deepEqual(broken(PAGES, linkedFiles, leads), []);
   });
 
-  it('are files that are there, where pages name them', () => {
+  it('are files that exist, when pages name them', () => {
     const current = new Map([...PAGES].filter(([path]) => path !== HISTORY));
     assert.deepEqual(
       broken(current, namedFiles, (path) => isNamed(path, FILES)),
@@ -105,7 +105,7 @@ describe('what sources and pages cite', function () {
     );
   });
 
-  it('are files and folders that are there, on the map in docs/architecture.md', () => {
+  it('are files and folders that exist, on the map in docs/architecture.md', () => {
     const [, map = ''] = /^```\n([\s\S]*?)^```$/m.exec(PAGES.get('docs/architecture.md') ?? '') ?? [];
     const paths = mappedPaths(map);
     assert.ok(paths.length > 60, `${paths.length} paths`);
@@ -132,7 +132,7 @@ describe('citations', () => {
     assert.deepEqual(otherForms('(docs/protocol.md section 4)'), []);
   });
 
-  it('of a page to itself are told from those of an RFC', () => {
+  it('of a page to itself are distinguished from those of an RFC', () => {
     assert.deepEqual(ownSections('as section 3.4 says; RFC 9112 section 6.3; sections 5 and 6'), [
       '3.4',
       '5',

@@ -9,12 +9,12 @@ const OTHER_FORM =
 const PAGE = /\bdocs\/[\w/-]+\.md\b/g;
 const DECISION = /\bdecisions? (\d{4})\b|\bdecisions\/(\d{4})(?![\w-])/g;
 const LINK = /\]\(([^)\s]+)\)/g;
-/** A file in backticks, with a folder before it: names alone may be anybody's, such as a `README.md` of the reader's. */
+/** A file in backticks, with a folder before it: a name alone may be anybody's, such as the reader's own `README.md`. */
 const FILE = /`([\w./{},*@-]+\/[\w.{},*@-]+\.(?:tsx?|md|sh|css|svg|html|conf|service))`/g;
-/** References of a page to its own sections, those of an RFC left out. */
+/** References of a page to its own sections, without those of an RFC. */
 const OWN_SECTION = /(?<!RFC \d{3,5} )\bsections? (\d+(?:\.\d+)?)/g;
 
-/** A text without the marks that comments begin their lines with, so that what is cited may be wrapped. */
+/** A text without the marks at the beginning of comment lines, so that citations may be wrapped. */
 export function unwrapped(text: string): string {
   return text.replaceAll(/\n\s*(?:\*|\/\/)? ?/g, ' ');
 }
@@ -95,7 +95,7 @@ function expanded(path: string): string[] {
   return options.split(',').flatMap((option) => expanded(before + option + after));
 }
 
-/** Whether one of the files has that path, or ends with it, as pages name files by what is around them. */
+/** Whether one of the files has that path, or ends with it, as pages name files by their last folders. */
 export function isNamed(path: string, files: readonly string[]): boolean {
   if (path.includes('*')) return files.some((file) => posix.matchesGlob(file, `**/${path}`));
   return files.some((file) => file === path || file.endsWith(`/${path}`));
@@ -105,7 +105,7 @@ export function isNamed(path: string, files: readonly string[]): boolean {
  * Paths in a map of folders: a block of lines, each with one or several names before two spaces, the names of a folder
  * indented below it.
  *
- * @returns from the root of the repository, folders with a slash behind them
+ * @returns from the root of the repository, folders with a slash at the end
  */
 export function mappedPaths(map: string): string[] {
   const folders: { readonly indent: number; readonly path: string }[] = [];

@@ -64,7 +64,7 @@ describe('circles of imports', () => {
     assert.deepEqual(findCircle(viewFrom('a', graph)), ['a/x.ts', 'a/b']);
   });
 
-  it('are none where all arrows point one way', () => {
+  it('do not exist if all arrows point one way', () => {
     const graph = graphOf({ 'a/x.ts': ['a/b/x.ts', 'a/c/x.ts'], 'a/b/x.ts': ['a/c/x.ts'], 'a/c/x.ts': [] });
     assert.equal(findCircle(viewFrom('a', graph)), undefined);
   });

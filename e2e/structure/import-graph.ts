@@ -8,7 +8,7 @@ export type Graph = ReadonlyMap<string, ReadonlySet<string>>;
 const IMPORT = /^(?:import|export) (?:[^'";]*? from )?'(\.[^']+)'|\bimport\('(\.[^']+)'\)/gm;
 
 /**
- * Imports between source files, those of types included.
+ * Imports between source files, including those of types.
  *
  * @param files paths from the root of the repository, with slashes; imports of other files are left out
  * @param root of the repository
@@ -27,10 +27,10 @@ export function importGraph(files: readonly string[], root: URL): Graph {
 }
 
 /**
- * The same graph as one folder sees it: its files, and its folders with all that is in them as one. So a folder may use
- * what lies beside it, and be used by it, but not both.
+ * The same graph as one folder sees it: its files, and each of its folders as one with everything in it. So a folder may use
+ * what is beside it, or be used by it, but not both.
  *
- * @param folder its path; nothing outside of it counts
+ * @param folder its path; nothing outside it counts
  */
 export function viewFrom(folder: string, graph: Graph): Graph {
   const view = new Map<string, Set<string>>();
@@ -56,7 +56,7 @@ export function foldersOf(graph: Graph): string[] {
   return [...folders].toSorted();
 }
 
-/** @returns the nodes of one circle, from any of them on; `undefined` where there is none */
+/** @returns the nodes of one circle, starting with any of them; `undefined` if there is none */
 export function findCircle(graph: Graph): string[] | undefined {
   const done = new Set<string>();
   const path: string[] = [];
@@ -80,7 +80,7 @@ export function findCircle(graph: Graph): string[] | undefined {
   return undefined;
 }
 
-/** The file itself where it lies in the folder, or the folder in it that holds the file. */
+/** The file itself if it is in the folder, otherwise the folder in it that contains the file. */
 function entryOf(folder: string, file: string): string | undefined {
   if (!file.startsWith(`${folder}/`)) return undefined;
   const [name = ''] = file.slice(folder.length + 1).split('/');

@@ -38,7 +38,7 @@ scenarios('creating a tunnel', (fixture) => {
     await page.locator('.card[data-slug="free-name"]').waitFor();
   });
 
-  it('says that the plan allows no names, instead of a field', async () => {
+  it('says that the plan allows no names, instead of showing a field', async () => {
     const { page } = await fixture.openSignedIn({ plan: 'free' });
     await page.getByRole('button', { name: 'Options' }).click();
     await page.getByText('choosing one needs the Dev plan or above').waitFor();
@@ -65,7 +65,7 @@ scenarios('creating a tunnel', (fixture) => {
   it('says when the relay takes no more creates', async () => {
     const { page, account } = await fixture.openSignedIn();
     for (let left = 5; left > 0; left -= 1) await account.api.create({ local_port: 9 });
-    // One more is allowed every 6 s, and a slow machine may take as long.
+    // One more is allowed every 6 s, and a slow machine may take that long.
     await eventually(20_000, async () => {
       await page.getByLabel('Port', { exact: true }).fill('3000');
       await page.getByRole('button', { name: 'Expose' }).click();
@@ -77,7 +77,7 @@ scenarios('creating a tunnel', (fixture) => {
     assert.equal(await page.getByLabel('Port', { exact: true }).inputValue(), '3000');
   });
 
-  it('gives the local server the host name that it wants', async () => {
+  it('gives the local server the host name that it expects', async () => {
     const { page, app } = await fixture.openSignedIn();
     const { port } = await startHttpService(fixture.scope, (request, response) =>
       response.end(request.headers.host),

@@ -102,7 +102,7 @@ scenarios('what comes back by itself', (fixture) => {
     assert.equal((await visit(url)).body, 'hello');
   });
 
-  it('after a sleep that lost every connection without a word', async () => {
+  it('after a sleep in which every connection was lost without a word', async () => {
     const relay = await Relay.start(fixture.scope);
     const network = await FaultProxy.start(fixture.scope, relay.port);
     const opened = await fixture.openSignedIn({ relay, address: network.url });
@@ -111,7 +111,7 @@ scenarios('what comes back by itself', (fixture) => {
     // Nobody has noticed: for the relay and for the app the tunnel is online.
     await card(opened.page, slug).getByText('Online').waitFor();
     await opened.app.wake();
-    // Left alone, the app would notice after 75 s.
+    // Without the wake-up, the app would notice after 75 s.
     await eventually(20_000, async () => assert.equal((await visit(url, { ms: 2000 })).body, 'hello'));
     await card(opened.page, slug).getByText('Online').waitFor();
   });

@@ -8,7 +8,7 @@ import { scenarios } from './support/fixture.ts';
 import { visit } from './support/visit.ts';
 
 scenarios('the main job without a mouse', (fixture) => {
-  /** Signs in and exposes a shop that takes orders; the button that copies its address has the focus then. */
+  /** Signs in and exposes a shop that takes orders; afterwards the button that copies its address has the focus. */
   async function signInAndExpose() {
     const account = await createAccount(fixture.relay);
     const orders: string[] = [];
@@ -116,7 +116,7 @@ scenarios('the main job without a mouse', (fixture) => {
     await keys.press('Escape');
     await page.getByText('Repeats request 2.').waitFor({ state: 'detached' });
     await keys.press('Escape');
-    // What was searched is there again, and the request that was read has the focus.
+    // What was searched for is there again, and the request that was read has the focus.
     await focusedName(page, /^POST \/order/);
     assert.equal(await page.getByLabel('Search requests').inputValue(), 'POST order');
     await keys.press('Escape');

@@ -13,7 +13,7 @@ import { visit } from './support/visit.ts';
 const TUNNELS = 50;
 
 scenarios('fifty tunnels', (fixture) => {
-  /** The app of somebody who has made fifty tunnels, after a restart of relay and app. */
+  /** The app of somebody who has created fifty tunnels, after a restart of relay and app. */
   async function openFifty() {
     const relay = await Relay.start(fixture.scope);
     const { account, directory } = await fixture.openSignedIn({ relay, plan: 'team' });
@@ -30,7 +30,7 @@ scenarios('fifty tunnels', (fixture) => {
     return { page, account, port: service.port };
   }
 
-  it('are all listed and online, searched, and scrolled to the last, whose visitor shows', async () => {
+  it('are all listed and online, searched, and scrolled to the last one, whose visitor shows', async () => {
     const { page, account } = await openFifty();
     const slugs = await page.locator('.card .address b').allTextContents();
     assert.deepEqual(
@@ -59,12 +59,12 @@ scenarios('fifty tunnels', (fixture) => {
     await page.getByText('No tunnel matches “nothing like it”.').waitFor();
   });
 
-  it('let the window answer at once, and draw only the card that changed', async () => {
+  it('let the window respond at once, and draw only the card that changed', async () => {
     const { page, account, port } = await openFifty();
     const busy = (await account.api.list()).find(({ slug }) => slug === 'service-50');
     assert.ok(busy);
     await allOnline(page);
-    // What runs on a port is told on each card, once somebody has looked.
+    // Each card says what runs on its port, once somebody has looked.
     await page.getByLabel('Port', { exact: true }).fill(String(port));
     await page.getByText(/ is here$/).waitFor();
     await watchCards(page);
@@ -86,7 +86,7 @@ async function allOnline(page: Page): Promise<void> {
     .waitFor({ state: 'attached' });
 }
 
-/** Writes what the app would have written had it made the account's tunnels itself. */
+/** Writes what the app would have written if it had created the account's tunnels itself. */
 async function remember(directory: string, account: TestAccount): Promise<void> {
   const path = join(directory, 'culvert.json');
   const file = JSON.parse(readFileSync(path, 'utf8')) as { data: { tunnels: SavedTunnel[] } };
@@ -104,7 +104,7 @@ async function isInView(page: Page, slug: string): Promise<boolean> {
   return box !== null && box.y < (await page.evaluate<number>('innerHeight'));
 }
 
-/** Notes from now on which cards have changed, other than by the time that passes. */
+/** Records from now on which cards have changed, other than by passing time. */
 async function watchCards(page: Page): Promise<void> {
   await page.evaluate(`
     globalThis.changedCards = new Set();
@@ -123,7 +123,7 @@ async function changedCards(page: Page): Promise<readonly string[]> {
   return await page.evaluate<string[]>('[...changedCards]');
 }
 
-/** @returns how many cards the frame after a text in the search field shows: a key is answered at once */
+/** @returns how many cards the frame after a text in the search field shows: a key takes effect at once */
 async function searched(page: Page, text: string): Promise<number> {
   return await page.evaluate<number>(`(async () => {
     const field = document.querySelector('input[type=search]');

@@ -4,7 +4,7 @@ import { openWindow } from './support/app-window.ts';
 import { NOW, SCENES } from './support/gallery.ts';
 import { sharedBrowser, sharedWindow } from './support/shared.ts';
 
-/** A card asks for the time a few times when it is drawn, and then only at a tick, of which a hidden window has none. */
+/** A card asks for the time a few times when it is drawn, and then only at a tick; a hidden window has no ticks. */
 const COUNT_QUESTIONS = `
   Object.defineProperty(document, 'hidden', { get: () => true });
   const { now } = Date;
@@ -15,7 +15,7 @@ const COUNT_QUESTIONS = `
 describe('a snapshot in which one of fifty tunnels has changed', () => {
   const scope = testScope();
 
-  it('has only the card of that one drawn again', async () => {
+  it('redraws only the card of that one', async () => {
     const scene = SCENES.find(({ name }) => name === 'many');
     assert.ok(scene);
     const main = scene.main();

@@ -1,4 +1,4 @@
-/** `npm run test:ui:repeat -- 20`: the UI suite so many times in a row, to the first failure. */
+/** `npm run test:ui:repeat -- 20`: runs the UI suite this many times in a row, until the first failure. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
@@ -22,7 +22,7 @@ for (let run = 1; run <= times; run += 1) {
 }
 
 async function runSuite(): Promise<{ code: number | null; text: string }> {
-  // A shell, because npm is a script on Windows.
+  // In a shell, because npm is a script on Windows.
   const suite = spawn('npm run --silent test:ui', { shell: true, stdio: ['ignore', 'pipe', 'pipe'] });
   let text = '';
   suite.stdout.setEncoding('utf8').on('data', (part: string) => (text += part));

@@ -6,7 +6,7 @@ import { eventually } from '../support/deadline.ts';
 import { scenarios } from './support/fixture.ts';
 
 scenarios('settings', (fixture) => {
-  it('hold at once, and after the next start', async () => {
+  it('take effect at once, and stay after the next start', async () => {
     const { page, app, directory } = await fixture.openSignedIn();
     await page.getByRole('button', { name: 'Settings' }).click();
     await page.getByLabel('Notifications').uncheck();
@@ -36,7 +36,7 @@ scenarios('settings', (fixture) => {
     await eventually(20_000, () => assert.equal(existsSync(entry), false));
   });
 
-  it('tell the relay, the account, how the key is kept, versions and licences', async () => {
+  it('show the relay, the account, how the key is stored, versions and licences', async () => {
     const { page, app, account } = await fixture.openSignedIn();
     await page.getByRole('button', { name: 'Settings' }).click();
     await page.getByText(fixture.relay.url).waitFor();

@@ -12,7 +12,7 @@ scenarios('signing in', (fixture) => {
     await page.getByText(`${account.name} · Dev plan`).waitFor();
   });
 
-  it('keeps the key encrypted, never in the page, and is signed in after the next start', async () => {
+  it('stores the key encrypted, never in the page, and is signed in after the next start', async () => {
     const { page, account, directory } = await fixture.openSignedIn();
     assert.equal((await page.content()).includes(account.key), false);
     for (const file of ['culvert.json', 'key.json']) {
@@ -46,7 +46,7 @@ scenarios('signing in', (fixture) => {
     await page.getByText(`${account.name} · Dev plan`).waitFor();
   });
 
-  it('says what is no key and no address before it asks anybody', async () => {
+  it('says what is not a key and not an address before it asks anybody', async () => {
     const { page } = await fixture.open();
     await signIn(page, 'my relay', 'cvt_short');
     await page.getByText("This is not a relay's address").waitFor();
@@ -61,7 +61,7 @@ scenarios('signing in', (fixture) => {
     assert.equal(await page.getByLabel('Relay').getAttribute('aria-invalid'), 'true');
   });
 
-  it('says at the address that what answers there is no relay', async () => {
+  it('says at the address that what answers there is not a relay', async () => {
     const site = await startHttpService(fixture.scope, (_, response) => response.end('<h1>Hello</h1>'));
     const { page } = await fixture.open();
     await signIn(page, `http://localhost:${site.port}`, newApiKey());

@@ -59,7 +59,7 @@ scenarios('tunnels', (fixture) => {
     assert.deepEqual(await account.api.list(), []);
   });
 
-  it('tells that a tunnel has expired', async () => {
+  it('says that a tunnel has expired', async () => {
     const { page } = await fixture.openSignedIn();
     await page.getByRole('button', { name: 'Options' }).click();
     await page.getByLabel('Lives for').selectOption('custom');

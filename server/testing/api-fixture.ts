@@ -14,7 +14,7 @@ import { TunnelService } from '../tunnels/tunnel-service.ts';
 import { FakeClock } from './fake-clock.ts';
 import { aStore, type TestStore } from './fixtures.ts';
 
-export interface Answer {
+export interface ApiResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Readonly<Record<string, unknown>>;
@@ -90,7 +90,11 @@ export class ApiFixture {
   }
 
   /** Sends a request, with a key when one is given. */
-  async call(method: string, path: string, options: { key?: string; body?: string } = {}): Promise<Answer> {
+  async call(
+    method: string,
+    path: string,
+    options: { key?: string; body?: string } = {},
+  ): Promise<ApiResponse> {
     const response = await fetch(`http://127.0.0.1:${this.port}${path}`, {
       method,
       headers: options.key === undefined ? {} : { Authorization: `Bearer ${options.key}` },
@@ -103,7 +107,7 @@ export class ApiFixture {
     return {
       status: response.status,
       headers: response.headers,
-      body: text === '' ? {} : (JSON.parse(text) as Answer['body']),
+      body: text === '' ? {} : (JSON.parse(text) as ApiResponse['body']),
     };
   }
 

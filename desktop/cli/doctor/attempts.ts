@@ -1,4 +1,4 @@
-/** Promises of what the engine does with handlers. */
+/** Promises for what the engine does with handlers. */
 import type { Attempt, DialHandler } from '../../engine/network/dial.ts';
 
 /** Connects, and closes the connection again. Rejects with what the socket reports. */
@@ -14,7 +14,7 @@ export function connectOnce(start: (handler: DialHandler) => Attempt): Promise<v
   });
 }
 
-/** Rejects when the promise has not settled in so many ms. */
+/** Rejects if the promise has not settled within this many ms. */
 export async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
   const deadline = Promise.withResolvers<never>();
   const timer = setTimeout(() => deadline.reject(new Error('it did not answer in time')), ms);

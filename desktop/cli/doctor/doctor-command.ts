@@ -1,4 +1,4 @@
-/** `culvert doctor`: walks from this machine over the relay back to a local port, and names the hop that fails. */
+/** `culvert doctor`: checks every step from this machine to a local port, through the relay, and names the hop that fails. */
 import { checkKey } from '../access.ts';
 import type { DoctorCommand } from '../arguments.ts';
 import { ExitCode } from '../exit-code.ts';

@@ -24,7 +24,7 @@ async function walk(hops: Hop[], interrupted = new AbortController().signal) {
 }
 
 describe('checkHops', () => {
-  it('tells what was found and how long it took, hop by hop', async () => {
+  it('reports what was found and how long it took, hop by hop', async () => {
     const skipped = hop('b', fail(new HopSkipped('nothing to check')));
     const { isGood, results } = await walk([hop('a', () => 'found'), skipped, hop('c', () => 'found too')]);
     assert.equal(isGood, true);
@@ -35,7 +35,7 @@ describe('checkHops', () => {
     ]);
   });
 
-  it('names the hop that fails and the fix, and tries behind it only what stands alone', async () => {
+  it('names the hop that fails and the fix, and after it checks only hops that do not depend on it', async () => {
     const { isGood, results } = await walk([
       hop('a', fail(new HopFailure('nothing there', 'Start it.'))),
       hop('b', () => assert.fail('tried')),
@@ -49,7 +49,7 @@ describe('checkHops', () => {
     ]);
   });
 
-  it('stops at Ctrl-C, also within a check', async () => {
+  it('stops at Ctrl-C, even during a check', async () => {
     const interrupt = new AbortController();
     const endless: Hop = {
       name: 'a',

@@ -1,9 +1,9 @@
-/** A hop on the way from a visitor to the local port, and what became of checking it. */
+/** A hop on the way from a visitor to the local port, and the result of checking it. */
 
 export interface Hop {
   /** stable, for `--json` */
   readonly name: string;
-  /** whether it can be checked when a hop before it has failed */
+  /** whether it can be checked if a hop before it has failed */
   readonly standsAlone: boolean;
   /**
    * @returns what was found, in a few words
@@ -36,7 +36,7 @@ export interface HopResult {
 }
 
 /**
- * Checks hops one after the other. Behind the first that fails only those are checked that stand alone.
+ * Checks hops one after the other. After the first that fails, only those are checked that can be checked on their own.
  *
  * @param monotonic ms
  * @param tell called with every result as it comes

@@ -1,4 +1,7 @@
-/** A tunnel of a minute to a service of our own, which shows that all of the way works, without the user's service. */
+/**
+ * A tunnel that lives for a minute and leads to a service of our own. It shows that the whole way works, without the user's
+ * service.
+ */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
@@ -79,7 +82,7 @@ export class TestTunnel {
     return opened;
   }
 
-  /** Closes the tunnel at the relay; where that fails it ends by itself within the minute. */
+  /** Closes the tunnel at the relay; if that fails, it ends by itself within a minute. */
   async close(): Promise<void> {
     this.#session.stop();
     this.#server.close();

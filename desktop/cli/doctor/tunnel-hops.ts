@@ -1,4 +1,4 @@
-/** From the relay to a local port, by a tunnel that is opened for it and closed again. */
+/** From the relay to a local port, through a tunnel that is opened for the check and closed again. */
 import { randomUUID } from 'node:crypto';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import { systemClock } from '../../engine/clock.ts';
@@ -20,7 +20,7 @@ export class TunnelHops {
   #opening: Promise<TestTunnel> | undefined;
   #test: TestTunnel | undefined;
 
-  /** @param access asked for when the hops before have shown that there is a key */
+  /** @param access asked for once the hops before have shown that there is a key */
   constructor(access: () => Access) {
     this.#access = access;
   }
@@ -31,7 +31,7 @@ export class TunnelHops {
     { name: 'address', standsAlone: false, check: () => this.#address() },
   ];
 
-  /** Closes the test tunnel, also one that is still being opened. */
+  /** Closes the test tunnel, even one that is still being opened. */
   async close(): Promise<void> {
     const test = await this.#opening?.catch(() => undefined);
     await test?.close();
@@ -45,14 +45,14 @@ export class TunnelHops {
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       if (!(error instanceof RelayRefusal)) throw new HopFailure(why, UPGRADE_FIX);
-      // No test tunnel may be had now, such as after many creates: what can be seen without one is looked at.
+      // There may be no test tunnel now, for example after many creates: then only what needs none is checked.
       await this.#controlWithoutTunnel(access);
       return `WebSockets reach the relay; no test tunnel: ${why}`;
     }
     return `a test tunnel is online, ${this.#test.tunnel.slug}`;
   }
 
-  /** A relay that refuses a tunnel that is not there has got the upgrade, with the key. */
+  /** A relay that answers that the tunnel does not exist has received the upgrade, with the key. */
   async #controlWithoutTunnel({ relay, key, network }: Access): Promise<void> {
     const end = await new Promise<ControlEnd>((resolve) => {
       const options = { relay, key, network, tunnelId: randomUUID(), clock: systemClock };
@@ -73,7 +73,7 @@ export class TunnelHops {
     throw new HopFailure(`control connection: ${why}`, UPGRADE_FIX);
   }
 
-  /** A visit by the path address goes to the relay's own host, which is known to work by now. */
+  /** A visit through the path address goes to the relay's own host, which is known to work by now. */
   async #data(): Promise<string> {
     const { relay } = this.#access();
     const { tunnel } = this.#testTunnel();

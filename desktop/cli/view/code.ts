@@ -2,7 +2,7 @@ import { renderUnicodeCompact } from 'uqr';
 import type { Size } from './state.ts';
 import { type Line, span } from './text.ts';
 
-/** Light modules around the code: readers want 4, and make do with 2. */
+/** Light modules around the code: readers ask for 4, and 2 are enough in practice. */
 const BORDER = 2;
 
 /** The address as a QR code, or a line that says how much room it needs. */

@@ -57,7 +57,7 @@ describe('frame', () => {
     ]);
   });
 
-  it('says what is wrong and what to do, whole', () => {
+  it('says in full what is wrong and what to do', () => {
     const problem = 'Nothing answers on port 3000. Start the service there; the tunnel stays up.';
     const status = { name: 'reconnecting', retryAt: NOW + 2500, why: 'The relay is away.' } as const;
     const lines = draw([panel({ problem, status })], {}, 40);
@@ -69,7 +69,7 @@ describe('frame', () => {
     assert.match(draw([panel({ status })])[2] ?? '', /Next try in 3 s\.$/);
   });
 
-  it('has nothing of a tunnel that is not there yet, or no longer', () => {
+  it('shows no details of a tunnel that does not exist yet, or no longer', () => {
     const opening = draw([panel({ status: { name: 'opening' }, tunnel: undefined })]);
     assert.deepEqual(opening.slice(2), [
       '○ Opening…',
@@ -81,7 +81,7 @@ describe('frame', () => {
     assert.equal(draw([panel({ status: ended })])[2], '✕ Ended. The tunnel has expired.');
   });
 
-  it('shows several tunnels in short, and whose a request was', () => {
+  it('shows several tunnels in short, and which one a request was for', () => {
     const lines = draw([
       panel({ label: 'web', requests: [request(1)] }),
       panel({ label: 'api-2', status: { name: 'opening' }, tunnel: undefined }),
@@ -114,7 +114,7 @@ describe('frame', () => {
     assert.doesNotMatch(text, /[\p{Cc}\p{Cf}]/u);
   });
 
-  it('keeps the order of time among tunnels, and to the room there is', () => {
+  it('keeps requests of several tunnels in order of time, as many as there is room for', () => {
     const even = [8, 6, 4, 2].map((id) => request(id));
     const odd = [9, 7, 5, 3, 1].map((id) => request(id));
     const panels = [panel({ label: 'a', requests: even }), panel({ label: 'b', requests: odd })];
@@ -125,7 +125,7 @@ describe('frame', () => {
     );
   });
 
-  it('leaves out of a narrow line what matters least', () => {
+  it('omits what matters least from a narrow line', () => {
     assert.equal(draw([panel({ requests: [request(1)] })], {}, 40).at(-1), 'GET      200    12 ms  /1');
   });
 

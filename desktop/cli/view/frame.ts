@@ -1,4 +1,4 @@
-/** The frame of a state: a pure function, without a terminal. */
+/** The frame for a state: a pure function, without a terminal. */
 import { byteSize, localTime, timeLeft } from '../format.ts';
 import { codeLines } from './code.ts';
 import { requestRows } from './request-rows.ts';
@@ -46,7 +46,7 @@ function title(count: number, hasCode: boolean): Line {
   ];
 }
 
-/** One tunnel has the room to say everything. */
+/** One tunnel has enough room to show everything. */
 function singleHead(panel: PanelState, context: Context): Line[] {
   const { now } = context;
   const { tunnel, localUrl } = panel;
@@ -70,7 +70,7 @@ function singleHead(panel: PanelState, context: Context): Line[] {
   return [...lines, ...problemLines(panel, context)];
 }
 
-/** Several tunnels share the room: two lines each, and more for what is wrong. */
+/** Several tunnels share the room: two lines each, and more if something is wrong. */
 function blockOf(panel: PanelState, context: Context): Line[] {
   const { now, columns, panels } = context;
   const labelColumns = Math.max(...panels.map(({ label }) => label?.length ?? 0));
@@ -110,7 +110,7 @@ function problemLines({ problem }: PanelState, { columns }: Context): Line[] {
   return problem === undefined ? [] : marked('! ', problem, 'warning', columns);
 }
 
-/** What to do is at the end of a text, so all of it is shown, on as many lines as it takes. */
+/** What to do is at the end of the text, so all of it is shown, on as many lines as it takes. */
 function marked(mark: string, text: string, style: Span['style'], columns: number): Line[] {
   const lines = wrap(escapeControls(text), columns - mark.length);
   return lines.map((line, index) => [span(index === 0 ? mark : '  ', style), span(line, style)]);

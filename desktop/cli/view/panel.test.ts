@@ -53,7 +53,7 @@ describe('Panel', () => {
     assert.equal(await lookAfter(60_000), 3, 'not while the relay is away');
   });
 
-  it('keeps what it knows when the relay does not answer', async () => {
+  it('keeps what it knows if the relay does not respond', async () => {
     const { clock, panel, asked } = setUp({ isReachable: false });
     panel.online(TUNNEL);
     panel.state(5);
@@ -63,7 +63,7 @@ describe('Panel', () => {
     assert.equal(asked.length, 2);
   });
 
-  it('shows a problem for 30 s after it was last met, and none with visitors that left', () => {
+  it('shows a problem for 30 s after it last occurred, and none with visitors that left', () => {
     const { clock, panel } = setUp();
     const refused = { code: 'local-refused', text: 'Nothing answers.' } as const;
     panel.problem(refused);
@@ -77,7 +77,7 @@ describe('Panel', () => {
     assert.equal(panel.state(5).problem, undefined);
   });
 
-  it('follows the tunnel to its end, and says it afterwards', () => {
+  it('follows the tunnel to its end, and reports that afterwards', () => {
     const { panel } = setUp();
     const { printed, output } = record();
     panel.sayEnd(output);

@@ -16,7 +16,7 @@ export interface PanelOptions {
   readonly fetchTunnel: (id: string) => Promise<Tunnel>;
 }
 
-/** Follows one tunnel for the view. Expiry and counters are the relay's, asked for while somebody looks. */
+/** Follows one tunnel for the view. Expiry and counters come from the relay, which is asked while somebody looks. */
 export class Panel implements Reporter {
   readonly #options: PanelOptions;
   #status: PanelStatus = { name: 'opening' };
@@ -56,7 +56,7 @@ export class Panel implements Reporter {
     }
   }
 
-  /** @param count of requests that can be shown */
+  /** @param count number of requests that can be shown */
   state(count: number): PanelState {
     const { spec, clock, requests } = this.#options;
     const newest = requests(count);
@@ -89,7 +89,7 @@ export class Panel implements Reporter {
     try {
       this.#tunnel = await this.#options.fetchTunnel(id);
     } catch {
-      // Whether the tunnel is there is for its control connection to say.
+      // Whether the tunnel is online is up to its control connection.
     }
     this.#isRefreshing = false;
     this.#refreshedAt = this.#options.clock.monotonic();

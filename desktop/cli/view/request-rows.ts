@@ -1,10 +1,10 @@
-/** The last requests, a line each. */
+/** The last requests, one line each. */
 import type { RequestSummary } from '../../engine/inspector/records.ts';
 import { byteSize, clockTime } from '../format.ts';
 import type { PanelState } from './state.ts';
 import { escapeVisitorText, type Line, shorten, span, type Style } from './text.ts';
 
-/** Below so many columns a line has no room for time, bytes and where the request went. */
+/** With fewer columns a line has no room for time, bytes and where the request went. */
 const WIDE_COLUMNS = 64;
 const METHOD_COLUMNS = 7;
 

@@ -10,7 +10,7 @@ function setUp() {
   const stream = { columns: 20, rows: 5, writableLength: 0, write: (part: string) => written.push(part) };
   const screen = new Screen(stream, true);
   screen.open();
-  /** What was written since the last time, with ESC as ^. */
+  /** What was written since the last call, with ESC as ^. */
   const taken = (): string => written.splice(0).join('').replaceAll(ESC, '^');
   taken();
   return { screen, stream, taken };
@@ -29,7 +29,7 @@ describe('Screen', () => {
     assert.equal(taken(), '^[2;1H^[J');
   });
 
-  it('writes everything anew for a window of another size', () => {
+  it('writes everything again for a window of another size', () => {
     const { screen, stream, taken } = setUp();
     screen.draw(text('one', 'a long second line'));
     taken();
@@ -39,7 +39,7 @@ describe('Screen', () => {
     assert.equal(taken(), '^[2J^[1;1H^[Kone^[2;1H^[Ka lon…');
   });
 
-  it('writes nothing to a terminal that is stopped, and what is missing once it goes on', () => {
+  it('writes nothing to a terminal that is stopped, and what is missing once it continues', () => {
     const { screen, stream, taken } = setUp();
     stream.writableLength = 1;
     screen.draw(text('one'));
@@ -59,7 +59,7 @@ describe('Screen', () => {
     assert.equal(taken(), '');
   });
 
-  it('takes a terminal without a size for one of 80 by 24', () => {
+  it('assumes 80 by 24 for a terminal without a size', () => {
     const { screen, stream } = setUp();
     stream.columns = 0;
     stream.rows = 0;

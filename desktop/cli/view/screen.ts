@@ -1,4 +1,4 @@
-/** Writes frames to a terminal: what has changed and no more, on the alternate screen, which leaves no trace. */
+/** Writes frames to a terminal: only what has changed, on the alternate screen, which leaves no trace. */
 import type { Size } from './state.ts';
 import { type Line, paint } from './text.ts';
 
@@ -58,7 +58,7 @@ export class Screen {
     if (text !== '') this.#stream.write(text);
   }
 
-  /** The window has another size, or something else has written to it: the next frame is drawn whole. */
+  /** The window has another size, or something else has written to it: the next frame is drawn in full. */
   forget(): void {
     this.#shown = undefined;
   }

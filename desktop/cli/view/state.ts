@@ -8,7 +8,7 @@ export type PanelStatus =
   | { readonly name: 'online' }
   | {
       readonly name: 'reconnecting';
-      /** wall-clock ms of the next try */
+      /** wall-clock ms of the next attempt */
       readonly retryAt: number;
       readonly why: string;
     }

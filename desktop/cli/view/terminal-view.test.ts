@@ -27,7 +27,7 @@ function setUp(env: NodeJS.ProcessEnv = {}) {
 }
 
 describe('TerminalView', () => {
-  it('draws what has changed, 4 times a second at most', () => {
+  it('draws what has changed, at most 4 times a second', () => {
     const { clock, written, view, panel } = setUp();
     view.open();
     written.length = 0;
@@ -45,7 +45,7 @@ describe('TerminalView', () => {
     view.close(record().output);
   });
 
-  it('leaves terminal, process and clock as they were, and says last what came meanwhile', () => {
+  it('leaves terminal, process and clock as they were, and then says what came meanwhile', () => {
     const { clock, written, rawModes, stdin, stdout, view, panel } = setUp();
     const listeners = (): number =>
       process.listenerCount('exit') + process.listenerCount('SIGCONT') + stdout.listenerCount('resize');
@@ -67,7 +67,7 @@ describe('TerminalView', () => {
     });
   });
 
-  it('uses no colours where NO_COLOR asks for that', () => {
+  it('uses no colours if NO_COLOR asks for that', () => {
     for (const [env, hasColour] of [
       [{}, true],
       [{ NO_COLOR: '' }, true],
@@ -80,7 +80,7 @@ describe('TerminalView', () => {
     }
   });
 
-  it('is for terminals that move their cursor', () => {
+  it('is for terminals that can move their cursor', () => {
     assert.equal(canShowView({ isTTY: true }, { TERM: 'xterm' }), true);
     assert.equal(canShowView({ isTTY: true }, {}), true);
     assert.equal(canShowView({ isTTY: true }, { TERM: 'dumb' }), false);

@@ -10,12 +10,12 @@ import { LEAVE, Screen } from './screen.ts';
 const CTRL_C = '\u{3}';
 const CTRL_L = '\u{C}';
 
-/** Whether a terminal can show the view: it moves its cursor. */
+/** Whether a terminal can show the view: it can move its cursor. */
 export function canShowView(stdout: { readonly isTTY?: boolean }, env: NodeJS.ProcessEnv): boolean {
   return stdout.isTTY === true && env['TERM'] !== 'dumb';
 }
 
-/** The view of `culvert http` and `culvert start` on a terminal, from its first frame until the terminal is as before. */
+/** The view of `culvert http` and `culvert start` on a terminal, from its first frame until the terminal is restored. */
 export class TerminalView {
   readonly #stdin: NodeJS.ReadStream;
   readonly #stdout: NodeJS.WriteStream;
@@ -33,7 +33,7 @@ export class TerminalView {
     this.#screen = new Screen(stdout, (env['NO_COLOR'] ?? '') === '');
   }
 
-  /** What is said while the view has the terminal comes after it. */
+  /** What is reported while the view has the terminal comes after it. */
   readonly output: Output = {
     out: (text) => void this.#unsaid.push(text),
     err: (text) => void this.#unsaid.push(text),
@@ -59,7 +59,7 @@ export class TerminalView {
     this.#tick();
   }
 
-  /** Gives the terminal back, and then says how every tunnel ended. */
+  /** Restores the terminal, and then says how every tunnel ended. */
   close(output: Output): void {
     this.#timer?.cancel();
     this.#stdout.off('resize', this.#redraw);
@@ -94,14 +94,14 @@ export class TerminalView {
 
   readonly #onKeys = (keys: string): void => {
     for (const key of keys) {
-      // Where keys are read one by one, Ctrl-C is one of them and no signal.
+      // When keys are read one by one, Ctrl-C is one of them and not a signal.
       if (key === CTRL_C) process.emit('SIGINT');
       else if (key === CTRL_L) this.#redraw();
       else if (key === 'q') this.#nextCode();
     }
   };
 
-  /** From tunnel to tunnel, and then back to the requests. */
+  /** From one tunnel to the next, and then back to the requests. */
   #nextCode(): void {
     const next = this.#codeOf === undefined ? 0 : this.#codeOf + 1;
     this.#codeOf = next < this.#panels.length ? next : undefined;

@@ -17,7 +17,7 @@ describe('escapeVisitorText', () => {
     it(`writes ${JSON.stringify(text)} as ${escaped}`, () => assert.equal(escapeVisitorText(text), escaped));
   }
 
-  it('leaves nothing but printable ASCII of any character there is', () => {
+  it('leaves only printable ASCII, whatever character is given', () => {
     for (let code = 0; code < 0x3000; code += 1) {
       assert.match(escapeVisitorText(String.fromCodePoint(code)), /^[ -~]+$/);
     }
@@ -25,13 +25,13 @@ describe('escapeVisitorText', () => {
 });
 
 describe('escapeControls', () => {
-  it('keeps words of any language, and nothing that acts', () => {
+  it('keeps words of any language, and nothing that acts on the terminal', () => {
     assert.equal(escapeControls(`Zürich… ${ESC}[2J\u{202E}\u{200B}`), 'Zürich… \\x1b[2J\\u{202e}\\u{200b}');
   });
 });
 
 describe('paint', () => {
-  it('fits a line to its width, and marks what is cut', () => {
+  it('fits a line to its width, and marks what is cut off', () => {
     const line = [span('abc', 'good'), span('defgh'), span('ijk', 'dim')];
     assert.equal(paint(line, 11, false), 'abcdefghijk');
     assert.equal(paint(line, 10, false), 'abcdefghi…');
@@ -48,7 +48,7 @@ describe('paint', () => {
 });
 
 describe('shorten and wrap', () => {
-  it('keep what fits', () => {
+  it('keep text that fits', () => {
     assert.equal(shorten('abc', 3), 'abc');
     assert.deepEqual(wrap('one two three', 7), ['one two', 'three']);
     assert.deepEqual(wrap('incomprehensible it is', 5), ['incomprehensible', 'it is']);

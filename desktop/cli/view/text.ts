@@ -1,10 +1,10 @@
-/** Text for a terminal: what comes from outside made harmless, lines of styled pieces, and fitting them to a width. */
+/** Text for a terminal: outside text made harmless, lines of styled pieces, and fitting them to a width. */
 
 import { escapeCharacter, escapeUnprintable } from '../../../shared/unprintable.ts';
 
 export type Style = 'plain' | 'strong' | 'dim' | 'good' | 'warning' | 'bad' | 'inverse';
 
-/** A piece of a line. Its text has no control characters, and none that take two code units. */
+/** A piece of a line. Its text has no control characters, and no characters of two code units. */
 export interface Span {
   readonly text: string;
   readonly style: Style;
@@ -29,25 +29,25 @@ const STYLE_CODES: Readonly<Record<Style, string>> = {
 };
 
 /**
- * What a visitor has sent, for a terminal: everything but printable ASCII is written as `\x1b` or `\u{202e}`, so that
- * it can move no cursor, hide nothing and turn no text around, and takes the columns it seems to take.
+ * What a visitor has sent, for a terminal: everything but printable ASCII is written as `\x1b` or `\u{202e}`, so that it
+ * cannot move the cursor, hide anything or reverse text, and is as wide as it seems.
  */
 export function escapeVisitorText(text: string): string {
   return text.replace(/[^\u{20}-\u{7e}]/gu, escapeCharacter);
 }
 
-/** What a relay or this program says: only what controls a terminal or cannot be seen is escaped, and emoji. */
+/** What a relay or this program says: escapes only what controls a terminal or cannot be seen, and emoji. */
 export function escapeControls(text: string): string {
   return escapeUnprintable(text).replace(/\p{Cs}|[\u{10000}-\u{10ffff}]/gu, escapeCharacter);
 }
 
-/** Shortens to so many columns, with `…` at the end of what was longer. */
+/** Shortens to this many columns, with `…` at the end of a longer text. */
 export function shorten(text: string, columns: number): string {
   if (text.length <= columns) return text;
   return columns < 1 ? '' : `${text.slice(0, columns - 1)}…`;
 }
 
-/** Breaks between words, so that no line is longer than so many columns where words allow it. */
+/** Breaks between words, so that no line is longer than this many columns if the words allow it. */
 export function wrap(text: string, columns: number): string[] {
   const lines: string[] = [];
   for (const word of text.split(' ')) {
@@ -58,7 +58,7 @@ export function wrap(text: string, columns: number): string[] {
   return lines;
 }
 
-/** The line as it is written to a terminal of that width, with `…` at the end of what is longer. */
+/** The line as it is written to a terminal of this width, with `…` at the end of a longer one. */
 export function paint(line: Line, columns: number, hasColour: boolean): string {
   const length = line.reduce((sum, { text }) => sum + text.length, 0);
   const isCut = length > columns;

@@ -26,7 +26,7 @@ describe('findHostRefusal', () => {
   const others: [string, string][] = [
     ['another refusal', `${head('403 Forbidden')}You may not`],
     ['another status', `${head('404 Not Found')}Invalid Host header`],
-    ['an answer about it', `${head('200 OK')}Invalid Host header`],
+    ['a response about it', `${head('200 OK')}Invalid Host header`],
     ['a piece of a body', '12345678 4 Blocked request. This host'],
     ['what comes far behind', `${head('403 Forbidden')}${' '.repeat(5000)}Invalid Host header`],
   ];

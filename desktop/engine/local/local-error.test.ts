@@ -2,21 +2,21 @@ import assert from 'node:assert/strict';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { FakeStream } from '../../testing/fake-stream.ts';
 import { Deadlines } from '../deadlines.ts';
-import { LocalErrorAnswer, type LocalErrorCode } from './local-error.ts';
+import { LocalErrorResponse, type LocalErrorCode } from './local-error.ts';
 
 function setUp(code: LocalErrorCode = 'local-refused') {
   const clock = new FakeClock();
   const deadlines = new Deadlines(clock);
   const stream = new FakeStream();
   let ends = 0;
-  const answer = new LocalErrorAnswer(stream, code, 3000, deadlines, () => (ends += 1));
-  answer.start();
-  return { answer, clock, deadlines, stream, ends: () => ends };
+  const response = new LocalErrorResponse(stream, code, 3000, deadlines, () => (ends += 1));
+  response.start();
+  return { response, clock, deadlines, stream, ends: () => ends };
 }
 
 const GET = 'GET / HTTP/1.1\r\nHost: a\r\n';
 
-describe('LocalErrorAnswer', () => {
+describe('LocalErrorResponse', () => {
   it('responds with 502 and the port in the text, then closes', () => {
     const { stream, ends, deadlines } = setUp();
     stream.receive(`${GET}\r\n`);
@@ -56,9 +56,9 @@ describe('LocalErrorAnswer', () => {
     const { stream, ends } = setUp();
     for (const character of 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\n')
       stream.receive(character);
-    const answer = stream.sent;
+    const sent = stream.sent;
     stream.receive('body');
-    assert.equal(stream.sent, answer);
+    assert.equal(stream.sent, sent);
     assert.equal(ends(), 1);
   });
 
@@ -92,8 +92,8 @@ describe('LocalErrorAnswer', () => {
   });
 
   it('cuts the stream when it is told to', () => {
-    const { answer, stream, deadlines, ends } = setUp();
-    answer.cut();
+    const { response, stream, deadlines, ends } = setUp();
+    response.cut();
     assert.deepEqual([stream.ended, ends(), deadlines.size], ['cut', 1, 0]);
   });
 });

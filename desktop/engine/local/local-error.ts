@@ -16,7 +16,7 @@ const NO_LIMITS = { target: Infinity, fields: Infinity };
 export type LocalErrorCode = Extract<VisitorErrorCode, 'local-refused' | 'local-reset'>;
 
 /** Waits for the request on a data socket, responds with a 502 and closes the socket. */
-export class LocalErrorAnswer implements ByteStreamHandler, Expiring {
+export class LocalErrorResponse implements ByteStreamHandler, Expiring {
   readonly #stream: DataSocket;
   readonly #code: LocalErrorCode;
   readonly #port: number;

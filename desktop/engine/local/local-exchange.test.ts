@@ -70,16 +70,16 @@ describe('LocalExchange', () => {
     'an empty body': [[response('Content-Length: 0\r\n')]],
     'no content': [[response('', '', '204 No Content')]],
     'not modified': [[response('ETag: "a"\r\n', '', '304 Not Modified')]],
-    'an answer to HEAD that announces nothing': [[response('X: y\r\n')], 'HEAD'],
+    'a response to HEAD that announces nothing': [[response('X: y\r\n')], 'HEAD'],
     'a connection that is said to be kept': [
       [response('Connection: Keep-Alive\r\nContent-Length: 0\r\n')],
       'GET',
     ],
     'an error': [[response('Content-Length: 0\r\n', '', '500 Internal Server Error')]],
-    'interim answers before it': [
+    'interim responses before it': [
       [response('Link: </a>\r\n', '', '103 Early Hints') + response('', '', '102 Processing'), length],
     ],
-    'an interim answer with it': [[response('', '', '103 Early Hints') + length]],
+    'an interim response with it': [[response('', '', '103 Early Hints') + length]],
   };
   for (const [name, [pieces, method]] of Object.entries(free)) {
     it(`is free after ${name}`, () => assert.ok(isReusable(pieces, method)));
@@ -92,12 +92,12 @@ describe('LocalExchange', () => {
     'a part of a head': [[length.slice(0, 20)]],
     // A head that is passed on in parts would have to be copied to be read.
     'a head in parts': [[length.slice(0, 20), length.slice(20)]],
-    'an interim answer alone': [[response('', '', '103 Early Hints')]],
+    'an interim response alone': [[response('', '', '103 Early Hints')]],
     'a byte behind the body': [[`${length}x`]],
     'a byte behind the body, later': [[length, 'x']],
     'a byte behind a chunked body': [[`${chunked}x`]],
     'a byte behind an empty body': [[response('Content-Length: 0\r\n', 'x')]],
-    'a second answer': [[length + length]],
+    'a second response': [[length + length]],
     'a body that ends with the connection': [[response('', 'hello')]],
     'HTTP/1.0': [[response('Content-Length: 5\r\nConnection: keep-alive\r\n', 'hello', '200 OK', '1.0')]],
     'a connection that is to close': [[response('Content-Length: 0\r\nConnection: close\r\n')]],
@@ -117,8 +117,8 @@ describe('LocalExchange', () => {
     'a broken head': [['HTTP/1.1 200 OK\r\nContent-Length : 0\r\n\r\n']],
     'a head beyond the limit': [[response(`Content-Length: 0\r\nX: ${'x'.repeat(40_000)}\r\n`)]],
     // If the server sends a body anyway, nobody else may get it.
-    'an answer to HEAD that announces a body': [[response('Content-Length: 5\r\n')], 'HEAD'],
-    'an answer to HEAD that announces chunks': [[response('Transfer-Encoding: chunked\r\n')], 'HEAD'],
+    'a response to HEAD that announces a body': [[response('Content-Length: 5\r\n')], 'HEAD'],
+    'a response to HEAD that announces chunks': [[response('Transfer-Encoding: chunked\r\n')], 'HEAD'],
     'no content with a length': [[response('Content-Length: 5\r\n', '', '204 No Content')]],
     'not modified with a length': [[response('Content-Length: 5\r\n', '', '304 Not Modified')]],
   };

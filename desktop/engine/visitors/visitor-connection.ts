@@ -4,7 +4,7 @@ import type { FilterMaker } from '../data/stream-filter.ts';
 import type { Deadlines } from '../deadlines.ts';
 import type { LocalConnection } from '../local/local-connection.ts';
 import type { LocalDialer, LocalDialHandler } from '../local/local-dialer.ts';
-import { LocalErrorAnswer, type LocalErrorCode } from '../local/local-error.ts';
+import { LocalErrorResponse, type LocalErrorCode } from '../local/local-error.ts';
 import { LocalExchange } from '../local/local-exchange.ts';
 import { type LocalPool, reuse, type ReuseHandler } from '../local/local-pool.ts';
 import type { Attempt } from '../network/dial.ts';
@@ -46,7 +46,7 @@ export class VisitorConnection
   /** why there is no local connection */
   #refusal: Error | undefined;
   /** what has both ends now */
-  #service: Bridge | LocalErrorAnswer | undefined;
+  #service: Bridge | LocalErrorResponse | undefined;
   #isInspected = false;
   /** times that {@link looksSlow} has found it waiting */
   #looks = 0;
@@ -214,9 +214,9 @@ export class VisitorConnection
   /** @param request what has come of it */
   #answer(stream: DataSocket, code: LocalErrorCode, request: readonly Buffer[]): void {
     const { local, deadlines } = this.#context;
-    const answer = new LocalErrorAnswer(stream, code, local.target.port, deadlines, () => this.ended());
-    this.#service = answer;
-    answer.start();
-    for (const piece of request) answer.onStreamData(piece);
+    const response = new LocalErrorResponse(stream, code, local.target.port, deadlines, () => this.ended());
+    this.#service = response;
+    response.start();
+    for (const piece of request) response.onStreamData(piece);
   }
 }

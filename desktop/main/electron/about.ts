@@ -18,7 +18,7 @@ export function readAbout(directory: string, { electron, chrome, node }: NodeJS.
   };
 }
 
-/** @param directory of the built main process, in which the build says where the project is at home */
+/** @param directory of the built main process, in which the build says where the project's home is */
 export function readLinks(directory: string): ProjectLinks {
   const { homepage } = JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as {
     homepage: string;

@@ -8,7 +8,7 @@ import { Quit, type QuitChoice } from '../system/quit.ts';
 
 const CHOICES: readonly QuitChoice[] = ['close', 'leave', 'stay'];
 
-/** Asks what becomes of live tunnels. */
+/** Asks what should happen to live tunnels. */
 export async function askQuit(
   dialog: Pick<Dialog, 'showMessageBox'>,
   liveCount: number,

@@ -13,11 +13,11 @@ const storage = (isAvailable: boolean, backend: ReturnType<SafeStorage['getSelec
 describe('systemEncryption', () => {
   const cases: [string, boolean, NodeJS.Platform, boolean, 'basic_text' | 'unknown' | 'kwallet6'][] = [
     ['is real with a wallet', true, 'linux', true, 'kwallet6'],
-    ['is none where the key is known to all', false, 'linux', true, 'basic_text'],
-    ['is none where it is unknown what does it', false, 'linux', true, 'unknown'],
-    ['is none where there is none', false, 'linux', false, 'kwallet6'],
+    ['does not count if everybody knows the key', false, 'linux', true, 'basic_text'],
+    ['does not count if nobody knows what provides it', false, 'linux', true, 'unknown'],
+    ['does not count if there is none', false, 'linux', false, 'kwallet6'],
     ['is real on macOS', true, 'darwin', true, 'unknown'],
-    ['is none on Windows where it is not available', false, 'win32', false, 'unknown'],
+    ['does not count on Windows if it is not available', false, 'win32', false, 'unknown'],
   ];
   for (const [title, isReal, platform, isAvailable, backend] of cases) {
     it(title, async () => {

@@ -3,7 +3,7 @@ import type { Encryption } from '../session/key-vault.ts';
 
 /**
  * The key store of the operating system. On Linux without one, Electron encrypts with a key that everybody knows
- * (`basic_text`), which counts as none.
+ * (`basic_text`), which does not count as encryption.
  */
 export function systemEncryption(
   safeStorage: Pick<

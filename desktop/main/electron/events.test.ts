@@ -26,14 +26,14 @@ function listening(mayQuit: boolean) {
 }
 
 describe('listenToSystem', () => {
-  it('opens links, those from before it was ready too', () => {
+  it('opens links, including those from before it was ready', () => {
     const { app, seen } = listening(true);
     app.emit('open-url', fakeEvent({}), 'culvert://new?port=2');
     app.emit('second-instance', {}, ['culvert', 'culvert://new?port=3']);
     assert.deepEqual(seen, ['culvert://new?port=1', 'culvert://new?port=2', 'culvert://new?port=3']);
   });
 
-  it('shows the window for a second start, lets go for a sleep, and connects again at once after it', () => {
+  it('shows the window for a second start, disconnects before a sleep, and connects again at once after it', () => {
     const { app, power, seen } = listening(true);
     app.emit('second-instance', {}, ['culvert']);
     power.emit('suspend');
@@ -42,7 +42,7 @@ describe('listenToSystem', () => {
     assert.deepEqual(seen.slice(1), ['show', 'suspend', 'wake', 'wake']);
   });
 
-  it('holds up no shutdown of the system', () => {
+  it('does not delay a shutdown of the system', () => {
     const { power, seen } = listening(false);
     power.emit('shutdown');
     assert.equal(seen.at(-1), 'shutdown');

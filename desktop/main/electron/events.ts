@@ -7,20 +7,20 @@ export interface AppEvents {
   onShow(): void;
   /** A `culvert://` link was opened. */
   readonly onLink: (link: string) => void;
-  /** The app is asked to end; answers whether it may end at once. */
+  /** The app is asked to quit; returns whether it may quit at once. */
   onQuit(): boolean;
   /** This machine is going to sleep. */
   onSuspend(): void;
   /** This machine is awake, or its user is back. */
   onWake(): void;
-  /** The system is shutting down, which no question must hold up. */
+  /** The system is shutting down, which no question must delay. */
   onShutdown(): void;
 }
 
-/** Hands links to a listener, those that came before it included. */
+/** Hands links to a listener, including those that came before it. */
 export type LinkSource = (listener: (link: string) => void) => void;
 
-/** macOS opens links, and one that starts the app before that is ready. */
+/** macOS sends links this way, even one that starts the app, before the app is ready. */
 export function collectLinks(app: Pick<App, 'on'>): LinkSource {
   const early: string[] = [];
   let hand = (link: string): void => void early.push(link);
@@ -50,7 +50,7 @@ export function listenToSystem(
   app.on('before-quit', (event) => {
     if (!events.onQuit()) event.preventDefault();
   });
-  // The app lives on in the tray.
+  // The app continues in the tray.
   app.on('window-all-closed', () => {});
   powerMonitor.on('suspend', () => events.onSuspend());
   powerMonitor.on('resume', () => events.onWake());

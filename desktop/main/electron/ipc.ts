@@ -1,4 +1,4 @@
-/** Wires the channels of the table to their handlers, and nothing else. */
+/** Connects the channels of the table to their handlers, and does nothing else. */
 import type { IpcMain, IpcMainInvokeEvent, WebFrameMain } from 'electron';
 import { CALL_NAMES } from '../../shared/channels.ts';
 import type { Channels } from '../../shared/ipc.ts';
@@ -23,7 +23,7 @@ export function registerHandlers(
   for (const channel of CALL_NAMES) register(channel, handlers[channel]);
 }
 
-/** The very frame of our window, showing our page: its parts after the file's name do not matter. */
+/** Exactly the frame of our window, showing our page: the parts after the file's name do not matter. */
 function isFromPage(
   { senderFrame }: Pick<IpcMainInvokeEvent, 'senderFrame'>,
   mainFrame: WebFrameMain | undefined,

@@ -1,4 +1,4 @@
-/** A page that was taken over could still do nothing: no permissions, no other pages, no further windows. */
+/** Even if somebody took over the page, it could do nothing: no permissions, no other pages, no further windows. */
 import type { App, Session } from 'electron';
 import { PAGE_URL } from './page-scheme.ts';
 

@@ -1,7 +1,7 @@
 import type { App } from 'electron';
 import { type Autostart, HIDDEN_ARGUMENT } from '../system/autostart.ts';
 
-/** Starting at login on macOS and Windows. */
+/** Start at login on macOS and Windows. */
 export function loginItem(app: Pick<App, 'setLoginItemSettings'>): Autostart {
   return {
     set(isOn) {

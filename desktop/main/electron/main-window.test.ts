@@ -74,7 +74,7 @@ describe('MainWindow', () => {
     assert.deepEqual([last.isPrevented, seen.toTray], [false, 1]);
   });
 
-  it('says when it can be seen', () => {
+  it('reports when it can be seen', () => {
     const { main, window, seen } = setUp();
     main.show();
     window.hide();
@@ -89,7 +89,7 @@ describe('MainWindow', () => {
     assert.equal(state.visible, false);
   });
 
-  it('stays where it was where the system does not tell where the icon is', () => {
+  it('stays in its place if the system does not say where the icon is', () => {
     const { main, state, seen } = setUp({ at: undefined });
     main.toggle();
     assert.deepEqual([state.visible, seen.at], [true, [0, 0]]);

@@ -7,7 +7,7 @@ import { besideTray } from './place.ts';
 export const WINDOW_SIZE = { width: 400, height: 640 };
 const SMALLEST = { minWidth: 360, minHeight: 480 };
 
-/** What the window may do: show a page that has no Node and no other way out than the preload. */
+/** What the window may do: show a page that has no Node and no way out except the preload. */
 export function windowOptions(preload: string, icon: string): BrowserWindowConstructorOptions {
   return {
     ...WINDOW_SIZE,
@@ -27,7 +27,7 @@ export function windowOptions(preload: string, icon: string): BrowserWindowConst
       webviewTag: false,
       spellcheck: false,
       navigateOnDragDrop: false,
-      // Time left and counters go on while the window is behind others.
+      // Time left and counters are updated while the window is behind others.
       backgroundThrottling: true,
     },
   };
@@ -38,9 +38,9 @@ export interface MainWindowOptions {
   /** Whether the app is ending: then the window closes for good. */
   readonly isQuitting: () => boolean;
   readonly onVisible: (isVisible: boolean) => void;
-  /** The user has closed the window, and the app goes on. */
+  /** The user has closed the window, and the app continues. */
   readonly onClosedToTray: () => void;
-  /** bounds of the tray's icon, and of the screen it is on; `undefined` where the system does not say */
+  /** bounds of the tray's icon, and of the screen it is on; `undefined` if the system does not say */
   readonly trayPlace: () => { tray: Rectangle; area: Rectangle } | undefined;
 }
 
@@ -86,7 +86,7 @@ export class MainWindow {
     this.#window.focus();
   }
 
-  /** A click on the tray: beside its icon where the system says where that is; a second click hides the window. */
+  /** A click on the tray: shows the window beside its icon, if the system says where that is; a second click hides it. */
   toggle(): void {
     if (this.isVisible && this.#window.isFocused()) {
       this.#window.hide();
@@ -100,7 +100,7 @@ export class MainWindow {
     this.show();
   }
 
-  /** Sends something to the page, once it is there. */
+  /** Sends something to the page, once the page has loaded. */
   async push<P extends keyof Pushes>(push: P, value: Pushes[P]): Promise<void> {
     await this.#loaded;
     if (!this.#window.isDestroyed()) this.#window.webContents.send(push, value);

@@ -25,7 +25,7 @@ function notifierOn(platform: NodeJS.Platform) {
 describe('Notifier', () => {
   const NOTICE = { kind: 'expires-soon', key: 'k', title: 't', text: 'After that.' } as const;
 
-  it('has a button to extend where there are buttons', () => {
+  it('has a button to extend if the system has buttons', () => {
     const { notifier, notification, options, seen } = notifierOn('darwin');
     notifier.notify(NOTICE);
     assert.deepEqual(options[0]?.actions, [{ type: 'button', text: 'Extend by 1 hour' }]);
@@ -34,14 +34,14 @@ describe('Notifier', () => {
     assert.deepEqual(seen, { shows: 1, extended: ['k'], releases: 0 });
   });
 
-  it('shows where a new version is, which it does not install', () => {
+  it('shows where a new version is if the app does not install it', () => {
     const { notifier, notification, seen } = notifierOn('linux');
     notifier.notify(newVersionNotice('0.2.0'));
     notification.emit('click');
     assert.deepEqual(seen, { shows: 0, extended: [], releases: 1 });
   });
 
-  it('extends at a click where there are none, and says so', () => {
+  it('extends at a click if there are no buttons, and says so', () => {
     const { notifier, notification, options, seen } = notifierOn('linux');
     notifier.notify(NOTICE);
     assert.match(options[0]?.body ?? '', /Click to extend/);

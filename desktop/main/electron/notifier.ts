@@ -17,10 +17,10 @@ export interface NotifierOptions {
 /** Only macOS and Windows show buttons. */
 const WITH_BUTTONS: ReadonlySet<NodeJS.Platform> = new Set(['darwin', 'win32']);
 
-/** Shows notices. Where there are no buttons, a click on "expires soon" does what the button would. */
+/** Shows notices. Without buttons, a click on "expires soon" does what the button would. */
 export class Notifier {
   readonly #options: NotifierOptions;
-  /** A notification that nobody holds is collected, and its click is lost. One a tunnel and kind is enough. */
+  /** A notification without a reference is garbage-collected, and its click is lost. One per tunnel and kind is enough. */
   readonly #shown = new Map<string, ShownNotification>();
 
   constructor(options: NotifierOptions) {

@@ -6,18 +6,18 @@ import type { Protocol } from 'electron';
 import { CONTENT_SECURITY_POLICY } from '../../shared/csp.ts';
 import { PAGE_URL, registerPageScheme, servePage } from './page-scheme.ts';
 
-type Answer = (request: Request) => Response | Promise<Response>;
+type SchemeHandler = (request: Request) => Response | Promise<Response>;
 
 function setUp(): (url: string, method?: string) => Promise<Response> {
   const directory = mkdtempSync(join(tmpdir(), 'culvert-page-'));
   writeFileSync(join(directory, 'index.html'), '<p>page');
   writeFileSync(join(directory, 'secret'), 'none of the page');
-  let answer: Answer | undefined;
+  let answer: SchemeHandler | undefined;
   const protocol = {
-    handle: (_scheme: string, handler: Answer) => void (answer = handler),
+    handle: (_scheme: string, handler: SchemeHandler) => void (answer = handler),
   } satisfies Pick<Protocol, 'handle'>;
   servePage(protocol, directory);
-  // Node's Request takes no address of a scheme that it does not know.
+  // Node's Request takes no address with a scheme that it does not know.
   return async (url, method = 'GET') => {
     if (answer === undefined) throw new Error('nobody answers');
     return answer({ url, method } as Request);
@@ -58,12 +58,12 @@ describe('the scheme of the page', () => {
     'culvert-app://app/',
   ];
   for (const url of others) {
-    it(`has nothing at ${url}`, async () => {
+    it(`answers ${url} with 404`, async () => {
       assert.equal((await setUp()(url)).status, 404);
     });
   }
 
-  it('takes nothing but GET', async () => {
+  it('takes only GET', async () => {
     assert.equal((await setUp()(PAGE_URL, 'POST')).status, 404);
   });
 });

@@ -1,4 +1,4 @@
-/** The page's own origin: a scheme that serves the files of the renderer, with the policy as a header, and no others. */
+/** The page's own origin: a scheme that serves the files of the renderer and no others, with the policy as a header. */
 import { readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import type { Protocol } from 'electron';
@@ -31,9 +31,9 @@ export function servePage(protocol: Pick<Protocol, 'handle'>, directory: string)
 async function answer({ url, method }: Request, directory: string): Promise<Response> {
   const { origin, protocol, host, pathname } = new URL(url);
   const type = TYPES[extname(pathname)];
-  // Only Chromium knows the scheme as one with an origin.
+  // Only Chromium treats the scheme as one with an origin.
   const from = origin === 'null' ? `${protocol}//${host}` : origin;
-  // One flat directory: a path with another slash, or anything encoded, is none of its files.
+  // One flat directory: a path with another slash, or with anything encoded, is not one of its files.
   if (from !== PAGE_ORIGIN || method !== 'GET' || type === undefined || !/^\/[\w-]+\.\w+$/.test(pathname)) {
     return new Response(undefined, { status: 404 });
   }

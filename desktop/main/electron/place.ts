@@ -6,8 +6,8 @@ type Size = Pick<Rectangle, 'width' | 'height'>;
 const GAP = 8;
 
 /**
- * Where a window stands beside the tray's icon: centred on it, below a bar at the top and above one at the bottom,
- * and always within the screen.
+ * Where a window is placed beside the tray's icon: centred on it, below a bar at the top and above one at the bottom, and
+ * always within the screen.
  *
  * @param tray bounds of the icon
  * @param area of the screen without bars

@@ -26,7 +26,7 @@ export interface ElectronPlatformOptions {
   readonly links: ProjectLinks;
 }
 
-/** @throws NetworkSettingError for an environment that says how to reach relays in a way that cannot be used */
+/** @throws NetworkSettingError if the environment describes a way to relays that cannot be used */
 export function electronPlatform(options: ElectronPlatformOptions): Platform {
   const { electron, process, about, links } = options;
   const { app, clipboard, dialog, nativeTheme, net, safeStorage, shell } = electron;

@@ -1,4 +1,4 @@
-/** What the user sees of the app: window, tray and notifications, fed from the core. */
+/** What the user sees of the app: window, tray and notifications, fed by the core. */
 import { join } from 'node:path';
 import type * as Electron from 'electron';
 import type { CreateForm } from '../../shared/ipc.ts';
@@ -98,7 +98,7 @@ export class Shell {
     this.#window.show();
   }
 
-  /** Opens the create form as a link says; what is no such link only shows the window. */
+  /** Opens the create form as a link says; with anything else it only shows the window. */
   openLink(link: string): void {
     const form = readDeepLink(link);
     if (form === undefined) this.showWindow();
@@ -121,7 +121,7 @@ export class Shell {
     this.#inBackground('tray', done);
   }
 
-  /** Only a window that somebody sees is told of every change; one that comes back is told how things are now. */
+  /** Only a visible window is told of every change; one that becomes visible again is told the current state. */
   #onVisible(isVisible: boolean): void {
     const { core } = this.#options;
     core.setVisible(isVisible);

@@ -57,7 +57,7 @@ describe('TrayIconView', () => {
     assert.deepEqual(seen.acts, [{ do: 'stop', key: 'k' }]);
   });
 
-  it('sets a new menu on Linux for each change, and none where nothing has changed', () => {
+  it('sets a new menu on Linux for each change, and none if nothing has changed', () => {
     const { view, seen } = setUp('linux');
     view.show(MODEL);
     view.show({ ...MODEL });
@@ -66,7 +66,7 @@ describe('TrayIconView', () => {
     assert.equal(seen.menus, 2);
   });
 
-  it('leaves the click for the window elsewhere, and the menu for the other button', () => {
+  it('elsewhere opens the window at a click, and the menu at the other button', () => {
     const { view, tray, seen } = setUp('win32');
     view.show(MODEL);
     tray.emit('click');

@@ -11,7 +11,7 @@ export interface TrayIconOptions {
   readonly onClick: () => void;
 }
 
-/** The icon in the tray and its menu. On Linux a menu is one object for good, so each change sets a new one. */
+/** The icon in the tray and its menu. On Linux a menu cannot be changed, so each change sets a new one. */
 export class TrayIconView {
   readonly #options: TrayIconOptions;
   #shown = '';
@@ -22,12 +22,12 @@ export class TrayIconView {
     this.#options = options;
     const { tray, platform, onClick } = options;
     tray.on('click', onClick);
-    // Elsewhere the system opens the menu, which is set for that; here it would take the click away.
+    // Elsewhere the system opens the menu itself, if it is set for that; here it would swallow the click.
     if (platform !== 'linux') tray.on('right-click', () => tray.popUpContextMenu(this.#menu));
   }
 
   show(model: TrayModel): void {
-    // An open menu closes when it is replaced, so it is only when it would say something else.
+    // An open menu closes when it is replaced, so it is replaced only if it would say something else.
     const now = JSON.stringify(model);
     if (now === this.#shown) return;
     this.#shown = now;
@@ -39,7 +39,7 @@ export class TrayIconView {
     if (platform === 'linux') tray.setContextMenu(this.#menu);
   }
 
-  /** The desktop has become light or dark. */
+  /** The desktop theme has become light or dark. */
   repaint(): void {
     const { tray, image } = this.#options;
     tray.setImage(image(this.#icon));
@@ -59,7 +59,7 @@ export class TrayIconView {
   }
 }
 
-/** A single `&` would underline the letter behind it. */
+/** A single `&` would underline the letter after it. */
 function label(text: string): string {
   return text.replaceAll('&', '&&');
 }

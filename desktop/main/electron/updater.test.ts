@@ -16,7 +16,7 @@ describe('updateWay', () => {
       { platform: 'win32', updateConfig: 'publisherName: Culvert\n' },
     ],
     ['Windows, unsigned', 'tell', { platform: 'win32', updateConfig: 'provider: generic\nurl: https://x\n' }],
-    ['Windows, of nobody', 'tell', { platform: 'win32', updateConfig: 'publisherName: null\n' }],
+    ['Windows, signed by nobody', 'tell', { platform: 'win32', updateConfig: 'publisherName: null\n' }],
     ['Windows, of an empty list', 'tell', { platform: 'win32', updateConfig: 'publisherName: []\nurl: x\n' }],
     ['Windows, without its file', 'tell', { platform: 'win32' }],
     ['an AppImage, which nothing verifies', 'tell', { platform: 'linux', env: { APPIMAGE: '/a' } }],
@@ -37,7 +37,7 @@ describe('updateWay', () => {
   }
 });
 
-/** An app whose updater finds and has what the test says. */
+/** An app whose updater finds and does what the test says. */
 function appWith(way: UpdateWay) {
   const clock = new FakeClock();
   const said: string[] = [];
@@ -76,7 +76,7 @@ describe('keepUpToDate', () => {
     );
   });
 
-  it('only tells of a new version where nothing verifies it, once', () => {
+  it('only announces a new version if nothing verifies it, once', () => {
     const { clock, said, updater } = appWith('tell');
     assert.deepEqual([updater.autoDownload, updater.autoInstallOnAppQuit], [false, false]);
     clock.advance(UPDATE_FIRST_MS);
@@ -85,7 +85,7 @@ describe('keepUpToDate', () => {
     assert.deepEqual(said, ['check', '0.2.0', 'check']);
   });
 
-  it('leaves alone what somebody else updates', () => {
+  it('leaves apps alone that somebody else updates', () => {
     const { clock, said, updater } = appWith('leave');
     clock.advance(UPDATE_INTERVAL_MS);
     assert.deepEqual([said, updater.eventNames()], [[], []]);

@@ -14,24 +14,24 @@ export type Updater = Pick<
   | 'on'
 >;
 
-/** What an app does about a newer version: installs it, tells of it, or leaves that to others. */
+/** What an app does about a newer version: installs it, announces it, or leaves that to others. */
 export type UpdateWay = 'install' | 'tell' | 'leave';
 
 export interface UpdaterOptions {
   /** see {@link updateWay} */
   readonly way: UpdateWay;
-  /** Asked for only where there is something to do. */
+  /** Called only if there is something to do. */
   readonly updater: () => Updater;
   readonly clock: Clock;
   /** see {@link UpdateGate} */
   readonly isInUse: () => boolean;
   /** The app is about to restart. */
   readonly onInstall: () => void;
-  /** There is a newer version, which this app does not install. Said once for each. */
+  /** There is a newer version, which this app does not install. Called once for each. */
   readonly onNewVersion: (version: string) => void;
 }
 
-/** What tells how an app was installed. */
+/** Facts about how an app was installed. */
 export interface Installation {
   readonly isPackaged: boolean;
   readonly platform: NodeJS.Platform;
@@ -40,13 +40,14 @@ export interface Installation {
   readonly updateConfig: string;
 }
 
-/** electron-builder writes whose signature it has made; without one electron-updater verifies none. */
+/** electron-builder writes the publisher of its signature; without one electron-updater verifies nothing. */
 const PUBLISHER = /^publisherName:(?: +(?!null\b|~|\[)\S|\r?\n *- +\S)/m;
 
 /**
- * An app replaces itself only where the system verifies that the new one is by the same people: macOS compares signatures
- * always, on Windows electron-updater does for a signed app. Whoever controls the place of releases could otherwise run code
- * on every machine. What a package manager of Linux has installed is left to it; an app in development has no newer version.
+ * An app replaces itself only if the system verifies that the new one is by the same people: macOS always compares
+ * signatures, on Windows electron-updater does so for a signed app. Otherwise whoever controls the download server could run
+ * code on every machine. Apps installed by a package manager on Linux are left to it; an app in development has no newer
+ * version.
  */
 export function updateWay({ isPackaged, platform, env, updateConfig }: Installation): UpdateWay {
   if (!isPackaged) return 'leave';
@@ -54,7 +55,7 @@ export function updateWay({ isPackaged, platform, env, updateConfig }: Installat
   return platform === 'darwin' || PUBLISHER.test(updateConfig) ? 'install' : 'tell';
 }
 
-/** Looks for new versions where electron-builder.yml publishes them, and does what {@link updateWay} says. */
+/** Looks for new versions where electron-builder.yml publishes them, and acts as {@link updateWay} says. */
 export function keepUpToDate(options: UpdaterOptions): void {
   const { way, clock, isInUse, onInstall, onNewVersion } = options;
   if (way === 'leave') return;
@@ -67,14 +68,14 @@ export function keepUpToDate(options: UpdaterOptions): void {
     },
     install() {
       onInstall();
-      // Silently, and started again, as it was before.
+      // Silently, and started again afterwards.
       updater.quitAndInstall(true, true);
     },
   });
   updater.logger = null;
   updater.autoDownload = way === 'install';
   updater.autoInstallOnAppQuit = way === 'install';
-  // An old version with a known hole is signed, too.
+  // An old version with a known vulnerability is signed, too.
   updater.allowDowngrade = false;
   if (way === 'install') {
     updater.on('update-downloaded', () => gate.downloaded());
@@ -86,6 +87,6 @@ export function keepUpToDate(options: UpdaterOptions): void {
       onNewVersion(version);
     });
   }
-  // A failed check rejects too, where it is answered; an `error` that nobody listens to would end the app.
+  // A failed check also rejects, which is handled there; an unhandled `error` event would end the app.
   updater.on('error', () => {});
 }

@@ -1,4 +1,4 @@
-/** The one wrapper around every handler: who calls, and with what, is checked here and nowhere else. */
+/** The one wrapper around every handler: the caller and its input are checked here and nowhere else. */
 import * as yup from 'yup';
 import type { Answer, CallError, Channels } from '../../shared/ipc.ts';
 import { toCallError } from '../failure.ts';
@@ -20,7 +20,7 @@ export type CheckedHandler<C extends keyof Channels> = (
 
 /**
  * @param reportBug told of what is neither a known failure nor bad input
- * @returns a handler that never rejects: an error is part of the answer
+ * @returns a handler that never rejects: an error is part of its result
  */
 export function handle<C extends keyof Channels>(
   channel: C,

@@ -1,4 +1,4 @@
-/** What the page may ask of main. */
+/** What the page may ask main to do. */
 import { isWebAddress } from '../../engine/relay/web-address.ts';
 import type { Snapshot } from '../../shared/snapshot.ts';
 import { CallFailure } from '../failure.ts';
@@ -17,7 +17,7 @@ export interface HandlersOptions {
   readonly desk: TunnelDesk;
   readonly store: AppStore;
   readonly feed: Feed<Snapshot>;
-  /** The user wants the app to end. */
+  /** The user wants the app to quit. */
   readonly quit: () => void;
 }
 
@@ -28,7 +28,7 @@ export function createHandlers({ platform, signIn, desk, store, feed, quit }: Ha
       try {
         await signIn.signIn(form);
       } finally {
-        // The form takes nothing while somebody is being signed in: it has to know before the answer that this is over.
+        // The form is disabled while somebody is being signed in: it must learn that this is over before it gets the result.
         feed.flush();
       }
       return undefined;
@@ -94,7 +94,7 @@ export function createHandlers({ platform, signIn, desk, store, feed, quit }: Ha
   };
 }
 
-/** The address comes from the relay, which must not have this machine start anything but a browser. */
+/** The address comes from the relay, which must not make this machine start anything but a browser. */
 function webAddress(text: string): string {
   if (isWebAddress(text)) return text;
   throw new CallFailure({

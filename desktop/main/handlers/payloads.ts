@@ -1,11 +1,13 @@
-/** What each channel takes: the page is checked like any other caller. A channel without an entry does not compile. */
+/**
+ * What each channel takes: the page's input is checked like any other caller's. A channel without an entry does not compile.
+ */
 import * as yup from 'yup';
 import type { Channels } from '../../shared/ipc.ts';
 import { KEY_MAX_CHARS, RELAY_MAX_CHARS, SEARCH_MAX_CHARS, TUNNEL_KEY_MAX_CHARS } from '../limits.ts';
 import { settingsSchema } from '../settings/settings-schema.ts';
 import { createFormSchema, ttlSchema } from '../tunnels/create-form-schema.ts';
 
-/** Throws for a value that does not fit; everything it lets through has the channel's type. */
+/** Throws for a value that does not fit; a value that it accepts has the channel's type. */
 export type PayloadSchema<T> = yup.Schema<T>;
 
 const nothing = yup

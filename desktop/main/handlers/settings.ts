@@ -4,7 +4,7 @@ import type { Platform } from '../platform.ts';
 import type { AppStore } from '../settings/app-store.ts';
 
 /**
- * Settings that the system keeps too are set there first: what it refuses is not remembered.
+ * Settings that the system also stores are set there first: if it refuses one, that is not remembered.
  *
  * @throws CallFailure
  */

@@ -28,11 +28,11 @@ describe('Notices', () => {
     assert.deepEqual(kinds(116 * MINUTE, { expiresAt: 120 * MINUTE }), ['expires-soon']);
   });
 
-  it('do not warn of a tunnel that was made for so short a time', () => {
+  it('do not warn of the end of a tunnel that was created for so short a time', () => {
     assert.deepEqual(kinds(0, { ttl: 300, expiresAt: 5 * MINUTE }), []);
   });
 
-  it('tell once that a tunnel has expired, and nothing of one that was stopped', () => {
+  it('report once that a tunnel has expired, and nothing about one that was stopped', () => {
     kinds(0);
     assert.deepEqual(kinds(60 * MINUTE, { status: EXPIRED }), ['expired']);
     assert.deepEqual(kinds(61 * MINUTE, { status: EXPIRED }), []);
@@ -42,11 +42,11 @@ describe('Notices', () => {
     assert.deepEqual(other.look([tunnelView({ status: stopped })], 1), []);
   });
 
-  it('tell nothing of what had ended before the start', () => {
+  it('report nothing that had ended before the start', () => {
     assert.deepEqual(kinds(0, { status: EXPIRED }), []);
   });
 
-  it('tell of a connection lost for 30 s, and of its return', () => {
+  it('report a connection lost for 30 s, and its return', () => {
     kinds(0);
     assert.deepEqual(kinds(1000, { status: RECONNECTING }), []);
     assert.deepEqual(kinds(30_900, { status: RECONNECTING }), []);
@@ -56,7 +56,7 @@ describe('Notices', () => {
     assert.deepEqual(kinds(42_000), []);
   });
 
-  it('say nothing of a connection that is back sooner', () => {
+  it('say nothing about a connection that is back sooner', () => {
     kinds(0, { status: RECONNECTING });
     assert.deepEqual(kinds(29_000), []);
   });

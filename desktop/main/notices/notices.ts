@@ -1,11 +1,11 @@
-/** Which notifications a user gets: only what needs them, and each once. */
+/** Which notifications a user gets: only those that need the user, and each once. */
 import type { OfflineReason } from '../../engine/control/verdict.ts';
 import type { TunnelView } from '../../shared/snapshot.ts';
 import { EXPIRY_NOTICE_MS, LOST_NOTICE_MS } from '../limits.ts';
 
 export interface Notice {
   readonly kind: 'expires-soon' | 'expired' | 'lost' | 'back' | 'key-refused' | 'tray-hint' | 'new-version';
-  /** of the tunnel; `undefined` where it is about none in particular */
+  /** id of the tunnel; `undefined` if it is about no particular one */
   readonly key: string | undefined;
   readonly title: string;
   readonly text: string;
@@ -14,7 +14,7 @@ export interface Notice {
 type Watched = Pick<TunnelView, 'key' | 'slug' | 'localPort' | 'status' | 'expiresAt' | 'ttl' | 'isIdle'>;
 
 interface Memory {
-  /** the expiry that has been warned of */
+  /** the expiry that has been announced */
   warned: number | undefined;
   lostSince: number | undefined;
   hasSaidLost: boolean;
@@ -23,18 +23,18 @@ interface Memory {
 
 const EXPIRED: OfflineReason = 'expired';
 
-/** Remembers what it has said. */
+/** Remembers what has been announced. */
 export class Notices {
   readonly #memories = new Map<string, Memory>();
   #lookedAt = 0;
 
   /**
    * @param now wall-clock ms
-   * @returns what there is to say that has not been said
+   * @returns the notices that have not been given yet
    */
   look(tunnels: readonly Watched[], now: number): Notice[] {
     const notices: Notice[] = [];
-    // Nobody looks for so long but a machine that slept, and that time is none in which a connection was lost.
+    // Only a machine that slept leaves so long a gap between two looks, and during sleep no connection counts as lost.
     if (now - this.#lookedAt > LOST_NOTICE_MS) this.#forgetLosses(now);
     this.#lookedAt = now;
     for (const tunnel of tunnels) {
@@ -55,7 +55,7 @@ export class Notices {
   #memory({ key, status }: Watched): Memory {
     const known = this.#memories.get(key);
     if (known !== undefined) return known;
-    // What has ended before it was first looked at is no news.
+    // What has ended before it was first looked at is not news.
     const wasEnded = status.name === 'ended';
     const memory: Memory = { warned: undefined, lostSince: undefined, hasSaidLost: false, wasEnded };
     this.#memories.set(key, memory);
@@ -80,7 +80,7 @@ export function newVersionNotice(version: string): Notice {
   };
 }
 
-/** Said once in the life of an installation. */
+/** Shown once in the life of an installation. */
 export const TRAY_HINT: Notice = {
   kind: 'tray-hint',
   key: undefined,
@@ -100,7 +100,7 @@ function expiry(tunnel: Watched, memory: Memory, now: number): Notice | undefine
     };
   }
   const left = expiresAt - now;
-  // A tunnel made for a few minutes needs no word about it.
+  // A tunnel created for a few minutes needs no notification about it.
   if (left > EXPIRY_NOTICE_MS || left <= 0 || tunnel.ttl * 1000 <= EXPIRY_NOTICE_MS) return undefined;
   if (memory.warned === expiresAt) return undefined;
   memory.warned = expiresAt;

@@ -1,7 +1,7 @@
-/** What a development server is, guessed from how it was started. A wrong guess costs nothing: it is only shown. */
+/** Guesses which development server it is from how it was started. A wrong guess costs nothing: it is only shown. */
 import type { Listener } from './port-scan.ts';
 
-/** First match wins, so what is built on something else stands before it. */
+/** First match wins, so what is built on something else comes before it. */
 const COMMANDS: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/\bnext(?:-server|-router-worker)?\b|next dev/, 'Next.js'],
   [/\bnuxi?t?\b/, 'Nuxt'],

@@ -23,7 +23,7 @@ export function readTcpTable(text: string): { port: number; inode: string }[] {
 
 /**
  * @param root `/proc`, or another directory in tests
- * @param socketOwners whose sockets are, as far as that is known from the last time
+ * @param socketOwners which process has which socket, as far as that is known from the last time
  */
 export async function listListeners(
   root = '/proc',
@@ -58,7 +58,7 @@ async function program(root: string, pid: number): Promise<Omit<Listener, 'port'
   return { pid, process, command: words.join(' '), manifest };
 }
 
-/** The package.json of a directory; `undefined` when there is none, or none of a usual size. */
+/** The package.json of a directory; `undefined` if there is none, or none of a usual size. */
 async function readManifest(directory: string): Promise<string | undefined> {
   const path = join(directory, 'package.json');
   try {
@@ -69,7 +69,7 @@ async function readManifest(directory: string): Promise<string | undefined> {
   }
 }
 
-/** @returns empty where there is none: processes come and go while they are looked at */
+/** @returns empty if there is none: processes come and go while they are examined */
 async function read(path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');

@@ -5,9 +5,9 @@ import { PORTS_MAX } from '../limits.ts';
 export interface PortScan {
   /** every port that something was seen listening on */
   readonly listening: ReadonlySet<number>;
-  /** whether a port that is not among them is free: not where the system hides other users' programs */
+  /** whether a port that is not among them is free: not if the system hides other users' programs */
   readonly isComplete: boolean;
-  /** to be offered, likeliest first */
+  /** ports to offer, likeliest first */
   readonly ports: readonly PortView[];
 }
 
@@ -17,13 +17,13 @@ export interface Listener {
   readonly pid: number | undefined;
   /** name of the program */
   readonly process: string | undefined;
-  /** what it was started with */
+  /** how it was started */
   readonly command: string;
   /** text of the package.json of the directory it runs in */
   readonly manifest: string | undefined;
 }
 
-/** Below are services of the system, which nobody shows around by accident. */
+/** Lower ports are services of the system, which nobody exposes by accident. */
 const FIRST_USUAL_PORT = 1024;
 
 /**

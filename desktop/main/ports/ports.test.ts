@@ -106,13 +106,13 @@ describe('ports on Linux', () => {
     assert.deepEqual([beyond?.pid, beyond?.manifest], [42, undefined]);
   });
 
-  onPosix('come with their programs as far as those are among the latest 3,000', () => {
+  onPosix('come with their programs if those are among the latest 3,000', () => {
     const pids = Array.from({ length: PROCESSES_MAX + 1 }, (_, index) => String(index + 1));
     const looked = latestProcesses(['self', ...pids.toSorted()]);
     assert.deepEqual([looked.length, looked[0], looked.at(-1)], [3000, 2, 3001]);
   });
 
-  onPosix('are looked for among all open files only when one is new', async () => {
+  onPosix('are searched among all open files only when one is new', async () => {
     const root = makeProc(42, '{}');
     const owners = new SocketOwners(root);
     const pids = async (...inodes: string[]) => {
@@ -126,7 +126,7 @@ describe('ports on Linux', () => {
     assert.deepEqual(await pids('4711', '4713'), [undefined, 42]);
   });
 
-  onPosix('are looked for anew when their program is gone', async () => {
+  onPosix('are searched again when their program is gone', async () => {
     const root = makeProc(42, '{}');
     const owners = new SocketOwners(root);
     const inodes = new Set(['4711']);
@@ -154,7 +154,7 @@ describe('ports on Linux', () => {
     } finally {
       server.close();
     }
-    // It looks into every process of the machine, of which others may be many and busy.
+    // It examines every process of the machine, of which others may be many and busy.
   });
 });
 

@@ -11,7 +11,7 @@ describe('a program that lists ports', () => {
     await assert.rejects(run(...print(PORT_PROGRAM_MAX_BYTES + 1)), /maxBuffer/);
   });
 
-  it('is ended when it takes longer than the limit', async function () {
+  it('is ended if it takes longer than the limit', async function () {
     const slow = programRunner({ timeoutMs: 50, maxBytes: 1000 });
     await assert.rejects(slow(...node('setInterval(() => {}, 1000)')), { killed: true, signal: 'SIGTERM' });
   });

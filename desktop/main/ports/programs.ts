@@ -4,12 +4,12 @@ import { promisify } from 'node:util';
 import { PORT_PROGRAM_MAX_BYTES, PORT_PROGRAM_TIMEOUT_MS } from '../limits.ts';
 import type { Listener } from './port-scan.ts';
 
-/** Gives what a program prints. @throws when it fails, is missing or takes too long */
+/** Returns what a program prints. @throws if it fails, is missing or takes too long */
 export type Run = (program: string, args: readonly string[]) => Promise<string>;
 
 const execute = promisify(execFile);
 
-/** Runs programs that are ended when they take longer, or print more. */
+/** Runs programs, and ends them if they take too long or print too much. */
 export function programRunner({ timeoutMs, maxBytes }: { timeoutMs: number; maxBytes: number }): Run {
   const options = { timeout: timeoutMs, maxBuffer: maxBytes, windowsHide: true };
   return async (program, args) => (await execute(program, args, options)).stdout;
@@ -42,7 +42,7 @@ export async function listWithNetstat(exec: Run = run): Promise<Listener[]> {
   });
 }
 
-/** `-F` prints a field a line: p(id) and c(ommand) of a process, then n(ame) of each of its sockets. */
+/** `-F` prints one field per line: p(id) and c(ommand) of a process, then n(ame) of each of its sockets. */
 export function readLsof(text: string): Listener[] {
   const listeners: Listener[] = [];
   let pid: number | undefined;

@@ -13,7 +13,7 @@ interface Lister {
 
 /**
  * @param own process ids of Culvert itself, asked for each time
- * @returns what looks which ports somebody listens on now; `undefined` comes of it where that cannot be found out
+ * @returns a function that finds which ports somebody listens on now; it gives `undefined` if that cannot be found out
  */
 export function createPortScan(
   platform: NodeJS.Platform,

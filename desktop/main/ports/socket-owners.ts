@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { PROCESSES_MAX } from '../limits.ts';
 
 /**
- * Remembers whose a socket is: to find out costs a look at every open file of this user, which is done only when a socket
- * is new or its process is gone.
+ * Remembers which process has a socket. Finding out means a look at every open file of this user, so that is done only when a
+ * socket is new or its process is gone.
  */
 export class SocketOwners {
   readonly #root: string;
-  /** inode to process; `undefined` where this user may not see it */
+  /** inode to process; `undefined` if this user may not see it */
   #known = new Map<string, number | undefined>();
 
   /** @param root `/proc`, or another directory in tests */
@@ -50,15 +50,15 @@ export class SocketOwners {
 }
 
 /**
- * The processes among the names in `/proc`, or the latest where they are too many: a server that is worked on was not
- * started first.
+ * The processes among the names in `/proc`, or only the latest if they are too many: a server under development is not among
+ * those started first.
  */
 export function latestProcesses(entries: readonly string[]): number[] {
   const pids = entries.filter((name) => /^\d+$/.test(name)).map(Number);
   return pids.sort((a, b) => a - b).slice(-PROCESSES_MAX);
 }
 
-// Processes come and go while they are looked at, and those of others may not be looked at.
+// Processes come and go while they are examined, and those of others must not be examined.
 
 async function names(path: string): Promise<string[]> {
   try {
@@ -68,7 +68,7 @@ async function names(path: string): Promise<string[]> {
   }
 }
 
-/** @returns empty where there is none, or none that may be read */
+/** @returns empty if there is none, or none that may be read */
 export async function link(path: string): Promise<string> {
   try {
     return await readlink(path);

@@ -15,9 +15,9 @@ export function accountView(account: Account, nameDomain: string): AccountView {
 }
 
 /**
- * The domain below which a tunnel has its name, with the port where it is not the scheme's own.
+ * The domain below which a tunnel has its name, with the port if it is not the scheme's own.
  *
- * @returns `undefined` where the tunnel is known by a path only
+ * @returns `undefined` if the tunnel has only a path address
  */
 export function nameDomainOf({ slug, public_url }: Pick<Tunnel, 'slug' | 'public_url'>): string | undefined {
   const host = URL.parse(public_url)?.host;

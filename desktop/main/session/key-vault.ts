@@ -1,18 +1,18 @@
-/** Where the API key is between two starts. It never leaves main. */
+/** Where the API key is stored between two starts. It never leaves main. */
 import * as yup from 'yup';
 import type { KeyKept } from '../../shared/snapshot.ts';
 import type { JsonFile } from '../settings/json-file.ts';
 
 /** Encryption that the operating system offers. */
 export interface Encryption {
-  /** whether what is encrypted is safe from other users and programs that read files; asked once the app is ready */
+  /** whether encrypted data is safe from other users and programs that read files; asked once the app is ready */
   isReal(): Promise<boolean>;
   encrypt(text: string): Promise<Buffer>;
-  /** @throws when the system no longer has what it encrypted with */
+  /** @throws if the system no longer has the key it encrypted with */
   decrypt(bytes: Buffer): Promise<string>;
 }
 
-/** What the file of the vault holds: base64 of what was encrypted, or the key as it is. */
+/** The content of the vault's file: base64 of the encrypted key, or the key itself. */
 export interface KeptKey {
   readonly kept: 'system' | 'file';
   readonly value: string;
@@ -37,7 +37,7 @@ export function readKeptKey(value: unknown): KeptKey {
 
 export type KeyFile = Pick<JsonFile<KeptKey | undefined>, 'load' | 'save' | 'remove'>;
 
-/** Keeps one key the way the user has asked for, and never in a weaker way. */
+/** Stores one key the way the user has asked for, and never in a weaker way. */
 export class KeyVault {
   readonly #encryption: Encryption;
   readonly #file: KeyFile;
@@ -47,14 +47,14 @@ export class KeyVault {
     this.#file = file;
   }
 
-  /** How a key can be kept here, best first. */
+  /** The ways in which a key can be stored here, best first. */
   async keeps(): Promise<readonly KeyKept[]> {
     return (await this.#encryption.isReal()) ? ['system', 'session', 'file'] : ['session', 'file'];
   }
 
   /**
-   * @param wish how to keep it; `system` becomes `session` where the system has no encryption
-   * @returns how it is kept
+   * @param wish how to store it; `system` becomes `session` if the system has no encryption
+   * @returns how it is stored
    */
   async keep(key: string, wish: KeyKept): Promise<KeyKept> {
     if (wish === 'file') {
@@ -70,7 +70,7 @@ export class KeyVault {
     return 'session';
   }
 
-  /** The key of last time; `undefined` when there is none, or the system cannot read it any more. */
+  /** The stored key; `undefined` if there is none, or the system cannot read it any more. */
   async load(): Promise<{ key: string; kept: KeyKept } | undefined> {
     const { value: saved } = await this.#file.load();
     if (saved === undefined) return undefined;

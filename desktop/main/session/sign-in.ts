@@ -34,9 +34,9 @@ const KEY_REFUSED: Problem = {
   text: 'The relay no longer accepts your key. Sign in with another one.',
 };
 
-/** The sign-in, from the first start to the sign-out. Its methods are called one after another. */
+/** Handles signing in and out, from the first start on. Its methods are called one after another. */
 export class SignIn {
-  /** The view is another one. */
+  /** The view has changed. */
   readonly changed = new Signal();
   readonly signedIn = new Signal<SignedIn>();
   readonly #options: SignInOptions;
@@ -59,8 +59,8 @@ export class SignIn {
   }
 
   /**
-   * Goes on with the key of last time, where there is one; {@link SignIn.verify} asks the relay about it. A relay that
-   * cannot be reached is no reason to sign out.
+   * Continues with the stored key, if there is one; {@link SignIn.verify} asks the relay about it. A relay that cannot be
+   * reached is not a reason to sign out.
    */
   async restore(): Promise<void> {
     const { store, vault, connect } = this.#options;
@@ -87,7 +87,7 @@ export class SignIn {
     this.signedIn.emit({ connection: this.#connection, isSameAccount: true });
   }
 
-  /** Asks the relay for the account, unless it has told already. Does not throw. */
+  /** Asks the relay for the account, unless it has already given it. Does not throw. */
   async verify(): Promise<void> {
     const connection = this.#connection;
     if (connection === undefined || !this.#isUnverified) return;
@@ -102,9 +102,7 @@ export class SignIn {
     }
   }
 
-  /**
-   * @throws CallFailure, RelayAddressError, RelayRefusal, RelayUnreachable: nobody is signed in then
-   */
+  /** @throws CallFailure, RelayAddressError, RelayRefusal, RelayUnreachable: then nobody is signed in */
   async signIn(form: { relay: string; key: string; keep: KeyKept }): Promise<void> {
     const { connect, vault, store } = this.#options;
     const relay = parseRelayAddress(withScheme(form.relay.trim()));
@@ -148,20 +146,20 @@ export class SignIn {
   }
 
   /**
-   * The relay has refused the key of a tunnel that was online, or of a call. The key stays where it is kept, and the next start
-   * tries it again: it is shown only once in its life, and a relay may be wrong, or not be the relay.
+   * The relay has refused the key of a tunnel that was online, or of a call. The key stays stored, and the next start tries
+   * it again: a key is shown only once, and a relay may be wrong, or not be the relay.
    */
   async keyRefused(): Promise<void> {
     if (this.#connection === undefined) return;
-    // Every tunnel tells of it.
+    // Every tunnel reports it.
     this.#connection = undefined;
     await this.#signedOut(KEY_REFUSED);
   }
 
   /**
-   * What became of a call to the relay that nobody waits for.
+   * The result of a call to the relay that nobody waits for.
    *
-   * @param error `undefined` when it went well
+   * @param error `undefined` if it went well
    */
   async reached(error: unknown): Promise<void> {
     if (refusesKey(error)) {

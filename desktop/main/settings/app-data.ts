@@ -1,4 +1,4 @@
-/** What the app remembers between two starts, the key apart. */
+/** What the app remembers between two starts, except the key. */
 import * as yup from 'yup';
 import { readTunnel } from '../../engine/relay/tunnel-response.ts';
 import type { AccountView, Settings } from '../../shared/snapshot.ts';
@@ -11,13 +11,13 @@ export interface AppData {
   /** the relay of the last sign-in */
   readonly relay: string | undefined;
   readonly tunnels: readonly SavedTunnel[];
-  /** whether it has been said that closing the window leaves Culvert in the tray */
+  /** whether the user has been told that closing the window leaves Culvert in the tray */
   readonly hasSaidTray: boolean;
 }
 
 /** Shown until the relay can be asked. */
 export interface SavedAccount {
-  /** whose tunnels are remembered */
+  /** the account whose tunnels are remembered */
   readonly clientId: string;
   readonly view: AccountView;
 }

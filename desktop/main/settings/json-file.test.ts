@@ -17,11 +17,11 @@ function setUp() {
 }
 
 describe('JsonFile', () => {
-  it('is what it starts with until something is saved', async () => {
+  it('has its initial value until something is saved', async () => {
     assert.deepEqual(await setUp().open().load(), { value: 0, asideAt: undefined });
   });
 
-  onPosix('gives back what was saved last, for its owner only', async () => {
+  onPosix('returns what was saved last, and is for its owner only', async () => {
     const { open, path } = setUp();
     const file = open();
     await Promise.all([file.save(1), file.save(2), file.save(3)]);

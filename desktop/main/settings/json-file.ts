@@ -4,7 +4,7 @@ import { DurableFile, isMissing } from '../../config/durable-file.ts';
 
 export interface JsonFileOptions<T> {
   readonly path: string;
-  /** counts up when the shape changes in a way that an older Culvert cannot read */
+  /** incremented when the shape changes in a way that an older Culvert cannot read */
   readonly version: number;
   /** @throws for a value of another shape */
   readonly read: (value: unknown) => T;
@@ -14,7 +14,7 @@ export interface JsonFileOptions<T> {
 /** What {@link JsonFile.load} found. */
 export interface Loaded<T> {
   readonly value: T;
-  /** where a file that could not be read was put aside */
+  /** where a file that could not be read was put */
   readonly asideAt: string | undefined;
 }
 
@@ -27,7 +27,7 @@ export class JsonFile<T> {
     this.#file = new DurableFile(options.path);
   }
 
-  /** @throws where the file is there but cannot be opened or moved */
+  /** @throws if the file exists but cannot be opened or moved */
   async load(): Promise<Loaded<T>> {
     const { path, version, read, initial } = this.#options;
     let text: string;

@@ -1,4 +1,4 @@
-/** What a change of the settings may hold. */
+/** What a change of the settings may contain. */
 import * as yup from 'yup';
 import type { Settings } from '../../shared/snapshot.ts';
 

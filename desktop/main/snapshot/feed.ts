@@ -2,13 +2,16 @@ import type { Clock, Timer } from '../../engine/clock.ts';
 
 export interface FeedOptions<T> {
   readonly clock: Clock;
-  /** Makes what listeners are told. */
+  /** Builds the value that listeners get. */
   readonly make: () => T;
-  /** ms between two times that listeners are told, at least */
+  /** least ms between two calls of the listeners */
   readonly intervalMs: number;
 }
 
-/** Tells listeners how things are: at once after a pause, else when the interval is over. Without any, nothing is made. */
+/**
+ * Tells listeners the current state: at once after a pause, otherwise when the interval is over. Without listeners, nothing
+ * is built.
+ */
 export class Feed<T> {
   readonly #options: FeedOptions<T>;
   readonly #listeners = new Set<(value: T) => void>();
@@ -19,12 +22,12 @@ export class Feed<T> {
     this.#options = options;
   }
 
-  /** How things are now. */
+  /** The current state. */
   make(): T {
     return this.#options.make();
   }
 
-  /** @returns what ends it */
+  /** @returns call it to stop listening */
   listen(listener: (value: T) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);
@@ -47,7 +50,7 @@ export class Feed<T> {
     for (const listener of this.#listeners) listener(value);
   }
 
-  /** Tells at once what waits for the interval to be over. */
+  /** Tells at once what waits for the interval to end. */
   flush(): void {
     if (!this.#isStale) return;
     this.#pause?.cancel();

@@ -19,7 +19,7 @@ function countingFeed() {
 }
 
 describe('Feed', () => {
-  it('makes nothing while nobody listens', () => {
+  it('builds nothing while nobody listens', () => {
     const { feed, made } = countingFeed();
     feed.changed();
     assert.equal(made(), 0);
@@ -46,7 +46,7 @@ describe('Feed', () => {
     assert.equal(seen.length, before + 1);
   });
 
-  it('tells before the interval is over when that is asked for, and waits again from then on', () => {
+  it('tells before the interval ends when asked to, and waits again from then on', () => {
     const { feed, clock } = countingFeed();
     const seen: number[] = [];
     feed.listen((value) => void seen.push(value));
@@ -76,7 +76,7 @@ describe('Feed', () => {
 });
 
 describe('Poller', () => {
-  it('works again after the pause, also when it failed, and once more for a call in between', async () => {
+  it('works again after the pause, even if it failed, and once more for a call in between', async () => {
     const clock = new FakeClock();
     const errors: unknown[] = [];
     let works = 0;
@@ -135,7 +135,7 @@ describe('tunnelView', () => {
     assert.equal(view(undefined, scan([])).localProblem?.code, 'local-refused');
   });
 
-  it('says nothing of a port that only others may see', () => {
+  it('says nothing about a port that only others may see', () => {
     assert.equal(view(undefined, scan([], false)).localProblem, undefined);
   });
 
@@ -144,7 +144,7 @@ describe('tunnelView', () => {
     assert.equal(view(blocked, scan([3000])).localProblem, blocked);
   });
 
-  it('believes visitors where nobody looks', () => {
+  it('relies on visitors if nobody looks at ports', () => {
     assert.equal(view(refused, undefined).localProblem, refused);
   });
 });

@@ -36,7 +36,7 @@ export function tunnelView(
   };
 }
 
-/** Who looks at the ports sees earlier than a visitor that nothing listens, and that something listens again. */
+/** The port scan notices earlier than a visitor that nothing listens, and that something listens again. */
 function problemNow(
   port: number,
   problem: Problem | undefined,

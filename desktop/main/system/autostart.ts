@@ -1,9 +1,9 @@
-/** Starting at login on Linux: a file of the XDG Desktop Application Autostart Specification. */
+/** Start at login on Linux: a file as in the XDG Desktop Application Autostart Specification. */
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 export interface Autostart {
-  /** @throws where it cannot be written */
+  /** @throws if it cannot be written */
   set(isOn: boolean): Promise<void>;
 }
 
@@ -12,7 +12,7 @@ export const HIDDEN_ARGUMENT = '--hidden';
 
 /**
  * @param configDirectory `$XDG_CONFIG_HOME`, or `~/.config`
- * @param program path of the app; of the AppImage where it is one
+ * @param program path of the app, or of its AppImage
  */
 export function xdgAutostart(configDirectory: string, program: string): Autostart {
   const path = join(configDirectory, 'autostart', 'culvert.desktop');
@@ -39,7 +39,7 @@ X-GNOME-Autostart-enabled=true
 `;
 }
 
-/** Desktop Entry Specification, "The Exec key": quoted, and the backslashes of that once more, for it is a string. */
+/** Desktop Entry Specification, "The Exec key": quoted, and its backslashes escaped once more, because it is a string. */
 function quote(program: string): string {
   const quoted = program.replace(/["`$\\]/g, '\\$&').replaceAll('%', '%%');
   return `"${quoted.replaceAll('\\', '\\\\')}"`;

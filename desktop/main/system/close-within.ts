@@ -1,7 +1,7 @@
 import type { Clock, Timer } from '../../engine/clock.ts';
 
 /**
- * Waits for work, but no longer than `ms`; what is not done by then is left, and what fails is told.
+ * Waits for work, but no longer than `ms`; what is not done by then is abandoned, and failures are reported.
  *
  * @param ms at most
  */

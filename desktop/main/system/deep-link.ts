@@ -6,7 +6,7 @@ export const LINK_SCHEME = 'culvert';
 /** Anything can open a link. */
 const LINK_MAX_CHARS = 2000;
 
-/** @returns what to fill in; `undefined` for what is no such link. A part that is not valid is left out. */
+/** @returns what to fill in; `undefined` for anything else than such a link. A part that is not valid is left out. */
 export function readDeepLink(text: string): Partial<CreateForm> | undefined {
   const url = text.length > LINK_MAX_CHARS ? null : URL.parse(text);
   if (url?.protocol !== `${LINK_SCHEME}:` || url.host !== 'new') return undefined;

@@ -6,13 +6,13 @@ export interface NetworkWatchOptions {
   readonly clock: Clock;
   /** whether the system says that there is a network */
   readonly isOnline: () => boolean;
-  /** another text whenever this machine is in another network; `undefined` while it does not say */
+  /** a text that changes whenever this machine changes networks; `undefined` while it does not say */
   readonly fingerprint: () => string | undefined;
   /** The network is there, gone, or another one. */
   readonly onChange: (hasNetwork: boolean) => void;
 }
 
-/** Looks every {@link NETWORK_INTERVAL_MS}, for no system tells the main process. */
+/** Looks every {@link NETWORK_INTERVAL_MS}, because no system tells the main process. */
 export class NetworkWatch {
   readonly #options: NetworkWatchOptions;
   #fingerprint = '';
@@ -23,7 +23,7 @@ export class NetworkWatch {
     this.#last = this.#look();
   }
 
-  /** Call it once. */
+  /** To be called once. */
   start(): void {
     this.#wait();
   }
@@ -49,7 +49,7 @@ export class NetworkWatch {
   }
 }
 
-/** The addresses of this machine, without those that come and go by themselves; `undefined` where it does not say. */
+/** The addresses of this machine, without those that come and go by themselves; `undefined` if it does not say. */
 export function addressFingerprint(): string | undefined {
   // IPv6 privacy extensions change addresses while connections live on.
   const lasting = machineAddresses()?.filter(({ family, internal }) => !internal && family === 'IPv4');

@@ -13,7 +13,7 @@ export interface QuitOptions {
   readonly exit: () => void;
 }
 
-/** Ends the app. Where tunnels are live, the user is asked once what becomes of them, unless the settings say it. */
+/** Ends the app. If tunnels are live, the user is asked once what should happen to them, unless the settings say it. */
 export class Quit {
   readonly #options: QuitOptions;
   #isUnderWay = false;
@@ -23,12 +23,12 @@ export class Quit {
     this.#options = options;
   }
 
-  /** Whether the app may end without another word. */
+  /** Whether the app may end without asking. */
   get isDone(): boolean {
     return this.#isDone;
   }
 
-  /** The system ends, or an update restarts the app: nothing is to be asked. */
+  /** The system ends, or an update restarts the app: nothing must be asked. */
   allow(): void {
     this.#isDone = true;
   }

@@ -1,4 +1,4 @@
-/** What the app does on its own: links, start at login, the network, the way out, updates. */
+/** What the app does on its own: links, start at login, the network, quitting, updates. */
 import assert from 'node:assert/strict';
 import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -71,7 +71,7 @@ describe('NetworkWatch', () => {
     assert.equal(looks, before + 2);
   });
 
-  it('tells of another network, once', () => {
+  it('reports another network, once', () => {
     const clock = new FakeClock();
     const seen: boolean[] = [];
     let isOnline = true;
@@ -112,12 +112,12 @@ function quitting(liveCount: number, onQuit: 'ask' | 'close' | 'leave', choice: 
 
 describe('Quit', () => {
   const cases: [string, Parameters<typeof quitting>, ReturnType<typeof quitting>['seen']][] = [
-    ['asks nothing without live tunnels', [0, 'ask', 'stay'], { asked: 0, closed: 0, exits: 1 }],
+    ['asks nothing if there are no live tunnels', [0, 'ask', 'stay'], { asked: 0, closed: 0, exits: 1 }],
     ['closes tunnels when told to', [2, 'ask', 'close'], { asked: 1, closed: 1, exits: 1 }],
     ['leaves them when told to', [2, 'ask', 'leave'], { asked: 1, closed: 0, exits: 1 }],
     ['stays', [2, 'ask', 'stay'], { asked: 1, closed: 0, exits: 0 }],
     ['does what the settings say', [2, 'close', 'stay'], { asked: 0, closed: 1, exits: 1 }],
-    ['leaves them where the settings say that', [2, 'leave', 'stay'], { asked: 0, closed: 0, exits: 1 }],
+    ['leaves them if the settings say that', [2, 'leave', 'stay'], { asked: 0, closed: 0, exits: 1 }],
   ];
   for (const [title, given, expected] of cases) {
     it(title, async () => {
@@ -138,14 +138,14 @@ describe('Quit', () => {
 });
 
 describe('closeWithin', () => {
-  it('does not wait for what takes too long', async () => {
+  it('does not wait for work that takes too long', async () => {
     const clock = new FakeClock();
     const done = closeWithin(clock, 1000, new Promise<void>(() => {}), () => assert.fail());
     clock.advance(1000);
     await done;
   });
 
-  it('tells what fails', async () => {
+  it('reports failures', async () => {
     const errors: unknown[] = [];
     const clock = new FakeClock();
     await closeWithin(clock, 1000, Promise.reject(new Error('no')), (error) => errors.push(error));
@@ -170,7 +170,7 @@ function updating() {
 }
 
 describe('UpdateGate', () => {
-  it('looks after a minute, then every four hours, whatever comes of it', () => {
+  it('looks after a minute, then every four hours, whatever the result', () => {
     const { clock, seen } = updating();
     clock.advance(59_000);
     assert.equal(seen.checks, 0);

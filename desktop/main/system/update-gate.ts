@@ -3,11 +3,11 @@ import { UPDATE_FIRST_MS, UPDATE_INTERVAL_MS, UPDATE_RETRY_MS } from '../limits.
 
 export interface UpdateGateOptions {
   readonly clock: Clock;
-  /** Looks for a newer version and downloads it. @throws when that fails, which the next look makes up for */
+  /** Looks for a newer version and downloads it. @throws if that fails, which the next look makes up for */
   readonly check: () => Promise<void>;
   /** Restarts into the version that was downloaded. */
   readonly install: () => void;
-  /** Whether a restart would be noticed: a tunnel is live, or somebody looks at the window. */
+  /** Whether somebody would notice a restart: a tunnel is live, or somebody looks at the window. */
   readonly isInUse: () => boolean;
 }
 
@@ -21,7 +21,7 @@ export class UpdateGate {
     this.#timer = options.clock.setTimeout(() => void this.#look(), UPDATE_FIRST_MS);
   }
 
-  /** A newer version is ready; the quitting app installs it in any case. */
+  /** A newer version is ready; it is installed when the app quits in any case. */
   downloaded(): void {
     this.#timer?.cancel();
     if (!this.#options.isInUse()) {

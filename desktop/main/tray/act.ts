@@ -5,14 +5,14 @@ import type { Platform } from '../platform.ts';
 import type { TrayAction } from './tray-model.ts';
 
 export interface TrayActsOptions {
-  /** the same as the window's, so that both do the same */
+  /** the same functions as the window's, so that both do the same */
   readonly handlers: Handlers;
   readonly showWindow: () => void;
   readonly openForm: () => void;
   readonly platform: Pick<Platform, 'tell' | 'report'>;
 }
 
-/** Does what was chosen in the tray's menu, and says so where it failed. */
+/** Does what was chosen in the tray's menu, and says so if it failed. */
 export async function act(
   action: TrayAction,
   { handlers, showWindow, openForm, platform }: TrayActsOptions,

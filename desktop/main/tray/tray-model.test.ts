@@ -17,7 +17,7 @@ function model(tunnels: readonly TunnelView[], session = SIGNED_IN, hasNetwork =
   return trayModel({ session, tunnels, hasNetwork });
 }
 
-/** The labels of a menu, those of menus in it behind them. */
+/** The labels of a menu, followed by those of its submenus. */
 function labels(entries: readonly TrayEntry[]): string[] {
   return entries.flatMap((entry) => {
     if (entry.kind === 'separator') return ['-'];

@@ -1,4 +1,4 @@
-/** What the tray shows, from what the window shows: the menu alone is enough to use a tunnel. */
+/** What the tray shows, derived from what the window shows: the menu alone is enough to use a tunnel. */
 import type { Snapshot, TunnelView } from '../../shared/snapshot.ts';
 
 /** Shapes, not only colours: an arch, a filled one, one with a mark, a struck one. */
@@ -21,7 +21,7 @@ export interface TrayModel {
   readonly entries: readonly TrayEntry[];
 }
 
-/** Beyond that a menu is longer than a screen. */
+/** With more, a menu is longer than a screen. */
 const SHOWN_MAX = 15;
 const SEPARATOR: TrayEntry = { kind: 'separator' };
 

@@ -1,4 +1,4 @@
-/** What the create form may hold. */
+/** What the create form may contain. */
 import * as yup from 'yup';
 import {
   HOST_HEADER_RULE,
@@ -10,7 +10,7 @@ import {
 import type { CreateForm } from '../../shared/ipc.ts';
 import { TTL_MAX_CHARS } from '../limits.ts';
 
-/** A lifetime; empty for the relay's default, where that is allowed. */
+/** A lifetime; empty for the relay's default, if that is allowed. */
 export const ttlSchema = ruled(yup.string().max(TTL_MAX_CHARS), TTL_RULE);
 
 export const createFormSchema: yup.ObjectSchema<CreateForm> = yup
@@ -25,7 +25,7 @@ export const createFormSchema: yup.ObjectSchema<CreateForm> = yup
   .noUnknown()
   .required();
 
-/** What is missing or empty is for `required` to refuse. */
+/** `required` refuses what is missing or empty. */
 function ruled<T extends yup.Schema>(schema: T, rule: ValueRule): T {
   return schema.test(
     'rule',

@@ -20,7 +20,7 @@ export interface DeskTunnelOptions {
   readonly onEnded: (tunnel: DeskTunnel, reason: OfflineReason) => void;
 }
 
-/** Only the latest of these is shown, until the local service has answered a visitor. */
+/** Only the latest of these is shown, until the local service has responded to a visitor. */
 type LocalProblem = Problem;
 
 export class DeskTunnel {
@@ -105,7 +105,7 @@ export class DeskTunnel {
     this.#options.onChange();
   }
 
-  /** What the relay says of it now: counters and time left. */
+  /** What the relay now says about it: counters and time left. */
   update(tunnel: Tunnel): void {
     this.#tunnel = tunnel;
     this.#options.onChange();
@@ -119,7 +119,7 @@ export class DeskTunnel {
     this.#served?.wake();
   }
 
-  /** Visitors reach the local port no more; what becomes of the tunnel at the relay is the caller's to say. */
+  /** Visitors no longer reach the local port; what happens to the tunnel at the relay is up to the caller. */
   end(reason: string, why: string): void {
     this.#served?.stop();
     this.#served = undefined;
@@ -152,7 +152,7 @@ export class DeskTunnel {
   }
 
   #onProblem({ code, text }: ConnectionProblem): void {
-    // The others end one visitor's connection, which there is nothing to do about.
+    // The others end one visitor's connection, and there is nothing to do about that.
     if (!code.startsWith('local-') && !code.startsWith('host-')) return;
     this.#localProblem = { code, text };
     this.#options.onChange();

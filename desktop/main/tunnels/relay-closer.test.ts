@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { RelayRefusal, RelayUnreachable } from '../../engine/relay/errors.ts';
 import { RelayCloser } from './relay-closer.ts';
 
-/** A relay that answers each close with the next of the given errors, and with success after them. */
+/** A relay that answers each close with the next of the given errors, and after them with success. */
 function relay(...errors: Error[]) {
   const closed: string[] = [];
   return {
@@ -16,7 +16,7 @@ function relay(...errors: Error[]) {
 }
 
 describe('RelayCloser', () => {
-  it('closes once where the relay can be told', async () => {
+  it('closes once if the relay can be told', async () => {
     const api = relay();
     const closer = new RelayCloser();
     await closer.close(api, 'a');
@@ -32,7 +32,7 @@ describe('RelayCloser', () => {
     assert.deepEqual(api.closed, ['a', 'a', 'a']);
   });
 
-  it('takes a tunnel that is no more for closed', async () => {
+  it('counts a tunnel that no longer exists as closed', async () => {
     const api = relay(new RelayRefusal(404, 'tunnel not found'));
     const closer = new RelayCloser();
     await closer.close(api, 'a');

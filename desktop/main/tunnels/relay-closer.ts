@@ -3,9 +3,9 @@ import type { RelayApi } from '../connection.ts';
 
 type CloseApi = Pick<RelayApi, 'closeTunnel'>;
 
-/** Closes tunnels at the relay: now, or later where it cannot be told now. */
+/** Closes tunnels at the relay: now, or later if it cannot be told now. */
 export class RelayCloser {
-  /** ids of tunnels that the relay has not been told of yet */
+  /** ids of tunnels that still have to be closed at the relay */
   readonly #unclosed = new Set<string>();
 
   /** Resolves in any case; a tunnel that could not be closed is closed by a later {@link RelayCloser.retry}. */
@@ -14,7 +14,7 @@ export class RelayCloser {
     try {
       await api.closeTunnel(id);
     } catch (error) {
-      // 404 is a tunnel that was closed or has expired in the meantime: what was wanted.
+      // 404 means that the tunnel was closed or has expired in the meantime, which is what was wanted.
       if (!(error instanceof RelayRefusal && error.isOwn && error.status === 404)) return;
     }
     this.#unclosed.delete(id);

@@ -4,12 +4,12 @@ import type { Tunnel } from '../../../shared/tunnel.ts';
 import type { CreateForm } from '../../shared/ipc.ts';
 import { createFormSchema } from './create-form-schema.ts';
 
-/** A tunnel that this app made. */
+/** A tunnel that this app created. */
 export interface SavedTunnel {
   readonly key: string;
   readonly form: CreateForm;
   readonly tunnel: Tunnel;
-  /** why it is no more, where it is not */
+  /** why it has ended, if it has */
   readonly ended: { readonly reason: string; readonly why: string } | undefined;
 }
 

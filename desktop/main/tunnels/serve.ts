@@ -18,11 +18,11 @@ export interface ServeOptions {
 }
 
 export interface Served {
-  /** Disconnects for good, without a further state than `offline`. */
+  /** Disconnects for good, without any state after `offline`. */
   stop(): void;
   /** This machine is going to sleep: the relay is told, and {@link Served.wake} connects again. */
   suspend(): void;
-  /** The network is back, or this machine is awake: connects at once where it is not connected. */
+  /** The network is back, or this machine is awake: connects at once if it is not connected. */
   wake(): void;
 }
 

@@ -10,7 +10,7 @@ import { TunnelDesk } from './tunnel-desk.ts';
 const FORM = { port: 3000, name: '', ttl: '', idle: false, hostHeader: 'keep' };
 const ENDED = { reason: 'expired', why: 'The tunnel has expired.' };
 
-/** A list that is full, newest first, of which those at `ended` have ended. */
+/** A full list, newest first, in which the tunnels at `ended` have ended. */
 function fullDesk(...ended: number[]): { desk: TunnelDesk; api: FakeApi } {
   const api = new FakeApi();
   const connection = { relay: parseRelayAddress('https://relay.example.com'), key: 'cvt_', api };

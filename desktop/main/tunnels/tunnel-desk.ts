@@ -1,4 +1,4 @@
-/** The list of tunnels that this app has made: creates, serves, extends and closes them. */
+/** The list of tunnels that this app has created: creates, serves, extends and closes them. */
 import { randomUUID } from 'node:crypto';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import type { OfflineReason } from '../../engine/control/verdict.ts';
@@ -32,16 +32,16 @@ export interface TunnelDeskOptions {
 const STOPPED = 'You stopped it.';
 
 export class TunnelDesk {
-  /** The list, or something of one of its tunnels, is another one. */
+  /** The list, or something about one of its tunnels, has changed. */
   readonly changed = new Signal();
   readonly #options: TunnelDeskOptions;
   /** newest first */
   #tunnels: DeskTunnel[];
   readonly #closer = new RelayCloser();
-  /** keys of tunnels that are being recreated: a second click does not make a second one */
+  /** keys of tunnels that are being created again: a second click does not create a second one */
   readonly #starting = new Set<string>();
 
-  /** @param saved of last time, newest first; none is served before {@link TunnelDesk.resume} */
+  /** @param saved tunnels of the last run, newest first; none is served before {@link TunnelDesk.resume} */
   constructor(options: TunnelDeskOptions, saved: readonly SavedTunnel[]) {
     this.#options = options;
     this.#tunnels = saved.map((tunnel) => this.#open(tunnel));
@@ -104,7 +104,7 @@ export class TunnelDesk {
     await this.#save();
   }
 
-  /** Recreates an ended tunnel, or takes one back that another client has taken over. */
+  /** Creates an ended tunnel again, or takes one back that another client has taken over. */
   async start(key: string): Promise<void> {
     const connection = this.#connection();
     const tunnel = this.find(key);
@@ -172,7 +172,7 @@ export class TunnelDesk {
   }
 
   /**
-   * Ends every tunnel here and, as far as it can be reached, at the relay.
+   * Ends every tunnel here and, if it can be reached, at the relay.
    *
    * @param why for the list
    */
@@ -227,7 +227,7 @@ export class TunnelDesk {
     throw new CallFailure({ code: 'signed-out', text: 'You are signed out. Sign in first.' });
   }
 
-  /** A tunnel that would be forgotten by a crash must not stay at the relay. */
+  /** A tunnel that a crash would make the app forget must not stay at the relay. */
   async #saveOrClose(connection: Connection, tunnel: DeskTunnel, made: Tunnel): Promise<void> {
     try {
       await this.#save();

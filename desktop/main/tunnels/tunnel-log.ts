@@ -3,9 +3,9 @@ import type { Recorder } from '../../engine/data/recorder.ts';
 import type { RequestDetail, RequestSummary } from '../../engine/inspector/records.ts';
 
 export interface TunnelLog {
-  /** newest first; all that are kept, or at most so many */
+  /** newest first; all that are kept, or at most this many */
   list(count?: number): readonly RequestSummary[];
-  /** `undefined` when there is none of that number, or no longer */
+  /** `undefined` if there is none with that number, or no longer */
   detail(id: number): RequestDetail | undefined;
   /**
    * A `curl` command that makes the request again; `undefined` like {@link TunnelLog.detail}.
@@ -21,13 +21,13 @@ export interface TunnelLog {
    */
   replay(id: number): Promise<number>;
   clear(): void;
-  /** Has the listener told of every request that begins, is answered or ends. */
+  /** Tells the listener of every request that begins, gets a response or ends. */
   subscribe(listener: (summary: RequestSummary) => void): () => void;
   /** sees the bytes of visitors */
   readonly recorder: Recorder;
 }
 
-/** The requests of a list that have the text in method, target or status. */
+/** The requests of a list that contain the text in method, target or status. */
 export function searchRequests(
   requests: readonly RequestSummary[],
   search: string,

@@ -18,7 +18,7 @@ describe('address parts', () => {
     });
   });
 
-  it('shows an address of another form whole', () => {
+  it('shows an address of another form as a whole', () => {
     assert.deepEqual(addressParts('https://shop-2.example.com/', 'shop'), {
       before: '',
       slug: 'shop-2.example.com',

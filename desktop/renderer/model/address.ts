@@ -1,8 +1,8 @@
-/** A tunnel's address in the parts that are shown with different weight. */
+/** A tunnel's address in parts that are shown with different weight. */
 
 export interface AddressParts {
   readonly before: string;
-  /** what tells this tunnel from others */
+  /** what distinguishes this tunnel from others */
   readonly slug: string;
   readonly after: string;
 }

@@ -16,7 +16,7 @@ describe('announcements', () => {
     assert.deepEqual(announcements(before, over), ['shop has ended. The tunnel has expired.']);
   });
 
-  it('tells a local problem and that it is over', () => {
+  it('tells of a local problem, and that it is over', () => {
     const trouble = after({ localProblem: { code: 'refused', text: 'Nothing listens on port 3000.' } });
     assert.deepEqual(announcements(before, trouble), ['shop: Nothing listens on port 3000.']);
     assert.deepEqual(announcements(trouble, before), ['shop reaches your server again.']);
@@ -29,7 +29,7 @@ describe('announcements', () => {
     assert.deepEqual(announcements(exampleSnapshot({ tunnels: [] }), over), []);
   });
 
-  it('tells no more than can be listened to', () => {
+  it('tells no more than a person can listen to', () => {
     const many = Array.from({ length: 50 }, (_, n) => exampleTunnel({ key: `k${n}`, slug: `s${n}` }));
     const told = announcements(exampleSnapshot({ tunnels: [] }), exampleSnapshot({ tunnels: many }));
     assert.equal(told.length, 4);

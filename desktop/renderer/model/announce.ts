@@ -1,10 +1,10 @@
 /** What a screen reader is told when a snapshot replaces another: changes of state, never numbers. */
 import type { Snapshot, TunnelView } from '../../shared/snapshot.ts';
 
-/** At most so many sentences at once; of more, how many there were is told. */
+/** At most this many sentences at once; the rest are only counted. */
 const MOST = 3;
 
-/** @returns sentences, the most important first; none where nothing happened that a person should hear of */
+/** @returns sentences, the most important first; none if nothing happened that a person should hear of */
 export function announcements(previous: Snapshot | undefined, next: Snapshot): readonly string[] {
   if (previous?.session.state !== 'signed-in' || next.session.state !== 'signed-in') return [];
   const sentences: string[] = [];
@@ -34,7 +34,7 @@ function changeOf(
       case 'reconnecting':
         return `${slug} has lost its connection and is reconnecting.`;
       case 'ended':
-        // One that had ended before the window knew it is no news.
+        // One that had ended before the window knew it is not news.
         return before === undefined ? undefined : `${slug} has ended. ${status.why}`;
     }
   }

@@ -34,20 +34,20 @@ describe('bodies', () => {
     assert.equal(view.kind === 'text' ? view.pretty : '', 'a = 1\nb = x y');
   });
 
-  it('shows what hides in a text or turns it around', () => {
+  it('shows characters that hide in a text or reverse it', () => {
     const view = bodyView(message('{"a":"x\u{202E}gpj.exe\u{9B}"}\n\t', []));
     assert.ok(view.kind === 'text');
     assert.equal(view.text, '{"a":"x\\u{202e}gpj.exe\\x9b"}\n\t');
     assert.match(view.pretty ?? '', /x\\u\{202e\}gpj\.exe\\x9b/);
   });
 
-  it('knows what is no text: other bytes, compressed bodies', () => {
+  it('recognises what is not text: other bytes, compressed bodies', () => {
     assert.equal(bodyView(message(new Uint8Array([0x89, 0x50, 0xff]), [])).kind, 'binary');
     assert.equal(bodyView(message('x', [['Content-Encoding', 'gzip']])).kind, 'binary');
     assert.equal(bodyView(message('', [])).kind, 'empty');
   });
 
-  it('takes a body that is cut within a character as text', () => {
+  it('treats a body that is cut within a character as text', () => {
     const cut = new TextEncoder().encode('grün').subarray(0, 3);
     assert.deepEqual(bodyView(message(cut, [], true)), { kind: 'text', text: 'gr', pretty: undefined });
     assert.equal(bodyView(message(cut, [])).kind, 'binary');

@@ -4,11 +4,11 @@ import type { RecordedMessage } from '../../engine/inspector/records.ts';
 
 export type BodyView =
   | { readonly kind: 'empty' }
-  /** readable; `pretty` where it could be laid out better */
+  /** readable; `pretty` if it could be laid out better */
   | { readonly kind: 'text'; readonly text: string; readonly pretty: string | undefined }
   | { readonly kind: 'binary'; readonly why: string };
 
-/** Laying out more than this would be felt. */
+/** Laying out more than this would cause a noticeable delay. */
 const MOST_PRETTY = 1_000_000;
 /** Lines of a hex dump; 64 KiB. */
 const MOST_HEX_LINES = 4096;
@@ -32,7 +32,7 @@ export function bodyView(message: RecordedMessage): BodyView {
   return { kind: 'text', text: withoutTricks(text), pretty: pretty && withoutTricks(pretty) };
 }
 
-/** What is hidden in a text, or turns it around, is seen. */
+/** Makes visible what is hidden in a text, or reverses it. */
 function withoutTricks(text: string): string {
   return escapeUnprintable(text, '\n\r\t');
 }
@@ -51,7 +51,7 @@ export function hexDump(body: Uint8Array): string {
   return lines.join('\n');
 }
 
-/** @returns `undefined` for what is no text; a character that the end of a truncated body cuts through is dropped */
+/** @returns `undefined` for what is not text; a character that is cut at the end of a truncated body is dropped */
 function decode(body: Uint8Array, isTruncated: boolean): string | undefined {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(body, { stream: isTruncated });

@@ -52,7 +52,7 @@ describe('create form', () => {
     assert.deepEqual(read(draft), { form });
   });
 
-  it('says the problem of each field at once', () => {
+  it('reports the problem of each field at once', () => {
     const result = read({
       port: 'x',
       name: '-',
@@ -74,7 +74,7 @@ describe('create form', () => {
     assert.match('problems' in result ? (result.problems.name ?? '') : '', /already have/);
   });
 
-  it('sends no name where the plan allows none', () => {
+  it('sends no name if the plan allows none', () => {
     const free = { ...context, account: { ...account, allowsNames: false } };
     const result = read({ name: 'shop' }, free);
     assert.equal('form' in result ? result.form.name : undefined, '');

@@ -1,4 +1,4 @@
-/** The create form as it is typed, and what becomes of it. */
+/** The create form as it is typed, and how it is read. */
 import { HOST_HEADER_RULE } from '../../../shared/value-rules.ts';
 import type { CreateForm } from '../../shared/ipc.ts';
 import type { AccountView, PortView, TunnelView } from '../../shared/snapshot.ts';
@@ -7,11 +7,11 @@ import { nameProblem } from './name-rules.ts';
 import { freePorts, readPort } from './ports.ts';
 import { isLive } from './tunnel-state.ts';
 
-/** Value of the choice of a lifetime that is typed. */
+/** Value of the choice for a lifetime that is typed. */
 export const CUSTOM = 'custom';
 
 export interface FormDraft {
-  /** `undefined` until the user touches it: then the likeliest port stands there */
+  /** `undefined` until the user edits it: until then it shows the likeliest port */
   readonly port: string | undefined;
   readonly name: string;
   /** duration string, {@link CUSTOM}, or `undefined` for the relay's default */
@@ -25,7 +25,7 @@ export interface FormDraft {
 export type FormField = keyof CreateForm;
 export type FormProblems = Partial<Record<FormField, string>>;
 
-/** What the form is filled in against. */
+/** What the form is checked against. */
 export interface FormContext {
   readonly account: AccountView;
   readonly ports: readonly PortView[];
@@ -88,7 +88,7 @@ export function draftFrom(form: Partial<CreateForm>): FormDraft {
   };
 }
 
-/** Whether a draft says anything that stands among the options. */
+/** Whether a draft sets anything that is among the options. */
 export function hasOptions(draft: FormDraft): boolean {
   return draft.name !== '' || draft.ttl !== undefined || draft.idle || draft.host !== 'keep';
 }

@@ -1,6 +1,6 @@
 import type { TunnelView } from '../../shared/snapshot.ts';
 
-/** Tunnels whose address, port or framework has every word that was typed; the order stays. */
+/** Tunnels whose address, port or framework contains every word that was typed; the order stays. */
 export function filterTunnels(tunnels: readonly TunnelView[], typed: string): readonly TunnelView[] {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return tunnels;

@@ -4,7 +4,7 @@ import { createChoices, defaultChoice, extendChoices, readLifetime } from './lif
 const HOUR = 3600;
 
 describe('lifetime', () => {
-  it('offers what the relay allows, its default among it', () => {
+  it('offers what the relay allows, including its default', () => {
     assert.deepEqual(
       createChoices(HOUR, 24 * HOUR).map(({ ttl }) => ttl),
       ['15m', '1h', '8h', '24h'],

@@ -1,4 +1,4 @@
-/** Lengths of life as the forms offer and read them. */
+/** Lifetimes as the forms offer and read them. */
 import { parseDuration } from '../../../shared/duration.ts';
 import { TTL_RULE } from '../../../shared/value-rules.ts';
 import { durationWords } from './time-left.ts';
@@ -22,7 +22,7 @@ const EXTEND_CHOICES: readonly Choice[] = [
   { ttl: '8h', label: '8 h' },
 ];
 
-/** What a new tunnel's life can be. Arguments in seconds. */
+/** The lifetimes that a new tunnel can have. Arguments in seconds. */
 export function createChoices(defaultTtl: number, maxTtl: number): readonly Choice[] {
   const fitting = CREATE_CHOICES.filter(({ ttl }) => seconds(ttl) <= maxTtl);
   const isListed = fitting.some(({ ttl }) => seconds(ttl) === defaultTtl);
@@ -47,7 +47,7 @@ export function extendChoices(expiresAt: number, maxTtl: number, now: number): r
 }
 
 /**
- * Reads a length of life that was typed, with the words people use for units.
+ * Reads a lifetime that was typed, with the words people use for units.
  *
  * @param maxTtl seconds
  * @returns a duration string of the relay's grammar, or what to change

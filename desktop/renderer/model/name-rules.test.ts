@@ -38,5 +38,5 @@ describe('name rules', () => {
     assertProperty(property(typed, (name) => (nameProblem(name) === undefined) === NAME_PATTERN.test(name)));
   });
 
-  it('puts capitals and spaces right', () => assert.equal(tidyName('My Shop_demo'), 'my-shop-demo'));
+  it('corrects capitals and spaces', () => assert.equal(tidyName('My Shop_demo'), 'my-shop-demo'));
 });

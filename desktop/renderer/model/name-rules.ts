@@ -9,7 +9,7 @@ export const NAME_HINT = `${NAME_MIN_LENGTH} to ${NAME_MAX_LENGTH} lowercase let
  *
  * @param name as typed
  * @param taken slugs of the user's own live tunnels
- * @returns what to change, or `undefined` where there is nothing (an empty name means a random one)
+ * @returns what to change, or `undefined` if there is nothing (an empty name means a random one)
  */
 export function nameProblem(name: string, taken: ReadonlySet<string> = new Set()): string | undefined {
   if (name === '') return undefined;
@@ -25,12 +25,12 @@ export function nameProblem(name: string, taken: ReadonlySet<string> = new Set()
     return `Use at most ${NAME_MAX_LENGTH} characters; this has ${name.length}.`;
   }
   if (name.endsWith('-')) return 'End with a letter or a digit.';
-  // Whatever else the relay's rule may say one day.
+  // Whatever else the relay's rule may require one day.
   if (!NAME_RULE.accepts(name)) return `Use ${NAME_RULE.accepted}.`;
   return taken.has(name) ? 'You already have a tunnel with this name.' : undefined;
 }
 
-/** A typed name with what has an obvious meaning put right: capitals, and spaces or underscores between words. */
+/** A typed name with obvious corrections: lower case, and hyphens for spaces or underscores between words. */
 export function tidyName(text: string): string {
   return text.toLowerCase().replace(/[\s_]+/g, '-');
 }

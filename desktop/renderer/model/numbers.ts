@@ -13,7 +13,7 @@ export function plural(count: number, one: string, many: string): string {
   return `${countText(count)} ${count === 1 ? one : many}`;
 }
 
-/** `0 bytes`, `999 bytes`, `1.2 kB`, `36.2 MB`: three digits that matter, units of 1000. */
+/** `0 bytes`, `999 bytes`, `1.2 kB`, `36.2 MB`: three significant digits, units of 1000. */
 export function bytesText(bytes: number): string {
   let value = bytes;
   let unit = 0;
@@ -39,7 +39,7 @@ export function capitalised(word: string): string {
   return word.slice(0, 1).toUpperCase() + word.slice(1);
 }
 
-/** Time of day with seconds, in the way of this machine. */
+/** Time of day with seconds, in the format of this machine. */
 export function clockText(ms: number): string {
   return new Date(ms).toLocaleTimeString(undefined, {
     hour: '2-digit',

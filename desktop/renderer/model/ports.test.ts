@@ -23,19 +23,19 @@ describe('ports', () => {
     assert.deepEqual(suggestedPorts(ports, 'post'), [postgres]);
   });
 
-  it('suggests a port that is typed whole first, and all others after it', () => {
+  it('suggests a port that is typed in full first, and all others after it', () => {
     const many = Array.from({ length: 20 }, (_, index) => ({ ...unknown, port: 9000 + index }));
     const suggested = suggestedPorts(many, '9019').map(({ port }) => port);
     assert.deepEqual(suggested, [9019, 9000, 9001, 9002, 9003, 9004, 9005, 9006]);
   });
 
-  it('leaves out what a live tunnel leads to', () => {
+  it('leaves out ports that a live tunnel leads to', () => {
     const live = exampleTunnel({ localPort: 5173 });
     const ended = exampleTunnel({ localPort: 5432, status: { name: 'ended', reason: 'stopped', why: '' } });
     assert.deepEqual(freePorts([vite, postgres], [live, ended]), [postgres]);
   });
 
-  it('says what is at the typed port', () => {
+  it('says what is on the typed port', () => {
     assert.equal(portHint('5173', [vite]), 'Vite is here');
     assert.equal(portHint('5432', [postgres]), 'postgres is here');
     assert.equal(portHint('9000', [unknown]), 'A program is here');

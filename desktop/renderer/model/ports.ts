@@ -1,4 +1,4 @@
-/** The port field: what it suggests, and what is known of the port that is typed. */
+/** The port field: what it suggests, and what is known about the port that is typed. */
 import { parsePort, PORT_RULE } from '../../../shared/value-rules.ts';
 import type { PortView, TunnelView } from '../../shared/snapshot.ts';
 import { isLive } from './tunnel-state.ts';
@@ -20,8 +20,8 @@ export function freePorts(ports: readonly PortView[], tunnels: readonly TunnelVi
 }
 
 /**
- * Ports whose number, program or framework has the typed text. What is one of them already narrows nothing: it comes first,
- * and the others are there to be changed to.
+ * Ports whose number, program or framework contains the typed text. A text that equals one of them does not narrow the list:
+ * that port comes first, and the others stay to choose from.
  */
 export function suggestedPorts(ports: readonly PortView[], typed: string): readonly PortView[] {
   const text = typed.trim().toLowerCase();
@@ -33,12 +33,12 @@ export function suggestedPorts(ports: readonly PortView[], typed: string): reado
   return found.slice(0, MOST_SUGGESTIONS);
 }
 
-/** What listens there, as people call it; `undefined` where that is not known. */
+/** What listens there, as people call it; `undefined` if that is not known. */
 export function programName({ framework, process }: PortView): string | undefined {
   return framework ?? process;
 }
 
-/** Said beside the typed port: `Astro is here`, `Nothing listens here yet`, or nothing while it is no port. */
+/** Shown beside the typed port: `Astro is here`, `Nothing listens here yet`, or nothing while it is not a port. */
 export function portHint(typed: string, ports: readonly PortView[]): string | undefined {
   const port = readPort(typed);
   if (typeof port === 'string') return undefined;

@@ -10,7 +10,7 @@ describe('a row of the request log', () => {
     assert.equal(outcome(exampleRequest({ isBroken: true })), 'broken');
   });
 
-  it('has a word where there is no status', () => {
+  it('has a word if there is no status', () => {
     assert.equal(statusText(exampleRequest({ status: undefined })), 'waiting');
     assert.equal(statusText(exampleRequest({ status: undefined, isBroken: true })), 'broken');
     assert.equal(statusText(exampleRequest({ isBroken: true })), '200 cut');

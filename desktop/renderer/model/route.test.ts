@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { backward, currentPlace, forward, HOME, searching } from './route.ts';
 
-describe('the way through the window', () => {
+describe('navigation in the window', () => {
   it('goes on and comes back to where the focus was, and to what was searched', () => {
     const log = forward(HOME, { screen: 'log', key: 'a' }, 'log-a');
     const request = forward(searching(log, 'POST'), { screen: 'request', key: 'a', id: 7 }, 'request-7');

@@ -8,13 +8,13 @@ export type Route =
 
 export interface Place {
   readonly route: Route;
-  /** id of the element that had the focus when the user went on from here */
+  /** id of the element that had the focus when the user left this screen */
   readonly focus: string | undefined;
   /** what is typed in the search of the screen */
   readonly search: string;
 }
 
-/** Where the user came along; the last is where they are. Never empty. */
+/** The screens the user came through; the last is the current one. Never empty. */
 export type Trail = readonly [Place, ...Place[]];
 
 export const HOME: Trail = [{ route: { screen: 'tunnels' }, focus: undefined, search: '' }];
@@ -29,7 +29,7 @@ export function forward(trail: Trail, route: Route, focus: string | undefined): 
 }
 
 /**
- * Who types has gone on from where the focus was.
+ * Typing moves the focus, so the remembered focus no longer counts.
  *
  * @param search what is typed in the search of the screen now
  */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { share } from './share.ts';
 
 describe('share', () => {
-  it('gives the previous value where nothing changed', () => {
+  it('returns the previous value if nothing changed', () => {
     const previous = {
       session: { state: 'signed-out', relay: undefined },
       tunnels: [{ key: 'a', recent: [] }],
@@ -22,7 +22,7 @@ describe('share', () => {
     assert.deepEqual(next.tunnels, [{ key: 'c', requests: 0 }, a, { key: 'b', requests: 2 }]);
   });
 
-  it('sees an item that is gone, a field that is gone, and an order that changed', () => {
+  it('notices an item that is gone, a field that is gone, and an order that changed', () => {
     assert.deepEqual(share([{ key: 'a' }, { key: 'b' }], [{ key: 'b' }]), [{ key: 'b' }]);
     assert.deepEqual(share({ a: 1, b: 2 }, { a: 1 }), { a: 1 });
     assert.deepEqual(share<unknown>({ a: 1 }, { b: 1 }), { b: 1 });

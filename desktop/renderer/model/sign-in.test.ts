@@ -15,7 +15,7 @@ describe('sign-in form', () => {
     assert.match(problems.key ?? '', /Paste/);
   });
 
-  it('tells a key that is none from one that is cut off', () => {
+  it('distinguishes what is not a key from a key that is cut off', () => {
     assert.match(signInProblems('https://a', 'sk_live_1').key ?? '', /begins with cvt_/);
     assert.match(signInProblems('https://a', KEY.slice(0, -1)).key ?? '', /not complete/);
   });

@@ -32,9 +32,9 @@ export function signInProblems(relay: string, key: string): SignInProblems {
 
 function relayProblem(relay: string): string | undefined {
   if (relay === '') return 'Give the address of your relay, such as https://relay.example.com.';
-  // Main adds the scheme where people leave it out.
+  // Main adds the scheme if people leave it out.
   const url = URL.parse(relay.includes('://') ? relay : `https://${relay}`);
-  // Chromium reads a host with a space in it, Node does not.
+  // Chromium accepts a host with a space in it, Node does not.
   const isWeb = url !== null && !/\s/.test(relay) && (url.protocol === 'http:' || url.protocol === 'https:');
   if (isWeb) return undefined;
   return "This is not a relay's address. Give one such as https://relay.example.com.";

@@ -21,7 +21,7 @@ describe('time left', () => {
     it(`says "${text}" for ${ms} ms`, () => assert.equal(durationWords(ms), text));
   }
 
-  it('says "left", and "Expires now" in the last second and behind it', () => {
+  it('says "left", and "Expires now" in the last second and after it', () => {
     assert.equal(timeLeftWords(100_000, 55_000), '45 s left');
     assert.equal(timeLeftWords(100_000, 99_001), 'Expires now');
     assert.equal(timeLeftWords(100_000, 200_000), 'Expires now');
@@ -34,7 +34,7 @@ describe('time left', () => {
     assert.equal(fuseFraction(0, 3600, MINUTE), 0);
   });
 
-  it('warns in the last five minutes, but not all the life of a short tunnel', () => {
+  it('warns in the last five minutes, but not during all the life of a short tunnel', () => {
     assert.equal(expiresSoon(5 * MINUTE, 3600, 0), true);
     assert.equal(expiresSoon(5 * MINUTE + 1, 3600, 0), false);
     assert.equal(expiresSoon(2 * MINUTE, 120, 0), false);

@@ -13,18 +13,18 @@ const SOON_FRACTION = 0.25;
 /**
  * Words for a length of time, two units at most: `2 h 58 min`.
  *
- * @param ms 0 or more; what is below a second is cut off
+ * @param ms 0 or more; fractions of a second are dropped
  */
 export function durationWords(ms: number): string {
   if (ms >= DAY) return units(ms, DAY, 'd', HOUR, 'h');
   if (ms >= HOUR) return units(ms, HOUR, 'h', MINUTE, 'min');
-  // Seconds matter only where few minutes are left, and a number that changes each second draws the eye.
+  // Seconds matter only if few minutes are left, and a number that changes each second draws the eye.
   if (ms >= 2 * MINUTE) return `${Math.floor(ms / MINUTE)} min`;
   if (ms >= MINUTE) return units(ms, MINUTE, 'min', SECOND, 's');
   return `${Math.floor(ms / SECOND)} s`;
 }
 
-/** What stands under the fuse: `41 min left`. Times in ms. */
+/** The text under the fuse: `41 min left`. Times in ms. */
 export function timeLeftWords(expiresAt: number, now: number): string {
   const left = expiresAt - now;
   return left < SECOND ? 'Expires now' : `${durationWords(left)} left`;
@@ -42,7 +42,7 @@ export function fuseFraction(expiresAt: number, ttl: number, now: number): numbe
   return Math.round(Math.min(1, Math.max(0, fraction)) * 1000) / 1000;
 }
 
-/** Whether a tunnel ends so soon that its card should say so. Arguments as of {@link fuseFraction}. */
+/** Whether a tunnel ends so soon that its card should say so. Arguments as for {@link fuseFraction}. */
 export function expiresSoon(expiresAt: number, ttl: number, now: number): boolean {
   return expiresAt - now <= SOON_MS && fuseFraction(expiresAt, ttl, now) <= SOON_FRACTION;
 }

@@ -25,14 +25,14 @@ describe('tunnel state', () => {
     assert.equal(tunnelState({ ...live, expiresAt: NOW + 60_000 }, NOW).shape, 'soon');
   });
 
-  it('names how a tunnel ended, and copes with a reason it does not know', () => {
+  it('names how a tunnel ended, even for a reason it does not know', () => {
     assert.equal(tunnelState(ended('stopped'), NOW).word, 'Stopped');
     assert.equal(tunnelState(ended('replaced'), NOW).word, 'Taken over');
     assert.equal(tunnelState(ended('eaten'), NOW).word, 'Ended');
     assert.equal(isLive(ended('stopped')), false);
   });
 
-  it('counts down to the next try', () => {
+  it('counts down to the next attempt', () => {
     assert.equal(
       retryWords({ name: 'reconnecting', retryAt: NOW + 3200, why: '' }, NOW),
       'Trying again in 4 s.',

@@ -40,7 +40,7 @@ export function isLive(tunnel: TunnelView): boolean {
   return tunnel.status.name !== 'ended';
 }
 
-/** Words for a try that is about to be made: `Trying again in 4 s.` */
+/** Words for an attempt that is about to be made: `Trying again in 4 s.` */
 export function retryWords(status: Extract<TunnelStatus, { name: 'reconnecting' }>, now: number): string {
   const seconds = Math.ceil((status.retryAt - now) / 1000);
   return seconds > 0 ? `Trying again in ${seconds} s.` : 'Trying again now.';

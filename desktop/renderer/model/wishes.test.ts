@@ -9,7 +9,7 @@ describe('wishes', () => {
     assert.deepEqual(openWishes({ startsAtLogin: true, theme: 'dark' }, settings), { theme: 'dark' });
   });
 
-  it('outlast a snapshot of before', () => {
+  it('outlast an earlier snapshot', () => {
     const wishes = { startsAtLogin: false };
     assert.equal(openWishes(wishes, settings), wishes);
   });

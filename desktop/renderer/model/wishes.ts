@@ -3,7 +3,7 @@ import type { Settings } from '../../shared/snapshot.ts';
 /**
  * What the user has set and main has not confirmed yet. A snapshot that was on its way before a change does not undo it.
  *
- * @returns the wishes that the settings do not fulfil; the same object where all are left
+ * @returns the wishes that the settings do not fulfil; the same object if all are left
  */
 export function openWishes(wishes: Partial<Settings>, settings: Settings): Partial<Settings> {
   const names = Object.keys(wishes) as (keyof Settings)[];

@@ -3,10 +3,10 @@ import { useEffect, useState } from 'preact/hooks';
 import { Mark } from '../view/icons.tsx';
 import { Notice } from '../view/parts.tsx';
 
-/** Waiting is worth words only after this long. */
+/** Waiting deserves words only after this long. */
 const SLOW_MS = 3000;
 
-/** Before the first snapshot: nearly nothing, since it is over in a moment. */
+/** Before the first snapshot: nearly nothing, because it is over in a moment. */
 export function Loading({ problem }: { problem: string | undefined }): JSX.Element {
   const [isSlow, setSlow] = useState(false);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** One tick a second for everything in the window that shows time; nothing else is drawn again by it. */
+/** One tick a second for everything in the window that shows time; it causes nothing else to be drawn again. */
 import { useEffect, useReducer, useRef } from 'preact/hooks';
 
 const TICK_MS = 1000;
@@ -37,7 +37,7 @@ function listen(listener: () => void): () => void {
 }
 
 function tick(): void {
-  // A hidden window needs no time; what is shown again is right within a second.
+  // A hidden window needs no time; when it is shown again it is right within a second.
   if (document.hidden) return;
   for (const listener of listeners) listener();
 }

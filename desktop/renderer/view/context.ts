@@ -6,10 +6,10 @@ import type { Route } from '../model/route.ts';
 
 export interface Shell {
   readonly bridge: Bridge;
-  /** tells people who listen rather than look; a polite live region */
+  /** speaks to people who listen rather than look; a polite live region */
   readonly say: (text: string) => void;
   readonly go: (route: Route) => void;
-  /** to the screen before */
+  /** to the previous screen */
   readonly back: () => void;
 }
 

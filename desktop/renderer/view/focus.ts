@@ -2,7 +2,7 @@ import type { RefObject } from 'preact';
 import { useEffect, useLayoutEffect } from 'preact/hooks';
 import type { Trail } from '../model/route.ts';
 
-/** What a screen still waits for, such as its list, is there by then, or the focus stays where it is. */
+/** What a screen still waits for, such as its list, has come by then, or the focus stays where it is. */
 const PATIENCE_MS = 2000;
 
 /** Gives the focus back to the element with which the user left the screen they return to. */
@@ -20,7 +20,7 @@ export function useReturnedFocus(trail: Trail): void {
       window.removeEventListener('pointerdown', stop);
     };
     const timer = window.setTimeout(stop, PATIENCE_MS);
-    // Whoever has gone on by then is not called back.
+    // The focus is not taken back from a user who has moved on by then.
     window.addEventListener('keydown', stop);
     window.addEventListener('pointerdown', stop);
     observer.observe(document.body, { childList: true, subtree: true });
@@ -29,16 +29,16 @@ export function useReturnedFocus(trail: Trail): void {
 }
 
 /**
- * Keeps the focus in a part of the window when a redraw takes away the element that had it: without it the keyboard would
- * begin at the top again.
+ * Keeps the focus in a part of the window when a redraw removes the element that had it: otherwise the keyboard would begin
+ * at the top again.
  *
- * @param near says which element is next to what is gone; given the place of that among the children of the part
+ * @param near says which element is next to the removed one; given the position of that among the children of the part
  */
 export function useKeptFocus(
   part: RefObject<HTMLElement | null>,
   near: (place: number) => Element | null | undefined,
 ): void {
-  // Read before the redraw: afterwards nothing tells where it was.
+  // Read before the redraw: afterwards nothing says where it was.
   const place = [...(part.current?.children ?? [])].findIndex((child) =>
     child.contains(document.activeElement),
   );

@@ -11,7 +11,7 @@ export function Mark({ size = 20 }: { size?: number }): JSX.Element {
   );
 }
 
-/** A tunnel's state as a shape; the word stands beside it. */
+/** A tunnel's state as a shape; the word is next to it. */
 export function StateShape({ shape }: { shape: Shape }): JSX.Element {
   return (
     <svg class={`shape shape-${shape}`} viewBox="0 0 14 14" aria-hidden="true">

@@ -1,12 +1,12 @@
 /** Keys that work wherever the focus is. */
 import { useEffect } from 'preact/hooks';
 
-/** @param onEscape called for an Escape that nothing smaller, such as an open list, has taken */
+/** @param onEscape called for an Escape that nothing smaller, such as an open list, has handled */
 export function useEscape(onEscape: () => void): void {
   useKey((event) => event.key === 'Escape', onEscape);
 }
 
-/** Calls back for a key that no part of the window has taken. */
+/** Calls back for a key that no part of the window has handled. */
 export function useKey(matches: (event: KeyboardEvent) => boolean, onKey: () => void): void {
   useEffect(() => {
     const listener = (event: KeyboardEvent): void => {

@@ -5,7 +5,7 @@ import type { Problem } from '../../shared/snapshot.ts';
 import { useShell } from './context.ts';
 import { Icon } from './icons.tsx';
 
-/** A screen with a heading that takes the focus when the screen comes, and a way back. */
+/** A screen with a heading that takes the focus when the screen opens, and a way back. */
 export function Screen({
   title,
   actions,
@@ -34,7 +34,7 @@ export function Screen({
   );
 }
 
-/** What happened and what to do, in a box. `alert` where it answers something the user just did. */
+/** What happened and what to do, in a box. `alert` if it responds to something the user just did. */
 export function Notice({
   kind = 'warning',
   alert = false,
@@ -51,7 +51,7 @@ export function Notice({
   );
 }
 
-/** The problem of what the user just asked for. */
+/** The problem with what the user just asked for. */
 export function Failure({ problem }: { problem: Pick<Problem, 'text'> | undefined }): JSX.Element | null {
   if (problem === undefined) return null;
   return (

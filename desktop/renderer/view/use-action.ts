@@ -5,7 +5,7 @@ import { useShell } from './context.ts';
 export interface Action {
   readonly isBusy: boolean;
   readonly error: CallError | undefined;
-  /** @returns whether it went well, with what was answered */
+  /** @returns whether it went well, with the result */
   readonly run: <C extends keyof Channels>(
     channel: C,
     payload: Channels[C]['payload'],

@@ -13,7 +13,7 @@ export interface Watched {
 /**
  * The snapshot that main pushes.
  *
- * @param onChange called with the snapshot before and the new one
+ * @param onChange called with the previous snapshot and the new one
  */
 export function useSnapshot(
   bridge: Bridge,

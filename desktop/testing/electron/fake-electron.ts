@@ -1,10 +1,10 @@
-/** As much of the `electron` module as the main process uses, of which a test sees what became of it. */
+/** As much of the `electron` module as the main process uses; a test sees what was done with it. */
 import type * as Electron from 'electron';
 import { fakeEmitter } from './emitter.ts';
 import { FakeIpc } from './ipc.ts';
 
 export interface FakeElectron {
-  /** what `require('electron')` gives */
+  /** the result of `require('electron')` */
   readonly module: object;
   readonly ipc: FakeIpc;
   readonly windows: Electron.BrowserWindowConstructorOptions[];

@@ -30,7 +30,7 @@ export class FakeIpc {
     },
   };
 
-  /** As from {@link FakeIpc.frame}. @throws Error for a channel that nobody handles */
+  /** As from {@link FakeIpc.frame}. @throws Error for a channel without a handler */
   async invoke(channel: string, payload?: unknown): Promise<unknown> {
     const listener = this.handlers.get(channel);
     if (listener === undefined) throw new Error(`no handler of ${channel}`);

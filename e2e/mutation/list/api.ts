@@ -36,7 +36,7 @@ export const API: readonly Mutation[] = [
   },
   {
     part: 'api',
-    notice: 'who has no room for a tunnel is told to wait, too, and waits for nothing',
+    notice: 'whoever has no room for a tunnel is told to wait, too, and waits for nothing',
     file: 'server/api/guards.ts',
     find: 'if (error instanceof ApiError && error.status === 403) await creates.giveBack(id);',
     replace: '',
@@ -46,7 +46,7 @@ export const API: readonly Mutation[] = [
   },
   {
     part: 'api',
-    notice: 'who guesses keys does so without limit on the REST interface',
+    notice: 'whoever guesses keys does so without limit on the REST interface',
     file: 'server/api/guards.ts',
     find: 'authenticator.authenticate(authorization, address?.toString())',
     replace: 'authenticator.authenticate(authorization, address?.toString().slice(0, 0) || undefined)',
@@ -78,7 +78,7 @@ export const API: readonly Mutation[] = [
   },
   {
     part: 'api',
-    notice: 'who sends an id with a request hides among the requests of others in the log',
+    notice: 'whoever sends an id with a request hides among the requests of others in the log',
     file: 'server/api/app.ts',
     find: 'ctx.state.requestId = randomUUID();',
     replace: 'ctx.state.requestId = ctx.get(REQUEST_ID_FIELD) || randomUUID();',

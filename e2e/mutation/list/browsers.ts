@@ -4,7 +4,7 @@ import { type Mutation, unit } from '../mutation.ts';
 export const BROWSERS: readonly Mutation[] = [
   {
     part: 'edge',
-    notice: 'who has gone on to one tunnel is told nothing of all others',
+    notice: 'whoever has gone on to one tunnel is told nothing about all others',
     file: 'server/edge/own/notice.ts',
     find: '`notice ${form} ${tunnel.id} ${expires}`',
     replace: '`notice ${form} ${expires}`',
@@ -20,7 +20,7 @@ export const BROWSERS: readonly Mutation[] = [
   },
   {
     part: 'edge',
-    notice: 'who was told once is never told again',
+    notice: 'whoever was told once is never told again',
     file: 'server/edge/own/notice.ts',
     find: 'if (Number(expires) * 1000 <= this.#options.now()) return false;',
     replace: '',

@@ -112,7 +112,7 @@ export const EDGE: readonly Mutation[] = [
   },
   {
     part: 'edge',
-    notice: 'who guesses keys gets thirty more with each address that it makes up',
+    notice: 'whoever guesses keys gets thirty more with each address that it makes up',
     file: 'server/edge/heads/request-head.ts',
     find: "if (!isHopByHop(field, named) && !field.is('x-forwarded-for')) writer.keepField(field);",
     replace: 'if (!isHopByHop(field, named)) writer.keepField(field);',
@@ -175,7 +175,7 @@ export const EDGE: readonly Mutation[] = [
   },
   {
     part: 'edge',
-    notice: 'who takes the end of a large answer late waits for ever for the next one',
+    notice: 'whoever takes the end of a large answer late waits for ever for the next one',
     file: 'server/edge/exchange/exchange.ts',
     find: 'if (this.#sink.isFull) stream.resume();',
     replace: '',
@@ -203,7 +203,7 @@ export const EDGE: readonly Mutation[] = [
   },
   {
     part: 'edge',
-    notice: 'who is only warned takes the seats of those who visit a tunnel',
+    notice: 'whoever is only warned takes the seats of those who visit a tunnel',
     file: 'server/edge/admission/admission.ts',
     find: "if (route.kind === 'tunnel' && !isIntercepted) return",
     replace: "if (route.kind === 'tunnel') return",
@@ -216,17 +216,17 @@ export const EDGE: readonly Mutation[] = [
     find: 'new AddressLimits(config.address, trustedProxies, clock)',
     replace: 'new AddressLimits({ ...config.address, requests: 0 }, trustedProxies, clock)',
     tests: protocol(
-      'requests of one address (CULVERT_ADDRESS_REQUESTS) are as many a second as the setting says, after a burst of ten times as many; the connection stays',
+      'requests of one address (CULVERT_ADDRESS_REQUESTS) are limited to as many a second as the setting says, after a burst of ten times as many; the connection stays',
     ),
   },
   {
     part: 'edge',
-    notice: 'who guesses keys does so without limit where it asks for a WebSocket',
+    notice: 'whoever guesses keys does so without limit when asking for a WebSocket',
     file: 'server/edge/exchange/origins.ts',
     find: 'address: this.limitedAddress(head, peer),',
     replace: 'address: undefined,',
     tests: protocol(
-      'wrong keys of one address are 30 a minute, on the API and control sockets together; a key that was right goes on being so',
+      'wrong keys of one address are 30 a minute, on the API and control sockets together; a key that was right still works',
     ),
   },
 ];

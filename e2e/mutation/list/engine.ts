@@ -15,7 +15,7 @@ export const ENGINE: readonly Mutation[] = [
     file: 'desktop/engine/control/verdict.ts',
     find: "reason: 'expired', why: 'The tunnel has expired.'",
     replace: "reason: 'gone', why: 'The tunnel has expired.'",
-    tests: ui('tunnels tells that a tunnel has expired'),
+    tests: ui('tunnels says that a tunnel has expired'),
   },
   {
     part: 'engine',
@@ -41,7 +41,7 @@ export const ENGINE: readonly Mutation[] = [
     file: 'desktop/engine/inspector/replay.ts',
     find: 'local.write(this.#request);',
     replace: "local.write(Buffer.from(this.#request.toString('latin1').replace(/^POST/, 'GET'), 'latin1'));",
-    tests: ui('the request log sends a request again, and shows what came of it'),
+    tests: ui('the request log sends a request again, and shows the result'),
   },
   {
     part: 'engine',

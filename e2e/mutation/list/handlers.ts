@@ -57,6 +57,6 @@ export const HANDLERS: readonly Mutation[] = [
     file: 'desktop/main/handlers/settings.ts',
     find: 'if (change.theme !== undefined) setTheme(change.theme);',
     replace: '',
-    tests: ui('settings hold at once, and after the next start'),
+    tests: ui('settings take effect at once, and stay after the next start'),
   },
 ];

@@ -23,7 +23,7 @@ export const LINK: readonly Mutation[] = [
   },
   {
     part: 'link',
-    notice: 'who learns the id of a visitor takes it with the key of another account',
+    notice: 'whoever learns the id of a visitor takes it with the key of another account',
     file: 'server/link/upgrades.ts',
     find: '(owner !== undefined && owner.account.id !== pending.tunnel.account.id)',
     replace: "(owner !== undefined && pending.tunnel.account.id === '')",
@@ -33,7 +33,7 @@ export const LINK: readonly Mutation[] = [
   },
   {
     part: 'link',
-    notice: 'who guesses keys does so without limit on control sockets',
+    notice: 'whoever guesses keys does so without limit on control sockets',
     file: 'server/link/upgrades.ts',
     find: "const owner = await this.#authenticator.authenticate(request.header('authorization'), request.address);",
     replace: "const owner = await this.#authenticator.authenticate(request.header('authorization'));",
@@ -207,7 +207,7 @@ export const LINK: readonly Mutation[] = [
   },
   {
     part: 'link',
-    notice: 'who makes ids up has a relay ask another one for each',
+    notice: 'whoever makes ids up makes a relay ask another one for each',
     file: 'server/cluster/connection-id.ts',
     find: 'return id.slice(-PROOF_DIGITS) === proofOf(start, secret) ? Number.parseInt(id.slice(0, 4), 16) : undefined;',
     replace: 'return start === secret ? undefined : Number.parseInt(id.slice(0, 4), 16);',
@@ -223,7 +223,7 @@ export const LINK: readonly Mutation[] = [
   },
   {
     part: 'link',
-    notice: 'who may write to Redis has the connections of clients passed to an address of its own',
+    notice: 'whoever may write to Redis has the connections of clients passed to an address of its own',
     file: 'server/cluster/member-record.ts',
     find: 'if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) return undefined;',
     replace: 'if (given.length !== wanted.length) return undefined;',

@@ -31,7 +31,7 @@ export const MAIN: readonly Mutation[] = [
     file: 'desktop/main/core.ts',
     find: '      desk.wake();\n',
     replace: '',
-    tests: ui('what comes back by itself after a sleep that lost every connection without a word'),
+    tests: ui('what comes back by itself after a sleep in which every connection was lost without a word'),
   },
   {
     part: 'main',
@@ -53,7 +53,7 @@ export const MAIN: readonly Mutation[] = [
     part: 'main',
     notice: 'a revoked key is taken for a relay that is away: nobody is asked to sign in',
     file: 'desktop/main/session/sign-in.ts',
-    find: 'if (this.#connection === undefined) return;\n    // Every tunnel tells of it.',
+    find: 'if (this.#connection === undefined) return;\n    // Every tunnel reports it.',
     replace: 'return;',
     tests: ui(
       'what comes back by itself a tunnel whose key was revoked while it was online, with another key',
@@ -65,7 +65,9 @@ export const MAIN: readonly Mutation[] = [
     file: 'desktop/main/session/key-vault.ts',
     find: "const value = (await this.#encryption.encrypt(key)).toString('base64');\n      await this.#file.save({ kept: 'system', value });",
     replace: "await this.#file.save({ kept: 'file', value: key });",
-    tests: ui('signing in keeps the key encrypted, never in the page, and is signed in after the next start'),
+    tests: ui(
+      'signing in stores the key encrypted, never in the page, and is signed in after the next start',
+    ),
   },
   {
     part: 'main',
@@ -81,7 +83,7 @@ export const MAIN: readonly Mutation[] = [
     file: 'desktop/main/settings/app-store.ts',
     find: 'await this.#file.save(this.#data);',
     replace: 'await Promise.resolve();',
-    tests: ui('settings hold at once, and after the next start'),
+    tests: ui('settings take effect at once, and stay after the next start'),
   },
   {
     part: 'main',
@@ -129,6 +131,6 @@ export const MAIN: readonly Mutation[] = [
     file: 'desktop/main/tunnels/serve.ts',
     find: 'hostHeader: form.hostHeader,',
     replace: '',
-    tests: ui('creating a tunnel gives the local server the host name that it wants'),
+    tests: ui('creating a tunnel gives the local server the host name that it expects'),
   },
 ];

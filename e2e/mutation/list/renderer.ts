@@ -31,7 +31,7 @@ export const RENDERER: readonly Mutation[] = [
     file: 'desktop/renderer/model/tunnel-state.ts',
     find: "expired: 'Expired',",
     replace: "expired: 'Stopped',",
-    tests: ui('tunnels tells that a tunnel has expired'),
+    tests: ui('tunnels says that a tunnel has expired'),
   },
   {
     part: 'renderer',
@@ -47,7 +47,7 @@ export const RENDERER: readonly Mutation[] = [
     file: 'desktop/renderer/app.tsx',
     find: "document.documentElement.dataset['theme'] = theme;",
     replace: '',
-    tests: ui('settings hold at once, and after the next start'),
+    tests: ui('settings take effect at once, and stay after the next start'),
   },
   {
     part: 'renderer',
@@ -107,9 +107,7 @@ export const RENDERER: readonly Mutation[] = [
     file: 'desktop/renderer/view/use-snapshot.ts',
     find: 'const next = share(latest, received);',
     replace: 'const next = structuredClone(received);',
-    tests: ui(
-      'a snapshot in which one of fifty tunnels has changed has only the card of that one drawn again',
-    ),
+    tests: ui('a snapshot in which one of fifty tunnels has changed redraws only the card of that one'),
   },
   {
     part: 'renderer',
@@ -118,16 +116,16 @@ export const RENDERER: readonly Mutation[] = [
     find: 'return words.every((word) => text.includes(word));',
     replace: 'return words.some((word) => text !== word);',
     tests: ui(
-      'fifty tunnels are all listed and online, searched, and scrolled to the last, whose visitor shows',
+      'fifty tunnels are all listed and online, searched, and scrolled to the last one, whose visitor shows',
     ),
   },
   {
     part: 'renderer',
-    notice: 'who may choose no names is offered a field for one',
+    notice: 'whoever may not choose names is offered a field for one',
     file: 'desktop/renderer/screens/tunnels/name-field.tsx',
     find: 'if (!allowsNames) {',
     replace: 'if (!allowsNames && nameDomain !== "") {',
-    tests: ui('creating a tunnel says that the plan allows no names, instead of a field'),
+    tests: ui('creating a tunnel says that the plan allows no names, instead of showing a field'),
   },
   {
     part: 'renderer',
@@ -146,7 +144,7 @@ export const RENDERER: readonly Mutation[] = [
     find: '  .fuse-left {\n    background: Highlight;\n    forced-color-adjust: none;\n  }\n',
     replace: '',
     tests: ui(
-      'the main job, as people see it who need it in high contrast, with the state as a shape, the fuse and the focus to be seen',
+      'the main job, as people see it who need it in high contrast, with the state as a shape, the fuse and the focus visible',
     ),
   },
 ];

@@ -163,7 +163,7 @@ export const TUNNELS: readonly Mutation[] = [
   },
   {
     part: 'tunnels',
-    notice: 'who gets creates back that were taken long ago makes more at once than a burst',
+    notice: 'whoever gets creates back that were taken long ago makes more at once than a burst',
     file: 'server/rate-limiter.ts',
     find: 'return Math.min(this.#burst, bucket.tokens + (now - bucket.at) / this.#interval);',
     replace: 'return bucket.tokens + (now - bucket.at) / this.#interval;',
@@ -171,7 +171,7 @@ export const TUNNELS: readonly Mutation[] = [
   },
   {
     part: 'tunnels',
-    notice: 'who has many addresses fills the memory of the relay',
+    notice: 'whoever has many addresses fills the memory of the relay',
     file: 'server/rate-limiter.ts',
     find: 'if (this.#buckets.size >= RATE_BUCKETS_MAX) this.#dropOldest();',
     replace: '',

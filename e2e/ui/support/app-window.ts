@@ -6,21 +6,21 @@ import { CONTENT_SECURITY_POLICY } from '../../../desktop/shared/csp.ts';
 import type { Scope } from '../../support/scope.ts';
 import type { BuiltWindow } from './build.ts';
 
-/** Nothing answers there: every request is fulfilled from the built files, or refused. */
+/** Nobody answers at this address: every request is fulfilled from the built files, or refused. */
 const ORIGIN = 'http://culvert.test';
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
 };
-/** As the app opens it. */
+/** The size with which the app opens it. */
 export const WINDOW_SIZE = { width: 400, height: 640 };
 
 /** The other side of the preload. */
 export interface MainSide {
-  /** What `ipcRenderer.invoke` asks. */
+  /** Answers what `ipcRenderer.invoke` asks. */
   invoke(channel: string, payload: unknown): unknown;
-  /** Given what pushes to the page. */
+  /** Receives a function that pushes to the page. */
   connect(push: (name: string, value: unknown) => Promise<void>): void;
 }
 
@@ -41,7 +41,7 @@ function preloadScript(preload: string): string {
         off: (channel, listener) => listeners.get(channel)?.delete(listener),
       },
     };
-    // In a task of its own, as a message from main comes.
+    // In a task of its own, like a message from main.
     globalThis.fakePush = (channel, value) =>
       setTimeout(() => listeners.get(channel)?.forEach((listener) => listener({}, value)));
     const require = () => electron;
@@ -51,7 +51,7 @@ function preloadScript(preload: string): string {
   })();`;
 }
 
-/** Opens the window. What the page logs as an error, and what its policy blocks, fails the end of the scope. */
+/** Opens the window. Errors that the page logs, and what its policy blocks, fail the end of the scope. */
 export async function openWindow(
   scope: Scope,
   browser: Browser,
@@ -93,23 +93,23 @@ export async function openWindow(
   return page;
 }
 
-/** What zoom does to a page: it gets as much less room. */
+/** Zooming gives a page correspondingly less room. */
 export async function zoomWindow(page: Page, factor: number): Promise<void> {
   const { width, height } = WINDOW_SIZE;
   await page.setViewportSize({ width: Math.floor(width / factor), height: Math.floor(height / factor) });
 }
 
 /**
- * Lets what the page logs as an error fail the end of the scope.
+ * Makes errors that the page logs fail the end of the scope.
  *
- * @returns the list of errors, for more to be added
+ * @returns the list of errors, to which more may be added
  */
 export function watchPage(scope: Scope, page: Page): string[] {
   const errors: string[] = [];
   scope.defer(() => {
     if (errors.length > 0) throw new Error(`the page had errors: ${errors.join('; ')}`);
   });
-  // Below that of a test, so that a failure says what it waited for.
+  // Shorter than the limit of a test, so that a failure says what it waited for.
   page.setDefaultTimeout(25_000);
   page.on('pageerror', (error) => errors.push(String(error)));
   page.on('console', (message) => {

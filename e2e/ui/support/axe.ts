@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core';
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** What axe-core finds on a page, each as one line. */
+/** What axe-core finds on a page, one line each. */
 export async function violations(page: Page): Promise<readonly string[]> {
   if (!(await page.evaluate<boolean>('"axe" in globalThis'))) await page.evaluate(AXE);
   return await page.evaluate<string[]>(`(async () => {

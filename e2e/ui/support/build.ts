@@ -8,7 +8,7 @@ import type { Scope } from '../../support/scope.ts';
 export interface BuiltWindow {
   /** directory of the page */
   readonly page: string;
-  /** source of the bundled preload, which asks for `electron` with `require` */
+  /** source of the bundled preload, which loads `electron` with `require` */
   readonly preload: string;
 }
 

@@ -27,7 +27,7 @@ const ABOUT: About = {
 
 type Listener = (event: Electron.IpcMainInvokeEvent, payload: unknown) => unknown;
 
-/** What the user would see happen outside of the window. */
+/** What the user would see outside the window. */
 export interface Outside {
   readonly copied: string[];
   readonly opened: string[];
@@ -93,7 +93,7 @@ export class DesktopApp implements MainSide, RunningApp {
       clock: {
         ...systemClock,
         setTimeout(callback: () => void, ms: number): Timer {
-          // What is under way at the end would go on for ever.
+          // Otherwise, work that is under way at the end would go on forever.
           if (isOver) return { cancel: () => undefined };
           const timer = systemClock.setTimeout(() => {
             timers.delete(timer);
@@ -111,7 +111,7 @@ export class DesktopApp implements MainSide, RunningApp {
       for (const tunnel of core.desk.tunnels) tunnel.end('stopped', 'The test is over.');
       isOver = true;
       for (const timer of timers) timer.cancel();
-      // Who starts the app again finds what it has written.
+      // After a restart the app finds what it has written.
       return core.store.change({});
     });
     const listeners = new Map<string, Listener>();
@@ -168,7 +168,7 @@ export class DesktopApp implements MainSide, RunningApp {
   }
 }
 
-/** Connects the app to what the system tells it, as its composition root does. @returns where the system speaks of power */
+/** Connects the app to events of the system, as its composition root does. @returns where the system reports power events */
 function systemEvents(core: Core): EventEmitter {
   const app = fakeEmitter({}) as unknown as Electron.App;
   const power = fakeEmitter({});

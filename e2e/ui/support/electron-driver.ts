@@ -17,7 +17,7 @@ import { sharedByAll } from './shared.ts';
 const START_TIMEOUT_MS = 20_000;
 const END_TIMEOUT_MS = 10_000;
 
-/** The built app, and what is run before its main file. */
+/** The built app, and what runs before its main file. */
 const sharedEntry = sharedByAll(async (run) => {
   await buildApp();
   const entry = join(temporaryDirectory(run), 'entry.cjs');
@@ -25,7 +25,7 @@ const sharedEntry = sharedByAll(async (run) => {
   return entry;
 });
 
-/** @param program Electron's */
+/** @param program Electron's program */
 export function electronDriver(program: string): Driver {
   return {
     async begin() {
@@ -47,7 +47,7 @@ export function electronDriver(program: string): Driver {
 }
 
 /**
- * Bundles what runs before the app's main file, and then that one.
+ * Bundles what runs before the app's main file, and then that file.
  *
  * @param file to write
  */
@@ -95,7 +95,7 @@ async function endApp(app: ElectronApplication): Promise<void> {
   try {
     await within(END_TIMEOUT_MS, 'the end of the app', app.close());
   } finally {
-    // Nothing that was started outlives its test.
+    // Nothing that a test has started outlives it.
     program.kill('SIGKILL');
   }
 }

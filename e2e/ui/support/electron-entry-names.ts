@@ -1,9 +1,9 @@
-/** What the driver of Electron and the file that it starts the app with both know. */
+/** What the driver of Electron and the file with which it starts the app both know. */
 
 /** The environment variable that names the directory of the app's own files. */
 export const DIRECTORY_VARIABLE = 'CULVERT_UI_DIRECTORY';
 
-/** What the app did outside of its window. */
+/** What the app did outside its window. */
 export interface ElectronOutside {
   readonly copied: string[];
   readonly opened: string[];

@@ -1,6 +1,6 @@
 /**
- * Runs in Electron's main process before the app's own main file: what belongs to whoever runs the tests is left
- * alone (their files, key store, clipboard, browser, links), and no question waits for an answer.
+ * Runs in Electron's main process before the app's own main file: it keeps the app away from what belongs to whoever runs the
+ * tests (files, key store, clipboard, browser, links), and answers every question at once.
  */
 import { app, clipboard, dialog, safeStorage, shell } from 'electron';
 import { DIRECTORY_VARIABLE, type ElectronOutside, type EntryGlobals } from './electron-entry-names.ts';

@@ -1,4 +1,6 @@
-/** A key store of the system, enough to see that something was encrypted: every letter half the alphabet on. */
+/**
+ * A key store of the system, just enough to show that something was encrypted: every letter is shifted by half the alphabet.
+ */
 export const FAKE_KEY_STORE = {
   isAsyncEncryptionAvailable: () => Promise.resolve(true),
   getSelectedStorageBackend: () => 'gnome_libsecret',

@@ -20,7 +20,7 @@ export interface Fixture {
   /** ends after each test */
   readonly scope: Scope;
   readonly relay: Relay;
-  /** Starts the app and opens its window. @param directory of an app that ran before; it ends first if it still runs */
+  /** Starts the app and opens its window. @param directory of an app that ran before; that one ends first if it still runs */
   open(directory?: string): Promise<OpenApp>;
   /** Ends the app that runs on a directory; its tunnels stay at the relay. */
   end(directory: string): Promise<void>;
@@ -30,9 +30,9 @@ export interface Fixture {
 
 export interface SignedInOptions {
   readonly plan?: Plan;
-  /** one that only this test uses, where it does more than to ask it */
+  /** one that only this test uses, if it does more than send requests to it */
   readonly relay?: Relay;
-  /** where the app finds the relay, such as behind a fault proxy */
+  /** where the app finds the relay, for example behind a fault proxy */
   readonly address?: string;
 }
 
@@ -54,12 +54,12 @@ export function scenarios(title: string, declare: (fixture: Fixture) => void): v
   describe(`${title}, in Electron`, () => declare(uiFixture(electronDriver(program))));
 }
 
-/** Says of a scenario that rung 5 did not run it. */
+/** Reports a scenario that rung 5 did not run. */
 export function notRun(suite: string, scenario: string): string {
   return `not run here, Electron's binary is missing: ${suite}: ${scenario}`;
 }
 
-/** Declares the hooks of a suite. Its members are there once the tests run. */
+/** Declares the hooks of a suite. Its members exist once the tests run. */
 function uiFixture(driver: Driver): Fixture {
   const scope = testScope();
   const running = new Map<string, Scope>();
@@ -101,7 +101,7 @@ function uiFixture(driver: Driver): Fixture {
   };
 }
 
-/** Fills the sign-in form in and sends it. */
+/** Fills in the sign-in form and sends it. */
 export async function signIn(page: Page, relay: string, key: string): Promise<void> {
   await page.getByLabel('Relay').fill(relay);
   await page.getByLabel('API key').fill(key);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
 import { violations } from './axe.ts';
 
-/** So many pixels of a text that has no room show what it is about: some five letters. */
+/** This many pixels of a text that has no room show what it is about: some five letters. */
 const SEEN_PX = 40;
 
 /**
@@ -15,7 +15,10 @@ export async function assertReadable(page: Page, view: string): Promise<void> {
   await assertNothingCutOff(page, view);
 }
 
-/** Asserts that nothing sticks out of the window or its card sideways, where nothing scrolls, and no text is squeezed away. */
+/**
+ * Asserts that nothing sticks out sideways of the window or its card if that does not scroll, and that no text is squeezed
+ * away.
+ */
 export async function assertNothingCutOff(page: Page, view: string): Promise<void> {
   assert.deepEqual(await overflowing(page), [], view);
 }
@@ -27,7 +30,7 @@ async function overflowing(page: Page): Promise<readonly string[]> {
         const { left, right, width } = element.getBoundingClientRect();
         const room = element.closest('.card')?.getBoundingClientRect() ?? { left: 0, right: innerWidth };
         const isOutside = width > 1 && (left < room.left - 1 || right > room.right + 1);
-        // Long texts may end in an ellipsis, but not before anything of them is seen.
+        // Long texts may end in an ellipsis, but a part of them must be visible.
         const isSqueezed = element.scrollWidth > element.clientWidth && element.clientWidth < ${SEEN_PX};
         return isOutside || (isSqueezed && element.matches('h1, b, .target, .status, .took'));
       })

@@ -2,9 +2,9 @@ import type { Page } from 'playwright-core';
 import type { TunnelView } from '../../../desktop/shared/snapshot.ts';
 import type { Scope } from '../../support/scope.ts';
 
-/** What a scenario sees of the app besides its page, and does to it: the same in every rung (docs/testing.md). */
+/** What a scenario sees of the app besides its page, and does to it: the same on every rung (docs/testing.md). */
 export interface RunningApp {
-  /** The newest tunnel, as the window is told of it. @throws while there is none */
+  /** The newest tunnel, as the window is told about it. @throws while there is none */
   tunnel(): Promise<TunnelView>;
   /** what was copied, in order */
   copied(): Promise<readonly string[]>;
@@ -26,8 +26,8 @@ export interface StartedApp {
 }
 
 /**
- * Starts the app on a directory of its own files: the same one is the same app, started again, once the scope of the one
- * before has ended.
+ * Starts the app on a directory of its own files: the same directory is the same app, started again, once the scope of the
+ * previous one has ended.
  */
 export type StartApp = (scope: Scope, directory: string) => Promise<StartedApp>;
 

@@ -1,11 +1,11 @@
-/** A main process of which the test says every word: for screens in states that are rare in life. */
+/** A main process that says exactly what the test says: for screens in states that are rare in life. */
 import type { Answer, CallError, Channels } from '../../../desktop/shared/ipc.ts';
 import type { Snapshot } from '../../../desktop/shared/snapshot.ts';
 import type { MainSide } from './app-window.ts';
 
 type Handlers = { [C in keyof Channels]?: (payload: Channels[C]['payload']) => Channels[C]['result'] };
 
-/** Thrown by a handler to answer with an error. */
+/** Thrown by a handler to respond with an error. */
 export class Refusal extends Error {
   readonly error: CallError;
 

@@ -1,5 +1,5 @@
 /**
- * What suites share: made when the first of them asks for it, ended after the last one of the run. With `mocha --parallel`
+ * What suites share: created when the first of them asks for it, ended after the last one of the run. With `mocha --parallel`
  * each file is a run of its own. Loaded with `mocha --require`, which is how the end is told here.
  */
 import type { RootHookObject } from 'mocha';
@@ -9,7 +9,7 @@ import { startBrowser } from './browser.ts';
 import { buildWindow } from './build.ts';
 
 let run = new Scope();
-/** what was made before is not for the next run */
+/** what was created before does not belong to the next run */
 const forgetters: (() => void)[] = [];
 
 export const mochaHooks: RootHookObject = {
@@ -21,7 +21,7 @@ export const mochaHooks: RootHookObject = {
   },
 };
 
-/** @returns what gives everybody of a run the same one */
+/** @returns a function that gives everybody in a run the same one */
 export function sharedByAll<T>(make: (run: Scope) => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   forgetters.push(() => (made = undefined));

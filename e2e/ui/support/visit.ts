@@ -2,9 +2,9 @@ import { request } from 'node:http';
 import { within } from '../../support/deadline.ts';
 
 /**
- * Asks a tunnel as a visitor does. Names below `localhost` are loopback whatever the resolver says (RFC 6761).
+ * Sends a tunnel a request as a visitor does. Names below `localhost` are loopback whatever the resolver says (RFC 6761).
  *
- * @param options what to send, and the ms to wait for the whole answer
+ * @param options what to send, and the ms to wait for the whole response
  * @returns status and body
  */
 export async function visit(

@@ -11,7 +11,7 @@ import { startHttpService } from '../../support/services/listen.ts';
 import { sharedBrowser } from '../support/shared.ts';
 import { openAddress } from './support/open-address.ts';
 
-/** The address of a page, which ends in a slash, so that what it asks for is below it. */
+/** The address of a page, which ends in a slash, so that everything it asks for is below it. */
 const FORMS: Readonly<Record<string, (tunnel: Tunnel) => string>> = {
   subdomain: ({ urls }) => `${urls.subdomain}/`,
   path: ({ urls }) => `${urls.path}/`,
@@ -41,7 +41,7 @@ const FILES: Readonly<Record<string, readonly [type: string, body: string]>> = {
   '/data.json': ['application/json', '{"price":12}'],
 };
 
-/** The files, a page that tells the cookie it got, and one that takes an order, sets a cookie and leads there. */
+/** The files, a page that shows the cookie it got, and one that takes an order, sets a cookie and redirects there. */
 function serve(request: IncomingMessage, response: ServerResponse): void {
   const { url = '', method, headers } = request;
   const [type, body] = FILES[url] ?? ['text/html', `${HEAD}<p id="cookie">${headers.cookie}</p>`];

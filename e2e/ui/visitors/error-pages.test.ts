@@ -1,4 +1,4 @@
-/** What a visitor reads where a site cannot answer: the relay's own pages, and the client's (docs/protocol.md section 4.5). */
+/** What a visitor reads if a site cannot respond: the relay's own pages, and the client's (docs/protocol.md section 4.5). */
 import assert from 'node:assert/strict';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { createAccount, onlyAccount, type TestAccount } from '../../support/accounts.ts';
@@ -17,7 +17,7 @@ interface ErrorPage {
   readonly title: string;
   /** what it says to do, or why */
   readonly says: RegExp;
-  /** Brings it about. */
+  /** Causes it. */
   readonly prepare: () => Promise<Situation>;
 }
 
@@ -26,7 +26,7 @@ interface Situation {
   readonly address: string;
   /** of the browser */
   readonly options?: BrowserContextOptions;
-  /** what is also said, and known only now */
+  /** further text, known only now */
   readonly detail?: string;
 }
 
@@ -37,7 +37,7 @@ const VIEWS = {
 } as const;
 /** A small phone, a window at a zoom of 200 %, a wide one. */
 const WIDTHS_PX = [320, 640, 1280];
-/** What browsers show text with where nobody has chosen. */
+/** The font with which browsers show text by default. */
 const READABLE_PX = 16;
 
 describe('error pages in a browser', () => {
@@ -135,7 +135,7 @@ describe('error pages in a browser', () => {
       says: /delete those of this site, and try again/,
       prepare: async () => {
         const address = await culvert(await closedPort());
-        // What makes heads large in life.
+        // What usually makes heads large.
         const cookies = Array.from({ length: 5 }, (_, n) => ({
           name: `part-${n}`,
           value: 'x'.repeat(4000),
@@ -154,7 +154,7 @@ describe('error pages in a browser', () => {
       code: 'bad-request',
       title: 'Bad request',
       says: /malformed or ambiguous/,
-      // A browser that takes the relay for its proxy sends it whatever host it is told.
+      // A browser that uses the relay as its proxy sends it whatever host it is told.
       prepare: () =>
         Promise.resolve({
           address: 'http://a+b.example/',

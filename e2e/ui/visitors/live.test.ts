@@ -14,7 +14,7 @@ import { openAddress } from './support/open-address.ts';
 
 const MIB = 1024 * 1024;
 const UPLOAD_BYTES = 64 * MIB;
-/** What the service takes at a time. */
+/** How much the service takes at a time. */
 const UPLOAD_STEP_BYTES = 8 * MIB;
 /** More than sockets and programs between page and service hold; about 16 MiB, measured. */
 const ON_THE_WAY_BYTES = 32 * MIB;
@@ -156,7 +156,7 @@ describe('a page in touch with its server', () => {
     };
     const expected = ['open'];
     await waitForLog(page, expected);
-    // The next one is sent when the one before has arrived: nothing waits for more to come.
+    // The next one is sent when the previous one has arrived: nothing waits for more to come.
     for (const [sent, seen] of [
       ['data: first\n\n', 'message  first'],
       ['id: 7\ndata: two\ndata: lines\n\n', 'message 7 two\nlines'],
@@ -186,7 +186,7 @@ describe('a page in touch with its server', () => {
       );
     });
     const tap = { taken: 0, allowed: 0, more: deferred() };
-    /** Takes as much as is allowed, then waits for more to be. @returns the checksum of all */
+    /** Takes as much as is allowed, then waits until more is. @returns the checksum of everything */
     async function takeUpload(request: AsyncIterable<Buffer>): Promise<string> {
       const hash = createHash('sha256');
       for await (const chunk of request) {

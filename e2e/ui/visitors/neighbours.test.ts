@@ -1,6 +1,6 @@
 /**
- * What a hostile tunnel in the path form gets of its neighbours, with which it shares an origin in the browser of whoever
- * visits both (docs/protocol.md section 4.4; docs/decisions/0011-path-form.md).
+ * What a hostile tunnel in the path form can get from its neighbours, with which it shares an origin in the browser of
+ * whoever visits both (docs/protocol.md section 4.4; docs/decisions/0011-path-form.md).
  */
 import assert from 'node:assert/strict';
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
@@ -21,7 +21,7 @@ const WORKER = `
   self.addEventListener('fetch', (event) => event.respondWith(
     new Response('<title>Evil</title>', { headers: { 'Content-Type': 'text/html' } })));`;
 
-/** A page for people, the worker for everybody else: both may come of the same path. */
+/** A page for people, the worker for everybody else: both may come from the same path. */
 function serveEvil(request: IncomingMessage, response: ServerResponse): void {
   const isPage = request.headers['sec-fetch-dest'] === 'document';
   response.setHeader('Content-Type', isPage ? 'text/html' : 'text/javascript');
@@ -37,7 +37,7 @@ describe('a hostile neighbour in the path form', () => {
   let relay: Relay;
   let shop: HttpService;
   let evil: HttpService;
-  /** Answers for the hostile tunnel. */
+  /** Responds for the hostile tunnel. */
   let serve: (request: IncomingMessage, response: ServerResponse) => void = serveEvil;
 
   before(async function () {
@@ -80,16 +80,16 @@ describe('a hostile neighbour in the path form', () => {
   const WORKERS: [what: string, script: string][] = [
     ['from its bare prefix', `register('/t/evil', { scope: '/t/' })`],
     ['from its bare prefix, of the scope that this has by itself', `register('/t/evil')`],
-    ['of a scope that its answer allows', `register('/t/evil/worker.js', { scope: '/t/' })`],
+    ['of a scope that its response allows', `register('/t/evil/worker.js', { scope: '/t/' })`],
     ['for itself', `register('/t/evil/worker.js')`],
     ['that is a module', `register('/t/evil', { type: 'module', scope: '/t/' })`],
     [
-      'out of the cache of the browser',
+      'from the cache of the browser',
       `fetch('/t/evil').then((answer) => answer.text())
         .then(() => register('/t/evil', { scope: '/t/', updateViaCache: 'all' }))`,
     ],
     [
-      'that is a module, out of the cache of the browser',
+      'that is a module, from the cache of the browser',
       `fetch('/t/evil').then((answer) => answer.text())
         .then(() => register('/t/evil', { type: 'module', scope: '/t/', updateViaCache: 'all' }))`,
     ],
@@ -110,7 +110,7 @@ describe('a hostile neighbour in the path form', () => {
     });
   }
 
-  /** What the request of a page of the shop brings along. */
+  /** What the request of a page of the shop carries. */
   async function headersToShop(
     context: BrowserContext,
     host = 'localhost',
@@ -157,7 +157,7 @@ describe('a hostile neighbour in the path form', () => {
       await page.evaluate(`fetch(${JSON.stringify(target)})`);
     }
     assert.equal((await headersToShop(context)).cookie, undefined);
-    // They were not refused either, but for those of the whole host.
+    // They were not refused either, except those for the whole host.
     const kept = await context.cookies();
     assert.equal(kept.filter(({ name, value }) => (name + value).startsWith('trick')).length, COOKIES.length);
     assert.ok(kept.every(({ path }) => /^\/t\/evil(?:\/|$)/.test(path)));
@@ -173,7 +173,7 @@ describe('a hostile neighbour in the path form', () => {
     assert.match((await context.cookies())[0]?.path ?? '', /^\/t\/evil/);
   });
 
-  it('of the same account sets no cookie for others by their common domain', async () => {
+  it('of the same account sets no cookie for others through their common domain', async () => {
     const { context, page } = await visitEvil();
     serve = (_request, response) => response.setHeader('Set-Cookie', 'a=1; Domain=acme.localhost').end(EVIL);
     await page.goto(`http://evil.acme.localhost:${relay.port}/`);

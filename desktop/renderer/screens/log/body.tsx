@@ -7,7 +7,7 @@ import { bytesText } from '../../model/numbers.ts';
 const WAYS = { pretty: 'Pretty', text: 'As sent', hex: 'Hex' } as const;
 type Way = keyof typeof WAYS;
 
-/** A body, in the way of showing it that suits it best, and the others at hand. */
+/** A body, in the way of showing it that suits it best, with the others to choose from. */
 export function Body({ of, message }: { of: string; message: RecordedMessage }): JSX.Element {
   const [chosen, setChosen] = useState<Way>();
   const view = useMemo(() => bodyView(message), [message]);

@@ -30,7 +30,7 @@ export function LogScreen({
     (event) => event.key === '/' && !(event.target instanceof HTMLInputElement),
     () => searchInput.current?.focus(),
   );
-  // How many were found is said once the typing pauses, not for every request that comes in.
+  // How many were found is announced once the typing pauses, not for every request that comes in.
   const count = log.requests?.length ?? 0;
   const found = useRef(count);
   found.current = count;

@@ -3,7 +3,7 @@ import { escapeUnprintable } from '../../../../shared/unprintable.ts';
 import type { RecordedMessage } from '../../../engine/inspector/records.ts';
 import { Body } from './body.tsx';
 
-/** A request or an answer: its start line, its fields, its body. */
+/** A request or a response: its start line, its fields, its body. */
 export function Message({ title, message }: { title: string; message: RecordedMessage }): JSX.Element {
   return (
     <section class="message" aria-label={title}>
@@ -11,7 +11,7 @@ export function Message({ title, message }: { title: string; message: RecordedMe
       <p class="start-line mono">{escapeUnprintable(message.startLine)}</p>
       <dl class="fields">
         {message.fields.map(([name, value], index) => (
-          // A field can stand there several times; its place tells it from the others.
+          // A field can occur there several times; its position distinguishes it from the others.
           <div key={index}>
             <dt>{escapeUnprintable(name)}</dt>
             <dd class="mono">{escapeUnprintable(value)}</dd>

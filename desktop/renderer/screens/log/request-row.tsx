@@ -5,7 +5,7 @@ import type { RequestSummary } from '../../../engine/inspector/records.ts';
 import { outcome, statusText, timeText } from '../../model/request.ts';
 import { useShell } from '../../view/context.ts';
 
-/** One request in a line; opens it whole. */
+/** One request on one line; a click opens it in full. */
 export const RequestRow = memo(function RequestRow({
   tunnelKey,
   request,

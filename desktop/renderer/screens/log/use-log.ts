@@ -4,11 +4,11 @@ import type { Problem, TunnelView } from '../../../shared/snapshot.ts';
 import { share } from '../../model/share.ts';
 import { useShell } from '../../view/context.ts';
 
-/** A busy tunnel changes many times a second; a list that is read does not need to. */
+/** A busy tunnel changes many times a second; a list for reading does not need to. */
 const REFRESH_MS = 500;
 
 export interface Log {
-  /** newest first; `undefined` until there was an answer */
+  /** newest first; `undefined` until there was a result */
   readonly requests: readonly RequestSummary[] | undefined;
   readonly problem: Pick<Problem, 'text'> | undefined;
   readonly reload: () => void;
@@ -27,7 +27,7 @@ export function useLog(key: string, search: string, tunnel: TunnelView | undefin
     asked.current += 1;
     const mine = asked.current;
     const take = (next: Omit<Log, 'reload'>): void => {
-      // An answer that a later question has overtaken is not shown.
+      // A result that a later question has overtaken is not shown.
       if (mine === asked.current) setState((before) => share(before, next));
     };
     bridge.call('log:list', { key, search }).then(

@@ -22,7 +22,7 @@ const ON_QUIT: Readonly<Record<Settings['onQuit'], string>> = {
   leave: 'Leave them until they expire',
 };
 
-/** Everything that can be set; each change holds at once. */
+/** Everything that can be set; each change takes effect at once. */
 export function SettingsScreen({
   settings,
   session,
@@ -32,7 +32,7 @@ export function SettingsScreen({
 }): JSX.Element {
   const { go } = useShell();
   const action = useAction();
-  // What was just set shows at once, and until main says how it is.
+  // What was just set is shown at once, until main reports the actual state.
   const [wished, setWished] = useState<Partial<Settings>>({});
   useEffect(() => setWished((wishes) => openWishes(wishes, settings)), [settings]);
   const shown = { ...settings, ...wished };

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { KeyKept } from '../../../shared/snapshot.ts';
 import { KEEP_WORDS } from '../../model/sign-in.ts';
 
-/** Where the key is kept, with what each choice means. */
+/** Where the key is stored, with what each choice means. */
 export function KeepChoice({
   keeps,
   value,

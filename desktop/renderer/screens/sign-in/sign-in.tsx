@@ -9,7 +9,7 @@ import { KeepChoice } from './keep-choice.tsx';
 
 type Session = Exclude<SessionView, { state: 'signed-in' }>;
 
-/** Where the app meets its user: the relay, the key, and where the key shall be kept. */
+/** The first screen: asks for the relay, the key, and where to store the key. */
 export function SignIn({ session, hasNetwork }: { session: Session; hasNetwork: boolean }): JSX.Element {
   const keeps = useKeeps(session);
   const [relay, setRelay] = useState(session.relay ?? '');
@@ -103,7 +103,7 @@ export function SignIn({ session, hasNetwork }: { session: Session; hasNetwork: 
   );
 }
 
-/** How a key can be kept here; known from before while signing in. */
+/** How a key can be stored here; known from before while signing in. */
 function useKeeps(session: Session): readonly KeyKept[] {
   const known = useRef<readonly KeyKept[]>([]);
   if (session.state === 'signed-out') known.current = session.keeps;

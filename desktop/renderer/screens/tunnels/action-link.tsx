@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 
-/** A word that does something with a tunnel; its name for screen readers says with which. */
+/** A word that does something with a tunnel; its name for screen readers says which tunnel. */
 export function ActionLink({
   id,
   label,

@@ -9,7 +9,7 @@ import type { Action } from '../../view/use-action.ts';
 /** How long the button says that it has copied. */
 const COPIED_MS = 2000;
 
-/** The address with its telling part in bold, and a button that copies all of it. */
+/** The address with its significant part in bold, and a button that copies all of it. */
 export function Address({
   id,
   tunnel,
@@ -47,7 +47,7 @@ export function Address({
           type="button"
           id={`copy-${tunnel.key}`}
           class="button copy"
-          // The name has the word that is read on it (WCAG 2.5.3).
+          // The accessible name contains the visible word (WCAG 2.5.3).
           aria-label={`${isCopied ? 'Copied' : 'Copy'} the address of ${tunnel.slug}`}
           onClick={() => void copy()}
         >

@@ -41,7 +41,7 @@ export function CreateBar({
   const [problems, setProblems] = useState<FormProblems>({});
   const [created, setCreated] = useState<string>();
 
-  // A link or the tray has filled the form in.
+  // A link or the tray has filled in the form.
   useEffect(() => {
     if (hasOptions(draft)) setOpen(true);
   }, [draft]);

@@ -4,7 +4,7 @@ import { useShell } from '../../view/context.ts';
 import type { Action } from '../../view/use-action.ts';
 import { ActionLink } from './action-link.tsx';
 
-/** Why a tunnel ended, and the two things that can follow. */
+/** Why a tunnel ended, and the two things to do next. */
 export function EndedRow({ tunnel, action }: { tunnel: TunnelView; action: Action }): JSX.Element {
   const { say } = useShell();
   const { key, slug, name, status } = tunnel;

@@ -5,7 +5,7 @@ import { extendChoices, readLifetime } from '../../model/lifetime.ts';
 import { useShell } from '../../view/context.ts';
 import { useAction } from '../../view/use-action.ts';
 
-/** More life for a tunnel: three lengths at one click, or any other. */
+/** More time for a tunnel: three lengths at one click, or any other. */
 export function Extend({
   tunnel,
   maxTtl,

@@ -1,6 +1,6 @@
 import type { FormContext, FormDraft } from '../../model/create-form.ts';
 
-/** What a field of the create form is given. */
+/** What a field of the create form gets. */
 export interface FormFieldProps {
   readonly context: FormContext;
   readonly draft: FormDraft;

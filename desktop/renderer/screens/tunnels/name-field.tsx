@@ -5,7 +5,7 @@ import { capitalised } from '../../model/numbers.ts';
 import { Field, fieldControl } from '../../view/parts.tsx';
 import type { FormFieldProps } from './form-field.ts';
 
-/** The name, judged as it is typed; what the relay says, such as that it is taken, is shown in the same place. */
+/** The name, checked as it is typed; what the relay says, such as that it is taken, is shown in the same place. */
 export function NameField({ context, draft, problem, change }: FormFieldProps): JSX.Element {
   const { allowsNames, nameDomain, plan } = context.account;
   if (!allowsNames) {

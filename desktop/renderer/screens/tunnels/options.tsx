@@ -10,7 +10,7 @@ import { createChoices, defaultChoice } from '../../model/lifetime.ts';
 import { Field, fieldControl } from '../../view/parts.tsx';
 import { NameField } from './name-field.tsx';
 
-/** What a tunnel can be besides a port; all of it can be left as it is. */
+/** What can be set for a tunnel besides the port; all of it is optional. */
 export function Options({
   context,
   draft,

@@ -62,7 +62,7 @@ export function PortField({ context, draft, problem, change }: FormFieldProps): 
           setActive(-1);
         }}
         onFocus={(event) => {
-          // From now on it is the user's, whatever starts to listen meanwhile.
+          // From now on the user decides, whatever starts to listen meanwhile.
           if (draft.port === undefined && text !== '') change({ port: text });
           event.currentTarget.select();
         }}

@@ -6,10 +6,10 @@ import { Traffic } from './meta.tsx';
 import { useShell } from '../../view/context.ts';
 import { useKeptFocus } from '../../view/focus.ts';
 
-/** As many as fit a glance. */
+/** As many as one can see at a glance. */
 const SHOWN = 3;
 
-/** The last few requests, the way to all of them, and what they came to. */
+/** The last few requests, a link to all of them, and how they went. */
 export function Recent({ tunnel }: { tunnel: TunnelView }): JSX.Element | null {
   const { go } = useShell();
   const { key, slug, recent } = tunnel;

@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import type { Problem } from '../../../shared/snapshot.ts';
 import { Notice } from '../../view/parts.tsx';
 
-/** Why nothing can be reached for now; the cause nearest to the user only. */
+/** Why nothing can be reached for now; only the cause nearest to the user. */
 export function RelayNotice({
   problem,
   hasNetwork,

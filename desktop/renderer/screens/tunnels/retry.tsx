@@ -4,7 +4,7 @@ import { retryWords } from '../../model/tunnel-state.ts';
 import { useTime } from '../../view/clock.ts';
 import { Notice } from '../../view/parts.tsx';
 
-/** Why the connection is lost, and when it is tried again. */
+/** Why the connection is lost, and when the next attempt comes. */
 export function Retry({ status }: { status: Extract<TunnelStatus, { name: 'reconnecting' }> }): JSX.Element {
   const words = useTime((now) => retryWords(status, now));
   return (

@@ -10,7 +10,7 @@ import { ActionLink } from './action-link.tsx';
 /** What a card has unfolded. */
 export type Unfolded = 'extend' | 'qr' | undefined;
 
-/** The fuse, what is left of it in words, and what can be done with a live tunnel. */
+/** The fuse, the time left in words, and what can be done with a live tunnel. */
 export function TimeRow({
   tunnel,
   shape,

@@ -39,7 +39,7 @@ export const TunnelCard = memo(function TunnelCard({
   }, [live]);
   useKeptFocus(card, () => {
     if (!live) return document.getElementById(`start-${tunnel.key}`);
-    // Of a tunnel that was started again people want the address, which is new.
+    // After a tunnel was started again, people want the address, which is new.
     const extend = wasLive.current ? document.getElementById(`extend-${tunnel.key}`) : null;
     return extend ?? document.getElementById(`copy-${tunnel.key}`);
   });

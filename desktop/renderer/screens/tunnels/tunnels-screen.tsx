@@ -13,7 +13,7 @@ import { Empty } from './empty.tsx';
 import { RelayNotice } from './relay-notice.tsx';
 import { TunnelCard } from './tunnel-card.tsx';
 
-/** From so many on, a list is searched rather than read. */
+/** From this many on, a list is searched rather than read. */
 const SEARCHED_FROM = 8;
 
 type SignedIn = Extract<SessionView, { state: 'signed-in' }>;

@@ -6,13 +6,13 @@ export interface OpenAddress {
   readonly page: Page;
   /** to the address itself */
   readonly answer: Response;
-  /** addresses of all that was asked for, in order */
+  /** addresses of all requests, in order */
   readonly requests: readonly string[];
-  /** what the page logs as an error, failed scripts included */
+  /** errors that the page logs, failed scripts included */
   readonly errors: readonly string[];
 }
 
-/** Opens an address in a browser with nothing kept or cached but what the options give it. Ends with the scope. */
+/** Opens an address in a browser without stored or cached data except what the options give it. Ends with the scope. */
 export async function openAddress(
   scope: Scope,
   browser: Browser,
@@ -22,7 +22,7 @@ export async function openAddress(
   const context = await browser.newContext(options);
   scope.defer(() => context.close());
   const page = await context.newPage();
-  // Below that of a test, so that a failure says what it waited for.
+  // Shorter than the limit of a test, so that a failure says what it waited for.
   page.setDefaultTimeout(20_000);
   const requests: string[] = [];
   const errors: string[] = [];
