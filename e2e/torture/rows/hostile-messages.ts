@@ -8,7 +8,8 @@ import { startHonest } from '../tools/honest.ts';
 import { SHIPPED } from '../../support/shipped-proxies.ts';
 import { sample } from '../tools/sample.ts';
 import { startWitnesses } from './hostile-messages/witnesses.ts';
-import { askForResponses, startHostileService } from './hostile-messages/response-phase.ts';
+import { startHostileService } from './hostile-messages/hostile-service.ts';
+import { askForResponses } from './hostile-messages/response-phase.ts';
 import { hostileResponses } from './hostile-messages/responses.ts';
 import { sendRequests, type Target } from './hostile-messages/request-phase.ts';
 import { hostileRequests } from './hostile-messages/requests.ts';
@@ -55,8 +56,9 @@ export const hostileMessages: Row<Figure> = {
     const requests = targets[0]?.requests.length ?? 0;
     const responses = pick(hostileResponses(), SHORT.answers);
     const beside = await sendRequests(phase, targets, !short);
-    const hostile = await hostOf(await startHostileService(scope, responses));
-    const behind = await askForResponses(phase, responses, hostile);
+    const service = await startHostileService(scope, responses);
+    const tunnel = { host: await hostOf(service.port), requests: service.requests };
+    const behind = await askForResponses(phase, responses, tunnel);
     return {
       figures: {
         requests,

@@ -10,7 +10,8 @@ import { type Front, startFronts } from '../tools/fronts.ts';
 import { type Honest, HonestVisitor, startHonest } from '../tools/honest.ts';
 import { sample } from '../tools/sample.ts';
 import { talk } from '../tools/talk.ts';
-import { LOGIN, startHostileService } from './hostile-messages/response-phase.ts';
+import { startHostileService } from './hostile-messages/hostile-service.ts';
+import { LOGIN } from './hostile-messages/response-phase.ts';
 import { hostileResponses } from './hostile-messages/responses.ts';
 
 type Figure = 'strayed' | 'unserved' | 'requests';
@@ -37,7 +38,7 @@ export const pooledTenants: Row<Figure> = {
     const honest = await startHonest(scope, relay);
     const responses = sample(hostileResponses(), Infinity, new Random(seed));
     const { key } = await createAccount(relay);
-    const port = await startHostileService(scope, responses);
+    const { port } = await startHostileService(scope, responses);
     const { tunnel } = await Culvert.start(scope, { url: `http://127.0.0.1:${relay.port}` }, key, port);
     const faults = new Faults();
     const crowd = new Crowd(honest, `${tunnel.slug}.${SHIPPED.tunnelDomain}`, responses.length, faults);

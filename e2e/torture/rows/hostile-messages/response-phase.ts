@@ -1,61 +1,32 @@
 /** Hostile responses, from a service behind its own tunnel. */
-import type { Socket } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { type Field, formatRequest } from '../../../support/raw-http.ts';
 import { Scope } from '../../../support/scope.ts';
-import { startRawService } from '../../../support/services/listen.ts';
 import type { Front } from '../../tools/fronts.ts';
 import { HonestVisitor } from '../../tools/honest.ts';
 import { inParallel } from '../../tools/in-parallel.ts';
 import { talk } from '../../tools/talk.ts';
-import { type HostileMessage, MARK, numbered, PAUSE } from './case.ts';
+import type { AnsweredRequests } from './answered-requests.ts';
+import { type HostileMessage, MARK } from './case.ts';
 import type { Phase } from './request-phase.ts';
 
 const ATTACKERS = 4;
 const PATIENCE = { firstMs: 1500, quietMs: 50 };
-/** ms: longer than an attacker's visitor waits, so that somebody else may be asking meanwhile. */
-const PAUSE_MS = 150;
+/** For a response that has to come: as long as a busy machine takes. */
+const LONG_PATIENCE = { ...PATIENCE, firstMs: 20_000 };
 /**
  * With this field, a request has its local connection to itself. What a service sends unasked on a shared one may be taken
  * for the next response, as it may without a tunnel.
  */
 export const LOGIN: readonly Field[] = [['Authorization', 'Basic YTpi']];
-const ASKED = /^\S+ \/answer\/(\d+)\/(\d+) /gm;
 /** An interim response that says how long it is. */
 const INTERIM =
   /^HTTP\/1\.[01] 1\d\d[^\r]*\r\n(?:[^\r]+\r\n)*(?:content-length|transfer-encoding|trailer):/im;
 
-/** @returns the port of a service that responds to `/answer/INDEX/NUMBER` with one of these */
-export async function startHostileService(
-  scope: Scope,
-  responses: readonly HostileMessage[],
-): Promise<number> {
-  const { port } = await startRawService(scope, (socket) => {
-    let text = '';
-    socket.on('end', () => socket.end());
-    socket.on('data', (bytes: Buffer) => {
-      text += bytes.toString('latin1');
-      const end = text.lastIndexOf('\r\n\r\n');
-      if (end === -1) return;
-      for (const [, index, number] of text.slice(0, end).matchAll(ASKED)) {
-        const response = responses[Number(index)];
-        if (response !== undefined) void write(socket, response, Number(number));
-      }
-      text = text.slice(end);
-    });
-  });
-  return port;
-}
-
-/** After half of the responses the connection ends; after the others it stays for the next request. */
-async function write(socket: Socket, { text }: HostileMessage, number: number): Promise<void> {
-  const [first = '', ...others] = text.split(PAUSE);
-  socket.write(numbered(first, number));
-  for (const part of others) {
-    await delay(PAUSE_MS);
-    socket.write(numbered(part, number));
-  }
-  if (number % 2 === 0) socket.end();
+/** The tunnel to a hostile service. */
+export interface HostileTunnel {
+  readonly host: string;
+  /** that came to the service */
+  readonly requests: AnsweredRequests;
 }
 
 interface Asked {
@@ -67,13 +38,12 @@ interface Asked {
 /**
  * Asks for every response, each way, and lets others ask right after that.
  *
- * @param host of the tunnel to the hostile service
  * @returns how many responses honest visitors got meanwhile
  */
 export async function askForResponses(
   phase: Phase,
   responses: readonly HostileMessage[],
-  host: string,
+  tunnel: HostileTunnel,
 ): Promise<number> {
   const { scope, fronts, honest, faults, say } = phase;
   let next = 0;
@@ -87,7 +57,7 @@ export async function askForResponses(
         next += 1;
         const asked = { front, response, number: next };
         const visitor = free.pop();
-        await visit(phase, asked, index, host, async () => await visitor?.ask(`behind ${describe(asked)}`));
+        await visit(phase, asked, index, tunnel, async () => await visitor?.ask(`behind ${describe(asked)}`));
         if (visitor !== undefined) free.push(visitor);
       });
     }),
@@ -100,7 +70,7 @@ async function visit(
   { honest, faults }: Phase,
   asked: Asked,
   index: number,
-  host: string,
+  { host, requests }: HostileTunnel,
   meanwhile: () => Promise<void>,
 ): Promise<void> {
   const { front, response, number } = asked;
@@ -109,19 +79,25 @@ async function visit(
     const connection = await front.open(scope);
     const target = `/answer/${index}/${number}`;
     const request = { host, target, method: response.method ?? 'GET', headers: LOGIN };
-    const { text, ended } = await talk(connection, formatRequest(request), PATIENCE);
+    const isDue = response.fate === 'passed';
+    const patience = isDue ? LONG_PATIENCE : PATIENCE;
+    const { text, ended } = await talk(connection, formatRequest(request), patience);
     await meanwhile();
     const what = `${describe(asked)} reached its visitor as ${JSON.stringify(text.slice(0, 500))}`;
     const own = [...text.matchAll(MARK)].filter(([, , other]) => Number(other) === number);
     if (own.some(([, kind = '']) => mayNotPass(response, kind)) || INTERIM.test(text))
       faults.add('forwarded', what);
-    if (isAnothers(text, number, front.name !== 'straight')) faults.add('strayed', what);
-    if (response.fate === 'passed' && !text.includes(String(number).padStart(6, '0')))
-      faults.add('lost', what);
+    // Only a proxy lets visitors share connections.
+    const isShared = front.name !== 'straight';
+    const mayStray = (other: number): boolean => isShared && requests.mayStray(other, number);
+    if (marksOfOthers(text, number).some(([, , other]) => !mayStray(Number(other))))
+      faults.add('strayed', what);
+    const isOwed = isDue && (!isShared || requests.isInStep(number));
+    if (isOwed && !text.includes(String(number).padStart(6, '0'))) faults.add('lost', what);
     if (ended) return;
     const second = await talk(connection, formatRequest({ host: honest.host, target: '/second' }), PATIENCE);
     const isHidden = [...second.text.matchAll(MARK)].some(([, kind]) => kind !== 'm');
-    if (isHidden || isAnothers(second.text, number)) {
+    if (isHidden || marksOfOthers(second.text, number).length > 0) {
       faults.add(
         'strayed',
         `${describe(asked)}: the next response was ${JSON.stringify(second.text.slice(0, 500))}`,
@@ -137,15 +113,8 @@ function mayNotPass({ fate }: HostileMessage, kind: string): boolean {
   return fate === 'refused' || (fate === 'broken' && kind !== 'm') || (fate === 'any' && kind === 's');
 }
 
-/**
- * Whether a response has the mark of another one.
- *
- * @param isShared whether another visitor of the same service was on the same connection: what the service has sent after
- *   its response to that one may be taken for its response to this one, as it may without a tunnel
- */
-function isAnothers(text: string, number: number, isShared = false): boolean {
-  const others = [...text.matchAll(MARK)].filter(([, , other]) => Number(other) !== number);
-  return others.some(([, kind]) => !isShared || kind !== 's');
+function marksOfOthers(text: string, number: number): RegExpExecArray[] {
+  return [...text.matchAll(MARK)].filter(([, , other]) => Number(other) !== number);
 }
 
 function describe({ front, response, number }: Asked): string {
