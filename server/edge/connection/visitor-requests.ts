@@ -49,6 +49,8 @@ export class VisitorRequests implements ExchangeOwner {
   #plan: Plan | undefined;
   /** Where the latest request goes: to a tunnel, or to the relay. */
   #target: object | undefined;
+  /** Whether its stream may serve the next one. */
+  #keepsStream = false;
   #exchange: Exchange | undefined;
 
   constructor(
@@ -105,6 +107,7 @@ export class VisitorRequests implements ExchangeOwner {
   #passOn(plan: Plan, route: Destination): void {
     const request = this.#origins.request(plan, route, this.#peer);
     this.#target = request.target;
+    this.#keepsStream = request.keepsStream;
     this.#outcomes.countIn(request.outcomes);
     const interims = interimsFor(plan, this.#peer);
     const close = plan.close || this.#isLast;
@@ -178,7 +181,8 @@ export class VisitorRequests implements ExchangeOwner {
 
   completed(stream: ByteStream | undefined, close: boolean): void {
     this.#outcomes.end('answered', this.#exchange?.status);
-    if (stream !== undefined && this.#target !== undefined) this.#kept.keep(this.#target, stream);
+    if (!this.#keepsStream) stream?.finish();
+    else if (stream !== undefined && this.#target !== undefined) this.#kept.keep(this.#target, stream);
     this.#over(close);
   }
 

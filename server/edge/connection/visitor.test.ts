@@ -22,15 +22,16 @@ describe('Visitor', () => {
   let socket: Socket;
   let visitor: Visitor;
   let peer: TestVisitor;
+  let from: { address: string; proto: 'http'; trusted: boolean };
 
   beforeEach(async () => {
     fixture = new EdgeFixture();
+    from = { address: '127.0.0.1', proto: 'http', trusted: false };
     server = createServer({ allowHalfOpen: true });
     const accepted = new Promise<void>((resolve) => {
       server.on('connection', (connection: Socket) => {
         socket = connection;
         const seats = new Seats({ visitors: 1, newcomers: 1 });
-        const from = { address: '127.0.0.1', proto: 'http', trusted: false } as const;
         const address = new AddressCount(fixture.addresses, from);
         const enter = (entering: Visitor) => new Admission(new Place(seats, entering), address);
         visitor = new Visitor(connection, from, fixture.origins, { enter, gone() {} });
@@ -211,6 +212,19 @@ describe('Visitor', () => {
     peer.get('abc.localhost');
     await until(() => stream.received !== '');
     assert.equal(stream.isPaused, false);
+  });
+
+  it('that is a proxy gets another stream after somebody has logged in as the connection', async () => {
+    from.trusted = true;
+    const text = 'GET / HTTP/1.1\r\nHost: abc.localhost\r\nAuthorization: NTLM abc\r\n\r\n';
+    for (const which of ['first', 'second']) {
+      await send(text);
+      await until(() => fixture.dials.length === 1);
+      const stream = fixture.openStream();
+      stream.answer(`HTTP/1.1 200 OK\r\nContent-Length: ${which.length}\r\n\r\n${which}`);
+      await peer.receives(which);
+      assert.equal(stream.ended, 'finish');
+    }
   });
 
   it('is not read from while more than 64 KiB wait for their turn', async () => {

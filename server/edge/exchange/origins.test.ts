@@ -24,7 +24,7 @@ describe('Origins', () => {
   });
 
   /** @param head without the empty line */
-  function request(head: string, address = '192.0.2.1'): OriginRequest {
+  function request(head: string, address = '192.0.2.1', trusted = false): OriginRequest {
     const dial = { cancel() {} };
     const origins = new Origins({
       context: {
@@ -49,7 +49,7 @@ describe('Origins', () => {
     });
     const plan = planRequest(Buffer.from(`${head}\r\n\r\n`, 'latin1'), origins.context);
     assert.ok(typeof plan === 'object' && (plan.route.kind === 'tunnel' || plan.route.kind === 'relay'));
-    return origins.request(plan, plan.route, { address, proto: 'http', trusted: false });
+    return origins.request(plan, plan.route, { address, proto: 'http', trusted });
   }
 
   it('never sends a request twice, or on a stream that may be about to end, if it could do twice what it asks for', () => {
@@ -64,6 +64,23 @@ describe('Origins', () => {
     for (const [method, fields, isRepeatable] of ways) {
       const { repeatable, fresh } = request(`${method} / HTTP/1.1\r\nHost: abc.localhost${fields}`);
       assert.deepEqual([method, repeatable, fresh], [method, isRepeatable, !isRepeatable]);
+    }
+  });
+
+  it('lets nobody else have the stream on which somebody has logged in as the connection', () => {
+    const ways = [
+      ['NTLM TlRMTVNTUAAD', false],
+      ['Negotiate YII', false],
+      ['negotiate', false],
+      ['Basic YTpi', true],
+      ['Bearer ntlm', true],
+      ['NTLMv3 x', true],
+    ] as const;
+    for (const [credentials, mayBeKept] of ways) {
+      const head = `GET / HTTP/1.1\r\nHost: abc.localhost\r\nAuthorization: ${credentials}`;
+      const kept = [true, false].map((trusted) => request(head, '192.0.2.1', trusted).keepsStream);
+      // Without a proxy of ours in front, all that follows on the connection is of the same visitor.
+      assert.deepEqual([credentials, ...kept], [credentials, mayBeKept, true]);
     }
   });
 

@@ -32,6 +32,9 @@ import type { ExchangeRequest } from './exchange.ts';
 /** Methods whose requests may be sent again without doing twice what they ask for (RFC 9110 section 9.2.2). */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
 
+/** Schemes that authenticate the connection instead of the request (RFC 4559 section 5). */
+const OF_CONNECTION = /^[ \t]*(?:ntlm|negotiate)(?=[ \t,]|$)/i;
+
 /** The relay's own WebSocket endpoints. */
 export interface UpgradeEndpoints {
   handles(path: string): boolean;
@@ -48,6 +51,8 @@ export interface OriginRequest extends ExchangeRequest {
   readonly target: object;
   /** Whether it needs a stream of its own: it could not be sent again, or waits in a line that a kept stream would bypass. */
   readonly fresh: boolean;
+  /** Whether its stream may serve the next request of the visitor's connection. */
+  readonly keepsStream: boolean;
   /** Counts how it ends. */
   readonly outcomes: Outcomes;
 }
@@ -154,6 +159,7 @@ export class Origins {
       repeatable: false,
       // A kept stream would bypass the line in which the API's requests wait.
       fresh: true,
+      keepsStream: true,
       ending: PLAIN_ENDING,
       mapField: undefined,
       open: (handler) => this.#api.dial(handler, group),
@@ -180,6 +186,7 @@ export class Origins {
       repeatable,
       // An idle connection may end at the moment it is reused; what cannot be repeated must not run into that.
       fresh: !repeatable,
+      keepsStream: !peer.trusted || !authenticatesConnection(head),
       ...(prefix === '' ? this.#ownHost : this.#belowPrefix(head, prefix, target)),
       ...this.#ways(tunnel, (found) => this.#notice?.responseTo(head, { tunnel: found, prefix, target })),
       outcomes: requests.tunnel,
@@ -214,4 +221,12 @@ export class Origins {
     const mapField = this.#guarded(belowPrefix({ prefix, target, isBare, ownHosts }));
     return { ending: this.#pathEnding, mapField };
   }
+}
+
+/**
+ * Whether a service may take all that follows on the same connection for requests of the same person. A proxy's connection
+ * carries those of others next.
+ */
+function authenticatesConnection({ fields }: RequestHead): boolean {
+  return fields.some((field) => field.is('authorization') && OF_CONNECTION.test(field.value));
 }
