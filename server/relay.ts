@@ -50,7 +50,11 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
   // Before anybody comes: other relays can find what waits here only under a number of its own.
   await peering.start({ hub, tunnels: service.coordination, openHop });
   const dependencies = { store, tunnels, authenticator, upgrades, peering, unexpected };
-  const { url, edge, certificate, beginToDrain } = await openEntrance(config, dependencies, operator);
+  const { url, edge, certificate, loadApi, beginToDrain } = await openEntrance(
+    config,
+    dependencies,
+    operator,
+  );
   const census = {
     tunnels: () => registry.size,
     links: () => hub.census(),
@@ -84,6 +88,8 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
     metrics?.close();
   }
 
+  // Once it is said that the relay listens.
+  setImmediate(() => void loadApi());
   const reload = certificate && (() => void certificate.reload());
   return { url, stop, abort: () => edge.destroy(), reload };
 }

@@ -1,7 +1,6 @@
 /** Where everybody comes in: the listener, and behind it visitors, the API and the WebSockets of clients. */
 import { uriHost } from '../../shared/host.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
-import { createApi } from '../api/app.ts';
 import { Turns } from '../api/turns/turns.ts';
 import { Writes } from '../api/turns/writes.ts';
 import { systemClock as clock } from '../clock.ts';
@@ -20,6 +19,7 @@ import type { Upgrades } from '../link/upgrades.ts';
 import { traffic } from '../observe/counters.ts';
 import type { Store } from '../store/store.ts';
 import { RateLimiter } from '../rate-limiter.ts';
+import { LateListener } from './late-listener.ts';
 import type { Operator, Unexpected } from './operator.ts';
 import type { Tunnels } from './tunnels.ts';
 
@@ -38,6 +38,8 @@ export interface Entrance {
   readonly edge: Edge;
   /** keeps the certificate up to date; `undefined` without TLS */
   readonly certificate: CertificateWatch | undefined;
+  /** Loads the API, which the first request would have to wait for. */
+  readonly loadApi: () => Promise<void>;
   /** From now on the relay reports that it takes no new work (docs/protocol.md section 3.1). */
   readonly beginToDrain: () => void;
 }
@@ -67,21 +69,19 @@ export async function openEntrance(
       setImmediate(second);
     },
   });
-  const api = createApi(
-    {
-      authenticator,
-      tunnels: service,
-      store,
-      turns,
-      writes: new Writes(),
-      creates: peering.limit(ownCreates, rate),
-      ttl: config,
-      addresses: { publicUrl, tunnelDomain, serviceDomain, pathForm },
-      clock,
-      isDraining: () => draining,
-    },
-    log,
-  );
+  const resources = {
+    authenticator,
+    tunnels: service,
+    store,
+    turns,
+    writes: new Writes(),
+    creates: peering.limit(ownCreates, rate),
+    ttl: config,
+    addresses: { publicUrl, tunnelDomain, serviceDomain, pathForm },
+    clock,
+    isDraining: () => draining,
+  };
+  const api = new LateListener(async () => (await import('../api/app.ts')).createApi(resources, log));
   const origins = new Origins({
     context: {
       hosts: new HostResolver({ own: publicUrl.hostname, tunnel: tunnelDomain, service: serviceDomain }),
@@ -94,7 +94,7 @@ export async function openEntrance(
       abuseContact: config.abuseContact,
     },
     dialer: hub,
-    api: new InProcessApi(api, turns),
+    api: new InProcessApi(api.handle, turns),
     endpoints: upgrades,
     indexed: config.indexed,
     notice,
@@ -111,6 +111,7 @@ export async function openEntrance(
       new AddressLimits(config.address, trustedProxies, clock),
     ),
     certificate,
+    loadApi: () => api.load(),
     beginToDrain: () => {
       draining = true;
     },
