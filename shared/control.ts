@@ -54,6 +54,11 @@ export const CloseCode = {
   keyRevoked: 4003,
 } as const;
 
+/** Whether a Close frame may carry the code (RFC 6455 section 7.4). */
+export function isSendableCode(code: number): boolean {
+  return (code >= 1000 && code <= 1014 && (code < 1004 || code > 1006)) || (code >= 3000 && code <= 4999);
+}
+
 /** Writes a `connection` message. */
 export function connectionMessage(id: string): string {
   return JSON.stringify({ type: 'connection', id } satisfies ConnectionMessage);

@@ -15,6 +15,8 @@ const FLUSH_TIMEOUT_MS = 60_000;
 const CLOSE_TIMEOUT_MS = 1000;
 /** Bytes up to which header and payload are copied into one write; above, the copy costs more than a second one. */
 const COPY_MAX = 16_384;
+/** Content of pings that measure a round trip. */
+const ROUND_TRIP = Buffer.from('round trip');
 /** Keys drawn from the system's random source at a time. */
 const KEY_POOL_SIZE = 1024;
 
@@ -57,6 +59,9 @@ export class WebSocketByteStream {
   #pongUnderWay = false;
   /** Whether the peer has sent and taken nothing since {@link probe}. */
   #silent = false;
+  /** when the ping was sent whose pong is waited for, monotonic ms */
+  #measuredAt: number | undefined;
+  #roundTripMs: number | undefined;
   #closeSent = false;
   /** The peer has closed too, while some of ours was still queued. */
   #destroyWhenFlushed = false;
@@ -83,6 +88,7 @@ export class WebSocketByteStream {
         if (!this.#ended) this.#handler?.onStreamData(piece);
       },
       onPing: (payload) => this.#pinged(payload),
+      onPong: (payload) => this.#ponged(payload),
       onClose: (code) => this.#peerClosed(code),
       onProtocolError: (code) => this.#peerBrokeProtocol(code),
     });
@@ -130,6 +136,29 @@ export class WebSocketByteStream {
     return this.#send(Opcode.binary, chunk);
   }
 
+  /**
+   * Sends bytes as one binary message, as {@link write} does.
+   *
+   * @param size bytes of all pieces
+   */
+  writeAll(pieces: readonly Buffer[], size: number): boolean {
+    const socket = this.#socket;
+    if (this.#closeSent || this.#ended || !socket.writable) return true;
+    const mask = this.#role === 'client' ? nextMask() : 0;
+    const header = Buffer.allocUnsafe(frameHeaderSize(size, this.#role));
+    writeFrameHeader(header, Opcode.binary, size, mask);
+    socket.cork();
+    let room = socket.write(header);
+    let offset = 0;
+    for (const piece of pieces) {
+      if (mask !== 0) applyMask(piece, mask, offset);
+      offset += piece.length;
+      room = socket.write(piece);
+    }
+    socket.uncork();
+    return room;
+  }
+
   /** Stops the flow towards the handler, and so the peer once the system's buffers are full. */
   pause(): void {
     if (this.#reads === undefined) this.#socket.pause();
@@ -152,6 +181,17 @@ export class WebSocketByteStream {
     this.#send(Opcode.ping, Buffer.alloc(0));
   }
 
+  /** Has {@link roundTripMs} measured. */
+  measureRoundTrip(): void {
+    this.#measuredAt = performance.now();
+    this.#send(Opcode.ping, ROUND_TRIP);
+  }
+
+  /** ms that a ping and its pong took at least; `undefined` before the first was measured. */
+  get roundTripMs(): number | undefined {
+    return this.#roundTripMs;
+  }
+
   /** Whether the peer has sent nothing at all since {@link probe}, and taken nothing of what was queued. */
   get isSilent(): boolean {
     return this.#silent;
@@ -161,14 +201,16 @@ export class WebSocketByteStream {
    * Ends the stream: a Close frame behind what was written, then the connection. The handler hears nothing more.
    *
    * @param code {@link CloseCode}; `normal` says that everything was sent
+   * @param reason for whoever looks into the peer; up to 123 bytes
    */
-  close(code: number): void {
+  close(code: number, reason = ''): void {
     if (this.#closeSent) return;
     this.#ended = true;
-    this.#sendClose(code, () => {
+    const closed = (): void => {
       if (this.#destroyWhenFlushed) this.#giveBack();
       else this.#armCloseTimer(CLOSE_TIMEOUT_MS);
-    });
+    };
+    this.#sendClose(code, closed, reason);
     // What the peer still sends must be read, or its Close frame never comes.
     this.#reads?.flush();
     this.resume();
@@ -203,6 +245,12 @@ export class WebSocketByteStream {
     const room = socket.write(payload, onFlushed);
     socket.uncork();
     return room;
+  }
+
+  #ponged(payload: Buffer): void {
+    if (this.#measuredAt === undefined || !payload.equals(ROUND_TRIP)) return;
+    this.#roundTripMs = Math.min(this.#roundTripMs ?? Infinity, performance.now() - this.#measuredAt);
+    this.#measuredAt = undefined;
   }
 
   #pinged(payload: Buffer): void {

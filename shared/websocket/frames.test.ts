@@ -22,6 +22,7 @@ function read(
   const events: string[] = [];
   const reader = new FrameReader(role, {
     onPayload: (piece) => data.push(Buffer.from(piece)),
+    onPong() {},
     onPing: (payload) => events.push(`ping ${payload.toString()}`),
     onClose: (code) => events.push(`close ${code}`),
     onProtocolError: (code) => events.push(`error ${code}`),
@@ -37,6 +38,7 @@ function told(...frames: readonly Buffer[]): string[] {
   const events: string[] = [];
   const reader = new FrameReader('server', {
     onPayload: (piece) => events.push(piece.toString()),
+    onPong() {},
     onPing: (payload) => events.push(`ping ${payload.toString()}`),
     onClose: (code) => events.push(`close ${code}`),
     onProtocolError: (code) => events.push(`error ${code}`),
@@ -78,7 +80,12 @@ describe('FrameReader', () => {
 
   it('keeps nothing of what came with the beginning of a ping until its end comes', () => {
     const pings: Buffer[] = [];
-    const handler = { onPayload() {}, onPing: (payload: Buffer) => pings.push(payload), onClose() {} };
+    const handler = {
+      onPayload() {},
+      onPing: (payload: Buffer) => pings.push(payload),
+      onPong() {},
+      onClose() {},
+    };
     const reader = new FrameReader('server', { ...handler, onProtocolError() {} });
     const bytes = Buffer.concat([
       frame(Opcode.binary, Buffer.alloc(60_000)),
@@ -95,6 +102,7 @@ describe('FrameReader', () => {
     const events: string[] = [];
     const reader = new FrameReader('server', {
       onPayload: (piece) => events.push(piece.toString()),
+      onPong() {},
       onPing() {
         reader.stop();
       },

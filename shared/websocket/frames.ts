@@ -1,5 +1,5 @@
 /** WebSocket frames without extensions (RFC 6455 section 5), as both ends of a data socket speak them. */
-import { CloseCode } from '../control.ts';
+import { CloseCode, isSendableCode } from '../control.ts';
 import { applyMask } from './masking.ts';
 
 export const Opcode = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
@@ -15,6 +15,7 @@ export interface FrameHandler {
    */
   onPayload(piece: Buffer): void;
   onPing(payload: Buffer): void;
+  onPong(payload: Buffer): void;
   /** The peer's Close frame; {@link CloseCode.noStatus} when it carries no code. Nothing is read after it. */
   onClose(code: number): void;
   /** The peer broke the protocol; `code` is the one to close with. Nothing is read after it. */
@@ -193,12 +194,13 @@ export class FrameReader {
     const payload = this.#control ?? EMPTY;
     this.#control = undefined;
     if (opcode === Opcode.ping) this.#handler.onPing(payload);
+    else if (opcode === Opcode.pong) this.#handler.onPong(payload);
     else if (opcode === Opcode.close) this.#close(payload);
   }
 
   #close(payload: Buffer): void {
     const code = payload.length < 2 ? CloseCode.noStatus : payload.readUInt16BE();
-    if (payload.length > 0 && !isSendable(code)) return this.#fail(CloseCode.protocolError);
+    if (payload.length > 0 && !isSendableCode(code)) return this.#fail(CloseCode.protocolError);
     this.#ended = true;
     this.#handler.onClose(code);
   }
@@ -208,11 +210,6 @@ export class FrameReader {
     this.#ended = true;
     this.#fault = code;
   }
-}
-
-/** Whether a Close frame may carry the code (RFC 6455 section 7.4). */
-function isSendable(code: number): boolean {
-  return (code >= 1000 && code <= 1014 && (code < 1004 || code > 1006)) || (code >= 3000 && code <= 4999);
 }
 
 /** Bytes of the header at a place, as far as its first two bytes tell. */

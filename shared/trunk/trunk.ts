@@ -1,0 +1,217 @@
+/**
+ * One end of a trunk: a WebSocket that carries the streams of many visitors (docs/protocol.md section 10). The relay begins
+ * streams, the client serves them.
+ */
+import { CloseCode } from '../control.ts';
+import type { ByteStreamHandler, WebSocketByteStream } from '../websocket/byte-stream.ts';
+import { Batch } from './batch.ts';
+import { DATA_MAX_BYTES, type FrameHandler, FrameReader, LAST_STREAM_ID } from './frames.ts';
+import type { WindowBudget } from './receive-window.ts';
+import { SendRounds } from './send-rounds.ts';
+import { type StreamCarrier, TrunkStream } from './trunk-stream.ts';
+
+/** Streams of a trunk that are open, or whose end the other side has not answered. */
+export const STREAMS_MAX = 4096;
+/** Bytes of a stream in one batch while others wait: the next of them is sent after as much of each. */
+const TURN_BYTES = 16 * 1024;
+
+export interface TrunkOwner {
+  /** The peer has begun a stream; its first bytes. Attaches to the stream, or closes it, before it returns. */
+  begun(stream: TrunkStream, first: Buffer): void;
+  /** The last stream has ended. */
+  emptied(): void;
+  /** The trunk has ended, after its streams: with the code of the peer's Close frame, or with {@link CloseCode.abnormal}. */
+  closed(code: number): void;
+}
+
+export interface TrunkOptions {
+  /** Which end begins streams. */
+  readonly begins: 'this' | 'peer';
+  readonly budget: WindowBudget;
+  readonly owner: TrunkOwner;
+}
+
+/** A trunk's socket, as far as it is used. */
+export type TrunkSocket = Pick<
+  WebSocketByteStream,
+  'attach' | 'write' | 'writeAll' | 'close' | 'probe' | 'isSilent' | 'measureRoundTrip' | 'roundTripMs'
+>;
+
+export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
+  readonly budget: WindowBudget;
+  readonly #socket: TrunkSocket;
+  readonly #begins: boolean;
+  readonly #owner: TrunkOwner;
+  readonly #reader = new FrameReader(this);
+  /** by id */
+  readonly #streams = new Map<number, TrunkStream>();
+  readonly #rounds = new SendRounds<TrunkStream>();
+  /** those that have sent nothing, and have no id */
+  readonly #unsent = new Set<TrunkStream>();
+  #lastId = 0;
+  #isScheduled = false;
+  #hasRoom = true;
+  #asksRoundTrip = false;
+  #isRetired = false;
+  #isClosed = false;
+
+  /** @param socket not attached to */
+  constructor(socket: TrunkSocket, { begins, budget, owner }: TrunkOptions) {
+    this.#socket = socket;
+    this.#begins = begins === 'this';
+    this.budget = budget;
+    this.#owner = owner;
+    socket.attach(this);
+  }
+
+  /** Streams that are open, or whose end the other side has not answered. */
+  get size(): number {
+    return this.#streams.size + this.#unsent.size;
+  }
+
+  /** Whether a stream can be begun. */
+  get takesStreams(): boolean {
+    return !this.#isRetired && !this.#isClosed && this.size < STREAMS_MAX && this.#lastId < LAST_STREAM_ID;
+  }
+
+  /** Begins a stream, of which the peer hears with its first bytes. The trunk must take streams. */
+  open(): TrunkStream {
+    const stream = new TrunkStream(this);
+    this.#unsent.add(stream);
+    return stream;
+  }
+
+  /** No stream is begun any more, and the trunk closes when the last one has ended. */
+  retire(): void {
+    this.#isRetired = true;
+    if (this.size === 0) this.close(CloseCode.normal);
+  }
+
+  /** Ends the trunk, and breaks off all of its streams. */
+  close(code: number): void {
+    if (this.#isClosed) return;
+    this.#socket.close(code);
+    this.onStreamClose(code);
+  }
+
+  get roundTripMs(): number | undefined {
+    // Known a round trip after somebody has asked for the first time.
+    if (!this.#asksRoundTrip) this.#socket.measureRoundTrip();
+    this.#asksRoundTrip = true;
+    return this.#socket.roundTripMs;
+  }
+
+  get isSilent(): boolean {
+    return this.#socket.isSilent;
+  }
+
+  probe(): void {
+    if (!this.#socket.isSilent) this.#socket.probe();
+  }
+
+  ready(stream: TrunkStream): void {
+    if (this.#isClosed) return;
+    this.#rounds.add(stream);
+    this.#schedule();
+  }
+
+  begin(stream: TrunkStream): number {
+    this.#unsent.delete(stream);
+    this.#lastId += 1;
+    this.#streams.set(this.#lastId, stream);
+    return this.#lastId;
+  }
+
+  forget(stream: TrunkStream): void {
+    if (!this.#unsent.delete(stream) && !this.#streams.delete(stream.id)) return;
+    this.#rounds.delete(stream);
+    if (this.size > 0 || this.#isClosed) return;
+    this.#owner.emptied();
+    if (this.#isRetired) this.close(CloseCode.normal);
+  }
+
+  onStreamData(piece: Buffer): void {
+    this.#reader.push(piece);
+  }
+
+  onStreamDrain(): void {
+    this.#hasRoom = true;
+    if (this.#rounds.size > 0) this.#send();
+  }
+
+  onStreamClose(code: number): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#reader.stop();
+    for (const stream of [...this.#streams.values(), ...this.#unsent]) stream.lost();
+    this.#owner.closed(code);
+  }
+
+  onOpen(id: number): void {
+    if (this.#begins || id <= this.#lastId || this.#streams.size >= STREAMS_MAX) {
+      return this.onProtocolError(`OPEN of stream ${id} is out of order`);
+    }
+    this.#lastId = id;
+    const stream = new TrunkStream(this, id);
+    this.#streams.set(id, stream);
+    stream.attach({
+      onStreamData: (first) => this.#owner.begun(stream, first),
+      onStreamDrain: () => {},
+      onStreamClose: () => {},
+    });
+  }
+
+  onData(id: number, piece: Buffer): void {
+    const stream = this.#streams.get(id);
+    if (stream?.received(piece) !== true) this.onProtocolError(`DATA of stream ${id} is not allowed`);
+  }
+
+  onEnd(id: number): void {
+    this.#ended(id, CloseCode.normal);
+  }
+
+  onAbort(id: number, code: number): void {
+    this.#ended(id, code);
+  }
+
+  onWindow(id: number, bytes: number): void {
+    const stream = this.#streams.get(id);
+    if (stream?.granted(bytes) !== true) this.onProtocolError(`WINDOW of stream ${id} is not allowed`);
+  }
+
+  onProtocolError(reason: string): void {
+    this.#reader.stop();
+    this.#socket.close(CloseCode.protocolError, reason);
+    this.onStreamClose(CloseCode.abnormal);
+  }
+
+  #ended(id: number, code: number): void {
+    const stream = this.#streams.get(id);
+    if (stream === undefined || !stream.ended(code)) this.onProtocolError(`stream ${id} has ended`);
+  }
+
+  /** At the end of this turn of the event loop, with all that comes to it in this turn. */
+  #schedule(): void {
+    if (this.#isScheduled || !this.#hasRoom) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      if (this.#hasRoom && !this.#isClosed) this.#send();
+    });
+  }
+
+  #send(): void {
+    const batch = new Batch();
+    const hasRoom: TrunkStream[] = [];
+    while (!batch.isFull) {
+      const stream = this.#rounds.next();
+      if (stream === undefined) break;
+      const isAlone = this.#rounds.size === 0;
+      if (stream.fill(batch, isAlone ? DATA_MAX_BYTES : TURN_BYTES)) this.#rounds.again(stream);
+      if (stream.takeRoom()) hasRoom.push(stream);
+    }
+    if (batch.size > 0) this.#hasRoom = batch.sendOn(this.#socket);
+    if (this.#rounds.size > 0) this.#schedule();
+    for (const stream of hasRoom) stream.tellRoom();
+  }
+}
