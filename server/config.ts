@@ -39,6 +39,8 @@ export interface Config {
   readonly reservedNames: ReadonlySet<string>;
   /** data sockets a client may offer ahead for each tunnel */
   readonly warmSockets: number;
+  /** trunks a client may have for each tunnel */
+  readonly trunks: number;
   /** where `/metrics` listens, if anywhere */
   readonly metrics: MetricsAddress | undefined;
   /** `format` is `undefined` when not given: it then depends on whether stderr is a terminal */
@@ -135,6 +137,7 @@ function readConfig(
     tls: readTls(given),
     trustedProxies: given.read('trust-proxy') ?? new BlockList(),
     warmSockets: given.read('warm-sockets'),
+    trunks: given.read('trunks'),
     metrics: readMetrics(given),
     cluster,
     log: {

@@ -221,7 +221,23 @@ export const LIFE_SIGN_MS = 8000;
 export const WARM_SOCKETS_MAX = 8;
 /** ms after which an offered data socket that nobody used is closed (docs/protocol.md section 6.4). */
 export const WARM_IDLE_MS = 60_000;
-/** Bytes of announcements queued for a client that reads nothing; some ten thousand announcements. */
+/** Trunks a client may have for each tunnel (docs/protocol.md section 10); the default of a setting. */
+export const TRUNKS_MAX = 2;
+/** The most of `CULVERT_TRUNKS`: a lost packet stops one of them, and more than some few make no difference. */
+export const TRUNKS_CEILING = 16;
+/** ms after which a trunk without a visitor is closed. The relay does it, who knows that none is on the way. */
+export const TRUNK_IDLE_MS = 60_000;
+/**
+ * ms without a word of the client on a trunk that has something for it, after which it is asked for a sign of life and gets no
+ * visitors on it until then. A service may think for longer; the client itself says that it is there.
+ */
+export const TRUNK_DOUBT_MS = 2000;
+/**
+ * Bytes that the windows of all streams of a tunnel may have beyond 64 KiB each: enough for some downloads at a time at 100
+ * Mbit/s and 100 ms away, and no more than the system keeps for as many data sockets.
+ */
+export const TUNNEL_WINDOWS_MAX_BYTES = 16 * 1024 * 1024;
+/** Bytes of announcements queued for a client that reads nothing; some ten thousand of them. */
 export const CONTROL_BUFFER_MAX_BYTES = 1024 * 1024;
 /** ms a client has to answer the Close frame of its control socket. */
 export const CONTROL_CLOSE_TIMEOUT_MS = 5000;

@@ -7,6 +7,7 @@ import {
   CONNECTIONS_CEILING,
   NAME_HOLD_CEILING_SECONDS,
   TTL_CEILING_SECONDS,
+  TRUNKS_CEILING,
   WARM_SOCKETS_CEILING,
 } from './limits.ts';
 import { LOG_FORMATS, LOG_LEVELS } from './log.ts';
@@ -39,6 +40,8 @@ export const port: SettingReader<number> = {
 };
 
 export const warmSockets = wholeNumber(0, WARM_SOCKETS_CEILING);
+
+export const trunks = wholeNumber(0, TRUNKS_CEILING);
 
 export const connections = wholeNumber(1, CONNECTIONS_CEILING);
 

@@ -1,5 +1,5 @@
 /** The settings of `culvert-relay` (README.md): what each takes, its default and what it means, as `--help` shows them. */
-import { ADDRESS_CONNECTIONS_MAX, CONNECTIONS_MAX, WARM_SOCKETS_MAX } from './limits.ts';
+import { ADDRESS_CONNECTIONS_MAX, CONNECTIONS_MAX, TRUNKS_MAX, WARM_SOCKETS_MAX } from './limits.ts';
 import * as readers from './setting-readers.ts';
 
 export interface Setting<T> {
@@ -67,6 +67,11 @@ export const SETTINGS = {
     readers.warmSockets,
     String(WARM_SOCKETS_MAX),
     'data sockets a client may offer ahead for each tunnel; 0 for none',
+  ),
+  trunks: setting(
+    readers.trunks,
+    String(TRUNKS_MAX),
+    'connections of a client that the visitors of a tunnel share; 0 for none',
   ),
   'metrics-port': optional(
     readers.port,

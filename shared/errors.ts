@@ -37,6 +37,7 @@ export const API_ERRORS = {
     text: 'too many wrong api keys from this address',
   },
   tooManyWarmSockets: { status: 429, code: 'too-many-warm-sockets', text: 'too many warm data sockets' },
+  tooManyTrunks: { status: 429, code: 'too-many-trunks', text: 'too many trunks' },
   internal: { status: 500, code: 'internal-error', text: 'internal error' },
   unavailable: { status: 503, code: 'unavailable', text: 'service unavailable' },
   tooManySockets: { status: 503, code: 'too-many-sockets', text: 'too many client connections' },

@@ -27,12 +27,14 @@ export const PROXY_HEAD_MAX_BYTES = 16 * 1024;
 export const DATA_HANDSHAKE_TIMEOUT_MS = PENDING_TIMEOUT_MS;
 /** ms between two tries to open the data socket of a visitor. */
 export const DATA_RETRY_MS = 250;
-/** Data sockets offered ahead as soon as a tunnel is online: a page and its first script. */
-export const WARM_INITIAL = 2;
-/** The relay takes no more for one tunnel (docs/protocol.md section 6.4). */
-export const WARM_MAX = 8;
-/** Without a visitor for this long, a tunnel keeps no data socket ready. */
-export const WARM_KEEP_MS = 10 * 60_000;
+/** Trunks while visitors come: a lost packet stops one of them. The relay may take fewer (docs/protocol.md section 10). */
+export const TRUNKS_WANTED = 2;
+/** ms without another try after a trunk has come to nothing; visitors are announced meanwhile. */
+export const TRUNK_RETRY_MS = 5000;
+/** Without a visitor for this long, a tunnel keeps no trunk: the next one is announced. */
+export const TRUNK_KEEP_MS = 10 * 60_000;
+/** Bytes that the windows of all streams of a tunnel may have beyond 64 KiB each: some uploads at a time from far away. */
+export const TUNNEL_WINDOWS_MAX_BYTES = 16 * 1024 * 1024;
 /** TCP keep-alive: routers on the way forget connections that are idle for minutes, such as a quiet WebSocket. */
 export const DATA_KEEP_ALIVE_MS = 30_000;
 /** The relay's 101 has four fields; proxies in between add some. */

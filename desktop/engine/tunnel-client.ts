@@ -10,7 +10,7 @@ import { RecordedStream } from './data/recorded-stream.ts';
 import type { Recorder } from './data/recorder.ts';
 import { RetriedData } from './data/retried-data.ts';
 import type { FilterMaker } from './data/stream-filter.ts';
-import { WarmSockets } from './data/warm-sockets.ts';
+import { Trunks } from './data/trunks.ts';
 import { Deadlines } from './deadlines.ts';
 import { replacementHost } from './local/host-header.ts';
 import { LocalDialer } from './local/local-dialer.ts';
@@ -53,9 +53,9 @@ export function createTunnelClient(options: TunnelClientOptions): TunnelSession 
     keepsHost: hostHeader === 'keep',
     onProblem,
   });
-  const warm = new WarmSockets({
+  const trunks = new Trunks({
     clock: systemClock,
-    open: (handler) => data.offer(tunnelId, key, handler),
+    open: (handler) => data.openTrunk(tunnelId, key, handler),
     serve: (stream, first) => connections.acceptStream(stream, first),
   });
   const watch = new MachineWatch({
@@ -80,25 +80,25 @@ export function createTunnelClient(options: TunnelClientOptions): TunnelSession 
       ),
     serve(id) {
       connections.accept(id);
-      warm.missed();
+      trunks.visited();
     },
     onState(state) {
       if (state.name === 'connecting') watch.start();
       if (state.name === 'online') {
-        warm.start();
+        trunks.start();
       } else {
-        warm.leave();
+        trunks.leave();
         connections.closeIdle();
       }
       if (state.name === 'offline') {
         watch.stop();
-        warm.stop();
+        trunks.stop();
         connections.cut();
       }
       onState(state);
     },
-    onDraining: () => warm.pause(),
-    onRenewed: () => warm.renew(),
+    onDraining: () => trunks.pause(),
+    onRenewed: () => trunks.renew(),
   });
   return session;
 }

@@ -128,6 +128,7 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
   router.get('/readyz', readiness);
   router.get('/ws/control', requireUpgrade);
   router.get('/ws/data', requireUpgrade);
+  router.get('/ws/trunk', requireUpgrade);
   return router;
 }
 

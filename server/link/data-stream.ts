@@ -1,9 +1,15 @@
-/** A data socket as the byte stream of one inbound connection, its bytes counted for the tunnel. */
+/** A data socket, or a stream of a trunk, as the byte stream of one inbound connection, its bytes counted for the tunnel. */
 import { CloseCode } from '../../shared/control.ts';
 import { isCleanClose, type WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import { traffic } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream, StreamHandler } from '../tunnels/stream.ts';
+
+/** What carries the bytes: a data socket, or a stream of a trunk. */
+export type StreamSocket = Pick<
+  WebSocketByteStream,
+  'attach' | 'write' | 'pause' | 'resume' | 'isPaused' | 'close' | 'destroy' | 'probe' | 'isSilent'
+>;
 
 /** Who holds all data sockets of a tunnel. */
 export interface DataStreamOwner {
@@ -20,7 +26,7 @@ export class DataStream implements ByteStream {
   readonly keyId: string;
   /** incarnation of the relay through which it comes; `undefined` for one that has come straight here */
   readonly via: string | undefined;
-  readonly #socket: WebSocketByteStream;
+  readonly #socket: StreamSocket;
   readonly #tunnel: LiveTunnel;
   readonly #owner: DataStreamOwner;
   #handler: StreamHandler | undefined;
@@ -30,13 +36,7 @@ export class DataStream implements ByteStream {
   /** Whether the visitor has kept it from being read since the client was asked for a sign of life. */
   #wasPaused = false;
 
-  constructor(
-    socket: WebSocketByteStream,
-    tunnel: LiveTunnel,
-    keyId: string,
-    owner: DataStreamOwner,
-    via?: string,
-  ) {
+  constructor(socket: StreamSocket, tunnel: LiveTunnel, keyId: string, owner: DataStreamOwner, via?: string) {
     this.#socket = socket;
     this.keyId = keyId;
     this.via = via;

@@ -34,7 +34,7 @@ describe('Hub, for visitors whose client is on another relay', () => {
       announce: (_tunnel, announcement) => asked.push(announcement),
     };
     clock = new FakeClock();
-    hub = new Hub({ clock, maxWarm: 0, presence });
+    hub = new Hub({ clock, maxOffers: { warm: 0, trunk: 2 }, presence });
     hub.dial(tunnel, { opened: () => assert.fail(), failed: () => assert.fail() });
   });
 
@@ -107,7 +107,7 @@ describe('Hub, for data sockets offered by a client whose control socket is on a
       return Promise.resolve(found);
     };
     clock = new FakeClock();
-    hub = new Hub({ clock, maxWarm: 2, presence: { ...ALONE, hasOthers: true, find } });
+    hub = new Hub({ clock, maxOffers: { warm: 2, trunk: 2 }, presence: { ...ALONE, hasOthers: true, find } });
     assert.equal(await hub.findClient(tunnel, key), true);
   });
 
@@ -117,15 +117,15 @@ describe('Hub, for data sockets offered by a client whose control socket is on a
     const closed: number[] = [];
     const client = new WebSocketByteStream(near, 'client', Buffer.alloc(0));
     client.attach({ onStreamData() {}, onStreamDrain() {}, onStreamClose: (code) => closed.push(code) });
-    hub.offer(tunnel, new WebSocketByteStream(far, 'server', Buffer.alloc(0)), key.keyId);
+    hub.offer(tunnel, 'warm', new WebSocketByteStream(far, 'server', Buffer.alloc(0)), key.keyId);
     return closed;
   }
 
   it('takes them for visitors who come here, as many as the limit allows, without asking again', async () => {
-    assert.deepEqual([hub.offers(tunnel), hub.offerKey(tunnel)], ['welcome', key]);
+    assert.deepEqual([hub.offers(tunnel, 'warm'), hub.offerKey(tunnel)], ['welcome', key]);
     offer();
     offer();
-    assert.equal(hub.offers(tunnel), 'full');
+    assert.equal(hub.offers(tunnel, 'warm'), 'full');
     let opened = 0;
     hub.dial(tunnel, { opened: () => (opened += 1), failed: () => assert.fail() });
     await settled();
@@ -139,7 +139,7 @@ describe('Hub, for data sockets offered by a client whose control socket is on a
     assert.deepEqual(closed, []);
     hub.cameElsewhere(tunnel.id, 6);
     await settled();
-    assert.deepEqual([closed, hub.offers(tunnel)], [[CloseCode.replaced], 'offline']);
+    assert.deepEqual([closed, hub.offers(tunnel, 'warm')], [[CloseCode.replaced], 'offline']);
   });
 
   it('closes them with the code of the control socket, and when what others hold may have changed', async () => {
@@ -150,7 +150,7 @@ describe('Hub, for data sockets offered by a client whose control socket is on a
     hub.resume();
     await settled();
     assert.deepEqual([left, unsure], [[CloseCode.tunnelClosed], [CloseCode.goingAway]]);
-    assert.equal(hub.offers(tunnel), 'offline');
+    assert.equal(hub.offers(tunnel, 'warm'), 'offline');
   });
 
   it('closes them with 4003 when their key is revoked', async () => {
@@ -158,14 +158,14 @@ describe('Hub, for data sockets offered by a client whose control socket is on a
     assert.deepEqual([...hub.keysInUse()], ['key']);
     hub.revoke(new Set(['key']));
     await settled();
-    assert.deepEqual([closed, hub.offers(tunnel)], [[CloseCode.keyRevoked], 'offline']);
+    assert.deepEqual([closed, hub.offers(tunnel, 'warm')], [[CloseCode.keyRevoked], 'offline']);
   });
 
   it('asks again after the lease of a relay, which may have died without a word', () => {
     clock.advance(RELAY_LEASE_MS - 1);
-    assert.equal(hub.offers(tunnel), 'welcome');
+    assert.equal(hub.offers(tunnel, 'warm'), 'welcome');
     clock.advance(1);
-    assert.equal(hub.offers(tunnel), 'offline');
+    assert.equal(hub.offers(tunnel, 'warm'), 'offline');
   });
 
   it('looks again after 100 ms for a client that may be faster than the word of it', async () => {
@@ -180,13 +180,13 @@ describe('Hub, for data sockets offered by a client whose control socket is on a
     found = { kind: 'there', fence: 6 };
     clock.advance(1);
     await looking;
-    assert.deepEqual([asked, hub.offers(tunnel), CLAIM_LOOK_MS], [2, 'welcome', 100]);
+    assert.deepEqual([asked, hub.offers(tunnel, 'warm'), CLAIM_LOOK_MS], [2, 'welcome', 100]);
   });
 
   it('says when nobody could be asked', async () => {
     hub.leftElsewhere(tunnel.id, CloseCode.goingAway);
     found = { kind: 'apart' };
     assert.equal(await hub.findClient(tunnel, key), false);
-    assert.equal(hub.offers(tunnel), 'offline');
+    assert.equal(hub.offers(tunnel, 'warm'), 'offline');
   });
 });

@@ -59,7 +59,7 @@ describe('A client whose control socket was lost', () => {
 
   beforeEach(() => {
     clock = new FakeClock();
-    hub = new Hub({ clock, maxWarm: 8, presence: ALONE });
+    hub = new Hub({ clock, maxOffers: { warm: 8, trunk: 2 }, presence: ALONE });
   });
 
   function attach(): ControlSocket {
@@ -74,7 +74,7 @@ describe('A client whose control socket was lost', () => {
     const [near, far] = duplexPair();
     const client = new WebSocketByteStream(near, 'client', Buffer.alloc(0));
     if (!isFrozen) client.attach({ onStreamData() {}, onStreamDrain() {}, onStreamClose() {} });
-    hub.offer(tunnel, new WebSocketByteStream(far, 'server', Buffer.alloc(0)), 'key');
+    hub.offer(tunnel, 'warm', new WebSocketByteStream(far, 'server', Buffer.alloc(0)), 'key');
     const opened = (stream: ByteStream) => {
       visitor.stream = stream;
       stream.attach(visitor);

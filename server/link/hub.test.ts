@@ -65,7 +65,7 @@ function offerTo(hub: Hub, keyId = 'key') {
     onStreamClose: (code) => closed.push(code),
   });
   const relaySide = new WebSocketByteStream(far, 'server', Buffer.alloc(0));
-  hub.offer(tunnel, relaySide, keyId);
+  hub.offer(tunnel, 'warm', relaySide, keyId);
   return { client, closed, received };
 }
 
@@ -77,7 +77,7 @@ describe('Hub', () => {
   beforeEach(() => {
     tunnel.account = anAccount({ plan: 'team' });
     clock = new FakeClock();
-    hub = new Hub({ clock, maxWarm: 2, presence: ALONE });
+    hub = new Hub({ clock, maxOffers: { warm: 2, trunk: 2 }, presence: ALONE });
     results = [];
   });
 
@@ -331,14 +331,14 @@ describe('Hub', () => {
     });
 
     it('welcomes as many as the limit allows, and none without a control socket', () => {
-      assert.equal(hub.offers(tunnel), 'offline');
+      assert.equal(hub.offers(tunnel, 'warm'), 'offline');
       const control = attach();
       offerTo(hub);
-      assert.equal(hub.offers(tunnel), 'welcome');
+      assert.equal(hub.offers(tunnel, 'warm'), 'welcome');
       offerTo(hub);
-      assert.equal(hub.offers(tunnel), 'full');
+      assert.equal(hub.offers(tunnel, 'warm'), 'full');
       hub.detach(tunnel, control.socket, CloseCode.abnormal);
-      assert.equal(hub.offers(tunnel), 'offline');
+      assert.equal(hub.offers(tunnel, 'warm'), 'offline');
     });
 
     it('closes one after 60 s unused', async () => {
@@ -350,7 +350,7 @@ describe('Hub', () => {
       clock.advance(1);
       await settled();
       assert.deepEqual(closed, [CloseCode.normal]);
-      assert.equal(hub.offers(tunnel), 'welcome');
+      assert.equal(hub.offers(tunnel, 'warm'), 'welcome');
     });
 
     it('closes them with the control socket, with its code', async () => {

@@ -7,7 +7,7 @@ import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { Dial, Dialer, DialHandler } from '../tunnels/stream.ts';
 import type { ControlSocket, SocketKey } from './control-socket.ts';
 import type { Presence } from './presence.ts';
-import { TunnelLink } from './tunnel-link.ts';
+import { type Offer, TunnelLink } from './tunnel-link.ts';
 import type { Pending } from './waiting-visitors.ts';
 
 /** How often sockets are looked at: pings and dead peers need no better. */
@@ -15,8 +15,8 @@ const TICK_MS = 1000;
 
 export interface HubOptions {
   readonly clock: Clock;
-  /** data sockets a client may offer ahead for each tunnel */
-  readonly maxWarm: number;
+  /** how many of each a client may offer for each tunnel */
+  readonly maxOffers: Readonly<Record<Offer, number>>;
   /** where the clients of tunnels are that are not here */
   readonly presence: Presence;
   /** told when a tunnel has got a control socket */
@@ -151,11 +151,16 @@ export class Hub implements Dialer {
     return this.#links.get(tunnel.id)?.offerKey;
   }
 
-  /** Whether a client of the tunnel is known to be there, and has room to offer another data socket. */
-  offers(tunnel: LiveTunnel): 'offline' | 'full' | 'welcome' {
+  /** Whether a client of the tunnel is known to be there, and may offer another one. */
+  offers(tunnel: LiveTunnel, offer: Offer): 'offline' | 'full' | 'welcome' {
     const link = this.#links.get(tunnel.id);
     if (link?.offerKey === undefined) return 'offline';
-    return link.warm < this.#options.maxWarm ? 'welcome' : 'full';
+    return link.count(offer) < this.#options.maxOffers[offer] ? 'welcome' : 'full';
+  }
+
+  /** Whether clients may offer any at all. */
+  takes(offer: Offer): boolean {
+    return this.#options.maxOffers[offer] > 0;
   }
 
   /**
@@ -176,9 +181,11 @@ export class Hub implements Dialer {
     return found.kind !== 'apart';
   }
 
-  /** Takes a data socket ahead of need; it must be welcome. */
-  offer(tunnel: LiveTunnel, socket: WebSocketByteStream, keyId: string): void {
-    this.#links.get(tunnel.id)?.offer(socket, keyId);
+  /** Takes what a client offers; it must be welcome. */
+  offer(tunnel: LiveTunnel, offer: Offer, socket: WebSocketByteStream, keyId: string): void {
+    const link = this.#links.get(tunnel.id);
+    if (offer === 'trunk') link?.addTrunk(socket, keyId);
+    else link?.offer(socket, keyId);
   }
 
   /** The tunnel has ended: its sockets are closed with the code, its visitors cut. */
@@ -189,11 +196,12 @@ export class Hub implements Dialer {
 
   /** Counts what there is at this moment, for the operator. */
   census(): LinkCensus {
-    const census = { online: 0, streams: 0, warm: 0, pending: this.#pending.size };
+    const census = { online: 0, streams: 0, warm: 0, trunks: 0, pending: this.#pending.size };
     for (const link of this.#links.values()) {
       if (link.isOnline) census.online += 1;
       census.streams += link.streams;
-      census.warm += link.warm;
+      census.warm += link.count('warm');
+      census.trunks += link.count('trunk');
     }
     return census;
   }

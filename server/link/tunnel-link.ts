@@ -8,10 +8,14 @@ import { rendezvousWait, traffic } from '../observe/counters.ts';
 import { HOLD_OVER_MS, RELAY_LEASE_MS, WAITING_MAX } from '../limits.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ControlSocket, SocketKey } from './control-socket.ts';
-import { DataStream } from './data-stream.ts';
+import { DataStream, type StreamSocket } from './data-stream.ts';
 import { TunnelStreams } from './tunnel-streams.ts';
+import { TunnelTrunks } from './tunnel-trunks.ts';
 import { type Pending, WaitingVisitors } from './waiting-visitors.ts';
 import { WarmStreams } from './warm-streams.ts';
+
+/** What a client may open before a visitor comes: a data socket for the next one, or a trunk for many. */
+export type Offer = 'warm' | 'trunk';
 
 /** The client's control socket on another relay, as this one has found it. */
 interface RemoteControl {
@@ -48,6 +52,8 @@ export class TunnelLink {
   readonly #streams = new TunnelStreams();
   readonly #waiting: WaitingVisitors;
   readonly #warm: WarmStreams;
+  /** `undefined` before there is one: most tunnels rest */
+  #trunks: TunnelTrunks | undefined;
 
   constructor(tunnel: LiveTunnel, { clock, leftAt, presence, forget, moved }: TunnelLinkOptions) {
     this.tunnel = tunnel;
@@ -71,12 +77,12 @@ export class TunnelLink {
     return remote !== undefined && this.#clock.monotonic() < remote.until ? remote.key : undefined;
   }
 
-  /** How many data sockets wait for a visitor. */
-  get warm(): number {
-    return this.#warm.size;
+  /** How many of those that the client has offered visitors can still be sent through. */
+  count(offer: Offer): number {
+    return offer === 'warm' ? this.#warm.size : (this.#trunks?.size ?? 0);
   }
 
-  /** How many data sockets serve a visitor. */
+  /** How many data sockets, and streams of trunks, serve a visitor. */
   get streams(): number {
     return this.#streams.size - this.#warm.size;
   }
@@ -88,6 +94,7 @@ export class TunnelLink {
     this.#replaced = this.#control;
     this.#control?.close(CloseCode.replaced);
     this.#warm.close(CloseCode.replaced);
+    this.#trunks?.retire();
     this.#streams.retireAllIdle();
     this.#streams.clientCame();
     this.#remote = undefined;
@@ -110,11 +117,18 @@ export class TunnelLink {
     this.#letGo(toldCode);
     this.#waiting.clientLeft();
     this.#warm.close(toldCode);
+    this.#trunks?.retire();
   }
 
   /** The client offers a data socket before there is a connection for it. */
   offer(socket: WebSocketByteStream, keyId: string): void {
     this.#warm.add(this.#track(socket, keyId));
+  }
+
+  /** The client lets visitors share a connection. */
+  addTrunk(socket: WebSocketByteStream, keyId: string): void {
+    this.#trunks ??= new TunnelTrunks();
+    this.#trunks.add(socket, keyId);
   }
 
   /** Lets an inbound connection wait for its data socket, or for the client where it has just left. */
@@ -125,7 +139,7 @@ export class TunnelLink {
     this.#waiting.add(pending);
     // What was here may be elsewhere by now; it is found out at this moment.
     if (!this.#presence.isSure) return this.#waiting.failIn(HOLD_OVER_MS, pending, 'tunnel-offline');
-    const warm = this.#warm.take();
+    const warm = this.#openOnTrunk() ?? this.#warm.take();
     if (warm !== undefined) return queueMicrotask(() => this.#openWarm(pending, warm));
     if (this.#waiting.size > WAITING_MAX) return this.#waiting.failIn(0, pending, 'tunnel-busy');
     this.#waiting.seek(pending);
@@ -198,6 +212,7 @@ export class TunnelLink {
   *keysInUse(): Generator<string> {
     const key = this.offerKey;
     if (key !== undefined) yield key.keyId;
+    if (this.#trunks !== undefined) yield* this.#trunks.keysInUse();
     yield* this.#waiting.keysInUse();
     // One that was faster than the word of which key had been told is not known by any.
     for (const { keyId } of this.#streams) if (keyId !== '') yield keyId;
@@ -213,6 +228,7 @@ export class TunnelLink {
     if (this.#remote !== undefined && keyIds.has(this.#remote.key.keyId)) this.#remote = undefined;
     this.#waiting.revoke(keyIds);
     for (const stream of this.#streams) if (keyIds.has(stream.keyId)) stream.cut(CloseCode.keyRevoked);
+    this.#trunks?.revoke(keyIds);
   }
 
   /** The tunnel has ended: everything of it is cut. */
@@ -222,6 +238,7 @@ export class TunnelLink {
     this.#warm.close(code);
     this.#waiting.failAll('tunnel-unknown');
     for (const stream of this.#streams) stream.cut(code);
+    this.#trunks?.close(code);
   }
 
   /** The relay is going to shut down: the client is asked to go to another one, and served until it has. */
@@ -238,12 +255,14 @@ export class TunnelLink {
   drain(): void {
     this.#control?.close(CloseCode.goingAway);
     this.#warm.close(CloseCode.goingAway);
+    this.#trunks?.retire();
   }
 
   /** @param now monotonic ms */
   tick(now: number): void {
     this.#control?.tick(now);
     this.#streams.tick(now);
+    this.#trunks?.tick(now);
   }
 
   /**
@@ -261,7 +280,12 @@ export class TunnelLink {
     return `This tunnel has ${maxConnections} open connections, as many as the ${title} plan of its owner allows. Try again when one has ended.`;
   }
 
-  #track(socket: WebSocketByteStream, keyId: string, via?: string): DataStream {
+  #openOnTrunk(): DataStream | undefined {
+    const opened = this.#trunks?.open();
+    return opened === undefined ? undefined : this.#track(opened.stream, opened.keyId);
+  }
+
+  #track(socket: StreamSocket, keyId: string, via?: string): DataStream {
     const stream = new DataStream(socket, this.tunnel, keyId, this.#streams, via);
     this.#streams.add(stream);
     traffic.streams += 1;
@@ -283,6 +307,7 @@ export class TunnelLink {
   #forgetRemote(code: number): void {
     this.#remote = undefined;
     this.#warm.close(code);
+    this.#trunks?.retire();
   }
 
   #hold(control: ControlSocket): void {

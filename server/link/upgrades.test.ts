@@ -45,7 +45,7 @@ describe('Upgrades', () => {
     tunnel = new LiveTunnel({ account, tunnel: aTunnel(account.id) }, clock, () => {});
     const registry = new TunnelRegistry(new Set());
     registry.add(tunnel);
-    hub = new Hub({ clock, maxWarm: 8, presence: ALONE });
+    hub = new Hub({ clock, maxOffers: { warm: 8, trunk: 2 }, presence: ALONE });
     const { key } = await issueKey(test.store, clock, account);
     headers = { ...HANDSHAKE, authorization: `Bearer ${key}` };
     const authenticator = new Authenticator(test.store, clock);

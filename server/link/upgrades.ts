@@ -20,6 +20,7 @@ import { ControlSocket, type SocketKey } from './control-socket.ts';
 import { isHandshakeKey, switchingProtocols } from './handshake.ts';
 import type { Hub } from './hub.ts';
 import type { HopRequest, OtherRelays } from './other-relays.ts';
+import type { Offer } from './tunnel-link.ts';
 import type { Pending } from './waiting-visitors.ts';
 
 /** An upgrade to `websocket` that a peer asks for, its connection not yet given away. */
@@ -36,6 +37,10 @@ export interface UpgradeRequest {
 
 export const CONTROL_PATH = '/ws/control';
 export const DATA_PATH = '/ws/data';
+export const TRUNK_PATH = '/ws/trunk';
+
+/** What a client is told that has offered as many as may be. */
+const FULL = { warm: API_ERRORS.tooManyWarmSockets, trunk: API_ERRORS.tooManyTrunks };
 
 interface KeyedTunnel {
   readonly tunnel: LiveTunnel;
@@ -83,7 +88,7 @@ export class Upgrades {
 
   /** Whether the path is one of the WebSocket endpoints. */
   handles(path: string): boolean {
-    return path === CONTROL_PATH || path === DATA_PATH;
+    return path === CONTROL_PATH || path === DATA_PATH || path === TRUNK_PATH;
   }
 
   /**
@@ -100,6 +105,7 @@ export class Upgrades {
     const [path, query] = request.target.split('?', 2);
     const parameters = new URLSearchParams(query);
     if (path === CONTROL_PATH) await this.#openControl(request, key, parameters);
+    else if (path === TRUNK_PATH) await this.#openTrunk(request, key, parameters);
     else await this.#openData(request, key, parameters);
   }
 
@@ -130,7 +136,7 @@ export class Upgrades {
     const id = query.get('id') ?? '';
     const tunnelId = query.get('tunnel_id') ?? '';
     if ((id === '') === (tunnelId === '')) throw new ApiError(API_ERRORS.missingId);
-    if (id === '') await this.#openWarm(request, key, tunnelId);
+    if (id === '') await this.#takeOffer('warm', request, key, tunnelId);
     else await this.#openAnnounced(request, key, id);
   }
 
@@ -195,16 +201,24 @@ export class Upgrades {
     return true;
   }
 
-  async #openWarm(request: UpgradeRequest, key: string, tunnelId: string): Promise<void> {
+  async #openTrunk(request: UpgradeRequest, key: string, query: URLSearchParams): Promise<void> {
+    if (!this.#hub.takes('trunk')) throw new ApiError(API_ERRORS.notFound);
+    const tunnelId = query.get('tunnel_id') ?? '';
+    if (tunnelId === '') throw new ApiError(API_ERRORS.missingTunnelId);
+    await this.#takeOffer('trunk', request, key, tunnelId);
+  }
+
+  /** @throws ApiError 401, 404, 429, 503 */
+  async #takeOffer(offer: Offer, request: UpgradeRequest, key: string, tunnelId: string): Promise<void> {
     const { tunnel, key: usedKey } =
       this.#heldTunnel(request, tunnelId) ?? (await this.#ownTunnel(request, tunnelId));
-    if (this.#hub.offers(tunnel) === 'offline' && !(await this.#hub.findClient(tunnel, usedKey))) {
+    if (this.#hub.offers(tunnel, offer) === 'offline' && !(await this.#hub.findClient(tunnel, usedKey))) {
       throw new ApiError(API_ERRORS.unavailable, { 'Retry-After': '1' });
     }
-    const offers = this.#hub.offers(tunnel);
+    const offers = this.#hub.offers(tunnel, offer);
     if (offers === 'offline') throw new ApiError(API_ERRORS.tunnelNotConnected);
-    if (offers === 'full') throw new ApiError(API_ERRORS.tooManyWarmSockets, { 'Retry-After': '60' });
-    this.#switchTo(request, key, tunnel, (socket) => this.#hub.offer(tunnel, socket, usedKey.keyId));
+    if (offers === 'full') throw new ApiError(FULL[offer], { 'Retry-After': '60' });
+    this.#switchTo(request, key, tunnel, (socket) => this.#hub.offer(tunnel, offer, socket, usedKey.keyId));
   }
 
   /**

@@ -4,10 +4,12 @@
 export interface LinkCensus {
   /** tunnels with a control socket */
   readonly online: number;
-  /** data sockets in use */
+  /** data sockets and streams of trunks in use */
   readonly streams: number;
   /** data sockets offered ahead */
   readonly warm: number;
+  /** trunks that take visitors */
+  readonly trunks: number;
   /** inbound connections that wait for a data socket */
   readonly pending: number;
 }

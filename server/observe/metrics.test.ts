@@ -15,7 +15,7 @@ describe('metrics', () => {
   before(() => {
     registry = createMetrics({
       tunnels: () => 3,
-      links: () => ({ online: 2, streams: 5, warm: 7, pending: 1 }),
+      links: () => ({ online: 2, streams: 5, warm: 7, trunks: 1, pending: 1 }),
       visitors: () => 11,
     });
   });

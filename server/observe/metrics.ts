@@ -82,16 +82,23 @@ export function createMetrics(census: Census): Registry {
     [],
     () => [[{}, accessLines.dropped]],
   );
-  counter('culvert_data_sockets_total', 'Data sockets opened by clients.', [], () => [[{}, traffic.streams]]);
+  counter('culvert_data_sockets_total', 'Data sockets, and streams of trunks, opened.', [], () => [
+    [{}, traffic.streams],
+  ]);
   gauge('culvert_tunnels', 'Live tunnels.', census.tunnels);
   gauge('culvert_tunnels_online', 'Live tunnels whose client is connected.', () => census.links().online);
   gauge('culvert_visitor_connections', 'Open connections of visitors and of the API.', census.visitors);
-  gauge('culvert_data_streams', 'Data sockets that serve a visitor.', () => census.links().streams);
+  gauge(
+    'culvert_data_streams',
+    'Data sockets, and streams of trunks, that serve a visitor.',
+    () => census.links().streams,
+  );
   gauge(
     'culvert_warm_sockets',
     'Data sockets offered ahead that wait for a visitor.',
     () => census.links().warm,
   );
+  gauge('culvert_trunks', 'Trunks of clients that take visitors.', () => census.links().trunks);
   gauge('culvert_rendezvous_pending', 'Visitors that wait for a data socket.', () => census.links().pending);
   registry.registerMetric(
     histogram(

@@ -34,11 +34,11 @@ export interface TunnelsDeps {
 /** @throws StoreError */
 export async function startTunnels(config: Config, { store, peering, log }: TunnelsDeps): Promise<Tunnels> {
   const registry = new TunnelRegistry(config.reservedNames);
-  const { nameHold, warmSockets: maxWarm } = config;
+  const { nameHold, warmSockets, trunks } = config;
   const { peers, presence } = peering;
   const hub = new Hub({
     clock,
-    maxWarm,
+    maxOffers: { warm: warmSockets, trunk: trunks },
     presence,
     onOnline: (tunnel) => log('client online', tunnelFields(tunnel)),
     onMoved: (tunnel) => log('tunnel moved', tunnelFields(tunnel)),

@@ -74,6 +74,7 @@ export class TrunkStream {
   /** Starts the flow, or hands it to another handler. */
   attach(handler: ByteStreamHandler): void {
     this.#handler = handler;
+    this.#handOverLater();
   }
 
   /**

@@ -18,8 +18,6 @@ const TURN_BYTES = 16 * 1024;
 export interface TrunkOwner {
   /** The peer has begun a stream; its first bytes. Attaches to the stream, or closes it, before it returns. */
   begun(stream: TrunkStream, first: Buffer): void;
-  /** The last stream has ended. */
-  emptied(): void;
   /** The trunk has ended, after its streams: with the code of the peer's Close frame, or with {@link CloseCode.abnormal}. */
   closed(code: number): void;
 }
@@ -34,7 +32,15 @@ export interface TrunkOptions {
 /** A trunk's socket, as far as it is used. */
 export type TrunkSocket = Pick<
   WebSocketByteStream,
-  'attach' | 'write' | 'writeAll' | 'close' | 'probe' | 'isSilent' | 'measureRoundTrip' | 'roundTripMs'
+  | 'attach'
+  | 'write'
+  | 'writeAll'
+  | 'close'
+  | 'destroy'
+  | 'probe'
+  | 'isSilent'
+  | 'measureRoundTrip'
+  | 'roundTripMs'
 >;
 
 export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
@@ -52,6 +58,8 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
   #isScheduled = false;
   #hasRoom = true;
   #asksRoundTrip = false;
+  #words = 0;
+  #isUnanswered = false;
   #isRetired = false;
   #isClosed = false;
 
@@ -94,6 +102,22 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
     this.onStreamClose(code);
   }
 
+  /** The peer is gone: the trunk ends, and all of its streams with it. */
+  lose(): void {
+    this.#socket.destroy();
+    this.onStreamClose(CloseCode.abnormal);
+  }
+
+  /** How often something came. */
+  get words(): number {
+    return this.#words;
+  }
+
+  /** Whether nothing has come since something was sent. */
+  get isUnanswered(): boolean {
+    return this.#isUnanswered;
+  }
+
   get roundTripMs(): number | undefined {
     // Known a round trip after somebody has asked for the first time.
     if (!this.#asksRoundTrip) this.#socket.measureRoundTrip();
@@ -125,12 +149,12 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
   forget(stream: TrunkStream): void {
     if (!this.#unsent.delete(stream) && !this.#streams.delete(stream.id)) return;
     this.#rounds.delete(stream);
-    if (this.size > 0 || this.#isClosed) return;
-    this.#owner.emptied();
-    if (this.#isRetired) this.close(CloseCode.normal);
+    if (this.#isRetired && this.size === 0) this.close(CloseCode.normal);
   }
 
   onStreamData(piece: Buffer): void {
+    this.#words += 1;
+    this.#isUnanswered = false;
     this.#reader.push(piece);
   }
 
@@ -210,7 +234,10 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
       if (stream.fill(batch, isAlone ? DATA_MAX_BYTES : TURN_BYTES)) this.#rounds.again(stream);
       if (stream.takeRoom()) hasRoom.push(stream);
     }
-    if (batch.size > 0) this.#hasRoom = batch.sendOn(this.#socket);
+    if (batch.size > 0) {
+      this.#isUnanswered = true;
+      this.#hasRoom = batch.sendOn(this.#socket);
+    }
     if (this.#rounds.size > 0) this.#schedule();
     for (const stream of hasRoom) stream.tellRoom();
   }

@@ -10,7 +10,15 @@ import type { RelayAddress } from '../relay/relay-address.ts';
 import type { DataHandler } from './data-socket.ts';
 import { Upgrade, upgradeFields, type UpgradeHandler } from './upgrade.ts';
 
-/** Opens data sockets to one relay, each within {@link DATA_HANDSHAKE_TIMEOUT_MS}. */
+/** Told once what became of a socket, never before it has been asked for. */
+export interface SocketHandler {
+  /** Attaches to the stream before it returns. */
+  opened(stream: WebSocketByteStream): void;
+  /** As {@link DataHandler.failed}. */
+  failed(error: RelayRefusal | RelayUnreachable): void;
+}
+
+/** Opens data sockets and trunks to one relay, each within {@link DATA_HANDSHAKE_TIMEOUT_MS}. */
 export class DataDialer {
   readonly #relay: RelayAddress;
   readonly #network: Network;
@@ -36,27 +44,27 @@ export class DataDialer {
    * @param connectionId the `id` of a `connection` message
    */
   open(connectionId: string, handler: DataHandler): Attempt {
-    return this.#open(`id=${encodeURIComponent(connectionId)}`, this.#fields, handler);
+    return this.#open(`/ws/data?id=${encodeURIComponent(connectionId)}`, this.#fields, handler);
   }
 
   /**
-   * Offers a data socket for the next visitor of a tunnel (docs/protocol.md section 6.4).
+   * Opens a trunk for the visitors of a tunnel (docs/protocol.md section 10).
    *
    * @param key API key of the tunnel's owner
    */
-  offer(tunnelId: string, key: string, handler: DataHandler): Attempt {
+  openTrunk(tunnelId: string, key: string, handler: SocketHandler): Attempt {
     const fields = upgradeFields(this.#relay.host, key);
-    return this.#open(`tunnel_id=${encodeURIComponent(tunnelId)}`, fields, handler);
+    return this.#open(`/ws/trunk?tunnel_id=${encodeURIComponent(tunnelId)}`, fields, handler);
   }
 
-  #open(query: string, fields: string, handler: DataHandler): Attempt {
+  #open(target: string, fields: string, handler: SocketHandler): Attempt {
     const dial: Dial = (address, dialHandler) =>
       this.#network.connect(this.#relay, { address, keepAliveMs: DATA_KEEP_ALIVE_MS }, dialHandler);
     return new DataAttempt({
       relay: this.#relay,
       dial,
       knownAddress: this.#knownAddress,
-      query,
+      target,
       fields,
       deadlines: this.#deadlines,
       handler,
@@ -72,12 +80,12 @@ interface DataAttemptOptions {
   readonly dial: Dial;
   /** an address at which the relay answered */
   readonly knownAddress: string | undefined;
-  /** which data socket is asked for */
-  readonly query: string;
+  /** path and query of what is asked for */
+  readonly target: string;
   /** {@link upgradeFields} */
   readonly fields: string;
   readonly deadlines: Deadlines;
-  readonly handler: DataHandler;
+  readonly handler: SocketHandler;
 }
 
 class DataAttempt implements Attempt, DialHandler, UpgradeHandler, Expiring {
@@ -95,8 +103,8 @@ class DataAttempt implements Attempt, DialHandler, UpgradeHandler, Expiring {
   }
 
   connected(socket: Socket): void {
-    const { query, fields } = this.#options;
-    this.#step = new Upgrade(socket, query, fields, this);
+    const { target, fields } = this.#options;
+    this.#step = new Upgrade(socket, target, fields, this);
   }
 
   failed(error: Error): void {

@@ -1,5 +1,5 @@
 /**
- * The client's side of the handshake of a data WebSocket (RFC 6455 section 4.1, docs/protocol.md section 6). It is our own
+ * The client's side of the handshake of a data WebSocket or a trunk (RFC 6455 section 4.1, docs/protocol.md sections 6 and 10). It is our own
  * because a visitor waits for every one of them and a general implementation takes 1.5 to 1.9 times the CPU (docs/decisions/0002-own-websocket-on-the-data-path.md).
  */
 import { hash, randomFillSync } from 'node:crypto';
@@ -42,16 +42,16 @@ export class Upgrade implements Attempt {
 
   /**
    * @param socket connected, with nothing else listening to it but for errors
-   * @param query which data socket is asked for
+   * @param target path and query of what is asked for
    * @param fields {@link upgradeFields}
    */
-  constructor(socket: Socket, query: string, fields: string, handler: UpgradeHandler) {
+  constructor(socket: Socket, target: string, fields: string, handler: UpgradeHandler) {
     this.#socket = socket;
     this.#handler = handler;
     socket.on('data', this.#onHeadBytes);
     socket.on('end', this.#onGone);
     socket.on('close', this.#onGone);
-    socket.write(`GET /ws/data?${query}${fields}${this.#nonce}\r\n\r\n`, 'latin1');
+    socket.write(`GET ${target}${fields}${this.#nonce}\r\n\r\n`, 'latin1');
   }
 
   cancel(): void {

@@ -1,0 +1,163 @@
+/**
+ * The trunks of a tunnel (docs/protocol.md section 10): connections to the relay that visitors share, so that a new visitor
+ * costs no connection and no round trip. Where the relay takes none, visitors are announced.
+ */
+import { CloseCode } from '../../../shared/control.ts';
+import { WindowBudget } from '../../../shared/trunk/receive-window.ts';
+import { Trunk, type TrunkOwner } from '../../../shared/trunk/trunk.ts';
+import type { WebSocketByteStream } from '../../../shared/websocket/byte-stream.ts';
+import type { Clock } from '../clock.ts';
+import { TRUNK_KEEP_MS, TRUNK_RETRY_MS, TRUNKS_WANTED, TUNNEL_WINDOWS_MAX_BYTES } from '../limits.ts';
+import type { Attempt } from '../network/dial.ts';
+import { RelayRefusal } from '../relay/errors.ts';
+import type { SocketHandler } from './data-dialer.ts';
+import type { DataSocket } from './data-socket.ts';
+
+export interface TrunksOptions {
+  readonly clock: Clock;
+  /** Opens a trunk's socket. */
+  open(handler: SocketHandler): Attempt;
+  /** Serves the visitor who has come through one, with its first bytes. */
+  serve(stream: DataSocket, first: Buffer): void;
+}
+
+export class Trunks {
+  readonly #options: TrunksOptions;
+  readonly #budget = new WindowBudget(TUNNEL_WINDOWS_MAX_BYTES);
+  /** opened under the present control connection, or being opened */
+  readonly #current = new Set<ClientTrunk>();
+  /** opened under an earlier one: the relay closes them behind their last visitor */
+  readonly #old = new Set<ClientTrunk>();
+  #isOffering = false;
+  /** as many as the relay takes, as far as it has said */
+  #most = TRUNKS_WANTED;
+  /** until when none is opened, because one has come to nothing, monotonic ms */
+  #restsUntil = 0;
+  #lastVisitor = 0;
+
+  constructor(options: TrunksOptions) {
+    this.#options = options;
+  }
+
+  /** All that are open or being opened. */
+  get size(): number {
+    return this.#current.size + this.#old.size;
+  }
+
+  /** The tunnel is online: its visitors may come through trunks from now on. */
+  start(): void {
+    this.#isOffering = true;
+    this.#most = TRUNKS_WANTED;
+    this.#restsUntil = 0;
+    this.#lastVisitor = this.#options.clock.monotonic();
+    this.#open(1);
+  }
+
+  /** Another control connection has taken over: the trunks belong to the one before. */
+  renew(): void {
+    this.leave();
+    this.start();
+  }
+
+  /** The relay shuts down: it uses those it has, and takes no more. */
+  pause(): void {
+    this.#isOffering = false;
+  }
+
+  /** The control connection has ended: the relay closes its trunks, each behind its last visitor. */
+  leave(): void {
+    this.#isOffering = false;
+    for (const trunk of this.#current) this.#old.add(trunk);
+    this.#current.clear();
+  }
+
+  /** The tunnel has ended: all of them are cut. */
+  stop(): void {
+    this.leave();
+    for (const trunk of this.#old) trunk.cut();
+    this.#old.clear();
+  }
+
+  /** A visitor has come, through a trunk or because it was announced. */
+  visited(): void {
+    this.#lastVisitor = this.#options.clock.monotonic();
+    if (this.#lastVisitor >= this.#restsUntil) this.#open(this.#most);
+  }
+
+  /** One was not taken, or not reached. The next visitor after a while, who is announced, makes for another try. */
+  failed(trunk: ClientTrunk, error: Error): void {
+    if (!this.#forget(trunk)) return;
+    this.#rest();
+    if (!(error instanceof RelayRefusal)) return;
+    if (error.status === 429) this.#most = Math.max(1, this.#current.size);
+    // It knows no trunks, and will not before the next control connection.
+    else if (error.status !== 503) this.#isOffering = false;
+  }
+
+  /** The relay has closed one. It closes those that nobody uses: one is enough then, and after a long quiet none. */
+  closed(trunk: ClientTrunk, code: number): void {
+    if (!this.#forget(trunk)) return;
+    if (code !== CloseCode.normal) this.#rest();
+    else if (this.#options.clock.monotonic() - this.#lastVisitor < TRUNK_KEEP_MS) this.#open(1);
+  }
+
+  /** @returns whether it was one of the present control connection */
+  #forget(trunk: ClientTrunk): boolean {
+    this.#old.delete(trunk);
+    return this.#current.delete(trunk);
+  }
+
+  #rest(): void {
+    this.#restsUntil = this.#options.clock.monotonic() + TRUNK_RETRY_MS;
+  }
+
+  /** Opens as many as are missing. */
+  #open(wanted: number): void {
+    while (this.#isOffering && this.#current.size < wanted) {
+      const trunk = new ClientTrunk(this, this.#options, this.#budget);
+      this.#current.add(trunk);
+      trunk.open();
+    }
+  }
+}
+
+/** One trunk, from its being asked for to its end. */
+class ClientTrunk implements SocketHandler, TrunkOwner {
+  readonly #trunks: Trunks;
+  readonly #options: TrunksOptions;
+  readonly #budget: WindowBudget;
+  #attempt: Attempt | undefined;
+  #trunk: Trunk | undefined;
+
+  constructor(trunks: Trunks, options: TrunksOptions, budget: WindowBudget) {
+    this.#trunks = trunks;
+    this.#options = options;
+    this.#budget = budget;
+  }
+
+  open(): void {
+    this.#attempt = this.#options.open(this);
+  }
+
+  cut(): void {
+    if (this.#trunk === undefined) this.#attempt?.cancel();
+    else this.#trunk.lose();
+  }
+
+  opened(socket: WebSocketByteStream): void {
+    this.#trunk = new Trunk(socket, { begins: 'peer', budget: this.#budget, owner: this });
+  }
+
+  failed(error: Error): void {
+    this.#trunks.failed(this, error);
+  }
+
+  begun(stream: DataSocket, first: Buffer): void {
+    this.#trunks.visited();
+    this.#options.serve(stream, first);
+  }
+
+  closed(code: number): void {
+    this.#trunks.closed(this, code);
+  }
+}

@@ -1,0 +1,76 @@
+/** The trunks of one tunnel: which of them takes the next visitor, and how they end. */
+import { CloseCode } from '../../shared/control.ts';
+import { WindowBudget } from '../../shared/trunk/receive-window.ts';
+import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
+import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
+import { TUNNEL_WINDOWS_MAX_BYTES } from '../limits.ts';
+import { HeldTrunk } from './held-trunk.ts';
+
+/** A stream to the client, and the key that its trunk was opened with. */
+export interface KeyedStream {
+  readonly stream: TrunkStream;
+  readonly keyId: string;
+}
+
+export class TunnelTrunks {
+  readonly #budget = new WindowBudget(TUNNEL_WINDOWS_MAX_BYTES);
+  /** those of the client's present control socket */
+  readonly #current = new Set<HeldTrunk>();
+  /** those of an earlier one, which carry the visitors that they had */
+  readonly #retired = new Set<HeldTrunk>();
+
+  /** Trunks that visitors can be sent through. */
+  get size(): number {
+    return this.#current.size;
+  }
+
+  add(socket: WebSocketByteStream, keyId: string): void {
+    const ended = (trunk: HeldTrunk): void => {
+      this.#current.delete(trunk);
+      this.#retired.delete(trunk);
+    };
+    this.#current.add(new HeldTrunk({ socket, keyId, budget: this.#budget, ended }));
+  }
+
+  /** Begins a stream on the trunk that has the fewest; `undefined` where none takes any. */
+  open(): KeyedStream | undefined {
+    let least: HeldTrunk | undefined;
+    for (const trunk of this.#current) {
+      if (trunk.takesVisitors && (least === undefined || trunk.size < least.size)) least = trunk;
+    }
+    return least === undefined ? undefined : { stream: least.open(), keyId: least.keyId };
+  }
+
+  /** The control socket that they belong to has ended: they serve whom they serve now. */
+  retire(): void {
+    for (const trunk of [...this.#current]) {
+      this.#current.delete(trunk);
+      this.#retired.add(trunk);
+      trunk.retire();
+    }
+  }
+
+  /** Ends all of them at once. */
+  close(code: number): void {
+    for (const trunk of this.#all()) trunk.close(code);
+  }
+
+  /** Ends those that were opened with keys that are no longer valid. */
+  revoke(keyIds: ReadonlySet<string>): void {
+    for (const trunk of this.#all()) if (keyIds.has(trunk.keyId)) trunk.close(CloseCode.keyRevoked);
+  }
+
+  /** Ids of the keys that they were opened with. */
+  *keysInUse(): Generator<string> {
+    for (const trunk of this.#all()) yield trunk.keyId;
+  }
+
+  /** @param now monotonic ms; to be called about every second */
+  tick(now: number): void {
+    for (const trunk of this.#all()) trunk.tick(now);
+  }
+
+  #all(): HeldTrunk[] {
+    return [...this.#current, ...this.#retired];
+  }
+}
