@@ -1,6 +1,7 @@
 /** One stream of a trunk. It offers what a data socket does: who reads and writes it does not know which of the two it is. */
 import { CloseCode } from '../control.ts';
 import type { ByteStreamHandler } from '../websocket/byte-stream.ts';
+import { withArrival } from './arrivals.ts';
 import type { Batch } from './batch.ts';
 import { DATA_MAX_BYTES, FrameType, WINDOW_MAX_BYTES } from './frames.ts';
 import { ReceiveWindow, type WindowBudget, WINDOW_START_BYTES } from './receive-window.ts';
@@ -21,6 +22,8 @@ export interface StreamCarrier {
   probe(): void;
   /** The stream has something to send. */
   ready(stream: TrunkStream): void;
+  /** Something has come for the stream: {@link TrunkStream.handOverArrived} is due when all has been read. */
+  arrived(stream: TrunkStream): void;
   /** Gives a stream its id; it is to be the next that is sent. */
   begin(stream: TrunkStream): number;
   /** Both sides have ended the stream. */
@@ -51,6 +54,8 @@ export class TrunkStream {
   #isPaused = false;
   /** bytes that the handler has and has no room for: it has paused the stream */
   #unsettled = 0;
+  /** what came in the bytes that are being read */
+  #arrived: Buffer | undefined;
   /** what came while the stream was paused */
   readonly #held: Buffer[] = [];
   #isHandingOver = false;
@@ -184,8 +189,15 @@ export class TrunkStream {
     if (!this.#window.received(piece.length) || this.#peerClosed) return false;
     if (this.#isOver) return true;
     if (this.#isPaused || this.#held.length > 0) this.#held.push(unshared(piece));
-    else this.#handOver(piece);
+    else this.#arrive(piece);
     return true;
+  }
+
+  /** All that comes for now has come: it is handed over in one piece. */
+  handOverArrived(): void {
+    const piece = this.#arrived;
+    this.#arrived = undefined;
+    if (piece !== undefined) this.#handOver(piece);
   }
 
   /** @returns whether so much was allowed */
@@ -211,6 +223,7 @@ export class TrunkStream {
     this.#closing = CloseCode.normal;
     if (!this.#closeSent) this.#trunk.ready(this);
     if (wasOver) return true;
+    this.handOverArrived();
     this.#endCode = code;
     if (this.#held.length === 0 && !this.#isHandingOver) this.#tellEnd();
     return true;
@@ -245,6 +258,11 @@ export class TrunkStream {
       this.#mayLeave -= size;
       left -= size;
     }
+  }
+
+  #arrive(piece: Buffer): void {
+    if (this.#arrived === undefined) this.#trunk.arrived(this);
+    this.#arrived = withArrival(this.#arrived, piece);
   }
 
   #handOver(piece: Buffer): void {
@@ -291,6 +309,7 @@ export class TrunkStream {
   /** Nothing more is heard of it here. */
   #silence(): void {
     this.#handler = undefined;
+    this.#arrived = undefined;
     this.#held.length = 0;
     this.#endCode = undefined;
     this.#window.close();

@@ -54,6 +54,8 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
   readonly #rounds = new SendRounds<TrunkStream>();
   /** those that have sent nothing, and have no id */
   readonly #unsent = new Set<TrunkStream>();
+  /** those for which something came in the bytes that are being read */
+  readonly #arrivals: TrunkStream[] = [];
   #lastId = 0;
   #isScheduled = false;
   #hasRoom = true;
@@ -156,6 +158,11 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
     this.#words += 1;
     this.#isUnanswered = false;
     this.#reader.push(piece);
+    for (const stream of this.#arrivals.splice(0)) stream.handOverArrived();
+  }
+
+  arrived(stream: TrunkStream): void {
+    this.#arrivals.push(stream);
   }
 
   onStreamDrain(): void {

@@ -183,4 +183,22 @@ export const PATHS: Paths = {
       ],
     }),
   },
+  '/ws/trunk': {
+    get: operation({
+      id: 'openTrunk',
+      summary: "Open a connection that the visitors of a tunnel share, for Culvert's own client",
+      description:
+        'As long as one is open, the relay may bring inbound connections through it instead of announcing them. What travels on it ' +
+        'is described in docs/protocol.md, section 10; a client that opens none misses nothing but speed.',
+      query: { tunnel_id: "the tunnel's `id`" },
+      answers: { 101: { description: 'The trunk.' } },
+      errors: [
+        ...(['missingTunnelId', 'invalidHandshake'] as const),
+        ...KEY_ERRORS,
+        ...(['notFound', 'tunnelNotFound', 'tunnelNotConnected'] as const),
+        ...(['upgradeRequired', 'tooManyTrunks', 'tooManySockets'] as const),
+        ...SERVER_ERRORS,
+      ],
+    }),
+  },
 };
