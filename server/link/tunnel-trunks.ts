@@ -43,7 +43,7 @@ export class TunnelTrunks {
 
   /** The control socket that they belong to has ended: they serve whom they serve now. */
   retire(): void {
-    for (const trunk of [...this.#current]) {
+    for (const trunk of this.#current) {
       this.#current.delete(trunk);
       this.#retired.add(trunk);
       trunk.retire();

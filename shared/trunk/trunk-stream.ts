@@ -150,7 +150,7 @@ export class TrunkStream {
    * @param limit bytes of payload that may
    * @returns whether there is more that may leave
    */
-  fill(batch: Batch, limit: number): boolean {
+  putInto(batch: Batch, limit: number): boolean {
     if (this.#id === 0) {
       if (this.#queued === 0) return this.#gone();
       this.#id = this.#trunk.begin(this);
@@ -160,7 +160,7 @@ export class TrunkStream {
       batch.add(FrameType.window, this.#id, this.#grant);
       this.#grant = 0;
     }
-    this.#fillData(batch, limit);
+    this.#putData(batch, limit);
     const isClean = this.#closing === CloseCode.normal;
     const mayEnd = this.#queued === 0 || (!isClean && this.#mayLeave === 0);
     if (this.#closing !== undefined && mayEnd && !this.#closeSent) {
@@ -172,7 +172,7 @@ export class TrunkStream {
     return this.#queued > 0 && this.#mayLeave > 0;
   }
 
-  /** @returns whether what {@link fill} has taken makes room for a writer who waits; once */
+  /** @returns whether what {@link putInto} has taken makes room for a writer who waits; once */
   takeRoom(): boolean {
     if (!this.#isAwaited || this.#queued > 0) return false;
     this.#isAwaited = false;
@@ -240,7 +240,7 @@ export class TrunkStream {
     return this.#closing !== undefined;
   }
 
-  #fillData(batch: Batch, limit: number): void {
+  #putData(batch: Batch, limit: number): void {
     let left = Math.min(limit, this.#mayLeave);
     while (left > 0) {
       const [first] = this.#queue;
