@@ -158,7 +158,8 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
     this.#words += 1;
     this.#isUnanswered = false;
     this.#reader.push(piece);
-    for (const stream of this.#arrivals.splice(0)) stream.handOverArrived();
+    for (const stream of this.#arrivals) stream.handOverArrived();
+    this.#arrivals.length = 0;
   }
 
   arrived(stream: TrunkStream): void {
@@ -221,31 +222,37 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
     if (stream === undefined || !stream.ended(code)) this.onProtocolError(`stream ${id} has ended`);
   }
 
-  /** At the end of this turn of the event loop, with all that comes to it in this turn. */
+  /**
+   * At the end of this turn of the event loop, with all that comes to it in this turn; where there is only one stream, behind
+   * what is being done now, since nobody else's bytes could come along.
+   */
   #schedule(): void {
     if (this.#isScheduled || !this.#hasRoom) return;
     this.#isScheduled = true;
-    setImmediate(() => {
-      this.#isScheduled = false;
-      if (this.#hasRoom && !this.#isClosed) this.#send();
-    });
+    if (this.size === 1) queueMicrotask(this.#sendScheduled);
+    else setImmediate(this.#sendScheduled);
   }
+
+  readonly #sendScheduled = (): void => {
+    this.#isScheduled = false;
+    if (this.#hasRoom && !this.#isClosed) this.#send();
+  };
 
   #send(): void {
     const batch = new Batch();
-    const hasRoom: TrunkStream[] = [];
+    let hasRoom: TrunkStream[] | undefined;
     while (!batch.isFull) {
       const stream = this.#rounds.next();
       if (stream === undefined) break;
       const isAlone = this.#rounds.size === 0;
       if (stream.putInto(batch, isAlone ? DATA_MAX_BYTES : TURN_BYTES)) this.#rounds.again(stream);
-      if (stream.takeRoom()) hasRoom.push(stream);
+      if (stream.takeRoom()) (hasRoom ??= []).push(stream);
     }
     if (batch.size > 0) {
       this.#isUnanswered = true;
       this.#hasRoom = batch.sendOn(this.#socket);
     }
     if (this.#rounds.size > 0) this.#schedule();
-    for (const stream of hasRoom) stream.tellRoom();
+    if (hasRoom !== undefined) for (const stream of hasRoom) stream.tellRoom();
   }
 }
