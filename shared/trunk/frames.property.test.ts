@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import * as fc from 'fast-check';
+import { isSendableCode } from '../control.ts';
+import {
+  DATA_MAX_BYTES,
+  FRAME_HEADER_BYTES,
+  type FrameHandler,
+  FrameReader,
+  FrameType,
+  LAST_STREAM_ID,
+  WINDOW_MAX_BYTES,
+  writeHeader,
+} from './frames.ts';
+
+interface Frame {
+  readonly type: FrameType;
+  readonly id: number;
+  readonly value: number;
+  readonly payload: Buffer;
+}
+
+const NONE = Buffer.alloc(0);
+const id = fc.oneof(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: LAST_STREAM_ID }));
+const sizes = fc.array(fc.integer({ min: 1, max: 30 }), { maxLength: 60 });
+/** Few of the large. */
+const payload = fc
+  .tuple(
+    fc.oneof(
+      { weight: 19, arbitrary: fc.integer({ min: 1, max: 60 }) },
+      { weight: 1, arbitrary: fc.integer({ min: 1, max: DATA_MAX_BYTES }) },
+    ),
+    fc.integer({ min: 0, max: 255 }),
+  )
+  .map(([length, first]) =>
+    Buffer.from(Uint8Array.from({ length }, (_, index) => (first + index * 7) & 0xff)),
+  );
+
+function frameOf(type: FrameType, value: fc.Arbitrary<number>): fc.Arbitrary<Frame> {
+  return fc.record({ type: fc.constant(type), id, value, payload: fc.constant(NONE) });
+}
+
+const abortCode = fc
+  .oneof(fc.integer({ min: 1001, max: 1014 }), fc.integer({ min: 3000, max: 4999 }))
+  .filter(isSendableCode);
+const anyFrame: fc.Arbitrary<Frame> = fc.oneof(
+  frameOf(FrameType.open, fc.constant(0)),
+  frameOf(FrameType.end, fc.constant(0)),
+  frameOf(FrameType.abort, abortCode),
+  frameOf(FrameType.window, fc.integer({ min: 1, max: WINDOW_MAX_BYTES })),
+  fc.tuple(id, payload).map(([stream, content]) => ({
+    type: FrameType.data,
+    id: stream,
+    value: content.length,
+    payload: content,
+  })),
+);
+
+function written({ type, id: stream, value, payload: content }: Frame): Buffer {
+  const header = Buffer.alloc(FRAME_HEADER_BYTES);
+  writeHeader(header, 0, type, stream, value);
+  return Buffer.concat([header, content]);
+}
+
+/** What is told of bytes in pieces, as frames; the last piece is what is left. Content that follows its like is joined. */
+function read(bytes: Buffer, pieces: readonly number[]): string[] {
+  const seen: { what: string; content: Buffer[] }[] = [];
+  const tell = (what: string): void => void seen.push({ what, content: [] });
+  const handler: FrameHandler = {
+    onOpen: (stream) => tell(`open ${stream}`),
+    onData(stream, piece) {
+      if (seen.at(-1)?.what !== `data ${stream}`) tell(`data ${stream}`);
+      seen.at(-1)?.content.push(Buffer.from(piece));
+    },
+    onEnd: (stream) => tell(`end ${stream}`),
+    onAbort: (stream, code) => tell(`abort ${stream} ${code}`),
+    onWindow: (stream, more) => tell(`window ${stream} ${more}`),
+    onProtocolError: (reason) => tell(`error ${reason}`),
+  };
+  const reader = new FrameReader(handler);
+  let at = 0;
+  for (const size of [...pieces, bytes.length]) {
+    reader.push(bytes.subarray(at, at + size));
+    at = Math.min(bytes.length, at + size);
+  }
+  return seen.map(({ what, content }) => `${what} ${Buffer.concat(content).toString('hex')}`);
+}
+
+/** What is to be told of frames. */
+function expected(frames: readonly Frame[]): string[] {
+  const names = ['open', 'data', 'end', 'abort', 'window'];
+  const seen: { what: string; content: string }[] = [];
+  for (const { type, id: stream, value, payload: content } of frames) {
+    const hasValue = type === FrameType.abort || type === FrameType.window;
+    const what = `${names[type]} ${stream}${hasValue ? ` ${value}` : ''}`;
+    const last = seen.at(-1);
+    if (type === FrameType.data && last?.what === what) last.content += content.toString('hex');
+    else seen.push({ what, content: content.toString('hex') });
+  }
+  return seen.map(({ what, content }) => `${what} ${content}`);
+}
+
+describe('frames of a trunk, however they come', () => {
+  it('what is written is read as it was written, cut anywhere', () => {
+    fc.assert(
+      fc.property(fc.array(anyFrame, { maxLength: 12 }), sizes, (frames, pieces) => {
+        assert.deepEqual(read(Buffer.concat(frames.map(written)), pieces), expected(frames));
+      }),
+    );
+  });
+
+  it('bytes at random are judged the same in pieces of any size as in one', () => {
+    const anyBytes = fc
+      .array(
+        fc.tuple(fc.integer({ min: 0, max: 5 }), fc.integer({ min: 0, max: 3 }), fc.nat(20), fc.nat(30)),
+        {
+          maxLength: 8,
+        },
+      )
+      .map((parts) =>
+        Buffer.concat(
+          parts.map(([type, stream, value, length]) =>
+            Buffer.concat([
+              written({ type: type as FrameType, id: stream, value, payload: NONE }),
+              Buffer.alloc(length),
+            ]),
+          ),
+        ),
+      );
+    fc.assert(
+      fc.property(anyBytes, sizes, (bytes, pieces) => {
+        assert.deepEqual(read(bytes, pieces), read(bytes, []));
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
