@@ -245,7 +245,7 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
       const stream = this.#rounds.next();
       if (stream === undefined) break;
       const isAlone = this.#rounds.size === 0;
-      if (stream.putInto(batch, isAlone ? DATA_MAX_BYTES : TURN_BYTES)) this.#rounds.again(stream);
+      if (stream.putInto(batch, isAlone ? DATA_MAX_BYTES : TURN_BYTES)) this.#rounds.add(stream);
       if (stream.takeRoom()) (hasRoom ??= []).push(stream);
     }
     if (batch.size > 0) {
