@@ -232,7 +232,8 @@ export class TrunkStream {
   /** The trunk is gone, and with it the stream. */
   lost(): void {
     this.#closeSent = true;
-    this.ended(CloseCode.abnormal);
+    if (this.#peerClosed) this.#trunk.forget(this);
+    else this.ended(CloseCode.abnormal);
   }
 
   /** Whether this side has ended it, or has heard its end. */

@@ -94,7 +94,7 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
   /** No stream is begun any more, and the trunk closes when the last one has ended. */
   retire(): void {
     this.#isRetired = true;
-    if (this.size === 0) this.close(CloseCode.normal);
+    this.#closeUnused();
   }
 
   /** Ends the trunk, and breaks off all of its streams. */
@@ -149,9 +149,8 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
   }
 
   forget(stream: TrunkStream): void {
-    if (!this.#unsent.delete(stream) && !this.#streams.delete(stream.id)) return;
+    if (!this.#unsent.delete(stream)) this.#streams.delete(stream.id);
     this.#rounds.delete(stream);
-    if (this.#isRetired && this.size === 0) this.close(CloseCode.normal);
   }
 
   onStreamData(piece: Buffer): void {
@@ -220,6 +219,12 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
   #ended(id: number, code: number): void {
     const stream = this.#streams.get(id);
     if (stream === undefined || !stream.ended(code)) this.onProtocolError(`stream ${id} has ended`);
+    else this.#closeUnused();
+  }
+
+  /** Closes a retired trunk behind the frames that end its last stream. */
+  #closeUnused(): void {
+    if (this.#isRetired && this.size === 0) this.close(CloseCode.normal);
   }
 
   /**
@@ -254,5 +259,6 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
     }
     if (this.#rounds.size > 0) this.#schedule();
     if (hasRoom !== undefined) for (const stream of hasRoom) stream.tellRoom();
+    this.#closeUnused();
   }
 }

@@ -1,0 +1,151 @@
+/** The WebSocket below a trunk, in memory: what is written lies there until the test passes it on. */
+import { CloseCode } from '../control.ts';
+import type { TrunkSocket } from '../trunk/trunk.ts';
+import type { ByteStreamHandler } from '../websocket/byte-stream.ts';
+
+export interface FakeTrunkSocketOptions {
+  /** bytes that lie there from which on there is no room */
+  readonly highWater?: number;
+  /** what is measured */
+  readonly roundTripMs?: number;
+}
+
+export class FakeTrunkSocket implements TrunkSocket {
+  /** How the owner has closed it; `undefined` while it has not. */
+  closedWith: { code: number; reason: string } | undefined;
+  isSilent = false;
+  probes = 0;
+  /** sizes of what was written at a time */
+  readonly writes: number[] = [];
+  /** where what is passed on comes out, if anywhere */
+  peer: FakeTrunkSocket | undefined;
+  readonly #highWater: number;
+  readonly #measures: number | undefined;
+  #isMeasured = false;
+  #handler: ByteStreamHandler | undefined;
+  #waiting: Buffer[] = [];
+  #size = 0;
+  #needsDrain = false;
+  /** Whether the owner hears nothing more. */
+  #ended = false;
+  #closePassedOn = false;
+
+  constructor({ highWater = 1024 * 1024, roundTripMs }: FakeTrunkSocketOptions = {}) {
+    this.#highWater = highWater;
+    this.#measures = roundTripMs;
+  }
+
+  /** Bytes that lie there. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** Whether there is something to pass on. */
+  get isBusy(): boolean {
+    return this.#size > 0 || (this.closedWith !== undefined && !this.#closePassedOn);
+  }
+
+  get roundTripMs(): number | undefined {
+    return this.#isMeasured ? this.#measures : undefined;
+  }
+
+  measureRoundTrip(): void {
+    this.#isMeasured = true;
+  }
+
+  attach(handler: ByteStreamHandler): void {
+    this.#handler = handler;
+  }
+
+  write(chunk: Buffer): boolean {
+    return this.#add([Buffer.from(chunk)]);
+  }
+
+  writeAll(pieces: readonly Buffer[], size: number): boolean {
+    const copies = pieces.map((piece) => Buffer.from(piece));
+    if (copies.reduce((sum, { length }) => sum + length, 0) !== size) throw new Error('not the size');
+    // As a mask does.
+    for (const piece of pieces) piece.fill(0xff);
+    return this.#add(copies);
+  }
+
+  close(code: number, reason = ''): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.closedWith = { code, reason };
+  }
+
+  destroy(): void {
+    this.#ended = true;
+    this.#cut();
+    this.peer?.lose();
+  }
+
+  probe(): void {
+    this.probes += 1;
+    this.isSilent = true;
+  }
+
+  /** Takes so many of the bytes that lie there, or all that there are. */
+  take(limit = Infinity): Buffer {
+    const all = Buffer.concat(this.#waiting);
+    const taken = all.subarray(0, limit);
+    this.#waiting = taken.length < all.length ? [all.subarray(limit)] : [];
+    this.#size -= taken.length;
+    if (this.#size === 0 && this.#needsDrain) {
+      this.#needsDrain = false;
+      if (!this.#ended) this.#handler?.onStreamDrain();
+    }
+    return taken;
+  }
+
+  /** Passes so many bytes on to the peer, and behind the last one how the owner has closed. */
+  passOn(limit: number): void {
+    if (this.#size > 0) return this.peer?.receive(this.take(limit));
+    if (this.closedWith === undefined || this.#closePassedOn) return;
+    this.#closePassedOn = true;
+    this.peer?.closeFrom(this.closedWith.code);
+  }
+
+  /** Bytes come. */
+  receive(bytes: Buffer): void {
+    if (!this.#ended) this.#handler?.onStreamData(Buffer.from(bytes));
+  }
+
+  /** The peer's Close frame comes. */
+  closeFrom(code: number): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#cut();
+    this.#handler?.onStreamClose(code);
+  }
+
+  /** The connection breaks. */
+  lose(): void {
+    this.closeFrom(CloseCode.abnormal);
+  }
+
+  #cut(): void {
+    this.#waiting = [];
+    this.#size = 0;
+  }
+
+  #add(pieces: readonly Buffer[]): boolean {
+    if (this.#ended) return true;
+    this.#waiting.push(...pieces);
+    const size = pieces.reduce((sum, { length }) => sum + length, 0);
+    this.writes.push(size);
+    this.#size += size;
+    this.#needsDrain = this.#size >= this.#highWater;
+    return !this.#needsDrain;
+  }
+}
+
+/** Two ends that are joined. */
+export function joinedTrunkSockets(options?: FakeTrunkSocketOptions): [FakeTrunkSocket, FakeTrunkSocket] {
+  const one = new FakeTrunkSocket(options);
+  const other = new FakeTrunkSocket(options);
+  one.peer = other;
+  other.peer = one;
+  return [one, other];
+}

@@ -1,0 +1,81 @@
+/** One end of a trunk. The test speaks for the other. */
+import { WINDOW_MAX_BYTES } from '../trunk/frames.ts';
+import { WindowBudget } from '../trunk/receive-window.ts';
+import { Trunk } from '../trunk/trunk.ts';
+import type { TrunkStream } from '../trunk/trunk-stream.ts';
+import { FakeTrunkSocket, type FakeTrunkSocketOptions } from './fake-trunk-socket.ts';
+import { FakeTurns } from './fake-turns.ts';
+import { read } from './trunk-frames.ts';
+
+/** A stream with what its handler was told. */
+export class StreamRecorder {
+  readonly stream: TrunkStream;
+  readonly pieces: Buffer[] = [];
+  drained = 0;
+  readonly closed: number[] = [];
+
+  constructor(stream: TrunkStream, first?: Buffer) {
+    this.stream = stream;
+    if (first !== undefined) this.pieces.push(first);
+    stream.attach({
+      onStreamData: (piece) => this.pieces.push(piece),
+      onStreamDrain: () => {
+        this.drained += 1;
+      },
+      onStreamClose: (code) => this.closed.push(code),
+    });
+  }
+
+  get text(): string {
+    return Buffer.concat(this.pieces).toString();
+  }
+
+  get size(): number {
+    return this.pieces.reduce((sum, { length }) => sum + length, 0);
+  }
+}
+
+export class TrunkEnd {
+  readonly turns: FakeTurns;
+  readonly socket: FakeTrunkSocket;
+  readonly budget = new WindowBudget(WINDOW_MAX_BYTES);
+  readonly trunk: Trunk;
+  /** streams that the peer has begun */
+  readonly begun: StreamRecorder[] = [];
+  readonly closed: number[] = [];
+
+  constructor(turns: FakeTurns, begins: 'this' | 'peer', options?: FakeTrunkSocketOptions) {
+    this.turns = turns;
+    this.socket = new FakeTrunkSocket(options);
+    this.trunk = new Trunk(this.socket, {
+      begins,
+      budget: this.budget,
+      owner: {
+        begun: (stream, first) => this.begun.push(new StreamRecorder(stream, first)),
+        closed: (code) => this.closed.push(code),
+      },
+    });
+  }
+
+  /** Begins a stream. */
+  open(): StreamRecorder {
+    return new StreamRecorder(this.trunk.open());
+  }
+
+  /** What the peer gets at the end of this turn, and of those that follow from it. */
+  sent(): string[] {
+    do this.turns.end();
+    while (this.turns.isBusy);
+    return read(this.socket.take());
+  }
+
+  /** Frames of the peer come. */
+  hear(...frames: readonly Buffer[]): void {
+    this.socket.receive(Buffer.concat(frames));
+  }
+}
+
+/** Lets what waits for the end of what is being done happen. */
+export async function settled(): Promise<void> {
+  for (let count = 0; count < 5; count += 1) await Promise.resolve();
+}

@@ -1,0 +1,356 @@
+import assert from 'node:assert/strict';
+import { CloseCode } from '../control.ts';
+import { FakeTurns } from '../testing/fake-turns.ts';
+import { StreamRecorder, TrunkEnd } from '../testing/trunk-end.ts';
+import { abort, data, end, header, open, read, window } from '../testing/trunk-frames.ts';
+import { LAST_STREAM_ID, WINDOW_MAX_BYTES } from './frames.ts';
+import { WINDOW_START_BYTES } from './receive-window.ts';
+import { STREAMS_MAX } from './trunk.ts';
+
+const KIB = 1024;
+
+describe('Trunk', () => {
+  let turns: FakeTurns;
+  let near: TrunkEnd;
+
+  beforeEach(() => {
+    turns = new FakeTurns();
+  });
+
+  afterEach(() => turns.reset());
+
+  describe('on the side that begins streams', () => {
+    beforeEach(() => {
+      near = new TrunkEnd(turns, 'this');
+    });
+
+    it('tells the peer of a stream with its first bytes, all of a turn in one write', () => {
+      const first = near.open().stream;
+      const second = near.open().stream;
+      assert.deepEqual([near.trunk.size, first.id, near.sent()], [2, 0, []]);
+      second.write(Buffer.from('b'));
+      first.write(Buffer.from('a'));
+      second.write(Buffer.from('c'));
+      first.close(CloseCode.normal);
+      assert.equal(near.socket.size, 0);
+      assert.deepEqual(near.sent(), ['open 1', 'data 1 b', 'data 1 c', 'open 2', 'data 2 a', 'end 2']);
+      assert.equal(near.socket.writes.length, 1);
+    });
+
+    it('says nothing of a stream that ends before its first bytes', () => {
+      near.open().stream.close(CloseCode.normal);
+      const { stream } = near.open();
+      stream.write(Buffer.from('x'));
+      stream.destroy();
+      stream.destroy();
+      assert.deepEqual(near.sent(), []);
+      assert.deepEqual(near.trunk.size, 0);
+      near.open().stream.write(Buffer.from('y'));
+      assert.deepEqual(near.sent(), ['open 1', 'data 1 y']);
+    });
+
+    it('hands over what the peer answers, and its end, which is answered', () => {
+      const recorder = near.open();
+      recorder.stream.write(Buffer.from('x'));
+      near.sent();
+      near.hear(data(1, 'answer'), end(1));
+      assert.deepEqual([recorder.text, recorder.closed], ['answer', [CloseCode.normal]]);
+      assert.equal(near.trunk.size, 1);
+      assert.deepEqual(near.sent(), ['end 1']);
+      assert.deepEqual(near.trunk.size, 0);
+    });
+
+    it('takes as many streams as a trunk has, those that nobody has heard of among them', () => {
+      const recorders = Array.from({ length: STREAMS_MAX }, () => {
+        assert.ok(near.trunk.takesStreams);
+        return near.open();
+      });
+      assert.equal(near.trunk.takesStreams, false);
+      for (const { stream } of recorders) stream.write(Buffer.from('x'));
+      near.sent();
+      assert.equal(near.trunk.takesStreams, false);
+      near.hear(end(7));
+      assert.equal(near.trunk.takesStreams, false);
+      near.sent();
+      assert.equal(near.trunk.takesStreams, true);
+    }).timeout(20_000);
+  });
+
+  describe('on the side that serves streams', () => {
+    beforeEach(() => {
+      near = new TrunkEnd(turns, 'peer');
+    });
+
+    it('gives its owner a stream with its first bytes, and the rest to whom it is attached', () => {
+      near.hear(open(1));
+      assert.deepEqual([near.begun.length, near.trunk.size], [0, 1]);
+      near.hear(data(1, 'first'), data(1, ' and more'), end(1));
+      const [recorder] = near.begun;
+      assert.deepEqual([near.begun.length, recorder?.text, recorder?.closed], [1, 'first and more', [1000]]);
+      assert.equal(recorder?.stream.id, 1);
+    });
+
+    it('answers the end of a stream that never had a byte', () => {
+      near.hear(open(1), end(1), open(2), abort(2));
+      assert.deepEqual([near.begun.length, near.sent(), near.trunk.size], [0, ['end 1', 'end 2'], 0]);
+    });
+
+    it('lets ids be left out, and takes the last one', () => {
+      near.hear(open(3), open(LAST_STREAM_ID));
+      assert.deepEqual([near.trunk.size, near.closed], [2, []]);
+    });
+
+    it('takes as many streams as a trunk has, and another one for each that both have ended', () => {
+      for (let id = 1; id <= STREAMS_MAX; id += 1) near.hear(open(id));
+      near.hear(data(9, 'x'));
+      near.begun[0]?.stream.close(CloseCode.normal);
+      near.sent();
+      near.hear(end(9), open(STREAMS_MAX + 1));
+      assert.deepEqual([near.trunk.size, near.closed], [STREAMS_MAX, []]);
+    }).timeout(20_000);
+  });
+
+  describe('allows', () => {
+    beforeEach(() => {
+      near = new TrunkEnd(turns, 'peer');
+      near.hear(open(1), data(1, 'first'));
+    });
+
+    const rest = WINDOW_START_BYTES - 'first'.length;
+    for (const [what, frames] of [
+      ['all of a window of DATA', [data(1, rest)]],
+      ['WINDOW up to the most', [window(1, 1), window(1, WINDOW_MAX_BYTES - WINDOW_START_BYTES - 1)]],
+    ] as const) {
+      it(what, () => {
+        near.begun[0]?.stream.pause();
+        near.hear(...frames);
+        assert.deepEqual(near.closed, []);
+      });
+    }
+
+    for (const [what, frames] of [
+      ['DATA', [data(1, rest)]],
+      ['WINDOW', [window(1, 1000)]],
+      ['END', [data(1, 'more'), end(1)]],
+      ['ABORT', [abort(1, CloseCode.internalError)]],
+    ] as const) {
+      for (const how of ['closed', 'broken off'] as const) {
+        it(`${what} of a peer who has not heard yet that the stream was ${how}`, () => {
+          const recorder = near.begun[0] as StreamRecorder;
+          if (how === 'closed') recorder.stream.close(CloseCode.normal);
+          else recorder.stream.destroy();
+          near.sent();
+          near.hear(...frames, open(2));
+          assert.deepEqual([near.closed, recorder.text, recorder.closed], [[], 'first', []]);
+        });
+      }
+    }
+  });
+
+  describe('ends with a protocol error', () => {
+    const rest = WINDOW_START_BYTES - 'first'.length;
+    /** What the peer says after it has begun stream 3 with its first bytes. */
+    const onPaused: [what: string, frames: Buffer[]][] = [
+      ['DATA beyond the window', [data(3, rest), data(3, 1)]],
+      ['DATA beyond the window in a frame that begins within it', [data(3, rest - 1), data(3, 2)]],
+    ];
+    const onAny: [what: string, frames: Buffer[]][] = [
+      ['OPEN with the same id', [open(3)]],
+      ['OPEN with an id that was left out', [open(2)]],
+      ['OPEN with the id of a stream that has ended', [end(3), open(3)]],
+      ['OPEN of one stream too many', Array.from({ length: STREAMS_MAX }, (_, index) => open(index + 4))],
+      ['DATA after END', [end(3), data(3, 'x')]],
+      ['DATA after ABORT', [abort(3), data(3, 'x')]],
+      ['a second END', [end(3), end(3)]],
+      ['END after ABORT', [abort(3), end(3)]],
+      ['ABORT after END', [end(3), abort(3)]],
+      ['WINDOW after END', [end(3), window(3, 1)]],
+      ['WINDOW beyond the most', [window(3, WINDOW_MAX_BYTES - WINDOW_START_BYTES + 1)]],
+      [
+        'many WINDOWs that are too much together',
+        [window(3, WINDOW_MAX_BYTES / 2), window(3, WINDOW_MAX_BYTES / 2)],
+      ],
+      ['DATA for an unknown stream', [data(4, 'x')]],
+      ['DATA for a stream that was left out', [data(2, 'x')]],
+      ['WINDOW for an unknown stream', [window(4, 1)]],
+      ['END of an unknown stream', [end(4)]],
+      ['ABORT of an unknown stream', [abort(4)]],
+      ['what is no frame', [header(9, 1, 0)]],
+    ];
+    for (const state of ['as it is', 'paused'] as const) {
+      for (const [what, frames] of state === 'paused' ? [...onPaused, ...onAny] : onAny) {
+        it(`at ${what}, on a stream ${state}`, () => {
+          near = new TrunkEnd(turns, 'peer');
+          near.hear(open(3), data(3, 'first'));
+          const recorder = near.begun[0] as StreamRecorder;
+          if (state === 'paused') recorder.stream.pause();
+          near.hear(...frames, data(3, 'x'), open(9000), data(9000, 'x'));
+          assert.deepEqual(
+            [near.socket.closedWith?.code, near.closed, near.begun.length, recorder.text.includes('x')],
+            [CloseCode.protocolError, [CloseCode.abnormal], 1, false],
+          );
+          assert.match(near.socket.closedWith?.reason ?? '', /^.{10,123}$/);
+          recorder.stream.resume();
+          recorder.stream.write(Buffer.from('y'));
+          assert.deepEqual([near.sent(), near.trunk.size], [[], 0]);
+        });
+      }
+    }
+
+    for (const [what, frames] of [
+      ['DATA', data(1, 'x')],
+      ['WINDOW', window(1, 1)],
+      ['END', end(1)],
+      ['ABORT', abort(1)],
+      ['OPEN', open(1)],
+    ] as const) {
+      it(`at ${what} for a stream that both have ended`, () => {
+        near = new TrunkEnd(turns, 'peer');
+        near.hear(open(1), data(1, 'x'), end(1));
+        assert.deepEqual([near.sent(), near.trunk.size], [['end 1'], 0]);
+        near.hear(frames);
+        assert.deepEqual([near.socket.closedWith?.code, near.closed], [1002, [1006]]);
+      });
+    }
+
+    for (const [what, frames] of [
+      ['OPEN', open(1)],
+      ['DATA of one that it was not told of', data(1, 'x')],
+      ['END of one that it was not told of', end(1)],
+    ] as const) {
+      it(`at ${what}, from a peer who begins no streams`, () => {
+        near = new TrunkEnd(turns, 'this');
+        const { stream, closed } = near.open();
+        near.hear(frames);
+        assert.deepEqual([near.socket.closedWith?.code, near.closed, closed], [1002, [1006], [1006]]);
+        stream.write(Buffer.from('x'));
+        assert.deepEqual([near.sent(), near.trunk.size], [[], 0]);
+      });
+    }
+  });
+
+  describe('when it ends', () => {
+    it('closes behind the last stream once it is retired, with all that was to be said', () => {
+      near = new TrunkEnd(turns, 'this');
+      const [first, second] = [near.open(), near.open()];
+      for (const { stream } of [first, second]) stream.write(Buffer.from('x'));
+      near.sent();
+      near.trunk.retire();
+      assert.deepEqual([near.trunk.takesStreams, near.closed], [false, []]);
+      near.hear(data(1, 'late'), end(1), end(2));
+      assert.deepEqual([first.text, first.closed, near.closed], ['late', [1000], []]);
+      assert.deepEqual(near.sent(), ['end 1', 'end 2']);
+      assert.deepEqual([near.socket.closedWith?.code, near.closed], [1000, [1000]]);
+    });
+
+    it('closes at once when it is retired without streams, also by who is told that there are none', () => {
+      near = new TrunkEnd(turns, 'this');
+      near.trunk.retire();
+      near.trunk.retire();
+      assert.deepEqual(
+        [near.socket.closedWith?.code, near.closed, near.trunk.takesStreams],
+        [1000, [1000], false],
+      );
+    });
+
+    it('breaks off all streams when it is closed, and tells its owner last', () => {
+      near = new TrunkEnd(turns, 'this');
+      const recorders = [near.open(), near.open(), near.open()];
+      recorders[0]?.stream.write(Buffer.from('x'));
+      recorders[1]?.stream.write(Buffer.from('x'));
+      near.sent();
+      recorders[1]?.stream.close(CloseCode.normal);
+      near.trunk.close(CloseCode.keyRevoked);
+      assert.deepEqual(
+        recorders.map(({ closed }) => closed),
+        [[1006], [], [1006]],
+      );
+      assert.deepEqual([near.socket.closedWith?.code, near.closed, near.trunk.size], [4003, [4003], 0]);
+      near.trunk.close(CloseCode.normal);
+      assert.deepEqual([near.closed, near.sent()], [[4003], []]);
+    });
+
+    it('tells of streams that waited for anything, and keeps none of them', () => {
+      near = new TrunkEnd(turns, 'peer');
+      for (let id = 1; id <= 4; id += 1) near.hear(open(id), data(id, 'x'));
+      const [written, ended, closed, paused] = near.begun as [
+        StreamRecorder,
+        StreamRecorder,
+        StreamRecorder,
+        StreamRecorder,
+      ];
+      written.stream.write(Buffer.alloc(100 * KIB));
+      closed.stream.write(Buffer.alloc(100 * KIB));
+      closed.stream.close(CloseCode.normal);
+      near.hear(end(2));
+      paused.stream.pause();
+      near.socket.lose();
+      assert.deepEqual(
+        near.begun.map((recorder) => recorder.closed),
+        [[1006], [1000], [], [1006]],
+      );
+      assert.deepEqual([ended.text, near.closed, near.trunk.size, near.sent()], ['x', [1006], 0, []]);
+    });
+  });
+
+  describe('sends', () => {
+    /** Names of streams in the order of what is sent, with KiB. */
+    const turnsOf = (bytes: Buffer): string[] =>
+      read(bytes)
+        .filter((frame) => frame.startsWith('data'))
+        .map((frame) => frame.split(' '))
+        .map(([, id, size]) => `${id}: ${Number(size) / KIB || size}`);
+
+    beforeEach(() => {
+      near = new TrunkEnd(turns, 'this', { highWater: 64 * KIB });
+    });
+
+    it('small before large, and large in turns while others wait', () => {
+      const streams = [near.open(), near.open(), near.open()].map(({ stream }) => stream);
+      for (const stream of streams.slice(0, 2)) stream.write(Buffer.alloc(64 * KIB));
+      turns.end();
+      streams[2]?.write(Buffer.from('small'));
+      assert.deepEqual(turnsOf(near.socket.take()), ['1: 16', '2: 16', '1: 16', '2: 16']);
+      assert.deepEqual(turnsOf(near.socket.take()), ['3: small', '1: 16', '2: 16', '1: 16', '2: 16']);
+    });
+
+    it('as much as fits into one write of a stream that is alone', () => {
+      near.open().stream.write(Buffer.alloc(64 * KIB));
+      turns.end();
+      assert.deepEqual(turnsOf(near.socket.take()), ['1: 64']);
+    });
+
+    it('nothing while the socket has no room, and then what has come together', () => {
+      const [first, second] = [near.open(), near.open()];
+      first.stream.write(Buffer.alloc(64 * KIB));
+      turns.end();
+      second.stream.write(Buffer.from('a'));
+      turns.end();
+      second.stream.write(Buffer.from('b'));
+      turns.end();
+      assert.equal(near.socket.writes.length, 1);
+      near.socket.take();
+      assert.deepEqual(read(near.socket.take()), ['open 2', 'data 2 a', 'data 2 b']);
+    });
+
+    it('no more of a stream than the peer takes', () => {
+      const { stream } = near.open();
+      stream.write(Buffer.alloc(100 * KIB));
+      assert.deepEqual(near.sent(), ['open 1', `data 1 ${64 * KIB}`]);
+      near.hear(window(1, 10));
+      assert.deepEqual(near.sent(), ['data 1 10']);
+      near.hear(window(1, 100 * KIB));
+      assert.deepEqual(near.sent(), [`data 1 ${36 * KIB - 10}`]);
+    });
+  });
+
+  it('asks for a sign of life once until there is one', () => {
+    near = new TrunkEnd(turns, 'this');
+    const { stream } = near.open();
+    stream.probe();
+    near.trunk.probe();
+    assert.deepEqual([near.socket.probes, stream.isSilent, near.trunk.isSilent], [1, true, true]);
+    near.socket.isSilent = false;
+    assert.deepEqual([stream.isSilent, near.trunk.isSilent], [false, false]);
+  });
+});
