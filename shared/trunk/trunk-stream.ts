@@ -4,12 +4,16 @@ import type { ByteStreamHandler } from '../websocket/byte-stream.ts';
 import { withArrival } from './arrivals.ts';
 import type { Batch } from './batch.ts';
 import { DATA_MAX_BYTES, FrameType, WINDOW_MAX_BYTES } from './frames.ts';
+import { HeldBytes } from './held-bytes.ts';
 import { ReceiveWindow, type WindowBudget, WINDOW_START_BYTES } from './receive-window.ts';
 
 /** Bytes that wait to be sent from which on a writer is asked to wait. */
 const HIGH_WATER_BYTES = 16 * 1024;
-/** ms the peer has to take everything up to the end of a stream. */
-const FLUSH_TIMEOUT_MS = 60_000;
+/**
+ * ms in which the peer has to take more of what is before the end of a stream. Half a window lasts that long at 110 B/s, and a
+ * visitor may be slow.
+ */
+const FLUSH_TIMEOUT_MS = 300_000;
 
 /** What a stream needs of its trunk. */
 export interface StreamCarrier {
@@ -56,8 +60,8 @@ export class TrunkStream {
   #unsettled = 0;
   /** what came in the bytes that are being read */
   #arrived: Buffer | undefined;
-  /** what came while the stream was paused */
-  readonly #held: Buffer[] = [];
+  /** what came while the stream was paused, or had no handler */
+  readonly #held = new HeldBytes();
   #isHandingOver = false;
   /** code of the peer's end, behind what is held */
   #endCode: number | undefined;
@@ -131,7 +135,8 @@ export class TrunkStream {
     this.#silence();
     if (wasOver) return;
     this.#closing = code;
-    if (this.#queued > 0) this.#flushTimer = setTimeout(() => this.destroy(), FLUSH_TIMEOUT_MS);
+    if (this.#queued > 0) this.#armFlushTimer();
+    this.#settle();
     this.#trunk.ready(this);
   }
 
@@ -187,9 +192,14 @@ export class TrunkStream {
   /** @returns whether the peer was allowed to send it */
   received(piece: Buffer): boolean {
     if (!this.#window.received(piece.length) || this.#peerClosed) return false;
-    if (this.#isOver) return true;
-    if (this.#isPaused || this.#held.length > 0) this.#held.push(unshared(piece));
-    else this.#arrive(piece);
+    if (this.#isOver) {
+      this.#unsettled += piece.length;
+      this.#settle();
+    } else if (this.#isPaused || this.#held.size > 0 || this.#handler === undefined) {
+      this.#held.add(piece);
+    } else {
+      this.#arrive(piece);
+    }
     return true;
   }
 
@@ -204,6 +214,7 @@ export class TrunkStream {
   granted(bytes: number): boolean {
     if (this.#mayLeave + bytes > WINDOW_MAX_BYTES || this.#peerClosed) return false;
     this.#mayLeave += bytes;
+    if (this.#flushTimer !== undefined) this.#armFlushTimer();
     if (this.#queued > 0) this.#trunk.ready(this);
     return true;
   }
@@ -225,7 +236,7 @@ export class TrunkStream {
     if (wasOver) return true;
     this.handOverArrived();
     this.#endCode = code;
-    if (this.#held.length === 0 && !this.#isHandingOver) this.#tellEnd();
+    if (this.#held.size === 0 && !this.#isHandingOver) this.#tellEnd();
     return true;
   }
 
@@ -273,9 +284,11 @@ export class TrunkStream {
     if (!this.#isPaused) this.#settle();
   }
 
+  /** What was passed on makes room for more, and so does what nobody hears any more: the peer is to come to its end. */
   #settle(): void {
-    if (this.#unsettled === 0 || this.#peerClosed || this.#isOver) return;
-    const grant = this.#window.passedOn(this.#unsettled, this.#trunk.roundTripMs, monotonicMs);
+    if (this.#unsettled === 0 || (this.#isOver && this.#queued === 0)) return;
+    const roundTripMs = this.#isOver ? undefined : this.#trunk.roundTripMs;
+    const grant = this.#window.passedOn(this.#unsettled, roundTripMs, monotonicMs);
     this.#unsettled = 0;
     if (grant === 0) return;
     this.#grant += grant;
@@ -284,7 +297,7 @@ export class TrunkStream {
 
   /** Not within `resume`: whoever calls it may be about to attach another handler. */
   #handOverLater(): void {
-    if (this.#isHandingOver || (this.#held.length === 0 && this.#endCode === undefined)) return;
+    if (this.#isHandingOver || (this.#held.size === 0 && this.#endCode === undefined)) return;
     this.#isHandingOver = true;
     queueMicrotask(() => {
       this.#isHandingOver = false;
@@ -293,7 +306,7 @@ export class TrunkStream {
         if (piece === undefined) break;
         this.#handOver(piece);
       }
-      if (this.#held.length === 0) this.#tellEnd();
+      if (this.#held.size === 0) this.#tellEnd();
     });
   }
 
@@ -310,14 +323,21 @@ export class TrunkStream {
   /** Nothing more is heard of it here. */
   #silence(): void {
     this.#handler = undefined;
+    this.#unsettled += (this.#arrived?.length ?? 0) + this.#held.size;
     this.#arrived = undefined;
-    this.#held.length = 0;
+    this.#held.clear();
     this.#endCode = undefined;
     this.#window.close();
   }
 
+  #armFlushTimer(): void {
+    clearTimeout(this.#flushTimer);
+    this.#flushTimer = setTimeout(() => this.destroy(), FLUSH_TIMEOUT_MS);
+  }
+
   #drop(): void {
     clearTimeout(this.#flushTimer);
+    this.#flushTimer = undefined;
     this.#queue = [];
     this.#queued = 0;
   }
@@ -331,9 +351,4 @@ export class TrunkStream {
 
 function monotonicMs(): number {
   return performance.now();
-}
-
-/** A copy where it is a small part of what was read, which would stay for as long. */
-function unshared(piece: Buffer): Buffer {
-  return 2 * piece.length < piece.buffer.byteLength ? Buffer.from(piece) : piece;
 }

@@ -1,0 +1,353 @@
+import assert from 'node:assert/strict';
+import { CloseCode } from '../control.ts';
+import { FakeTurns } from '../testing/fake-turns.ts';
+import { settled, StreamRecorder, TrunkEnd } from '../testing/trunk-end.ts';
+import { abort, data, end, open, window } from '../testing/trunk-frames.ts';
+import { WINDOW_MAX_BYTES } from './frames.ts';
+import { WINDOW_START_BYTES } from './receive-window.ts';
+import type { TrunkStream } from './trunk-stream.ts';
+
+const KIB = 1024;
+const FLUSH_MS = 300_000;
+
+type Quad<T> = [T, T, T, T];
+
+describe('TrunkStream', () => {
+  let turns: FakeTurns;
+  let near: TrunkEnd;
+  /** stream 1, of which the peer knows */
+  let recorder: StreamRecorder;
+  let stream: TrunkStream;
+
+  function start(): void {
+    near = new TrunkEnd(turns, 'this');
+    recorder = near.open();
+    stream = recorder.stream;
+    stream.write(Buffer.from('?'));
+    assert.deepEqual(near.sent(), ['open 1', 'data 1 ?']);
+  }
+
+  beforeEach(() => {
+    turns = new FakeTurns();
+    start();
+  });
+
+  afterEach(() => turns.reset());
+
+  describe('writes', () => {
+    it('asks a writer to wait from 16 KiB on, and tells him once when all of it has left', () => {
+      assert.equal(stream.write(Buffer.alloc(16 * KIB - 1)), true);
+      assert.equal(stream.write(Buffer.alloc(60 * KIB)), false);
+      assert.equal(stream.write(Buffer.from('x')), false);
+      near.sent();
+      assert.equal(recorder.drained, 0);
+      near.hear(window(1, 12 * KIB));
+      near.sent();
+      assert.equal(recorder.drained, 0);
+      near.hear(window(1, 1));
+      near.sent();
+      assert.equal(recorder.drained, 1);
+      stream.write(Buffer.from('y'));
+      near.hear(window(1, 1));
+      near.sent();
+      assert.equal(recorder.drained, 1);
+    });
+
+    it('takes a writer who writes on as soon as he is told', () => {
+      const drains: boolean[] = [];
+      stream.attach({
+        onStreamData() {},
+        onStreamDrain: () => void drains.push(stream.write(Buffer.alloc(16 * KIB))),
+        onStreamClose() {},
+      });
+      stream.write(Buffer.alloc(16 * KIB));
+      assert.deepEqual(near.sent(), [
+        ...Array<string>(3).fill(`data 1 ${16 * KIB}`),
+        `data 1 ${16 * KIB - 1}`,
+      ]);
+      assert.deepEqual(drains, [false, false, false]);
+    });
+
+    it('sends nothing for an empty write, nor once the stream is over', () => {
+      assert.equal(stream.write(Buffer.alloc(0)), true);
+      assert.deepEqual(near.sent(), []);
+      near.hear(end(1));
+      assert.equal(stream.write(Buffer.alloc(100 * KIB)), true);
+      assert.deepEqual([near.sent(), recorder.drained], [['end 1'], 0]);
+    });
+  });
+
+  describe('while it is paused', () => {
+    it('holds what comes, lets no more come, and hands all of it over after it is resumed', async () => {
+      stream.pause();
+      near.hear(data(1, 'a'), data(1, WINDOW_START_BYTES - 2), data(1, 'b'));
+      await settled();
+      assert.deepEqual([stream.isPaused, recorder.text, near.sent()], [true, '', []]);
+      stream.resume();
+      assert.deepEqual([stream.isPaused, recorder.text], [false, '']);
+      await settled();
+      assert.equal(recorder.text, `a${'.'.repeat(WINDOW_START_BYTES - 2)}b`);
+      assert.deepEqual(near.sent(), ['window 1 65535']);
+    });
+
+    it('keeps the order of what came before and what comes after, and stops in between', async () => {
+      const [a, b, c, d] = [...'abcd'].map((letter) => data(1, letter.repeat(16 * KIB - 1))) as Quad<Buffer>;
+      stream.pause();
+      near.hear(a, b);
+      stream.resume();
+      near.hear(c);
+      const order: string[] = [];
+      stream.attach({
+        onStreamData(piece) {
+          order.push(String.fromCharCode(piece[0] ?? 0));
+          stream.pause();
+        },
+        onStreamDrain() {},
+        onStreamClose: (code) => order.push(String(code)),
+      });
+      await settled();
+      assert.deepEqual(order, ['a']);
+      near.hear(d, end(1));
+      for (let count = 0; count < 4; count += 1) {
+        stream.resume();
+        await settled();
+      }
+      assert.deepEqual(order, ['a', 'b', 'c', 'd', '1000']);
+      assert.equal(recorder.text, '');
+    });
+
+    it('makes no room for what its handler has no room for', async () => {
+      stream.attach({ onStreamData: () => stream.pause(), onStreamDrain() {}, onStreamClose() {} });
+      near.hear(data(1, WINDOW_START_BYTES));
+      await settled();
+      assert.deepEqual(near.sent(), []);
+      stream.resume();
+      assert.deepEqual(near.sent(), ['window 1 65536']);
+    });
+
+    it('has its end told behind what it holds, and at once where it holds nothing', async () => {
+      stream.pause();
+      near.hear(data(1, 'last'), abort(1, CloseCode.internalError));
+      await settled();
+      assert.deepEqual(recorder.closed, []);
+      stream.resume();
+      await settled();
+      assert.deepEqual([recorder.text, recorder.closed], ['last', [CloseCode.internalError]]);
+      start();
+      stream.pause();
+      near.hear(abort(1, CloseCode.internalError));
+      assert.deepEqual(recorder.closed, [CloseCode.internalError]);
+      stream.resume();
+      await settled();
+      assert.deepEqual(recorder.closed, [CloseCode.internalError]);
+    });
+
+    it('hands over what it holds when its trunk is lost meanwhile', async () => {
+      stream.pause();
+      near.hear(data(1, 'last'));
+      near.socket.lose();
+      await settled();
+      stream.resume();
+      await settled();
+      assert.deepEqual([recorder.text, recorder.closed], ['last', [CloseCode.abnormal]]);
+    });
+
+    for (const how of ['close', 'destroy'] as const) {
+      it(`hands over nothing after ${how}`, async () => {
+        stream.pause();
+        near.hear(data(1, 'x'), abort(1));
+        stream.resume();
+        if (how === 'close') stream.close(CloseCode.normal);
+        else stream.destroy();
+        stream.resume();
+        await settled();
+        assert.deepEqual([recorder.text, recorder.closed, near.sent()], ['', [], ['end 1']]);
+      });
+    }
+  });
+
+  describe('without a handler', () => {
+    it('waits for one with what comes', async () => {
+      stream = near.trunk.open();
+      stream.write(Buffer.from('x'));
+      near.sent();
+      near.hear(data(2, 'early'), end(2));
+      await settled();
+      const late = new StreamRecorder(stream);
+      assert.equal(late.text, '');
+      await settled();
+      assert.deepEqual([late.text, late.closed], ['early', [CloseCode.normal]]);
+    });
+  });
+
+  describe('close', () => {
+    it('ends the stream behind what was written, as the peer takes it, and the handler hears nothing more', () => {
+      stream.write(Buffer.alloc(70 * KIB));
+      stream.close(CloseCode.normal);
+      assert.deepEqual(near.sent(), [`data 1 ${64 * KIB - 1}`]);
+      near.hear(data(1, 'unheard'), window(1, 100 * KIB));
+      assert.deepEqual(near.sent(), [`data 1 ${6 * KIB + 1}`, 'end 1']);
+      near.hear(end(1));
+      assert.deepEqual([recorder.text, recorder.closed, recorder.drained], ['', [], 0]);
+      assert.deepEqual([near.trunk.size, near.sent()], [0, []]);
+    });
+
+    it('breaks the stream off behind as much as the peer takes now', () => {
+      stream.write(Buffer.alloc(70 * KIB));
+      stream.close(CloseCode.internalError);
+      assert.deepEqual(near.sent(), [`data 1 ${64 * KIB - 1}`, 'abort 1 1011']);
+      stream.close(CloseCode.normal);
+      stream.destroy();
+      assert.deepEqual(near.sent(), []);
+    });
+
+    it('drops what the peer does not want any more', () => {
+      stream.write(Buffer.alloc(70 * KIB));
+      stream.close(CloseCode.normal);
+      near.sent();
+      near.hear(end(1));
+      assert.deepEqual([near.sent(), near.trunk.size], [['end 1'], 0]);
+    });
+
+    it('lets the peer send on what nobody hears, so that it comes to its end as well', () => {
+      stream.pause();
+      near.hear(data(1, WINDOW_START_BYTES - 1));
+      stream.write(Buffer.alloc(64 * KIB));
+      stream.close(CloseCode.normal);
+      assert.deepEqual(near.sent(), ['window 1 65535', `data 1 ${64 * KIB - 1}`]);
+      near.hear(data(1, WINDOW_START_BYTES));
+      assert.deepEqual(near.sent(), ['window 1 65536']);
+      near.hear(data(1, 'x'), end(1));
+      assert.deepEqual([near.sent(), near.trunk.size, near.closed], [['end 1'], 0, []]);
+    });
+
+    it('breaks off a stream of which the peer takes nothing for five minutes', () => {
+      stream.write(Buffer.alloc(70 * KIB, '.'));
+      stream.close(CloseCode.normal);
+      near.sent();
+      turns.pass(FLUSH_MS - 1);
+      near.hear(window(1, 1));
+      assert.deepEqual(near.sent(), ['data 1 .']);
+      turns.pass(FLUSH_MS - 1);
+      assert.deepEqual(near.sent(), []);
+      turns.pass(1);
+      assert.deepEqual(near.sent(), ['abort 1 1001']);
+    });
+
+    it('waits for nothing once all was sent, or the trunk is lost', () => {
+      stream.write(Buffer.alloc(10));
+      stream.close(CloseCode.normal);
+      near.sent();
+      turns.pass(FLUSH_MS);
+      assert.deepEqual(near.sent(), []);
+      start();
+      stream.write(Buffer.alloc(70 * KIB));
+      stream.close(CloseCode.normal);
+      near.socket.lose();
+      turns.pass(FLUSH_MS);
+      assert.deepEqual([near.sent(), near.trunk.size], [[], 0]);
+    });
+  });
+
+  describe('destroy', () => {
+    it('breaks the stream off, and drops what was not sent', () => {
+      stream.write(Buffer.alloc(10));
+      stream.destroy();
+      assert.deepEqual(near.sent(), ['abort 1 1001']);
+      near.hear(data(1, 'unheard'), end(1));
+      assert.deepEqual([recorder.text, recorder.closed, near.trunk.size], ['', [], 0]);
+    });
+
+    it('breaks off a stream that waits for its clean end', () => {
+      stream.write(Buffer.alloc(70 * KIB));
+      stream.close(CloseCode.normal);
+      near.sent();
+      stream.destroy();
+      assert.deepEqual(near.sent(), ['abort 1 1001']);
+    });
+  });
+
+  describe('the end of the peer', () => {
+    it('is told once, with its code, and what was to be sent is dropped', () => {
+      stream.write(Buffer.alloc(100 * KIB));
+      near.hear(abort(1, CloseCode.keyRevoked));
+      assert.deepEqual(near.sent(), ['end 1']);
+      assert.deepEqual([recorder.closed, recorder.drained, near.trunk.size], [[4003], 0, 0]);
+      near.socket.lose();
+      assert.deepEqual(recorder.closed, [4003]);
+    });
+
+    it('may be answered by a handler that closes, or writes', () => {
+      for (const code of [CloseCode.normal, CloseCode.internalError]) {
+        start();
+        stream.attach({
+          onStreamData() {},
+          onStreamDrain() {},
+          onStreamClose() {
+            stream.write(Buffer.from('x'));
+            stream.close(code);
+            stream.destroy();
+          },
+        });
+        near.hear(end(1));
+        assert.deepEqual([near.sent(), near.trunk.size], [['end 1'], 0]);
+      }
+    });
+  });
+
+  describe('its window', () => {
+    /** Takes as much as the window lets come, several times, without any time going by. */
+    function hearMuch(rounds: number): void {
+      let mayCome = WINDOW_START_BYTES;
+      for (let round = 0; round < rounds; round += 1) {
+        near.hear(data(1, mayCome));
+        mayCome = Number(near.sent()[0]?.split(' ')[2]);
+      }
+    }
+
+    it('grows while what comes is taken at once, and what it has grown by is given back at its end', async () => {
+      const ends: Record<string, () => void> = {
+        'the end of the peer': () => near.hear(end(1)),
+        close: () => stream.close(CloseCode.normal),
+        destroy: () => stream.destroy(),
+        'a lost trunk': () => near.socket.lose(),
+        'a closed trunk': () => near.trunk.close(CloseCode.goingAway),
+      };
+      for (const [what, finish] of Object.entries(ends)) {
+        start();
+        hearMuch(4);
+        assert.ok(near.budget.take(WINDOW_MAX_BYTES), 'grows though the round trip is not known');
+        near.budget.giveBack(WINDOW_MAX_BYTES);
+        near.socket.roundTripMs = 100;
+        hearMuch(4);
+        assert.equal(near.budget.take(WINDOW_MAX_BYTES), false, what);
+        finish();
+        await settled();
+        assert.ok(near.budget.take(WINDOW_MAX_BYTES), what);
+      }
+    });
+
+    it('is given back when what is held has been handed over, and not before', async () => {
+      near.socket.roundTripMs = 100;
+      hearMuch(4);
+      stream.pause();
+      near.hear(data(1, 1000), end(1));
+      assert.equal(near.budget.take(WINDOW_MAX_BYTES), false);
+      stream.resume();
+      await settled();
+      assert.ok(near.budget.take(WINDOW_MAX_BYTES));
+    });
+
+    it('takes nothing from the budget any more once the stream was closed', () => {
+      near.socket.roundTripMs = 100;
+      stream.write(Buffer.alloc(100 * KIB));
+      stream.close(CloseCode.normal);
+      near.sent();
+      for (let count = 0; count < 4; count += 1) {
+        near.hear(data(1, WINDOW_START_BYTES / 2));
+        near.sent();
+      }
+      assert.ok(near.budget.take(WINDOW_MAX_BYTES));
+    });
+  });
+});
