@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { type Duplex, duplexPair } from 'node:stream';
+import { Duplex, duplexPair } from 'node:stream';
 import { mock } from 'node:test';
+import * as fc from 'fast-check';
 import { CloseCode } from '../control.ts';
 import type { ReadSocket } from '../socket-reads.ts';
 import { isCleanClose, WebSocketByteStream } from './byte-stream.ts';
+import { FrameReader, type Role } from './frames.ts';
 import { PINGS_MAX } from './ping-limit.ts';
 
 /** One end with all that came to it written down. */
@@ -258,6 +260,165 @@ describe('WebSocketByteStream', () => {
       assert.deepEqual([flooded.closed, flooded.text, other.destroyed], [[CloseCode.abnormal], '', true]);
       one.destroy();
     });
+  });
+});
+
+/** A socket that takes everything at once, and what was written to it. */
+function sink(): { socket: Duplex; written: () => Buffer } {
+  const chunks: Buffer[] = [];
+  const socket = new Duplex({
+    read() {},
+    write(chunk: Buffer, _encoding, done) {
+      chunks.push(Buffer.from(chunk));
+      done();
+    },
+  });
+  return { socket, written: () => Buffer.concat(chunks) };
+}
+
+describe('WebSocketByteStream.writeAll', () => {
+  const NONE = Buffer.alloc(0);
+
+  /** Sends pieces, and says what the peer reads and how long it was on the wire. */
+  function sent(role: Role, pieces: readonly Buffer[], send: (stream: WebSocketByteStream) => void) {
+    const { socket, written } = sink();
+    const stream = new WebSocketByteStream(socket, role, NONE);
+    stream.attach({ onStreamData() {}, onStreamDrain() {}, onStreamClose() {} });
+    send(stream);
+    const wire = written();
+    const read: Buffer[] = [];
+    const reader = new FrameReader(role === 'client' ? 'server' : 'client', {
+      onPayload: (piece) => read.push(Buffer.from(piece)),
+      onPing() {},
+      onPong() {},
+      onClose() {},
+      onProtocolError: (code) => assert.fail(`closed with ${code}`),
+    });
+    reader.push(Buffer.from(wire));
+    return { length: wire.length, opcode: wire[0], read: Buffer.concat(read).toString('hex') };
+  }
+
+  it('sends what write sends of the joined pieces, masked and unmasked', () => {
+    const length = fc.oneof(
+      { weight: 9, arbitrary: fc.integer({ min: 1, max: 70 }) },
+      { weight: 1, arbitrary: fc.constantFrom(511, 513, 2047, 2049, 20_001, 65_536) },
+    );
+    const piece = fc
+      .tuple(length, fc.nat(255))
+      .map(([size, first]) => Buffer.alloc(size, Buffer.from([first, 7, 1])));
+    fc.assert(
+      fc.property(
+        fc.array(piece, { minLength: 1, maxLength: 6 }),
+        fc.constantFrom<Role>('client', 'server'),
+        (pieces, role) => {
+          const joined = Buffer.concat(pieces);
+          const whole = sent(role, pieces, (stream) => stream.write(Buffer.from(joined)));
+          const all = sent(role, pieces, (stream) =>
+            stream.writeAll(
+              pieces.map((bytes) => Buffer.from(bytes)),
+              joined.length,
+            ),
+          );
+          assert.deepEqual(all, whole);
+          assert.equal(all.read, joined.toString('hex'));
+        },
+      ),
+    );
+  });
+
+  it('says when there is no room, and when there is again', async () => {
+    const [near, far] = duplexPair();
+    const sender = new Recorder(near, 'client');
+    const reader = new Recorder(far, 'server');
+    sender.attach();
+    reader.attach();
+    assert.equal(sender.stream.writeAll([Buffer.from('a'), Buffer.from('b')], 2), true);
+    assert.equal(sender.stream.writeAll([Buffer.alloc(50_000), Buffer.alloc(50_000)], 100_000), false);
+    await settled();
+    assert.deepEqual([sender.drained, reader.text.length], [1, 100_002]);
+    sender.stream.close(CloseCode.normal);
+    assert.equal(sender.stream.writeAll([Buffer.alloc(50_000)], 50_000), true);
+    await settled();
+    assert.deepEqual([reader.text.length, reader.closed], [100_002, [CloseCode.normal]]);
+  });
+});
+
+describe('WebSocketByteStream.roundTripMs', () => {
+  const { now } = performance;
+  let clock: number;
+  let socket: Duplex;
+  let written: () => Buffer;
+  let stream: WebSocketByteStream;
+
+  beforeEach(() => {
+    clock = 1000;
+    performance.now = () => clock;
+    ({ socket, written } = sink());
+    stream = new WebSocketByteStream(socket, 'server', Buffer.alloc(0));
+    stream.attach({ onStreamData() {}, onStreamDrain() {}, onStreamClose() {} });
+  });
+
+  afterEach(() => {
+    performance.now = now;
+    socket.destroy();
+  });
+
+  /** Contents of the pings that were sent. */
+  function pings(): Buffer[] {
+    const seen: Buffer[] = [];
+    new FrameReader('client', {
+      onPayload() {},
+      onPing: (content) => seen.push(Buffer.from(content)),
+      onPong() {},
+      onClose() {},
+      onProtocolError: (code) => assert.fail(`closed with ${code}`),
+    }).push(written());
+    return seen;
+  }
+
+  /** The peer's answer comes, so many ms later. */
+  function pong(content: Buffer | undefined, ms: number): void {
+    assert.ok(content !== undefined);
+    clock += ms;
+    const frame = Buffer.alloc(6 + content.length);
+    frame.set([0x8a, 0x80 | content.length]);
+    frame.set(content, 6);
+    // A mask of zeros.
+    socket.push(frame);
+    socket.read();
+  }
+
+  it('is how long a ping and its pong took, and the least of several', () => {
+    assert.equal(stream.roundTripMs, undefined);
+    for (const [ms, least] of [
+      [40, 40],
+      [30, 30],
+      [50, 30],
+    ] as const) {
+      stream.measureRoundTrip();
+      pong(pings().at(-1), ms);
+      assert.equal(stream.roundTripMs, least);
+    }
+  });
+
+  it('comes of no pong but the one to the ping that measures it', () => {
+    pong(Buffer.from('round trip'), 1);
+    stream.probe();
+    stream.measureRoundTrip();
+    const [probe, first] = pings();
+    pong(probe, 1);
+    pong(Buffer.from('round trip'), 1);
+    assert.equal(stream.roundTripMs, undefined);
+    clock += 90;
+    // The first pong is late, or was left out for a later ping (RFC 6455 section 5.5.3).
+    stream.measureRoundTrip();
+    pong(first, 10);
+    assert.equal(stream.roundTripMs, undefined);
+    pong(pings()[2], 90);
+    assert.equal(stream.roundTripMs, 100);
+    pong(pings()[2], 1);
+    pong(first, 1);
+    assert.equal(stream.roundTripMs, 100);
   });
 });
 

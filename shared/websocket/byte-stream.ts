@@ -15,8 +15,6 @@ const FLUSH_TIMEOUT_MS = 60_000;
 const CLOSE_TIMEOUT_MS = 1000;
 /** Bytes up to which header and payload are copied into one write; above, the copy costs more than a second one. */
 const COPY_MAX = 16_384;
-/** Content of pings that measure a round trip. */
-const ROUND_TRIP = Buffer.from('round trip');
 /** Keys drawn from the system's random source at a time. */
 const KEY_POOL_SIZE = 1024;
 
@@ -59,7 +57,8 @@ export class WebSocketByteStream {
   #pongUnderWay = false;
   /** Whether the peer has sent and taken nothing since {@link probe}. */
   #silent = false;
-  /** when the ping was sent whose pong is waited for, monotonic ms */
+  /** how often a round trip was asked for, and when the last time was, monotonic ms; `undefined` once that was answered */
+  #measurements = 0;
   #measuredAt: number | undefined;
   #roundTripMs: number | undefined;
   #closeSent = false;
@@ -181,10 +180,11 @@ export class WebSocketByteStream {
     this.#send(Opcode.ping, Buffer.alloc(0));
   }
 
-  /** Has {@link roundTripMs} measured. */
+  /** Has {@link roundTripMs} measured. One that is under way is given up. */
   measureRoundTrip(): void {
+    this.#measurements += 1;
     this.#measuredAt = performance.now();
-    this.#send(Opcode.ping, ROUND_TRIP);
+    this.#send(Opcode.ping, this.#measurement());
   }
 
   /** ms that a ping and its pong took at least; `undefined` before the first was measured. */
@@ -247,8 +247,13 @@ export class WebSocketByteStream {
     return room;
   }
 
+  /** Content of the ping that measures a round trip, and of no other: a pong may be late, or left out for a later one. */
+  #measurement(): Buffer {
+    return Buffer.from(`round trip ${this.#measurements}`);
+  }
+
   #ponged(payload: Buffer): void {
-    if (this.#measuredAt === undefined || !payload.equals(ROUND_TRIP)) return;
+    if (this.#measuredAt === undefined || !payload.equals(this.#measurement())) return;
     this.#roundTripMs = Math.min(this.#roundTripMs ?? Infinity, performance.now() - this.#measuredAt);
     this.#measuredAt = undefined;
   }
