@@ -55,16 +55,23 @@ export class ReceiveWindow {
   /**
    * Bytes that came were passed on.
    *
-   * @param roundTripMs of the path; `undefined` where it is not known
-   * @param now monotonic ms, asked for where it matters
-   * @returns for how many more bytes the peer is to be let go on; 0 while it has enough
+   * @returns whether the peer is to be let go on, by {@link grant}: it has used half of its window
    */
-  passedOn(bytes: number, roundTripMs: number | undefined, now: () => number): number {
+  passedOn(bytes: number): boolean {
     this.#held -= bytes;
-    if (this.#size - this.#open - this.#held < this.#size / 2) return 0;
-    const at = now();
-    const elapsed = at - this.#grantedAt;
-    this.#grantedAt = at;
+    return this.#size - this.#open - this.#held >= this.#size / 2;
+  }
+
+  /**
+   * Lets the peer go on.
+   *
+   * @param roundTripMs of the path; `undefined` where it is not known
+   * @param now monotonic ms
+   * @returns for how many more bytes; 0 where the window has just become smaller
+   */
+  grant(roundTripMs: number | undefined, now: number): number {
+    const elapsed = now - this.#grantedAt;
+    this.#grantedAt = now;
     if (roundTripMs !== undefined) this.#resize(elapsed, roundTripMs);
     const grant = Math.max(0, this.#size - this.#open - this.#held);
     this.#open += grant;

@@ -287,9 +287,11 @@ export class TrunkStream {
   /** What was passed on makes room for more, and so does what nobody hears any more: the peer is to come to its end. */
   #settle(): void {
     if (this.#unsettled === 0 || (this.#isOver && this.#queued === 0)) return;
-    const roundTripMs = this.#isOver ? undefined : this.#trunk.roundTripMs;
-    const grant = this.#window.passedOn(this.#unsettled, roundTripMs, monotonicMs);
+    const isDue = this.#window.passedOn(this.#unsettled);
     this.#unsettled = 0;
+    if (!isDue) return;
+    const roundTripMs = this.#isOver ? undefined : this.#trunk.roundTripMs;
+    const grant = this.#window.grant(roundTripMs, performance.now());
     if (grant === 0) return;
     this.#grant += grant;
     this.#trunk.ready(this);
@@ -347,8 +349,4 @@ export class TrunkStream {
     if (this.#closing !== undefined) this.#trunk.forget(this);
     return false;
   }
-}
-
-function monotonicMs(): number {
-  return performance.now();
 }

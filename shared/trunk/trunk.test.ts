@@ -344,6 +344,23 @@ describe('Trunk', () => {
     });
   });
 
+  it('measures the round trip when a window first depends on it, and from time to time while one does', () => {
+    near = new TrunkEnd(turns, 'peer');
+    near.hear(open(1), data(1, 20 * KIB));
+    assert.equal(near.socket.measurements, 0);
+    for (const [ms, measurements] of [
+      [0, 1],
+      [4999, 1],
+      [1, 2],
+      [60_000, 3],
+    ] as const) {
+      turns.pass(ms);
+      near.hear(data(1, 40 * KIB));
+      assert.equal(near.sent().length, 1);
+      assert.equal(near.socket.measurements, measurements);
+    }
+  });
+
   it('asks for a sign of life once until there is one', () => {
     near = new TrunkEnd(turns, 'this');
     const { stream } = near.open();

@@ -14,6 +14,8 @@ import { type StreamCarrier, TrunkStream } from './trunk-stream.ts';
 export const STREAMS_MAX = 4096;
 /** Bytes of a stream in one batch while others wait: the next of them is sent after as much of each. */
 const TURN_BYTES = 16 * 1024;
+/** ms between two measurements of the round trip while a window depends on it; above every round trip there is. */
+const MEASURE_INTERVAL_MS = 5000;
 
 export interface TrunkOwner {
   /** The peer has begun a stream; its first bytes. Attaches to the stream, or closes it, before it returns. */
@@ -59,7 +61,8 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
   #lastId = 0;
   #isScheduled = false;
   #hasRoom = true;
-  #asksRoundTrip = false;
+  /** when the round trip was asked for last, monotonic ms */
+  #measuredAt = -Infinity;
   #words = 0;
   #isUnanswered = false;
   #isRetired = false;
@@ -121,9 +124,12 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
   }
 
   get roundTripMs(): number | undefined {
-    // Known a round trip after somebody has asked for the first time.
-    if (!this.#asksRoundTrip) this.#socket.measureRoundTrip();
-    this.#asksRoundTrip = true;
+    // Known a round trip after somebody has asked for the first time; a pong may have been left out, or held up by others.
+    const now = performance.now();
+    if (now - this.#measuredAt >= MEASURE_INTERVAL_MS) {
+      this.#measuredAt = now;
+      this.#socket.measureRoundTrip();
+    }
     return this.#socket.roundTripMs;
   }
 
