@@ -20,6 +20,8 @@ export class FakeTrunkSocket implements TrunkSocket {
   readonly writes: number[] = [];
   /** where what is passed on comes out, if anywhere */
   peer: FakeTrunkSocket | undefined;
+  /** sees what comes, before the owner does */
+  watch: ((bytes: Buffer) => void) | undefined;
   readonly #highWater: number;
   #handler: ByteStreamHandler | undefined;
   #waiting: Buffer[] = [];
@@ -103,7 +105,9 @@ export class FakeTrunkSocket implements TrunkSocket {
 
   /** Bytes come. */
   receive(bytes: Buffer): void {
-    if (!this.#ended) this.#handler?.onStreamData(Buffer.from(bytes));
+    if (this.#ended) return;
+    this.watch?.(bytes);
+    this.#handler?.onStreamData(Buffer.from(bytes));
   }
 
   /** The peer's Close frame comes. */

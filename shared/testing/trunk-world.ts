@@ -1,0 +1,301 @@
+/**
+ * Two trunks that are joined in memory, and a simple model of what their streams have promised: what was written arrives in
+ * order and once, on its stream and on no other, and an end is told once, with its code, behind everything.
+ */
+import assert from 'node:assert/strict';
+import { CloseCode } from '../control.ts';
+import { FrameReader } from '../trunk/frames.ts';
+import { WINDOW_START_BYTES, WindowBudget } from '../trunk/receive-window.ts';
+import { Trunk } from '../trunk/trunk.ts';
+import type { TrunkStream } from '../trunk/trunk-stream.ts';
+import { type FakeTrunkSocket, joinedTrunkSockets } from './fake-trunk-socket.ts';
+import { FakeTurns } from './fake-turns.ts';
+import { settled } from './trunk-end.ts';
+
+/** Bytes after which the content of a stream begins again; no power of two. */
+const PERIOD = 251;
+const WRITE_MAX = 256 * 1024;
+const REFILLED_BYTES = 300 * 1024;
+
+/** What a handler does of itself. */
+export interface Habits {
+  /** pauses whenever something comes */
+  readonly pauses?: boolean;
+  /** bytes after which it closes the stream */
+  readonly closesAfter?: number | undefined;
+  /** bytes that it writes again whenever there is room, up to {@link REFILLED_BYTES} in all */
+  readonly refills?: number | undefined;
+}
+
+/** One side of a stream. */
+export class Side {
+  readonly #content: Buffer;
+  readonly #habits: Habits;
+  #other: Side | undefined;
+  #stream: TrunkStream | undefined;
+  /** bytes that were written before an end */
+  written = 0;
+  received = 0;
+  /** bytes that came to this end of the trunk */
+  arrived = 0;
+  /** codes that it has ended the stream with, the first one first */
+  readonly ends: number[] = [];
+  /** codes that it was told of */
+  readonly told: number[] = [];
+  /** Whether a writer was asked to wait, and was not told that there is room. */
+  isWaiting = false;
+
+  /** @param seed tells its content from that of others */
+  constructor(seed: number, habits: Habits) {
+    const period = Uint8Array.from({ length: PERIOD }, (_, index) => index * 7 + seed * 29);
+    this.#content = Buffer.alloc(WRITE_MAX + PERIOD, period);
+    this.#habits = habits;
+  }
+
+  join(other: Side): void {
+    this.#other = other;
+  }
+
+  /** Whether it takes part: it knows of the stream, has not ended it, and was not told of its end. */
+  get isOpen(): boolean {
+    return this.#stream !== undefined && this.ends.length === 0 && this.told.length === 0;
+  }
+
+  get id(): number {
+    return this.#stream?.id ?? 0;
+  }
+
+  get isPaused(): boolean {
+    return this.#stream?.isPaused === true;
+  }
+
+  start(stream: TrunkStream): void {
+    this.#stream = stream;
+    stream.attach({
+      onStreamData: (piece) => this.took(piece),
+      onStreamDrain: () => {
+        assert.ok(this.isWaiting && this.isOpen, 'told of room that nobody waits for');
+        this.isWaiting = false;
+        const { refills } = this.#habits;
+        if (refills !== undefined && this.written < REFILLED_BYTES) this.write(refills);
+      },
+      onStreamClose: (code) => {
+        assert.ok(this.isOpen, 'told of an end after the end');
+        this.told.push(code);
+      },
+    });
+  }
+
+  took(piece: Buffer): void {
+    assert.ok(this.isOpen, 'told of bytes after the end');
+    assert.ok(
+      this.#other?.contentAt(this.received, piece.length).equals(piece),
+      'other bytes than were written',
+    );
+    // Who has it may use it.
+    piece.fill(0);
+    this.received += piece.length;
+    assert.ok(this.received <= this.#other.written);
+    if (this.#habits.pauses === true) this.#stream?.pause();
+    if (this.received >= (this.#habits.closesAfter ?? Infinity)) this.close(CloseCode.normal);
+  }
+
+  contentAt(offset: number, size: number): Buffer {
+    return this.#content.subarray(offset % PERIOD, (offset % PERIOD) + size);
+  }
+
+  write(size: number): void {
+    if (this.#stream === undefined) return;
+    const isOpen = this.isOpen;
+    const room = this.#stream.write(Buffer.from(this.contentAt(this.written, size)));
+    if (!isOpen) assert.equal(room, true);
+    else this.written += size;
+    if (!room) this.isWaiting = true;
+  }
+
+  pause(): void {
+    this.#stream?.pause();
+  }
+
+  resume(): void {
+    this.#stream?.resume();
+  }
+
+  close(code: number): void {
+    if (this.isOpen) this.ends.push(code);
+    this.#stream?.close(code);
+  }
+
+  destroy(): void {
+    if (this.#stream !== undefined && this.told.length === 0) this.ends.push(CloseCode.goingAway);
+    this.#stream?.destroy();
+  }
+
+  /** What has to be true when everything has arrived that is going to. */
+  check(isLost: boolean): void {
+    const other = this.#other;
+    assert.ok(other !== undefined);
+    const [code] = this.told;
+    if (this.#stream === undefined) {
+      const isWhole = !isLost && other.ends.every((end) => end === CloseCode.normal);
+      assert.ok(other.written === 0 || !isWhole, 'was not begun');
+      return;
+    }
+    if (this.ends.length > 0) return;
+    const expected = isLost ? [...other.ends, CloseCode.abnormal] : other.ends;
+    if (code === undefined) assert.equal(expected.length, 0, `was not told of ${expected.join()}`);
+    else assert.ok(expected.includes(code), `was told ${code}, not ${expected.join()}`);
+    const isWhole = code === undefined || code === CloseCode.normal;
+    if (isWhole) assert.equal(this.received, other.written, 'not all has arrived');
+    assert.ok(!this.isWaiting || code !== undefined, 'a writer waits for ever');
+  }
+}
+
+export interface WorldOptions {
+  /** bytes that a socket takes before it has no room */
+  readonly highWater: number;
+  readonly roundTripMs: number | undefined;
+  readonly budget: number;
+}
+
+export class World {
+  readonly turns = new FakeTurns();
+  /** both sides of each stream, of the relay's first */
+  readonly streams: [Side, Side][] = [];
+  readonly trunks: [Trunk, Trunk];
+  /** of the relay's side first: that which leads to the other */
+  readonly sockets: [FakeTrunkSocket, FakeTrunkSocket];
+  readonly closed: [number[], number[]] = [[], []];
+  readonly #budgets: [WindowBudget, WindowBudget];
+  readonly #options: WorldOptions;
+  #isEnding = false;
+
+  constructor(options: WorldOptions) {
+    this.#options = options;
+    this.sockets = joinedTrunkSockets({ highWater: options.highWater });
+    for (const socket of this.sockets) socket.roundTripMs = options.roundTripMs;
+    for (const which of [0, 1] as const) this.#count(which);
+    this.#budgets = [new WindowBudget(options.budget), new WindowBudget(options.budget)];
+    this.trunks = [
+      new Trunk(this.sockets[0], {
+        begins: 'this',
+        budget: this.#budgets[0],
+        owner: { begun: () => assert.fail(), closed: (code) => this.closed[0].push(code) },
+      }),
+      new Trunk(this.sockets[1], {
+        begins: 'peer',
+        budget: this.#budgets[1],
+        owner: {
+          begun: (stream, first) => this.#begun(stream, first),
+          closed: (code) => this.closed[1].push(code),
+        },
+      }),
+    ];
+  }
+
+  /** Begins a stream on the relay's side. */
+  open(relay: Habits, client: Habits): void {
+    if (!this.trunks[0].takesStreams) return;
+    const near = new Side(2 * this.streams.length, relay);
+    const far = new Side(2 * this.streams.length + 1, client);
+    near.join(far);
+    far.join(near);
+    this.streams.push([near, far]);
+    near.start(this.trunks[0].open());
+  }
+
+  /** One side of one of the streams. */
+  side(stream: number, which: number): Side | undefined {
+    return this.streams[stream % this.streams.length]?.[which === 0 ? 0 : 1];
+  }
+
+  /** What happens in any order. */
+  async step(act: () => void): Promise<void> {
+    act();
+    await settled();
+    this.#look();
+  }
+
+  /** The trunk ends in one way or another, with all that is under way. */
+  lose(how: 'lost' | 'closed' | 'gone', which: 0 | 1): void {
+    this.#isEnding = true;
+    if (how === 'closed') this.trunks[which].close(CloseCode.goingAway);
+    else if (how === 'gone') this.trunks[which].lose();
+    else for (const socket of this.sockets) socket.lose();
+  }
+
+  /** Everybody takes what there is until nothing happens any more. */
+  async settle(): Promise<void> {
+    for (let turn = 0; turn < 100_000; turn += 1) {
+      for (const side of this.streams.flat()) if (side.isPaused) side.resume();
+      this.turns.end();
+      for (const socket of this.sockets) socket.passOn(Infinity);
+      await settled();
+      this.#look();
+      if (!this.#isBusy) break;
+    }
+    assert.ok(!this.#isBusy, 'it never ends');
+    for (const side of this.streams.flat()) side.check(this.#isEnding);
+  }
+
+  /** Ends all streams that are open, and then the trunk. */
+  async end(): Promise<void> {
+    for (const [near, far] of this.streams) (near.isOpen ? near : far).close(CloseCode.normal);
+    await this.settle();
+    assert.deepEqual(
+      this.trunks.map(({ size }) => size),
+      [0, 0],
+    );
+    for (const budget of this.#budgets) {
+      assert.ok(budget.take(this.#options.budget), 'a part of the budget is lost');
+      assert.equal(budget.take(1), false, 'there is more of the budget than there was');
+    }
+    if (this.#isEnding) return;
+    this.trunks[0].retire();
+    await this.settle();
+    assert.deepEqual(this.closed, [[CloseCode.normal], [CloseCode.normal]]);
+  }
+
+  get #isBusy(): boolean {
+    return (
+      this.turns.isBusy ||
+      this.sockets.some((socket) => socket.isBusy) ||
+      this.streams.flat().some((side) => side.isOpen && (side.isPaused || side.arrived > side.received))
+    );
+  }
+
+  /** Counts what comes to one of the trunks. */
+  #count(which: 0 | 1): void {
+    const reader = new FrameReader({
+      onOpen() {},
+      onData: (id, piece) => {
+        const side = this.streams.find(([near]) => near.id === id)?.[which];
+        if (side !== undefined) side.arrived += piece.length;
+      },
+      onEnd() {},
+      onAbort() {},
+      onWindow() {},
+      onProtocolError: (reason) => assert.fail(reason),
+    });
+    this.sockets[which].watch = (bytes) => reader.push(bytes);
+  }
+
+  #begun(stream: TrunkStream, first: Buffer): void {
+    const side = this.streams.find(([near]) => near.id === stream.id)?.[1];
+    assert.ok(side !== undefined, 'a stream that nobody has begun');
+    side.start(stream);
+    side.took(first);
+  }
+
+  #look(): void {
+    if (!this.#isEnding)
+      assert.deepEqual(
+        this.closed.flat().filter((code) => code !== CloseCode.normal),
+        [],
+      );
+    const most = WINDOW_START_BYTES + (this.#options.roundTripMs === undefined ? 0 : this.#options.budget);
+    for (const side of this.streams.flat()) {
+      if (side.isOpen) assert.ok(side.arrived - side.received <= most, 'more waits than a window');
+    }
+  }
+}

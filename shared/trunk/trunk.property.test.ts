@@ -1,0 +1,105 @@
+import * as fc from 'fast-check';
+import { CloseCode } from '../control.ts';
+import { type Habits, World, type WorldOptions } from '../testing/trunk-world.ts';
+
+const KIB = 1024;
+
+const size = fc.oneof(
+  { weight: 5, arbitrary: fc.integer({ min: 1, max: 300 }) },
+  { weight: 3, arbitrary: fc.constantFrom(4096, 4097, 16 * KIB - 1, 16 * KIB, 64 * KIB, 70_000) },
+  { weight: 1, arbitrary: fc.integer({ min: 1, max: 200 * KIB }) },
+);
+const passed = fc.oneof(
+  fc.integer({ min: 1, max: 20 }),
+  fc.integer({ min: 1, max: 20_000 }),
+  fc.constant(Infinity),
+);
+const habits: fc.Arbitrary<Habits> = fc.record({
+  pauses: fc.boolean(),
+  closesAfter: fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: size }),
+  refills: fc.oneof({ weight: 3, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: size }),
+});
+const code = fc.constantFrom(
+  CloseCode.normal,
+  CloseCode.normal,
+  CloseCode.internalError,
+  CloseCode.tunnelClosed,
+);
+const which = fc.constantFrom(0 as const, 1 as const);
+const stream = fc.nat(7);
+
+/** Something that happens. */
+const event = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ open: fc.tuple(habits, habits), first: fc.option(size) }) },
+  { weight: 8, arbitrary: fc.record({ write: size, stream, which }) },
+  { weight: 8, arbitrary: fc.record({ pass: passed, which }) },
+  { weight: 8, arbitrary: fc.constant('turn' as const) },
+  { weight: 2, arbitrary: fc.record({ act: fc.constant('pause' as const), stream, which }) },
+  { weight: 4, arbitrary: fc.record({ act: fc.constant('resume' as const), stream, which }) },
+  { weight: 1, arbitrary: fc.record({ act: fc.constant('destroy' as const), stream, which }) },
+  { weight: 1, arbitrary: fc.record({ close: code, stream, which }) },
+  { weight: 1, arbitrary: fc.record({ ms: fc.constantFrom(1, 30, 1000) }) },
+);
+type Event = typeof event extends fc.Arbitrary<infer T> ? T : never;
+
+function happen(world: World, it: Event): void {
+  if (it === 'turn') return world.turns.end();
+  if ('open' in it) {
+    world.open(...it.open);
+    if (it.first !== null) world.streams.at(-1)?.[0].write(it.first);
+  } else if ('pass' in it) {
+    world.sockets[it.which].passOn(it.pass);
+  } else if ('ms' in it) {
+    world.turns.pass(it.ms);
+  } else {
+    const side = world.side(it.stream, it.which);
+    if ('write' in it) side?.write(it.write);
+    else if ('close' in it) side?.close(it.close);
+    else side?.[it.act]();
+  }
+}
+
+const events = fc.array(event, { maxLength: 80, size: 'max' });
+const options: fc.Arbitrary<WorldOptions> = fc.record({
+  highWater: fc.constantFrom(1, 1000, 16 * KIB, 64 * KIB, KIB * KIB),
+  roundTripMs: fc.constantFrom(undefined, 50),
+  budget: fc.constantFrom(0, 100 * KIB, KIB * KIB),
+});
+
+/** What happens to a world, and then what must be true of it in the end. */
+async function live(worldOptions: WorldOptions, act: (world: World) => Promise<void>): Promise<void> {
+  const world = new World(worldOptions);
+  try {
+    await act(world);
+    await world.settle();
+    await world.end();
+  } finally {
+    world.turns.reset();
+  }
+}
+
+describe('two trunks, whatever happens between them', () => {
+  it('carry many streams at once, each as if it were alone', async () => {
+    await fc.assert(
+      fc.asyncProperty(options, events, (worldOptions, happens) =>
+        live(worldOptions, async (world) => {
+          for (const it of happens) await world.step(() => happen(world, it));
+        }),
+      ),
+    );
+  }).timeout(60_000);
+
+  it('tell of what was lost, and keep nothing of it', async () => {
+    const how = fc.constantFrom('lost' as const, 'closed' as const, 'gone' as const);
+    await fc.assert(
+      fc.asyncProperty(options, events, events, how, which, (worldOptions, before, after, way, end) =>
+        live(worldOptions, async (world) => {
+          for (const it of before) await world.step(() => happen(world, it));
+          await world.step(() => world.lose(way, end));
+          for (const it of after) await world.step(() => happen(world, it));
+        }),
+      ),
+      { numRuns: 50 },
+    );
+  }).timeout(60_000);
+});
