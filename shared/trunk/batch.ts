@@ -32,7 +32,7 @@ export class Batch {
     this.#size += FRAME_HEADER_BYTES;
   }
 
-  /** What follows the header that was added last. */
+  /** What follows the header that was added last, or a part of it. */
   addPayload(payload: Buffer): void {
     this.#size += payload.length;
     if (payload.length > COPY_MAX_BYTES) {

@@ -3,7 +3,7 @@ import { CloseCode } from '../control.ts';
 import type { ByteStreamHandler } from '../websocket/byte-stream.ts';
 import { withArrival } from './arrivals.ts';
 import type { Batch } from './batch.ts';
-import { DATA_MAX_BYTES, FrameType, WINDOW_MAX_BYTES } from './frames.ts';
+import { FrameType, WINDOW_MAX_BYTES } from './frames.ts';
 import { HeldBytes } from './held-bytes.ts';
 import { ReceiveWindow, type WindowBudget, WINDOW_START_BYTES } from './receive-window.ts';
 
@@ -152,7 +152,7 @@ export class TrunkStream {
   /**
    * Puts what may leave now into a batch.
    *
-   * @param limit bytes of payload that may
+   * @param limit bytes of payload that may, no more than one frame carries
    * @returns whether there is more that may leave
    */
   putInto(batch: Batch, limit: number): boolean {
@@ -253,23 +253,24 @@ export class TrunkStream {
   }
 
   #putData(batch: Batch, limit: number): void {
-    let left = Math.min(limit, this.#mayLeave);
-    while (left > 0) {
-      const [first] = this.#queue;
-      if (first === undefined) return;
-      const size = Math.min(left, first.length, DATA_MAX_BYTES);
-      batch.add(FrameType.data, this.#id, size);
-      if (size === first.length) {
-        this.#queue.shift();
-        batch.addPayload(first);
-      } else {
-        this.#queue[0] = first.subarray(size);
-        batch.addPayload(first.subarray(0, size));
-      }
-      this.#queued -= size;
-      this.#mayLeave -= size;
-      left -= size;
+    const size = Math.min(limit, this.#mayLeave, this.#queued);
+    if (size === 0) return;
+    batch.add(FrameType.data, this.#id, size);
+    this.#queued -= size;
+    this.#mayLeave -= size;
+    let left = size;
+    let whole = 0;
+    for (const piece of this.#queue) {
+      if (piece.length > left) break;
+      batch.addPayload(piece);
+      left -= piece.length;
+      whole += 1;
     }
+    this.#queue.splice(0, whole);
+    const [rest] = this.#queue;
+    if (left === 0 || rest === undefined) return;
+    batch.addPayload(rest.subarray(0, left));
+    this.#queue[0] = rest.subarray(left);
   }
 
   #arrive(piece: Buffer): void {
