@@ -4,7 +4,7 @@ import { WindowBudget } from '../trunk/receive-window.ts';
 import { Trunk } from '../trunk/trunk.ts';
 import type { TrunkStream } from '../trunk/trunk-stream.ts';
 import { FakeTrunkSocket, type FakeTrunkSocketOptions } from './fake-trunk-socket.ts';
-import { FakeTurns } from './fake-turns.ts';
+import type { FakeTurns } from './fake-turns.ts';
 import { read } from './trunk-frames.ts';
 
 /** A stream with what its handler was told. */

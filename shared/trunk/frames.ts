@@ -94,10 +94,11 @@ export class FrameReader {
   }
 
   #begin(header: Buffer, at: number): void {
+    const type = header.readUInt8(at);
     const id = header.readUInt32BE(at + 1);
     const value = header.readUInt32BE(at + 5);
     if (id === 0) return this.#fail('stream 0');
-    switch (header[at]) {
+    switch (type) {
       case FrameType.open:
         return value === 0 ? this.#handler.onOpen(id) : this.#fail(`OPEN with value ${value}`);
       case FrameType.data:
@@ -113,7 +114,7 @@ export class FrameReader {
         if (value === 0 || value > WINDOW_MAX_BYTES) return this.#fail(`WINDOW of ${value} bytes`);
         return this.#handler.onWindow(id, value);
       default:
-        return this.#fail(`frames of type ${header[at]}`);
+        return this.#fail(`frames of type ${type}`);
     }
   }
 
