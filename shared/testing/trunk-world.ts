@@ -88,14 +88,12 @@ export class Side {
 
   took(piece: Buffer): void {
     assert.ok(this.isOpen, 'told of bytes after the end');
-    assert.ok(
-      this.#other?.contentAt(this.received, piece.length).equals(piece),
-      'other bytes than were written',
-    );
+    const other = this.#other;
+    assert.ok(other?.contentAt(this.received, piece.length).equals(piece), 'other bytes than were written');
     // Who has it may use it.
     piece.fill(0);
     this.received += piece.length;
-    assert.ok(this.received <= this.#other.written);
+    assert.ok(this.received <= other.written, 'more than was written');
     if (this.#habits.pauses === true) this.#stream?.pause();
     if (this.received >= (this.#habits.closesAfter ?? Infinity)) this.close(CloseCode.normal);
   }

@@ -37,6 +37,11 @@ function told(bytes: Buffer, pieces = bytes.length): string[] {
   return events;
 }
 
+/** A row for an ABORT that may not be sent. */
+function abort(code: number): readonly [string, Buffer, string] {
+  return [`ABORT with code ${code}`, frame(FrameType.abort, 1, code), `ABORT with code ${code}`];
+}
+
 describe('FrameReader of a trunk', () => {
   it('reads every type, in pieces of any size', () => {
     const bytes = Buffer.concat([
@@ -80,8 +85,6 @@ describe('FrameReader of a trunk', () => {
   });
 
   describe('ends at what is no frame, and reads nothing after it', () => {
-    const abort = (code: number) =>
-      [`ABORT with code ${code}`, frame(FrameType.abort, 1, code), `ABORT with code ${code}`] as const;
     for (const [what, bytes, reason] of [
       ['OPEN of stream 0', frame(FrameType.open, 0, 0), 'stream 0'],
       ['DATA of stream 0', frame(FrameType.data, 0, 1, 'x'), 'stream 0'],

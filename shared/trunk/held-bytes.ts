@@ -8,7 +8,7 @@ export class HeldBytes {
   readonly #pieces: Buffer[] = [];
   #size = 0;
   /** memory of the last piece, where more can be gathered in it */
-  #block = NONE;
+  #block: Buffer = NONE;
 
   get size(): number {
     return this.#size;

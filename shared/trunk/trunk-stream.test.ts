@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { CloseCode } from '../control.ts';
 import { FakeTurns } from '../testing/fake-turns.ts';
 import { settled, StreamRecorder, TrunkEnd } from '../testing/trunk-end.ts';
-import { abort, data, end, open, window } from '../testing/trunk-frames.ts';
+import { abort, data, end, window } from '../testing/trunk-frames.ts';
 import { WINDOW_MAX_BYTES } from './frames.ts';
 import { WINDOW_START_BYTES } from './receive-window.ts';
 import type { TrunkStream } from './trunk-stream.ts';
@@ -25,6 +25,15 @@ describe('TrunkStream', () => {
     stream = recorder.stream;
     stream.write(Buffer.from('?'));
     assert.deepEqual(near.sent(), ['open 1', 'data 1 ?']);
+  }
+
+  /** Takes as much as the window lets come, several times, without any time going by. */
+  function hearMuch(rounds: number): void {
+    let mayCome = WINDOW_START_BYTES;
+    for (let round = 0; round < rounds; round += 1) {
+      near.hear(data(1, mayCome));
+      mayCome = Number(near.sent()[0]?.split(' ')[2]);
+    }
   }
 
   beforeEach(() => {
@@ -91,7 +100,9 @@ describe('TrunkStream', () => {
     });
 
     it('keeps the order of what came before and what comes after, and stops in between', async () => {
-      const [a, b, c, d] = [...'abcd'].map((letter) => data(1, letter.repeat(16 * KIB - 1))) as Quad<Buffer>;
+      const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((letter) =>
+        data(1, letter.repeat(16 * KIB - 1)),
+      ) as Quad<Buffer>;
       stream.pause();
       near.hear(a, b);
       stream.resume();
@@ -296,15 +307,6 @@ describe('TrunkStream', () => {
   });
 
   describe('its window', () => {
-    /** Takes as much as the window lets come, several times, without any time going by. */
-    function hearMuch(rounds: number): void {
-      let mayCome = WINDOW_START_BYTES;
-      for (let round = 0; round < rounds; round += 1) {
-        near.hear(data(1, mayCome));
-        mayCome = Number(near.sent()[0]?.split(' ')[2]);
-      }
-    }
-
     it('grows while what comes is taken at once, and what it has grown by is given back at its end', async () => {
       const ends: Record<string, () => void> = {
         'the end of the peer': () => near.hear(end(1)),

@@ -1,13 +1,21 @@
 import assert from 'node:assert/strict';
 import { CloseCode } from '../control.ts';
 import { FakeTurns } from '../testing/fake-turns.ts';
-import { StreamRecorder, TrunkEnd } from '../testing/trunk-end.ts';
+import { type StreamRecorder, TrunkEnd } from '../testing/trunk-end.ts';
 import { abort, data, end, header, open, read, window } from '../testing/trunk-frames.ts';
 import { LAST_STREAM_ID, WINDOW_MAX_BYTES } from './frames.ts';
 import { WINDOW_START_BYTES } from './receive-window.ts';
 import { STREAMS_MAX } from './trunk.ts';
 
 const KIB = 1024;
+
+/** Ids of streams in the order of what is sent, with KiB or what it is. */
+function turnsOf(bytes: Buffer): string[] {
+  return read(bytes)
+    .filter((frame) => frame.startsWith('data'))
+    .map((frame) => frame.split(' '))
+    .map(([, id, size]) => `${id}: ${Number(size) / KIB || size}`);
+}
 
 describe('Trunk', () => {
   let turns: FakeTurns;
@@ -294,13 +302,6 @@ describe('Trunk', () => {
   });
 
   describe('sends', () => {
-    /** Names of streams in the order of what is sent, with KiB. */
-    const turnsOf = (bytes: Buffer): string[] =>
-      read(bytes)
-        .filter((frame) => frame.startsWith('data'))
-        .map((frame) => frame.split(' '))
-        .map(([, id, size]) => `${id}: ${Number(size) / KIB || size}`);
-
     beforeEach(() => {
       near = new TrunkEnd(turns, 'this', { highWater: 64 * KIB });
     });
