@@ -232,6 +232,21 @@ describe('TrunkStream', () => {
       assert.deepEqual([near.sent(), near.trunk.size, near.closed], [['end 1'], 0, []]);
     });
 
+    it('lets come what came together with the reason to close, too', () => {
+      const other = near.open();
+      other.stream.write(Buffer.from('?'));
+      near.sent();
+      stream.write(Buffer.alloc(70 * KIB));
+      near.sent();
+      other.stream.attach({
+        onStreamData: () => stream.close(CloseCode.normal),
+        onStreamDrain() {},
+        onStreamClose() {},
+      });
+      near.hear(data(2, 'x'), data(1, WINDOW_START_BYTES));
+      assert.deepEqual([recorder.text, near.sent()], ['', ['window 1 65536']]);
+    });
+
     it('breaks off a stream of which the peer takes nothing for five minutes', () => {
       stream.write(Buffer.alloc(70 * KIB, '.'));
       stream.close(CloseCode.normal);

@@ -104,6 +104,8 @@ export class TrunkStream {
   /** Stops the flow towards the handler. The peer may send what it has been let, and no more. */
   pause(): void {
     this.#isPaused = true;
+    if (this.#arrived !== undefined) this.#held.add(this.#arrived);
+    this.#arrived = undefined;
   }
 
   resume(): void {

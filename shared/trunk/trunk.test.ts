@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { CloseCode } from '../control.ts';
 import { FakeTurns } from '../testing/fake-turns.ts';
-import { type StreamRecorder, TrunkEnd } from '../testing/trunk-end.ts';
+import { settled, type StreamRecorder, TrunkEnd } from '../testing/trunk-end.ts';
 import { abort, data, end, header, open, read, window } from '../testing/trunk-frames.ts';
 import { LAST_STREAM_ID, WINDOW_MAX_BYTES } from './frames.ts';
 import { WINDOW_START_BYTES } from './receive-window.ts';
@@ -298,6 +298,76 @@ describe('Trunk', () => {
         [[1006], [1000], [], [1006]],
       );
       assert.deepEqual([ended.text, near.closed, near.trunk.size, near.sent()], ['x', [1006], 0, []]);
+    });
+  });
+
+  describe('hands over what comes together', () => {
+    beforeEach(() => {
+      near = new TrunkEnd(turns, 'peer');
+      near.hear(open(1), data(1, '?'), open(2), data(2, '?'));
+    });
+
+    it('in one piece for each stream, before its end', () => {
+      near.hear(
+        data(1, 'a'),
+        data(2, 'bcd'),
+        data(1, 'ef'),
+        data(1, 'g'),
+        data(2, 'h'),
+        end(1),
+        data(2, 'i'),
+      );
+      assert.deepEqual(
+        near.begun.map(({ pieces, closed }) => [pieces.map(String), closed]),
+        [
+          [['?', 'aefg'], [1000]],
+          [['?', 'bcdhi'], []],
+        ],
+      );
+    });
+
+    for (const [what, frames] of [
+      ['', [data(1, 'a'), data(2, 'b')]],
+      [', or ends with more to come', [data(2, 'b'), data(1, 'a'), end(1), data(2, 'c')]],
+    ] as const) {
+      it(`but not to one that another pauses when it gets its own${what}`, async () => {
+        const [first, second] = near.begun as [StreamRecorder, StreamRecorder];
+        first.stream.attach({
+          onStreamData: () => second.stream.pause(),
+          onStreamDrain() {},
+          onStreamClose() {},
+        });
+        near.hear(...frames);
+        await settled();
+        assert.equal(second.text, '?');
+        second.stream.resume();
+        near.hear(data(2, 'd'));
+        await settled();
+        assert.equal(second.text, what === '' ? '?bd' : '?bcd');
+      });
+    }
+
+    it('but not to one that has been closed, or has lost its trunk', () => {
+      const [first, second] = near.begun as [StreamRecorder, StreamRecorder];
+      for (const act of [
+        () => second.stream.close(CloseCode.normal),
+        () => near.trunk.close(CloseCode.normal),
+      ]) {
+        first.stream.attach({ onStreamData: act, onStreamDrain() {}, onStreamClose() {} });
+        near.hear(data(1, 'a'), data(2, 'b'));
+      }
+      assert.equal(second.text, '?');
+    });
+
+    it('also behind the end of the trunk that comes with it', () => {
+      near.hear(data(1, 'last'), header(9, 1, 0));
+      assert.deepEqual(
+        near.begun.map(({ text, closed }) => [text, closed]),
+        [
+          ['?last', [1006]],
+          ['?', [1006]],
+        ],
+      );
     });
   });
 
