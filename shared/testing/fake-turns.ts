@@ -4,28 +4,39 @@
  */
 import { mock } from 'node:test';
 
-const { setImmediate } = globalThis;
+const { setImmediate, queueMicrotask } = globalThis;
 const now = performance.now.bind(performance);
 
 export class FakeTurns {
   /** monotonic ms */
   now = 0;
-  #waiting: (() => void)[] = [];
+  #microtasks: (() => void)[] = [];
+  #immediates: (() => void)[] = [];
 
   constructor() {
-    globalThis.setImmediate = ((callback: () => void) => this.#waiting.push(callback)) as never;
+    globalThis.setImmediate = ((callback: () => void) => this.#immediates.push(callback)) as never;
+    globalThis.queueMicrotask = (callback) => void this.#microtasks.push(callback);
     performance.now = () => this.now;
     mock.timers.enable({ apis: ['setTimeout'] });
   }
 
-  /** Runs what waits for the end of this turn. */
-  end(): void {
-    for (const callback of this.#waiting.splice(0)) callback();
+  /** Runs what waits for the end of what is being done: microtasks. */
+  settle(): void {
+    for (let next = this.#microtasks.shift(); next !== undefined; next = this.#microtasks.shift()) next();
   }
 
-  /** Whether anything waits for the end of this turn. */
+  /** Runs what waits for the end of this turn. */
+  end(): void {
+    this.settle();
+    for (const callback of this.#immediates.splice(0)) {
+      callback();
+      this.settle();
+    }
+  }
+
+  /** Whether anything waits. */
   get isBusy(): boolean {
-    return this.#waiting.length > 0;
+    return this.#microtasks.length + this.#immediates.length > 0;
   }
 
   /** Lets time pass, for the clock and for timers. */
@@ -37,6 +48,7 @@ export class FakeTurns {
   /** Puts everything back. */
   reset(): void {
     globalThis.setImmediate = setImmediate;
+    globalThis.queueMicrotask = queueMicrotask;
     performance.now = now;
     mock.timers.reset();
   }

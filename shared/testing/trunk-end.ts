@@ -74,8 +74,3 @@ export class TrunkEnd {
     this.socket.receive(Buffer.concat(frames));
   }
 }
-
-/** Lets what waits for the end of what is being done happen. */
-export async function settled(): Promise<void> {
-  for (let count = 0; count < 5; count += 1) await Promise.resolve();
-}

@@ -10,7 +10,6 @@ import { Trunk } from '../trunk/trunk.ts';
 import type { TrunkStream } from '../trunk/trunk-stream.ts';
 import { type FakeTrunkSocket, joinedTrunkSockets } from './fake-trunk-socket.ts';
 import { FakeTurns } from './fake-turns.ts';
-import { settled } from './trunk-end.ts';
 
 /** Bytes after which the content of a stream begins again; no power of two. */
 const PERIOD = 251;
@@ -208,9 +207,9 @@ export class World {
   }
 
   /** What happens in any order. */
-  async step(act: () => void): Promise<void> {
+  step(act: () => void): void {
     act();
-    await settled();
+    this.turns.settle();
     this.#look();
   }
 
@@ -223,12 +222,12 @@ export class World {
   }
 
   /** Everybody takes what there is until nothing happens any more. */
-  async settle(): Promise<void> {
+  settle(): void {
     for (let turn = 0; turn < 100_000; turn += 1) {
       for (const side of this.streams.flat()) if (side.isPaused) side.resume();
       this.turns.end();
       for (const socket of this.sockets) socket.passOn(Infinity);
-      await settled();
+      this.turns.settle();
       this.#look();
       if (!this.#isBusy) break;
     }
@@ -237,9 +236,9 @@ export class World {
   }
 
   /** Ends all streams that are open, and then the trunk. */
-  async end(): Promise<void> {
+  end(): void {
     for (const [near, far] of this.streams) (near.isOpen ? near : far).close(CloseCode.normal);
-    await this.settle();
+    this.settle();
     assert.deepEqual(
       this.trunks.map(({ size }) => size),
       [0, 0],
@@ -250,7 +249,7 @@ export class World {
     }
     if (this.#isEnding) return;
     this.trunks[0].retire();
-    await this.settle();
+    this.settle();
     assert.deepEqual(this.closed, [[CloseCode.normal], [CloseCode.normal]]);
   }
 

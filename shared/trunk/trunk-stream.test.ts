@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { CloseCode } from '../control.ts';
 import { FakeTurns } from '../testing/fake-turns.ts';
-import { settled, StreamRecorder, TrunkEnd } from '../testing/trunk-end.ts';
+import { StreamRecorder, TrunkEnd } from '../testing/trunk-end.ts';
 import { abort, data, end, window } from '../testing/trunk-frames.ts';
 import { WINDOW_MAX_BYTES } from './frames.ts';
 import { WINDOW_START_BYTES } from './receive-window.ts';
@@ -87,19 +87,19 @@ describe('TrunkStream', () => {
   });
 
   describe('while it is paused', () => {
-    it('holds what comes, lets no more come, and hands all of it over after it is resumed', async () => {
+    it('holds what comes, lets no more come, and hands all of it over after it is resumed', () => {
       stream.pause();
       near.hear(data(1, 'a'), data(1, WINDOW_START_BYTES - 2), data(1, 'b'));
-      await settled();
+      turns.settle();
       assert.deepEqual([stream.isPaused, recorder.text, near.sent()], [true, '', []]);
       stream.resume();
       assert.deepEqual([stream.isPaused, recorder.text], [false, '']);
-      await settled();
+      turns.settle();
       assert.equal(recorder.text, `a${'.'.repeat(WINDOW_START_BYTES - 2)}b`);
       assert.deepEqual(near.sent(), ['window 1 65535']);
     });
 
-    it('keeps the order of what came before and what comes after, and stops in between', async () => {
+    it('keeps the order of what came before and what comes after, and stops in between', () => {
       const [a, b, c, d] = ['a', 'b', 'c', 'd'].map((letter) =>
         data(1, letter.repeat(16 * KIB - 1)),
       ) as Quad<Buffer>;
@@ -116,77 +116,77 @@ describe('TrunkStream', () => {
         onStreamDrain() {},
         onStreamClose: (code) => order.push(String(code)),
       });
-      await settled();
+      turns.settle();
       assert.deepEqual(order, ['a']);
       near.hear(d, end(1));
       for (let count = 0; count < 4; count += 1) {
         stream.resume();
-        await settled();
+        turns.settle();
       }
       assert.deepEqual(order, ['a', 'b', 'c', 'd', '1000']);
       assert.equal(recorder.text, '');
     });
 
-    it('makes no room for what its handler has no room for', async () => {
+    it('makes no room for what its handler has no room for', () => {
       stream.attach({ onStreamData: () => stream.pause(), onStreamDrain() {}, onStreamClose() {} });
       near.hear(data(1, WINDOW_START_BYTES));
-      await settled();
+      turns.settle();
       assert.deepEqual(near.sent(), []);
       stream.resume();
       assert.deepEqual(near.sent(), ['window 1 65536']);
     });
 
-    it('has its end told behind what it holds, and at once where it holds nothing', async () => {
+    it('has its end told behind what it holds, and at once where it holds nothing', () => {
       stream.pause();
       near.hear(data(1, 'last'), abort(1, CloseCode.internalError));
-      await settled();
+      turns.settle();
       assert.deepEqual(recorder.closed, []);
       stream.resume();
-      await settled();
+      turns.settle();
       assert.deepEqual([recorder.text, recorder.closed], ['last', [CloseCode.internalError]]);
       start();
       stream.pause();
       near.hear(abort(1, CloseCode.internalError));
       assert.deepEqual(recorder.closed, [CloseCode.internalError]);
       stream.resume();
-      await settled();
+      turns.settle();
       assert.deepEqual(recorder.closed, [CloseCode.internalError]);
     });
 
-    it('hands over what it holds when its trunk is lost meanwhile', async () => {
+    it('hands over what it holds when its trunk is lost meanwhile', () => {
       stream.pause();
       near.hear(data(1, 'last'));
       near.socket.lose();
-      await settled();
+      turns.settle();
       stream.resume();
-      await settled();
+      turns.settle();
       assert.deepEqual([recorder.text, recorder.closed], ['last', [CloseCode.abnormal]]);
     });
 
     for (const how of ['close', 'destroy'] as const) {
-      it(`hands over nothing after ${how}`, async () => {
+      it(`hands over nothing after ${how}`, () => {
         stream.pause();
         near.hear(data(1, 'x'), abort(1));
         stream.resume();
         if (how === 'close') stream.close(CloseCode.normal);
         else stream.destroy();
         stream.resume();
-        await settled();
+        turns.settle();
         assert.deepEqual([recorder.text, recorder.closed, near.sent()], ['', [], ['end 1']]);
       });
     }
   });
 
   describe('without a handler', () => {
-    it('waits for one with what comes', async () => {
+    it('waits for one with what comes', () => {
       stream = near.trunk.open();
       stream.write(Buffer.from('x'));
       near.sent();
       near.hear(data(2, 'early'), end(2));
-      await settled();
+      turns.settle();
       const late = new StreamRecorder(stream);
       assert.equal(late.text, '');
-      await settled();
+      turns.settle();
       assert.deepEqual([late.text, late.closed], ['early', [CloseCode.normal]]);
     });
   });
@@ -322,7 +322,7 @@ describe('TrunkStream', () => {
   });
 
   describe('its window', () => {
-    it('grows while what comes is taken at once, and what it has grown by is given back at its end', async () => {
+    it('grows while what comes is taken at once, and what it has grown by is given back at its end', () => {
       const ends: Record<string, () => void> = {
         'the end of the peer': () => near.hear(end(1)),
         close: () => stream.close(CloseCode.normal),
@@ -339,19 +339,19 @@ describe('TrunkStream', () => {
         hearMuch(4);
         assert.equal(near.budget.take(WINDOW_MAX_BYTES), false, what);
         finish();
-        await settled();
+        turns.settle();
         assert.ok(near.budget.take(WINDOW_MAX_BYTES), what);
       }
     });
 
-    it('is given back when what is held has been handed over, and not before', async () => {
+    it('is given back when what is held has been handed over, and not before', () => {
       near.socket.roundTripMs = 100;
       hearMuch(4);
       stream.pause();
       near.hear(data(1, 1000), end(1));
       assert.equal(near.budget.take(WINDOW_MAX_BYTES), false);
       stream.resume();
-      await settled();
+      turns.settle();
       assert.ok(near.budget.take(WINDOW_MAX_BYTES));
     });
 

@@ -67,36 +67,36 @@ const options: fc.Arbitrary<WorldOptions> = fc.record({
 });
 
 /** What happens to a world, and then what must be true of it in the end. */
-async function live(worldOptions: WorldOptions, act: (world: World) => Promise<void>): Promise<void> {
+function live(worldOptions: WorldOptions, act: (world: World) => void): void {
   const world = new World(worldOptions);
   try {
-    await act(world);
-    await world.settle();
-    await world.end();
+    act(world);
+    world.settle();
+    world.end();
   } finally {
     world.turns.reset();
   }
 }
 
 describe('two trunks, whatever happens between them', () => {
-  it('carry many streams at once, each as if it were alone', async () => {
-    await fc.assert(
-      fc.asyncProperty(options, events, (worldOptions, happens) =>
-        live(worldOptions, async (world) => {
-          for (const it of happens) await world.step(() => happen(world, it));
+  it('carry many streams at once, each as if it were alone', () => {
+    fc.assert(
+      fc.property(options, events, (worldOptions, happens) =>
+        live(worldOptions, (world) => {
+          for (const it of happens) world.step(() => happen(world, it));
         }),
       ),
     );
   }).timeout(60_000);
 
-  it('tell of what was lost, and keep nothing of it', async () => {
+  it('tell of what was lost, and keep nothing of it', () => {
     const how = fc.constantFrom('lost' as const, 'closed' as const, 'gone' as const);
-    await fc.assert(
-      fc.asyncProperty(options, events, events, how, which, (worldOptions, before, after, way, end) =>
-        live(worldOptions, async (world) => {
-          for (const it of before) await world.step(() => happen(world, it));
-          await world.step(() => world.lose(way, end));
-          for (const it of after) await world.step(() => happen(world, it));
+    fc.assert(
+      fc.property(options, events, events, how, which, (worldOptions, before, after, way, end) =>
+        live(worldOptions, (world) => {
+          for (const it of before) world.step(() => happen(world, it));
+          world.step(() => world.lose(way, end));
+          for (const it of after) world.step(() => happen(world, it));
         }),
       ),
       { numRuns: 50 },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { CloseCode } from '../control.ts';
 import { FakeTurns } from '../testing/fake-turns.ts';
-import { settled, type StreamRecorder, TrunkEnd } from '../testing/trunk-end.ts';
+import { type StreamRecorder, TrunkEnd } from '../testing/trunk-end.ts';
 import { abort, data, end, header, open, read, window } from '../testing/trunk-frames.ts';
 import { LAST_STREAM_ID, WINDOW_MAX_BYTES } from './frames.ts';
 import { WINDOW_START_BYTES } from './receive-window.ts';
@@ -330,7 +330,7 @@ describe('Trunk', () => {
       ['', [data(1, 'a'), data(2, 'b')]],
       [', or ends with more to come', [data(2, 'b'), data(1, 'a'), end(1), data(2, 'c')]],
     ] as const) {
-      it(`but not to one that another pauses when it gets its own${what}`, async () => {
+      it(`but not to one that another pauses when it gets its own${what}`, () => {
         const [first, second] = near.begun as [StreamRecorder, StreamRecorder];
         first.stream.attach({
           onStreamData: () => second.stream.pause(),
@@ -338,11 +338,11 @@ describe('Trunk', () => {
           onStreamClose() {},
         });
         near.hear(...frames);
-        await settled();
+        turns.settle();
         assert.equal(second.text, '?');
         second.stream.resume();
         near.hear(data(2, 'd'));
-        await settled();
+        turns.settle();
         assert.equal(second.text, what === '' ? '?bd' : '?bcd');
       });
     }
