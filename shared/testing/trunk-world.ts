@@ -88,7 +88,8 @@ export class Side {
   took(piece: Buffer): void {
     assert.ok(this.isOpen, 'told of bytes after the end');
     const other = this.#other;
-    assert.ok(other?.contentAt(this.received, piece.length).equals(piece), 'other bytes than were written');
+    assert.ok(other !== undefined);
+    assert.ok(other.contentAt(this.received, piece.length).equals(piece), 'other bytes than were written');
     // Who has it may use it.
     piece.fill(0);
     this.received += piece.length;

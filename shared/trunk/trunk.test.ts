@@ -432,6 +432,28 @@ describe('Trunk', () => {
     }
   });
 
+  it('waits for a word of the peer while a stream that it was sent something of is open, and has not asked for one', () => {
+    near = new TrunkEnd(turns, 'this');
+    const { stream } = near.open();
+    assert.equal(near.trunk.isUnanswered, false);
+    stream.write(Buffer.from('?'));
+    near.sent();
+    assert.deepEqual([near.trunk.isUnanswered, near.trunk.words], [true, 0]);
+    near.hear(window(1, 1));
+    assert.deepEqual([near.trunk.isUnanswered, near.trunk.words], [false, 1]);
+    stream.write(Buffer.from('?'));
+    near.sent();
+    near.trunk.probe();
+    // Its answer is no frame.
+    near.socket.isSilent = false;
+    assert.equal(near.trunk.isUnanswered, false);
+    stream.write(Buffer.from('?'));
+    near.sent();
+    assert.equal(near.trunk.isUnanswered, true);
+    near.hear(data(1, '!'), end(1));
+    assert.deepEqual([near.sent(), near.trunk.isUnanswered], [['end 1'], false]);
+  });
+
   it('asks for a sign of life once until there is one', () => {
     near = new TrunkEnd(turns, 'this');
     const { stream } = near.open();

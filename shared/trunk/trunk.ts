@@ -84,7 +84,8 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
 
   /** Whether a stream can be begun. */
   get takesStreams(): boolean {
-    return !this.#isRetired && !this.#isClosed && this.size < STREAMS_MAX && this.#lastId < LAST_STREAM_ID;
+    const hasId = this.#lastId + this.#unsent.size < LAST_STREAM_ID;
+    return hasId && !this.#isRetired && !this.#isClosed && this.size < STREAMS_MAX;
   }
 
   /** Begins a stream, of which the peer hears with its first bytes. The trunk must take streams. */
@@ -118,9 +119,9 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
     return this.#words;
   }
 
-  /** Whether nothing has come since something was sent. */
+  /** Whether nothing has come since something was sent on a stream that is open, nor {@link probe} has asked. */
   get isUnanswered(): boolean {
-    return this.#isUnanswered;
+    return this.#isUnanswered && this.size > 0;
   }
 
   get roundTripMs(): number | undefined {
@@ -138,6 +139,7 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
   }
 
   probe(): void {
+    this.#isUnanswered = false;
     if (!this.#socket.isSilent) this.#socket.probe();
   }
 
