@@ -26,6 +26,50 @@ class Flow {
   }
 }
 
+/** A path that carries so many bytes a ms, with a sender who always has more, and a reader who takes all at once. */
+class Path {
+  readonly #window = new ReceiveWindow(new WindowBudget(WINDOW_MAX_BYTES), 0);
+  readonly #rate: number;
+  /** what is under way in order: bytes for the reader, or a grant for the sender, and when it is there */
+  #data: { at: number; bytes: number }[] = [];
+  #grants: { at: number; bytes: number }[] = [];
+  #mayLeave = WINDOW_START_BYTES;
+  #now = 0;
+  #isFreeAt = 0;
+  received = 0;
+
+  constructor(rate: number) {
+    this.#rate = rate;
+  }
+
+  run(until: number): void {
+    for (; this.#now < until; this.#now += 1) {
+      while (this.#grants[0] !== undefined && this.#grants[0].at <= this.#now) {
+        this.#mayLeave += this.#grants.shift()?.bytes ?? 0;
+      }
+      this.#send();
+      while (this.#data[0] !== undefined && this.#data[0].at <= this.#now)
+        this.#take(this.#data.shift()?.bytes ?? 0);
+    }
+  }
+
+  #send(): void {
+    while (this.#mayLeave > 0 && this.#isFreeAt < this.#now + 1) {
+      const bytes = Math.min(this.#mayLeave, 8 * KIB);
+      this.#mayLeave -= bytes;
+      this.#isFreeAt = Math.max(this.#isFreeAt, this.#now) + bytes / this.#rate;
+      this.#data.push({ at: this.#isFreeAt + RTT / 2, bytes });
+    }
+  }
+
+  #take(bytes: number): void {
+    assert.ok(this.#window.received(bytes));
+    this.received += bytes;
+    if (!this.#window.passedOn(bytes)) return;
+    this.#grants.push({ at: this.#now + RTT / 2, bytes: this.#window.grant(RTT, this.#now) });
+  }
+}
+
 describe('ReceiveWindow', () => {
   it('lets the peer go on once half of it has been passed on', () => {
     const window = new ReceiveWindow(new WindowBudget(0), 0);
@@ -83,6 +127,17 @@ describe('ReceiveWindow', () => {
     });
     assert.deepEqual(sizes, [256, 128, 64, 64]);
   });
+
+  for (const megabits of [1, 10, 100, 300]) {
+    it(`lets ${megabits} Mbit/s come over a round trip of ${RTT} ms as fast as they can after a second`, () => {
+      const rate = (megabits * 1e6) / 8 / 1000;
+      const path = new Path(rate);
+      path.run(1000);
+      const before = path.received;
+      path.run(2000);
+      assert.ok(path.received - before > 0.98 * rate * 1000, `${(path.received - before) / rate / 10} %`);
+    });
+  }
 
   it('grows only as far as the budget of all goes, and by what others give back', () => {
     const budget = new WindowBudget(192 * KIB);
