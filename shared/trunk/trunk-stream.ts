@@ -238,7 +238,7 @@ export class TrunkStream {
     if (wasOver) return true;
     this.handOverArrived();
     this.#endCode = code;
-    if (this.#held.size === 0 && !this.#isHandingOver) this.#tellEnd();
+    if (this.#held.size === 0) this.#tellEnd();
     return true;
   }
 

@@ -251,6 +251,18 @@ describe('Trunk', () => {
       assert.deepEqual([near.socket.closedWith?.code, near.closed], [1000, [1000]]);
     });
 
+    it('closes behind the answer to its own last end once it is retired', () => {
+      near = new TrunkEnd(turns, 'this');
+      const { stream } = near.open();
+      stream.write(Buffer.from('x'));
+      near.trunk.retire();
+      stream.close(CloseCode.normal);
+      near.sent();
+      assert.deepEqual(near.closed, []);
+      near.hear(end(1));
+      assert.deepEqual([near.socket.closedWith?.code, near.closed], [1000, [1000]]);
+    });
+
     it('closes at once when it is retired without streams, also by who is told that there are none', () => {
       near = new TrunkEnd(turns, 'this');
       near.trunk.retire();
@@ -402,6 +414,31 @@ describe('Trunk', () => {
       assert.equal(near.socket.writes.length, 1);
       near.socket.take();
       assert.deepEqual(read(near.socket.take()), ['open 2', 'data 2 ab']);
+    });
+
+    it('nothing at the end of a turn in which the socket has become full', () => {
+      for (let count = 0; count < 2; count += 1) near.open().stream.write(Buffer.alloc(100 * KIB));
+      // As after a ping that had to wait.
+      near.trunk.onStreamDrain();
+      assert.equal(near.socket.writes.length, 1);
+      turns.end();
+      assert.equal(near.socket.writes.length, 1);
+    });
+
+    it('nothing to a writer who waits for room when another one ends the trunk at that moment', () => {
+      const [first, second] = [near.open(), near.open()];
+      for (const { stream } of [first, second]) stream.write(Buffer.from('?'));
+      near.sent();
+      first.stream.attach({
+        onStreamData() {},
+        onStreamDrain: () => near.trunk.close(CloseCode.goingAway),
+        onStreamClose() {},
+      });
+      second.stream.pause();
+      near.hear(data(2, 'held'));
+      for (const { stream } of [first, second]) stream.write(Buffer.alloc(16 * KIB));
+      near.sent();
+      assert.deepEqual([near.closed, second.drained], [[1001], 0]);
     });
 
     it('no more of a stream than the peer takes', () => {

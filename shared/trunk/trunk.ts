@@ -219,7 +219,6 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
   }
 
   onProtocolError(reason: string): void {
-    this.#reader.stop();
     this.#socket.close(CloseCode.protocolError, reason);
     this.onStreamClose(CloseCode.abnormal);
   }
