@@ -268,7 +268,8 @@ export class TrunkStream {
       left -= piece.length;
       whole += 1;
     }
-    this.#queue.splice(0, whole);
+    if (whole === this.#queue.length) this.#queue.length = 0;
+    else this.#queue.splice(0, whole);
     const [rest] = this.#queue;
     if (left === 0 || rest === undefined) return;
     batch.addPayload(rest.subarray(0, left));
