@@ -2,9 +2,8 @@
  * Turns of the event loop that a test takes one by one, and a clock that stands still. Mocks of the runner would write down
  * each of many thousand calls.
  */
-import { mock } from 'node:test';
 
-const { setImmediate, queueMicrotask } = globalThis;
+const { setImmediate, queueMicrotask, setTimeout, clearTimeout } = globalThis;
 const now = performance.now.bind(performance);
 
 export class FakeTurns {
@@ -12,12 +11,18 @@ export class FakeTurns {
   now = 0;
   #microtasks: (() => void)[] = [];
   #immediates: (() => void)[] = [];
+  readonly #timers = new Set<{ at: number; callback: () => void }>();
 
   constructor() {
     globalThis.setImmediate = ((callback: () => void) => this.#immediates.push(callback)) as never;
     globalThis.queueMicrotask = (callback) => void this.#microtasks.push(callback);
     performance.now = () => this.now;
-    mock.timers.enable({ apis: ['setTimeout'] });
+    globalThis.setTimeout = ((callback: () => void, ms: number) => {
+      const timer = { at: this.now + ms, callback };
+      this.#timers.add(timer);
+      return timer;
+    }) as never;
+    globalThis.clearTimeout = (timer) => void this.#timers.delete(timer as never);
   }
 
   /** Runs what waits for the end of what is being done: microtasks. */
@@ -42,7 +47,17 @@ export class FakeTurns {
   /** Lets time pass, for the clock and for timers. */
   pass(ms: number): void {
     this.now += ms;
-    mock.timers.tick(ms);
+    for (const timer of this.#timers) {
+      if (timer.at > this.now) continue;
+      this.#timers.delete(timer);
+      timer.callback();
+    }
+    this.settle();
+  }
+
+  /** Timers that wait. */
+  get timers(): number {
+    return this.#timers.size;
   }
 
   /** Puts everything back. */
@@ -50,6 +65,7 @@ export class FakeTurns {
     globalThis.setImmediate = setImmediate;
     globalThis.queueMicrotask = queueMicrotask;
     performance.now = now;
-    mock.timers.reset();
+    globalThis.setTimeout = setTimeout;
+    globalThis.clearTimeout = clearTimeout;
   }
 }

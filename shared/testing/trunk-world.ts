@@ -248,6 +248,7 @@ export class World {
       assert.ok(budget.take(this.#options.budget), 'a part of the budget is lost');
       assert.equal(budget.take(1), false, 'there is more of the budget than there was');
     }
+    assert.equal(this.turns.timers, 0);
     if (this.#isEnding) return;
     this.trunks[0].retire();
     this.settle();

@@ -260,18 +260,22 @@ describe('TrunkStream', () => {
       assert.deepEqual(near.sent(), ['abort 1 1001']);
     });
 
-    it('waits for nothing once all was sent, or the trunk is lost', () => {
-      stream.write(Buffer.alloc(10));
-      stream.close(CloseCode.normal);
-      near.sent();
-      turns.pass(FLUSH_MS);
-      assert.deepEqual(near.sent(), []);
-      start();
-      stream.write(Buffer.alloc(70 * KIB));
-      stream.close(CloseCode.normal);
-      near.socket.lose();
-      turns.pass(FLUSH_MS);
-      assert.deepEqual([near.sent(), near.trunk.size], [[], 0]);
+    it('waits no longer once all was sent, was dropped, or is lost', () => {
+      for (const act of [
+        () => near.hear(window(1, 100 * KIB)),
+        () => near.hear(end(1)),
+        () => stream.destroy(),
+        () => near.socket.lose(),
+      ]) {
+        start();
+        stream.write(Buffer.alloc(70 * KIB));
+        stream.close(CloseCode.normal);
+        near.sent();
+        assert.equal(turns.timers, 1);
+        act();
+        near.sent();
+        assert.equal(turns.timers, 0);
+      }
     });
   });
 
