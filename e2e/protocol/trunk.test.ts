@@ -1,0 +1,784 @@
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { AccountPool, createAccount, withNewKey } from '../support/accounts.ts';
+import { concurrentTests } from '../support/concurrent-tests.ts';
+import { assertWithin, eventually, timed, within } from '../support/deadline.ts';
+import { documentedCode } from '../support/documented-errors.ts';
+import { draining } from '../support/draining.ts';
+import { ManualClient } from '../support/manual-client.ts';
+import { newApiKey, Relay } from '../support/programs.ts';
+import { formatRequest, RawConnection, type Request, type Response, visit } from '../support/raw-http.ts';
+import { relaySuite } from '../support/relay-suite.ts';
+import type { Scope } from '../support/scope.ts';
+import { Kind, TrunkClient, type TrunkClientStream, trunkFrame } from '../support/spec-client/trunk.ts';
+import { HandshakeRefused } from '../support/spec-client/websocket.ts';
+import { connectionEnds } from '../support/tcp-probes.ts';
+
+const WINDOW = 65_536;
+const LARGEST_WINDOW = 8_388_608;
+/** 'half' of 'halfdone' */
+const HALF = 'HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf';
+/** What is said of {@link HALF} where the other half never comes. */
+const BROKEN = /^Error: the stream ended .* early$/;
+const UPGRADE = [
+  ['Upgrade', 'websocket'],
+  ['Connection', 'Upgrade'],
+] as const;
+
+function ok(body: string): string {
+  return `HTTP/1.1 200 OK\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+}
+
+function checksum(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+/** Status and text of a refusal; its code has to be the documented one. */
+async function refusalOf(opening: Promise<unknown>): Promise<[status: number, text: string]> {
+  try {
+    await opening;
+  } catch (error) {
+    if (!(error instanceof HandshakeRefused)) throw error;
+    const { status, text } = error.response;
+    const body = JSON.parse(text) as { error: string };
+    assert.deepEqual(body, { error: body.error, code: documentedCode(body.error) });
+    return [status, body.error];
+  }
+  return assert.fail('the trunk was opened');
+}
+
+async function closeCode(trunk: TrunkClient, ms = 20_000): Promise<number> {
+  return (await within(ms, 'end of the trunk', trunk.closed)).code;
+}
+
+async function endOf(stream: TrunkClientStream): Promise<number> {
+  return await within(20_000, 'end of the stream', stream.ended);
+}
+
+/** A visitor who has been sent half of a response. */
+interface Halfway {
+  readonly visitor: RawConnection;
+  readonly stream: TrunkClientStream;
+  /** the whole body, or what went wrong */
+  readonly rest: Promise<string>;
+}
+
+/** Visitors, clients and trunks of one relay. */
+class World {
+  readonly #scope: Scope;
+  readonly #relay: Relay;
+  readonly #pool: AccountPool;
+
+  constructor(scope: Scope, relay: Relay, pool: AccountPool) {
+    this.#scope = scope;
+    this.#relay = relay;
+    this.#pool = pool;
+  }
+
+  /** A client with a control socket and a trunk. */
+  async client(request: object = {}): Promise<{ client: ManualClient; trunk: TrunkClient }> {
+    const client = await ManualClient.start(this.#scope, this.#relay, this.#pool, request);
+    return { client, trunk: await client.trunk() };
+  }
+
+  /** A visitor who has sent a request. */
+  async visitor(client: ManualClient, request: Partial<Request> = {}): Promise<RawConnection> {
+    const visitor = await RawConnection.open(this.#scope, this.#relay.port, 60_000);
+    await visitor.write(formatRequest({ host: client.host, ...request }));
+    return visitor;
+  }
+
+  /** A visitor whose request has come through the trunk. */
+  async connect(
+    client: ManualClient,
+    trunk: TrunkClient,
+    request: Partial<Request> = {},
+  ): Promise<[RawConnection, TrunkClientStream]> {
+    const visitor = await this.visitor(client, request);
+    const stream = await trunk.accept();
+    await stream.receivedUpTo('\r\n\r\n');
+    return [visitor, stream];
+  }
+
+  async halfway(client: ManualClient, trunk: TrunkClient): Promise<Halfway> {
+    const [visitor, stream] = await this.connect(client, trunk);
+    stream.send(HALF);
+    const head = await visitor.finalHead();
+    const rest = visitor.rest(head).then(
+      ({ text }) => text,
+      (error: unknown) => String(error),
+    );
+    return { visitor, stream, rest };
+  }
+
+  /** Asserts that a visitor gets a response through the trunk. */
+  async assertServes(client: ManualClient, trunk: TrunkClient): Promise<void> {
+    const [visitor, stream] = await this.connect(client, trunk);
+    stream.send(ok('served'));
+    assert.equal((await visitor.response()).text, 'served');
+    visitor.reset();
+    await endOf(stream);
+  }
+}
+
+describe('trunks (docs/protocol.md section 10)', () => {
+  const { scope, relay, pool } = relaySuite();
+  const world = new World(scope, relay, pool);
+
+  describe('are refused', () => {
+    async function open(key: string | undefined, tunnelId: string): Promise<TrunkClient> {
+      return await TrunkClient.open(scope, relay, key, tunnelId);
+    }
+
+    it('without a key, and with one that does not exist', async () => {
+      const { client } = await world.client();
+      assert.deepEqual(await refusalOf(open(undefined, client.tunnel.id)), [401, 'missing api key']);
+      assert.deepEqual(await refusalOf(open(newApiKey(), client.tunnel.id)), [401, 'invalid api key']);
+    });
+
+    it('without tunnel_id, even before the key', async () => {
+      assert.deepEqual(await refusalOf(open(undefined, '')), [400, 'tunnel_id is required']);
+    });
+
+    it('without an upgrade, before all else', async () => {
+      const answer = await visit(relay.port, { host: `localhost:${relay.port}`, target: '/ws/trunk' });
+      assert.equal(answer.status, 426);
+    });
+
+    it('for a tunnel that is unknown or somebody else’s', async () => {
+      const { client } = await world.client();
+      const stranger = await createAccount(relay);
+      for (const id of [client.tunnel.id, '2c6a8f0e-7d4b-4f3a-9a51-0d9c3f1b2e47', 'nonsense'])
+        assert.deepEqual(await refusalOf(open(stranger.key, id)), [404, 'tunnel not found']);
+    });
+
+    it('without an open control socket', async () => {
+      const { tunnel, account } = await pool.tunnel();
+      assert.deepEqual(await refusalOf(open(account.key, tunnel.id)), [404, 'tunnel not connected']);
+    });
+
+    it('beyond two, until one has ended', async () => {
+      const { client, trunk } = await world.client();
+      await client.trunk();
+      const third = await refusalOf(client.trunk());
+      assert.deepEqual(third, [429, 'too many trunks']);
+      trunk.socket.drop();
+      await eventually(20_000, () => client.trunk());
+    });
+  });
+
+  describe('bring a visitor', () => {
+    it('without a message, from the first byte of the request', async () => {
+      const { client, trunk } = await world.client();
+      const [visitor, stream] = await world.connect(client, trunk, { target: '/some' });
+      assert.match(stream.received.toString(), /^GET \/some HTTP\/1\.1\r\n/);
+      assert.equal(stream.id, 1);
+      stream.send(ok('through'));
+      assert.equal((await visitor.response()).text, 'through');
+      assert.deepEqual(client.control.messages, []);
+    });
+
+    it('opened with another key of the account', async () => {
+      const client = await ManualClient.start(scope, relay, pool);
+      const other = await withNewKey(relay, client.account);
+      const trunk = await TrunkClient.open(scope, relay, other.key, client.tunnel.id);
+      await world.assertServes(client, trunk);
+    });
+
+    it('many at once, each in a stream of its own, whose bytes mix nowhere', async () => {
+      const { client, trunk } = await world.client();
+      const COUNT = 8;
+      const SIZE = 200_000;
+      const bodies = Array.from({ length: COUNT }, () => randomBytes(SIZE));
+      const visits = bodies.map(async (body, index): Promise<Response> => {
+        const visitor = await world.visitor(client, { method: 'POST', target: `/${index}`, body });
+        return await visitor.response();
+      });
+      const serve = async (): Promise<void> => {
+        const stream = await trunk.accept();
+        const text = await stream.receivedUpTo('\r\n\r\n');
+        const index = Number(/^POST \/(\d) /.exec(text)?.[1]);
+        const body = (await stream.receivedBytes(text.indexOf('\r\n\r\n') + 4 + SIZE)).subarray(-SIZE);
+        assert.ok(body.equals(bodies[index] ?? assert.fail(text)), `the body of ${index}`);
+        stream.send(`HTTP/1.1 200 OK\r\nContent-Length: ${SIZE}\r\n\r\n`);
+        for (let at = 0; at < SIZE; at += 7000) stream.send(body.subarray(at, at + 7000));
+      };
+      await Promise.all(Array.from({ length: COUNT }, serve));
+      const answers = await Promise.all(visits);
+      answers.forEach(({ body }, index) => assert.ok(body.equals(bodies[index] ?? assert.fail())));
+      const ids = trunk.frames.filter(({ kind }) => kind === Kind.open).map(({ stream }) => stream);
+      assert.deepEqual(
+        ids,
+        Array.from({ length: COUNT }, (_, index) => index + 1),
+      );
+      assert.deepEqual(client.control.messages, []);
+    });
+
+    it('through the trunk that has the fewest', async () => {
+      const { client, trunk } = await world.client();
+      const other = await client.trunk();
+      for (let count = 1; count <= 3; count += 1) {
+        await world.visitor(client);
+        await world.visitor(client);
+        await eventually(20_000, () => assert.deepEqual([trunk.waiting, other.waiting], [count, count]));
+      }
+    });
+
+    it('who asks several times on one connection, in one stream', async () => {
+      const { client, trunk } = await world.client();
+      const [visitor, stream] = await world.connect(client, trunk);
+      for (const target of ['/first', '/second', '/third']) {
+        stream.send(ok(target));
+        assert.equal((await visitor.response()).text, target);
+        await visitor.write(formatRequest({ host: client.host, target }));
+        await stream.receivedUpTo(`GET ${target} `);
+      }
+      assert.equal(trunk.waiting, 0);
+    });
+
+    it('whose WebSocket talks both ways', async () => {
+      const { client, trunk } = await world.client();
+      const [visitor, stream] = await world.connect(client, trunk, { headers: UPGRADE });
+      stream.send(
+        'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\nfirst',
+      );
+      assert.equal((await visitor.finalHead()).status, 101);
+      assert.equal((await visitor.reader.exactly(5)).toString(), 'first');
+      for (const message of ['one', 'two', 'three']) {
+        await visitor.write(`to ${message}`);
+        await stream.receivedUpTo(`to ${message}`);
+        stream.send(`from ${message}`);
+        assert.equal((await visitor.reader.exactly(message.length + 5)).toString(), `from ${message}`);
+      }
+      visitor.halfClose();
+      assert.equal(await endOf(stream), 1000);
+    });
+
+    it('who gets each event of a stream as it comes', async () => {
+      const { client, trunk } = await world.client();
+      const [visitor, stream] = await world.connect(client, trunk);
+      stream.send('HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n');
+      await visitor.finalHead();
+      for (const event of ['data: one\n\n', 'data: two\n\n', 'data: three\n\n']) {
+        stream.send(event);
+        assert.equal((await visitor.reader.exactly(event.length)).toString(), event);
+      }
+    });
+
+    it('who speaks HTTP/1.0', async () => {
+      const { client, trunk } = await world.client();
+      const [visitor, stream] = await world.connect(client, trunk, { version: 'HTTP/1.0' });
+      stream.send(ok('old'));
+      assert.equal((await visitor.response()).text, 'old');
+      assert.equal(await visitor.ending, 'end');
+      assert.equal(await endOf(stream), 1000);
+    });
+
+    it('who asks for a head only, and then for more', async () => {
+      const { client, trunk } = await world.client();
+      const [visitor, stream] = await world.connect(client, trunk, { method: 'HEAD' });
+      stream.send('HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n');
+      const head = await visitor.response('HEAD');
+      assert.deepEqual([head.status, head.head.field('content-length')], [200, '1000']);
+      await visitor.write(formatRequest({ host: client.host, target: '/next' }));
+      await stream.receivedUpTo('GET /next ');
+      stream.send(ok('next'));
+      assert.equal((await visitor.response()).text, 'next');
+    });
+
+    it('who waits for 100 (Continue)', async () => {
+      const { client, trunk } = await world.client();
+      const [visitor, stream] = await world.connect(client, trunk, {
+        method: 'POST',
+        headers: [
+          ['Expect', '100-continue'],
+          ['Content-Length', '4'],
+        ],
+      });
+      assert.ok(stream.received.toString().endsWith('\r\n\r\n'));
+      stream.send('HTTP/1.1 100 Continue\r\n\r\n');
+      assert.equal((await visitor.head()).status, 100);
+      await visitor.write('body');
+      await stream.receivedUpTo('\r\n\r\nbody');
+      stream.send(ok('taken'));
+      assert.equal((await visitor.response()).text, 'taken');
+    });
+
+    it('who sends and gets 10 MB, all of it', async () => {
+      const { client, trunk } = await world.client();
+      const body = randomBytes(10_000_000);
+      const visitor = await RawConnection.open(scope, relay.port, 60_000);
+      const writing = visitor.write(formatRequest({ host: client.host, method: 'POST', body }));
+      const stream = await trunk.accept();
+      const text = await stream.receivedUpTo('\r\n\r\n');
+      const size = text.indexOf('\r\n\r\n') + 4 + body.length;
+      const received = await stream.receivedBytes(size);
+      await writing;
+      assert.equal(checksum(received.subarray(-body.length)), checksum(body));
+      const back = randomBytes(10_000_000);
+      stream.send(Buffer.from(`HTTP/1.1 200 OK\r\nContent-Length: ${back.length}\r\n\r\n`));
+      stream.send(back);
+      assert.equal(checksum((await visitor.response()).body), checksum(back));
+    });
+  });
+
+  describe('the end of a stream', () => {
+    it('in order completes a response that ends with its connection, and is answered', async () => {
+      const { client, trunk } = await world.client();
+      const [visitor, stream] = await world.connect(client, trunk);
+      stream.send('HTTP/1.1 200 OK\r\n\r\nuntil the end');
+      stream.end();
+      assert.equal((await visitor.response()).text, 'until the end');
+      assert.equal(await endOf(stream), 1000);
+    });
+
+    it('in order breaks a response of which bytes are missing', async () => {
+      const { client, trunk } = await world.client();
+      const { stream, rest } = await world.halfway(client, trunk);
+      stream.end();
+      assert.match(await rest, BROKEN);
+    });
+
+    for (const code of [1001, 1011, 4999]) {
+      it(`with ${code} breaks a response, one that ends with its connection, too`, async () => {
+        const { client, trunk } = await world.client();
+        const { stream, rest } = await world.halfway(client, trunk);
+        stream.abort(code);
+        assert.match(await rest, BROKEN);
+        assert.equal(await endOf(stream), 1000);
+        const [visitor, second] = await world.connect(client, trunk);
+        second.send('HTTP/1.1 200 OK\r\n\r\nunfinished');
+        const head = await visitor.finalHead();
+        second.abort(code);
+        await assert.rejects(visitor.rest(head), /the body ended by reset/);
+      });
+    }
+
+    it('before a response is a 502', async () => {
+      const { client, trunk } = await world.client();
+      for (const how of ['end', 'abort'] as const) {
+        const [visitor, stream] = await world.connect(client, trunk);
+        if (how === 'end') stream.end();
+        else stream.abort(1001);
+        const { status, head } = await visitor.response();
+        assert.deepEqual([status, head.field('culvert-error')], [502, 'client-closed']);
+      }
+      assert.deepEqual(client.control.messages, []);
+    });
+
+    it('between two requests makes for a new stream', async () => {
+      const { client, trunk } = await world.client();
+      const [visitor, stream] = await world.connect(client, trunk);
+      stream.send(ok('one'));
+      stream.end();
+      assert.equal((await visitor.response()).text, 'one');
+      await endOf(stream);
+      await visitor.write(formatRequest({ host: client.host, target: '/second' }));
+      const next = await trunk.accept();
+      await next.receivedUpTo('GET /second ');
+      next.send(ok('two'));
+      assert.equal((await visitor.response()).text, 'two');
+    });
+
+    it('comes within a second of the visitor’s leaving, before a response and within one', async () => {
+      const { client, trunk } = await world.client();
+      for (const sent of ['', HALF]) {
+        const [visitor, stream] = await world.connect(client, trunk);
+        stream.send(sent);
+        if (sent !== '') await visitor.finalHead();
+        visitor.reset();
+        const { ms } = await timed(() => endOf(stream));
+        assertWithin(ms, 1000);
+      }
+      await world.assertServes(client, trunk);
+    });
+
+    it('may cross with the other side’s, and with bytes that mean nothing any more', async () => {
+      const { client, trunk } = await world.client();
+      const [visitor, stream] = await world.connect(client, trunk);
+      visitor.reset();
+      stream.send(ok('late'));
+      stream.end();
+      await endOf(stream);
+      await world.assertServes(client, trunk);
+    });
+  });
+
+  describe('windows', () => {
+    it('hold up nobody but a visitor who takes nothing, of whose no more than 8 MiB are in the relay', async () => {
+      const { client, trunk } = await world.client();
+      const [visitor, stream] = await world.connect(client, trunk);
+      visitor.socket.pause();
+      const size = 64 * 1024 * 1024;
+      const head = `HTTP/1.1 200 OK\r\nContent-Length: ${size}\r\n\r\n`;
+      const body = randomBytes(size);
+      stream.send(Buffer.concat([Buffer.from(head), body]));
+      await eventually(60_000, async () => {
+        const before = stream.sent;
+        // More than one visitor needs, so that the relay has had its turns.
+        for (let count = 0; count < 5; count += 1) await world.assertServes(client, trunk);
+        assert.equal(stream.sent, before);
+      });
+      assert.equal(stream.sent, stream.granted);
+      assert.ok(stream.sent < size, 'all of it has left');
+      assertHeldAtMost(LARGEST_WINDOW, stream.sent, visitor);
+      assert.equal(checksum((await visitor.response()).body), checksum(body));
+    });
+
+    it('hold back an upload that the client lets go on no further, and nobody else', async () => {
+      const { client, trunk } = await world.client();
+      trunk.grants = false;
+      const body = randomBytes(4 * WINDOW);
+      const visitor = await RawConnection.open(scope, relay.port, 60_000);
+      const writing = visitor.write(formatRequest({ host: client.host, method: 'POST', body }));
+      const stream = await trunk.accept();
+      trunk.grants = true;
+      const text = (await stream.receivedBytes(WINDOW)).toString('latin1');
+      const size = text.indexOf('\r\n\r\n') + 4 + body.length;
+      for (let count = 0; count < 10; count += 1) await world.assertServes(client, trunk);
+      assert.equal(stream.received.length, WINDOW);
+      stream.grant(1);
+      await stream.receivedBytes(WINDOW + 1);
+      await world.assertServes(client, trunk);
+      assert.equal(stream.received.length, WINDOW + 1);
+      stream.grants = true;
+      stream.grant(WINDOW);
+      const received = await stream.receivedBytes(size);
+      await writing;
+      assert.equal(checksum(received.subarray(-body.length)), checksum(body));
+      stream.send(ok('taken'));
+      assert.equal((await visitor.response()).text, 'taken');
+    });
+
+    it('may be as large as a client likes, up to 8 MiB', async () => {
+      const { client, trunk } = await world.client();
+      trunk.grants = false;
+      const body = randomBytes(3_000_000);
+      const visitor = await RawConnection.open(scope, relay.port, 60_000);
+      const writing = visitor.write(formatRequest({ host: client.host, method: 'POST', body }));
+      const stream = await trunk.accept();
+      stream.grant(LARGEST_WINDOW - WINDOW);
+      const text = await stream.receivedUpTo('\r\n\r\n');
+      await stream.receivedBytes(text.indexOf('\r\n\r\n') + 4 + body.length);
+      await writing;
+      stream.send(ok('taken'));
+      assert.equal((await visitor.response()).text, 'taken');
+    });
+
+    it('of a stream that has ended hold nobody up', async () => {
+      const { client, trunk } = await world.client();
+      trunk.grants = false;
+      const body = randomBytes(4 * WINDOW);
+      const visitor = await RawConnection.open(scope, relay.port, 60_000);
+      const writing = visitor.write(formatRequest({ host: client.host, method: 'POST', body }));
+      const stream = await trunk.accept();
+      await stream.receivedBytes(WINDOW);
+      visitor.reset();
+      await writing;
+      await endOf(stream);
+      await world.assertServes(client, trunk);
+    });
+  });
+
+  describe('are ended with 1002, and the others go on, for', () => {
+    let client: ManualClient;
+    let steady: TrunkClient;
+    let lasting: Halfway;
+
+    before(async () => {
+      ({ client, trunk: steady } = await world.client());
+      lasting = await world.halfway(client, steady);
+    });
+
+    after(async () => {
+      lasting.stream.send('done');
+      assert.equal(await lasting.rest, 'halfdone');
+      await world.assertServes(client, steady);
+    });
+
+    /** What is sent with a visitor's stream in the middle of a response. */
+    const VIOLATIONS: Readonly<Record<string, (trunk: TrunkClient, id: number) => void>> = {
+      'a frame of kind 5': (trunk, id) => trunk.send(5, id, 0),
+      'a frame of kind 255': (trunk, id) => trunk.send(255, id, 0),
+      'OPEN from a client': (trunk, id) => trunk.send(Kind.open, id + 1, 0),
+      'OPEN with a value': (trunk, id) => trunk.send(Kind.open, id + 1, 1),
+      'DATA of stream 0': (trunk) => trunk.send(Kind.data, 0, 1, Buffer.from('x')),
+      'WINDOW of stream 0': (trunk) => trunk.send(Kind.window, 0, 1),
+      'DATA without bytes': (trunk, id) => trunk.send(Kind.data, id, 0),
+      'DATA of 65,537 bytes': (trunk, id) => trunk.send(Kind.data, id, 65_537, Buffer.alloc(65_537)),
+      'DATA of 2^32 - 1 bytes': (trunk, id) => trunk.send(Kind.data, id, 0xffff_ffff),
+      'DATA of a stream that never was': (trunk, id) => trunk.send(Kind.data, id + 1, 1, Buffer.from('x')),
+      'END of a stream that never was': (trunk, id) => trunk.send(Kind.end, id + 1, 0),
+      'ABORT of a stream that never was': (trunk, id) => trunk.send(Kind.abort, id + 1, 1001),
+      'WINDOW of a stream that never was': (trunk, id) => trunk.send(Kind.window, id + 1, 1),
+      'END with a value': (trunk, id) => trunk.send(Kind.end, id, 1),
+      'DATA behind END': (trunk, id) => {
+        const [end, data] = [trunkFrame(Kind.end, id, 0), trunkFrame(Kind.data, id, 1, Buffer.from('x'))];
+        trunk.socket.send(Buffer.concat([end, data]));
+      },
+      'END twice': (trunk, id) => {
+        const end = trunkFrame(Kind.end, id, 0);
+        trunk.socket.send(Buffer.concat([end, end]));
+      },
+      'ABORT behind END': (trunk, id) => {
+        const [end, abort] = [trunkFrame(Kind.end, id, 0), trunkFrame(Kind.abort, id, 1001)];
+        trunk.socket.send(Buffer.concat([end, abort]));
+      },
+      'WINDOW of no bytes': (trunk, id) => trunk.send(Kind.window, id, 0),
+      'WINDOW of 8 MiB and a byte': (trunk, id) => trunk.send(Kind.window, id, LARGEST_WINDOW + 1),
+      'WINDOW of 2^32 - 1 bytes': (trunk, id) => trunk.send(Kind.window, id, 0xffff_ffff),
+      'WINDOW after WINDOW, beyond 8 MiB': (trunk, id) => {
+        trunk.send(Kind.window, id, LARGEST_WINDOW);
+        trunk.send(Kind.window, id, LARGEST_WINDOW);
+      },
+    };
+    for (const code of [0, 999, 1000, 1004, 1005, 1006, 1015, 2999, 5000, 65_536 + 1001])
+      VIOLATIONS[`ABORT with ${code}`] = (trunk, id) => trunk.send(Kind.abort, id, code);
+
+    for (const [what, violate] of Object.entries(VIOLATIONS)) {
+      it(what, async () => {
+        const bad = await client.trunk();
+        const { stream, rest } = await world.halfway(client, bad);
+        violate(bad, stream.id);
+        assert.equal(await closeCode(bad), 1002);
+        assert.match(await rest, BROKEN);
+        await world.assertServes(client, steady);
+      });
+    }
+
+    it('DATA of a stream that has ended on both sides', async () => {
+      const bad = await client.trunk();
+      const { stream, rest } = await world.halfway(client, bad);
+      stream.send('done');
+      stream.end();
+      assert.equal(await rest, 'halfdone');
+      assert.equal(await endOf(stream), 1000);
+      bad.send(Kind.data, stream.id, 1, Buffer.from('x'));
+      assert.equal(await closeCode(bad), 1002);
+    });
+
+    it('bytes beyond the window', async () => {
+      const bad = await client.trunk();
+      const [visitor, stream] = await world.connect(client, bad);
+      visitor.socket.pause();
+      const piece = trunkFrame(Kind.data, stream.id, WINDOW, Buffer.alloc(WINDOW));
+      bad.send(Kind.data, stream.id, 19, Buffer.from('HTTP/1.1 200 OK\r\n\r\n'));
+      // The relay and the system take some of it.
+      for (let count = 0; count < 1024; count += 1) bad.socket.send(piece);
+      assert.equal(await closeCode(bad, 60_000), 1002);
+      visitor.socket.resume();
+      await within(20_000, 'end of the connection', visitor.ending);
+    });
+  });
+
+  describe('whose connection is lost', () => {
+    it('leave a request that can be repeated to an announcement', async () => {
+      const { client, trunk } = await world.client();
+      const [visitor] = await world.connect(client, trunk, { target: '/again' });
+      trunk.socket.drop();
+      const data = await client.accept();
+      await data.receivedUpTo('GET /again ');
+      data.send(ok('announced'));
+      assert.equal((await visitor.response()).text, 'announced');
+    });
+
+    it('or to the other trunk', async () => {
+      const { client, trunk } = await world.client();
+      const other = await client.trunk();
+      const visitor = await world.visitor(client, { target: '/again' });
+      const lost = await Promise.race([trunk, other].map(async (each) => (await each.accept(), each)));
+      const kept = lost === trunk ? other : trunk;
+      lost.socket.drop();
+      const stream = await kept.accept();
+      await stream.receivedUpTo('GET /again ');
+      stream.send(ok('other'));
+      assert.equal((await visitor.response()).text, 'other');
+      assert.deepEqual(client.control.messages, []);
+    });
+
+    it('have no request repeated that has a body and was handed over', async () => {
+      const { client, trunk } = await world.client();
+      const [visitor] = await world.connect(client, trunk, { method: 'POST', body: 'once' });
+      trunk.socket.drop();
+      const { status, head } = await visitor.response();
+      assert.deepEqual([status, head.field('culvert-error')], [502, 'client-closed']);
+      assert.deepEqual(client.control.messages, []);
+    });
+
+    it('break a response that has begun', async () => {
+      const { client, trunk } = await world.client();
+      const { rest } = await world.halfway(client, trunk);
+      trunk.socket.drop();
+      assert.match(await rest, BROKEN);
+    });
+
+    it('break them with a Close frame of the client, too', async () => {
+      const { client, trunk } = await world.client();
+      const { rest } = await world.halfway(client, trunk);
+      trunk.socket.close(1000);
+      assert.match(await rest, BROKEN);
+      await world.visitor(client);
+      await client.announced();
+    });
+  });
+
+  describe('end with what they belong to:', () => {
+    it('the control socket, behind their last visitor, with 1000', async () => {
+      const { client, trunk } = await world.client();
+      const { visitor: early, stream, rest } = await world.halfway(client, trunk);
+      const unused = await client.trunk();
+      await client.reconnect();
+      assert.equal(await closeCode(unused), 1000);
+      const visitor = await world.visitor(client);
+      const data = await client.accept();
+      await data.receivedUpTo('\r\n\r\n');
+      data.send(ok('announced'));
+      assert.equal((await visitor.response()).text, 'announced');
+      stream.send('done');
+      assert.equal(await rest, 'halfdone');
+      early.reset();
+      assert.equal(await closeCode(trunk), 1000);
+    });
+
+    it('a control socket that its client closes, too', async () => {
+      const { client, trunk } = await world.client();
+      const { stream, rest } = await world.halfway(client, trunk);
+      client.control.socket.close(1000);
+      await client.control.closed;
+      stream.send('done');
+      assert.equal(await rest, 'halfdone');
+      assert.equal(await closeCode(trunk), 1000);
+    });
+
+    it('the tunnel, with 4001, and its visitors are cut', async () => {
+      const { client, trunk } = await world.client();
+      const { rest } = await world.halfway(client, trunk);
+      await client.account.api.close(client.tunnel.id);
+      assert.equal(await closeCode(trunk), 4001);
+      assert.match(await rest, BROKEN);
+    });
+
+    it('the life of the tunnel, with 4002, and its visitors are cut', async () => {
+      const { client, trunk } = await world.client({ ttl: '15s' });
+      const { rest } = await world.halfway(client, trunk);
+      assert.equal(await closeCode(trunk, 60_000), 4002);
+      assert.match(await rest, BROKEN);
+    });
+
+    it('the key, with 4003, and its visitors are cut; what was opened with another one stays', async () => {
+      const owner = await createAccount(relay);
+      const other = await withNewKey(relay, owner);
+      const tunnel = await owner.api.create({ local_port: 9 });
+      const client = await ManualClient.adopt(scope, relay, owner, tunnel);
+      const trunk = await TrunkClient.open(scope, relay, other.key, tunnel.id);
+      const { rest } = await world.halfway(client, trunk);
+      const kept = await client.trunk();
+      await relay.administer('key', 'revoke', other.keyId);
+      assert.equal(await closeCode(trunk), 4003);
+      assert.match(await rest, BROKEN);
+      await world.assertServes(client, kept);
+    });
+  });
+});
+
+/** Those that wait, all at once. */
+describe('trunks of a client or a relay that goes away (docs/protocol.md section 10)', () => {
+  const { scope, relay, pool } = relaySuite();
+  const world = new World(scope, relay, pool);
+  const together = concurrentTests();
+
+  together(
+    'a client that never answers gets no new visitors, and its repeatable ones are announced',
+    async () => {
+      const { client, trunk } = await world.client();
+      trunk.socket.answersPings = false;
+      const visitors = [await world.visitor(client, { target: '/0' })];
+      await trunk.accept();
+      trunk.socket.pause();
+      await eventually(30_000, async () => {
+        visitors.push(await world.visitor(client, { target: `/${visitors.length}` }));
+        assert.notDeepEqual(client.control.messages, []);
+      });
+      // Those that went into the trunk are announced when it has ended.
+      for (const _ of visitors) {
+        const data = await client.accept();
+        const [, target = ''] = /^GET (\S+) /.exec(await data.receivedUpTo('\r\n\r\n')) ?? [];
+        data.send(ok(target));
+      }
+      const answers = await Promise.all(visitors.map(async (visitor) => (await visitor.response()).text));
+      assert.deepEqual(
+        answers,
+        visitors.map((_, index) => `/${index}`),
+      );
+    },
+  );
+
+  together(
+    'a client that answers pings keeps its visitors, and gets new ones, however long a response takes',
+    async () => {
+      const { client, trunk } = await world.client();
+      const [visitor, stream] = await world.connect(client, trunk);
+      await eventually(60_000, () => assert.ok(trunk.pings >= 4, `${trunk.pings} pings`));
+      await world.assertServes(client, trunk);
+      stream.send(ok('late'));
+      assert.equal((await visitor.response()).text, 'late');
+      assert.deepEqual(client.control.messages, []);
+    },
+  );
+
+  together(
+    'a relay that is told to stop lets streams complete, and closes their trunk with 1000',
+    async () => {
+      const own = await Relay.start(scope);
+      const world = new World(scope, own, new AccountPool(own));
+      const { client, trunk } = await world.client();
+      const unused = await client.trunk();
+      const { stream, rest } = await world.halfway(client, trunk);
+      own.child.kill('SIGTERM');
+      assert.equal((await within(20_000, 'close', client.control.closed)).code, 1001);
+      assert.equal(await closeCode(unused), 1000);
+      stream.send('done');
+      assert.equal(await rest, 'halfdone');
+      assert.equal(await closeCode(trunk), 1000);
+      assert.deepEqual(await own.child.exit(20_000), { code: 0, signal: null });
+    },
+  );
+
+  together('a connection that was there when the relay was told to stop may ask once', async () => {
+    const own = await Relay.start(scope);
+    const world = new World(scope, own, new AccountPool(own));
+    const { client, trunk } = await world.client();
+    const quiet = await RawConnection.open(scope, own.port);
+    own.child.kill('SIGTERM');
+    await draining(() => visit(own.port, { host: 'localhost', target: '/readyz' }));
+    await quiet.write(formatRequest({ host: client.host, method: 'POST', body: 'x' }));
+    const stream = await trunk.accept();
+    stream.send(ok('done'));
+    const { text, head } = await quiet.response();
+    assert.deepEqual([text, head.field('connection')], ['done', 'close']);
+    assert.equal(await closeCode(trunk), 1000);
+    assert.deepEqual(await own.child.exit(20_000), { code: 0, signal: null });
+  });
+
+  for (const [setting, allowed, refusal] of [
+    ['0', 0, [404, 'not found']],
+    ['1', 1, [429, 'too many trunks']],
+  ] as const) {
+    together(`CULVERT_TRUNKS=${setting} allows ${allowed}`, async () => {
+      const own = await Relay.start(scope, { CULVERT_TRUNKS: setting });
+      const client = await ManualClient.start(scope, own, new AccountPool(own));
+      for (let count = 0; count < allowed; count += 1) await client.trunk();
+      assert.deepEqual(await refusalOf(client.trunk()), refusal);
+    });
+  }
+});
+
+/** Asserts that no more of what a client has sent lies in the relay: neither with the system nor with the visitor. */
+function assertHeldAtMost(most: number, sent: number, visitor: RawConnection): void {
+  const ends = connectionEnds();
+  const { localPort, remotePort } = visitor.socket;
+  const mine = ends.find((end) => end.port === localPort && end.peerPort === remotePort) ?? assert.fail();
+  const relays = ends.find((end) => end.port === remotePort && end.peerPort === localPort) ?? assert.fail();
+  const held = sent - relays.unsent - mine.unread - visitor.reader.buffered;
+  assert.ok(held <= most, `${held} of ${sent} bytes are in the relay`);
+}

@@ -1,0 +1,304 @@
+import { eventually } from '../deadline.ts';
+import { deferred } from '../deferred.ts';
+import type { Scope } from '../scope.ts';
+import type { RelayAddress } from './control.ts';
+import { type Closed, WebSocketClient } from './websocket.ts';
+
+/** Kinds of frames (docs/protocol.md section 10.2). */
+export const Kind = { open: 0, data: 1, end: 2, abort: 3, window: 4 } as const;
+
+const HEADER_BYTES = 9;
+const FIRST_WINDOW = 65_536;
+const LARGEST_DATA = 65_536;
+const LARGEST_WINDOW = 8_388_608;
+
+/** A frame's header. */
+export interface TrunkFrame {
+  readonly kind: number;
+  readonly stream: number;
+  readonly value: number;
+}
+
+/** The bytes of a frame; whether it is allowed is not asked. */
+export function trunkFrame(kind: number, stream: number, value: number, payload = Buffer.alloc(0)): Buffer {
+  const header = Buffer.alloc(HEADER_BYTES);
+  header.writeUInt8(kind);
+  header.writeUInt32BE(stream, 1);
+  header.writeUInt32BE(value, 5);
+  return Buffer.concat([header, payload]);
+}
+
+/** How the relay ended a stream: 1000 for `END`, else the code of its `ABORT`; 1006 where the trunk ended before. */
+type StreamEnd = number;
+
+/** One visitor's connection. */
+export class TrunkClientStream {
+  readonly id: number;
+  readonly ended: Promise<StreamEnd>;
+  /** Whether the relay is let go on as bytes come; at first what the trunk says. */
+  grants: boolean;
+  /** bytes that the relay has let this side send, with those it may from the start */
+  granted = FIRST_WINDOW;
+  /** bytes of this side that have left */
+  sent = 0;
+  readonly #trunk: TrunkClient;
+  readonly #settle: (end: StreamEnd) => void;
+  #pieces: Buffer[] = [];
+  /** bytes that came, and how many of them the relay was let send since */
+  #received = 0;
+  #regranted = 0;
+  #queue: Buffer = Buffer.alloc(0);
+  /** the end that follows the queue */
+  #end: (() => void) | undefined;
+  #hasEnded = false;
+  #relayHasEnded = false;
+
+  constructor(trunk: TrunkClient, id: number) {
+    this.id = id;
+    this.grants = trunk.grants;
+    this.#trunk = trunk;
+    const ended = deferred<StreamEnd>();
+    this.ended = ended.promise;
+    this.#settle = ended.resolve;
+  }
+
+  /** Everything that came. */
+  get received(): Buffer {
+    const all = this.#pieces.length === 1 ? this.#pieces[0] : undefined;
+    if (all !== undefined) return all;
+    this.#pieces = [Buffer.concat(this.#pieces)];
+    return this.received;
+  }
+
+  /** Waits until that many bytes have come in all. */
+  async receivedBytes(count: number, ms = 60_000): Promise<Buffer> {
+    await eventually(ms, () => {
+      if (this.#received < count) throw new Error(`received ${this.#received} of ${count} bytes`);
+    });
+    return this.received;
+  }
+
+  /** Waits until what was received contains a text, and returns all of it. */
+  async receivedUpTo(text: string, ms = 20_000): Promise<string> {
+    return await eventually(ms, () => {
+      const all = this.received.toString('latin1');
+      if (!all.includes(text)) throw new Error(`received only ${JSON.stringify(all)}`);
+      return all;
+    });
+  }
+
+  /** Sends bytes, as the relay lets. */
+  send(bytes: string | Buffer): void {
+    const added = typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes;
+    this.#queue = this.#queue.length === 0 ? added : Buffer.concat([this.#queue, added]);
+    this.#flush();
+  }
+
+  /** Lets the relay send so many more bytes. */
+  grant(bytes: number): void {
+    this.#regranted += bytes;
+    this.#trunk.send(Kind.window, this.id, bytes);
+  }
+
+  /** Ends the stream behind what was sent. */
+  end(): void {
+    this.#endWith(Kind.end, 0);
+  }
+
+  /** Breaks the stream off, behind what was sent. */
+  abort(code: number): void {
+    this.#endWith(Kind.abort, code);
+  }
+
+  /** @throws Error for what the relay must not send */
+  take({ kind, value }: TrunkFrame): void {
+    if (this.#relayHasEnded) throw new Error(`a frame of stream ${this.id} behind its end`);
+    switch (kind) {
+      case Kind.window:
+        if (value < 1 || value > LARGEST_WINDOW) throw new Error(`a window of ${value} bytes`);
+        this.granted += value;
+        if (this.granted - this.sent > LARGEST_WINDOW) throw new Error('a window larger than allowed');
+        return this.#flush();
+      case Kind.end:
+        if (value !== 0) throw new Error(`END with value ${value}`);
+        return this.#endedByRelay(1000);
+      case Kind.abort:
+        if (value === 1000 || value < 1000 || value > 4999) throw new Error(`ABORT with code ${value}`);
+        return this.#endedByRelay(value);
+      default:
+        throw new Error(`a frame of kind ${kind}`);
+    }
+  }
+
+  /** @throws Error for bytes that the relay must not send */
+  takeData(bytes: Buffer): void {
+    if (this.#relayHasEnded) throw new Error(`bytes of stream ${this.id} behind its end`);
+    this.#pieces.push(Buffer.from(bytes));
+    this.#received += bytes.length;
+    if (this.#received > FIRST_WINDOW + this.#regranted) throw new Error('more bytes than the window allows');
+    if (this.grants && !this.#hasEnded) this.grant(bytes.length);
+  }
+
+  /** The trunk has ended. */
+  lost(): void {
+    this.#settle(1006);
+  }
+
+  #endedByRelay(code: number): void {
+    this.#relayHasEnded = true;
+    if (!this.#hasEnded) this.#trunk.send(Kind.end, this.id, 0);
+    this.#hasEnded = true;
+    this.#queue = Buffer.alloc(0);
+    this.#trunk.forget(this);
+    this.#settle(code);
+  }
+
+  #endWith(kind: number, value: number): void {
+    this.#end = () => {
+      this.#hasEnded = true;
+      this.#trunk.send(kind, this.id, value);
+    };
+    this.#flush();
+  }
+
+  #flush(): void {
+    while (!this.#hasEnded && this.#queue.length > 0 && this.sent < this.granted) {
+      const size = Math.min(this.#queue.length, this.granted - this.sent, LARGEST_DATA);
+      this.sent += size;
+      const piece = this.#queue.subarray(0, size);
+      this.#queue = this.#queue.subarray(size);
+      this.#trunk.send(Kind.data, this.id, size, piece);
+    }
+    if (this.#queue.length > 0 || this.#hasEnded) return;
+    this.#end?.();
+  }
+}
+
+/**
+ * A trunk as docs/protocol.md section 10 has it, written from that alone. Whatever the relay sends that it must not ends the
+ * connection, and is the `violation` of the socket.
+ */
+export class TrunkClient {
+  readonly socket: WebSocketClient;
+  /** Headers of the relay's frames, in their order. */
+  readonly frames: TrunkFrame[] = [];
+  /** How many pings have come. */
+  pings = 0;
+  /** Whether the relay is let go on, for streams that come from now on. */
+  grants = true;
+  /** those that are not gone for both sides */
+  readonly #streams = new Map<number, TrunkClientStream>();
+  /** those that nobody has accepted */
+  readonly #come: TrunkClientStream[] = [];
+  #pending: Buffer = Buffer.alloc(0);
+  /** the stream whose bytes come, and how many are to come */
+  #reading: TrunkClientStream | undefined;
+  #missing = 0;
+  #lastId = 0;
+
+  private constructor(socket: WebSocketClient) {
+    this.socket = socket;
+    socket.attach({
+      data: (bytes, kind) => {
+        if (kind !== 'binary') throw new Error('a text message on a trunk');
+        this.#read(bytes);
+      },
+      ping: () => (this.pings += 1),
+    });
+    void socket.closed.then(() => {
+      for (const stream of this.#streams.values()) stream.lost();
+    });
+  }
+
+  /**
+   * @param key API key, or `undefined` to send none
+   * @throws HandshakeRefused
+   */
+  static async open(
+    scope: Scope,
+    relay: RelayAddress,
+    key: string | undefined,
+    tunnelId: string,
+  ): Promise<TrunkClient> {
+    const socket = await WebSocketClient.open(scope, {
+      port: relay.port,
+      host: `localhost:${relay.port}`,
+      target: `/ws/trunk?tunnel_id=${tunnelId}`,
+      headers: key === undefined ? [] : [['Authorization', `Bearer ${key}`]],
+    });
+    const trunk = new TrunkClient(socket);
+    scope.defer(() => {
+      if (socket.violation !== undefined) throw socket.violation;
+    });
+    return trunk;
+  }
+
+  get closed(): Promise<Closed> {
+    return this.socket.closed;
+  }
+
+  /** How many visitors have come and were not accepted. */
+  get waiting(): number {
+    return this.#come.length;
+  }
+
+  /** The next visitor's stream. */
+  async accept(ms = 20_000): Promise<TrunkClientStream> {
+    return await eventually(ms, () => {
+      const stream = this.#come.shift();
+      if (stream === undefined) throw new Error('no visitor came through the trunk');
+      return stream;
+    });
+  }
+
+  /** Sends a frame as it is. */
+  send(kind: number, stream: number, value: number, payload?: Buffer): void {
+    this.socket.send(trunkFrame(kind, stream, value, payload));
+  }
+
+  /** Both sides have ended the stream. */
+  forget(stream: TrunkClientStream): void {
+    this.#streams.delete(stream.id);
+  }
+
+  #read(bytes: Buffer): void {
+    this.#pending = this.#pending.length === 0 ? bytes : Buffer.concat([this.#pending, bytes]);
+    for (;;) {
+      if (this.#missing > 0) {
+        const piece = this.#pending.subarray(0, this.#missing);
+        if (piece.length === 0) return;
+        this.#pending = this.#pending.subarray(piece.length);
+        this.#missing -= piece.length;
+        this.#reading?.takeData(piece);
+      } else {
+        if (this.#pending.length < HEADER_BYTES) return;
+        const header = this.#pending.subarray(0, HEADER_BYTES);
+        this.#pending = this.#pending.subarray(HEADER_BYTES);
+        this.#take({
+          kind: header.readUInt8(),
+          stream: header.readUInt32BE(1),
+          value: header.readUInt32BE(5),
+        });
+      }
+    }
+  }
+
+  #take(frame: TrunkFrame): void {
+    this.frames.push(frame);
+    if (frame.kind === Kind.open) return this.#opened(frame);
+    const stream = this.#streams.get(frame.stream);
+    if (stream === undefined) throw new Error(`a frame of stream ${frame.stream}, which there is not`);
+    if (frame.kind !== Kind.data) return stream.take(frame);
+    if (frame.value < 1 || frame.value > LARGEST_DATA) throw new Error(`DATA of ${frame.value} bytes`);
+    this.#reading = stream;
+    this.#missing = frame.value;
+  }
+
+  #opened({ stream: id, value }: TrunkFrame): void {
+    if (id <= this.#lastId || value !== 0) throw new Error(`OPEN of stream ${id} with value ${value}`);
+    this.#lastId = id;
+    const stream = new TrunkClientStream(this, id);
+    this.#streams.set(id, stream);
+    this.#come.push(stream);
+  }
+}
