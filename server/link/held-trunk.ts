@@ -45,9 +45,9 @@ export class HeldTrunk {
     return this.#trunk.size;
   }
 
-  /** Whether a visitor may be sent through it. */
+  /** Whether a visitor may be sent through it: not while the client owes a sign of life. */
   get takesVisitors(): boolean {
-    return this.#trunk.takesStreams && this.#askedAt === undefined;
+    return this.#trunk.takesStreams && (this.#askedAt === undefined || !this.#socket.isSilent);
   }
 
   open(): TrunkStream {

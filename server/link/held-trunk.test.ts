@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import { CloseCode } from '../../shared/control.ts';
+import { WindowBudget } from '../../shared/trunk/receive-window.ts';
+import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
+import { LIFE_SIGN_MS, TRUNK_DOUBT_MS, TRUNK_IDLE_MS } from '../limits.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { settled, TrunkClient } from '../testing/trunk-client.ts';
+import { HeldTrunk } from './held-trunk.ts';
+
+describe('HeldTrunk', () => {
+  let clock: FakeClock;
+  let ended: HeldTrunk[];
+  let trunk: HeldTrunk;
+
+  beforeEach(() => {
+    clock = new FakeClock();
+    ended = [];
+  });
+
+  function hold(client: TrunkClient): void {
+    trunk = new HeldTrunk({
+      socket: client.socket,
+      keyId: 'key',
+      budget: new WindowBudget(0),
+      ended: (which) => ended.push(which),
+    });
+  }
+
+  /** A visitor who has asked for something; how his stream ended. */
+  function visit(): { stream: TrunkStream; ends: number[] } {
+    const stream = trunk.open();
+    const ends: number[] = [];
+    stream.attach({ onStreamData() {}, onStreamDrain() {}, onStreamClose: (code) => ends.push(code) });
+    stream.write(Buffer.from('GET'));
+    return { stream, ends };
+  }
+
+  /** Lets time pass, with a look at the trunk every second and time for what is under way. */
+  async function pass(ms: number): Promise<void> {
+    for (let left = ms; left > 0; left -= 1000) {
+      clock.advance(Math.min(1000, left));
+      trunk.tick(clock.monotonic());
+      await settled();
+    }
+  }
+
+  it('gives a client a stream, with the bytes it begins with', async () => {
+    const client = new TrunkClient();
+    hold(client);
+    visit();
+    assert.equal(trunk.size, 1);
+    await settled();
+    assert.deepEqual(client.received, ['GET']);
+  });
+
+  describe('that nobody uses', () => {
+    it('closes after 60 s, with 1000, and not before', async () => {
+      const client = new TrunkClient();
+      hold(client);
+      await pass(1000);
+      await pass(TRUNK_IDLE_MS - 1000);
+      assert.deepEqual([client.closed, ended], [[], []]);
+      assert.ok(trunk.takesVisitors);
+      await pass(1000);
+      assert.deepEqual([client.closed, ended], [[CloseCode.normal], [trunk]]);
+      assert.ok(!trunk.takesVisitors);
+    });
+
+    it('counts from its last visitor’s end', async () => {
+      const client = new TrunkClient();
+      hold(client);
+      await pass(TRUNK_IDLE_MS);
+      const { stream } = visit();
+      await pass(2 * TRUNK_IDLE_MS);
+      stream.close(CloseCode.normal);
+      await settled();
+      assert.equal(trunk.size, 0);
+      await pass(TRUNK_IDLE_MS);
+      assert.deepEqual(client.closed, []);
+      await pass(1000);
+      assert.deepEqual(client.closed, [CloseCode.normal]);
+    });
+
+    it('is used by a visitor between two looks', async () => {
+      const client = new TrunkClient();
+      hold(client);
+      await pass(TRUNK_IDLE_MS);
+      visit().stream.close(CloseCode.normal);
+      await settled();
+      await pass(TRUNK_IDLE_MS);
+      assert.deepEqual(client.closed, []);
+    });
+  });
+
+  describe('of a client that says nothing', () => {
+    it('takes visitors for 2 s, and ends 8 s later, with the streams it has', async () => {
+      const client = new TrunkClient({ isThere: false });
+      hold(client);
+      const { ends } = visit();
+      await settled();
+      await pass(1000);
+      await pass(TRUNK_DOUBT_MS - 1000);
+      assert.ok(trunk.takesVisitors);
+      await pass(1000);
+      assert.ok(!trunk.takesVisitors);
+      await pass(LIFE_SIGN_MS - 1000);
+      assert.deepEqual([ends, ended], [[], []]);
+      await pass(1000);
+      assert.deepEqual([ends, ended], [[CloseCode.abnormal], [trunk]]);
+      assert.equal(trunk.size, 0);
+    });
+
+    it('is not in doubt while there is nothing to answer', async () => {
+      hold(new TrunkClient({ isThere: false }));
+      await pass(TRUNK_IDLE_MS);
+      assert.ok(trunk.takesVisitors);
+    });
+
+    it('takes visitors again as soon as it has answered', async () => {
+      const client = new TrunkClient({ isThere: false });
+      hold(client);
+      const { ends } = visit();
+      await settled();
+      await pass(TRUNK_DOUBT_MS + 1000);
+      assert.ok(!trunk.takesVisitors);
+      client.wake();
+      await settled();
+      assert.ok(trunk.takesVisitors);
+      await pass(2 * LIFE_SIGN_MS);
+      assert.deepEqual([ends, ended], [[], []]);
+    });
+  });
+
+  it('asks again and again while a response takes long, and takes visitors all the time', async () => {
+    const client = new TrunkClient();
+    hold(client);
+    const { ends } = visit();
+    for (let second = 0; second < 120; second += 1) {
+      await pass(1000);
+      assert.ok(trunk.takesVisitors, `after ${second} s`);
+    }
+    assert.deepEqual([ends, ended], [[], []]);
+  });
+
+  it('counts as a word what the client sends, though it never answers all of it', async () => {
+    const client = new TrunkClient();
+    hold(client);
+    const { ends } = visit();
+    await settled();
+    for (let second = 0; second < 30; second += 1) {
+      client.streams[0]?.write(Buffer.from('event'));
+      await settled();
+      visit();
+      await pass(1000);
+      assert.ok(trunk.takesVisitors);
+    }
+    assert.deepEqual(ends, []);
+  });
+
+  it('that is retired takes no visitors, and closes behind the last one that it has', async () => {
+    const client = new TrunkClient();
+    hold(client);
+    const { stream } = visit();
+    await settled();
+    trunk.retire();
+    assert.ok(!trunk.takesVisitors);
+    await settled();
+    assert.deepEqual([client.closed, ended], [[], []]);
+    stream.close(CloseCode.normal);
+    await settled();
+    assert.deepEqual([client.closed, ended], [[CloseCode.normal], [trunk]]);
+  });
+
+  it('that is closed breaks its streams off, and tells the client why', async () => {
+    const client = new TrunkClient();
+    hold(client);
+    const { ends } = visit();
+    await settled();
+    trunk.close(CloseCode.tunnelClosed);
+    await settled();
+    assert.deepEqual([ends, client.closed, ended], [[CloseCode.abnormal], [CloseCode.tunnelClosed], [trunk]]);
+  });
+
+  it('on which the client begins a stream ends', async () => {
+    const client = new TrunkClient();
+    hold(client);
+    const { ends } = visit();
+    await settled();
+    // OPEN of stream 2, in a frame of its own.
+    client.write(Buffer.from([0, 0, 0, 0, 2, 0, 0, 0, 0]));
+    await settled();
+    assert.deepEqual([ends, client.closed], [[CloseCode.abnormal], [CloseCode.protocolError]]);
+  });
+});
