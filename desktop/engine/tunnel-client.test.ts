@@ -8,6 +8,8 @@ import type { TunnelSession, TunnelState } from './control/tunnel-session.ts';
 import { localPort } from './local/local-target.ts';
 import { createTunnelClient } from './tunnel-client.ts';
 
+const TUNNEL_ID = '0b2f4f0e-6a6e-4d53-9d0c-0a1b2c3d4e5f';
+
 /** Sends a request over a data socket, and waits for the response. */
 async function ask(socket: WebSocket, target: string): Promise<string> {
   socket.send(Buffer.from(`GET /${target} HTTP/1.1\r\nHost: a\r\n\r\n`));
@@ -17,6 +19,34 @@ async function ask(socket: WebSocket, target: string): Promise<string> {
     answer += message.toString();
   }
   return answer;
+}
+
+/** A visitor who comes through a trunk: OPEN, DATA and the bytes of a request (docs/protocol.md section 10.2). */
+function visitor(id: number, target: string): Buffer {
+  const request = Buffer.from(`GET /${target} HTTP/1.1\r\nHost: a\r\n\r\n`);
+  const header = Buffer.alloc(18);
+  header.writeUInt32BE(id, 1);
+  header.writeUInt8(1, 9);
+  header.writeUInt32BE(id, 10);
+  header.writeUInt32BE(request.length, 14);
+  return Buffer.concat([header, request]);
+}
+
+/** What each stream of a trunk has carried so far. */
+function answersOn(trunk: WebSocket): ReadonlyMap<number, string> {
+  const answers = new Map<number, string>();
+  let bytes = Buffer.alloc(0);
+  trunk.on('message', (message: Buffer) => {
+    bytes = Buffer.concat([bytes, message]);
+    while (bytes.length >= 9) {
+      const [isData, id, size] = [bytes[0] === 1, bytes.readUInt32BE(1), bytes.readUInt32BE(5)];
+      const end = 9 + (isData ? size : 0);
+      if (bytes.length < end) return;
+      answers.set(id, (answers.get(id) ?? '') + bytes.subarray(9, end).toString());
+      bytes = bytes.subarray(end);
+    }
+  });
+  return answers;
 }
 
 /** The whole engine, with a relay that the test plays and a local service that echoes the targets of its requests. */
@@ -31,7 +61,7 @@ describe('createTunnelClient', () => {
     session = createTunnelClient({
       relay: relay.address,
       key: `cvt_${'k'.repeat(32)}`,
-      tunnelId: '0b2f4f0e-6a6e-4d53-9d0c-0a1b2c3d4e5f',
+      tunnelId: TUNNEL_ID,
       local: localPort(await listen(site)),
       onState: (state) => states.emit(state.name, state),
       onProblem: ({ text }) => assert.fail(text),
@@ -68,10 +98,27 @@ describe('createTunnelClient', () => {
     assert.match(second.answer, /you asked for \/two$/);
   });
 
-  it('serves a visitor who comes over a data socket offered ahead', async () => {
-    const offered = relay.warm();
+  it('opens a trunk and serves the visitors who come through it, several at once', async () => {
+    const opened = relay.trunk();
     await goOnline();
-    assert.match(await ask(await offered, 'warm'), /^HTTP\/1\.1 200 OK\r\n[^]*you asked for \/warm$/);
+    const { socket, target } = await opened;
+    assert.equal(target, `/ws/trunk?tunnel_id=${TUNNEL_ID}`);
+    const answers = answersOn(socket);
+    socket.send(Buffer.concat([visitor(1, 'one'), visitor(2, 'two')]));
+    for (const [id, wanted] of [
+      [1, '/one'],
+      [2, '/two'],
+    ] as const) {
+      while (answers.get(id)?.endsWith(`you asked for ${wanted}`) !== true) await once(socket, 'message');
+      assert.match(answers.get(id) ?? '', /^HTTP\/1\.1 200 OK\r\n/);
+    }
+  });
+
+  it('serves visitors who are announced where the relay takes no trunk', async () => {
+    const opened = relay.trunk();
+    const control = await goOnline();
+    (await opened).socket.terminate();
+    assert.match((await visit(control, 'one')).answer, /you asked for \/one$/);
   });
 
   it('keeps open connections while the control connection is away', async () => {

@@ -14,13 +14,13 @@ export interface FakeRelay {
   control(): Promise<WebSocket>;
   /** The next data socket of an announced connection, and the request target it was opened with. */
   data(): Promise<{ socket: WebSocket; target: string | undefined }>;
-  /** The next data socket offered ahead of need. */
-  warm(): Promise<WebSocket>;
+  /** The next trunk, and the request target it was opened with. */
+  trunk(): Promise<{ socket: WebSocket; target: string | undefined }>;
   /** Answers upgrades with these bytes instead of a handshake, from now on; `undefined` to accept them again. */
   refuseWith(answer: string | undefined): void;
 }
 
-/** Starts a relay that accepts every control and data socket; `closeServers` ends it. */
+/** Starts a relay that accepts every control and data socket, and every trunk; `closeServers` ends it. */
 export async function startFakeRelay(): Promise<FakeRelay> {
   const accepted = new EventEmitter();
   const keys: (string | undefined)[] = [];
@@ -35,10 +35,9 @@ export async function startFakeRelay(): Promise<FakeRelay> {
     }
     sockets.handleUpgrade(request, socket, head, (webSocket) => {
       webSocket.on('error', () => {});
-      const isControl = request.url?.startsWith('/ws/control?') === true;
-      if (isControl) keys.push(request.headers.authorization);
-      const isWarm = request.url?.includes('tunnel_id=') === true;
-      accepted.emit(isControl ? 'control' : isWarm ? 'warm' : 'data', webSocket, request.url);
+      const [, kind = ''] = /^\/ws\/(\w+)\?/.exec(request.url ?? '') ?? [];
+      if (kind === 'control') keys.push(request.headers.authorization);
+      accepted.emit(kind, webSocket, request.url);
     });
   });
   const port = await listen(server);
@@ -56,9 +55,9 @@ export async function startFakeRelay(): Promise<FakeRelay> {
       const [socket, target] = (await once(accepted, 'data')) as [WebSocket, string | undefined];
       return { socket, target };
     },
-    async warm() {
-      const [socket] = (await once(accepted, 'warm')) as [WebSocket];
-      return socket;
+    async trunk() {
+      const [socket, target] = (await once(accepted, 'trunk')) as [WebSocket, string | undefined];
+      return { socket, target };
     },
     refuseWith(answer) {
       refusal = answer;
