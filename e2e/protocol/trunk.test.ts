@@ -5,11 +5,12 @@ import { concurrentTests } from '../support/concurrent-tests.ts';
 import { assertWithin, eventually, timed, within } from '../support/deadline.ts';
 import { documentedCode } from '../support/documented-errors.ts';
 import { draining } from '../support/draining.ts';
-import { ManualClient } from '../support/manual-client.ts';
-import { newApiKey, Relay } from '../support/programs.ts';
+import { hostOf, ManualClient } from '../support/manual-client.ts';
+import { Culvert, type Environment, newApiKey, Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection, type Request, type Response, visit } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
-import type { Scope } from '../support/scope.ts';
+import { type Scope, suiteScope } from '../support/scope.ts';
+import { readEcho, startEchoService } from '../support/services/echo.ts';
 import { Kind, TrunkClient, type TrunkClientStream, trunkFrame } from '../support/spec-client/trunk.ts';
 import { HandshakeRefused } from '../support/spec-client/websocket.ts';
 import { connectionEnds } from '../support/tcp-probes.ts';
@@ -222,6 +223,19 @@ describe('trunks (docs/protocol.md section 10)', () => {
         await world.visitor(client);
         await eventually(20_000, () => assert.deepEqual([trunk.waiting, other.waiting], [count, count]));
       }
+    });
+
+    it('whose bytes are counted, and no others', async () => {
+      const { client, trunk } = await world.client();
+      const [visitor, stream] = await world.connect(client, trunk, { method: 'POST', body: 'counted' });
+      const request = await stream.receivedUpTo('\r\n\r\ncounted');
+      stream.send(ok('response'));
+      await visitor.response();
+      await eventually(20_000, async () => {
+        const { bytes_in, bytes_out, requests } = await client.account.api.get(client.tunnel.id);
+        const expected = { bytes_in: request.length, bytes_out: ok('response').length, requests: 1 };
+        assert.deepEqual({ bytes_in, bytes_out, requests }, expected);
+      });
     });
 
     it('who asks several times on one connection, in one stream', async () => {
@@ -611,6 +625,31 @@ describe('trunks (docs/protocol.md section 10)', () => {
       assert.deepEqual(client.control.messages, []);
     });
 
+    it('have none repeated for ever', async () => {
+      const { client, trunk } = await world.client();
+      const other = await client.trunk();
+      const [visitor] = await world.connect(client, trunk);
+      trunk.socket.drop();
+      await other.accept();
+      other.socket.drop();
+      assert.equal((await visitor.response()).status, 502);
+      assert.deepEqual(client.control.messages, []);
+    });
+
+    it('leave the next request of a connection that rests to an announcement, whatever it is', async () => {
+      const { client, trunk } = await world.client();
+      const [visitor, stream] = await world.connect(client, trunk);
+      stream.send(ok('first'));
+      assert.equal((await visitor.response()).text, 'first');
+      trunk.socket.close(1001);
+      await closeCode(trunk);
+      await visitor.write(formatRequest({ host: client.host, method: 'POST', body: 'second' }));
+      const data = await client.accept();
+      await data.receivedUpTo('\r\n\r\nsecond');
+      data.send(ok('announced'));
+      assert.equal((await visitor.response()).text, 'announced');
+    });
+
     it('break a response that has begun', async () => {
       const { client, trunk } = await world.client();
       const { rest } = await world.halfway(client, trunk);
@@ -644,6 +683,20 @@ describe('trunks (docs/protocol.md section 10)', () => {
       assert.equal(await rest, 'halfdone');
       early.reset();
       assert.equal(await closeCode(trunk), 1000);
+    });
+
+    it('the control socket, though a connection rests on them, whose next request is announced', async () => {
+      const { client, trunk } = await world.client();
+      const [visitor, stream] = await world.connect(client, trunk);
+      stream.send(ok('first'));
+      assert.equal((await visitor.response()).text, 'first');
+      await client.reconnect();
+      assert.equal(await closeCode(trunk), 1000);
+      await visitor.write(formatRequest({ host: client.host, target: '/second' }));
+      const data = await client.accept();
+      await data.receivedUpTo('GET /second ');
+      data.send(ok('announced'));
+      assert.equal((await visitor.response()).text, 'announced');
     });
 
     it('a control socket that its client closes, too', async () => {
@@ -777,6 +830,58 @@ describe('trunks of a client or a relay that goes away (docs/protocol.md section
       const client = await ManualClient.start(scope, own, new AccountPool(own));
       for (let count = 0; count < allowed; count += 1) await client.trunk();
       assert.deepEqual(await refusalOf(client.trunk()), refusal);
+    });
+  }
+});
+
+/** `culvert`, which serves a tunnel of a relay that shows how many trunks there are. */
+describe('trunks of culvert', () => {
+  const scope = suiteScope();
+  const together = concurrentTests();
+
+  async function start(
+    settings: Environment = {},
+  ): Promise<{ visitOnce(): Promise<void>; trunks(): Promise<number> }> {
+    const relay = await Relay.start(scope, { CULVERT_METRICS_PORT: '0', ...settings });
+    const { key } = await new AccountPool(relay).take();
+    const service = await startEchoService(scope);
+    const { tunnel } = await Culvert.start(scope, relay, key, service.port);
+    const port = await eventually(20_000, () => {
+      const url = /"url":"http:\/\/127\.0\.0\.1:(\d+)\/metrics"/.exec(relay.child.stderr)?.[1];
+      return Number(url ?? assert.fail('the log does not say where metrics are'));
+    });
+    return {
+      async visitOnce() {
+        const body = randomBytes(300_000);
+        const seen = readEcho(await visit(relay.port, { host: hostOf(tunnel, relay), method: 'POST', body }));
+        assert.equal(seen.sha256, checksum(body));
+      },
+      async trunks() {
+        const { text } = await visit(port, { host: 'localhost', target: '/metrics' });
+        return Number(/^culvert_trunks (\d+)$/m.exec(text)?.[1]);
+      },
+    };
+  }
+
+  async function assertTrunks(count: number, trunks: () => Promise<number>): Promise<void> {
+    await eventually(20_000, async () => assert.equal(await trunks(), count));
+  }
+
+  together('are one at first, and two when visitors come', async () => {
+    const { visitOnce, trunks } = await start();
+    await assertTrunks(1, trunks);
+    await visitOnce();
+    await assertTrunks(2, trunks);
+    await Promise.all(Array.from({ length: 8 }, visitOnce));
+    assert.equal(await trunks(), 2);
+  });
+
+  for (const count of [0, 1]) {
+    together(`are ${count} where the relay takes no more, and visitors are served`, async () => {
+      const { visitOnce, trunks } = await start({ CULVERT_TRUNKS: String(count) });
+      await assertTrunks(count, trunks);
+      for (let visitor = 0; visitor < 4; visitor += 1) await visitOnce();
+      assert.equal(await trunks(), count);
     });
   }
 });

@@ -7,6 +7,7 @@ import { PLAN_RULES } from '../accounts/plans.ts';
 import { WAITING_MAX } from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { anAccount } from '../testing/fixtures.ts';
+import { TrunkClient } from '../testing/trunk-client.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream } from '../tunnels/stream.ts';
 import type { ControlSocket, SocketKey } from './control-socket.ts';
@@ -21,6 +22,8 @@ const tunnel = {
   countIn() {},
   countOut() {},
 } as unknown as LiveTunnel;
+
+const OPTIONS = { maxOffers: { warm: 2, trunk: 2 }, presence: ALONE };
 
 class FakeControl {
   readonly key: SocketKey;
@@ -77,7 +80,7 @@ describe('Hub', () => {
   beforeEach(() => {
     tunnel.account = anAccount({ plan: 'team' });
     clock = new FakeClock();
-    hub = new Hub({ clock, maxOffers: { warm: 2, trunk: 2 }, presence: ALONE });
+    hub = new Hub({ ...OPTIONS, clock });
     results = [];
   });
 
@@ -386,6 +389,148 @@ describe('Hub', () => {
       dial().cancel();
       await settled();
       assert.deepEqual([results, closed], [[], [CloseCode.normal]]);
+    });
+  });
+
+  describe('with trunks', () => {
+    function offerTrunk(keyId = 'key'): TrunkClient {
+      const client = new TrunkClient();
+      hub.offer(tunnel, 'trunk', client.socket, keyId);
+      return client;
+    }
+
+    /** A visitor who asks for something as soon as it can, and tells how its stream ended. */
+    function visit(): {
+      streams: ByteStream[];
+      wasWarm: boolean[];
+      ends: [clean: boolean, lost?: boolean][];
+    } {
+      const visitor = { streams: [] as ByteStream[], wasWarm: [] as boolean[], ends: [] as [boolean][] };
+      hub.dial(tunnel, {
+        opened(stream, wasWarm = false) {
+          visitor.streams.push(stream);
+          visitor.wasWarm.push(wasWarm);
+          stream.write(Buffer.from('GET'));
+          stream.attach({
+            onBytes() {},
+            onRoom() {},
+            onEnded: (...how) => visitor.ends.push(how as [boolean]),
+          });
+        },
+        failed: (fault) => results.push(fault),
+      });
+      return visitor;
+    }
+
+    it('brings a visitor through one instead of announcing it, but not before dial has returned', async () => {
+      const control = attach();
+      const trunk = offerTrunk();
+      const { streams, wasWarm } = visit();
+      assert.deepEqual(streams, []);
+      await settled();
+      assert.deepEqual([trunk.received, wasWarm, control.announced], [['GET'], [true], []]);
+    });
+
+    it('leaves the data sockets that were offered to those who find no trunk', async () => {
+      const control = attach();
+      const warm = offerTo(hub);
+      const trunk = offerTrunk();
+      visit();
+      await settled();
+      assert.deepEqual([trunk.received, warm.received], [['GET'], []]);
+      trunk.leave();
+      await settled();
+      visit();
+      await settled();
+      assert.deepEqual([warm.received, control.announced], [['GET'], []]);
+    });
+
+    it('welcomes as many as the limit allows, beside data sockets, and none without a control socket', async () => {
+      assert.equal(hub.offers(tunnel, 'trunk'), 'offline');
+      const control = attach();
+      offerTo(hub);
+      offerTo(hub);
+      const trunk = offerTrunk();
+      assert.equal(hub.offers(tunnel, 'trunk'), 'welcome');
+      offerTrunk();
+      assert.equal(hub.offers(tunnel, 'trunk'), 'full');
+      trunk.leave();
+      await settled();
+      assert.equal(hub.offers(tunnel, 'trunk'), 'welcome');
+      hub.detach(tunnel, control.socket, CloseCode.abnormal);
+      assert.equal(hub.offers(tunnel, 'trunk'), 'offline');
+      assert.equal(new Hub({ ...OPTIONS, clock, maxOffers: { warm: 2, trunk: 0 } }).takes('trunk'), false);
+    });
+
+    it('counts each visitor of one as a connection of the plan', async () => {
+      attach();
+      const trunk = offerTrunk();
+      tunnel.account = anAccount({ plan: 'free' });
+      const visitors = [];
+      for (let count = 0; count <= FREE_CONNECTIONS; count += 1) {
+        visitors.push(visit());
+        // It waits until what called `dial` has ended.
+        await Promise.resolve();
+      }
+      await settled();
+      clock.advance(1);
+      assert.deepEqual([trunk.received.length, results], [FREE_CONNECTIONS, ['plan-limit']]);
+      assert.equal(hub.census().streams, FREE_CONNECTIONS);
+      visitors[0]?.streams[0]?.finish();
+      visit();
+      await settled();
+      assert.deepEqual([trunk.received.length, results.length], [FREE_CONNECTIONS + 1, 1]);
+    });
+
+    it('tells a visitor whose trunk is lost that it was lost', async () => {
+      attach();
+      const trunk = offerTrunk();
+      const { ends } = visit();
+      await settled();
+      trunk.leave();
+      await settled();
+      assert.deepEqual(ends, [[false, true]]);
+    });
+
+    it('lets those of a control socket that has ended serve whom they serve', async () => {
+      for (const ends of [
+        (control: FakeControl) => hub.detach(tunnel, control.socket, CloseCode.goingAway),
+        () => attach(),
+        () => hub.drain(),
+      ]) {
+        const control = attach();
+        const [used, unused] = [offerTrunk(), offerTrunk()];
+        const visitor = visit();
+        await settled();
+        ends(control);
+        await settled();
+        assert.deepEqual([used.closed, unused.closed, visitor.ends], [[], [CloseCode.normal], []]);
+        visitor.streams[0]?.finish();
+        await settled();
+        assert.deepEqual(used.closed, [CloseCode.normal]);
+      }
+    });
+
+    it('closes them with their tunnel, and cuts their visitors', async () => {
+      attach();
+      const trunk = offerTrunk();
+      const { ends } = visit();
+      await settled();
+      hub.end(tunnel, CloseCode.tunnelExpired);
+      await settled();
+      assert.deepEqual([trunk.closed, ends], [[CloseCode.tunnelExpired], [[false, false]]]);
+    });
+
+    it('closes those of a key that is revoked, and cuts their visitors', async () => {
+      const control = attach('one');
+      const trunk = offerTrunk('two');
+      const { ends } = visit();
+      await settled();
+      assert.deepEqual(hub.keysInUse(), new Set(['one', 'two']));
+      hub.revoke(new Set(['two']));
+      await settled();
+      assert.deepEqual([control.closed, trunk.closed, ends], [[], [CloseCode.keyRevoked], [[false, false]]]);
+      assert.deepEqual(hub.keysInUse(), new Set(['one']));
     });
   });
 });
