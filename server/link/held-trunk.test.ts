@@ -131,7 +131,7 @@ describe('HeldTrunk', () => {
     });
   });
 
-  it('asks again and again while a response takes long, and takes visitors all the time', async () => {
+  it('that waits long for a response takes visitors all the time', async () => {
     const client = new TrunkClient();
     hold(client);
     const { ends } = visit();

@@ -51,6 +51,13 @@ class FakeControl {
   }
 }
 
+/** What became of a visitor: one of each at most. */
+interface Visit {
+  readonly streams: ByteStream[];
+  readonly wasWarm: boolean[];
+  readonly ends: { readonly clean: boolean; readonly lost: boolean | undefined }[];
+}
+
 /** Lets everything that is under way in memory arrive. */
 async function settled(): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
@@ -92,6 +99,31 @@ describe('Hub', () => {
     const control = new FakeControl(keyId);
     hub.attach(tunnel, control.socket);
     return control;
+  }
+
+  function offerTrunk(keyId = 'key'): TrunkClient {
+    const client = new TrunkClient();
+    hub.offer(tunnel, 'trunk', client.socket, keyId);
+    return client;
+  }
+
+  /** A visitor who asks for something as soon as it can. */
+  function visit(): Visit {
+    const visitor: Visit = { streams: [], wasWarm: [], ends: [] };
+    hub.dial(tunnel, {
+      opened(stream, wasWarm = false) {
+        visitor.streams.push(stream);
+        visitor.wasWarm.push(wasWarm);
+        stream.write(Buffer.from('GET'));
+        stream.attach({
+          onBytes() {},
+          onRoom() {},
+          onEnded: (clean, lost) => visitor.ends.push({ clean, lost }),
+        });
+      },
+      failed: (fault) => results.push(fault),
+    });
+    return visitor;
   }
 
   it('announces a connection, which is dropped after 10 s without a data socket', () => {
@@ -393,35 +425,6 @@ describe('Hub', () => {
   });
 
   describe('with trunks', () => {
-    function offerTrunk(keyId = 'key'): TrunkClient {
-      const client = new TrunkClient();
-      hub.offer(tunnel, 'trunk', client.socket, keyId);
-      return client;
-    }
-
-    /** A visitor who asks for something as soon as it can, and tells how its stream ended. */
-    function visit(): {
-      streams: ByteStream[];
-      wasWarm: boolean[];
-      ends: [clean: boolean, lost?: boolean][];
-    } {
-      const visitor = { streams: [] as ByteStream[], wasWarm: [] as boolean[], ends: [] as [boolean][] };
-      hub.dial(tunnel, {
-        opened(stream, wasWarm = false) {
-          visitor.streams.push(stream);
-          visitor.wasWarm.push(wasWarm);
-          stream.write(Buffer.from('GET'));
-          stream.attach({
-            onBytes() {},
-            onRoom() {},
-            onEnded: (...how) => visitor.ends.push(how as [boolean]),
-          });
-        },
-        failed: (fault) => results.push(fault),
-      });
-      return visitor;
-    }
-
     it('brings a visitor through one instead of announcing it, but not before dial has returned', async () => {
       const control = attach();
       const trunk = offerTrunk();
@@ -489,7 +492,7 @@ describe('Hub', () => {
       await settled();
       trunk.leave();
       await settled();
-      assert.deepEqual(ends, [[false, true]]);
+      assert.deepEqual(ends, [{ clean: false, lost: true }]);
     });
 
     it('lets those of a control socket that has ended serve whom they serve', async () => {
@@ -518,7 +521,7 @@ describe('Hub', () => {
       await settled();
       hub.end(tunnel, CloseCode.tunnelExpired);
       await settled();
-      assert.deepEqual([trunk.closed, ends], [[CloseCode.tunnelExpired], [[false, false]]]);
+      assert.deepEqual([trunk.closed, ends], [[CloseCode.tunnelExpired], [{ clean: false, lost: false }]]);
     });
 
     it('closes those of a key that is revoked, and cuts their visitors', async () => {
@@ -529,7 +532,10 @@ describe('Hub', () => {
       assert.deepEqual(hub.keysInUse(), new Set(['one', 'two']));
       hub.revoke(new Set(['two']));
       await settled();
-      assert.deepEqual([control.closed, trunk.closed, ends], [[], [CloseCode.keyRevoked], [[false, false]]]);
+      assert.deepEqual(
+        [control.closed, trunk.closed, ends],
+        [[], [CloseCode.keyRevoked], [{ clean: false, lost: false }]],
+      );
       assert.deepEqual(hub.keysInUse(), new Set(['one']));
     });
   });

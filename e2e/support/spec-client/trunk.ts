@@ -20,7 +20,12 @@ export interface TrunkFrame {
 }
 
 /** The bytes of a frame; whether it is allowed is not asked. */
-export function trunkFrame(kind: number, stream: number, value: number, payload = Buffer.alloc(0)): Buffer {
+export function trunkFrame(
+  kind: number,
+  stream: number,
+  value: number,
+  payload: Buffer = Buffer.alloc(0),
+): Buffer {
   const header = Buffer.alloc(HEADER_BYTES);
   header.writeUInt8(kind);
   header.writeUInt32BE(stream, 1);
@@ -64,10 +69,9 @@ export class TrunkClientStream {
 
   /** Everything that came. */
   get received(): Buffer {
-    const all = this.#pieces.length === 1 ? this.#pieces[0] : undefined;
-    if (all !== undefined) return all;
-    this.#pieces = [Buffer.concat(this.#pieces)];
-    return this.received;
+    const all = Buffer.concat(this.#pieces);
+    this.#pieces = [all];
+    return all;
   }
 
   /** Waits until that many bytes have come in all. */
@@ -205,9 +209,7 @@ export class TrunkClient {
       },
       ping: () => (this.pings += 1),
     });
-    void socket.closed.then(() => {
-      for (const stream of this.#streams.values()) stream.lost();
-    });
+    void socket.closed.then(() => this.#lost());
   }
 
   /**
@@ -259,6 +261,10 @@ export class TrunkClient {
   /** Both sides have ended the stream. */
   forget(stream: TrunkClientStream): void {
     this.#streams.delete(stream.id);
+  }
+
+  #lost(): void {
+    for (const stream of this.#streams.values()) stream.lost();
   }
 
   #read(bytes: Buffer): void {
