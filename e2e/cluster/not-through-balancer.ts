@@ -52,6 +52,7 @@ const ALWAYS: readonly Exception[] = [
     titles: ['are at most eight', 'carry the next connection', 'carry one connection each'],
     reason: WHERE_IT_LANDS,
   },
+  { suite: 'trunk', reason: 'a trunk serves visitors of the relay on which it has landed' },
   {
     suite: 'hold-over',
     titles: [

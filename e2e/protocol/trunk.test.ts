@@ -480,6 +480,20 @@ describe('trunks (docs/protocol.md section 10)', () => {
       assert.equal((await visitor.response()).text, 'taken');
     });
 
+    it('that are opened again let it be seen that the visitor has left', async () => {
+      const { client, trunk } = await world.client();
+      trunk.grants = false;
+      const body = randomBytes(4 * WINDOW);
+      const visitor = await RawConnection.open(scope, relay.port, 60_000);
+      await visitor.write(formatRequest({ host: client.host, method: 'POST', body }));
+      const stream = await trunk.accept();
+      await stream.receivedBytes(WINDOW);
+      visitor.reset();
+      stream.grant(4 * WINDOW);
+      assert.notEqual(await endOf(stream), 1000);
+      await world.assertServes(client, trunk);
+    });
+
     it('that are empty keep no stream from ending', async () => {
       const { client, trunk } = await world.client();
       trunk.grants = false;
