@@ -189,7 +189,7 @@ export const PATHS: Paths = {
       summary: "Open a connection that the visitors of a tunnel share, for Culvert's own client",
       description:
         'As long as one is open, the relay may bring inbound connections through it instead of announcing them. What travels on it ' +
-        'is described in docs/protocol.md, section 10; a client that opens none misses nothing but speed.',
+        'is described in docs/protocol.md section 10; a client that opens none misses nothing but speed.',
       query: { tunnel_id: "the tunnel's `id`" },
       answers: { 101: { description: 'The trunk.' } },
       errors: [
