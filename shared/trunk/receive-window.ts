@@ -87,7 +87,8 @@ export class ReceiveWindow {
   /** Half a window in less than a round trip: the peer had to wait. Half a window in far more: it is larger than need be. */
   #resize(elapsedMs: number, roundTripMs: number): void {
     const size = this.#size;
-    if (elapsedMs < roundTripMs && 2 * size <= WINDOW_MAX_BYTES && this.#budget.take(size)) {
+    const most = Math.min(WINDOW_MAX_BYTES, roundTripMs * PATH_BYTES_PER_MS);
+    if (elapsedMs < roundTripMs && 2 * size <= most && this.#budget.take(size)) {
       this.#size = 2 * size;
     } else if (elapsedMs > SHRINK_ROUND_TRIPS * roundTripMs && size > WINDOW_START_BYTES) {
       this.#size = size / 2;
@@ -96,5 +97,10 @@ export class ReceiveWindow {
   }
 }
 
+/**
+ * What a path is taken to carry at most, 2 Gbit/s: so windows stay small on short paths, where 64 KiB are enough for as
+ * much. What the system takes for a reader who reads nothing, which is megabytes, looks like such a path.
+ */
+const PATH_BYTES_PER_MS = 256 * 1024;
 /** Round trips that half a window lasts before it is made smaller: well above the two that it lasts at the right size. */
 const SHRINK_ROUND_TRIPS = 16;
