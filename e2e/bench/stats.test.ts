@@ -1,11 +1,21 @@
 import assert from 'node:assert/strict';
-import { median, rotated, Samples } from './stats.ts';
+import { median, quantile, rotated, Samples } from './stats.ts';
 
 describe('median', () => {
   it('is the middle value, or the mean of the middle two', () => {
     assert.equal(median([9, 1, 5]), 5);
     assert.equal(median([4, 1, 2, 10]), 3);
     assert.ok(Number.isNaN(median([])));
+  });
+});
+
+describe('quantile', () => {
+  it('is the value that a part of all does not exceed', () => {
+    const values = Array.from({ length: 200 }, (_, index) => 200 - index);
+    assert.equal(quantile(values, 0.5), 100);
+    assert.equal(quantile(values, 0.99), 198);
+    assert.equal(quantile([7], 0.99), 7);
+    assert.ok(Number.isNaN(quantile([], 0.5)));
   });
 });
 
@@ -24,7 +34,16 @@ describe('Samples', () => {
     assert.equal(samples.ratio('ours', 'theirs'), 2);
   });
 
-  it('knows nothing about what was not measured', () => {
+  it('adds up what belongs together before it takes the ratio', () => {
+    const samples = new Samples();
+    for (const value of [1, 2]) samples.add('our relay', value);
+    for (const value of [3, 4]) samples.add('our client', value);
+    for (const value of [2, 2]) samples.add('theirs', value);
+    assert.equal(samples.ratio(['our relay', 'our client'], 'theirs'), 2.5);
+    assert.equal(samples.ratio(['our relay', 'nobody'], 'theirs'), undefined);
+  });
+
+  it('knows nothing of what was not measured', () => {
     const samples = new Samples();
     samples.add('ours', 1);
     assert.equal(samples.median('theirs'), undefined);

@@ -7,7 +7,13 @@ export function median(values: readonly number[]): number {
   return ((sorted[Math.floor(middle)] ?? NaN) + (sorted[Math.ceil(middle)] ?? NaN)) / 2;
 }
 
-/** The same values beginning `by` places later, so that nobody always comes after the same neighbour. */
+/** The value that this part of all values, 0 to 1, does not exceed. NaN without values. */
+export function quantile(values: readonly number[], part: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)] ?? NaN;
+}
+
+/** The same values beginning `by` places later, so that nobody always comes behind the same neighbour. */
 export function rotated<T>(values: readonly T[], by: number): T[] {
   const start = by % Math.max(1, values.length);
   return [...values.slice(start), ...values.slice(0, start)];
@@ -33,16 +39,26 @@ export class Samples {
   /**
    * The median of the ratios of two measures, round by round: what disturbs the machine for a while disturbs both.
    *
-   * @returns `undefined` when either was not measured
+   * @param name a measure, or several that are added up
+   * @param against the same
+   * @returns `undefined` when one was not measured
    */
-  ratio(name: string, against: string): number | undefined {
-    const values = this.#values.get(name);
-    const others = this.#values.get(against);
+  ratio(name: string | readonly string[], against: string | readonly string[]): number | undefined {
+    const values = this.#sums([name].flat());
+    const others = this.#sums([against].flat());
     if (values === undefined || others === undefined) return undefined;
     return median(values.map((value, round) => value / (others[round] ?? NaN)).filter(Number.isFinite));
   }
 
-  /** Every measure with its rounds, in the order in which they were first taken. */
+  /** The sums of measures, round by round. */
+  #sums(names: readonly string[]): number[] | undefined {
+    const measures = names.map((name) => this.#values.get(name));
+    const known = measures.filter((values) => values !== undefined);
+    if (known.length < names.length) return undefined;
+    return known[0]?.map((_, round) => known.reduce((sum, values) => sum + (values[round] ?? NaN), 0));
+  }
+
+  /** Every measure with its rounds, in the order they were first taken. */
   entries(): IterableIterator<[string, number[]]> {
     return this.#values.entries();
   }

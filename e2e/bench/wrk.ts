@@ -10,6 +10,10 @@ export interface WrkRun {
   /** whether each request closes its connection */
   readonly closing: boolean;
   readonly seconds: number;
+  /** what is asked for; `/` unless given */
+  readonly path?: string;
+  /** whether visitors come with TLS, and look at no certificate */
+  readonly secure?: boolean;
 }
 
 export interface WrkResult {
@@ -25,7 +29,7 @@ export interface WrkResult {
 export async function wrk(scope: Scope, run: WrkRun): Promise<WrkResult> {
   const close = run.closing ? ['-H', 'Connection: close'] : [];
   const args = ['-t1', `-c${run.connections}`, `-d${run.seconds}s`, '--latency', '--timeout', '10s'];
-  const url = `http://127.0.0.1:${run.port}/`;
+  const url = `${run.secure === true ? 'https' : 'http'}://127.0.0.1:${run.port}${run.path ?? '/'}`;
   const program = startProgram(scope, 'wrk', [...args, '-H', `Host: ${run.host}`, ...close, url]);
   return parseWrk(await program.finished((run.seconds + 20) * 1000));
 }

@@ -1,12 +1,11 @@
 /** One visitor downloads and uploads 1 GiB: MB/s, and CPU time of both ends. */
 import { fileURLToPath } from 'node:url';
 import type { Scope } from '../../support/scope.ts';
-import type { RunningPeer } from '../peers/peer.ts';
-import { cpuSeconds } from '../processes.ts';
+import { type RunningPeer, startPeers } from '../peers/peer.ts';
 import { startProgram } from '../../support/child.ts';
 import { rotated, type Samples } from '../stats.ts';
 import type { Case } from './case.ts';
-import { addCpu } from './requests.ts';
+import { countCpu } from './cpu.ts';
 
 const BYTES = 1024 ** 3;
 const TRANSFER_TIMEOUT_MS = 60_000;
@@ -17,10 +16,7 @@ export const transfers: Case = {
   name: 'transfers',
   async run(scope, bench) {
     const servicePort = await startTransferService(scope);
-    const running = [];
-    for (const peer of bench.peers) {
-      running.push({ name: peer.name, peer: await peer.start(scope, servicePort) });
-    }
+    const running = await startPeers(scope, bench.peers, servicePort);
     for (let round = 1; round <= bench.rounds; round += 1) {
       for (const direction of ['download', 'upload']) {
         for (const { name, peer } of rotated(running, round)) {
@@ -45,14 +41,11 @@ async function measure(
   name: string,
   peer: RunningPeer,
 ): Promise<void> {
-  const relay = peer.relayPids();
-  const client = peer.clientPids();
-  const before = { relay: cpuSeconds(relay), client: cpuSeconds(client) };
+  const addCpu = countCpu(peer);
   const seconds = await transfer(scope, { port: peer.port, host: peer.host, direction, bytes: BYTES });
   const prefix = `${direction}/${name}`;
   samples.add(`${prefix}/MB/s`, BYTES / 1e6 / seconds);
-  addCpu(samples, prefix, 'GiB', cpuSeconds(relay) - before.relay, [relay, 'relay']);
-  addCpu(samples, prefix, 'GiB', cpuSeconds(client) - before.client, [client, 'client']);
+  addCpu(samples, prefix, 'GiB', 1);
 }
 
 /**
