@@ -8,15 +8,19 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { format } from 'prettier';
 import { Scope } from '../support/scope.ts';
+import { answers } from './cases/answers.ts';
+import { besideDownload } from './cases/beside-download.ts';
 import type { Bench } from './cases/case.ts';
 import { firstByte } from './cases/first-byte.ts';
 import { manyTunnels } from './cases/many-tunnels.ts';
 import { requests } from './cases/requests.ts';
 import { slowReaders } from './cases/slow-readers.ts';
 import { startUp } from './cases/start-up.ts';
+import { tls } from './cases/tls.ts';
 import { transfers } from './cases/transfers.ts';
+import { webSockets } from './cases/web-sockets.ts';
 import { describeMachine, type Machine } from './machine.ts';
-import { culvert } from './peers/culvert.ts';
+import { culvert, culvertWithoutTrunks } from './peers/culvert.ts';
 import { direct } from './peers/direct.ts';
 import { floor } from './peers/floor.ts';
 import { localtunnel } from './peers/localtunnel.ts';
@@ -26,8 +30,19 @@ import { casesTables, figuresTable, machineText } from './report.ts';
 import { Samples } from './stats.ts';
 import { plot } from './svg.ts';
 
-const CASES = [startUp, firstByte, slowReaders, transfers, requests, manyTunnels];
-const PEERS = [direct, nginx, ssh, floor, localtunnel, culvert];
+const CASES = [
+  startUp,
+  firstByte,
+  slowReaders,
+  transfers,
+  besideDownload,
+  webSockets,
+  requests,
+  answers,
+  tls,
+  manyTunnels,
+];
+const PEERS = [direct, nginx, ssh, floor, localtunnel, culvert, culvertWithoutTrunks];
 const RESULTS = fileURLToPath(new URL('../../docs/benchmarks/', import.meta.url));
 
 const { values: options } = parseArgs({
@@ -42,10 +57,16 @@ const wanted = options.peers?.split(',');
 const bench: Bench = {
   rounds: Number(options.rounds),
   seconds: Number(options.seconds),
-  peers: PEERS.filter(({ name }) => wanted?.includes(name) ?? true),
+  peers: PEERS.filter(({ name, isExtra }) => wanted?.includes(name) ?? isExtra !== true),
   samples: new Samples(),
   log: (text) => console.error(text),
 };
+for (const name of wanted ?? []) {
+  if (!PEERS.some((peer) => peer.name === name)) throw new Error(`no peer ${name}`);
+}
+if (options.only !== undefined && !CASES.some(({ name }) => name === options.only)) {
+  throw new Error(`no case ${options.only}`);
+}
 const machine = describeMachine();
 for (const each of CASES) {
   if (options.only !== undefined && options.only !== each.name) continue;
