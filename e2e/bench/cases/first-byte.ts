@@ -1,50 +1,119 @@
-/** How long a new visitor waits for its first byte when client and relay are 50 ms apart. */
+/**
+ * How long a new visitor waits for its first byte when client and relay are 50 ms apart: right behind another visitor, and
+ * after more than a minute in which nobody came; plain, and with TLS for visitors and client.
+ */
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect as connectPlain, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { connect as connectTls } from 'node:tls';
 import { fileURLToPath } from 'node:url';
-import { Culvert, Relay } from '../../support/programs.ts';
-import { within } from '../../support/deadline.ts';
+import { Authority } from '../../support/certificates.ts';
 import { startProgram } from '../../support/child.ts';
+import { within } from '../../support/deadline.ts';
+import { Culvert, Relay } from '../../support/programs.ts';
+import type { Scope } from '../../support/scope.ts';
+import { closedPort } from '../../support/services/listen.ts';
+import { startNginx } from '../nginx-program.ts';
+import { tlsSettings } from '../peers/culvert.ts';
+import { culvertAnd, type PeerName } from '../peers/peer.ts';
 import { median } from '../stats.ts';
-import type { Case } from './case.ts';
-import { startHello } from './requests.ts';
+import type { Bench, Case } from './case.ts';
+import { HELLO, startHello } from './requests.ts';
 
 const DELAY_MS = 50;
 const VISITORS_A_ROUND = 5;
-/** ms between visitors: time for the client to offer a data socket again. */
-const PAUSE_MS = 500;
+/** ms without a visitor: a trunk is closed after 60 s (docs/protocol.md section 10.1), and the relay looks once a second. */
+const SILENCE_MS = 65_000;
 const PROXY = fileURLToPath(new URL('../programs/delay-proxy.ts', import.meta.url));
+
+type Transport = 'plain' | 'TLS';
+
+interface Target {
+  readonly port: number;
+  readonly host: string;
+  readonly transport: Transport;
+}
+
+/** A relay with a tunnel for each round, since each has one silence; they are silent together. */
+interface Way {
+  readonly peer: PeerName;
+  readonly tunnels: readonly Target[];
+  /** the local service, visited without a tunnel */
+  readonly direct: Target;
+}
 
 export const firstByte: Case = {
   name: 'first-byte',
   async run(scope, bench) {
+    const authority = new Authority(scope);
     const servicePort = await startHello(scope);
-    const relay = await Relay.start(scope);
-    const proxy = startProgram(scope, process.execPath, [PROXY, String(relay.port), String(DELAY_MS)]);
-    const [, proxyPort] = await proxy.printed(/^listening (\d+)$/m);
-    const distant = { url: `http://localhost:${proxyPort}` };
-    await Culvert.start(scope, distant, relay.bootstrapKey, servicePort, ['--name', 'bench']);
-    await delay(PAUSE_MS);
-    for (let round = 1; round <= bench.rounds; round += 1) {
-      const times: number[] = [];
-      const plain: number[] = [];
-      for (let visitor = 0; visitor < VISITORS_A_ROUND; visitor += 1) {
-        plain.push(await timeToFirstByte(servicePort, '127.0.0.1'));
-        times.push(await timeToFirstByte(relay.port, 'bench.localhost'));
-        await delay(PAUSE_MS);
+    const securePort = await closedPort();
+    await startNginx(scope, securePort, '', HELLO, authority.issue());
+    const ways: Way[] = [];
+    for (const transport of ['plain', 'TLS'] as const) {
+      const direct = { port: transport === 'TLS' ? securePort : servicePort, host: '127.0.0.1', transport };
+      for (const { name, relaySettings = {} } of culvertAnd(bench.peers)) {
+        const secure = transport === 'TLS' ? tlsSettings(authority) : {};
+        const relay = await Relay.start(scope, { ...relaySettings, ...secure });
+        const url = await distantUrl(scope, relay);
+        const tunnels: Target[] = [];
+        for (let round = 1; round <= bench.rounds; round += 1) {
+          const tunnel = ['--name', `bench-${round}`];
+          const settings = { CULVERT_CA: authority.path };
+          await Culvert.start(scope, { url }, relay.bootstrapKey, servicePort, tunnel, settings);
+          tunnels.push({ port: relay.port, host: `bench-${round}.localhost`, transport });
+        }
+        ways.push({ peer: name, tunnels, direct });
       }
-      bench.samples.add('first byte, 50 ms/culvert/ms', median(times));
-      bench.samples.add('first byte, 50 ms/direct + one round trip/ms', median(plain) + 2 * DELAY_MS);
+    }
+    for (let round = 1; round <= bench.rounds; round += 1) {
+      for (const way of ways) await measure(bench, way, round, 'at once', VISITORS_A_ROUND);
+    }
+    bench.log(`first-byte: silence of ${SILENCE_MS / 1000} s`);
+    if (ways.length > 0) await delay(SILENCE_MS);
+    for (let round = 1; round <= bench.rounds; round += 1) {
+      for (const way of ways) await measure(bench, way, round, 'after a minute', 1);
     }
     bench.log('first-byte: done');
   },
 };
 
-/** ms from the start of a connection to the first byte of a 200. */
-async function timeToFirstByte(port: number, host: string): Promise<number> {
+/** The address of a relay for clients that are {@link DELAY_MS} away from it. */
+async function distantUrl(scope: Scope, relay: Relay): Promise<string> {
+  const proxy = startProgram(scope, process.execPath, [PROXY, String(relay.port), String(DELAY_MS)]);
+  const [, port = ''] = await proxy.printed(/^listening (\d+)$/m);
+  const url = new URL(relay.url);
+  url.port = port;
+  return url.origin;
+}
+
+/** Visits the round's tunnel. Without a silence before, its first visitor is not counted, nor is the first one of all. */
+async function measure(
+  { samples }: Bench,
+  { peer, tunnels, direct }: Way,
+  round: number,
+  when: 'at once' | 'after a minute',
+  visitors: number,
+): Promise<void> {
+  const tunnel = tunnels[round - 1] ?? direct;
+  await timeToFirstByte(direct);
+  if (when === 'at once') await timeToFirstByte(tunnel);
+  const times: number[] = [];
+  const without: number[] = [];
+  for (let visitor = 0; visitor < visitors; visitor += 1) {
+    times.push(await timeToFirstByte(tunnel));
+    without.push(await timeToFirstByte(direct));
+  }
+  const load = `first byte, 50 ms, ${direct.transport}, ${when}`;
+  samples.add(`${load}/${peer}/ms`, median(times));
+  // Where several forms of Culvert are measured, the reference is that of the first in its round.
+  if (peer === 'culvert') samples.add(`${load}/direct + one round trip/ms`, median(without) + 2 * DELAY_MS);
+}
+
+/** ms from the start of a connection to the first byte of an answer 200. */
+async function timeToFirstByte({ port, host, transport }: Target): Promise<number> {
   const start = performance.now();
-  const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+  const socket = connect(port, transport);
   try {
     socket.write(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
     const [chunk] = (await within(15_000, 'first byte', once(socket, 'data'))) as [Buffer];
@@ -54,4 +123,11 @@ async function timeToFirstByte(port: number, host: string): Promise<number> {
   } finally {
     socket.destroy();
   }
+}
+
+function connect(port: number, transport: Transport): Socket {
+  if (transport === 'plain') return connectPlain({ port, host: '127.0.0.1', noDelay: true });
+  const socket = connectTls({ port, host: '127.0.0.1', servername: 'localhost', rejectUnauthorized: false });
+  socket.setNoDelay();
+  return socket;
 }

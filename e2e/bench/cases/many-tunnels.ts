@@ -1,20 +1,21 @@
 /** One relay with 1, 1,000 and 10,000 tunnels online: memory for each, and requests a second through one of them. */
-import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { Child } from '../../support/child.ts';
 import { memoryOf } from '../../support/memory.ts';
 import { Culvert, Relay } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';
 import { wrk } from '../wrk.ts';
-import type { Case } from './case.ts';
+import type { Bench, Case } from './case.ts';
 import { startHello, warmUp } from './requests.ts';
 
 const COUNTS = [1, 1000, 10_000];
 const SETTLE_MS = 5000;
+/** ms within which the relay closes the trunks, none of which has a visitor: 60 s, and some for 10,000 of them. */
+const QUIET_MS = 120_000;
 const DAY_MS = 24 * 3600 * 1000;
 const CLIENTS = fileURLToPath(new URL('../programs/idle-clients.ts', import.meta.url));
 
@@ -22,13 +23,13 @@ export const manyTunnels: Case = {
   name: 'many-tunnels',
   async run(scope, bench) {
     const servicePort = await startHello(scope);
-    const relays: { count: number; relay: Relay }[] = [];
-    for (const count of COUNTS)
-      relays.push({ count, relay: await startRelayWith(scope, count, servicePort) });
+    const relays: BusyRelay[] = [];
+    for (const count of COUNTS) relays.push(await startRelayWith(scope, count, servicePort));
     await delay(SETTLE_MS);
-    for (const { count, relay } of relays) {
-      bench.samples.add(`idle tunnels ${count}/culvert/RSS KiB`, memoryOf(relay.child.pid).resident / 1024);
-    }
+    addMemory(bench, relays, 'RSS KiB, trunks of half open');
+    for (const { clients } of relays) await clients?.printed(/^quiet$/m, QUIET_MS);
+    await delay(SETTLE_MS);
+    addMemory(bench, relays, 'RSS KiB');
     const host = 'bench.localhost';
     for (const { relay } of relays) {
       await warmUp(scope, { port: relay.port, host, relayPids: () => [], clientPids: () => [] });
@@ -47,15 +48,28 @@ export const manyTunnels: Case = {
   },
 };
 
-/** A relay with this many tunnels online; the client program serves one of them, `bench`. */
-async function startRelayWith(scope: Scope, count: number, servicePort: number): Promise<Relay> {
+interface BusyRelay {
+  readonly count: number;
+  readonly relay: Relay;
+  /** the program that holds all tunnels but one; none where there is only one */
+  readonly clients: Child | undefined;
+}
+
+function addMemory({ samples }: Bench, relays: readonly BusyRelay[], measure: string): void {
+  for (const { count, relay } of relays) {
+    samples.add(`idle tunnels ${count}/culvert/${measure}`, memoryOf(relay.child.pid).resident / 1024);
+  }
+}
+
+/** A relay with so many tunnels online; one of them, `bench`, is served by the client program. */
+async function startRelayWith(scope: Scope, count: number, servicePort: number): Promise<BusyRelay> {
   const relay = await Relay.start(scope);
   await relay.stop();
   const ids = insertTunnels(join(relay.dataDirectory, 'culvert.db'), count - 1);
   await relay.restart();
-  if (ids.length > 0) await openControlSockets(scope, relay, ids);
+  const clients = ids.length > 0 ? await openTunnels(scope, relay, ids) : undefined;
   await Culvert.start(scope, relay, relay.bootstrapKey, servicePort, ['--name', 'bench']);
-  return relay;
+  return { count, relay, clients };
 }
 
 /** Puts tunnels of the bootstrap account into a store that no relay has open, bypassing the rate limit. */
@@ -77,13 +91,11 @@ function insertTunnels(path: string, count: number): string[] {
   return ids;
 }
 
-async function openControlSockets(scope: Scope, relay: Relay, ids: readonly string[]): Promise<void> {
-  const clients = spawn(process.execPath, [CLIENTS, String(relay.port), relay.bootstrapKey], {
-    stdio: ['pipe', 'pipe', 'inherit'],
+async function openTunnels(scope: Scope, relay: Relay, ids: readonly string[]): Promise<Child> {
+  const clients = new Child(process.execPath, [CLIENTS, String(relay.port), relay.bootstrapKey], {
+    input: ids.map((id) => `${id}\n`).join(''),
   });
-  scope.defer(() => clients.kill('SIGKILL'));
-  clients.stdin.end(ids.map((id) => `${id}\n`).join(''));
-  const signal = AbortSignal.timeout(60_000);
-  const [printed] = (await once(clients.stdout.setEncoding('utf8'), 'data', { signal })) as [string];
-  if (printed !== `online ${ids.length}\n`) throw new Error(`control sockets: ${printed}`);
+  scope.defer(() => clients.stop('SIGKILL'));
+  await clients.printed(new RegExp(`^online ${ids.length}$`, 'm'));
+  return clients;
 }

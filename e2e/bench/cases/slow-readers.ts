@@ -3,6 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { memoryOf } from '../../support/memory.ts';
 import { Culvert, Relay } from '../../support/programs.ts';
+import { culvertAnd } from '../peers/peer.ts';
 import type { Case } from './case.ts';
 import { startTransferService } from './transfers.ts';
 
@@ -15,19 +16,21 @@ export const slowReaders: Case = {
   name: 'slow-readers',
   async run(scope, bench) {
     const servicePort = await startTransferService(scope);
-    const relay = await Relay.start(scope);
-    await Culvert.start(scope, relay, relay.bootstrapKey, servicePort, ['--name', 'bench']);
-    await delay(1000);
-    const { pid } = relay.child;
-    const before = memoryOf(pid).resident;
-    const sockets = Array.from({ length: VISITORS }, () => ask(relay.port));
-    scope.defer(() => {
-      for (const socket of sockets) socket.destroy();
-    });
-    await delay(SETTLE_MS);
-    const { resident, peak } = memoryOf(pid);
-    bench.samples.add('slow readers/culvert/KiB each', (resident - before) / 1024 / VISITORS);
-    bench.samples.add('slow readers/culvert/KiB each at the peak', (peak - before) / 1024 / VISITORS);
+    for (const { name, relaySettings } of culvertAnd(bench.peers)) {
+      const relay = await Relay.start(scope, relaySettings);
+      await Culvert.start(scope, relay, relay.bootstrapKey, servicePort, ['--name', 'bench']);
+      await delay(1000);
+      const { pid } = relay.child;
+      const before = memoryOf(pid).resident;
+      const sockets = Array.from({ length: VISITORS }, () => ask(relay.port));
+      scope.defer(() => {
+        for (const socket of sockets) socket.destroy();
+      });
+      await delay(SETTLE_MS);
+      const { resident, peak } = memoryOf(pid);
+      bench.samples.add(`slow readers/${name}/KiB each`, (resident - before) / 1024 / VISITORS);
+      bench.samples.add(`slow readers/${name}/KiB each at the peak`, (peak - before) / 1024 / VISITORS);
+    }
     bench.log('slow-readers: done');
   },
 };
