@@ -8,12 +8,12 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { format } from 'prettier';
 import { Scope } from '../support/scope.ts';
-import { answers } from './cases/answers.ts';
 import { besideDownload } from './cases/beside-download.ts';
 import type { Bench } from './cases/case.ts';
 import { firstByte } from './cases/first-byte.ts';
 import { manyTunnels } from './cases/many-tunnels.ts';
 import { requests } from './cases/requests.ts';
+import { responses } from './cases/responses.ts';
 import { slowReaders } from './cases/slow-readers.ts';
 import { startUp } from './cases/start-up.ts';
 import { tls } from './cases/tls.ts';
@@ -38,7 +38,7 @@ const CASES = [
   besideDownload,
   webSockets,
   requests,
-  answers,
+  responses,
   tls,
   manyTunnels,
 ];

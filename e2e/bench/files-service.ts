@@ -1,4 +1,4 @@
-/** A local service with answers of any size: nginx with files. */
+/** A local service with responses of any size: nginx with files. */
 import { closeSync, ftruncateSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import { temporaryDirectory } from '../support/programs.ts';

@@ -43,7 +43,7 @@ describe('Samples', () => {
     assert.equal(samples.ratio(['our relay', 'nobody'], 'theirs'), undefined);
   });
 
-  it('knows nothing of what was not measured', () => {
+  it('knows nothing about what was not measured', () => {
     const samples = new Samples();
     samples.add('ours', 1);
     assert.equal(samples.median('theirs'), undefined);

@@ -13,7 +13,7 @@ export function quantile(values: readonly number[], part: number): number {
   return sorted[Math.max(0, Math.ceil(part * sorted.length) - 1)] ?? NaN;
 }
 
-/** The same values beginning `by` places later, so that nobody always comes behind the same neighbour. */
+/** The same values beginning `by` places later, so that nobody always comes after the same neighbour. */
 export function rotated<T>(values: readonly T[], by: number): T[] {
   const start = by % Math.max(1, values.length);
   return [...values.slice(start), ...values.slice(0, start)];
@@ -58,7 +58,7 @@ export class Samples {
     return known[0]?.map((_, round) => known.reduce((sum, values) => sum + (values[round] ?? NaN), 0));
   }
 
-  /** Every measure with its rounds, in the order they were first taken. */
+  /** Every measure with its rounds, in the order in which they were first taken. */
   entries(): IterableIterator<[string, number[]]> {
     return this.#values.entries();
   }

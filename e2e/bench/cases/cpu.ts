@@ -4,7 +4,7 @@ import { cpuSeconds } from '../processes.ts';
 import type { Samples } from '../stats.ts';
 
 /**
- * Begins to count.
+ * Starts counting.
  *
  * @returns adds what each end that has processes has used since to the samples, as `NAME/CPU s/UNIT END`; `units` is how many
  *   units were served meanwhile

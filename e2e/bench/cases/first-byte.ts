@@ -110,7 +110,7 @@ async function measure(
   if (peer === 'culvert') samples.add(`${load}/direct + one round trip/ms`, median(without) + 2 * DELAY_MS);
 }
 
-/** ms from the start of a connection to the first byte of an answer 200. */
+/** ms from the start of a connection to the first byte of a 200. */
 async function timeToFirstByte({ port, host, transport }: Target): Promise<number> {
   const start = performance.now();
   const socket = connect(port, transport);

@@ -61,7 +61,7 @@ function addMemory({ samples }: Bench, relays: readonly BusyRelay[], measure: st
   }
 }
 
-/** A relay with so many tunnels online; one of them, `bench`, is served by the client program. */
+/** A relay with this many tunnels online; the client program serves one of them, `bench`. */
 async function startRelayWith(scope: Scope, count: number, servicePort: number): Promise<BusyRelay> {
   const relay = await Relay.start(scope);
   await relay.stop();

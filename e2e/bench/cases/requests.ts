@@ -33,17 +33,17 @@ export const requests: Case = {
   },
 };
 
-/** What nginx answers: 29 fixed bytes. */
+/** nginx's directive for a fixed response of 29 bytes. */
 export const HELLO = 'return 200 "hello from behind the tunnel\\n";';
 
-/** A service so fast that it is not what is measured: nginx that answers {@link HELLO}. */
+/** A service so fast that it does not affect the measurement: nginx with {@link HELLO}. */
 export async function startHello(scope: Scope): Promise<number> {
   const port = await closedPort();
   await startNginx(scope, port, '', HELLO);
   return port;
 }
 
-/** Lets the compiler of Node see both kinds of load, unmeasured. */
+/** Warms up Node's compiler with both kinds of load, without measuring. */
 export async function warmUp(
   scope: Scope,
   { port, host }: RunningPeer,

@@ -1,4 +1,4 @@
-/** What is compared: a way from a visitor to a local service. */
+/** A subject of the comparison: a way from a visitor to a local service. */
 import type { Authority } from '../../support/certificates.ts';
 import type { Environment } from '../../support/programs.ts';
 import type { Scope } from '../../support/scope.ts';

@@ -1,4 +1,4 @@
-/** A local service of WebSockets that sends back what it receives. It prints `listening PORT`. */
+/** A local service for WebSockets that sends back what it receives. It prints `listening PORT`. */
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer } from 'ws';
 

@@ -13,7 +13,6 @@ const OPENING_MAX = 100;
 const PING = 0x89;
 /** A pong without payload, masked with the key 0 (RFC 6455 section 5.5.3). */
 const PONG = Buffer.from([0x8a, 0x80, 0, 0, 0, 0]);
-
 const CLOSE = 0x88;
 /** A close with 1000, masked with the key 0. */
 const CLOSED = Buffer.from([0x88, 0x82, 0, 0, 0, 0, 0x03, 0xe8]);
@@ -37,7 +36,7 @@ const openers = Array.from({ length: OPENING_MAX }, async () => {
 await Promise.all(openers);
 console.log(`online ${count}`);
 
-/** Resolves when the relay has answered 101; any other answer and any error ends the program. Pings are answered. */
+/** Resolves when the relay has responded with 101; any other response and any error ends the program. Answers pings. */
 function open(path: string): Promise<Socket> {
   const socket = connect({ port: Number(port), host: '127.0.0.1' });
   socket.on('error', fail);
@@ -57,7 +56,7 @@ function open(path: string): Promise<Socket> {
   });
 }
 
-/** Answers the relay's close of a trunk. */
+/** Closes a trunk when the relay does. */
 function closeInTurn(trunk: Socket): void {
   trunk.on('data', (frame: Buffer) => {
     if (frame[0] === CLOSE) trunk.end(CLOSED);

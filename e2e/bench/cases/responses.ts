@@ -1,4 +1,4 @@
-/** Requests a second and latency by the size of the answer: 1, 10 and 100 KB, kept connections. */
+/** Requests a second and latency by the size of the response: 1, 10 and 100 KB, kept connections. */
 import { startFiles } from '../files-service.ts';
 import { culvertAnd, startPeers } from '../peers/peer.ts';
 import { rotated } from '../stats.ts';
@@ -7,8 +7,8 @@ import { measureRequests, warmUp } from './requests.ts';
 
 const SIZES_KB = [1, 10, 100];
 
-export const answers: Case = {
-  name: 'answers',
+export const responses: Case = {
+  name: 'responses',
   async run(scope, bench) {
     const servicePort = await startFiles(
       scope,
@@ -24,7 +24,7 @@ export const answers: Case = {
           await measureRequests(scope, bench, `keep-alive c16, ${kb} KB/${name}`, load, peer);
         }
       }
-      bench.log(`answers: round ${round} of ${bench.rounds}`);
+      bench.log(`responses: round ${round} of ${bench.rounds}`);
     }
   },
 };
