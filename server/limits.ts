@@ -232,11 +232,6 @@ export const TRUNK_IDLE_MS = 60_000;
  * visitors on it until then. A service may think for longer; the client itself says that it is there.
  */
 export const TRUNK_DOUBT_MS = 2000;
-/**
- * Bytes that the windows of all streams of a tunnel may have beyond 64 KiB each: enough for some downloads at a time at 100
- * Mbit/s and 100 ms away, and no more than the system keeps for as many data sockets.
- */
-export const TUNNEL_WINDOWS_MAX_BYTES = 16 * 1024 * 1024;
 /** Bytes of announcements queued for a client that reads nothing; some ten thousand of them. */
 export const CONTROL_BUFFER_MAX_BYTES = 1024 * 1024;
 /** ms a client has to answer the Close frame of its control socket. */

@@ -33,8 +33,6 @@ export const TRUNKS_WANTED = 2;
 export const TRUNK_RETRY_MS = 5000;
 /** Without a visitor for this long, a tunnel keeps no trunk: the next one is announced. */
 export const TRUNK_KEEP_MS = 10 * 60_000;
-/** Bytes that the windows of all streams of a tunnel may have beyond 64 KiB each: some uploads at a time from far away. */
-export const TUNNEL_WINDOWS_MAX_BYTES = 16 * 1024 * 1024;
 /** TCP keep-alive: routers on the way forget connections that are idle for minutes, such as a quiet WebSocket. */
 export const DATA_KEEP_ALIVE_MS = 30_000;
 /** The relay's 101 has four fields; proxies in between add some. */

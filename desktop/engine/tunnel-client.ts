@@ -56,6 +56,7 @@ export function createTunnelClient(options: TunnelClientOptions): TunnelSession 
   const trunks = new Trunks({
     clock: systemClock,
     open: (handler) => data.openTrunk(tunnelId, key, handler),
+    openData: (connectionId, handler) => data.open(connectionId, handler),
     serve: (stream, first) => connections.acceptStream(stream, first),
   });
   const watch = new MachineWatch({

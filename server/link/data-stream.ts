@@ -25,7 +25,7 @@ export class DataStream implements ByteStream {
   /** id of the key that it, or the control socket that announced it, was opened with */
   readonly keyId: string;
   /** incarnation of the relay through which it comes; `undefined` for one that has come straight here */
-  readonly via: string | undefined;
+  via: string | undefined;
   readonly #socket: StreamSocket;
   readonly #tunnel: LiveTunnel;
   readonly #owner: DataStreamOwner;

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { CloseCode } from '../../shared/control.ts';
-import { WindowBudget } from '../../shared/trunk/receive-window.ts';
 import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
 import { LIFE_SIGN_MS, TRUNK_DOUBT_MS, TRUNK_IDLE_MS } from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
@@ -21,7 +20,6 @@ describe('HeldTrunk', () => {
     trunk = new HeldTrunk({
       socket: client.socket,
       keyId: 'key',
-      budget: new WindowBudget(0),
       ended: (which) => ended.push(which),
     });
   }

@@ -1,5 +1,4 @@
 /** A trunk of a tunnel's client, and whether the client is still at its other end (docs/protocol.md section 10). */
-import type { WindowBudget } from '../../shared/trunk/receive-window.ts';
 import { Trunk } from '../../shared/trunk/trunk.ts';
 import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
@@ -9,7 +8,6 @@ export interface HeldTrunkOptions {
   readonly socket: WebSocketByteStream;
   /** id of the key that it was opened with */
   readonly keyId: string;
-  readonly budget: WindowBudget;
   /** told once, when it has ended from either side */
   readonly ended: (trunk: HeldTrunk) => void;
 }
@@ -26,15 +24,15 @@ export class HeldTrunk {
   /** since when it owes a sign of life that it was asked for, monotonic ms */
   #askedAt: number | undefined;
 
-  constructor({ socket, keyId, budget, ended }: HeldTrunkOptions) {
+  constructor({ socket, keyId, ended }: HeldTrunkOptions) {
     this.keyId = keyId;
     this.#socket = socket;
     this.#trunk = new Trunk(socket, {
       begins: 'this',
-      budget,
       owner: {
-        // The client begins none: `Trunk` ends with a protocol error.
+        // The client does neither: `Trunk` ends with a protocol error.
         begun: (stream) => stream.destroy(),
+        moveAsked: (stream) => stream.destroy(),
         closed: () => ended(this),
       },
     });

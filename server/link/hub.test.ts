@@ -130,12 +130,12 @@ describe('Hub', () => {
     const control = attach();
     dial();
     const [id = ''] = control.announced;
-    assert.ok(hub.pending(id));
+    assert.ok(hub.awaiting(id));
     clock.advance(9999);
     assert.deepEqual(results, []);
     clock.advance(1);
     assert.deepEqual(results, ['client-timeout']);
-    assert.equal(hub.pending(id), undefined);
+    assert.equal(hub.awaiting(id), undefined);
   });
 
   it('says at once that a client is offline that never was there, but not before dial has returned', () => {
@@ -169,14 +169,14 @@ describe('Hub', () => {
     const [id = ''] = first.announced;
     clock.advance(9000);
     hub.detach(tunnel, first.socket, CloseCode.abnormal);
-    assert.ok(hub.pending(id));
+    assert.ok(hub.awaiting(id));
     clock.advance(1000);
-    assert.equal(hub.pending(id), undefined);
+    assert.equal(hub.awaiting(id), undefined);
     clock.advance(8000);
     const second = attach();
     assert.deepEqual(second.announced, [id]);
     clock.advance(9999);
-    assert.ok(hub.pending(id));
+    assert.ok(hub.awaiting(id));
     assert.deepEqual(results, []);
     clock.advance(1);
     assert.deepEqual(results, ['client-timeout']);
@@ -230,7 +230,7 @@ describe('Hub', () => {
   it('forgets a connection whose visitor has left', () => {
     const control = attach();
     dial().cancel();
-    assert.equal(hub.pending(control.announced[0] ?? ''), undefined);
+    assert.equal(hub.awaiting(control.announced[0] ?? ''), undefined);
     clock.advance(20_000);
     assert.deepEqual(results, []);
     assert.equal(clock.pending, 0);
@@ -276,7 +276,7 @@ describe('Hub', () => {
     const streams: ByteStream[] = [];
     for (let count = 0; count < FREE_CONNECTIONS; count += 1) {
       hub.dial(tunnel, { opened: (stream) => streams.push(stream), failed: () => assert.fail() });
-      const pending = hub.pending(control.announced.at(-1) ?? '') ?? assert.fail();
+      const pending = hub.awaiting(control.announced.at(-1) ?? '') ?? assert.fail();
       hub.open(pending, new WebSocketByteStream(duplexPair()[1], 'server', Buffer.alloc(0)));
     }
     for (const index of [3, 1, 2]) streams[index]?.attach({ ...handlerOf(index), rests: true });
@@ -310,7 +310,7 @@ describe('Hub', () => {
       dial();
       const [id = ''] = control.announced;
       hub.revoke(new Set(['one']));
-      assert.deepEqual([results, hub.pending(id)], [['tunnel-offline'], undefined]);
+      assert.deepEqual([results, hub.awaiting(id)], [['tunnel-offline'], undefined]);
     });
 
     it('lets new visitors wait for a client with another key', () => {
@@ -328,7 +328,7 @@ describe('Hub', () => {
         const opened = (stream: ByteStream) =>
           stream.attach({ onBytes() {}, onRoom() {}, onEnded: () => closed.push(String(keyId)) });
         hub.dial(tunnel, { opened, failed: () => assert.fail() });
-        const pending = hub.pending(control.announced.at(-1) ?? '') ?? assert.fail();
+        const pending = hub.awaiting(control.announced.at(-1) ?? '') ?? assert.fail();
         const [, far] = duplexPair();
         hub.open(pending, new WebSocketByteStream(far, 'server', Buffer.alloc(0)), keyId);
       }
@@ -342,9 +342,9 @@ describe('Hub', () => {
     const control = attach();
     for (let count = 0; count < 100; count += 1) dial();
     for (let guess = 0; guess < 1_000_000; guess += 1) {
-      if (hub.pending(randomUUID()) !== undefined) assert.fail('a guess was right');
+      if (hub.awaiting(randomUUID()) !== undefined) assert.fail('a guess was right');
     }
-    assert.ok(control.announced.every((id) => hub.pending(id) !== undefined));
+    assert.ok(control.announced.every((id) => hub.awaiting(id) !== undefined));
   });
 
   describe('with data sockets offered ahead', () => {

@@ -6,6 +6,7 @@ import type { LinkCensus } from '../observe/census.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { Dial, Dialer, DialHandler } from '../tunnels/stream.ts';
 import type { ControlSocket, SocketKey } from './control-socket.ts';
+import { type LargeStream, Move } from './move.ts';
 import type { Presence } from './presence.ts';
 import { type Offer, TunnelLink } from './tunnel-link.ts';
 import type { Pending } from './waiting-visitors.ts';
@@ -33,6 +34,8 @@ export class Hub implements Dialer {
   readonly #presence: Presence;
   readonly #links = new Map<string, TunnelLink>();
   readonly #pending = new Map<string, Pending>();
+  /** streams that wait for a data socket of their own, by its id */
+  readonly #moves = new Map<string, Move>();
   #ticker: NodeJS.Timeout | undefined;
   #stage: 'running' | 'leaving' | 'draining' = 'running';
 
@@ -80,22 +83,25 @@ export class Hub implements Dialer {
   }
 
   /**
-   * The inbound connection that waits under the id, if there is one. It may wait longer than its id is valid
-   * (docs/protocol.md section 6.1), for a client that has just left.
+   * The inbound connection that waits for the data socket of that id, if there is one. It may wait longer than its id is
+   * valid (docs/protocol.md section 6.1), for a client that has just left.
    */
-  pending(id: string): Pending | undefined {
+  awaiting(id: string): Pending | Move | undefined {
     const pending = this.#pending.get(id);
-    return pending !== undefined && this.#clock.monotonic() < pending.idEnds ? pending : undefined;
+    if (pending !== undefined) return this.#clock.monotonic() < pending.idEnds ? pending : undefined;
+    const move = this.#moves.get(id);
+    return move?.isOpen === true ? move : undefined;
   }
 
   /**
-   * Joins a pending inbound connection and its data socket.
+   * Joins an inbound connection and its data socket.
    *
    * @param keyId id of the key it was opened with, if there was one
    * @param via incarnation of the relay through which it comes, if it does
    */
-  open(pending: Pending, socket: WebSocketByteStream, keyId?: string, via?: string): void {
-    this.#links.get(pending.tunnel.id)?.open(pending, socket, keyId, via);
+  open(awaiting: Pending | Move, socket: WebSocketByteStream, keyId?: string, via?: string): void {
+    if (awaiting instanceof Move) awaiting.open(socket, via);
+    else this.#links.get(awaiting.tunnel.id)?.open(awaiting, socket, keyId, via);
   }
 
   /** Ids of the keys through which something is open. */
@@ -241,6 +247,12 @@ export class Hub implements Dialer {
     for (const link of this.#links.values()) link.drain();
   }
 
+  #move(tunnel: LiveTunnel, stream: LargeStream): void {
+    const id = this.#presence.connectionId();
+    const over = (): void => void this.#moves.delete(id);
+    this.#moves.set(id, new Move({ id, tunnel, stream, clock: this.#clock, over }));
+  }
+
   #link(tunnel: LiveTunnel, leftAt = -Infinity): TunnelLink {
     let link = this.#links.get(tunnel.id);
     if (link === undefined) {
@@ -250,6 +262,7 @@ export class Hub implements Dialer {
         presence: this.#presence,
         forget: (pending) => this.#pending.delete(pending.id),
         moved: () => this.#options.onMoved?.(tunnel),
+        large: (stream) => this.#move(tunnel, stream),
       });
       this.#links.set(tunnel.id, link);
     }

@@ -9,6 +9,7 @@ import { HOLD_OVER_MS, RELAY_LEASE_MS, WAITING_MAX } from '../limits.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ControlSocket, SocketKey } from './control-socket.ts';
 import { DataStream, type StreamSocket } from './data-stream.ts';
+import type { LargeStream } from './move.ts';
 import { TunnelStreams } from './tunnel-streams.ts';
 import { TunnelTrunks } from './tunnel-trunks.ts';
 import { type Pending, WaitingVisitors } from './waiting-visitors.ts';
@@ -36,6 +37,8 @@ export interface TunnelLinkOptions {
   readonly forget: (pending: Pending) => void;
   /** told when the client has a newer control socket on another relay */
   readonly moved: () => void;
+  /** told when a stream of a trunk may be better off on a data socket of its own */
+  readonly large: (stream: LargeStream) => void;
 }
 
 export class TunnelLink {
@@ -43,6 +46,7 @@ export class TunnelLink {
   readonly #clock: Clock;
   readonly #presence: Presence;
   readonly #onMoved: () => void;
+  readonly #onLarge: (stream: LargeStream) => void;
   #control: ControlSocket | undefined;
   /** The control socket as other relays know it. */
   #held: HeldControl | undefined;
@@ -55,12 +59,13 @@ export class TunnelLink {
   /** `undefined` before there is one: most tunnels rest */
   #trunks: TunnelTrunks | undefined;
 
-  constructor(tunnel: LiveTunnel, { clock, leftAt, presence, forget, moved }: TunnelLinkOptions) {
+  constructor(tunnel: LiveTunnel, { clock, leftAt, presence, forget, moved, large }: TunnelLinkOptions) {
     this.tunnel = tunnel;
     this.#clock = clock;
     this.#warm = new WarmStreams(clock);
     this.#presence = presence;
     this.#onMoved = moved;
+    this.#onLarge = large;
     const control = () => this.#control;
     this.#waiting = new WaitingVisitors({ clock, leftAt, tunnelId: tunnel.id, presence, control, forget });
   }
@@ -282,7 +287,10 @@ export class TunnelLink {
 
   #openOnTrunk(): DataStream | undefined {
     const opened = this.#trunks?.open();
-    return opened === undefined ? undefined : this.#track(opened.stream, opened.keyId);
+    if (opened === undefined) return undefined;
+    const stream = this.#track(opened.stream, opened.keyId);
+    opened.stream.whenLarge(() => this.#onLarge({ trunk: opened.stream, data: stream }));
+    return stream;
   }
 
   #track(socket: StreamSocket, keyId: string, via?: string): DataStream {

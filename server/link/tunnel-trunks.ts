@@ -1,9 +1,7 @@
 /** The trunks of one tunnel: which of them takes the next visitor, and how they end. */
 import { CloseCode } from '../../shared/control.ts';
-import { WindowBudget } from '../../shared/trunk/receive-window.ts';
 import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
-import { TUNNEL_WINDOWS_MAX_BYTES } from '../limits.ts';
 import { HeldTrunk } from './held-trunk.ts';
 
 /** A stream to the client, and the key that its trunk was opened with. */
@@ -13,7 +11,6 @@ export interface KeyedStream {
 }
 
 export class TunnelTrunks {
-  readonly #budget = new WindowBudget(TUNNEL_WINDOWS_MAX_BYTES);
   /** those of the client's present control socket */
   readonly #current = new Set<HeldTrunk>();
   /** those of an earlier one, which carry the visitors that they had */
@@ -29,7 +26,7 @@ export class TunnelTrunks {
       this.#current.delete(trunk);
       this.#retired.delete(trunk);
     };
-    this.#current.add(new HeldTrunk({ socket, keyId, budget: this.#budget, ended }));
+    this.#current.add(new HeldTrunk({ socket, keyId, ended }));
   }
 
   /** Begins a stream on the trunk that has the fewest; `undefined` where none takes any. */

@@ -21,6 +21,7 @@ import { isHandshakeKey, switchingProtocols } from './handshake.ts';
 import type { Hub } from './hub.ts';
 import type { HopRequest, OtherRelays } from './other-relays.ts';
 import type { Offer } from './tunnel-link.ts';
+import type { Move } from './move.ts';
 import type { Pending } from './waiting-visitors.ts';
 
 /** An upgrade to `websocket` that a peer asks for, its connection not yet given away. */
@@ -154,14 +155,14 @@ export class Upgrades {
       takeOver: () => (socket.destroyed ? undefined : { socket, head: Buffer.alloc(0) }),
     };
     const owner = await this.#keyOwner(request);
-    this.#openPending(request, key, this.#hub.pending(id), owner, via);
+    this.#openFor(request, key, this.#hub.awaiting(id), owner, via);
   }
 
   async #openAnnounced(request: UpgradeRequest, key: string, id: string): Promise<void> {
     const owner = await this.#keyOwner(request);
-    const pending = this.#hub.pending(id);
-    if (pending === undefined && (await this.#passOn(request, key, id))) return;
-    this.#openPending(request, key, pending, owner);
+    const awaiting = this.#hub.awaiting(id);
+    if (awaiting === undefined && (await this.#passOn(request, key, id))) return;
+    this.#openFor(request, key, awaiting, owner);
   }
 
   /** A key is not needed for an announced connection; one that is sent must be valid. */
@@ -172,18 +173,18 @@ export class Upgrades {
   }
 
   /** @throws ApiError 404 where nothing waits, or for somebody else */
-  #openPending(
+  #openFor(
     request: UpgradeRequest,
     key: string,
-    pending: Pending | undefined,
+    awaiting: Pending | Move | undefined,
     owner: KeyOwner | undefined,
     via?: string,
   ): void {
-    if (pending === undefined || (owner !== undefined && owner.account.id !== pending.tunnel.account.id)) {
+    if (awaiting === undefined || (owner !== undefined && owner.account.id !== awaiting.tunnel.account.id)) {
       throw new ApiError(API_ERRORS.connectionNotFound);
     }
-    this.#switchTo(request, key, pending.tunnel, (socket) =>
-      this.#hub.open(pending, socket, owner?.keyId, via),
+    this.#switchTo(request, key, awaiting.tunnel, (socket) =>
+      this.#hub.open(awaiting, socket, owner?.keyId, via),
     );
   }
 

@@ -1,6 +1,5 @@
 /** The client's end of a trunk, in memory. */
 import { duplexPair } from 'node:stream';
-import { WindowBudget } from '../../shared/trunk/receive-window.ts';
 import { Trunk } from '../../shared/trunk/trunk.ts';
 import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
 import { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
@@ -11,6 +10,8 @@ export class TrunkClient {
   /** visitors' streams, with the bytes they began with */
   readonly streams: TrunkStream[] = [];
   readonly received: string[] = [];
+  /** ids of data sockets to which the relay asks to move streams, with these */
+  readonly moves: [TrunkStream, string][] = [];
   /** the codes with which it ended: one at most */
   readonly closed: number[] = [];
   readonly #near: WebSocketByteStream;
@@ -31,7 +32,9 @@ export class TrunkClient {
       stream.attach({ onStreamData() {}, onStreamDrain() {}, onStreamClose() {} });
     };
     const closed = (code: number): void => void this.closed.push(code);
-    void new Trunk(this.#near, { begins: 'peer', budget: new WindowBudget(0), owner: { begun, closed } });
+    const moveAsked = (stream: TrunkStream, connectionId: string): void =>
+      void this.moves.push([stream, connectionId]);
+    void new Trunk(this.#near, { begins: 'peer', owner: { begun, moveAsked, closed } });
   }
 
   /** Sends bytes as they are. */

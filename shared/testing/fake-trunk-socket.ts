@@ -1,21 +1,24 @@
-/** The WebSocket below a trunk, in memory: what is written lies there until the test passes it on. */
+/** The WebSocket below a trunk, or a data socket, in memory: what is written lies there until the test passes it on. */
 import { CloseCode } from '../control.ts';
+import type { MoveTarget } from '../trunk/own-socket.ts';
 import type { TrunkSocket } from '../trunk/trunk.ts';
 import type { ByteStreamHandler } from '../websocket/byte-stream.ts';
+
+/** As much as is read at a time. */
+const READ_MAX_BYTES = 64 * 1024;
 
 export interface FakeTrunkSocketOptions {
   /** bytes that lie there from which on there is no room */
   readonly highWater?: number;
 }
 
-export class FakeTrunkSocket implements TrunkSocket {
+export class FakeTrunkSocket implements TrunkSocket, MoveTarget {
   /** How the owner has closed it; `undefined` while it has not. */
   closedWith: { code: number; reason: string } | undefined;
   isSilent = false;
+  /** Whether what comes waits at the other end. */
+  isPaused = false;
   probes = 0;
-  measurements = 0;
-  /** what was measured, as the test says */
-  roundTripMs: number | undefined;
   /** sizes of what was written at a time */
   readonly writes: number[] = [];
   /** where what is passed on comes out, if anywhere */
@@ -29,6 +32,8 @@ export class FakeTrunkSocket implements TrunkSocket {
   #needsDrain = false;
   /** Whether the owner hears nothing more. */
   #ended = false;
+  /** how the peer has ended it */
+  #endedWith: number | undefined;
   #closePassedOn = false;
 
   constructor({ highWater = 1024 * 1024 }: FakeTrunkSocketOptions = {}) {
@@ -45,12 +50,10 @@ export class FakeTrunkSocket implements TrunkSocket {
     return this.#size > 0 || (this.closedWith !== undefined && !this.#closePassedOn);
   }
 
-  measureRoundTrip(): void {
-    this.measurements += 1;
-  }
-
   attach(handler: ByteStreamHandler): void {
+    const isFirst = this.#handler === undefined;
     this.#handler = handler;
+    if (isFirst && this.#endedWith !== undefined) handler.onStreamClose(this.#endedWith);
   }
 
   write(chunk: Buffer): boolean {
@@ -68,13 +71,24 @@ export class FakeTrunkSocket implements TrunkSocket {
   close(code: number, reason = ''): void {
     if (this.#ended) return;
     this.#ended = true;
+    // What the peer still sends is read, and dropped.
+    this.isPaused = false;
     this.closedWith = { code, reason };
   }
 
   destroy(): void {
     this.#ended = true;
+    this.isPaused = false;
     this.#cut();
     this.peer?.lose();
+  }
+
+  pause(): void {
+    this.isPaused = true;
+  }
+
+  resume(): void {
+    this.isPaused = false;
   }
 
   probe(): void {
@@ -97,7 +111,8 @@ export class FakeTrunkSocket implements TrunkSocket {
 
   /** Passes so many bytes on to the peer, and behind the last one how the owner has closed. */
   passOn(limit: number): void {
-    if (this.#size > 0) return this.peer?.receive(this.take(limit));
+    if (this.peer?.isPaused === true) return;
+    if (this.#size > 0) return this.peer?.receive(this.take(Math.min(limit, READ_MAX_BYTES)));
     if (this.closedWith === undefined || this.#closePassedOn) return;
     this.#closePassedOn = true;
     this.peer?.closeFrom(this.closedWith.code);
@@ -114,6 +129,8 @@ export class FakeTrunkSocket implements TrunkSocket {
   closeFrom(code: number): void {
     if (this.#ended) return;
     this.#ended = true;
+    this.isPaused = false;
+    this.#endedWith = code;
     this.#cut();
     this.#handler?.onStreamClose(code);
   }

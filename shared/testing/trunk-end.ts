@@ -1,6 +1,4 @@
 /** One end of a trunk. The test speaks for the other. */
-import { WINDOW_MAX_BYTES } from '../trunk/frames.ts';
-import { WindowBudget } from '../trunk/receive-window.ts';
 import { Trunk } from '../trunk/trunk.ts';
 import type { TrunkStream } from '../trunk/trunk-stream.ts';
 import { FakeTrunkSocket, type FakeTrunkSocketOptions } from './fake-trunk-socket.ts';
@@ -38,20 +36,21 @@ export class StreamRecorder {
 export class TrunkEnd {
   readonly turns: FakeTurns;
   readonly socket: FakeTrunkSocket;
-  readonly budget = new WindowBudget(WINDOW_MAX_BYTES);
   readonly trunk: Trunk;
   /** streams that the peer has begun */
   readonly begun: StreamRecorder[] = [];
   readonly closed: number[] = [];
+  /** ids of data sockets to which the peer asks to move streams, with these */
+  readonly moves: [TrunkStream, string][] = [];
 
   constructor(turns: FakeTurns, begins: 'this' | 'peer', options?: FakeTrunkSocketOptions) {
     this.turns = turns;
     this.socket = new FakeTrunkSocket(options);
     this.trunk = new Trunk(this.socket, {
       begins,
-      budget: this.budget,
       owner: {
         begun: (stream, first) => this.begun.push(new StreamRecorder(stream, first)),
+        moveAsked: (stream, connectionId) => this.moves.push([stream, connectionId]),
         closed: (code) => this.closed.push(code),
       },
     });

@@ -13,6 +13,9 @@ export const open = (id: number): Buffer => header(FrameType.open, id, 0);
 export const end = (id: number): Buffer => header(FrameType.end, id, 0);
 export const abort = (id: number, code: number = CloseCode.goingAway): Buffer =>
   header(FrameType.abort, id, code);
+export const moved = (id: number): Buffer => header(FrameType.moved, id, 0);
+export const move = (id: number, connectionId: string): Buffer =>
+  Buffer.concat([header(FrameType.move, id, connectionId.length), Buffer.from(connectionId)]);
 export const window = (id: number, bytes: number): Buffer => header(FrameType.window, id, bytes);
 
 /** Bytes of a stream, or so many dots, in DATA frames that are as large as can be. */
@@ -35,6 +38,8 @@ export function read(bytes: Buffer): string[] {
     onEnd: (id) => seen.push(`end ${id}`),
     onAbort: (id, code) => seen.push(`abort ${id} ${code}`),
     onWindow: (id, more) => seen.push(`window ${id} ${more}`),
+    onMove: (id, connectionId) => seen.push(`move ${id} ${connectionId}`),
+    onMoved: (id) => seen.push(`moved ${id}`),
     onProtocolError: (reason) => seen.push(`error: ${reason}`),
   }).push(bytes);
   return seen;

@@ -4,8 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { CloseCode } from '../control.ts';
-import { FrameReader } from '../trunk/frames.ts';
-import { WINDOW_START_BYTES, WindowBudget } from '../trunk/receive-window.ts';
+import { FrameReader, WINDOW_BYTES } from '../trunk/frames.ts';
 import { Trunk } from '../trunk/trunk.ts';
 import type { TrunkStream } from '../trunk/trunk-stream.ts';
 import { type FakeTrunkSocket, joinedTrunkSockets } from './fake-trunk-socket.ts';
@@ -41,6 +40,8 @@ export class Side {
   readonly ends: number[] = [];
   /** codes that it was told of */
   readonly told: number[] = [];
+  /** Whether it has broken the stream off, and not closed it. */
+  isCut = false;
   /** Whether a writer was asked to wait, and was not told that there is room. */
   isWaiting = false;
 
@@ -126,6 +127,7 @@ export class Side {
 
   destroy(): void {
     if (this.#stream !== undefined && this.told.length === 0) this.ends.push(CloseCode.goingAway);
+    this.isCut = true;
     this.#stream?.destroy();
   }
 
@@ -140,8 +142,9 @@ export class Side {
       return;
     }
     if (this.ends.length > 0) return;
-    const expected = isLost ? [...other.ends, CloseCode.abnormal] : other.ends;
-    if (code === undefined) assert.equal(expected.length, 0, `was not told of ${expected.join()}`);
+    // Who has gone on over a data socket is told of no code by one that was cut.
+    const expected = isLost || other.isCut ? [...other.ends, CloseCode.abnormal] : other.ends;
+    if (code === undefined) assert.equal(other.ends.length, 0, `was not told of ${other.ends.join()}`);
     else assert.ok(expected.includes(code), `was told ${code}, not ${expected.join()}`);
     const isWhole = code === undefined || code === CloseCode.normal;
     if (isWhole) assert.equal(this.received, other.written, 'not all has arrived');
@@ -152,8 +155,6 @@ export class Side {
 export interface WorldOptions {
   /** bytes that a socket takes before it has no room */
   readonly highWater: number;
-  readonly roundTripMs: number | undefined;
-  readonly budget: number;
 }
 
 export class World {
@@ -164,27 +165,34 @@ export class World {
   /** of the relay's side first: that which leads to the other */
   readonly sockets: [FakeTrunkSocket, FakeTrunkSocket];
   readonly closed: [number[], number[]] = [[], []];
-  readonly #budgets: [WindowBudget, WindowBudget];
-  readonly #options: WorldOptions;
+  /** data sockets on which streams go on, the relay's end first */
+  readonly ownSockets: [FakeTrunkSocket, FakeTrunkSocket][] = [];
+  readonly #highWater: number;
+  /** streams that were offered to move, by the ids of their data sockets */
+  readonly #large: TrunkStream[] = [];
+  /** moves that the client was asked for, and which of them the relay has seen the data socket of */
+  readonly #asked: [near: TrunkStream, far: TrunkStream][] = [];
+  readonly #opened: [far: TrunkStream, socket: FakeTrunkSocket][] = [];
   #isEnding = false;
 
   constructor(options: WorldOptions) {
-    this.#options = options;
+    this.#highWater = options.highWater;
     this.sockets = joinedTrunkSockets({ highWater: options.highWater });
-    for (const socket of this.sockets) socket.roundTripMs = options.roundTripMs;
     for (const which of [0, 1] as const) this.#count(which);
-    this.#budgets = [new WindowBudget(options.budget), new WindowBudget(options.budget)];
     this.trunks = [
       new Trunk(this.sockets[0], {
         begins: 'this',
-        budget: this.#budgets[0],
-        owner: { begun: () => assert.fail(), closed: (code) => this.closed[0].push(code) },
+        owner: {
+          begun: () => assert.fail(),
+          moveAsked: () => assert.fail(),
+          closed: (code) => this.closed[0].push(code),
+        },
       }),
       new Trunk(this.sockets[1], {
         begins: 'peer',
-        budget: this.#budgets[1],
         owner: {
           begun: (stream, first) => this.#begun(stream, first),
+          moveAsked: (stream, connectionId) => this.#moveAsked(stream, connectionId),
           closed: (code) => this.closed[1].push(code),
         },
       }),
@@ -199,7 +207,39 @@ export class World {
     near.join(far);
     far.join(near);
     this.streams.push([near, far]);
-    near.start(this.trunks[0].open());
+    const stream = this.trunks[0].open();
+    near.start(stream);
+    stream.whenLarge(() => stream.offerMove(String(this.#large.push(stream) - 1)));
+  }
+
+  /** The data socket of a stream that is to move comes to the relay, or cannot be opened. */
+  connect(succeeds: boolean): void {
+    const [near, far] = this.#asked.shift() ?? [];
+    if (!succeeds) far?.moveFailed();
+    if (near === undefined || far === undefined || !succeeds) return;
+    const sockets = joinedTrunkSockets({ highWater: this.#highWater });
+    this.ownSockets.push(sockets);
+    this.#opened.push([far, sockets[1]]);
+    // Nobody reads it yet.
+    sockets[1].pause();
+    near.moveTo(sockets[0]);
+  }
+
+  /** The client hears that a data socket is open, or has lost it. */
+  hearOpened(succeeds: boolean): void {
+    const [far, socket] = this.#opened.shift() ?? [];
+    if (far === undefined || socket === undefined) return;
+    if (succeeds) return far.moveTo(socket);
+    this.#isEnding = true;
+    far.moveFailed();
+    socket.destroy();
+  }
+
+  /** A data socket is lost on which a stream goes on. */
+  loseOwn(which: number): void {
+    this.#isEnding = true;
+    const sockets = this.ownSockets[which % this.ownSockets.length];
+    for (const socket of sockets ?? []) socket.lose();
   }
 
   /** One side of one of the streams. */
@@ -227,7 +267,9 @@ export class World {
     for (let turn = 0; turn < 100_000; turn += 1) {
       for (const side of this.streams.flat()) if (side.isPaused) side.resume();
       this.turns.end();
-      for (const socket of this.sockets) socket.passOn(Infinity);
+      this.connect(true);
+      this.hearOpened(true);
+      for (const socket of [...this.ownSockets.flat(), ...this.sockets]) socket.passOn(Infinity);
       this.turns.settle();
       this.#look();
       if (!this.#isBusy) break;
@@ -244,10 +286,6 @@ export class World {
       this.trunks.map(({ size }) => size),
       [0, 0],
     );
-    for (const budget of this.#budgets) {
-      assert.ok(budget.take(this.#options.budget), 'a part of the budget is lost');
-      assert.equal(budget.take(1), false, 'there is more of the budget than there was');
-    }
     assert.equal(this.turns.timers, 0);
     if (this.#isEnding) return;
     this.trunks[0].retire();
@@ -258,7 +296,8 @@ export class World {
   get #isBusy(): boolean {
     return (
       this.turns.isBusy ||
-      this.sockets.some((socket) => socket.isBusy) ||
+      this.#asked.length + this.#opened.length > 0 ||
+      [...this.ownSockets.flat(), ...this.sockets].some((socket) => socket.isBusy) ||
       this.streams.flat().some((side) => side.isOpen && (side.isPaused || side.arrived > side.received))
     );
   }
@@ -274,9 +313,17 @@ export class World {
       onEnd() {},
       onAbort() {},
       onWindow() {},
+      onMove() {},
+      onMoved() {},
       onProtocolError: (reason) => assert.fail(reason),
     });
     this.sockets[which].watch = (bytes) => reader.push(bytes);
+  }
+
+  #moveAsked(far: TrunkStream, connectionId: string): void {
+    const near = this.#large[Number(connectionId)];
+    assert.equal(near?.id, far.id, 'another stream');
+    this.#asked.push([near, far]);
   }
 
   #begun(stream: TrunkStream, first: Buffer): void {
@@ -292,9 +339,8 @@ export class World {
         this.closed.flat().filter((code) => code !== CloseCode.normal),
         [],
       );
-    const most = WINDOW_START_BYTES + (this.#options.roundTripMs === undefined ? 0 : this.#options.budget);
     for (const side of this.streams.flat()) {
-      if (side.isOpen) assert.ok(side.arrived - side.received <= most, 'more waits than a window');
+      if (side.isOpen) assert.ok(side.arrived - side.received <= WINDOW_BYTES, 'more waits than a window');
     }
   }
 }

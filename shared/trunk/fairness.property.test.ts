@@ -3,8 +3,7 @@ import * as fc from 'fast-check';
 import { FakeTurns } from '../testing/fake-turns.ts';
 import { type StreamRecorder, TrunkEnd } from '../testing/trunk-end.ts';
 import { window } from '../testing/trunk-frames.ts';
-import { FRAME_HEADER_BYTES, FrameType, WINDOW_MAX_BYTES } from './frames.ts';
-import { WINDOW_START_BYTES } from './receive-window.ts';
+import { FRAME_HEADER_BYTES, FrameType } from './frames.ts';
 import type { TrunkStream } from './trunk-stream.ts';
 
 const KIB = 1024;
@@ -50,17 +49,21 @@ describe('a trunk with more to send than there is room for', () => {
           const small = [1, 2, 3, 4].map(() => near.open());
           for (const { stream } of small) stream.write(Buffer.from('?'));
           const taken: Buffer[] = [];
+          const take = (): void => {
+            const bytes = near.socket.take();
+            taken.push(bytes);
+            for (const { id, size } of dataFrames(bytes)) near.hear(window(id, size));
+          };
           do {
             turns.end();
-            taken.push(near.socket.take());
+            take();
           } while (small.some(({ stream }) => stream.id === 0));
-          for (let id = 1; id <= bulky; id += 1) near.hear(window(id, WINDOW_MAX_BYTES - WINDOW_START_BYTES));
           /** what was written, and where in all that is sent it could have been at the earliest */
           const written: { id: number; from: number }[] = [];
           for (const which of happens) {
             turns.end();
             if (which === 0) {
-              taken.push(near.socket.take());
+              take();
               continue;
             }
             const { stream } = small[which - 1] as StreamRecorder;
@@ -69,7 +72,7 @@ describe('a trunk with more to send than there is room for', () => {
           }
           for (let count = 0; count < 20; count += 1) {
             turns.end();
-            taken.push(near.socket.take());
+            take();
           }
           const frames = dataFrames(Buffer.concat(taken));
           for (const { id, from } of written) {

@@ -6,7 +6,7 @@ import {
   FrameReader,
   FrameType,
   LAST_STREAM_ID,
-  WINDOW_MAX_BYTES,
+  WINDOW_BYTES,
   writeHeader,
 } from './frames.ts';
 
@@ -31,6 +31,8 @@ function told(bytes: Buffer, pieces = bytes.length): string[] {
     onEnd: (id) => events.push(`end ${id}`),
     onAbort: (id, code) => events.push(`abort ${id} ${code}`),
     onWindow: (id, more) => events.push(`window ${id} ${more}`),
+    onMove: (id, connectionId) => events.push(`move ${id} ${connectionId}`),
+    onMoved: (id) => events.push(`moved ${id}`),
     onProtocolError: (reason) => events.push(`error: ${reason}`),
   });
   for (let at = 0; at < bytes.length; at += pieces) reader.push(bytes.subarray(at, at + pieces));
@@ -50,6 +52,8 @@ describe('FrameReader of a trunk', () => {
       frame(FrameType.window, 0x0102_0304, 65_536),
       frame(FrameType.data, 2, 1, '!'),
       frame(FrameType.abort, 3, CloseCode.goingAway),
+      frame(FrameType.move, 7, 4, 'id-7'),
+      frame(FrameType.moved, 7, 0),
       frame(FrameType.end, 1, 0),
     ]);
     for (let pieces = 1; pieces <= bytes.length; pieces += 1) {
@@ -59,6 +63,8 @@ describe('FrameReader of a trunk', () => {
         'window 16909060 65536',
         'data 2 !',
         'abort 3 1001',
+        'move 7 id-7',
+        'moved 7',
         'end 1',
       ]);
     }
@@ -77,7 +83,8 @@ describe('FrameReader of a trunk', () => {
       ['the last stream', frame(FrameType.open, LAST_STREAM_ID, 0), 'open 4294967295'],
       ['the largest DATA', frame(FrameType.data, 1, DATA_MAX_BYTES, large), `data 1 ${large}`],
       ['the smallest WINDOW', frame(FrameType.window, 1, 1), 'window 1 1'],
-      ['the largest WINDOW', frame(FrameType.window, 1, WINDOW_MAX_BYTES), 'window 1 8388608'],
+      ['the largest WINDOW', frame(FrameType.window, 1, WINDOW_BYTES), 'window 1 65536'],
+      ['the longest MOVE', frame(FrameType.move, 1, 64, 'y'.repeat(64)), `move 1 ${'y'.repeat(64)}`],
       ['an ABORT of our own', frame(FrameType.abort, 1, 4999), 'abort 1 4999'],
     ] as const) {
       it(what, () => assert.deepEqual(told(bytes), [expected]));
@@ -99,11 +106,15 @@ describe('FrameReader of a trunk', () => {
       ['WINDOW of nothing', frame(FrameType.window, 1, 0), 'WINDOW of 0 bytes'],
       [
         'WINDOW that is too large',
-        frame(FrameType.window, 1, WINDOW_MAX_BYTES + 1),
-        'WINDOW of 8388609 bytes',
+        frame(FrameType.window, 1, WINDOW_BYTES + 1),
+        'WINDOW of 65537 bytes',
       ],
       ['WINDOW of 4 GiB', frame(FrameType.window, 1, 0xffff_ffff), 'WINDOW of 4294967295 bytes'],
-      ['an unknown type', frame(5, 1, 0), 'frames of type 5'],
+      ['MOVE of stream 0', frame(FrameType.move, 0, 1, 'x'), 'stream 0'],
+      ['MOVE without an id', frame(FrameType.move, 1, 0), 'MOVE with an id of 0 bytes'],
+      ['MOVE with a long id', frame(FrameType.move, 1, 65, 'x'), 'MOVE with an id of 65 bytes'],
+      ['MOVED with a value', frame(FrameType.moved, 1, 1), 'MOVED with value 1'],
+      ['an unknown type', frame(7, 1, 0), 'frames of type 7'],
       ['text', Buffer.from('GET / HTTP/1.1\r\n\r\n'), 'frames of type 71'],
       ...[0, 999, 1000, 1004, 1005, 1006, 1015, 2999, 5000, 0xffff_ffff].map(abort),
     ] as const) {
@@ -127,6 +138,8 @@ describe('FrameReader of a trunk', () => {
       onEnd() {},
       onAbort() {},
       onWindow() {},
+      onMove() {},
+      onMoved() {},
       onProtocolError() {},
     });
     reader.push(Buffer.concat([frame(FrameType.open, 1, 0), frame(FrameType.open, 2, 0)]));

@@ -1,6 +1,6 @@
 /**
- * Frames of a trunk (docs/protocol.md section 10): nine bytes of header, a type, a stream and a value, and behind a DATA
- * frame as many bytes as its value says. Numbers are big-endian.
+ * Frames of a trunk (docs/protocol.md section 10.2): nine bytes of header, a type, a stream and a value, and behind DATA and
+ * MOVE as many bytes as the value says. Numbers are big-endian.
  */
 import { CloseCode, isSendableCode } from '../control.ts';
 
@@ -13,16 +13,22 @@ export const FrameType = {
   end: 2,
   /** The stream is broken; the value is a close code. */
   abort: 3,
-  /** The sender takes so many more bytes of the stream, 1 to {@link WINDOW_MAX_BYTES}. */
+  /** The sender takes so many more bytes of the stream, 1 to {@link WINDOW_BYTES}. */
   window: 4,
+  /** The relay asks the client to go on over a data socket; the value is how many bytes of its id follow. */
+  move: 5,
+  /** The sender has sent on the trunk all that it will, and goes on over the data socket; the value is 0. */
+  moved: 6,
 } as const;
 export type FrameType = (typeof FrameType)[keyof typeof FrameType];
 
 export const FRAME_HEADER_BYTES = 9;
-/** Bytes that one DATA frame carries at most: as many as fit into the first window of a stream. */
-export const DATA_MAX_BYTES = 64 * 1024;
-/** Bytes that may be on their way in one direction of one stream at most. */
-export const WINDOW_MAX_BYTES = 8 * 1024 * 1024;
+/** Bytes that may be on their way in one direction of one stream; all that a reader who takes nothing can have waiting for him. */
+export const WINDOW_BYTES = 64 * 1024;
+/** Bytes that one DATA frame carries at most. */
+export const DATA_MAX_BYTES = WINDOW_BYTES;
+/** Characters of the id of a data socket; those of relays so far have 36. */
+const CONNECTION_ID_MAX = 64;
 /** The last id. A trunk that has come to it takes no new streams. */
 export const LAST_STREAM_ID = 0xffff_ffff;
 
@@ -33,6 +39,9 @@ export interface FrameHandler {
   onEnd(id: number): void;
   onAbort(id: number, code: number): void;
   onWindow(id: number, bytes: number): void;
+  /** @param connectionId of the data socket to go on over */
+  onMove(id: number, connectionId: string): void;
+  onMoved(id: number): void;
   /** What came is not a frame. Nothing is read after it. */
   onProtocolError(reason: string): void;
 }
@@ -50,9 +59,11 @@ export class FrameReader {
   readonly #header = Buffer.allocUnsafeSlow(FRAME_HEADER_BYTES);
   /** bytes of a header that came in an earlier piece */
   #headerLength = 0;
-  /** the stream of the DATA frame that is being read, and how much of it has not come */
+  /** the stream of the DATA or MOVE frame that is being read, and how much of it has not come */
   #id = 0;
   #left = 0;
+  /** what has come of the id in a MOVE frame; `undefined` in a DATA frame */
+  #connectionId: string | undefined;
   #stopped = false;
 
   constructor(handler: FrameHandler) {
@@ -74,8 +85,14 @@ export class FrameReader {
   #readData(chunk: Buffer, start: number): number {
     const end = Math.min(chunk.length, start + this.#left);
     this.#left -= end - start;
-    this.#handler.onData(this.#id, chunk.subarray(start, end));
+    if (this.#connectionId === undefined) this.#handler.onData(this.#id, chunk.subarray(start, end));
+    else this.#readMove(this.#connectionId + chunk.toString('latin1', start, end));
     return end;
+  }
+
+  #readMove(connectionId: string): void {
+    this.#connectionId = this.#left > 0 ? connectionId : undefined;
+    if (this.#left === 0) this.#handler.onMove(this.#id, connectionId);
   }
 
   #readHeader(chunk: Buffer, start: number): number {
@@ -111,8 +128,16 @@ export class FrameReader {
       case FrameType.abort:
         return isAbortCode(value) ? this.#handler.onAbort(id, value) : this.#fail(`ABORT with code ${value}`);
       case FrameType.window:
-        if (value === 0 || value > WINDOW_MAX_BYTES) return this.#fail(`WINDOW of ${value} bytes`);
+        if (value === 0 || value > WINDOW_BYTES) return this.#fail(`WINDOW of ${value} bytes`);
         return this.#handler.onWindow(id, value);
+      case FrameType.move:
+        if (value === 0 || value > CONNECTION_ID_MAX) return this.#fail(`MOVE with an id of ${value} bytes`);
+        this.#id = id;
+        this.#left = value;
+        this.#connectionId = '';
+        return;
+      case FrameType.moved:
+        return value === 0 ? this.#handler.onMoved(id) : this.#fail(`MOVED with value ${value}`);
       default:
         return this.#fail(`frames of type ${type}`);
     }

@@ -3,8 +3,7 @@ import { CloseCode } from '../control.ts';
 import { FakeTurns } from '../testing/fake-turns.ts';
 import { StreamRecorder, TrunkEnd } from '../testing/trunk-end.ts';
 import { abort, data, end, window } from '../testing/trunk-frames.ts';
-import { WINDOW_MAX_BYTES } from './frames.ts';
-import { WINDOW_START_BYTES } from './receive-window.ts';
+import { WINDOW_BYTES } from './frames.ts';
 import type { TrunkStream } from './trunk-stream.ts';
 
 const KIB = 1024;
@@ -25,15 +24,6 @@ describe('TrunkStream', () => {
     stream = recorder.stream;
     stream.write(Buffer.from('?'));
     assert.deepEqual(near.sent(), ['open 1', 'data 1 ?']);
-  }
-
-  /** Takes as much as the window lets come, several times, without any time going by. */
-  function hearMuch(rounds: number): void {
-    let mayCome = WINDOW_START_BYTES;
-    for (let round = 0; round < rounds; round += 1) {
-      near.hear(data(1, mayCome));
-      mayCome = Number(near.sent()[0]?.split(' ')[2]);
-    }
   }
 
   beforeEach(() => {
@@ -89,13 +79,13 @@ describe('TrunkStream', () => {
   describe('while it is paused', () => {
     it('holds what comes, lets no more come, and hands all of it over after it is resumed', () => {
       stream.pause();
-      near.hear(data(1, 'a'), data(1, WINDOW_START_BYTES - 2), data(1, 'b'));
+      near.hear(data(1, 'a'), data(1, WINDOW_BYTES - 2), data(1, 'b'));
       turns.settle();
       assert.deepEqual([stream.isPaused, recorder.text, near.sent()], [true, '', []]);
       stream.resume();
       assert.deepEqual([stream.isPaused, recorder.text], [false, '']);
       turns.settle();
-      assert.equal(recorder.text, `a${'.'.repeat(WINDOW_START_BYTES - 2)}b`);
+      assert.equal(recorder.text, `a${'.'.repeat(WINDOW_BYTES - 2)}b`);
       assert.deepEqual(near.sent(), ['window 1 65535']);
     });
 
@@ -129,7 +119,7 @@ describe('TrunkStream', () => {
 
     it('makes no room for what its handler has no room for', () => {
       stream.attach({ onStreamData: () => stream.pause(), onStreamDrain() {}, onStreamClose() {} });
-      near.hear(data(1, WINDOW_START_BYTES));
+      near.hear(data(1, WINDOW_BYTES));
       turns.settle();
       assert.deepEqual(near.sent(), []);
       stream.resume();
@@ -196,7 +186,7 @@ describe('TrunkStream', () => {
       stream.write(Buffer.alloc(70 * KIB));
       stream.close(CloseCode.normal);
       assert.deepEqual(near.sent(), [`data 1 ${64 * KIB - 1}`]);
-      near.hear(data(1, 'unheard'), window(1, 100 * KIB));
+      near.hear(data(1, 'unheard'), window(1, 64 * KIB - 1));
       assert.deepEqual(near.sent(), [`data 1 ${6 * KIB + 1}`, 'end 1']);
       near.hear(end(1));
       assert.deepEqual([recorder.text, recorder.closed, recorder.drained], ['', [], 0]);
@@ -222,11 +212,11 @@ describe('TrunkStream', () => {
 
     it('lets the peer send on what nobody hears, so that it comes to its end as well', () => {
       stream.pause();
-      near.hear(data(1, WINDOW_START_BYTES - 1));
+      near.hear(data(1, WINDOW_BYTES - 1));
       stream.write(Buffer.alloc(64 * KIB));
       stream.close(CloseCode.normal);
       assert.deepEqual(near.sent(), ['window 1 65535', `data 1 ${64 * KIB - 1}`]);
-      near.hear(data(1, WINDOW_START_BYTES));
+      near.hear(data(1, WINDOW_BYTES));
       assert.deepEqual(near.sent(), ['window 1 65536']);
       near.hear(data(1, 'x'), end(1));
       assert.deepEqual([near.sent(), near.trunk.size, near.closed], [['end 1'], 0, []]);
@@ -243,7 +233,7 @@ describe('TrunkStream', () => {
         onStreamDrain() {},
         onStreamClose() {},
       });
-      near.hear(data(2, 'x'), data(1, WINDOW_START_BYTES));
+      near.hear(data(2, 'x'), data(1, WINDOW_BYTES));
       assert.deepEqual([recorder.text, near.sent()], ['', ['window 1 65536']]);
     });
 
@@ -262,7 +252,7 @@ describe('TrunkStream', () => {
 
     it('waits no longer once all was sent, was dropped, or is lost', () => {
       for (const act of [
-        () => near.hear(window(1, 100 * KIB)),
+        () => near.hear(window(1, 64 * KIB - 1)),
         () => near.hear(end(1)),
         () => stream.destroy(),
         () => near.socket.lose(),
@@ -322,53 +312,6 @@ describe('TrunkStream', () => {
         near.hear(end(1));
         assert.deepEqual([near.sent(), near.trunk.size], [['end 1'], 0]);
       }
-    });
-  });
-
-  describe('its window', () => {
-    it('grows while what comes is taken at once, and what it has grown by is given back at its end', () => {
-      const ends: Record<string, () => void> = {
-        'the end of the peer': () => near.hear(end(1)),
-        close: () => stream.close(CloseCode.normal),
-        destroy: () => stream.destroy(),
-        'a lost trunk': () => near.socket.lose(),
-        'a closed trunk': () => near.trunk.close(CloseCode.goingAway),
-      };
-      for (const [what, finish] of Object.entries(ends)) {
-        start();
-        hearMuch(4);
-        assert.ok(near.budget.take(WINDOW_MAX_BYTES), 'grows though the round trip is not known');
-        near.budget.giveBack(WINDOW_MAX_BYTES);
-        near.socket.roundTripMs = 100;
-        hearMuch(4);
-        assert.equal(near.budget.take(WINDOW_MAX_BYTES), false, what);
-        finish();
-        turns.settle();
-        assert.ok(near.budget.take(WINDOW_MAX_BYTES), what);
-      }
-    });
-
-    it('is given back when what is held has been handed over, and not before', () => {
-      near.socket.roundTripMs = 100;
-      hearMuch(4);
-      stream.pause();
-      near.hear(data(1, 1000), end(1));
-      assert.equal(near.budget.take(WINDOW_MAX_BYTES), false);
-      stream.resume();
-      turns.settle();
-      assert.ok(near.budget.take(WINDOW_MAX_BYTES));
-    });
-
-    it('takes nothing from the budget any more once the stream was closed', () => {
-      near.socket.roundTripMs = 100;
-      stream.write(Buffer.alloc(100 * KIB));
-      stream.close(CloseCode.normal);
-      near.sent();
-      for (let count = 0; count < 4; count += 1) {
-        near.hear(data(1, WINDOW_START_BYTES / 2));
-        near.sent();
-      }
-      assert.ok(near.budget.take(WINDOW_MAX_BYTES));
     });
   });
 });

@@ -1,11 +1,11 @@
 /** One stream of a trunk. It offers what a data socket does: who reads and writes it does not know which of the two it is. */
 import { CloseCode } from '../control.ts';
-import type { ByteStreamHandler } from '../websocket/byte-stream.ts';
-import { withArrival } from './arrivals.ts';
+import { type ByteStreamHandler, isCleanClose } from '../websocket/byte-stream.ts';
 import type { Batch } from './batch.ts';
-import { FrameType, WINDOW_MAX_BYTES } from './frames.ts';
-import { HeldBytes } from './held-bytes.ts';
-import { ReceiveWindow, type WindowBudget, WINDOW_START_BYTES } from './receive-window.ts';
+import { FrameType, WINDOW_BYTES } from './frames.ts';
+import { Inlet, type InletOwner } from './inlet.ts';
+import { type MoveTarget, OwnSocket, type OwnSocketOwner } from './own-socket.ts';
+import { SendQueue } from './send-queue.ts';
 
 /** Bytes that wait to be sent from which on a writer is asked to wait. */
 const HIGH_WATER_BYTES = 16 * 1024;
@@ -14,12 +14,11 @@ const HIGH_WATER_BYTES = 16 * 1024;
  * visitor may be slow.
  */
 const FLUSH_TIMEOUT_MS = 300_000;
+/** Bytes one way without any the other way from which on a stream is large: two windows, which a page seldom is. */
+export const LARGE_BYTES = 2 * WINDOW_BYTES;
 
 /** What a stream needs of its trunk. */
 export interface StreamCarrier {
-  readonly budget: WindowBudget;
-  /** of the path, as far as it is known */
-  readonly roundTripMs: number | undefined;
   /** Whether the peer has sent nothing at all since it was asked to, nor taken anything. */
   readonly isSilent: boolean;
   /** Asks the peer for a sign of life. */
@@ -30,20 +29,18 @@ export interface StreamCarrier {
   arrived(stream: TrunkStream): void;
   /** Gives a stream its id; it is to be the next that is sent. */
   begin(stream: TrunkStream): number;
-  /** Both sides have ended the stream. */
+  /** Neither side sends anything more of the stream. */
   forget(stream: TrunkStream): void;
 }
 
-export class TrunkStream {
+export class TrunkStream implements InletOwner, OwnSocketOwner {
   readonly #trunk: StreamCarrier;
-  readonly #window: ReceiveWindow;
-  #handler: ByteStreamHandler | undefined;
+  readonly #inlet = new Inlet(this);
+  readonly #queue = new SendQueue();
   #id: number;
 
-  #queue: Buffer[] = [];
-  #queued = 0;
   /** bytes that the peer takes */
-  #mayLeave = WINDOW_START_BYTES;
+  #mayLeave = WINDOW_BYTES;
   /** Whether a writer waits for room. */
   #isAwaited = false;
   /** how many more bytes the peer is to be let send */
@@ -51,20 +48,24 @@ export class TrunkStream {
 
   /** code of the end that is to follow what was written; `undefined` while the stream is open */
   #closing: number | undefined;
-  #closeSent = false;
-  #peerClosed = false;
+  /** Whether this side sends nothing more of the stream on the trunk but windows. */
+  #hasSentLast = false;
+  /** what the peer has sent last on the trunk, once it has */
+  #peerLast: 'end' | 'moved' | undefined;
   #flushTimer: NodeJS.Timeout | undefined;
 
-  #isPaused = false;
-  /** bytes that the handler has and has no room for: it has paused the stream */
-  #unsettled = 0;
-  /** what came in the bytes that are being read */
-  #arrived: Buffer | undefined;
-  /** what came while the stream was paused, or had no handler */
-  readonly #held = new HeldBytes();
-  #isHandingOver = false;
-  /** code of the peer's end, behind what is held */
-  #endCode: number | undefined;
+  /** bytes one way since there were any the other way; below 0 for those that were sent */
+  #run = 0;
+  #onLarge: (() => void) | undefined;
+  #move: 'none' | 'asked' | 'failed' = 'none';
+  /** what the peer is to be told about where to move */
+  #connectionId: string | undefined;
+  /** where the stream goes on */
+  #own: OwnSocket | undefined;
+  /** how it has ended there, while something is still to come on the trunk */
+  #ownCode: number | undefined;
+  /** the same once nothing comes on the trunk any more, nor leaves there */
+  #direct: MoveTarget | undefined;
 
   /**
    * @param id that the peer has given it; 0 for one that gets it with its first bytes
@@ -72,7 +73,6 @@ export class TrunkStream {
   constructor(trunk: StreamCarrier, id = 0) {
     this.#trunk = trunk;
     this.#id = id;
-    this.#window = new ReceiveWindow(trunk.budget, performance.now());
   }
 
   /** 0 before anything was sent. */
@@ -82,8 +82,8 @@ export class TrunkStream {
 
   /** Starts the flow, or hands it to another handler. */
   attach(handler: ByteStreamHandler): void {
-    this.#handler = handler;
-    this.#handOverLater();
+    if (this.#direct === undefined) this.#inlet.attach(handler);
+    else this.#direct.attach(handler);
   }
 
   /**
@@ -92,38 +92,39 @@ export class TrunkStream {
    * @returns `false` when more is queued than should be: wait for `onStreamDrain`
    */
   write(chunk: Buffer): boolean {
+    if (this.#direct !== undefined) return this.#direct.write(chunk);
     if (this.#isOver || chunk.length === 0) return true;
-    this.#queue.push(chunk);
-    this.#queued += chunk.length;
+    if (this.#own !== undefined) return this.#own.socket.write(chunk);
+    this.#queue.add(chunk);
     if (this.#mayLeave > 0) this.#trunk.ready(this);
-    if (this.#queued < HIGH_WATER_BYTES) return true;
+    if (this.#queue.size < HIGH_WATER_BYTES) return true;
     this.#isAwaited = true;
     return false;
   }
 
   /** Stops the flow towards the handler. The peer may send what it has been let, and no more. */
   pause(): void {
-    this.#isPaused = true;
-    if (this.#arrived !== undefined) this.#held.add(this.#arrived);
-    this.#arrived = undefined;
+    if (this.#direct !== undefined) return this.#direct.pause();
+    this.#inlet.pause();
+    this.#own?.socket.pause();
   }
 
   resume(): void {
-    this.#isPaused = false;
-    this.#settle();
-    this.#handOverLater();
+    if (this.#direct !== undefined) return this.#direct.resume();
+    this.#inlet.resume();
+    this.#follow();
   }
 
   get isPaused(): boolean {
-    return this.#isPaused;
+    return this.#direct === undefined ? this.#inlet.isPaused : this.#direct.isPaused;
   }
 
   probe(): void {
-    this.#trunk.probe();
+    (this.#own?.socket ?? this.#trunk).probe();
   }
 
   get isSilent(): boolean {
-    return this.#trunk.isSilent;
+    return (this.#own?.socket ?? this.#trunk).isSilent;
   }
 
   /**
@@ -133,22 +134,62 @@ export class TrunkStream {
    * @param code {@link CloseCode}; `normal` says that everything was sent
    */
   close(code: number): void {
-    const wasOver = this.#isOver;
-    this.#silence();
-    if (wasOver) return;
+    if (this.#direct !== undefined) return this.#direct.close(code);
+    if (this.#isOver) return this.#inlet.silence();
     this.#closing = code;
-    if (this.#queued > 0) this.#armFlushTimer();
-    this.#settle();
+    this.#own?.socket.close(code);
+    if (this.#queue.size > 0) this.#armFlushTimer();
+    this.#inlet.silence();
     this.#trunk.ready(this);
   }
 
   /** Breaks the stream off, and drops what was not sent. The handler hears nothing more. */
   destroy(): void {
-    this.#silence();
+    const mustTell = !this.#hasSentLast && this.#peerLast !== 'end';
+    this.#closing = mustTell ? CloseCode.goingAway : CloseCode.normal;
     this.#drop();
-    if (this.#closeSent || this.#peerClosed) return;
-    this.#closing = CloseCode.goingAway;
+    this.#inlet.silence();
+    this.#own?.socket.destroy();
+    if (mustTell) this.#trunk.ready(this);
+  }
+
+  /** Has somebody told, once, when the stream is large: it may be better off on a data socket of its own. */
+  whenLarge(tell: () => void): void {
+    this.#onLarge = tell;
+  }
+
+  /** Asks the peer to open the data socket of this id, to go on there; once for a stream. */
+  offerMove(connectionId: string): void {
+    if (this.#isOver) return;
+    this.#move = 'asked';
+    this.#connectionId = connectionId;
     this.#trunk.ready(this);
+  }
+
+  /**
+   * The peer asks to go on over a data socket.
+   *
+   * @returns whether it may
+   */
+  moveAsked(): boolean {
+    if (this.#move !== 'none' || this.#peerLast !== undefined) return false;
+    this.#move = 'asked';
+    return true;
+  }
+
+  /** Goes on over a data socket, which nobody is attached to, with everything that is written from now on. */
+  moveTo(socket: MoveTarget): void {
+    if (this.#isOver) return socket.close(CloseCode.goingAway);
+    this.#own = new OwnSocket(socket, this);
+    this.#trunk.ready(this);
+    if (this.#peerLast === 'moved') this.#own.read();
+    this.#follow();
+  }
+
+  /** There is no data socket to go on over. */
+  moveFailed(): void {
+    this.#move = 'failed';
+    if (this.#peerLast === 'moved') this.#breakOff();
   }
 
   /**
@@ -159,7 +200,7 @@ export class TrunkStream {
    */
   putInto(batch: Batch, limit: number): boolean {
     if (this.#id === 0) {
-      if (this.#queued === 0) return this.#gone();
+      if (this.#queue.size === 0) return this.#gone();
       this.#id = this.#trunk.begin(this);
       batch.add(FrameType.open, this.#id, 0);
     }
@@ -167,86 +208,114 @@ export class TrunkStream {
       batch.add(FrameType.window, this.#id, this.#grant);
       this.#grant = 0;
     }
-    this.#putData(batch, limit);
-    const isClean = this.#closing === CloseCode.normal;
-    const mayEnd = this.#queued === 0 || (!isClean && this.#mayLeave === 0);
-    if (this.#closing !== undefined && mayEnd && !this.#closeSent) {
-      batch.add(isClean ? FrameType.end : FrameType.abort, this.#id, isClean ? 0 : this.#closing);
-      this.#closeSent = true;
-      this.#drop();
-      if (this.#peerClosed) this.#trunk.forget(this);
+    if (!this.#hasSentLast) {
+      this.#putMove(batch);
+      this.#putData(batch, limit);
+      this.#putLast(batch);
     }
-    return this.#queued > 0 && this.#mayLeave > 0;
+    return this.#queue.size > 0 && this.#mayLeave > 0;
   }
 
   /** @returns whether what {@link putInto} has taken makes room for a writer who waits; once */
   takeRoom(): boolean {
-    if (!this.#isAwaited || this.#queued > 0) return false;
+    if (!this.#isAwaited || this.#queue.size > 0) return false;
     this.#isAwaited = false;
     return true;
   }
 
   /** Tells the writer who waits for it that there is room. */
   tellRoom(): void {
-    if (!this.#isOver) this.#handler?.onStreamDrain();
+    if (!this.#isOver) this.#inlet.handler?.onStreamDrain();
   }
 
   /** @returns whether the peer was allowed to send it */
   received(piece: Buffer): boolean {
-    if (!this.#window.received(piece.length) || this.#peerClosed) return false;
-    if (this.#isOver) {
-      this.#unsettled += piece.length;
-      this.#settle();
-    } else if (this.#isPaused || this.#held.size > 0 || this.#handler === undefined) {
-      this.#held.add(piece);
-    } else {
-      this.#arrive(piece);
-    }
-    return true;
+    if (this.#peerLast !== undefined) return false;
+    this.#count(Math.max(this.#run, 0) + piece.length);
+    return this.#inlet.received(piece);
   }
 
   /** All that comes for now has come: it is handed over in one piece. */
   handOverArrived(): void {
-    const piece = this.#arrived;
-    this.#arrived = undefined;
-    if (piece !== undefined) this.#handOver(piece);
+    this.#inlet.handOverArrived();
   }
 
   /** @returns whether so much was allowed */
   granted(bytes: number): boolean {
-    if (this.#mayLeave + bytes > WINDOW_MAX_BYTES || this.#peerClosed) return false;
+    if (this.#mayLeave + bytes > WINDOW_BYTES || this.#peerLast === 'end') return false;
     this.#mayLeave += bytes;
     if (this.#flushTimer !== undefined) this.#armFlushTimer();
-    if (this.#queued > 0) this.#trunk.ready(this);
+    if (this.#queue.size > 0) this.#trunk.ready(this);
     return true;
   }
 
   /**
    * The peer has ended the stream. What it sent before is handed over first.
    *
-   * @returns whether it had not done so before
+   * @returns whether it could
    */
   ended(code: number): boolean {
-    if (this.#peerClosed) return false;
-    this.#peerClosed = true;
-    if (this.#closeSent) this.#trunk.forget(this);
-    const wasOver = this.#isOver;
-    // What is not sent yet has nobody to take it; the peer hears that the end was seen.
-    this.#drop();
-    this.#closing = CloseCode.normal;
-    if (!this.#closeSent) this.#trunk.ready(this);
-    if (wasOver) return true;
-    this.handOverArrived();
-    this.#endCode = code;
-    if (this.#held.size === 0) this.#tellEnd();
+    if (this.#peerLast !== undefined) return false;
+    this.#peerLast = 'end';
+    this.#own?.socket.destroy();
+    this.#own = undefined;
+    if (this.#hasSentLast) this.#trunk.forget(this);
+    this.#over(code);
     return true;
   }
 
-  /** The trunk is gone, and with it the stream. */
+  /**
+   * The peer goes on over the data socket.
+   *
+   * @returns whether it could
+   */
+  moved(): boolean {
+    if (this.#peerLast !== undefined || this.#move === 'none') return false;
+    this.#peerLast = 'moved';
+    if (this.#hasSentLast) this.#trunk.forget(this);
+    this.#inlet.handOverArrived();
+    if (this.#isOver) return true;
+    if (this.#move === 'failed') this.#breakOff();
+    else this.#own?.read();
+    this.#follow();
+    return true;
+  }
+
+  /** The trunk is gone, and with it the stream, which is not wholly on its data socket. */
   lost(): void {
-    this.#closeSent = true;
-    if (this.#peerClosed) this.#trunk.forget(this);
-    else this.ended(CloseCode.abnormal);
+    this.#hasSentLast = true;
+    if (this.#peerLast === undefined) this.ended(CloseCode.abnormal);
+    else if (!this.#isOver) this.#breakOff();
+    this.#trunk.forget(this);
+  }
+
+  arrived(): void {
+    this.#trunk.arrived(this);
+  }
+
+  letSend(bytes: number): void {
+    if (this.#peerLast !== undefined || (this.#isOver && this.#queue.size === 0)) return;
+    this.#grant += bytes;
+    this.#trunk.ready(this);
+  }
+
+  emptied(): void {
+    this.#follow();
+  }
+
+  drained(): void {
+    this.tellRoom();
+  }
+
+  came(piece: Buffer): void {
+    this.#inlet.add(piece);
+  }
+
+  closed(code: number): void {
+    if (this.#isOver) return;
+    if (this.#peerLast !== 'moved' && !isCleanClose(code)) return this.#breakOff(code);
+    this.#ownCode = code;
+    this.#follow();
   }
 
   /** Whether this side has ended it, or has heard its end. */
@@ -254,86 +323,76 @@ export class TrunkStream {
     return this.#closing !== undefined;
   }
 
+  #putMove(batch: Batch): void {
+    if (this.#connectionId === undefined) return;
+    const id = Buffer.from(this.#connectionId, 'latin1');
+    batch.add(FrameType.move, this.#id, id.length);
+    batch.addPayload(id);
+    this.#connectionId = undefined;
+  }
+
   #putData(batch: Batch, limit: number): void {
-    const size = Math.min(limit, this.#mayLeave, this.#queued);
+    const size = Math.min(limit, this.#mayLeave, this.#queue.size);
     if (size === 0) return;
     batch.add(FrameType.data, this.#id, size);
-    this.#queued -= size;
+    this.#queue.putInto(batch, size);
     this.#mayLeave -= size;
-    let left = size;
-    let whole = 0;
-    for (const piece of this.#queue) {
-      if (piece.length > left) break;
-      batch.addPayload(piece);
-      left -= piece.length;
-      whole += 1;
+    this.#count(Math.min(this.#run, 0) - size);
+  }
+
+  #putLast(batch: Batch): void {
+    const isClean = this.#closing === undefined || this.#closing === CloseCode.normal;
+    if (this.#queue.size > 0 && (isClean || this.#mayLeave > 0)) return;
+    if (isClean && this.#own !== undefined) batch.add(FrameType.moved, this.#id, 0);
+    else if (this.#closing === CloseCode.normal) batch.add(FrameType.end, this.#id, 0);
+    else if (this.#closing !== undefined) batch.add(FrameType.abort, this.#id, this.#closing);
+    else return;
+    this.#hasSentLast = true;
+    this.#drop();
+    if (this.#peerLast !== undefined) this.#trunk.forget(this);
+    this.#follow();
+  }
+
+  #count(run: number): void {
+    this.#run = run;
+    if (this.#onLarge === undefined || Math.abs(run) <= LARGE_BYTES) return;
+    const tell = this.#onLarge;
+    this.#onLarge = undefined;
+    tell();
+  }
+
+  /**
+   * What comes through the data socket follows when all before it was handed over; and without a detour once nothing leaves
+   * on the trunk any more.
+   */
+  #follow(): void {
+    const own = this.#own;
+    if (own === undefined || this.#peerLast !== 'moved' || this.#isOver) return;
+    const { isOpen, handler } = this.#inlet;
+    if (this.#ownCode !== undefined) return this.#over(this.#ownCode);
+    if (!isOpen || handler === undefined) return own.socket.pause();
+    if (this.#hasSentLast) {
+      this.#direct = own.socket;
+      own.socket.attach(handler);
     }
-    if (whole === this.#queue.length) this.#queue.length = 0;
-    else this.#queue.splice(0, whole);
-    const [rest] = this.#queue;
-    if (left === 0 || rest === undefined) return;
-    batch.addPayload(rest.subarray(0, left));
-    this.#queue[0] = rest.subarray(left);
+    own.socket.resume();
   }
 
-  #arrive(piece: Buffer): void {
-    if (this.#arrived === undefined) this.#trunk.arrived(this);
-    this.#arrived = withArrival(this.#arrived, piece);
+  /** The peer has ended the stream, one way or the other. What is not sent yet has nobody to take it. */
+  #over(code: number): void {
+    this.#drop();
+    const wasOver = this.#isOver;
+    this.#closing = CloseCode.normal;
+    // The peer hears that its end was seen.
+    if (!this.#hasSentLast) this.#trunk.ready(this);
+    if (!wasOver) this.#inlet.end(code);
   }
 
-  #handOver(piece: Buffer): void {
-    this.#unsettled += piece.length;
-    this.#handler?.onStreamData(piece);
-    // What a handler has no room for is not to make room for more.
-    if (!this.#isPaused) this.#settle();
-  }
-
-  /** What was passed on makes room for more, and so does what nobody hears any more: the peer is to come to its end. */
-  #settle(): void {
-    if (this.#unsettled === 0 || (this.#isOver && this.#queued === 0)) return;
-    const isDue = this.#window.passedOn(this.#unsettled);
-    this.#unsettled = 0;
-    if (!isDue) return;
-    const roundTripMs = this.#isOver ? undefined : this.#trunk.roundTripMs;
-    const grant = this.#window.grant(roundTripMs, performance.now());
-    if (grant === 0) return;
-    this.#grant += grant;
-    this.#trunk.ready(this);
-  }
-
-  /** Not within `resume`: whoever calls it may be about to attach another handler. */
-  #handOverLater(): void {
-    if (this.#isHandingOver || (this.#held.size === 0 && this.#endCode === undefined)) return;
-    this.#isHandingOver = true;
-    queueMicrotask(() => {
-      this.#isHandingOver = false;
-      while (!this.#isPaused) {
-        const piece = this.#held.shift();
-        if (piece === undefined) break;
-        this.#handOver(piece);
-      }
-      if (this.#held.size === 0) this.#tellEnd();
-    });
-  }
-
-  #tellEnd(): void {
-    const code = this.#endCode;
-    if (code === undefined || this.#handler === undefined) return;
-    this.#endCode = undefined;
-    this.#window.close();
-    const handler = this.#handler;
-    this.#handler = undefined;
-    handler.onStreamClose(code);
-  }
-
-  /** Nothing more is heard of it here. */
-  #silence(): void {
-    this.#handler = undefined;
-    this.#unsettled += (this.#arrived?.length ?? 0) + this.#held.size;
-    this.#arrived = undefined;
-    this.#held.clear();
-    this.#endCode = undefined;
-    this.#window.close();
+  /** What is missing comes no more. */
+  #breakOff(code: number = CloseCode.abnormal): void {
+    const { handler } = this.#inlet;
+    this.destroy();
+    handler?.onStreamClose(code);
   }
 
   #armFlushTimer(): void {
@@ -344,8 +403,7 @@ export class TrunkStream {
   #drop(): void {
     clearTimeout(this.#flushTimer);
     this.#flushTimer = undefined;
-    this.#queue = [];
-    this.#queued = 0;
+    this.#queue.clear();
   }
 
   /** It ends before the peer has heard of it. */

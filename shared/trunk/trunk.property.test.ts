@@ -7,7 +7,7 @@ const KIB = 1024;
 const size = fc.oneof(
   { weight: 5, arbitrary: fc.integer({ min: 1, max: 300 }) },
   { weight: 3, arbitrary: fc.constantFrom(4096, 4097, 16 * KIB - 1, 16 * KIB, 64 * KIB, 70_000) },
-  { weight: 1, arbitrary: fc.integer({ min: 1, max: 200 * KIB }) },
+  { weight: 2, arbitrary: fc.integer({ min: 1, max: 200 * KIB }) },
 );
 const passed = fc.oneof(
   fc.integer({ min: 1, max: 20 }),
@@ -38,15 +38,22 @@ const event = fc.oneof(
   { weight: 4, arbitrary: fc.record({ act: fc.constant('resume' as const), stream, which }) },
   { weight: 1, arbitrary: fc.record({ act: fc.constant('destroy' as const), stream, which }) },
   { weight: 1, arbitrary: fc.record({ close: code, stream, which }) },
+  { weight: 4, arbitrary: fc.record({ own: fc.nat(7), pass: passed, which }) },
+  { weight: 2, arbitrary: fc.constant('connect' as const) },
+  { weight: 2, arbitrary: fc.constant('opened' as const) },
   { weight: 1, arbitrary: fc.record({ ms: fc.constantFrom(1, 30, 1000) }) },
 );
 type Event = typeof event extends fc.Arbitrary<infer T> ? T : never;
 
 function happen(world: World, it: Event): void {
   if (it === 'turn') return world.turns.end();
+  if (it === 'connect') return world.connect(true);
+  if (it === 'opened') return world.hearOpened(true);
   if ('open' in it) {
     world.open(...it.open);
     if (it.first !== null) world.streams.at(-1)?.[0].write(it.first);
+  } else if ('own' in it) {
+    world.ownSockets[it.own % world.ownSockets.length]?.[it.which].passOn(it.pass);
   } else if ('pass' in it) {
     world.sockets[it.which].passOn(it.pass);
   } else if ('ms' in it) {
@@ -62,8 +69,6 @@ function happen(world: World, it: Event): void {
 const events = fc.array(event, { maxLength: 80, size: 'max' });
 const options: fc.Arbitrary<WorldOptions> = fc.record({
   highWater: fc.constantFrom(1, 1000, 16 * KIB, 64 * KIB, KIB * KIB),
-  roundTripMs: fc.constantFrom(undefined, 50),
-  budget: fc.constantFrom(0, 100 * KIB, KIB * KIB),
 });
 
 /** What happens to a world, and then what must be true of it in the end. */
@@ -89,13 +94,45 @@ describe('two trunks, whatever happens between them', () => {
     );
   }).timeout(60_000);
 
+  it('go on with large streams over data sockets, whenever those are open, and where there are none', () => {
+    const large = fc.integer({ min: 40 * KIB, max: 70 * KIB });
+    const moving = fc.oneof(
+      { weight: 6, arbitrary: event },
+      { weight: 3, arbitrary: fc.record({ write: large, stream: fc.nat(1), which }) },
+      { weight: 1, arbitrary: fc.constant('refused' as const) },
+      { weight: 1, arbitrary: fc.constant('settle' as const) },
+    );
+    const movings = fc.array(moving, { maxLength: 60, size: 'max' });
+    fc.assert(
+      fc.property(options, movings, (worldOptions, happens) =>
+        live(worldOptions, (world) => {
+          for (const it of happens) {
+            if (it === 'settle') world.settle();
+            else if (it === 'refused') world.step(() => world.connect(false));
+            else world.step(() => happen(world, it));
+          }
+        }),
+      ),
+    );
+  }).timeout(60_000);
+
   it('tell of what was lost, and keep nothing of it', () => {
-    const how = fc.constantFrom('lost' as const, 'closed' as const, 'gone' as const);
+    const how = fc.constantFrom(
+      'lost' as const,
+      'closed' as const,
+      'gone' as const,
+      'own' as const,
+      'unheard' as const,
+    );
     fc.assert(
       fc.property(options, events, events, how, which, (worldOptions, before, after, way, end) =>
         live(worldOptions, (world) => {
           for (const it of before) world.step(() => happen(world, it));
-          world.step(() => world.lose(way, end));
+          world.step(() => {
+            if (way === 'own') world.loseOwn(0);
+            else if (way === 'unheard') world.hearOpened(false);
+            else world.lose(way, end);
+          });
           for (const it of after) world.step(() => happen(world, it));
         }),
       ),

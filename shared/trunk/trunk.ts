@@ -6,7 +6,6 @@ import { CloseCode } from '../control.ts';
 import type { ByteStreamHandler, WebSocketByteStream } from '../websocket/byte-stream.ts';
 import { Batch } from './batch.ts';
 import { DATA_MAX_BYTES, type FrameHandler, FrameReader, LAST_STREAM_ID } from './frames.ts';
-import type { WindowBudget } from './receive-window.ts';
 import { SendRounds } from './send-rounds.ts';
 import { type StreamCarrier, TrunkStream } from './trunk-stream.ts';
 
@@ -14,12 +13,12 @@ import { type StreamCarrier, TrunkStream } from './trunk-stream.ts';
 export const STREAMS_MAX = 4096;
 /** Bytes of a stream in one batch while others wait: the next of them is sent after as much of each. */
 const TURN_BYTES = 16 * 1024;
-/** ms between two measurements of the round trip while a window depends on it; above every round trip there is. */
-const MEASURE_INTERVAL_MS = 5000;
 
 export interface TrunkOwner {
   /** The peer has begun a stream; its first bytes. Attaches to the stream, or closes it, before it returns. */
   begun(stream: TrunkStream, first: Buffer): void;
+  /** The peer asks to go on over a data socket of this id: {@link TrunkStream.moveTo}, or {@link TrunkStream.moveFailed}. */
+  moveAsked(stream: TrunkStream, connectionId: string): void;
   /** The trunk has ended, after its streams: with the code of the peer's Close frame, or with {@link CloseCode.abnormal}. */
   closed(code: number): void;
 }
@@ -27,26 +26,16 @@ export interface TrunkOwner {
 export interface TrunkOptions {
   /** Which end begins streams. */
   readonly begins: 'this' | 'peer';
-  readonly budget: WindowBudget;
   readonly owner: TrunkOwner;
 }
 
 /** A trunk's socket, as far as it is used. */
 export type TrunkSocket = Pick<
   WebSocketByteStream,
-  | 'attach'
-  | 'write'
-  | 'writeAll'
-  | 'close'
-  | 'destroy'
-  | 'probe'
-  | 'isSilent'
-  | 'measureRoundTrip'
-  | 'roundTripMs'
+  'attach' | 'write' | 'writeAll' | 'close' | 'destroy' | 'probe' | 'isSilent'
 >;
 
 export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
-  readonly budget: WindowBudget;
   readonly #socket: TrunkSocket;
   readonly #begins: boolean;
   readonly #owner: TrunkOwner;
@@ -61,18 +50,15 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
   #lastId = 0;
   #isScheduled = false;
   #hasRoom = true;
-  /** when the round trip was asked for last, monotonic ms */
-  #measuredAt = -Infinity;
   #words = 0;
   #isUnanswered = false;
   #isRetired = false;
   #isClosed = false;
 
   /** @param socket not attached to */
-  constructor(socket: TrunkSocket, { begins, budget, owner }: TrunkOptions) {
+  constructor(socket: TrunkSocket, { begins, owner }: TrunkOptions) {
     this.#socket = socket;
     this.#begins = begins === 'this';
-    this.budget = budget;
     this.#owner = owner;
     socket.attach(this);
   }
@@ -122,16 +108,6 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
   /** Whether nothing has come since something was sent on a stream that is open, nor {@link probe} has asked. */
   get isUnanswered(): boolean {
     return this.#isUnanswered && this.size > 0;
-  }
-
-  get roundTripMs(): number | undefined {
-    // Known a round trip after somebody has asked for the first time; a pong may have been left out, or held up by others.
-    const now = performance.now();
-    if (now - this.#measuredAt >= MEASURE_INTERVAL_MS) {
-      this.#measuredAt = now;
-      this.#socket.measureRoundTrip();
-    }
-    return this.#socket.roundTripMs;
   }
 
   get isSilent(): boolean {
@@ -215,7 +191,21 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
 
   onWindow(id: number, bytes: number): void {
     const stream = this.#streams.get(id);
-    if (stream?.granted(bytes) !== true) this.onProtocolError(`WINDOW of stream ${id} is not allowed`);
+    // Both may have moved the stream while the frame was on its way.
+    const isGone = stream === undefined && id <= this.#lastId;
+    if (!isGone && stream?.granted(bytes) !== true) this.onProtocolError(`WINDOW of stream ${id} is not allowed`);
+  }
+
+  onMove(id: number, connectionId: string): void {
+    const stream = this.#begins ? undefined : this.#streams.get(id);
+    if (stream?.moveAsked() === true) this.#owner.moveAsked(stream, connectionId);
+    else this.onProtocolError(`MOVE of stream ${id} is not allowed`);
+  }
+
+  onMoved(id: number): void {
+    const stream = this.#streams.get(id);
+    if (stream?.moved() === true) this.#closeUnused();
+    else this.onProtocolError(`MOVED of stream ${id} is not allowed`);
   }
 
   onProtocolError(reason: string): void {

@@ -290,7 +290,6 @@ describe('WebSocketByteStream.writeAll', () => {
     const reader = new FrameReader(role === 'client' ? 'server' : 'client', {
       onPayload: (piece) => read.push(Buffer.from(piece)),
       onPing() {},
-      onPong() {},
       onClose() {},
       onProtocolError: (code) => assert.fail(`closed with ${code}`),
     });
@@ -340,85 +339,6 @@ describe('WebSocketByteStream.writeAll', () => {
     assert.equal(sender.stream.writeAll([Buffer.alloc(50_000)], 50_000), true);
     await settled();
     assert.deepEqual([reader.text.length, reader.closed], [100_002, [CloseCode.normal]]);
-  });
-});
-
-describe('WebSocketByteStream.roundTripMs', () => {
-  const now = performance.now.bind(performance);
-  let clock: number;
-  let socket: Duplex;
-  let written: () => Buffer;
-  let stream: WebSocketByteStream;
-
-  beforeEach(() => {
-    clock = 1000;
-    performance.now = () => clock;
-    ({ socket, written } = sink());
-    stream = new WebSocketByteStream(socket, 'server', Buffer.alloc(0));
-    stream.attach({ onStreamData() {}, onStreamDrain() {}, onStreamClose() {} });
-  });
-
-  afterEach(() => {
-    performance.now = now;
-    socket.destroy();
-  });
-
-  /** Contents of the pings that were sent. */
-  function pings(): Buffer[] {
-    const seen: Buffer[] = [];
-    new FrameReader('client', {
-      onPayload() {},
-      onPing: (content) => seen.push(Buffer.from(content)),
-      onPong() {},
-      onClose() {},
-      onProtocolError: (code) => assert.fail(`closed with ${code}`),
-    }).push(written());
-    return seen;
-  }
-
-  /** The peer's answer comes, so many ms later. */
-  function pong(content: Buffer | undefined, ms: number): void {
-    assert.ok(content !== undefined);
-    clock += ms;
-    const frame = Buffer.alloc(6 + content.length);
-    frame.set([0x8a, 0x80 | content.length]);
-    frame.set(content, 6);
-    // A mask of zeros.
-    socket.push(frame);
-    socket.read();
-  }
-
-  it('is how long a ping and its pong took, and the least of several', () => {
-    assert.equal(stream.roundTripMs, undefined);
-    for (const [ms, least] of [
-      [40, 40],
-      [30, 30],
-      [50, 30],
-    ] as const) {
-      stream.measureRoundTrip();
-      pong(pings().at(-1), ms);
-      assert.equal(stream.roundTripMs, least);
-    }
-  });
-
-  it('comes of no pong but the one to the ping that measures it', () => {
-    pong(Buffer.from('round trip'), 1);
-    stream.probe();
-    stream.measureRoundTrip();
-    const [probe, first] = pings();
-    pong(probe, 1);
-    pong(Buffer.from('round trip'), 1);
-    assert.equal(stream.roundTripMs, undefined);
-    clock += 90;
-    // The first pong is late, or was left out for a later ping (RFC 6455 section 5.5.3).
-    stream.measureRoundTrip();
-    pong(first, 10);
-    assert.equal(stream.roundTripMs, undefined);
-    pong(pings()[2], 90);
-    assert.equal(stream.roundTripMs, 100);
-    pong(pings()[2], 1);
-    pong(first, 1);
-    assert.equal(stream.roundTripMs, 100);
   });
 });
 

@@ -57,10 +57,6 @@ export class WebSocketByteStream {
   #pongUnderWay = false;
   /** Whether the peer has sent and taken nothing since {@link probe}. */
   #silent = false;
-  /** how often a round trip was asked for, and when the last time was, monotonic ms; `undefined` once that was answered */
-  #measurements = 0;
-  #measuredAt: number | undefined;
-  #roundTripMs: number | undefined;
   #closeSent = false;
   /** The peer has closed too, while some of ours was still queued. */
   #destroyWhenFlushed = false;
@@ -87,7 +83,6 @@ export class WebSocketByteStream {
         if (!this.#ended) this.#handler?.onStreamData(piece);
       },
       onPing: (payload) => this.#pinged(payload),
-      onPong: (payload) => this.#ponged(payload),
       onClose: (code) => this.#peerClosed(code),
       onProtocolError: (code) => this.#peerBrokeProtocol(code),
     });
@@ -180,18 +175,6 @@ export class WebSocketByteStream {
     this.#send(Opcode.ping, Buffer.alloc(0));
   }
 
-  /** Has {@link roundTripMs} measured. One that is under way is given up. */
-  measureRoundTrip(): void {
-    this.#measurements += 1;
-    this.#measuredAt = performance.now();
-    this.#send(Opcode.ping, this.#measurement());
-  }
-
-  /** ms that a ping and its pong took at least; `undefined` before the first was measured. */
-  get roundTripMs(): number | undefined {
-    return this.#roundTripMs;
-  }
-
   /** Whether the peer has sent nothing at all since {@link probe}, and taken nothing of what was queued. */
   get isSilent(): boolean {
     return this.#silent;
@@ -245,17 +228,6 @@ export class WebSocketByteStream {
     const room = socket.write(payload, onFlushed);
     socket.uncork();
     return room;
-  }
-
-  /** Content of the ping that measures a round trip, and of no other: a pong may be late, or left out for a later one. */
-  #measurement(): Buffer {
-    return Buffer.from(`round trip ${this.#measurements}`);
-  }
-
-  #ponged(payload: Buffer): void {
-    if (this.#measuredAt === undefined || !payload.equals(this.#measurement())) return;
-    this.#roundTripMs = Math.min(this.#roundTripMs ?? Infinity, performance.now() - this.#measuredAt);
-    this.#measuredAt = undefined;
   }
 
   #pinged(payload: Buffer): void {

@@ -127,7 +127,6 @@ function read(role: Role, bytes: Buffer, pieces: readonly number[]): string[] {
   const events: string[] = [];
   const reader = new FrameReader(role, {
     onPayload: (piece) => data.push(Buffer.from(piece)),
-    onPong() {},
     onPing: (content) => events.push(`ping ${content.toString('hex')}`),
     onClose: (code) => events.push(`close ${code}`),
     onProtocolError: (code) => events.push(`error ${code}`),

@@ -22,7 +22,6 @@ function read(
   const events: string[] = [];
   const reader = new FrameReader(role, {
     onPayload: (piece) => data.push(Buffer.from(piece)),
-    onPong() {},
     onPing: (payload) => events.push(`ping ${payload.toString()}`),
     onClose: (code) => events.push(`close ${code}`),
     onProtocolError: (code) => events.push(`error ${code}`),
@@ -38,7 +37,6 @@ function told(...frames: readonly Buffer[]): string[] {
   const events: string[] = [];
   const reader = new FrameReader('server', {
     onPayload: (piece) => events.push(piece.toString()),
-    onPong() {},
     onPing: (payload) => events.push(`ping ${payload.toString()}`),
     onClose: (code) => events.push(`close ${code}`),
     onProtocolError: (code) => events.push(`error ${code}`),
@@ -80,12 +78,7 @@ describe('FrameReader', () => {
 
   it('keeps nothing of what came with the beginning of a ping until its end comes', () => {
     const pings: Buffer[] = [];
-    const handler = {
-      onPayload() {},
-      onPing: (payload: Buffer) => pings.push(payload),
-      onPong() {},
-      onClose() {},
-    };
+    const handler = { onPayload() {}, onPing: (payload: Buffer) => pings.push(payload), onClose() {} };
     const reader = new FrameReader('server', { ...handler, onProtocolError() {} });
     const bytes = Buffer.concat([
       frame(Opcode.binary, Buffer.alloc(60_000)),
@@ -102,7 +95,6 @@ describe('FrameReader', () => {
     const events: string[] = [];
     const reader = new FrameReader('server', {
       onPayload: (piece) => events.push(piece.toString()),
-      onPong() {},
       onPing() {
         reader.stop();
       },

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { duplexPair } from 'node:stream';
 import { CloseCode } from '../../../shared/control.ts';
-import { WindowBudget } from '../../../shared/trunk/receive-window.ts';
 import { Trunk } from '../../../shared/trunk/trunk.ts';
 import { type ByteStreamHandler, WebSocketByteStream } from '../../../shared/websocket/byte-stream.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
@@ -33,8 +32,12 @@ class Asked {
     const [near, far] = duplexPair();
     const socket = new WebSocketByteStream(far, 'server', Buffer.alloc(0));
     const closed = (code: number): void => void this.closed.push(code);
-    const owner = { begun: () => assert.fail('the client begins none'), closed };
-    this.#trunk = new Trunk(socket, { begins: 'this', budget: new WindowBudget(0), owner });
+    const owner = {
+      begun: () => assert.fail('the client begins none'),
+      moveAsked: () => assert.fail('the client asks for no move'),
+      closed,
+    };
+    this.#trunk = new Trunk(socket, { begins: 'this', owner });
     this.#handler.opened(new WebSocketByteStream(near, 'client', Buffer.alloc(0)));
   }
 
@@ -64,17 +67,41 @@ class Asked {
   }
 }
 
+/** A data socket that was asked for. */
+class AskedData {
+  readonly connectionId: string;
+  readonly #handler: SocketHandler;
+
+  constructor(connectionId: string, handler: SocketHandler) {
+    this.connectionId = connectionId;
+    this.#handler = handler;
+  }
+
+  /** @returns the relay's end */
+  open(): WebSocketByteStream {
+    const [near, far] = duplexPair();
+    this.#handler.opened(new WebSocketByteStream(near, 'client', Buffer.alloc(0)));
+    return new WebSocketByteStream(far, 'server', Buffer.alloc(0));
+  }
+
+  refuse(error: RelayRefusal | RelayUnreachable): void {
+    this.#handler.failed(error);
+  }
+}
+
 const IDLE: ByteStreamHandler = { onStreamData() {}, onStreamDrain() {}, onStreamClose() {} };
 
 describe('Trunks', () => {
   let clock: FakeClock;
   let asked: Asked[];
+  let askedData: AskedData[];
   let served: string[];
   let trunks: Trunks;
 
   beforeEach(() => {
     clock = new FakeClock();
     asked = [];
+    askedData = [];
     served = [];
     trunks = new Trunks({
       clock,
@@ -82,6 +109,11 @@ describe('Trunks', () => {
         const one = new Asked(handler);
         asked.push(one);
         return { cancel: () => (one.isCancelled = true) };
+      },
+      openData(connectionId, handler) {
+        const one = new AskedData(connectionId, handler);
+        askedData.push(one);
+        return { cancel: () => {} };
       },
       serve(stream, first) {
         served.push(first.toString());

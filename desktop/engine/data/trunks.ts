@@ -3,11 +3,11 @@
  * costs no connection and no round trip. Where the relay takes none, visitors are announced.
  */
 import { CloseCode } from '../../../shared/control.ts';
-import { WindowBudget } from '../../../shared/trunk/receive-window.ts';
 import { Trunk, type TrunkOwner } from '../../../shared/trunk/trunk.ts';
+import type { TrunkStream } from '../../../shared/trunk/trunk-stream.ts';
 import type { WebSocketByteStream } from '../../../shared/websocket/byte-stream.ts';
 import type { Clock } from '../clock.ts';
-import { TRUNK_KEEP_MS, TRUNK_RETRY_MS, TRUNKS_WANTED, TUNNEL_WINDOWS_MAX_BYTES } from '../limits.ts';
+import { TRUNK_KEEP_MS, TRUNK_RETRY_MS, TRUNKS_WANTED } from '../limits.ts';
 import type { Attempt } from '../network/dial.ts';
 import { RelayRefusal } from '../relay/errors.ts';
 import type { SocketHandler } from './data-dialer.ts';
@@ -17,13 +17,18 @@ export interface TrunksOptions {
   readonly clock: Clock;
   /** Opens a trunk's socket. */
   open(handler: SocketHandler): Attempt;
+  /**
+   * Opens the data socket of a stream that has grown large.
+   *
+   * @param connectionId that the relay has given
+   */
+  openData(connectionId: string, handler: SocketHandler): Attempt;
   /** Serves the visitor who has come through one, with its first bytes. */
   serve(stream: DataSocket, first: Buffer): void;
 }
 
 export class Trunks {
   readonly #options: TrunksOptions;
-  readonly #budget = new WindowBudget(TUNNEL_WINDOWS_MAX_BYTES);
   /** opened under the present control connection, or being opened */
   readonly #current = new Set<ClientTrunk>();
   /** opened under an earlier one: the relay closes them behind their last visitor */
@@ -114,7 +119,7 @@ export class Trunks {
   /** Opens as many as are missing. */
   #open(wanted: number): void {
     while (this.#isOffering && this.#current.size < wanted) {
-      const trunk = new ClientTrunk(this, this.#options, this.#budget);
+      const trunk = new ClientTrunk(this, this.#options);
       this.#current.add(trunk);
       trunk.open();
     }
@@ -125,14 +130,12 @@ export class Trunks {
 class ClientTrunk implements SocketHandler, TrunkOwner {
   readonly #trunks: Trunks;
   readonly #options: TrunksOptions;
-  readonly #budget: WindowBudget;
   #attempt: Attempt | undefined;
   #trunk: Trunk | undefined;
 
-  constructor(trunks: Trunks, options: TrunksOptions, budget: WindowBudget) {
+  constructor(trunks: Trunks, options: TrunksOptions) {
     this.#trunks = trunks;
     this.#options = options;
-    this.#budget = budget;
   }
 
   open(): void {
@@ -145,7 +148,7 @@ class ClientTrunk implements SocketHandler, TrunkOwner {
   }
 
   opened(socket: WebSocketByteStream): void {
-    this.#trunk = new Trunk(socket, { begins: 'peer', budget: this.#budget, owner: this });
+    this.#trunk = new Trunk(socket, { begins: 'peer', owner: this });
   }
 
   failed(error: Error): void {
@@ -155,6 +158,14 @@ class ClientTrunk implements SocketHandler, TrunkOwner {
   begun(stream: DataSocket, first: Buffer): void {
     this.#trunks.visited();
     this.#options.serve(stream, first);
+  }
+
+  moveAsked(stream: TrunkStream, connectionId: string): void {
+    this.#options.openData(connectionId, {
+      opened: (socket) => stream.moveTo(socket),
+      // It goes on here.
+      failed: () => stream.moveFailed(),
+    });
   }
 
   closed(code: number): void {

@@ -1,0 +1,56 @@
+/** A large stream of a trunk, while it waits for the data socket on which it goes on (docs/protocol.md section 10.3). */
+import { PENDING_TIMEOUT_MS } from '../../shared/control.ts';
+import type { MoveTarget } from '../../shared/trunk/own-socket.ts';
+import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
+import type { Clock, Timer } from '../clock.ts';
+import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import type { DataStream } from './data-stream.ts';
+
+/** A stream of a trunk as it is, and as the byte stream of its visitor. */
+export interface LargeStream {
+  readonly trunk: TrunkStream;
+  readonly data: DataStream;
+}
+
+export interface MoveOptions {
+  /** id that opens the data socket */
+  readonly id: string;
+  readonly tunnel: LiveTunnel;
+  readonly stream: LargeStream;
+  readonly clock: Clock;
+  /** told when the id opens nothing any more */
+  readonly over: () => void;
+}
+
+export class Move {
+  readonly tunnel: LiveTunnel;
+  readonly #stream: LargeStream;
+  readonly #timer: Timer;
+  readonly #over: () => void;
+
+  /** Asks the client to open the data socket. */
+  constructor({ id, tunnel, stream, clock, over }: MoveOptions) {
+    this.tunnel = tunnel;
+    this.#stream = stream;
+    this.#over = over;
+    this.#timer = clock.setTimeout(over, PENDING_TIMEOUT_MS);
+    stream.trunk.offerMove(id);
+  }
+
+  /** Whether there is still a visitor for the data socket. */
+  get isOpen(): boolean {
+    return this.#stream.data.isOpen;
+  }
+
+  /**
+   * The data socket is there.
+   *
+   * @param via incarnation of the relay through which it comes, if it does
+   */
+  open(socket: MoveTarget, via: string | undefined): void {
+    this.#timer.cancel();
+    this.#over();
+    this.#stream.data.via = via;
+    this.#stream.trunk.moveTo(socket);
+  }
+}
