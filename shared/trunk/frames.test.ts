@@ -104,11 +104,7 @@ describe('FrameReader of a trunk', () => {
       ['DATA of 4 GiB', frame(FrameType.data, 1, 0xffff_ffff, 'x'), 'DATA of 4294967295 bytes'],
       ['END with a value', frame(FrameType.end, 1, 1000), 'END with value 1000'],
       ['WINDOW of nothing', frame(FrameType.window, 1, 0), 'WINDOW of 0 bytes'],
-      [
-        'WINDOW that is too large',
-        frame(FrameType.window, 1, WINDOW_BYTES + 1),
-        'WINDOW of 65537 bytes',
-      ],
+      ['WINDOW that is too large', frame(FrameType.window, 1, WINDOW_BYTES + 1), 'WINDOW of 65537 bytes'],
       ['WINDOW of 4 GiB', frame(FrameType.window, 1, 0xffff_ffff), 'WINDOW of 4294967295 bytes'],
       ['MOVE of stream 0', frame(FrameType.move, 0, 1, 'x'), 'stream 0'],
       ['MOVE without an id', frame(FrameType.move, 1, 0), 'MOVE with an id of 0 bytes'],

@@ -23,7 +23,9 @@ describe('ReceiveWindow', () => {
   });
 
   it('never has more than a window on its way or waiting, and never stops a peer whose bytes are passed on', () => {
-    const parts = fc.array(fc.tuple(fc.integer({ min: 1, max: WINDOW_BYTES }), fc.boolean()), { maxLength: 100 });
+    const parts = fc.array(fc.tuple(fc.integer({ min: 1, max: WINDOW_BYTES }), fc.boolean()), {
+      maxLength: 100,
+    });
     fc.assert(
       fc.property(parts, (happens) => {
         const window = new ReceiveWindow();

@@ -2,20 +2,17 @@
 import { CloseCode } from '../control.ts';
 import { type ByteStreamHandler, isCleanClose } from '../websocket/byte-stream.ts';
 import type { Batch } from './batch.ts';
-import { FrameType, WINDOW_BYTES } from './frames.ts';
+import { FrameType } from './frames.ts';
 import { Inlet, type InletOwner } from './inlet.ts';
+import { Outlet } from './outlet.ts';
 import { type MoveTarget, OwnSocket, type OwnSocketOwner } from './own-socket.ts';
-import { SendQueue } from './send-queue.ts';
+import { Run } from './run.ts';
 
-/** Bytes that wait to be sent from which on a writer is asked to wait. */
-const HIGH_WATER_BYTES = 16 * 1024;
 /**
  * ms in which the peer has to take more of what is before the end of a stream. Half a window lasts that long at 110 B/s, and a
  * visitor may be slow.
  */
 const FLUSH_TIMEOUT_MS = 300_000;
-/** Bytes one way without any the other way from which on a stream is large: two windows, which a page seldom is. */
-export const LARGE_BYTES = 2 * WINDOW_BYTES;
 
 /** What a stream needs of its trunk. */
 export interface StreamCarrier {
@@ -36,13 +33,10 @@ export interface StreamCarrier {
 export class TrunkStream implements InletOwner, OwnSocketOwner {
   readonly #trunk: StreamCarrier;
   readonly #inlet = new Inlet(this);
-  readonly #queue = new SendQueue();
+  readonly #outlet = new Outlet();
+  readonly #run = new Run();
   #id: number;
 
-  /** bytes that the peer takes */
-  #mayLeave = WINDOW_BYTES;
-  /** Whether a writer waits for room. */
-  #isAwaited = false;
   /** how many more bytes the peer is to be let send */
   #grant = 0;
 
@@ -54,9 +48,6 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
   #peerLast: 'end' | 'moved' | undefined;
   #flushTimer: NodeJS.Timeout | undefined;
 
-  /** bytes one way since there were any the other way; below 0 for those that were sent */
-  #run = 0;
-  #onLarge: (() => void) | undefined;
   #move: 'none' | 'asked' | 'failed' = 'none';
   /** what the peer is to be told about where to move */
   #connectionId: string | undefined;
@@ -95,11 +86,8 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
     if (this.#direct !== undefined) return this.#direct.write(chunk);
     if (this.#isOver || chunk.length === 0) return true;
     if (this.#own !== undefined) return this.#own.socket.write(chunk);
-    this.#queue.add(chunk);
-    if (this.#mayLeave > 0) this.#trunk.ready(this);
-    if (this.#queue.size < HIGH_WATER_BYTES) return true;
-    this.#isAwaited = true;
-    return false;
+    if (this.#outlet.isOpen) this.#trunk.ready(this);
+    return this.#outlet.add(chunk);
   }
 
   /** Stops the flow towards the handler. The peer may send what it has been let, and no more. */
@@ -138,7 +126,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
     if (this.#isOver) return this.#inlet.silence();
     this.#closing = code;
     this.#own?.socket.close(code);
-    if (this.#queue.size > 0) this.#armFlushTimer();
+    if (!this.#outlet.isEmpty) this.#armFlushTimer();
     this.#inlet.silence();
     this.#trunk.ready(this);
   }
@@ -155,7 +143,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
 
   /** Has somebody told, once, when the stream is large: it may be better off on a data socket of its own. */
   whenLarge(tell: () => void): void {
-    this.#onLarge = tell;
+    this.#run.whenLarge(tell);
   }
 
   /** Asks the peer to open the data socket of this id, to go on there; once for a stream. */
@@ -200,7 +188,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
    */
   putInto(batch: Batch, limit: number): boolean {
     if (this.#id === 0) {
-      if (this.#queue.size === 0) return this.#gone();
+      if (this.#outlet.isEmpty) return this.#gone();
       this.#id = this.#trunk.begin(this);
       batch.add(FrameType.open, this.#id, 0);
     }
@@ -210,17 +198,16 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
     }
     if (!this.#hasSentLast) {
       this.#putMove(batch);
-      this.#putData(batch, limit);
+      const sent = this.#outlet.putInto(batch, this.#id, limit);
+      if (sent > 0) this.#run.sent(sent);
       this.#putLast(batch);
     }
-    return this.#queue.size > 0 && this.#mayLeave > 0;
+    return !this.#outlet.isEmpty && this.#outlet.isOpen;
   }
 
   /** @returns whether what {@link putInto} has taken makes room for a writer who waits; once */
   takeRoom(): boolean {
-    if (!this.#isAwaited || this.#queue.size > 0) return false;
-    this.#isAwaited = false;
-    return true;
+    return this.#outlet.takeRoom();
   }
 
   /** Tells the writer who waits for it that there is room. */
@@ -231,7 +218,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
   /** @returns whether the peer was allowed to send it */
   received(piece: Buffer): boolean {
     if (this.#peerLast !== undefined) return false;
-    this.#count(Math.max(this.#run, 0) + piece.length);
+    this.#run.received(piece.length);
     return this.#inlet.received(piece);
   }
 
@@ -242,10 +229,9 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
 
   /** @returns whether so much was allowed */
   granted(bytes: number): boolean {
-    if (this.#mayLeave + bytes > WINDOW_BYTES || this.#peerLast === 'end') return false;
-    this.#mayLeave += bytes;
+    if (this.#peerLast === 'end' || !this.#outlet.widen(bytes)) return false;
     if (this.#flushTimer !== undefined) this.#armFlushTimer();
-    if (this.#queue.size > 0) this.#trunk.ready(this);
+    if (!this.#outlet.isEmpty) this.#trunk.ready(this);
     return true;
   }
 
@@ -294,7 +280,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
   }
 
   letSend(bytes: number): void {
-    if (this.#peerLast !== undefined || (this.#isOver && this.#queue.size === 0)) return;
+    if (this.#peerLast !== undefined || (this.#isOver && this.#outlet.isEmpty)) return;
     this.#grant += bytes;
     this.#trunk.ready(this);
   }
@@ -331,18 +317,9 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
     this.#connectionId = undefined;
   }
 
-  #putData(batch: Batch, limit: number): void {
-    const size = Math.min(limit, this.#mayLeave, this.#queue.size);
-    if (size === 0) return;
-    batch.add(FrameType.data, this.#id, size);
-    this.#queue.putInto(batch, size);
-    this.#mayLeave -= size;
-    this.#count(Math.min(this.#run, 0) - size);
-  }
-
   #putLast(batch: Batch): void {
     const isClean = this.#closing === undefined || this.#closing === CloseCode.normal;
-    if (this.#queue.size > 0 && (isClean || this.#mayLeave > 0)) return;
+    if (!this.#outlet.isEmpty && (isClean || this.#outlet.isOpen)) return;
     if (isClean && this.#own !== undefined) batch.add(FrameType.moved, this.#id, 0);
     else if (this.#closing === CloseCode.normal) batch.add(FrameType.end, this.#id, 0);
     else if (this.#closing !== undefined) batch.add(FrameType.abort, this.#id, this.#closing);
@@ -351,14 +328,6 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
     this.#drop();
     if (this.#peerLast !== undefined) this.#trunk.forget(this);
     this.#follow();
-  }
-
-  #count(run: number): void {
-    this.#run = run;
-    if (this.#onLarge === undefined || Math.abs(run) <= LARGE_BYTES) return;
-    const tell = this.#onLarge;
-    this.#onLarge = undefined;
-    tell();
   }
 
   /**
@@ -403,7 +372,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
   #drop(): void {
     clearTimeout(this.#flushTimer);
     this.#flushTimer = undefined;
-    this.#queue.clear();
+    this.#outlet.clear();
   }
 
   /** It ends before the peer has heard of it. */

@@ -175,10 +175,7 @@ describe('Trunk', () => {
       ['ABORT after END', [end(3), abort(3)]],
       ['WINDOW after END', [end(3), window(3, 1)]],
       ['WINDOW for what was not sent', [window(3, 2001)]],
-      [
-        'many WINDOWs that are too much together',
-        [window(3, 1000), window(3, 1000), window(3, 1)],
-      ],
+      ['many WINDOWs that are too much together', [window(3, 1000), window(3, 1000), window(3, 1)]],
       ['DATA for an unknown stream', [data(4, 'x')]],
       ['DATA for a stream that was left out', [data(2, 'x')]],
       ['WINDOW for an unknown stream', [window(4, 1)]],

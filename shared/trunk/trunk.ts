@@ -193,7 +193,8 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
     const stream = this.#streams.get(id);
     // Both may have moved the stream while the frame was on its way.
     const isGone = stream === undefined && id <= this.#lastId;
-    if (!isGone && stream?.granted(bytes) !== true) this.onProtocolError(`WINDOW of stream ${id} is not allowed`);
+    if (!isGone && stream?.granted(bytes) !== true)
+      this.onProtocolError(`WINDOW of stream ${id} is not allowed`);
   }
 
   onMove(id: number, connectionId: string): void {
