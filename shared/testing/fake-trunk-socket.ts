@@ -84,7 +84,7 @@ export class FakeTrunkSocket implements TrunkSocket, MoveTarget {
   }
 
   pause(): void {
-    this.isPaused = true;
+    this.isPaused = !this.#ended;
   }
 
   resume(): void {
@@ -151,8 +151,9 @@ export class FakeTrunkSocket implements TrunkSocket, MoveTarget {
     const size = pieces.reduce((sum, { length }) => sum + length, 0);
     this.writes.push(size);
     this.#size += size;
-    this.#needsDrain = this.#size >= this.#highWater;
-    return !this.#needsDrain;
+    const hasRoom = this.#size < this.#highWater;
+    this.#needsDrain ||= !hasRoom;
+    return hasRoom;
   }
 }
 

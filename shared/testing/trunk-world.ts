@@ -143,7 +143,8 @@ export class Side {
     }
     if (this.ends.length > 0) return;
     // Who has gone on over a data socket is told of no code by one that was cut.
-    const expected = isLost || other.isCut ? [...other.ends, CloseCode.abnormal] : other.ends;
+    const expected =
+      isLost || other.isCut ? [...other.ends, CloseCode.abnormal, CloseCode.goingAway] : other.ends;
     if (code === undefined) assert.equal(other.ends.length, 0, `was not told of ${other.ends.join()}`);
     else assert.ok(expected.includes(code), `was told ${code}, not ${expected.join()}`);
     const isWhole = code === undefined || code === CloseCode.normal;
@@ -168,8 +169,9 @@ export class World {
   /** data sockets on which streams go on, the relay's end first */
   readonly ownSockets: [FakeTrunkSocket, FakeTrunkSocket][] = [];
   readonly #highWater: number;
-  /** streams that were offered to move, by the ids of their data sockets */
-  readonly #large: TrunkStream[] = [];
+  /** streams that were not offered to move, and those that were, by the ids of their data sockets */
+  readonly #mayMove: TrunkStream[] = [];
+  readonly #offered: TrunkStream[] = [];
   /** moves that the client was asked for, and which of them the relay has seen the data socket of */
   readonly #asked: [near: TrunkStream, far: TrunkStream][] = [];
   readonly #opened: [far: TrunkStream, socket: FakeTrunkSocket][] = [];
@@ -209,7 +211,13 @@ export class World {
     this.streams.push([near, far]);
     const stream = this.trunks[0].open();
     near.start(stream);
-    stream.whenLarge(() => stream.offerMove(String(this.#large.push(stream) - 1)));
+    this.#mayMove.push(stream);
+  }
+
+  /** The relay asks to go on with a stream over a data socket, which it does once. */
+  offerMove(which: number): void {
+    const [stream] = this.#mayMove.splice(which % this.#mayMove.length, 1);
+    stream?.offerMove(String(this.#offered.push(stream) - 1));
   }
 
   /** The data socket of a stream that is to move comes to the relay, or cannot be opened. */
@@ -321,7 +329,7 @@ export class World {
   }
 
   #moveAsked(far: TrunkStream, connectionId: string): void {
-    const near = this.#large[Number(connectionId)];
+    const near = this.#offered[Number(connectionId)];
     assert.equal(near?.id, far.id, 'another stream');
     this.#asked.push([near, far]);
   }

@@ -67,6 +67,11 @@ export class Outlet {
     return size;
   }
 
+  /** Whether a writer waits for room. */
+  get isAwaited(): boolean {
+    return this.#isAwaited;
+  }
+
   /** @returns whether {@link putInto} has made room for a writer who waits; once */
   takeRoom(): boolean {
     if (!this.#isAwaited || this.#size > 0) return false;

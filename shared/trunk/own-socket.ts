@@ -23,6 +23,8 @@ export interface OwnSocketOwner {
 export class OwnSocket implements ByteStreamHandler {
   readonly socket: MoveTarget;
   readonly #owner: OwnSocketOwner;
+  /** Whether a writer waits for room. */
+  #isAwaited = false;
   /** what came with the handshake; `undefined` from {@link read} on */
   #early: HeldBytes | undefined = new HeldBytes();
 
@@ -32,6 +34,16 @@ export class OwnSocket implements ByteStreamHandler {
     this.#owner = owner;
     socket.attach(this);
     socket.pause();
+  }
+
+  get isAwaited(): boolean {
+    return this.#isAwaited;
+  }
+
+  write(chunk: Buffer): boolean {
+    const hasRoom = this.socket.write(chunk);
+    this.#isAwaited ||= !hasRoom;
+    return hasRoom;
   }
 
   /** All has come that was sent on the trunk: what comes here is next. */
@@ -48,6 +60,7 @@ export class OwnSocket implements ByteStreamHandler {
   }
 
   onStreamDrain(): void {
+    this.#isAwaited = false;
     this.#owner.drained();
   }
 

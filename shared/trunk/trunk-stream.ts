@@ -85,7 +85,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
   write(chunk: Buffer): boolean {
     if (this.#direct !== undefined) return this.#direct.write(chunk);
     if (this.#isOver || chunk.length === 0) return true;
-    if (this.#own !== undefined) return this.#own.socket.write(chunk);
+    if (this.#own !== undefined) return this.#own.write(chunk);
     if (this.#outlet.isOpen) this.#trunk.ready(this);
     return this.#outlet.add(chunk);
   }
@@ -212,7 +212,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
 
   /** Tells the writer who waits for it that there is room. */
   tellRoom(): void {
-    if (!this.#isOver) this.#inlet.handler?.onStreamDrain();
+    if (!this.#isOver && this.#own?.isAwaited !== true) this.#inlet.handler?.onStreamDrain();
   }
 
   /** @returns whether the peer was allowed to send it */
@@ -272,6 +272,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
     this.#hasSentLast = true;
     if (this.#peerLast === undefined) this.ended(CloseCode.abnormal);
     else if (!this.#isOver) this.#breakOff();
+    else this.#drop();
     this.#trunk.forget(this);
   }
 
@@ -280,7 +281,10 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
   }
 
   letSend(bytes: number): void {
-    if (this.#peerLast !== undefined || (this.#isOver && this.#outlet.isEmpty)) return;
+    // Who ends a stream is to be sent nothing more; who has moved it before waits for all that was sent on the trunk.
+    const hasMoved = this.#own !== undefined && this.#closing === CloseCode.normal;
+    const isUnwanted = this.#isOver && this.#outlet.isEmpty && !hasMoved;
+    if (this.#peerLast !== undefined || isUnwanted) return;
     this.#grant += bytes;
     this.#trunk.ready(this);
   }
@@ -290,7 +294,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
   }
 
   drained(): void {
-    this.tellRoom();
+    if (!this.#outlet.isAwaited) this.tellRoom();
   }
 
   came(piece: Buffer): void {
