@@ -42,9 +42,8 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
 
   /** code of the end that is to follow what was written; `undefined` while the stream is open */
   #closing: number | undefined;
-  /** Whether this side sends nothing more of the stream on the trunk but windows. */
-  #hasSentLast = false;
-  /** what the peer has sent last on the trunk, once it has */
+  /** what this side, and the peer, have sent last on the trunk, once they have; behind `moved`, there may be windows */
+  #sentLast: 'end' | 'moved' | undefined;
   #peerLast: 'end' | 'moved' | undefined;
   #flushTimer: NodeJS.Timeout | undefined;
 
@@ -133,7 +132,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
 
   /** Breaks the stream off, and drops what was not sent. The handler hears nothing more. */
   destroy(): void {
-    const mustTell = !this.#hasSentLast && this.#peerLast !== 'end';
+    const mustTell = this.#sentLast === undefined && this.#peerLast !== 'end';
     this.#closing = mustTell ? CloseCode.goingAway : CloseCode.normal;
     this.#drop();
     this.#inlet.silence();
@@ -196,7 +195,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
       batch.add(FrameType.window, this.#id, this.#grant);
       this.#grant = 0;
     }
-    if (!this.#hasSentLast) {
+    if (this.#sentLast === undefined) {
       this.#putMove(batch);
       const sent = this.#outlet.putInto(batch, this.#id, limit);
       if (sent > 0) this.#run.sent(sent);
@@ -245,7 +244,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
     this.#peerLast = 'end';
     this.#own?.socket.destroy();
     this.#own = undefined;
-    if (this.#hasSentLast) this.#trunk.forget(this);
+    if (this.#sentLast !== undefined) this.#trunk.forget(this);
     this.#over(code);
     return true;
   }
@@ -258,7 +257,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
   moved(): boolean {
     if (this.#peerLast !== undefined || this.#move === 'none') return false;
     this.#peerLast = 'moved';
-    if (this.#hasSentLast) this.#trunk.forget(this);
+    if (this.#sentLast !== undefined) this.#trunk.forget(this);
     this.#inlet.handOverArrived();
     if (this.#isOver) return true;
     if (this.#move === 'failed') this.#breakOff();
@@ -269,7 +268,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
 
   /** The trunk is gone, and with it the stream, which is not wholly on its data socket. */
   lost(): void {
-    this.#hasSentLast = true;
+    this.#sentLast ??= 'end';
     if (this.#peerLast === undefined) this.ended(CloseCode.abnormal);
     else if (!this.#isOver) this.#breakOff();
     else this.#drop();
@@ -282,8 +281,9 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
 
   letSend(bytes: number): void {
     // Who ends a stream is to be sent nothing more; who has moved it before waits for all that was sent on the trunk.
-    const hasMoved = this.#own !== undefined && this.#closing === CloseCode.normal;
-    const isUnwanted = this.#isOver && this.#outlet.isEmpty && !hasMoved;
+    const moves =
+      this.#sentLast === 'moved' || (this.#own !== undefined && this.#closing === CloseCode.normal);
+    const isUnwanted = this.#isOver && this.#outlet.isEmpty && !moves;
     if (this.#peerLast !== undefined || isUnwanted) return;
     this.#grant += bytes;
     this.#trunk.ready(this);
@@ -324,11 +324,12 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
   #putLast(batch: Batch): void {
     const isClean = this.#closing === undefined || this.#closing === CloseCode.normal;
     if (!this.#outlet.isEmpty && (isClean || this.#outlet.isOpen)) return;
-    if (isClean && this.#own !== undefined) batch.add(FrameType.moved, this.#id, 0);
+    const moves = isClean && this.#own !== undefined;
+    if (moves) batch.add(FrameType.moved, this.#id, 0);
     else if (this.#closing === CloseCode.normal) batch.add(FrameType.end, this.#id, 0);
     else if (this.#closing !== undefined) batch.add(FrameType.abort, this.#id, this.#closing);
     else return;
-    this.#hasSentLast = true;
+    this.#sentLast = moves ? 'moved' : 'end';
     this.#drop();
     if (this.#peerLast !== undefined) this.#trunk.forget(this);
     this.#follow();
@@ -344,7 +345,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
     const { isOpen, handler } = this.#inlet;
     if (this.#ownCode !== undefined) return this.#over(this.#ownCode);
     if (!isOpen || handler === undefined) return own.socket.pause();
-    if (this.#hasSentLast) {
+    if (this.#sentLast !== undefined) {
       this.#direct = own.socket;
       own.socket.attach(handler);
     }
@@ -357,7 +358,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
     const wasOver = this.#isOver;
     this.#closing = CloseCode.normal;
     // The peer hears that its end was seen.
-    if (!this.#hasSentLast) this.#trunk.ready(this);
+    if (this.#sentLast === undefined) this.#trunk.ready(this);
     if (!wasOver) this.#inlet.end(code);
   }
 
