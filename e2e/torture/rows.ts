@@ -4,6 +4,7 @@ import { audit } from './rows/audit.ts';
 import { checksums } from './rows/checksums.ts';
 import { hostileMachine } from './rows/hostile-machine.ts';
 import { hostileMessages } from './rows/hostile-messages.ts';
+import { hostileTrunks } from './rows/hostile-trunks.ts';
 import { idleAndDescriptors } from './rows/idle-and-descriptors.ts';
 import { killRelay } from './rows/kill-relay.ts';
 import { leavingAndBreaking } from './rows/leaving-and-breaking.ts';
@@ -21,6 +22,7 @@ export const ROWS: readonly Row[] = [
   pooledTenants,
   spellings,
   websocketAbuse,
+  hostileTrunks,
   slowVisitors,
   idleAndDescriptors,
   worstTenant,

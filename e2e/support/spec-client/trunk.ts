@@ -104,6 +104,12 @@ export class TrunkClientStream {
     this.#trunk.send(Kind.window, this.id, bytes);
   }
 
+  /** The same in as many frames, all in one message. */
+  grantByteByByte(bytes: number): void {
+    this.#regranted += bytes;
+    this.#trunk.socket.send(Buffer.concat(Array<Buffer>(bytes).fill(trunkFrame(Kind.window, this.id, 1))));
+  }
+
   /** Ends the stream behind what was sent. */
   end(): void {
     this.#endWith(Kind.end, 0);
@@ -150,7 +156,7 @@ export class TrunkClientStream {
 
   #endedByRelay(code: number): void {
     this.#relayHasEnded = true;
-    if (!this.#hasEnded) this.#trunk.send(Kind.end, this.id, 0);
+    if (!this.#hasEnded && this.#trunk.answersEnds) this.#trunk.send(Kind.end, this.id, 0);
     this.#hasEnded = true;
     this.#queue = Buffer.alloc(0);
     this.#trunk.forget(this);
@@ -190,6 +196,8 @@ export class TrunkClient {
   pings = 0;
   /** Whether the relay is let go on, for streams that come from now on. */
   grants = true;
+  /** Whether the relay's ends are answered. */
+  answersEnds = true;
   /** those that are not gone for both sides */
   readonly #streams = new Map<number, TrunkClientStream>();
   /** those that nobody has accepted */

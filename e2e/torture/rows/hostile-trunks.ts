@@ -1,0 +1,136 @@
+/** A tenant whose own client does on trunks what it likes. */
+import { readdirSync } from 'node:fs';
+import { eventually } from '../../support/deadline.ts';
+import { Random } from '../../support/random.ts';
+import { Scope } from '../../support/scope.ts';
+import type { Row, RowResult, RunOptions } from '../row.ts';
+import { Faults } from '../tools/faults.ts';
+import { HonestVisitor, startHonest } from '../tools/honest.ts';
+import { ResidentWatch } from '../tools/resident.ts';
+import { sample } from '../tools/sample.ts';
+import { settlesWithin } from '../tools/settles.ts';
+import { type Attack, ATTACKS, type Target } from './hostile-trunks/attacks.ts';
+import { Stage } from './hostile-trunks/stage.ts';
+
+type Figure =
+  | 'attacks'
+  | 'uncut'
+  | 'unborne'
+  | 'endless'
+  | 'growth'
+  | 'sockets'
+  | 'ended'
+  | 'stalls'
+  | 'served'
+  | 'unserved'
+  | 'strayed';
+
+/** Of each attack in a wave of its own; a short run has one wave of all attacks, one of each. */
+const AT_A_TIME = 40;
+/** ms the relay may take to end a trunk: it waits 10 s for a client that says nothing, and the machine is busy. */
+const CUT_MS = 30_000;
+/** ms until a visitor has an answer, or hears that there is none. */
+const END_MS = 30_000;
+/** ms after which the relay has let go of everything: it waits 1 s for a Close frame, and the machine is busy. */
+const CALM_MS = 30_000;
+/** ms in which a trunk that is cut for something is cut, unless the machine is very busy. */
+const BORNE_MS = 1000;
+const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok';
+
+export const hostileTrunks: Row<Figure> = {
+  name: 'hostile-trunks',
+  title: `A tenant whose own client attacks on trunks, ${AT_A_TIME} at a time in each way, while others are served`,
+  thresholds: {
+    attacks: { meaning: 'attacks', atLeast: ATTACKS.length },
+    uncut: { meaning: 'trunks that were not cut, or not with the code they should have been', atMost: 0 },
+    unborne: { meaning: 'trunks that were cut and should not have been', atMost: 0 },
+    endless: { meaning: 'visitors of the attacker without an end', atMost: 0 },
+    growth: { meaning: "growth of the relay's resident memory, MiB", atMost: 100 },
+    sockets: { meaning: 'descriptors of the relay above those before, when all is over', atMost: 10 },
+    ended: { meaning: 'ends of the relay', atMost: 0 },
+    stalls: { meaning: 'seconds and more in which the relay stood still', atMost: 0, onlyWhole: true },
+    served: { meaning: 'requests of others meanwhile that got their own answer', atLeast: 10 },
+    unserved: { meaning: 'requests of others meanwhile that got none', atMost: 0 },
+    strayed: { meaning: "requests of others meanwhile that got somebody else's answer", atMost: 0 },
+  },
+
+  async run({ scope, short, seed, say }: RunOptions): Promise<RowResult<Figure>> {
+    const stage = await Stage.start(scope, short ? ATTACKS.length : AT_A_TIME);
+    const { pid } = stage.relay.child;
+    const faults = new Faults();
+    const visitor = new HonestVisitor(scope, await startHonest(scope, stage.relay), stage.front, faults);
+    await visitor.ask('before everything');
+    const descriptors = (): number => readdirSync(`/proc/${pid}/fd`).length;
+    const before = descriptors();
+    const watch = new ResidentWatch(scope, pid);
+    const waves = short
+      ? [sample(ATTACKS, Infinity, new Random(seed))]
+      : ATTACKS.map((attack) => Array<Attack>(AT_A_TIME).fill(attack));
+    for (const wave of waves) {
+      const what = short ? `${wave.length} attacks at once` : (wave[0]?.what ?? '');
+      const waveScope = new Scope();
+      const asking = visitor.keepAsking(waveScope, `beside ${what}`);
+      try {
+        await attackAll(waveScope, stage, wave, faults);
+      } finally {
+        await waveScope.end();
+      }
+      await asking;
+      say(`${what}: ${Math.round(watch.growthMib)} MiB more at the most so far`);
+    }
+    await eventually(CALM_MS, () => {
+      if (descriptors() > before) throw new Error(`${descriptors()} descriptors, ${before} before`);
+    }).catch(() => undefined);
+    return {
+      figures: {
+        attacks: waves.flat().length,
+        growth: watch.growthMib,
+        sockets: descriptors() - before,
+        ended: stage.relay.child.hasExited ? 1 : 0,
+        stalls: stage.relay.child.stderr.split('event loop stalled').length - 1,
+        served: visitor.served,
+        ...faults.counts('uncut', 'unborne', 'endless', 'unserved', 'strayed'),
+      },
+      done: `${ATTACKS.length} kinds of attacks, ${waves.flat().length} in all`,
+      faults: faults.first,
+    };
+  },
+};
+
+async function attackAll(
+  scope: Scope,
+  stage: Stage,
+  attacks: readonly Attack[],
+  faults: Faults,
+): Promise<void> {
+  const targets = await Promise.all(
+    attacks.map(async (attack, index) => ({ attack, target: await stage.open(scope, index, attack) })),
+  );
+  await Promise.all(
+    targets.map(async ({ attack, target }) => {
+      await attack.commit(target);
+      if (attack.code === undefined) await assertBorne(attack, target, faults);
+      else await assertCut(attack, target, attack.code, faults);
+      const ends = target.visitors.map((visitor) => settlesWithin(END_MS, visitor.response()));
+      if ((await Promise.all(ends)).includes(false)) faults.add('endless', attack.what);
+    }),
+  );
+}
+
+async function assertCut({ what }: Attack, { trunk }: Target, code: number, faults: Faults): Promise<void> {
+  const isCut = await settlesWithin(CUT_MS, trunk.closed);
+  const seen = isCut ? (await trunk.closed).code : undefined;
+  if (seen !== code) faults.add('uncut', `${what}: ${seen ?? 'open'}`);
+}
+
+/** The trunk lives on, and serves the visitors who still wait. */
+async function assertBorne(
+  { what, isOwed }: Attack,
+  { trunk, streams }: Target,
+  faults: Faults,
+): Promise<void> {
+  if (isOwed) for (const stream of streams) stream.send(OK);
+  if (!(await settlesWithin(BORNE_MS, trunk.closed))) return;
+  const { code, reason } = await trunk.closed;
+  faults.add('unborne', `${what}: ${code} ${reason}`);
+}
