@@ -5,12 +5,13 @@ import type { RelayAddress } from './control.ts';
 import { type Closed, WebSocketClient } from './websocket.ts';
 
 /** Kinds of frames (docs/protocol.md section 10.2). */
-export const Kind = { open: 0, data: 1, end: 2, abort: 3, window: 4 } as const;
+export const Kind = { open: 0, data: 1, end: 2, abort: 3, window: 4, move: 5, moved: 6 } as const;
 
 const HEADER_BYTES = 9;
 const FIRST_WINDOW = 65_536;
 const LARGEST_DATA = 65_536;
-const LARGEST_WINDOW = 8_388_608;
+const LARGEST_WINDOW = 65_536;
+const LARGEST_CONNECTION_ID = 64;
 
 /** A frame's header. */
 export interface TrunkFrame {
@@ -200,12 +201,16 @@ export class TrunkClient {
   answersEnds = true;
   /** those that are not gone for both sides */
   readonly #streams = new Map<number, TrunkClientStream>();
+  /** where the relay would have streams go on, in the order in which it has said so */
+  readonly moves: { readonly stream: number; readonly connectionId: string }[] = [];
   /** those that nobody has accepted */
   readonly #come: TrunkClientStream[] = [];
   #pending: Buffer = Buffer.alloc(0);
   /** the stream whose bytes come, and how many are to come */
   #reading: TrunkClientStream | undefined;
   #missing = 0;
+  /** Whether they are the id of a data socket. */
+  #isMove = false;
   #lastId = 0;
 
   private constructor(socket: WebSocketClient) {
@@ -280,10 +285,11 @@ export class TrunkClient {
     for (;;) {
       if (this.#missing > 0) {
         const piece = this.#pending.subarray(0, this.#missing);
-        if (piece.length === 0) return;
+        if (piece.length === 0 || (this.#isMove && piece.length < this.#missing)) return;
         this.#pending = this.#pending.subarray(piece.length);
         this.#missing -= piece.length;
-        this.#reading?.takeData(piece);
+        if (this.#isMove) this.#moveAsked(piece.toString('latin1'));
+        else this.#reading?.takeData(piece);
       } else {
         if (this.#pending.length < HEADER_BYTES) return;
         const header = this.#pending.subarray(0, HEADER_BYTES);
@@ -302,10 +308,18 @@ export class TrunkClient {
     if (frame.kind === Kind.open) return this.#opened(frame);
     const stream = this.#streams.get(frame.stream);
     if (stream === undefined) throw new Error(`a frame of stream ${frame.stream}, which there is not`);
-    if (frame.kind !== Kind.data) return stream.take(frame);
-    if (frame.value < 1 || frame.value > LARGEST_DATA) throw new Error(`DATA of ${frame.value} bytes`);
+    this.#isMove = frame.kind === Kind.move;
+    if (frame.kind !== Kind.data && !this.#isMove) return stream.take(frame);
+    if (frame.value < 1 || frame.value > (this.#isMove ? LARGEST_CONNECTION_ID : LARGEST_DATA))
+      throw new Error(`a frame of kind ${frame.kind} with ${frame.value} bytes`);
     this.#reading = stream;
     this.#missing = frame.value;
+  }
+
+  #moveAsked(connectionId: string): void {
+    const { id } = this.#reading as TrunkClientStream;
+    if (this.moves.some(({ stream }) => stream === id)) throw new Error(`a second MOVE of stream ${id}`);
+    this.moves.push({ stream: id, connectionId });
   }
 
   #opened({ stream: id, value }: TrunkFrame): void {
