@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { CloseCode } from '../../shared/control.ts';
 import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
-import { LIFE_SIGN_MS, TRUNK_DOUBT_MS, TRUNK_IDLE_MS } from '../limits.ts';
+import { LIFE_SIGN_MS, TRUNK_ANSWER_MS, TRUNK_DOUBT_MS, TRUNK_IDLE_MS } from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { settled, TrunkClient } from '../testing/trunk-client.ts';
 import { HeldTrunk } from './held-trunk.ts';
@@ -153,6 +153,37 @@ describe('HeldTrunk', () => {
       assert.ok(trunk.takesVisitors);
     }
     assert.deepEqual(ends, []);
+  });
+
+  describe('of a client that answers pings, and no ends', () => {
+    let client: TrunkClient;
+
+    beforeEach(async () => {
+      client = new TrunkClient({ isThere: false });
+      client.listen();
+      hold(client);
+      const { stream } = visit();
+      await settled();
+      stream.close(CloseCode.normal);
+      await settled();
+      assert.equal(trunk.size, 1);
+    });
+
+    it('ends with a protocol error, though others still come, and gives the client time before', async () => {
+      const { ends } = visit();
+      await pass(TRUNK_ANSWER_MS);
+      assert.deepEqual([trunk.takesVisitors, ended], [true, []]);
+      await pass(TRUNK_ANSWER_MS + 1000);
+      await settled();
+      assert.deepEqual([client.closed, ends], [[CloseCode.protocolError], [CloseCode.abnormal]]);
+      assert.deepEqual([ended, trunk.size], [[trunk], 0]);
+    });
+
+    it('closes at once when it is retired', async () => {
+      trunk.retire();
+      await settled();
+      assert.deepEqual([client.closed, ended], [[CloseCode.normal], [trunk]]);
+    });
   });
 
   it('that is retired takes no visitors, and closes behind the last one that it has', async () => {

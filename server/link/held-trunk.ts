@@ -2,7 +2,7 @@
 import { Trunk } from '../../shared/trunk/trunk.ts';
 import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
-import { LIFE_SIGN_MS, TRUNK_DOUBT_MS, TRUNK_IDLE_MS } from '../limits.ts';
+import { LIFE_SIGN_MS, TRUNK_ANSWER_MS, TRUNK_DOUBT_MS, TRUNK_IDLE_MS } from '../limits.ts';
 
 export interface HeldTrunkOptions {
   readonly socket: WebSocketByteStream;
@@ -23,6 +23,8 @@ export class HeldTrunk {
   #quietSince: number | undefined;
   /** since when it owes a sign of life that it was asked for, monotonic ms */
   #askedAt: number | undefined;
+  /** when ends of streams were to be answered last, monotonic ms */
+  #answeredAt: number | undefined;
 
   constructor({ socket, keyId, ended }: HeldTrunkOptions) {
     this.keyId = keyId;
@@ -66,11 +68,16 @@ export class HeldTrunk {
   /**
    * Closes what nobody has used for {@link TRUNK_IDLE_MS}, and looks after the client, who may be gone without a word: one
    * that has said nothing to what it was sent is asked for a sign of life, and gets no visitors until it has given one;
-   * without one, the trunk ends.
+   * without one, the trunk ends. So it does where the client never answers the end of a stream, which would be counted for ever.
    *
    * @param now monotonic ms; to be called about every second
    */
   tick(now: number): void {
+    this.#answeredAt ??= now;
+    if (now - this.#answeredAt >= TRUNK_ANSWER_MS) {
+      this.#answeredAt = now;
+      this.#trunk.expectAnswers();
+    }
     if (this.size > 0) this.#unusedSince = undefined;
     else this.#unusedSince ??= now;
     if (this.#unusedSince !== undefined && now - this.#unusedSince >= TRUNK_IDLE_MS) this.retire();

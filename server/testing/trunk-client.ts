@@ -16,7 +16,7 @@ export class TrunkClient {
   readonly closed: number[] = [];
   readonly #near: WebSocketByteStream;
 
-  /** @param isThere whether it takes what comes; one that does not never says anything, not even to a ping */
+  /** @param isThere whether it takes what comes; one that does not says nothing, not even to a ping, until it does */
   constructor({ isThere = true } = {}) {
     const [near, far] = duplexPair();
     this.socket = new WebSocketByteStream(far, 'server', Buffer.alloc(0));
@@ -35,6 +35,15 @@ export class TrunkClient {
     const moveAsked = (stream: TrunkStream, connectionId: string): void =>
       void this.moves.push([stream, connectionId]);
     void new Trunk(this.#near, { begins: 'peer', owner: { begun, moveAsked, closed } });
+  }
+
+  /** It takes what has come and what comes, answers pings, and says nothing else. */
+  listen(): void {
+    this.#near.attach({
+      onStreamData() {},
+      onStreamDrain() {},
+      onStreamClose: (code) => this.closed.push(code),
+    });
   }
 
   /** Sends bytes as they are. */

@@ -7,8 +7,8 @@ import { ReceiveWindow } from './receive-window.ts';
 export interface InletOwner {
   /** Something has come: {@link Inlet.handOverArrived} is due when all has been read. */
   arrived(): void;
-  /** The peer may send so many bytes more. */
-  letSend(bytes: number): void;
+  /** The peer is to be let send more: {@link Inlet.grant}. */
+  letSend(): void;
   /** All that was held has been handed over, and the stream is not paused. */
   emptied(): void;
 }
@@ -79,6 +79,11 @@ export class Inlet {
     return true;
   }
 
+  /** @returns for how many more bytes the peer is let go on, as it is told at once */
+  grant(): number {
+    return this.#window.grant();
+  }
+
   /** All that comes for now has come: it is handed over in one piece. */
   handOverArrived(): void {
     const piece = this.#arrived;
@@ -119,9 +124,9 @@ export class Inlet {
 
   #settle(): void {
     if (this.#unsettled === 0) return;
-    const more = this.#window.passedOn(this.#unsettled);
+    const isDue = this.#window.passedOn(this.#unsettled);
     this.#unsettled = 0;
-    if (more > 0) this.#owner.letSend(more);
+    if (isDue) this.#owner.letSend();
   }
 
   /** Not within `resume`: whoever calls it may be about to attach another handler. */

@@ -14,12 +14,22 @@ describe('ReceiveWindow', () => {
   it('lets the peer go on by half a window at a time, or by more that was passed on at once', () => {
     const window = new ReceiveWindow();
     window.received(WINDOW_BYTES);
-    assert.equal(window.passedOn(WINDOW_BYTES / 2 - 1), 0);
-    assert.equal(window.passedOn(1), WINDOW_BYTES / 2);
-    assert.equal(window.passedOn(1), 0);
-    assert.equal(window.passedOn(WINDOW_BYTES / 2 - 1), WINDOW_BYTES / 2);
+    assert.equal(window.passedOn(WINDOW_BYTES / 2 - 1), false);
+    assert.equal(window.passedOn(1), true);
+    assert.equal(window.grant(), WINDOW_BYTES / 2);
+    assert.equal(window.passedOn(1), false);
+    assert.equal(window.passedOn(WINDOW_BYTES / 2 - 1), true);
+    assert.equal(window.grant(), WINDOW_BYTES / 2);
     window.received(WINDOW_BYTES);
-    assert.equal(window.passedOn(WINDOW_BYTES), WINDOW_BYTES);
+    assert.equal(window.passedOn(WINDOW_BYTES), true);
+    assert.equal(window.grant(), WINDOW_BYTES);
+  });
+
+  it('lets nothing more come for what was passed on before the peer is told', () => {
+    const window = new ReceiveWindow();
+    window.received(WINDOW_BYTES);
+    window.passedOn(WINDOW_BYTES);
+    assert.equal(window.received(1), false);
   });
 
   it('never has more than a window on its way or waiting, and never stops a peer whose bytes are passed on', () => {
@@ -33,7 +43,7 @@ describe('ReceiveWindow', () => {
         let held = 0;
         const pass = (bytes: number): void => {
           held -= bytes;
-          mayCome += window.passedOn(bytes);
+          if (window.passedOn(bytes)) mayCome += window.grant();
         };
         for (const [bytes, comes] of happens) {
           if (!comes) pass(Math.min(held, bytes));

@@ -19,11 +19,19 @@ export class ReceiveWindow {
   /**
    * Bytes that came were passed on.
    *
-   * @returns for how many more bytes the peer is to be let go on; 0 for none yet
+   * @returns whether the peer is to be let go on, by {@link grant}
    */
-  passedOn(bytes: number): number {
+  passedOn(bytes: number): boolean {
     this.#passedOn += bytes;
-    if (this.#passedOn < GRANT_BYTES) return 0;
+    return this.#passedOn >= GRANT_BYTES;
+  }
+
+  /**
+   * Lets the peer go on. To be called when it is told: what it sends before it could know is too much.
+   *
+   * @returns for how many more bytes
+   */
+  grant(): number {
     const grant = this.#passedOn;
     this.#passedOn = 0;
     this.#open += grant;

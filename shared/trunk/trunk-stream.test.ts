@@ -86,7 +86,7 @@ describe('TrunkStream', () => {
       assert.deepEqual([stream.isPaused, recorder.text], [false, '']);
       turns.settle();
       assert.equal(recorder.text, `a${'.'.repeat(WINDOW_BYTES - 2)}b`);
-      assert.deepEqual(near.sent(), ['window 1 65535']);
+      assert.deepEqual(near.sent(), ['window 1 65536']);
     });
 
     it('keeps the order of what came before and what comes after, and stops in between', () => {
@@ -237,15 +237,16 @@ describe('TrunkStream', () => {
       assert.deepEqual([recorder.text, near.sent()], ['', ['window 1 65536']]);
     });
 
-    it('breaks off a stream of which the peer takes nothing for five minutes', () => {
-      stream.write(Buffer.alloc(70 * KIB, '.'));
+    it('breaks off a stream of which the peer takes nothing for five minutes, or only a little now and then', () => {
+      stream.write(Buffer.alloc(164 * KIB, '.'));
       stream.close(CloseCode.normal);
       near.sent();
       turns.pass(FLUSH_MS - 1);
-      near.hear(window(1, 1));
-      assert.deepEqual(near.sent(), ['data 1 .']);
+      near.hear(window(1, 16 * KIB));
+      assert.deepEqual(near.sent(), [`data 1 ${16 * KIB}`]);
       turns.pass(FLUSH_MS - 1);
-      assert.deepEqual(near.sent(), []);
+      near.hear(window(1, 16 * KIB - 1));
+      assert.deepEqual(near.sent(), [`data 1 ${16 * KIB - 1}`]);
       turns.pass(1);
       assert.deepEqual(near.sent(), ['abort 1 1001']);
     });

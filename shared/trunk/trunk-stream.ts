@@ -13,6 +13,8 @@ import { Run } from './run.ts';
  * visitor may be slow.
  */
 const FLUSH_TIMEOUT_MS = 300_000;
+/** Bytes that are more in this sense: with a byte now and then a peer could have the rest of a stream kept for ever. */
+const FLUSH_STEP_BYTES = 16 * 1024;
 
 /** What a stream needs of its trunk. */
 export interface StreamCarrier {
@@ -26,6 +28,8 @@ export interface StreamCarrier {
   arrived(stream: TrunkStream): void;
   /** Gives a stream its id; it is to be the next that is sent. */
   begin(stream: TrunkStream): number;
+  /** The peer was told that the stream is over, and is to answer. */
+  awaitAnswer(stream: TrunkStream): void;
   /** Neither side sends anything more of the stream. */
   forget(stream: TrunkStream): void;
 }
@@ -37,8 +41,8 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
   readonly #run = new Run();
   #id: number;
 
-  /** how many more bytes the peer is to be let send */
-  #grant = 0;
+  /** Whether the peer is to be let send more. */
+  #isGrantDue = false;
 
   /** code of the end that is to follow what was written; `undefined` while the stream is open */
   #closing: number | undefined;
@@ -68,6 +72,11 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
   /** 0 before anything was sent. */
   get id(): number {
     return this.#id;
+  }
+
+  /** Whether the peer was told the end of the stream on the trunk: what it still sends there has nobody to take it. */
+  get hasSentEnd(): boolean {
+    return this.#sentLast === 'end';
   }
 
   /** Starts the flow, or hands it to another handler. */
@@ -128,6 +137,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
     if (!this.#outlet.isEmpty) this.#armFlushTimer();
     this.#inlet.silence();
     this.#trunk.ready(this);
+    this.#awaitAnswer();
   }
 
   /** Breaks the stream off, and drops what was not sent. The handler hears nothing more. */
@@ -138,6 +148,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
     this.#inlet.silence();
     this.#own?.socket.destroy();
     if (mustTell) this.#trunk.ready(this);
+    this.#awaitAnswer();
   }
 
   /** Has somebody told, once, when the stream is large: it may be better off on a data socket of its own. */
@@ -191,10 +202,10 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
       this.#id = this.#trunk.begin(this);
       batch.add(FrameType.open, this.#id, 0);
     }
-    if (this.#grant > 0) {
-      batch.add(FrameType.window, this.#id, this.#grant);
-      this.#grant = 0;
+    if (this.#isGrantDue && this.#peerLast === undefined) {
+      batch.add(FrameType.window, this.#id, this.#inlet.grant());
     }
+    this.#isGrantDue = false;
     if (this.#sentLast === undefined) {
       this.#putMove(batch);
       const sent = this.#outlet.putInto(batch, this.#id, limit);
@@ -229,7 +240,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
   /** @returns whether so much was allowed */
   granted(bytes: number): boolean {
     if (this.#peerLast === 'end' || !this.#outlet.widen(bytes)) return false;
-    if (this.#flushTimer !== undefined) this.#armFlushTimer();
+    if (this.#flushTimer !== undefined && bytes >= FLUSH_STEP_BYTES) this.#armFlushTimer();
     if (!this.#outlet.isEmpty) this.#trunk.ready(this);
     return true;
   }
@@ -279,13 +290,13 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
     this.#trunk.arrived(this);
   }
 
-  letSend(bytes: number): void {
+  letSend(): void {
     // Who ends a stream is to be sent nothing more; who has moved it before waits for all that was sent on the trunk.
     const moves =
       this.#sentLast === 'moved' || (this.#own !== undefined && this.#closing === CloseCode.normal);
     const isUnwanted = this.#isOver && this.#outlet.isEmpty && !moves;
     if (this.#peerLast !== undefined || isUnwanted) return;
-    this.#grant += bytes;
+    this.#isGrantDue = true;
     this.#trunk.ready(this);
   }
 
@@ -332,6 +343,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
     this.#sentLast = moves ? 'moved' : 'end';
     this.#drop();
     if (this.#peerLast !== undefined) this.#trunk.forget(this);
+    this.#awaitAnswer();
     this.#follow();
   }
 
@@ -367,6 +379,11 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
     const { handler } = this.#inlet;
     this.destroy();
     handler?.onStreamClose(code);
+  }
+
+  /** One that goes on over its data socket may take its time with what is to come on the trunk; not so one that is over. */
+  #awaitAnswer(): void {
+    if (this.#isOver && this.#sentLast !== undefined && this.#peerLast === undefined) this.#trunk.awaitAnswer(this);
   }
 
   #armFlushTimer(): void {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { CloseCode } from '../control.ts';
 import { FakeTurns } from '../testing/fake-turns.ts';
+import { FakeTrunkSocket } from '../testing/fake-trunk-socket.ts';
 import { type StreamRecorder, TrunkEnd } from '../testing/trunk-end.ts';
 import { abort, data, end, header, move, moved, open, read, window } from '../testing/trunk-frames.ts';
 import { LAST_STREAM_ID, WINDOW_BYTES } from './frames.ts';
@@ -205,6 +206,29 @@ describe('Trunk', () => {
       }
     }
 
+    it('at DATA for which there is room by now, of which the peer was not told', () => {
+      near = new TrunkEnd(turns, 'peer');
+      near.hear(open(1), data(1, WINDOW_BYTES));
+      assert.deepEqual([near.begun[0]?.size, near.closed], [WINDOW_BYTES, []]);
+      near.hear(data(1, 'x'));
+      assert.deepEqual([near.socket.closedWith?.code, near.closed], [1002, [1006]]);
+    });
+
+    for (const how of ['closed', 'broken off'] as const) {
+      it(`at DATA beyond the window for a stream that was ${how}`, () => {
+        near = new TrunkEnd(turns, 'peer');
+        near.hear(open(1), data(1, 'x'));
+        const { stream } = near.begun[0] as StreamRecorder;
+        if (how === 'closed') stream.close(CloseCode.normal);
+        else stream.destroy();
+        near.sent();
+        near.hear(data(1, WINDOW_BYTES - 1));
+        assert.deepEqual([near.sent(), near.closed], [[], []]);
+        near.hear(data(1, 'x'));
+        assert.deepEqual([near.socket.closedWith?.code, near.closed], [1002, [1006]]);
+      });
+    }
+
     for (const [what, frames] of [
       ['DATA', data(1, 'x')],
       ['END', end(1)],
@@ -252,16 +276,58 @@ describe('Trunk', () => {
       assert.deepEqual([near.socket.closedWith?.code, near.closed], [1000, [1000]]);
     });
 
-    it('closes behind the answer to its own last end once it is retired', () => {
+    it('closes behind its own last end once it is retired, without the answer, for which a peer could let it wait', () => {
+      near = new TrunkEnd(turns, 'this');
+      const [answered, closed, aborted] = [near.open(), near.open(), near.open()];
+      for (const { stream } of [answered, closed, aborted]) stream.write(Buffer.from('x'));
+      near.sent();
+      closed.stream.close(CloseCode.normal);
+      near.sent();
+      near.trunk.retire();
+      aborted.stream.destroy();
+      near.hear(data(2, 'late'));
+      assert.deepEqual([near.sent(), near.closed], [['abort 3 1001'], []]);
+      near.hear(end(1));
+      assert.deepEqual(near.sent(), ['end 1']);
+      assert.deepEqual([near.socket.closedWith?.code, near.closed, near.trunk.size], [1000, [1000], 0]);
+    });
+
+    it('is closed where a peer does not answer ends that it was told of before the last look', () => {
+      near = new TrunkEnd(turns, 'this');
+      const [early, late, steady] = [near.open(), near.open(), near.open()];
+      for (const { stream } of [early, late, steady]) stream.write(Buffer.from('x'));
+      near.sent();
+      early.stream.close(CloseCode.normal);
+      near.trunk.expectAnswers();
+      near.sent();
+      near.trunk.expectAnswers();
+      late.stream.destroy();
+      near.sent();
+      near.hear(end(1));
+      near.trunk.expectAnswers();
+      assert.deepEqual([near.closed, near.trunk.size], [[], 2]);
+      near.hear(window(2, 1));
+      near.trunk.expectAnswers();
+      assert.deepEqual([near.socket.closedWith?.code, near.closed, steady.closed], [1002, [1006], [1006]]);
+      assert.equal(near.trunk.size, 0);
+    });
+
+    it('gives a stream that has moved time for what is to come of it, and none once it is over', () => {
       near = new TrunkEnd(turns, 'this');
       const { stream } = near.open();
       stream.write(Buffer.from('x'));
-      near.trunk.retire();
+      stream.offerMove('id');
+      stream.moveTo(new FakeTrunkSocket());
+      assert.deepEqual(near.sent().at(-1), 'moved 1');
+      for (let look = 0; look < 3; look += 1) near.trunk.expectAnswers();
+      assert.deepEqual(near.closed, []);
       stream.close(CloseCode.normal);
+      near.trunk.retire();
+      near.trunk.expectAnswers();
       near.sent();
       assert.deepEqual(near.closed, []);
-      near.hear(end(1));
-      assert.deepEqual([near.socket.closedWith?.code, near.closed], [1000, [1000]]);
+      near.trunk.expectAnswers();
+      assert.deepEqual([near.socket.closedWith?.code, near.trunk.size], [1002, 0]);
     });
 
     it('closes at once when it is retired without streams, also by who is told that there are none', () => {

@@ -45,6 +45,9 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
   readonly #rounds = new SendRounds<TrunkStream>();
   /** those that have sent nothing, and have no id */
   readonly #unsent = new Set<TrunkStream>();
+  /** those whose end the peer was told of and has not answered: since {@link expectAnswers}, and for longer */
+  #unanswered = new Set<TrunkStream>();
+  #overdue = new Set<TrunkStream>();
   /** those for which something came in the bytes that are being read */
   readonly #arrivals: TrunkStream[] = [];
   #lastId = 0;
@@ -81,7 +84,7 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
     return stream;
   }
 
-  /** No stream is begun any more, and the trunk closes when the last one has ended. */
+  /** No stream is begun any more, and the trunk closes behind the end of the last one. */
   retire(): void {
     this.#isRetired = true;
     this.#closeUnused();
@@ -98,6 +101,12 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
   lose(): void {
     this.#socket.destroy();
     this.onStreamClose(CloseCode.abnormal);
+  }
+
+  /** Ends the trunk where the peer has not answered all ends that it was told of before the last call. */
+  expectAnswers(): void {
+    if (this.#overdue.size > 0) return this.onProtocolError('the end of a stream was not answered');
+    [this.#unanswered, this.#overdue] = [this.#overdue, this.#unanswered];
   }
 
   /** How often something came. */
@@ -132,7 +141,13 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
     return this.#lastId;
   }
 
+  awaitAnswer(stream: TrunkStream): void {
+    this.#unanswered.add(stream);
+  }
+
   forget(stream: TrunkStream): void {
+    this.#unanswered.delete(stream);
+    this.#overdue.delete(stream);
     if (!this.#unsent.delete(stream)) this.#streams.delete(stream.id);
     this.#rounds.delete(stream);
   }
@@ -220,9 +235,11 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
     else this.#closeUnused();
   }
 
-  /** Closes a retired trunk behind the frames that end its last stream. */
+  /** Closes a retired trunk behind the frames that end its last stream. Nobody hears what would come before their answers. */
   #closeUnused(): void {
-    if (this.#isRetired && this.size === 0) this.close(CloseCode.normal);
+    if (!this.#isRetired || this.size > this.#unanswered.size + this.#overdue.size) return;
+    for (const stream of this.#streams.values()) if (!stream.hasSentEnd) return;
+    this.close(CloseCode.normal);
   }
 
   /**
