@@ -9,6 +9,7 @@ import { MESSAGES } from './list/messages.ts';
 import { PAGE } from './list/page.ts';
 import { PRELOAD } from './list/preload.ts';
 import { RENDERER } from './list/renderer.ts';
+import { TRUNK } from './list/trunk.ts';
 import { TUNNELS } from './list/tunnels.ts';
 import type { Mutation } from './mutation.ts';
 
@@ -24,6 +25,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...MESSAGES,
   ...BROWSERS,
   ...LINK,
+  ...TRUNK,
   ...TUNNELS,
   ...API,
 ];

@@ -383,7 +383,8 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
 
   /** One that goes on over its data socket may take its time with what is to come on the trunk; not so one that is over. */
   #awaitAnswer(): void {
-    if (this.#isOver && this.#sentLast !== undefined && this.#peerLast === undefined) this.#trunk.awaitAnswer(this);
+    if (this.#isOver && this.#sentLast !== undefined && this.#peerLast === undefined)
+      this.#trunk.awaitAnswer(this);
   }
 
   #armFlushTimer(): void {
