@@ -1,5 +1,6 @@
 /** What a client may do on a trunk that docs/protocol.md section 10 does not allow, or that nobody needs. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { eventually } from '../../../support/deadline.ts';
 import type { RawConnection } from '../../../support/raw-http.ts';
 import {
   Kind,
@@ -17,6 +18,8 @@ export interface Target {
   readonly streams: readonly [TrunkClientStream, ...TrunkClientStream[]];
   /** Opens another trunk of the tunnel. */
   readonly open: () => Promise<TrunkClient>;
+  /** Opens another control socket of the tunnel, which takes over from the one before. */
+  readonly renew: () => Promise<void>;
 }
 
 export interface Attack {
@@ -45,6 +48,8 @@ const WINDOW_BYTES = 65_536;
 const REOPENED = 40;
 /** ms after which a client that says nothing is taken for gone: 10 s, and the way. */
 const SILENT_MS = 15_000;
+/** ms until the relay has said of all visitors that they have left. */
+const ENDS_MS = 30_000;
 /** An id that no visitor has. */
 const UNKNOWN = 4_000_000_000;
 const LAST = 0xffff_ffff;
@@ -111,6 +116,20 @@ export const ATTACKS: readonly [Attack, ...Attack[]] = [
       await delay(SILENT_MS);
       // Only a reader sees the end.
       trunk.socket.resume();
+    },
+  },
+  {
+    ...ofTwo('no answers to ends, on a trunk whose control socket it replaces'),
+    code: 1000,
+    visitors: CROWD,
+    async commit({ trunk, visitors, renew }) {
+      trunk.answersEnds = false;
+      for (const visitor of visitors) visitor.reset();
+      await eventually(ENDS_MS, () => {
+        const ends = trunk.frames.filter(({ kind }) => kind === Kind.end || kind === Kind.abort).length;
+        if (ends < visitors.length) throw new Error(`${ends} of ${visitors.length} visitors have left`);
+      });
+      await renew();
     },
   },
   odd('a response byte by byte', 'answered', ({ trunk, streams }) => {

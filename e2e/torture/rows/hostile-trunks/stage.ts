@@ -61,6 +61,7 @@ export class Stage {
       streams: [first, ...others],
       // One that has just ended may still be counted.
       open: () => eventually(COME_MS, () => client.trunk()),
+      renew: () => client.reconnect(),
     };
   }
 
