@@ -240,6 +240,19 @@ describe('Trunks', () => {
     assert.equal(asked.length, TRUNKS_WANTED);
   });
 
+  it('are not asked for again and again of a relay that closes each at once', async () => {
+    trunks.start();
+    await takeAndClose();
+    assert.equal(asked.length, 1);
+    clock.advance(TRUNK_RETRY_MS - 1);
+    await takeAndClose();
+    assert.deepEqual([asked.length, trunks.size], [0, 0]);
+    clock.advance(1);
+    trunks.visited();
+    await takeAndClose();
+    assert.equal(asked.length, 1);
+  });
+
   it('are opened anew when another control connection takes over; those of before serve on', async () => {
     trunks.start();
     at(0).take();

@@ -38,6 +38,8 @@ export class Trunks {
   #most = TRUNKS_WANTED;
   /** until when none is opened, because one has come to nothing, monotonic ms */
   #restsUntil = 0;
+  /** until when none is opened in place of one that the relay has closed, monotonic ms */
+  #replacesFrom = 0;
   #lastVisitor = 0;
 
   constructor(options: TrunksOptions) {
@@ -54,6 +56,7 @@ export class Trunks {
     this.#isOffering = true;
     this.#most = TRUNKS_WANTED;
     this.#restsUntil = 0;
+    this.#replacesFrom = 0;
     this.#lastVisitor = this.#options.clock.monotonic();
     this.#open(1);
   }
@@ -102,8 +105,13 @@ export class Trunks {
   /** The relay has closed one. It closes those that nobody uses: one is enough then, and after a long quiet none. */
   closed(trunk: ClientTrunk, code: number): void {
     if (!this.#forget(trunk)) return;
-    if (code !== CloseCode.normal) this.#rest();
-    else if (this.#options.clock.monotonic() - this.#lastVisitor < TRUNK_KEEP_MS) this.#open(1);
+    const now = this.#options.clock.monotonic();
+    if (code !== CloseCode.normal) return this.#rest();
+    if (this.#current.size > 0 || now < this.#replacesFrom || now - this.#lastVisitor >= TRUNK_KEEP_MS)
+      return;
+    // One that closes each at once is not to be asked again at once.
+    this.#replacesFrom = now + TRUNK_RETRY_MS;
+    this.#open(1);
   }
 
   /** @returns whether it was one of the present control connection */

@@ -55,7 +55,7 @@ export const TRUNK: readonly Mutation[] = [
     file: 'shared/trunk/outlet.ts',
     find: 'return this.#window <= WINDOW_BYTES;',
     replace: 'return true;',
-    tests: unit('Trunk ends with a protocol error at WINDOW beyond the most, on a stream as it is'),
+    tests: unit('Trunk ends with a protocol error at WINDOW for what was not sent, on a stream as it is'),
   },
   {
     part: 'link',
