@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
+import { Random } from './random.ts';
 import type { Scope } from './scope.ts';
 
 /** What happens to bytes on the way; settings apply from the next bytes on. */
@@ -12,20 +13,24 @@ export interface NetworkShape {
   bytesPerSecond: number;
   /** bytes that arrive at a time; 0 as they come */
   pieceBytes: number;
+  /**
+   * One packet in so many bytes of a connection is lost: it is sent again, and what is behind it waits for it (RFC 5681 section
+   * 3.2), for a round trip; 0 for none
+   */
+  bytesPerLoss: number;
 }
 
 /** Bytes of one direction of one connection that are on the way; beyond it the sender waits. */
 const IN_FLIGHT_MAX_BYTES = 1024 * 1024;
 
 export class FaultProxy {
-  readonly shape: NetworkShape = { latencyMs: 0, bytesPerSecond: 0, pieceBytes: 0 };
+  readonly shape: NetworkShape = { latencyMs: 0, bytesPerSecond: 0, pieceBytes: 0, bytesPerLoss: 0 };
   readonly #target: number;
   readonly #server: Server;
-  readonly #lanes = new Set<Lane>();
+  readonly #connections = new Set<ProxiedConnection>();
+  readonly #gate = new Gate();
+  readonly #random = new Random(1);
   #port = 0;
-  #isStalled = false;
-  #flow: Promise<void> = Promise.resolve();
-  #resume: () => void = () => {};
 
   private constructor(target: number) {
     this.#target = target;
@@ -51,25 +56,27 @@ export class FaultProxy {
 
   /** Connections that are open. */
   get connections(): number {
-    return this.#lanes.size / 2;
+    return this.#connections.size;
+  }
+
+  /** Those that are open and asked for a path in their first request, the first one first. */
+  connectionsTo(path: string): ProxiedConnection[] {
+    return [...this.#connections].filter((connection) => connection.path === path);
   }
 
   /** Nothing arrives any more, until {@link flow}. */
   stall(): void {
-    if (this.#isStalled) return;
-    this.#isStalled = true;
-    this.#flow = new Promise((resolve) => (this.#resume = resolve));
+    this.#gate.close();
   }
 
   /** What was held up arrives. */
   flow(): void {
-    this.#isStalled = false;
-    this.#resume();
+    this.#gate.open();
   }
 
   /** Swallows everything on the present connections, for ever and without a sign; others work. */
   swallow(): void {
-    for (const lane of this.#lanes) lane.swallow();
+    for (const connection of this.#connections) connection.swallow();
   }
 
   /** Resets all connections, and refuses others until {@link restore}. */
@@ -77,7 +84,7 @@ export class FaultProxy {
     this.flow();
     const closed = this.#server.listening ? once(this.#server, 'close') : undefined;
     this.#server.close();
-    for (const lane of this.#lanes) lane.reset();
+    for (const connection of this.#connections) connection.reset();
     await closed;
   }
 
@@ -90,15 +97,107 @@ export class FaultProxy {
 
   #join(client: Socket): void {
     const relay = connect({ port: this.#target, host: '127.0.0.1', allowHalfOpen: true, noDelay: true });
-    const pass = (): Promise<void> => this.#flow;
-    for (const [from, to] of [
-      [client, relay],
-      [relay, client],
-    ] as const) {
-      const lane = new Lane(from, to, this.shape, pass, () => this.#lanes.delete(lane));
-      this.#lanes.add(lane);
-    }
+    const connection = new ProxiedConnection(client, relay, {
+      shape: this.shape,
+      gate: this.#gate,
+      random: this.#random,
+      onClose: () => this.#connections.delete(connection),
+    });
+    this.#connections.add(connection);
   }
+}
+
+/** What may be closed for a while. */
+class Gate {
+  #passed: Promise<void> = Promise.resolve();
+  #open: (() => void) | undefined;
+
+  /** Settles while it is open. */
+  get passed(): Promise<void> {
+    return this.#passed;
+  }
+
+  close(): void {
+    if (this.#open === undefined) this.#passed = new Promise((resolve) => (this.#open = resolve));
+  }
+
+  open(): void {
+    this.#open?.();
+    this.#open = undefined;
+  }
+}
+
+interface Surroundings {
+  readonly shape: NetworkShape;
+  /** of all connections */
+  readonly gate: Gate;
+  readonly random: Random;
+  readonly onClose: () => void;
+}
+
+/** One connection that goes through a {@link FaultProxy}, and what befalls it alone. */
+export class ProxiedConnection {
+  readonly #gate = new Gate();
+  readonly #lanes: readonly [Lane, Lane];
+  #path: string | undefined;
+  #openEnds = 2;
+
+  constructor(client: Socket, relay: Socket, { shape, gate, random, onClose }: Surroundings) {
+    const onLaneClose = (): void => {
+      this.#openEnds -= 1;
+      if (this.#openEnds === 0) onClose();
+    };
+    const options = { shape, gates: [gate, this.#gate], random, onClose: onLaneClose };
+    this.#lanes = [new Lane(client, relay, options), new Lane(relay, client, options)];
+    client.once('data', (bytes: Buffer) => {
+      this.#path = /^[A-Z]+ ([^ ?]+)/.exec(bytes.toString('latin1', 0, 1024))?.[1];
+    });
+  }
+
+  /** that its first request asks for; `undefined` before that has come, and where it is not HTTP */
+  get path(): string | undefined {
+    return this.#path;
+  }
+
+  /** Bytes towards the client that were delivered so far. */
+  get deliveredToClient(): number {
+    return this.#lanes[1].delivered;
+  }
+
+  /** Bytes towards the relay that were delivered so far. */
+  get deliveredToRelay(): number {
+    return this.#lanes[0].delivered;
+  }
+
+  /** Nothing arrives any more, until {@link flow}: as when a packet is lost, and lost again. */
+  stall(): void {
+    this.#gate.close();
+  }
+
+  /** What was held up arrives. */
+  flow(): void {
+    this.#gate.open();
+  }
+
+  /** Swallows everything from now on, for ever and without a sign. */
+  swallow(): void {
+    for (const lane of this.#lanes) lane.swallow();
+    this.flow();
+  }
+
+  /** Resets it, in both directions. */
+  reset(): void {
+    this.flow();
+    for (const lane of this.#lanes) lane.reset();
+  }
+}
+
+interface LaneOptions {
+  readonly shape: NetworkShape;
+  /** all have to be open for bytes to arrive */
+  readonly gates: readonly Gate[];
+  readonly random: Random;
+  readonly onClose: () => void;
 }
 
 /** One direction of one connection. */
@@ -106,18 +205,21 @@ class Lane {
   readonly #from: Socket;
   readonly #to: Socket;
   readonly #shape: NetworkShape;
-  readonly #pass: () => Promise<void>;
+  readonly #gates: readonly Gate[];
+  readonly #random: Random;
   readonly #queue: { readonly bytes: Buffer; readonly due: number }[] = [];
   #queued = 0;
   #isSwallowing = false;
   #hasEnded = false;
   #isPumping = false;
+  #delivered = 0;
 
-  constructor(from: Socket, to: Socket, shape: NetworkShape, pass: () => Promise<void>, onClose: () => void) {
+  constructor(from: Socket, to: Socket, { shape, gates, random, onClose }: LaneOptions) {
     this.#from = from;
     this.#to = to;
     this.#shape = shape;
-    this.#pass = pass;
+    this.#gates = gates;
+    this.#random = random;
     from.on('data', (bytes: Buffer) => {
       this.#queue.push({ bytes, due: performance.now() + shape.latencyMs });
       this.#queued += bytes.length;
@@ -135,6 +237,10 @@ class Lane {
     });
   }
 
+  get delivered(): number {
+    return this.#delivered;
+  }
+
   swallow(): void {
     this.#isSwallowing = true;
   }
@@ -149,6 +255,7 @@ class Lane {
     for (let next = this.#queue.shift(); next !== undefined; next = this.#queue.shift()) {
       const wait = next.due - performance.now();
       if (wait > 0) await delay(wait);
+      if (this.#isLost(next.bytes)) await delay(2 * this.#shape.latencyMs);
       await this.#deliver(next.bytes);
       this.#queued -= next.bytes.length;
       if (this.#queued <= IN_FLIGHT_MAX_BYTES) this.#from.resume();
@@ -157,13 +264,19 @@ class Lane {
     if (this.#hasEnded && !this.#isSwallowing) this.#to.end();
   }
 
+  #isLost(bytes: Buffer): boolean {
+    const { bytesPerLoss } = this.#shape;
+    return bytesPerLoss > 0 && this.#random.below(bytesPerLoss) < bytes.length;
+  }
+
   async #deliver(bytes: Buffer): Promise<void> {
     const { pieceBytes, bytesPerSecond } = this.#shape;
     const size = pieceBytes > 0 ? pieceBytes : bytes.length;
     for (let at = 0; at < bytes.length; at += size) {
-      await this.#pass();
+      for (const gate of this.#gates) await gate.passed;
       if (this.#isSwallowing || this.#to.destroyed) return;
       const piece = bytes.subarray(at, at + size);
+      this.#delivered += piece.length;
       // A broken receiver is noticed in the next turn.
       if (!this.#to.write(piece))
         await Promise.race([once(this.#to, 'drain'), once(this.#to, 'close')]).catch(() => undefined);

@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
+import { eventually } from '../support/deadline.ts';
+import { FaultProxy, type ProxiedConnection } from '../support/fault-proxy.ts';
+import { RawConnection } from '../support/raw-http.ts';
+import { suiteScope } from '../support/scope.ts';
+import { readEcho, startEchoService } from '../support/services/echo.ts';
+
+const LATENCY_MS = 50;
+/** ms in which what is held up would have come many times over */
+const HELD_MS = 1000;
+
+/** What the other tests here rely on. */
+describe('the network of these tests', () => {
+  const scope = suiteScope();
+
+  /** Two visitors of one service, and their connections on the way. */
+  async function start() {
+    const service = await startEchoService(scope);
+    const network = await FaultProxy.start(scope, service.port);
+    const ask = async (visitor: RawConnection, target: string): Promise<string | undefined> =>
+      readEcho(await visitor.request({ host: 'a', target })).url;
+    async function join(path: string): Promise<[RawConnection, ProxiedConnection]> {
+      const visitor = await RawConnection.open(scope, network.port, 60_000);
+      assert.equal(await ask(visitor, `${path}?x`), `${path}?x`);
+      const [connection, ...others] = network.connectionsTo(path);
+      assert.deepEqual(others, []);
+      return [visitor, connection ?? assert.fail(`no connection to ${path}`)];
+    }
+    return { network, ask, one: await join('/one'), other: await join('/other') };
+  }
+
+  it('holds up one connection alone, of which nothing is lost', async () => {
+    const { ask, one, other } = await start();
+    one[1].stall();
+    const held = ask(one[0], '/held');
+    for (let count = 0; count < 20; count += 1) assert.equal(await ask(other[0], '/free'), '/free');
+    assert.equal(await Promise.race([held, delay(HELD_MS)]), undefined);
+    one[1].flow();
+    assert.equal(await held, '/held');
+  });
+
+  it('swallows what one connection carries, without a sign', async () => {
+    const { network, ask, one, other } = await start();
+    one[1].swallow();
+    await one[0].write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
+    assert.equal(await ask(other[0], '/free'), '/free');
+    assert.equal(await Promise.race([one[0].ending, delay(HELD_MS)]), undefined);
+    assert.equal(network.connections, 2);
+  });
+
+  it('resets one connection', async () => {
+    const { network, ask, one, other } = await start();
+    one[1].reset();
+    assert.equal(await one[0].ending, 'reset');
+    assert.equal(await ask(other[0], '/free'), '/free');
+    await eventually(20_000, () => assert.equal(network.connections, 1));
+  });
+
+  it('counts what it has delivered of a connection', async () => {
+    const { ask, one } = await start();
+    const before = [one[1].deliveredToRelay, one[1].deliveredToClient] as const;
+    await ask(one[0], '/again');
+    assert.equal(one[1].deliveredToRelay - before[0], 'GET /again HTTP/1.1\r\nHost: a\r\n\r\n'.length);
+    assert.ok(one[1].deliveredToClient > before[1]);
+  });
+
+  it('lets what was lost and all that is behind it come a round trip later', async () => {
+    const { network, ask, one } = await start();
+    network.shape.latencyMs = LATENCY_MS;
+    const visit = async (): Promise<number> => {
+      const start = performance.now();
+      assert.equal(await ask(one[0], '/lossy'), '/lossy');
+      return performance.now() - start;
+    };
+    // A timer may be early by a fraction of a ms.
+    assert.ok((await visit()) >= 2 * LATENCY_MS - 2);
+    network.shape.bytesPerLoss = 1;
+    // Request and response are lost once each.
+    assert.ok((await visit()) >= 6 * LATENCY_MS - 4);
+  });
+});
