@@ -10,6 +10,10 @@ const LATENCY_MS = 50;
 /** ms in which what is held up would have come many times over */
 const HELD_MS = 1000;
 
+async function ask(visitor: RawConnection, target: string): Promise<string> {
+  return readEcho(await visitor.request({ host: 'a', target })).url;
+}
+
 /** What the other tests here rely on. */
 describe('the network of these tests', () => {
   const scope = suiteScope();
@@ -18,8 +22,6 @@ describe('the network of these tests', () => {
   async function start() {
     const service = await startEchoService(scope);
     const network = await FaultProxy.start(scope, service.port);
-    const ask = async (visitor: RawConnection, target: string): Promise<string | undefined> =>
-      readEcho(await visitor.request({ host: 'a', target })).url;
     async function join(path: string): Promise<[RawConnection, ProxiedConnection]> {
       const visitor = await RawConnection.open(scope, network.port, 60_000);
       assert.equal(await ask(visitor, `${path}?x`), `${path}?x`);
@@ -27,11 +29,11 @@ describe('the network of these tests', () => {
       assert.deepEqual(others, []);
       return [visitor, connection ?? assert.fail(`no connection to ${path}`)];
     }
-    return { network, ask, one: await join('/one'), other: await join('/other') };
+    return { network, one: await join('/one'), other: await join('/other') };
   }
 
   it('holds up one connection alone, of which nothing is lost', async () => {
-    const { ask, one, other } = await start();
+    const { one, other } = await start();
     one[1].stall();
     const held = ask(one[0], '/held');
     for (let count = 0; count < 20; count += 1) assert.equal(await ask(other[0], '/free'), '/free');
@@ -41,7 +43,7 @@ describe('the network of these tests', () => {
   });
 
   it('swallows what one connection carries, without a sign', async () => {
-    const { network, ask, one, other } = await start();
+    const { network, one, other } = await start();
     one[1].swallow();
     await one[0].write('GET / HTTP/1.1\r\nHost: a\r\n\r\n');
     assert.equal(await ask(other[0], '/free'), '/free');
@@ -50,7 +52,7 @@ describe('the network of these tests', () => {
   });
 
   it('resets one connection', async () => {
-    const { network, ask, one, other } = await start();
+    const { network, one, other } = await start();
     one[1].reset();
     assert.equal(await one[0].ending, 'reset');
     assert.equal(await ask(other[0], '/free'), '/free');
@@ -58,7 +60,7 @@ describe('the network of these tests', () => {
   });
 
   it('counts what it has delivered of a connection', async () => {
-    const { ask, one } = await start();
+    const { one } = await start();
     const before = [one[1].deliveredToRelay, one[1].deliveredToClient] as const;
     await ask(one[0], '/again');
     assert.equal(one[1].deliveredToRelay - before[0], 'GET /again HTTP/1.1\r\nHost: a\r\n\r\n'.length);
@@ -66,12 +68,12 @@ describe('the network of these tests', () => {
   });
 
   it('lets what was lost and all that is behind it come a round trip later', async () => {
-    const { network, ask, one } = await start();
+    const { network, one } = await start();
     network.shape.latencyMs = LATENCY_MS;
     const visit = async (): Promise<number> => {
-      const start = performance.now();
+      const at = performance.now();
       assert.equal(await ask(one[0], '/lossy'), '/lossy');
-      return performance.now() - start;
+      return performance.now() - at;
     };
     // A timer may be early by a fraction of a ms.
     assert.ok((await visit()) >= 2 * LATENCY_MS - 2);

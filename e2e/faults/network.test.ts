@@ -67,6 +67,11 @@ describe('a client on a bad network', function () {
     ['that delivers seven bytes at a time', { pieceBytes: 7 }, 50_000],
     ['with 100 ms of latency each way', { latencyMs: 100 }, 3_000_000],
     ['with 1 MB/s', { bytesPerSecond: 1_000_000 }, 1_000_000],
+    [
+      'with 50 ms of latency each way that loses packets',
+      { latencyMs: 50, bytesPerLoss: 200_000 },
+      3_000_000,
+    ],
   ];
   for (const [name, shape, bytes] of shapes) {
     together(`serves everything intact over one ${name}`, async () => {

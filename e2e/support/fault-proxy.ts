@@ -25,6 +25,8 @@ const IN_FLIGHT_MAX_BYTES = 1024 * 1024;
 
 export class FaultProxy {
   readonly shape: NetworkShape = { latencyMs: 0, bytesPerSecond: 0, pieceBytes: 0, bytesPerLoss: 0 };
+  /** Told of each connection when its first request has come, before that is passed on. */
+  onRequest: (connection: ProxiedConnection) => void = () => {};
   readonly #target: number;
   readonly #server: Server;
   readonly #connections = new Set<ProxiedConnection>();
@@ -101,6 +103,7 @@ export class FaultProxy {
       shape: this.shape,
       gate: this.#gate,
       random: this.#random,
+      onRequest: () => this.onRequest(connection),
       onClose: () => this.#connections.delete(connection),
     });
     this.#connections.add(connection);
@@ -132,6 +135,7 @@ interface Surroundings {
   /** of all connections */
   readonly gate: Gate;
   readonly random: Random;
+  readonly onRequest: () => void;
   readonly onClose: () => void;
 }
 
@@ -142,7 +146,7 @@ export class ProxiedConnection {
   #path: string | undefined;
   #openEnds = 2;
 
-  constructor(client: Socket, relay: Socket, { shape, gate, random, onClose }: Surroundings) {
+  constructor(client: Socket, relay: Socket, { shape, gate, random, onRequest, onClose }: Surroundings) {
     const onLaneClose = (): void => {
       this.#openEnds -= 1;
       if (this.#openEnds === 0) onClose();
@@ -151,6 +155,7 @@ export class ProxiedConnection {
     this.#lanes = [new Lane(client, relay, options), new Lane(relay, client, options)];
     client.once('data', (bytes: Buffer) => {
       this.#path = /^[A-Z]+ ([^ ?]+)/.exec(bytes.toString('latin1', 0, 1024))?.[1];
+      onRequest();
     });
   }
 
