@@ -79,10 +79,16 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
     return this.#sentLast === 'end';
   }
 
+  /** Whether this side has ended it, or has heard its end. */
+  get isOver(): boolean {
+    return this.#closing !== undefined;
+  }
+
   /** Starts the flow, or hands it to another handler. */
   attach(handler: ByteStreamHandler): void {
-    if (this.#direct === undefined) this.#inlet.attach(handler);
-    else this.#direct.attach(handler);
+    if (this.#direct !== undefined) return this.#direct.attach(handler);
+    this.#inlet.attach(handler);
+    this.#follow();
   }
 
   /**
@@ -92,7 +98,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
    */
   write(chunk: Buffer): boolean {
     if (this.#direct !== undefined) return this.#direct.write(chunk);
-    if (this.#isOver || chunk.length === 0) return true;
+    if (this.isOver || chunk.length === 0) return true;
     if (this.#own !== undefined) return this.#own.write(chunk);
     if (this.#outlet.isOpen) this.#trunk.ready(this);
     return this.#outlet.add(chunk);
@@ -131,7 +137,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
    */
   close(code: number): void {
     if (this.#direct !== undefined) return this.#direct.close(code);
-    if (this.#isOver) return this.#inlet.silence();
+    if (this.isOver) return this.#inlet.silence();
     this.#closing = code;
     this.#own?.socket.close(code);
     if (!this.#outlet.isEmpty) this.#armFlushTimer();
@@ -158,7 +164,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
 
   /** Asks the peer to open the data socket of this id, to go on there; once for a stream. */
   offerMove(connectionId: string): void {
-    if (this.#isOver) return;
+    if (this.isOver) return;
     this.#move = 'asked';
     this.#connectionId = connectionId;
     this.#trunk.ready(this);
@@ -177,7 +183,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
 
   /** Goes on over a data socket, which nobody is attached to, with everything that is written from now on. */
   moveTo(socket: MoveTarget): void {
-    if (this.#isOver) return socket.close(CloseCode.goingAway);
+    if (this.isOver) return socket.close(CloseCode.goingAway);
     this.#own = new OwnSocket(socket, this);
     this.#trunk.ready(this);
     if (this.#peerLast === 'moved') this.#own.read();
@@ -222,7 +228,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
 
   /** Tells the writer who waits for it that there is room. */
   tellRoom(): void {
-    if (!this.#isOver && this.#own?.isAwaited !== true) this.#inlet.handler?.onStreamDrain();
+    if (!this.isOver && this.#own?.isAwaited !== true) this.#inlet.handler?.onStreamDrain();
   }
 
   /** @returns whether the peer was allowed to send it */
@@ -270,7 +276,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
     this.#peerLast = 'moved';
     if (this.#sentLast !== undefined) this.#trunk.forget(this);
     this.#inlet.handOverArrived();
-    if (this.#isOver) return true;
+    if (this.isOver) return true;
     if (this.#move === 'failed') this.#breakOff();
     else this.#own?.read();
     this.#follow();
@@ -281,7 +287,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
   lost(): void {
     this.#sentLast ??= 'end';
     if (this.#peerLast === undefined) this.ended(CloseCode.abnormal);
-    else if (!this.#isOver) this.#breakOff();
+    else if (!this.isOver) this.#breakOff();
     else this.#drop();
     this.#trunk.forget(this);
   }
@@ -294,7 +300,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
     // Who ends a stream is to be sent nothing more; who has moved it before waits for all that was sent on the trunk.
     const moves =
       this.#sentLast === 'moved' || (this.#own !== undefined && this.#closing === CloseCode.normal);
-    const isUnwanted = this.#isOver && this.#outlet.isEmpty && !moves;
+    const isUnwanted = this.isOver && this.#outlet.isEmpty && !moves;
     if (this.#peerLast !== undefined || isUnwanted) return;
     this.#isGrantDue = true;
     this.#trunk.ready(this);
@@ -313,19 +319,14 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
   }
 
   closed(code: number): void {
-    if (this.#isOver) return;
+    if (this.isOver) return;
     if (this.#peerLast !== 'moved' && !isCleanClose(code)) return this.#breakOff(code);
     this.#ownCode = code;
     this.#follow();
   }
 
-  /** Whether this side has ended it, or has heard its end. */
-  get #isOver(): boolean {
-    return this.#closing !== undefined;
-  }
-
   #putMove(batch: Batch): void {
-    if (this.#connectionId === undefined) return;
+    if (this.#connectionId === undefined || this.isOver) return;
     const id = Buffer.from(this.#connectionId, 'latin1');
     batch.add(FrameType.move, this.#id, id.length);
     batch.addPayload(id);
@@ -353,7 +354,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
    */
   #follow(): void {
     const own = this.#own;
-    if (own === undefined || this.#peerLast !== 'moved' || this.#isOver) return;
+    if (own === undefined || this.#direct !== undefined || this.#peerLast !== 'moved' || this.isOver) return;
     const { isOpen, handler } = this.#inlet;
     if (this.#ownCode !== undefined) return this.#over(this.#ownCode);
     if (!isOpen || handler === undefined) return own.socket.pause();
@@ -367,7 +368,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
   /** The peer has ended the stream, one way or the other. What is not sent yet has nobody to take it. */
   #over(code: number): void {
     this.#drop();
-    const wasOver = this.#isOver;
+    const wasOver = this.isOver;
     this.#closing = CloseCode.normal;
     // The peer hears that its end was seen.
     if (this.#sentLast === undefined) this.#trunk.ready(this);
@@ -383,7 +384,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
 
   /** One that goes on over its data socket may take its time with what is to come on the trunk; not so one that is over. */
   #awaitAnswer(): void {
-    if (this.#isOver && this.#sentLast !== undefined && this.#peerLast === undefined)
+    if (this.isOver && this.#sentLast !== undefined && this.#peerLast === undefined)
       this.#trunk.awaitAnswer(this);
   }
 

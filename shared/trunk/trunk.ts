@@ -214,8 +214,9 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
 
   onMove(id: number, connectionId: string): void {
     const stream = this.#begins ? undefined : this.#streams.get(id);
-    if (stream?.moveAsked() === true) this.#owner.moveAsked(stream, connectionId);
-    else this.onProtocolError(`MOVE of stream ${id} is not allowed`);
+    if (stream?.moveAsked() !== true) this.onProtocolError(`MOVE of stream ${id} is not allowed`);
+    // It may have been ended here while the frame was on its way.
+    else if (!stream.isOver) this.#owner.moveAsked(stream, connectionId);
   }
 
   onMoved(id: number): void {
