@@ -2,11 +2,13 @@ import assert from 'node:assert/strict';
 import { duplexPair } from 'node:stream';
 import { CloseCode } from '../../../shared/control.ts';
 import { Trunk } from '../../../shared/trunk/trunk.ts';
-import { type ByteStreamHandler, WebSocketByteStream } from '../../../shared/websocket/byte-stream.ts';
+import type { TrunkStream } from '../../../shared/trunk/trunk-stream.ts';
+import { WebSocketByteStream } from '../../../shared/websocket/byte-stream.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { TRUNK_KEEP_MS, TRUNK_RETRY_MS, TRUNKS_WANTED } from '../limits.ts';
 import { RelayRefusal, RelayUnreachable } from '../relay/errors.ts';
 import type { SocketHandler } from './data-dialer.ts';
+import type { DataSocket } from './data-socket.ts';
 import { Trunks } from './trunks.ts';
 
 const TOO_MANY = new RelayRefusal(429, 'too many trunks');
@@ -47,11 +49,19 @@ class Asked {
 
   /** A visitor comes; how his stream ended. */
   visit(request: string): number[] {
-    const ends: number[] = [];
-    const stream = this.#relayEnd.open();
-    stream.attach({ ...IDLE, onStreamClose: (code) => ends.push(code) });
-    stream.write(Buffer.from(request));
-    return ends;
+    return this.ask(request).ends;
+  }
+
+  /** A visitor comes. */
+  ask(request: string): Visitor {
+    const visitor = new Visitor(this.#relayEnd.open());
+    visitor.stream.write(Buffer.from(request));
+    return visitor;
+  }
+
+  /** Streams that the relay's end has not done with. */
+  get size(): number {
+    return this.#relayEnd.size;
   }
 
   close(code: number): void {
@@ -67,8 +77,26 @@ class Asked {
   }
 }
 
+/** The relay's end of a visitor's stream. */
+class Visitor {
+  readonly stream: TrunkStream;
+  received = '';
+  /** how it ended: one code at most */
+  readonly ends: number[] = [];
+
+  constructor(stream: TrunkStream) {
+    this.stream = stream;
+    stream.attach({
+      onStreamData: (piece) => (this.received += piece.toString()),
+      onStreamDrain() {},
+      onStreamClose: (code) => this.ends.push(code),
+    });
+  }
+}
+
 /** A data socket that was asked for. */
 class AskedData {
+  isCancelled = false;
   readonly connectionId: string;
   readonly #handler: SocketHandler;
 
@@ -89,13 +117,15 @@ class AskedData {
   }
 }
 
-const IDLE: ByteStreamHandler = { onStreamData() {}, onStreamDrain() {}, onStreamClose() {} };
-
 describe('Trunks', () => {
   let clock: FakeClock;
   let asked: Asked[];
   let askedData: AskedData[];
   let served: string[];
+  /** what visitors are served over, and what has come there */
+  let streams: DataSocket[];
+  let received: string;
+  let ends: number[];
   let trunks: Trunks;
 
   beforeEach(() => {
@@ -103,6 +133,9 @@ describe('Trunks', () => {
     asked = [];
     askedData = [];
     served = [];
+    streams = [];
+    received = '';
+    ends = [];
     trunks = new Trunks({
       clock,
       open(handler) {
@@ -113,11 +146,16 @@ describe('Trunks', () => {
       openData(connectionId, handler) {
         const one = new AskedData(connectionId, handler);
         askedData.push(one);
-        return { cancel: () => {} };
+        return { cancel: () => (one.isCancelled = true) };
       },
       serve(stream, first) {
         served.push(first.toString());
-        stream.attach(IDLE);
+        streams.push(stream);
+        stream.attach({
+          onStreamData: (piece) => (received += piece.toString()),
+          onStreamDrain() {},
+          onStreamClose: (code) => ends.push(code),
+        });
       },
     });
   });
@@ -295,7 +333,7 @@ describe('Trunks', () => {
   it('are cut when the tunnel has ended, those of before and those that are only asked for, too', async () => {
     trunks.start();
     at(0).take();
-    const ends = at(0).visit('GET /old');
+    const visitorEnds = at(0).visit('GET /old');
     await settled();
     trunks.renew();
     at(-1).take();
@@ -310,7 +348,7 @@ describe('Trunks', () => {
       [false, true, false, true],
     );
     assert.deepEqual(
-      [ends, at(0).closed, at(2).closed],
+      [visitorEnds, at(0).closed, at(2).closed],
       [[CloseCode.abnormal], [CloseCode.abnormal], [CloseCode.abnormal]],
     );
     trunks.visited();
@@ -323,5 +361,114 @@ describe('Trunks', () => {
     at(0).refuse(new RelayRefusal(404, 'tunnel not connected'));
     trunks.visited();
     assert.equal(asked.length, 1 + TRUNKS_WANTED);
+  });
+
+  describe('with a stream that the relay asks to move', () => {
+    let visitor: Visitor;
+    let data: AskedData;
+    let stream: DataSocket;
+
+    beforeEach(async () => {
+      trunks.start();
+      at(0).take();
+      visitor = at(0).ask('GET /large');
+      visitor.stream.offerMove('the id');
+      await settled();
+      data = askedData[0] ?? assert.fail('no data socket was asked for');
+      stream = streams[0] ?? assert.fail('nobody was served');
+    });
+
+    it('open the data socket of the id that the relay has given, and go on there', async () => {
+      assert.deepEqual([askedData.length, data.connectionId], [1, 'the id']);
+      stream.write(Buffer.from('a'));
+      visitor.stream.write(Buffer.from('1'));
+      visitor.stream.moveTo(data.open());
+      stream.write(Buffer.from('b'));
+      visitor.stream.write(Buffer.from('2'));
+      await settled();
+      assert.deepEqual([at(0).size, visitor.received, received], [0, 'ab', '12']);
+      // The trunk is not needed for it any more.
+      at(0).lose();
+      stream.write(Buffer.from('c'));
+      await settled();
+      assert.deepEqual([visitor.received, visitor.ends, ends], ['abc', [], []]);
+      stream.close(CloseCode.normal);
+      await settled();
+      assert.deepEqual(visitor.ends, [CloseCode.normal]);
+    });
+
+    for (const error of [
+      new RelayRefusal(404, 'connection not found'),
+      new RelayUnreachable('no data connection'),
+    ]) {
+      it(`leave it where it is without one: ${error.message}`, async () => {
+        data.refuse(error);
+        stream.write(Buffer.from('a'));
+        visitor.stream.write(Buffer.from('1'));
+        await settled();
+        assert.deepEqual([visitor.received, received, at(0).size], ['a', '1', 1]);
+        stream.close(CloseCode.normal);
+        await settled();
+        assert.deepEqual([visitor.ends, at(0).closed], [[CloseCode.normal], []]);
+        trunks.visited();
+        // That is no reason to open no trunks.
+        assert.equal(asked.length, TRUNKS_WANTED);
+      });
+    }
+
+    it('break it off where the relay has moved, and they cannot', async () => {
+      const [near] = duplexPair();
+      visitor.stream.moveTo(new WebSocketByteStream(near, 'server', Buffer.alloc(0)));
+      await settled();
+      assert.deepEqual(ends, []);
+      data.refuse(new RelayUnreachable('no data connection'));
+      await settled();
+      assert.deepEqual([ends, visitor.ends], [[CloseCode.abnormal], [CloseCode.goingAway]]);
+      assert.deepEqual([at(0).size, at(0).closed], [0, []]);
+    });
+
+    it('close a data socket that is open when the stream is over', async () => {
+      visitor.stream.destroy();
+      await settled();
+      const closed: number[] = [];
+      data
+        .open()
+        .attach({ onStreamData() {}, onStreamDrain() {}, onStreamClose: (code) => closed.push(code) });
+      await settled();
+      assert.deepEqual([closed, ends], [[CloseCode.goingAway], [CloseCode.goingAway]]);
+    });
+
+    it('open none any more once the trunk has ended', async () => {
+      for (const end of [
+        () => trunks.stop(),
+        () => at(0).lose(),
+        () => at(0).close(CloseCode.tunnelClosed),
+      ]) {
+        end();
+        await settled();
+        assert.equal(askedData.at(-1)?.isCancelled, true);
+        trunks.leave();
+        asked.length = 0;
+        trunks.start();
+        at(0).take();
+        at(0).ask('GET /next').stream.offerMove('next id');
+        await settled();
+        assert.deepEqual([askedData.at(-1)?.connectionId, askedData.at(-1)?.isCancelled], ['next id', false]);
+      }
+    });
+
+    it('cancel nothing that has come to its end', async () => {
+      visitor.stream.moveTo(data.open());
+      visitor = at(0).ask('GET /other');
+      visitor.stream.offerMove('other id');
+      await settled();
+      askedData[1]?.refuse(new RelayRefusal(404, 'connection not found'));
+      at(0).lose();
+      await settled();
+      assert.deepEqual(
+        askedData.map(({ isCancelled }) => isCancelled),
+        [false, false],
+      );
+    });
   });
 });

@@ -140,6 +140,8 @@ class ClientTrunk implements SocketHandler, TrunkOwner {
   readonly #options: TrunksOptions;
   #attempt: Attempt | undefined;
   #trunk: Trunk | undefined;
+  /** data sockets that are being opened for large streams */
+  readonly #moves = new Set<Attempt>();
 
   constructor(trunks: Trunks, options: TrunksOptions) {
     this.#trunks = trunks;
@@ -169,14 +171,23 @@ class ClientTrunk implements SocketHandler, TrunkOwner {
   }
 
   moveAsked(stream: TrunkStream, connectionId: string): void {
-    this.#options.openData(connectionId, {
-      opened: (socket) => stream.moveTo(socket),
-      // It goes on here.
-      failed: () => stream.moveFailed(),
+    const attempt = this.#options.openData(connectionId, {
+      opened: (socket) => {
+        this.#moves.delete(attempt);
+        stream.moveTo(socket);
+      },
+      failed: () => {
+        this.#moves.delete(attempt);
+        // It goes on here.
+        stream.moveFailed();
+      },
     });
+    this.#moves.add(attempt);
   }
 
   closed(code: number): void {
+    // What had not moved has ended.
+    for (const attempt of this.#moves) attempt.cancel();
     this.#trunks.closed(this, code);
   }
 }
