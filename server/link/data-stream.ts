@@ -23,7 +23,7 @@ export interface DataStreamOwner {
 
 export class DataStream implements ByteStream {
   /** id of the key that it, or the control socket that announced it, was opened with */
-  readonly keyId: string;
+  keyId: string;
   /** incarnation of the relay through which it comes; `undefined` for one that has come straight here */
   via: string | undefined;
   readonly #socket: StreamSocket;

@@ -100,7 +100,7 @@ export class Hub implements Dialer {
    * @param via incarnation of the relay through which it comes, if it does
    */
   open(awaiting: Pending | Move, socket: WebSocketByteStream, keyId?: string, via?: string): void {
-    if (awaiting instanceof Move) awaiting.open(socket, via);
+    if (awaiting instanceof Move) awaiting.open(socket, keyId, via);
     else this.#links.get(awaiting.tunnel.id)?.open(awaiting, socket, keyId, via);
   }
 

@@ -45,12 +45,15 @@ export class Move {
   /**
    * The data socket is there.
    *
+   * @param keyId id of the key it was opened with; without one, that of the trunk
    * @param via incarnation of the relay through which it comes, if it does
    */
-  open(socket: MoveTarget, via: string | undefined): void {
+  open(socket: MoveTarget, keyId: string | undefined, via: string | undefined): void {
+    const { trunk, data } = this.#stream;
     this.#timer.cancel();
     this.#over();
-    this.#stream.data.via = via;
-    this.#stream.trunk.moveTo(socket);
+    if (keyId !== undefined) data.keyId = keyId;
+    data.via = via;
+    trunk.moveTo(socket);
   }
 }

@@ -4,11 +4,15 @@ import { issueKey } from '../accounts/accounts.ts';
 import { Authenticator } from '../accounts/authenticator.ts';
 import { CONTROL_FRAGMENTS_MAX, CONTROL_PIECES_MAX } from '../../shared/control.ts';
 import { ApiError } from '../../shared/errors.ts';
+import { LARGE_BYTES, LARGE_MS } from '../../shared/trunk/run.ts';
 import { WRONG_KEYS_PER_MINUTE } from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { aStore, anAccount, aTunnel, type TestStore } from '../testing/fixtures.ts';
+import { HeldTime } from '../testing/held-time.ts';
+import { settled, TrunkClient } from '../testing/trunk-client.ts';
 import { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { TunnelRegistry } from '../tunnels/registry.ts';
+import type { ByteStream } from '../tunnels/stream.ts';
 import { generateKey } from '../accounts/api-key.ts';
 import type { ControlSocket } from './control-socket.ts';
 import { Hub } from './hub.ts';
@@ -166,6 +170,47 @@ describe('Upgrades', () => {
     headers = owners;
     await open(`/ws/data?id=${ids[0]}`);
     assert.equal(opened, 1);
+  });
+
+  describe('opens one data socket for a large stream of a trunk, where there is room,', () => {
+    let time: HeldTime;
+
+    beforeEach(() => {
+      time = new HeldTime();
+    });
+
+    afterEach(() => time.reset());
+
+    for (const [how, hasKey] of [
+      ['with a key of its tunnel', true],
+      ['without a key', false],
+    ] as const) {
+      it(how, async () => {
+        hub.attach(tunnel, { key: KEY, announce() {}, close() {}, cut() {} } as unknown as ControlSocket);
+        const trunk = new TrunkClient();
+        hub.offer(tunnel, 'trunk', trunk.socket, KEY.keyId);
+        let visitor: ByteStream | undefined;
+        hub.dial(tunnel, { opened: (stream) => (visitor = stream), failed: () => assert.fail() });
+        await settled();
+        visitor?.attach({ onBytes() {}, onRoom() {}, onEnded() {} });
+        visitor?.write(Buffer.alloc(LARGE_BYTES + 1));
+        await settled();
+        time.pass(LARGE_MS);
+        visitor?.write(Buffer.from('.'));
+        await settled();
+        const target = `/ws/data?id=${trunk.moves[0]?.[1]}`;
+        for (let count = 0; count < 2; count += 1) await open(`/ws/data?tunnel_id=${tunnel.id}`);
+        await isRefused(target);
+        for (const socket of sockets) socket.destroy();
+        await settled();
+        const owners = headers;
+        headers = { ...headers, authorization: `Bearer ${strangersKey}` };
+        await assert.rejects(open(target), /connection not found/);
+        headers = hasKey ? owners : HANDSHAKE;
+        await open(target);
+        await assert.rejects(open(target), /connection not found/);
+      });
+    }
   });
 
   it('counts wrong keys for the address from which they come, whatever they are to open', async () => {
