@@ -22,6 +22,7 @@ describe('loadConfig', () => {
       publicUrl: undefined,
       tunnelDomain: 'localhost',
       warmSockets: 8,
+      trunks: 2,
       maxConnections: 10_000,
       address: { connections: 256, requests: 0 },
       serviceDomain: 'localhost',
@@ -135,12 +136,14 @@ describe('loadConfig', () => {
   it('takes no number beyond what makes sense', () => {
     const env = {
       CULVERT_WARM_SOCKETS: '65',
+      CULVERT_TRUNKS: '17',
       CULVERT_MAX_CONNECTIONS: '500001',
       CULVERT_ADDRESS_CONNECTIONS: '500001',
       CULVERT_ADDRESS_REQUESTS: '100001',
     };
     assert.deepEqual(problems(env), [
       'CULVERT_WARM_SOCKETS takes a number from 0 to 64',
+      'CULVERT_TRUNKS takes a number from 0 to 16',
       'CULVERT_MAX_CONNECTIONS takes a number from 1 to 500000',
       'CULVERT_ADDRESS_CONNECTIONS takes a number from 0 to 500000',
       'CULVERT_ADDRESS_REQUESTS takes a number from 0 to 100000',
