@@ -129,6 +129,17 @@ describe('Hub, with a stream that has grown large on a trunk', () => {
     assert.deepEqual([received, visitor.ends], ['a', []]);
   });
 
+  it('breaks off a stream whose client goes on over a data socket that does not come', async () => {
+    const [near] = duplexPair();
+    stream.moveTo(new WebSocketByteStream(near, 'client', Buffer.alloc(0)));
+    await settled();
+    clock.advance(PENDING_TIMEOUT_MS - 1);
+    await settled();
+    assert.deepEqual(visitor.ends, []);
+    clock.advance(1);
+    assert.deepEqual(visitor.ends, [{ clean: false, lost: true }]);
+  });
+
   for (const [how, end] of Object.entries({
     'its visitor has left': () => visitor.stream.abort(),
     'the response was its last': () => visitor.stream.finish(),

@@ -33,7 +33,7 @@ export class Move {
     this.tunnel = tunnel;
     this.#stream = stream;
     this.#over = over;
-    this.#timer = clock.setTimeout(over, PENDING_TIMEOUT_MS);
+    this.#timer = clock.setTimeout(() => this.#end(), PENDING_TIMEOUT_MS);
     stream.trunk.offerMove(id);
   }
 
@@ -55,5 +55,11 @@ export class Move {
     if (keyId !== undefined) data.keyId = keyId;
     data.via = via;
     trunk.moveTo(socket);
+  }
+
+  /** No data socket has come. A client that goes on over it all the same has nowhere to go on. */
+  #end(): void {
+    this.#over();
+    this.#stream.trunk.moveFailed();
   }
 }

@@ -6,17 +6,19 @@ import { WINDOW_BYTES } from './frames.ts';
 
 /** Two windows, which a page seldom is. */
 export const LARGE_BYTES = 2 * WINDOW_BYTES;
-/** ms for which more comes after that: it is worth a connection. */
-export const LARGE_MS = 100;
+/** ms that it takes at least. From far away, 128 KiB take longer. */
+export const LARGE_MS = 50;
+/** Bytes from which on its time is taken: most responses are smaller, and are not to cost a look at the clock. */
+const TIMED_BYTES = 16 * 1024;
 
 export class Run {
   /** bytes; below 0 for those that were sent */
   #bytes = 0;
-  /** since when it is above {@link LARGE_BYTES}, monotonic ms */
+  /** since when there are {@link TIMED_BYTES} of them, monotonic ms */
   #since: number | undefined;
   #onLarge: (() => void) | undefined;
 
-  /** Has somebody told, once, when more still moves {@link LARGE_MS} after the first {@link LARGE_BYTES}. */
+  /** Has somebody told, once, at more than {@link LARGE_BYTES} in no less than {@link LARGE_MS}. */
   whenLarge(tell: () => void): void {
     this.#onLarge = tell;
   }
@@ -31,14 +33,15 @@ export class Run {
 
   #set(bytes: number): void {
     this.#bytes = bytes;
-    if (bytes <= LARGE_BYTES && bytes >= -LARGE_BYTES) this.#since = undefined;
-    else if (this.#onLarge !== undefined) this.#look(this.#onLarge);
+    const size = Math.abs(bytes);
+    if (size < TIMED_BYTES) this.#since = undefined;
+    else if (this.#onLarge !== undefined) this.#look(size, this.#onLarge);
   }
 
-  #look(tell: () => void): void {
+  #look(size: number, tell: () => void): void {
     const now = performance.now();
     this.#since ??= now;
-    if (now - this.#since < LARGE_MS) return;
+    if (size <= LARGE_BYTES || now - this.#since < LARGE_MS) return;
     this.#onLarge = undefined;
     tell();
   }
