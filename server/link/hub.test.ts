@@ -538,5 +538,13 @@ describe('Hub', () => {
       );
       assert.deepEqual(hub.keysInUse(), new Set(['one']));
     });
+
+    it('closes those that nobody uses with 4003, too, where the key is that of their control socket', async () => {
+      attach('one');
+      const trunk = offerTrunk('one');
+      hub.revoke(new Set(['one']));
+      await settled();
+      assert.deepEqual(trunk.closed, [CloseCode.keyRevoked]);
+    });
   });
 });

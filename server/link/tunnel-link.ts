@@ -225,6 +225,9 @@ export class TunnelLink {
 
   /** Cuts what was opened or announced through keys that are no longer valid. Another key may take the tunnel on. */
   revoke(keyIds: ReadonlySet<string>): void {
+    for (const stream of this.#streams) if (keyIds.has(stream.keyId)) stream.cut(CloseCode.keyRevoked);
+    // Before their control socket, whose end would close those that nobody uses in order.
+    this.#trunks?.revoke(keyIds);
     const control = this.#control;
     if (control !== undefined && keyIds.has(control.key.keyId)) {
       control.close(CloseCode.keyRevoked);
@@ -232,8 +235,6 @@ export class TunnelLink {
     }
     if (this.#remote !== undefined && keyIds.has(this.#remote.key.keyId)) this.#remote = undefined;
     this.#waiting.revoke(keyIds);
-    for (const stream of this.#streams) if (keyIds.has(stream.keyId)) stream.cut(CloseCode.keyRevoked);
-    this.#trunks?.revoke(keyIds);
   }
 
   /** The tunnel has ended: everything of it is cut. */
