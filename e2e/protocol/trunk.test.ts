@@ -1,130 +1,35 @@
 import assert from 'node:assert/strict';
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { AccountPool, createAccount, withNewKey } from '../support/accounts.ts';
 import { concurrentTests } from '../support/concurrent-tests.ts';
 import { assertWithin, eventually, timed, within } from '../support/deadline.ts';
-import { documentedCode } from '../support/documented-errors.ts';
 import { draining } from '../support/draining.ts';
 import { hostOf, ManualClient } from '../support/manual-client.ts';
 import { Culvert, type Environment, newApiKey, Relay } from '../support/programs.ts';
-import { formatRequest, RawConnection, type Request, type Response, visit } from '../support/raw-http.ts';
+import { formatRequest, RawConnection, type Response, visit } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
-import { type Scope, suiteScope } from '../support/scope.ts';
+import { suiteScope } from '../support/scope.ts';
 import { readEcho, startEchoService } from '../support/services/echo.ts';
-import { Kind, TrunkClient, type TrunkClientStream, trunkFrame } from '../support/spec-client/trunk.ts';
-import { HandshakeRefused } from '../support/spec-client/websocket.ts';
-import { connectionEnds } from '../support/tcp-probes.ts';
+import { Kind, TrunkClient, trunkFrame } from '../support/spec-client/trunk.ts';
+import {
+  assertHeldAtMost,
+  BROKEN,
+  checksum,
+  closeCode,
+  endOf,
+  HALF,
+  type Halfway,
+  ok,
+  refusalOf,
+  TrunkWorld,
+  UPGRADE,
+} from '../support/trunk-world.ts';
 
 const WINDOW = 65_536;
-const LARGEST_WINDOW = 8_388_608;
-/** 'half' of 'halfdone' */
-const HALF = 'HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf';
-/** What is said of {@link HALF} where the other half never comes. */
-const BROKEN = /^Error: the stream ended .* early$/;
-const UPGRADE = [
-  ['Upgrade', 'websocket'],
-  ['Connection', 'Upgrade'],
-] as const;
-
-function ok(body: string): string {
-  return `HTTP/1.1 200 OK\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
-}
-
-function checksum(bytes: Buffer): string {
-  return createHash('sha256').update(bytes).digest('hex');
-}
-
-/** Status and text of a refusal; its code has to be the documented one. */
-async function refusalOf(opening: Promise<unknown>): Promise<[status: number, text: string]> {
-  try {
-    await opening;
-  } catch (error) {
-    if (!(error instanceof HandshakeRefused)) throw error;
-    const { status, text } = error.response;
-    const body = JSON.parse(text) as { error: string };
-    assert.deepEqual(body, { error: body.error, code: documentedCode(body.error) });
-    return [status, body.error];
-  }
-  return assert.fail('the trunk was opened');
-}
-
-async function closeCode(trunk: TrunkClient, ms = 20_000): Promise<number> {
-  return (await within(ms, 'end of the trunk', trunk.closed)).code;
-}
-
-async function endOf(stream: TrunkClientStream): Promise<number> {
-  return await within(20_000, 'end of the stream', stream.ended);
-}
-
-/** A visitor who has been sent half of a response. */
-interface Halfway {
-  readonly visitor: RawConnection;
-  readonly stream: TrunkClientStream;
-  /** the whole body, or what went wrong */
-  readonly rest: Promise<string>;
-}
-
-/** Visitors, clients and trunks of one relay. */
-class World {
-  readonly #scope: Scope;
-  readonly #relay: Relay;
-  readonly #pool: AccountPool;
-
-  constructor(scope: Scope, relay: Relay, pool: AccountPool) {
-    this.#scope = scope;
-    this.#relay = relay;
-    this.#pool = pool;
-  }
-
-  /** A client with a control socket and a trunk. */
-  async client(request: object = {}): Promise<{ client: ManualClient; trunk: TrunkClient }> {
-    const client = await ManualClient.start(this.#scope, this.#relay, this.#pool, request);
-    return { client, trunk: await client.trunk() };
-  }
-
-  /** A visitor who has sent a request. */
-  async visitor(client: ManualClient, request: Partial<Request> = {}): Promise<RawConnection> {
-    const visitor = await RawConnection.open(this.#scope, this.#relay.port, 60_000);
-    await visitor.write(formatRequest({ host: client.host, ...request }));
-    return visitor;
-  }
-
-  /** A visitor whose request has come through the trunk. */
-  async connect(
-    client: ManualClient,
-    trunk: TrunkClient,
-    request: Partial<Request> = {},
-  ): Promise<[RawConnection, TrunkClientStream]> {
-    const visitor = await this.visitor(client, request);
-    const stream = await trunk.accept();
-    await stream.receivedUpTo('\r\n\r\n');
-    return [visitor, stream];
-  }
-
-  async halfway(client: ManualClient, trunk: TrunkClient): Promise<Halfway> {
-    const [visitor, stream] = await this.connect(client, trunk);
-    stream.send(HALF);
-    const head = await visitor.finalHead();
-    const rest = visitor.rest(head).then(
-      ({ text }) => text,
-      (error: unknown) => String(error),
-    );
-    return { visitor, stream, rest };
-  }
-
-  /** Asserts that a visitor gets a response through the trunk. */
-  async assertServes(client: ManualClient, trunk: TrunkClient): Promise<void> {
-    const [visitor, stream] = await this.connect(client, trunk);
-    stream.send(ok('served'));
-    assert.equal((await visitor.response()).text, 'served');
-    visitor.reset();
-    await endOf(stream);
-  }
-}
 
 describe('trunks (docs/protocol.md section 10)', () => {
   const { scope, relay, pool } = relaySuite();
-  const world = new World(scope, relay, pool);
+  const world = new TrunkWorld(scope, relay, pool);
 
   async function open(key: string | undefined, tunnelId: string): Promise<TrunkClient> {
     return await TrunkClient.open(scope, relay, key, tunnelId);
@@ -317,23 +222,6 @@ describe('trunks (docs/protocol.md section 10)', () => {
       stream.send(ok('taken'));
       assert.equal((await visitor.response()).text, 'taken');
     });
-
-    it('who sends and gets 10 MB, all of it', async () => {
-      const { client, trunk } = await world.client();
-      const body = randomBytes(10_000_000);
-      const visitor = await RawConnection.open(scope, relay.port, 60_000);
-      const writing = visitor.write(formatRequest({ host: client.host, method: 'POST', body }));
-      const stream = await trunk.accept();
-      const text = await stream.receivedUpTo('\r\n\r\n');
-      const size = text.indexOf('\r\n\r\n') + 4 + body.length;
-      const received = await stream.receivedBytes(size);
-      await writing;
-      assert.equal(checksum(received.subarray(-body.length)), checksum(body));
-      const back = randomBytes(10_000_000);
-      stream.send(Buffer.from(`HTTP/1.1 200 OK\r\nContent-Length: ${back.length}\r\n\r\n`));
-      stream.send(back);
-      assert.equal(checksum((await visitor.response()).body), checksum(back));
-    });
   });
 
   describe('the end of a stream', () => {
@@ -419,7 +307,18 @@ describe('trunks (docs/protocol.md section 10)', () => {
   });
 
   describe('windows', () => {
-    it('hold up nobody but a visitor who takes nothing, of whose no more than 8 MiB are in the relay', async () => {
+    it('of a stream that is gone mean nothing', async () => {
+      const { client, trunk } = await world.client();
+      const [visitor, stream] = await world.connect(client, trunk);
+      stream.send(ok('done'));
+      stream.end();
+      assert.equal((await visitor.response()).text, 'done');
+      assert.equal(await endOf(stream), 1000);
+      trunk.send(Kind.window, stream.id, WINDOW);
+      await world.assertServes(client, trunk);
+    });
+
+    it('hold up nobody but a visitor who takes nothing, of whose no more than 64 KiB are in the relay', async () => {
       const { client, trunk } = await world.client();
       const [visitor, stream] = await world.connect(client, trunk);
       visitor.socket.pause();
@@ -436,7 +335,7 @@ describe('trunks (docs/protocol.md section 10)', () => {
       });
       assert.equal(stream.sent, stream.granted);
       assert.ok(stream.sent < size, 'all of it has left');
-      assertHeldAtMost(LARGEST_WINDOW, stream.sent, visitor);
+      assertHeldAtMost(WINDOW, stream.sent, visitor);
       assert.equal(checksum((await visitor.response()).body), checksum(body));
     });
 
@@ -465,21 +364,6 @@ describe('trunks (docs/protocol.md section 10)', () => {
       assert.equal((await visitor.response()).text, 'taken');
     });
 
-    it('may be as large as a client likes, up to 8 MiB', async () => {
-      const { client, trunk } = await world.client();
-      trunk.grants = false;
-      const body = randomBytes(3_000_000);
-      const visitor = await RawConnection.open(scope, relay.port, 60_000);
-      const writing = visitor.write(formatRequest({ host: client.host, method: 'POST', body }));
-      const stream = await trunk.accept();
-      stream.grant(LARGEST_WINDOW - WINDOW);
-      const text = await stream.receivedUpTo('\r\n\r\n');
-      await stream.receivedBytes(text.indexOf('\r\n\r\n') + 4 + body.length);
-      await writing;
-      stream.send(ok('taken'));
-      assert.equal((await visitor.response()).text, 'taken');
-    });
-
     it('that are opened again let it be seen that the visitor has left', async () => {
       const { client, trunk } = await world.client();
       trunk.grants = false;
@@ -489,7 +373,8 @@ describe('trunks (docs/protocol.md section 10)', () => {
       const stream = await trunk.accept();
       await stream.receivedBytes(WINDOW);
       visitor.reset();
-      stream.grant(4 * WINDOW);
+      stream.grants = true;
+      stream.grant(WINDOW);
       assert.notEqual(await endOf(stream), 1000);
       await world.assertServes(client, trunk);
     });
@@ -527,10 +412,15 @@ describe('trunks (docs/protocol.md section 10)', () => {
 
     /** What is sent with a visitor's stream in the middle of a response. */
     const VIOLATIONS: Record<string, (trunk: TrunkClient, id: number) => void> = {
-      'a frame of kind 5': (trunk, id) => trunk.send(5, id, 0),
+      'a frame of kind 7': (trunk, id) => trunk.send(7, id, 0),
       'a frame of kind 255': (trunk, id) => trunk.send(255, id, 0),
       'OPEN from a client': (trunk, id) => trunk.send(Kind.open, id + 1, 0),
       'OPEN with a value': (trunk, id) => trunk.send(Kind.open, id + 1, 1),
+      'MOVE from a client': (trunk, id) => trunk.send(Kind.move, id, 36, Buffer.alloc(36, 'a')),
+      'MOVED without MOVE': (trunk, id) => trunk.send(Kind.moved, id, 0),
+      'MOVED with a value': (trunk, id) => trunk.send(Kind.moved, id, 1),
+      'MOVED of stream 0': (trunk) => trunk.send(Kind.moved, 0, 0),
+      'MOVED of a stream that never was': (trunk, id) => trunk.send(Kind.moved, id + 1, 0),
       'DATA of stream 0': (trunk) => trunk.send(Kind.data, 0, 1, Buffer.from('x')),
       'WINDOW of stream 0': (trunk) => trunk.send(Kind.window, 0, 1),
       'DATA without bytes': (trunk, id) => trunk.send(Kind.data, id, 0),
@@ -554,12 +444,10 @@ describe('trunks (docs/protocol.md section 10)', () => {
         trunk.socket.send(Buffer.concat([end, abort]));
       },
       'WINDOW of no bytes': (trunk, id) => trunk.send(Kind.window, id, 0),
-      'WINDOW of 8 MiB and a byte': (trunk, id) => trunk.send(Kind.window, id, LARGEST_WINDOW + 1),
+      'WINDOW of 64 KiB and a byte': (trunk, id) => trunk.send(Kind.window, id, WINDOW + 1),
       'WINDOW of 2^32 - 1 bytes': (trunk, id) => trunk.send(Kind.window, id, 0xffff_ffff),
-      'WINDOW after WINDOW, beyond 8 MiB': (trunk, id) => {
-        trunk.send(Kind.window, id, LARGEST_WINDOW);
-        trunk.send(Kind.window, id, LARGEST_WINDOW);
-      },
+      // What came was let go before.
+      'WINDOW of a byte that was not sent': (trunk, id) => trunk.send(Kind.window, id, 1),
     };
     for (const code of [0, 999, 1000, 1004, 1005, 1006, 1015, 2999, 5000, 65_536 + 1001])
       VIOLATIONS[`ABORT with ${code}`] = (trunk, id) => trunk.send(Kind.abort, id, code);
@@ -590,13 +478,13 @@ describe('trunks (docs/protocol.md section 10)', () => {
       const bad = await client.trunk();
       const [visitor, stream] = await world.connect(client, bad);
       visitor.socket.pause();
-      const piece = trunkFrame(Kind.data, stream.id, WINDOW, Buffer.alloc(WINDOW));
+      const piece = Buffer.alloc(WINDOW);
       bad.send(Kind.data, stream.id, 19, Buffer.from('HTTP/1.1 200 OK\r\n\r\n'));
       // The relay and the system take some of it.
       const state = { isOpen: true };
       void bad.closed.then(() => (state.isOpen = false));
       for (let count = 0; count < 64 && state.isOpen; count += 1) {
-        for (let pieces = 0; pieces < 16; pieces += 1) bad.socket.send(piece);
+        for (let pieces = 0; pieces < 16; pieces += 1) bad.send(Kind.data, stream.id, WINDOW, piece);
         await world.assertServes(client, steady);
       }
       assert.equal(await closeCode(bad), 1002);
@@ -757,7 +645,7 @@ describe('trunks (docs/protocol.md section 10)', () => {
 /** Those that wait, all at once. */
 describe('trunks of a client or a relay that goes away (docs/protocol.md section 10)', () => {
   const { scope, relay, pool } = relaySuite();
-  const world = new World(scope, relay, pool);
+  const world = new TrunkWorld(scope, relay, pool);
   const together = concurrentTests();
 
   together(
@@ -805,7 +693,7 @@ describe('trunks of a client or a relay that goes away (docs/protocol.md section
     'a relay that is told to stop lets streams complete, and closes their trunk with 1000',
     async () => {
       const own = await Relay.start(scope);
-      const itsWorld = new World(scope, own, new AccountPool(own));
+      const itsWorld = new TrunkWorld(scope, own, new AccountPool(own));
       const { client, trunk } = await itsWorld.client();
       const { stream, rest } = await itsWorld.halfway(client, trunk);
       const unused = await client.trunk();
@@ -821,7 +709,7 @@ describe('trunks of a client or a relay that goes away (docs/protocol.md section
 
   together('a connection that was there when the relay was told to stop may ask once', async () => {
     const own = await Relay.start(scope);
-    const itsWorld = new World(scope, own, new AccountPool(own));
+    const itsWorld = new TrunkWorld(scope, own, new AccountPool(own));
     const { client, trunk } = await itsWorld.client();
     const quiet = await RawConnection.open(scope, own.port);
     own.child.kill('SIGTERM');
@@ -903,14 +791,4 @@ describe('trunks of culvert', () => {
 
 async function assertTrunks(count: number, trunks: () => Promise<number>): Promise<void> {
   await eventually(20_000, async () => assert.equal(await trunks(), count));
-}
-
-/** Asserts that no more of what a client has sent lies in the relay: neither with the system nor with the visitor. */
-function assertHeldAtMost(most: number, sent: number, visitor: RawConnection): void {
-  const ends = connectionEnds();
-  const { localPort, remotePort } = visitor.socket;
-  const mine = ends.find((end) => end.port === localPort && end.peerPort === remotePort) ?? assert.fail();
-  const relays = ends.find((end) => end.port === remotePort && end.peerPort === localPort) ?? assert.fail();
-  const held = sent - relays.unsent - mine.unread - visitor.reader.buffered;
-  assert.ok(held <= most, `${held} of ${sent} bytes are in the relay`);
 }

@@ -81,6 +81,11 @@ export class FaultProxy {
     for (const connection of this.#connections) connection.swallow();
   }
 
+  /** Refuses further connections, until {@link restore}; the present ones work. */
+  close(): void {
+    this.#server.close();
+  }
+
   /** Resets all connections, and refuses others until {@link restore}. */
   async cut(): Promise<void> {
     this.flow();

@@ -8,10 +8,9 @@ import { type Closed, WebSocketClient } from './websocket.ts';
 export const Kind = { open: 0, data: 1, end: 2, abort: 3, window: 4, move: 5, moved: 6 } as const;
 
 const HEADER_BYTES = 9;
-const FIRST_WINDOW = 65_536;
+const WINDOW = 65_536;
 const LARGEST_DATA = 65_536;
-const LARGEST_WINDOW = 65_536;
-const LARGEST_CONNECTION_ID = 64;
+const LONGEST_ID = 64;
 
 /** A frame's header. */
 export interface TrunkFrame {
@@ -34,30 +33,43 @@ export function trunkFrame(
   return Buffer.concat([header, payload]);
 }
 
-/** How the relay ended a stream: 1000 for `END`, else the code of its `ABORT`; 1006 where the trunk ended before. */
+/**
+ * How the relay ended a stream: 1000 for `END`, else the code of its `ABORT`; 1006 where the trunk ended before. Where the
+ * stream has moved, how its data socket ended.
+ */
 type StreamEnd = number;
 
-/** One visitor's connection. */
+/** One visitor's connection; it stays on its trunk unless the test moves it. */
 export class TrunkClientStream {
   readonly id: number;
   readonly ended: Promise<StreamEnd>;
   /** Whether the relay is let go on as bytes come; at first what the trunk says. */
   grants: boolean;
   /** bytes that the relay has let this side send, with those it may from the start */
-  granted = FIRST_WINDOW;
-  /** bytes of this side that have left */
+  granted = WINDOW;
+  /** bytes of this side that have left on the trunk */
   sent = 0;
+  /** the id of the data socket on which the stream may go on, once the relay has given it */
+  connectionId: string | undefined;
+  /** Whether the relay has sent all that it will on the trunk, and goes on over the data socket. */
+  relayHasMoved = false;
   readonly #trunk: TrunkClient;
   readonly #settle: (end: StreamEnd) => void;
   #pieces: Buffer[] = [];
-  /** bytes that came, and how many of them the relay was let send since */
   #received = 0;
+  /** bytes that came on the trunk, and how many of them the relay was let send since */
+  #carried = 0;
   #regranted = 0;
   #queue: Buffer = Buffer.alloc(0);
-  /** the end that follows the queue */
-  #end: (() => void) | undefined;
-  #hasEnded = false;
+  /** the frame that follows the queue, the last on the trunk but for windows */
+  #last: { readonly kind: number; readonly value: number } | undefined;
+  #hasSentLast = false;
   #relayHasEnded = false;
+  #data: WebSocketClient | undefined;
+  /** Whether what is sent goes through the data socket. */
+  #isMoving = false;
+  /** what came through the data socket before the relay's `MOVED` */
+  #early: Buffer[] = [];
 
   constructor(trunk: TrunkClient, id: number) {
     this.id = id;
@@ -92,9 +104,25 @@ export class TrunkClientStream {
     });
   }
 
-  /** Sends bytes, as the relay lets. */
+  /** Waits until the relay lets the stream move, and returns the id of its data socket. */
+  async mayMove(ms = 20_000): Promise<string> {
+    return await eventually(ms, () => {
+      if (this.connectionId === undefined) throw new Error('the relay does not let the stream move');
+      return this.connectionId;
+    });
+  }
+
+  /** Waits until the relay goes on over the data socket. */
+  async relayMoved(ms = 20_000): Promise<void> {
+    await eventually(ms, () => {
+      if (!this.relayHasMoved) throw new Error('the relay stays on the trunk');
+    });
+  }
+
+  /** Sends bytes: as the relay lets, or once the stream has moved, through the data socket. */
   send(bytes: string | Buffer): void {
     const added = typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes;
+    if (this.#isMoving) return void this.#data?.send(added);
     this.#queue = this.#queue.length === 0 ? added : Buffer.concat([this.#queue, added]);
     this.#flush();
   }
@@ -111,25 +139,50 @@ export class TrunkClientStream {
     this.#trunk.socket.send(Buffer.concat(Array<Buffer>(bytes).fill(trunkFrame(Kind.window, this.id, 1))));
   }
 
+  /** Hears what comes through the stream's data socket, and ends as that does. */
+  join(data: WebSocketClient): void {
+    this.#data = data;
+    data.attach({
+      data: (bytes) => {
+        if (this.relayHasMoved) this.#take(bytes);
+        else this.#early.push(Buffer.from(bytes));
+      },
+    });
+    void data.closed.then(({ code }) => this.#settle(code));
+  }
+
+  /** Goes on over the data socket that was joined, behind what was sent. */
+  move(): void {
+    this.#isMoving = true;
+    this.#finish(Kind.moved, 0);
+  }
+
   /** Ends the stream behind what was sent. */
   end(): void {
-    this.#endWith(Kind.end, 0);
+    if (this.#isMoving) this.#data?.close(1000);
+    else this.#finish(Kind.end, 0);
   }
 
   /** Breaks the stream off, behind what was sent. */
   abort(code: number): void {
-    this.#endWith(Kind.abort, code);
+    if (this.#isMoving) this.#data?.close(code);
+    else this.#finish(Kind.abort, code);
   }
 
   /** @throws Error for what the relay must not send */
   take({ kind, value }: TrunkFrame): void {
     if (this.#relayHasEnded) throw new Error(`a frame of stream ${this.id} behind its end`);
+    if (this.relayHasMoved && kind !== Kind.window)
+      throw new Error(`a frame of stream ${this.id} behind MOVED`);
     switch (kind) {
       case Kind.window:
-        if (value < 1 || value > LARGEST_WINDOW) throw new Error(`a window of ${value} bytes`);
+        if (value < 1 || value > WINDOW) throw new Error(`a window of ${value} bytes`);
         this.granted += value;
-        if (this.granted - this.sent > LARGEST_WINDOW) throw new Error('a window larger than allowed');
+        if (this.granted - this.sent > WINDOW) throw new Error('a window larger than allowed');
         return this.#flush();
+      case Kind.moved:
+        if (value !== 0) throw new Error(`MOVED with value ${value}`);
+        return this.#movedByRelay();
       case Kind.end:
         if (value !== 0) throw new Error(`END with value ${value}`);
         return this.#endedByRelay(1000);
@@ -143,45 +196,65 @@ export class TrunkClientStream {
 
   /** @throws Error for bytes that the relay must not send */
   takeData(bytes: Buffer): void {
-    if (this.#relayHasEnded) throw new Error(`bytes of stream ${this.id} behind its end`);
-    this.#pieces.push(Buffer.from(bytes));
-    this.#received += bytes.length;
-    if (this.#received > FIRST_WINDOW + this.#regranted) throw new Error('more bytes than the window allows');
-    if (this.grants && !this.#hasEnded) this.grant(bytes.length);
+    if (this.#relayHasEnded || this.relayHasMoved)
+      throw new Error(`bytes of stream ${this.id} behind its end`);
+    this.#take(bytes);
+    this.#carried += bytes.length;
+    if (this.#carried > WINDOW + this.#regranted) throw new Error('more bytes than the window allows');
+    if (this.grants && (!this.#hasSentLast || this.#isMoving)) this.grant(bytes.length);
   }
 
-  /** The trunk has ended. */
+  /** @throws Error for an id that the relay must not send */
+  takeMove(connectionId: string): void {
+    if (this.#relayHasEnded || this.relayHasMoved || this.connectionId !== undefined)
+      throw new Error(`MOVE of stream ${this.id} is not allowed`);
+    this.connectionId = connectionId;
+  }
+
+  /** The trunk has ended, while the stream needs it. */
   lost(): void {
+    this.#data?.drop();
     this.#settle(1006);
+  }
+
+  #take(bytes: Buffer): void {
+    this.#pieces.push(Buffer.from(bytes));
+    this.#received += bytes.length;
+  }
+
+  #movedByRelay(): void {
+    if (this.connectionId === undefined) throw new Error(`MOVED of stream ${this.id} without MOVE`);
+    this.relayHasMoved = true;
+    for (const piece of this.#early.splice(0)) this.#take(piece);
+    if (this.#hasSentLast) this.#trunk.forget(this);
   }
 
   #endedByRelay(code: number): void {
     this.#relayHasEnded = true;
-    if (!this.#hasEnded && this.#trunk.answersEnds) this.#trunk.send(Kind.end, this.id, 0);
-    this.#hasEnded = true;
+    if (!this.#hasSentLast && this.#trunk.answersEnds) this.#trunk.send(Kind.end, this.id, 0);
+    this.#hasSentLast = true;
+    this.#data?.drop();
     this.#queue = Buffer.alloc(0);
     this.#trunk.forget(this);
     this.#settle(code);
   }
 
-  #endWith(kind: number, value: number): void {
-    this.#end = () => {
-      this.#hasEnded = true;
-      this.#trunk.send(kind, this.id, value);
-    };
+  #finish(kind: number, value: number): void {
+    this.#last = { kind, value };
     this.#flush();
   }
 
   #flush(): void {
-    while (!this.#hasEnded && this.#queue.length > 0 && this.sent < this.granted) {
+    while (!this.#hasSentLast && this.#queue.length > 0 && this.sent < this.granted) {
       const size = Math.min(this.#queue.length, this.granted - this.sent, LARGEST_DATA);
-      this.sent += size;
       const piece = this.#queue.subarray(0, size);
       this.#queue = this.#queue.subarray(size);
       this.#trunk.send(Kind.data, this.id, size, piece);
     }
-    if (this.#queue.length > 0 || this.#hasEnded) return;
-    this.#end?.();
+    if (this.#queue.length > 0 || this.#hasSentLast || this.#last === undefined) return;
+    this.#hasSentLast = true;
+    this.#trunk.send(this.#last.kind, this.id, this.#last.value);
+    if (this.relayHasMoved) this.#trunk.forget(this);
   }
 }
 
@@ -201,16 +274,14 @@ export class TrunkClient {
   answersEnds = true;
   /** those that are not gone for both sides */
   readonly #streams = new Map<number, TrunkClientStream>();
-  /** where the relay would have streams go on, in the order in which it has said so */
-  readonly moves: { readonly stream: number; readonly connectionId: string }[] = [];
   /** those that nobody has accepted */
   readonly #come: TrunkClientStream[] = [];
   #pending: Buffer = Buffer.alloc(0);
   /** the stream whose bytes come, and how many are to come */
   #reading: TrunkClientStream | undefined;
   #missing = 0;
-  /** Whether they are the id of a data socket. */
-  #isMove = false;
+  /** what has come of the id in a MOVE frame; `undefined` in a DATA frame */
+  #connectionId: string | undefined;
   #lastId = 0;
 
   private constructor(socket: WebSocketClient) {
@@ -268,6 +339,8 @@ export class TrunkClient {
 
   /** Sends a frame as it is. */
   send(kind: number, stream: number, value: number, payload?: Buffer): void {
+    const sender = kind === Kind.data ? this.#streams.get(stream) : undefined;
+    if (sender !== undefined) sender.sent += value;
     this.socket.send(trunkFrame(kind, stream, value, payload));
   }
 
@@ -285,11 +358,10 @@ export class TrunkClient {
     for (;;) {
       if (this.#missing > 0) {
         const piece = this.#pending.subarray(0, this.#missing);
-        if (piece.length === 0 || (this.#isMove && piece.length < this.#missing)) return;
+        if (piece.length === 0) return;
         this.#pending = this.#pending.subarray(piece.length);
         this.#missing -= piece.length;
-        if (this.#isMove) this.#moveAsked(piece.toString('latin1'));
-        else this.#reading?.takeData(piece);
+        this.#takePayload(piece);
       } else {
         if (this.#pending.length < HEADER_BYTES) return;
         const header = this.#pending.subarray(0, HEADER_BYTES);
@@ -307,19 +379,23 @@ export class TrunkClient {
     this.frames.push(frame);
     if (frame.kind === Kind.open) return this.#opened(frame);
     const stream = this.#streams.get(frame.stream);
-    if (stream === undefined) throw new Error(`a frame of stream ${frame.stream}, which there is not`);
-    this.#isMove = frame.kind === Kind.move;
-    if (frame.kind !== Kind.data && !this.#isMove) return stream.take(frame);
-    if (frame.value < 1 || frame.value > (this.#isMove ? LARGEST_CONNECTION_ID : LARGEST_DATA))
-      throw new Error(`a frame of kind ${frame.kind} with ${frame.value} bytes`);
+    if (stream === undefined) {
+      if (frame.kind === Kind.window && frame.stream <= this.#lastId) return;
+      throw new Error(`a frame of stream ${frame.stream}, which there is not`);
+    }
+    const isMove = frame.kind === Kind.move;
+    if (frame.kind !== Kind.data && !isMove) return stream.take(frame);
+    if (frame.value < 1 || frame.value > (isMove ? LONGEST_ID : LARGEST_DATA))
+      throw new Error(`${isMove ? 'MOVE' : 'DATA'} of ${frame.value} bytes`);
     this.#reading = stream;
     this.#missing = frame.value;
+    this.#connectionId = isMove ? '' : undefined;
   }
 
-  #moveAsked(connectionId: string): void {
-    const { id } = this.#reading as TrunkClientStream;
-    if (this.moves.some(({ stream }) => stream === id)) throw new Error(`a second MOVE of stream ${id}`);
-    this.moves.push({ stream: id, connectionId });
+  #takePayload(piece: Buffer): void {
+    if (this.#connectionId === undefined) return this.#reading?.takeData(piece);
+    this.#connectionId += piece.toString('latin1');
+    if (this.#missing === 0) this.#reading?.takeMove(this.#connectionId);
   }
 
   #opened({ stream: id, value }: TrunkFrame): void {

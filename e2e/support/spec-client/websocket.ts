@@ -101,6 +101,19 @@ export class WebSocketClient {
     return new WebSocketClient(connection.socket, connection.reader.detach());
   }
 
+  get localPort(): number | undefined {
+    return this.#socket.localPort;
+  }
+
+  get remotePort(): number | undefined {
+    return this.#socket.remotePort;
+  }
+
+  /** Bytes of messages, headers included, that are not with the system. */
+  get unsent(): number {
+    return this.#socket.writableLength;
+  }
+
   /** Starts the flow of data to a handler. */
   attach(handler: WebSocketHandler): void {
     this.#handler = handler;

@@ -1,0 +1,821 @@
+import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
+import type { Socket } from 'node:net';
+import type { Tunnel } from '../../shared/tunnel.ts';
+import { AccountPool, createAccount, onlyAccount, withNewKey } from '../support/accounts.ts';
+import { concurrentTests } from '../support/concurrent-tests.ts';
+import { assertAtLimit, assertWithin, eventually, timed, within } from '../support/deadline.ts';
+import { FaultProxy } from '../support/fault-proxy.ts';
+import { hostOf, ManualClient } from '../support/manual-client.ts';
+import { Culvert, newApiKey, Relay } from '../support/programs.ts';
+import { formatRequest, RawConnection, type Request, visit } from '../support/raw-http.ts';
+import { relaySuite } from '../support/relay-suite.ts';
+import { suiteScope } from '../support/scope.ts';
+import { startRawService } from '../support/services/listen.ts';
+import { payload, payloadChecksum } from '../support/services/payload.ts';
+import { SocketReader } from '../support/socket-reader.ts';
+import { openData } from '../support/spec-client/control.ts';
+import { Kind, type TrunkClient, type TrunkClientStream, trunkFrame } from '../support/spec-client/trunk.ts';
+import { WebSocketClient } from '../support/spec-client/websocket.ts';
+import {
+  assertHeldAtMost,
+  checksum,
+  closeCode,
+  endOf,
+  ok,
+  onTheWay,
+  refusalOf,
+  TrunkWorld,
+  UPGRADE,
+} from '../support/trunk-world.ts';
+
+const WINDOW = 65_536;
+/** What a stream carries one way before the next byte makes it large. */
+const LARGE = 131_072;
+/** that Node reads at a time */
+const READ_BYTES = 65_536;
+/** of a message of 126 to 65,535 bytes from a client (RFC 6455 section 5.2) */
+const DATA_HEADER_BYTES = 8;
+/** the head of a response that ends with its connection */
+const UNTIL_END = 'HTTP/1.1 200 OK\r\n\r\n';
+const NOT_FOUND = [404, 'connection not found'];
+
+/** How far a stream has moved. */
+type Moved = 'the relay alone' | 'the client alone' | 'both';
+const HALVES: readonly Moved[] = ['the relay alone', 'the client alone', 'both'];
+
+/** A visitor in the middle of a response, on a stream that may move. */
+interface Midway {
+  readonly visitor: RawConnection;
+  readonly stream: TrunkClientStream;
+  /** what was sent of the body */
+  readonly first: Buffer;
+  /** checksum of the whole body, or what went wrong */
+  readonly rest: Promise<string>;
+}
+
+/** One whose stream has a data socket. */
+interface Moving extends Midway {
+  readonly client: ManualClient;
+  readonly trunk: TrunkClient;
+  readonly data: WebSocketClient;
+}
+
+function movesOf(trunk: TrunkClient): number {
+  return trunk.frames.filter(({ kind }) => kind === Kind.move).length;
+}
+
+async function assertCounted(
+  { account, tunnel }: ManualClient,
+  expected: Pick<Tunnel, 'bytes_in' | 'bytes_out' | 'requests'>,
+): Promise<void> {
+  await eventually(20_000, async () => {
+    const { bytes_in, bytes_out, requests } = await account.api.get(tunnel.id);
+    assert.deepEqual({ bytes_in, bytes_out, requests }, expected);
+  });
+}
+
+async function codeOf(data: WebSocketClient): Promise<number> {
+  return (await within(20_000, 'end of the data socket', data.closed)).code;
+}
+
+describe('large streams (docs/protocol.md section 10.3)', () => {
+  const { scope, relay, pool } = relaySuite();
+  const world = new TrunkWorld(scope, relay, pool);
+
+  /** @param key sent along, if any */
+  async function open(id: string, key?: string): Promise<WebSocketClient> {
+    return await WebSocketClient.open(scope, {
+      port: relay.port,
+      host: `localhost:${relay.port}`,
+      target: `/ws/data?id=${id}`,
+      headers: key === undefined ? [] : [['Authorization', `Bearer ${key}`]],
+    });
+  }
+
+  /** A visitor whose download has become large; the rest of it is the test's to send. */
+  async function downloading(
+    client: ManualClient,
+    trunk: TrunkClient,
+    request: Partial<Request> = {},
+    head = UNTIL_END,
+  ): Promise<Midway> {
+    const [visitor, stream] = await world.connect(client, trunk, request);
+    const first = randomBytes(2 * LARGE);
+    stream.send(head);
+    stream.send(first);
+    const rest = visitor.response().then(
+      ({ body }) => checksum(body),
+      (error: unknown) => String(error),
+    );
+    await stream.mayMove();
+    return { visitor, stream, first, rest };
+  }
+
+  /** A visitor whose upload has become large, and of which the relay has more than it is let send. */
+  async function uploading(client: ManualClient, trunk: TrunkClient): Promise<Midway> {
+    trunk.grants = false;
+    const visitor = await world.visitor(client, { method: 'POST', body: randomBytes(3 * LARGE) });
+    const stream = await trunk.accept();
+    trunk.grants = true;
+    await stream.receivedBytes(WINDOW);
+    stream.grant(WINDOW);
+    await stream.receivedBytes(LARGE);
+    stream.grant(1);
+    await stream.mayMove();
+    const first = randomBytes(1000);
+    stream.send(UNTIL_END);
+    stream.send(first);
+    const rest = visitor.response().then(
+      ({ body }) => checksum(body),
+      (error: unknown) => String(error),
+    );
+    return { visitor, stream, first, rest };
+  }
+
+  /** A visitor whose stream has moved so far. */
+  async function moved(half: Moved, owner: Pick<AccountPool, 'tunnel'> = pool): Promise<Moving> {
+    const client = await ManualClient.start(scope, relay, owner);
+    const trunk = await client.trunk();
+    const isUpload = half === 'the client alone';
+    const midway = isUpload ? await uploading(client, trunk) : await downloading(client, trunk);
+    const { stream } = midway;
+    const data = await open(await stream.mayMove());
+    stream.join(data);
+    if (!isUpload) await stream.relayMoved();
+    if (half !== 'the relay alone') {
+      stream.move();
+      // By now the relay has read it.
+      await world.assertServes(client, trunk);
+    }
+    assert.equal(stream.relayHasMoved, !isUpload);
+    return { ...midway, client, trunk, data };
+  }
+
+  async function assertBroken(rest: Promise<string>): Promise<void> {
+    assert.match(await rest, /the body ended by reset/);
+  }
+
+  describe('may move', () => {
+    it('with more than 128 KiB one way, and not before', async () => {
+      const { client, trunk } = await world.client();
+      const [visitor, stream] = await world.connect(client, trunk);
+      stream.send(UNTIL_END);
+      stream.send(Buffer.alloc(LARGE - UNTIL_END.length));
+      await visitor.finalHead();
+      await visitor.reader.exactly(LARGE - UNTIL_END.length);
+      await world.assertServes(client, trunk);
+      assert.equal(stream.connectionId, undefined);
+      stream.send('x');
+      await stream.mayMove();
+    });
+
+    it('not with more in all, where there are bytes the other way between', async () => {
+      const { client, trunk } = await world.client();
+      const [visitor, stream] = await world.connect(client, trunk, { headers: UPGRADE });
+      stream.send('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n');
+      await visitor.finalHead();
+      for (let count = 0; count < 4; count += 1) {
+        await visitor.write(`turn ${count}`);
+        await stream.receivedUpTo(`turn ${count}`);
+        stream.send(Buffer.alloc(100_000));
+        await visitor.reader.exactly(100_000);
+      }
+      await world.assertServes(client, trunk);
+      assert.equal(stream.connectionId, undefined);
+      stream.send(Buffer.alloc(LARGE));
+      await stream.mayMove();
+    });
+
+    it('and stay where they are, at 64 KiB a window, where the client does not move: 10 MB both ways', async () => {
+      const { client, trunk } = await world.client();
+      const body = randomBytes(10_000_000);
+      const visitor = await RawConnection.open(scope, relay.port, 60_000);
+      const writing = visitor.write(formatRequest({ host: client.host, method: 'POST', body }));
+      const stream = await trunk.accept();
+      const text = await stream.receivedUpTo('\r\n\r\n');
+      const size = text.indexOf('\r\n\r\n') + 4 + body.length;
+      const received = await stream.receivedBytes(size);
+      await writing;
+      assert.equal(checksum(received.subarray(-body.length)), checksum(body));
+      const back = randomBytes(10_000_000);
+      stream.send(`HTTP/1.1 200 OK\r\nContent-Length: ${back.length}\r\n\r\n`);
+      stream.send(back);
+      assert.equal(checksum((await visitor.response()).body), checksum(back));
+      assert.equal(movesOf(trunk), 1);
+    });
+
+    it('late, too', async () => {
+      const { client, trunk } = await world.client();
+      const { stream, first, rest } = await downloading(client, trunk);
+      const [more, last] = [randomBytes(1_000_000), randomBytes(1_000_000)];
+      stream.send(more);
+      await eventually(60_000, () => assert.ok(stream.sent > 1_000_000));
+      stream.join(await open(await stream.mayMove()));
+      stream.move();
+      stream.send(last);
+      stream.end();
+      assert.equal(await rest, checksum(Buffer.concat([first, more, last])));
+    });
+  });
+
+  describe('move and lose nothing:', () => {
+    it('a download of 5 MB, every byte of it counted once', async () => {
+      const { client, trunk } = await world.client();
+      const body = randomBytes(5_000_000);
+      const head = `HTTP/1.1 200 OK\r\nContent-Length: ${2 * LARGE + body.length}\r\n\r\n`;
+      const { stream, first, rest } = await downloading(client, trunk, {}, head);
+      const request = stream.received.length;
+      stream.join(await open(await stream.mayMove()));
+      stream.move();
+      const { sent } = stream;
+      stream.send(body);
+      assert.equal(await rest, checksum(Buffer.concat([first, body])));
+      assert.equal(stream.sent, sent);
+      assert.equal(movesOf(trunk), 1);
+      const bytes_out = head.length + first.length + body.length;
+      await assertCounted(client, { bytes_in: request, bytes_out, requests: 1 });
+    });
+
+    it('an upload of 5 MB, every byte of it counted once', async () => {
+      const { client, trunk } = await world.client();
+      const body = randomBytes(5_000_000);
+      const visitor = await RawConnection.open(scope, relay.port, 60_000);
+      const writing = visitor.write(formatRequest({ host: client.host, method: 'POST', body }));
+      const stream = await trunk.accept();
+      stream.join(await open(await stream.mayMove()));
+      stream.move();
+      const head = (await stream.receivedUpTo('\r\n\r\n')).indexOf('\r\n\r\n') + 4;
+      const received = await stream.receivedBytes(head + body.length);
+      await writing;
+      assert.ok(stream.relayHasMoved);
+      assert.equal(checksum(received.subarray(head)), checksum(body));
+      stream.send(ok('taken'));
+      assert.equal((await visitor.response()).text, 'taken');
+      const bytes_out = ok('taken').length;
+      await assertCounted(client, { bytes_in: received.length, bytes_out, requests: 1 });
+    });
+
+    it('what comes through the data socket first, which is passed on behind what comes on the trunk', async () => {
+      const { client, trunk } = await world.client();
+      const { stream, first, rest } = await downloading(client, trunk);
+      const data = await open(await stream.mayMove());
+      stream.join(data);
+      const [early, late] = [randomBytes(300_000), randomBytes(1_000_000)];
+      data.send(early.subarray(0, 100_000));
+      data.send(early.subarray(100_000));
+      await stream.relayMoved();
+      await world.assertServes(client, trunk);
+      stream.send(late);
+      stream.move();
+      stream.end();
+      assert.equal(await rest, checksum(Buffer.concat([first, late, early])));
+    });
+
+    it('the next requests of the visitor’s connection, which come through the data socket', async () => {
+      const { client, trunk } = await world.client();
+      const head = `HTTP/1.1 200 OK\r\nContent-Length: ${4 * LARGE}\r\n\r\n`;
+      const { visitor, stream, rest, first } = await downloading(client, trunk, {}, head);
+      stream.join(await open(await stream.mayMove()));
+      stream.move();
+      stream.send(first);
+      assert.equal(await rest, checksum(Buffer.concat([first, first])));
+      const { frames } = trunk;
+      await stream.relayMoved();
+      const seen = frames.length;
+      for (const target of ['/second', '/third']) {
+        await visitor.write(formatRequest({ host: client.host, target }));
+        await stream.receivedUpTo(`GET ${target} `);
+        stream.send(ok(target));
+        assert.equal((await visitor.response()).text, target);
+      }
+      assert.equal(frames.length, seen);
+      assert.deepEqual(client.control.messages, []);
+    });
+
+    it('a WebSocket, which talks both ways', async () => {
+      const { client, trunk } = await world.client();
+      const [visitor, stream] = await world.connect(client, trunk, { headers: UPGRADE });
+      stream.send('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n');
+      await visitor.finalHead();
+      const message = randomBytes(2 * LARGE);
+      stream.send(message);
+      assert.ok((await visitor.reader.exactly(message.length)).equals(message));
+      stream.join(await open(await stream.mayMove()));
+      stream.move();
+      for (const each of ['one', 'two', 'three']) {
+        await visitor.write(`to ${each}`);
+        await stream.receivedUpTo(`to ${each}`);
+        stream.send(`from ${each}`);
+        assert.equal((await visitor.reader.exactly(each.length + 5)).toString(), `from ${each}`);
+      }
+      visitor.halfClose();
+      assert.equal(await endOf(stream), 1000);
+    });
+
+    it('several at once', async () => {
+      const { client, trunk } = await world.client();
+      const one = async (): Promise<void> => {
+        const { stream, first, rest } = await downloading(client, trunk);
+        const last = randomBytes(500_000);
+        stream.join(await open(await stream.mayMove()));
+        stream.move();
+        stream.send(last);
+        stream.end();
+        assert.equal(await rest, checksum(Buffer.concat([first, last])));
+      };
+      await Promise.all(Array.from({ length: 8 }, one));
+    });
+  });
+
+  it('that a visitor does not take hold nobody up, and are in the relay with no more than a few reads', async () => {
+    const { client, trunk } = await world.client();
+    const [visitor, stream] = await world.connect(client, trunk);
+    // Far more than the systems between take.
+    const body = randomBytes(32 * 1024 * 1024);
+    const head = `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n`;
+    stream.send(head);
+    stream.send(body.subarray(0, 2 * LARGE));
+    const data = await open(await stream.mayMove());
+    stream.join(data);
+    stream.move();
+    await eventually(20_000, () => assert.equal(stream.sent, head.length + 2 * LARGE));
+    visitor.socket.pause();
+    // A message leaves when the one before has, so that it is known how many have.
+    const PIECE = 4096;
+    let at = 2 * LARGE;
+    const feed = (): void => {
+      for (; data.unsent === 0 && at < body.length; at += PIECE) stream.send(body.subarray(at, at + PIECE));
+    };
+    await eventually(60_000, async () => {
+      feed();
+      const before = at;
+      // More than one visitor needs, so that the relay has had its turns.
+      for (let count = 0; count < 5; count += 1) await world.assertServes(client, trunk);
+      feed();
+      assert.equal(at, before);
+    });
+    assert.ok(at < body.length, 'all of it has left');
+    const waiting = ((data.unsent + onTheWay(data).fromHere) * PIECE) / (PIECE + DATA_HEADER_BYTES);
+    // One that is being written, and those that Node makes before it notices that it shall not.
+    assertHeldAtMost(4 * READ_BYTES, head.length + at - waiting, visitor);
+    stream.send(body.subarray(at));
+    assert.equal(checksum((await visitor.response()).body), checksum(body));
+  });
+
+  it('count once for a plan', async () => {
+    const owner = await createAccount(relay, { plan: 'free' });
+    const { client, trunk } = await moved('both', onlyAccount(owner));
+    const ask = (): Promise<RawConnection> => world.visitor(client);
+    await Promise.all(Array.from({ length: 199 }, ask));
+    await eventually(60_000, () => assert.equal(trunk.waiting, 199));
+    const { status, head } = await (await ask()).response();
+    assert.deepEqual([status, head.field('culvert-error')], [503, 'plan-limit']);
+  });
+
+  describe('have an id that', () => {
+    it('opens one data socket', async () => {
+      const { stream, data, rest, first } = await moved('both');
+      assert.deepEqual(await refusalOf(open(await stream.mayMove())), NOT_FOUND);
+      stream.end();
+      assert.equal(await rest, checksum(first));
+      assert.equal(await codeOf(data), 1000);
+    });
+
+    it('opens none when the stream has ended, or its visitor has left', async () => {
+      const { client, trunk } = await world.client();
+      const { stream, first, rest } = await downloading(client, trunk);
+      stream.end();
+      assert.equal(await rest, checksum(first));
+      assert.equal(await endOf(stream), 1000);
+      assert.deepEqual(await refusalOf(open(await stream.mayMove())), NOT_FOUND);
+      const next = await downloading(client, trunk);
+      next.visitor.reset();
+      await endOf(next.stream);
+      assert.deepEqual(await refusalOf(open(await next.stream.mayMove())), NOT_FOUND);
+    });
+
+    it('opens none when the trunk is lost', async () => {
+      const { client, trunk } = await world.client();
+      const { stream, rest } = await downloading(client, trunk);
+      trunk.socket.drop();
+      await assertBroken(rest);
+      assert.deepEqual(await refusalOf(open(await stream.mayMove())), NOT_FOUND);
+    });
+
+    it('needs no key, and no other’s; who is refused does not use it up', async () => {
+      const { client, trunk } = await world.client();
+      const { stream, first, rest } = await downloading(client, trunk);
+      const id = await stream.mayMove();
+      const stranger = await createAccount(relay);
+      assert.deepEqual(await refusalOf(open(id, stranger.key)), NOT_FOUND);
+      assert.deepEqual(await refusalOf(open(id, newApiKey())), [401, 'invalid api key']);
+      const { key } = await withNewKey(relay, client.account);
+      stream.join(await open(id, key));
+      stream.move();
+      stream.end();
+      assert.equal(await rest, checksum(first));
+    });
+
+    it('leaves the stream where it is when no data socket comes of it', async () => {
+      const { client, trunk } = await world.client();
+      const { stream, first, rest } = await downloading(client, trunk);
+      await refusalOf(open(await stream.mayMove(), newApiKey()));
+      const last = randomBytes(500_000);
+      stream.send(last);
+      stream.end();
+      assert.equal(await rest, checksum(Buffer.concat([first, last])));
+      assert.equal(await endOf(stream), 1000);
+    });
+  });
+
+  describe('end', () => {
+    it('in order, with bytes of theirs still on the trunk', async () => {
+      const { trunk, client, stream, data, first, rest } = await moved('the relay alone');
+      const last = randomBytes(1_000_000);
+      data.close(1000);
+      stream.send(last);
+      stream.move();
+      assert.equal(await rest, checksum(Buffer.concat([first, last])));
+      await world.assertServes(client, trunk);
+    });
+
+    it('in order on the trunk, though there is a data socket', async () => {
+      const { trunk, client, stream, first, rest } = await moved('the relay alone');
+      stream.end();
+      assert.equal(await rest, checksum(first));
+      await endOf(stream);
+      await world.assertServes(client, trunk);
+    });
+
+    it('in order, though the data socket is closed in order before', async () => {
+      const { client, trunk } = await world.client();
+      const { stream, first, rest } = await downloading(client, trunk);
+      const last = randomBytes(500_000);
+      const data = await open(await stream.mayMove());
+      stream.join(data);
+      data.close(1000);
+      stream.send(last);
+      stream.end();
+      assert.equal(await rest, checksum(Buffer.concat([first, last])));
+      await world.assertServes(client, trunk);
+    });
+
+    for (const half of ['the client alone', 'both'] as const) {
+      it(`in order, with ${half} moved`, async () => {
+        const { trunk, client, stream, data, first, rest } = await moved(half);
+        stream.end();
+        assert.equal(await rest, checksum(first));
+        assert.equal(await codeOf(data), 1000);
+        await world.assertServes(client, trunk);
+      });
+    }
+
+    for (const half of HALVES) {
+      for (const [what, end] of [
+        ['a data socket that is closed with 1011', (data: WebSocketClient) => data.close(1011)],
+        ['a data socket that is lost', (data: WebSocketClient) => data.drop()],
+      ] as const) {
+        it(`broken by ${what}, with ${half} moved`, async () => {
+          const { trunk, client, stream, data, rest } = await moved(half);
+          end(data);
+          // Before that, the relay may wait for more on the trunk.
+          if (half === 'the relay alone') stream.move();
+          await assertBroken(rest);
+          await world.assertServes(client, trunk);
+        });
+      }
+
+      it(`within a second of the visitor’s leaving, with ${half} moved`, async () => {
+        const { trunk, client, visitor, stream } = await moved(half);
+        visitor.reset();
+        // Behind what the visitor has sent before.
+        if (half === 'the client alone') stream.grant(WINDOW);
+        const { value, ms } = await timed(() => endOf(stream));
+        assertWithin(ms, 1000);
+        assert.equal(value, 1001);
+        if (half === 'the relay alone') stream.move();
+        await world.assertServes(client, trunk);
+      });
+    }
+
+    it('broken by ABORT, though there is a data socket', async () => {
+      const { trunk, client, stream, rest } = await moved('the relay alone');
+      stream.abort(1011);
+      await assertBroken(rest);
+      await endOf(stream);
+      await world.assertServes(client, trunk);
+    });
+
+    for (const half of ['the relay alone', 'the client alone'] as const) {
+      for (const [what, end] of [
+        ['breaks', (trunk: TrunkClient) => trunk.socket.drop()],
+        ['is closed with 1000 by the client', (trunk: TrunkClient) => trunk.socket.close(1000)],
+      ] as const) {
+        it(`broken by a trunk that ${what}, with ${half} moved`, async () => {
+          const { trunk, rest } = await moved(half);
+          end(trunk);
+          await assertBroken(rest);
+        });
+      }
+    }
+
+    it('as they would, though the trunk breaks, with both moved', async () => {
+      const { client, trunk, visitor, stream, data, first, rest } = await moved('both');
+      trunk.socket.drop();
+      // By now the relay has seen it.
+      await world.visitor(client);
+      await client.announced();
+      const last = randomBytes(1_000_000);
+      stream.send(last);
+      stream.end();
+      assert.equal(await rest, checksum(Buffer.concat([first, last])));
+      assert.equal(await codeOf(data), 1000);
+      assert.equal(await visitor.ending, 'end');
+    });
+
+    for (const half of HALVES) {
+      it(`with the tunnel, with ${half} moved`, async () => {
+        const { client, trunk, data, rest } = await moved(half);
+        await client.account.api.close(client.tunnel.id);
+        await assertBroken(rest);
+        assert.equal(await closeCode(trunk), 4001);
+        const code = await codeOf(data);
+        if (half === 'both') assert.equal(code, 4001);
+      });
+
+      it(`with the key of the trunk, with ${half} moved`, async () => {
+        const owner = await createAccount(relay);
+        const { trunk, data, rest } = await moved(half, onlyAccount(owner));
+        await relay.administer('key', 'revoke', owner.keyId);
+        await assertBroken(rest);
+        assert.equal(await closeCode(trunk), 4003);
+        const code = await codeOf(data);
+        if (half === 'both') assert.equal(code, 4003);
+      });
+    }
+
+    it('with the key of the data socket', async () => {
+      const owner = await createAccount(relay);
+      const other = await withNewKey(relay, owner);
+      const client = await ManualClient.start(scope, relay, onlyAccount(owner));
+      const trunk = await client.trunk();
+      const { stream, rest } = await downloading(client, trunk);
+      const data = await open(await stream.mayMove(), other.key);
+      stream.join(data);
+      stream.move();
+      await stream.relayMoved();
+      await world.assertServes(client, trunk);
+      await relay.administer('key', 'revoke', other.keyId);
+      assert.equal(await codeOf(data), 4003);
+      await assertBroken(rest);
+      await world.assertServes(client, trunk);
+    });
+  });
+
+  describe('end their trunk with 1002 for', () => {
+    const BEHIND: Record<string, (id: number) => Buffer> = {
+      MOVED: (id) => trunkFrame(Kind.moved, id, 0),
+      DATA: (id) => trunkFrame(Kind.data, id, 1, Buffer.from('x')),
+      END: (id) => trunkFrame(Kind.end, id, 0),
+      ABORT: (id) => trunkFrame(Kind.abort, id, 1011),
+    };
+    for (const [what, frame] of Object.entries(BEHIND)) {
+      it(`${what} behind MOVED, and break`, async () => {
+        const { trunk, stream, rest } = await moved('the client alone');
+        trunk.socket.send(frame(stream.id));
+        assert.equal(await closeCode(trunk), 1002);
+        await assertBroken(rest);
+      });
+
+      it(`${what} when both have moved, and go on`, async () => {
+        const { client, trunk, stream, first, rest } = await moved('both');
+        const other = await downloading(client, trunk);
+        trunk.socket.send(frame(stream.id));
+        assert.equal(await closeCode(trunk), 1002);
+        await assertBroken(other.rest);
+        const last = randomBytes(500_000);
+        stream.send(last);
+        stream.end();
+        assert.equal(await rest, checksum(Buffer.concat([first, last])));
+      });
+    }
+
+    it('MOVED before there is a data socket, and break', async () => {
+      const { client, trunk } = await world.client();
+      const { stream, first, rest } = await downloading(client, trunk);
+      await eventually(20_000, () => assert.equal(stream.sent, UNTIL_END.length + first.length));
+      trunk.send(Kind.moved, stream.id, 0);
+      assert.equal(await closeCode(trunk), 1002);
+      await assertBroken(rest);
+    });
+  });
+});
+
+/** Those that wait, all at once. */
+describe('large streams, in time (docs/protocol.md section 10.3)', () => {
+  const scope = suiteScope();
+  const together = concurrentTests();
+
+  interface OwnWorld {
+    readonly relay: Relay;
+    readonly world: TrunkWorld;
+    readonly client: ManualClient;
+    readonly trunk: TrunkClient;
+  }
+
+  async function start(): Promise<OwnWorld> {
+    const relay = await Relay.start(scope);
+    const world = new TrunkWorld(scope, relay, new AccountPool(relay));
+    return { relay, world, ...(await world.client()) };
+  }
+
+  /** A visitor whose download has moved. */
+  async function downloading({
+    relay,
+    world,
+    client,
+    trunk,
+  }: OwnWorld): Promise<Midway & { data: WebSocketClient }> {
+    const [visitor, stream] = await world.connect(client, trunk);
+    const first = randomBytes(2 * LARGE);
+    stream.send(UNTIL_END);
+    stream.send(first);
+    const rest = visitor.response().then(({ body }) => checksum(body), String);
+    const data = await openData(scope, relay, await stream.mayMove());
+    stream.join(data);
+    stream.move();
+    await stream.relayMoved();
+    return { visitor, stream, first, rest, data };
+  }
+
+  together('have an id that opens nothing after 10 s, and go on where they are', async () => {
+    const { relay, world, client, trunk } = await start();
+    const [visitor, stream] = await world.connect(client, trunk);
+    const [first, last] = [randomBytes(2 * LARGE), randomBytes(500_000)];
+    stream.send(UNTIL_END);
+    stream.send(first);
+    const id = await stream.mayMove();
+    // An announcement is good for as long, and this one comes later.
+    const other = await ManualClient.start(scope, relay, new AccountPool(relay));
+    const late = await world.visitor(other);
+    assert.equal((await late.response()).status, 504);
+    assert.deepEqual(await refusalOf(openData(scope, relay, id)), NOT_FOUND);
+    stream.send(last);
+    stream.end();
+    assert.equal(checksum((await visitor.response()).body), checksum(Buffer.concat([first, last])));
+  });
+
+  together('complete when the relay is told to stop, and hold no trunk', async () => {
+    const own = await start();
+    const { stream, first, rest } = await downloading(own);
+    own.relay.child.kill('SIGTERM');
+    assert.equal((await within(20_000, 'close', own.client.control.closed)).code, 1001);
+    assert.equal(await closeCode(own.trunk), 1000);
+    const last = randomBytes(1_000_000);
+    stream.send(last);
+    stream.end();
+    assert.equal(await rest, checksum(Buffer.concat([first, last])));
+    assert.deepEqual(await own.relay.child.exit(20_000), { code: 0, signal: null });
+  });
+
+  together('go on when the control socket is replaced, which closes the trunk', async () => {
+    const own = await start();
+    const { stream, first, rest } = await downloading(own);
+    await own.client.reconnect();
+    assert.equal(await closeCode(own.trunk), 1000);
+    const last = randomBytes(1_000_000);
+    stream.send(last);
+    stream.end();
+    assert.equal(await rest, checksum(Buffer.concat([first, last])));
+  });
+
+  together('are asked for a sign of life when the control socket is lost, and cut without one', async () => {
+    const own = await start();
+    const [mute, alive] = [await downloading(own), await downloading(own)];
+    mute.data.answersPings = false;
+    const { value, ms } = await timed(async () => {
+      own.client.control.socket.drop();
+      return await mute.rest;
+    });
+    assert.match(value, /the body ended by reset/);
+    assertAtLimit(ms, 8000);
+    alive.stream.end();
+    assert.equal(await alive.rest, checksum(alive.first));
+  });
+});
+
+/** `culvert`, whose connections to the relay are counted on their way. */
+describe('large streams of culvert', () => {
+  const { scope, relay, pool } = relaySuite();
+  /** a control socket and two trunks */
+  const SHARED = 3;
+  const SIZE = 3_000_000;
+  let proxy: FaultProxy;
+  let host: string;
+
+  before(async () => {
+    const service = await startRawService(scope, (socket) => void serve(socket));
+    proxy = await FaultProxy.start(scope, relay.port);
+    const { key } = await pool.take();
+    const { tunnel } = await Culvert.start(scope, proxy, key, service.port);
+    host = hostOf(tunnel, relay);
+    assert.equal((await visit(relay.port, { host, target: '/end/1' })).body.length, 1);
+  });
+
+  beforeEach(async () => {
+    await assertConnections(SHARED);
+  });
+
+  /**
+   * Answers `/N` with N bytes and their length, `/end/N` with N bytes and the end of the connection, `/part/N` with N bytes of
+   * twice as many; uploads with their checksum.
+   */
+  async function serve(socket: Socket): Promise<void> {
+    const reader = new SocketReader(socket);
+    for (;;) {
+      const head = (await reader.through('\r\n\r\n')).toString('latin1');
+      const [, how, count] = /^GET (?:\/(end|part))?\/(\d+) /.exec(head) ?? [];
+      const length = Number(/^content-length: (\d+)/im.exec(head)?.[1] ?? 0);
+      const size = Number(count);
+      if (count === undefined) socket.write(ok(checksum(await reader.exactly(length))));
+      else if (how === 'end') socket.write(UNTIL_END);
+      else socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${how === 'part' ? 2 * size : size}\r\n\r\n`);
+      if (count !== undefined) for (const block of payload(size)) socket.write(block);
+      if (how === 'end') return void socket.end();
+    }
+  }
+
+  async function ask(request: Partial<Request>): Promise<RawConnection> {
+    const visitor = await RawConnection.open(scope, relay.port, 60_000);
+    visitor.socket.write(formatRequest({ host, ...request }));
+    return visitor;
+  }
+
+  async function assertDownload(target: string, size: number): Promise<RawConnection> {
+    const visitor = await ask({ target });
+    assert.equal(checksum((await visitor.response()).body), payloadChecksum(size), `${size} bytes`);
+    return visitor;
+  }
+
+  async function assertUpload(size: number): Promise<RawConnection> {
+    const visitor = await ask({ method: 'POST', body: Buffer.concat([...payload(size)]) });
+    assert.equal((await visitor.response()).text, payloadChecksum(size));
+    return visitor;
+  }
+
+  async function assertConnections(count: number): Promise<void> {
+    await eventually(20_000, () => assert.equal(proxy.connections, count));
+  }
+
+  it('move a download, and the next request with it', async () => {
+    const visitor = await assertDownload(`/${SIZE}`, SIZE);
+    await assertConnections(SHARED + 1);
+    const { body } = await visitor.request({ host, target: '/10' });
+    assert.equal(body.length, 10);
+    assert.equal(proxy.connections, SHARED + 1);
+    visitor.reset();
+  });
+
+  it('move an upload, and the next request with it', async () => {
+    const visitor = await assertUpload(SIZE);
+    await assertConnections(SHARED + 1);
+    const { body } = await visitor.request({ host, target: '/10' });
+    assert.equal(body.length, 10);
+    assert.equal(proxy.connections, SHARED + 1);
+    visitor.reset();
+  });
+
+  it('are whole, many at a time', async () => {
+    const sizes = Array.from({ length: 5 }, (_, index) => 300_000 * (index + 1));
+    const visitors = await Promise.all([
+      ...sizes.map((size) => assertDownload(`/${size}`, size)),
+      ...sizes.map((size) => assertUpload(size)),
+    ]);
+    for (const visitor of visitors) visitor.reset();
+  });
+
+  it('are whole, whatever their size is when the local service ends the connection', async () => {
+    proxy.shape.latencyMs = 5;
+    for (let size = LARGE - 10_000; size < 3 * LARGE; size += 10_000)
+      await assertDownload(`/end/${size}`, size);
+    proxy.shape.latencyMs = 0;
+  });
+
+  it('stay on their trunk where nothing else gets through', async () => {
+    proxy.close();
+    const visitor = await assertDownload(`/${SIZE}`, SIZE);
+    assert.equal(proxy.connections, SHARED);
+    visitor.reset();
+    await proxy.restore();
+  });
+
+  it('break when the network does', async () => {
+    const visitor = await ask({ target: '/part/500000' });
+    const head = await visitor.finalHead();
+    await assertConnections(SHARED + 1);
+    await proxy.cut();
+    await assert.rejects(visitor.rest(head), /the stream ended .* early/);
+    await proxy.restore();
+  });
+});

@@ -1,0 +1,147 @@
+/** Visitors of tunnels whose client has trunks, and what tests of trunks say of them. */
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import type { AccountPool } from './accounts.ts';
+import { within } from './deadline.ts';
+import { documentedCode } from './documented-errors.ts';
+import { ManualClient } from './manual-client.ts';
+import type { Relay } from './programs.ts';
+import { formatRequest, RawConnection, type Request } from './raw-http.ts';
+import type { Scope } from './scope.ts';
+import type { TrunkClient, TrunkClientStream } from './spec-client/trunk.ts';
+import { HandshakeRefused } from './spec-client/websocket.ts';
+import { connectionEnds } from './tcp-probes.ts';
+
+/** 'half' of 'halfdone' */
+export const HALF = 'HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf';
+/** What is said of {@link HALF} where the other half never comes. */
+export const BROKEN = /^Error: the stream ended .* early$/;
+
+/** Fields of a request for a WebSocket. */
+export const UPGRADE = [
+  ['Upgrade', 'websocket'],
+  ['Connection', 'Upgrade'],
+] as const;
+
+/** A response with this body. */
+export function ok(body: string): string {
+  return `HTTP/1.1 200 OK\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+}
+
+/** SHA-256 in hex. */
+export function checksum(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+/** Status and text of a refusal; its code has to be the documented one. */
+export async function refusalOf(opening: Promise<unknown>): Promise<[status: number, text: string]> {
+  try {
+    await opening;
+  } catch (error) {
+    if (!(error instanceof HandshakeRefused)) throw error;
+    const { status, text } = error.response;
+    const body = JSON.parse(text) as { error: string };
+    assert.deepEqual(body, { error: body.error, code: documentedCode(body.error) });
+    return [status, body.error];
+  }
+  return assert.fail('the trunk was opened');
+}
+
+/** Waits for the end of a trunk: its close code, 1006 where it broke. */
+export async function closeCode(trunk: TrunkClient, ms = 20_000): Promise<number> {
+  return (await within(ms, 'end of the trunk', trunk.closed)).code;
+}
+
+/** Waits until the relay has ended a stream. */
+export async function endOf(stream: TrunkClientStream): Promise<number> {
+  return await within(20_000, 'end of the stream', stream.ended);
+}
+
+/** A visitor who has been sent half of a response. */
+export interface Halfway {
+  readonly visitor: RawConnection;
+  readonly stream: TrunkClientStream;
+  /** the whole body, or what went wrong */
+  readonly rest: Promise<string>;
+}
+
+/** Visitors, clients and trunks of one relay. */
+export class TrunkWorld {
+  readonly #scope: Scope;
+  readonly #relay: Relay;
+  readonly #pool: AccountPool;
+
+  constructor(scope: Scope, relay: Relay, pool: AccountPool) {
+    this.#scope = scope;
+    this.#relay = relay;
+    this.#pool = pool;
+  }
+
+  /** A client with a control socket and a trunk. */
+  async client(request: object = {}): Promise<{ client: ManualClient; trunk: TrunkClient }> {
+    const client = await ManualClient.start(this.#scope, this.#relay, this.#pool, request);
+    return { client, trunk: await client.trunk() };
+  }
+
+  /** A visitor who has sent a request. */
+  async visitor(client: ManualClient, request: Partial<Request> = {}): Promise<RawConnection> {
+    const visitor = await RawConnection.open(this.#scope, this.#relay.port, 60_000);
+    await visitor.write(formatRequest({ host: client.host, ...request }));
+    return visitor;
+  }
+
+  /** A visitor whose request has come through the trunk. */
+  async connect(
+    client: ManualClient,
+    trunk: TrunkClient,
+    request: Partial<Request> = {},
+  ): Promise<[RawConnection, TrunkClientStream]> {
+    const visitor = await this.visitor(client, request);
+    const stream = await trunk.accept();
+    await stream.receivedUpTo('\r\n\r\n');
+    return [visitor, stream];
+  }
+
+  async halfway(client: ManualClient, trunk: TrunkClient): Promise<Halfway> {
+    const [visitor, stream] = await this.connect(client, trunk);
+    stream.send(HALF);
+    const head = await visitor.finalHead();
+    const rest = visitor.rest(head).then(
+      ({ text }) => text,
+      (error: unknown) => String(error),
+    );
+    return { visitor, stream, rest };
+  }
+
+  /** Asserts that a visitor gets a response through the trunk. */
+  async assertServes(client: ManualClient, trunk: TrunkClient): Promise<void> {
+    const [visitor, stream] = await this.connect(client, trunk);
+    stream.send(ok('served'));
+    assert.equal((await visitor.response()).text, 'served');
+    visitor.reset();
+    await endOf(stream);
+  }
+}
+
+/** Asserts that no more of what a client has sent lies in the relay: neither with the system nor with the visitor. */
+export function assertHeldAtMost(most: number, sent: number, { socket, reader }: RawConnection): void {
+  const held = sent - onTheWay(socket).toHere - socket.readableLength - reader.buffered;
+  assert.ok(held <= most, `${held} of ${sent} bytes are in the relay`);
+}
+
+/** This end of a connection. */
+interface ThisEnd {
+  readonly localPort?: number | undefined;
+  readonly remotePort?: number | undefined;
+}
+
+/** Bytes of a connection of this process that are with the system, at either end. */
+export function onTheWay({ localPort, remotePort }: ThisEnd): {
+  readonly toHere: number;
+  readonly fromHere: number;
+} {
+  const ends = connectionEnds();
+  const mine = ends.find((end) => end.port === localPort && end.peerPort === remotePort) ?? assert.fail();
+  const other = ends.find((end) => end.port === remotePort && end.peerPort === localPort) ?? assert.fail();
+  return { toHere: other.unsent + mine.unread, fromHere: mine.unsent + other.unread };
+}
