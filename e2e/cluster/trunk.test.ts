@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { administer, createAccount, type TestAccount } from '../support/accounts.ts';
 import { Api } from '../support/api.ts';
@@ -6,8 +7,9 @@ import { RelayCluster } from '../support/cluster.ts';
 import { eventually, within } from '../support/deadline.ts';
 import { formatRequest, RawConnection } from '../support/raw-http.ts';
 import { suiteScope, testScope } from '../support/scope.ts';
-import { ControlSocket } from '../support/spec-client/control.ts';
+import { ControlSocket, openData } from '../support/spec-client/control.ts';
 import { TrunkClient, type TrunkClientStream } from '../support/spec-client/trunk.ts';
+import type { WebSocketClient } from '../support/spec-client/websocket.ts';
 
 /** 'half' of 'halfdone' */
 const HALF = 'HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf';
@@ -116,5 +118,103 @@ describe('a trunk that lands on a relay without the control socket', function ()
     await administer(cluster.relay(A), 'key', 'revoke', account.keyId);
     assert.equal(await closeCode(trunk), 4003);
     assert.equal(await rest, 'broken');
+  });
+});
+
+/** A balancer spreads data sockets, too; each is passed on to the relay that asked for it. */
+describe('a large stream whose data socket lands on another relay than its trunk', function () {
+  this.timeout(600_000);
+  const suite = suiteScope();
+  const scope = testScope();
+  let cluster: RelayCluster;
+  let account: TestAccount;
+  let host: string;
+  let trunk: TrunkClient;
+
+  before(async () => {
+    cluster = await RelayCluster.start(suite, 2);
+  });
+
+  beforeEach(async () => {
+    const relay = cluster.relay(A);
+    account = await createAccount(relay, { plan: 'team' });
+    const tunnel = await new Api(relay, account.key).create({ local_port: 9 });
+    await ControlSocket.open(scope, relay, account.key, tunnel.id);
+    trunk = await TrunkClient.open(scope, relay, account.key, tunnel.id);
+    host = `${tunnel.slug}.localhost:${relay.port}`;
+  });
+
+  interface Moved {
+    readonly connection: RawConnection;
+    readonly stream: TrunkClientStream;
+    readonly data: WebSocketClient;
+    /** what was sent of a body of twice as many bytes */
+    readonly first: Buffer;
+    /** the whole body */
+    readonly rest: Promise<Buffer | undefined>;
+  }
+
+  /** A visitor in the middle of a download that has moved. */
+  async function moved(): Promise<Moved> {
+    const connection = await RawConnection.open(scope, cluster.relay(A).port);
+    await connection.write(formatRequest({ host }));
+    const stream = await trunk.accept();
+    await stream.receivedUpTo('\r\n\r\n');
+    const first = randomBytes(300_000);
+    stream.send(`HTTP/1.1 200 OK\r\nContent-Length: ${2 * first.length}\r\n\r\n`);
+    stream.send(first);
+    const rest = connection.response().then(
+      ({ body }) => body,
+      () => undefined,
+    );
+    const data = await openData(scope, cluster.relay(C), await stream.mayMove());
+    stream.join(data);
+    stream.move();
+    await stream.relayMoved();
+    return { connection, stream, data, first, rest };
+  }
+
+  async function complete({ stream, first, rest }: Moved): Promise<void> {
+    stream.send(first);
+    assert.ok((await rest)?.equals(Buffer.concat([first, first])));
+  }
+
+  it('is whole, and brings the next request', async () => {
+    const visit = await moved();
+    await complete(visit);
+    await visit.connection.write(formatRequest({ host, target: '/next' }));
+    await visit.stream.receivedUpTo('GET /next ');
+    visit.stream.send('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nnext');
+    assert.equal((await visit.connection.response()).text, 'next');
+    await assert.rejects(openData(scope, cluster.relay(C), await visit.stream.mayMove()), /404/);
+  });
+
+  it('breaks with the data socket', async () => {
+    const { data, rest } = await moved();
+    data.drop();
+    assert.equal(await rest, undefined);
+  });
+
+  it('completes when that relay is told to stop, and the next request comes through the trunk', async () => {
+    const visit = await moved();
+    const exit = cluster.relay(C).stop('SIGTERM', 30_000);
+    const { port } = cluster.relay(C);
+    await eventually(20_000, () => assert.rejects(RawConnection.open(scope, port), /ECONNREFUSED/));
+    await complete(visit);
+    assert.equal((await within(20_000, 'end of the data socket', visit.data.closed)).code, 1000);
+    assert.deepEqual(await exit, { code: 0, signal: null });
+    await visit.connection.write(formatRequest({ host, target: '/next' }));
+    const next = await trunk.accept();
+    await next.receivedUpTo('GET /next ');
+    next.send('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nnext');
+    assert.equal((await visit.connection.response()).text, 'next');
+    await cluster.relay(C).restart();
+  });
+
+  it('breaks when that relay dies', async () => {
+    const { rest } = await moved();
+    await cluster.relay(C).stop('SIGKILL');
+    assert.equal(await rest, undefined);
+    await cluster.relay(C).restart();
   });
 });
