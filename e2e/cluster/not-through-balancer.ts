@@ -53,6 +53,7 @@ const ALWAYS: readonly Exception[] = [
     reason: WHERE_IT_LANDS,
   },
   { suite: 'trunk', reason: 'a trunk serves visitors of the relay on which it has landed' },
+  { suite: 'trunk-large', reason: 'a trunk serves visitors of the relay on which it has landed' },
   {
     suite: 'hold-over',
     titles: [

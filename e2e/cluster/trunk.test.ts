@@ -10,6 +10,7 @@ import { suiteScope, testScope } from '../support/scope.ts';
 import { ControlSocket, openData } from '../support/spec-client/control.ts';
 import { TrunkClient, type TrunkClientStream } from '../support/spec-client/trunk.ts';
 import type { WebSocketClient } from '../support/spec-client/websocket.ts';
+import { sendUntilMove } from '../support/trunk-world.ts';
 
 /** 'half' of 'halfdone' */
 const HALF = 'HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf';
@@ -144,11 +145,14 @@ describe('a large stream whose data socket lands on another relay than its trunk
     host = `${tunnel.slug}.localhost:${relay.port}`;
   });
 
+  /** bytes of a download */
+  const SIZE = 2_000_000;
+
   interface Moved {
     readonly connection: RawConnection;
     readonly stream: TrunkClientStream;
     readonly data: WebSocketClient;
-    /** what was sent of a body of twice as many bytes */
+    /** what was sent of the body */
     readonly first: Buffer;
     /** the whole body */
     readonly rest: Promise<Buffer | undefined>;
@@ -160,9 +164,8 @@ describe('a large stream whose data socket lands on another relay than its trunk
     await connection.write(formatRequest({ host }));
     const stream = await trunk.accept();
     await stream.receivedUpTo('\r\n\r\n');
-    const first = randomBytes(300_000);
-    stream.send(`HTTP/1.1 200 OK\r\nContent-Length: ${2 * first.length}\r\n\r\n`);
-    stream.send(first);
+    stream.send(`HTTP/1.1 200 OK\r\nContent-Length: ${SIZE}\r\n\r\n`);
+    const first = await sendUntilMove(stream);
     const rest = connection.response().then(
       ({ body }) => body,
       () => undefined,
@@ -175,8 +178,9 @@ describe('a large stream whose data socket lands on another relay than its trunk
   }
 
   async function complete({ stream, first, rest }: Moved): Promise<void> {
-    stream.send(first);
-    assert.ok((await rest)?.equals(Buffer.concat([first, first])));
+    const last = randomBytes(SIZE - first.length);
+    stream.send(last);
+    assert.ok((await rest)?.equals(Buffer.concat([first, last])));
   }
 
   it('is whole, and brings the next request', async () => {

@@ -1,8 +1,8 @@
 /** Visitors of tunnels whose client has trunks, and what tests of trunks say of them. */
 import assert from 'node:assert/strict';
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import type { AccountPool } from './accounts.ts';
-import { within } from './deadline.ts';
+import { eventually, within } from './deadline.ts';
 import { documentedCode } from './documented-errors.ts';
 import { ManualClient } from './manual-client.ts';
 import type { Relay } from './programs.ts';
@@ -55,6 +55,30 @@ export async function closeCode(trunk: TrunkClient, ms = 20_000): Promise<number
 /** Waits until the relay has ended a stream. */
 export async function endOf(stream: TrunkClientStream): Promise<number> {
   return await within(20_000, 'end of the stream', stream.ended);
+}
+
+/** What a stream carries one way before the next byte makes it large (docs/protocol.md section 10.3). */
+export const LARGE = 131_072;
+
+/**
+ * Sends through a stream until the relay lets it move.
+ *
+ * @returns what was sent
+ */
+export async function sendUntilMove(stream: TrunkClientStream): Promise<Buffer> {
+  const pieces: Buffer[] = [];
+  const send = (bytes: number): void => {
+    const piece = randomBytes(bytes);
+    pieces.push(piece);
+    stream.send(piece);
+  };
+  send(LARGE);
+  await eventually(20_000, () => {
+    if (stream.connectionId !== undefined) return;
+    send(1000);
+    throw new Error('the relay does not let the stream move');
+  });
+  return Buffer.concat(pieces);
 }
 
 /** A visitor who has been sent half of a response. */
