@@ -234,7 +234,7 @@ export const TRUNK_IDLE_MS = 60_000;
 export const TRUNK_DOUBT_MS = 2000;
 /** ms a client has at least to answer the end of a stream, which waits behind what was sent before (docs/protocol.md section 10.2). */
 export const TRUNK_ANSWER_MS = 60_000;
-/** Bytes of announcements queued for a client that reads nothing; some ten thousand of them. */
+/** Bytes of announcements queued for a client that reads nothing; some ten thousand announcements. */
 export const CONTROL_BUFFER_MAX_BYTES = 1024 * 1024;
 /** ms a client has to answer the Close frame of its control socket. */
 export const CONTROL_CLOSE_TIMEOUT_MS = 5000;
