@@ -232,6 +232,15 @@ export const TRUNK_IDLE_MS = 60_000;
  * visitors on it until then. A service may think for longer; the client itself says that it is there.
  */
 export const TRUNK_DOUBT_MS = 2000;
+/** ms of a round trip from which on a client is far: a window of 64 KiB for each is little then, and plenty below. */
+export const FAR_PATH_MS = 5;
+/** Bytes one way without any the other way, from far away, after which a stream is worth a connection: more than a page. */
+export const LARGE_FROM_FAR_BYTES = 128 * 1024;
+/**
+ * The same from nearby, where only what is very large gains anything: more than the system takes at once for a visitor
+ * who reads nothing, who is better off on a trunk.
+ */
+export const LARGE_BYTES = 8 * 1024 * 1024;
 /** ms a client has at least to answer the end of a stream, which waits behind what was sent before (docs/protocol.md section 10.2). */
 export const TRUNK_ANSWER_MS = 60_000;
 /** Bytes of announcements queued for a client that reads nothing; some ten thousand announcements. */

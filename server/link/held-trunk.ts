@@ -2,7 +2,15 @@
 import { Trunk } from '../../shared/trunk/trunk.ts';
 import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
-import { LIFE_SIGN_MS, TRUNK_ANSWER_MS, TRUNK_DOUBT_MS, TRUNK_IDLE_MS } from '../limits.ts';
+import {
+  FAR_PATH_MS,
+  LARGE_BYTES,
+  LARGE_FROM_FAR_BYTES,
+  LIFE_SIGN_MS,
+  TRUNK_ANSWER_MS,
+  TRUNK_DOUBT_MS,
+  TRUNK_IDLE_MS,
+} from '../limits.ts';
 
 export interface HeldTrunkOptions {
   readonly socket: WebSocketByteStream;
@@ -38,6 +46,14 @@ export class HeldTrunk {
         closed: () => ended(this),
       },
     });
+    // While nothing else is on its way.
+    socket.measureRoundTrip();
+  }
+
+  /** Bytes one way from which on a stream is better off on a data socket of its own. */
+  get largeBytes(): number {
+    const { roundTripMs } = this.#socket;
+    return roundTripMs !== undefined && roundTripMs < FAR_PATH_MS ? LARGE_BYTES : LARGE_FROM_FAR_BYTES;
   }
 
   /** Streams that it carries. */

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { duplexPair } from 'node:stream';
 import { CloseCode, PENDING_TIMEOUT_MS } from '../../shared/control.ts';
-import { LARGE_BYTES, LARGE_MS } from '../../shared/trunk/run.ts';
 import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
 import { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import { PLAN_RULES } from '../accounts/plans.ts';
@@ -11,6 +10,7 @@ import { HeldTime } from '../testing/held-time.ts';
 import { settled, TrunkClient } from '../testing/trunk-client.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream } from '../tunnels/stream.ts';
+import { FAR_PATH_MS, LARGE_FROM_FAR_BYTES } from '../limits.ts';
 import type { ControlSocket } from './control-socket.ts';
 import { Hub } from './hub.ts';
 import { ALONE } from './presence.ts';
@@ -53,11 +53,12 @@ describe('Hub, with a stream that has grown large on a trunk', () => {
     hub.attach(tunnel, control as unknown as ControlSocket);
     trunk = new TrunkClient();
     hub.offer(tunnel, 'trunk', trunk.socket, 'one');
+    time.pass(FAR_PATH_MS);
+    await settled();
     visitor = await visit();
-    visitor.stream.write(Buffer.alloc(LARGE_BYTES + 1));
+    visitor.stream.write(Buffer.alloc(LARGE_FROM_FAR_BYTES));
     await settled();
     assert.equal(trunk.moves.length, 0);
-    time.pass(LARGE_MS);
     visitor.stream.write(Buffer.from('.'));
     await settled();
     [stream, id] = trunk.moves[0] ?? assert.fail('the client was not asked');
@@ -104,10 +105,13 @@ describe('Hub, with a stream that has grown large on a trunk', () => {
     assert.deepEqual([received, visitor.received], ['ab', '1']);
     trunk.leave();
     await settled();
-    visitor.stream.write(Buffer.alloc(LARGE_BYTES + 1, 'c'));
+    visitor.stream.write(Buffer.alloc(LARGE_FROM_FAR_BYTES + 1, 'c'));
     stream.write(Buffer.from('2'));
     await settled();
-    assert.deepEqual([received.length, visitor.received, visitor.ends], [2 + LARGE_BYTES + 1, '12', []]);
+    assert.deepEqual(
+      [received.length, visitor.received, visitor.ends],
+      [2 + LARGE_FROM_FAR_BYTES + 1, '12', []],
+    );
     assert.equal(trunk.moves.length, 1);
     stream.close(CloseCode.normal);
     await settled();

@@ -290,7 +290,7 @@ export class TunnelLink {
     const opened = this.#trunks?.open();
     if (opened === undefined) return undefined;
     const stream = this.#track(opened.stream, opened.keyId);
-    opened.stream.whenLarge(() => this.#onLarge({ trunk: opened.stream, data: stream }));
+    opened.stream.whenLarge(opened.largeBytes, () => this.#onLarge({ trunk: opened.stream, data: stream }));
     return stream;
   }
 

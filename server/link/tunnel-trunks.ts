@@ -4,10 +4,11 @@ import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import { HeldTrunk } from './held-trunk.ts';
 
-/** A stream to the client, and the key that its trunk was opened with. */
+/** A stream to the client, the key that its trunk was opened with, and bytes one way from which on it is large. */
 export interface KeyedStream {
   readonly stream: TrunkStream;
   readonly keyId: string;
+  readonly largeBytes: number;
 }
 
 export class TunnelTrunks {
@@ -35,7 +36,9 @@ export class TunnelTrunks {
     for (const trunk of this.#current) {
       if (trunk.takesVisitors && (least === undefined || trunk.size < least.size)) least = trunk;
     }
-    return least === undefined ? undefined : { stream: least.open(), keyId: least.keyId };
+    if (least === undefined) return undefined;
+    const { keyId, largeBytes } = least;
+    return { stream: least.open(), keyId, largeBytes };
   }
 
   /** The control socket that they belong to has ended: they serve whom they serve now. */

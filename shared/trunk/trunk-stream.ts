@@ -157,9 +157,9 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
     this.#awaitAnswer();
   }
 
-  /** Has somebody told, once, when the stream is large: it may be better off on a data socket of its own. */
-  whenLarge(tell: () => void): void {
-    this.#run.whenLarge(tell);
+  /** Has somebody told, once, when more than so many bytes have gone one way without any the other way. */
+  whenLarge(bytes: number, tell: () => void): void {
+    this.#run.whenAbove(bytes, tell);
   }
 
   /** Asks the peer to open the data socket of this id, to go on there; once for a stream. */

@@ -15,6 +15,8 @@ const FLUSH_TIMEOUT_MS = 60_000;
 const CLOSE_TIMEOUT_MS = 1000;
 /** Bytes up to which header and payload are copied into one write; above, the copy costs more than a second one. */
 const COPY_MAX = 16_384;
+/** Content of the ping that measures a round trip, and of no other. */
+const ROUND_TRIP = Buffer.from('round trip');
 /** Keys drawn from the system's random source at a time. */
 const KEY_POOL_SIZE = 1024;
 
@@ -57,6 +59,9 @@ export class WebSocketByteStream {
   #pongUnderWay = false;
   /** Whether the peer has sent and taken nothing since {@link probe}. */
   #silent = false;
+  /** when {@link measureRoundTrip} has asked, monotonic ms, and what it has found */
+  #measuredAt: number | undefined;
+  #roundTripMs: number | undefined;
   #closeSent = false;
   /** The peer has closed too, while some of ours was still queued. */
   #destroyWhenFlushed = false;
@@ -83,6 +88,7 @@ export class WebSocketByteStream {
         if (!this.#ended) this.#handler?.onStreamData(piece);
       },
       onPing: (payload) => this.#pinged(payload),
+      onPong: (payload) => this.#ponged(payload),
       onClose: (code) => this.#peerClosed(code),
       onProtocolError: (code) => this.#peerBrokeProtocol(code),
     });
@@ -175,6 +181,17 @@ export class WebSocketByteStream {
     this.#send(Opcode.ping, Buffer.alloc(0));
   }
 
+  /** Has {@link roundTripMs} measured, once. */
+  measureRoundTrip(): void {
+    this.#measuredAt = performance.now();
+    this.#send(Opcode.ping, ROUND_TRIP);
+  }
+
+  /** ms that a ping and its pong took; `undefined` before that was measured. */
+  get roundTripMs(): number | undefined {
+    return this.#roundTripMs;
+  }
+
   /** Whether the peer has sent nothing at all since {@link probe}, and taken nothing of what was queued. */
   get isSilent(): boolean {
     return this.#silent;
@@ -228,6 +245,12 @@ export class WebSocketByteStream {
     const room = socket.write(payload, onFlushed);
     socket.uncork();
     return room;
+  }
+
+  #ponged(payload: Buffer): void {
+    if (this.#measuredAt === undefined || !payload.equals(ROUND_TRIP)) return;
+    this.#roundTripMs = performance.now() - this.#measuredAt;
+    this.#measuredAt = undefined;
   }
 
   #pinged(payload: Buffer): void {

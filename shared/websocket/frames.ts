@@ -15,6 +15,7 @@ export interface FrameHandler {
    */
   onPayload(piece: Buffer): void;
   onPing(payload: Buffer): void;
+  onPong?(payload: Buffer): void;
   /** The peer's Close frame; {@link CloseCode.noStatus} when it carries no code. Nothing is read after it. */
   onClose(code: number): void;
   /** The peer broke the protocol; `code` is the one to close with. Nothing is read after it. */
@@ -193,6 +194,7 @@ export class FrameReader {
     const payload = this.#control ?? EMPTY;
     this.#control = undefined;
     if (opcode === Opcode.ping) this.#handler.onPing(payload);
+    else if (opcode === Opcode.pong) this.#handler.onPong?.(payload);
     else if (opcode === Opcode.close) this.#close(payload);
   }
 
