@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict';
 import { CloseCode } from '../../shared/control.ts';
 import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
-import { LIFE_SIGN_MS, TRUNK_ANSWER_MS, TRUNK_DOUBT_MS, TRUNK_IDLE_MS } from '../limits.ts';
+import {
+  FAR_PATH_MS,
+  LARGE_BYTES,
+  LARGE_FROM_FAR_BYTES,
+  LIFE_SIGN_MS,
+  TRUNK_ANSWER_MS,
+  TRUNK_DOUBT_MS,
+  TRUNK_IDLE_MS,
+} from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
+import { HeldTime } from '../testing/held-time.ts';
 import { settled, TrunkClient } from '../testing/trunk-client.ts';
 import { HeldTrunk } from './held-trunk.ts';
 
@@ -208,6 +217,40 @@ describe('HeldTrunk', () => {
     trunk.close(CloseCode.tunnelClosed);
     await settled();
     assert.deepEqual([ends, client.closed, ended], [[CloseCode.abnormal], [CloseCode.tunnelClosed], [trunk]]);
+  });
+
+  describe('has streams that are large', () => {
+    let time: HeldTime;
+
+    beforeEach(() => {
+      time = new HeldTime();
+    });
+
+    afterEach(() => {
+      time.reset();
+    });
+
+    for (const [what, ms, bytes] of [
+      ['beyond 8 MiB where a ping takes less than 5 ms', FAR_PATH_MS - 0.1, LARGE_BYTES],
+      ['beyond 128 KiB where it takes 5 ms', FAR_PATH_MS, LARGE_FROM_FAR_BYTES],
+    ] as const) {
+      it(what, async () => {
+        hold(new TrunkClient());
+        time.pass(ms);
+        await settled();
+        assert.equal(trunk.largeBytes, bytes);
+      });
+    }
+
+    it('beyond 128 KiB as long as no ping was answered', async () => {
+      const client = new TrunkClient({ isThere: false });
+      hold(client);
+      await settled();
+      assert.equal(trunk.largeBytes, LARGE_FROM_FAR_BYTES);
+      client.wake();
+      await settled();
+      assert.equal(trunk.largeBytes, LARGE_BYTES);
+    });
   });
 
   it('on which the client begins a stream ends', async () => {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { CloseCode } from '../../shared/control.ts';
-import { TRUNK_DOUBT_MS, TRUNK_IDLE_MS } from '../limits.ts';
+import { FAR_PATH_MS, LARGE_BYTES, LARGE_FROM_FAR_BYTES, TRUNK_DOUBT_MS, TRUNK_IDLE_MS } from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
+import { HeldTime } from '../testing/held-time.ts';
 import { settled, TrunkClient } from '../testing/trunk-client.ts';
 import { type KeyedStream, TunnelTrunks } from './tunnel-trunks.ts';
 
@@ -44,6 +45,24 @@ describe('TunnelTrunks', () => {
     visitors[3]?.stream.close(CloseCode.normal);
     await settled();
     assert.deepEqual([visit().keyId, visit().keyId, visit().keyId], ['two', 'two', 'one']);
+  });
+
+  it('say with each visitor’s stream when it is large, which is a matter of its trunk', async () => {
+    const time = new HeldTime();
+    add('far');
+    time.pass(FAR_PATH_MS);
+    await settled();
+    add('near');
+    await settled();
+    time.reset();
+    const visitors = [visit(), visit()];
+    assert.deepEqual(
+      visitors.map(({ keyId, largeBytes }) => [keyId, largeBytes]),
+      [
+        ['far', LARGE_FROM_FAR_BYTES],
+        ['near', LARGE_BYTES],
+      ],
+    );
   });
 
   it('give none on which the client owes a sign of life, though it has the fewest', async () => {

@@ -12,12 +12,12 @@ const RUNS: [what: string, steps: number[], toldAfter: number | undefined][] = [
   ['more behind a byte that comes', [-100, 1, -100, -1], 4],
 ];
 
-describe('Run', () => {
-  function take(run: Run, step: number): void {
-    if (step > 0) run.received(step);
-    else run.sent(-step);
-  }
+function take(run: Run, step: number): void {
+  if (step > 0) run.received(step);
+  else run.sent(-step);
+}
 
+describe('Run', () => {
   for (const [what, steps, toldAfter] of RUNS) {
     it(`is ${toldAfter === undefined ? 'small' : 'large'} after ${what}`, () => {
       const run = new Run();

@@ -5,6 +5,7 @@ import { mock } from 'node:test';
 import * as fc from 'fast-check';
 import { CloseCode } from '../control.ts';
 import type { ReadSocket } from '../socket-reads.ts';
+import { FakeTurns } from '../testing/fake-turns.ts';
 import { isCleanClose, WebSocketByteStream } from './byte-stream.ts';
 import { FrameReader, type Role } from './frames.ts';
 import { PINGS_MAX } from './ping-limit.ts';
@@ -339,6 +340,68 @@ describe('WebSocketByteStream.writeAll', () => {
     assert.equal(sender.stream.writeAll([Buffer.alloc(50_000)], 50_000), true);
     await settled();
     assert.deepEqual([reader.text.length, reader.closed], [100_002, [CloseCode.normal]]);
+  });
+});
+
+describe('WebSocketByteStream.roundTripMs', () => {
+  let turns: FakeTurns;
+  let socket: Duplex;
+  let written: () => Buffer;
+  let stream: WebSocketByteStream;
+
+  beforeEach(() => {
+    turns = new FakeTurns();
+    ({ socket, written } = sink());
+    stream = new WebSocketByteStream(socket, 'server', Buffer.alloc(0));
+    stream.attach({ onStreamData() {}, onStreamDrain() {}, onStreamClose() {} });
+  });
+
+  afterEach(() => {
+    turns.reset();
+    socket.destroy();
+  });
+
+  /** Contents of the pings that were sent. */
+  function pings(): Buffer[] {
+    const seen: Buffer[] = [];
+    new FrameReader('client', {
+      onPayload() {},
+      onPing: (content) => seen.push(Buffer.from(content)),
+      onClose() {},
+      onProtocolError: (code) => assert.fail(`closed with ${code}`),
+    }).push(written());
+    return seen;
+  }
+
+  /** The peer sends a pong, so many ms later. */
+  function pong(content: Buffer | undefined, ms: number): void {
+    assert.ok(content !== undefined);
+    turns.pass(ms);
+    // Masked with zeros.
+    socket.emit('data', Buffer.from([0x8a, 0x80 | content.length, 0, 0, 0, 0, ...content]));
+  }
+
+  it('is how long a ping and its pong took', () => {
+    turns.pass(1000);
+    stream.measureRoundTrip();
+    turns.pass(30);
+    assert.equal(stream.roundTripMs, undefined);
+    pong(pings()[0], 10.5);
+    assert.equal(stream.roundTripMs, 40.5);
+  });
+
+  it('comes of the first pong to the ping that measures it, and of no other', () => {
+    pong(Buffer.from('round trip'), 1);
+    assert.deepEqual([pings(), stream.roundTripMs], [[], undefined]);
+    stream.probe();
+    stream.measureRoundTrip();
+    const [probe, measuring] = pings();
+    pong(probe, 10);
+    pong(Buffer.from('another'), 10);
+    assert.equal(stream.roundTripMs, undefined);
+    pong(measuring, 10);
+    pong(measuring, 10);
+    assert.equal(stream.roundTripMs, 30);
   });
 });
 
