@@ -10,7 +10,7 @@ import { suiteScope, testScope } from '../support/scope.ts';
 import { ControlSocket, openData } from '../support/spec-client/control.ts';
 import { TrunkClient, type TrunkClientStream } from '../support/spec-client/trunk.ts';
 import type { WebSocketClient } from '../support/spec-client/websocket.ts';
-import { sendUntilMove } from '../support/trunk-world.ts';
+import { sendUntilMove, WITH_TRUNKS } from '../support/trunk-world.ts';
 
 /** 'half' of 'halfdone' */
 const HALF = 'HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nhalf';
@@ -31,7 +31,7 @@ describe('a trunk that lands on a relay without the control socket', function ()
   let tunnel: Tunnel;
 
   before(async () => {
-    cluster = await RelayCluster.start(suite, 2);
+    cluster = await RelayCluster.start(suite, 2, WITH_TRUNKS);
   });
 
   beforeEach(async () => {
@@ -133,7 +133,7 @@ describe('a large stream whose data socket lands on another relay than its trunk
   let trunk: TrunkClient;
 
   before(async () => {
-    cluster = await RelayCluster.start(suite, 2);
+    cluster = await RelayCluster.start(suite, 2, WITH_TRUNKS);
   });
 
   beforeEach(async () => {

@@ -12,6 +12,7 @@ import { formatRequest, RawConnection, type Request, type Response, visit } from
 import { relaySuite } from '../support/relay-suite.ts';
 import { type Scope, suiteScope } from '../support/scope.ts';
 import { type HttpService, startHttpService } from '../support/services/listen.ts';
+import { WITH_TRUNKS } from '../support/trunk-world.ts';
 
 /** A transfer of seconds, as the network carries it. */
 const LARGE = randomBytes(24 * 1024 * 1024);
@@ -249,7 +250,7 @@ async function visitorsUntil(
 }
 
 describe('trunks on a bad network', function () {
-  const { scope, relay, pool } = relaySuite();
+  const { scope, relay, pool } = relaySuite(WITH_TRUNKS);
   const together = concurrentTests();
 
   async function start(): Promise<World> {
@@ -376,7 +377,7 @@ describe('trunks on a bad network', function () {
 
 /** One after the other, since they move much. */
 describe('large transfers on a bad network', () => {
-  const { scope, relay, pool } = relaySuite();
+  const { scope, relay, pool } = relaySuite(WITH_TRUNKS);
 
   async function start(): Promise<World> {
     return await World.start(scope, relay, (await pool.take()).key);
@@ -422,7 +423,7 @@ for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
     it(
       signal === 'SIGTERM' ? 'complete what is on them' : 'leave no response that seems to be whole',
       async () => {
-        const relay = await Relay.start(scope);
+        const relay = await Relay.start(scope, WITH_TRUNKS);
         const { key } = await new AccountPool(relay).take();
         const world = await World.start(scope, relay, key);
         const trios = await world.placeAll();

@@ -29,6 +29,7 @@ import {
   sendUntilMove,
   TrunkWorld,
   UPGRADE,
+  WITH_TRUNKS,
 } from '../support/trunk-world.ts';
 
 const WINDOW = 65_536;
@@ -92,7 +93,7 @@ async function codeOf(data: WebSocketClient): Promise<number> {
 }
 
 describe('large streams (docs/protocol.md section 10.3)', () => {
-  const { scope, relay, pool } = relaySuite();
+  const { scope, relay, pool } = relaySuite(WITH_TRUNKS);
   const world = new TrunkWorld(scope, relay, pool);
 
   /** @param key sent along, if any */
@@ -635,7 +636,7 @@ describe('large streams, in time (docs/protocol.md section 10.3)', () => {
   }
 
   async function start(): Promise<OwnWorld> {
-    const relay = await Relay.start(scope);
+    const relay = await Relay.start(scope, WITH_TRUNKS);
     const world = new TrunkWorld(scope, relay, new AccountPool(relay));
     return { relay, world, ...(await world.client()) };
   }
@@ -747,7 +748,7 @@ async function serve(socket: Socket): Promise<void> {
 
 /** `culvert`, whose connections to the relay are counted on their way. */
 describe('large streams of culvert', () => {
-  const { scope, relay, pool } = relaySuite();
+  const { scope, relay, pool } = relaySuite(WITH_TRUNKS);
   /** a control socket and two trunks */
   const SHARED = 3;
   const SIZE = 3_000_000;

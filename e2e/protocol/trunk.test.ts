@@ -23,12 +23,13 @@ import {
   refusalOf,
   TrunkWorld,
   UPGRADE,
+  WITH_TRUNKS,
 } from '../support/trunk-world.ts';
 
 const WINDOW = 65_536;
 
 describe('trunks (docs/protocol.md section 10)', () => {
-  const { scope, relay, pool } = relaySuite();
+  const { scope, relay, pool } = relaySuite(WITH_TRUNKS);
   const world = new TrunkWorld(scope, relay, pool);
 
   async function open(key: string | undefined, tunnelId: string): Promise<TrunkClient> {
@@ -645,7 +646,7 @@ describe('trunks (docs/protocol.md section 10)', () => {
 
 /** Those that wait, all at once. */
 describe('trunks of a client or a relay that goes away (docs/protocol.md section 10)', () => {
-  const { scope, relay, pool } = relaySuite();
+  const { scope, relay, pool } = relaySuite(WITH_TRUNKS);
   const world = new TrunkWorld(scope, relay, pool);
   const together = concurrentTests();
 
@@ -693,7 +694,7 @@ describe('trunks of a client or a relay that goes away (docs/protocol.md section
   together(
     'a relay that is told to stop lets streams complete, and closes their trunk with 1000',
     async () => {
-      const own = await Relay.start(scope);
+      const own = await Relay.start(scope, WITH_TRUNKS);
       const itsWorld = new TrunkWorld(scope, own, new AccountPool(own));
       const { client, trunk } = await itsWorld.client();
       const { stream, rest } = await itsWorld.halfway(client, trunk);
@@ -709,7 +710,7 @@ describe('trunks of a client or a relay that goes away (docs/protocol.md section
   );
 
   together('a connection that was there when the relay was told to stop may ask once', async () => {
-    const own = await Relay.start(scope);
+    const own = await Relay.start(scope, WITH_TRUNKS);
     const itsWorld = new TrunkWorld(scope, own, new AccountPool(own));
     const { client, trunk } = await itsWorld.client();
     const quiet = await RawConnection.open(scope, own.port);
@@ -750,7 +751,7 @@ describe('trunks of culvert', () => {
   }
 
   async function start(settings: Environment = {}): Promise<Served> {
-    const relay = await Relay.start(scope, { CULVERT_METRICS_PORT: '0', ...settings });
+    const relay = await Relay.start(scope, { ...WITH_TRUNKS, CULVERT_METRICS_PORT: '0', ...settings });
     const { key } = await new AccountPool(relay).take();
     const service = await startEchoService(scope);
     const { tunnel } = await Culvert.start(scope, relay, key, service.port);

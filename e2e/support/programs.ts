@@ -29,9 +29,13 @@ export function temporaryDirectory(scope: Scope): string {
   return directory;
 }
 
+/** What the relays of all suites of this run have, where a test asks for nothing else (docs/testing.md). */
+const trunks = process.env['CULVERT_TRUNKS'];
+const SETTINGS_OF_THIS_RUN: Environment = trunks === undefined ? {} : { CULVERT_TRUNKS: trunks };
+
 /** Runs `culvert-relay` with arguments, like any program; killed with the scope. */
 export function spawnRelay(scope: Scope, args: readonly string[], environment: Environment): Child {
-  const child = runScript(RELAY_SCRIPT, args, environment);
+  const child = runScript(RELAY_SCRIPT, args, { ...SETTINGS_OF_THIS_RUN, ...environment });
   scope.defer(() => child.stop('SIGKILL'));
   return child;
 }

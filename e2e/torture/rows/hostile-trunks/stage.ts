@@ -8,6 +8,7 @@ import { formatRequest, type RawConnection } from '../../../support/raw-http.ts'
 import type { Scope } from '../../../support/scope.ts';
 import { SHIPPED } from '../../../support/shipped-proxies.ts';
 import type { TrunkClientStream } from '../../../support/spec-client/trunk.ts';
+import { WITH_TRUNKS } from '../../../support/trunk-world.ts';
 import type { Tunnel } from '../../../../shared/tunnel.ts';
 import { type Front, straight } from '../../tools/fronts.ts';
 import type { Attack, Target } from './attacks.ts';
@@ -31,7 +32,12 @@ export class Stage {
   static async start(scope: Scope, count: number): Promise<Stage> {
     const { CULVERT_PUBLIC_URL, CULVERT_TUNNEL_DOMAIN } = SHIPPED.settings;
     // All who come here come from one address.
-    const settings = { CULVERT_PUBLIC_URL, CULVERT_TUNNEL_DOMAIN, CULVERT_ADDRESS_CONNECTIONS: '100000' };
+    const settings = {
+      ...WITH_TRUNKS,
+      CULVERT_PUBLIC_URL,
+      CULVERT_TUNNEL_DOMAIN,
+      CULVERT_ADDRESS_CONNECTIONS: '100000',
+    };
     const relay = await Relay.start(scope, settings);
     const account = await createAccount(relay, { plan: 'team' });
     const given = Array.from({ length: count }, (_, index) => ({ slug: `trunk-${index}`, localPort: 9 }));
