@@ -7,6 +7,7 @@ import { RawConnection, visit } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 import { startEchoService } from '../support/services/echo.ts';
 import { SpecClient } from '../support/spec-client/client.ts';
+import { endOf, ok, TrunkWorld, WITH_TRUNKS } from '../support/trunk-world.ts';
 
 /** Series by name and labels, as `/metrics` shows them. */
 type Series = ReadonlyMap<string, number>;
@@ -17,7 +18,7 @@ function requests(to: string, outcome: string): string {
 }
 
 describe('GET /metrics (docs/observing.md)', () => {
-  const { scope, relay, pool } = relaySuite({ CULVERT_METRICS_PORT: '0' });
+  const { scope, relay, pool } = relaySuite({ ...WITH_TRUNKS, CULVERT_METRICS_PORT: '0' });
   let port: number;
   let account: TestAccount;
   let client: SpecClient;
@@ -152,6 +153,35 @@ describe('GET /metrics (docs/observing.md)', () => {
       await eventually(20_000, async () => {
         assert.equal((await scrape()).get('culvert_data_streams'), before.get('culvert_data_streams'));
       });
+    });
+
+    it('shows trunks and the visitors that they carry, who need no data socket', async () => {
+      const world = new TrunkWorld(scope, relay, pool);
+      const { client: own, trunk } = await world.client();
+      const [visitor, stream] = await world.connect(own, trunk);
+      const open = await scrape();
+      assert.deepEqual([open.get('culvert_trunks'), open.get('culvert_trunk_streams')], [1, 1]);
+      stream.send(ok('done'));
+      assert.equal((await visitor.response()).text, 'done');
+      visitor.reset();
+      await endOf(stream);
+      await expectGrowth(
+        { culvert_trunk_streams_total: 1, culvert_data_sockets_total: 0, culvert_connections_total: 1 },
+        () => world.assertServes(own, trunk),
+      );
+      trunk.socket.drop();
+      await expectGrowth(
+        { culvert_trunk_streams_total: 0, culvert_data_sockets_total: 1, culvert_connections_total: 2 },
+        async () => {
+          await eventually(20_000, async () => assert.equal((await scrape()).get('culvert_trunks'), 0));
+          const announced = await world.visitor(own);
+          const data = await own.accept();
+          await data.receivedUpTo('\r\n\r\n');
+          data.send(ok('announced'));
+          assert.equal((await announced.response()).text, 'announced');
+        },
+      );
+      assert.equal((await scrape()).get('culvert_trunk_streams'), 0);
     });
 
     it('counts responses that break off', async () => {

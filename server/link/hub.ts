@@ -202,12 +202,20 @@ export class Hub implements Dialer {
 
   /** Counts what there is at this moment, for the operator. */
   census(): LinkCensus {
-    const census = { online: 0, streams: 0, warm: 0, trunks: 0, pending: this.#pending.size };
+    const census = {
+      online: 0,
+      streams: 0,
+      warm: 0,
+      trunks: 0,
+      trunkStreams: 0,
+      pending: this.#pending.size,
+    };
     for (const link of this.#links.values()) {
       if (link.isOnline) census.online += 1;
       census.streams += link.streams;
       census.warm += link.count('warm');
       census.trunks += link.count('trunk');
+      census.trunkStreams += link.trunkStreams;
     }
     return census;
   }

@@ -3,6 +3,7 @@ import { PENDING_TIMEOUT_MS } from '../../shared/control.ts';
 import type { MoveTarget } from '../../shared/trunk/own-socket.ts';
 import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
 import type { Clock, Timer } from '../clock.ts';
+import { moves, traffic } from '../observe/counters.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { DataStream } from './data-stream.ts';
 
@@ -52,6 +53,8 @@ export class Move {
     const { trunk, data } = this.#stream;
     this.#timer.cancel();
     this.#over();
+    traffic.dataSockets += 1;
+    moves.moved += 1;
     if (keyId !== undefined) data.keyId = keyId;
     data.via = via;
     trunk.moveTo(socket);
@@ -60,6 +63,7 @@ export class Move {
   /** No data socket has come. A client that goes on over it all the same has nowhere to go on. */
   #end(): void {
     this.#over();
+    if (this.isOpen) moves.timeout += 1;
     this.#stream.trunk.moveFailed();
   }
 }

@@ -92,6 +92,11 @@ export class TunnelLink {
     return this.#streams.size - this.#warm.size;
   }
 
+  /** How many streams its trunks carry. */
+  get trunkStreams(): number {
+    return this.#trunks?.streams ?? 0;
+  }
+
   /** Takes a client's new control socket; the one before it is replaced (docs/protocol.md section 5.3). */
   attach(control: ControlSocket): void {
     // A client that comes again and again and never answers a Close frame must not pile up sockets.
@@ -127,6 +132,7 @@ export class TunnelLink {
 
   /** The client offers a data socket before there is a connection for it. */
   offer(socket: WebSocketByteStream, keyId: string): void {
+    traffic.dataSockets += 1;
     this.#warm.add(this.#track(socket, keyId));
   }
 
@@ -205,6 +211,7 @@ export class TunnelLink {
    * @param via incarnation of the relay through which it comes
    */
   open(pending: Pending, socket: WebSocketByteStream, keyId?: string, via?: string): void {
+    traffic.dataSockets += 1;
     this.#hand(pending, this.#track(socket, keyId ?? pending.announcedTo ?? '', via), false);
   }
 
@@ -289,6 +296,7 @@ export class TunnelLink {
   #openOnTrunk(): DataStream | undefined {
     const opened = this.#trunks?.open();
     if (opened === undefined) return undefined;
+    traffic.trunkStreams += 1;
     const stream = this.#track(opened.stream, opened.keyId);
     opened.stream.whenLarge(opened.largeBytes, () => this.#onLarge({ trunk: opened.stream, data: stream }));
     return stream;
@@ -297,7 +305,6 @@ export class TunnelLink {
   #track(socket: StreamSocket, keyId: string, via?: string): DataStream {
     const stream = new DataStream(socket, this.tunnel, keyId, this.#streams, via);
     this.#streams.add(stream);
-    traffic.streams += 1;
     return stream;
   }
 

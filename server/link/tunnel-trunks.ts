@@ -22,6 +22,11 @@ export class TunnelTrunks {
     return this.#current.size;
   }
 
+  /** Streams that all of them carry, those of an earlier control socket included. */
+  get streams(): number {
+    return this.#all().reduce((sum, trunk) => sum + trunk.size, 0);
+  }
+
   add(socket: WebSocketByteStream, keyId: string): void {
     const ended = (trunk: HeldTrunk): void => {
       this.#current.delete(trunk);

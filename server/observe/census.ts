@@ -10,6 +10,8 @@ export interface LinkCensus {
   readonly warm: number;
   /** trunks that take visitors */
   readonly trunks: number;
+  /** streams that trunks carry */
+  readonly trunkStreams: number;
   /** inbound connections that wait for a data socket */
   readonly pending: number;
 }

@@ -46,8 +46,18 @@ export const traffic = {
   bytesIn: 0,
   /** bytes from clients handed to visitors */
   bytesOut: 0,
-  /** data sockets opened */
-  streams: 0,
+  /** data sockets opened by clients: announced ones, those offered ahead, and those to which streams of trunks move */
+  dataSockets: 0,
+  /** visitors brought through trunks */
+  trunkStreams: 0,
+};
+
+/** Large streams of trunks whose client was asked to go on over a data socket, by what came of it. */
+export const moves = {
+  /** the data socket came */
+  moved: 0,
+  /** it did not come in time */
+  timeout: 0,
 };
 
 /** Responses of the relay itself to visitors, by `Culvert-Error` code. */

@@ -15,7 +15,7 @@ describe('metrics', () => {
   before(() => {
     registry = createMetrics({
       tunnels: () => 3,
-      links: () => ({ online: 2, streams: 5, warm: 7, trunks: 1, pending: 1 }),
+      links: () => ({ online: 2, streams: 5, warm: 7, trunks: 4, trunkStreams: 6, pending: 1 }),
       visitors: () => 11,
     });
   });
@@ -32,6 +32,8 @@ describe('metrics', () => {
       culvert_tunnels_online: 2,
       culvert_data_streams: 5,
       culvert_warm_sockets: 7,
+      culvert_trunks: 4,
+      culvert_trunk_streams: 6,
       culvert_rendezvous_pending: 1,
       culvert_visitor_connections: 11,
     };
@@ -54,6 +56,7 @@ describe('metrics', () => {
       'culvert_refusals_total{reason="tunnel-offline"}',
       'culvert_api_refusals_total{reason="rate-limited"}',
       'culvert_requests_total{to="relay",outcome="upgraded"}',
+      'culvert_trunk_moves_total{outcome="timeout"}',
     ]) {
       assert.ok(text.includes(`\n${series} `), series);
     }

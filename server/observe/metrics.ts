@@ -6,6 +6,7 @@ import {
   accessLines,
   apiAnswers,
   apiRefusals,
+  moves,
   refusals,
   rendezvousWait,
   requests,
@@ -82,9 +83,18 @@ export function createMetrics(census: Census): Registry {
     [],
     () => [[{}, accessLines.dropped]],
   );
-  counter('culvert_data_sockets_total', 'Data sockets, and streams of trunks, opened.', [], () => [
-    [{}, traffic.streams],
+  counter('culvert_data_sockets_total', 'Data sockets opened by clients.', [], () => [
+    [{}, traffic.dataSockets],
   ]);
+  counter('culvert_trunk_streams_total', 'Visitors brought to clients through trunks.', [], () => [
+    [{}, traffic.trunkStreams],
+  ]);
+  counter(
+    'culvert_trunk_moves_total',
+    'Large streams of trunks whose client was asked to go on over a data socket, by what came of it.',
+    ['outcome'],
+    () => Object.entries(moves).map(([outcome, value]) => [{ outcome }, value]),
+  );
   gauge('culvert_tunnels', 'Live tunnels.', census.tunnels);
   gauge('culvert_tunnels_online', 'Live tunnels whose client is connected.', () => census.links().online);
   gauge('culvert_visitor_connections', 'Open connections of visitors and of the API.', census.visitors);
@@ -99,11 +109,12 @@ export function createMetrics(census: Census): Registry {
     () => census.links().warm,
   );
   gauge('culvert_trunks', 'Trunks of clients that take visitors.', () => census.links().trunks);
+  gauge('culvert_trunk_streams', 'Streams that trunks carry.', () => census.links().trunkStreams);
   gauge('culvert_rendezvous_pending', 'Visitors that wait for a data socket.', () => census.links().pending);
   registry.registerMetric(
     histogram(
       'culvert_rendezvous_wait_seconds',
-      'Time from a visitor needing a data socket to having one.',
+      'Time from a visitor needing a way to its client to having one: a data socket, or a stream of a trunk.',
       () => [[{}, rendezvousWait]],
     ),
   );
