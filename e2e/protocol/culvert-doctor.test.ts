@@ -6,6 +6,7 @@ import { newApiKey, Relay, spawnCulvert } from '../support/programs.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 import { startEchoService } from '../support/services/echo.ts';
 import { closedPort, type HttpService, startHttpService } from '../support/services/listen.ts';
+import { WITH_TRUNKS } from '../support/trunk-world.ts';
 
 interface Result {
   readonly hop: string;
@@ -15,7 +16,7 @@ interface Result {
 }
 
 describe('culvert doctor', () => {
-  const { scope, relay, pool } = relaySuite();
+  const { scope, relay, pool } = relaySuite(WITH_TRUNKS);
   let service: HttpService;
 
   before(async () => {
@@ -36,7 +37,7 @@ describe('culvert doctor', () => {
     const environment = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: key };
     const { code, ok, failed } = await doctor([String(service.port)], environment);
     assert.deepEqual(failed, []);
-    assert.deepEqual(ok, ['dns', 'connect', 'relay', 'key', 'control', 'data', 'address', 'local']);
+    assert.deepEqual(ok, ['dns', 'connect', 'relay', 'key', 'control', 'data', 'address', 'trunk', 'local']);
     assert.equal(code, 0);
     assert.deepEqual(await api.list(), []);
   });
@@ -92,16 +93,25 @@ describe('culvert doctor', () => {
     assert.match(control, /WebSockets reach the relay; no test tunnel: rate limit exceeded/);
   });
 
+  it('finds no fault with a relay that takes no trunks', async () => {
+    const own = await Relay.start(scope, { CULVERT_TRUNKS: '0' });
+    const environment = { CULVERT_RELAY: own.url, CULVERT_API_KEY: own.bootstrapKey };
+    const { code, results } = await doctor([], environment);
+    assert.equal(code, 0);
+    const trunk = results.find(({ hop }) => hop === 'trunk');
+    assert.deepEqual([trunk?.result, trunk?.detail], ['skipped', 'this relay takes no trunks']);
+  });
+
   it('names a certificate that is not trusted, and trusts the authority it is given', async () => {
     const authority = new Authority(scope);
     const { cert, key } = authority.issue();
-    const secure = await Relay.start(scope, { CULVERT_TLS_CERT: cert, CULVERT_TLS_KEY: key });
+    const secure = await Relay.start(scope, { ...WITH_TRUNKS, CULVERT_TLS_CERT: cert, CULVERT_TLS_KEY: key });
     const environment = { CULVERT_RELAY: secure.url, CULVERT_API_KEY: secure.bootstrapKey };
     const without = await doctor([], environment);
     assert.deepEqual(without.failed, ['tls']);
     assert.match(without.results.find(({ hop }) => hop === 'tls')?.fix ?? '', /--ca/);
     const { failed, ok } = await doctor(['--ca', authority.path], environment);
     assert.deepEqual(failed, []);
-    assert.deepEqual(ok, ['dns', 'connect', 'tls', 'relay', 'key', 'control', 'data']);
+    assert.deepEqual(ok, ['dns', 'connect', 'tls', 'relay', 'key', 'control', 'data', 'trunk']);
   });
 });

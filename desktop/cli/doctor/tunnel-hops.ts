@@ -11,6 +11,7 @@ import type { Access } from '../access.ts';
 import { DOCTOR_ANSWER_MAX_BYTES, DOCTOR_HOP_TIMEOUT_MS } from '../limits.ts';
 import { type Hop, HopFailure, HopSkipped } from './hop.ts';
 import { TestTunnel } from './test-tunnel.ts';
+import { checkTrunk } from './trunk-hop.ts';
 
 const UPGRADE_FIX =
   'WebSockets do not come through: a proxy on the way or before the relay must pass Upgrade on, with a long timeout.';
@@ -29,6 +30,7 @@ export class TunnelHops {
     { name: 'control', standsAlone: false, check: () => this.#control() },
     { name: 'data', standsAlone: false, check: () => this.#data() },
     { name: 'address', standsAlone: false, check: () => this.#address() },
+    { name: 'trunk', standsAlone: true, check: () => this.#trunk() },
   ];
 
   /** Closes the test tunnel, even one that is still being opened. */
@@ -93,6 +95,12 @@ export class TunnelHops {
         : ` Until then, hand out ${tunnel.urls.path.replace(tunnel.slug, 'NAME')}.`);
     await this.#visit(toLoopback(address), '/', fix);
     return `${address.hostname} leads to the tunnel`;
+  }
+
+  /** Asked for even where the addresses lead nowhere: it needs none of them. */
+  async #trunk(): Promise<string> {
+    const { tunnel } = this.#testTunnel();
+    return await checkTrunk(this.#access(), tunnel.id);
   }
 
   async #visit(to: RelayAddress, path: string, fix: string): Promise<void> {
