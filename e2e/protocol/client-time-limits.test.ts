@@ -227,22 +227,31 @@ describe('a client that freezes', function () {
 describe('connections on which nothing is said', () => {
   const scope = suiteScope();
 
-  it('are probed: those of visitors and clients by the relay after 60 s, data sockets by culvert after 30 s', async () => {
-    const relay = await Relay.start(scope);
-    const { key } = await new AccountPool(relay).take();
-    await Culvert.start(scope, relay, key, 1);
-    const visitor = connect(relay.port, '127.0.0.1');
-    scope.defer(() => visitor.destroy());
-    await within(20_000, 'connection', once(visitor, 'connect'));
-    await eventually(20_000, () => {
-      const ends = connectionEnds();
-      const ofRelay = ends.filter(({ port }) => port === relay.port);
-      // At least the visitor's, the control socket and two data sockets offered ahead.
-      assert.ok(ofRelay.length >= 4, `${ofRelay.length} connections`);
-      for (const { probeIn = 0 } of ofRelay)
-        assert.ok(probeIn > 50_000 && probeIn <= 60_000, `${probeIn} ms`);
-      const ofCulvert = ends.filter(({ peerPort }) => peerPort === relay.port);
-      assert.equal(ofCulvert.filter(({ probeIn = Infinity }) => probeIn <= 30_000).length, 2);
+  for (const [title, trunks] of [
+    [
+      'are probed: those of visitors and clients by the relay after 60 s, data sockets by culvert after 30 s',
+      '0',
+    ],
+    ['are probed by culvert after 30 s where they are trunks, too', '1'],
+  ] as const) {
+    it(title, async () => {
+      const relay = await Relay.start(scope, { CULVERT_TRUNKS: trunks });
+      const { key } = await new AccountPool(relay).take();
+      const silent = await startRawService(scope, () => {});
+      const { tunnel } = await Culvert.start(scope, relay, key, silent.port);
+      const visitor = await RawConnection.open(scope, relay.port);
+      // A trunk is there before anybody asks for anything.
+      if (trunks === '0') await visitor.write(formatRequest({ host: hostOf(tunnel, relay) }));
+      await eventually(20_000, () => {
+        const ends = connectionEnds();
+        const ofRelay = ends.filter(({ port }) => port === relay.port);
+        // The visitor's, the control socket, and the data socket or the trunk.
+        assert.equal(ofRelay.length, 3);
+        for (const { probeIn = 0 } of ofRelay)
+          assert.ok(probeIn > 50_000 && probeIn <= 60_000, `${probeIn} ms`);
+        const ofCulvert = ends.filter(({ peerPort }) => peerPort === relay.port);
+        assert.equal(ofCulvert.filter(({ probeIn = Infinity }) => probeIn <= 30_000).length, 1);
+      });
     });
-  });
+  }
 });

@@ -6,6 +6,7 @@ import { OpenApiValidator } from '../support/openapi.ts';
 import { newApiKey } from '../support/programs.ts';
 import type { Field } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
+import { WITH_TRUNKS } from '../support/trunk-world.ts';
 
 const UPGRADE: readonly Field[] = [
   ['Connection', 'Upgrade'],
@@ -19,7 +20,7 @@ const UNKNOWN = '2c6a8f0e-7d4b-4f3a-9a51-0d9c3f1b2e47';
 const ELSEWHERE = /^(?:.* (?:500|503)|GET \/ws\/\w+ 101)$/;
 
 describe('GET /v1/openapi.json', () => {
-  const { relay } = relaySuite({ CULVERT_TRUST_PROXY: '127.0.0.1' });
+  const { relay } = relaySuite({ ...WITH_TRUNKS, CULVERT_TRUST_PROXY: '127.0.0.1' });
   let account: TestAccount;
   let free: TestAccount;
   let tunnel: Tunnel;
@@ -114,7 +115,7 @@ describe('GET /v1/openapi.json', () => {
 
   it('describes what happens without a key, and with a wrong one', async () => {
     const operations = validator.responses.filter((response) => response.endsWith(' 401'));
-    assert.equal(operations.length, 8);
+    assert.equal(operations.length, 9);
     for (const response of operations) {
       const operation = response.slice(0, -' 401'.length);
       const isSocket = operation.includes('/ws/');
@@ -153,13 +154,16 @@ describe('GET /v1/openapi.json', () => {
     [`/ws/data?tunnel_id=${UNKNOWN}`, 404],
     [`/ws/data?id=${UNKNOWN}`, 404],
     ['/ws/data?tunnel_id={id}', 404],
+    ['/ws/trunk', 400],
+    [`/ws/trunk?tunnel_id=${UNKNOWN}`, 404],
+    ['/ws/trunk?tunnel_id={id}', 404],
   ];
   for (const [target, status] of refusals) {
     it(`describes the refusal of ${target}`, () =>
       send(`GET ${target.split('?')[0]}`, status, { headers: UPGRADE }, account.api, target));
   }
 
-  for (const path of ['/ws/control', '/ws/data']) {
+  for (const path of ['/ws/control', '/ws/data', '/ws/trunk']) {
     it(`describes ${path} without an upgrade`, () => send(`GET ${path}`, 426));
   }
 
