@@ -141,7 +141,7 @@ describe('a large stream whose data socket lands on another relay than its trunk
     account = await createAccount(relay, { plan: 'team' });
     const tunnel = await new Api(relay, account.key).create({ local_port: 9 });
     await ControlSocket.open(scope, relay, account.key, tunnel.id);
-    trunk = await TrunkClient.open(scope, relay, account.key, tunnel.id);
+    trunk = await TrunkClient.open(scope, relay, account.key, tunnel.id, { isFar: true });
     host = `${tunnel.slug}.localhost:${relay.port}`;
   });
 

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { AccountPool } from '../support/accounts.ts';
 import { concurrentTests } from '../support/concurrent-tests.ts';
 import { eventually, within } from '../support/deadline.ts';
-import { FaultProxy, type ProxiedConnection } from '../support/fault-proxy.ts';
+import { FaultProxy, type NetworkShape, type ProxiedConnection } from '../support/fault-proxy.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert, Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection, type Request, type Response, visit } from '../support/raw-http.ts';
@@ -19,7 +19,7 @@ const LARGE = randomBytes(24 * 1024 * 1024);
 const BYTES_PER_SECOND = 8_000_000;
 /** By then a data socket carries a large transfer alone: more than a trunk could have. */
 const MOVED_BYTES = 1024 * 1024;
-/** Well above what makes a transfer a large one. */
+/** Well above what makes a transfer a large one from far away. */
 const STAYING_BYTES = 1_000_000;
 /** ms that a visitor waits at the most, who may have to be sent again behind a trunk that is given up */
 const PATIENCE_MS = 120_000;
@@ -91,8 +91,14 @@ class World {
     this.stage = stage;
   }
 
-  static async start(scope: Scope, relay: Relay, key: string): Promise<World> {
+  static async start(
+    scope: Scope,
+    relay: Relay,
+    key: string,
+    shape: Partial<NetworkShape> = {},
+  ): Promise<World> {
     const network = await FaultProxy.start(scope, relay.port);
+    Object.assign(network.shape, shape);
     const stage = await startStage(scope);
     const culvert = await Culvert.start(scope, network, key, stage.port);
     const world = new World(scope, relay, network, culvert, stage);
@@ -379,8 +385,9 @@ describe('trunks on a bad network', function () {
 describe('large transfers on a bad network', () => {
   const { scope, relay, pool } = relaySuite(WITH_TRUNKS);
 
+  /** Far enough for streams to move. */
   async function start(): Promise<World> {
-    return await World.start(scope, relay, (await pool.take()).key);
+    return await World.start(scope, relay, (await pool.take()).key, { latencyMs: 5 });
   }
 
   for (const what of ['download', 'upload'] as const) {

@@ -4,7 +4,7 @@ import { eventually } from './deadline.ts';
 import type { Relay } from './programs.ts';
 import type { Scope } from './scope.ts';
 import { ControlSocket, openData } from './spec-client/control.ts';
-import { TrunkClient } from './spec-client/trunk.ts';
+import { TrunkClient, type TrunkClientOptions } from './spec-client/trunk.ts';
 import type { WebSocketClient } from './spec-client/websocket.ts';
 
 /** The `Host` of a tunnel's subdomain form on a relay with default settings. */
@@ -122,8 +122,8 @@ export class ManualClient {
   }
 
   /** Opens a trunk for the tunnel's visitors. */
-  async trunk(): Promise<TrunkClient> {
-    return await TrunkClient.open(this.#scope, this.#relay, this.account.key, this.tunnel.id);
+  async trunk(options: TrunkClientOptions = {}): Promise<TrunkClient> {
+    return await TrunkClient.open(this.#scope, this.#relay, this.account.key, this.tunnel.id, options);
   }
 
   /** Takes the next announced connection. */

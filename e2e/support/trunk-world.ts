@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import type { AccountPool } from './accounts.ts';
-import { eventually, within } from './deadline.ts';
+import { within } from './deadline.ts';
 import { documentedCode } from './documented-errors.ts';
 import { ManualClient } from './manual-client.ts';
 import type { Environment, Relay } from './programs.ts';
@@ -60,28 +60,19 @@ export async function endOf(stream: TrunkClientStream): Promise<number> {
   return await within(20_000, 'end of the stream', stream.ended);
 }
 
-/** What a stream carries one way before the next byte makes it large (docs/protocol.md section 10.3). */
+/** What a stream of a client far away carries one way before the next byte makes it large (docs/protocol.md section 10.3). */
 export const LARGE = 131_072;
 
 /**
- * Sends through a stream until the relay lets it move.
+ * Sends enough through a stream of a client far away for the relay to let it move.
  *
  * @returns what was sent
  */
 export async function sendUntilMove(stream: TrunkClientStream): Promise<Buffer> {
-  const pieces: Buffer[] = [];
-  const send = (bytes: number): void => {
-    const piece = randomBytes(bytes);
-    pieces.push(piece);
-    stream.send(piece);
-  };
-  send(LARGE);
-  await eventually(20_000, () => {
-    if (stream.connectionId !== undefined) return;
-    send(1000);
-    throw new Error('the relay does not let the stream move');
-  });
-  return Buffer.concat(pieces);
+  const bytes = randomBytes(LARGE + 1);
+  stream.send(bytes);
+  await stream.mayMove();
+  return bytes;
 }
 
 /** A visitor who has been sent half of a response. */
@@ -108,6 +99,12 @@ export class TrunkWorld {
   async client(request: object = {}): Promise<{ client: ManualClient; trunk: TrunkClient }> {
     const client = await ManualClient.start(this.#scope, this.#relay, this.#pool, request);
     return { client, trunk: await client.trunk() };
+  }
+
+  /** The same for one that is far away, whose streams are soon large. */
+  async farClient(): Promise<{ client: ManualClient; trunk: TrunkClient }> {
+    const client = await ManualClient.start(this.#scope, this.#relay, this.#pool);
+    return { client, trunk: await client.trunk({ isFar: true }) };
   }
 
   /** A visitor who has sent a request. */

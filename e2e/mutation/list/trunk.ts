@@ -1,4 +1,4 @@
-import { type Mutation, unit } from '../mutation.ts';
+import { type Mutation, protocol, unit } from '../mutation.ts';
 
 export const TRUNK: readonly Mutation[] = [
   {
@@ -94,6 +94,53 @@ export const TRUNK: readonly Mutation[] = [
     replace: '',
     tests: unit(
       'TrunkStream close breaks off a stream of which the peer takes nothing for five minutes, or only a little now and then',
+    ),
+  },
+  {
+    part: 'link',
+    notice: 'downloads from far away are slow: a window for each round trip is all they ever get',
+    file: 'server/link/tunnel-link.ts',
+    find: '    opened.stream.whenLarge(opened.largeBytes, () => this.#onLarge({ trunk: opened.stream, data: stream }));\n',
+    replace: '',
+    tests: protocol(
+      'large streams (docs/protocol.md section 10.3) may move with more than 128 KiB one way, and not before',
+    ),
+  },
+  {
+    part: 'link',
+    notice:
+      'a client far away is taken for near as long as it has not answered: its first downloads are slow',
+    file: 'server/link/held-trunk.ts',
+    find: 'roundTripMs !== undefined && roundTripMs < FAR_PATH_MS',
+    replace: 'roundTripMs === undefined || roundTripMs < FAR_PATH_MS',
+    tests: unit('HeldTrunk has streams that are large beyond 128 KiB as long as no ping was answered'),
+  },
+  {
+    part: 'link',
+    notice: 'with a client nearby each page of more than 128 KiB costs a connection',
+    file: 'server/link/held-trunk.ts',
+    find: '? LARGE_BYTES : LARGE_FROM_FAR_BYTES',
+    replace: '? LARGE_FROM_FAR_BYTES : LARGE_FROM_FAR_BYTES',
+    tests: unit('HeldTrunk has streams that are large beyond 8 MiB where a ping takes less than 5 ms'),
+  },
+  {
+    part: 'link',
+    notice: 'a pong that nobody has asked for makes a client near that is far away',
+    file: 'shared/websocket/byte-stream.ts',
+    find: ' || !payload.equals(ROUND_TRIP)',
+    replace: '',
+    tests: unit(
+      'WebSocketByteStream.roundTripMs comes of the first pong to the ping that measures it, and of no other',
+    ),
+  },
+  {
+    part: 'link',
+    notice: 'a download that has moved has bytes in the wrong order',
+    file: 'shared/trunk/own-socket.ts',
+    find: 'if (this.#early === undefined) this',
+    replace: 'if (this.#early !== undefined) this',
+    tests: unit(
+      'TrunkStream, when it moves hands over what comes early on the data socket behind what comes on the trunk',
     ),
   },
   {

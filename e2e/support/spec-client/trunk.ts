@@ -258,6 +258,11 @@ export class TrunkClientStream {
   }
 }
 
+export interface TrunkClientOptions {
+  /** Whether it leaves the first ping unanswered: so the relay takes it for far away (docs/protocol.md section 10.3). */
+  readonly isFar?: boolean;
+}
+
 /**
  * A trunk as docs/protocol.md section 10 has it, written from that alone. Whatever the relay sends that it must not ends the
  * connection, and is the `violation` of the socket.
@@ -284,14 +289,18 @@ export class TrunkClient {
   #connectionId: string | undefined;
   #lastId = 0;
 
-  private constructor(socket: WebSocketClient) {
+  private constructor(socket: WebSocketClient, { isFar = false }: TrunkClientOptions) {
     this.socket = socket;
+    socket.answersPings = !isFar;
     socket.attach({
       data: (bytes, kind) => {
         if (kind !== 'binary') throw new Error('a text message on a trunk');
         this.#read(bytes);
       },
-      ping: () => (this.pings += 1),
+      ping: () => {
+        this.pings += 1;
+        if (isFar && this.pings === 1) socket.answersPings = true;
+      },
     });
     void socket.closed.then(() => this.#lost());
   }
@@ -305,6 +314,7 @@ export class TrunkClient {
     relay: RelayAddress,
     key: string | undefined,
     tunnelId: string,
+    options: TrunkClientOptions = {},
   ): Promise<TrunkClient> {
     const socket = await WebSocketClient.open(scope, {
       port: relay.port,
@@ -312,7 +322,7 @@ export class TrunkClient {
       target: `/ws/trunk?tunnel_id=${tunnelId}`,
       headers: key === undefined ? [] : [['Authorization', `Bearer ${key}`]],
     });
-    const trunk = new TrunkClient(socket);
+    const trunk = new TrunkClient(socket, options);
     scope.defer(() => {
       if (socket.violation !== undefined) throw socket.violation;
     });

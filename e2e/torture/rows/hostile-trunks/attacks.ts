@@ -2,6 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '../../../support/deadline.ts';
 import type { RawConnection } from '../../../support/raw-http.ts';
+import type { WebSocketClient } from '../../../support/spec-client/websocket.ts';
+import { sendUntilMove } from '../../../support/trunk-world.ts';
 import {
   Kind,
   type TrunkClient,
@@ -9,7 +11,7 @@ import {
   trunkFrame,
 } from '../../../support/spec-client/trunk.ts';
 
-/** A trunk of a tunnel of its own, with visitors of its own. */
+/** A trunk of a tunnel of its own, with visitors of its own; the client is far away, so that their streams are soon large. */
 export interface Target {
   readonly trunk: TrunkClient;
   /** each has sent a request, of which {@link Attack.upload} bytes are the body, and takes what comes */
@@ -18,6 +20,8 @@ export interface Target {
   readonly streams: readonly [TrunkClientStream, ...TrunkClientStream[]];
   /** Opens another trunk of the tunnel. */
   readonly open: () => Promise<TrunkClient>;
+  /** Opens the data socket of an id. */
+  readonly openData: (id: string) => Promise<WebSocketClient>;
   /** Opens another control socket of the tunnel, which takes over from the one before. */
   readonly renew: () => Promise<void>;
 }
@@ -63,19 +67,19 @@ export const ATTACKS: readonly [Attack, ...Attack[]] = [
   wrong('a window for a stream that there never was', () => trunkFrame(Kind.window, UNKNOWN, 1)),
   wrong('a stream that it begins', (id) => trunkFrame(Kind.open, id + 1, 0)),
   wrong('a stream that it begins again', (id) => trunkFrame(Kind.open, id, 0)),
-  ...[Kind.open, Kind.data, Kind.end, Kind.abort, Kind.window].map((kind) =>
+  ...Object.values(Kind).map((kind) =>
     wrong(`frames of kind ${kind} for stream 0`, () => trunkFrame(kind, 0, 0)),
   ),
   ...[9, 255].map((kind) => wrong(`frames of kind ${kind}`, (id) => trunkFrame(kind, id, 0))),
   ...[0, WINDOW_BYTES + 1, LAST].map((length) =>
     wrong(`a length of ${length}`, (id) => trunkFrame(Kind.data, id, length, x)),
   ),
-  ...[0, 8_388_609, LAST].map((bytes) =>
+  ...[0, WINDOW_BYTES + 1, LAST].map((bytes) =>
     wrong(`a window of ${bytes}`, (id) => trunkFrame(Kind.window, id, bytes)),
   ),
-  wrong('windows that are too much together', (id) =>
-    repeated(129, trunkFrame(Kind.window, id, WINDOW_BYTES)),
-  ),
+  wrong('windows that are too much together', (id) => repeated(2, trunkFrame(Kind.window, id, WINDOW_BYTES))),
+  wrong('a move that only the relay may ask for', (id) => trunkFrame(Kind.move, id, 1, x)),
+  wrong('a move that nobody has asked for', (id) => trunkFrame(Kind.moved, id, 0)),
   ...[0, 999, 1000, 1005, 1006, 5000, LAST].map((code) =>
     wrong(`a break with code ${code}`, (id) => trunkFrame(Kind.abort, id, code)),
   ),
@@ -101,8 +105,8 @@ export const ATTACKS: readonly [Attack, ...Attack[]] = [
     async commit({ trunk, visitors, streams: [{ id }] }) {
       for (const { socket } of visitors) socket.pause();
       trunk.send(Kind.data, id, 19, Buffer.from('HTTP/1.1 200 OK\r\n\r\n'));
-      const piece = trunkFrame(Kind.data, id, WINDOW_BYTES, Buffer.alloc(WINDOW_BYTES));
-      await sendAll(trunk, LONG_BYTES / WINDOW_BYTES, piece);
+      const piece = Buffer.alloc(WINDOW_BYTES);
+      await sendAll(trunk, LONG_BYTES / WINDOW_BYTES, () => trunk.send(Kind.data, id, WINDOW_BYTES, piece));
       for (const { socket } of visitors) socket.resume();
     },
   },
@@ -156,6 +160,24 @@ export const ATTACKS: readonly [Attack, ...Attack[]] = [
     ...odd('breaks of all visitors at once', 'answered', (target) => endAll(target, Kind.abort, 4999)),
     visitors: CROWD,
   },
+  odd('a move to a data socket that never comes', 'answered', async ({ streams }) => {
+    for (const stream of streams) await grow(stream);
+    for (const stream of streams) stream.move();
+  }),
+  odd('a move to a data socket that it drops', 'answered', async ({ streams, openData }) => {
+    for (const stream of streams) {
+      const data = await openData(await grow(stream));
+      stream.join(data);
+      stream.move();
+      data.drop();
+    }
+  }),
+  odd('data sockets for moves that never take place', 'answered', async ({ streams, openData }) => {
+    for (const stream of streams) {
+      stream.join(await openData(await grow(stream)));
+      stream.end();
+    }
+  }),
   { ...odd('no windows for uploads', 'owed', () => {}), upload: UPLOAD_BYTES },
   {
     ...odd('windows of a byte for uploads', 'owed', ({ streams }) => {
@@ -193,6 +215,17 @@ function dataFrame(id: number, text: string): Buffer {
   return trunkFrame(Kind.data, id, text.length, Buffer.from(text));
 }
 
+/**
+ * Sends a response that is large.
+ *
+ * @returns the id of the data socket to which the stream may move
+ */
+async function grow(stream: TrunkClientStream): Promise<string> {
+  stream.send(`${HEAD}${LONG_BYTES}\r\n\r\n`);
+  await sendUntilMove(stream);
+  return await stream.mayMove();
+}
+
 function repeated(count: number, frame: Buffer): Buffer {
   return Buffer.concat(Array<Buffer>(count).fill(frame));
 }
@@ -209,12 +242,12 @@ function endAll({ trunk, streams }: Target, kind: number, value: number): void {
   trunk.socket.send(Buffer.concat(streams.map(({ id }) => trunkFrame(kind, id, value))));
 }
 
-/** Sends a frame that often, as fast as it is taken, for as long as there is somebody who takes it. */
-async function sendAll(trunk: TrunkClient, count: number, frame: Buffer): Promise<void> {
+/** Sends something that often, as fast as it is taken, for as long as there is somebody who takes it. */
+async function sendAll(trunk: TrunkClient, count: number, send: () => void): Promise<void> {
   const state = { isOpen: true };
   void trunk.closed.then(() => (state.isOpen = false));
   for (let sent = 0; sent < count && state.isOpen; sent += 1) {
-    trunk.socket.send(frame);
+    send();
     if (sent % 16 === 15) await delay(10);
   }
 }

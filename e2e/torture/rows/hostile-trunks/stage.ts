@@ -7,6 +7,7 @@ import { Relay } from '../../../support/programs.ts';
 import { formatRequest, type RawConnection } from '../../../support/raw-http.ts';
 import type { Scope } from '../../../support/scope.ts';
 import { SHIPPED } from '../../../support/shipped-proxies.ts';
+import { openData } from '../../../support/spec-client/control.ts';
 import type { TrunkClientStream } from '../../../support/spec-client/trunk.ts';
 import { WITH_TRUNKS } from '../../../support/trunk-world.ts';
 import type { Tunnel } from '../../../../shared/tunnel.ts';
@@ -50,7 +51,7 @@ export class Stage {
     const tunnel = this.#tunnels[index];
     if (tunnel === undefined) throw new Error(`there is no tunnel ${index}`);
     const client = await ManualClient.adopt(scope, this.relay, this.#account, tunnel);
-    const trunk = await client.trunk();
+    const trunk = await client.trunk({ isFar: true });
     trunk.grants = false;
     const come = Array.from({ length: visitors }, () => this.#visit(scope, tunnel, upload));
     const streams: TrunkClientStream[] = [];
@@ -67,6 +68,7 @@ export class Stage {
       streams: [first, ...others],
       // One that has just ended may still be counted.
       open: () => eventually(COME_MS, () => client.trunk()),
+      openData: (id) => openData(scope, this.relay, id),
       renew: () => client.reconnect(),
     };
   }
