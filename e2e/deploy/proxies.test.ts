@@ -7,12 +7,13 @@ import { text } from 'node:stream/consumers';
 import { WebSocket, WebSocketServer } from 'ws';
 import { Authority } from '../support/certificates.ts';
 import { within } from '../support/deadline.ts';
-import { Culvert, Relay } from '../support/programs.ts';
+import { Culvert, Relay, spawnCulvert } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
 import { type Echo, echo, seenField } from '../support/services/echo.ts';
 import { closedPort, startHttpService } from '../support/services/listen.ts';
 import { behindEachProxy, SHIPPED } from '../support/shipped-proxies.ts';
+import { WITH_TRUNKS } from '../support/trunk-world.ts';
 
 /** The files of `server/deploy` in the real proxies; the client connects through them, too. */
 behindEachProxy('the relay', (startProxy) => {
@@ -20,13 +21,15 @@ behindEachProxy('the relay', (startProxy) => {
   let port: number;
   let plain: number;
   let ca: Buffer;
+  /** settings with which `culvert` reaches the relay through the proxy */
+  let settings: Record<string, string>;
   let host: string;
   let finish: () => void;
 
   before(async () => {
     const authority = new Authority(scope);
     ca = authority.pem;
-    const relay = await Relay.start(scope, SHIPPED.settings);
+    const relay = await Relay.start(scope, { ...SHIPPED.settings, ...WITH_TRUNKS });
     port = await closedPort();
     const files = authority.issue(SHIPPED.relayHost, `*.${SHIPPED.tunnelDomain}`);
     ({ plain } = await startProxy(scope, port, relay.port, files));
@@ -34,11 +37,12 @@ behindEachProxy('the relay', (startProxy) => {
     new WebSocketServer({ server: service.server }).on('connection', (socket) =>
       socket.on('message', (data: Buffer) => socket.send(data.toString().toUpperCase())),
     );
-    // The control socket, data sockets and calls of the API go through the proxy as well.
+    // The control socket, trunks, data sockets and calls of the API go through the proxy as well.
     const address = { url: `https://localhost:${port}` };
-    const { tunnel } = await Culvert.start(scope, address, relay.bootstrapKey, service.port, [], {
-      NODE_EXTRA_CA_CERTS: authority.path,
-    });
+    const key = relay.bootstrapKey;
+    const trusting = { NODE_EXTRA_CA_CERTS: authority.path };
+    settings = { CULVERT_RELAY: address.url, CULVERT_API_KEY: key, ...trusting };
+    const { tunnel } = await Culvert.start(scope, address, key, service.port, [], trusting);
     host = `${tunnel.slug}.${SHIPPED.tunnelDomain}`;
     assert.equal(tunnel.public_url, `https://${host}`);
   });
@@ -142,6 +146,18 @@ behindEachProxy('the relay', (startProxy) => {
     socket.send('hello');
     const [data] = (await within(20_000, 'message', once(socket, 'message'))) as [Buffer];
     assert.equal(data.toString(), 'HELLO');
+  });
+
+  it('passes trunks on', async () => {
+    const child = spawnCulvert(scope, ['doctor', '--json'], settings);
+    // The wildcard of the tunnels leads nowhere here, and doctor says so.
+    await child.exit();
+    const results = child.lines.map((line) => JSON.parse(line) as { hop: string; result: string });
+    assert.deepEqual(
+      results.filter(({ hop }) => hop === 'control' || hop === 'trunk').map(({ result }) => result),
+      ['ok', 'ok'],
+      child.output,
+    );
   });
 
   it('redirects visitors who come without TLS to https', async () => {
