@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { LINGER_TIMEOUT_MS } from '../../limits.ts';
 import { TurnedReads } from '../../fairness/turned-reads.ts';
 import type { ByteStream } from '../../tunnels/stream.ts';
-import { StallGuard } from './stall-guard.ts';
+import { VisitorOutput } from './visitor-output.ts';
 
 /**
  * Passes bytes on in both directions until one side ends; then the other is ended too (docs/protocol.md section 6.3).
@@ -13,7 +13,7 @@ import { StallGuard } from './stall-guard.ts';
  * @param onClosed called once, when the visitor's connection is closed
  */
 export function pipe(socket: Socket, stream: ByteStream, group: unknown, onClosed: () => void): void {
-  const stall = new StallGuard(socket);
+  const output = new VisitorOutput(socket, () => stream.resume());
   const reads = new TurnedReads(socket, () => group, {
     onChunk(bytes) {
       if (!stream.write(bytes)) reads.pause();
@@ -23,10 +23,6 @@ export function pipe(socket: Socket, stream: ByteStream, group: unknown, onClose
       end();
     },
   });
-  socket.on('drain', () => {
-    stall.relax();
-    stream.resume();
-  });
   socket.on('close', () => {
     reads.flush();
     stream.abort();
@@ -34,9 +30,8 @@ export function pipe(socket: Socket, stream: ByteStream, group: unknown, onClose
   });
   stream.attach({
     onBytes(bytes) {
-      if (socket.write(bytes)) return;
-      stream.pause();
-      stall.watch();
+      output.send(bytes);
+      if (output.isFull) stream.pause();
     },
     onRoom: () => reads.resume(),
     onEnded(clean) {
@@ -46,7 +41,6 @@ export function pipe(socket: Socket, stream: ByteStream, group: unknown, onClose
   });
 
   function end(): void {
-    stall.watch();
-    socket.end(() => setTimeout(() => socket.destroy(), LINGER_TIMEOUT_MS).unref());
+    output.end(() => setTimeout(() => socket.destroy(), LINGER_TIMEOUT_MS).unref());
   }
 }

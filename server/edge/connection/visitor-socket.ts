@@ -4,7 +4,7 @@ import { joined } from '../../../shared/http1/joined.ts';
 import { TurnedReads } from '../../fairness/turned-reads.ts';
 import { BACKLOG_MAX_BYTES } from '../../limits.ts';
 import type { VisitorSink } from '../exchange/response-relay.ts';
-import { StallGuard } from './stall-guard.ts';
+import { VisitorOutput } from './visitor-output.ts';
 
 export interface VisitorSocketHandler {
   /** Bytes have arrived and wait: see {@link VisitorSocket.takeInput}. */
@@ -20,7 +20,7 @@ export interface VisitorSocketHandler {
 export class VisitorSocket implements VisitorSink {
   readonly #socket: Socket;
   readonly #handler: VisitorSocketHandler;
-  readonly #stall: StallGuard;
+  readonly #output: VisitorOutput;
   readonly #reads: TurnedReads;
   /** Bytes that have arrived and wait for their turn. */
   #input: Buffer | undefined;
@@ -34,12 +34,11 @@ export class VisitorSocket implements VisitorSink {
   constructor(socket: Socket, group: () => unknown, handler: VisitorSocketHandler) {
     this.#socket = socket;
     this.#handler = handler;
-    this.#stall = new StallGuard(socket);
+    this.#output = new VisitorOutput(socket, () => handler.onOutputTaken());
     this.#reads = new TurnedReads(socket, group, {
       onChunk: (chunk) => this.#receive(chunk),
       onEnd: () => handler.onInputEnd(),
     });
-    socket.on('drain', this.#onDrain);
     // The `close` that follows an error says all there is to say.
     socket.on('error', () => {});
     socket.on('close', this.#onClose);
@@ -87,7 +86,7 @@ export class VisitorSocket implements VisitorSink {
   // Output
 
   get isFull(): boolean {
-    return this.#socket.writableNeedDrain;
+    return this.#output.isFull;
   }
 
   /** Bytes that were sent, including those that wait. */
@@ -96,7 +95,7 @@ export class VisitorSocket implements VisitorSink {
   }
 
   send(bytes: Buffer): void {
-    if (!this.#socket.write(bytes)) this.#stall.watch();
+    this.#output.send(bytes);
   }
 
   // Endings
@@ -105,8 +104,7 @@ export class VisitorSocket implements VisitorSink {
   end(onFlushed: () => void): void {
     this.#input = undefined;
     this.#discards = true;
-    this.#stall.watch();
-    this.#socket.end(onFlushed);
+    this.#output.end(onFlushed);
     this.updateReading(false);
   }
 
@@ -124,9 +122,8 @@ export class VisitorSocket implements VisitorSink {
   release(): { readonly socket: Socket; readonly head: Buffer } {
     const socket = this.#socket;
     this.#reads.stop();
-    socket.off('drain', this.#onDrain);
     socket.off('close', this.#onClose);
-    this.#stall.release();
+    this.#output.release();
     if (socket.isPaused()) socket.resume();
     return { socket, head: this.takeInput() ?? Buffer.alloc(0) };
   }
@@ -136,11 +133,6 @@ export class VisitorSocket implements VisitorSink {
     this.#input = this.#input === undefined ? chunk : joined(this.#input, chunk);
     this.#handler.onInput();
   }
-
-  readonly #onDrain = (): void => {
-    this.#stall.relax();
-    this.#handler.onOutputTaken();
-  };
 
   readonly #onClose = (): void => {
     // A closed socket is garbage-collected late, and would keep alive everything that listens to it.

@@ -211,6 +211,8 @@ export class Exchange implements OriginHandler, StreamHandler {
         return this.#respond();
       case 'switched':
         this.#over = true;
+        // Whoever takes over looks after the flow from here on.
+        if (this.#sink.isFull) stream.resume();
         return this.#owner.switched(stream);
       case 'no-head':
         stream.abort();
