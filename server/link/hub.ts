@@ -33,6 +33,7 @@ export class Hub implements Dialer {
   readonly #clock: Clock;
   readonly #presence: Presence;
   readonly #links = new Map<string, TunnelLink>();
+  /** visitors who wait for a data socket, by the id that opens it */
   readonly #pending = new Map<string, Pending>();
   /** streams that wait for a data socket of their own, by its id */
   readonly #moves = new Map<string, Move>();
@@ -65,8 +66,7 @@ export class Hub implements Dialer {
     const link = this.#link(tunnel);
     const since = this.#clock.monotonic();
     const pending: Pending = {
-      // At least 106 random bits: the id alone admits the data socket (docs/protocol.md section 6.1).
-      id: this.#presence.connectionId(),
+      id: undefined,
       tunnel,
       handler,
       since,
@@ -77,7 +77,6 @@ export class Hub implements Dialer {
       fence: 0,
       newestFence: 0,
     };
-    this.#pending.set(pending.id, pending);
     link.wait(pending);
     return { cancel: () => link.release(pending) };
   }
@@ -208,11 +207,12 @@ export class Hub implements Dialer {
       warm: 0,
       trunks: 0,
       trunkStreams: 0,
-      pending: this.#pending.size,
+      pending: 0,
     };
     for (const link of this.#links.values()) {
       if (link.isOnline) census.online += 1;
       census.streams += link.streams;
+      census.pending += link.waiting;
       census.warm += link.count('warm');
       census.trunks += link.count('trunk');
       census.trunkStreams += link.trunkStreams;
@@ -255,6 +255,13 @@ export class Hub implements Dialer {
     for (const link of this.#links.values()) link.drain();
   }
 
+  #name(pending: Pending): string {
+    // At least 106 random bits: the id alone admits the data socket (docs/protocol.md section 6.1).
+    const id = this.#presence.connectionId();
+    this.#pending.set(id, pending);
+    return id;
+  }
+
   #move(tunnel: LiveTunnel, stream: LargeStream): void {
     const id = this.#presence.connectionId();
     const over = (): void => void this.#moves.delete(id);
@@ -268,7 +275,8 @@ export class Hub implements Dialer {
         clock: this.#clock,
         leftAt,
         presence: this.#presence,
-        forget: (pending) => this.#pending.delete(pending.id),
+        name: (pending) => this.#name(pending),
+        forget: (id) => this.#pending.delete(id),
         moved: () => this.#options.onMoved?.(tunnel),
         large: (stream) => this.#move(tunnel, stream),
       });

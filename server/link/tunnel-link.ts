@@ -33,8 +33,10 @@ export interface TunnelLinkOptions {
   readonly leftAt: number;
   /** where the client may be instead */
   readonly presence: Presence;
-  /** told of each pending connection that waits no longer */
-  readonly forget: (pending: Pending) => void;
+  /** gives a pending connection the id that opens its data socket */
+  readonly name: (pending: Pending) => string;
+  /** told of such an id that opens nothing any more */
+  readonly forget: (id: string) => void;
   /** told when the client has a newer control socket on another relay */
   readonly moved: () => void;
   /** told when a stream of a trunk may be better off on a data socket of its own */
@@ -59,7 +61,10 @@ export class TunnelLink {
   /** `undefined` before there is one: most tunnels rest */
   #trunks: TunnelTrunks | undefined;
 
-  constructor(tunnel: LiveTunnel, { clock, leftAt, presence, forget, moved, large }: TunnelLinkOptions) {
+  constructor(
+    tunnel: LiveTunnel,
+    { clock, leftAt, presence, name, forget, moved, large }: TunnelLinkOptions,
+  ) {
     this.tunnel = tunnel;
     this.#clock = clock;
     this.#warm = new WarmStreams(clock);
@@ -67,7 +72,15 @@ export class TunnelLink {
     this.#onMoved = moved;
     this.#onLarge = large;
     const control = () => this.#control;
-    this.#waiting = new WaitingVisitors({ clock, leftAt, tunnelId: tunnel.id, presence, control, forget });
+    this.#waiting = new WaitingVisitors({
+      clock,
+      leftAt,
+      tunnelId: tunnel.id,
+      presence,
+      control,
+      name,
+      forget,
+    });
   }
 
   /** Whether the client holds a control socket. */
@@ -95,6 +108,11 @@ export class TunnelLink {
   /** How many streams its trunks carry. */
   get trunkStreams(): number {
     return this.#trunks?.streams ?? 0;
+  }
+
+  /** How many visitors wait for a data socket, or for the client. */
+  get waiting(): number {
+    return this.#waiting.size;
   }
 
   /** Takes a client's new control socket; the one before it is replaced (docs/protocol.md section 5.3). */

@@ -9,7 +9,8 @@ import type { ControlSocket } from './control-socket.ts';
 
 /** An inbound connection that waits for its data socket. */
 export interface Pending {
-  readonly id: string;
+  /** that opens its data socket; `undefined` before it has to be announced */
+  id: string | undefined;
   readonly tunnel: LiveTunnel;
   readonly handler: DialHandler;
   /** since when it waits, monotonic ms */
@@ -36,8 +37,10 @@ export interface WaitingVisitorsOptions {
   readonly presence: Presence;
   /** the client's control socket, if it is here */
   readonly control: () => ControlSocket | undefined;
-  /** told of each that waits no longer */
-  readonly forget: (pending: Pending) => void;
+  /** gives one the id that opens its data socket */
+  readonly name: (pending: Pending) => string;
+  /** told of such an id that opens nothing any more */
+  readonly forget: (id: string) => void;
 }
 
 const APART_TEXT =
@@ -48,17 +51,19 @@ export class WaitingVisitors {
   readonly #tunnelId: string;
   readonly #presence: Presence;
   readonly #control: () => ControlSocket | undefined;
-  readonly #forget: (pending: Pending) => void;
+  readonly #name: (pending: Pending) => string;
+  readonly #forget: (id: string) => void;
   readonly #pending = new Set<Pending>();
   /** Monotonic ms at which the client was last seen to leave; -Infinity for one that has never been there. */
   #leftAt: number;
 
-  constructor({ clock, leftAt, tunnelId, presence, control, forget }: WaitingVisitorsOptions) {
+  constructor({ clock, leftAt, tunnelId, presence, control, name, forget }: WaitingVisitorsOptions) {
     this.#clock = clock;
     this.#leftAt = leftAt;
     this.#tunnelId = tunnelId;
     this.#presence = presence;
     this.#control = control;
+    this.#name = name;
     this.#forget = forget;
   }
 
@@ -78,7 +83,7 @@ export class WaitingVisitors {
   release(pending: Pending): void {
     pending.timer?.cancel();
     this.#pending.delete(pending);
-    this.#forget(pending);
+    if (pending.id !== undefined) this.#forget(pending.id);
   }
 
   /** Announces one where the client is, or lets it wait for the client where that has just left. */
@@ -90,7 +95,7 @@ export class WaitingVisitors {
     pending.asking = true;
     pending.newestFence = 0;
     const announced = (result: Announced) => this.#announcedElsewhere(pending, result);
-    this.#presence.announce(this.#tunnelId, { id: pending.id, announced });
+    this.#presence.announce(this.#tunnelId, { id: (pending.id ??= this.#name(pending)), announced });
   }
 
   /** Announces all of them where the client is now. */
@@ -146,7 +151,7 @@ export class WaitingVisitors {
   }
 
   #announce(pending: Pending, control: ControlSocket): void {
-    control.announce(pending.id);
+    control.announce((pending.id ??= this.#name(pending)));
     pending.announcedTo = control.key.keyId;
     this.#expectData(pending);
   }
