@@ -22,6 +22,8 @@ export class Edge {
   /** all connections, oldest first */
   readonly #visitors = new Set<Visitor>();
   readonly #proto: Peer['proto'] = 'http';
+  /** Whether there are trusted proxies: to ask an empty list takes as long as to ask a full one, and most are empty. */
+  readonly #trustsAny: boolean;
   /** connections accepted since the start */
   #taken = 0;
   #draining = false;
@@ -41,6 +43,7 @@ export class Edge {
     this.#server = server;
     this.#origins = origins;
     this.#addresses = addresses;
+    this.#trustsAny = origins.context.trustedProxies.rules.length > 0;
     this.#seats = new Seats(limits);
     this.#noSeats = new Seats({ ...limits, visitors: 0 });
     if (server instanceof TlsServer) {
@@ -155,9 +158,8 @@ export class Edge {
 
   #peerOf(socket: Socket): Peer {
     const address = plainAddress(socket.remoteAddress ?? '');
-    const { trustedProxies } = this.#origins.context;
-    // Most relays trust nobody, and checking an empty list takes as long as checking a full one.
-    const trusted = trustedProxies.rules.length > 0 && address !== '' && isTrusted(address, trustedProxies);
+    const trusted =
+      this.#trustsAny && address !== '' && isTrusted(address, this.#origins.context.trustedProxies);
     return { address, proto: this.#proto, trusted };
   }
 
