@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readlinkSync } from 'node:fs';
-import { eventually } from '../support/deadline.ts';
+import { assertWithin, eventually, timed } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert, Relay } from '../support/programs.ts';
 import { formatRequest, RawConnection } from '../support/raw-http.ts';
@@ -37,11 +37,14 @@ describe('visitors that leave in the middle of a response', () => {
         }),
       );
       assert.equal(service.open.size, VISITORS);
-      for (const [index, visitor] of visitors.entries()) {
-        if (index % 2 === 0) visitor.reset();
-        else visitor.socket.destroy();
-      }
-      await eventually(1000, () => assert.equal(service.open.size, 0));
+      const { ms } = await timed(async () => {
+        for (const [index, visitor] of visitors.entries()) {
+          if (index % 2 === 0) visitor.reset();
+          else visitor.socket.destroy();
+        }
+        await eventually(20_000, () => assert.equal(service.open.size, 0));
+      });
+      assertWithin(ms, 1000);
     }
 
     // A first wave, because a client may keep some connections ready once there is traffic.

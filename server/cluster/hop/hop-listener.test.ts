@@ -190,7 +190,7 @@ describe('HopListener', () => {
       }
       take = echo;
       assert.equal(await carried('body'), 'HTTP/1.1 101 head body');
-    });
+    }).timeout(60_000);
 
     it('leaves the client to the dialer if it refuses', async () => {
       take = (_request, stream) => stream.end('HTTP/1.1 404 Not Found\r\n\r\n');
