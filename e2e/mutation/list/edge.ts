@@ -177,8 +177,8 @@ export const EDGE: readonly Mutation[] = [
     part: 'edge',
     notice: 'whoever takes the end of a large answer late waits for ever for the next one',
     file: 'server/edge/exchange/exchange.ts',
-    find: 'if (this.#sink.isFull) stream.resume();',
-    replace: '',
+    find: 'if (this.#sink.isFull) stream.resume();\n    this.#owner.completed(',
+    replace: 'this.#owner.completed(',
     tests: unit(
       'Visitor leaves a stream flowing for the next request, even if it took the end of a response late',
     ),
