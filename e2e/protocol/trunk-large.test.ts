@@ -37,8 +37,6 @@ const WINDOW = 65_536;
 const READ_BYTES = 65_536;
 /** of a message of 126 to 65,535 bytes from a client (RFC 6455 section 5.2) */
 const DATA_HEADER_BYTES = 8;
-/** What a stream of a client nearby carries one way before the next byte makes it large. */
-const LARGE_NEARBY = 8 * 1024 * 1024;
 /** the head of a response that ends with its connection */
 const UNTIL_END = 'HTTP/1.1 200 OK\r\n\r\n';
 const NOT_FOUND = [404, 'connection not found'];
@@ -124,26 +122,6 @@ describe('large streams (docs/protocol.md section 10.3)', () => {
     return { visitor, stream, first: await sendUntilMove(stream), rest };
   }
 
-  /**
-   * A visitor who has been sent what makes a stream large, were the client not near. A busy machine may take a client for one
-   * that is far away; then the next one is.
-   */
-  async function nearby() {
-    return await eventually(60_000, async () => {
-      const { client, trunk } = await world.client();
-      // Behind the answer to the ping.
-      await world.assertServes(client, trunk);
-      const [visitor, stream] = await world.connect(client, trunk);
-      stream.send(UNTIL_END);
-      stream.send(Buffer.alloc(LARGE + 1 - UNTIL_END.length));
-      await visitor.finalHead();
-      await visitor.reader.exactly(LARGE + 1 - UNTIL_END.length);
-      await world.assertServes(client, trunk);
-      if (stream.connectionId !== undefined) throw new Error('the relay takes the client for far away');
-      return { client, trunk, visitor, stream };
-    });
-  }
-
   /** A visitor whose upload has become large; the client lets the relay go on no further. */
   async function uploading(client: ManualClient, trunk: TrunkClient, body: Buffer): Promise<Uploading> {
     trunk.grants = false;
@@ -201,16 +179,6 @@ describe('large streams (docs/protocol.md section 10.3)', () => {
       stream.send(Buffer.alloc(LARGE - UNTIL_END.length));
       await visitor.finalHead();
       await visitor.reader.exactly(LARGE - UNTIL_END.length);
-      await world.assertServes(client, trunk);
-      assert.equal(stream.connectionId, undefined);
-      stream.send('x');
-      await stream.mayMove();
-    });
-
-    it('from nearby with more than 8 MiB, and not before', async () => {
-      const { client, trunk, visitor, stream } = await nearby();
-      stream.send(Buffer.alloc(LARGE_NEARBY - LARGE - 1));
-      await visitor.reader.exactly(LARGE_NEARBY - LARGE - 1);
       await world.assertServes(client, trunk);
       assert.equal(stream.connectionId, undefined);
       stream.send('x');

@@ -10,7 +10,7 @@ import { HeldTime } from '../testing/held-time.ts';
 import { settled, TrunkClient } from '../testing/trunk-client.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { ByteStream } from '../tunnels/stream.ts';
-import { FAR_PATH_MS, LARGE_FROM_FAR_BYTES } from '../limits.ts';
+import { FAR_PATH_MS, LARGE_BYTES, LARGE_FROM_FAR_BYTES } from '../limits.ts';
 import type { ControlSocket } from './control-socket.ts';
 import { Hub } from './hub.ts';
 import { ALONE } from './presence.ts';
@@ -116,6 +116,21 @@ describe('Hub, with a stream that has grown large on a trunk', () => {
     stream.close(CloseCode.normal);
     await settled();
     assert.deepEqual(visitor.ends, [{ clean: true, lost: false }]);
+  });
+
+  it('asks a client nearby beyond 8 MiB, and not before', async () => {
+    const near = new TrunkClient();
+    hub.offer(tunnel, 'trunk', near.socket, 'one');
+    await settled();
+    const other = await visit();
+    for (let sent = 0; sent < LARGE_BYTES; sent += LARGE_FROM_FAR_BYTES) {
+      other.stream.write(Buffer.alloc(LARGE_FROM_FAR_BYTES));
+      await settled();
+    }
+    assert.deepEqual([near.streams.length, near.moves.length], [1, 0]);
+    other.stream.write(Buffer.from('.'));
+    await settled();
+    assert.equal(near.moves.length, 1);
   });
 
   it('takes one data socket for it', () => {
