@@ -243,6 +243,13 @@ export const LARGE_FROM_FAR_BYTES = 128 * 1024;
 export const LARGE_BYTES = 8 * 1024 * 1024;
 /** ms a client has at least to answer the end of a stream, which waits behind what was sent before (docs/protocol.md section 10.2). */
 export const TRUNK_ANSWER_MS = 60_000;
+/**
+ * ms a client has to take 16 KiB more of what is before the end of a stream, or all of it: as long as for what is before the
+ * Close frame of a data socket.
+ */
+export const TRUNK_FLUSH_MS = 60_000;
+/** Trunks of earlier control sockets that may still carry the visitors of a tunnel; the oldest goes when there are more. */
+export const RETIRED_TRUNKS_MAX = 8;
 /** Bytes of announcements queued for a client that reads nothing; some ten thousand announcements. */
 export const CONTROL_BUFFER_MAX_BYTES = 1024 * 1024;
 /** ms a client has to answer the Close frame of its control socket. */

@@ -31,6 +31,11 @@ export const DATA_RETRY_MS = 250;
 export const TRUNKS_WANTED = 2;
 /** ms without another try after a trunk has come to nothing; visitors are announced meanwhile. */
 export const TRUNK_RETRY_MS = 5000;
+/**
+ * ms in which the relay has to take more of what is before the end of a stream: as long as it waits for a visitor who takes
+ * nothing.
+ */
+export const TRUNK_FLUSH_MS = 300_000;
 /** Without a visitor for this long, a tunnel keeps no trunk: the next one is announced. */
 export const TRUNK_KEEP_MS = 10 * 60_000;
 /** TCP keep-alive: routers on the way forget connections that are idle for minutes, such as a quiet WebSocket. */

@@ -8,6 +8,7 @@ import {
   LIFE_SIGN_MS,
   TRUNK_ANSWER_MS,
   TRUNK_DOUBT_MS,
+  TRUNK_FLUSH_MS,
   TRUNK_IDLE_MS,
 } from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
@@ -50,6 +51,32 @@ describe('HeldTrunk', () => {
       await settled();
     }
   }
+
+  it('keeps what is before the end of a stream for 60 s for a client that takes nothing of it', async () => {
+    const client = new TrunkClient({ isThere: false });
+    client.listen();
+    hold(client);
+    const { stream } = visit();
+    stream.write(Buffer.alloc(2 * 64 * 1024));
+    await settled();
+    const { setTimeout } = globalThis;
+    const timers: { callback: () => void; ms: number }[] = [];
+    globalThis.setTimeout = ((callback: () => void, ms: number) => timers.push({ callback, ms })) as never;
+    try {
+      stream.close(CloseCode.normal);
+    } finally {
+      globalThis.setTimeout = setTimeout;
+    }
+    await settled();
+    assert.equal(stream.hasSentEnd, false);
+    assert.deepEqual(
+      timers.map(({ ms }) => ms),
+      [TRUNK_FLUSH_MS],
+    );
+    timers[0]?.callback();
+    await settled();
+    assert.equal(stream.hasSentEnd, true);
+  });
 
   it('gives a client a stream, with the bytes it begins with', async () => {
     const client = new TrunkClient();

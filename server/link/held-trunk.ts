@@ -9,6 +9,7 @@ import {
   LIFE_SIGN_MS,
   TRUNK_ANSWER_MS,
   TRUNK_DOUBT_MS,
+  TRUNK_FLUSH_MS,
   TRUNK_IDLE_MS,
 } from '../limits.ts';
 
@@ -39,6 +40,7 @@ export class HeldTrunk {
     this.#socket = socket;
     this.#trunk = new Trunk(socket, {
       begins: 'this',
+      flushMs: TRUNK_FLUSH_MS,
       owner: {
         // The client does neither: `Trunk` ends with a protocol error.
         begun: (stream) => stream.destroy(),

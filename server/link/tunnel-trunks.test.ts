@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
 import { CloseCode } from '../../shared/control.ts';
-import { FAR_PATH_MS, LARGE_BYTES, LARGE_FROM_FAR_BYTES, TRUNK_DOUBT_MS, TRUNK_IDLE_MS } from '../limits.ts';
+import {
+  RETIRED_TRUNKS_MAX,
+  FAR_PATH_MS,
+  LARGE_BYTES,
+  LARGE_FROM_FAR_BYTES,
+  TRUNK_DOUBT_MS,
+  TRUNK_IDLE_MS,
+} from '../limits.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { HeldTime } from '../testing/held-time.ts';
 import { settled, TrunkClient } from '../testing/trunk-client.ts';
@@ -117,6 +124,21 @@ describe('TunnelTrunks', () => {
     await settled();
     assert.deepEqual([used.closed, next.closed], [[CloseCode.normal], []]);
     assert.deepEqual([...trunks.keysInUse()], ['three']);
+  });
+
+  it('are eight at most that serve on after their control sockets, and the oldest ends for the next', async () => {
+    const retired: TrunkClient[] = [];
+    for (let count = 0; count <= RETIRED_TRUNKS_MAX; count += 1) {
+      assert.ok(retired.every(({ closed }) => closed.length === 0));
+      retired.push(add('key'));
+      visit();
+      await settled();
+      trunks.retire();
+      await settled();
+    }
+    const [oldest, ...others] = retired.map(({ closed }) => closed);
+    assert.deepEqual(oldest, [CloseCode.goingAway]);
+    assert.ok(others.every((closed) => closed.length === 0));
   });
 
   it('end with their keys, those that are retired, too', async () => {

@@ -2,6 +2,7 @@
 import { CloseCode } from '../../shared/control.ts';
 import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
+import { RETIRED_TRUNKS_MAX } from '../limits.ts';
 import { HeldTrunk } from './held-trunk.ts';
 
 /** A stream to the client, the key that its trunk was opened with, and bytes one way from which on it is large. */
@@ -14,7 +15,7 @@ export interface KeyedStream {
 export class TunnelTrunks {
   /** those of the client's present control socket */
   readonly #current = new Set<HeldTrunk>();
-  /** those of an earlier one, which carry the visitors that they had */
+  /** those of earlier ones, oldest first, which carry the visitors that they had */
   readonly #retired = new Set<HeldTrunk>();
 
   /** Trunks that visitors can be sent through. */
@@ -52,6 +53,11 @@ export class TunnelTrunks {
       this.#current.delete(trunk);
       this.#retired.add(trunk);
       trunk.retire();
+    }
+    // A client that comes again and again must not pile up what its visitors have left behind.
+    for (const trunk of this.#retired) {
+      if (this.#retired.size <= RETIRED_TRUNKS_MAX) break;
+      trunk.close(CloseCode.goingAway);
     }
   }
 

@@ -34,7 +34,7 @@ export class TrunkClient {
     const closed = (code: number): void => void this.closed.push(code);
     const moveAsked = (stream: TrunkStream, connectionId: string): void =>
       void this.moves.push([stream, connectionId]);
-    void new Trunk(this.#near, { begins: 'peer', owner: { begun, moveAsked, closed } });
+    void new Trunk(this.#near, { flushMs: 300_000, begins: 'peer', owner: { begun, moveAsked, closed } });
   }
 
   /** It takes what has come and what comes, answers pings, and says nothing else. */

@@ -33,6 +33,9 @@ export class StreamRecorder {
   }
 }
 
+/** ms that a trunk in a test gives its peer to take more of what is before the end of a stream. */
+export const FLUSH_MS = 300_000;
+
 export class TrunkEnd {
   readonly turns: FakeTurns;
   readonly socket: FakeTrunkSocket;
@@ -47,6 +50,7 @@ export class TrunkEnd {
     this.turns = turns;
     this.socket = new FakeTrunkSocket(options);
     this.trunk = new Trunk(this.socket, {
+      flushMs: FLUSH_MS,
       begins,
       owner: {
         begun: (stream, first) => this.begun.push(new StreamRecorder(stream, first)),

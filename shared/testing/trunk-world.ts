@@ -183,6 +183,7 @@ export class World {
     for (const which of [0, 1] as const) this.#count(which);
     this.trunks = [
       new Trunk(this.sockets[0], {
+        flushMs: 300_000,
         begins: 'this',
         owner: {
           begun: () => assert.fail(),
@@ -191,6 +192,7 @@ export class World {
         },
       }),
       new Trunk(this.sockets[1], {
+        flushMs: 300_000,
         begins: 'peer',
         owner: {
           begun: (stream, first) => this.#begun(stream, first),

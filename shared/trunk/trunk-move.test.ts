@@ -2,13 +2,12 @@ import assert from 'node:assert/strict';
 import { CloseCode } from '../control.ts';
 import { type FakeTrunkSocket, joinedTrunkSockets } from '../testing/fake-trunk-socket.ts';
 import { FakeTurns } from '../testing/fake-turns.ts';
-import { StreamRecorder, TrunkEnd } from '../testing/trunk-end.ts';
+import { StreamRecorder, TrunkEnd, FLUSH_MS } from '../testing/trunk-end.ts';
 import { abort, data, end, move, moved, open, window } from '../testing/trunk-frames.ts';
 import { WINDOW_BYTES } from './frames.ts';
 import type { TrunkStream } from './trunk-stream.ts';
 
 const KIB = 1024;
-const FLUSH_MS = 300_000;
 const ENDS = ['relay', 'client'] as const;
 
 /** One end of stream 1, which is to move. The test speaks for the other end, on the trunk and on the data socket. */

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict';
 import { CloseCode } from '../control.ts';
 import { FakeTurns } from '../testing/fake-turns.ts';
-import { StreamRecorder, TrunkEnd } from '../testing/trunk-end.ts';
+import { StreamRecorder, TrunkEnd, FLUSH_MS } from '../testing/trunk-end.ts';
 import { abort, data, end, window } from '../testing/trunk-frames.ts';
 import { WINDOW_BYTES } from './frames.ts';
 import type { TrunkStream } from './trunk-stream.ts';
 
 const KIB = 1024;
-const FLUSH_MS = 300_000;
 
 type Quad<T> = [T, T, T, T];
 

@@ -9,17 +9,17 @@ import { type MoveTarget, OwnSocket, type OwnSocketOwner } from './own-socket.ts
 import { Run } from './run.ts';
 
 /**
- * ms in which the peer has to take more of what is before the end of a stream. Half a window lasts that long at 110 B/s, and a
- * visitor may be slow.
+ * Bytes that the peer has to take again and again of what is before the end of a stream: with a byte now and then it could have
+ * the rest kept for ever.
  */
-const FLUSH_TIMEOUT_MS = 300_000;
-/** Bytes that are more in this sense: with a byte now and then a peer could have the rest of a stream kept for ever. */
 const FLUSH_STEP_BYTES = 16 * 1024;
 
 /** What a stream needs of its trunk. */
 export interface StreamCarrier {
   /** Whether the peer has sent nothing at all since it was asked to, nor taken anything. */
   readonly isSilent: boolean;
+  /** ms in which the peer has to take {@link FLUSH_STEP_BYTES} of what is before the end of a stream, or all of it */
+  readonly flushMs: number;
   /** Asks the peer for a sign of life. */
   probe(): void;
   /** The stream has something to send. */
@@ -390,7 +390,7 @@ export class TrunkStream implements InletOwner, OwnSocketOwner {
 
   #armFlushTimer(): void {
     clearTimeout(this.#flushTimer);
-    this.#flushTimer = setTimeout(() => this.destroy(), FLUSH_TIMEOUT_MS);
+    this.#flushTimer = setTimeout(() => this.destroy(), this.#trunk.flushMs);
   }
 
   #drop(): void {

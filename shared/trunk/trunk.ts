@@ -27,6 +27,8 @@ export interface TrunkOptions {
   /** Which end begins streams. */
   readonly begins: 'this' | 'peer';
   readonly owner: TrunkOwner;
+  /** ms in which the peer has to take more of what is before the end of a stream */
+  readonly flushMs: number;
 }
 
 /** A trunk's socket, as far as it is used. */
@@ -36,6 +38,7 @@ export type TrunkSocket = Pick<
 >;
 
 export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
+  readonly flushMs: number;
   readonly #socket: TrunkSocket;
   readonly #begins: boolean;
   readonly #owner: TrunkOwner;
@@ -59,7 +62,8 @@ export class Trunk implements StreamCarrier, ByteStreamHandler, FrameHandler {
   #isClosed = false;
 
   /** @param socket not attached to */
-  constructor(socket: TrunkSocket, { begins, owner }: TrunkOptions) {
+  constructor(socket: TrunkSocket, { begins, owner, flushMs }: TrunkOptions) {
+    this.flushMs = flushMs;
     this.#socket = socket;
     this.#begins = begins === 'this';
     this.#owner = owner;

@@ -5,7 +5,7 @@ import { Trunk } from '../../../shared/trunk/trunk.ts';
 import type { TrunkStream } from '../../../shared/trunk/trunk-stream.ts';
 import { WebSocketByteStream } from '../../../shared/websocket/byte-stream.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
-import { TRUNK_KEEP_MS, TRUNK_RETRY_MS, TRUNKS_WANTED } from '../limits.ts';
+import { TRUNK_FLUSH_MS, TRUNK_KEEP_MS, TRUNK_RETRY_MS, TRUNKS_WANTED } from '../limits.ts';
 import { RelayRefusal, RelayUnreachable } from '../relay/errors.ts';
 import type { SocketHandler } from './data-dialer.ts';
 import type { DataSocket } from './data-socket.ts';
@@ -39,7 +39,7 @@ class Asked {
       moveAsked: () => assert.fail('the client asks for no move'),
       closed,
     };
-    this.#trunk = new Trunk(socket, { begins: 'this', owner });
+    this.#trunk = new Trunk(socket, { flushMs: 300_000, begins: 'this', owner });
     this.#handler.opened(new WebSocketByteStream(near, 'client', Buffer.alloc(0)));
   }
 
@@ -172,6 +172,34 @@ describe('Trunks', () => {
     }
     await settled();
   }
+
+  it('keep what is before the end of a stream for 5 min for a relay that takes nothing of it', async () => {
+    trunks.start();
+    at(0).take();
+    const visitor = at(0).ask('GET');
+    visitor.stream.pause();
+    await settled();
+    const [stream] = streams;
+    stream?.write(Buffer.alloc(2 * 64 * 1024));
+    await settled();
+    const { setTimeout } = globalThis;
+    const timers: { callback: () => void; ms: number }[] = [];
+    globalThis.setTimeout = ((callback: () => void, ms: number) => timers.push({ callback, ms })) as never;
+    try {
+      stream?.close(CloseCode.normal);
+    } finally {
+      globalThis.setTimeout = setTimeout;
+    }
+    await settled();
+    assert.deepEqual(
+      timers.map(({ ms }) => ms),
+      [TRUNK_FLUSH_MS],
+    );
+    timers[0]?.callback();
+    visitor.stream.resume();
+    await settled();
+    assert.deepEqual(visitor.ends, [CloseCode.goingAway]);
+  });
 
   it('are one as soon as the tunnel is online, and two when visitors come', async () => {
     trunks.visited();

@@ -7,7 +7,7 @@ import { Trunk, type TrunkOwner } from '../../../shared/trunk/trunk.ts';
 import type { TrunkStream } from '../../../shared/trunk/trunk-stream.ts';
 import type { WebSocketByteStream } from '../../../shared/websocket/byte-stream.ts';
 import type { Clock } from '../clock.ts';
-import { TRUNK_KEEP_MS, TRUNK_RETRY_MS, TRUNKS_WANTED } from '../limits.ts';
+import { TRUNK_FLUSH_MS, TRUNK_KEEP_MS, TRUNK_RETRY_MS, TRUNKS_WANTED } from '../limits.ts';
 import type { Attempt } from '../network/dial.ts';
 import { RelayRefusal } from '../relay/errors.ts';
 import type { SocketHandler } from './data-dialer.ts';
@@ -158,7 +158,7 @@ class ClientTrunk implements SocketHandler, TrunkOwner {
   }
 
   opened(socket: WebSocketByteStream): void {
-    this.#trunk = new Trunk(socket, { begins: 'peer', owner: this });
+    this.#trunk = new Trunk(socket, { begins: 'peer', owner: this, flushMs: TRUNK_FLUSH_MS });
   }
 
   failed(error: Error): void {
