@@ -169,9 +169,6 @@ export const ACCESS_POLL_MS = 300;
 /** Keys or accounts that are asked for at once; SQLite takes 32,766 values in a statement. */
 export const ACCESS_BATCH = 500;
 
-/** MiB of each part of V8's memory for young objects. Measured: more takes longer to search and serves no faster. */
-export const YOUNG_GENERATION_MIB = 4;
-
 /**
  * How much V8's memory for old objects may grow before garbage is searched in it, in % of what was in use the last time.
  * Measured: V8's own choice, up to 300, takes as much CPU.

@@ -8,12 +8,15 @@ import { ExitCode, exitCodeOfFailure } from './exit-code.ts';
 import { describeFailure } from './failure.ts';
 import { helpText } from './help.ts';
 import type { Output } from './reporter.ts';
+import { OLD_GENERATION_GROWTH_PERCENT } from '../engine/limits.ts';
 import { UsageError } from './usage-error.ts';
 import { configFolder } from '../config/folders.ts';
 import { ProjectFileError } from '../config/project-error.ts';
 import { StoredLogin, StoredLoginError } from '../config/stored-login.ts';
 import { escapeUnprintable } from '../../shared/unprintable.ts';
 import { VERSION } from '../../shared/version.ts';
+import { limitOldGeneration } from '../../shared/old-generation.ts';
+import { limitYoungGeneration } from '../../shared/young-generation.ts';
 
 // Everybody on the machine may read the process list; a key given by a flag is removed from it.
 if (process.argv.some((argument) => argument.startsWith('--key'))) process.title = 'culvert';
@@ -62,6 +65,8 @@ async function run(command: Command): Promise<ExitCode> {
       return ExitCode.ok;
     case 'http':
     case 'start': {
+      limitYoungGeneration(process);
+      limitOldGeneration(OLD_GENERATION_GROWTH_PERCENT, process.execArgv);
       const interrupted = watchInterrupt();
       const { Inspection, runTunnels } = await import('./staying.ts');
       return runTunnels(command, output, interrupted, await Inspection.start(process.env, output));

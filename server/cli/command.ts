@@ -18,7 +18,7 @@ export interface Shell {
   readonly isTerminal: boolean;
   /** Writes a line to stderr, which people read. */
   err(line: string): void;
-  /** Restarts the program with limits on its memory, if it has none. */
+  /** Limits the memory of a program that keeps running, before anything else is loaded. */
   limitMemory(): void;
   /** Opens the log, on stderr. */
   openLog(options: Config['log']): Promise<Log>;

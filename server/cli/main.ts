@@ -44,7 +44,6 @@ async function run(shell: Shell, argv: readonly string[], startRelay: StartRelay
   }
   const { words, rest } = splitCommand(argv);
   if (words !== 'serve') throw usageError(`there is no command "${words}"; culvert-relay --help lists them`);
-  // Before anything else is loaded, which would have to be loaded twice.
   shell.limitMemory();
   const { loadConfig, serve } = await import('./serving.ts');
   const { config } = configured(loadConfig(shell.env, rest));

@@ -3,11 +3,13 @@
  * `serve`.
  */
 import process from 'node:process';
+import { limitOldGeneration } from '../../shared/old-generation.ts';
+import { limitYoungGeneration } from '../../shared/young-generation.ts';
 import type { AccessFile } from '../observe/access-file.ts';
 import type { LogStream } from '../observe/logger.ts';
+import { OLD_GENERATION_GROWTH_PERCENT } from '../limits.ts';
 import { ExitCode, type Shell } from './command.ts';
 import { main } from './main.ts';
-import { limitYoungGeneration } from './young-generation.ts';
 
 const SECRET_FLAG = /^--(?:bootstrap-key|cluster-secret|database-url|redis-url)/;
 // Everybody on the machine may read the process list; a secret given by a flag is removed from it.
@@ -67,13 +69,13 @@ const shell: Shell = {
 };
 
 const done = main(shell, process.argv.slice(2), async (config, operator) => {
-  const { limitOldGeneration, startRelay } = await import('./serving.ts');
+  const { startRelay } = await import('./serving.ts');
   const relay = await startRelay(config, operator);
   // Not earlier: what a start loads is not garbage, and searching it again and again would take a tenth of the start.
-  limitOldGeneration(process.execArgv);
+  limitOldGeneration(OLD_GENERATION_GROWTH_PERCENT, process.execArgv);
   return relay;
 });
-// Whoever reads the output may leave before the relay does. Not earlier: `serve` has restarted the program by now.
+// Whoever reads the output may leave before the relay does.
 process.stdout.on('error', () => {});
 process.stderr.on('error', () => {});
 await exit(await done);

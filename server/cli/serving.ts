@@ -8,5 +8,4 @@ export { AccessFile } from '../observe/access-file.ts';
 export { createAccessLog } from '../observe/access-log.ts';
 export { createLog, finishLog, stderrStream } from '../observe/logger.ts';
 export { startRelay } from '../relay.ts';
-export { limitOldGeneration } from './old-generation.ts';
 export { serve } from './serve.ts';

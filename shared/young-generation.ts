@@ -1,0 +1,25 @@
+/**
+ * How much memory V8 may use for young objects. By default it lets them take up to 128 MB in a burst, keeps that for good,
+ * and then stops everything for 10 to 50 ms at a time to search it. Objects of relay and client are short-lived and small; but
+ * each read comes with 64 KiB of memory outside of V8, which is free only once young objects are searched, and where that is
+ * seldom, V8 searches all objects again and again instead.
+ */
+import { setFlagsFromString } from 'node:v8';
+
+/** 1: the memory stays as it begins, at 1 MiB in each of its parts. V8 reads the setting each time it would grow. */
+const FLAG = '--semi-space-growth-factor=1';
+
+/**
+ * Lets the memory for young objects stay as it begins. To be called before it has grown. Does nothing if the operator has
+ * chosen its size.
+ *
+ * @param execArgv options of Node with which the program was started
+ * @param env where there may be more of them
+ */
+export function limitYoungGeneration(
+  { execArgv, env }: Pick<NodeJS.Process, 'execArgv' | 'env'>,
+  setFlag = setFlagsFromString,
+): void {
+  const given = [...execArgv, env['NODE_OPTIONS'] ?? ''].join(' ');
+  if (!given.includes('semi-space')) setFlag(FLAG);
+}
