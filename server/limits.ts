@@ -30,13 +30,6 @@ export const API_LOOP_BURST_MS = 1;
 export const API_COST_FACTOR = 3;
 /** ms for which visitors count as needing the loop after they were last seen to have work for it. */
 export const VISITORS_RECENT_MS = 20;
-/**
- * Bytes read from a socket at once from which on they take turns with those of others
- * (docs/decisions/0014-turns-of-the-loop.md): more than nearly every head, less than the pieces of a body or a flood.
- */
-export const BULK_READ_BYTES = 4096;
-/** ms of a turn of the event loop after which no more of those are begun in it. */
-export const BULK_TURN_MS = 1;
 /** Writes of the API under way in the store at a time: enough to keep it busy, few enough to be done soon. */
 export const API_WRITES_MAX = 8;
 /** Those of one account. */

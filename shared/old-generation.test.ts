@@ -7,8 +7,9 @@ import { limitOldGeneration } from './old-generation.ts';
 const MODULE = fileURLToPath(new URL('old-generation.ts', import.meta.url));
 /** Makes garbage that outlives young objects, beside data that stays, and prints the most memory it takes later on. */
 const PROGRAM = `
+  import { setFlagsFromString } from 'node:v8';
   import { limitOldGeneration } from ${JSON.stringify(MODULE)};
-  if (process.argv[1] === 'limited') limitOldGeneration(100, process.execArgv);
+  if (process.argv[1] === 'limited') limitOldGeneration(100, process.execArgv, setFlagsFromString);
   const things = (count) => Array.from({ length: count }, (_, index) => ({ index, more: [index] }));
   const kept = things(100_000);
   const recent = [];

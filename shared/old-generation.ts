@@ -4,8 +4,6 @@
  * is much; a client has few, and counts the 64 KiB of each read among them, so that it would search all of its memory some twenty
  * times a second while a large body passes.
  */
-import { setFlagsFromString } from 'node:v8';
-
 const FLAG = '--heap-growing-percent';
 
 /**
@@ -13,11 +11,12 @@ const FLAG = '--heap-growing-percent';
  *
  * @param percent of what was in use the last time
  * @param execArgv options of Node with which the program was started
+ * @param setFlag `setFlagsFromString` of Node's v8
  */
 export function limitOldGeneration(
   percent: number,
   execArgv: readonly string[],
-  setFlag = setFlagsFromString,
+  setFlag: (flag: string) => void,
 ): void {
   if (!execArgv.some((option) => option.startsWith(FLAG))) setFlag(`${FLAG}=${percent}`);
 }

@@ -7,9 +7,9 @@ import { limitYoungGeneration } from './young-generation.ts';
 const MODULE = fileURLToPath(new URL('young-generation.ts', import.meta.url));
 /** Makes young objects, some of which live on, and prints what V8 holds for them. */
 const PROGRAM = `
-  import { getHeapSpaceStatistics } from 'node:v8';
+  import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
   import { limitYoungGeneration } from ${JSON.stringify(MODULE)};
-  if (process.argv[1] === 'limited') limitYoungGeneration(process);
+  if (process.argv[1] === 'limited') limitYoungGeneration(process, setFlagsFromString);
   const recent = [];
   for (let index = 0; index < 1_000_000; index += 1) recent[index % 20_000] = { index, more: [index] };
   const young = getHeapSpaceStatistics().find(({ space_name: name }) => name === 'new_space');

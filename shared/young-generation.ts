@@ -4,8 +4,6 @@
  * each read comes with 64 KiB of memory outside of V8, which is free only once young objects are searched, and where that is
  * seldom, V8 searches all objects again and again instead.
  */
-import { setFlagsFromString } from 'node:v8';
-
 /** 1: the memory stays as it begins, at 1 MiB in each of its parts. V8 reads the setting each time it would grow. */
 const FLAG = '--semi-space-growth-factor=1';
 
@@ -15,10 +13,11 @@ const FLAG = '--semi-space-growth-factor=1';
  *
  * @param execArgv options of Node with which the program was started
  * @param env where there may be more of them
+ * @param setFlag `setFlagsFromString` of Node's v8
  */
 export function limitYoungGeneration(
   { execArgv, env }: Pick<NodeJS.Process, 'execArgv' | 'env'>,
-  setFlag = setFlagsFromString,
+  setFlag: (flag: string) => void,
 ): void {
   const given = [...execArgv, env['NODE_OPTIONS'] ?? ''].join(' ');
   if (!given.includes('semi-space')) setFlag(FLAG);

@@ -3,6 +3,7 @@
  * and the exit codes. Standard output carries what was asked for, standard error what went wrong.
  */
 import { homedir } from 'node:os';
+import { setFlagsFromString } from 'node:v8';
 import { type Command, type Files, readArguments } from './arguments.ts';
 import { ExitCode, exitCodeOfFailure } from './exit-code.ts';
 import { describeFailure } from './failure.ts';
@@ -65,8 +66,8 @@ async function run(command: Command): Promise<ExitCode> {
       return ExitCode.ok;
     case 'http':
     case 'start': {
-      limitYoungGeneration(process);
-      limitOldGeneration(OLD_GENERATION_GROWTH_PERCENT, process.execArgv);
+      limitYoungGeneration(process, setFlagsFromString);
+      limitOldGeneration(OLD_GENERATION_GROWTH_PERCENT, process.execArgv, setFlagsFromString);
       const interrupted = watchInterrupt();
       const { Inspection, runTunnels } = await import('./staying.ts');
       return runTunnels(command, output, interrupted, await Inspection.start(process.env, output));

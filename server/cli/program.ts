@@ -3,6 +3,7 @@
  * `serve`.
  */
 import process from 'node:process';
+import { setFlagsFromString } from 'node:v8';
 import { limitOldGeneration } from '../../shared/old-generation.ts';
 import { limitYoungGeneration } from '../../shared/young-generation.ts';
 import type { AccessFile } from '../observe/access-file.ts';
@@ -36,7 +37,7 @@ const shell: Shell = {
   },
   out: (line) => void process.stdout.write(`${line}\n`),
   err: (line) => void process.stderr.write(`${line}\n`),
-  limitMemory: () => limitYoungGeneration(process),
+  limitMemory: () => limitYoungGeneration(process, setFlagsFromString),
   async openLog({ level, format = process.stderr.isTTY ? 'pretty' : 'json' }) {
     const { createLog, stderrStream } = await import('./serving.ts');
     const stream = stderrStream();
@@ -72,7 +73,7 @@ const done = main(shell, process.argv.slice(2), async (config, operator) => {
   const { startRelay } = await import('./serving.ts');
   const relay = await startRelay(config, operator);
   // Not earlier: what a start loads is not garbage, and searching it again and again would take a tenth of the start.
-  limitOldGeneration(OLD_GENERATION_GROWTH_PERCENT, process.execArgv);
+  limitOldGeneration(OLD_GENERATION_GROWTH_PERCENT, process.execArgv, setFlagsFromString);
   return relay;
 });
 // Whoever reads the output may leave before the relay does.

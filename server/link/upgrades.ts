@@ -12,7 +12,7 @@ import { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import { sameHash } from '../accounts/api-key.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
 import type { Clock } from '../clock.ts';
-import { TurnedReads } from '../fairness/turned-reads.ts';
+import { TurnedReads } from '../../shared/fairness/turned-reads.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { TunnelRegistry } from '../tunnels/registry.ts';
 import type { KeyOwner } from '../store/records.ts';

@@ -4,9 +4,11 @@
  */
 import { hash, randomFillSync } from 'node:crypto';
 import type { Socket } from 'node:net';
+import { TurnedReads } from '../../../shared/fairness/turned-reads.ts';
 import { fieldValue, listMembers } from '../../../shared/http1/fields.ts';
 import { HeadReader } from '../../../shared/http1/head-reader.ts';
 import { parseResponseHead, type ResponseHead } from '../../../shared/http1/head.ts';
+import type { ReadSocket } from '../../../shared/socket-reads.ts';
 import { WebSocketByteStream } from '../../../shared/websocket/byte-stream.ts';
 import { HANDSHAKE_GUID } from '../../../shared/websocket/handshake.ts';
 import { UPGRADE_HEAD_MAX_BYTES } from '../limits.ts';
@@ -70,7 +72,7 @@ export class Upgrade implements Attempt {
     if (typeof head === 'string') return;
     this.#isOver = true;
     this.#socket.off('data', this.#onHeadBytes).off('end', this.#onGone).off('close', this.#onGone);
-    this.#handler.opened(new WebSocketByteStream(this.#socket, 'client', head.rest));
+    this.#handler.opened(new WebSocketByteStream(this.#socket, 'client', head.rest, { read: readInTurns }));
   }
 
   #fail(error: Error): void {
@@ -79,6 +81,9 @@ export class Upgrade implements Attempt {
     this.#handler.refused(error);
   }
 }
+
+/** What is large takes turns with what other visitors send and get. */
+const readInTurns: ReadSocket = (socket, onChunk) => new TurnedReads(socket, () => socket, { onChunk });
 
 /** Why the answer is not the agreement RFC 6455 section 4.1 asks for; `undefined` when it is. */
 function checkUpgrade(head: ResponseHead | undefined, nonce: string): Error | undefined {

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { TurnedReads } from '../../../shared/fairness/turned-reads.ts';
 
 /** Whoever holds a local connection at the moment. */
 export interface LocalHandler {
@@ -16,6 +17,8 @@ export interface LocalHandler {
 export class LocalConnection {
   readonly #socket: Socket;
   #handler: LocalHandler | undefined;
+  /** once the flow has started: what is large takes turns with what other visitors send and get */
+  #reads: TurnedReads | undefined;
 
   /** @param socket connected, without a listener to its data, half-open allowed, with an `error` listener */
   constructor(socket: Socket) {
@@ -29,7 +32,7 @@ export class LocalConnection {
   }
 
   get isPaused(): boolean {
-    return this.#socket.isPaused();
+    return this.#reads === undefined ? this.#socket.isPaused() : this.#reads.isPaused;
   }
 
   /** Starts the flow, or hands it to another handler. Only an open connection tells of its end. */
@@ -38,10 +41,14 @@ export class LocalConnection {
     this.#handler = handler;
     if (!isFirst) return;
     const socket = this.#socket;
-    socket.on('data', (chunk: Buffer) => this.#handler?.onLocalData(chunk));
     socket.on('drain', () => this.#handler?.onLocalDrain());
-    socket.on('end', () => this.#handler?.onLocalEnd());
+    const reads = new TurnedReads(socket, () => this, {
+      onChunk: (chunk) => this.#handler?.onLocalData(chunk),
+      onEnd: () => this.#handler?.onLocalEnd(),
+    });
+    this.#reads = reads;
     socket.on('close', () => {
+      reads.flush();
       // A closed socket is garbage-collected late, and would keep alive everything that listens to it.
       socket.removeAllListeners();
       this.#handler?.onLocalClose();
@@ -54,11 +61,11 @@ export class LocalConnection {
   }
 
   pause(): void {
-    this.#socket.pause();
+    (this.#reads ?? this.#socket).pause();
   }
 
   resume(): void {
-    this.#socket.resume();
+    (this.#reads ?? this.#socket).resume();
   }
 
   /** Half-closes: nothing more is sent after what was written. */

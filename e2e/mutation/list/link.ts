@@ -234,7 +234,7 @@ export const LINK: readonly Mutation[] = [
   {
     part: 'link',
     notice: 'two hundred downloads of one tenant hold up all visitors of another',
-    file: 'server/fairness/loop-turns.ts',
+    file: 'shared/fairness/loop-turns.ts',
     find: 'this.#queue.size > 0 || this.#spent >= BULK_TURN_MS',
     replace: 'this.#queue.size > 0',
     tests: unit('LoopTurns leaves the rest to later turns, one turn each if each takes that long'),
@@ -242,7 +242,7 @@ export const LINK: readonly Mutation[] = [
   {
     part: 'link',
     notice: 'a download waits behind all the other downloads of somebody else',
-    file: 'server/fairness/fair-queue.ts',
+    file: 'shared/fairness/fair-queue.ts',
     find: '      this.#groups.delete(group);\n      this.#groups.set(group, waiting);\n',
     replace: '',
     tests: unit(
@@ -252,7 +252,7 @@ export const LINK: readonly Mutation[] = [
   {
     part: 'link',
     notice: 'a visitor who half-closes behind an upload gets a broken connection while the relay is busy',
-    file: 'server/fairness/turned-reads.ts',
+    file: 'shared/fairness/turned-reads.ts',
     find: 'if (this.#held === undefined) this.#handler.onEnd?.();\n    else this.#endWaits = true;',
     replace: 'this.#handler.onEnd?.();',
     tests: unit('TurnedReads reports the end after what is held back'),

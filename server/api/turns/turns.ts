@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../clock.ts';
 import { API_COST_FACTOR, API_LOOP_SHARE, API_LOOP_BURST_MS, VISITORS_RECENT_MS } from '../../limits.ts';
-import { FairQueue } from '../../fairness/fair-queue.ts';
+import { FairQueue } from '../../../shared/fairness/fair-queue.ts';
 import { LoopShare } from './loop-share.ts';
 
 export interface TurnsDeps {

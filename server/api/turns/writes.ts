@@ -1,6 +1,6 @@
 /** Writes of the API to the store: few at a time, fewer of one account, and accounts one after the other. */
 import { ACCOUNT_WRITES_MAX, API_WRITES_MAX } from '../../limits.ts';
-import { FairQueue } from '../../fairness/fair-queue.ts';
+import { FairQueue } from '../../../shared/fairness/fair-queue.ts';
 
 export class Writes {
   readonly #queue = new FairQueue<() => void>();

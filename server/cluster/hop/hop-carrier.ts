@@ -3,7 +3,7 @@
  * written as they came, and reading pauses only while the system takes no more.
  */
 import type { Duplex } from 'node:stream';
-import { TurnedReads } from '../../fairness/turned-reads.ts';
+import { TurnedReads } from '../../../shared/fairness/turned-reads.ts';
 import { STALL_TIMEOUT_MS } from '../../limits.ts';
 import type { HopConnection, HopHandler } from './hop-connection.ts';
 

@@ -1,7 +1,7 @@
 /** Joins a visitor's connection and a stream once both speak WebSocket and there is nothing left to follow. */
 import type { Socket } from 'node:net';
 import { LINGER_TIMEOUT_MS } from '../../limits.ts';
-import { TurnedReads } from '../../fairness/turned-reads.ts';
+import { TurnedReads } from '../../../shared/fairness/turned-reads.ts';
 import type { ByteStream } from '../../tunnels/stream.ts';
 import { VisitorOutput } from './visitor-output.ts';
 

@@ -1,7 +1,7 @@
 /** The socket of an inbound connection: its flow in both directions, how it ends, and how it is handed over. */
 import type { Socket } from 'node:net';
 import { joined } from '../../../shared/http1/joined.ts';
-import { TurnedReads } from '../../fairness/turned-reads.ts';
+import { TurnedReads } from '../../../shared/fairness/turned-reads.ts';
 import { BACKLOG_MAX_BYTES } from '../../limits.ts';
 import type { VisitorSink } from '../exchange/response-relay.ts';
 import { VisitorOutput } from './visitor-output.ts';

@@ -2,8 +2,10 @@
  * When data that was read in bulk is processed: for a limited time in each turn of the event loop, and for one owner after
  * the other. So nobody's flood delays what others send and ask for in small pieces, or their floods.
  */
-import { BULK_TURN_MS } from '../limits.ts';
 import { FairQueue } from './fair-queue.ts';
+
+/** ms of a turn of the event loop after which no more of those are begun in it. */
+export const BULK_TURN_MS = 1;
 
 export interface LoopTurnsDeps {
   /** monotonic ms */

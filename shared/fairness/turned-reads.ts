@@ -2,10 +2,15 @@
  * Reads a socket so that bulk data takes turns with what others send; while data waits for its turn, nothing more is read.
  */
 import type { Duplex } from 'node:stream';
-import { joined } from '../../shared/http1/joined.ts';
-import type { SocketReads } from '../../shared/socket-reads.ts';
-import { BULK_READ_BYTES } from '../limits.ts';
+import { joined } from '../http1/joined.ts';
+import type { SocketReads } from '../socket-reads.ts';
 import { type LoopTurns, loopTurns } from './loop-turns.ts';
+
+/**
+ * Bytes read from a socket at once from which on they take turns with those of others
+ * (docs/decisions/0014-turns-of-the-loop.md): more than nearly every head, less than the pieces of a body or a flood.
+ */
+export const BULK_READ_BYTES = 4096;
 
 export interface ReadsHandler {
   onChunk(chunk: Buffer): void;

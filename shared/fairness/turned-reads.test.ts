@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
-import { BULK_READ_BYTES, BULK_TURN_MS } from '../limits.ts';
-import { LoopTurns } from './loop-turns.ts';
-import { TurnedReads } from './turned-reads.ts';
+import { BULK_TURN_MS, LoopTurns } from './loop-turns.ts';
+import { BULK_READ_BYTES, TurnedReads } from './turned-reads.ts';
 
 const MUCH = 'x'.repeat(BULK_READ_BYTES);
 const LITTLE = MUCH.slice(1);

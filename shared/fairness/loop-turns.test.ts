@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { BULK_TURN_MS } from '../limits.ts';
-import { LoopTurns } from './loop-turns.ts';
+import { BULK_TURN_MS, LoopTurns } from './loop-turns.ts';
 
 describe('LoopTurns', () => {
   let now: number;
