@@ -47,6 +47,11 @@ export class TurnedReads implements SocketReads {
     return this.#paused;
   }
 
+  /** Whether something has come that waits for its turn. */
+  get holds(): boolean {
+    return this.#held !== undefined;
+  }
+
   pause(): void {
     this.#paused = true;
     this.#socket.pause();

@@ -31,8 +31,9 @@ export class LocalConnection {
     return !socket.destroyed && socket.writable && !socket.readableEnded;
   }
 
-  get isPaused(): boolean {
-    return this.#reads === undefined ? this.#socket.isPaused() : this.#reads.isPaused;
+  /** Whether nothing is known to have come that its holder was not told of. */
+  get isQuiet(): boolean {
+    return this.#reads === undefined ? !this.#socket.isPaused() : !this.#reads.isPaused && !this.#reads.holds;
   }
 
   /** Starts the flow, or hands it to another handler. Only an open connection tells of its end. */

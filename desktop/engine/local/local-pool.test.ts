@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
+import { BULK_TURN_MS, loopTurns } from '../../../shared/fairness/loop-turns.ts';
+import { BULK_READ_BYTES } from '../../../shared/fairness/turned-reads.ts';
 import { connectLocal } from '../../testing/attempts.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { closeServers, startTcp } from '../../testing/servers.ts';
@@ -63,6 +65,26 @@ describe('LocalPool', () => {
       assert.deepEqual([locals[0]?.isOpen, deadlines.size], [false, 0]);
     });
   }
+
+  it('hands out none on which something has come that still waits for its turn', async () => {
+    const { pool, services, locals } = await setUp(1);
+    await until(() => services.length === 1);
+    services[0]?.write(Buffer.alloc(BULK_READ_BYTES));
+    const others = {};
+    const useUpTurn = (): void => {
+      const end = performance.now() + BULK_TURN_MS;
+      while (performance.now() < end);
+    };
+    await until(() => {
+      // One for what is left of this turn, and one that comes first in the next.
+      loopTurns.run(others, useUpTurn);
+      loopTurns.run(others, useUpTurn);
+      return locals[0]?.isQuiet === false || pool.size === 0;
+    });
+    assert.equal(pool.size, 1);
+    assert.equal(pool.take(), undefined);
+    assert.deepEqual([pool.size, locals[0]?.isOpen], [0, false]);
+  });
 
   it('does not keep a connection that is closed, paused or one too many', async () => {
     const { pool, locals } = await setUp(LOCAL_IDLE_MAX + 1);

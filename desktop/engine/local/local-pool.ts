@@ -19,7 +19,7 @@ export class LocalPool {
 
   /** Keeps a connection for at most {@link LOCAL_IDLE_MS}; one that cannot be kept is closed. */
   put(local: LocalConnection): void {
-    if (!local.isOpen || local.isPaused || this.#idle.length >= LOCAL_IDLE_MAX) {
+    if (!local.isOpen || !local.isQuiet || this.#idle.length >= LOCAL_IDLE_MAX) {
       local.destroy();
       return;
     }
@@ -31,10 +31,17 @@ export class LocalPool {
 
   /** Hands out the connection that was used last: its service will keep it longest. */
   take(): LocalConnection | undefined {
-    const idle = this.#idle.pop();
-    if (idle === undefined) return undefined;
-    this.#deadlines.delete(idle);
-    return idle.local;
+    for (let idle = this.#idle.at(-1); idle !== undefined; idle = this.#idle.at(-1)) {
+      // What has come on it, and waits for its turn, belongs to no request.
+      if (!idle.local.isQuiet) {
+        this.drop(idle);
+        continue;
+      }
+      this.#idle.pop();
+      this.#deadlines.delete(idle);
+      return idle.local;
+    }
+    return undefined;
   }
 
   /** Closes one that must not be reused, or forgets one that has closed. */

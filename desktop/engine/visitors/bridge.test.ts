@@ -126,7 +126,7 @@ describe('Bridge', () => {
     stream.room = false;
     service.write('one');
     await stream.until(({ sent }) => sent === 'one');
-    assert.equal(local.isPaused, true);
+    assert.equal(local.isQuiet, false);
     stream.drain();
     service.write('two');
     await stream.until(({ sent }) => sent === 'onetwo');

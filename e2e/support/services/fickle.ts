@@ -90,10 +90,11 @@ export async function startFickleService(scope: Scope): Promise<FickleService> {
         socket.end(sent);
         return;
       }
-      // Bytes that belong to no request come together with the response to a visitor who stays: any later, they may be taken
-      // for the next response, which can happen without a tunnel, too.
-      const isWhole = kind === 'more' && stays;
-      const cut = !isWhole && random.below(3) === 0 ? 1 + random.below(sent.length - 1) : sent.length;
+      // Bytes that belong to no request come together with the end of the response: any later, they may be taken for the next
+      // response, which can happen without a tunnel, too.
+      const own = kind === 'more' ? first.length + path.length : sent.length;
+      const isCut = !(kind === 'more' && (stays || method === 'HEAD')) && random.below(3) === 0;
+      const cut = isCut ? 1 + random.below(own - 1) : sent.length;
       socket.write(sent.slice(0, cut));
       if (cut < sent.length) setImmediate(() => socket.write(sent.slice(cut)));
       const next = random.below(8);
