@@ -29,7 +29,8 @@ async function held(which: 'limited' | 'alone'): Promise<number> {
 
 describe('limitYoungGeneration', () => {
   it('keeps the memory for young objects as it begins; V8 accepts that while it runs', async () => {
-    assert.equal(await held('limited'), 2);
+    const most = await held('limited');
+    assert.ok(most <= 2, `${most} MiB`);
     assert.ok((await held('alone')) > 2, 'V8 does not need the limit any more');
   });
 
