@@ -4,11 +4,11 @@
  * each read comes with 64 KiB of memory outside of V8, which is free only once young objects are searched, and where that is
  * seldom, V8 searches all objects again and again instead.
  */
-/** 1: the memory stays as it begins, at 1 MiB in each of its parts. V8 reads the setting each time it would grow. */
+/** 1: the memory stays as it is, at 1 or 2 MiB in each of its parts soon after a start. V8 reads the setting each time it would grow. */
 const FLAG = '--semi-space-growth-factor=1';
 
 /**
- * Lets the memory for young objects stay as it begins. To be called before it has grown. Does nothing if the operator has
+ * Lets the memory for young objects stay as it is. To be called early. Does nothing if the operator has
  * chosen its size.
  *
  * @param execArgv options of Node with which the program was started
