@@ -9,6 +9,7 @@ import { AccountPool } from '../support/accounts.ts';
 import { concurrentTests } from '../support/concurrent-tests.ts';
 import { assertAtLimit, assertWithin, eventually, timed, within } from '../support/deadline.ts';
 import { hostOf, ManualClient } from '../support/manual-client.ts';
+import { trunksOf, WITH_METRICS } from '../support/metrics.ts';
 import { Culvert, newApiKey, Relay, spawnCulvert } from '../support/programs.ts';
 import { formatRequest, RawConnection, visit } from '../support/raw-http.ts';
 import { type Scope, suiteScope } from '../support/scope.ts';
@@ -153,9 +154,9 @@ describe('a client that freezes', function () {
   const scope = suiteScope();
   const together = concurrentTests();
 
-  /** A client that freezes while visitors have requests under way. */
-  async function freeze() {
-    const relay = await Relay.start(scope);
+  /** A client that freezes while visitors have requests under way on data sockets, or on so many trunks. */
+  async function freeze(trunks: number) {
+    const relay = await Relay.start(scope, { ...WITH_METRICS, CULVERT_TRUNKS: String(trunks) });
     const account = await new AccountPool(relay).take();
     const service = await startRawService(scope, (socket) => {
       socket.on('data', (bytes: Buffer) => {
@@ -164,6 +165,7 @@ describe('a client that freezes', function () {
       });
     });
     const culvert = await Culvert.start(scope, relay, account.key, service.port);
+    await trunksOf(relay, trunks);
     const host = hostOf(culvert.tunnel, relay);
     const [kept, long, warm, posts] = await Promise.all(
       Array.from({ length: 4 }, () => RawConnection.open(scope, relay.port, 120_000)),
@@ -181,46 +183,58 @@ describe('a client that freezes', function () {
     return { relay, account, tunnel: culvert.tunnel, kept, long, warm, posts };
   }
 
-  together('lets no visitor wait for longer than 10 s from when it counts as gone', async () => {
-    const { relay, kept, long, warm, posts } = await freeze();
-    await eventually(100_000, () => assert.match(relay.child.stderr, /client offline/));
-    const { value, ms } = await timed(() =>
-      Promise.all([kept.response(), warm.response(), posts.response('POST'), long.ending]),
+  for (const [by, trunks, lost] of [
+    ['data sockets', 0, 'tunnel-offline'],
+    // A trunk ends long before the control socket, and its repeatable requests are announced to a client that seems to be there.
+    ['trunks', 1, 'client-timeout'],
+  ] as const) {
+    together(
+      `lets no visitor wait for longer than 10 s from when it counts as gone, with ${by}`,
+      async () => {
+        const { relay, kept, long, warm, posts } = await freeze(trunks);
+        await eventually(100_000, () => assert.match(relay.child.stderr, /client offline/));
+        const { value, ms } = await timed(() =>
+          Promise.all([kept.response(), warm.response(), posts.response('POST'), long.ending]),
+        );
+        const [ofKept, ofWarm, ofPost, ofLong] = value;
+        assert.equal(ofKept.head.field('culvert-error'), lost);
+        // Without a data socket offered ahead, which a slow client may not have opened yet, the wait for one ends first.
+        assert.match(ofWarm.head.field('culvert-error') ?? '', /^(?:client-timeout|tunnel-offline)$/);
+        // It may have been swallowed, or may still be waiting.
+        assert.match(
+          ofPost.head.field('culvert-error') ?? '',
+          /^(?:client-closed|client-timeout|tunnel-offline)$/,
+        );
+        assert.notEqual(ofLong, undefined);
+        assertWithin(ms, 10_000);
+      },
     );
-    const [ofKept, ofWarm, ofPost, ofLong] = value;
-    assert.equal(ofKept.head.field('culvert-error'), 'tunnel-offline');
-    // Without a data socket offered ahead, which a slow client may not have opened yet, the wait for one ends first.
-    assert.match(ofWarm.head.field('culvert-error') ?? '', /^(?:client-timeout|tunnel-offline)$/);
-    // It may have been swallowed, or may still be waiting.
-    assert.match(
-      ofPost.head.field('culvert-error') ?? '',
-      /^(?:client-closed|client-timeout|tunnel-offline)$/,
-    );
-    assert.notEqual(ofLong, undefined);
-    assertWithin(ms, 10_000);
-  });
 
-  together('delays nobody with the client that takes its place: what can be repeated is', async () => {
-    const { relay, account, tunnel, kept, warm, posts } = await freeze();
-    const client = await ManualClient.adopt(scope, relay, account, tunnel);
-    const answered = Promise.all([kept.response(), warm.response(), posts.response('POST')]);
-    const isOver = answered.then(() => true);
-    const serveAll = async (): Promise<void> => {
-      for (;;) {
-        const next = client.announced(30_000).catch(() => '');
-        const id = await Promise.race([next, isOver]);
-        if (typeof id !== 'string' || id === '') return;
-        (await client.open(id)).send('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nagain');
-      }
-    };
-    const { value, ms } = await timed(async () => (await Promise.all([answered, serveAll()]))[0]);
-    const [ofKept, ofWarm, ofPost] = value;
-    assert.deepEqual([ofKept.text, ofWarm.text], ['again', 'again']);
-    // What the frozen client has swallowed is not sent twice; what waited for it is sent to the next one.
-    assert.ok(ofPost.head.field('culvert-error') === 'client-closed' || ofPost.text === 'again');
-    // 5 s in which it could have answered its Close frame, and then 10.
-    assertWithin(ms, 15_000);
-  });
+    together(
+      `delays nobody with the client that takes its place: what can be repeated is, with ${by}`,
+      async () => {
+        const { relay, account, tunnel, kept, warm, posts } = await freeze(trunks);
+        const client = await ManualClient.adopt(scope, relay, account, tunnel);
+        const answered = Promise.all([kept.response(), warm.response(), posts.response('POST')]);
+        const isOver = answered.then(() => true);
+        const serveAll = async (): Promise<void> => {
+          for (;;) {
+            const next = client.announced(30_000).catch(() => '');
+            const id = await Promise.race([next, isOver]);
+            if (typeof id !== 'string' || id === '') return;
+            (await client.open(id)).send('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nagain');
+          }
+        };
+        const { value, ms } = await timed(async () => (await Promise.all([answered, serveAll()]))[0]);
+        const [ofKept, ofWarm, ofPost] = value;
+        assert.deepEqual([ofKept.text, ofWarm.text], ['again', 'again']);
+        // What the frozen client has swallowed is not sent twice; what waited for it is sent to the next one.
+        assert.ok(ofPost.head.field('culvert-error') === 'client-closed' || ofPost.text === 'again');
+        // 5 s in which it could have answered its Close frame, and then 10.
+        assertWithin(ms, 15_000);
+      },
+    );
+  }
 });
 
 /** A peer that lost its network says nothing; only a probe tells (TCP keep-alive). */

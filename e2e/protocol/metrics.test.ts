@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
+import { metricsOf, WITH_METRICS } from '../support/metrics.ts';
 import type { TestAccount } from '../support/accounts.ts';
 import { eventually } from '../support/deadline.ts';
 import { hostOf, ManualClient } from '../support/manual-client.ts';
@@ -9,48 +10,28 @@ import { startEchoService } from '../support/services/echo.ts';
 import { SpecClient } from '../support/spec-client/client.ts';
 import { endOf, ok, TrunkWorld, WITH_TRUNKS } from '../support/trunk-world.ts';
 
-/** Series by name and labels, as `/metrics` shows them. */
-type Series = ReadonlyMap<string, number>;
-
 /** The series of requests that went there and ended like this. */
 function requests(to: string, outcome: string): string {
   return `culvert_requests_total{to="${to}",outcome="${outcome}"}`;
 }
 
 describe('GET /metrics (docs/observing.md)', () => {
-  const { scope, relay, pool } = relaySuite({ ...WITH_TRUNKS, CULVERT_METRICS_PORT: '0' });
-  let port: number;
+  const { scope, relay, pool } = relaySuite({ ...WITH_TRUNKS, ...WITH_METRICS });
   let account: TestAccount;
   let client: SpecClient;
 
   before(async () => {
-    port = await eventually(20_000, () => {
-      const url = /"url":"http:\/\/127\.0\.0\.1:(\d+)\/metrics"/.exec(relay.child.stderr)?.[1];
-      return Number(url ?? assert.fail('the log does not say where metrics are'));
-    });
     const service = await startEchoService(scope);
     account = await pool.take();
     client = await SpecClient.start(scope, relay, account.key, { local_port: service.port });
   });
 
-  async function scrape(): Promise<Series> {
-    const { status, text } = await visit(port, { host: 'localhost', target: '/metrics' });
-    assert.equal(status, 200);
-    const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
-    return new Map(
-      lines.map((line): [string, number] => {
-        const [, series = '', value] = /^(\S.*) (\S+)$/.exec(line) ?? assert.fail(`not a series: ${line}`);
-        return [series, Number(value)];
-      }),
-    );
-  }
-
   /** Does something, and waits until the series have grown by the expected amounts. */
   async function expectGrowth(expected: Readonly<Record<string, number>>, act: () => Promise<unknown>) {
-    const before = await scrape();
+    const before = await metricsOf(relay);
     await act();
     await eventually(20_000, async () => {
-      const after = await scrape();
+      const after = await metricsOf(relay);
       const grown = Object.keys(expected).map((name) => [
         name,
         (after.get(name) ?? Number.NaN) - (before.get(name) ?? 0),
@@ -65,7 +46,7 @@ describe('GET /metrics (docs/observing.md)', () => {
 
   it('counts requests to tunnels, their bytes as the API shows them, and waits', async () => {
     const { bytes_in, bytes_out } = await account.api.get(client.tunnel.id);
-    const before = await scrape();
+    const before = await metricsOf(relay);
     const host = hostOf(client.tunnel, relay);
     await expectGrowth(
       {
@@ -82,7 +63,7 @@ describe('GET /metrics (docs/observing.md)', () => {
         connection.socket.destroy();
       },
     );
-    const [after, tunnel] = [await scrape(), await account.api.get(client.tunnel.id)];
+    const [after, tunnel] = [await metricsOf(relay), await account.api.get(client.tunnel.id)];
     for (const [direction, bytes] of [
       ['in', tunnel.bytes_in - bytes_in],
       ['out', tunnel.bytes_out - bytes_out],
@@ -138,20 +119,23 @@ describe('GET /metrics (docs/observing.md)', () => {
 
     it('shows waiting visitors and open streams', async () => {
       const visitor = await RawConnection.open(scope, relay.port);
-      const before = await scrape();
+      const before = await metricsOf(relay);
       await visitor.write(`GET / HTTP/1.1\r\nHost: ${manual.host}\r\n\r\n`);
       const id = await manual.announced();
-      const waiting = await scrape();
+      const waiting = await metricsOf(relay);
       assert.equal(waiting.get('culvert_rendezvous_pending'), 1);
       const data = await manual.open(id);
       await data.receivedUpTo('\r\n\r\n');
-      const open = await scrape();
+      const open = await metricsOf(relay);
       assert.equal(open.get('culvert_rendezvous_pending'), 0);
       assert.equal(open.get('culvert_data_streams'), (before.get('culvert_data_streams') ?? 0) + 1);
       data.send('HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
       assert.equal((await visitor.response()).status, 200);
       await eventually(20_000, async () => {
-        assert.equal((await scrape()).get('culvert_data_streams'), before.get('culvert_data_streams'));
+        assert.equal(
+          (await metricsOf(relay)).get('culvert_data_streams'),
+          before.get('culvert_data_streams'),
+        );
       });
     });
 
@@ -159,7 +143,7 @@ describe('GET /metrics (docs/observing.md)', () => {
       const world = new TrunkWorld(scope, relay, pool);
       const { client: own, trunk } = await world.client();
       const [visitor, stream] = await world.connect(own, trunk);
-      const open = await scrape();
+      const open = await metricsOf(relay);
       assert.deepEqual([open.get('culvert_trunks'), open.get('culvert_trunk_streams')], [1, 1]);
       stream.send(ok('done'));
       assert.equal((await visitor.response()).text, 'done');
@@ -173,7 +157,9 @@ describe('GET /metrics (docs/observing.md)', () => {
       await expectGrowth(
         { culvert_trunk_streams_total: 0, culvert_data_sockets_total: 1, culvert_connections_total: 2 },
         async () => {
-          await eventually(20_000, async () => assert.equal((await scrape()).get('culvert_trunks'), 0));
+          await eventually(20_000, async () =>
+            assert.equal((await metricsOf(relay)).get('culvert_trunks'), 0),
+          );
           const announced = await world.visitor(own);
           const data = await own.accept();
           await data.receivedUpTo('\r\n\r\n');
@@ -181,7 +167,7 @@ describe('GET /metrics (docs/observing.md)', () => {
           assert.equal((await announced.response()).text, 'announced');
         },
       );
-      assert.equal((await scrape()).get('culvert_trunk_streams'), 0);
+      assert.equal((await metricsOf(relay)).get('culvert_trunk_streams'), 0);
     });
 
     it('counts responses that break off', async () => {
@@ -218,7 +204,7 @@ describe('GET /metrics (docs/observing.md)', () => {
   });
 
   it('shows the process and its event loop', async () => {
-    const series = await scrape();
+    const series = await metricsOf(relay);
     for (const name of ['nodejs_eventloop_lag_p99_seconds', 'process_resident_memory_bytes']) {
       assert.ok((series.get(name) ?? 0) > 0, name);
     }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
+import { trunksOf, WITH_METRICS } from '../support/metrics.ts';
 import { AccountPool, createAccount, withNewKey } from '../support/accounts.ts';
 import { concurrentTests } from '../support/concurrent-tests.ts';
 import { assertWithin, eventually, timed, within } from '../support/deadline.ts';
@@ -746,51 +747,40 @@ describe('trunks of culvert', () => {
   interface Served {
     /** A visitor's upload arrives whole. */
     readonly visitOnce: () => Promise<void>;
-    /** how many the relay has */
-    readonly trunks: () => Promise<number>;
+    /** Waits until the relay has so many. */
+    readonly trunks: (count: number) => Promise<void>;
   }
 
   async function start(settings: Environment = {}): Promise<Served> {
-    const relay = await Relay.start(scope, { ...WITH_TRUNKS, CULVERT_METRICS_PORT: '0', ...settings });
+    const relay = await Relay.start(scope, { ...WITH_TRUNKS, ...WITH_METRICS, ...settings });
     const { key } = await new AccountPool(relay).take();
     const service = await startEchoService(scope);
     const { tunnel } = await Culvert.start(scope, relay, key, service.port);
-    const port = await eventually(20_000, () => {
-      const url = /"url":"http:\/\/127\.0\.0\.1:(\d+)\/metrics"/.exec(relay.child.stderr)?.[1];
-      return Number(url ?? assert.fail('the log does not say where metrics are'));
-    });
     return {
       async visitOnce() {
         const body = randomBytes(300_000);
         const seen = readEcho(await visit(relay.port, { host: hostOf(tunnel, relay), method: 'POST', body }));
         assert.equal(seen.sha256, checksum(body));
       },
-      async trunks() {
-        const { text } = await visit(port, { host: 'localhost', target: '/metrics' });
-        return Number(/^culvert_trunks (\d+)$/m.exec(text)?.[1]);
-      },
+      trunks: (count) => trunksOf(relay, count),
     };
   }
 
   together('are one at first, and two when visitors come', async () => {
     const { visitOnce, trunks } = await start();
-    await assertTrunks(1, trunks);
+    await trunks(1);
     await visitOnce();
-    await assertTrunks(2, trunks);
+    await trunks(2);
     await Promise.all(Array.from({ length: 8 }, visitOnce));
-    assert.equal(await trunks(), 2);
+    await trunks(2);
   });
 
   for (const count of [0, 1]) {
     together(`are ${count} where the relay takes no more, and visitors are served`, async () => {
       const { visitOnce, trunks } = await start({ CULVERT_TRUNKS: String(count) });
-      await assertTrunks(count, trunks);
+      await trunks(count);
       for (let visitor = 0; visitor < 4; visitor += 1) await visitOnce();
-      assert.equal(await trunks(), count);
+      await trunks(count);
     });
   }
 });
-
-async function assertTrunks(count: number, trunks: () => Promise<number>): Promise<void> {
-  await eventually(20_000, async () => assert.equal(await trunks(), count));
-}
