@@ -93,6 +93,9 @@ export const POSTGRES_CLOSE_TIMEOUT_MS = 2000;
 /** Rows that are moved to another database at once; PostgreSQL takes 65,535 values in a statement, and a tunnel has 12. */
 export const TRANSFER_BATCH = 1000;
 
+/** Tunnels that are read in one query when a relay starts. */
+export const LOAD_BATCH = 500;
+
 /** Seconds a client is told to wait while the store cannot be reached. */
 export const STORE_RETRY_AFTER_SECONDS = 1;
 

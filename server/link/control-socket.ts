@@ -137,13 +137,13 @@ export class ControlSocket {
     }
     this.#lastPing = undefined;
     this.#pongUnderWay = true;
-    this.#send(() => this.#socket.pong(payload, false, this.#onPongSent));
+    this.#send(() => this.#socket.pong(payload, false, () => this.#pongSent()));
   }
 
-  readonly #onPongSent = (): void => {
+  #pongSent(): void {
     this.#pongUnderWay = false;
     if (this.#lastPing !== undefined) this.#answerPing(this.#lastPing);
-  };
+  }
 
   /** A client that reads nothing is as good as gone, and what it is sent must not pile up. */
   #send(send: () => void): void {

@@ -8,7 +8,7 @@ import type { Dial, Dialer, DialHandler } from '../tunnels/stream.ts';
 import type { ControlSocket, SocketKey } from './control-socket.ts';
 import { type LargeStream, Move } from './move.ts';
 import type { Presence } from './presence.ts';
-import { type Offer, TunnelLink } from './tunnel-link.ts';
+import { type Offer, TunnelLink, type TunnelLinkOwner } from './tunnel-link.ts';
 import type { Pending } from './waiting-visitors.ts';
 
 /** How often sockets are looked at: pings and dead peers need no better. */
@@ -37,6 +37,13 @@ export class Hub implements Dialer {
   readonly #pending = new Map<string, Pending>();
   /** streams that wait for a data socket of their own, by its id */
   readonly #moves = new Map<string, Move>();
+  /** one for all links: most tunnels rest, and what each of them has is the memory that they take */
+  readonly #linkOwner: TunnelLinkOwner = {
+    name: (pending) => this.#name(pending),
+    forget: (id) => void this.#pending.delete(id),
+    moved: (tunnel) => this.#options.onMoved?.(tunnel),
+    large: (tunnel, stream) => this.#move(tunnel, stream),
+  };
   #ticker: NodeJS.Timeout | undefined;
   #stage: 'running' | 'leaving' | 'draining' = 'running';
 
@@ -275,10 +282,7 @@ export class Hub implements Dialer {
         clock: this.#clock,
         leftAt,
         presence: this.#presence,
-        name: (pending) => this.#name(pending),
-        forget: (id) => this.#pending.delete(id),
-        moved: () => this.#options.onMoved?.(tunnel),
-        large: (stream) => this.#move(tunnel, stream),
+        owner: this.#linkOwner,
       });
       this.#links.set(tunnel.id, link);
     }

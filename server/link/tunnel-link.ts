@@ -12,7 +12,7 @@ import { DataStream, type StreamSocket } from './data-stream.ts';
 import type { LargeStream } from './move.ts';
 import { TunnelStreams } from './tunnel-streams.ts';
 import { TunnelTrunks } from './tunnel-trunks.ts';
-import { type Pending, WaitingVisitors } from './waiting-visitors.ts';
+import { type ConnectionIds, type Pending, WaitingVisitors } from './waiting-visitors.ts';
 import { WarmStreams } from './warm-streams.ts';
 
 /** What a client may open before a visitor comes: a data socket for the next one, or a trunk for many. */
@@ -33,22 +33,22 @@ export interface TunnelLinkOptions {
   readonly leftAt: number;
   /** where the client may be instead */
   readonly presence: Presence;
-  /** gives a pending connection the id that opens its data socket */
-  readonly name: (pending: Pending) => string;
-  /** told of such an id that opens nothing any more */
-  readonly forget: (id: string) => void;
-  /** told when the client has a newer control socket on another relay */
-  readonly moved: () => void;
-  /** told when a stream of a trunk may be better off on a data socket of its own */
-  readonly large: (stream: LargeStream) => void;
+  readonly owner: TunnelLinkOwner;
+}
+
+/** Who holds the links of all tunnels. */
+export interface TunnelLinkOwner extends ConnectionIds {
+  /** The client has a newer control socket on another relay. */
+  moved(tunnel: LiveTunnel): void;
+  /** A stream of a trunk may be better off on a data socket of its own. */
+  large(tunnel: LiveTunnel, stream: LargeStream): void;
 }
 
 export class TunnelLink {
   readonly tunnel: LiveTunnel;
   readonly #clock: Clock;
   readonly #presence: Presence;
-  readonly #onMoved: () => void;
-  readonly #onLarge: (stream: LargeStream) => void;
+  readonly #owner: TunnelLinkOwner;
   #control: ControlSocket | undefined;
   /** The control socket as other relays know it. */
   #held: HeldControl | undefined;
@@ -57,30 +57,29 @@ export class TunnelLink {
   #replaced: ControlSocket | undefined;
   readonly #streams = new TunnelStreams();
   readonly #waiting: WaitingVisitors;
-  readonly #warm: WarmStreams;
   /** `undefined` before there is one: most tunnels rest */
+  #warm: WarmStreams | undefined;
+  /** the same */
   #trunks: TunnelTrunks | undefined;
 
-  constructor(
-    tunnel: LiveTunnel,
-    { clock, leftAt, presence, name, forget, moved, large }: TunnelLinkOptions,
-  ) {
+  constructor(tunnel: LiveTunnel, { clock, leftAt, presence, owner }: TunnelLinkOptions) {
     this.tunnel = tunnel;
     this.#clock = clock;
-    this.#warm = new WarmStreams(clock);
     this.#presence = presence;
-    this.#onMoved = moved;
-    this.#onLarge = large;
-    const control = () => this.#control;
+    this.#owner = owner;
     this.#waiting = new WaitingVisitors({
       clock,
       leftAt,
       tunnelId: tunnel.id,
       presence,
-      control,
-      name,
-      forget,
+      link: this,
+      ids: owner,
     });
+  }
+
+  /** The client's control socket, if it holds one. */
+  get control(): ControlSocket | undefined {
+    return this.#control;
   }
 
   /** Whether the client holds a control socket. */
@@ -97,12 +96,12 @@ export class TunnelLink {
 
   /** How many of those that the client has offered visitors can still be sent through. */
   count(offer: Offer): number {
-    return offer === 'warm' ? this.#warm.size : (this.#trunks?.size ?? 0);
+    return (offer === 'warm' ? this.#warm?.size : this.#trunks?.size) ?? 0;
   }
 
   /** How many data sockets, and streams of trunks, serve a visitor. */
   get streams(): number {
-    return this.#streams.size - this.#warm.size;
+    return this.#streams.size - this.count('warm');
   }
 
   /** How many streams its trunks carry. */
@@ -121,7 +120,7 @@ export class TunnelLink {
     this.#replaced?.cut();
     this.#replaced = this.#control;
     this.#control?.close(CloseCode.replaced);
-    this.#warm.close(CloseCode.replaced);
+    this.#warm?.close(CloseCode.replaced);
     this.#trunks?.retire();
     this.#streams.retireAllIdle();
     this.#streams.clientCame();
@@ -144,13 +143,14 @@ export class TunnelLink {
     const toldCode = wasLost ? CloseCode.goingAway : code;
     this.#letGo(toldCode);
     this.#waiting.clientLeft();
-    this.#warm.close(toldCode);
+    this.#warm?.close(toldCode);
     this.#trunks?.retire();
   }
 
   /** The client offers a data socket before there is a connection for it. */
   offer(socket: WebSocketByteStream, keyId: string): void {
     traffic.dataSockets += 1;
+    this.#warm ??= new WarmStreams(this.#clock);
     this.#warm.add(this.#track(socket, keyId));
   }
 
@@ -168,7 +168,7 @@ export class TunnelLink {
     this.#waiting.add(pending);
     // What was here may be elsewhere by now; it is found out at this moment.
     if (!this.#presence.isSure) return this.#waiting.failIn(HOLD_OVER_MS, pending, 'tunnel-offline');
-    const warm = this.#openOnTrunk() ?? this.#warm.take();
+    const warm = this.#openOnTrunk() ?? this.#warm?.take();
     if (warm !== undefined) return queueMicrotask(() => this.#openWarm(pending, warm));
     if (this.#waiting.size > WAITING_MAX) return this.#waiting.failIn(0, pending, 'tunnel-busy');
     this.#waiting.seek(pending);
@@ -266,7 +266,7 @@ export class TunnelLink {
   end(code: number): void {
     this.#control?.close(code);
     this.#letGo(code);
-    this.#warm.close(code);
+    this.#warm?.close(code);
     this.#waiting.failAll('tunnel-unknown');
     for (const stream of this.#streams) stream.cut(code);
     this.#trunks?.close(code);
@@ -285,7 +285,7 @@ export class TunnelLink {
   /** The relay shuts down: the client is told; open streams go on. */
   drain(): void {
     this.#control?.close(CloseCode.goingAway);
-    this.#warm.close(CloseCode.goingAway);
+    this.#warm?.close(CloseCode.goingAway);
     this.#trunks?.retire();
   }
 
@@ -316,7 +316,9 @@ export class TunnelLink {
     if (opened === undefined) return undefined;
     traffic.trunkStreams += 1;
     const stream = this.#track(opened.stream, opened.keyId);
-    opened.stream.whenLarge(opened.largeBytes, () => this.#onLarge({ trunk: opened.stream, data: stream }));
+    opened.stream.whenLarge(opened.largeBytes, () =>
+      this.#owner.large(this.tunnel, { trunk: opened.stream, data: stream }),
+    );
     return stream;
   }
 
@@ -340,7 +342,7 @@ export class TunnelLink {
 
   #forgetRemote(code: number): void {
     this.#remote = undefined;
-    this.#warm.close(code);
+    this.#warm?.close(code);
     this.#trunks?.retire();
   }
 
@@ -360,7 +362,7 @@ export class TunnelLink {
     if (this.#control !== control) return;
     control.close(CloseCode.replaced);
     this.detach(control, CloseCode.replaced);
-    this.#onMoved();
+    this.#owner.moved(this.tunnel);
     this.seekAgain();
   }
 }

@@ -2,10 +2,13 @@
 import { LIFE_SIGN_MS } from '../limits.ts';
 import type { DataStream, DataStreamOwner } from './data-stream.ts';
 
+/** Of all tunnels that never had one, which are most: a set takes memory while it is empty. */
+const NONE = new Set<DataStream>();
+
 export class TunnelStreams implements DataStreamOwner {
-  readonly #open = new Set<DataStream>();
+  #open = NONE;
   /** those that visitors' connections keep for a next request, longest first */
-  readonly #idle = new Set<DataStream>();
+  #idle = NONE;
 
   /** When the signs of life that were asked for are due, monotonic ms. */
   #due = Infinity;
@@ -22,6 +25,7 @@ export class TunnelStreams implements DataStreamOwner {
   }
 
   add(stream: DataStream): void {
+    if (this.#open === NONE) this.#open = new Set();
     this.#open.add(stream);
   }
 
@@ -76,6 +80,7 @@ export class TunnelStreams implements DataStreamOwner {
   }
 
   rests(stream: DataStream): void {
+    if (this.#idle === NONE) this.#idle = new Set();
     this.#idle.add(stream);
   }
 

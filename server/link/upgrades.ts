@@ -1,6 +1,6 @@
 /** The WebSocket endpoints: who may open a control or a data socket (docs/protocol.md sections 5 and 6). */
 import type { Duplex } from 'node:stream';
-import { WebSocketServer } from 'ws';
+import { type WebSocket, WebSocketServer } from 'ws';
 import {
   CONTROL_FRAGMENTS_MAX,
   CONTROL_MESSAGE_MAX_BYTES,
@@ -16,7 +16,7 @@ import { TurnedReads } from '../../shared/fairness/turned-reads.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { TunnelRegistry } from '../tunnels/registry.ts';
 import type { KeyOwner } from '../store/records.ts';
-import { ControlSocket, type SocketKey } from './control-socket.ts';
+import { ControlSocket, type ControlSocketOptions, type SocketKey } from './control-socket.ts';
 import { isHandshakeKey, switchingProtocols } from './handshake.ts';
 import type { Hub } from './hub.ts';
 import type { HopRequest, OtherRelays } from './other-relays.ts';
@@ -125,12 +125,16 @@ export class Upgrades {
     >[0];
     this.#server.handleUpgrade(message, taken.socket, taken.head, (socket) => {
       const now = this.#clock.monotonic();
-      const options = { connection: taken.socket, key: usedKey, now, takesEvents };
-      const control = new ControlSocket(socket, options, (closed, code) =>
-        this.#hub.detach(tunnel, closed, code),
-      );
-      this.#hub.attach(tunnel, control);
+      this.#attach(tunnel, socket, { connection: taken.socket, key: usedKey, now, takesEvents });
     });
+  }
+
+  /** In a function of its own, so that what the request came with is not kept for as long as the socket. */
+  #attach(tunnel: LiveTunnel, socket: WebSocket, options: ControlSocketOptions): void {
+    const control = new ControlSocket(socket, options, (closed, code) =>
+      this.#hub.detach(tunnel, closed, code),
+    );
+    this.#hub.attach(tunnel, control);
   }
 
   async #openData(request: UpgradeRequest, key: string, query: URLSearchParams): Promise<void> {
@@ -268,7 +272,7 @@ export class Upgrades {
     const taken = request.takeOver();
     if (taken === undefined) return undefined;
     this.#sockets += 1;
-    taken.socket.once('close', this.#onClosed);
+    taken.socket.on('close', this.#onClosed);
     return taken;
   }
 

@@ -35,13 +35,21 @@ export interface WaitingVisitorsOptions {
   readonly tunnelId: string;
   /** where the client may be instead of here */
   readonly presence: Presence;
-  /** the client's control socket, if it is here */
-  readonly control: () => ControlSocket | undefined;
-  /** gives one the id that opens its data socket */
-  readonly name: (pending: Pending) => string;
-  /** told of such an id that opens nothing any more */
-  readonly forget: (id: string) => void;
+  /** with the client's control socket, if it is here */
+  readonly link: { readonly control: ControlSocket | undefined };
+  readonly ids: ConnectionIds;
 }
+
+/** The ids of what waits, of all tunnels. */
+export interface ConnectionIds {
+  /** Gives one the id that opens its data socket. */
+  name(pending: Pending): string;
+  /** Such an id opens nothing any more. */
+  forget(id: string): void;
+}
+
+/** Of all tunnels that never had one, which are most: a set takes memory while it is empty. */
+const NONE = new Set<Pending>();
 
 const APART_TEXT =
   'The relays of this service cannot reach each other right now, and the client of this tunnel may be on another one. Try again in a moment.';
@@ -50,21 +58,19 @@ export class WaitingVisitors {
   readonly #clock: Clock;
   readonly #tunnelId: string;
   readonly #presence: Presence;
-  readonly #control: () => ControlSocket | undefined;
-  readonly #name: (pending: Pending) => string;
-  readonly #forget: (id: string) => void;
-  readonly #pending = new Set<Pending>();
+  readonly #link: WaitingVisitorsOptions['link'];
+  readonly #ids: ConnectionIds;
+  #pending = NONE;
   /** Monotonic ms at which the client was last seen to leave; -Infinity for one that has never been there. */
   #leftAt: number;
 
-  constructor({ clock, leftAt, tunnelId, presence, control, name, forget }: WaitingVisitorsOptions) {
+  constructor({ clock, leftAt, tunnelId, presence, link, ids }: WaitingVisitorsOptions) {
     this.#clock = clock;
     this.#leftAt = leftAt;
     this.#tunnelId = tunnelId;
     this.#presence = presence;
-    this.#control = control;
-    this.#name = name;
-    this.#forget = forget;
+    this.#link = link;
+    this.#ids = ids;
   }
 
   get size(): number {
@@ -76,6 +82,7 @@ export class WaitingVisitors {
   }
 
   add(pending: Pending): void {
+    if (this.#pending === NONE) this.#pending = new Set();
     this.#pending.add(pending);
   }
 
@@ -83,19 +90,19 @@ export class WaitingVisitors {
   release(pending: Pending): void {
     pending.timer?.cancel();
     this.#pending.delete(pending);
-    if (pending.id !== undefined) this.#forget(pending.id);
+    if (pending.id !== undefined) this.#ids.forget(pending.id);
   }
 
   /** Announces one where the client is, or lets it wait for the client where that has just left. */
   seek(pending: Pending): void {
-    const control = this.#control();
+    const control = this.#link.control;
     if (control !== undefined) return this.#announce(pending, control);
     if (!this.#presence.hasOthers) return this.failIn(this.#holdOver(), pending, 'tunnel-offline');
     this.#expectData(pending);
     pending.asking = true;
     pending.newestFence = 0;
     const announced = (result: Announced) => this.#announcedElsewhere(pending, result);
-    this.#presence.announce(this.#tunnelId, { id: (pending.id ??= this.#name(pending)), announced });
+    this.#presence.announce(this.#tunnelId, { id: (pending.id ??= this.#ids.name(pending)), announced });
   }
 
   /** Announces all of them where the client is now. */
@@ -151,14 +158,14 @@ export class WaitingVisitors {
   }
 
   #announce(pending: Pending, control: ControlSocket): void {
-    control.announce((pending.id ??= this.#name(pending)));
+    control.announce((pending.id ??= this.#ids.name(pending)));
     pending.announcedTo = control.key.keyId;
     this.#expectData(pending);
   }
 
   #announcedElsewhere(pending: Pending, result: Announced): void {
     pending.asking = false;
-    if (!this.#pending.has(pending) || this.#control() !== undefined) return;
+    if (!this.#pending.has(pending) || this.#link.control !== undefined) return;
     const fence = result.kind === 'sent' ? result.fence : 0;
     // The client has come, or come again, while that was found out.
     if (pending.newestFence > fence) return this.seek(pending);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { KeyRecord } from './records.ts';
-import { aTunnel, anAccount } from '../testing/fixtures.ts';
+import { allTunnels, anAccount, aTunnel } from '../testing/fixtures.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import { ConflictError, type Store } from './store.ts';
 
@@ -95,7 +95,7 @@ describe('KyselyStore, administered', () => {
     assert.deepEqual(await store.listAccounts(), [older]);
     assert.deepEqual(await store.findValidKeys(['a', 'b']), ['b']);
     assert.deepEqual(
-      (await store.loadTunnels()).map(({ tunnel }) => tunnel.id),
+      (await allTunnels(store)).map(({ tunnel }) => tunnel.id),
       [foreign.id],
     );
     assert.equal(await store.nameHolder('held', 0), undefined);

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { aTunnel, anAccount } from '../testing/fixtures.ts';
+import { allTunnels, anAccount, aTunnel } from '../testing/fixtures.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import { kyselyStore } from './kysely-store.ts';
 import { openSqliteDatabase } from './sqlite/open-sqlite.ts';
@@ -27,7 +27,7 @@ describe('names of tunnels and subdomains of accounts', () => {
   it('refuse a tunnel the subdomain of an account, its own included', async () => {
     for (const { id } of [owner, other])
       await assert.rejects(store.insertTunnel(aTunnel(id, { slug: 'acme' })), taken('slug'));
-    assert.deepEqual(await store.loadTunnels(), []);
+    assert.deepEqual(await allTunnels(store), []);
   });
 
   it('refuse an account the name of a live tunnel as its subdomain', async () => {
@@ -63,7 +63,7 @@ describe('names of tunnels and subdomains of accounts', () => {
     await store.removeAccount(owner.name);
     await store.insertTunnel(aTunnel(other.id, { slug: 'acme' }));
     assert.deepEqual(
-      (await store.loadTunnels()).map(({ tunnel }) => tunnel.slug),
+      (await allTunnels(store)).map(({ tunnel }) => tunnel.slug),
       ['acme'],
     );
   });
@@ -94,7 +94,7 @@ describe('an older database, in which a tunnel and an account share a name', () 
     assert.deepEqual(await store.nameClashes(), []);
     await db.updateTable('tunnels').set({ slug: 'acme' }).execute();
     assert.deepEqual(await store.nameClashes(), ['acme']);
-    assert.equal((await store.loadTunnels()).length, 1);
+    assert.equal((await allTunnels(store)).length, 1);
     await store.close();
   });
 });

@@ -100,8 +100,8 @@ export interface Store {
    * @throws ConflictError `slug`, which may be an account's subdomain; FullError
    */
   insertTunnel(tunnel: TunnelRecord, rules?: InsertRules): Promise<void>;
-  /** All tunnels, oldest first. */
-  loadTunnels(): Promise<OwnedTunnel[]>;
+  /** Ids of all tunnels, oldest first. */
+  tunnelIds(): Promise<string[]>;
   /** The tunnel with this id, as every relay on the database has left it. */
   findTunnel(id: string): Promise<OwnedTunnel | undefined>;
   /** Those of the slugs' tunnels that exist, in any order. */
@@ -172,7 +172,7 @@ export const OPERATIONS = {
   revokeKey: 'write',
   accessRevision: 'read',
   insertTunnel: 'write',
-  loadTunnels: 'read',
+  tunnelIds: 'read',
   findTunnel: 'read',
   findTunnels: 'read',
   findTunnelsBySlug: 'read',

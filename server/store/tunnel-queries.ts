@@ -85,10 +85,10 @@ async function removeStale(
     .execute();
 }
 
-/** See {@link Store.loadTunnels}. */
-export async function loadTunnels(db: Kysely<Database>): Promise<OwnedTunnel[]> {
-  const rows = await ownedTunnels(db).orderBy('tunnels.created_at').execute();
-  return rows.map(toOwned);
+/** See {@link Store.tunnelIds}. */
+export async function tunnelIds(db: Kysely<Database>): Promise<string[]> {
+  const rows = await db.selectFrom('tunnels').select('id').orderBy('created_at').execute();
+  return rows.map(({ id }) => id);
 }
 
 /** See {@link Store.findTunnels}. */

@@ -1,7 +1,8 @@
 /** Things that tests of the relay's state begin with. */
 import { randomUUID } from 'node:crypto';
-import type { AccountRecord, TunnelRecord } from '../store/records.ts';
+import type { AccountRecord, OwnedTunnel, TunnelRecord } from '../store/records.ts';
 import { type Store, StoreError } from '../store/store.ts';
+import { storedTunnels } from '../tunnels/stored-tunnels.ts';
 import { openTestStore } from './test-store.ts';
 
 export function anAccount(fields: Partial<AccountRecord> = {}): AccountRecord {
@@ -14,6 +15,13 @@ export function aTunnel(accountId: string, fields: Partial<TunnelRecord> = {}): 
   const counters = { bytesIn: 0, bytesOut: 0, requests: 0 };
   const life = { ttl: 3600, idle: false, createdAt: 1000, expiresAt: 3_601_000 };
   return { id, slug: `slug-${id}`, name: '', accountId, localPort: 3000, ...life, ...counters, ...fields };
+}
+
+/** All tunnels of a store, oldest first. */
+export async function allTunnels(store: Pick<Store, 'tunnelIds' | 'findTunnels'>): Promise<OwnedTunnel[]> {
+  const all: OwnedTunnel[] = [];
+  for await (const owned of storedTunnels(store)) all.push(owned);
+  return all;
 }
 
 /** A store that can be made to fail. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { EXPIRED_GRACE_MS, SWEEP_BATCH, SWEEP_INTERVAL_MS } from '../limits.ts';
 import type { Store } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { aStore, aTunnel, anAccount, type TestStore } from '../testing/fixtures.ts';
+import { allTunnels, anAccount, aStore, aTunnel, type TestStore } from '../testing/fixtures.ts';
 import { OverdueSweep } from './overdue-sweep.ts';
 
 const HOLD = 3_600_000;
@@ -49,7 +49,7 @@ describe('OverdueSweep', () => {
   }
 
   async function slugs(): Promise<string[]> {
-    return (await test.store.loadTunnels()).map(({ tunnel }) => tunnel.slug);
+    return (await allTunnels(test.store)).map(({ tunnel }) => tunnel.slug);
   }
 
   it('looks every 60 s, and removes what nobody has ended a minute after its time', async () => {

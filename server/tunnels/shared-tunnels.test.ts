@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { FOLLOW_BATCH, IDLE_GRACE_MS } from '../limits.ts';
 import type { Store } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { aStore, aTunnel, anAccount, type TestStore } from '../testing/fixtures.ts';
+import { allTunnels, anAccount, aStore, aTunnel, type TestStore } from '../testing/fixtures.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 import type { EndReason, TunnelNews } from './peers.ts';
 import { TunnelRegistry } from './registry.ts';
@@ -187,7 +187,7 @@ describe('TunnelService, on one database with another', () => {
     // Whatever the store has told the one that extends, the other is faster now.
     await test.store.releaseTunnels([{ id, slug: 'web', accountId: account.id, heldUntil: 0 }], clock.now());
     await assert.rejects(extended, { status: 404 });
-    assert.deepEqual(await test.store.loadTunnels(), []);
+    assert.deepEqual(await allTunnels(test.store), []);
   });
 
   it('is closed everywhere if the store did not confirm that it has closed it, and it is closed again', async () => {
@@ -230,7 +230,7 @@ describe('TunnelService, on one database with another', () => {
     await settled();
     assert.deepEqual([one.ended.length, two.ended.length], [count, count]);
     assert.ok(asked.every((size) => size <= FOLLOW_BATCH) && asked.length <= 12, String(asked));
-    assert.deepEqual(await test.store.loadTunnels(), []);
+    assert.deepEqual(await allTunnels(test.store), []);
     const { id } = await one.service.create(account, wanted);
     test.down = true;
     clock.advance(60_000);
@@ -238,7 +238,7 @@ describe('TunnelService, on one database with another', () => {
     assert.equal(one.registry.byId(id), undefined);
     test.down = false;
     await pass(2000);
-    assert.deepEqual(await test.store.loadTunnels(), []);
+    assert.deepEqual(await allTunnels(test.store), []);
   });
 
   it('does not ask the database for something that is not an id', async () => {
@@ -256,7 +256,7 @@ describe('TunnelService, on one database with another', () => {
     assert.deepEqual([one.ended, two.ended], [['expired'], ['expired']]);
     clock.advance(2000);
     await settled();
-    assert.deepEqual(await test.store.loadTunnels(), []);
+    assert.deepEqual(await allTunnels(test.store), []);
   });
 
   it('gives traffic on another relay 500 ms to be known', async () => {

@@ -6,6 +6,7 @@ import type { Coordination, CoordinationDeps } from './coordination.ts';
 import { Lifecycle } from './lifecycle.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 import type { StoreSync } from './store-sync.ts';
+import { storedTunnels } from './stored-tunnels.ts';
 
 export class StandaloneTunnels implements Coordination {
   readonly lifecycle: Lifecycle;
@@ -27,7 +28,7 @@ export class StandaloneTunnels implements Coordination {
 
   /** Brings the stored tunnels back to life, except those that expired meanwhile. */
   async start(): Promise<void> {
-    for (const owned of await this.#store.loadTunnels()) this.#restore(owned);
+    for await (const owned of storedTunnels(this.#store)) this.#restore(owned);
     await this.#sync.flush();
   }
 

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { FLUSH_BATCH, FLUSH_INTERVAL_MS, FLUSH_SOON_MS, FLUSH_URGENT_MS } from '../limits.ts';
 import type { ReleasedTunnel } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { aStore, aTunnel, anAccount, type TestStore } from '../testing/fixtures.ts';
+import { allTunnels, anAccount, aStore, aTunnel, type TestStore } from '../testing/fixtures.ts';
 import { LiveTunnel } from './live-tunnel.ts';
 import { TunnelRegistry } from './registry.ts';
 import { SharedTunnels } from './shared-tunnels.ts';
@@ -31,7 +31,7 @@ describe('StoreSync', () => {
   }
 
   async function storedRequests(): Promise<number[]> {
-    return (await test.store.loadTunnels()).map(({ tunnel }) => tunnel.requests);
+    return (await allTunnels(test.store)).map(({ tunnel }) => tunnel.requests);
   }
 
   it('stores traffic as what was added since the last time', async () => {
@@ -105,7 +105,7 @@ describe('StoreSync', () => {
     clock.advance(5000);
     idle.countIn(1);
     await sync.flush();
-    assert.equal((await test.store.loadTunnels())[0]?.tunnel.expiresAt, 65_000);
+    assert.equal((await allTunnels(test.store))[0]?.tunnel.expiresAt, 65_000);
   });
 
   it('stores many tunnels in several transactions', async () => {

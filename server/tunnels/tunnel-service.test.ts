@@ -5,7 +5,7 @@ import { SLUG_ATTEMPTS } from '../limits.ts';
 import type { TunnelRecord } from '../store/records.ts';
 import { type Store, StoreError, UnansweredError } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { aStore, aTunnel, anAccount, type TestStore } from '../testing/fixtures.ts';
+import { allTunnels, anAccount, aStore, aTunnel, type TestStore } from '../testing/fixtures.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 import { TunnelRegistry } from './registry.ts';
 import type { EndReason } from './peers.ts';
@@ -57,7 +57,7 @@ describe('TunnelService', () => {
   }
 
   async function storedSlugs(): Promise<string[]> {
-    return (await test.store.loadTunnels()).map(({ tunnel }) => tunnel.slug);
+    return (await allTunnels(test.store)).map(({ tunnel }) => tunnel.slug);
   }
 
   describe('create', () => {
@@ -212,7 +212,7 @@ describe('TunnelService', () => {
       const { id, expiresAt } = await service.create(account, wanted());
       assert.equal((await service.extend(account, id, undefined)).expiresAt, expiresAt + HOUR);
       assert.equal((await service.extend(account, id, 60)).expiresAt, expiresAt + HOUR + 60_000);
-      assert.equal((await test.store.loadTunnels())[0]?.tunnel.expiresAt, expiresAt + HOUR + 60_000);
+      assert.equal((await allTunnels(test.store))[0]?.tunnel.expiresAt, expiresAt + HOUR + 60_000);
     });
 
     it('loses none of several at once', async () => {

@@ -6,6 +6,8 @@ import { BACKLOG_MAX_BYTES } from '../../limits.ts';
 import type { VisitorSink } from '../exchange/response-relay.ts';
 import { VisitorOutput } from './visitor-output.ts';
 
+const NONE = Buffer.alloc(0);
+
 export interface VisitorSocketHandler {
   /** Bytes have arrived and wait: see {@link VisitorSocket.takeInput}. */
   onInput(): void;
@@ -39,8 +41,7 @@ export class VisitorSocket implements VisitorSink {
       onChunk: (chunk) => this.#receive(chunk),
       onEnd: () => handler.onInputEnd(),
     });
-    // The `close` that follows an error says all there is to say.
-    socket.on('error', () => {});
+    socket.on('error', ignoreError);
     socket.on('close', this.#onClose);
   }
 
@@ -125,7 +126,7 @@ export class VisitorSocket implements VisitorSink {
     socket.off('close', this.#onClose);
     this.#output.release();
     if (socket.isPaused()) socket.resume();
-    return { socket, head: this.takeInput() ?? Buffer.alloc(0) };
+    return { socket, head: this.takeInput() ?? NONE };
   }
 
   #receive(chunk: Buffer): void {
@@ -141,3 +142,9 @@ export class VisitorSocket implements VisitorSink {
     this.#handler.onClosed();
   };
 }
+
+/**
+ * The `close` that follows an error says all there is to say. One for all sockets: it stays with those that are handed over,
+ * and a function made beside others that know the visitor would keep all of it for as long.
+ */
+function ignoreError(): void {}

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict';
+import { LOAD_BATCH } from '../limits.ts';
+import { allTunnels, anAccount, aStore, aTunnel } from '../testing/fixtures.ts';
+
+describe('storedTunnels', () => {
+  it('reads all tunnels, oldest first, a batch at a time, without those that end meanwhile', async () => {
+    const owner = anAccount();
+    const { store } = await aStore(owner);
+    const tunnels = Array.from({ length: LOAD_BATCH + 2 }, (_, index) =>
+      aTunnel(owner.id, { createdAt: 1000 - index }),
+    );
+    for (const tunnel of tunnels) await store.insertTunnel(tunnel);
+    const ids = tunnels.map(({ id }) => id).toReversed();
+    const asked: number[] = [];
+    const findTunnels = (batch: readonly string[]) => {
+      asked.push(batch.length);
+      return store.findTunnels(batch.filter((id) => id !== ids[1]));
+    };
+    const loaded = await allTunnels({ tunnelIds: () => store.tunnelIds(), findTunnels });
+    assert.deepEqual(
+      loaded.map(({ tunnel }) => tunnel.id),
+      ids.filter((id) => id !== ids[1]),
+    );
+    assert.deepEqual(asked, [LOAD_BATCH, 2]);
+    await store.close();
+  });
+});
