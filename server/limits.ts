@@ -227,6 +227,11 @@ export const TRUNK_IDLE_MS = 60_000;
 export const TRUNK_DOUBT_MS = 2000;
 /** ms of a round trip from which on a client is far: a window of 64 KiB for each is little then, and plenty below. */
 export const FAR_PATH_MS = 5;
+/**
+ * How often that is measured at most, a second apart, before a client that answers no faster is believed to be far: a busy one,
+ * or one that has just been started, takes its time to answer.
+ */
+export const PATH_PINGS_MAX = 10;
 /** Bytes one way without any the other way, from far away, after which a stream is worth a connection: more than a page. */
 export const LARGE_FROM_FAR_BYTES = 128 * 1024;
 /**

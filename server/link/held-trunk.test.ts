@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
+import { mock } from 'node:test';
 import { CloseCode } from '../../shared/control.ts';
 import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
 import {
   FAR_PATH_MS,
-  LARGE_BYTES,
-  LARGE_FROM_FAR_BYTES,
   LIFE_SIGN_MS,
   TRUNK_ANSWER_MS,
   TRUNK_DOUBT_MS,
@@ -246,7 +245,7 @@ describe('HeldTrunk', () => {
     assert.deepEqual([ends, client.closed, ended], [[CloseCode.abnormal], [CloseCode.tunnelClosed], [trunk]]);
   });
 
-  describe('has streams that are large', () => {
+  describe('knows how far the client is', () => {
     let time: HeldTime;
 
     beforeEach(() => {
@@ -257,26 +256,48 @@ describe('HeldTrunk', () => {
       time.reset();
     });
 
-    for (const [what, ms, bytes] of [
-      ['beyond 8 MiB where a ping takes less than 5 ms', FAR_PATH_MS - 0.1, LARGE_BYTES],
-      ['beyond 128 KiB where it takes 5 ms', FAR_PATH_MS, LARGE_FROM_FAR_BYTES],
+    for (const [what, ms, isNear] of [
+      ['nearby where a ping takes less than 5 ms', FAR_PATH_MS - 0.1, true],
+      ['far where it takes 5 ms', FAR_PATH_MS, false],
     ] as const) {
       it(what, async () => {
         hold(new TrunkClient());
         time.pass(ms);
         await settled();
-        assert.equal(trunk.largeBytes, bytes);
+        assert.equal(trunk.isNear, isNear);
       });
     }
 
-    it('beyond 128 KiB as long as no ping was answered', async () => {
+    it('far as long as no ping was answered', async () => {
       const client = new TrunkClient({ isThere: false });
       hold(client);
       await settled();
-      assert.equal(trunk.largeBytes, LARGE_FROM_FAR_BYTES);
+      assert.equal(trunk.isNear, false);
       client.wake();
       await settled();
-      assert.equal(trunk.largeBytes, LARGE_BYTES);
+      assert.equal(trunk.isNear, true);
+    });
+
+    it('asks ten times, a second apart: one that is busy, or was just started, takes its time to answer', async () => {
+      const client = new TrunkClient();
+      let asked = 0;
+      mock.method(client.socket, 'measureRoundTrip', () => (asked += 1));
+      hold(client);
+      assert.equal(asked, 1);
+      await pass(3000);
+      assert.equal(asked, 4);
+      await pass(20_000);
+      assert.equal(asked, 10);
+    });
+
+    it('asks no more once it has found one nearby', async () => {
+      const client = new TrunkClient();
+      hold(client);
+      await settled();
+      assert.equal(trunk.isNear, true);
+      const asked = mock.method(client.socket, 'measureRoundTrip');
+      await pass(3000);
+      assert.equal(asked.mock.callCount(), 0);
     });
   });
 

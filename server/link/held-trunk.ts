@@ -4,9 +4,8 @@ import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import {
   FAR_PATH_MS,
-  LARGE_BYTES,
-  LARGE_FROM_FAR_BYTES,
   LIFE_SIGN_MS,
+  PATH_PINGS_MAX,
   TRUNK_ANSWER_MS,
   TRUNK_DOUBT_MS,
   TRUNK_FLUSH_MS,
@@ -25,6 +24,8 @@ export class HeldTrunk {
   readonly keyId: string;
   readonly #socket: WebSocketByteStream;
   readonly #trunk: Trunk;
+  /** how often the round trip was asked for */
+  #pathPings = 0;
   /** since when it carries no stream, monotonic ms, as far as {@link tick} has seen */
   #unusedSince: number | undefined;
   /** how often the client had said something, and since when it has not although there was reason to, monotonic ms */
@@ -48,14 +49,12 @@ export class HeldTrunk {
         closed: () => ended(this),
       },
     });
-    // While nothing else is on its way.
-    socket.measureRoundTrip();
+    this.#measurePath();
   }
 
-  /** Bytes one way from which on a stream is better off on a data socket of its own. */
-  get largeBytes(): number {
-    const { roundTripMs } = this.#socket;
-    return roundTripMs !== undefined && roundTripMs < FAR_PATH_MS ? LARGE_BYTES : LARGE_FROM_FAR_BYTES;
+  /** Whether the client has answered a ping like one that is nearby. */
+  get isNear(): boolean {
+    return this.#socket.roundTripMs < FAR_PATH_MS;
   }
 
   /** Streams that it carries. */
@@ -102,6 +101,12 @@ export class HeldTrunk {
     else if (this.#askedAt === undefined) this.#listen(now);
     else if (!this.#socket.isSilent) this.#askedAt = undefined;
     else if (now - this.#askedAt >= LIFE_SIGN_MS) this.#trunk.lose();
+    if (!this.isNear && this.#pathPings < PATH_PINGS_MAX) this.#measurePath();
+  }
+
+  #measurePath(): void {
+    this.#pathPings += 1;
+    this.#socket.measureRoundTrip();
   }
 
   #listen(now: number): void {

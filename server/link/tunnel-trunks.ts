@@ -2,10 +2,10 @@
 import { CloseCode } from '../../shared/control.ts';
 import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
-import { RETIRED_TRUNKS_MAX } from '../limits.ts';
+import { LARGE_BYTES, LARGE_FROM_FAR_BYTES, RETIRED_TRUNKS_MAX } from '../limits.ts';
 import { HeldTrunk } from './held-trunk.ts';
 
-/** A stream to the client, the key that its trunk was opened with, and bytes one way from which on it is large. */
+/** A stream to the client, the key that its trunk was opened with, and bytes one way from which on it is better off on a data socket. */
 export interface KeyedStream {
   readonly stream: TrunkStream;
   readonly keyId: string;
@@ -43,8 +43,16 @@ export class TunnelTrunks {
       if (trunk.takesVisitors && (least === undefined || trunk.size < least.size)) least = trunk;
     }
     if (least === undefined) return undefined;
-    const { keyId, largeBytes } = least;
-    return { stream: least.open(), keyId, largeBytes };
+    return { stream: least.open(), keyId: least.keyId, largeBytes: this.#largeBytes };
+  }
+
+  /**
+   * All of them lead to one client, and the second is opened with the first visitors: where these are many, the answer to its
+   * ping waits behind them, and says nothing of the path.
+   */
+  get #largeBytes(): number {
+    for (const trunk of this.#current) if (trunk.isNear) return LARGE_BYTES;
+    return LARGE_FROM_FAR_BYTES;
   }
 
   /** The control socket that they belong to has ended: they serve whom they serve now. */

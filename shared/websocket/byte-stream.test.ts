@@ -385,20 +385,32 @@ describe('WebSocketByteStream.roundTripMs', () => {
     turns.pass(1000);
     stream.measureRoundTrip();
     turns.pass(30);
-    assert.equal(stream.roundTripMs, undefined);
+    assert.equal(stream.roundTripMs, Infinity);
     pong(pings()[0], 10.5);
     assert.equal(stream.roundTripMs, 40.5);
   });
 
+  it('is the least of several, of which one is under way at a time', () => {
+    stream.measureRoundTrip();
+    stream.measureRoundTrip();
+    assert.equal(pings().length, 1);
+    const took = [40, 10, 20].map((ms) => {
+      stream.measureRoundTrip();
+      pong(pings().at(-1), ms);
+      return stream.roundTripMs;
+    });
+    assert.deepEqual([took, pings().length], [[40, 10, 10], 3]);
+  });
+
   it('comes of the first pong to the ping that measures it, and of no other', () => {
     pong(Buffer.from('round trip'), 1);
-    assert.deepEqual([pings(), stream.roundTripMs], [[], undefined]);
+    assert.deepEqual([pings(), stream.roundTripMs], [[], Infinity]);
     stream.probe();
     stream.measureRoundTrip();
     const [probe, measuring] = pings();
     pong(probe, 10);
     pong(Buffer.from('another'), 10);
-    assert.equal(stream.roundTripMs, undefined);
+    assert.equal(stream.roundTripMs, Infinity);
     pong(measuring, 10);
     pong(measuring, 10);
     assert.equal(stream.roundTripMs, 30);

@@ -17,6 +17,7 @@ const CLOSE_TIMEOUT_MS = 1000;
 const COPY_MAX = 16_384;
 /** Content of the ping that measures a round trip, and of no other. */
 const ROUND_TRIP = Buffer.from('round trip');
+const NONE = Buffer.alloc(0);
 /** Keys drawn from the system's random source at a time. */
 const KEY_POOL_SIZE = 1024;
 
@@ -61,7 +62,7 @@ export class WebSocketByteStream {
   #silent = false;
   /** when {@link measureRoundTrip} has asked, monotonic ms, and what it has found */
   #measuredAt: number | undefined;
-  #roundTripMs: number | undefined;
+  #roundTripMs = Infinity;
   #closeSent = false;
   /** The peer has closed too, while some of ours was still queued. */
   #destroyWhenFlushed = false;
@@ -120,7 +121,7 @@ export class WebSocketByteStream {
     socket.on('end', () => socket.destroy());
     if (socket.destroyed) return this.#end(CloseCode.abnormal);
     const head = this.#head;
-    this.#head = Buffer.alloc(0);
+    this.#head = NONE;
     // Whoever did the handshake may have left the socket paused, so that nothing was lost on the way here.
     if (socket.isPaused()) this.#reads.resume();
     if (head.length > 0) this.#reader.push(head);
@@ -181,14 +182,15 @@ export class WebSocketByteStream {
     this.#send(Opcode.ping, Buffer.alloc(0));
   }
 
-  /** Has {@link roundTripMs} measured, once. */
+  /** Has {@link roundTripMs} measured, once more unless that is under way. */
   measureRoundTrip(): void {
+    if (this.#measuredAt !== undefined) return;
     this.#measuredAt = performance.now();
     this.#send(Opcode.ping, ROUND_TRIP);
   }
 
-  /** ms that a ping and its pong took; `undefined` before that was measured. */
-  get roundTripMs(): number | undefined {
+  /** The least ms that a ping and its pong took; Infinity before that was measured. */
+  get roundTripMs(): number {
     return this.#roundTripMs;
   }
 
@@ -249,7 +251,7 @@ export class WebSocketByteStream {
 
   #ponged(payload: Buffer): void {
     if (this.#measuredAt === undefined || !payload.equals(ROUND_TRIP)) return;
-    this.#roundTripMs = performance.now() - this.#measuredAt;
+    this.#roundTripMs = Math.min(this.#roundTripMs, performance.now() - this.#measuredAt);
     this.#measuredAt = undefined;
   }
 
