@@ -56,9 +56,9 @@ export const hostileTrunks: Row<Figure> = {
 
   async run({ scope, short, seed, say }: RunOptions): Promise<RowResult<Figure>> {
     const stage = await Stage.start(scope, short ? ATTACKS.length : AT_A_TIME);
-    const { pid } = stage.relay.child;
+    const { pid } = stage.attacked.relay.child;
     const faults = new Faults();
-    const visitor = new HonestVisitor(scope, await startHonest(scope, stage.relay), stage.front, faults);
+    const visitor = new HonestVisitor(scope, await startHonest(scope, stage.attacked.relay), stage.attacked.front, faults);
     await visitor.ask('before everything');
     const descriptors = (): number => readdirSync(`/proc/${pid}/fd`).length;
     const before = descriptors();
@@ -86,8 +86,8 @@ export const hostileTrunks: Row<Figure> = {
         attacks: waves.flat().length,
         growth: watch.growthMib,
         sockets: descriptors() - before,
-        ended: stage.relay.child.hasExited ? 1 : 0,
-        stalls: stage.relay.child.stderr.split('event loop stalled').length - 1,
+        ended: stage.attacked.relay.child.hasExited ? 1 : 0,
+        stalls: stage.attacked.relay.child.stderr.split('event loop stalled').length - 1,
         served: visitor.served,
         ...faults.counts('uncut', 'unborne', 'endless', 'unserved', 'strayed'),
       },

@@ -31,9 +31,9 @@ export const websocketAbuse: Row<Figure> = {
   async run({ scope, short, seed, say }: RunOptions): Promise<RowResult<Figure>> {
     const stage = await Stage.start(scope, AT_A_TIME);
     const faults = new Faults();
-    const visitor = new HonestVisitor(scope, await startHonest(scope, stage.relay), stage.front, faults);
+    const visitor = new HonestVisitor(scope, await startHonest(scope, stage.attacked.relay), stage.attacked.front, faults);
     const waves = short ? mixed(new Random(seed)) : each();
-    const watch = new ResidentWatch(scope, stage.relay.child.pid);
+    const watch = new ResidentWatch(scope, stage.attacked.relay.child.pid);
     let sockets = 0;
     for (const { place, abuses } of waves) {
       say(`${place}: ${abuses.length === 1 ? abuses[0]?.what : `${abuses.length} kinds of abuse`}`);
@@ -48,7 +48,7 @@ export const websocketAbuse: Row<Figure> = {
       sockets += AT_A_TIME;
       say(`${Math.round(watch.growthMib)} MiB more at the most so far`);
     }
-    const ended = stage.relay.child.hasExited ? 1 : 0;
+    const ended = stage.attacked.relay.child.hasExited ? 1 : 0;
     return {
       figures: {
         sockets,

@@ -1,12 +1,8 @@
 /** A relay with many tunnels of an attacker, and sockets of all three kinds on them. */
-import { createAccount, type TestAccount } from '../../../support/accounts.ts';
 import { within } from '../../../support/deadline.ts';
-import { giveTunnels } from '../../../support/given-tunnels.ts';
-import { Relay } from '../../../support/programs.ts';
 import { formatRequest, type RawConnection } from '../../../support/raw-http.ts';
 import type { Scope } from '../../../support/scope.ts';
-import type { Tunnel } from '../../../../shared/tunnel.ts';
-import { type Front, straight } from '../../tools/fronts.ts';
+import { type AttackedRelay, startAttackedRelay } from '../../tools/attacked-relay.ts';
 import { upgrade } from '../../tools/raw-websocket.ts';
 import { SHIPPED } from '../../../support/shipped-proxies.ts';
 import type { Place } from './abuses.ts';
@@ -24,32 +20,20 @@ export interface AbusedSocket {
 }
 
 export class Stage {
-  readonly relay: Relay;
-  readonly front: Front;
-  readonly #account: TestAccount;
-  readonly #tunnels: readonly Tunnel[];
+  readonly attacked: AttackedRelay;
 
-  private constructor(relay: Relay, account: TestAccount, tunnels: readonly Tunnel[]) {
-    this.relay = relay;
-    this.front = straight(relay.port);
-    this.#account = account;
-    this.#tunnels = tunnels;
+  private constructor(attacked: AttackedRelay) {
+    this.attacked = attacked;
   }
 
   /** @param count of tunnels, each for one socket at a time */
   static async start(scope: Scope, count: number): Promise<Stage> {
-    const { CULVERT_PUBLIC_URL, CULVERT_TUNNEL_DOMAIN } = SHIPPED.settings;
-    const relay = await Relay.start(scope, { CULVERT_PUBLIC_URL, CULVERT_TUNNEL_DOMAIN });
-    const account = await createAccount(relay, { plan: 'team' });
-    const given = Array.from({ length: count }, (_, index) => ({ slug: `abused-${index}`, localPort: 9 }));
-    await giveTunnels(scope, relay, account, given);
-    return new Stage(relay, account, await account.api.list());
+    return new Stage(await startAttackedRelay(scope, { count, name: 'abused' }));
   }
 
   /** Opens a socket that is in use until it is released. */
   async open(scope: Scope, place: Place, index: number): Promise<AbusedSocket> {
-    const tunnel = this.#tunnels[index];
-    if (tunnel === undefined) throw new Error(`there is no tunnel ${index}`);
+    const tunnel = this.attacked.tunnel(index);
     const control = await this.#connect(scope, index, `/ws/control?tunnel_id=${tunnel.id}`);
     if (place === 'control') {
       // A newer one replaces it.
@@ -59,15 +43,15 @@ export class Stage {
       const connection = await this.#connect(scope, index, `/ws/data?tunnel_id=${tunnel.id}`);
       return { connection, release: async () => void control.socket.destroy() };
     }
-    const visitor = await this.front.open(scope, { from: address(index) });
+    const visitor = await this.attacked.front.open(scope, { from: address(index) });
     await visitor.write(formatRequest({ host: `${tunnel.slug}.${SHIPPED.tunnelDomain}` }));
     const connection = await this.#connect(scope, index, `/ws/data?id=${await announced(control)}`);
     return { connection, release: async () => visitor.reset() };
   }
 
   async #connect(scope: Scope, index: number, target: string): Promise<RawConnection> {
-    const connection = await this.front.open(scope, { from: address(index) });
-    const headers = [['Authorization', `Bearer ${this.#account.key}`]] as const;
+    const connection = await this.attacked.front.open(scope, { from: address(index) });
+    const headers = [['Authorization', `Bearer ${this.attacked.attacker.key}`]] as const;
     await upgrade(connection, { host: SHIPPED.relayHost, target, headers });
     return connection;
   }
