@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
 import { CloseCode } from '../../shared/control.ts';
+import { timersSetBy } from '../../shared/testing/held-timers.ts';
 import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
 import {
   FAR_PATH_MS,
@@ -58,14 +59,7 @@ describe('HeldTrunk', () => {
     const { stream } = visit();
     stream.write(Buffer.alloc(2 * 64 * 1024));
     await settled();
-    const { setTimeout } = globalThis;
-    const timers: { callback: () => void; ms: number }[] = [];
-    globalThis.setTimeout = ((callback: () => void, ms: number) => timers.push({ callback, ms })) as never;
-    try {
-      stream.close(CloseCode.normal);
-    } finally {
-      globalThis.setTimeout = setTimeout;
-    }
+    const timers = timersSetBy(() => stream.close(CloseCode.normal));
     await settled();
     assert.equal(stream.hasSentEnd, false);
     assert.deepEqual(

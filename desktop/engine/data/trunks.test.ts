@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { duplexPair } from 'node:stream';
 import { CloseCode } from '../../../shared/control.ts';
+import { timersSetBy } from '../../../shared/testing/held-timers.ts';
 import { Trunk } from '../../../shared/trunk/trunk.ts';
 import type { TrunkStream } from '../../../shared/trunk/trunk-stream.ts';
 import { WebSocketByteStream } from '../../../shared/websocket/byte-stream.ts';
@@ -182,14 +183,7 @@ describe('Trunks', () => {
     const [stream] = streams;
     stream?.write(Buffer.alloc(2 * 64 * 1024));
     await settled();
-    const { setTimeout } = globalThis;
-    const timers: { callback: () => void; ms: number }[] = [];
-    globalThis.setTimeout = ((callback: () => void, ms: number) => timers.push({ callback, ms })) as never;
-    try {
-      stream?.close(CloseCode.normal);
-    } finally {
-      globalThis.setTimeout = setTimeout;
-    }
+    const timers = timersSetBy(() => stream?.close(CloseCode.normal));
     await settled();
     assert.deepEqual(
       timers.map(({ ms }) => ms),

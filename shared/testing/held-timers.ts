@@ -1,0 +1,19 @@
+/** Timers that something sets, which a test lets end when it likes: for what takes no clock. */
+
+export interface HeldTimer {
+  readonly callback: () => void;
+  readonly ms: number;
+}
+
+/** @returns the timers that are set while `run` runs; none of them is set in fact */
+export function timersSetBy(run: () => void): HeldTimer[] {
+  const { setTimeout } = globalThis;
+  const timers: HeldTimer[] = [];
+  globalThis.setTimeout = ((callback: () => void, ms: number) => timers.push({ callback, ms })) as never;
+  try {
+    run();
+  } finally {
+    globalThis.setTimeout = setTimeout;
+  }
+  return timers;
+}
