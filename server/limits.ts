@@ -171,7 +171,7 @@ export const ACCESS_BATCH = 500;
  */
 export const OLD_GENERATION_GROWTH_PERCENT = 100;
 
-/** Visitors' connections at a time; the default of a setting. Each may cost some 100 KiB in the worst case. */
+/** Visitors' connections at a time; the default of a setting. Each may cost some 170 KiB in the worst case. */
 export const CONNECTIONS_MAX = 10_000;
 /**
  * Connections without a seat: those that have not sent a request yet, and those that only the relay itself has answered. More

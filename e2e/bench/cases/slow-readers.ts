@@ -4,17 +4,13 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { memoryOf } from '../../support/memory.ts';
 import { Culvert, Relay } from '../../support/programs.ts';
 import { culvertAnd } from '../peers/peer.ts';
-import { cpuSeconds } from '../processes.ts';
 import type { Case } from './case.ts';
 import { startTransferService } from './transfers.ts';
 
 const VISITORS = 1000;
 const BODY_BYTES = 10_000_000;
-/** ms without any work of the relay after which all buffers are full: the system takes some 4 MB for each. */
-const QUIET_MS = 2000;
-/** seconds of CPU in that time that it uses for its own sake */
-const IDLE_SECONDS = 0.03;
-const FULL_MS = 120_000;
+/** ms for all buffers to fill up and settle. */
+const SETTLE_MS = 5000;
 
 export const slowReaders: Case = {
   name: 'slow-readers',
@@ -30,7 +26,7 @@ export const slowReaders: Case = {
       scope.defer(() => {
         for (const socket of sockets) socket.destroy();
       });
-      await quiet(pid);
+      await delay(SETTLE_MS);
       const { resident, peak } = memoryOf(pid);
       bench.samples.add(`slow readers/${name}/KiB each`, (resident - before) / 1024 / VISITORS);
       bench.samples.add(`slow readers/${name}/KiB each at the peak`, (peak - before) / 1024 / VISITORS);
@@ -38,16 +34,6 @@ export const slowReaders: Case = {
     bench.log('slow-readers: done');
   },
 };
-
-/** Waits until the relay has nothing to do. */
-async function quiet(pid: number): Promise<void> {
-  const until = performance.now() + FULL_MS;
-  for (let before = -1, now = cpuSeconds([pid]); now - before > IDLE_SECONDS; ) {
-    if (performance.now() > until) throw new Error('the relay did not come to rest');
-    await delay(QUIET_MS);
-    [before, now] = [now, cpuSeconds([pid])];
-  }
-}
 
 /** Asks for a body and does not read it. */
 function ask(port: number): Socket {
