@@ -1,5 +1,4 @@
 /** What came on a stream that is paused. However small the pieces are that it came in, it takes hardly more memory than they. */
-import { unshared } from '../unshared.ts';
 
 /** Bytes up to which pieces are gathered in one. */
 const GATHERED_BYTES = 16 * 1024;
@@ -49,4 +48,12 @@ export class HeldBytes {
     this.#block.copy(larger, 0, 0, gathered);
     this.#block = larger;
   }
+}
+
+/** A copy where it is a small part of what was read, which would stay for as long. */
+function unshared(piece: Buffer): Buffer {
+  if (2 * piece.length >= piece.buffer.byteLength) return piece;
+  const copy = Buffer.allocUnsafeSlow(piece.length);
+  piece.copy(copy);
+  return copy;
 }

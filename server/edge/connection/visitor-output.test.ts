@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
-import { mock } from 'node:test';
 import { FakeSocket, settled } from '../../testing/fake-socket.ts';
 import { VisitorOutput } from './visitor-output.ts';
 
@@ -40,21 +39,6 @@ describe('VisitorOutput', () => {
     socket.release();
     await settled();
     assert.deepEqual([output.isFull, taken, socket.text], [false, 1, 'ab']);
-  });
-
-  it('keeps no more than what is sent for a visitor who has been full: not all that was read with it', () => {
-    socket.isFast = false;
-    const written: Buffer[] = [];
-    mock.method(socket, 'write', (bytes: Buffer) => written.push(bytes));
-    mock.getter(socket, 'writableLength', () => 1);
-    const read = Buffer.alloc(64 * 1024);
-    output.send(read.subarray(0, 1000));
-    output.send(read.subarray(1000, 2000));
-    output.send(read.subarray(2000));
-    assert.deepEqual(
-      written.map(({ buffer }) => buffer.byteLength),
-      [64 * 1024, 1000, 64 * 1024],
-    );
   });
 
   it('says nothing for a visitor who has gone, nor once somebody else writes', async () => {

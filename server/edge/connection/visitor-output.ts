@@ -1,6 +1,5 @@
 /** What goes to a visitor, and whether its system takes it. */
 import type { Socket } from 'node:net';
-import { unshared } from '../../../shared/unshared.ts';
 import { StallGuard } from './stall-guard.ts';
 
 export class VisitorOutput {
@@ -8,8 +7,6 @@ export class VisitorOutput {
   readonly #stall: StallGuard;
   readonly #onTaken: () => void;
   #isFull = false;
-  /** Whether it has been: what is sent may then wait for long. */
-  #isSlow = false;
   #isReleased = false;
 
   /** @param onTaken told when everything that was sent has been taken, after it was full */
@@ -28,10 +25,9 @@ export class VisitorOutput {
   }
 
   send(bytes: Buffer): void {
-    this.#socket.write(this.#isSlow ? unshared(bytes) : bytes, this.#onWritten);
+    this.#socket.write(bytes, this.#onWritten);
     if (this.#socket.writableLength === 0) return;
     this.#isFull = true;
-    this.#isSlow = true;
     this.#stall.watch();
   }
 
