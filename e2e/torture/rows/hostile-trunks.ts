@@ -58,7 +58,12 @@ export const hostileTrunks: Row<Figure> = {
     const stage = await Stage.start(scope, short ? ATTACKS.length : AT_A_TIME);
     const { pid } = stage.attacked.relay.child;
     const faults = new Faults();
-    const visitor = new HonestVisitor(scope, await startHonest(scope, stage.attacked.relay), stage.attacked.front, faults);
+    const visitor = new HonestVisitor(
+      scope,
+      await startHonest(scope, stage.attacked.relay),
+      stage.attacked.front,
+      faults,
+    );
     await visitor.ask('before everything');
     const descriptors = (): number => readdirSync(`/proc/${pid}/fd`).length;
     const before = descriptors();

@@ -31,7 +31,12 @@ export const websocketAbuse: Row<Figure> = {
   async run({ scope, short, seed, say }: RunOptions): Promise<RowResult<Figure>> {
     const stage = await Stage.start(scope, AT_A_TIME);
     const faults = new Faults();
-    const visitor = new HonestVisitor(scope, await startHonest(scope, stage.attacked.relay), stage.attacked.front, faults);
+    const visitor = new HonestVisitor(
+      scope,
+      await startHonest(scope, stage.attacked.relay),
+      stage.attacked.front,
+      faults,
+    );
     const waves = short ? mixed(new Random(seed)) : each();
     const watch = new ResidentWatch(scope, stage.attacked.relay.child.pid);
     let sockets = 0;
