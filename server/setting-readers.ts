@@ -194,16 +194,8 @@ function items(list: string): string[] {
 }
 
 function addNetwork(list: BlockList, item: string): boolean {
-  const [address = '', prefix, ...rest] = item.split('/');
-  const version = isIP(address);
-  if (version === 0 || rest.length > 0) return false;
-  const family = version === 4 ? 'ipv4' : 'ipv6';
-  if (prefix === undefined) {
-    list.addAddress(address, family);
-    return true;
-  }
-  const bits = /^\d{1,3}$/.test(prefix) ? Number(prefix) : Number.NaN;
-  if (!(bits <= (version === 4 ? 32 : 128))) return false;
-  list.addSubnet(address, bits, family);
+  const network = parseNetwork(item);
+  if (network === undefined) return false;
+  list.addSubnet(network.address, network.bits, network.family);
   return true;
 }

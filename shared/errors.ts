@@ -92,10 +92,16 @@ export function tooManyTunnels(plan: string, max: number | string, nextExpiry: s
   };
 }
 
+/** The refusal of an `access` that cannot be (docs/protocol.md section 11.1). */
+export function invalidAccess(text: string): ApiErrorEntry {
+  return { status: 400, code: 'invalid-access', text };
+}
+
 /** Errors whose text depends on settings or on the moment, with `{…}` for the parts that vary. */
 export const VARIABLE_API_ERRORS = {
   ttlTooLong: ttlTooLong('{duration}'),
   tooManyTunnels: tooManyTunnels('{plan}', '{number}', '{time}'),
+  invalidAccess: invalidAccess('{field} must be {what it takes}'),
 } as const satisfies Record<string, ApiErrorEntry>;
 
 /** Every error of the REST interface and the WebSocket endpoints. */
@@ -123,6 +129,21 @@ export const VISITOR_ERRORS = {
     status: 403,
     title: 'Before you go on',
     text: "It comes from somebody's own computer, through this relay. Whoever runs the relay did not make the page and has not checked it.",
+  },
+  'access-required': {
+    status: 401,
+    title: 'Not open to everybody',
+    text: 'Whoever shares this page has restricted who may see it.',
+  },
+  'access-address': {
+    status: 403,
+    title: 'Not open to your address',
+    text: 'Whoever shares this page lets it be seen from certain networks only, and yours is none of them.',
+  },
+  'access-attempts': {
+    status: 429,
+    title: 'Too many wrong tries',
+    text: 'Too many wrong passwords came from your address. Try again in a minute.',
   },
   'tunnel-unknown': {
     status: 404,

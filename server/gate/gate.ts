@@ -1,0 +1,90 @@
+/**
+ * Who may come in (docs/decisions/0017-gate.md): decided from a request's head, the visitor's address, the tunnel's `access` and
+ * the time, and from nothing else.
+ */
+import { type Field, fieldValue } from '../../shared/http1/fields.ts';
+import type { RequestHead } from '../../shared/http1/head.ts';
+import { cookieValues } from '../edge/own/own-cookies.ts';
+import { type Credentials, gateCredentials } from './credentials.ts';
+import type { HeldAccess } from './held-access.ts';
+import type { Passes, PassScope } from './passes.ts';
+
+/** A request at the gate. */
+export interface Arrival {
+  readonly head: RequestHead;
+  /** of the visitor */
+  readonly address: string;
+  readonly tunnelId: string;
+  /** `/t/{slug}` in the path form, else empty */
+  readonly prefix: string;
+  /** wall time in ms */
+  readonly now: number;
+}
+
+/** What of a request was meant for the gate, and never reaches the local service. */
+export interface Kept {
+  /** `Authorization` */
+  readonly authorization: boolean;
+}
+
+export type Verdict =
+  /** he comes in; `visitor` is who he is, for the local service, where he had to say */
+  | { readonly kind: 'pass'; readonly visitor: string | undefined; readonly kept: Kept }
+  /** he comes in if the password is right, which takes time to find out */
+  | { readonly kind: 'check'; readonly credentials: Credentials; readonly hash: string | undefined }
+  /** he is asked for what he has not shown */
+  | { readonly kind: 'ask' }
+  /** not from there, whatever he shows */
+  | { readonly kind: 'address' };
+
+export interface GateOptions {
+  readonly passes: Passes;
+  /** name of the cookie that carries a pass, for the form of the address */
+  readonly cookieName: (form: PassScope['form']) => string;
+  /** Whether a pass of that visitor is still good, beyond its own end: links and admissions can be revoked. */
+  readonly isGood: (tunnelId: string, visitor: string) => boolean;
+}
+
+const NOTHING: Kept = { authorization: false };
+
+export class Gate {
+  readonly #options: GateOptions;
+
+  constructor(options: GateOptions) {
+    this.#options = options;
+  }
+
+  decide(access: HeldAccess, arrival: Arrival): Verdict {
+    const { fields } = arrival.head;
+    if (!access.allows(arrival.address)) return { kind: 'address' };
+    if (!access.asks) return { kind: 'pass', visitor: undefined, kept: NOTHING };
+    const credentials = gateCredentials(fields, access);
+    const kept = { authorization: credentials !== undefined && access.hasUser(credentials.user) };
+    const visitor = this.#bearer(access, arrival);
+    if (visitor !== undefined) return { kind: 'pass', visitor, kept };
+    // No browser sends credentials with it; the request that follows has to bring them.
+    if (access.hasUsers && isPreflight(arrival.head)) return { kind: 'pass', visitor: undefined, kept };
+    if (credentials === undefined) return { kind: 'ask' };
+    return { kind: 'check', credentials, hash: access.hashOf(credentials.user) };
+  }
+
+  /** Who has a pass that is good. */
+  #bearer(access: HeldAccess, { head, tunnelId, prefix, now }: Arrival): string | undefined {
+    const { passes, cookieName, isGood } = this.#options;
+    const form = prefix === '' ? 'host' : 'path';
+    const scope = { tunnelId, version: access.version, form } as const;
+    for (const value of cookieValues(head.fields, cookieName(form))) {
+      const visitor = passes.read(value, scope, now);
+      if (visitor !== undefined && isGood(tunnelId, visitor)) return visitor;
+    }
+    return undefined;
+  }
+}
+
+function isPreflight({ method, fields }: RequestHead): boolean {
+  return method === 'OPTIONS' && has(fields, 'origin') && has(fields, 'access-control-request-method');
+}
+
+function has(fields: readonly Field[], name: string): boolean {
+  return fieldValue(fields, name) !== undefined;
+}
