@@ -381,3 +381,10 @@ export const LOOKUPS_WAITING_MAX = 50_000;
 export const IDLE_GRACE_MS = 500;
 /** ms for which an ended tunnel is remembered: longer than any query may take. */
 export const RECENTLY_ENDED_MS = 30_000;
+
+/** Passwords that are hashed at a time: Node has four threads, which also look up names and read files. */
+export const HASHES_AT_ONCE = 2;
+/** Passwords that may wait for that; some 2 s. */
+export const HASHES_WAITING_MAX = 64;
+/** Passes of visitors that are remembered as right; some 3 MB. Others cost a MAC each time. */
+export const KNOWN_PASSES_MAX = 10_000;

@@ -10,6 +10,7 @@ import {
   TRUNKS_CEILING,
   WARM_SOCKETS_CEILING,
 } from './limits.ts';
+import { parseNetwork } from '../shared/networks.ts';
 import { LOG_FORMATS, LOG_LEVELS } from './log.ts';
 import { type DatabaseAddress, readDatabaseAddress } from './store/address.ts';
 

@@ -28,6 +28,11 @@ export class Passes {
     this.#keys = keys;
   }
 
+  /** How many are remembered. */
+  get known(): number {
+    return this.#known.size;
+  }
+
   /**
    * @param who as the local service is told
    * @param end wall time in s

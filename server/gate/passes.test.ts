@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { KNOWN_PASSES_MAX } from '../limits.ts';
+import { Passes, type PassKeys, type PassScope } from './passes.ts';
+
+const NOW = Date.UTC(2026, 10, 1);
+const END = NOW / 1000 + 60;
+const SCOPE: PassScope = { tunnelId: 'one', version: 'v1', form: 'host' };
+
+describe('Passes', () => {
+  let keys: PassKeys;
+  let passes: Passes;
+
+  beforeEach(() => {
+    keys = { current: 'key' };
+    passes = new Passes(() => keys);
+  });
+
+  it('say who has one, whatever he is called, until its end', () => {
+    for (const who of ['basic:ann', 'link:for the review', 'password', 'link:Ünïcode 🦊', '']) {
+      const value = passes.make(SCOPE, who, END);
+      assert.match(value, /^[\w.-]+$/);
+      assert.equal(passes.read(value, SCOPE, NOW), who);
+      assert.equal(passes.read(value, SCOPE, END * 1000 - 1), who);
+      assert.equal(passes.read(value, SCOPE, END * 1000), undefined);
+    }
+  });
+
+  it('are good for one tunnel, one access and one form of the address', () => {
+    const value = passes.make(SCOPE, 'password', END);
+    assert.equal(passes.read(value, SCOPE, NOW), 'password');
+    for (const other of [{ tunnelId: 'two' }, { version: 'v2' }, { form: 'path' as const }])
+      assert.equal(passes.read(value, { ...SCOPE, ...other }, NOW), undefined);
+  });
+
+  it('cannot be made up, or changed', () => {
+    const [end = '', who = '', mac = ''] = passes.make(SCOPE, 'basic:ann', END).split('.');
+    const other = Buffer.from('basic:bob').toString('base64url');
+    const forged = [
+      '',
+      '..',
+      `${end}.${who}.`,
+      `${end}.${who}.${'A'.repeat(43)}`,
+      `${Number(end) + 1}.${who}.${mac}`,
+      `0${end}.${who}.${mac}`,
+      `${end}.${other}.${mac}`,
+      `${end}.${who}.${mac}.`,
+      `${end}.${'A'.repeat(401)}.${mac}`,
+    ];
+    for (const value of forged) assert.equal(passes.read(value, SCOPE, NOW), undefined, value);
+  });
+
+  it('of the key before are good as long as that is', () => {
+    const value = passes.make(SCOPE, 'password', END);
+    keys = { current: 'new', previous: 'key' };
+    passes.forget();
+    assert.equal(passes.read(value, SCOPE, NOW), 'password');
+    keys = { current: 'new' };
+    passes.forget();
+    assert.equal(passes.read(value, SCOPE, NOW), undefined);
+  });
+
+  it('are remembered up to a number, and are good beyond it', () => {
+    const first = passes.make(SCOPE, 'first', END);
+    assert.equal(passes.read(first, SCOPE, NOW), 'first');
+    for (let index = 0; index < KNOWN_PASSES_MAX; index += 1)
+      passes.read(passes.make(SCOPE, String(index), END), SCOPE, NOW);
+    assert.equal(passes.known, KNOWN_PASSES_MAX);
+    assert.equal(passes.read(first, SCOPE, NOW), 'first');
+  });
+});
