@@ -1,5 +1,6 @@
 /** Requests about tunnels, as the REST interface accepts them (docs/protocol.md section 3). */
 import * as yup from 'yup';
+import { readAccess } from './access-requests.ts';
 import { TTL_MIN_SECONDS } from './constraints.ts';
 import { formatDuration, parseDuration } from './duration.ts';
 import { API_ERRORS, ApiError, type ApiErrorEntry, ttlTooLong } from './errors.ts';
@@ -62,7 +63,7 @@ function ttl(maxTtl: number) {
 
 /** The create request (docs/protocol.md section 3.2), fields in the order in which they are checked. */
 export function createTunnelSchema(limits: TtlLimits) {
-  return yup.object({ local_port: localPort, name, ttl: ttl(limits.maxTtl), idle_ttl: idleTtl }).strict();
+  return yup.object({ local_port: localPort, name, ttl: ttl(limits.maxTtl), idle_ttl: idleTtl, access: yup.mixed() }).strict();
 }
 
 /** The extend request (docs/protocol.md section 3.5). */
@@ -83,6 +84,7 @@ export function readCreateTunnel(body: unknown, limits: TtlLimits): CreateTunnel
     name: fields.name ?? '',
     ttl: readGivenTtl(fields.ttl, limits) ?? limits.defaultTtl,
     idleTtl: fields.idle_ttl ?? false,
+    access: readAccess(fields.access),
   };
 }
 

@@ -1,4 +1,5 @@
 /** Tunnels as the REST interface shows them (docs/protocol.md section 3). */
+import type { Access, AccessView } from './access.ts';
 
 /** The tunnel object. */
 export interface Tunnel {
@@ -20,6 +21,8 @@ export interface Tunnel {
   bytes_in: number;
   bytes_out: number;
   requests: number;
+  /** who may come in; `{}`: everybody */
+  access: AccessView;
   /** the address to hand out */
   public_url: string;
   urls: TunnelUrls;
@@ -65,4 +68,6 @@ export interface CreateTunnel {
   name: string;
   ttl: number;
   idleTtl: boolean;
+  /** who may come in */
+  access: Access;
 }

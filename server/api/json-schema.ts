@@ -31,3 +31,14 @@ export const normalizedDuration = {
   pattern: '^(?:(?:\\d+h)?\\d+m)?\\d+s$',
   description: 'like `1h0m0s`, `30m0s` or `45s`',
 };
+/** Who may come into a tunnel, without secrets. */
+export const accessView = {
+  ...object({
+    'allow?': { type: 'array', items: text },
+    'basic?': { type: 'array', items: text, description: 'names of the users' },
+    'password?': { const: true },
+    'links?': { const: true },
+    'knock?': { const: true },
+  }),
+  description: 'empty for a tunnel that is open to everybody',
+};

@@ -2,6 +2,7 @@
 import { Router } from '@koa/router';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import type { TtlLimits } from '../../shared/tunnel.ts';
+import { readAccess } from '../../shared/access-requests.ts';
 import { readExtendTunnel } from '../../shared/tunnel-requests.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
 import { ttlLimitsOf } from '../accounts/plans.ts';
@@ -84,6 +85,13 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
     ctx.body = viewTunnel(tunnel, addresses);
   }
 
+  async function setAccess(ctx: ApiContext): Promise<void> {
+    const { account } = ctx.state;
+    const access = readAccess(ctx.request.body);
+    const tunnel = await writes.run(account.id, () => tunnels.setAccess(account, idOf(ctx), access));
+    ctx.body = viewTunnel(tunnel, addresses);
+  }
+
   function describe(ctx: ApiContext): void {
     ctx.body = document;
   }
@@ -122,6 +130,7 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
   router.get('/v1/tunnels/:id', requireKey, get);
   router.delete('/v1/tunnels/:id', requireKey, close);
   router.put('/v1/tunnels/:id/extend', requireKey, json, anotherTurn, extend);
+  router.put('/v1/tunnels/:id/access', requireKey, json, anotherTurn, requireBody(), setAccess);
   router.get('/v1/account', requireKey, showAccount);
   router.get('/v1/openapi.json', describe);
   router.get('/healthz', health);

@@ -44,6 +44,8 @@ export function writeNews(news: TunnelNews): string {
   switch (news.kind) {
     case 'created':
       return `created ${news.slug}`;
+    case 'access':
+      return `access ${news.id}`;
     case 'extended':
       return `extended ${news.id} ${news.expiresAt}`;
     case 'ended':
@@ -70,6 +72,8 @@ export function readNews(text: string): News | undefined {
       return { kind };
     case 'created':
       return { kind, slug: first };
+    case 'access':
+      return { kind, id: first };
     case 'extended':
       return { kind, id: first, expiresAt: Number(second) };
     case 'ended':

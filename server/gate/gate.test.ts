@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { parseRequestHead } from '../../shared/http1/head.ts';
 import { Gate, type Verdict } from './gate.ts';
-import { HeldAccess, type StoredAccess } from './held-access.ts';
+import type { StoredAccess } from '../store/records.ts';
+import { HeldAccess } from './held-access.ts';
 import { Passes } from './passes.ts';
 
 const NOW = Date.UTC(2026, 10, 1);

@@ -3,19 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { BlockList, isIPv6 } from 'node:net';
 import type { Access, AccessView } from '../../shared/access.ts';
 import { parseNetwork } from '../../shared/networks.ts';
+import type { StoredAccess } from '../store/records.ts';
 import type { PasswordHashes } from './password-hashes.ts';
-
-/** As the store has it, in JSON. */
-export interface StoredAccess {
-  /** new with each change, and in each pass: those of before are good no more */
-  readonly version: string;
-  readonly allow: readonly string[];
-  readonly basic: readonly { readonly user: string; readonly hash: string }[];
-  /** hash */
-  readonly password: string | null;
-  readonly links: boolean;
-  readonly knock: boolean;
-}
 
 /**
  * @returns what the store keeps; `null` for a tunnel that is open to everybody

@@ -1,6 +1,7 @@
 /** Passwords as the relay keeps them: hashed with scrypt (RFC 7914), off the main thread. */
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
-import { HASHES_AT_ONCE, HASHES_WAITING_MAX } from '../limits.ts';
+import { API_ERRORS, ApiError } from '../../shared/errors.ts';
+import { HASHES_AT_ONCE, HASHES_WAITING_MAX, STORE_RETRY_AFTER_SECONDS } from '../limits.ts';
 
 /** 16 MiB and some 50 ms for each: what OWASP's cheat sheet names for scrypt where memory is shared. */
 const COST = { N: 16_384, r: 8, p: 1 };
@@ -65,5 +66,19 @@ export class PasswordHashes {
     }
     if (this.#waiting.length >= HASHES_WAITING_MAX) throw new BusyError();
     await new Promise<void>((resolve) => this.#waiting.push(resolve));
+  }
+}
+
+/**
+ * Waits for passwords on behalf of a request of the API.
+ *
+ * @throws ApiError 503 when too many wait
+ */
+export async function orBusy<T>(result: Promise<T>): Promise<T> {
+  try {
+    return await result;
+  } catch (error) {
+    if (!(error instanceof BusyError)) throw error;
+    throw new ApiError(API_ERRORS.unavailable, { 'Retry-After': String(STORE_RETRY_AFTER_SECONDS) });
   }
 }

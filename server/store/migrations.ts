@@ -5,6 +5,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001_accounts_keys_tunnels': { up: createTables },
   '0002_administration': { up: prepareAdministration },
   '0003_relay_secrets': { up: keepSecrets },
+  '0004_tunnel_access': { up: keepAccess },
 };
 
 async function createTables(db: Kysely<unknown>): Promise<void> {
@@ -69,4 +70,9 @@ async function keepSecrets(db: Kysely<unknown>): Promise<void> {
     .addColumn('value', 'text', (column) => column.notNull())
     .addColumn('created_at', 'bigint', (column) => column.notNull())
     .execute();
+}
+
+/** Who may come into a tunnel. */
+async function keepAccess(db: Kysely<unknown>): Promise<void> {
+  await db.schema.alterTable('tunnels').addColumn('access', 'text').execute();
 }

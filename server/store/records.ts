@@ -43,6 +43,19 @@ export interface KeyOwner {
   readonly account: AccountRecord;
 }
 
+/** Who may come into a tunnel, as stored: passwords are hashes. */
+export interface StoredAccess {
+  /** new with each change, and in each pass: those of before are good no more */
+  readonly version: string;
+  /** addresses and networks */
+  readonly allow: readonly string[];
+  readonly basic: readonly { readonly user: string; readonly hash: string }[];
+  /** hash */
+  readonly password: string | null;
+  readonly links: boolean;
+  readonly knock: boolean;
+}
+
 /** A tunnel as stored. */
 export interface TunnelRecord {
   /** UUID */
@@ -63,6 +76,8 @@ export interface TunnelRecord {
   readonly bytesIn: number;
   readonly bytesOut: number;
   readonly requests: number;
+  /** `null` for a tunnel that is open to everybody */
+  readonly access: StoredAccess | null;
 }
 
 /** A stored tunnel with its owner. */

@@ -42,6 +42,8 @@ export interface TunnelsTable {
   bytes_in: number;
   bytes_out: number;
   requests: number;
+  /** JSON; `null` for a tunnel that is open to everybody */
+  access: string | null;
 }
 
 /** Slugs of ended tunnels, kept for the account that had them (docs/protocol.md section 3.5). */

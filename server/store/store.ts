@@ -2,7 +2,7 @@
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import type { Plan } from '../../shared/tunnel.ts';
 import { STORE_RETRY_AFTER_SECONDS } from '../limits.ts';
-import type { AccountRecord, KeyListing, KeyOwner, KeyRecord, OwnedTunnel, TunnelRecord } from './records.ts';
+import type { AccountRecord, KeyListing, KeyOwner, KeyRecord, OwnedTunnel, StoredAccess, TunnelRecord } from './records.ts';
 
 /** What a tunnel's traffic has added since it was last stored. */
 export interface TrafficDelta {
@@ -138,6 +138,12 @@ export interface Store {
    * @returns the new one; `undefined` if it would be beyond the latest, or there is no such tunnel
    */
   extendExpiry(id: string, extension: Extension): Promise<number | undefined>;
+  /**
+   * Says who may come into a tunnel from now on.
+   *
+   * @returns `false` if there is no such tunnel
+   */
+  setAccess(id: string, access: StoredAccess | null): Promise<boolean>;
   /** Adds traffic in one transaction; unknown ids are ignored. */
   addTraffic(deltas: readonly TrafficDelta[]): Promise<void>;
 
@@ -183,6 +189,7 @@ export const OPERATIONS = {
   nameClashes: 'read',
   raiseExpiry: 'write',
   extendExpiry: 'write',
+  setAccess: 'write',
   addTraffic: 'write',
   relaySecret: 'write',
   ping: 'read',

@@ -4,7 +4,7 @@ import { EXPIRED_GRACE_MS } from '../limits.ts';
 import { ACCOUNT_COLUMNS, accountOfJoin } from './account-queries.ts';
 import { mustBeFreeForTunnel } from './namespace.ts';
 import type { Database, TunnelsTable } from './schema.ts';
-import type { OwnedTunnel, TunnelRecord } from './records.ts';
+import type { OwnedTunnel, StoredAccess, TunnelRecord } from './records.ts';
 import {
   ConflictError,
   type Extension,
@@ -252,6 +252,20 @@ export async function extendExpiry(
   return row?.expires_at;
 }
 
+/** See {@link Store.setAccess}. */
+export async function setAccess(
+  db: Kysely<Database>,
+  id: string,
+  access: StoredAccess | null,
+): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('tunnels')
+    .set({ access: writtenAccess(access) })
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow();
+  return numUpdatedRows > 0n;
+}
+
 /** See {@link Store.addTraffic}. */
 export async function addTraffic(db: Kysely<Database>, deltas: readonly TrafficDelta[]): Promise<void> {
   if (deltas.length === 0) return;
@@ -332,6 +346,7 @@ function toRow(tunnel: TunnelRecord): Selectable<TunnelsTable> {
     bytes_in: tunnel.bytesIn,
     bytes_out: tunnel.bytesOut,
     requests: tunnel.requests,
+    access: writtenAccess(tunnel.access),
   };
 }
 
@@ -349,5 +364,10 @@ function toRecord(row: Selectable<TunnelsTable>): TunnelRecord {
     bytesIn: row.bytes_in,
     bytesOut: row.bytes_out,
     requests: row.requests,
+    access: row.access === null ? null : (JSON.parse(row.access) as StoredAccess),
   };
+}
+
+function writtenAccess(access: StoredAccess | null): string | null {
+  return access === null ? null : JSON.stringify(access);
 }

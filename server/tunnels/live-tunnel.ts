@@ -1,7 +1,8 @@
 /** One tunnel that is alive: what routing, counting and the API know about it, in memory. */
 import type { Clock } from '../clock.ts';
+import { HeldAccess } from '../gate/held-access.ts';
 import type { LogFields } from '../log.ts';
-import type { AccountRecord, OwnedTunnel, TunnelRecord } from '../store/records.ts';
+import type { AccountRecord, OwnedTunnel, StoredAccess, TunnelRecord } from '../store/records.ts';
 import type { TrafficDelta } from '../store/store.ts';
 
 export class LiveTunnel {
@@ -11,6 +12,8 @@ export class LiveTunnel {
   readonly name: string;
   /** its owner, replaced when the owner's plan has changed */
   account: AccountRecord;
+  /** who may come in; `undefined`: everybody. {@link setAccess} changes it */
+  access: HeldAccess | undefined;
   readonly localPort: number;
   /** seconds */
   readonly ttl: number;
@@ -43,6 +46,7 @@ export class LiveTunnel {
     this.slug = tunnel.slug;
     this.name = tunnel.name;
     this.account = account;
+    this.access = held(tunnel.access);
     this.localPort = tunnel.localPort;
     this.ttl = tunnel.ttl;
     this.idle = tunnel.idle;
@@ -105,6 +109,11 @@ export class LiveTunnel {
     this.#noteTraffic();
   }
 
+  /** Says who may come in from now on. */
+  setAccess(access: StoredAccess | null): void {
+    this.access = held(access);
+  }
+
   /** Moves the expiry to a later wall time; an earlier one changes nothing. */
   prolong(expiresAt: number): void {
     const by = expiresAt - this.expiresAt;
@@ -133,6 +142,7 @@ export class LiveTunnel {
   /** Takes over what the store now has of this tunnel, from other relays too. */
   follow(stored: TunnelRecord): void {
     this.prolong(stored.expiresAt);
+    if (stored.access?.version !== this.access?.version) this.access = held(stored.access);
     this.#storedExpiresAt = stored.expiresAt;
     if (this.#storing) return;
     this.#bytesIn += stored.bytesIn - this.#stored.bytesIn;
@@ -162,6 +172,10 @@ export class LiveTunnel {
   #restartLife(): void {
     this.#deadline = Math.max(this.#deadline, this.#clock.monotonic() + this.ttl * 1000);
   }
+}
+
+function held(access: StoredAccess | null): HeldAccess | undefined {
+  return access === null ? undefined : new HeldAccess(access);
 }
 
 /** How the log names a tunnel. */

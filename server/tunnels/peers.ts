@@ -5,6 +5,7 @@ export type EndReason = 'closed' | 'expired' | 'removed';
 
 export type TunnelNews =
   | { readonly kind: 'created'; readonly slug: string }
+  | { readonly kind: 'access'; readonly id: string }
   | { readonly kind: 'extended'; readonly id: string; readonly expiresAt: number }
   | { readonly kind: 'ended'; readonly id: string; readonly reason: EndReason };
 

@@ -118,6 +118,8 @@ export class SharedTunnels implements Coordination {
         return this.#lookup.forget(news.slug);
       case 'extended':
         return this.#registry.byId(news.id)?.prolong(news.expiresAt);
+      case 'access':
+        return this.#followAccess(news.id);
       case 'ended':
         return this.#endElsewhere(news.id, news.reason);
     }
@@ -147,6 +149,13 @@ export class SharedTunnels implements Coordination {
     this.#recentlyEnded.add(id);
     const tunnel = this.#registry.byId(id);
     if (tunnel !== undefined) this.lifecycle.end(tunnel, reason);
+  }
+
+  /** Others have said who may come into a tunnel. */
+  #followAccess(id: string): void {
+    const tunnel = this.#registry.byId(id);
+    // A store that fails is asked again with the next review.
+    if (tunnel !== undefined) this.#compare([tunnel]).catch(() => this.#review.request());
   }
 
   /** The store does not have the tunnel any more. */

@@ -4,12 +4,15 @@
 import { randomUUID } from 'node:crypto';
 import { formatDuration } from '../../shared/duration.ts';
 import { API_ERRORS, ApiError, tooManyTunnels, ttlTooLong } from '../../shared/errors.ts';
+import type { Access } from '../../shared/access.ts';
 import type { CreateTunnel, TtlLimits } from '../../shared/tunnel.ts';
 import { PLAN_RULES, ttlLimitsOf } from '../accounts/plans.ts';
 import type { Clock } from '../clock.ts';
+import { storedAccess } from '../gate/held-access.ts';
+import { orBusy, type PasswordHashes } from '../gate/password-hashes.ts';
 import { SLUG_ATTEMPTS } from '../limits.ts';
 import type { Log } from '../log.ts';
-import type { AccountRecord, OwnedTunnel } from '../store/records.ts';
+import type { AccountRecord, OwnedTunnel, StoredAccess } from '../store/records.ts';
 import {
   ConflictError,
   FullError,
@@ -33,6 +36,8 @@ export interface TunnelServiceDeps {
   readonly registry: TunnelRegistry;
   readonly clock: Clock;
   readonly log: Log;
+  /** makes hashes of passwords */
+  readonly hashes: PasswordHashes;
   /** what the relay allows everybody; a plan may allow less */
   readonly ttl: TtlLimits;
   /** how long the name of an ended tunnel stays with its account, in seconds (docs/protocol.md section 3.5) */
@@ -52,12 +57,14 @@ export class TunnelService {
   readonly #log: Log;
   readonly #ttl: TtlLimits;
   readonly #nameHold: number;
+  readonly #hashes: PasswordHashes;
   readonly #sync: StoreSync;
   readonly #lifecycle: Lifecycle;
   /** the last extension of a tunnel that is under way */
   readonly #extensions = new WeakMap<LiveTunnel, Promise<unknown>>();
 
-  constructor({ ttl, peers, ...given }: TunnelServiceDeps) {
+  constructor({ ttl, peers, hashes, ...given }: TunnelServiceDeps) {
+    this.#hashes = hashes;
     const { store, registry, clock, log, nameHold } = given;
     this.#store = store;
     this.#registry = registry;
@@ -110,7 +117,8 @@ export class TunnelService {
     try {
       await orUnavailable(this.#sync.clear(slug));
       if (wanted.name !== '') await this.#mustBeFree(account, slug);
-      const owned = { account, tunnel: this.#newRecord(account, wanted, slug) };
+      const access = await orBusy(storedAccess(wanted.access, this.#hashes));
+      const owned = { account, tunnel: this.#newRecord(account, wanted, slug, access) };
       await orUnavailable(this.#insert(owned));
       const tunnel = this.#registry.byId(owned.tunnel.id) ?? this.#lifecycle.begin(owned);
       this.coordination.tell({ kind: 'created', slug });
@@ -184,6 +192,23 @@ export class TunnelService {
     return tunnel;
   }
 
+  /**
+   * Says who may come in from now on, in place of what was said before.
+   *
+   * @throws ApiError 404; 503 with nothing changed
+   */
+  async setAccess(account: AccountRecord, id: string, given: Access): Promise<LiveTunnel> {
+    await this.coordination.followTunnel(id);
+    const tunnel = this.get(account, id);
+    const access = await orBusy(storedAccess(given, this.#hashes));
+    const isThere = await orUnavailable(this.#store.setAccess(id, access));
+    if (!isThere) throw new ApiError(API_ERRORS.tunnelNotFound);
+    tunnel.setAccess(access);
+    this.coordination.tell({ kind: 'access', id });
+    this.#log('tunnel access changed', tunnelFields(tunnel));
+    return tunnel;
+  }
+
   async #extendNow(tunnel: LiveTunnel, ttl: number, maxTtl: number): Promise<void> {
     this.#mustBeAlive(tunnel);
     // What is left of its life, which does not depend on a wall clock that was set.
@@ -239,7 +264,7 @@ export class TunnelService {
     throw new ApiError(API_ERRORS.nameTaken);
   }
 
-  #newRecord(account: AccountRecord, wanted: CreateTunnel, slug: string) {
+  #newRecord(account: AccountRecord, wanted: CreateTunnel, slug: string, access: StoredAccess | null) {
     const createdAt = this.#clock.now();
     return {
       id: randomUUID(),
@@ -254,6 +279,7 @@ export class TunnelService {
       bytesIn: 0,
       bytesOut: 0,
       requests: 0,
+      access,
     };
   }
 }

@@ -67,7 +67,7 @@ export const PATHS: Paths = {
         201: success('The tunnel.', 'Tunnel', { Location: { required: true, schema: { type: 'string' } } }),
       },
       errors: [
-        ...(['invalidBody', 'invalidPort', 'invalidName', 'invalidTtl', 'ttlTooLong'] as const),
+        ...(['invalidBody', 'invalidPort', 'invalidName', 'invalidTtl', 'ttlTooLong', 'invalidAccess'] as const),
         ...KEY_ERRORS,
         ...(['planTooLow', 'tooManyTunnels', 'nameTaken', 'bodyTooLarge', 'rateLimited'] as const),
         ...SERVER_ERRORS,
@@ -106,6 +106,24 @@ export const PATHS: Paths = {
       answers: { 200: success('The tunnel, with its `ttl` unchanged.', 'Tunnel') },
       errors: [
         ...(['invalidBody', 'invalidTtl', 'ttlTooLong'] as const),
+        ...KEY_ERRORS,
+        ...(['tunnelNotFound', 'bodyTooLarge'] as const),
+        ...SERVER_ERRORS,
+      ],
+    }),
+  },
+  '/v1/tunnels/{id}/access': {
+    ...withId,
+    put: operation({
+      id: 'setTunnelAccess',
+      summary: 'Say who may come into a tunnel',
+      description:
+        'In place of what was said before; `{}` opens it to everybody. It counts for new requests within a second; open WebSockets ' +
+        'and event streams that no longer pass are cut, and every pass of a visitor ends.',
+      body: { schema: 'Access', required: true },
+      answers: { 200: success('The tunnel.', 'Tunnel') },
+      errors: [
+        ...(['invalidBody', 'invalidAccess'] as const),
         ...KEY_ERRORS,
         ...(['tunnelNotFound', 'bodyTooLarge'] as const),
         ...SERVER_ERRORS,

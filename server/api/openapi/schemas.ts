@@ -1,13 +1,21 @@
 /** The JSON the API takes and gives, as JSON Schema, from the constants and catalogues that the API itself uses. */
+import {
+  ALLOW_MAX,
+  BASIC_USERS_MAX,
+  PASSWORD_MAX_LENGTH,
+  PASSWORD_MIN_LENGTH,
+  USER_MAX_LENGTH,
+} from '../../../shared/access.ts';
 import { NAME_MAX_LENGTH, NAME_MIN_LENGTH, NAME_PATTERN } from '../../../shared/constraints.ts';
 import { DURATION_PATTERN, formatDuration } from '../../../shared/duration.ts';
 import type { TtlLimits } from '../../../shared/tunnel.ts';
 import { ACCOUNT } from '../resources/account.ts';
 import { CLOSED, HEALTHY, READY } from '../resources/status.ts';
 import { TUNNEL } from '../resources/tunnel.ts';
-import { type JsonObject, localPort, object } from '../json-schema.ts';
+import { type JsonObject, localPort, object, text } from '../json-schema.ts';
 
 export type SchemaName =
+  | 'Access'
   | 'Account'
   | 'Closed'
   | 'CreateTunnel'
@@ -37,12 +45,39 @@ export function schemas({ defaultTtl, maxTtl }: TtlLimits): Record<SchemaName, J
     maxLength: NAME_MAX_LENGTH,
     description: 'lowercase letters, digits and hyphens, not starting or ending with a hyphen',
   };
+  const access = object({
+    'allow?': {
+      type: ['array', 'null'],
+      maxItems: ALLOW_MAX,
+      items: text,
+      description: 'addresses and networks from which visitors may come, such as `192.0.2.7` or `10.0.0.0/8`',
+    },
+    'basic?': {
+      type: ['array', 'null'],
+      maxItems: BASIC_USERS_MAX,
+      items: object({
+        user: { type: 'string', minLength: 1, maxLength: USER_MAX_LENGTH, description: 'without a colon' },
+        password: { type: 'string', minLength: 1, maxLength: PASSWORD_MAX_LENGTH },
+      }),
+      description: 'visitors pass with HTTP Basic',
+    },
+    'password?': {
+      type: ['string', 'null'],
+      minLength: PASSWORD_MIN_LENGTH,
+      maxLength: PASSWORD_MAX_LENGTH,
+      description: 'visitors pass after typing it into a page',
+    },
+    'links?': { type: ['boolean', 'null'], description: 'visitors pass with a signed link' },
+    'knock?': { type: ['boolean', 'null'], description: 'visitors pass when the owner has let them in' },
+  });
   return {
+    Access: { ...access, additionalProperties: false },
     CreateTunnel: object({
       local_port: localPort,
       'name?': { oneOf: [name, { type: 'null' }, { const: '' }], description: 'needs the Dev plan or above' },
       'ttl?': { ...duration, default: formatDuration(defaultTtl) },
       'idle_ttl?': { type: ['boolean', 'null'], default: false, description: 'traffic restarts the ttl' },
+      'access?': { oneOf: [ref('Access'), { type: 'null' }], description: 'who may come in; without it, everybody' },
     }),
     ExtendTunnel: object({
       'ttl?': { ...duration, description: "by how much; by the tunnel's own ttl without" },

@@ -4,6 +4,7 @@ import type { Tunnel } from '../../../shared/tunnel.ts';
 import type { LiveTunnel } from '../../tunnels/live-tunnel.ts';
 import { type Addresses, tunnelUrls } from '../../tunnels/urls.ts';
 import {
+  accessView,
   address,
   count,
   localPort,
@@ -42,6 +43,7 @@ export const TUNNEL = resource<Source, Tunnel>({
     of: ({ tunnel }) => tunnel.bytesOut,
   },
   requests: { schema: count, of: ({ tunnel }) => tunnel.requests },
+  access: { schema: accessView, of: ({ tunnel }) => tunnel.access?.view() ?? {} },
   public_url: {
     schema: { ...address, description: 'the address to hand out' },
     of: ({ public_url }) => public_url,
