@@ -388,3 +388,9 @@ export const HASHES_AT_ONCE = 2;
 export const HASHES_WAITING_MAX = 64;
 /** Passes of visitors that are remembered as right; some 3 MB. Others cost a MAC each time. */
 export const KNOWN_PASSES_MAX = 10_000;
+/** Passwords that are remembered as right; some 1 MB. Others are hashed again. */
+export const PASSED_PASSWORDS_MAX = 10_000;
+/** Wrong passwords that an address may try at a tunnel in a minute, and at once. */
+export const ACCESS_ATTEMPTS_PER_MINUTE = 10;
+/** s for which a visitor who has been let in is not asked again. */
+export const PASS_SECONDS = 12 * 3600;

@@ -7,7 +7,13 @@ import type { Field } from '../../../shared/http1/fields.ts';
 export const HOST_NOTICE_COOKIE = '__Host-culvert-notice';
 export const NOTICE_COOKIE = 'culvert-notice';
 
-const OWN: ReadonlySet<string> = new Set([HOST_NOTICE_COOKIE, NOTICE_COOKIE]);
+/** Who has been let in; named like those of the notice. */
+export const HOST_PASS_COOKIE = '__Host-culvert-pass';
+export const PASS_COOKIE = 'culvert-pass';
+/** What all of their names have in them. */
+const MARK = 'culvert-';
+
+const OWN: ReadonlySet<string> = new Set([HOST_NOTICE_COOKIE, NOTICE_COOKIE, HOST_PASS_COOKIE, PASS_COOKIE]);
 
 /**
  * The value of a `Cookie` field without them; all others stay as they are.
@@ -15,9 +21,31 @@ const OWN: ReadonlySet<string> = new Set([HOST_NOTICE_COOKIE, NOTICE_COOKIE]);
  * @returns `''` if there are no others
  */
 export function withoutOwnCookies(value: string): string {
-  if (!value.includes(NOTICE_COOKIE)) return value;
+  if (!value.includes(MARK)) return value;
   const pairs = value.split(';').filter((pair) => !OWN.has(nameOf(pair)));
   return pairs.join(';').trim();
+}
+
+/** @returns name of the cookie with a pass, for the form of the address */
+export function passCookieName(form: 'host' | 'path', secure: boolean): string {
+  return secure && form === 'host' ? HOST_PASS_COOKIE : PASS_COOKIE;
+}
+
+/** @returns value of the `Set-Cookie` field that makes a visitor known to the gate of one tunnel */
+export function passCookie({
+  value,
+  prefix,
+  secure,
+  seconds,
+}: {
+  readonly value: string;
+  /** `/t/{slug}` in the path form, else empty */
+  readonly prefix: string;
+  readonly secure: boolean;
+  readonly seconds: number;
+}): string {
+  const name = passCookieName(prefix === '' ? 'host' : 'path', secure);
+  return `${name}=${value}; Path=${prefix || '/'}; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
 }
 
 /** The values of all cookies of that name, in order: a sibling host may have set more than one. */
