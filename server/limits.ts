@@ -394,3 +394,7 @@ export const PASSED_PASSWORDS_MAX = 10_000;
 export const ACCESS_ATTEMPTS_PER_MINUTE = 10;
 /** s for which a visitor who has been let in is not asked again. */
 export const PASS_SECONDS = 12 * 3600;
+/** ms for which passes are made with one key. */
+export const PASS_KEY_MS = 7 * 24 * 3600_000;
+/** ms after which a store that failed is asked for the next key again; passes are made with the one before meanwhile. */
+export const PASS_KEY_RETRY_MS = 10_000;

@@ -25,7 +25,7 @@ describe('Gate', () => {
   let gate: Gate;
 
   beforeEach(() => {
-    passes = new Passes(() => ({ current: 'key' }));
+    passes = new Passes(() => ({ current: 'key', others: [] }));
     revoked = new Set();
     gate = new Gate({
       passes,

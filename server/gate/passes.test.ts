@@ -11,7 +11,7 @@ describe('Passes', () => {
   let passes: Passes;
 
   beforeEach(() => {
-    keys = { current: 'key' };
+    keys = { current: 'key', others: [] };
     passes = new Passes(() => keys);
   });
 
@@ -51,10 +51,10 @@ describe('Passes', () => {
 
   it('of the key before are good as long as that is', () => {
     const value = passes.make(SCOPE, 'password', END);
-    keys = { current: 'new', previous: 'key' };
+    keys = { current: 'new', others: ['old', 'key'] };
     passes.forget();
     assert.equal(passes.read(value, SCOPE, NOW), 'password');
-    keys = { current: 'new' };
+    keys = { current: 'new', others: ['old'] };
     passes.forget();
     assert.equal(passes.read(value, SCOPE, NOW), undefined);
   });

@@ -11,9 +11,10 @@ export interface PassScope {
 }
 
 export interface PassKeys {
+  /** with which passes are made */
   readonly current: string;
-  /** the one before, while its passes are still good */
-  readonly previous?: string | undefined;
+  /** others with which passes may have been made that are still good */
+  readonly others: readonly string[];
 }
 
 const FORMAT = /^(\d{1,12})\.([\w-]{0,400})\.([\w-]{43})$/;
@@ -57,17 +58,15 @@ export class Passes {
     return Buffer.from(who, 'base64url').toString();
   }
 
-  /** Forgets which were right: a key is no longer good. */
+  /** Forgets which were right: the keys have changed. */
   forget(): void {
     this.#known.clear();
   }
 
   #isRight(scope: PassScope, said: string, mac: string): boolean {
-    const { current, previous } = this.#keys();
+    const { current, others } = this.#keys();
     const given = Buffer.from(mac);
-    return [current, previous].some(
-      (key) => key !== undefined && timingSafeEqual(given, Buffer.from(macOf(key, scope, said))),
-    );
+    return [current, ...others].some((key) => timingSafeEqual(given, Buffer.from(macOf(key, scope, said))));
   }
 
   #remember(known: string): void {

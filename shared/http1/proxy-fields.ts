@@ -15,9 +15,14 @@ export function steersProxy(field: Field): boolean {
 /**
  * What a field of a request says about where it came from. `nothing`. `claim`: something that a proxy would know; frameworks
  * and libraries take the visitor's address, host or name from it. `disguise`: the same in a spelling that no proxy uses, but
- * that servers for WSGI, CGI and PHP cannot tell apart; and `Proxy`, which CGI programs take for the proxy they should use.
+ * that servers for WSGI, CGI and PHP cannot tell apart; `Proxy`, which CGI programs take for the proxy they should use; and
+ * {@link VISITOR_FIELD}, which the relay alone writes.
  */
 export type Provenance = 'nothing' | 'claim' | 'disguise';
+
+/** Says who a visitor is that a tunnel's gate has let in (docs/protocol.md section 11.3). */
+export const VISITOR_FIELD = 'Culvert-Visitor';
+const VISITOR_NAME = VISITOR_FIELD.toLowerCase();
 
 const CLAIM = /^x-forwarded(?:-|$)|^forwarded$|(?:^|-)(?:forwarded-for|(?:client|real|connecting)-ip)$/;
 
@@ -26,17 +31,19 @@ export function provenance(field: Field): Provenance {
   const name = field.lower;
   if (name === 'proxy') return 'disguise';
   const dashed = name.replaceAll('_', '-');
+  if (dashed === VISITOR_NAME) return 'disguise';
   if (!CLAIM.test(dashed)) return 'nothing';
   return dashed === name ? 'claim' : 'disguise';
 }
 
-const [F, I, O, P, R, X] = [0x66, 0x69, 0x6f, 0x70, 0x72, 0x78];
+const [C, F, I, O, P, R, X] = [0x63, 0x66, 0x69, 0x6f, 0x70, 0x72, 0x78];
 
-/** Called for every field of every request, so most are ruled out by a few letters: x-f…, …ip, …or, forwarded, proxy. */
+/** Called for every field of every request, so most are ruled out by a few letters: x-f…, …ip, …or, forwarded, proxy, c… of its length. */
 function mayClaim(field: Field): boolean {
   const { nameLength } = field;
   const initial = field.letter(0);
   if (initial === X && field.letter(2) === F) return true;
+  if (initial === C && nameLength === VISITOR_NAME.length) return true;
   const last = field.letter(nameLength - 1);
   if (last === P) return field.letter(nameLength - 2) === I;
   if (last === R) return field.letter(nameLength - 2) === O;

@@ -12,6 +12,7 @@ import { interimsFor } from '../exchange/interims.ts';
 import { KeptStream } from '../exchange/kept-stream.ts';
 import type { Origins } from '../exchange/origins.ts';
 import type { Peer } from '../heads/request-head.ts';
+import { type Entrant, type Entry, isEntrant } from '../own/door.ts';
 import {
   errorResponse,
   factsOfHead,
@@ -89,11 +90,14 @@ export class VisitorRequests implements ExchangeOwner {
     this.#plan = plan;
     this.#outcomes.begin(plan, plan.head.bytes.length);
     const { route } = plan;
-    const notice = this.#origins.noticeFor(plan);
-    const refusal = this.#admission.begin(plan, notice !== undefined);
+    const entry = this.#origins.enter(plan, this.#peer);
+    const isRefused = entry !== undefined && !(entry instanceof Promise) && !isEntrant(entry);
+    // Who has to wait at the door is told nothing before.
+    const own = isRefused ? entry : entry instanceof Promise ? undefined : this.#origins.noticeFor(plan);
+    const refusal = this.#admission.begin(plan, own !== undefined);
     if (refusal?.ends === true) return this.refuse(refusal.code);
     if (refusal !== undefined) return this.failed(refusal.code, refusal.text);
-    if (notice !== undefined) return this.intercepted(notice);
+    if (own !== undefined) return this.intercepted(own);
     if (route.kind === 'refuse') return this.failed(route.code);
     if (route.kind === 'options' || route.kind === 'redirect')
       return this.#standIn(routeResponse(route), requests.relay);
@@ -101,11 +105,11 @@ export class VisitorRequests implements ExchangeOwner {
       this.#outcomes.countIn(requests.relay);
       return this.#owner.upgradeAsked(plan, route.target);
     }
-    this.#passOn(plan, route);
+    this.#passOn(plan, route, isRefused ? undefined : entry);
   }
 
-  #passOn(plan: Plan, route: Destination): void {
-    const request = this.#origins.request(plan, route, this.#peer);
+  #passOn(plan: Plan, route: Destination, entry: Entrant | Promise<Entry> | undefined): void {
+    const request = this.#origins.request(plan, route, this.#peer, entry);
     this.#target = request.target;
     this.#keepsStream = request.keepsStream;
     this.#outcomes.countIn(request.outcomes);

@@ -30,14 +30,14 @@ export interface ExchangeOwner {
 
 /** A request as its origin receives it. */
 export interface ExchangeRequest {
-  /** the head as the stream gets it */
+  /** the head as the stream gets it, once there is one */
   readonly head: Buffer;
   /** Whether it may be sent again over a new stream when a kept one turns out to have ended. */
   readonly repeatable: boolean;
   readonly open: (handler: OriginHandler) => Dial;
   /** Told once, when the head has been handed to a stream. */
   readonly onHanded: () => void;
-  /** What is written after the fields of the response. */
+  /** What is written after the fields of the response; final once the request was handed over. */
   readonly ending: ResponseEnding;
   readonly mapField: FieldMap | undefined;
 }
@@ -84,7 +84,9 @@ export class Exchange implements OriginHandler, StreamHandler {
         upgrade: plan.upgrade,
         close,
         heldBack: plan.expectsContinue ? this.#body : undefined,
-        ending: request.ending,
+        get ending() {
+          return request.ending;
+        },
         mapField: request.mapField,
       },
       sink,

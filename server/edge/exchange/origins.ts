@@ -20,7 +20,8 @@ import {
   type ResponseEnding,
 } from '../heads/response-head.ts';
 import type { ApiOrigin } from '../own/api-origin.ts';
-import type { Notice } from '../own/notice.ts';
+import { type Door, type Entrant, type Entry, isEntrant } from '../own/door.ts';
+import type { Notice, Visit } from '../own/notice.ts';
 import { setsOwnCookie } from '../own/own-cookies.ts';
 import type { OwnResponse } from '../own/own-responses.ts';
 import { hostname } from '../routing/host-resolver.ts';
@@ -64,6 +65,8 @@ export interface OriginsOptions {
   readonly endpoints: UpgradeEndpoints;
   /** Whether search engines may show tunnels. */
   readonly indexed: boolean;
+  /** Who comes into tunnels that are not open to everybody. */
+  readonly door: Pick<Door, 'enter'>;
   /** What people are told before they see a tunnel, if anything. */
   readonly notice: Notice | undefined;
   /** Monotonic ms, as coarse as the deadlines need. */
@@ -85,6 +88,7 @@ export class Origins {
   /** for tunnels with a host of their own */
   readonly #ownHost: ResponseRules;
   readonly #pathEnding: ResponseEnding;
+  readonly #door: Pick<Door, 'enter'>;
   readonly #notice: Notice | undefined;
 
   constructor({
@@ -93,6 +97,7 @@ export class Origins {
     api,
     endpoints,
     indexed,
+    door,
     notice,
     now,
     unexpected,
@@ -105,17 +110,35 @@ export class Origins {
     this.#dialer = dialer;
     this.#api = api;
     this.#endpoints = endpoints;
+    this.#door = door;
     this.#notice = notice;
     const ending = indexed ? PLAIN_ENDING : NOINDEX_ENDING;
     this.#ownHost = { ending, mapField: this.#guarded(ownCookies) };
     this.#pathEnding = endingWith(PATH_FORM_FIELDS, ending);
   }
 
-  /** Prepares a request for where it goes. */
-  request(plan: Plan, route: Destination, peer: Peer): OriginRequest {
+  /**
+   * Prepares a request for where it goes.
+   *
+   * @param entry what {@link enter} has said, which must not be a response
+   */
+  request(plan: Plan, route: Destination, peer: Peer, entry: Entrant | Promise<Entry> | undefined): OriginRequest {
     return route.kind === 'relay'
       ? this.#toRelay(plan, route.target, peer)
-      : this.#toTunnel(plan, route, peer);
+      : this.#toTunnel(plan, route, peer, entry);
+  }
+
+  /** Whether a visitor comes in, as far as the tunnel is already known; otherwise the lookup decides. */
+  enter({ head, route }: Plan, peer: Peer): Entry | Promise<Entry> | undefined {
+    if (route.kind !== 'tunnel') return undefined;
+    const { tunnel, prefix, target } = route;
+    return tunnel instanceof TunnelLookup ? undefined : this.#enter(head, { tunnel, prefix, target }, peer);
+  }
+
+  #enter(head: RequestHead, visit: Visit, peer: Peer): Entry | Promise<Entry> | undefined {
+    if (visit.tunnel.access === undefined) return undefined;
+    const address = visitorAddress(head.fields, peer, this.context.trustedProxies);
+    return this.#door.enter(head, visit, { address, network: networkOf(address) });
   }
 
   /** The address whose limits apply, if any. */
@@ -172,45 +195,68 @@ export class Origins {
     plan: Plan,
     { tunnel, prefix, target }: Extract<Destination, { kind: 'tunnel' }>,
     peer: Peer,
+    entry: Entrant | Promise<Entry> | undefined,
   ): OriginRequest {
     const { head, framing, upgrade } = plan;
     const repeatable = framing.kind === 'none' && IDEMPOTENT.has(head.method);
+    const rules = prefix === '' ? this.#ownHost : this.#belowPrefix(head, prefix, target);
+    let entrant = entry instanceof Promise ? undefined : entry;
+    /** Lets in who has had to wait for it. */
+    const gate = async (found: LiveTunnel): Promise<OwnResponse | undefined> => {
+      const visit = { tunnel: found, prefix, target };
+      const decided = await (entry ?? this.#enter(head, visit, peer));
+      if (decided !== undefined && !isEntrant(decided)) return decided;
+      entrant = decided;
+      return this.#notice?.responseTo(head, visit);
+    };
     return {
       target: tunnel,
-      head: tunnelRequestHead(head, peer, {
-        target,
-        prefix,
-        upgrade,
-        hidesCookies: this.#notice !== undefined,
-      }),
+      get head() {
+        return tunnelRequestHead(head, peer, {
+          target,
+          prefix,
+          upgrade,
+          hidesCookies: true,
+          hidesAuthorization: entrant?.kept.authorization === true,
+          visitor: entrant?.visitor,
+        });
+      },
+      get ending() {
+        const cookie = entrant?.cookie;
+        return cookie === undefined ? rules.ending : endingWith(`Set-Cookie: ${cookie}\r\n`, rules.ending);
+      },
+      mapField: rules.mapField,
       repeatable,
       // An idle connection may end at the moment it is reused; what cannot be repeated must not run into that.
-      fresh: !repeatable,
+      fresh: !repeatable || entry instanceof Promise,
       keepsStream: !peer.trusted || !authenticatesConnection(head),
-      ...(prefix === '' ? this.#ownHost : this.#belowPrefix(head, prefix, target)),
-      ...this.#ways(tunnel, (found) => this.#notice?.responseTo(head, { tunnel: found, prefix, target })),
+      ...this.#ways(tunnel, entry instanceof Promise, gate),
       outcomes: requests.tunnel,
     };
   }
 
   #ways(
     tunnel: LiveTunnel | TunnelLookup,
-    gate: (found: LiveTunnel) => OwnResponse | undefined,
+    waits: boolean,
+    gate: (found: LiveTunnel) => Promise<OwnResponse | undefined>,
   ): Pick<OriginRequest, 'open' | 'onHanded'> {
-    return tunnel instanceof TunnelLookup
-      ? {
-          open: (handler) => tunnel.dial(this.#dialer, handler, gate),
-          onHanded: () => tunnel.found?.countRequest(),
-        }
-      : {
-          open: (handler) => this.#dialer.dial(tunnel, handler),
-          onHanded: () => tunnel.countRequest(),
-        };
+    if (!waits && !(tunnel instanceof TunnelLookup)) {
+      return {
+        open: (handler) => this.#dialer.dial(tunnel, handler),
+        onHanded: () => tunnel.countRequest(),
+      };
+    }
+    const lookup =
+      tunnel instanceof TunnelLookup ? tunnel : new TunnelLookup(() => Promise.resolve(tunnel));
+    return {
+      open: (handler) => lookup.dial(this.#dialer, handler, gate),
+      onHanded: () => lookup.found?.countRequest(),
+    };
   }
 
   /** Tunnels may not set the relay's own cookies. */
   #guarded(map: FieldMap): FieldMap {
-    return this.#notice === undefined ? map : (field) => (setsOwnCookie(field) ? undefined : map(field));
+    return (field) => (setsOwnCookie(field) ? undefined : map(field));
   }
 
   #belowPrefix({ target: sent, fields }: RequestHead, prefix: string, target: string): ResponseRules {

@@ -4,7 +4,7 @@ import { type Field, fieldValue } from '../../../shared/http1/fields.ts';
 import { HeadWriter } from '../../../shared/http1/head-writer.ts';
 import { fieldsStart, type RequestHead } from '../../../shared/http1/head.ts';
 import { isHopByHop, namedByConnection } from '../../../shared/http1/hop-by-hop.ts';
-import { provenance } from '../../../shared/http1/proxy-fields.ts';
+import { provenance, VISITOR_FIELD } from '../../../shared/http1/proxy-fields.ts';
 import { withoutOwnCookies } from '../own/own-cookies.ts';
 
 /** Where a request came from. */
@@ -34,17 +34,22 @@ export interface ForwardedHead {
   readonly upgrade: boolean;
   /** Whether browsers may send the relay's own cookies, which the local service must not get. */
   readonly hidesCookies: boolean;
+  /** Whether `Authorization` was meant for the relay. */
+  readonly hidesAuthorization: boolean;
+  /** who the visitor is, where the tunnel's gate has found out */
+  readonly visitor: string | undefined;
 }
 
 /** Writes the head for a tunnel's client: case and order of field names and duplicates are kept. */
 export function tunnelRequestHead(
   head: RequestHead,
   peer: Peer,
-  { target, prefix, upgrade, hidesCookies }: ForwardedHead,
+  { target, prefix, upgrade, hidesCookies, hidesAuthorization, visitor }: ForwardedHead,
 ): Buffer {
   const added =
     (upgrade ? 'Connection: Upgrade\r\n' : '') +
     forwardedFields(head, peer) +
+    (visitor === undefined ? '' : `${VISITOR_FIELD}: ${writtenVisitor(visitor)}\r\n`) +
     (prefix === '' ? '\r\n' : `X-Forwarded-Prefix: ${prefix}\r\n\r\n`);
   const named = namedByConnection(head.fields);
   const writer = startRequest(head, target, added.length);
@@ -52,7 +57,7 @@ export function tunnelRequestHead(
     const passes = field.is('upgrade')
       ? upgrade
       : !isHopByHop(field, named) && !isRemoved(field, peer.trusted);
-    if (!passes) continue;
+    if (!passes || (hidesAuthorization && field.is('authorization'))) continue;
     if (hidesCookies && field.is('cookie')) writeCookies(writer, field);
     else writer.keepField(field);
   }
@@ -81,6 +86,11 @@ function startRequest(head: RequestHead, target: string, extra: number): HeadWri
   if (target === head.target) writer.keep(0, fieldsStart(head));
   else writer.text(`${head.method} ${target} HTTP/1.${head.minor}\r\n`);
   return writer;
+}
+
+/** What is not visible ASCII is written as in a URL: field values have no agreed encoding (RFC 9110 section 5.5). */
+function writtenVisitor(visitor: string): string {
+  return visitor.replaceAll(/[^\x20-\x24\x26-\x7e]/gu, (character) => encodeURIComponent(character));
 }
 
 function writeCookies(writer: HeadWriter, field: Field): void {

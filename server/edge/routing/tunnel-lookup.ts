@@ -25,9 +25,13 @@ export class TunnelLookup {
   /**
    * Finds the tunnel and opens a stream to it.
    *
-   * @param gate returns the relay's response in place of the tunnel's, if there is one
+   * @param gate finds the relay's response in place of the tunnel's, if there is one; never rejects
    */
-  dial(dialer: Dialer, handler: OriginHandler, gate: (tunnel: LiveTunnel) => OwnResponse | undefined): Dial {
+  dial(
+    dialer: Dialer,
+    handler: OriginHandler,
+    gate: (tunnel: LiveTunnel) => Promise<OwnResponse | undefined>,
+  ): Dial {
     let cancelled = false;
     let dial: Dial | undefined;
     const goOn = async (): Promise<void> => {
@@ -36,7 +40,8 @@ export class TunnelLookup {
       if (tunnel === null) return handler.failed('tunnel-offline', STORE_TEXT);
       this.found = tunnel;
       if (tunnel === undefined) return handler.failed('tunnel-unknown');
-      const response = gate(tunnel);
+      const response = await gate(tunnel);
+      if (cancelled) return;
       if (response === undefined) dial = dialer.dial(tunnel, handler);
       else handler.intercepted(response);
     };
