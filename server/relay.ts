@@ -8,6 +8,7 @@ import { systemClock as clock } from './clock.ts';
 import { Cluster } from './cluster/cluster.ts';
 import { STANDALONE } from './cluster/standalone.ts';
 import type { Config } from './config.ts';
+import { PasswordHashes } from './gate/password-hashes.ts';
 import { upgradeRefusal } from './edge/own/own-responses.ts';
 import { CLIENT_SOCKETS_MAX } from './limits.ts';
 import type { HopRequest, UpgradeToPass } from './link/other-relays.ts';
@@ -38,7 +39,8 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
   const state = await openState(config, operator);
   const { store } = state;
   const peering = config.cluster === undefined ? STANDALONE : await Cluster.join(config.cluster, clock, log);
-  const tunnels = await startTunnels(config, { store, peering, log });
+  const hashes = new PasswordHashes();
+  const tunnels = await startTunnels(config, { store, peering, hashes, log });
   const { registry, service, hub } = tunnels;
   const authenticator = new Authenticator(store, clock);
   const others = {
@@ -49,8 +51,8 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
   const upgrades = new Upgrades({ hub, registry, authenticator, clock, maxSockets, others });
   // Before anybody comes: other relays can find what waits here only under a number of its own.
   await peering.start({ hub, tunnels: service.coordination, openHop });
-  const dependencies = { store, tunnels, authenticator, upgrades, peering, unexpected };
-  const { url, edge, certificate, loadApi, beginToDrain } = await openEntrance(
+  const dependencies = { store, tunnels, authenticator, hashes, upgrades, peering, unexpected };
+  const { url, edge, certificate, passKeys, loadApi, beginToDrain } = await openEntrance(
     config,
     dependencies,
     operator,
@@ -80,6 +82,7 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
     await Promise.race([drain(hub, edge, peering), deadline]);
     edge.destroy();
     certificate?.stop();
+    passKeys.stop();
     await peering.stop();
     await access.stop();
     await service.stop();

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
+import { PasswordHashes } from '../../server/gate/password-hashes.ts';
 import { FOLLOW_BATCH, SWEEP_BATCH, SWEEP_INTERVAL_MS } from '../../server/limits.ts';
 import { openPostgres } from '../../server/store/postgres/open-postgres.ts';
 import type { Store } from '../../server/store/store.ts';
@@ -60,6 +61,7 @@ describe('a relay on PostgreSQL, after others have died', function () {
       },
     });
     service = new TunnelService({
+      hashes: new PasswordHashes(),
       store: counted,
       registry,
       clock,

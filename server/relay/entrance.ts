@@ -13,12 +13,15 @@ import type { CertificateWatch } from '../edge/listener/certificate-watch.ts';
 import { Edge } from '../edge/edge.ts';
 import { boundPort, listen } from '../edge/listener/listen.ts';
 import { Notice } from '../edge/own/notice.ts';
+import type { KeyRing } from '../gate/pass-keys.ts';
+import type { PasswordHashes } from '../gate/password-hashes.ts';
 import { Origins } from '../edge/exchange/origins.ts';
 import { CREATE_BURST, CREATES_PER_MINUTE, NEWCOMERS_MAX } from '../limits.ts';
 import type { Upgrades } from '../link/upgrades.ts';
 import { traffic } from '../observe/counters.ts';
 import type { Store } from '../store/store.ts';
 import { RateLimiter } from '../rate-limiter.ts';
+import { openDoor } from './door.ts';
 import { LateListener } from './late-listener.ts';
 import type { Operator, Unexpected } from './operator.ts';
 import type { Tunnels } from './tunnels.ts';
@@ -28,6 +31,7 @@ export interface EntranceDependencies {
   readonly store: Store;
   readonly tunnels: Tunnels;
   readonly authenticator: Authenticator;
+  readonly hashes: PasswordHashes;
   readonly upgrades: Upgrades;
   readonly peering: Peering;
   readonly unexpected: Unexpected;
@@ -38,6 +42,8 @@ export interface Entrance {
   readonly edge: Edge;
   /** keeps the certificate up to date; `undefined` without TLS */
   readonly certificate: CertificateWatch | undefined;
+  /** keys of visitors' passes */
+  readonly passKeys: KeyRing;
   /** Loads the API, which the first request would have to wait for. */
   readonly loadApi: () => Promise<void>;
   /** From now on the relay reports that it takes no new work (docs/protocol.md section 3.1). */
@@ -50,9 +56,11 @@ export async function openEntrance(
   dependencies: EntranceDependencies,
   { log, accessLog }: Operator,
 ): Promise<Entrance> {
-  const { store, tunnels, authenticator, upgrades, peering, unexpected } = dependencies;
+  const { store, tunnels, authenticator, hashes, upgrades, peering, unexpected } = dependencies;
   const { registry, service, hub } = tunnels;
   const notice = config.notice ? await openNotice(config, store) : undefined;
+  const secure = isSecure(config);
+  const { door, keys: passKeys } = await openDoor({ store, clock, hashes, secure, contact: config.abuseContact });
   const { server, certificate } = await listen(config, log);
   // Nothing is awaited between this and the edge, or the first connections would find nobody.
   const port = boundPort(server);
@@ -97,6 +105,7 @@ export async function openEntrance(
     api: new InProcessApi(api.handle, turns),
     endpoints: upgrades,
     indexed: config.indexed,
+    door,
     notice,
     now: () => clock.monotonic(),
     unexpected,
@@ -111,6 +120,7 @@ export async function openEntrance(
       new AddressLimits(config.address, trustedProxies, clock),
     ),
     certificate,
+    passKeys,
     loadApi: () => api.load(),
     beginToDrain: () => {
       draining = true;
@@ -121,8 +131,13 @@ export async function openEntrance(
 async function openNotice(config: Config, store: Store): Promise<Notice> {
   return new Notice({
     secret: await store.relaySecret('notice', clock.now()),
-    secure: (config.publicUrl?.protocol ?? `${schemeOf(config)}:`) === 'https:',
+    secure: isSecure(config),
     contact: config.abuseContact,
     now: () => clock.now(),
   });
+}
+
+/** Whether tunnels are visited with https. */
+function isSecure(config: Config): boolean {
+  return (config.publicUrl?.protocol ?? `${schemeOf(config)}:`) === 'https:';
 }

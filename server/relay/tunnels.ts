@@ -3,6 +3,7 @@ import { CloseCode } from '../../shared/control.ts';
 import { systemClock as clock } from '../clock.ts';
 import type { Peering } from '../cluster/peering.ts';
 import type { Config } from '../config.ts';
+import type { PasswordHashes } from '../gate/password-hashes.ts';
 import { Hub } from '../link/hub.ts';
 import type { Log } from '../log.ts';
 import type { Store } from '../store/store.ts';
@@ -28,11 +29,12 @@ const END_CODES: Readonly<Record<EndReason, number>> = {
 export interface TunnelsDeps {
   readonly store: Store;
   readonly peering: Peering;
+  readonly hashes: PasswordHashes;
   readonly log: Log;
 }
 
 /** @throws StoreError */
-export async function startTunnels(config: Config, { store, peering, log }: TunnelsDeps): Promise<Tunnels> {
+export async function startTunnels(config: Config, { store, peering, hashes, log }: TunnelsDeps): Promise<Tunnels> {
   const registry = new TunnelRegistry(config.reservedNames);
   const { nameHold, warmSockets, trunks } = config;
   const { peers, presence } = peering;
@@ -49,6 +51,7 @@ export async function startTunnels(config: Config, { store, peering, log }: Tunn
     registry,
     clock,
     log,
+    hashes,
     ttl: config,
     nameHold,
     peers,

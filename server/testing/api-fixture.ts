@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { PasswordHashes } from '../gate/password-hashes.ts';
 import type { AccountRecord } from '../store/records.ts';
 import { issueKey } from '../accounts/accounts.ts';
 import { Authenticator } from '../accounts/authenticator.ts';
@@ -47,6 +48,7 @@ export class ApiFixture {
     const registry = new TunnelRegistry(new Set(['www']));
     const ttl = { defaultTtl: 3600, maxTtl: 604_800 };
     this.tunnels = new TunnelService({
+      hashes: new PasswordHashes(),
       store,
       registry,
       clock: this.clock,

@@ -103,6 +103,7 @@ export class EdgeFixture {
         },
       },
       indexed: true,
+      door: { enter: () => undefined },
       notice: undefined,
       accessLog: (entry) => void this.accesses.push(entry),
       now: () => (this.now += this.step),

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { PasswordHashes } from '../gate/password-hashes.ts';
 import { FOLLOW_BATCH, IDLE_GRACE_MS } from '../limits.ts';
 import type { Store } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
@@ -50,6 +51,7 @@ describe('TunnelService, on one database with another', () => {
     const registry = new TunnelRegistry(new Set());
     const ended: EndReason[] = [];
     const service = new TunnelService({
+      hashes: new PasswordHashes(),
       store: counted(),
       registry,
       clock,

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { PasswordHashes } from '../gate/password-hashes.ts';
 import type { CreateTunnel } from '../../shared/tunnel.ts';
 import { PLAN_RULES } from '../accounts/plans.ts';
 import { SLUG_ATTEMPTS } from '../limits.ts';
@@ -38,6 +39,7 @@ describe('TunnelService', () => {
     const ttl = { defaultTtl: 3600, maxTtl: MAX_TTL };
     ended = [];
     service = new TunnelService({
+      hashes: new PasswordHashes(),
       store: test.store,
       registry,
       clock,
@@ -126,6 +128,7 @@ describe('TunnelService', () => {
       });
       const ttl = { defaultTtl: 3600, maxTtl: MAX_TTL };
       const cut = new TunnelService({
+        hashes: new PasswordHashes(),
         store,
         registry,
         clock,
