@@ -6,6 +6,7 @@ import type { RequestHead } from '../../../shared/http1/head.ts';
 import { escapeHtml, page } from '../../../shared/page.ts';
 import type { HeldAccess } from '../../gate/held-access.ts';
 import type { Visit } from './notice.ts';
+import { onThisHost, withoutParameter } from './onward.ts';
 import { type OwnResponse, wholeResponse } from './own-responses.ts';
 
 /** What the page's form adds to the query of the address: a POST with it is the gate's. */
@@ -70,7 +71,8 @@ function ways({ prefix, target }: Visit, access: HeldAccess, wasWrong: boolean):
   const { password, links } = access.stored;
   const parts: string[] = [];
   if (password !== null) {
-    const path = prefix + target;
+    // The response to the form itself shows it again.
+    const path = withoutForm(prefix + target);
     const action = `${path}${path.includes('?') ? '&' : '?'}${FORM_PARAMETER}`;
     const complaint = wasWrong ? '<p role="alert"><strong>That password is not right.</strong></p>\n' : '';
     parts.push(`${complaint}<form method="post" action="${escapeHtml(action)}">
@@ -82,4 +84,22 @@ function ways({ prefix, target }: Visit, access: HeldAccess, wasWrong: boolean):
   if (links) parts.push('<p>If you were sent a link, open it again, whole: it lets you in.</p>');
   if (access.hasUsers) parts.push('<p>If you have a user name, reload the page to be asked for it.</p>');
   return parts.join('\n');
+}
+
+/** Whether a request is the page's form. */
+export function isForm({ method }: RequestHead, { target }: Visit): boolean {
+  return method === 'POST' && target.endsWith(FORM_PARAMETER) && withoutForm(target) !== target;
+}
+
+/** Leads on to the address that was asked for, as one who is known. */
+export function goOn({ prefix, target }: Visit, cookie: string | undefined): OwnResponse {
+  const fields =
+    `Location: ${onThisHost(withoutForm(prefix + target))}\r\n` +
+    (cookie === undefined ? '' : `Set-Cookie: ${cookie}\r\n`);
+  const content = { status: 303, fields, contentType: 'text/plain; charset=utf-8', body: '' };
+  return { status: 303, refuses: false, bytes: (close) => wholeResponse(content, close) };
+}
+
+function withoutForm(path: string): string {
+  return withoutParameter(path, FORM_PARAMETER);
 }

@@ -11,8 +11,8 @@ import { PassedPasswords } from '../../gate/passed-passwords.ts';
 import { BusyError, type PasswordHashes } from '../../gate/password-hashes.ts';
 import type { Passes } from '../../gate/passes.ts';
 import { PASS_SECONDS } from '../../limits.ts';
-import type { CreateLimiter } from '../../rate-limiter.ts';
-import { doorResponse } from './door-responses.ts';
+import type { RateLimiter } from '../../rate-limiter.ts';
+import { doorResponse, goOn, isForm, PASSWORD_FIELD } from './door-responses.ts';
 import type { Visit } from './notice.ts';
 import { passCookie } from './own-cookies.ts';
 import type { OwnResponse } from './own-responses.ts';
@@ -27,15 +27,20 @@ export interface Entrant {
   readonly cookie: string | undefined;
 }
 
+/** The request is the form of the door's own page: its body is for {@link Door.submit}. */
+export interface FormEntry {
+  readonly form: Visit & { readonly access: HeldAccess };
+}
+
 /** Whether somebody comes in, or what he is told instead. */
-export type Entry = Entrant | OwnResponse;
+export type Entry = Entrant | FormEntry | OwnResponse;
 
 export interface DoorOptions {
   readonly gate: Gate;
   readonly passes: Passes;
   readonly hashes: Pick<PasswordHashes, 'matches'>;
   /** wrong passwords, by tunnel and address */
-  readonly attempts: Pick<CreateLimiter, 'take' | 'giveBack'>;
+  readonly attempts: Pick<RateLimiter, 'take' | 'giveBack'>;
   /** Whether tunnels are visited with https. */
   readonly secure: boolean;
   /** address of a link for complaints */
@@ -66,6 +71,8 @@ export class Door {
     if (access === undefined) return undefined;
     const { gate, now } = this.#options;
     const verdict = gate.decide(access, { head, address, tunnelId, prefix: visit.prefix, now: now() });
+    // Whoever sends it, and whatever else he shows: it never reaches the tunnel.
+    if (verdict.kind !== 'address' && isForm(head, visit)) return { form: { ...visit, access } };
     switch (verdict.kind) {
       case 'pass':
         return { visitor: verdict.visitor, kept: verdict.kept, cookie: undefined };
@@ -80,6 +87,50 @@ export class Door {
     }
   }
 
+  /**
+   * Somebody has filled in the form.
+   *
+   * @param network as for {@link enter}
+   * @returns never rejects
+   */
+  async submit(head: RequestHead, { form }: FormEntry, network: string, body: string): Promise<OwnResponse> {
+    const { access } = form;
+    const password = new URLSearchParams(body).get(PASSWORD_FIELD) ?? '';
+    const { stored } = access;
+    // The owner may have changed his mind while the page was open.
+    if (stored.password === null) return goOn(form, undefined);
+    const credentials = { user: '', password };
+    if (!this.#passed.has(access.version, credentials)) {
+      const problem = await this.#try(form, network, password, stored.password);
+      if (problem !== undefined)
+        return this.#refuse(problem, head, form, access, problem === 'access-required');
+      this.#passed.add(access.version, credentials);
+    }
+    return goOn(form, this.#cookie(form, access, 'password'));
+  }
+
+  /** @returns why the password is not accepted */
+  async #try(
+    { tunnel }: Visit,
+    network: string,
+    password: string,
+    hash: string | undefined,
+  ): Promise<'access-required' | 'access-attempts' | undefined> {
+    const { attempts, hashes } = this.#options;
+    const who = `${tunnel.id} ${network}`;
+    // Before the hash, so that many tries at once are counted, too.
+    if (attempts.take(who) > 0) return 'access-attempts';
+    try {
+      if (!(await hashes.matches(password, hash))) return 'access-required';
+      attempts.giveBack(who);
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof BusyError)) throw error;
+      attempts.giveBack(who);
+      return 'access-attempts';
+    }
+  }
+
   async #check(
     head: RequestHead,
     visit: Visit,
@@ -87,19 +138,8 @@ export class Door {
     network: string,
     { credentials, hash }: { readonly credentials: Credentials; readonly hash: string | undefined },
   ): Promise<Entry> {
-    const { attempts, hashes } = this.#options;
-    const who = `${visit.tunnel.id} ${network}`;
-    // Before the hash, so that many tries at once are counted, too.
-    if ((await attempts.take(who)) > 0) return this.#refuse('access-attempts', head, visit, access);
-    try {
-      if (!(await hashes.matches(credentials.password, hash)))
-        return this.#refuse('access-required', head, visit, access);
-      await attempts.giveBack(who);
-    } catch (error) {
-      if (!(error instanceof BusyError)) throw error;
-      await attempts.giveBack(who);
-      return this.#refuse('access-attempts', head, visit, access);
-    }
+    const problem = await this.#try(visit, network, credentials.password, hash);
+    if (problem !== undefined) return this.#refuse(problem, head, visit, access);
     this.#passed.add(access.version, credentials);
     return this.#admit(head, visit, access, credentials);
   }
@@ -125,11 +165,16 @@ export class Door {
     head: RequestHead,
     visit: Visit,
     access: HeldAccess,
+    wasWrong = false,
   ): OwnResponse {
-    return doorResponse(code, { head, visit, access, contact: this.#options.contact });
+    return doorResponse(code, { head, visit, access, contact: this.#options.contact, wasWrong });
   }
 }
 
 export function isEntrant(entry: Entry): entry is Entrant {
   return 'kept' in entry;
+}
+
+export function isFormEntry(entry: Entry): entry is FormEntry {
+  return 'form' in entry;
 }

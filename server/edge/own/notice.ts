@@ -10,6 +10,7 @@ import { escapeHtml, page } from '../../../shared/page.ts';
 import { NOTICE_COOKIE_SECONDS } from '../../limits.ts';
 import type { LiveTunnel } from '../../tunnels/live-tunnel.ts';
 import { type OwnResponse, wholeResponse } from './own-responses.ts';
+import { onThisHost, withoutParameter } from './onward.ts';
 import { cookieValues, HOST_NOTICE_COOKIE, NOTICE_COOKIE } from './own-cookies.ts';
 
 /** What the link on the page adds to the query of the address. */
@@ -46,7 +47,7 @@ export class Notice {
     if (visit.tunnel.account.plan !== 'free' || head.method !== 'GET') return undefined;
     if (fieldValue(head.fields, 'sec-fetch-mode') !== 'navigate') return undefined;
     const path = visit.prefix + visit.target;
-    const address = withoutParameter(path);
+    const address = withoutParameter(path, PARAMETER);
     const isKnown = this.#isKnown(head, visit);
     // A link from anywhere else may have the parameter, too, and then nobody has read anything.
     const isTold = isKnown || fieldValue(head.fields, 'sec-fetch-site') === 'same-origin';
@@ -105,15 +106,3 @@ const PAGE_FIELDS =
   "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'\r\n" +
   'X-Frame-Options: DENY\r\n' +
   'X-Robots-Tag: noindex\r\n';
-
-function withoutParameter(path: string): string {
-  const end = path.length - PARAMETER.length - 1;
-  const isThere = path.endsWith(PARAMETER) && (path[end] === '?' || path[end] === '&');
-  return isThere ? path.slice(0, end) : path;
-}
-
-/** A path as a reference that stays on its host: one that begins with two slashes would name another host. */
-function onThisHost(path: string): string {
-  const written = path.replaceAll(/[\u0080-\u00ff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`);
-  return /^\/[/\\]/.test(written) ? `/.${written}` : written;
-}
