@@ -1,4 +1,5 @@
 /** The surroundings of the edge in tests: one tunnel, an API that answers at once, and visitors on loopback sockets. */
+import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { BlockList, connect, type Socket } from 'node:net';
 import { AddressLimits } from '../edge/admission/address-limits.ts';
@@ -103,7 +104,11 @@ export class EdgeFixture {
         },
       },
       indexed: true,
-      door: { enter: () => undefined },
+      door: {
+        enter: () => undefined,
+        submit: () => Promise.reject(new Error('no form')),
+        askAgain: () => assert.fail('no form'),
+      },
       notice: undefined,
       accessLog: (entry) => void this.accesses.push(entry),
       now: () => (this.now += this.step),

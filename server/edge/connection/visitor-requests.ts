@@ -10,9 +10,9 @@ import type { Admission } from '../admission/admission.ts';
 import { Exchange, type ExchangeOwner } from '../exchange/exchange.ts';
 import { interimsFor } from '../exchange/interims.ts';
 import { KeptStream } from '../exchange/kept-stream.ts';
-import type { Origins } from '../exchange/origins.ts';
+import type { Admitted, Origins } from '../exchange/origins.ts';
 import type { Peer } from '../heads/request-head.ts';
-import { type Entrant, type Entry, isEntrant } from '../own/door.ts';
+import { isEntrant, isFormEntry } from '../own/door.ts';
 import {
   errorResponse,
   factsOfHead,
@@ -91,7 +91,8 @@ export class VisitorRequests implements ExchangeOwner {
     this.#outcomes.begin(plan, plan.head.bytes.length);
     const { route } = plan;
     const entry = this.#origins.enter(plan, this.#peer);
-    const isRefused = entry !== undefined && !(entry instanceof Promise) && !isEntrant(entry);
+    const isRefused =
+      entry !== undefined && !(entry instanceof Promise) && !isEntrant(entry) && !isFormEntry(entry);
     // Who has to wait at the door is told nothing before.
     const own = isRefused ? entry : entry instanceof Promise ? undefined : this.#origins.noticeFor(plan);
     const refusal = this.#admission.begin(plan, own !== undefined);
@@ -108,7 +109,7 @@ export class VisitorRequests implements ExchangeOwner {
     this.#passOn(plan, route, isRefused ? undefined : entry);
   }
 
-  #passOn(plan: Plan, route: Destination, entry: Entrant | Promise<Entry> | undefined): void {
+  #passOn(plan: Plan, route: Destination, entry: Admitted): void {
     const request = this.#origins.request(plan, route, this.#peer, entry);
     this.#target = request.target;
     this.#keepsStream = request.keepsStream;

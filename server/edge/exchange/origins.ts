@@ -1,6 +1,7 @@
 /** Where requests go: what a tunnel or the relay's own API is sent, and how a stream to it is opened. */
 import type { ApiError } from '../../../shared/errors.ts';
 import { fieldValue } from '../../../shared/http1/fields.ts';
+import type { Framing } from '../../../shared/http1/framing.ts';
 import type { RequestHead } from '../../../shared/http1/head.ts';
 import type { UpgradeRequest } from '../../link/upgrades.ts';
 import type { AccessLog } from '../../observe/access-log.ts';
@@ -20,21 +21,29 @@ import {
   type ResponseEnding,
 } from '../heads/response-head.ts';
 import type { ApiOrigin } from '../own/api-origin.ts';
-import { type Door, type Entrant, type Entry, isEntrant } from '../own/door.ts';
+import { type Door, type Entrant, type Entry, type FormEntry, isEntrant, isFormEntry } from '../own/door.ts';
 import type { Notice, Visit } from '../own/notice.ts';
 import { setsOwnCookie } from '../own/own-cookies.ts';
-import type { OwnResponse } from '../own/own-responses.ts';
+import { errorResponse, type OwnResponse, requestFacts } from '../own/own-responses.ts';
 import { hostname } from '../routing/host-resolver.ts';
 import type { EdgeContext, Plan } from '../routing/request-plan.ts';
 import type { Destination } from '../routing/route.ts';
 import { TunnelLookup } from '../routing/tunnel-lookup.ts';
 import type { ExchangeRequest } from './exchange.ts';
+import { dialForm } from './form-stream.ts';
 
 /** Methods whose requests may be sent again without doing twice what they ask for (RFC 9110 section 9.2.2). */
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
 
 /** Schemes that authenticate the connection instead of the request (RFC 4559 section 5). */
 const OF_CONNECTION = /^[ \t]*(?:ntlm|negotiate)(?=[ \t,]|$)/i;
+
+/** Bytes of a form of the door's page. */
+const FORM_MAX_BYTES = 2048;
+const NOTHING = Buffer.alloc(0);
+
+/** What {@link Origins.enter} says of a request that is not refused; `undefined`: the tunnel is open, or not known yet. */
+export type Admitted = Entrant | FormEntry | Promise<Entry> | undefined;
 
 /** The relay's own WebSocket endpoints. */
 export interface UpgradeEndpoints {
@@ -66,7 +75,7 @@ export interface OriginsOptions {
   /** Whether search engines may show tunnels. */
   readonly indexed: boolean;
   /** Who comes into tunnels that are not open to everybody. */
-  readonly door: Pick<Door, 'enter'>;
+  readonly door: Pick<Door, 'enter' | 'submit' | 'askAgain'>;
   /** What people are told before they see a tunnel, if anything. */
   readonly notice: Notice | undefined;
   /** Monotonic ms, as coarse as the deadlines need. */
@@ -88,7 +97,7 @@ export class Origins {
   /** for tunnels with a host of their own */
   readonly #ownHost: ResponseRules;
   readonly #pathEnding: ResponseEnding;
-  readonly #door: Pick<Door, 'enter'>;
+  readonly #door: OriginsOptions['door'];
   readonly #notice: Notice | undefined;
 
   constructor({
@@ -122,17 +131,23 @@ export class Origins {
    *
    * @param entry what {@link enter} has said, which must not be a response
    */
-  request(plan: Plan, route: Destination, peer: Peer, entry: Entrant | Promise<Entry> | undefined): OriginRequest {
-    return route.kind === 'relay'
-      ? this.#toRelay(plan, route.target, peer)
-      : this.#toTunnel(plan, route, peer, entry);
+  request(plan: Plan, route: Destination, peer: Peer, entry: Admitted): OriginRequest {
+    if (route.kind === 'relay') return this.#toRelay(plan, route.target, peer);
+    if (entry !== undefined && !(entry instanceof Promise) && isFormEntry(entry))
+      return this.#toForm(plan, entry, peer);
+    return this.#toTunnel(plan, route, peer, entry);
   }
 
   /** Whether a visitor comes in, as far as the tunnel is already known; otherwise the lookup decides. */
-  enter({ head, route }: Plan, peer: Peer): Entry | Promise<Entry> | undefined {
+  enter({ head, framing, route }: Plan, peer: Peer): Entry | Promise<Entry> | undefined {
     if (route.kind !== 'tunnel') return undefined;
     const { tunnel, prefix, target } = route;
-    return tunnel instanceof TunnelLookup ? undefined : this.#enter(head, { tunnel, prefix, target }, peer);
+    if (tunnel instanceof TunnelLookup) return undefined;
+    const entry = this.#enter(head, { tunnel, prefix, target }, peer);
+    const isForm = entry !== undefined && !(entry instanceof Promise) && isFormEntry(entry);
+    return isForm && !isShort(framing)
+      ? errorResponse('bad-request', requestFacts({ head }), this.context.abuseContact)
+      : entry;
   }
 
   #enter(head: RequestHead, visit: Visit, peer: Peer): Entry | Promise<Entry> | undefined {
@@ -191,6 +206,24 @@ export class Origins {
     };
   }
 
+  #toForm({ head, framing, expectsContinue }: Plan, entry: FormEntry, peer: Peer): OriginRequest {
+    const network = networkOf(visitorAddress(head.fields, peer, this.context.trustedProxies));
+    const respond = (body: string): Promise<OwnResponse> => this.#door.submit(head, entry, network, body);
+    const length = framing.kind === 'length' ? framing.length : 0;
+    return {
+      target: entry,
+      head: NOTHING,
+      repeatable: false,
+      fresh: true,
+      keepsStream: false,
+      ending: PLAIN_ENDING,
+      mapField: undefined,
+      open: (handler) => dialForm(handler, { length, expectsContinue, respond }),
+      onHanded: () => {},
+      outcomes: requests.tunnel,
+    };
+  }
+
   #toTunnel(
     plan: Plan,
     { tunnel, prefix, target }: Extract<Destination, { kind: 'tunnel' }>,
@@ -205,6 +238,9 @@ export class Origins {
     const gate = async (found: LiveTunnel): Promise<OwnResponse | undefined> => {
       const visit = { tunnel: found, prefix, target };
       const decided = await (entry ?? this.#enter(head, visit, peer));
+      if (decided !== undefined && isFormEntry(decided))
+        // The tunnel was not known when there was still time to take the form; the page knows it now.
+        return this.#door.askAgain(head, decided);
       if (decided !== undefined && !isEntrant(decided)) return decided;
       entrant = decided;
       return this.#notice?.responseTo(head, visit);
@@ -275,4 +311,8 @@ export class Origins {
  */
 function authenticatesConnection({ fields }: RequestHead): boolean {
   return fields.some((field) => field.is('authorization') && OF_CONNECTION.test(field.value));
+}
+
+function isShort(framing: Framing): boolean {
+  return framing.kind === 'none' || (framing.kind === 'length' && framing.length <= FORM_MAX_BYTES);
 }

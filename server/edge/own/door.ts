@@ -109,6 +109,11 @@ export class Door {
     return goOn(form, this.#cookie(form, access, 'password'));
   }
 
+  /** The page again, for a form that could not be taken. */
+  askAgain(head: RequestHead, { form }: FormEntry): OwnResponse {
+    return this.#refuse('access-required', head, form, form.access);
+  }
+
   /** @returns why the password is not accepted */
   async #try(
     { tunnel }: Visit,
