@@ -9,16 +9,26 @@ describe('readAccess', () => {
   it('reads what is given, and takes what is not for nothing asked', () => {
     for (const given of [undefined, null, {}, { allow: null, basic: [], password: null, links: false }])
       assert.deepEqual(readAccess(given), OPEN);
-    const given = { allow: ['10.0.0.0/8', '::1'], basic: [ANN], password: 'mild oak fern', links: true, knock: true };
+    const given = {
+      allow: ['10.0.0.0/8', '::1'],
+      basic: [ANN],
+      password: 'mild oak fern',
+      links: true,
+      knock: true,
+    };
     assert.deepEqual(readAccess(given), given);
   });
 
   it('takes as much as the limits say', () => {
     const allow = Array.from({ length: ALLOW_MAX }, (_, index) => `10.0.0.${index}`);
-    const basic = Array.from({ length: BASIC_USERS_MAX }, (_, index) => ({ user: `u${index}`, password: 'p'.repeat(128) }));
+    const basic = Array.from({ length: BASIC_USERS_MAX }, (_, index) => ({
+      user: `u${index}`,
+      password: 'p'.repeat(128),
+    }));
     assert.equal(readAccess({ allow }).allow.length, ALLOW_MAX);
     assert.equal(readAccess({ basic }).basic.length, BASIC_USERS_MAX);
-    for (const password of ['abcd', 'x'.repeat(128), 'äöü…', '🦊🦊🦊🦊']) assert.equal(readAccess({ password }).password, password);
+    for (const password of ['abcd', 'x'.repeat(128), 'äöü…', '🦊🦊🦊🦊'])
+      assert.equal(readAccess({ password }).password, password);
   });
 
   it('says which field is wrong, and what it takes', () => {
@@ -34,7 +44,10 @@ describe('readAccess', () => {
       [{ basic: [{ user: '', password: 'x' }] }, /^basic must/],
       [{ basic: [ANN, ANN] }, /^basic must/],
       [{ basic: [{ ...ANN, password: 'a\nb' }] }, /^basic must/],
-      [{ basic: Array.from({ length: BASIC_USERS_MAX + 1 }, (_, index) => ({ ...ANN, user: `u${index}` })) }, /^basic must/],
+      [
+        { basic: Array.from({ length: BASIC_USERS_MAX + 1 }, (_, index) => ({ ...ANN, user: `u${index}` })) },
+        /^basic must/,
+      ],
       [{ password: 'abc' }, /^password must be 4 to 128 characters$/],
       [{ password: 'x'.repeat(129) }, /^password must/],
       [{ password: '🦊🦊🦊' }, /^password must/],

@@ -15,7 +15,19 @@ describe('parseNetwork', () => {
   });
 
   it('takes nothing else', () => {
-    for (const text of ['', 'localhost', '10.0.0', '10.0.0.0/33', '::/129', '10.0.0.0/', '10.0.0.0/8/8', '10.0.0.0/-1', 'fe80::1%eth0', ' ::1', '010.0.0.1'])
+    for (const text of [
+      '',
+      'localhost',
+      '10.0.0',
+      '10.0.0.0/33',
+      '::/129',
+      '10.0.0.0/',
+      '10.0.0.0/8/8',
+      '10.0.0.0/-1',
+      'fe80::1%eth0',
+      ' ::1',
+      '010.0.0.1',
+    ])
       assert.equal(parseNetwork(text), undefined, text);
   });
 });

@@ -63,7 +63,9 @@ function ttl(maxTtl: number) {
 
 /** The create request (docs/protocol.md section 3.2), fields in the order in which they are checked. */
 export function createTunnelSchema(limits: TtlLimits) {
-  return yup.object({ local_port: localPort, name, ttl: ttl(limits.maxTtl), idle_ttl: idleTtl, access: yup.mixed() }).strict();
+  return yup
+    .object({ local_port: localPort, name, ttl: ttl(limits.maxTtl), idle_ttl: idleTtl, access: yup.mixed() })
+    .strict();
 }
 
 /** The extend request (docs/protocol.md section 3.5). */

@@ -15,6 +15,7 @@ export const TUNNEL: Tunnel = {
   bytes_in: 0,
   bytes_out: 0,
   requests: 0,
+  access: {},
   public_url: 'http://my-app.demo.localhost:8080',
   urls: {
     subdomain: 'http://my-app.localhost:8080',

@@ -105,7 +105,14 @@ function planner(): Take {
     const head = parseRequestHead(end.head, { target: UNLIMITED, fields: UNLIMITED });
     if (typeof head === 'string') throw new Error(head);
     const peer = { address: '203.0.113.9', proto: 'http', trusted: true } as const;
-    tunnelRequestHead(head, peer, { target: '/', prefix: '', upgrade: false, hidesCookies: true });
+    tunnelRequestHead(head, peer, {
+      target: '/',
+      prefix: '',
+      upgrade: false,
+      hidesCookies: true,
+      hidesAuthorization: false,
+      visitor: undefined,
+    });
     relayRequestHead(head, '/', peer.address);
     for (const field of head.fields) prefersHtml(field.value);
   };

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { OPEN } from '../../shared/access.ts';
 import { LIST_BATCH } from '../limits.ts';
 import { ApiFixture } from '../testing/api-fixture.ts';
 import { anAccount } from '../testing/fixtures.ts';
@@ -83,7 +84,7 @@ describe('the REST interface of tunnels', () => {
   });
 
   it('takes another turn of the loop for each 50 tunnels of a list', async () => {
-    const wanted = { localPort: 3000, name: '', ttl: 60, idleTtl: false };
+    const wanted = { localPort: 3000, name: '', ttl: 60, idleTtl: false, access: OPEN };
     for (let made = 0; made < 2 * LIST_BATCH + 1; made += 1) await api.tunnels.create(account, wanted);
     const { body } = await api.call('GET', '/v1/tunnels', { key });
     assert.deepEqual(

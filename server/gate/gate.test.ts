@@ -6,7 +6,14 @@ import { HeldAccess } from './held-access.ts';
 import { Passes } from './passes.ts';
 
 const NOW = Date.UTC(2026, 10, 1);
-const CLOSED: StoredAccess = { version: 'v1', allow: [], basic: [], password: null, links: false, knock: false };
+const CLOSED: StoredAccess = {
+  version: 'v1',
+  allow: [],
+  basic: [],
+  password: null,
+  links: false,
+  knock: false,
+};
 const ANN = { basic: [{ user: 'ann', hash: 'hash of ann' }] };
 const PASSWORD = { password: 'hash' };
 
@@ -39,7 +46,13 @@ describe('Gate', () => {
     const text = `${method} ${prefix}/ HTTP/1.1\r\nHost: a.localhost\r\n${fields}\r\n`;
     const head = parseRequestHead(Buffer.from(text, 'latin1'), { target: 1000, fields: 9 });
     assert.ok(typeof head === 'object', text);
-    return gate.decide(new HeldAccess({ ...CLOSED, ...access }), { head, address, tunnelId, prefix, now: NOW });
+    return gate.decide(new HeldAccess({ ...CLOSED, ...access }), {
+      head,
+      address,
+      tunnelId,
+      prefix,
+      now: NOW,
+    });
   }
 
   function basic(user: string, password: string): string {
@@ -82,7 +95,11 @@ describe('Gate', () => {
       credentials: { user: 'bob', password: 'x' },
       hash: undefined,
     });
-    for (const fields of ['Authorization: Bearer abc\r\n', 'Authorization: Basic !\r\n', 'Authorization: Basic YW5u\r\n'])
+    for (const fields of [
+      'Authorization: Bearer abc\r\n',
+      'Authorization: Basic !\r\n',
+      'Authorization: Basic YW5u\r\n',
+    ])
       assert.equal(ask(ANN, { fields }).kind, 'ask', fields);
     assert.equal(ask(PASSWORD, { fields: basic('ann', 'x') }).kind, 'ask');
   });
@@ -104,7 +121,10 @@ describe('Gate', () => {
     ])
       assert.equal(ask(PASSWORD, { fields }).kind, 'ask', fields);
     assert.equal(ask(PASSWORD, { fields: pass('password'), prefix: '/t/abc' }).kind, 'ask');
-    assert.equal(ask(PASSWORD, { fields: pass('password', { form: 'path' }), prefix: '/t/abc' }).kind, 'pass');
+    assert.equal(
+      ask(PASSWORD, { fields: pass('password', { form: 'path' }), prefix: '/t/abc' }).kind,
+      'pass',
+    );
     revoked.add('one link:7');
     assert.equal(ask({ links: true }, { fields: pass('link:7') }).kind, 'ask');
     assert.equal(ask({ links: true }, { fields: pass('link:8') }).kind, 'pass');
@@ -128,7 +148,10 @@ describe('Gate', () => {
   });
 
   it('lets preflights in where the request itself brings credentials, and otherwise only with a pass', () => {
-    const preflight = { method: 'OPTIONS', fields: 'Origin: https://app\r\nAccess-Control-Request-Method: PUT\r\n' };
+    const preflight = {
+      method: 'OPTIONS',
+      fields: 'Origin: https://app\r\nAccess-Control-Request-Method: PUT\r\n',
+    };
     assert.equal(ask(ANN, preflight).kind, 'pass');
     for (const access of [PASSWORD, { links: true }, { knock: true }]) {
       assert.equal(ask(access, preflight).kind, 'ask');

@@ -27,7 +27,9 @@ describe('PasswordHashes', () => {
   });
 
   it('are made two at a time, and no more than some wait', async () => {
-    const under = Array.from({ length: HASHES_AT_ONCE + HASHES_WAITING_MAX }, () => hashes.matches('x', undefined));
+    const under = Array.from({ length: HASHES_AT_ONCE + HASHES_WAITING_MAX }, () =>
+      hashes.matches('x', undefined),
+    );
     await assert.rejects(hashes.matches('x', undefined), BusyError);
     assert.deepEqual(new Set(await Promise.all(under)), new Set([false]));
     assert.equal(await hashes.matches('x', undefined), false);

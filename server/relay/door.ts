@@ -37,5 +37,8 @@ export async function openDoor({ store, clock, hashes, secure, contact }: Doorwa
   });
   const perMinute = ACCESS_ATTEMPTS_PER_MINUTE;
   const attempts = new RateLimiter(clock, { perMinute, burst: perMinute });
-  return { door: new Door({ gate, passes, hashes, attempts, secure, contact, now: () => clock.now() }), keys };
+  return {
+    door: new Door({ gate, passes, hashes, attempts, secure, contact, now: () => clock.now() }),
+    keys,
+  };
 }

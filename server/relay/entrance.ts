@@ -60,7 +60,13 @@ export async function openEntrance(
   const { registry, service, hub } = tunnels;
   const notice = config.notice ? await openNotice(config, store) : undefined;
   const secure = isSecure(config);
-  const { door, keys: passKeys } = await openDoor({ store, clock, hashes, secure, contact: config.abuseContact });
+  const { door, keys: passKeys } = await openDoor({
+    store,
+    clock,
+    hashes,
+    secure,
+    contact: config.abuseContact,
+  });
   const { server, certificate } = await listen(config, log);
   // Nothing is awaited between this and the edge, or the first connections would find nobody.
   const port = boundPort(server);

@@ -34,7 +34,10 @@ export interface TunnelsDeps {
 }
 
 /** @throws StoreError */
-export async function startTunnels(config: Config, { store, peering, hashes, log }: TunnelsDeps): Promise<Tunnels> {
+export async function startTunnels(
+  config: Config,
+  { store, peering, hashes, log }: TunnelsDeps,
+): Promise<Tunnels> {
   const registry = new TunnelRegistry(config.reservedNames);
   const { nameHold, warmSockets, trunks } = config;
   const { peers, presence } = peering;

@@ -2,7 +2,15 @@
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import type { Plan } from '../../shared/tunnel.ts';
 import { STORE_RETRY_AFTER_SECONDS } from '../limits.ts';
-import type { AccountRecord, KeyListing, KeyOwner, KeyRecord, OwnedTunnel, StoredAccess, TunnelRecord } from './records.ts';
+import type {
+  AccountRecord,
+  KeyListing,
+  KeyOwner,
+  KeyRecord,
+  OwnedTunnel,
+  StoredAccess,
+  TunnelRecord,
+} from './records.ts';
 
 /** What a tunnel's traffic has added since it was last stored. */
 export interface TrafficDelta {

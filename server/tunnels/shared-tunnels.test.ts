@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { OPEN } from '../../shared/access.ts';
 import { PasswordHashes } from '../gate/password-hashes.ts';
 import { FOLLOW_BATCH, IDLE_GRACE_MS } from '../limits.ts';
 import type { Store } from '../store/store.ts';
@@ -9,7 +10,7 @@ import type { EndReason, TunnelNews } from './peers.ts';
 import { TunnelRegistry } from './registry.ts';
 import { TunnelService } from './tunnel-service.ts';
 
-const wanted = { localPort: 3000, name: 'web', ttl: 60, idleTtl: false };
+const wanted = { localPort: 3000, name: 'web', ttl: 60, idleTtl: false, access: OPEN };
 
 /** Lets what the store was asked arrive. */
 async function settled(): Promise<void> {
@@ -215,7 +216,7 @@ describe('TunnelService, on one database with another', () => {
   });
 
   it('is shown by nobody once its time is over, whatever it waits for', async () => {
-    const { id } = await one.service.create(account, { ...wanted, idleTtl: true });
+    const { id } = await one.service.create(account, { ...wanted, idleTtl: true, access: OPEN });
     clock.advance(60_000);
     assert.throws(() => one.service.get(account, id), { status: 404 });
     assert.deepEqual(one.service.list(account), []);
@@ -262,7 +263,7 @@ describe('TunnelService, on one database with another', () => {
   });
 
   it('gives traffic on another relay 500 ms to be known', async () => {
-    const made = await one.service.create(account, { ...wanted, idleTtl: true });
+    const made = await one.service.create(account, { ...wanted, idleTtl: true, access: OPEN });
     await find(two, 'web');
     clock.advance(59_900);
     await settled();

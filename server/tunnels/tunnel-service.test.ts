@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { OPEN } from '../../shared/access.ts';
 import { PasswordHashes } from '../gate/password-hashes.ts';
 import type { CreateTunnel } from '../../shared/tunnel.ts';
 import { PLAN_RULES } from '../accounts/plans.ts';
@@ -64,7 +65,7 @@ describe('TunnelService', () => {
 
   describe('create', () => {
     it('creates a tunnel that routing finds and the store knows', async () => {
-      const tunnel = await service.create(account, wanted({ name: 'web', idleTtl: true }));
+      const tunnel = await service.create(account, wanted({ name: 'web', idleTtl: true, access: OPEN }));
       assert.equal(registry.bySlug('web'), tunnel);
       assert.deepEqual([tunnel.localPort, tunnel.ttl, tunnel.idle, tunnel.name], [3000, 3600, true, 'web']);
       assert.equal(tunnel.createdAt, clock.now());
@@ -414,7 +415,7 @@ describe('TunnelService', () => {
 
       it(`${by} ends no tunnel and prolongs none`, async () => {
         await service.create(account, wanted({ name: 'web' }));
-        const busy = await service.create(account, wanted({ name: 'busy', idleTtl: true }));
+        const busy = await service.create(account, wanted({ name: 'busy', idleTtl: true, access: OPEN }));
         clock.jump(jump);
         clock.advance(HOUR / 2);
         busy.countIn(1);
@@ -434,7 +435,7 @@ describe('TunnelService', () => {
       });
 
       it(`${by} and back again is forgotten, also by a relay that starts after it`, async () => {
-        const tunnel = await service.create(account, wanted({ name: 'web', idleTtl: true }));
+        const tunnel = await service.create(account, wanted({ name: 'web', idleTtl: true, access: OPEN }));
         clock.jump(jump);
         clock.advance(HOUR / 4);
         tunnel.countIn(1);
@@ -478,5 +479,5 @@ describe('TunnelService', () => {
 });
 
 function wanted(fields: Partial<CreateTunnel> = {}): CreateTunnel {
-  return { localPort: 3000, name: '', ttl: 3600, idleTtl: false, ...fields };
+  return { localPort: 3000, name: '', ttl: 3600, idleTtl: false, access: OPEN, ...fields };
 }

@@ -67,7 +67,14 @@ export const PATHS: Paths = {
         201: success('The tunnel.', 'Tunnel', { Location: { required: true, schema: { type: 'string' } } }),
       },
       errors: [
-        ...(['invalidBody', 'invalidPort', 'invalidName', 'invalidTtl', 'ttlTooLong', 'invalidAccess'] as const),
+        ...([
+          'invalidBody',
+          'invalidPort',
+          'invalidName',
+          'invalidTtl',
+          'ttlTooLong',
+          'invalidAccess',
+        ] as const),
         ...KEY_ERRORS,
         ...(['planTooLow', 'tooManyTunnels', 'nameTaken', 'bodyTooLarge', 'rateLimited'] as const),
         ...SERVER_ERRORS,

@@ -77,7 +77,10 @@ export function schemas({ defaultTtl, maxTtl }: TtlLimits): Record<SchemaName, J
       'name?': { oneOf: [name, { type: 'null' }, { const: '' }], description: 'needs the Dev plan or above' },
       'ttl?': { ...duration, default: formatDuration(defaultTtl) },
       'idle_ttl?': { type: ['boolean', 'null'], default: false, description: 'traffic restarts the ttl' },
-      'access?': { oneOf: [ref('Access'), { type: 'null' }], description: 'who may come in; without it, everybody' },
+      'access?': {
+        oneOf: [ref('Access'), { type: 'null' }],
+        description: 'who may come in; without it, everybody',
+      },
     }),
     ExtendTunnel: object({
       'ttl?': { ...duration, description: "by how much; by the tunnel's own ttl without" },

@@ -42,6 +42,11 @@ describe('Origins', () => {
       },
       endpoints: { handles: () => false, upgrade: () => Promise.resolve() },
       indexed,
+      door: {
+        enter: () => undefined,
+        submit: () => Promise.reject(new Error('no form')),
+        askAgain: () => assert.fail('no form'),
+      },
       notice,
       now: () => 0,
       unexpected: () => new ApiError(API_ERRORS.internal),
@@ -49,7 +54,7 @@ describe('Origins', () => {
     });
     const plan = planRequest(Buffer.from(`${head}\r\n\r\n`, 'latin1'), origins.context);
     assert.ok(typeof plan === 'object' && (plan.route.kind === 'tunnel' || plan.route.kind === 'relay'));
-    return origins.request(plan, plan.route, { address, proto: 'http', trusted });
+    return origins.request(plan, plan.route, { address, proto: 'http', trusted }, undefined);
   }
 
   it('never sends a request twice, or on a stream that may be about to end, if it could do twice what it asks for', () => {

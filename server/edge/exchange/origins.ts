@@ -282,8 +282,7 @@ export class Origins {
         onHanded: () => tunnel.countRequest(),
       };
     }
-    const lookup =
-      tunnel instanceof TunnelLookup ? tunnel : new TunnelLookup(() => Promise.resolve(tunnel));
+    const lookup = tunnel instanceof TunnelLookup ? tunnel : new TunnelLookup(() => Promise.resolve(tunnel));
     return {
       open: (handler) => lookup.dial(this.#dialer, handler, gate),
       onHanded: () => lookup.found?.countRequest(),

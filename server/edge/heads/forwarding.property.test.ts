@@ -123,6 +123,8 @@ describe('a request that is forwarded, read by Node', () => {
           prefix,
           upgrade: plan.upgrade,
           hidesCookies: true,
+          hidesAuthorization: false,
+          visitor: undefined,
         });
         const headText = head.toString('latin1');
         const [content, coded] = bodyFor(plan, given.body);

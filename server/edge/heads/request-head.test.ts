@@ -12,7 +12,14 @@ function forwarded(
   const text = `GET /x HTTP/1.1\r\n${fields.map((field) => `${field}\r\n`).join('')}\r\n`;
   const head = parseRequestHead(Buffer.from(text), { target: 100, fields: 100 });
   assert.ok(typeof head === 'object');
-  return tunnelRequestHead(head, from, { target: '/y', prefix, upgrade, hidesCookies })
+  return tunnelRequestHead(head, from, {
+    target: '/y',
+    prefix,
+    upgrade,
+    hidesCookies,
+    hidesAuthorization: false,
+    visitor: undefined,
+  })
     .toString('latin1')
     .split('\r\n');
 }
