@@ -380,7 +380,7 @@ export const LOOKUPS_WAITING_MAX = 50_000;
 /** ms by which another relay's report of traffic may be late: a tunnel in idle mode is not ended before that. */
 export const IDLE_GRACE_MS = 500;
 /** ms for which an ended tunnel is remembered: longer than any query may take. */
-export const RECENTLY_ENDED_MS = 30_000;
+export const RECENT_MS = 30_000;
 
 /** Passwords that are hashed at a time: Node has four threads, which also look up names and read files. */
 export const HASHES_AT_ONCE = 2;

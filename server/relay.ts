@@ -20,6 +20,7 @@ import { openEntrance } from './relay/entrance.ts';
 import { type Operator, reportTo } from './relay/operator.ts';
 import { openState } from './relay/state.ts';
 import { startTunnels } from './relay/tunnels.ts';
+import type { LiveTunnel } from './tunnels/live-tunnel.ts';
 
 export interface RunningRelay {
   /** where it listens */
@@ -40,7 +41,10 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
   const { store } = state;
   const peering = config.cluster === undefined ? STANDALONE : await Cluster.join(config.cluster, clock, log);
   const hashes = new PasswordHashes();
-  const tunnels = await startTunnels(config, { store, peering, hashes, log });
+  // Nobody is inside before the edge lets anybody in.
+  let review: ((tunnel: LiveTunnel) => void) | undefined;
+  const onAccess = (tunnel: LiveTunnel): void => review?.(tunnel);
+  const tunnels = await startTunnels(config, { store, peering, hashes, log, onAccess });
   const { registry, service, hub } = tunnels;
   const authenticator = new Authenticator(store, clock);
   const others = {
@@ -57,6 +61,7 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
     dependencies,
     operator,
   );
+  review = (tunnel) => edge.review(tunnel);
   const census = {
     tunnels: () => registry.size,
     links: () => hub.census(),

@@ -88,7 +88,7 @@ function isText(given: unknown, pattern: RegExp, max: number): given is string {
 
 /** Characters as people count them, not UTF-16 units. */
 function lengthOf(text: string): number {
-  return [...text].length;
+  return Array.from(text).length;
 }
 
 function isObject(given: unknown): given is Record<string, unknown> {

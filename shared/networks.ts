@@ -1,5 +1,4 @@
 /** IP addresses and CIDR networks as people write them (RFC 4632 section 3.1, RFC 4291 section 2.3). */
-import { isIP } from 'node:net';
 
 export interface Network {
   readonly address: string;
@@ -8,16 +7,23 @@ export interface Network {
   readonly bits: number;
 }
 
+const OCTET = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
+const IPV4 = new RegExp(`^(?:${OCTET}\\.){3}${OCTET}$`);
+/** Without a zone, which means something on one machine only. */
+const IPV6_CHARACTERS = /^[\da-f:.]+$/i;
 const BITS = { ipv4: 32, ipv6: 128 } as const;
 
 /** @returns what `192.0.2.7`, `10.0.0.0/8`, `::1` or `2001:db8::/32` names; `undefined` for anything else */
 export function parseNetwork(text: string): Network | undefined {
   const [address = '', prefix, ...rest] = text.split('/');
-  const version = isIP(address);
-  // A zone means something on one machine only.
-  if (version === 0 || rest.length > 0 || address.includes('%')) return undefined;
-  const family = version === 4 ? 'ipv4' : 'ipv6';
+  const family = familyOf(address);
+  if (family === undefined || rest.length > 0) return undefined;
   if (prefix === undefined) return { address, family, bits: BITS[family] };
   const bits = /^\d{1,3}$/.test(prefix) ? Number(prefix) : Number.NaN;
   return bits <= BITS[family] ? { address, family, bits } : undefined;
+}
+
+function familyOf(address: string): Network['family'] | undefined {
+  if (IPV4.test(address)) return 'ipv4';
+  return IPV6_CHARACTERS.test(address) && URL.canParse(`http://[${address}]/`) ? 'ipv6' : undefined;
 }

@@ -70,6 +70,7 @@ describe('a relay on PostgreSQL, after others have died', function () {
       ttl: { defaultTtl: 3600, maxTtl: 604_800 },
       nameHold: HOLD_SECONDS,
       peers: { tell: () => {} },
+      onAccess: () => {},
       onEnd: () => {},
     });
     await service.start();

@@ -87,7 +87,14 @@ function relay(minor: 0 | 1, mapped = false): Take {
   const mapField = mapped
     ? belowPrefix({ prefix: '/t/abc', isBare: false, target: '/', ownHosts: ['localhost'] })
     : ownCookies;
-  const base = { method: 'GET', interims: 'all', upgrade: false, close: false, heldBack: undefined } as const;
+  const base = {
+    method: 'GET',
+    interims: 'all',
+    upgrade: false,
+    close: false,
+    staysOpen: () => {},
+    heldBack: undefined,
+  } as const;
   const response = new ResponseRelay(
     { ...base, minor, ending: PLAIN_ENDING, mapField },
     { send() {}, isFull: false },

@@ -184,6 +184,7 @@ export class Cluster implements Peering {
       case 'missed':
         return tunnels.review();
       case 'created':
+      case 'access':
       case 'extended':
       case 'ended':
         return tunnels.hear(news);

@@ -4,6 +4,7 @@ import { Server as TlsServer } from 'node:tls';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { traffic } from '../observe/counters.ts';
 import { DEADLINE_TICK_MS, DRAIN_BACKLOG_MS, DRAIN_LOOK_MS, QUIET_TURN_MS } from '../limits.ts';
+import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { AddressCount, type AddressLimits } from './admission/address-limits.ts';
 import { Admission } from './admission/admission.ts';
 import { Place, type SeatLimits, Seats } from './admission/seats.ts';
@@ -129,6 +130,11 @@ export class Edge {
     await new Promise<void>((resolve) => {
       this.#onEmpty = resolve;
     });
+  }
+
+  /** Others may come into a tunnel than before: whoever is in it for long and may not be any more has to leave. */
+  review(tunnel: LiveTunnel): void {
+    for (const visitor of this.#visitors) visitor.review(tunnel);
   }
 
   /** Cuts every connection. */

@@ -26,6 +26,10 @@ interface Asked {
   readonly tunnelId?: string;
 }
 
+function basic(user: string, password: string): string {
+  return `Authorization: Basic ${Buffer.from(`${user}:${password}`).toString('base64')}\r\n`;
+}
+
 describe('Gate', () => {
   let passes: Passes;
   let revoked: Set<string>;
@@ -53,10 +57,6 @@ describe('Gate', () => {
       prefix,
       now: NOW,
     });
-  }
-
-  function basic(user: string, password: string): string {
-    return `Authorization: Basic ${Buffer.from(`${user}:${password}`).toString('base64')}\r\n`;
   }
 
   function pass(who: string, { version = 'v1', form = 'host', tunnelId = 'one' } = {}): string {
@@ -137,14 +137,15 @@ describe('Gate', () => {
   });
 
   it('keeps credentials that name one of its users, and no others, from the service', () => {
-    const kept = (fields: string): boolean | undefined => {
+    for (const [fields, isKept] of [
+      [basic('ann', 'whatever'), true],
+      [basic('service', 'x'), false],
+      ['Authorization: Bearer abc\r\n', false],
+      ['', false],
+    ] as const) {
       const verdict = ask(ANN, { fields: fields + pass('basic:ann') });
-      return verdict.kind === 'pass' ? verdict.kept.authorization : undefined;
-    };
-    assert.equal(kept(basic('ann', 'whatever')), true);
-    assert.equal(kept(basic('service', 'x')), false);
-    assert.equal(kept('Authorization: Bearer abc\r\n'), false);
-    assert.equal(kept(''), false);
+      assert.deepEqual(verdict, { kind: 'pass', visitor: 'basic:ann', kept: { authorization: isKept } });
+    }
   });
 
   it('lets preflights in where the request itself brings credentials, and otherwise only with a pass', () => {

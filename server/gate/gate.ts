@@ -68,6 +68,11 @@ export class Gate {
     return { kind: 'check', credentials, hash: access.hashOf(credentials.user) };
   }
 
+  /** Whether a pass of that visitor is still good, beyond its own end. */
+  isGood(tunnelId: string, visitor: string): boolean {
+    return this.#options.isGood(tunnelId, visitor);
+  }
+
   /** Who has a pass that is good. */
   #bearer(access: HeldAccess, { head, tunnelId, prefix, now }: Arrival): string | undefined {
     const { passes, cookieName, isGood } = this.#options;

@@ -7,7 +7,7 @@ import type { PasswordHashes } from '../gate/password-hashes.ts';
 import { Hub } from '../link/hub.ts';
 import type { Log } from '../log.ts';
 import type { Store } from '../store/store.ts';
-import { tunnelFields } from '../tunnels/live-tunnel.ts';
+import { type LiveTunnel, tunnelFields } from '../tunnels/live-tunnel.ts';
 import type { EndReason } from '../tunnels/peers.ts';
 import { TunnelRegistry } from '../tunnels/registry.ts';
 import { TunnelService } from '../tunnels/tunnel-service.ts';
@@ -31,12 +31,14 @@ export interface TunnelsDeps {
   readonly peering: Peering;
   readonly hashes: PasswordHashes;
   readonly log: Log;
+  /** told when others may come into a tunnel than before */
+  readonly onAccess: (tunnel: LiveTunnel) => void;
 }
 
 /** @throws StoreError */
 export async function startTunnels(
   config: Config,
-  { store, peering, hashes, log }: TunnelsDeps,
+  { store, peering, hashes, log, onAccess }: TunnelsDeps,
 ): Promise<Tunnels> {
   const registry = new TunnelRegistry(config.reservedNames);
   const { nameHold, warmSockets, trunks } = config;
@@ -58,6 +60,7 @@ export async function startTunnels(
     ttl: config,
     nameHold,
     peers,
+    onAccess,
     onEnd: (tunnel, reason) => hub.end(tunnel, END_CODES[reason]),
   });
   await service.start();

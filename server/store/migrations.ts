@@ -75,4 +75,8 @@ async function keepSecrets(db: Kysely<unknown>): Promise<void> {
 /** Who may come into a tunnel. */
 async function keepAccess(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('tunnels').addColumn('access', 'text').execute();
+  await db.schema
+    .alterTable('tunnels')
+    .addColumn('access_revision', 'integer', (column) => column.notNull().defaultTo(0))
+    .execute();
 }

@@ -78,6 +78,8 @@ export interface TunnelRecord {
   readonly requests: number;
   /** `null` for a tunnel that is open to everybody */
   readonly access: StoredAccess | null;
+  /** how often that has changed: of two readings, the higher one is the later */
+  readonly accessRevision: number;
 }
 
 /** A stored tunnel with its owner. */

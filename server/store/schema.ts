@@ -44,6 +44,8 @@ export interface TunnelsTable {
   requests: number;
   /** JSON; `null` for a tunnel that is open to everybody */
   access: string | null;
+  /** how often that has changed */
+  access_revision: number;
 }
 
 /** Slugs of ended tunnels, kept for the account that had them (docs/protocol.md section 3.5). */

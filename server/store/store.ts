@@ -149,9 +149,9 @@ export interface Store {
   /**
    * Says who may come into a tunnel from now on.
    *
-   * @returns `false` if there is no such tunnel
+   * @returns how often that has changed now; `undefined` if there is no such tunnel
    */
-  setAccess(id: string, access: StoredAccess | null): Promise<boolean>;
+  setAccess(id: string, access: StoredAccess | null): Promise<number | undefined>;
   /** Adds traffic in one transaction; unknown ids are ignored. */
   addTraffic(deltas: readonly TrafficDelta[]): Promise<void>;
 

@@ -257,13 +257,17 @@ export async function setAccess(
   db: Kysely<Database>,
   id: string,
   access: StoredAccess | null,
-): Promise<boolean> {
-  const { numUpdatedRows } = await db
+): Promise<number | undefined> {
+  const row = await db
     .updateTable('tunnels')
-    .set({ access: writtenAccess(access) })
+    .set(({ eb }) => ({
+      access: writtenAccess(access),
+      access_revision: eb('access_revision', '+', 1),
+    }))
     .where('id', '=', id)
-    .executeTakeFirstOrThrow();
-  return numUpdatedRows > 0n;
+    .returning('access_revision')
+    .executeTakeFirst();
+  return row?.access_revision;
 }
 
 /** See {@link Store.addTraffic}. */
@@ -347,6 +351,7 @@ function toRow(tunnel: TunnelRecord): Selectable<TunnelsTable> {
     bytes_out: tunnel.bytesOut,
     requests: tunnel.requests,
     access: writtenAccess(tunnel.access),
+    access_revision: tunnel.accessRevision,
   };
 }
 
@@ -365,6 +370,7 @@ function toRecord(row: Selectable<TunnelsTable>): TunnelRecord {
     bytesOut: row.bytes_out,
     requests: row.requests,
     access: row.access === null ? null : (JSON.parse(row.access) as StoredAccess),
+    accessRevision: row.access_revision,
   };
 }
 

@@ -55,6 +55,7 @@ export class ApiFixture {
       log,
       ttl,
       nameHold: 0,
+      onAccess() {},
       onEnd() {},
     });
     const deps = {

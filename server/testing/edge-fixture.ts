@@ -108,6 +108,7 @@ export class EdgeFixture {
         enter: () => undefined,
         submit: () => Promise.reject(new Error('no form')),
         askAgain: () => assert.fail('no form'),
+        mayStay: () => true,
       },
       notice: undefined,
       accessLog: (entry) => void this.accesses.push(entry),

@@ -12,7 +12,7 @@ export function anAccount(fields: Partial<AccountRecord> = {}): AccountRecord {
 
 export function aTunnel(accountId: string, fields: Partial<TunnelRecord> = {}): TunnelRecord {
   const id = randomUUID();
-  const counters = { bytesIn: 0, bytesOut: 0, requests: 0, access: null };
+  const counters = { bytesIn: 0, bytesOut: 0, requests: 0, access: null, accessRevision: 0 };
   const life = { ttl: 3600, idle: false, createdAt: 1000, expiresAt: 3_601_000 };
   return { id, slug: `slug-${id}`, name: '', accountId, localPort: 3000, ...life, ...counters, ...fields };
 }

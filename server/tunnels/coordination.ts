@@ -20,6 +20,8 @@ export interface CoordinationDeps {
   readonly log: Log;
   /** how long the name of an ended tunnel stays with its account, in seconds */
   readonly nameHold: number;
+  /** told when others may come into a tunnel than before */
+  readonly onAccess: (tunnel: LiveTunnel) => void;
   /** told when a tunnel has left the registry */
   readonly onEnd: (tunnel: LiveTunnel, reason: EndReason) => void;
 }

@@ -1,7 +1,7 @@
 /** How tunnels come to life on this relay and how they end, for the registry, the expiry and the store alike. */
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
-import type { AccountRecord, OwnedTunnel } from '../store/records.ts';
+import type { AccountRecord, OwnedTunnel, StoredAccess, TunnelRecord } from '../store/records.ts';
 import type { ReleasedTunnel } from '../store/store.ts';
 import { Expiry } from './expiry.ts';
 import { LiveTunnel, tunnelFields } from './live-tunnel.ts';
@@ -20,6 +20,8 @@ export interface LifecycleDeps {
   readonly onTraffic: (tunnel: LiveTunnel) => void;
   /** told when the time of a tunnel is over */
   readonly onExpired: (tunnel: LiveTunnel) => void;
+  /** told when others may come into a tunnel than before */
+  readonly onAccess: (tunnel: LiveTunnel) => void;
   /** told when a tunnel has left the registry */
   readonly onEnd: (tunnel: LiveTunnel, reason: EndReason) => void;
 }
@@ -31,16 +33,19 @@ export class Lifecycle {
   readonly #log: Log;
   readonly #nameHold: number;
   readonly #onTraffic: LifecycleDeps['onTraffic'];
+  readonly #onAccess: LifecycleDeps['onAccess'];
   readonly #onEnd: LifecycleDeps['onEnd'];
   readonly #expiry: Expiry;
 
-  constructor({ registry, sync, clock, log, nameHold, onTraffic, onExpired, onEnd }: LifecycleDeps) {
+  constructor(deps: LifecycleDeps) {
+    const { registry, sync, clock, log, nameHold, onTraffic, onExpired, onAccess, onEnd } = deps;
     this.#registry = registry;
     this.#sync = sync;
     this.#clock = clock;
     this.#log = log;
     this.#nameHold = nameHold;
     this.#onTraffic = onTraffic;
+    this.#onAccess = onAccess;
     this.#onEnd = onEnd;
     this.#expiry = new Expiry(clock, onExpired);
   }
@@ -75,6 +80,19 @@ export class Lifecycle {
     this.#log(`tunnel ${reason}`, { ...tunnelFields(tunnel), requests, bytes_in, bytes_out });
     this.#onEnd(tunnel, reason);
     return true;
+  }
+
+  /** Says who may come into a tunnel from now on: see {@link LiveTunnel.setAccess}. */
+  setAccess(tunnel: LiveTunnel, access: StoredAccess | null, revision: number): void {
+    const before = tunnel.access;
+    tunnel.setAccess(access, revision);
+    if (tunnel.access !== before) this.#onAccess(tunnel);
+  }
+
+  /** Takes over what the store now has of a tunnel. */
+  follow(tunnel: LiveTunnel, stored: TunnelRecord): void {
+    tunnel.follow(stored);
+    this.setAccess(tunnel, stored.access, stored.accessRevision);
   }
 
   /** Its time was over, and no longer is. */

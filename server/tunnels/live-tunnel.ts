@@ -12,8 +12,6 @@ export class LiveTunnel {
   readonly name: string;
   /** its owner, replaced when the owner's plan has changed */
   account: AccountRecord;
-  /** who may come in; `undefined`: everybody. {@link setAccess} changes it */
-  access: HeldAccess | undefined;
   readonly localPort: number;
   /** seconds */
   readonly ttl: number;
@@ -30,6 +28,8 @@ export class LiveTunnel {
   #bytesIn: number;
   #bytesOut: number;
   #requests: number;
+  #access: HeldAccess | undefined;
+  #accessRevision: number;
   #storedExpiresAt: number;
   readonly #stored: { bytesIn: number; bytesOut: number; requests: number };
   #trafficNoted = false;
@@ -46,7 +46,8 @@ export class LiveTunnel {
     this.slug = tunnel.slug;
     this.name = tunnel.name;
     this.account = account;
-    this.access = held(tunnel.access);
+    this.#access = held(tunnel.access);
+    this.#accessRevision = tunnel.accessRevision;
     this.localPort = tunnel.localPort;
     this.ttl = tunnel.ttl;
     this.idle = tunnel.idle;
@@ -109,9 +110,20 @@ export class LiveTunnel {
     this.#noteTraffic();
   }
 
-  /** Says who may come in from now on. */
-  setAccess(access: StoredAccess | null): void {
-    this.access = held(access);
+  /** Who may come in; `undefined`: everybody. Another object after each change. */
+  get access(): HeldAccess | undefined {
+    return this.#access;
+  }
+
+  /**
+   * Says who may come in from now on.
+   *
+   * @param revision how often that has changed; what was read earlier changes nothing
+   */
+  setAccess(access: StoredAccess | null, revision: number): void {
+    if (revision <= this.#accessRevision) return;
+    this.#accessRevision = revision;
+    this.#access = held(access);
   }
 
   /** Moves the expiry to a later wall time; an earlier one changes nothing. */
@@ -139,10 +151,9 @@ export class LiveTunnel {
     this.#storing = false;
   }
 
-  /** Takes over what the store now has of this tunnel, from other relays too. */
+  /** Takes over what the store now has of this tunnel, from other relays too, but for who may come in. */
   follow(stored: TunnelRecord): void {
     this.prolong(stored.expiresAt);
-    if (stored.access?.version !== this.access?.version) this.access = held(stored.access);
     this.#storedExpiresAt = stored.expiresAt;
     if (this.#storing) return;
     this.#bytesIn += stored.bytesIn - this.#stored.bytesIn;

@@ -51,6 +51,7 @@ describe('TunnelService, on one database with another', () => {
   async function aSide(): Promise<Side> {
     const registry = new TunnelRegistry(new Set());
     const ended: EndReason[] = [];
+    const changed: string[] = [];
     const service = new TunnelService({
       hashes: new PasswordHashes(),
       store: counted(),
@@ -60,6 +61,7 @@ describe('TunnelService, on one database with another', () => {
       ttl: { defaultTtl: 3600, maxTtl: 7200 },
       nameHold: 0,
       peers: { tell: (news) => posted.push(news) },
+      onAccess: ({ slug }) => changed.push(slug),
       onEnd: (_tunnel, reason) => ended.push(reason),
     });
     await service.start();

@@ -10,7 +10,7 @@ import { Lifecycle } from './lifecycle.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 import { OverdueSweep } from './overdue-sweep.ts';
 import type { EndReason, Peers, TunnelNews } from './peers.ts';
-import { RecentlyEnded } from './recently-ended.ts';
+import { RecentIds } from './recent-ids.ts';
 import type { TunnelRegistry } from './registry.ts';
 import { SharedExpiry } from './shared-expiry.ts';
 import { SlugLookup } from './slug-lookup.ts';
@@ -25,7 +25,8 @@ export class SharedTunnels implements Coordination {
   readonly #registry: TunnelRegistry;
   readonly #clock: Clock;
   readonly #peers: Peers;
-  readonly #recentlyEnded: RecentlyEnded;
+  readonly #recentlyEnded: RecentIds;
+  readonly #recentlyChanged: RecentIds;
   readonly #lookup: SlugLookup;
   readonly #review: StoreReview;
   readonly #sweep: OverdueSweep;
@@ -37,7 +38,8 @@ export class SharedTunnels implements Coordination {
     this.#registry = registry;
     this.#clock = clock;
     this.#peers = peers;
-    this.#recentlyEnded = new RecentlyEnded(clock);
+    this.#recentlyEnded = new RecentIds(clock);
+    this.#recentlyChanged = new RecentIds(clock);
     this.lifecycle = new Lifecycle({
       ...deps,
       onTraffic: (tunnel) => {
@@ -119,6 +121,7 @@ export class SharedTunnels implements Coordination {
       case 'extended':
         return this.#registry.byId(news.id)?.prolong(news.expiresAt);
       case 'access':
+        this.#recentlyChanged.add(news.id);
         return this.#followAccess(news.id);
       case 'ended':
         return this.#endElsewhere(news.id, news.reason);
@@ -138,10 +141,16 @@ export class SharedTunnels implements Coordination {
   #meet(owned: OwnedTunnel): LiveTunnel | undefined {
     const { id, expiresAt } = owned.tunnel;
     const known = this.#registry.byId(id);
-    known?.follow(owned.tunnel);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      this.lifecycle.follow(known, owned.tunnel);
+      return known;
+    }
     const isOver = expiresAt <= this.#clock.now() || this.#recentlyEnded.has(id);
-    return isOver ? undefined : this.lifecycle.begin(owned);
+    if (isOver) return undefined;
+    const tunnel = this.lifecycle.begin(owned);
+    // What the store has answered may be of before.
+    if (this.#recentlyChanged.has(id)) this.#followAccess(id);
+    return tunnel;
   }
 
   /** Others have ended a tunnel that this relay need not have met. */
@@ -151,7 +160,7 @@ export class SharedTunnels implements Coordination {
     if (tunnel !== undefined) this.lifecycle.end(tunnel, reason);
   }
 
-  /** Others have said who may come into a tunnel. */
+  /** Others have said who may come into a tunnel, which this relay need not have met. */
   #followAccess(id: string): void {
     const tunnel = this.#registry.byId(id);
     // A store that fails is asked again with the next review.
@@ -170,7 +179,7 @@ export class SharedTunnels implements Coordination {
     for (const tunnel of tunnels) {
       const record = records.get(tunnel.id);
       if (record === undefined) this.#endMissing(tunnel);
-      else tunnel.follow(record);
+      else this.lifecycle.follow(tunnel, record);
     }
   }
 }

@@ -52,7 +52,7 @@ describe('StoreSync', () => {
     ] as const) {
       sync = new StoreSync(test.store, clock, () => {});
       sync.start();
-      const deps = { store: test.store, sync, clock, nameHold: 0, log() {}, onEnd() {} };
+      const deps = { store: test.store, sync, clock, nameHold: 0, log() {}, onAccess() {}, onEnd() {} };
       const registry = new TunnelRegistry(new Set());
       const { lifecycle } = shared
         ? new SharedTunnels({ ...deps, registry }, { tell() {} })

@@ -25,6 +25,7 @@ describe('TunnelService', () => {
   let registry: TunnelRegistry;
   let service: TunnelService;
   let ended: [slug: string, reason: EndReason][];
+  let changed: string[];
 
   beforeEach(async () => {
     clock = new FakeClock();
@@ -39,6 +40,7 @@ describe('TunnelService', () => {
     registry = new TunnelRegistry(new Set(['www']));
     const ttl = { defaultTtl: 3600, maxTtl: MAX_TTL };
     ended = [];
+    changed = [];
     service = new TunnelService({
       hashes: new PasswordHashes(),
       store: test.store,
@@ -47,6 +49,7 @@ describe('TunnelService', () => {
       log: () => {},
       ttl,
       nameHold,
+      onAccess: ({ slug }) => changed.push(slug),
       onEnd: (tunnel, reason) => ended.push([tunnel.slug, reason]),
     });
     await service.start();
@@ -136,6 +139,7 @@ describe('TunnelService', () => {
         log: () => {},
         ttl,
         nameHold: 3600,
+        onAccess() {},
         onEnd() {},
       });
       await assert.rejects(cut.create(account, wanted({ name: 'web' })), { status: 503 });

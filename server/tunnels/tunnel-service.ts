@@ -44,6 +44,8 @@ export interface TunnelServiceDeps {
   readonly nameHold: number;
   /** other relays on the same database, if there may be any */
   readonly peers?: Peers | undefined;
+  /** told when others may come into a tunnel than before; who is still in it must then be looked at */
+  readonly onAccess: (tunnel: LiveTunnel) => void;
   /** told when a tunnel has left the registry; its connections must then be ended */
   readonly onEnd: (tunnel: LiveTunnel, reason: EndReason) => void;
 }
@@ -201,9 +203,9 @@ export class TunnelService {
     await this.coordination.followTunnel(id);
     const tunnel = this.get(account, id);
     const access = await orBusy(storedAccess(given, this.#hashes));
-    const isThere = await orUnavailable(this.#store.setAccess(id, access));
-    if (!isThere) throw new ApiError(API_ERRORS.tunnelNotFound);
-    tunnel.setAccess(access);
+    const revision = await orUnavailable(this.#store.setAccess(id, access));
+    if (revision === undefined) throw new ApiError(API_ERRORS.tunnelNotFound);
+    this.#lifecycle.setAccess(tunnel, access, revision);
     this.coordination.tell({ kind: 'access', id });
     this.#log('tunnel access changed', tunnelFields(tunnel));
     return tunnel;
@@ -280,6 +282,7 @@ export class TunnelService {
       bytesOut: 0,
       requests: 0,
       access,
+      accessRevision: 0,
     };
   }
 }

@@ -5,12 +5,13 @@
 import type { VisitorErrorCode } from '../../../shared/errors.ts';
 import { BodyError } from '../../../shared/http1/body.ts';
 import { type Outcomes, requests } from '../../observe/counters.ts';
+import type { LiveTunnel } from '../../tunnels/live-tunnel.ts';
 import type { ByteStream } from '../../tunnels/stream.ts';
 import type { Admission } from '../admission/admission.ts';
 import { Exchange, type ExchangeOwner } from '../exchange/exchange.ts';
 import { interimsFor } from '../exchange/interims.ts';
 import { KeptStream } from '../exchange/kept-stream.ts';
-import type { Admitted, Origins } from '../exchange/origins.ts';
+import type { Admitted, OriginRequest, Origins } from '../exchange/origins.ts';
 import type { Peer } from '../heads/request-head.ts';
 import { isEntrant, isFormEntry } from '../own/door.ts';
 import {
@@ -48,6 +49,12 @@ export class VisitorRequests implements ExchangeOwner {
   /** Whether the connection ends with the response to the current request. */
   #isLast = false;
   #plan: Plan | undefined;
+  /** The current request, as where it goes receives it. */
+  #request: OriginRequest | undefined;
+  /** Whether its response is one that stays open: a WebSocket, or an event stream. */
+  #staysOpen = false;
+  /** Whether its visitor may not come into the tunnel any more. */
+  #isBarred = false;
   /** Where the latest request goes: to a tunnel, or to the relay. */
   #target: object | undefined;
   /** Whether its stream may serve the next one. */
@@ -111,6 +118,9 @@ export class VisitorRequests implements ExchangeOwner {
 
   #passOn(plan: Plan, route: Destination, entry: Admitted): void {
     const request = this.#origins.request(plan, route, this.#peer, entry);
+    this.#request = request;
+    this.#staysOpen = false;
+    this.#isBarred = false;
     this.#target = request.target;
     this.#keepsStream = request.keepsStream;
     this.#outcomes.countIn(request.outcomes);
@@ -118,6 +128,13 @@ export class VisitorRequests implements ExchangeOwner {
     const close = plan.close || this.#isLast;
     this.#exchange = new Exchange({ plan, request, interims, close }, this.#socket, this);
     this.#exchange.start(this.#kept.take(request.target, request.fresh));
+  }
+
+  /** Others may come into a tunnel than before: a response that stays open ends, if its visitor may not any more. */
+  review(tunnel: LiveTunnel): void {
+    if (this.#plan === undefined || this.#request === undefined) return;
+    this.#isBarred = !this.#origins.mayStay(this.#plan, this.#peer, this.#request, tunnel);
+    if (this.#isBarred && this.#staysOpen) this.#socket.destroy();
   }
 
   /** Passes on bytes of the request's body, and returns those that come after it. */
@@ -195,6 +212,12 @@ export class VisitorRequests implements ExchangeOwner {
     this.#exchange = undefined;
     this.#outcomes.opened();
     this.#owner.switched(stream);
+    this.staysOpen();
+  }
+
+  staysOpen(): void {
+    this.#staysOpen = true;
+    if (this.#isBarred) this.#socket.destroy();
   }
 
   failed(code: VisitorErrorCode, text?: string): void {
@@ -209,6 +232,7 @@ export class VisitorRequests implements ExchangeOwner {
   brokeOff(reset: boolean): void {
     this.#outcomes.end('broken', this.#exchange?.status);
     this.#plan = undefined;
+    this.#request = undefined;
     this.#exchange = undefined;
     if (reset) this.#socket.reset();
     else this.#socket.destroy();
@@ -238,6 +262,7 @@ export class VisitorRequests implements ExchangeOwner {
 
   #over(close: boolean): void {
     this.#plan = undefined;
+    this.#request = undefined;
     this.#exchange = undefined;
     if (!close) this.#admission.end();
     this.#owner.requestOver(close);

@@ -15,6 +15,7 @@ import {
 } from '../../limits.ts';
 import { countApiRefusal } from '../../observe/counters.ts';
 import type { ByteStream } from '../../tunnels/stream.ts';
+import type { LiveTunnel } from '../../tunnels/live-tunnel.ts';
 import type { Admission } from '../admission/admission.ts';
 import type { Occupant } from '../admission/seats.ts';
 import type { Exchange } from '../exchange/exchange.ts';
@@ -91,6 +92,11 @@ export class Visitor implements Occupant, RequestsOwner, VisitorSocketHandler {
   get isSettled(): boolean {
     const { exchange } = this.#requests;
     return exchange === undefined ? this.#state !== 'head' : exchange.hasStream;
+  }
+
+  /** Others may come into a tunnel than before. */
+  review(tunnel: LiveTunnel): void {
+    this.#requests.review(tunnel);
   }
 
   /** A visitor in the middle of a head is told why. */

@@ -12,7 +12,7 @@ import type { Plan } from '../routing/request-plan.ts';
 import type { OriginHandler } from '../routing/tunnel-lookup.ts';
 import { type Interims, ResponseRelay, type VisitorSink } from './response-relay.ts';
 
-/** What an exchange asks of the connection it serves. All calls but the first end the exchange. */
+/** What an exchange asks of the connection it serves. All calls end the exchange, but for `flowChanged` and `staysOpen`. */
 export interface ExchangeOwner {
   /** Whether bytes of the body can be taken has changed: see {@link Exchange.takesBody}. */
   flowChanged(): void;
@@ -20,6 +20,8 @@ export interface ExchangeOwner {
   completed(stream: ByteStream | undefined, close: boolean): void;
   /** The response is a WebSocket from here on. */
   switched(stream: ByteStream): void;
+  /** The response is an event stream, which ends when somebody wants it to. Does not end the exchange. */
+  staysOpen(): void;
   /** There is no response, and not a byte of one was passed on. `text` says more than the catalogue's text. */
   failed(code: VisitorErrorCode, text?: string): void;
   /** The relay itself responds; nothing was handed to a stream. */
@@ -88,6 +90,7 @@ export class Exchange implements OriginHandler, StreamHandler {
           return request.ending;
         },
         mapField: request.mapField,
+        staysOpen: () => owner.staysOpen(),
       },
       sink,
     );

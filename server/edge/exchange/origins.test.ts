@@ -46,6 +46,7 @@ describe('Origins', () => {
         enter: () => undefined,
         submit: () => Promise.reject(new Error('no form')),
         askAgain: () => assert.fail('no form'),
+        mayStay: () => true,
       },
       notice,
       now: () => 0,

@@ -63,6 +63,8 @@ export interface OriginRequest extends ExchangeRequest {
   readonly fresh: boolean;
   /** Whether its stream may serve the next request of the visitor's connection. */
   readonly keepsStream: boolean;
+  /** Who has come in with it, where the tunnel is not open to everybody. */
+  readonly entrant: Entrant | undefined;
   /** Counts how it ends. */
   readonly outcomes: Outcomes;
 }
@@ -75,7 +77,7 @@ export interface OriginsOptions {
   /** Whether search engines may show tunnels. */
   readonly indexed: boolean;
   /** Who comes into tunnels that are not open to everybody. */
-  readonly door: Pick<Door, 'enter' | 'submit' | 'askAgain'>;
+  readonly door: Pick<Door, 'enter' | 'submit' | 'askAgain' | 'mayStay'>;
   /** What people are told before they see a tunnel, if anything. */
   readonly notice: Notice | undefined;
   /** Monotonic ms, as coarse as the deadlines need. */
@@ -156,6 +158,17 @@ export class Origins {
     return this.#door.enter(head, visit, { address, network: networkOf(address) });
   }
 
+  /** Whether whoever has come into a tunnel might still do so: true for requests to others. */
+  mayStay({ head }: Plan, peer: Peer, { target, entrant }: OriginRequest, tunnel: LiveTunnel): boolean {
+    const found = target instanceof TunnelLookup ? target.found : target;
+    if (found !== tunnel) return true;
+    return this.#door.mayStay(
+      tunnel,
+      visitorAddress(head.fields, peer, this.context.trustedProxies),
+      entrant,
+    );
+  }
+
   /** The address whose limits apply, if any. */
   limitedAddress(head: RequestHead, peer: Peer): string | undefined {
     return limitedAddress(peer, head, this.context.trustedProxies);
@@ -198,6 +211,7 @@ export class Origins {
       // A kept stream would bypass the line in which the API's requests wait.
       fresh: true,
       keepsStream: true,
+      entrant: undefined,
       ending: PLAIN_ENDING,
       mapField: undefined,
       open: (handler) => this.#api.dial(handler, group),
@@ -216,6 +230,7 @@ export class Origins {
       repeatable: false,
       fresh: true,
       keepsStream: false,
+      entrant: undefined,
       ending: PLAIN_ENDING,
       mapField: undefined,
       open: (handler) => dialForm(handler, { length, expectsContinue, respond }),
@@ -256,6 +271,9 @@ export class Origins {
           hidesAuthorization: entrant?.kept.authorization === true,
           visitor: entrant?.visitor,
         });
+      },
+      get entrant() {
+        return entrant;
       },
       get ending() {
         const cookie = entrant?.cookie;

@@ -10,6 +10,7 @@ const CONTEXT: ResponseContext = {
   interims: 'all',
   upgrade: false,
   close: false,
+  staysOpen: () => {},
   heldBack: undefined,
   ending: PLAIN_ENDING,
   mapField: undefined,

@@ -36,6 +36,8 @@ export interface ResponseContext {
    */
   readonly heldBack: BodyTracker | undefined;
   readonly mapField: FieldMap | undefined;
+  /** Told when the response turns out to be an event stream, before its head is passed on. */
+  readonly staysOpen: () => void;
 }
 
 /** A visitor's connection, as seen by whoever writes a response. */
@@ -166,6 +168,8 @@ export class ResponseRelay {
     const body = this.#unchunk ? trackBody(framing, (piece) => this.#sink.send(piece)) : trackBody(framing);
     this.#body = body;
     this.status = head.status;
+    if (framing.kind !== 'length' && framing.kind !== 'none' && isEventStream(head))
+      this.#context.staysOpen();
     if (this.#unchunk || rest.length === 0) {
       // Without its coding, the body is sent as decoded.
       this.#sink.send(this.#finalHead(head, EMPTY));
@@ -217,6 +221,11 @@ export class ResponseRelay {
     if (hasMore) this.spoil();
     return 'done';
   }
+}
+
+/** One of server-sent events (HTML Living Standard section 9.2). */
+function isEventStream({ fields }: ResponseHead): boolean {
+  return /^text\/event-stream\b/i.test(fieldValue(fields, 'content-type') ?? '');
 }
 
 /** Whether a response that has no body announces one, which may still come. */

@@ -12,6 +12,7 @@ import { BusyError, type PasswordHashes } from '../../gate/password-hashes.ts';
 import type { Passes } from '../../gate/passes.ts';
 import { PASS_SECONDS } from '../../limits.ts';
 import type { RateLimiter } from '../../rate-limiter.ts';
+import type { LiveTunnel } from '../../tunnels/live-tunnel.ts';
 import { doorResponse, goOn, isForm, PASSWORD_FIELD } from './door-responses.ts';
 import type { Visit } from './notice.ts';
 import { passCookie } from './own-cookies.ts';
@@ -21,6 +22,8 @@ import type { OwnResponse } from './own-responses.ts';
 export interface Entrant {
   /** who he is, for the local service; `undefined` where he did not have to say */
   readonly visitor: string | undefined;
+  /** of the `access` that let him in */
+  readonly version: string;
   /** what of his request is not the local service's */
   readonly kept: Kept;
   /** a `Set-Cookie` that makes him known */
@@ -75,7 +78,7 @@ export class Door {
     if (verdict.kind !== 'address' && isForm(head, visit)) return { form: { ...visit, access } };
     switch (verdict.kind) {
       case 'pass':
-        return { visitor: verdict.visitor, kept: verdict.kept, cookie: undefined };
+        return { visitor: verdict.visitor, version: access.version, kept: verdict.kept, cookie: undefined };
       case 'address':
         return this.#refuse('access-address', head, visit, access);
       case 'ask':
@@ -112,6 +115,20 @@ export class Door {
   /** The page again, for a form that could not be taken. */
   askAgain(head: RequestHead, { form }: FormEntry): OwnResponse {
     return this.#refuse('access-required', head, form, form.access);
+  }
+
+  /**
+   * Whether somebody who has come in might still do so.
+   *
+   * @param address as for {@link enter}
+   * @param entrant as what he has come in; `undefined` where everybody could
+   */
+  mayStay({ id, access }: LiveTunnel, address: string, entrant: Entrant | undefined): boolean {
+    if (access === undefined) return true;
+    if (!access.allows(address)) return false;
+    if (!access.asks) return true;
+    if (entrant?.version !== access.version) return false;
+    return entrant.visitor === undefined || this.#options.gate.isGood(id, entrant.visitor);
   }
 
   /** @returns why the password is not accepted */
@@ -154,7 +171,7 @@ export class Door {
     // Programs send their credentials each time; a browser does not for a WebSocket.
     const isBrowser = fieldValue(head.fields, 'sec-fetch-mode') !== undefined;
     const cookie = isBrowser ? this.#cookie(visit, access, visitor) : undefined;
-    return { visitor, kept: { authorization: true }, cookie };
+    return { visitor, version: access.version, kept: { authorization: true }, cookie };
   }
 
   #cookie(visit: Visit, { version }: HeldAccess, visitor: string): string {
