@@ -47,7 +47,7 @@ class FormStream implements ByteStream {
   }
 
   begin(): void {
-    if (this.#left === 0) void this.#respond();
+    if (this.#options.length === 0) void this.#respond();
     else if (this.#options.expectsContinue) this.#reader?.onBytes(CONTINUE);
   }
 

@@ -1,0 +1,455 @@
+import assert from 'node:assert/strict';
+import type { IncomingMessage } from 'node:http';
+import { createAccount, type TestAccount } from '../support/accounts.ts';
+import { Api } from '../support/api.ts';
+import { eventually } from '../support/deadline.ts';
+import { hostOf } from '../support/manual-client.ts';
+import { Culvert } from '../support/programs.ts';
+import { formatRequest, type Field, RawConnection, type Response, visit } from '../support/raw-http.ts';
+import { relaySuite } from '../support/relay-suite.ts';
+import { type HttpService, startHttpService } from '../support/services/listen.ts';
+import { SpecClient } from '../support/spec-client/client.ts';
+import type { Tunnel } from '../../shared/tunnel.ts';
+
+const BROWSER: Field = ['Accept', 'text/html,application/xhtml+xml,*/*;q=0.8'];
+const FORM: Field = ['Content-Type', 'application/x-www-form-urlencoded'];
+const ANN = { user: 'ann', password: 'mild oak: fern' };
+const PASSWORD = 'mild oak fern';
+
+function basic(user: string, password: string): Field {
+  return ['Authorization', `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`];
+}
+
+/** What `Set-Cookie` fields have set, as a `Cookie` field. */
+function cookiesOf({ head }: Response): Field {
+  return [
+    'Cookie',
+    head
+      .all('set-cookie')
+      .map((cookie) => cookie.split(';', 1)[0])
+      .join('; '),
+  ];
+}
+
+describe('access to a tunnel (docs/protocol.md section 11)', () => {
+  const { scope, relay } = relaySuite();
+  let service: HttpService;
+  /** one for each test: an account may not make many tunnels at once */
+  let account: TestAccount;
+  let accounts = 0;
+  let api: Api;
+  /** what the local service was asked for last */
+  let seen: IncomingMessage | undefined;
+
+  before(async () => {
+    service = await startHttpService(scope, (request, response) => {
+      seen = request;
+      if (request.url === '/events') {
+        response.writeHead(200, { 'Content-Type': 'text/event-stream' }).write('data: 1\n\n');
+        return;
+      }
+      if (request.url === '/long') {
+        response.writeHead(200, { 'Content-Type': 'text/plain' }).write('first');
+        return;
+      }
+      request.resume().on('end', () => response.end('ok'));
+    });
+    service.server.on('upgrade', (_request, socket) => {
+      socket.on('error', () => {});
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n');
+    });
+  });
+
+  beforeEach(async () => {
+    seen = undefined;
+    accounts += 1;
+    account = await createAccount(relay, { subdomain: `acme${accounts}` });
+    api = new Api(relay, account.key);
+  });
+
+  /** What the local service was asked for last. */
+  function last(): IncomingMessage | undefined {
+    return seen;
+  }
+
+  async function start(access: object): Promise<Tunnel> {
+    return (await SpecClient.start(scope, relay, account.key, { local_port: service.port, access })).tunnel;
+  }
+
+  /** Host and prefix of a tunnel in the three forms of its address. */
+  function forms({ slug }: Tunnel): [host: string, prefix: string][] {
+    return [
+      [`${slug}.localhost:${relay.port}`, ''],
+      [`localhost:${relay.port}`, `/t/${slug}`],
+      [`${slug}.acme${accounts}.localhost:${relay.port}`, ''],
+    ];
+  }
+
+  async function ask(tunnel: Tunnel, headers: Field[] = [], request: object = {}): Promise<Response> {
+    return await visit(relay.port, { host: hostOf(tunnel, relay), headers, ...request });
+  }
+
+  function assertRefused({ head, status }: Response, code: string): void {
+    assert.equal(head.field('culvert-error'), code);
+    assert.equal(status, { 'access-required': 401, 'access-address': 403, 'access-attempts': 429 }[code]);
+    assert.equal(seen, undefined);
+  }
+
+  describe('as its owner sees it', () => {
+    it('is shown without secrets, and replaced whole', async () => {
+      const tunnel = await api.create({
+        local_port: 1,
+        access: { basic: [ANN], password: PASSWORD, allow: ['127.0.0.0/8'] },
+      });
+      const shown = { allow: ['127.0.0.0/8'], basic: ['ann'], password: true };
+      assert.deepEqual(tunnel.access, shown);
+      assert.deepEqual((await api.get(tunnel.id)).access, shown);
+      const path = `/v1/tunnels/${tunnel.id}/access`;
+      const replaced = await api.send('PUT', path, { json: { links: true, knock: true } });
+      assert.deepEqual(
+        [replaced.status, (replaced.json as Tunnel).access],
+        [200, { links: true, knock: true }],
+      );
+      const opened = await api.send('PUT', path, { json: {} });
+      assert.deepEqual((opened.json as Tunnel).access, {});
+      assert.ok(!JSON.stringify([tunnel, replaced.json]).includes('scrypt'));
+    });
+
+    it('is refused whole if anything of it is wrong, and changes nothing then', async () => {
+      const tunnel = await start({ password: PASSWORD });
+      for (const wrong of [
+        { pasword: PASSWORD },
+        { password: 'abc' },
+        { password: 'x'.repeat(129) },
+        { allow: ['10.0.0.0/33'] },
+        { allow: Array.from({ length: 65 }, () => '10.0.0.1') },
+        { basic: [{ user: 'a:b', password: 'x' }] },
+        { basic: [ANN, ANN] },
+        { links: 'yes' },
+        [],
+      ]) {
+        const { status, json } = await api.send('PUT', `/v1/tunnels/${tunnel.id}/access`, { json: wrong });
+        assert.deepEqual(
+          [status, (json as { code: string }).code],
+          [400, 'invalid-access'],
+          JSON.stringify(wrong),
+        );
+      }
+      assertRefused(await ask(tunnel), 'access-required');
+    });
+
+    it('is nobody else’s to change', async () => {
+      const tunnel = await start({ password: PASSWORD });
+      const stranger = await createAccount(relay);
+      const path = `/v1/tunnels/${tunnel.id}/access`;
+      assert.equal((await new Api(relay, stranger.key).send('PUT', path, { json: {} })).status, 404);
+      assertRefused(await ask(tunnel), 'access-required');
+    });
+
+    it('outlasts a restart of the relay', async () => {
+      const tunnel = await start({ password: PASSWORD });
+      const cookie = cookiesOf(await submit(tunnel, '/', PASSWORD));
+      await relay.stop();
+      await relay.restart();
+      assertRefused(await ask(tunnel), 'access-required');
+      await eventually(30_000, async () => assert.equal((await ask(tunnel, [cookie])).status, 200));
+    });
+  });
+
+  describe('with a password', () => {
+    it('shows people a page, and programs JSON, in all forms of the address', async () => {
+      const tunnel = await start({ password: PASSWORD });
+      for (const [host, prefix] of forms(tunnel)) {
+        const page = await visit(relay.port, { host, target: `${prefix}/a?b`, headers: [BROWSER] });
+        assertRefused(page, 'access-required');
+        assert.match(page.text, /<form method="post"/);
+        assert.equal(page.head.field('cache-control'), 'no-store');
+        const json = await visit(relay.port, { host, target: `${prefix}/a?b` });
+        assertRefused(json, 'access-required');
+        assert.equal((JSON.parse(json.text) as { code: string }).code, 'access-required');
+        const head = await visit(relay.port, { host, target: `${prefix}/`, method: 'HEAD' });
+        assertRefused(head, 'access-required');
+        assert.equal(head.text, '');
+      }
+    });
+
+    it('lets in who types it, and remembers it for that form of the address', async () => {
+      const tunnel = await start({ password: PASSWORD });
+      const cookies: Field[] = [];
+      for (const [host, prefix] of forms(tunnel)) {
+        const { head, status } = await submit(tunnel, `${prefix}/a?b=c`, PASSWORD, host);
+        assert.deepEqual([status, head.field('location')], [303, `${prefix}/a?b=c`]);
+        assert.equal(seen, undefined);
+        const [cookie = ''] = head.all('set-cookie');
+        assert.match(cookie, /; HttpOnly; SameSite=Lax$/);
+        assert.ok(cookie.includes(`; Path=${prefix || '/'}; Max-Age=43200;`), cookie);
+        const own: Field = ['Cookie', `theirs=1; ${cookie.split(';', 1)[0]}`];
+        cookies.push(own);
+        const inside = await visit(relay.port, { host, target: `${prefix}/a?b=c`, headers: [own] });
+        assert.equal(inside.text, 'ok');
+        assert.deepEqual(
+          [last()?.headers['cookie'], last()?.headers['culvert-visitor']],
+          ['theirs=1', 'password'],
+        );
+        assert.equal(last()?.url, '/a?b=c');
+        seen = undefined;
+      }
+      const [[host = ''] = [], [, prefix = ''] = []] = forms(tunnel);
+      for (const [form, cookie] of [
+        [{ host }, cookies[1]],
+        [{ host: `localhost:${relay.port}`, target: `${prefix}/` }, cookies[0]],
+      ] as const)
+        assertRefused(await visit(relay.port, { ...form, headers: [cookie ?? BROWSER] }), 'access-required');
+    });
+
+    it('says that it was wrong, and takes the next', async () => {
+      const tunnel = await start({ password: PASSWORD });
+      const wrong = await submit(tunnel, '/x', 'mild oak ferm');
+      assertRefused(wrong, 'access-required');
+      assert.match(wrong.text, /role="alert"/);
+      assert.deepEqual(wrong.head.all('set-cookie'), []);
+      const [, action = ''] = /action="([^"]+)"/.exec(wrong.text) ?? [];
+      assert.equal(action, '/x?culvert_gate');
+      assert.equal((await submit(tunnel, '/x', PASSWORD)).status, 303);
+    });
+
+    it('never brings its form to the tunnel, whoever sends it', async () => {
+      const tunnel = await start({ password: PASSWORD });
+      const cookie = cookiesOf(await submit(tunnel, '/', PASSWORD));
+      assert.equal((await submit(tunnel, '/', PASSWORD, undefined, [cookie])).status, 303);
+      assert.equal(seen, undefined);
+      const open = await start({});
+      assert.equal((await submit(open, '/', PASSWORD)).status, 200);
+      assert.equal(seen === undefined, false);
+    });
+
+    it('is not asked of an upload before its body, with Expect or without', async () => {
+      const tunnel = await start({ password: PASSWORD });
+      const visitor = await RawConnection.open(scope, relay.port);
+      const headers: Field[] = [['Content-Length', '1000000000']];
+      await visitor.write(formatRequest({ host: hostOf(tunnel, relay), method: 'POST', headers }));
+      assertRefused(await visitor.response('POST'), 'access-required');
+      const expecting = await RawConnection.open(scope, relay.port);
+      headers.push(['Expect', '100-continue']);
+      await expecting.write(formatRequest({ host: hostOf(tunnel, relay), method: 'POST', headers }));
+      assertRefused(await expecting.response('POST'), 'access-required');
+    });
+
+    it('refuses a form that is too large to be its own', async () => {
+      const tunnel = await start({ password: PASSWORD });
+      assert.equal((await submit(tunnel, '/', 'x'.repeat(5000))).status, 400);
+      assert.equal(seen, undefined);
+    });
+
+    it('is asked of WebSockets, preflights and HTTP/1.0 as of all others', async () => {
+      const tunnel = await start({ password: PASSWORD });
+      assertRefused(await ask(tunnel, WEBSOCKET), 'access-required');
+      assertRefused(await ask(tunnel, PREFLIGHT, { method: 'OPTIONS' }), 'access-required');
+      assertRefused(await ask(tunnel, [], { version: 'HTTP/1.0' }), 'access-required');
+      const cookie = cookiesOf(await submit(tunnel, '/', PASSWORD));
+      assert.equal((await ask(tunnel, [...PREFLIGHT, cookie], { method: 'OPTIONS' })).status, 200);
+      assert.equal((await ask(tunnel, [cookie], { version: 'HTTP/1.0' })).text, 'ok');
+      assert.equal(await switches(tunnel, [cookie]), 101);
+    });
+  });
+
+  describe('with HTTP Basic', () => {
+    it('asks as browsers and programs know it, and lets in who is right', async () => {
+      const tunnel = await start({ basic: [ANN, { user: 'bob', password: 'x' }] });
+      for (const [host, prefix] of forms(tunnel)) {
+        const target = `${prefix}/`;
+        const asked = await visit(relay.port, { host, target });
+        assertRefused(asked, 'access-required');
+        assert.equal(asked.head.field('www-authenticate'), 'Basic realm="Restricted", charset="UTF-8"');
+        for (const wrong of [basic('ann', 'x'), basic('bob', ANN.password), basic('eve', 'x')])
+          assertRefused(await visit(relay.port, { host, target, headers: [wrong] }), 'access-required');
+        for (const _ of ['first', 'remembered']) {
+          const inside = await visit(relay.port, { host, target, headers: [basic('ann', ANN.password)] });
+          assert.equal(inside.text, 'ok');
+          assert.deepEqual(inside.head.all('set-cookie'), []);
+          assert.deepEqual(
+            [last()?.headers['authorization'], last()?.headers['culvert-visitor']],
+            [undefined, 'basic:ann'],
+          );
+        }
+        seen = undefined;
+      }
+    });
+
+    it('lets a body through behind it, and preflights without it', async () => {
+      const tunnel = await start({ basic: [ANN] });
+      const auth = basic('ann', ANN.password);
+      assert.equal((await ask(tunnel, [auth], { method: 'POST', body: 'x'.repeat(100_000) })).text, 'ok');
+      assert.equal((await ask(tunnel, PREFLIGHT, { method: 'OPTIONS' })).status, 200);
+      assert.equal(last()?.headers['culvert-visitor'], undefined);
+    });
+
+    it('gives a browser a cookie, with which its WebSockets come in', async () => {
+      const tunnel = await start({ basic: [ANN] });
+      const inside = await ask(tunnel, [basic('ann', ANN.password), ['Sec-Fetch-Mode', 'navigate']]);
+      assert.equal(await switches(tunnel, [cookiesOf(inside)]), 101);
+    });
+
+    it('leaves credentials for the service to the service', async () => {
+      const tunnel = await start({ basic: [ANN] });
+      const inside = await ask(tunnel, [basic('ann', ANN.password), ['Sec-Fetch-Mode', 'navigate']]);
+      const cookie = cookiesOf(inside);
+      for (const [, value] of [basic('of-the-service', 'x'), ['Authorization', 'Bearer abc']] as const) {
+        assert.equal((await ask(tunnel, [cookie, ['Authorization', value]])).text, 'ok');
+        assert.equal(last()?.headers['authorization'], value);
+      }
+    });
+  });
+
+  describe('from some addresses only', () => {
+    it('lets them in, and tells others so, whatever they know', async () => {
+      const here = await start({ allow: ['127.0.0.1', '::1'] });
+      assert.equal((await ask(here)).text, 'ok');
+      const elsewhere = await start({ allow: ['192.0.2.0/24'], password: PASSWORD });
+      seen = undefined;
+      assertRefused(await ask(elsewhere), 'access-address');
+      assertRefused(await submit(elsewhere, '/', PASSWORD), 'access-address');
+      const both = await start({ allow: ['127.0.0.1'], password: PASSWORD });
+      assertRefused(await ask(both), 'access-required');
+      assert.equal((await submit(both, '/', PASSWORD)).status, 303);
+    });
+  });
+
+  describe('when several ways are set', () => {
+    it('one of them is enough', async () => {
+      const tunnel = await start({ basic: [ANN], password: PASSWORD, links: true, knock: true });
+      assert.equal((await ask(tunnel, [basic('ann', ANN.password)])).text, 'ok');
+      assert.equal((await ask(tunnel, [cookiesOf(await submit(tunnel, '/', PASSWORD))])).text, 'ok');
+    });
+  });
+
+  describe('attacked', () => {
+    it('takes no word of a visitor for who he is', async () => {
+      const open = await start({});
+      const locked = await start({ password: PASSWORD });
+      const cookie = cookiesOf(await submit(locked, '/', PASSWORD));
+      for (const [tunnel, headers, visitor] of [
+        [open, [], undefined],
+        [locked, [cookie], 'password'],
+      ] as const) {
+        for (const name of ['Culvert-Visitor', 'culvert_visitor', 'CULVERT-VISITOR', 'Culvert_Visitor']) {
+          assert.equal((await ask(tunnel, [...headers, [name, 'basic:ann']])).text, 'ok');
+          const fields = Object.entries(last()?.headersDistinct ?? {}).filter(([key]) =>
+            /culvert.visitor/i.test(key),
+          );
+          assert.deepEqual(fields, visitor === undefined ? [] : [['culvert-visitor', [visitor]]]);
+        }
+      }
+    });
+
+    it('takes no cookie of another tunnel, of an earlier access, changed, or set by the tunnel itself', async () => {
+      const [one, two] = await Promise.all([start({ password: PASSWORD }), start({ password: PASSWORD })]);
+      const [name, value] = cookiesOf(await submit(one, '/', PASSWORD));
+      assertRefused(await ask(two, [[name, value]]), 'access-required');
+      assertRefused(await ask(one, [[name, `${value}x`]]), 'access-required');
+      assertRefused(await ask(one, [[name, value.replace(/\.[^.]+\./, '.YWRtaW4.')]]), 'access-required');
+      assertRefused(await ask(one, [[name, value.replace(/=\d+/, '=9999999999')]]), 'access-required');
+      await api.send('PUT', `/v1/tunnels/${one.id}/access`, { json: { password: PASSWORD } });
+      assertRefused(await ask(one, [[name, value]]), 'access-required');
+    });
+
+    it('takes ten wrong tries a minute, then none, not even the right one, and lets others try', async () => {
+      const tunnel = await start({ password: PASSWORD, basic: [ANN] });
+      const other = await start({ password: PASSWORD });
+      const tries = await Promise.all(
+        Array.from({ length: 12 }, async (_, index) =>
+          index % 2 === 0 ? await submit(tunnel, '/', 'wrong') : await ask(tunnel, [basic('ann', 'wrong')]),
+        ),
+      );
+      const codes = tries.map(({ head }) => head.field('culvert-error'));
+      assert.equal(codes.filter((code) => code === 'access-attempts').length, 2);
+      const late = await submit(tunnel, '/', PASSWORD);
+      assertRefused(late, 'access-attempts');
+      assert.match(late.head.field('retry-after') ?? '', /^\d+$/);
+      assert.equal((await submit(other, '/', PASSWORD)).status, 303);
+    });
+  });
+
+  describe('when it changes', () => {
+    it('counts for the next request, cuts WebSockets and event streams, and leaves other responses alone', async () => {
+      const tunnel = await start({});
+      const [socket, events, long] = await Promise.all([
+        open(tunnel, WEBSOCKET),
+        open(tunnel, [], '/events'),
+        open(tunnel, [], '/long'),
+      ]);
+      await api.send('PUT', `/v1/tunnels/${tunnel.id}/access`, { json: { password: PASSWORD } });
+      await Promise.all([socket.ending, events.ending]);
+      seen = undefined;
+      assertRefused(await ask(tunnel), 'access-required');
+      assert.equal(long.socket.destroyed, false);
+    });
+
+    it('leaves in who may still come', async () => {
+      const tunnel = await start({ password: PASSWORD });
+      const cookie = cookiesOf(await submit(tunnel, '/', PASSWORD));
+      const socket = await open(tunnel, [...WEBSOCKET, cookie]);
+      await api.send('PUT', `/v1/tunnels/${tunnel.id}/access`, { json: { allow: ['127.0.0.1'] } });
+      await api.send('PUT', `/v1/tunnels/${tunnel.id}/access`, { json: {} });
+      assert.equal((await ask(tunnel)).text, 'ok');
+      assert.equal(socket.socket.destroyed, false);
+      await api.send('PUT', `/v1/tunnels/${tunnel.id}/access`, { json: { allow: ['192.0.2.1'] } });
+      await socket.ending;
+    });
+  });
+
+  it('is the same through culvert and its trunks', async () => {
+    const { tunnel } = await Culvert.start(scope, relay, account.key, service.port);
+    await api.send('PUT', `/v1/tunnels/${tunnel.id}/access`, { json: { password: PASSWORD, basic: [ANN] } });
+    assertRefused(await ask(tunnel), 'access-required');
+    const cookie = cookiesOf(await submit(tunnel, '/', PASSWORD));
+    for (let count = 0; count < 3; count += 1) {
+      assert.equal((await ask(tunnel, [cookie])).text, 'ok');
+      assert.equal(last()?.headers['culvert-visitor'], 'password');
+      assert.equal((await ask(tunnel, [basic('ann', ANN.password)])).text, 'ok');
+      assert.equal(last()?.headers['culvert-visitor'], 'basic:ann');
+    }
+  });
+
+  const WEBSOCKET: Field[] = [
+    ['Connection', 'Upgrade'],
+    ['Upgrade', 'websocket'],
+    ['Sec-WebSocket-Version', '13'],
+    ['Sec-WebSocket-Key', 'AAAAAAAAAAAAAAAAAAAAAA=='],
+  ];
+  const PREFLIGHT: Field[] = [
+    ['Origin', 'https://app.example'],
+    ['Access-Control-Request-Method', 'PUT'],
+  ];
+
+  /** Fills in the form of the page. */
+  async function submit(
+    tunnel: Tunnel,
+    path: string,
+    password: string,
+    host = hostOf(tunnel, relay),
+    headers: Field[] = [],
+  ): Promise<Response> {
+    return await visit(relay.port, {
+      host,
+      method: 'POST',
+      target: `${path}${path.includes('?') ? '&' : '?'}culvert_gate`,
+      headers: [BROWSER, FORM, ...headers],
+      body: new URLSearchParams({ culvert_password: password }).toString(),
+    });
+  }
+
+  /** A visitor whose response has begun. */
+  async function open(tunnel: Tunnel, headers: Field[], target = '/'): Promise<RawConnection> {
+    const visitor = await RawConnection.open(scope, relay.port, 60_000);
+    await visitor.write(formatRequest({ host: hostOf(tunnel, relay), target, headers }));
+    await visitor.finalHead();
+    return visitor;
+  }
+
+  async function switches(tunnel: Tunnel, headers: Field[]): Promise<number> {
+    const visitor = await RawConnection.open(scope, relay.port, 60_000);
+    await visitor.write(formatRequest({ host: hostOf(tunnel, relay), headers: [...WEBSOCKET, ...headers] }));
+    return (await visitor.finalHead()).status;
+  }
+});
