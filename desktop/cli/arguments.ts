@@ -17,15 +17,15 @@ import { SPEC_DEFAULTS, type TunnelSpec, WAIT_RULE } from '../config/tunnel-spec
 import type { Network } from '../engine/network/network.ts';
 import type { RelayAddress } from '../engine/relay/relay-address.ts';
 import {
-  type Access,
+  type RelayAccess,
   checkKey,
   checkProtected,
   type Environment,
-  findAccess,
-  type FoundAccess,
-  readAccess,
+  findRelay,
+  type FoundRelay,
+  readRelayAccess,
   readNetwork,
-} from './access.ts';
+} from './relay-access.ts';
 import { type InspectCommand, readInspect } from './inspect-arguments.ts';
 import {
   COMMAND_NAMES,
@@ -37,26 +37,26 @@ import {
 } from './options.ts';
 import { UsageError } from './usage-error.ts';
 
-export interface HttpCommand extends Access {
+export interface HttpCommand extends RelayAccess {
   readonly command: 'http';
   readonly tunnel: TunnelSpec;
 }
-export interface StartCommand extends Access {
+export interface StartCommand extends RelayAccess {
   readonly command: 'start';
   readonly tunnels: readonly TunnelSpec[];
 }
-export interface ListCommand extends Access {
+export interface ListCommand extends RelayAccess {
   readonly command: 'list';
 }
-export interface StatusCommand extends Access {
+export interface StatusCommand extends RelayAccess {
   readonly command: 'status';
 }
-export interface CloseCommand extends Access {
+export interface CloseCommand extends RelayAccess {
   readonly command: 'close';
   /** id or slug */
   readonly tunnel: string;
 }
-export interface ExtendCommand extends Access {
+export interface ExtendCommand extends RelayAccess {
   readonly command: 'extend';
   /** id or slug */
   readonly tunnel: string;
@@ -75,7 +75,7 @@ export interface LoginCommand {
   readonly network: Network;
   readonly json: boolean;
 }
-export interface DoctorCommand extends FoundAccess {
+export interface DoctorCommand extends FoundRelay {
   readonly command: 'doctor';
   /** the local port to check; `undefined` for none */
   readonly port: number | undefined;
@@ -217,7 +217,7 @@ class CommandReader {
     this.#atMost(1);
     const [port] = this.#operands;
     const sources = this.#accessSources();
-    const found = findAccess(sources);
+    const found = findRelay(sources);
     if (found.key !== undefined) checkProtected(found.relay, found.relayFrom, this.#values.insecure);
     return {
       command: 'doctor',
@@ -231,7 +231,7 @@ class CommandReader {
   #login(): LoginCommand {
     this.#atMost(0);
     const { key, json, insecure = false } = this.#values;
-    const { relay, relayFrom } = findAccess(this.#accessSources());
+    const { relay, relayFrom } = findRelay(this.#accessSources());
     return {
       command: 'login',
       relay,
@@ -256,8 +256,8 @@ class CommandReader {
     );
   }
 
-  #access(project?: ProjectRelay): Access {
-    return readAccess({ ...this.#accessSources(), project });
+  #access(project?: ProjectRelay): RelayAccess {
+    return readRelayAccess({ ...this.#accessSources(), project });
   }
 
   #accessSources() {

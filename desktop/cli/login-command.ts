@@ -2,7 +2,7 @@
 import type { StoredLogin } from '../config/stored-login.ts';
 import { ApiClient } from '../engine/relay/api-client.ts';
 import { isProtected, type RelayAddress } from '../engine/relay/relay-address.ts';
-import { checkKey, checkProtected, DEFAULT_RELAY_FROM, readRelay } from './access.ts';
+import { checkKey, checkProtected, DEFAULT_RELAY_FROM, readRelay } from './relay-access.ts';
 import type { LoginCommand, LogoutCommand } from './arguments.ts';
 import { jsonLine } from './json-line.ts';
 import type { Output } from './reporter.ts';

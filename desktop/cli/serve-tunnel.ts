@@ -7,7 +7,7 @@ import type { RequestLog } from '../engine/inspector/request-log.ts';
 import { ApiClient, createRequest, type CreateRequest } from '../engine/relay/api-client.ts';
 import { RelayRefusal } from '../engine/relay/errors.ts';
 import { createTunnelClient } from '../engine/tunnel-client.ts';
-import type { Access } from './access.ts';
+import type { RelayAccess } from './relay-access.ts';
 import { type ExitCode, exitCodeOf, exitCodeOfFailure } from './exit-code.ts';
 import { describeFailure } from './failure.ts';
 import type { Inspection } from './inspection.ts';
@@ -16,7 +16,7 @@ import type { Output, Reporter } from './reporter.ts';
 const CLOSED = 'Tunnel closed.';
 
 export interface ServeOptions {
-  readonly access: Access;
+  readonly access: RelayAccess;
   readonly spec: TunnelSpec;
   readonly reporter: Reporter;
   /** records what visitors ask for */

@@ -1,7 +1,7 @@
 /** `culvert status`: the account, its limits, and its live tunnels. */
 import type { Account } from '../../shared/tunnel.ts';
 import { ApiClient } from '../engine/relay/api-client.ts';
-import type { Access } from './access.ts';
+import type { RelayAccess } from './relay-access.ts';
 import type { StatusCommand } from './arguments.ts';
 import { byteSize, table, timeLeft } from './format.ts';
 import { jsonLine } from './json-line.ts';
@@ -29,7 +29,11 @@ export async function runStatus(command: StatusCommand, output: Output, now: num
   output.out(`\n${table([['TUNNEL', 'PORT', 'TIME LEFT', 'REQUESTS', 'IN', 'OUT', 'ADDRESS'], ...rows])}`);
 }
 
-function accountLines({ relay }: Access, { name, plan, subdomain, limits }: Account, live: number): string {
+function accountLines(
+  { relay }: RelayAccess,
+  { name, plan, subdomain, limits }: Account,
+  live: number,
+): string {
   const { default_ttl, max_ttl, creates_per_minute, create_burst, max_tunnels, max_connections } = limits;
   return table([
     ['Relay', relay.origin],

@@ -1,5 +1,5 @@
 /** `culvert doctor`: checks every step from this machine to a local port, through the relay, and names the hop that fails. */
-import { checkKey } from '../access.ts';
+import { checkKey } from '../relay-access.ts';
 import type { DoctorCommand } from '../arguments.ts';
 import { ExitCode } from '../exit-code.ts';
 import { jsonLine } from '../json-line.ts';

@@ -11,7 +11,7 @@ import type { TunnelSession } from '../../engine/control/tunnel-session.ts';
 import { localPort } from '../../engine/local/local-target.ts';
 import { ApiClient } from '../../engine/relay/api-client.ts';
 import { createTunnelClient } from '../../engine/tunnel-client.ts';
-import type { Access } from '../access.ts';
+import type { RelayAccess } from '../relay-access.ts';
 import { DOCTOR_HOP_TIMEOUT_MS } from '../limits.ts';
 import { within } from './attempts.ts';
 
@@ -44,7 +44,7 @@ export class TestTunnel {
    * @returns when the relay has the control connection
    * @throws what {@link ApiClient.createTunnel} throws, or an Error that says why it is not online in time
    */
-  static async open({ relay, key, network }: Access): Promise<TestTunnel> {
+  static async open({ relay, key, network }: RelayAccess): Promise<TestTunnel> {
     const answer = randomUUID();
     const server = createServer((_request, response) => response.end(answer));
     server.listen(0, '127.0.0.1');

@@ -4,7 +4,7 @@ import { Network } from '../../engine/network/network.ts';
 import { parseRelayAddress } from '../../engine/relay/relay-address.ts';
 import { startFakeRelay } from '../../testing/fake-relay.ts';
 import { atClose, closedPort, closeServers, listen } from '../../testing/servers.ts';
-import type { Access } from '../access.ts';
+import type { RelayAccess } from '../relay-access.ts';
 import { HopFailure, HopSkipped } from './hop.ts';
 import { checkTrunk } from './trunk-hop.ts';
 
@@ -12,13 +12,13 @@ const TUNNEL_ID = '0b2f4f0e-6a6e-4d53-9d0c-0a1b2c3d4e5f';
 const NOT_FOUND = JSON.stringify({ error: 'not found', code: 'not-found' });
 const UPGRADE_REQUIRED = JSON.stringify({ error: 'upgrade required', code: 'upgrade-required' });
 
-function accessTo(port: number): Access {
+function accessTo(port: number): RelayAccess {
   const relay = parseRelayAddress(`http://127.0.0.1:${port}`);
   return { relay, key: `cvt_${'k'.repeat(32)}`, network: new Network(), json: false };
 }
 
 /** What answers handshakes, and requests without one, with these statuses and bodies. */
-async function startRefusing(upgrade: string, plain: [status: number, body: string]): Promise<Access> {
+async function startRefusing(upgrade: string, plain: [status: number, body: string]): Promise<RelayAccess> {
   const server = createServer((_request, response) => response.writeHead(plain[0]).end(plain[1]));
   server.on('upgrade', (_request, socket) => socket.end(`HTTP/1.1 ${upgrade}\r\nContent-Length: 0\r\n\r\n`));
   atClose(() => server.closeAllConnections());

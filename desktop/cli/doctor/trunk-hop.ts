@@ -7,7 +7,7 @@ import { call } from '../../engine/network/call.ts';
 import { describeNetworkError } from '../../engine/network/errors.ts';
 import { RelayRefusal } from '../../engine/relay/errors.ts';
 import { readRefusal } from '../../engine/relay/refusal.ts';
-import type { Access } from '../access.ts';
+import type { RelayAccess } from '../relay-access.ts';
 import { DOCTOR_ANSWER_MAX_BYTES, DOCTOR_HOP_TIMEOUT_MS } from '../limits.ts';
 import { HopFailure, HopSkipped } from './hop.ts';
 
@@ -22,7 +22,7 @@ const FIX =
  * @returns what was found, in a few words
  * @throws HopFailure, or HopSkipped where the relay takes no trunks
  */
-export async function checkTrunk(access: Access, tunnelId: string): Promise<string> {
+export async function checkTrunk(access: RelayAccess, tunnelId: string): Promise<string> {
   try {
     await openOnce(access, tunnelId);
   } catch (error) {
@@ -37,7 +37,7 @@ export async function checkTrunk(access: Access, tunnelId: string): Promise<stri
   return 'visitors share connections to the relay';
 }
 
-function openOnce({ relay, key, network }: Access, tunnelId: string): Promise<void> {
+function openOnce({ relay, key, network }: RelayAccess, tunnelId: string): Promise<void> {
   return new Promise((resolve, reject) => {
     new DataDialer(relay, network, new Deadlines(systemClock)).openTrunk(tunnelId, key, {
       opened(stream) {
@@ -50,7 +50,7 @@ function openOnce({ relay, key, network }: Access, tunnelId: string): Promise<vo
 }
 
 /** Whether the relay answers at that path itself: it asks for an upgrade or, where it is older, knows no such path. */
-async function isRelaysOwn({ relay, network }: Access): Promise<boolean> {
+async function isRelaysOwn({ relay, network }: RelayAccess): Promise<boolean> {
   const wanted = { method: 'GET', path: '/ws/trunk', headers: {}, body: undefined };
   const limits = { maxBytes: DOCTOR_ANSWER_MAX_BYTES, timeoutMs: DOCTOR_HOP_TIMEOUT_MS };
   const got = await call(network, relay, { ...wanted, ...limits }).catch(() => undefined);

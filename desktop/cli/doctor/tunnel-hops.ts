@@ -7,7 +7,7 @@ import { call } from '../../engine/network/call.ts';
 import { describeNetworkError } from '../../engine/network/errors.ts';
 import { RelayRefusal } from '../../engine/relay/errors.ts';
 import { parseRelayAddress, type RelayAddress } from '../../engine/relay/relay-address.ts';
-import type { Access } from '../access.ts';
+import type { RelayAccess } from '../relay-access.ts';
 import { DOCTOR_ANSWER_MAX_BYTES, DOCTOR_HOP_TIMEOUT_MS } from '../limits.ts';
 import { type Hop, HopFailure, HopSkipped } from './hop.ts';
 import { TestTunnel } from './test-tunnel.ts';
@@ -17,12 +17,12 @@ const UPGRADE_FIX =
   'WebSockets do not come through: a proxy on the way or before the relay must pass Upgrade on, with a long timeout.';
 
 export class TunnelHops {
-  readonly #access: () => Access;
+  readonly #access: () => RelayAccess;
   #opening: Promise<TestTunnel> | undefined;
   #test: TestTunnel | undefined;
 
   /** @param access asked for once the hops before have shown that there is a key */
-  constructor(access: () => Access) {
+  constructor(access: () => RelayAccess) {
     this.#access = access;
   }
 
@@ -55,7 +55,7 @@ export class TunnelHops {
   }
 
   /** A relay that answers that the tunnel does not exist has received the upgrade, with the key. */
-  async #controlWithoutTunnel({ relay, key, network }: Access): Promise<void> {
+  async #controlWithoutTunnel({ relay, key, network }: RelayAccess): Promise<void> {
     const end = await new Promise<ControlEnd>((resolve) => {
       const options = { relay, key, network, tunnelId: randomUUID(), clock: systemClock };
       void new ControlConnection(options, {

@@ -20,7 +20,7 @@ export const DEFAULT_RELAY_FROM = 'the default';
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Which relay to talk to, and how to print. */
-export interface Access {
+export interface RelayAccess {
   readonly relay: RelayAddress;
   readonly key: string;
   /** the way to the relay */
@@ -29,7 +29,7 @@ export interface Access {
 }
 
 /** What was found, before it is checked for completeness. */
-export interface FoundAccess {
+export interface FoundRelay {
   readonly relay: RelayAddress;
   /** where its address is from, for people */
   readonly relayFrom: string;
@@ -37,7 +37,7 @@ export interface FoundAccess {
   readonly keyFrom: string;
 }
 
-export interface AccessOptions {
+export interface RelayOptions {
   readonly relay?: string | undefined;
   readonly key?: string | undefined;
   readonly ca?: string | undefined;
@@ -45,8 +45,8 @@ export interface AccessOptions {
   readonly json?: boolean | undefined;
 }
 
-export interface AccessSources {
-  readonly options: AccessOptions;
+export interface RelaySources {
+  readonly options: RelayOptions;
   readonly env: Environment;
   /** a `culvert.yml` that names a relay */
   readonly project?: ProjectRelay | undefined;
@@ -61,7 +61,7 @@ export interface AccessSources {
  *
  * @throws UsageError for an invalid relay address, ProjectFileError
  */
-export function findAccess({ options, env, project, readLogin }: AccessSources): FoundAccess {
+export function findRelay({ options, env, project, readLogin }: RelaySources): FoundRelay {
   const givenRelay = options.relay ?? (env['CULVERT_RELAY'] || undefined);
   const givenKey = options.key ?? (env['CULVERT_API_KEY'] || undefined);
   const relayFrom = options.relay !== undefined ? '--relay' : 'CULVERT_RELAY';
@@ -84,8 +84,8 @@ export function findAccess({ options, env, project, readLogin }: AccessSources):
 }
 
 /** @throws UsageError when there is no key, or one the relay would refuse */
-export function readAccess(sources: AccessSources): Access {
-  const { relay, relayFrom, key } = findAccess(sources);
+export function readRelayAccess(sources: RelaySources): RelayAccess {
+  const { relay, relayFrom, key } = findRelay(sources);
   if (key === undefined) {
     throw new UsageError(
       `No API key for ${relay.origin}: run "culvert login", give --key KEY or set CULVERT_API_KEY.`,
@@ -100,7 +100,7 @@ export function readAccess(sources: AccessSources): Access {
  *
  * @throws UsageError
  */
-export function readNetwork({ options, env }: Pick<AccessSources, 'options' | 'env'>): Network {
+export function readNetwork({ options, env }: Pick<RelaySources, 'options' | 'env'>): Network {
   try {
     return new Network(readNetworkSettings(env, options.ca));
   } catch (error) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { ProjectFileError } from '../config/project-error.ts';
 import { parseRelayAddress } from '../engine/relay/relay-address.ts';
-import { type AccessSources, findAccess, readAccess } from './access.ts';
+import { type RelaySources, findRelay, readRelayAccess } from './relay-access.ts';
 import { UsageError } from './usage-error.ts';
 
 const KEY = `cvt_${'k'.repeat(32)}`;
@@ -11,8 +11,8 @@ const KEPT = { relay: parseRelayAddress('https://kept.example'), key: KEPT_KEY }
 const at = (relay: string) => ({ path: '/p/culvert.yml', relay: parseRelayAddress(relay) });
 const PROJECT = at('https://project.example');
 
-function found(sources: Partial<AccessSources>): string {
-  const { relay, relayFrom, key, keyFrom } = findAccess({
+function found(sources: Partial<RelaySources>): string {
+  const { relay, relayFrom, key, keyFrom } = findRelay({
     options: {},
     env: {},
     readLogin: () => undefined,
@@ -23,7 +23,7 @@ function found(sources: Partial<AccessSources>): string {
 
 const readLogin = () => KEPT;
 
-describe('findAccess', () => {
+describe('findRelay', () => {
   it('takes options, then the environment, then what login has stored', () => {
     const env = { CULVERT_RELAY: 'http://env.example', CULVERT_API_KEY: ENV_KEY };
     const options = { relay: 'http://option.example', key: KEY };
@@ -84,10 +84,10 @@ describe('findAccess', () => {
   });
 });
 
-const read = (sources: Partial<AccessSources>) =>
-  readAccess({ options: {}, env: {}, readLogin: () => undefined, ...sources });
+const read = (sources: Partial<RelaySources>) =>
+  readRelayAccess({ options: {}, env: {}, readLogin: () => undefined, ...sources });
 
-describe('readAccess', () => {
+describe('readRelayAccess', () => {
   it('says what to do without a key', () => {
     assert.throws(
       () => read({}),
