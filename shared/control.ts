@@ -15,7 +15,25 @@ export interface DrainMessage {
   readonly type: 'drain';
 }
 
-export type ControlMessage = ConnectionMessage | DrainMessage;
+/**
+ * A visitor asks to be let in, and waits for the owner's answer (docs/protocol.md section 11). Sent only on a socket that was
+ * opened with `events=1`.
+ */
+export interface KnockMessage {
+  readonly type: 'knock';
+  readonly id: string;
+  /** the visitor's IP address */
+  readonly address: string;
+  /** what the visitor's `User-Agent` says; `''` without one */
+  readonly agent: string;
+  /** RFC 3339, UTC, milliseconds */
+  readonly at: string;
+}
+
+export type ControlMessage = ConnectionMessage | DrainMessage | KnockMessage;
+
+/** Characters of what says who knocks; more than that is cut off. */
+export const KNOCK_AGENT_MAX_LENGTH = 256;
 
 /** ms a client has from the `connection` message to its data WebSocket. */
 export const PENDING_TIMEOUT_MS = 10_000;
@@ -78,7 +96,23 @@ export function drainMessage(): string {
 export function parseControlMessage(text: string): ControlMessage | undefined {
   const value: unknown = JSON.parse(text);
   if (typeof value !== 'object' || value === null) return undefined;
-  const { type, id } = value as Partial<Record<string, unknown>>;
+  const { type, id, ...rest } = value as Partial<Record<string, unknown>>;
   if (type === 'drain') return { type };
-  return type === 'connection' && typeof id === 'string' ? { type, id } : undefined;
+  if (typeof id !== 'string') return undefined;
+  if (type === 'knock') return readKnock(id, rest);
+  return type === 'connection' ? { type, id } : undefined;
+}
+
+const KNOCK_ID = /^[\w-]{1,64}$/;
+const ADDRESS = /^[\da-f.:]{2,45}$/i;
+
+/** Part of it is shown to people, and answered with one key: what is not as it should be is no knock. */
+function readKnock(
+  id: string,
+  { address, agent, at }: Partial<Record<string, unknown>>,
+): KnockMessage | undefined {
+  const isKnock = KNOCK_ID.test(id) && typeof address === 'string' && ADDRESS.test(address);
+  if (!isKnock || typeof agent !== 'string' || typeof at !== 'string') return undefined;
+  if (Number.isNaN(Date.parse(at))) return undefined;
+  return { type: 'knock', id, address, agent: agent.slice(0, KNOCK_AGENT_MAX_LENGTH), at };
 }

@@ -144,6 +144,7 @@ class ProjectReader {
         localHost: fields.local_host ?? SPEC_DEFAULTS.localHost,
         localHttps: fields.local_https ?? SPEC_DEFAULTS.localHttps,
         wait: fields.wait ?? SPEC_DEFAULTS.wait,
+        access: SPEC_DEFAULTS.access,
       };
     } catch (error) {
       if (!(error instanceof yup.ValidationError)) throw error;

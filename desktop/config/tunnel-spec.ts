@@ -1,4 +1,5 @@
 /** One tunnel as the user asks for it, by options or in `culvert.yml`, and the values of the fields that only these have. */
+import { type Access, OPEN } from '../../shared/access.ts';
 import { uriHost } from '../../shared/host.ts';
 import type { ValueRule } from '../../shared/value-rules.ts';
 import { WAIT_MAX_SECONDS } from './limits.ts';
@@ -21,6 +22,8 @@ export interface TunnelSpec {
   readonly localHttps: boolean;
   /** seconds to wait for a port on which nothing listens */
   readonly wait: number;
+  /** who may come in */
+  readonly access: Access;
 }
 
 /** Where the tunnel leads, such as `http://localhost:3000`. */
@@ -35,6 +38,7 @@ export const SPEC_DEFAULTS = {
   localHost: 'localhost',
   localHttps: false,
   wait: 0,
+  access: OPEN,
 } as const;
 
 export const WAIT_RULE: ValueRule = {

@@ -65,6 +65,7 @@ describe('createTunnelClient', () => {
       local: localPort(await listen(site)),
       onState: (state) => states.emit(state.name, state),
       onProblem: ({ text }) => assert.fail(text),
+      onKnock: (knock) => states.emit('knock', knock),
     });
   });
 
@@ -119,6 +120,20 @@ describe('createTunnelClient', () => {
     const control = await goOnline();
     (await opened).socket.terminate();
     assert.match((await visit(control, 'one')).answer, /you asked for \/one$/);
+  });
+
+  it('says who knocks, on the control connection that is open', async () => {
+    const control = await goOnline();
+    const message = {
+      type: 'knock',
+      id: 'k1',
+      address: '192.0.2.7',
+      agent: '',
+      at: '2026-07-10T12:00:00.000Z',
+    };
+    const knocked = once(states, 'knock');
+    control.send(JSON.stringify(message));
+    assert.deepEqual(await knocked, [message]);
   });
 
   it('keeps open connections while the control connection is away', async () => {

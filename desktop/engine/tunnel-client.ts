@@ -1,4 +1,5 @@
 /** Composition root of the engine: what one tunnel of this client consists of. */
+import type { KnockMessage } from '../../shared/control.ts';
 import type { HostHeader } from '../../shared/value-rules.ts';
 import { systemClock } from './clock.ts';
 import { ControlConnection } from './control/control-connection.ts';
@@ -33,6 +34,8 @@ export interface TunnelClientOptions {
   readonly recorder?: Recorder;
   readonly onState: (state: TunnelState) => void;
   readonly onProblem: (problem: ConnectionProblem) => void;
+  /** A visitor asks to be let in: `answerKnock` of the API answers. */
+  readonly onKnock?: (knock: KnockMessage) => void;
 }
 
 /**
@@ -83,6 +86,7 @@ export function createTunnelClient(options: TunnelClientOptions): TunnelSession 
       connections.accept(id);
       trunks.visited();
     },
+    onKnock: (knock) => options.onKnock?.(knock),
     onState(state) {
       if (state.name === 'connecting') watch.start();
       if (state.name === 'online') {

@@ -62,6 +62,7 @@ export class TunnelHops {
         onOpen: () => {},
         onConnection: () => {},
         onDrain: () => {},
+        onKnock: () => {},
         onEnd: resolve,
       });
     });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import type { WebSocket } from 'ws';
+import { KNOCK_AGENT_MAX_LENGTH } from '../../../shared/control.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { type FakeRelay, startFakeRelay } from '../../testing/fake-relay.ts';
 import { startProxy } from '../../testing/proxy.ts';
@@ -27,6 +28,7 @@ function connectTo(relay: RelayAddress, network = new Network()) {
         told.emit('connection');
       },
       onDrain: () => told.emit('drain'),
+      onKnock: (knock) => told.emit('knock', knock),
       onEnd: (end) => told.emit('end', end),
     },
   );
@@ -74,6 +76,34 @@ describe('ControlConnection', () => {
     socket.send('{"type":"connection","id":"1"}');
     await once(told, 'connection');
     assert.deepEqual(ids, ['1']);
+  });
+
+  it('reports who knocks, and ignores what is no knock', async () => {
+    const { socket, told } = await open();
+    const knock = {
+      type: 'knock',
+      id: '0b2f4f0e-6a6e-4d53-9d0c-0a1b2c3d4e5f',
+      address: '2001:db8::7',
+      agent: 'Mozilla/5.0 (X11; Linux x86_64)',
+      at: '2026-07-10T12:00:00.000Z',
+    };
+    const bad = [
+      { id: '../account' },
+      { id: '' },
+      { id: 7 },
+      { address: 'my neighbour' },
+      { address: undefined },
+      { agent: null },
+      { at: 'now' },
+    ];
+    const knocks: unknown[] = [];
+    told.on('knock', (heard) => knocks.push(heard));
+    for (const change of bad) socket.send(JSON.stringify({ ...knock, ...change }));
+    socket.send(JSON.stringify({ ...knock, agent: 'x'.repeat(2000) }));
+    socket.send(JSON.stringify(knock));
+    socket.send('{"type":"connection","id":"1"}');
+    await once(told, 'connection');
+    assert.deepEqual(knocks, [{ ...knock, agent: 'x'.repeat(KNOCK_AGENT_MAX_LENGTH) }, knock]);
   });
 
   it('answers pings', async () => {

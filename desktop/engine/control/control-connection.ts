@@ -2,7 +2,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { WebSocket, type RawData } from 'ws';
-import { CloseCode, CONTROL_MESSAGE_MAX_BYTES, parseControlMessage } from '../../../shared/control.ts';
+import {
+  CloseCode,
+  CONTROL_MESSAGE_MAX_BYTES,
+  type KnockMessage,
+  parseControlMessage,
+} from '../../../shared/control.ts';
 import type { Clock, Timer } from '../clock.ts';
 import {
   CONTROL_CLOSE_TIMEOUT_MS,
@@ -37,6 +42,8 @@ export interface ControlHandler {
   onConnection(id: string): void;
   /** The relay shuts down, and asks the client to open another connection while this one lasts. */
   onDrain(): void;
+  /** A visitor asks to be let in. */
+  onKnock(knock: KnockMessage): void;
   /** Called once, last, unless {@link ControlConnection.close} was called before. */
   onEnd(end: ControlEnd): void;
 }
@@ -128,6 +135,8 @@ export class ControlConnection {
         return this.#handler?.onConnection(message.id);
       case 'drain':
         return this.#handler?.onDrain();
+      case 'knock':
+        return this.#handler?.onKnock(message);
     }
   }
 

@@ -36,6 +36,7 @@ function setUp(random = 0.5) {
     },
     serve: (id) => void served.push(id),
     onState: (state) => void states.push(state),
+    onKnock: () => {},
     onDraining: () => void (draining.times += 1),
     onRenewed: () => void (renewed.times += 1),
   });

@@ -1,4 +1,5 @@
 /** Keeps one tunnel online: the state machine around its control connection. */
+import type { KnockMessage } from '../../../shared/control.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { DRAIN_SPREAD_MS, RETRY_BASE_MS, STABLE_CONNECTION_MS, SUSPENDED_RETRY_MS } from '../limits.ts';
 import { retryDelay } from './backoff.ts';
@@ -29,6 +30,8 @@ export interface TunnelSessionOptions {
   openControl(handler: ControlHandler): Control;
   /** Serves a visitor's pending connection. */
   serve(connectionId: string): void;
+  /** A visitor asks to be let in. */
+  onKnock(knock: KnockMessage): void;
   onState(state: TunnelState): void;
   /**
    * The relay that holds the control connection is shutting down; the tunnel stays online through it until another one is
@@ -130,6 +133,7 @@ export class TunnelSession {
       onOpen: () => this.#onOpen(link),
       onConnection: (id) => this.#options.serve(id),
       onDrain: () => this.#onDrain(link),
+      onKnock: (knock) => this.#options.onKnock(knock),
       onEnd: (end) => (link === this.#next ? this.#onFailure(link, end) : this.#onLoss(end)),
     });
   }

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { type Access, type AccessView, OPEN } from '../../../shared/access.ts';
 import { startProxy } from '../../testing/proxy.ts';
 import { closedPort, closeServers, startHttp } from '../../testing/servers.ts';
 import { ACCOUNT, TUNNEL } from '../../testing/tunnel.ts';
 import { Network } from '../network/network.ts';
 import { ApiClient } from './api-client.ts';
-import { refusesKey, RelayRefusal, RelayUnreachable } from './errors.ts';
+import { AccessUnsupported, refusesKey, RelayRefusal, RelayUnreachable } from './errors.ts';
 import { parseRelayAddress } from './relay-address.ts';
 
 const KEY = `cvt_${'k'.repeat(32)}`;
@@ -107,6 +108,137 @@ describe('ApiClient', () => {
     );
   });
 
+  const ASKED: Access = {
+    allow: ['10.0.0.0/8'],
+    basic: [{ user: 'ann', password: 'secret' }],
+    password: 'mild-oak-fern',
+    links: true,
+    knock: true,
+  };
+  const SHOWN: AccessView = {
+    allow: ['10.0.0.0/8'],
+    basic: ['ann'],
+    password: true,
+    links: true,
+    knock: true,
+  };
+
+  it('creates a tunnel that is not open to everybody, and says no more than what is set', async () => {
+    const { api, seen } = await setUp(201, { ...TUNNEL, access: SHOWN });
+    assert.deepEqual((await api.createTunnel({ local_port: 3000, access: ASKED })).access, SHOWN);
+    await api.createTunnel({ local_port: 3000, access: { ...OPEN, knock: true } });
+    await api.createTunnel({ local_port: 3000, access: OPEN });
+    assert.deepEqual(
+      seen.map(({ body }): unknown => JSON.parse(body)),
+      [
+        { local_port: 3000, access: ASKED },
+        { local_port: 3000, access: { knock: true } },
+        { local_port: 3000 },
+      ],
+    );
+  });
+
+  it('takes a tunnel of a relay that knows no access for an open one', async () => {
+    const { access: _access, ...old } = TUNNEL;
+    assert.deepEqual(await (await setUp(200, old)).api.getTunnel(TUNNEL.id), TUNNEL);
+    assert.deepEqual(await (await setUp(200, { tunnels: [old] })).api.listTunnels(), [TUNNEL]);
+  });
+
+  it('closes at once a tunnel that came up more open than was asked', async () => {
+    const { access: _access, ...old } = TUNNEL;
+    const { allow: _allow, ...withoutAllow } = SHOWN;
+    for (const answer of [
+      old,
+      { ...TUNNEL, access: {} },
+      { ...TUNNEL, access: withoutAllow },
+      { ...TUNNEL, access: { ...SHOWN, allow: [] } },
+      { ...TUNNEL, access: { ...SHOWN, basic: ['bob'] } },
+    ]) {
+      const { api, seen } = await setUp(200, answer);
+      await assert.rejects(api.createTunnel({ local_port: 3000, access: ASKED }), AccessUnsupported);
+      assert.deepEqual(
+        seen.map(({ line }) => line),
+        ['POST /v1/tunnels', `DELETE /v1/tunnels/${TUNNEL.id}`],
+      );
+    }
+  });
+
+  it('says when a tunnel that came up too open could not be closed', async () => {
+    const relay = await startHttp(({ method }, response) => {
+      response.writeHead(method === 'POST' ? 201 : 503);
+      response.end(JSON.stringify(method === 'POST' ? TUNNEL : { error: 'service unavailable' }));
+    });
+    await assert.rejects(
+      new ApiClient(relay, KEY).createTunnel({ local_port: 3000, access: ASKED }),
+      /too old.* could not be closed, but nobody serves it: service unavailable$/,
+    );
+  });
+
+  it('sets who may come in, in place of what was set', async () => {
+    const { api, seen } = await setUp(200, { ...TUNNEL, access: SHOWN });
+    assert.deepEqual((await api.setAccess(TUNNEL.id, ASKED)).access, SHOWN);
+    await api.setAccess(TUNNEL.id, OPEN);
+    const line = `PUT /v1/tunnels/${TUNNEL.id}/access`;
+    assert.deepEqual(
+      seen.map((request): unknown => [request.line, JSON.parse(request.body)]),
+      [
+        [line, ASKED],
+        [line, {}],
+      ],
+    );
+    await assert.rejects((await setUp(200, TUNNEL)).api.setAccess(TUNNEL.id, ASKED), AccessUnsupported);
+  });
+
+  it('makes, lists and revokes signed links', async () => {
+    const entry = {
+      id: 'l1',
+      note: 'for the review',
+      created_at: TUNNEL.created_at,
+      expires_at: TUNNEL.expires_at,
+    };
+    const link = { ...entry, url: 'http://my-app.localhost:8080/x?culvert_pass=abc.def' };
+    const { api, seen } = await setUp(201, link);
+    assert.deepEqual(
+      await api.createLink(TUNNEL.id, { ttl: '2h', note: 'for the review', path: '/x' }),
+      link,
+    );
+    await api.deleteLink(TUNNEL.id, 'a/b');
+    assert.deepEqual(
+      seen.map(({ line, body }) => `${line} ${body}`.trim()),
+      [
+        `POST /v1/tunnels/${TUNNEL.id}/links {"ttl":"2h","note":"for the review","path":"/x"}`,
+        `DELETE /v1/tunnels/${TUNNEL.id}/links/a%2Fb`,
+      ],
+    );
+    assert.deepEqual(await (await setUp(200, { links: [entry] })).api.listLinks(TUNNEL.id), [entry]);
+    for (const bad of [{}, { ...link, url: 'javascript:alert(1)' }, { ...link, note: '\u001b[2J' }])
+      await assert.rejects((await setUp(201, bad)).api.createLink(TUNNEL.id, {}), RelayUnreachable);
+    await assert.rejects((await setUp(200, { links: [{}] })).api.listLinks(TUNNEL.id), RelayUnreachable);
+  });
+
+  it('answers who knocks', async () => {
+    const { api, seen } = await setUp(200, {});
+    await api.answerKnock(TUNNEL.id, 'k1', true, '2h');
+    await api.answerKnock(TUNNEL.id, 'k1', false);
+    const line = `PUT /v1/tunnels/${TUNNEL.id}/knocks/k1`;
+    assert.deepEqual(
+      seen.map((request) => `${request.line} ${request.body}`),
+      [`${line} {"admit":true,"for":"2h"}`, `${line} {"admit":false}`],
+    );
+  });
+
+  it('says that a relay is too old to restrict who may come in', async () => {
+    const { api } = await setUp(404, { error: 'not found', code: 'not-found' });
+    for (const call of [
+      api.setAccess(TUNNEL.id, ASKED),
+      api.createLink(TUNNEL.id, {}),
+      api.listLinks(TUNNEL.id),
+    ])
+      await assert.rejects(call, AccessUnsupported);
+    const gone = await setUp(404, { error: 'tunnel not found', code: 'tunnel-not-found' });
+    await assert.rejects(gone.api.setAccess(TUNNEL.id, OPEN), refusal(404, 'tunnel not found'));
+  });
+
   it('says what the relay says about an error, and when to come back', async () => {
     const { api } = await setUp(429, { error: 'rate limit exceeded' }, { 'retry-after': '6' });
     await assert.rejects(api.listTunnels(), refusal(429, 'rate limit exceeded', 6000));
@@ -195,6 +327,8 @@ describe('ApiClient', () => {
     ['a script for an address', { ...TUNNEL, public_url: 'javascript:alert(1)' }],
     ['a file for an address', { ...TUNNEL, urls: { ...TUNNEL.urls, path: 'file:///etc/passwd' } }],
     ['another program for an address', { ...TUNNEL, urls: { ...TUNNEL.urls, account: 'ssh://a' } }],
+    ['an access that is none', { ...TUNNEL, access: { password: 'secret' } }],
+    ['control characters in a user', { ...TUNNEL, access: { basic: ['\u001b[2J'] } }],
     ['a command for an address', { ...TUNNEL, urls: { ...TUNNEL.urls, subdomain: 'http://a;id' } }],
   ];
   for (const [name, body] of strange) {

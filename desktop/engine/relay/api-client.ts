@@ -1,21 +1,33 @@
 /** The REST interface of a relay (docs/protocol.md section 3), as far as the client uses it. */
+import { type Access, OPEN } from '../../../shared/access.ts';
+import { API_ERRORS } from '../../../shared/errors.ts';
 import type { Account, Tunnel } from '../../../shared/tunnel.ts';
 import { API_BODY_MAX_BYTES, API_TIMEOUT_MS } from '../limits.ts';
 import { call, type CallResponse } from '../network/call.ts';
 import { describeNetworkError } from '../network/errors.ts';
 import { Network } from '../network/network.ts';
+import { accessRequest, asksVisitorsFor } from './access-response.ts';
 import { readAccount } from './account-response.ts';
-import { refusesKey, RelayRefusal, RelayUnreachable } from './errors.ts';
+import { AccessUnsupported, refusesKey, RelayRefusal, RelayUnreachable } from './errors.ts';
+import {
+  type LinkEntry,
+  type LinkRequest,
+  readLink,
+  readLinkList,
+  type SignedLink,
+} from './link-response.ts';
 import { readRefusal } from './refusal.ts';
 import type { RelayAddress } from './relay-address.ts';
 import { readTunnel, readTunnelList } from './tunnel-response.ts';
 
-/** The body of a create request (docs/protocol.md section 3.2). */
+/** A create request (docs/protocol.md section 3.2). */
 export interface CreateRequest {
   readonly local_port: number;
   readonly name?: string;
   readonly ttl?: string;
   readonly idle_ttl?: boolean;
+  /** who may come in; everybody without it */
+  readonly access?: Access;
 }
 
 /**
@@ -28,13 +40,15 @@ export function createRequest(wanted: {
   readonly name: string | undefined;
   readonly ttl: string | undefined;
   readonly idle: boolean;
+  readonly access: Access;
 }): CreateRequest {
-  const { port, name = '', ttl = '', idle } = wanted;
+  const { port, name = '', ttl = '', idle, access } = wanted;
   return {
     local_port: port,
     ...(name === '' ? {} : { name }),
     ...(ttl === '' ? {} : { ttl }),
     idle_ttl: idle,
+    access,
   };
 }
 
@@ -63,11 +77,26 @@ export class ApiClient {
     return readAccount(await this.#call('GET', '/v1/account'));
   }
 
-  /** `POST /v1/tunnels` */
+  /**
+   * `POST /v1/tunnels`
+   *
+   * @throws AccessUnsupported if the relay does not restrict who may come in as asked; the tunnel is closed then
+   */
   async createTunnel(request: CreateRequest): Promise<Tunnel> {
-    const tunnel = readTunnel(await this.#call('POST', '/v1/tunnels', request));
+    const { access = OPEN, ...rest } = request;
+    const asked = accessRequest(access);
+    const body = Object.keys(asked).length === 0 ? rest : { ...rest, access: asked };
+    const tunnel = readTunnel(await this.#call('POST', '/v1/tunnels', body));
     const { local_port, name = tunnel.name } = request;
-    return responseTo(tunnel, tunnel.local_port === local_port && tunnel.name === name);
+    responseTo(tunnel, tunnel.local_port === local_port && tunnel.name === name);
+    if (asksVisitorsFor(access, tunnel.access)) return tunnel;
+    try {
+      await this.closeTunnel(tunnel.id);
+    } catch (error) {
+      const why = error instanceof Error ? error.message : String(error);
+      throw new AccessUnsupported(`The tunnel could not be closed, but nobody serves it: ${why}`);
+    }
+    throw new AccessUnsupported('The tunnel was closed at once');
   }
 
   /** `GET /v1/tunnels`: the live tunnels of the key's account, newest first. */
@@ -95,6 +124,56 @@ export class ApiClient {
     const body = ttl === undefined ? {} : { ttl };
     const tunnel = readTunnel(await this.#call('PUT', `${tunnelPath(id)}/extend`, body));
     return responseTo(tunnel, tunnel.id === id);
+  }
+
+  /**
+   * `PUT /v1/tunnels/{id}/access`
+   *
+   * @param access in place of what was set before
+   * @throws AccessUnsupported if the relay cannot restrict who may come in, or not as asked
+   */
+  async setAccess(id: string, access: Access): Promise<Tunnel> {
+    const body = accessRequest(access);
+    const tunnel = readTunnel(await this.#callForAccess('PUT', `${tunnelPath(id)}/access`, body));
+    responseTo(tunnel, tunnel.id === id);
+    if (asksVisitorsFor(access, tunnel.access)) return tunnel;
+    throw new AccessUnsupported('It left something out of what was asked');
+  }
+
+  /** `POST /v1/tunnels/{id}/links` */
+  async createLink(id: string, request: LinkRequest): Promise<SignedLink> {
+    return readLink(await this.#callForAccess('POST', `${tunnelPath(id)}/links`, request));
+  }
+
+  /** `GET /v1/tunnels/{id}/links` */
+  async listLinks(id: string): Promise<LinkEntry[]> {
+    return readLinkList(await this.#callForAccess('GET', `${tunnelPath(id)}/links`));
+  }
+
+  /** `DELETE /v1/tunnels/{id}/links/{link_id}`: the link no longer lets anybody in, and who came with it is out. */
+  async deleteLink(id: string, linkId: string): Promise<void> {
+    await this.#call('DELETE', `${tunnelPath(id)}/links/${encodeURIComponent(linkId)}`);
+  }
+
+  /**
+   * `PUT /v1/tunnels/{id}/knocks/{knock_id}`: lets a visitor in who waits, or does not.
+   *
+   * @param duration for how long he is let in, a duration string; without it the relay chooses
+   */
+  async answerKnock(id: string, knockId: string, admit: boolean, duration?: string): Promise<void> {
+    const body = { admit, ...(duration === undefined ? {} : { for: duration }) };
+    await this.#call('PUT', `${tunnelPath(id)}/knocks/${encodeURIComponent(knockId)}`, body);
+  }
+
+  /** @throws AccessUnsupported if the relay has no such path */
+  async #callForAccess(method: string, path: string, body?: unknown): Promise<unknown> {
+    try {
+      return await this.#call(method, path, body);
+    } catch (error) {
+      if (error instanceof RelayRefusal && error.isOwn && error.is(API_ERRORS.notFound))
+        throw new AccessUnsupported('Nothing has changed');
+      throw error;
+    }
   }
 
   async #call(method: string, path: string, body?: unknown): Promise<unknown> {

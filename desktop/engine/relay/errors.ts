@@ -49,3 +49,12 @@ export class RelayUnreachable extends Error {
     this.name = 'RelayUnreachable';
   }
 }
+
+/** The relay is too old to restrict who may come into a tunnel. */
+export class AccessUnsupported extends Error {
+  /** @param outcome what became of the tunnel */
+  constructor(outcome: string) {
+    super(`This relay is too old to restrict who may come into a tunnel, and has to be updated. ${outcome}`);
+    this.name = 'AccessUnsupported';
+  }
+}

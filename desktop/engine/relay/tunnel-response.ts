@@ -1,6 +1,7 @@
 /** Checks the tunnel objects that a relay returns, before the rest of the client trusts their types. */
 import * as yup from 'yup';
 import type { Tunnel } from '../../../shared/tunnel.ts';
+import { accessView } from './access-response.ts';
 import { address, check, count, printable, text } from './response-fields.ts';
 
 const id = yup
@@ -21,6 +22,7 @@ const tunnelSchema = yup
     bytes_in: count,
     bytes_out: count,
     requests: count,
+    access: accessView,
     public_url: address,
     urls: yup
       .object({ subdomain: address, path: address.optional(), account: address.optional() })
@@ -32,10 +34,16 @@ const listSchema = yup.object({ tunnels: yup.array(tunnelSchema.required()).requ
 
 /** @throws RelayUnreachable when the value is not a tunnel object */
 export function readTunnel(value: unknown): Tunnel {
-  return check(tunnelSchema, value) as Tunnel;
+  return withAccess(check(tunnelSchema, value) as Tunnel);
 }
 
 /** @throws RelayUnreachable when the value is not a list of tunnels */
 export function readTunnelList(value: unknown): Tunnel[] {
-  return (check(listSchema, value) as { tunnels: Tunnel[] }).tunnels;
+  return (check(listSchema, value) as { tunnels: Tunnel[] }).tunnels.map(withAccess);
+}
+
+/** Tunnels of a relay that knows no `access` are open to everybody. */
+function withAccess(tunnel: Tunnel): Tunnel {
+  const { access } = tunnel as Partial<Tunnel>;
+  return access === undefined ? { ...tunnel, access: {} } : tunnel;
 }

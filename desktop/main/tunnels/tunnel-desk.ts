@@ -1,5 +1,6 @@
 /** The list of tunnels that this app has created: creates, serves, extends and closes them. */
 import { randomUUID } from 'node:crypto';
+import { OPEN } from '../../../shared/access.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import type { OfflineReason } from '../../engine/control/verdict.ts';
 import type { LocalTarget } from '../../engine/local/local-target.ts';
@@ -86,7 +87,7 @@ export class TunnelDesk {
         text: `Culvert keeps ${TUNNELS_MAX} tunnels. Stop one first.`,
       });
     }
-    const tunnel = await connection.api.createTunnel(createRequest(form));
+    const tunnel = await connection.api.createTunnel(createRequest({ ...form, access: OPEN }));
     const opened = this.#open({ key: randomUUID(), form, tunnel, ended: undefined });
     this.#tunnels = this.#withRoom([opened, ...this.#tunnels]);
     await this.#saveOrClose(connection, opened, tunnel);
@@ -211,7 +212,7 @@ export class TunnelDesk {
     }
     // Its name is free only once the relay knows that it was stopped.
     await this.#closer.retry(connection.api);
-    const made = await connection.api.createTunnel(createRequest(tunnel.form));
+    const made = await connection.api.createTunnel(createRequest({ ...tunnel.form, access: OPEN }));
     tunnel.serve(connection, made);
     await this.#saveOrClose(connection, tunnel, made);
   }

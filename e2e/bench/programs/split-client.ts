@@ -37,6 +37,7 @@ void new ControlConnection(
       console.log('online');
     },
     onDrain() {},
+    onKnock() {},
     onConnection: (id) => connections.accept(id),
     onEnd: (end) => fail(`the control socket has ended: ${end.kind}`),
   },
