@@ -384,8 +384,10 @@ export const RECENT_MS = 30_000;
 
 /** Passwords that are hashed at a time: Node has four threads, which also look up names and read files. */
 export const HASHES_AT_ONCE = 2;
-/** Passwords that may wait for that; some 2 s. */
-export const HASHES_WAITING_MAX = 64;
+/** Passwords of one tunnel, or of one account that sets them, that may wait for that; some 1 s. */
+export const HASHES_WAITING_OF_ONE_MAX = 32;
+/** Those of all of them, who take turns. */
+export const HASHES_WAITING_MAX = 1024;
 /** Passes of visitors that are remembered as right; some 3 MB. Others cost a MAC each time. */
 export const KNOWN_PASSES_MAX = 10_000;
 /** Passwords that are remembered as right; some 1 MB. Others are hashed again. */

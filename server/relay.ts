@@ -9,6 +9,7 @@ import { Cluster } from './cluster/cluster.ts';
 import { STANDALONE } from './cluster/standalone.ts';
 import type { Config } from './config.ts';
 import { PasswordHashes } from './gate/password-hashes.ts';
+import type { Edge } from './edge/edge.ts';
 import { upgradeRefusal } from './edge/own/own-responses.ts';
 import { CLIENT_SOCKETS_MAX } from './limits.ts';
 import type { HopRequest, UpgradeToPass } from './link/other-relays.ts';
@@ -41,9 +42,9 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
   const { store } = state;
   const peering = config.cluster === undefined ? STANDALONE : await Cluster.join(config.cluster, clock, log);
   const hashes = new PasswordHashes();
-  // Nobody is inside before the edge lets anybody in.
-  let review: ((tunnel: LiveTunnel) => void) | undefined;
-  const onAccess = (tunnel: LiveTunnel): void => review?.(tunnel);
+  /** Nobody is inside before the edge lets anybody in. */
+  const inside: { edge?: Edge } = {};
+  const onAccess = (tunnel: LiveTunnel): void => inside.edge?.review(tunnel);
   const tunnels = await startTunnels(config, { store, peering, hashes, log, onAccess });
   const { registry, service, hub } = tunnels;
   const authenticator = new Authenticator(store, clock);
@@ -61,7 +62,7 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
     dependencies,
     operator,
   );
-  review = (tunnel) => edge.review(tunnel);
+  inside.edge = edge;
   const census = {
     tunnels: () => registry.size,
     links: () => hub.census(),

@@ -42,6 +42,7 @@ describe('readAccess', () => {
       [{ basic: [{ user: 'ann' }] }, /^basic must be up to 16 objects with user/],
       [{ basic: [{ user: 'a:b', password: 'x' }] }, /^basic must/],
       [{ basic: [{ user: '', password: 'x' }] }, /^basic must/],
+      [{ basic: [{ user: 'half \ud83e', password: 'x' }] }, /^basic must/],
       [{ basic: [ANN, ANN] }, /^basic must/],
       [{ basic: [{ ...ANN, password: 'a\nb' }] }, /^basic must/],
       [
@@ -52,6 +53,7 @@ describe('readAccess', () => {
       [{ password: 'x'.repeat(129) }, /^password must/],
       [{ password: '🦊🦊🦊' }, /^password must/],
       [{ password: 1234 }, /^password must/],
+      [{ password: 'half \udd8a' }, /^password must/],
       [{ links: 'yes' }, /^links must be true or false$/],
       [{ knock: 1 }, /^knock must be true or false$/],
     ];

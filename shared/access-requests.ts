@@ -19,9 +19,9 @@ const BASIC_RULE =
 const PASSWORD_RULE = `password must be ${PASSWORD_MIN_LENGTH} to ${PASSWORD_MAX_LENGTH} characters`;
 const FIELDS: ReadonlySet<string> = new Set(Object.keys(OPEN));
 
-/** RFC 7617 section 2: control characters are in neither, and a colon ends the user. */
-const USER = /^[^\p{Cc}:]+$/u;
-const PASSWORD = /^\P{Cc}+$/u;
+/** RFC 7617 section 2: control characters are in neither, and a colon ends the user. Half a character is not text. */
+const USER = /^[^\p{Cc}\p{Cs}:]+$/u;
+const PASSWORD = /^[^\p{Cc}\p{Cs}]+$/u;
 
 /**
  * @param given parsed JSON; `undefined` and `null` are an open tunnel, as `{}` is

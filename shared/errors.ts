@@ -101,7 +101,7 @@ export function invalidAccess(text: string): ApiErrorEntry {
 export const VARIABLE_API_ERRORS = {
   ttlTooLong: ttlTooLong('{duration}'),
   tooManyTunnels: tooManyTunnels('{plan}', '{number}', '{time}'),
-  invalidAccess: invalidAccess('{field} must be {what it takes}'),
+  invalidAccess: invalidAccess('{reason}'),
 } as const satisfies Record<string, ApiErrorEntry>;
 
 /** Every error of the REST interface and the WebSocket endpoints. */

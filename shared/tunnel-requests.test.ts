@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { OPEN } from './access.ts';
 import { NAME_PATTERN } from './constraints.ts';
 import { API_ERRORS, ApiError, type ApiErrorEntry, ttlTooLong } from './errors.ts';
 import { readCreateTunnel, readExtendTunnel } from './tunnel-requests.ts';
@@ -22,13 +23,24 @@ describe('readCreateTunnel', () => {
       name: '',
       ttl: 3600,
       idleTtl: false,
+      access: OPEN,
     });
   });
 
   it('accepts every field', () => {
     assert.deepEqual(
-      readCreateTunnel({ local_port: 65_535, name: 'my-app', ttl: '1.5h', idle_ttl: true, other: 1 }, limits),
-      { localPort: 65_535, name: 'my-app', ttl: 5400, idleTtl: true },
+      readCreateTunnel(
+        {
+          local_port: 65_535,
+          name: 'my-app',
+          ttl: '1.5h',
+          idle_ttl: true,
+          access: { links: true },
+          other: 1,
+        },
+        limits,
+      ),
+      { localPort: 65_535, name: 'my-app', ttl: 5400, idleTtl: true, access: { ...OPEN, links: true } },
     );
   });
 

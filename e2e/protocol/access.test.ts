@@ -194,10 +194,10 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
         assert.equal(last()?.url, '/a?b=c');
         seen = undefined;
       }
-      const [[host = ''] = [], [, prefix = ''] = []] = forms(tunnel);
+      const { slug } = tunnel;
       for (const [form, cookie] of [
-        [{ host }, cookies[1]],
-        [{ host: `localhost:${relay.port}`, target: `${prefix}/` }, cookies[0]],
+        [{ host: hostOf(tunnel, relay) }, cookies[1]],
+        [{ host: `localhost:${relay.port}`, target: `/t/${slug}/` }, cookies[0]],
       ] as const)
         assertRefused(await visit(relay.port, { ...form, headers: [cookie ?? BROWSER] }), 'access-required');
     });
@@ -374,9 +374,9 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
     it('counts for the next request, cuts WebSockets and event streams, and leaves other responses alone', async () => {
       const tunnel = await start({});
       const [socket, events, long] = await Promise.all([
-        open(tunnel, WEBSOCKET),
-        open(tunnel, [], '/events'),
-        open(tunnel, [], '/long'),
+        enter(tunnel, WEBSOCKET),
+        enter(tunnel, [], '/events'),
+        enter(tunnel, [], '/long'),
       ]);
       await api.send('PUT', `/v1/tunnels/${tunnel.id}/access`, { json: { password: PASSWORD } });
       await Promise.all([socket.ending, events.ending]);
@@ -388,7 +388,7 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
     it('leaves in who may still come', async () => {
       const tunnel = await start({ password: PASSWORD });
       const cookie = cookiesOf(await submit(tunnel, '/', PASSWORD));
-      const socket = await open(tunnel, [...WEBSOCKET, cookie]);
+      const socket = await enter(tunnel, [...WEBSOCKET, cookie]);
       await api.send('PUT', `/v1/tunnels/${tunnel.id}/access`, { json: { allow: ['127.0.0.1'] } });
       await api.send('PUT', `/v1/tunnels/${tunnel.id}/access`, { json: {} });
       assert.equal((await ask(tunnel)).text, 'ok');
@@ -440,7 +440,7 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
   }
 
   /** A visitor whose response has begun. */
-  async function open(tunnel: Tunnel, headers: Field[], target = '/'): Promise<RawConnection> {
+  async function enter(tunnel: Tunnel, headers: Field[], target = '/'): Promise<RawConnection> {
     const visitor = await RawConnection.open(scope, relay.port, 60_000);
     await visitor.write(formatRequest({ host: hostOf(tunnel, relay), target, headers }));
     await visitor.finalHead();

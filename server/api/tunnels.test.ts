@@ -40,6 +40,7 @@ describe('the REST interface of tunnels', () => {
       bytes_in: 0,
       bytes_out: 0,
       requests: 0,
+      access: {},
       public_url: 'http://web.acme.localhost:8080',
       urls: {
         subdomain: 'http://web.localhost:8080',

@@ -10,16 +10,21 @@ import type { PasswordHashes } from './password-hashes.ts';
  * @returns what the store keeps; `null` for a tunnel that is open to everybody
  * @throws BusyError
  */
-export async function storedAccess(given: Access, hashes: PasswordHashes): Promise<StoredAccess | null> {
+export async function storedAccess(
+  given: Access,
+  hashes: PasswordHashes,
+  accountId: string,
+): Promise<StoredAccess | null> {
   const { allow, basic, password, links, knock } = given;
   if (allow.length === 0 && basic.length === 0 && password === undefined && !links && !knock) return null;
   const users = [];
-  for (const { user, password: theirs } of basic) users.push({ user, hash: await hashes.hash(theirs) });
+  for (const { user, password: theirs } of basic)
+    users.push({ user, hash: await hashes.hash(theirs, accountId) });
   return {
     version: randomBytes(9).toString('base64url'),
     allow,
     basic: users,
-    password: password === undefined ? null : await hashes.hash(password),
+    password: password === undefined ? null : await hashes.hash(password, accountId),
     links,
     knock,
   };

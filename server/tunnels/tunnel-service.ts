@@ -119,7 +119,7 @@ export class TunnelService {
     try {
       await orUnavailable(this.#sync.clear(slug));
       if (wanted.name !== '') await this.#mustBeFree(account, slug);
-      const access = await orBusy(storedAccess(wanted.access, this.#hashes));
+      const access = await orBusy(storedAccess(wanted.access, this.#hashes, account.id));
       const owned = { account, tunnel: this.#newRecord(account, wanted, slug, access) };
       await orUnavailable(this.#insert(owned));
       const tunnel = this.#registry.byId(owned.tunnel.id) ?? this.#lifecycle.begin(owned);
@@ -202,7 +202,7 @@ export class TunnelService {
   async setAccess(account: AccountRecord, id: string, given: Access): Promise<LiveTunnel> {
     await this.coordination.followTunnel(id);
     const tunnel = this.get(account, id);
-    const access = await orBusy(storedAccess(given, this.#hashes));
+    const access = await orBusy(storedAccess(given, this.#hashes, account.id));
     const revision = await orUnavailable(this.#store.setAccess(id, access));
     if (revision === undefined) throw new ApiError(API_ERRORS.tunnelNotFound);
     this.#lifecycle.setAccess(tunnel, access, revision);

@@ -143,7 +143,7 @@ export class Door {
     // Before the hash, so that many tries at once are counted, too.
     if (attempts.take(who) > 0) return 'access-attempts';
     try {
-      if (!(await hashes.matches(password, hash))) return 'access-required';
+      if (!(await hashes.matches(password, hash, tunnel.id))) return 'access-required';
       attempts.giveBack(who);
       return undefined;
     } catch (error) {
