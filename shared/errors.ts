@@ -26,8 +26,14 @@ export const API_ERRORS = {
   tunnelNotFound: { status: 404, code: 'tunnel-not-found', text: 'tunnel not found' },
   connectionNotFound: { status: 404, code: 'connection-not-found', text: 'connection not found' },
   tunnelNotConnected: { status: 404, code: 'tunnel-not-connected', text: 'tunnel not connected' },
+  linkNotFound: { status: 404, code: 'link-not-found', text: 'link not found' },
   methodNotAllowed: { status: 405, code: 'method-not-allowed', text: 'method not allowed' },
   nameTaken: { status: 409, code: 'name-taken', text: 'name already in use' },
+  linksOff: {
+    status: 409,
+    code: 'links-off',
+    text: 'signed links do not let anybody into this tunnel: set links in its access first',
+  },
   bodyTooLarge: { status: 413, code: 'body-too-large', text: 'request body too large' },
   upgradeRequired: { status: 426, code: 'upgrade-required', text: 'websocket upgrade required' },
   rateLimited: { status: 429, code: 'rate-limited', text: 'rate limit exceeded' },
@@ -97,11 +103,37 @@ export function invalidAccess(text: string): ApiErrorEntry {
   return { status: 400, code: 'invalid-access', text };
 }
 
+/** The refusal of a link that cannot be (docs/protocol.md section 11.4). */
+export function invalidLink(text: string): ApiErrorEntry {
+  return { status: 400, code: 'invalid-link', text };
+}
+
+/**
+ * The refusal of a link beyond the most that a tunnel may have.
+ *
+ * @param max how many are good at a time
+ * @param maxRevoked how many were revoked and would be good otherwise
+ * @param nextEnd when the first of both ends, RFC 3339
+ */
+export function tooManyLinks(
+  max: number | string,
+  maxRevoked: number | string,
+  nextEnd: string,
+): ApiErrorEntry {
+  return {
+    status: 409,
+    code: 'too-many-links',
+    text: `a tunnel may have ${max} links at a time, and ${maxRevoked} more that were revoked before their end; revoke one, or wait until ${nextEnd}, when the next one ends`,
+  };
+}
+
 /** Errors whose text depends on settings or on the moment, with `{…}` for the parts that vary. */
 export const VARIABLE_API_ERRORS = {
   ttlTooLong: ttlTooLong('{duration}'),
   tooManyTunnels: tooManyTunnels('{plan}', '{number}', '{time}'),
   invalidAccess: invalidAccess('{reason}'),
+  invalidLink: invalidLink('{reason}'),
+  tooManyLinks: tooManyLinks('{number}', '{more}', '{time}'),
 } as const satisfies Record<string, ApiErrorEntry>;
 
 /** Every error of the REST interface and the WebSocket endpoints. */

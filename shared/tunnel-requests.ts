@@ -1,29 +1,10 @@
 /** Requests about tunnels, as the REST interface accepts them (docs/protocol.md section 3). */
 import * as yup from 'yup';
 import { readAccess } from './access-requests.ts';
-import { TTL_MIN_SECONDS } from './constraints.ts';
-import { formatDuration, parseDuration } from './duration.ts';
-import { API_ERRORS, ApiError, type ApiErrorEntry, ttlTooLong } from './errors.ts';
+import { API_ERRORS } from './errors.ts';
+import { check, readGivenTtl, refuse, ttl } from './request-fields.ts';
 import type { CreateTunnel, TtlLimits } from './tunnel.ts';
 import { NAME_RULE, PORT_RULE } from './value-rules.ts';
-
-/**
- * Reads a `ttl` string.
- *
- * @param text duration string
- * @param maxTtl the longest accepted, in seconds
- * @returns whole seconds, or the entry of the error catalogue that refuses the text
- */
-export function readTtl(text: string, maxTtl: number): number | ApiErrorEntry {
-  const seconds = parseDuration(text);
-  if (seconds === undefined || seconds < TTL_MIN_SECONDS) return API_ERRORS.invalidTtl;
-  return seconds > maxTtl ? ttlTooLong(formatDuration(maxTtl)) : seconds;
-}
-
-/** yup keeps the entry with the text, so that whoever catches the failure knows its status. */
-function refuse(context: yup.TestContext, entry: ApiErrorEntry): yup.ValidationError {
-  return context.createError({ message: entry.text, params: { entry } });
-}
 
 const localPort = yup
   .mixed<number>()
@@ -49,18 +30,6 @@ const idleTtl = yup
       : refuse(context, API_ERRORS.invalidBody),
   );
 
-function ttl(maxTtl: number) {
-  return yup
-    .mixed<string>()
-    .nullable()
-    .test('ttl', (value: unknown, context) => {
-      if (value === undefined || value === null) return true;
-      if (typeof value !== 'string') return refuse(context, API_ERRORS.invalidTtl);
-      const seconds = readTtl(value, maxTtl);
-      return typeof seconds === 'number' ? true : refuse(context, seconds);
-    });
-}
-
 /** The create request (docs/protocol.md section 3.2), fields in the order in which they are checked. */
 export function createTunnelSchema(limits: TtlLimits) {
   return yup
@@ -84,7 +53,7 @@ export function readCreateTunnel(body: unknown, limits: TtlLimits): CreateTunnel
   return {
     localPort: Number(fields.local_port),
     name: fields.name ?? '',
-    ttl: readGivenTtl(fields.ttl, limits) ?? limits.defaultTtl,
+    ttl: readGivenTtl(fields.ttl, limits.maxTtl) ?? limits.defaultTtl,
     idleTtl: fields.idle_ttl ?? false,
     access: readAccess(fields.access),
   };
@@ -97,27 +66,5 @@ export function readCreateTunnel(body: unknown, limits: TtlLimits): CreateTunnel
  * @throws ApiError
  */
 export function readExtendTunnel(body: unknown, limits: TtlLimits): number | undefined {
-  return readGivenTtl(check(extendTunnelSchema(limits), body).ttl, limits);
-}
-
-function readGivenTtl(text: string | null | undefined, limits: TtlLimits): number | undefined {
-  if (text === undefined || text === null) return undefined;
-  const seconds = readTtl(text, limits.maxTtl);
-  if (typeof seconds !== 'number') throw new ApiError(seconds);
-  return seconds;
-}
-
-function check<T extends yup.AnyObject>(schema: yup.ObjectSchema<T>, body: unknown): T {
-  if (typeof body !== 'object' || body === null || Array.isArray(body))
-    throw new ApiError(API_ERRORS.invalidBody);
-  try {
-    schema.validateSync(body, { abortEarly: false });
-    return body as T;
-  } catch (error) {
-    if (!(error instanceof yup.ValidationError)) throw error;
-    // yup reports fields in the order they fail; the contract has one order.
-    const order = Object.keys(schema.fields);
-    const [first] = error.inner.toSorted((a, b) => order.indexOf(a.path ?? '') - order.indexOf(b.path ?? ''));
-    throw new ApiError((first?.params?.['entry'] as ApiErrorEntry | undefined) ?? API_ERRORS.invalidBody);
-  }
+  return readGivenTtl(check(extendTunnelSchema(limits), body).ttl, limits.maxTtl);
 }

@@ -3,6 +3,7 @@ import { type Kysely, sql } from 'kysely';
 import { describeError, type Log } from '../log.ts';
 import * as accounts from './account-queries.ts';
 import * as keys from './key-queries.ts';
+import * as links from './link-queries.ts';
 import { nameClashes } from './namespace.ts';
 import type { Database } from './schema.ts';
 import { relaySecret } from './secret-queries.ts';
@@ -16,7 +17,16 @@ type Queries = {
   ) => ReturnType<Store[Name]>;
 };
 
-const QUERIES: Queries = { ...accounts, ...keys, ...tunnels, nameClashes, relaySecret, ping, close };
+const QUERIES: Queries = {
+  ...accounts,
+  ...keys,
+  ...tunnels,
+  ...links,
+  nameClashes,
+  relaySecret,
+  ping,
+  close,
+};
 
 /**
  * @param db database with the schema of this version

@@ -6,6 +6,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0002_administration': { up: prepareAdministration },
   '0003_relay_secrets': { up: keepSecrets },
   '0004_tunnel_access': { up: keepAccess },
+  '0005_tunnel_links': { up: keepLinks },
 };
 
 async function createTables(db: Kysely<unknown>): Promise<void> {
@@ -79,4 +80,19 @@ async function keepAccess(db: Kysely<unknown>): Promise<void> {
     .alterTable('tunnels')
     .addColumn('access_revision', 'integer', (column) => column.notNull().defaultTo(0))
     .execute();
+}
+
+/** Signed links to tunnels, and which of them were revoked before their end. */
+async function keepLinks(db: Kysely<unknown>): Promise<void> {
+  await db.schema.alterTable('tunnels').addColumn('revoked_links', 'text').execute();
+  await db.schema
+    .createTable('tunnel_links')
+    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('tunnel_id', 'text', (column) => column.notNull().references('tunnels.id').onDelete('cascade'))
+    .addColumn('note', 'text', (column) => column.notNull())
+    .addColumn('path', 'text')
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .addColumn('expires_at', 'bigint', (column) => column.notNull())
+    .execute();
+  await db.schema.createIndex('tunnel_links_by_tunnel').on('tunnel_links').column('tunnel_id').execute();
 }

@@ -56,6 +56,22 @@ export interface StoredAccess {
   readonly knock: boolean;
 }
 
+/** A signed link to a tunnel. */
+export interface LinkRecord {
+  readonly id: string;
+  readonly tunnelId: string;
+  readonly note: string;
+  /** where it leads below the tunnel's address; `null` for its start page */
+  readonly path: string | null;
+  /** wall time in ms */
+  readonly createdAt: number;
+  /** wall time in ms */
+  readonly expiresAt: number;
+}
+
+/** A link that was revoked, and the wall time in ms at which it would have ended. */
+export type RevokedLink = readonly [id: string, expiresAt: number];
+
 /** A tunnel as stored. */
 export interface TunnelRecord {
   /** UUID */
@@ -80,6 +96,8 @@ export interface TunnelRecord {
   readonly access: StoredAccess | null;
   /** how often that has changed: of two readings, the higher one is the later */
   readonly accessRevision: number;
+  /** links that let nobody in, though their time is not over */
+  readonly revokedLinks: readonly RevokedLink[];
 }
 
 /** A stored tunnel with its owner. */

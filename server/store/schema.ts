@@ -5,6 +5,7 @@ export interface Database {
   accounts: AccountsTable;
   api_keys: ApiKeysTable;
   tunnels: TunnelsTable;
+  tunnel_links: TunnelLinksTable;
   released_names: ReleasedNamesTable;
   access_revision: AccessRevisionTable;
   relay_secrets: RelaySecretsTable;
@@ -46,6 +47,18 @@ export interface TunnelsTable {
   access: string | null;
   /** how often that has changed */
   access_revision: number;
+  /** JSON, pairs of an id and an end; `null` for none */
+  revoked_links: string | null;
+}
+
+/** Signed links that were not revoked. They go with their tunnel. */
+export interface TunnelLinksTable {
+  id: string;
+  tunnel_id: string;
+  note: string;
+  path: string | null;
+  created_at: number;
+  expires_at: number;
 }
 
 /** Slugs of ended tunnels, kept for the account that had them (docs/protocol.md section 3.5). */

@@ -7,7 +7,9 @@ import type {
   KeyListing,
   KeyOwner,
   KeyRecord,
+  LinkRecord,
   OwnedTunnel,
+  RevokedLink,
   StoredAccess,
   TunnelRecord,
 } from './records.ts';
@@ -51,6 +53,21 @@ export interface InsertRules {
   readonly maxTunnels: number | null;
   /** ms for which the slug of an ended tunnel stays with its account */
   readonly nameHold: number;
+}
+
+/** How many links a tunnel may have. */
+export interface LinkRules {
+  readonly maxLinks: number;
+  /** those that were revoked, and whose time is not over */
+  readonly maxRevoked: number;
+}
+
+/** What became of a link. */
+export interface Revocation {
+  /** Whether the tunnel had such a link until now. */
+  readonly isFirst: boolean;
+  /** all links of the tunnel that were revoked, and whose time is not over */
+  readonly revoked: readonly RevokedLink[];
 }
 
 /** How an expiry is moved, in wall time in ms. */
@@ -152,6 +169,25 @@ export interface Store {
    * @returns how often that has changed now; `undefined` if there is no such tunnel
    */
   setAccess(id: string, access: StoredAccess | null): Promise<number | undefined>;
+  /**
+   * Stores a new link of a tunnel, and forgets those that have ended.
+   *
+   * @returns `false` if there is no such tunnel
+   * @throws FullError
+   */
+  insertLink(link: LinkRecord, rules: LinkRules): Promise<boolean>;
+  /**
+   * @param now wall time in ms
+   * @returns the links of a tunnel that have neither ended nor been revoked, newest first
+   */
+  linksOf(tunnelId: string, now: number): Promise<LinkRecord[]>;
+  /**
+   * Makes a link let nobody in any more.
+   *
+   * @param now wall time in ms
+   * @returns `undefined` if there is no such tunnel
+   */
+  revokeLink(tunnelId: string, id: string, now: number): Promise<Revocation | undefined>;
   /** Adds traffic in one transaction; unknown ids are ignored. */
   addTraffic(deltas: readonly TrafficDelta[]): Promise<void>;
 
@@ -198,6 +234,9 @@ export const OPERATIONS = {
   raiseExpiry: 'write',
   extendExpiry: 'write',
   setAccess: 'write',
+  insertLink: 'write',
+  linksOf: 'read',
+  revokeLink: 'write',
   addTraffic: 'write',
   relaySecret: 'write',
   ping: 'read',
@@ -220,13 +259,13 @@ export class UnansweredError extends Error {
   }
 }
 
-/** An account has as many tunnels as it may have. */
+/** An account has as many tunnels as it may have, or a tunnel as many links. */
 export class FullError extends Error {
-  /** wall time in ms at which the next of them expires */
+  /** wall time in ms at which the next of them ends */
   readonly nextEnd: number;
 
   constructor(nextEnd: number) {
-    super('the account has no room for another tunnel');
+    super('there is no room for another one');
     this.name = 'FullError';
     this.nextEnd = nextEnd;
   }

@@ -4,12 +4,20 @@ import { TRANSFER_BATCH } from '../limits.ts';
 import type { Database } from './schema.ts';
 
 /** Each after those it refers to. */
-const TABLES = ['accounts', 'api_keys', 'tunnels', 'released_names', 'relay_secrets'] as const;
+const TABLES = [
+  'accounts',
+  'api_keys',
+  'tunnels',
+  'tunnel_links',
+  'released_names',
+  'relay_secrets',
+] as const;
 type Table = (typeof TABLES)[number];
 const KEYS = {
   accounts: 'id',
   api_keys: 'id',
   tunnels: 'id',
+  tunnel_links: 'id',
   released_names: 'slug',
   relay_secrets: 'name',
 } as const;
@@ -70,6 +78,7 @@ async function countRows(db: Kysely<Database>): Promise<TableCounts> {
     accounts: 0,
     api_keys: 0,
     tunnels: 0,
+    tunnel_links: 0,
     released_names: 0,
     relay_secrets: 0,
   };

@@ -4,7 +4,7 @@ import { EXPIRED_GRACE_MS } from '../limits.ts';
 import { ACCOUNT_COLUMNS, accountOfJoin } from './account-queries.ts';
 import { mustBeFreeForTunnel } from './namespace.ts';
 import type { Database, TunnelsTable } from './schema.ts';
-import type { OwnedTunnel, StoredAccess, TunnelRecord } from './records.ts';
+import type { OwnedTunnel, RevokedLink, StoredAccess, TunnelRecord } from './records.ts';
 import {
   ConflictError,
   type Extension,
@@ -352,6 +352,7 @@ function toRow(tunnel: TunnelRecord): Selectable<TunnelsTable> {
     requests: tunnel.requests,
     access: writtenAccess(tunnel.access),
     access_revision: tunnel.accessRevision,
+    revoked_links: writtenRevoked(tunnel.revokedLinks),
   };
 }
 
@@ -371,9 +372,19 @@ function toRecord(row: Selectable<TunnelsTable>): TunnelRecord {
     requests: row.requests,
     access: row.access === null ? null : (JSON.parse(row.access) as StoredAccess),
     accessRevision: row.access_revision,
+    revokedLinks: readRevoked(row.revoked_links),
   };
 }
 
 function writtenAccess(access: StoredAccess | null): string | null {
   return access === null ? null : JSON.stringify(access);
+}
+
+/** The column of a tunnel's revoked links. */
+export function writtenRevoked(links: readonly RevokedLink[]): string | null {
+  return links.length === 0 ? null : JSON.stringify(links);
+}
+
+export function readRevoked(written: string | null): readonly RevokedLink[] {
+  return written === null ? [] : (JSON.parse(written) as RevokedLink[]);
 }

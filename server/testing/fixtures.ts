@@ -1,6 +1,6 @@
 /** Things that tests of the relay's state begin with. */
 import { randomUUID } from 'node:crypto';
-import type { AccountRecord, OwnedTunnel, TunnelRecord } from '../store/records.ts';
+import type { AccountRecord, LinkRecord, OwnedTunnel, TunnelRecord } from '../store/records.ts';
 import { type Store, StoreError } from '../store/store.ts';
 import { storedTunnels } from '../tunnels/stored-tunnels.ts';
 import { openTestStore } from './test-store.ts';
@@ -12,9 +12,33 @@ export function anAccount(fields: Partial<AccountRecord> = {}): AccountRecord {
 
 export function aTunnel(accountId: string, fields: Partial<TunnelRecord> = {}): TunnelRecord {
   const id = randomUUID();
-  const counters = { bytesIn: 0, bytesOut: 0, requests: 0, access: null, accessRevision: 0 };
+  const counters = { bytesIn: 0, bytesOut: 0, requests: 0 };
+  const visitors = { access: null, accessRevision: 0, revokedLinks: [] };
   const life = { ttl: 3600, idle: false, createdAt: 1000, expiresAt: 3_601_000 };
-  return { id, slug: `slug-${id}`, name: '', accountId, localPort: 3000, ...life, ...counters, ...fields };
+  return {
+    id,
+    slug: `slug-${id}`,
+    name: '',
+    accountId,
+    localPort: 3000,
+    ...life,
+    ...counters,
+    ...visitors,
+    ...fields,
+  };
+}
+
+export function aLink(tunnelId: string, fields: Partial<LinkRecord> = {}): LinkRecord {
+  const id = randomUUID().replaceAll('-', '').slice(0, 16);
+  return {
+    id,
+    tunnelId,
+    note: 'for the review',
+    path: null,
+    createdAt: 1000,
+    expiresAt: 3_601_000,
+    ...fields,
+  };
 }
 
 /** All tunnels of a store, oldest first. */

@@ -10,7 +10,7 @@ const POSTGRES_URL = process.env['TEST_POSTGRES_URL'];
 const CLEAR = `
   select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid();
-  truncate accounts, api_keys, tunnels, released_names, relay_secrets;
+  truncate accounts, api_keys, tunnels, tunnel_links, released_names, relay_secrets;
   update access_revision set revision = 0;`;
 
 /** databases of the test that runs */

@@ -283,6 +283,7 @@ export class TunnelService {
       requests: 0,
       access,
       accessRevision: 0,
+      revokedLinks: [],
     };
   }
 }

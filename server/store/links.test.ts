@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { aLink, anAccount, aTunnel } from '../testing/fixtures.ts';
+import { openTestStore } from '../testing/test-store.ts';
+import type { TunnelRecord } from './records.ts';
+import { FullError, type Store } from './store.ts';
+
+const RULES = { maxLinks: 3, maxRevoked: 2 };
+
+describe('links in the store', () => {
+  const owner = anAccount();
+  let store: Store;
+  let tunnel: TunnelRecord;
+
+  beforeEach(async () => {
+    store = await openTestStore(() => {});
+    await store.insertAccount(owner);
+    tunnel = aTunnel(owner.id);
+    await store.insertTunnel(tunnel);
+  });
+
+  async function revoked(): Promise<unknown> {
+    return (await store.findTunnel(tunnel.id))?.tunnel.revokedLinks;
+  }
+
+  function isFull(nextEnd: number) {
+    return (error: unknown) => error instanceof FullError && error.nextEnd === nextEnd;
+  }
+
+  it('are listed newest first, as they were made, and not with those of other tunnels', async () => {
+    const other = aTunnel(owner.id);
+    await store.insertTunnel(other);
+    await store.insertLink(aLink(other.id), RULES);
+    const links = [30, 10, 20].map((createdAt) =>
+      aLink(tunnel.id, { createdAt, path: '/a?b=c', note: 'Ä 🦊' }),
+    );
+    for (const link of links) assert.equal(await store.insertLink(link, RULES), true);
+    assert.deepEqual(await store.linksOf(tunnel.id, 1000), [links[0], links[2], links[1]]);
+  });
+
+  it('need a tunnel', async () => {
+    assert.equal(await store.insertLink(aLink('unknown'), RULES), false);
+    assert.deepEqual(await store.linksOf('unknown', 0), []);
+    assert.equal(await store.revokeLink('unknown', 'a', 0), undefined);
+  });
+
+  it('are not listed from their end on, and forgotten with the next one', async () => {
+    const link = aLink(tunnel.id, { expiresAt: 2000 });
+    await store.insertLink(link, RULES);
+    assert.deepEqual(await store.linksOf(tunnel.id, 1999), [link]);
+    assert.deepEqual(await store.linksOf(tunnel.id, 2000), []);
+    await store.insertLink(aLink(tunnel.id, { createdAt: 2000 }), RULES);
+    assert.equal((await store.linksOf(tunnel.id, 0)).length, 1);
+  });
+
+  it('are revoked once, and the tunnel says so', async () => {
+    const link = aLink(tunnel.id);
+    const kept = aLink(tunnel.id);
+    for (const each of [link, kept]) await store.insertLink(each, RULES);
+    const gone = [[link.id, link.expiresAt]];
+    assert.deepEqual(await store.revokeLink(tunnel.id, link.id, 1000), { isFirst: true, revoked: gone });
+    assert.deepEqual(await store.revokeLink(tunnel.id, link.id, 1000), { isFirst: false, revoked: gone });
+    assert.deepEqual(await store.linksOf(tunnel.id, 1000), [kept]);
+    assert.deepEqual(await revoked(), gone);
+    assert.deepEqual((await store.loadTunnels())[0]?.tunnel.revokedLinks, gone);
+  });
+
+  it('cannot be revoked by way of another tunnel, nor once they have ended', async () => {
+    const other = aTunnel(owner.id);
+    await store.insertTunnel(other);
+    const link = aLink(tunnel.id);
+    await store.insertLink(link, RULES);
+    const not = { isFirst: false, revoked: [] };
+    assert.deepEqual(await store.revokeLink(other.id, link.id, 1000), not);
+    assert.deepEqual(await store.revokeLink(tunnel.id, link.id, link.expiresAt), not);
+    assert.deepEqual(await revoked(), []);
+  });
+
+  it('have a limit, which those that have ended do not count for', async () => {
+    for (const expiresAt of [3000, 2000, 4000])
+      await store.insertLink(aLink(tunnel.id, { expiresAt }), RULES);
+    await assert.rejects(store.insertLink(aLink(tunnel.id, { createdAt: 1999 }), RULES), isFull(2000));
+    assert.equal(await store.insertLink(aLink(tunnel.id, { createdAt: 2000 }), RULES), true);
+  });
+
+  it('that were revoked have a limit of their own, and are forgotten at their end', async () => {
+    for (const expiresAt of [3000, 2000]) {
+      const link = aLink(tunnel.id, { expiresAt });
+      await store.insertLink(link, RULES);
+      await store.revokeLink(tunnel.id, link.id, 1000);
+    }
+    await assert.rejects(store.insertLink(aLink(tunnel.id, { createdAt: 1999 }), RULES), isFull(2000));
+    const link = aLink(tunnel.id, { createdAt: 2000 });
+    assert.equal(await store.insertLink(link, RULES), true);
+    await store.revokeLink(tunnel.id, link.id, 3000);
+    assert.deepEqual(await revoked(), [[link.id, link.expiresAt]]);
+  });
+
+  it('go with their tunnel, however it goes', async () => {
+    const ways: ((tunnel: TunnelRecord) => Promise<unknown>)[] = [
+      ({ id, slug }) => store.releaseTunnels([{ id, slug, accountId: owner.id, heldUntil: 0 }], 1000),
+      ({ expiresAt }) => store.releaseOverdue({ until: expiresAt, now: expiresAt, nameHold: 0, limit: 9 }),
+      ({ slug }) => store.insertTunnel(aTunnel(owner.id, { slug, createdAt: 9_000_000 })),
+      () => store.removeAccount(owner.name),
+    ];
+    for (const end of ways) {
+      const ending = aTunnel(owner.id);
+      await store.insertTunnel(ending);
+      await store.insertLink(aLink(ending.id), RULES);
+      await end(ending);
+      assert.deepEqual(await store.linksOf(ending.id, 0), []);
+    }
+  });
+});
