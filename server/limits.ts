@@ -394,6 +394,10 @@ export const KNOWN_PASSES_MAX = 10_000;
 export const PASSED_PASSWORDS_MAX = 10_000;
 /** Wrong passwords that an address may try at a tunnel in a minute, and at once. */
 export const ACCESS_ATTEMPTS_PER_MINUTE = 10;
+/** Signed links of a tunnel at a time. */
+export const LINKS_MAX = 256;
+/** Links of a tunnel that were revoked before their end: every relay knows them until then; some 50 KB. */
+export const REVOKED_LINKS_MAX = 1024;
 /** s for which a visitor who has been let in is not asked again. */
 export const PASS_SECONDS = 12 * 3600;
 /** ms for which passes are made with one key. */

@@ -34,6 +34,11 @@ export const LOG_EVENTS = {
   'tunnel created': { level: 'info', meaning: 'through the API' },
   'tunnel extended': { level: 'info', meaning: 'through the API, to `expires_at`' },
   'tunnel access changed': { level: 'info', meaning: 'through the API: other visitors may come in' },
+  'link created': {
+    level: 'info',
+    meaning: 'through the API: `link` lets visitors into a tunnel until `expires_at`',
+  },
+  'link revoked': { level: 'info', meaning: 'through the API: `link` lets nobody in any more' },
   'tunnel closed': { level: 'info', meaning: 'through the API' },
   'tunnel expired': { level: 'info', meaning: 'its time to live was over' },
   'tunnel removed': { level: 'info', meaning: 'its account was removed' },

@@ -3,6 +3,7 @@ import { Router } from '@koa/router';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import type { TtlLimits } from '../../shared/tunnel.ts';
 import { readAccess } from '../../shared/access-requests.ts';
+import { readCreateLink } from '../../shared/link-requests.ts';
 import { readExtendTunnel } from '../../shared/tunnel-requests.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
 import { ttlLimitsOf } from '../accounts/plans.ts';
@@ -11,13 +12,15 @@ import { LIST_BATCH, READY_TIMEOUT_MS, STORE_RETRY_AFTER_SECONDS } from '../limi
 import { orUnavailable, type Store } from '../store/store.ts';
 import { batches } from '../batches.ts';
 import type { CreateLimiter } from '../rate-limiter.ts';
+import type { TunnelLinks } from '../tunnels/tunnel-links.ts';
 import type { TunnelService } from '../tunnels/tunnel-service.ts';
 import type { Addresses } from '../tunnels/urls.ts';
 import { allowName, authenticate, limitRate, limitTunnels, readCreate, waitForTurn } from './guards.ts';
 import { openApiDocument } from './openapi/document.ts';
 import { readBody, requireBody } from './request-body.ts';
 import { ACCOUNT } from './resources/account.ts';
-import { CLOSED, HEALTHY, READY } from './resources/status.ts';
+import { viewLink, viewNewLink } from './resources/link.ts';
+import { CLOSED, HEALTHY, READY, REVOKED } from './resources/status.ts';
 import { viewTunnel } from './resources/tunnel.ts';
 import type { ApiContext, ApiState } from './state.ts';
 import type { Turns } from './turns/turns.ts';
@@ -26,6 +29,7 @@ import type { Writes } from './turns/writes.ts';
 export interface ApiDeps {
   readonly authenticator: Authenticator;
   readonly tunnels: TunnelService;
+  readonly links: TunnelLinks;
   readonly creates: CreateLimiter;
   readonly turns: Pick<Turns, 'next'>;
   readonly writes: Writes;
@@ -39,7 +43,8 @@ export interface ApiDeps {
 
 /** @returns a router that matches its paths exactly: case, trailing slash and encoding matter */
 export function createRouter(deps: ApiDeps): Router<ApiState> {
-  const { authenticator, tunnels, creates, turns, writes, store, ttl, addresses, clock, isDraining } = deps;
+  const { authenticator, tunnels, links, creates, turns, writes, store } = deps;
+  const { ttl, addresses, clock, isDraining } = deps;
   const router = new Router<ApiState>({ strict: true, sensitive: true });
   const requireKey = authenticate(authenticator);
   const json = readBody();
@@ -92,6 +97,25 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
     ctx.body = viewTunnel(tunnel, addresses);
   }
 
+  async function createLink(ctx: ApiContext): Promise<void> {
+    const { account } = ctx.state;
+    const wanted = readCreateLink(ctx.request.body);
+    const made = await writes.run(account.id, () => links.create(account, idOf(ctx), wanted));
+    ctx.status = 201;
+    ctx.body = viewNewLink(made, addresses);
+  }
+
+  async function listLinks(ctx: ApiContext): Promise<void> {
+    const found = await links.list(ctx.state.account, idOf(ctx));
+    ctx.body = { links: found.map(viewLink) };
+  }
+
+  async function revokeLink(ctx: ApiContext): Promise<void> {
+    const { account } = ctx.state;
+    await writes.run(account.id, () => links.revoke(account, idOf(ctx), ctx.captures?.[1] ?? ''));
+    ctx.body = REVOKED.body;
+  }
+
   function describe(ctx: ApiContext): void {
     ctx.body = document;
   }
@@ -131,6 +155,9 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
   router.delete('/v1/tunnels/:id', requireKey, close);
   router.put('/v1/tunnels/:id/extend', requireKey, json, anotherTurn, extend);
   router.put('/v1/tunnels/:id/access', requireKey, json, anotherTurn, requireBody(), setAccess);
+  router.post('/v1/tunnels/:id/links', requireKey, json, anotherTurn, createLink);
+  router.get('/v1/tunnels/:id/links', requireKey, listLinks);
+  router.delete('/v1/tunnels/:id/links/:link', requireKey, revokeLink);
   router.get('/v1/account', requireKey, showAccount);
   router.get('/v1/openapi.json', describe);
   router.get('/healthz', health);

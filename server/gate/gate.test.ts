@@ -3,6 +3,7 @@ import { parseRequestHead } from '../../shared/http1/head.ts';
 import { Gate, type Verdict } from './gate.ts';
 import type { StoredAccess } from '../store/records.ts';
 import { HeldAccess } from './held-access.ts';
+import { LinkTokens } from './link-tokens.ts';
 import { Passes } from './passes.ts';
 
 const NOW = Date.UTC(2026, 10, 1);
@@ -24,6 +25,7 @@ interface Asked {
   readonly address?: string;
   readonly prefix?: string;
   readonly tunnelId?: string;
+  readonly link?: string;
 }
 
 function basic(user: string, password: string): string {
@@ -32,21 +34,27 @@ function basic(user: string, password: string): string {
 
 describe('Gate', () => {
   let passes: Passes;
+  let linkPasses: Passes;
+  let links: LinkTokens;
   let revoked: Set<string>;
   let gate: Gate;
 
   beforeEach(() => {
     passes = new Passes(() => ({ current: 'key', others: [] }));
+    linkPasses = new Passes(() => ({ current: 'other key', others: [] }));
+    links = new LinkTokens('other key');
     revoked = new Set();
     gate = new Gate({
       passes,
+      linkPasses,
+      links,
       cookieName: (form) => (form === 'host' ? '__Host-pass' : 'pass'),
       isGood: (tunnelId, visitor) => !revoked.has(`${tunnelId} ${visitor}`),
     });
   });
 
   function ask(access: Partial<StoredAccess>, asked: Asked = {}): Verdict {
-    const { method = 'GET', fields = '', address = '192.0.2.1', prefix = '', tunnelId = 'one' } = asked;
+    const { method = 'GET', fields = '', address = '192.0.2.1', prefix = '', tunnelId = 'one', link } = asked;
     const text = `${method} ${prefix}/ HTTP/1.1\r\nHost: a.localhost\r\n${fields}\r\n`;
     const head = parseRequestHead(Buffer.from(text, 'latin1'), { target: 1000, fields: 9 });
     assert.ok(typeof head === 'object', text);
@@ -55,6 +63,7 @@ describe('Gate', () => {
       address,
       tunnelId,
       prefix,
+      link,
       now: NOW,
     });
   }
@@ -161,5 +170,62 @@ describe('Gate', () => {
     for (const less of [{ method: 'GET' }, { fields: 'Origin: https://app\r\n' }])
       assert.equal(ask(ANN, { ...preflight, ...less }).kind, 'ask');
     assert.equal(ask({ ...ANN, allow: ['10.0.0.0/8'] }, preflight).kind, 'address');
+  });
+
+  describe('with a signed link', () => {
+    const LINKS = { links: true };
+    const ID = '0123456789abcdef';
+    const end = NOW / 1000 + 60;
+    let link: string;
+
+    beforeEach(() => {
+      link = links.make('one', { id: ID, note: 'Ann: review', end });
+    });
+
+    it('lets in whoever has one, as the link', () => {
+      assert.deepEqual(ask({ ...LINKS, ...ANN }, { link, fields: basic('ann', 'x') }), {
+        kind: 'link',
+        link: { id: ID, note: 'Ann: review', end },
+        visitor: `link:${ID}:Ann: review`,
+        kept: { authorization: true },
+      });
+      assert.equal(ask(LINKS, { link, prefix: '/t/abc', method: 'POST' }).kind, 'link');
+    });
+
+    it('asks who has one of another tunnel, a revoked one or none, and where links let nobody in', () => {
+      assert.equal(ask(LINKS, { link, tunnelId: 'two' }).kind, 'ask');
+      assert.equal(ask(PASSWORD, { link }).kind, 'ask');
+      for (const other of ['', 'x', link.slice(0, -1), `${link}x`])
+        assert.equal(ask(LINKS, { link: other }).kind, 'ask', other);
+      revoked.add(`one link:${ID}:Ann: review`);
+      assert.equal(ask(LINKS, { link }).kind, 'ask');
+    });
+
+    it('lets in who passes by other means, whatever his link is', () => {
+      assert.equal(ask(LINKS, { link: 'x', fields: pass('password') }).kind, 'pass');
+      assert.equal(ask({ ...LINKS, ...ANN }, { link: 'x', fields: basic('ann', 'x') }).kind, 'check');
+      assert.equal(ask({ allow: ['192.0.2.0/24'] }, { link: 'x' }).kind, 'pass');
+      assert.equal(ask({ ...LINKS, allow: ['10.0.0.0/8'] }, { link }).kind, 'address');
+    });
+
+    it('lets no preflight in for it', () => {
+      const fields = 'Origin: https://app\r\nAccess-Control-Request-Method: PUT\r\n';
+      assert.equal(ask(LINKS, { link, method: 'OPTIONS', fields }).kind, 'ask');
+      assert.equal(ask(LINKS, { link, method: 'OPTIONS' }).kind, 'link');
+    });
+
+    it('takes a pass of one until the link ends, and is revoked', () => {
+      const scope = { tunnelId: 'one', version: 'v1', form: 'host' } as const;
+      const who = `link:${ID}:`;
+      const fields = `Cookie: __Host-pass=${linkPasses.make(scope, who, end)}\r\n`;
+      assert.deepEqual(ask(LINKS, { fields }), {
+        kind: 'pass',
+        visitor: who,
+        kept: { authorization: false },
+      });
+      assert.equal(ask(LINKS, { fields, tunnelId: 'two' }).kind, 'ask');
+      revoked.add(`one ${who}`);
+      assert.equal(ask(LINKS, { fields }).kind, 'ask');
+    });
   });
 });

@@ -7,7 +7,9 @@ import type { RequestHead } from '../../shared/http1/head.ts';
 import { cookieValues } from '../edge/own/own-cookies.ts';
 import { type Credentials, gateCredentials } from './credentials.ts';
 import type { HeldAccess } from './held-access.ts';
+import type { LinkTokens, SignedLink } from './link-tokens.ts';
 import type { Passes, PassScope } from './passes.ts';
+import { visitorByLink } from './visitors.ts';
 
 /** A request at the gate. */
 export interface Arrival {
@@ -17,6 +19,8 @@ export interface Arrival {
   readonly tunnelId: string;
   /** `/t/{slug}` in the path form, else empty */
   readonly prefix: string;
+  /** what the parameter of a signed link says; `undefined` where it is not there */
+  readonly link: string | undefined;
   /** wall time in ms */
   readonly now: number;
 }
@@ -28,8 +32,10 @@ export interface Kept {
 }
 
 export type Verdict =
-  /** he comes in; `visitor` is who he is, for the local service, where he had to say */
+  /** he comes in; `visitor` is who he is (visitors.ts), where he had to say */
   | { readonly kind: 'pass'; readonly visitor: string | undefined; readonly kept: Kept }
+  /** he comes in with a signed link */
+  | { readonly kind: 'link'; readonly link: SignedLink; readonly visitor: string; readonly kept: Kept }
   /** he comes in if the password is right, which takes time to find out */
   | { readonly kind: 'check'; readonly credentials: Credentials; readonly hash: string | undefined }
   /** he is asked for what he has not shown */
@@ -39,6 +45,9 @@ export type Verdict =
 
 export interface GateOptions {
   readonly passes: Passes;
+  /** those of who has come with a link, which live as long as links do */
+  readonly linkPasses: Passes;
+  readonly links: LinkTokens;
   /** name of the cookie that carries a pass, for the form of the address */
   readonly cookieName: (form: PassScope['form']) => string;
   /** Whether a pass of that visitor is still good, beyond its own end: links and admissions can be revoked. */
@@ -60,6 +69,8 @@ export class Gate {
     if (!access.asks) return { kind: 'pass', visitor: undefined, kept: NOTHING };
     const credentials = gateCredentials(fields, access);
     const kept = { authorization: credentials !== undefined && access.hasUser(credentials.user) };
+    const link = this.#link(access, arrival);
+    if (link !== undefined) return { kind: 'link', link, visitor: visitorByLink(link), kept };
     const visitor = this.#bearer(access, arrival);
     if (visitor !== undefined) return { kind: 'pass', visitor, kept };
     // No browser sends credentials with it; the request that follows has to bring them.
@@ -73,13 +84,22 @@ export class Gate {
     return this.#options.isGood(tunnelId, visitor);
   }
 
+  /** The link that is followed, if it is good. */
+  #link(access: HeldAccess, { head, tunnelId, link: token, now }: Arrival): SignedLink | undefined {
+    // The request that follows a preflight is asked for its own.
+    if (token === undefined || !access.takesLinks || isPreflight(head)) return undefined;
+    const { links, isGood } = this.#options;
+    const link = links.read(token, tunnelId, now);
+    return link !== undefined && isGood(tunnelId, visitorByLink(link)) ? link : undefined;
+  }
+
   /** Who has a pass that is good. */
   #bearer(access: HeldAccess, { head, tunnelId, prefix, now }: Arrival): string | undefined {
-    const { passes, cookieName, isGood } = this.#options;
+    const { passes, linkPasses, cookieName, isGood } = this.#options;
     const form = prefix === '' ? 'host' : 'path';
     const scope = { tunnelId, version: access.version, form } as const;
     for (const value of cookieValues(head.fields, cookieName(form))) {
-      const visitor = passes.read(value, scope, now);
+      const visitor = passes.read(value, scope, now) ?? linkPasses.read(value, scope, now);
       if (visitor !== undefined && isGood(tunnelId, visitor)) return visitor;
     }
     return undefined;

@@ -61,6 +61,10 @@ export class HeldAccess {
     return this.#users.size > 0 || password !== null || links || knock;
   }
 
+  get takesLinks(): boolean {
+    return this.stored.links;
+  }
+
   get hasUsers(): boolean {
     return this.#users.size > 0;
   }

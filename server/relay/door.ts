@@ -3,17 +3,21 @@ import type { Clock } from '../clock.ts';
 import { Door } from '../edge/own/door.ts';
 import { passCookieName } from '../edge/own/own-cookies.ts';
 import { Gate } from '../gate/gate.ts';
+import { LinkTokens } from '../gate/link-tokens.ts';
 import { KeyRing } from '../gate/pass-keys.ts';
 import { Passes } from '../gate/passes.ts';
 import type { PasswordHashes } from '../gate/password-hashes.ts';
+import { linkIdOf } from '../gate/visitors.ts';
 import { ACCESS_ATTEMPTS_PER_MINUTE } from '../limits.ts';
 import { RateLimiter } from '../rate-limiter.ts';
 import type { Store } from '../store/store.ts';
+import type { TunnelRegistry } from '../tunnels/registry.ts';
 
 export interface DoorwayOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly hashes: PasswordHashes;
+  readonly registry: Pick<TunnelRegistry, 'byId'>;
   /** Whether tunnels are visited with https. */
   readonly secure: boolean;
   /** address of a link for complaints */
@@ -23,22 +27,41 @@ export interface DoorwayOptions {
 export interface Doorway {
   readonly door: Door;
   readonly keys: KeyRing;
+  /** of signed links */
+  readonly links: LinkTokens;
 }
 
 /** @throws StoreError */
-export async function openDoor({ store, clock, hashes, secure, contact }: DoorwayOptions): Promise<Doorway> {
+export async function openDoor({
+  store,
+  clock,
+  hashes,
+  registry,
+  secure,
+  contact,
+}: DoorwayOptions): Promise<Doorway> {
   const keys: KeyRing = new KeyRing({ store, clock, changed: () => passes.forget() });
   const passes = new Passes(() => keys.keys);
   await keys.start();
+  // A link may be good for longer than keys of passes are.
+  const secret = await store.relaySecret('links', clock.now());
+  const links = new LinkTokens(secret);
+  const linkPasses = new Passes(() => ({ current: secret, others: [] }));
   const gate = new Gate({
     passes,
+    linkPasses,
+    links,
     cookieName: (form) => passCookieName(form, secure),
-    isGood: () => true,
+    isGood: (tunnelId, visitor) => {
+      const link = linkIdOf(visitor);
+      return link === undefined || registry.byId(tunnelId)?.revokedLinks.has(link) !== true;
+    },
   });
   const perMinute = ACCESS_ATTEMPTS_PER_MINUTE;
   const attempts = new RateLimiter(clock, { perMinute, burst: perMinute });
   return {
-    door: new Door({ gate, passes, hashes, attempts, secure, contact, now: () => clock.now() }),
+    door: new Door({ gate, passes, linkPasses, hashes, attempts, secure, contact, now: () => clock.now() }),
     keys,
+    links,
   };
 }

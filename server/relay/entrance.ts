@@ -21,6 +21,7 @@ import type { Upgrades } from '../link/upgrades.ts';
 import { traffic } from '../observe/counters.ts';
 import type { Store } from '../store/store.ts';
 import { RateLimiter } from '../rate-limiter.ts';
+import { TunnelLinks } from '../tunnels/tunnel-links.ts';
 import { openDoor } from './door.ts';
 import { LateListener } from './late-listener.ts';
 import type { Operator, Unexpected } from './operator.ts';
@@ -60,10 +61,11 @@ export async function openEntrance(
   const { registry, service, hub } = tunnels;
   const notice = config.notice ? await openNotice(config, store) : undefined;
   const secure = isSecure(config);
-  const { door, keys: passKeys } = await openDoor({
+  const doorway = await openDoor({
     store,
     clock,
     hashes,
+    registry,
     secure,
     contact: config.abuseContact,
   });
@@ -86,6 +88,7 @@ export async function openEntrance(
   const resources = {
     authenticator,
     tunnels: service,
+    links: new TunnelLinks({ tunnels: service, store, clock, log, tokens: doorway.links }),
     store,
     turns,
     writes: new Writes(),
@@ -111,7 +114,7 @@ export async function openEntrance(
     api: new InProcessApi(api.handle, turns),
     endpoints: upgrades,
     indexed: config.indexed,
-    door,
+    door: doorway.door,
     notice,
     now: () => clock.monotonic(),
     unexpected,
@@ -126,7 +129,7 @@ export async function openEntrance(
       new AddressLimits(config.address, trustedProxies, clock),
     ),
     certificate,
-    passKeys,
+    passKeys: doorway.keys,
     loadApi: () => api.load(),
     beginToDrain: () => {
       draining = true;

@@ -6,6 +6,10 @@ import { FullError, type Store } from './store.ts';
 
 const RULES = { maxLinks: 3, maxRevoked: 2 };
 
+function isFull(nextEnd: number) {
+  return (error: unknown) => error instanceof FullError && error.nextEnd === nextEnd;
+}
+
 describe('links in the store', () => {
   const owner = anAccount();
   let store: Store;
@@ -20,10 +24,6 @@ describe('links in the store', () => {
 
   async function revoked(): Promise<unknown> {
     return (await store.findTunnel(tunnel.id))?.tunnel.revokedLinks;
-  }
-
-  function isFull(nextEnd: number) {
-    return (error: unknown) => error instanceof FullError && error.nextEnd === nextEnd;
   }
 
   it('are listed newest first, as they were made, and not with those of other tunnels', async () => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { LinkTokens } from '../gate/link-tokens.ts';
 import { PasswordHashes } from '../gate/password-hashes.ts';
 import type { AccountRecord } from '../store/records.ts';
 import { issueKey } from '../accounts/accounts.ts';
@@ -11,6 +12,7 @@ import { Writes } from '../api/turns/writes.ts';
 import type { Log, LogEvent, LogFields } from '../log.ts';
 import { RateLimiter } from '../rate-limiter.ts';
 import { TunnelRegistry } from '../tunnels/registry.ts';
+import { TunnelLinks } from '../tunnels/tunnel-links.ts';
 import { TunnelService } from '../tunnels/tunnel-service.ts';
 import { FakeClock } from './fake-clock.ts';
 import { aStore, type TestStore } from './fixtures.ts';
@@ -61,6 +63,13 @@ export class ApiFixture {
     const deps = {
       authenticator: new Authenticator(store, this.clock),
       tunnels: this.tunnels,
+      links: new TunnelLinks({
+        tunnels: this.tunnels,
+        store,
+        clock: this.clock,
+        log,
+        tokens: new LinkTokens('secret'),
+      }),
       turns: { next: (group: string) => Promise.resolve(void this.turns.push(group)) },
       writes: new Writes(),
       creates: new RateLimiter(this.clock, { perMinute: 10, burst: 5 }),

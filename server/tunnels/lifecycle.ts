@@ -1,7 +1,13 @@
 /** How tunnels come to life on this relay and how they end, for the registry, the expiry and the store alike. */
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
-import type { AccountRecord, OwnedTunnel, StoredAccess, TunnelRecord } from '../store/records.ts';
+import type {
+  AccountRecord,
+  OwnedTunnel,
+  RevokedLink,
+  StoredAccess,
+  TunnelRecord,
+} from '../store/records.ts';
 import type { ReleasedTunnel } from '../store/store.ts';
 import { Expiry } from './expiry.ts';
 import { LiveTunnel, tunnelFields } from './live-tunnel.ts';
@@ -82,6 +88,11 @@ export class Lifecycle {
     return true;
   }
 
+  /** Links of a tunnel let nobody in any more: see {@link RevokedLinks.add}. */
+  revokeLinks(tunnel: LiveTunnel, links: readonly RevokedLink[]): void {
+    if (tunnel.revokedLinks.add(links, this.#clock.now())) this.#onAccess(tunnel);
+  }
+
   /** Says who may come into a tunnel from now on: see {@link LiveTunnel.setAccess}. */
   setAccess(tunnel: LiveTunnel, access: StoredAccess | null, revision: number): void {
     const before = tunnel.access;
@@ -93,6 +104,7 @@ export class Lifecycle {
   follow(tunnel: LiveTunnel, stored: TunnelRecord): void {
     tunnel.follow(stored);
     this.setAccess(tunnel, stored.access, stored.accessRevision);
+    this.revokeLinks(tunnel, stored.revokedLinks);
   }
 
   /** Its time was over, and no longer is. */

@@ -1,6 +1,7 @@
 /** One tunnel that is alive: what routing, counting and the API know about it, in memory. */
 import type { Clock } from '../clock.ts';
 import { HeldAccess } from '../gate/held-access.ts';
+import { RevokedLinks } from '../gate/revoked-links.ts';
 import type { LogFields } from '../log.ts';
 import type { AccountRecord, OwnedTunnel, StoredAccess, TunnelRecord } from '../store/records.ts';
 import type { TrafficDelta } from '../store/store.ts';
@@ -12,6 +13,7 @@ export class LiveTunnel {
   readonly name: string;
   /** its owner, replaced when the owner's plan has changed */
   account: AccountRecord;
+  readonly revokedLinks: RevokedLinks;
   readonly localPort: number;
   /** seconds */
   readonly ttl: number;
@@ -48,6 +50,7 @@ export class LiveTunnel {
     this.account = account;
     this.#access = held(tunnel.access);
     this.#accessRevision = tunnel.accessRevision;
+    this.revokedLinks = new RevokedLinks(tunnel.revokedLinks);
     this.localPort = tunnel.localPort;
     this.ttl = tunnel.ttl;
     this.idle = tunnel.idle;

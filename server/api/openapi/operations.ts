@@ -1,6 +1,12 @@
 /** What can be done through the API, route by route (docs/protocol.md section 3.1). */
 import { PENDING_TIMEOUT_MS, PING_INTERVAL_MS, PONG_TIMEOUT_MS } from '../../../shared/control.ts';
-import { BODY_MAX_BYTES, CREATE_BURST, CREATES_PER_MINUTE } from '../../limits.ts';
+import {
+  BODY_MAX_BYTES,
+  CREATE_BURST,
+  CREATES_PER_MINUTE,
+  LINKS_MAX,
+  REVOKED_LINKS_MAX,
+} from '../../limits.ts';
 import { type ErrorName, failures, success } from './responses.ts';
 import type { JsonObject } from '../json-schema.ts';
 import { ref, type SchemaName } from './schemas.ts';
@@ -54,6 +60,7 @@ const tunnelId = {
   schema: { type: 'string' },
   description: 'its `id`',
 };
+const linkId = { ...tunnelId, name: 'link_id' };
 const withId = { parameters: [tunnelId] as unknown as JsonObject };
 
 export const PATHS: Paths = {
@@ -135,6 +142,41 @@ export const PATHS: Paths = {
         ...(['tunnelNotFound', 'bodyTooLarge'] as const),
         ...SERVER_ERRORS,
       ],
+    }),
+  },
+  '/v1/tunnels/{id}/links': {
+    ...withId,
+    post: operation({
+      id: 'createLink',
+      summary: 'Make a signed link',
+      description:
+        `Whoever opens it comes into the tunnel until its end. At most ${LINKS_MAX} at a time, and ${REVOKED_LINKS_MAX} that were ` +
+        'revoked before their end.',
+      body: { schema: 'CreateLink', required: false },
+      answers: { 201: success('The link.', 'NewLink') },
+      errors: [
+        ...(['invalidBody', 'invalidTtl', 'ttlTooLong', 'invalidLink'] as const),
+        ...KEY_ERRORS,
+        ...(['tunnelNotFound', 'linksOff', 'tooManyLinks', 'bodyTooLarge'] as const),
+        ...SERVER_ERRORS,
+      ],
+    }),
+    get: operation({
+      id: 'listLinks',
+      summary: 'List the links of a tunnel that are good',
+      answers: { 200: success('The links.', 'LinkList') },
+      errors: [...KEY_ERRORS, 'tunnelNotFound', ...SERVER_ERRORS],
+    }),
+  },
+  '/v1/tunnels/{id}/links/{link_id}': {
+    parameters: [tunnelId, linkId] as unknown as JsonObject,
+    delete: operation({
+      id: 'revokeLink',
+      summary: 'Revoke a link',
+      description:
+        'Within a second it lets nobody in any more, nor anybody who has come with it; their WebSockets and event streams are cut.',
+      answers: { 200: success('The link is gone.', 'Revoked') },
+      errors: [...KEY_ERRORS, ...(['tunnelNotFound', 'linkNotFound'] as const), ...SERVER_ERRORS],
     }),
   },
   '/v1/account': {

@@ -8,9 +8,16 @@ import {
 } from '../../../shared/access.ts';
 import { NAME_MAX_LENGTH, NAME_MIN_LENGTH, NAME_PATTERN } from '../../../shared/constraints.ts';
 import { DURATION_PATTERN, formatDuration } from '../../../shared/duration.ts';
+import {
+  LINK_DEFAULT_TTL_SECONDS,
+  LINK_MAX_TTL_SECONDS,
+  LINK_NOTE_MAX_LENGTH,
+  LINK_PATH_MAX_LENGTH,
+} from '../../../shared/links.ts';
 import type { TtlLimits } from '../../../shared/tunnel.ts';
 import { ACCOUNT } from '../resources/account.ts';
-import { CLOSED, HEALTHY, READY } from '../resources/status.ts';
+import { LINK_SCHEMA, NEW_LINK_SCHEMA } from '../resources/link.ts';
+import { CLOSED, HEALTHY, READY, REVOKED } from '../resources/status.ts';
 import { TUNNEL } from '../resources/tunnel.ts';
 import { type JsonObject, localPort, object, text } from '../json-schema.ts';
 
@@ -18,11 +25,15 @@ export type SchemaName =
   | 'Access'
   | 'Account'
   | 'Closed'
+  | 'CreateLink'
   | 'CreateTunnel'
   | 'Document'
   | 'ExtendTunnel'
   | 'Healthy'
+  | 'LinkList'
+  | 'NewLink'
   | 'Ready'
+  | 'Revoked'
   | 'Tunnel'
   | 'TunnelList';
 
@@ -85,6 +96,27 @@ export function schemas({ defaultTtl, maxTtl }: TtlLimits): Record<SchemaName, J
     ExtendTunnel: object({
       'ttl?': { ...duration, description: "by how much; by the tunnel's own ttl without" },
     }),
+    CreateLink: object({
+      'ttl?': {
+        ...duration,
+        default: formatDuration(LINK_DEFAULT_TTL_SECONDS),
+        description: `a duration like \`30m\` or \`24h\`, of at least 1s and at most ${formatDuration(LINK_MAX_TTL_SECONDS)}`,
+      },
+      'note?': {
+        type: ['string', 'null'],
+        maxLength: LINK_NOTE_MAX_LENGTH,
+        description: 'without control characters; the local service is told it as the name of whoever comes',
+      },
+      'path?': {
+        type: ['string', 'null'],
+        maxLength: LINK_PATH_MAX_LENGTH,
+        description:
+          "where the link leads below the tunnel's address; it does not keep visitors from other paths",
+      },
+    }),
+    NewLink: NEW_LINK_SCHEMA,
+    LinkList: object({ links: { type: 'array', items: LINK_SCHEMA, description: 'newest first' } }),
+    Revoked: REVOKED.schema,
     Tunnel: TUNNEL.schema,
     TunnelList: object({ tunnels: { type: 'array', items: ref('Tunnel'), description: 'newest first' } }),
     Closed: CLOSED.schema,

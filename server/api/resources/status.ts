@@ -6,5 +6,6 @@ function status(word: string): { readonly schema: JsonObject; readonly body: { r
 }
 
 export const CLOSED = status('closed');
+export const REVOKED = status('revoked');
 export const HEALTHY = status('ok');
 export const READY = status('ready');

@@ -3,6 +3,7 @@ import type { ApiError } from '../../../shared/errors.ts';
 import { fieldValue } from '../../../shared/http1/fields.ts';
 import type { Framing } from '../../../shared/http1/framing.ts';
 import type { RequestHead } from '../../../shared/http1/head.ts';
+import { shownVisitor } from '../../gate/visitors.ts';
 import type { UpgradeRequest } from '../../link/upgrades.ts';
 import type { AccessLog } from '../../observe/access-log.ts';
 import { type Outcomes, requests } from '../../observe/counters.ts';
@@ -21,8 +22,16 @@ import {
   type ResponseEnding,
 } from '../heads/response-head.ts';
 import type { ApiOrigin } from '../own/api-origin.ts';
-import { type Door, type Entrant, type Entry, type FormEntry, isEntrant, isFormEntry } from '../own/door.ts';
-import type { Notice, Visit } from '../own/notice.ts';
+import {
+  type Arriving,
+  type Door,
+  type Entrant,
+  type Entry,
+  type FormEntry,
+  isEntrant,
+  isFormEntry,
+} from '../own/door.ts';
+import type { Notice } from '../own/notice.ts';
 import { setsOwnCookie } from '../own/own-cookies.ts';
 import { errorResponse, type OwnResponse, requestFacts } from '../own/own-responses.ts';
 import { hostname } from '../routing/host-resolver.ts';
@@ -141,19 +150,19 @@ export class Origins {
   }
 
   /** Whether a visitor comes in, as far as the tunnel is already known; otherwise the lookup decides. */
-  enter({ head, framing, route }: Plan, peer: Peer): Entry | Promise<Entry> | undefined {
+  enter({ head, framing, route, upgrade }: Plan, peer: Peer): Entry | Promise<Entry> | undefined {
     if (route.kind !== 'tunnel') return undefined;
-    const { tunnel, prefix, target } = route;
+    const { tunnel, prefix, target, link } = route;
     if (tunnel instanceof TunnelLookup) return undefined;
-    const entry = this.#enter(head, { tunnel, prefix, target }, peer);
+    const entry = this.#enter(head, { tunnel, prefix, target, link, upgrade }, peer);
     const isForm = entry !== undefined && !(entry instanceof Promise) && isFormEntry(entry);
     return isForm && !isShort(framing)
       ? errorResponse('bad-request', requestFacts({ head }), this.context.abuseContact)
       : entry;
   }
 
-  #enter(head: RequestHead, visit: Visit, peer: Peer): Entry | Promise<Entry> | undefined {
-    if (visit.tunnel.access === undefined) return undefined;
+  #enter(head: RequestHead, visit: Arriving, peer: Peer): Entry | Promise<Entry> | undefined {
+    if (visit.tunnel.access === undefined && visit.link === undefined) return undefined;
     const address = visitorAddress(head.fields, peer, this.context.trustedProxies);
     return this.#door.enter(head, visit, { address, network: networkOf(address) });
   }
@@ -241,7 +250,7 @@ export class Origins {
 
   #toTunnel(
     plan: Plan,
-    { tunnel, prefix, target }: Extract<Destination, { kind: 'tunnel' }>,
+    { tunnel, prefix, target, link }: Extract<Destination, { kind: 'tunnel' }>,
     peer: Peer,
     entry: Entrant | Promise<Entry> | undefined,
   ): OriginRequest {
@@ -251,7 +260,7 @@ export class Origins {
     let entrant = entry instanceof Promise ? undefined : entry;
     /** Lets in who has had to wait for it. */
     const gate = async (found: LiveTunnel): Promise<OwnResponse | undefined> => {
-      const visit = { tunnel: found, prefix, target };
+      const visit = { tunnel: found, prefix, target, link, upgrade };
       const decided = await (entry ?? this.#enter(head, visit, peer));
       if (decided !== undefined && isFormEntry(decided))
         // The tunnel was not known when there was still time to take the form; the page knows it now.
@@ -269,7 +278,7 @@ export class Origins {
           upgrade,
           hidesCookies: true,
           hidesAuthorization: entrant?.kept.authorization === true,
-          visitor: entrant?.visitor,
+          visitor: entrant?.visitor && shownVisitor(entrant.visitor),
         });
       },
       get entrant() {

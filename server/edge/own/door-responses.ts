@@ -25,19 +25,24 @@ export interface DoorContext {
   readonly contact: string | undefined;
   /** Whether a password was wrong just now. */
   readonly wasWrong?: boolean;
+  /** Whether a link was followed that lets nobody in, or not any more. */
+  readonly linkEnded?: boolean;
 }
+
+const LINK_ENDED = 'This link has ended, or was taken back. Whoever sent it to you can send another one.';
 
 /** The response in place of the tunnel's. */
 export function doorResponse(
   code: 'access-required' | 'access-address' | 'access-attempts',
-  { head, visit, access, contact, wasWrong = false }: DoorContext,
+  { head, visit, access, contact, wasWrong = false, linkEnded = false }: DoorContext,
 ): OwnResponse {
-  const { status, title, text } = VISITOR_ERRORS[code];
+  const { status, title, text: reason } = VISITOR_ERRORS[code];
+  const text = linkEnded ? LINK_ENDED : reason;
   const html = prefersHtml(fieldValue(head.fields, 'accept'));
   const body = html
     ? page(
         title,
-        `<p>${escapeHtml(text)}</p>\n${code === 'access-required' ? ways(visit, access, wasWrong) : ''}`,
+        `<p>${escapeHtml(text)}</p>\n${code === 'access-required' ? ways(visit, access, { wasWrong, linkEnded }) : ''}`,
         `${status} ${code}`,
         contact,
       )
@@ -67,7 +72,11 @@ function extraFields(code: string, access: HeldAccess): string {
 }
 
 /** What a visitor can do. */
-function ways({ prefix, target }: Visit, access: HeldAccess, wasWrong: boolean): string {
+function ways(
+  { prefix, target }: Visit,
+  access: HeldAccess,
+  { wasWrong, linkEnded }: Required<Pick<DoorContext, 'wasWrong' | 'linkEnded'>>,
+): string {
   const { password, links } = access.stored;
   const parts: string[] = [];
   if (password !== null) {
@@ -81,7 +90,8 @@ function ways({ prefix, target }: Visit, access: HeldAccess, wasWrong: boolean):
 <p><button class="go">Continue</button></p>
 </form>`);
   }
-  if (links) parts.push('<p>If you were sent a link, open it again, whole: it lets you in.</p>');
+  if (links && !linkEnded)
+    parts.push('<p>If you were sent a link, open it again, whole: it lets you in.</p>');
   if (access.hasUsers) parts.push('<p>If you have a user name, reload the page to be asked for it.</p>');
   return parts.join('\n');
 }

@@ -13,14 +13,14 @@ import type { Passes } from '../../gate/passes.ts';
 import { PASS_SECONDS } from '../../limits.ts';
 import type { RateLimiter } from '../../rate-limiter.ts';
 import type { LiveTunnel } from '../../tunnels/live-tunnel.ts';
-import { doorResponse, goOn, isForm, PASSWORD_FIELD } from './door-responses.ts';
+import { type DoorContext, doorResponse, goOn, isForm, PASSWORD_FIELD } from './door-responses.ts';
 import type { Visit } from './notice.ts';
 import { passCookie } from './own-cookies.ts';
 import type { OwnResponse } from './own-responses.ts';
 
 /** Somebody who comes in. */
 export interface Entrant {
-  /** who he is, for the local service; `undefined` where he did not have to say */
+  /** who he is (server/gate/visitors.ts); `undefined` where he did not have to say */
   readonly visitor: string | undefined;
   /** of the `access` that let him in */
   readonly version: string;
@@ -28,6 +28,14 @@ export interface Entrant {
   readonly kept: Kept;
   /** a `Set-Cookie` that makes him known */
   readonly cookie: string | undefined;
+}
+
+/** A request at the door. */
+export interface Arriving extends Visit {
+  /** what the parameter of a signed link says; `undefined` where it is not there */
+  readonly link: string | undefined;
+  /** Whether it offers a WebSocket. */
+  readonly upgrade: boolean;
 }
 
 /** The request is the form of the door's own page: its body is for {@link Door.submit}. */
@@ -41,6 +49,8 @@ export type Entry = Entrant | FormEntry | OwnResponse;
 export interface DoorOptions {
   readonly gate: Gate;
   readonly passes: Passes;
+  /** those of who has come with a link */
+  readonly linkPasses: Passes;
   readonly hashes: Pick<PasswordHashes, 'matches'>;
   /** wrong passwords, by tunnel and address */
   readonly attempts: Pick<RateLimiter, 'take' | 'giveBack'>;
@@ -67,22 +77,30 @@ export class Door {
    */
   enter(
     head: RequestHead,
-    visit: Visit,
+    visit: Arriving,
     { address, network }: { readonly address: string; readonly network: string },
   ): Entry | Promise<Entry> | undefined {
     const { access, id: tunnelId } = visit.tunnel;
-    if (access === undefined) return undefined;
+    const { link, prefix } = visit;
+    const leadsOn = link !== undefined && isFollowed(head, visit);
+    if (access === undefined) return leadsOn ? goOn(visit, undefined) : undefined;
     const { gate, now } = this.#options;
-    const verdict = gate.decide(access, { head, address, tunnelId, prefix: visit.prefix, now: now() });
+    const verdict = gate.decide(access, { head, address, tunnelId, prefix, link, now: now() });
     // Whoever sends it, and whatever else he shows: it never reaches the tunnel.
     if (verdict.kind !== 'address' && isForm(head, visit)) return { form: { ...visit, access } };
     switch (verdict.kind) {
+      case 'link': {
+        const cookie = this.#linkCookie(visit, access, verdict.visitor, verdict.link.end);
+        if (leadsOn) return goOn(visit, cookie);
+        return { visitor: verdict.visitor, version: access.version, kept: verdict.kept, cookie };
+      }
       case 'pass':
+        if (leadsOn) return goOn(visit, undefined);
         return { visitor: verdict.visitor, version: access.version, kept: verdict.kept, cookie: undefined };
       case 'address':
         return this.#refuse('access-address', head, visit, access);
       case 'ask':
-        return this.#refuse('access-required', head, visit, access);
+        return this.#refuse('access-required', head, visit, access, { linkEnded: link !== undefined });
       case 'check':
         if (this.#passed.has(access.version, verdict.credentials))
           return this.#admit(head, visit, access, verdict.credentials);
@@ -106,7 +124,7 @@ export class Door {
     if (!this.#passed.has(access.version, credentials)) {
       const problem = await this.#try(form, network, password, stored.password);
       if (problem !== undefined)
-        return this.#refuse(problem, head, form, access, problem === 'access-required');
+        return this.#refuse(problem, head, form, access, { wasWrong: problem === 'access-required' });
       this.#passed.add(access.version, credentials);
     }
     return goOn(form, this.#cookie(form, access, 'password'));
@@ -174,6 +192,14 @@ export class Door {
     return { visitor, version: access.version, kept: { authorization: true }, cookie };
   }
 
+  /** @param end of the link, wall time in s */
+  #linkCookie({ tunnel, prefix }: Visit, { version }: HeldAccess, visitor: string, end: number): string {
+    const { linkPasses, secure, now } = this.#options;
+    const form = prefix === '' ? 'host' : 'path';
+    const value = linkPasses.make({ tunnelId: tunnel.id, version, form }, visitor, end);
+    return passCookie({ value, prefix, secure, seconds: end - Math.floor(now() / 1000) });
+  }
+
   #cookie(visit: Visit, { version }: HeldAccess, visitor: string): string {
     const { passes, secure, now } = this.#options;
     const form = visit.prefix === '' ? 'host' : 'path';
@@ -187,10 +213,15 @@ export class Door {
     head: RequestHead,
     visit: Visit,
     access: HeldAccess,
-    wasWrong = false,
+    what: Pick<DoorContext, 'wasWrong' | 'linkEnded'> = {},
   ): OwnResponse {
-    return doorResponse(code, { head, visit, access, contact: this.#options.contact, wasWrong });
+    return doorResponse(code, { head, visit, access, contact: this.#options.contact, ...what });
   }
+}
+
+/** Whether somebody follows a link: he is led on to the address without the parameter, which he may show and pass on. */
+function isFollowed({ method }: RequestHead, { upgrade }: Arriving): boolean {
+  return (method === 'GET' || method === 'HEAD') && !upgrade;
 }
 
 export function isEntrant(entry: Entry): entry is Entrant {

@@ -5,15 +5,20 @@ import type { RequestHead } from '../../../shared/http1/head.ts';
 import type { LiveTunnel } from '../../tunnels/live-tunnel.ts';
 import type { OwnRoute } from '../own/own-responses.ts';
 import { type HostResolver, type HostTarget, namesHost } from './host-resolver.ts';
+import { takeLink } from './link-parameter.ts';
 import { TunnelLookup } from './tunnel-lookup.ts';
 
 export type Route =
-  /** `prefix` is what the path form adds before `target`, or empty */
+  /**
+   * `prefix` is what the path form adds before `target`, or empty; `link` is what the parameter of a signed link says, which
+   * `target` does not have
+   */
   | {
       readonly kind: 'tunnel';
       readonly tunnel: LiveTunnel | TunnelLookup;
       readonly prefix: string;
       readonly target: string;
+      readonly link: string | undefined;
     }
   /** the relay itself */
   | { readonly kind: 'relay'; readonly target: string }
@@ -53,7 +58,7 @@ export function route(head: RequestHead, context: RouteContext): Route {
   if (named.kind === 'own') return ownRoute(head, target, context);
   const tunnel = tunnelOf(named.slug, named.account, tunnels);
   if (tunnel === undefined) return refuse('tunnel-unknown');
-  return { kind: 'tunnel', tunnel, prefix: '', target };
+  return { kind: 'tunnel', tunnel, prefix: '', ...takeLink(target) };
 }
 
 function ownRoute(head: RequestHead, target: string, { tunnels, pathForm }: RouteContext): Route {
@@ -66,7 +71,7 @@ function ownRoute(head: RequestHead, target: string, { tunnels, pathForm }: Rout
     // On a page without the slash, relative links would lead to the tunnel's neighbours.
     if (!rest.startsWith('/') && isPageVisit(head))
       return { kind: 'redirect', location: `${prefix}/${rest}` };
-    return { kind: 'tunnel', tunnel, prefix, target: originForm(rest) };
+    return { kind: 'tunnel', tunnel, prefix, ...takeLink(originForm(rest)) };
   }
   return head.method === 'TRACE' ? refuse('method-not-allowed') : { kind: 'relay', target };
 }

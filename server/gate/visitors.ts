@@ -1,0 +1,20 @@
+/** Who has come in, as passes say it: by a link's id, too, which nobody else is told. */
+
+const LINK = /^link:([\da-f]{16}):(.*)$/s;
+
+/** Who has come with a link. */
+export function visitorByLink({ id, note }: { readonly id: string; readonly note: string }): string {
+  return `link:${id}:${note}`;
+}
+
+/** @returns id of the link that a visitor has come with; `undefined` for anybody else */
+export function linkIdOf(visitor: string): string | undefined {
+  return LINK.exec(visitor)?.[1];
+}
+
+/** @returns who it is as the local service is told (docs/protocol.md section 11.3) */
+export function shownVisitor(visitor: string): string {
+  const [, , note] = LINK.exec(visitor) ?? [];
+  if (note === undefined) return visitor;
+  return note === '' ? 'link' : `link:${note}`;
+}

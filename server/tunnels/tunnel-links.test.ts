@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { OPEN } from '../../shared/access.ts';
+import { LinkTokens } from '../gate/link-tokens.ts';
+import { PasswordHashes } from '../gate/password-hashes.ts';
+import { LINKS_MAX, REVOKED_LINKS_MAX } from '../limits.ts';
+import { type Store, StoreError } from '../store/store.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { aLink, aStore, aTunnel, anAccount, type TestStore } from '../testing/fixtures.ts';
+import type { LiveTunnel } from './live-tunnel.ts';
+import type { Peers } from './peers.ts';
+import { TunnelRegistry } from './registry.ts';
+import { TunnelLinks } from './tunnel-links.ts';
+import { TunnelService } from './tunnel-service.ts';
+
+const WANTED = { localPort: 3000, name: 'web', ttl: 3600, idleTtl: false, access: { ...OPEN, links: true } };
+const LINK = { ttl: 60, note: 'for the review', path: undefined };
+
+/** Lets what the store was asked arrive. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** A relay, as far as links are concerned. */
+interface Side {
+  readonly service: TunnelService;
+  readonly links: TunnelLinks;
+  readonly registry: TunnelRegistry;
+  /** slugs of tunnels whose visitors were looked at */
+  readonly reviewed: string[];
+}
+
+describe('TunnelLinks', () => {
+  const account = anAccount();
+  const rules = { maxLinks: LINKS_MAX + 1, maxRevoked: REVOKED_LINKS_MAX + 1 };
+  let clock: FakeClock;
+  let test: TestStore;
+  let started: TunnelService[];
+
+  beforeEach(async () => {
+    clock = new FakeClock();
+    test = await aStore(account);
+    started = [];
+  });
+
+  afterEach(async () => {
+    for (const service of started) await service.stop();
+  });
+
+  async function start(peers?: Peers, store = test.store): Promise<Side> {
+    const registry = new TunnelRegistry(new Set());
+    const reviewed: string[] = [];
+    const service = new TunnelService({
+      hashes: new PasswordHashes(),
+      store,
+      registry,
+      clock,
+      log: () => {},
+      ttl: { defaultTtl: 3600, maxTtl: 7200 },
+      nameHold: 0,
+      peers,
+      onAccess: ({ slug }) => reviewed.push(slug),
+      onEnd: () => {},
+    });
+    await service.start();
+    started.push(service);
+    const links = new TunnelLinks({
+      tunnels: service,
+      store,
+      clock,
+      log: () => {},
+      tokens: new LinkTokens('secret'),
+    });
+    return { service, links, registry, reviewed };
+  }
+
+  it('makes links that their tokens tell about', async () => {
+    const { service, links } = await start();
+    const { id } = await service.create(account, WANTED);
+    const { link, token } = await links.create(account, id, LINK);
+    assert.deepEqual(new LinkTokens('secret').read(token, id, clock.now()), {
+      id: link.id,
+      note: 'for the review',
+      end: link.expiresAt / 1000,
+    });
+  });
+
+  it('makes no more than 256 at a time, and says when the next one ends', async () => {
+    const { service, links } = await start();
+    const { id } = await service.create(account, WANTED);
+    const createdAt = clock.now();
+    const expiresAt = createdAt + 60_000;
+    for (let made = 1; made < LINKS_MAX; made += 1)
+      await test.store.insertLink(aLink(id, { createdAt, expiresAt: expiresAt + 1 }), rules);
+    const { link } = await links.create(account, id, LINK);
+    await assert.rejects(links.create(account, id, LINK), (error: Error) => {
+      assert.match(error.message, new RegExp(`256 .*, or wait until ${new Date(expiresAt).toISOString()},`));
+      return true;
+    });
+    await links.revoke(account, id, link.id);
+    await links.create(account, id, LINK);
+  });
+
+  it('makes none while 1,024 are known that were revoked before their end', async () => {
+    const expiresAt = clock.now() + 60_000;
+    const revokedLinks = Array.from(
+      { length: REVOKED_LINKS_MAX },
+      (_, index) => [`${index}`, expiresAt] as const,
+    );
+    const access = { version: 'v', allow: [], basic: [], password: null, links: true, knock: false };
+    const tunnel = aTunnel(account.id, { revokedLinks, access, expiresAt: expiresAt + 60_000 });
+    await test.store.insertTunnel(tunnel);
+    const { links } = await start();
+    await assert.rejects(links.create(account, tunnel.id, LINK), { status: 409 });
+    clock.advance(60_000);
+    await links.create(account, tunnel.id, LINK);
+  });
+
+  it('lets its visitors be looked at when one is revoked, and knows it after a restart', async () => {
+    const { service, links, reviewed, registry } = await start();
+    const { id } = await service.create(account, WANTED);
+    const { link } = await links.create(account, id, LINK);
+    await links.revoke(account, id, link.id);
+    assert.deepEqual(reviewed, ['web']);
+    assert.equal(registry.byId(id)?.revokedLinks.has(link.id), true);
+    const again = await start();
+    assert.equal(again.registry.byId(id)?.revokedLinks.has(link.id), true);
+  });
+
+  it('knows of a revocation whose answer was lost as soon as somebody tries again', async () => {
+    const { store } = test;
+    let isLost = true;
+    const lossy: Store = {
+      ...store,
+      async revokeLink(...given) {
+        const revocation = await store.revokeLink(...given);
+        if (isLost) throw new StoreError(new Error('lost'));
+        return revocation;
+      },
+    };
+    const { service, links, registry } = await start(undefined, lossy);
+    const { id } = await service.create(account, WANTED);
+    const { link } = await links.create(account, id, LINK);
+    await assert.rejects(links.revoke(account, id, link.id), { status: 503 });
+    isLost = false;
+    await assert.rejects(links.revoke(account, id, link.id), { status: 404 });
+    assert.equal(registry.byId(id)?.revokedLinks.has(link.id), true);
+  });
+
+  it('tells other relays, which ask the store', async () => {
+    let other: Side | undefined = undefined as Side | undefined;
+    const one = await start({ tell: (news) => other?.service.coordination.hear(news) });
+    other = await start({ tell: () => {} });
+    const { id } = await one.service.create(account, WANTED);
+    const { link } = await one.links.create(account, id, LINK);
+    await other.service.coordination.followTunnel(id);
+    const known = other.registry.byId(id) as LiveTunnel;
+    assert.equal(known.revokedLinks.has(link.id), false);
+    await one.links.revoke(account, id, link.id);
+    await settled();
+    assert.equal(known.revokedLinks.has(link.id), true);
+    assert.deepEqual(other.reviewed, ['web']);
+  });
+});

@@ -1,0 +1,106 @@
+/** What can be done with the signed links of tunnels (docs/protocol.md section 11.4): the store is told first. */
+import { randomBytes } from 'node:crypto';
+import { API_ERRORS, ApiError, tooManyLinks } from '../../shared/errors.ts';
+import type { CreateLink } from '../../shared/links.ts';
+import type { Clock } from '../clock.ts';
+import type { LinkTokens } from '../gate/link-tokens.ts';
+import { LINKS_MAX, REVOKED_LINKS_MAX } from '../limits.ts';
+import type { Log } from '../log.ts';
+import type { AccountRecord, LinkRecord } from '../store/records.ts';
+import { FullError, orUnavailable, type Store } from '../store/store.ts';
+import { type LiveTunnel, tunnelFields } from './live-tunnel.ts';
+import type { TunnelService } from './tunnel-service.ts';
+
+const RULES = { maxLinks: LINKS_MAX, maxRevoked: REVOKED_LINKS_MAX };
+/** More than can be guessed, though a link is not good for its id alone. */
+const ID_BYTES = 8;
+
+export interface TunnelLinksDeps {
+  readonly tunnels: Pick<TunnelService, 'get' | 'coordination'>;
+  readonly store: Pick<Store, 'insertLink' | 'linksOf' | 'revokeLink'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly tokens: LinkTokens;
+}
+
+/** A link that was just made. */
+export interface MadeLink {
+  readonly tunnel: LiveTunnel;
+  readonly link: LinkRecord;
+  /** for the query of its address */
+  readonly token: string;
+}
+
+export class TunnelLinks {
+  readonly #deps: TunnelLinksDeps;
+
+  constructor(deps: TunnelLinksDeps) {
+    this.#deps = deps;
+  }
+
+  /** @throws ApiError 404; 409 where links let nobody in, or there are too many; 503 */
+  async create(account: AccountRecord, tunnelId: string, wanted: CreateLink): Promise<MadeLink> {
+    const { store, clock, log, tokens } = this.#deps;
+    const tunnel = await this.#get(account, tunnelId);
+    if (tunnel.access?.takesLinks !== true) throw new ApiError(API_ERRORS.linksOff);
+    const createdAt = clock.now();
+    const link = {
+      id: randomBytes(ID_BYTES).toString('hex'),
+      tunnelId,
+      note: wanted.note,
+      path: wanted.path ?? null,
+      createdAt,
+      expiresAt: createdAt + wanted.ttl * 1000,
+    };
+    const isStored = await orUnavailable(store.insertLink(link, RULES)).catch(refuseFull);
+    if (!isStored) throw new ApiError(API_ERRORS.tunnelNotFound);
+    const expires_at = new Date(link.expiresAt).toISOString();
+    log('link created', { ...tunnelFields(tunnel), link: link.id, expires_at });
+    const token = tokens.make(tunnelId, {
+      id: link.id,
+      note: link.note,
+      end: Math.floor(link.expiresAt / 1000),
+    });
+    return { tunnel, link, token };
+  }
+
+  /**
+   * @returns those that have neither ended nor been revoked, newest first
+   * @throws ApiError 404; 503
+   */
+  async list(account: AccountRecord, tunnelId: string): Promise<LinkRecord[]> {
+    const { store, clock } = this.#deps;
+    const tunnel = await this.#get(account, tunnelId);
+    return await orUnavailable(store.linksOf(tunnel.id, clock.now()));
+  }
+
+  /**
+   * Lets nobody in with a link any more, nor anybody who has come with it.
+   *
+   * @throws ApiError 404, also for one that has ended; 503
+   */
+  async revoke(account: AccountRecord, tunnelId: string, id: string): Promise<void> {
+    const { store, clock, log, tunnels } = this.#deps;
+    const tunnel = await this.#get(account, tunnelId);
+    const revocation = await orUnavailable(store.revokeLink(tunnel.id, id, clock.now()));
+    if (revocation === undefined) throw new ApiError(API_ERRORS.tunnelNotFound);
+    const { coordination } = tunnels;
+    // Another attempt may have done it whose answer was lost.
+    coordination.lifecycle.revokeLinks(tunnel, revocation.revoked);
+    coordination.tell({ kind: 'access', id: tunnel.id });
+    if (!revocation.isFirst) throw new ApiError(API_ERRORS.linkNotFound);
+    log('link revoked', { ...tunnelFields(tunnel), link: id });
+  }
+
+  async #get(account: AccountRecord, tunnelId: string): Promise<LiveTunnel> {
+    const { tunnels } = this.#deps;
+    await tunnels.coordination.followTunnel(tunnelId);
+    return tunnels.get(account, tunnelId);
+  }
+}
+
+function refuseFull(error: unknown): never {
+  if (!(error instanceof FullError)) throw error;
+  const next = new Date(error.nextEnd).toISOString();
+  throw new ApiError(tooManyLinks(LINKS_MAX, REVOKED_LINKS_MAX, next));
+}
