@@ -103,7 +103,7 @@ export function invalidAccess(text: string): ApiErrorEntry {
   return { status: 400, code: 'invalid-access', text };
 }
 
-/** The refusal of a link that cannot be (docs/protocol.md section 11.4). */
+/** The refusal of a link that cannot be (docs/protocol.md section 11.2). */
 export function invalidLink(text: string): ApiErrorEntry {
   return { status: 400, code: 'invalid-link', text };
 }

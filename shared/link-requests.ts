@@ -1,4 +1,4 @@
-/** Requests for signed links, as the REST interface accepts them (docs/protocol.md section 11.4). */
+/** Requests for signed links, as the REST interface accepts them (docs/protocol.md section 11.2). */
 import * as yup from 'yup';
 import { invalidLink } from './errors.ts';
 import {

@@ -1,4 +1,4 @@
-/** Signed links to a tunnel, as the REST interface has them (docs/protocol.md section 11.4). */
+/** Signed links to a tunnel, as the REST interface has them (docs/protocol.md section 11.2). */
 
 /** Characters of a note. */
 export const LINK_NOTE_MAX_LENGTH = 64;

@@ -8,7 +8,7 @@ import { orUnavailable, type Store } from '../store/store.ts';
 import { RateLimiter } from '../rate-limiter.ts';
 import { hashKey, sameHash } from './api-key.ts';
 
-/** The scheme in any case, one or more spaces, the key (RFC 9110 section 11.4). */
+/** The scheme in any case, one or more spaces, the key (RFC 9110 section 11.2). */
 const BEARER = /^bearer +(\S.*)$/i;
 const CHALLENGE = { 'WWW-Authenticate': 'Bearer' };
 

@@ -157,7 +157,7 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
   router.put('/v1/tunnels/:id/access', requireKey, json, anotherTurn, requireBody(), setAccess);
   router.post('/v1/tunnels/:id/links', requireKey, json, anotherTurn, createLink);
   router.get('/v1/tunnels/:id/links', requireKey, listLinks);
-  router.delete('/v1/tunnels/:id/links/:link', requireKey, revokeLink);
+  router.delete('/v1/tunnels/:id/links/:link_id', requireKey, revokeLink);
   router.get('/v1/account', requireKey, showAccount);
   router.get('/v1/openapi.json', describe);
   router.get('/healthz', health);

@@ -12,7 +12,7 @@ export function linkIdOf(visitor: string): string | undefined {
   return LINK.exec(visitor)?.[1];
 }
 
-/** @returns who it is as the local service is told (docs/protocol.md section 11.3) */
+/** @returns who it is as the local service is told (docs/protocol.md section 11.1) */
 export function shownVisitor(visitor: string): string {
   const [, , note] = LINK.exec(visitor) ?? [];
   if (note === undefined) return visitor;

@@ -1,4 +1,4 @@
-/** What can be done with the signed links of tunnels (docs/protocol.md section 11.4): the store is told first. */
+/** What can be done with the signed links of tunnels (docs/protocol.md section 11.2): the store is told first. */
 import { randomBytes } from 'node:crypto';
 import { API_ERRORS, ApiError, tooManyLinks } from '../../shared/errors.ts';
 import type { CreateLink } from '../../shared/links.ts';

@@ -1,4 +1,4 @@
-/** A signed link as the REST interface shows it (docs/protocol.md section 11.4). */
+/** A signed link as the REST interface shows it (docs/protocol.md section 11.2). */
 import { type Link, LINK_PARAMETER, type NewLink } from '../../../shared/links.ts';
 import type { LinkRecord } from '../../store/records.ts';
 import type { MadeLink } from '../../tunnels/tunnel-links.ts';

@@ -1,4 +1,4 @@
-/** The parameter of a signed link (docs/protocol.md section 11.4), which goes no further than the relay. */
+/** The parameter of a signed link (docs/protocol.md section 11.2), which goes no further than the relay. */
 import { LINK_PARAMETER } from '../../../shared/links.ts';
 
 export interface Taken {
