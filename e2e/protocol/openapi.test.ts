@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Link } from '../../shared/links.ts';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { createAccount, type TestAccount } from '../support/accounts.ts';
 import { Api, type ApiRequest } from '../support/api.ts';
@@ -116,11 +117,34 @@ describe('GET /v1/openapi.json', () => {
     await send(operation, 413, { body: ' '.repeat(17_000) });
   });
 
+  it('describes links, and what cannot be said about them', async () => {
+    const access = 'PUT /v1/tunnels/{id}/access';
+    const operation = 'POST /v1/tunnels/{id}/links';
+    await send(operation, 409, { json: {} });
+    await send(access, 200, { json: { links: true } });
+    await send(operation, 201, { json: { ttl: '1h', note: 'for the review', path: '/x' } });
+    await send(operation, 201);
+    await send('GET /v1/tunnels/{id}/links', 200);
+    for (const json of [{ ttl: 'soon' }, { ttl: '721h' }, { note: 1 }, { path: 'x' }])
+      await send(operation, 400, { json });
+    await send(operation, 413, { body: ' '.repeat(17_000) });
+    const { json } = await account.api.send('GET', `/v1/tunnels/${tunnel.id}/links`);
+    const [{ id } = { id: '' }] = (json as { links: Link[] }).links;
+    const revoke = 'DELETE /v1/tunnels/{id}/links/{link_id}';
+    const path = `/v1/tunnels/{id}/links/${id}`;
+    await send(revoke, 200, undefined, account.api, path);
+    await send(revoke, 404, undefined, account.api, path);
+    await send(access, 200, { json: {} });
+  });
+
   for (const operation of [
     'GET /v1/tunnels/{id}',
     'DELETE /v1/tunnels/{id}',
     'PUT /v1/tunnels/{id}/extend',
     'PUT /v1/tunnels/{id}/access',
+    'POST /v1/tunnels/{id}/links',
+    'GET /v1/tunnels/{id}/links',
+    'DELETE /v1/tunnels/{id}/links/{link_id}',
   ]) {
     it(`describes ${operation} of a tunnel that does not exist`, () =>
       send(operation, 404, { json: {} }, account.api, operation.split(' ')[1]?.replace('{id}', UNKNOWN)));

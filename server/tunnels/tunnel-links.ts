@@ -50,7 +50,8 @@ export class TunnelLinks {
       note: wanted.note,
       path: wanted.path ?? null,
       createdAt,
-      expiresAt: createdAt + wanted.ttl * 1000,
+      // Passes end with whole seconds.
+      expiresAt: Math.ceil(createdAt / 1000 + wanted.ttl) * 1000,
     };
     const isStored = await orUnavailable(store.insertLink(link, RULES)).catch(refuseFull);
     if (!isStored) throw new ApiError(API_ERRORS.tunnelNotFound);
@@ -59,7 +60,7 @@ export class TunnelLinks {
     const token = tokens.make(tunnelId, {
       id: link.id,
       note: link.note,
-      end: Math.floor(link.expiresAt / 1000),
+      end: link.expiresAt / 1000,
     });
     return { tunnel, link, token };
   }

@@ -1,0 +1,438 @@
+import assert from 'node:assert/strict';
+import type { IncomingMessage } from 'node:http';
+import type { NewLink } from '../../shared/links.ts';
+import type { Tunnel } from '../../shared/tunnel.ts';
+import { createAccount, type TestAccount } from '../support/accounts.ts';
+import { Api } from '../support/api.ts';
+import { eventually } from '../support/deadline.ts';
+import { Culvert } from '../support/programs.ts';
+import { type Field, formatRequest, RawConnection, type Response, visit } from '../support/raw-http.ts';
+import { relaySuite } from '../support/relay-suite.ts';
+import { type HttpService, startHttpService } from '../support/services/listen.ts';
+import { SpecClient } from '../support/spec-client/client.ts';
+
+const BROWSER: Field = ['Accept', 'text/html,application/xhtml+xml,*/*;q=0.8'];
+const WEBSOCKET: Field[] = [
+  ['Connection', 'Upgrade'],
+  ['Upgrade', 'websocket'],
+  ['Sec-WebSocket-Version', '13'],
+  ['Sec-WebSocket-Key', 'AAAAAAAAAAAAAAAAAAAAAA=='],
+];
+const PREFLIGHT: Field[] = [
+  ['Origin', 'https://app.example'],
+  ['Access-Control-Request-Method', 'PUT'],
+];
+const LINKS = { links: true };
+
+/** A form of a tunnel's address. */
+interface Form {
+  readonly host: string;
+  /** of the path form */
+  readonly prefix: string;
+}
+
+/** What `Set-Cookie` fields have set, as a `Cookie` field. */
+function cookiesOf({ head }: Response): Field {
+  const cookies = head.all('set-cookie').map((cookie) => cookie.split(';', 1)[0]);
+  return ['Cookie', cookies.join('; ')];
+}
+
+function tokenOf({ url }: NewLink): string {
+  return new URL(url).searchParams.get('culvert_pass') ?? '';
+}
+
+describe('signed links (docs/protocol.md section 11.2)', () => {
+  const { scope, relay } = relaySuite();
+  let service: HttpService;
+  /** one for each test: an account may not make many tunnels at once */
+  let account: TestAccount;
+  let accounts = 0;
+  /** what the local service was asked for last */
+  let seen: IncomingMessage | undefined;
+
+  before(async () => {
+    service = await startHttpService(scope, (request, response) => {
+      seen = request;
+      if (request.url === '/events')
+        response.writeHead(200, { 'Content-Type': 'text/event-stream' }).write('data: 1\n\n');
+      else request.resume().on('end', () => response.end('ok'));
+    });
+    service.server.on('upgrade', (request, socket) => {
+      seen = request;
+      socket.on('error', () => {});
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n');
+    });
+  });
+
+  beforeEach(async () => {
+    accounts += 1;
+    account = await createAccount(relay, { subdomain: `links${accounts}` });
+    seen = undefined;
+  });
+
+  function last(): IncomingMessage | undefined {
+    return seen;
+  }
+
+  /** A tunnel over data sockets. */
+  async function start(access: object): Promise<Tunnel> {
+    return (await SpecClient.start(scope, relay, account.key, { local_port: service.port, access })).tunnel;
+  }
+
+  /** A tunnel over trunks. */
+  async function startCulvert(access: object): Promise<Tunnel> {
+    const { tunnel } = await Culvert.start(scope, relay, account.key, service.port);
+    await setAccess(tunnel, access);
+    return tunnel;
+  }
+
+  async function setAccess({ id }: Tunnel, access: object): Promise<void> {
+    assert.equal((await account.api.send('PUT', `/v1/tunnels/${id}/access`, { json: access })).status, 200);
+  }
+
+  async function link({ id }: Tunnel, request: object = {}): Promise<NewLink> {
+    const { status, json } = await account.api.send('POST', `/v1/tunnels/${id}/links`, { json: request });
+    assert.equal(status, 201, JSON.stringify(json));
+    return json as NewLink;
+  }
+
+  async function revoke(tunnel: Tunnel, { id }: NewLink): Promise<void> {
+    const { json } = await account.api.send('DELETE', `/v1/tunnels/${tunnel.id}/links/${id}`);
+    assert.deepEqual(json, { status: 'revoked' });
+  }
+
+  /** The three forms of a tunnel's address; the last one is its `public_url`. */
+  function forms({ slug }: Tunnel): [Form, Form, Form] {
+    return [
+      { host: `${slug}.localhost:${relay.port}`, prefix: '' },
+      { host: `localhost:${relay.port}`, prefix: `/t/${slug}` },
+      { host: `${slug}.links${accounts}.localhost:${relay.port}`, prefix: '' },
+    ];
+  }
+
+  async function ask(
+    { host, prefix }: Form,
+    target: string,
+    headers: readonly Field[] = [],
+    request: object = {},
+  ): Promise<Response> {
+    return await visit(relay.port, { host, target: prefix + target, headers, ...request });
+  }
+
+  /** Follows a link as it was handed out. */
+  async function open({ url }: NewLink, headers: readonly Field[] = []): Promise<Response> {
+    const { host, pathname, search } = new URL(url);
+    return await visit(relay.port, { host, target: pathname + search, headers });
+  }
+
+  /** A visitor whose response has begun. */
+  async function enter({ host, prefix }: Form, target: string, headers: Field[]): Promise<RawConnection> {
+    const visitor = await RawConnection.open(scope, relay.port, 60_000);
+    await visitor.write(formatRequest({ host, target: prefix + target, headers }));
+    const { status } = await visitor.finalHead();
+    assert.ok(status === 101 || status === 200, String(status));
+    return visitor;
+  }
+
+  function assertRefused({ head, status, text }: Response, isEnded = true): void {
+    assert.deepEqual([status, head.field('culvert-error')], [401, 'access-required']);
+    assert.equal(/This link has ended/.test(text), isEnded, text);
+    assert.deepEqual(head.all('set-cookie'), []);
+    assert.equal(seen, undefined);
+  }
+
+  for (const [name, begin] of [
+    ['data sockets', start],
+    ['trunks', startCulvert],
+  ] as const) {
+    describe(`over ${name}`, () => {
+      it('let in whoever opens one, in all forms of the address, as who it is for', async () => {
+        const tunnel = await begin(LINKS);
+        const token = tokenOf(await link(tunnel, { note: 'for the review' }));
+        for (const form of forms(tunnel)) {
+          assertRefused(await ask(form, '/a'), false);
+          const led = await ask(form, `/a?b=%2F&culvert_pass=${token}&&c`);
+          assert.deepEqual([led.status, led.head.field('location')], [303, `${form.prefix}/a?b=%2F&&c`]);
+          assert.equal(seen, undefined);
+          assert.equal(led.head.field('cache-control'), 'no-store');
+          const [cookie = ''] = led.head.all('set-cookie');
+          const [, seconds] = /; Max-Age=(\d+); HttpOnly; SameSite=Lax$/.exec(cookie) ?? [];
+          assert.ok(Number(seconds) > 80_000 && Number(seconds) <= 86_400, cookie);
+          assert.ok(cookie.includes(`; Path=${form.prefix || '/'}; `), cookie);
+          assert.equal((await ask(form, '/a?b=%2F&&c', [cookiesOf(led)])).text, 'ok');
+          const { url, headers } = last() ?? {};
+          assert.deepEqual(
+            [url, headers?.['cookie'], headers?.['culvert-visitor']],
+            ['/a?b=%2F&&c', undefined, 'link:for the review'],
+          );
+          seen = undefined;
+        }
+      });
+
+      it('let in a body and a WebSocket at once, without the parameter', async () => {
+        const tunnel = await begin(LINKS);
+        const query = `/up?x&culvert_pass=${tokenOf(await link(tunnel))}`;
+        for (const form of forms(tunnel)) {
+          const body = 'x'.repeat(100_000);
+          const posted = await ask(form, query, [], { method: 'POST', body });
+          assert.deepEqual([posted.text, last()?.url], ['ok', '/up?x']);
+          assert.equal(last()?.headers['culvert-visitor'], 'link');
+          const again = await ask(form, '/', [cookiesOf(posted)]);
+          assert.equal(again.text, 'ok');
+          await enter(form, query, WEBSOCKET);
+          assert.equal(last()?.url, '/up?x');
+        }
+      });
+
+      it('end when they are revoked, for whoever has come with them, and for no one else', async () => {
+        const tunnel = await begin(LINKS);
+        const [form, pathForm] = forms(tunnel);
+        const [one, two] = [await link(tunnel, { note: 'one' }), await link(tunnel, { note: 'two' })];
+        const cookies = [];
+        for (const made of [one, two])
+          cookies.push(cookiesOf(await ask(form, `/?culvert_pass=${tokenOf(made)}`)));
+        const [first = BROWSER, second = BROWSER] = cookies;
+        const pathCookie = cookiesOf(await ask(pathForm, `/?culvert_pass=${tokenOf(one)}`));
+        const cut = [
+          await enter(form, '/', [...WEBSOCKET, first]),
+          await enter(form, '/events', [first]),
+          await enter(pathForm, '/events', [pathCookie]),
+        ];
+        const stays = await enter(form, '/', [...WEBSOCKET, second]);
+        await revoke(tunnel, one);
+        await Promise.all(cut.map(({ ending }) => ending));
+        seen = undefined;
+        assertRefused(await ask(form, '/', [first]), false);
+        assertRefused(await ask(pathForm, '/', [pathCookie]), false);
+        assertRefused(await open(one));
+        assert.equal((await ask(form, '/', [second])).text, 'ok');
+        assert.equal(stays.socket.destroyed, false);
+      });
+    });
+  }
+
+  it('lead to their path, which keeps nobody from others', async () => {
+    const tunnel = await start(LINKS);
+    const led = await open(await link(tunnel, { path: '/a/b?c=d' }));
+    assert.deepEqual([led.status, led.head.field('location')], [303, '/a/b?c=d']);
+    const [, , form] = forms(tunnel);
+    assert.equal((await ask(form, '/other', [cookiesOf(led)])).text, 'ok');
+  });
+
+  it('lead nowhere else, whatever path they are put on', async () => {
+    const tunnel = await start(LINKS);
+    const query = `?culvert_pass=${tokenOf(await link(tunnel))}`;
+    const [form, pathForm] = forms(tunnel);
+    assert.equal((await ask(form, `//evil.example/${query}`)).head.field('location'), '/.//evil.example/');
+    assert.equal(
+      (await ask(pathForm, `//evil.example/${query}`)).head.field('location'),
+      `${pathForm.prefix}//evil.example/`,
+    );
+  });
+
+  it('end at their end', async () => {
+    const tunnel = await start(LINKS);
+    const made = await link(tunnel, { ttl: '3s' });
+    const [, , form] = forms(tunnel);
+    const led = await open(made);
+    assert.equal((await ask(form, '/', [cookiesOf(led)])).text, 'ok');
+    await eventually(30_000, async () => {
+      seen = undefined;
+      assertRefused(await ask(form, '/', [cookiesOf(led)]), false);
+    });
+    assertRefused(await open(made));
+    const { json } = await account.api.send('GET', `/v1/tunnels/${tunnel.id}/links`);
+    assert.deepEqual(json, { links: [] });
+  });
+
+  it('say to people and programs that they have ended', async () => {
+    const tunnel = await start(LINKS);
+    const made = await link(tunnel);
+    await revoke(tunnel, made);
+    const page = await open(made, [BROWSER]);
+    assertRefused(page);
+    assert.equal(page.head.field('content-type'), 'text/html; charset=utf-8');
+    assert.ok(!page.text.includes('culvert_pass'));
+    const json = await open(made);
+    assertRefused(json);
+    assert.equal((JSON.parse(json.text) as { code: string }).code, 'access-required');
+  });
+
+  it('do not come into the form for a password either', async () => {
+    const tunnel = await start({ ...LINKS, password: 'mild oak fern' });
+    const [form] = forms(tunnel);
+    const page = await ask(form, '/a?b&culvert_pass=x', [BROWSER]);
+    assertRefused(page);
+    const [, action = ''] = /action="([^"]+)"/.exec(page.text) ?? [];
+    assert.equal(action, '/a?b&amp;culvert_gate');
+  });
+
+  it('outlast a restart of the relay, and so does their revocation', async () => {
+    const tunnel = await start(LINKS);
+    const [good, revoked] = [await link(tunnel), await link(tunnel)];
+    const [, , form] = forms(tunnel);
+    const cookie = cookiesOf(await open(good));
+    const ended = cookiesOf(await open(revoked));
+    await revoke(tunnel, revoked);
+    await relay.stop();
+    await relay.restart();
+    assertRefused(await open(revoked));
+    assertRefused(await ask(form, '/', [ended]), false);
+    assert.equal((await open(good)).status, 303);
+    await eventually(30_000, async () => assert.equal((await ask(form, '/', [cookie])).text, 'ok'));
+  });
+
+  it('let nobody in while access has no links, and are good again after', async () => {
+    const tunnel = await start(LINKS);
+    const made = await link(tunnel);
+    const [, , form] = forms(tunnel);
+    const cookie = cookiesOf(await open(made));
+    await setAccess(tunnel, { password: 'mild oak fern' });
+    assertRefused(await open(made));
+    assertRefused(await ask(form, '/', [cookie]), false);
+    await setAccess(tunnel, LINKS);
+    assertRefused(await ask(form, '/', [cookie]), false);
+    assert.equal((await open(made)).status, 303);
+  });
+
+  it('are kept from the service where everybody may come in, and lead on', async () => {
+    const tunnel = await start({});
+    for (const form of forms(tunnel)) {
+      const led = await ask(form, '/a?culvert_pass=x&b');
+      assert.deepEqual([led.status, led.head.field('location')], [303, `${form.prefix}/a?b`]);
+      assert.deepEqual(led.head.all('set-cookie'), []);
+      assert.equal((await ask(form, '/a?culvert_pass=x&b', [], { method: 'POST', body: 'x' })).text, 'ok');
+      assert.equal(last()?.url, '/a?b');
+    }
+  });
+
+  it('are kept from the service where somebody passes by other means', async () => {
+    const ann = { user: 'ann', password: 'mild oak: fern' };
+    const auth: Field = [
+      'Authorization',
+      `Basic ${Buffer.from(`${ann.user}:${ann.password}`).toString('base64')}`,
+    ];
+    const tunnel = await start({ ...LINKS, basic: [ann] });
+    for (const form of forms(tunnel)) {
+      const inside = await ask(form, '/', [auth, ['Sec-Fetch-Mode', 'navigate']]);
+      const cookie = cookiesOf(inside);
+      const led = await ask(form, '/?x&culvert_pass=ended', [cookie]);
+      assert.deepEqual([led.status, led.head.field('location')], [303, `${form.prefix}/?x`]);
+      for (const [headers, method] of [
+        [[cookie], 'PUT'],
+        [[auth], 'GET'],
+        [[auth], 'POST'],
+        [PREFLIGHT, 'OPTIONS'],
+      ] as const) {
+        seen = undefined;
+        assert.equal((await ask(form, '/?x&culvert_pass=ended', headers, { method })).text, 'ok');
+        assert.equal(last()?.url, '/?x');
+      }
+    }
+  });
+
+  it('let no preflight in, as their cookie does', async () => {
+    const tunnel = await start(LINKS);
+    const [form] = forms(tunnel);
+    const query = `/?culvert_pass=${tokenOf(await link(tunnel))}`;
+    assertRefused(await ask(form, query, PREFLIGHT, { method: 'OPTIONS' }));
+    const cookie = cookiesOf(await ask(form, query));
+    assert.equal((await ask(form, '/', [...PREFLIGHT, cookie], { method: 'OPTIONS' })).text, 'ok');
+  });
+
+  it('tell the service their note in a form that is safe in a field', async () => {
+    const tunnel = await start(LINKS);
+    const [, , form] = forms(tunnel);
+    for (const [note, told] of [
+      ['für Ann & Bob: 100%', 'link:f%C3%BCr Ann & Bob: 100%25'],
+      ['🦊'.repeat(64), `link:${'%F0%9F%A6%8A'.repeat(64)}`],
+      ['a, b="c"; d', 'link:a, b="c"; d'],
+    ] as const) {
+      const cookie = cookiesOf(await open(await link(tunnel, { note })));
+      assert.equal((await ask(form, '/', [cookie, ['Culvert-Visitor', 'basic:ann']])).text, 'ok');
+      const value = String(last()?.headers['culvert-visitor']);
+      assert.equal(value, told);
+      assert.equal(decodeURIComponent(value), `link:${note}`);
+    }
+  });
+
+  describe('attacked', () => {
+    it('are not good for another tunnel, in no form of its address, and nor is their cookie', async () => {
+      const [one, two] = [await start(LINKS), await start(LINKS)];
+      const token = tokenOf(await link(one));
+      const [host, path, own] = forms(two);
+      const cookies: Field[] = [];
+      for (const form of forms(one)) cookies.push(cookiesOf(await ask(form, `/?culvert_pass=${token}`)));
+      for (const form of [host, path, own]) {
+        assertRefused(await ask(form, `/?culvert_pass=${token}`));
+        for (const cookie of cookies) assertRefused(await ask(form, '/', [cookie]), false);
+      }
+      // In the path form of the other one, with a name that the first one's cookie has in the subdomain form.
+      const [first, firstPath] = forms(one);
+      const [hostCookie = BROWSER, pathCookie = BROWSER] = cookies;
+      assertRefused(await ask(firstPath, '/', [hostCookie]), false);
+      assertRefused(await ask(first, '/', [pathCookie]), false);
+    });
+
+    it('are refused when they are forged, cut, repeated or written otherwise', async () => {
+      const tunnel = await start(LINKS);
+      const [form] = forms(tunnel);
+      const token = tokenOf(await link(tunnel, { note: 'for the review' }));
+      const [id = '', end = '', note = '', mac = ''] = token.split('.');
+      const queries = [
+        'culvert_pass',
+        'culvert_pass=',
+        'culvert_pass=%00',
+        `culvert_pass=${token.slice(0, -1)}`,
+        `culvert_pass=${token}A`,
+        `culvert_pass=${token}=`,
+        `culvert_pass=+${token}`,
+        `culvert_pass=${token.replaceAll('.', '%2E')}`,
+        `culvert_pass=${id}.9999999999.${note}.${mac}`,
+        `culvert_pass=${id}.${end}.${Buffer.from('the boss').toString('base64url')}.${mac}`,
+        `culvert_pass=${id.replaceAll(/./g, '0')}.${end}.${note}.${mac}`,
+        `culvert_pass=${id}.${end}.${note}.${'A'.repeat(43)}`,
+        `culvert_pass=${token}&culvert_pass=${token}`,
+        `culvert_pass=x&culvert_pass=${token}`,
+        `culvert_pass=${token}&a&culvert_pass`,
+      ];
+      for (const query of queries) {
+        assertRefused(await ask(form, `/?${query}`));
+        assertRefused(await ask(form, `/?${query}`, [], { method: 'POST', body: 'x' }));
+        assertRefused(await ask(form, `/?${query}`, WEBSOCKET));
+      }
+      // Those are not the relay's parameter.
+      for (const query of [
+        `Culvert_Pass=${token}`,
+        `culvert%5Fpass=${token}`,
+        `a;culvert_pass=${token}`,
+        `a?culvert_pass=${token}`,
+        `culvert_pass%3D${token}`,
+        `a=culvert_pass=${token}`,
+      ])
+        assertRefused(await ask(form, `/?${query}`), false);
+      assertRefused(await ask(form, '/', [['Cookie', `culvert-pass=${token}`]]), false);
+    });
+
+    it('are nobody else’s to make, see or revoke', async () => {
+      const tunnel = await start(LINKS);
+      const made = await link(tunnel);
+      const stranger = (await createAccount(relay)).api;
+      const other = await stranger.create({ local_port: 1, access: LINKS });
+      for (const [method, path] of [
+        ['POST', `${tunnel.id}/links`],
+        ['GET', `${tunnel.id}/links`],
+        ['DELETE', `${tunnel.id}/links/${made.id}`],
+        ['DELETE', `${other.id}/links/${made.id}`],
+      ] as const) {
+        const { status } = await stranger.send(method, `/v1/tunnels/${path}`);
+        assert.equal(status, 404, path);
+      }
+      assert.equal(
+        (await new Api(relay, undefined).send('GET', `/v1/tunnels/${tunnel.id}/links`)).status,
+        401,
+      );
+      assert.equal((await open(made)).status, 303);
+    });
+  });
+});
