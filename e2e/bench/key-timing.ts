@@ -23,11 +23,10 @@ import { openSqlite } from '../../server/store/sqlite/open-sqlite.ts';
 import type { Store } from '../../server/store/store.ts';
 import { Relay } from '../support/programs.ts';
 import { Scope } from '../support/scope.ts';
-import { T_MAX, welchT, withoutSlowest } from './welch.ts';
+import { reportPairs, timePairs, type Times } from './timing-pairs.ts';
 
 const KEYS = 1000;
 const WARM_UP = 5000;
-const SHARES = [1, 0.99, 0.9, 0.5];
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 /** Tries a key, which is refused. */
@@ -37,8 +36,8 @@ const { values } = parseArgs({ options: { samples: { type: 'string', default: '1
 const samples = Number(values.samples);
 const scope = new Scope();
 try {
-  report('in this process', await inThisProcess());
-  report('through a relay', await throughRelay(scope));
+  reportPairs('in this process', await inThisProcess());
+  reportPairs('through a relay', await throughRelay(scope));
 } finally {
   await scope.end();
 }
@@ -80,28 +79,15 @@ async function issueKeys(store: Store): Promise<string[]> {
   return keys;
 }
 
-interface Times {
-  readonly near: Float64Array;
-  readonly far: Float64Array;
-}
-
-/** @returns ms that each refusal took: of keys near to a valid one, and of keys near to one that never was */
+/** @returns times of refusals: of keys near to a valid one, and of keys near to one that never was */
 async function measure(valid: readonly string[], refuse: Refuse): Promise<Times> {
   const never = valid.map(() => generateKey());
-  const near = new Float64Array(samples);
-  const far = new Float64Array(samples);
   for (let count = 0; count < WARM_UP; count += 1) await refuse(generateKey());
-  for (let count = 0; count < samples; count += 1) {
-    // The same work for both, in an order that nothing can fall into step with.
-    const keys = { near: nearly(valid), far: nearly(never) };
-    const order = Math.random() < 0.5 ? (['near', 'far'] as const) : (['far', 'near'] as const);
-    for (const kind of order) {
-      const start = performance.now();
-      await refuse(keys[kind]);
-      (kind === 'near' ? near : far)[count] = performance.now() - start;
-    }
-  }
-  return { near, far };
+  return await timePairs(
+    samples,
+    () => refuse(nearly(valid)),
+    () => refuse(nearly(never)),
+  );
 }
 
 /** One of the keys, with another last character. */
@@ -114,13 +100,4 @@ function nearly(keys: readonly string[]): string {
 /** The same text as one piece of memory, like keys that come from the network. */
 function flat(text: string): string {
   return Buffer.from(text, 'latin1').toString('latin1');
-}
-
-function report(where: string, { near, far }: Times): void {
-  for (const share of SHARES) {
-    const t = welchT(...withoutSlowest(near, far, share));
-    const verdict = Math.abs(t) < T_MAX ? 'no difference' : 'DIFFERENT';
-    console.log(`${where}, ${samples} each, fastest ${share * 100} %: t = ${t.toFixed(2)} (${verdict})`);
-    if (Math.abs(t) >= T_MAX) process.exitCode = 1;
-  }
 }

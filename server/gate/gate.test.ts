@@ -40,8 +40,8 @@ describe('Gate', () => {
   let gate: Gate;
 
   beforeEach(() => {
-    passes = new Passes(() => ({ current: 'key', others: [] }));
-    linkPasses = new Passes(() => ({ current: 'other key', others: [] }));
+    passes = new Passes('visit', () => ({ current: 'key', others: [] }));
+    linkPasses = new Passes('link', () => ({ current: 'other key', others: [] }));
     links = new LinkTokens('other key');
     revoked = new Set();
     gate = new Gate({

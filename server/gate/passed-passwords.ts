@@ -1,11 +1,11 @@
 /** Credentials that were found to be right lately: a hash takes 50 ms, and a browser sends them with every request. */
-import { createHmac, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { PASSED_PASSWORDS_MAX } from '../limits.ts';
 import type { Credentials } from './credentials.ts';
 
 export class PassedPasswords {
   /** of this process: what is remembered says nothing about passwords to whoever reads it elsewhere */
-  readonly #key = randomBytes(32);
+  readonly #key = randomBytes(32).toString('base64url');
   /** oldest first */
   readonly #known = new Set<string>();
 
@@ -23,7 +23,6 @@ export class PassedPasswords {
   }
 
   #digest(version: string, { user, password }: Credentials): string {
-    const text = JSON.stringify([version, user, password]);
-    return createHmac('sha256', this.#key).update(text).digest('base64url');
+    return hash('sha256', JSON.stringify([this.#key, version, user, password]), 'base64url');
   }
 }

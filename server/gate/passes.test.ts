@@ -12,7 +12,7 @@ describe('Passes', () => {
 
   beforeEach(() => {
     keys = { current: 'key', others: [] };
-    passes = new Passes(() => keys);
+    passes = new Passes('visit', () => keys);
   });
 
   it('say who has one, whatever he is called, until its end', () => {
@@ -33,20 +33,28 @@ describe('Passes', () => {
   });
 
   it('cannot be made up, or changed', () => {
-    const [end = '', who = '', mac = ''] = passes.make(SCOPE, 'basic:ann', END).split('.');
+    const [kind = '', end = '', who = '', mac = ''] = passes.make(SCOPE, 'basic:ann', END).split('.');
     const other = Buffer.from('basic:bob').toString('base64url');
     const forged = [
       '',
-      '..',
-      `${end}.${who}.`,
-      `${end}.${who}.${'A'.repeat(43)}`,
-      `${Number(end) + 1}.${who}.${mac}`,
-      `0${end}.${who}.${mac}`,
-      `${end}.${other}.${mac}`,
-      `${end}.${who}.${mac}.`,
-      `${end}.${'A'.repeat(401)}.${mac}`,
+      '...',
+      `${kind}.${end}.${who}.`,
+      `${kind}.${end}.${who}.${'A'.repeat(43)}`,
+      `link.${end}.${who}.${mac}`,
+      `${kind}.${Number(end) + 1}.${who}.${mac}`,
+      `${kind}.0${end}.${who}.${mac}`,
+      `${kind}.${end}.${other}.${mac}`,
+      `${kind}.${end}.${who}.${mac}.`,
+      `${kind}.${end}.${'A'.repeat(401)}.${mac}`,
     ];
     for (const value of forged) assert.equal(passes.read(value, SCOPE, NOW), undefined, value);
+  });
+
+  it('of one kind are none of the other, under the same key', () => {
+    const links = new Passes('link', () => keys);
+    assert.equal(links.read(passes.make(SCOPE, 'password', END), SCOPE, NOW), undefined);
+    assert.equal(passes.read(links.make(SCOPE, 'link', END), SCOPE, NOW), undefined);
+    assert.equal(links.read(links.make(SCOPE, 'link', END), SCOPE, NOW), 'link');
   });
 
   it('of the key before are good as long as that is', () => {

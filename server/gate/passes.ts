@@ -17,15 +17,28 @@ export interface PassKeys {
   readonly others: readonly string[];
 }
 
-const FORMAT = /^(\d{1,12})\.([\w-]{0,400})\.([\w-]{43})$/;
+/** What a pass says that was found to be right. */
+interface Known {
+  readonly scope: PassScope;
+  /** wall time in ms */
+  readonly end: number;
+  readonly who: string;
+}
+
+const FORMAT = /^(\w+)\.(\d{1,12})\.([\w-]{0,400})\.([\w-]{43})$/;
+
+/** Under which keys a pass is made: those of a while, or the one of links, which live longer. */
+export type PassKind = 'visit' | 'link';
 
 export class Passes {
+  readonly #kind: PassKind;
   readonly #keys: () => PassKeys;
-  /** those that were found to be right lately, oldest first: a MAC costs more than all else of a request */
-  readonly #known = new Set<string>();
+  /** what those say that were found to be right lately, oldest first: a MAC costs more than all else of a request */
+  readonly #known = new Map<string, Known>();
 
   /** @param keys the present ones */
-  constructor(keys: () => PassKeys) {
+  constructor(kind: PassKind, keys: () => PassKeys) {
+    this.#kind = kind;
     this.#keys = keys;
   }
 
@@ -39,7 +52,7 @@ export class Passes {
    * @param end wall time in s
    */
   make(scope: PassScope, who: string, end: number): string {
-    const said = `${end}.${Buffer.from(who).toString('base64url')}`;
+    const said = `${this.#kind}.${end}.${Buffer.from(who).toString('base64url')}`;
     return `${said}.${macOf(this.#keys().current, scope, said)}`;
   }
 
@@ -48,14 +61,15 @@ export class Passes {
    * @returns who has the pass; `undefined` for one that is not good, or not for this
    */
   read(value: string, scope: PassScope, now: number): string | undefined {
-    const [, end = '', who = '', mac = ''] = FORMAT.exec(value) ?? [];
-    if (Number(end) * 1000 <= now) return undefined;
-    const known = `${value} ${textOf(scope)}`;
-    if (!this.#known.has(known)) {
-      if (!this.#isRight(scope, `${end}.${who}`, mac)) return undefined;
-      this.#remember(known);
-    }
-    return Buffer.from(who, 'base64url').toString();
+    const known = this.#known.get(value);
+    if (known !== undefined && isFor(known.scope, scope)) return known.end > now ? known.who : undefined;
+    if (!value.startsWith(this.#kind)) return undefined;
+    const [, kind, end = '', encoded = '', mac = ''] = FORMAT.exec(value) ?? [];
+    if (kind !== this.#kind || Number(end) * 1000 <= now) return undefined;
+    if (!this.#isRight(scope, `${kind}.${end}.${encoded}`, mac)) return undefined;
+    const who = Buffer.from(encoded, 'base64url').toString();
+    this.#remember(value, { scope, end: Number(end) * 1000, who });
+    return who;
   }
 
   /** Forgets which were right: the keys have changed. */
@@ -69,15 +83,18 @@ export class Passes {
     return [current, ...others].some((key) => timingSafeEqual(given, Buffer.from(macOf(key, scope, said))));
   }
 
-  #remember(known: string): void {
-    if (this.#known.size >= KNOWN_PASSES_MAX) {
-      for (const oldest of this.#known) {
-        this.#known.delete(oldest);
-        break;
-      }
+  #remember(value: string, known: Known): void {
+    for (const oldest of this.#known.keys()) {
+      if (this.#known.size < KNOWN_PASSES_MAX) break;
+      this.#known.delete(oldest);
     }
-    this.#known.add(known);
+    // A copy, which does not keep the whole field that it is a part of.
+    this.#known.set(Buffer.from(value, 'latin1').toString('latin1'), known);
   }
+}
+
+function isFor(one: PassScope, other: PassScope): boolean {
+  return one.tunnelId === other.tunnelId && one.version === other.version && one.form === other.form;
 }
 
 function textOf({ tunnelId, version, form }: PassScope): string {

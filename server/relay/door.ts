@@ -41,12 +41,12 @@ export async function openDoor({
   contact,
 }: DoorwayOptions): Promise<Doorway> {
   const keys: KeyRing = new KeyRing({ store, clock, changed: () => passes.forget() });
-  const passes = new Passes(() => keys.keys);
+  const passes = new Passes('visit', () => keys.keys);
   await keys.start();
   // A link may be good for longer than keys of passes are.
   const secret = await store.relaySecret('links', clock.now());
   const links = new LinkTokens(secret);
-  const linkPasses = new Passes(() => ({ current: secret, others: [] }));
+  const linkPasses = new Passes('link', () => ({ current: secret, others: [] }));
   const gate = new Gate({
     passes,
     linkPasses,

@@ -50,11 +50,15 @@ export function passCookie({
 
 /** The values of all cookies of that name, in order: a sibling host may have set more than one. */
 export function cookieValues(fields: readonly Field[], name: string): string[] {
-  return fields
-    .filter((field) => field.is('cookie'))
-    .flatMap((field) => field.value.split(';'))
-    .filter((pair) => nameOf(pair) === name)
-    .map((pair) => pair.slice(pair.indexOf('=') + 1).trim());
+  const values: string[] = [];
+  for (const field of fields) {
+    if (!field.is('cookie')) continue;
+    const { value } = field;
+    if (!value.includes(name)) continue;
+    for (const pair of value.split(';'))
+      if (nameOf(pair) === name) values.push(pair.slice(pair.indexOf('=') + 1).trim());
+  }
+  return values;
 }
 
 /** Whether a `Set-Cookie` field sets one of them, which a picture could do before its page was ever visited. */

@@ -1,0 +1,64 @@
+/**
+ * `node e2e/bench/password-timing.ts [--samples N]`, after `npm run build`: does the time of a refusal at the gate of a tunnel
+ * reveal whether a user exists, or how much of a password was right? It tries wrong passwords of a user that exists and of one
+ * that does not, and passwords that are right but for their last character and ones that are wholly wrong: as the hashes take
+ * them, one at a time, and with a password of that user remembered as right, which is asked for first. It prints Welch's t.
+ */
+import { parseArgs } from 'node:util';
+import { PassedPasswords } from '../../server/gate/passed-passwords.ts';
+import { PasswordHashes } from '../../server/gate/password-hashes.ts';
+import { reportPairs, timePairs } from './timing-pairs.ts';
+
+const RIGHT = 'mild oak fern';
+const NEARLY = 'mild oak ferm';
+const WRONG = 'warm elm moss';
+const WARM_UP = 5;
+/** Looks at the memory of passwords for each time of a hash, which takes ten thousand times as long. */
+const LOOKS = 1000;
+
+const { values } = parseArgs({ options: { samples: { type: 'string', default: '300' } } });
+const samples = Number(values.samples);
+
+const hashes = new PasswordHashes();
+const hash = await hashes.hash(RIGHT, '');
+const passed = new PassedPasswords();
+passed.add('v1', { user: 'ann', password: RIGHT });
+
+/** Tries a password as the door does. */
+async function tried(user: string, password: string): Promise<void> {
+  if (passed.has('v1', { user, password })) throw new Error('a wrong password was remembered');
+  if (await hashes.matches(password, user === 'ann' ? hash : undefined, '')) throw new Error('it was right');
+}
+
+/** Looks only whether it is remembered. */
+async function looked(user: string, password: string): Promise<void> {
+  for (let count = 0; count < LOOKS; count += 1) passed.has('v1', { user, password });
+  await Promise.resolve();
+}
+
+for (let count = 0; count < WARM_UP; count += 1) await tried('ann', WRONG);
+reportPairs(
+  'a user that exists, and one that does not',
+  await timePairs(
+    samples,
+    () => tried('ann', WRONG),
+    () => tried('bob', WRONG),
+  ),
+);
+reportPairs(
+  'nearly right, and wholly wrong',
+  await timePairs(
+    samples,
+    () => tried('ann', NEARLY),
+    () => tried('ann', WRONG),
+  ),
+);
+for (let count = 0; count < WARM_UP; count += 1) await looked('ann', WRONG);
+reportPairs(
+  'nearly what is remembered, and nothing like it',
+  await timePairs(
+    samples,
+    () => looked('ann', NEARLY),
+    () => looked('bob', WRONG),
+  ),
+);
