@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import type { Tunnel } from '../../shared/tunnel.ts';
+import { createAccount, type TestAccount } from '../support/accounts.ts';
+import { Api } from '../support/api.ts';
+import { RelayCluster } from '../support/cluster.ts';
+import { eventually } from '../support/deadline.ts';
+import { type Field, formatRequest, RawConnection, type Response, visit } from '../support/raw-http.ts';
+import { suiteScope, testScope } from '../support/scope.ts';
+import { type HttpService, startHttpService } from '../support/services/listen.ts';
+import { SpecClient } from '../support/spec-client/client.ts';
+
+const PASSWORD = 'mild oak fern';
+const A = 0;
+const B = 1;
+const C = 2;
+
+describe('access to a tunnel of three relays (docs/protocol.md section 11)', () => {
+  const suite = suiteScope();
+  const scope = testScope();
+  let cluster: RelayCluster;
+  let service: HttpService;
+  let account: TestAccount;
+
+  before(async () => {
+    cluster = await RelayCluster.start(suite, 3);
+    service = await startHttpService(suite, (request, response) => {
+      if (request.url === '/events')
+        response.writeHead(200, { 'Content-Type': 'text/event-stream' }).write('data: 1\n\n');
+      else response.end(request.headers['culvert-visitor'] ?? 'anybody');
+    });
+  });
+
+  beforeEach(async () => {
+    account = await createAccount(cluster.relay(A), { plan: 'team' });
+  });
+
+  async function start(access: object): Promise<Tunnel> {
+    const request = { local_port: service.port, access };
+    return (await SpecClient.start(scope, cluster.relay(A), account.key, request)).tunnel;
+  }
+
+  async function replace(index: number, { id }: Tunnel, access: object): Promise<void> {
+    const api = new Api(cluster.relay(index), account.key);
+    assert.equal((await api.send('PUT', `/v1/tunnels/${id}/access`, { json: access })).status, 200);
+  }
+
+  async function ask(index: number, { slug }: Tunnel, headers: Field[] = []): Promise<Response> {
+    const { port } = cluster.relay(index);
+    return await visit(port, { host: `${slug}.localhost:${port}`, headers });
+  }
+
+  /** Types the password on one of the relays. */
+  async function signIn(index: number, { slug }: Tunnel): Promise<Field> {
+    const { port } = cluster.relay(index);
+    const { head } = await visit(port, {
+      host: `${slug}.localhost:${port}`,
+      method: 'POST',
+      target: '/?culvert_gate',
+      body: new URLSearchParams({ culvert_password: PASSWORD }).toString(),
+    });
+    return ['Cookie', head.field('set-cookie')?.split(';', 1)[0] ?? assert.fail('there is no cookie')];
+  }
+
+  async function refuses(index: number, tunnel: Tunnel, headers: Field[] = []): Promise<void> {
+    await eventually(20_000, async () =>
+      assert.equal((await ask(index, tunnel, headers)).head.field('culvert-error'), 'access-required'),
+    );
+  }
+
+  it('is the same on all, and who has come in on one is known to the others', async () => {
+    const tunnel = await start({ password: PASSWORD });
+    for (const index of [A, B, C]) await refuses(index, tunnel);
+    const cookie = await signIn(B, tunnel);
+    for (const index of [A, B, C]) assert.equal((await ask(index, tunnel, [cookie])).text, 'password');
+  });
+
+  it('changes on all, wherever it is changed, and cuts event streams everywhere', async () => {
+    const tunnel = await start({});
+    const streams = await Promise.all(
+      [A, B, C].map(async (index) => {
+        const { port } = cluster.relay(index);
+        const visitor = await RawConnection.open(scope, port, 60_000);
+        await visitor.write(formatRequest({ host: `${tunnel.slug}.localhost:${port}`, target: '/events' }));
+        assert.equal((await visitor.finalHead()).status, 200);
+        return visitor;
+      }),
+    );
+    await replace(B, tunnel, { password: PASSWORD });
+    await Promise.all(streams.map(({ ending }) => ending));
+    for (const index of [A, B, C]) await refuses(index, tunnel);
+    const cookie = await signIn(C, tunnel);
+    await replace(C, tunnel, { password: PASSWORD });
+    for (const index of [A, B, C]) await refuses(index, tunnel, [cookie]);
+    await replace(A, tunnel, {});
+    for (const index of [A, B, C])
+      await eventually(20_000, async () => assert.equal((await ask(index, tunnel)).text, 'anybody'));
+  });
+
+  it('is found out again by relays that could not be told', async () => {
+    const tunnel = await start({});
+    for (const index of [A, B, C]) assert.equal((await ask(index, tunnel)).text, 'anybody');
+    await cluster.redis.stop();
+    await replace(B, tunnel, { password: PASSWORD });
+    await refuses(B, tunnel);
+    await cluster.redis.resume();
+    for (const index of [A, C]) await refuses(index, tunnel);
+  });
+});
