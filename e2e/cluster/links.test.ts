@@ -1,0 +1,126 @@
+import assert from 'node:assert/strict';
+import type { NewLink } from '../../shared/links.ts';
+import type { Tunnel } from '../../shared/tunnel.ts';
+import { createAccount, type TestAccount } from '../support/accounts.ts';
+import { Api } from '../support/api.ts';
+import { RelayCluster } from '../support/cluster.ts';
+import { eventually } from '../support/deadline.ts';
+import { type Field, formatRequest, RawConnection, type Response, visit } from '../support/raw-http.ts';
+import { suiteScope, testScope } from '../support/scope.ts';
+import { startHttpService } from '../support/services/listen.ts';
+import { SpecClient } from '../support/spec-client/client.ts';
+
+const A = 0;
+const B = 1;
+const C = 2;
+const ALL = [A, B, C];
+
+describe('signed links on three relays', function () {
+  const suite = suiteScope();
+  const scope = testScope();
+  let cluster: RelayCluster;
+  let account: TestAccount;
+  let tunnel: Tunnel;
+
+  before(async () => {
+    cluster = await RelayCluster.start(suite, 3);
+  });
+
+  beforeEach(async () => {
+    account = await createAccount(cluster.relay(A), { plan: 'team' });
+    const service = await startHttpService(scope, (request, response) => {
+      if (request.url === '/events')
+        response.writeHead(200, { 'Content-Type': 'text/event-stream' }).write('data: 1\n\n');
+      else response.end(`${String(request.headers['culvert-visitor'])} ${String(request.url)}`);
+    });
+    const wanted = { local_port: service.port, access: { links: true } };
+    ({ tunnel } = await SpecClient.start(scope, cluster.relay(A), account.key, wanted));
+  });
+
+  async function link(index: number, request: object = {}): Promise<NewLink> {
+    const api = new Api(cluster.relay(index), account.key);
+    const { status, json } = await api.send('POST', `/v1/tunnels/${tunnel.id}/links`, { json: request });
+    assert.equal(status, 201, JSON.stringify(json));
+    return json as NewLink;
+  }
+
+  async function revoke(index: number, { id }: NewLink): Promise<void> {
+    const api = new Api(cluster.relay(index), account.key);
+    assert.equal((await api.send('DELETE', `/v1/tunnels/${tunnel.id}/links/${id}`)).status, 200);
+  }
+
+  function hostOn(index: number): string {
+    return `${tunnel.slug}.localhost:${cluster.relay(index).port}`;
+  }
+
+  async function ask(index: number, target: string, headers: Field[] = []): Promise<Response> {
+    return await visit(cluster.relay(index).port, { host: hostOn(index), target, headers });
+  }
+
+  async function open(index: number, { url }: NewLink): Promise<Response> {
+    return await ask(index, `/${new URL(url).search}`);
+  }
+
+  async function follow(index: number, made: NewLink): Promise<Field> {
+    const { head, status } = await open(index, made);
+    assert.equal(status, 303);
+    return ['Cookie', head.field('set-cookie')?.split(';', 1)[0] ?? ''];
+  }
+
+  async function assertRefused(index: number, made: NewLink, cookie: Field): Promise<void> {
+    assert.equal((await open(index, made)).status, 401, `the link on ${'ABC'[index]}`);
+    assert.equal((await ask(index, '/', [cookie])).status, 401, `its cookie on ${'ABC'[index]}`);
+  }
+
+  it('are good on each of them as soon as they are made on one, and so are their cookies', async () => {
+    for (const index of ALL) {
+      const made = await link(index, { note: 'for the review' });
+      for (const other of ALL) {
+        const cookie = await follow(other, made);
+        for (const third of ALL)
+          assert.equal((await ask(third, '/', [cookie])).text, 'link:for the review /');
+      }
+    }
+  });
+
+  it('revoked on one are refused by all within the second, and whoever has come with them is cut', async () => {
+    const [made, other] = [await link(A), await link(B)];
+    const [cookie, otherCookie] = [await follow(C, made), await follow(A, other)];
+    const streams = await Promise.all(
+      ALL.map(async (index) => {
+        const visitor = await RawConnection.open(scope, cluster.relay(index).port, 60_000);
+        await visitor.write(formatRequest({ host: hostOn(index), target: '/events', headers: [cookie] }));
+        assert.equal((await visitor.finalHead()).status, 200);
+        return visitor;
+      }),
+    );
+    await revoke(B, made);
+    await assertRefused(B, made, cookie);
+    await Promise.all(streams.map(({ ending }) => ending));
+    for (const index of ALL) {
+      await assertRefused(index, made, cookie);
+      assert.equal((await ask(index, '/', [otherCookie])).status, 200);
+    }
+  });
+
+  it('are refused by a relay that meets the tunnel only then, and by one that comes back', async () => {
+    const made = await link(A);
+    const cookie = await follow(A, made);
+    await revoke(A, made);
+    await assertRefused(C, made, cookie);
+    await cluster.relay(B).stop();
+    await cluster.relay(B).restart();
+    await assertRefused(B, made, cookie);
+  });
+
+  it('revoked while Redis is away are refused by all once it is back', async () => {
+    const made = await link(A);
+    const cookie = await follow(C, made);
+    await cluster.redis.stop();
+    await eventually(20_000, () => assert.match(cluster.relay(A).child.stderr, /redis failing/));
+    await revoke(A, made);
+    await assertRefused(A, made, cookie);
+    await cluster.redis.resume();
+    await eventually(30_000, async () => await assertRefused(C, made, cookie));
+  });
+});
