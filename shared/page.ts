@@ -3,8 +3,8 @@ import { VISITOR_ERRORS, type VisitorErrorCode } from './errors.ts';
 import { prefersHtml } from './http1/accept.ts';
 
 const STYLE = `
-:root{color-scheme:light dark;--ink:#1c1b1a;--soft:#66645f;--paper:#fbfaf8;--accent:#0b6e6e}
-@media(prefers-color-scheme:dark){:root{--ink:#f1efec;--soft:#a3a09a;--paper:#191817;--accent:#5cc2c0}}
+:root{color-scheme:light dark;--ink:#1c1b1a;--soft:#66645f;--paper:#fbfaf8;--accent:#0b6e6e;--warn:#b3261e}
+@media(prefers-color-scheme:dark){:root{--ink:#f1efec;--soft:#a3a09a;--paper:#191817;--accent:#5cc2c0;--warn:#f2938c}}
 body{margin:0;min-height:100vh;display:grid;place-items:center;background:var(--paper);color:var(--ink);font:1rem/1.5 system-ui,sans-serif}
 main{max-width:30rem;padding:2rem}
 h1{font-size:1.5rem;line-height:1.25;margin:0 0 .75rem}
@@ -13,6 +13,11 @@ small{color:var(--soft)}
 small a{color:inherit}
 code{font-size:1rem;overflow-wrap:anywhere}
 .go{display:inline-block;margin:.5rem 0;padding:.5rem 1rem;border:2px solid var(--accent);border-radius:.5rem;color:var(--accent)}
+button.go{font:inherit;background:none;cursor:pointer}
+label{display:block;margin:0 0 .25rem}
+input{box-sizing:border-box;width:100%;padding:.5rem .75rem;border:2px solid var(--soft);border-radius:.5rem;background:var(--paper);color:var(--ink);font:inherit}
+:focus-visible{outline:3px solid var(--accent);outline-offset:2px}
+[role=alert]{border-left:.25rem solid var(--warn);padding-left:.75rem}
 svg{color:var(--accent);display:block;margin-bottom:1.5rem}`;
 const MARK =
   '<svg width="40" height="40" viewBox="0 0 40 40" fill="none" stroke="currentColor" stroke-width="4" stroke-linecap="round" aria-hidden="true"><path d="M4 35V20a16 16 0 0 1 32 0v15"/><path d="M13 35V22a7 7 0 0 1 14 0v13" opacity=".5"/></svg>';

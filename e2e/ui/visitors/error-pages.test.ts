@@ -6,9 +6,9 @@ import { ManualClient } from '../../support/manual-client.ts';
 import { Culvert, Relay } from '../../support/programs.ts';
 import { suiteScope, testScope } from '../../support/scope.ts';
 import { closedPort, startRawService } from '../../support/services/listen.ts';
-import { violations } from '../support/axe.ts';
 import { sharedBrowser } from '../support/shared.ts';
 import { openAddress } from './support/open-address.ts';
+import { assertReadable } from './support/readable.ts';
 
 interface ErrorPage {
   readonly status: number;
@@ -29,16 +29,6 @@ interface Situation {
   /** further text, known only now */
   readonly detail?: string;
 }
-
-const VIEWS = {
-  light: { colorScheme: 'light', forcedColors: 'none' },
-  dark: { colorScheme: 'dark', forcedColors: 'none' },
-  'high contrast': { colorScheme: 'dark', forcedColors: 'active' },
-} as const;
-/** A small phone, a window at a zoom of 200 %, a wide one. */
-const WIDTHS_PX = [320, 640, 1280];
-/** The font with which browsers show text by default. */
-const READABLE_PX = 16;
 
 describe('error pages in a browser', () => {
   const suite = suiteScope();
@@ -179,26 +169,12 @@ describe('error pages in a browser', () => {
         requests.map((url) => new URL(url).href),
         [new URL(address).href],
       );
-      assert.equal(await page.locator('script, link, img, iframe, object').count(), 0);
       assert.deepEqual(
         errors.filter((error) => !error.includes(`the server responded with a status of ${status}`)),
         [],
       );
 
-      const papers = new Set<string>();
-      for (const [view, media] of Object.entries(VIEWS)) {
-        await page.emulateMedia(media);
-        assert.deepEqual(await violations(page), [], view);
-        papers.add(await page.evaluate<string>('getComputedStyle(document.body).backgroundColor'));
-        for (const width of WIDTHS_PX) {
-          await page.setViewportSize({ width, height: 640 });
-          const wide = await page.evaluate<number>('document.documentElement.scrollWidth');
-          assert.ok(wide <= width, `${view}: ${wide} px in a window of ${width} px`);
-        }
-      }
-      assert.equal(papers.size, Object.keys(VIEWS).length, [...papers].join('; '));
-      const size = await page.evaluate<string>("getComputedStyle(document.querySelector('p')).fontSize");
-      assert.ok(Number.parseFloat(size) >= READABLE_PX, size);
+      await assertReadable(page);
     });
   }
 });

@@ -7,20 +7,14 @@ import { createAccount } from '../../support/accounts.ts';
 import { Culvert, Relay } from '../../support/programs.ts';
 import { suiteScope, testScope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
-import { violations } from '../support/axe.ts';
 import { sharedBrowser } from '../support/shared.ts';
 import { openAddress } from './support/open-address.ts';
+import { assertReadable } from './support/readable.ts';
 
 const FORMS: Readonly<Record<string, (tunnel: Tunnel) => string>> = {
   subdomain: ({ urls }) => `${urls.subdomain}/`,
   path: ({ urls }) => `${urls.path}/`,
 };
-const VIEWS = {
-  light: { colorScheme: 'light', forcedColors: 'none' },
-  dark: { colorScheme: 'dark', forcedColors: 'none' },
-  'high contrast': { colorScheme: 'dark', forcedColors: 'active' },
-} as const;
-
 /** A page that asks for everything a page may ask for, and shows which cookies the service got. */
 function serve({ url = '', headers }: IncomingMessage, response: ServerResponse): void {
   if (url !== '/page?q=1') {
@@ -104,16 +98,6 @@ describe('the notice of a tunnel on the free plan, in a browser', () => {
       errors.filter((error) => !error.includes('a status of 403')),
       [],
     );
-    for (const [view, media] of Object.entries(VIEWS)) {
-      await page.emulateMedia(media);
-      assert.deepEqual(await violations(page), [], view);
-      for (const width of [320, 640, 1280]) {
-        await page.setViewportSize({ width, height: 640 });
-        const wide = await page.evaluate<number>('document.documentElement.scrollWidth');
-        assert.ok(wide <= width, `${view}: ${wide} px in a window of ${width} px`);
-        const folder = process.env['NOTICE_SHOTS'];
-        if (folder !== undefined) await page.screenshot({ path: `${folder}/${view}-${width}.png` });
-      }
-    }
+    await assertReadable(page);
   });
 });

@@ -85,7 +85,7 @@ function ways(
     const action = `${path}${path.includes('?') ? '&' : '?'}${FORM_PARAMETER}`;
     const complaint = wasWrong ? '<p role="alert"><strong>That password is not right.</strong></p>\n' : '';
     parts.push(`${complaint}<form method="post" action="${escapeHtml(action)}">
-<p><label for="word">Password</label><br>
+<p><label for="word">Password</label>
 <input id="word" name="${PASSWORD_FIELD}" type="password" maxlength="512" required autofocus autocomplete="current-password"></p>
 <p><button class="go">Continue</button></p>
 </form>`);

@@ -1,0 +1,145 @@
+/** Who comes into a tunnel that is not open to everybody, in a browser (docs/access.md). */
+import assert from 'node:assert/strict';
+import type { Browser, BrowserContextOptions } from 'playwright-core';
+import { WebSocketServer } from 'ws';
+import type { Tunnel } from '../../../shared/tunnel.ts';
+import { createAccount } from '../../support/accounts.ts';
+import { Culvert, Relay } from '../../support/programs.ts';
+import { suiteScope, testScope } from '../../support/scope.ts';
+import { type HttpService, startHttpService } from '../../support/services/listen.ts';
+import { sharedBrowser } from '../support/shared.ts';
+import { type OpenAddress, openAddress } from './support/open-address.ts';
+import { assertReadable } from './support/readable.ts';
+
+const FORMS: Readonly<Record<string, (tunnel: Tunnel) => string>> = {
+  subdomain: ({ urls }) => `${urls.subdomain}/`,
+  path: ({ urls }) => `${urls.path}/`,
+  'account subdomain': ({ urls }) => `${urls.account}/`,
+};
+const PASSWORD = 'mild oak fern';
+/** As the header is for the password page. */
+const NOT_A_PROBLEM = /the server responded with a status of 4(?:01|29)/;
+
+const PAGE = `<!doctype html><title>Shop</title><link rel="icon" href="data:,">
+  <p id="who"></p><p id="socket"></p><script type="module">
+  fetch('who').then((response) => response.text()).then((text) => (who.textContent = text));
+  const ws = new WebSocket(new URL('socket', location.href).href.replace('http', 'ws'));
+  ws.onmessage = ({ data }) => (socket.textContent = data);
+  ws.onclose = () => (socket.textContent = 'closed');
+</script>`;
+
+describe('a tunnel that is not open to everybody, in a browser', () => {
+  const suite = suiteScope();
+  const scope = testScope();
+  let browser: Browser;
+  let relay: Relay;
+  let service: HttpService;
+  let key: string;
+
+  before(async () => {
+    relay = await Relay.start(suite);
+    service = await startHttpService(suite, ({ url = '', headers }, response) => {
+      if (url === '/who') return response.end(`you are ${headers['culvert-visitor']}`);
+      return response.setHeader('Content-Type', 'text/html').end(PAGE);
+    });
+    const sockets = new WebSocketServer({ server: service.server });
+    suite.defer(() => sockets.close());
+    sockets.on('connection', (socket, { headers }) => {
+      socket.on('error', () => socket.terminate());
+      socket.send(`hello ${headers['culvert-visitor']}`);
+    });
+    browser = await sharedBrowser();
+  });
+
+  beforeEach(async () => {
+    ({ key } = await createAccount(relay, { subdomain: `acme-${(accounts += 1)}` }));
+  });
+
+  let accounts = 0;
+
+  async function replace({ id }: Tunnel, access: object): Promise<void> {
+    const response = await fetch(`${relay.url}/v1/tunnels/${id}/access`, {
+      method: 'PUT',
+      headers: { Authorization: `Bearer ${key}` },
+      body: JSON.stringify(access),
+    });
+    assert.equal(response.status, 200);
+  }
+
+  async function start(access: object): Promise<Tunnel> {
+    const { tunnel } = await Culvert.start(scope, relay, key, service.port);
+    await replace(tunnel, access);
+    return tunnel;
+  }
+
+  async function open(address: string, options: BrowserContextOptions = {}): Promise<OpenAddress> {
+    const opened = await openAddress(scope, browser, address, options);
+    return opened;
+  }
+
+  for (const [form, addressOf] of Object.entries(FORMS)) {
+    it(`asks for its password once, with the keyboard alone, and cuts who is inside when it changes (${form})`, async () => {
+      const tunnel = await start({ password: PASSWORD });
+      const address = `${addressOf(tunnel)}?a=b`;
+      const { page, answer } = await open(address);
+      assert.equal(answer.status(), 401);
+      assert.equal(await page.title(), 'Not open to everybody');
+      assert.equal(await page.evaluate('document.activeElement.id'), 'word');
+      await page.keyboard.type('wrong');
+      await page.keyboard.press('Enter');
+      await page.getByRole('alert').waitFor();
+      await page.keyboard.type(PASSWORD);
+      await page.keyboard.press('Enter');
+      await page.locator('#who', { hasText: 'you are password' }).waitFor();
+      await page.locator('#socket', { hasText: 'hello password' }).waitFor();
+      assert.equal(page.url(), address);
+      assert.equal(await page.evaluate('document.cookie'), '');
+      assert.equal((await page.goto(address))?.status(), 200);
+      await page.locator('#socket', { hasText: 'hello password' }).waitFor();
+      await replace(tunnel, { password: 'another word' });
+      await page.locator('#socket', { hasText: 'closed' }).waitFor();
+      assert.equal((await page.reload())?.status(), 401);
+    });
+
+    it(`takes a user and a password in the browser's own dialog, for WebSockets too (${form})`, async () => {
+      const tunnel = await start({ basic: [{ user: 'ann', password: PASSWORD }] });
+      const { page } = await open(addressOf(tunnel), {
+        httpCredentials: { username: 'ann', password: PASSWORD },
+      });
+      await page.locator('#who', { hasText: 'you are basic:ann' }).waitFor();
+      await page.locator('#socket', { hasText: 'hello basic:ann' }).waitFor();
+    });
+  }
+
+  it('has a page that is readable in every view and width, also with a complaint', async () => {
+    const tunnel = await start({ password: PASSWORD, links: true });
+    const { page, requests, errors } = await open(tunnel.public_url);
+    await assertReadable(page);
+    assert.equal(requests.length, 1);
+    await page.getByLabel('Password').fill('wrong');
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('alert').waitFor();
+    await assertReadable(page);
+    assert.deepEqual(
+      errors.filter((error) => !NOT_A_PROBLEM.test(error)),
+      [],
+    );
+  });
+
+  it('tells whose network is not one of those, and who tries too often, so in every view', async () => {
+    const tunnel = await start({ password: PASSWORD });
+    const { page } = await open(tunnel.public_url);
+    for (let count = 0; count < 11; count += 1) {
+      await page.getByLabel('Password').fill('wrong');
+      await page.getByRole('button', { name: 'Continue' }).click();
+      await page.getByText('401 access-required').or(page.getByText('429 access-attempts')).waitFor();
+      if ((await page.getByText('429').count()) > 0) break;
+    }
+    assert.equal(await page.title(), 'Too many wrong tries');
+    await assertReadable(page);
+    await replace(tunnel, { allow: ['192.0.2.0/24'] });
+    await page.goto(tunnel.public_url);
+    assert.equal(await page.title(), 'Not open to your address');
+    await assertReadable(page);
+  });
+});
