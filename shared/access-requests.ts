@@ -6,22 +6,16 @@ import {
   type BasicCredentials,
   OPEN,
   PASSWORD_MAX_LENGTH,
-  PASSWORD_MIN_LENGTH,
   USER_MAX_LENGTH,
 } from './access.ts';
+import { NETWORK_RULE, PASSWORD_RULE, USER_PASSWORD_RULE, USER_RULE } from './access-rules.ts';
 import { ApiError, invalidAccess } from './errors.ts';
-import { parseNetwork } from './networks.ts';
 
-const ALLOW_RULE = `allow must be up to ${ALLOW_MAX} addresses or networks, such as 192.0.2.7 or 10.0.0.0/8`;
-const BASIC_RULE =
+const ALLOW_TEXT = `allow must be up to ${ALLOW_MAX} addresses or networks, such as 192.0.2.7 or 10.0.0.0/8`;
+const BASIC_TEXT =
   `basic must be up to ${BASIC_USERS_MAX} objects with user (1 to ${USER_MAX_LENGTH} characters without a colon, each once) ` +
   `and password (1 to ${PASSWORD_MAX_LENGTH} characters)`;
-const PASSWORD_RULE = `password must be ${PASSWORD_MIN_LENGTH} to ${PASSWORD_MAX_LENGTH} characters`;
 const FIELDS: ReadonlySet<string> = new Set(Object.keys(OPEN));
-
-/** RFC 7617 section 2: control characters are in neither, and a colon ends the user. Half a character is not text. */
-const USER = /^[^\p{Cc}\p{Cs}:]+$/u;
-const PASSWORD = /^[^\p{Cc}\p{Cs}]+$/u;
 
 /**
  * @param given parsed JSON; `undefined` and `null` are an open tunnel, as `{}` is
@@ -46,10 +40,8 @@ export function readAccess(given: unknown): Access {
 function readAllow(given: unknown): string[] {
   const list = given ?? [];
   const isValid =
-    Array.isArray(list) &&
-    list.length <= ALLOW_MAX &&
-    list.every((item) => typeof item === 'string' && parseNetwork(item) !== undefined);
-  if (!isValid) throw new ApiError(invalidAccess(ALLOW_RULE));
+    Array.isArray(list) && list.length <= ALLOW_MAX && list.every((item) => NETWORK_RULE.accepts(item));
+  if (!isValid) throw new ApiError(invalidAccess(ALLOW_TEXT));
   return list;
 }
 
@@ -57,14 +49,14 @@ function readBasic(given: unknown): BasicCredentials[] {
   const list = given ?? [];
   const isValid = Array.isArray(list) && list.length <= BASIC_USERS_MAX && list.every(isCredentials);
   if (!isValid || new Set(list.map(({ user }) => user)).size < list.length)
-    throw new ApiError(invalidAccess(BASIC_RULE));
+    throw new ApiError(invalidAccess(BASIC_TEXT));
   return list.map(({ user, password }) => ({ user, password }));
 }
 
 function readPassword(given: unknown): string | undefined {
   if (given === undefined || given === null) return undefined;
-  if (!isText(given, PASSWORD, PASSWORD_MAX_LENGTH) || lengthOf(given) < PASSWORD_MIN_LENGTH)
-    throw new ApiError(invalidAccess(PASSWORD_RULE));
+  if (typeof given !== 'string' || !PASSWORD_RULE.accepts(given))
+    throw new ApiError(invalidAccess(`password must be ${PASSWORD_RULE.accepted}`));
   return given;
 }
 
@@ -75,20 +67,7 @@ function readFlag(name: string, given: unknown): boolean {
 }
 
 function isCredentials(given: unknown): given is BasicCredentials {
-  return (
-    isObject(given) &&
-    isText(given['user'], USER, USER_MAX_LENGTH) &&
-    isText(given['password'], PASSWORD, PASSWORD_MAX_LENGTH)
-  );
-}
-
-function isText(given: unknown, pattern: RegExp, max: number): given is string {
-  return typeof given === 'string' && lengthOf(given) <= max && pattern.test(given);
-}
-
-/** Characters as people count them, not UTF-16 units. */
-function lengthOf(text: string): number {
-  return Array.from(text).length;
+  return isObject(given) && USER_RULE.accepts(given['user']) && USER_PASSWORD_RULE.accepts(given['password']);
 }
 
 function isObject(given: unknown): given is Record<string, unknown> {

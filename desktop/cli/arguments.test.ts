@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { OPEN } from '../../shared/access.ts';
 import { ProjectFileError } from '../config/project-error.ts';
 import { SPEC_DEFAULTS, type TunnelSpec } from '../config/tunnel-spec.ts';
 import { Network } from '../engine/network/network.ts';
@@ -11,8 +12,15 @@ const KEY = `cvt_${'k'.repeat(32)}`;
 const ENV = { CULVERT_API_KEY: KEY };
 
 function spec(label: string | undefined, port: number): TunnelSpec & { label: string } {
-  return { ...SPEC_DEFAULTS, label: label as string, port, name: undefined, ttl: undefined };
+  return { ...tunnelOf(label, port), label: label as string, access: OPEN };
 }
+
+/** A tunnel of the command line, before it is known who may come in. */
+function tunnelOf(label: string | undefined, port: number): Omit<TunnelSpec, 'access'> {
+  return { ...SPEC_DEFAULTS, label, port, name: undefined, ttl: undefined };
+}
+
+const EVERYBODY = { ...OPEN, madePassword: undefined, exposed: [] };
 
 /** Words as typed in a shell, without quotes. */
 const read = (line: string, env: Record<string, string> = ENV, files: Files = NO_FILES): Command =>
@@ -31,6 +39,13 @@ function refusal(line: string, env: Record<string, string> = ENV, files: Files =
 const labels = (command: Command): unknown[] =>
   command.command === 'start' ? command.tunnels.map(({ label }) => label) : [];
 
+function wanted(line: string) {
+  const command = read(line);
+  assert.ok(command.command === 'http');
+  assert.equal(command.tunnel.madePassword, command.wanted.madePassword);
+  return command.wanted;
+}
+
 describe('readArguments', () => {
   const access = {
     relay: parseRelayAddress('http://localhost:8080'),
@@ -40,7 +55,12 @@ describe('readArguments', () => {
   };
 
   it('reads the shortest command', () => {
-    assert.deepEqual(read('http 3000'), { command: 'http', tunnel: spec(undefined, 3000), ...access });
+    assert.deepEqual(read('http 3000'), {
+      command: 'http',
+      tunnel: tunnelOf(undefined, 3000),
+      wanted: EVERYBODY,
+      ...access,
+    });
   });
 
   it('reads every option, in any place', () => {
@@ -48,7 +68,8 @@ describe('readArguments', () => {
       read(`--json http --name my-app 3000 --ttl 1h30m --idle --relay https://r.example/v1 --key ${KEY}`, {}),
       {
         command: 'http',
-        tunnel: { ...spec(undefined, 3000), name: 'my-app', ttl: '1h30m', idle: true },
+        tunnel: { ...tunnelOf(undefined, 3000), name: 'my-app', ttl: '1h30m', idle: true },
+        wanted: EVERYBODY,
         relay: parseRelayAddress('https://r.example'),
         key: KEY,
         network: new Network(),
@@ -59,14 +80,67 @@ describe('readArguments', () => {
 
   it('reads the options of the local port', () => {
     const tunnel = {
-      ...spec(undefined, 3000),
+      ...tunnelOf(undefined, 3000),
       hostHeader: 'local',
       localHost: '192.0.2.7',
       localHttps: true,
       wait: 10,
     };
     const line = 'http 3000 --host-header local --local-host 192.0.2.7 --local-https --wait 10';
-    assert.deepEqual(read(line), { command: 'http', tunnel, ...access });
+    assert.deepEqual(read(line), { command: 'http', tunnel, wanted: EVERYBODY, ...access });
+  });
+
+  it('reads who may come in', () => {
+    assert.deepEqual(
+      wanted(
+        'http 3000 --auth ann:a:b --auth bob --password hush --allow 10.0.0.0/8 --allow ::1 --links --knock',
+      ),
+      {
+        basic: [
+          { user: 'ann', password: 'a:b' },
+          { user: 'bob', password: undefined },
+        ],
+        password: 'hush',
+        madePassword: undefined,
+        allow: ['10.0.0.0/8', '::1'],
+        links: true,
+        knock: true,
+        exposed: ['--auth', '--password'],
+      },
+    );
+    assert.deepEqual(wanted('http 3000 --auth bob').exposed, []);
+  });
+
+  it('makes up a password where --password has no word, wherever it is', () => {
+    for (const line of [
+      'http 3000 --password',
+      'http --password --links 3000',
+      'http --password --json -- 3000',
+    ]) {
+      const { password, madePassword, exposed } = wanted(line);
+      assert.match(password ?? '', /^[a-z]+-[a-z]+-[a-z]+$/);
+      assert.equal(madePassword, password);
+      assert.deepEqual(exposed, []);
+    }
+  });
+
+  it('repeats no secret of what it refuses', () => {
+    for (const [line, message] of [
+      ['http 3000 --password hid', /--password: it takes 4 to 128 characters/],
+      ['http 3000 --password=', /--password: it takes 4 to 128 characters/],
+      ['http 3000 --password hide --password', /--password is given twice/],
+      ['http --password hide', /PORT is missing: --password takes the word after it, so give the port first/],
+      ['http 3000 --auth ann:', /--auth: the password of ann takes 1 to 128 characters/],
+      ['http 3000 --auth :hid', /--auth: the user of USER:PASSWORD takes 1 to 64 characters/],
+      ['http 3000 --auth ann:hid --auth ann', /--auth: there is ann twice/],
+      ['http 3000 --allow localhost', /--allow: "localhost" is not an address or a network/],
+      ['list --password hide', /"culvert list" takes no --password/],
+      ['list --password', /"culvert list" takes no --password/],
+    ] as const) {
+      const { message: text } = refusal(line);
+      assert.match(text, message);
+      assert.doesNotMatch(text, /hid/);
+    }
   });
 
   it('reads list, status, close and extend', () => {

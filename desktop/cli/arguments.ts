@@ -16,6 +16,7 @@ import type { Login } from '../config/stored-login.ts';
 import { SPEC_DEFAULTS, type TunnelSpec, WAIT_RULE } from '../config/tunnel-spec.ts';
 import type { Network } from '../engine/network/network.ts';
 import type { RelayAddress } from '../engine/relay/relay-address.ts';
+import { type AccessOptions, readAccessOptions } from './access-options.ts';
 import {
   type RelayAccess,
   checkKey,
@@ -32,14 +33,15 @@ import {
   COMMANDS,
   type CommandName,
   isCommandName,
-  OPTIONS,
+  OPTION_TABLE,
   type OptionName,
 } from './options.ts';
 import { UsageError } from './usage-error.ts';
 
 export interface HttpCommand extends RelayAccess {
   readonly command: 'http';
-  readonly tunnel: TunnelSpec;
+  readonly tunnel: Omit<TunnelSpec, 'access'>;
+  readonly wanted: AccessOptions;
 }
 export interface StartCommand extends RelayAccess {
   readonly command: 'start';
@@ -156,7 +158,7 @@ class CommandReader {
     const command = this.#command;
     switch (command) {
       case 'http':
-        return { command, tunnel: this.#tunnel(), ...this.#access() };
+        return this.#http();
       case 'start':
         return this.#start();
       case 'list':
@@ -179,13 +181,19 @@ class CommandReader {
     }
   }
 
-  #tunnel(): TunnelSpec {
+  #http(): HttpCommand {
+    const wanted = readAccessOptions(this.#values);
+    const tunnel = { ...this.#tunnel(), madePassword: wanted.madePassword };
+    return { command: 'http', tunnel, wanted, ...this.#access() };
+  }
+
+  #tunnel(): HttpCommand['tunnel'] {
     this.#atMost(1);
     const values = this.#values;
     return {
       ...SPEC_DEFAULTS,
       label: undefined,
-      port: readPort(this.#operands[0]),
+      port: this.#port(),
       name: readOption('name', values.name, NAME_RULE),
       ttl: this.#ttl(),
       idle: values.idle ?? SPEC_DEFAULTS.idle,
@@ -195,6 +203,15 @@ class CommandReader {
       localHttps: values['local-https'] ?? SPEC_DEFAULTS.localHttps,
       wait: readSeconds('wait', values.wait, WAIT_RULE) ?? SPEC_DEFAULTS.wait,
     };
+  }
+
+  #port(): number {
+    const [port] = this.#operands;
+    if (port === undefined && typeof this.#values.password === 'string')
+      throw new UsageError(
+        'PORT is missing: --password takes the word after it, so give the port first, as in "culvert http 3000 --password".',
+      );
+    return readPort(port);
   }
 
   #start(): StartCommand {
@@ -272,14 +289,31 @@ class CommandReader {
 }
 
 function parse(args: readonly string[]) {
+  const { others, isBare } = takeBarePassword(args);
   try {
-    return parseArgs({ args: [...args], options: OPTIONS, allowPositionals: true });
+    const { values, positionals } = parseArgs({
+      args: others,
+      options: OPTION_TABLE,
+      allowPositionals: true,
+    });
+    if (isBare && values.password !== undefined) throw new Error('--password is given twice');
+    const bare: { password?: string | true } = isBare ? { password: true } : {};
+    return { values: { ...values, ...bare }, positionals };
   } catch (error) {
     // The first sentence names the option; the rest explains the parser.
     const text = (error instanceof Error ? error.message : String(error)).split('. ', 1)[0] ?? '';
-    const meant = nearest(/^Unknown option '--([^']*)'/.exec(text)?.[1] ?? '', Object.keys(OPTIONS));
+    const meant = nearest(/^Unknown option '--([^']*)'/.exec(text)?.[1] ?? '', Object.keys(OPTION_TABLE));
     throw new UsageError(meant === undefined ? `${text}.` : `${text}. Did you mean --${meant}?`);
   }
+}
+
+/** Node's parser has no options whose value may be missing, as that of `--password` may. */
+function takeBarePassword(args: readonly string[]): { others: string[]; isBare: boolean } {
+  const end = args.indexOf('--');
+  const isBarePassword = (argument: string, index: number): boolean =>
+    argument === '--password' && (end === -1 || index < end) && (args[index + 1]?.startsWith('-') ?? true);
+  const others = args.filter((argument, index) => !isBarePassword(argument, index));
+  return { others, isBare: others.length < args.length };
 }
 
 function readTopic(word: string | undefined): CommandName | undefined {

@@ -5,8 +5,8 @@ export const CREATE_RETRY_MS = 60_000;
 /** Others on the account may use the creates that become free; after this many tries the refusal is shown. */
 export const CREATE_RETRIES_MAX = 10;
 
-/** The longest key has 204 characters; longer text on standard input is something else. */
-export const KEY_INPUT_MAX = 4096;
+/** The longest key has 204 characters, the longest password 128; longer text on standard input is something else. */
+export const INPUT_MAX = 4096;
 
 /** Frames of the view: faster than anybody reads, slow enough to cost nothing. */
 export const VIEW_DRAW_MS = 250;

@@ -9,7 +9,8 @@ import { record } from '../testing/recorder.ts';
 import { type RestResponse, startRestRelay } from '../testing/rest-relay.ts';
 import { closeServers } from '../testing/servers.ts';
 import { ACCOUNT } from '../testing/tunnel.ts';
-import { type Prompt, runLogin, runLogout } from './login-command.ts';
+import { runLogin, runLogout } from './login-command.ts';
+import type { Prompt } from './prompt.ts';
 import { UsageError } from './usage-error.ts';
 
 const KEY = `cvt_${'k'.repeat(32)}`;

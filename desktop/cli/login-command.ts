@@ -5,17 +5,8 @@ import { isProtected, type RelayAddress } from '../engine/relay/relay-address.ts
 import { checkKey, checkProtected, DEFAULT_RELAY_FROM, readRelay } from './relay-access.ts';
 import type { LoginCommand, LogoutCommand } from './arguments.ts';
 import { jsonLine } from './json-line.ts';
+import type { Prompt } from './prompt.ts';
 import type { Output } from './reporter.ts';
-
-/** Asks the person who runs the command. */
-export interface Prompt {
-  /** whether a person can be asked; otherwise there are only lines */
-  readonly isInteractive: boolean;
-  /** @returns a line of input; throws when there is none */
-  ask(question: string): Promise<string>;
-  /** Like {@link Prompt.ask}, but what is typed is not shown. */
-  askSecret(question: string): Promise<string>;
-}
 
 /**
  * Checks a key with the relay, and stores both.

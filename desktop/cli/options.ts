@@ -3,12 +3,15 @@
 interface Option {
   readonly type: 'string' | 'boolean';
   readonly short?: string;
+  /** whether it may be given several times */
+  readonly multiple?: boolean;
   /** the placeholder for the value in the help */
   readonly value?: string;
   readonly text: string;
 }
 
-const OPTION_TABLE = {
+/** For the parser, which takes the types of values from it. */
+export const OPTION_TABLE = {
   relay: {
     type: 'string',
     value: 'URL',
@@ -58,6 +61,25 @@ const OPTION_TABLE = {
     value: 'S',
     text: 'seconds that visitors wait while nothing listens on the port, as when a server restarts (default 0)',
   },
+  auth: {
+    type: 'string',
+    multiple: true,
+    value: 'USER[:PASSWORD]',
+    text: 'let in who logs in so (HTTP Basic); may be repeated. Without a password you are asked for it',
+  },
+  password: {
+    type: 'string',
+    value: '[WORD]',
+    text: 'let in who types this word, 4 to 128 characters, into a page; without WORD, three words that are made up and shown',
+  },
+  allow: {
+    type: 'string',
+    multiple: true,
+    value: 'NET',
+    text: 'let in only who comes from this address or network, such as 192.0.2.7 or 10.0.0.0/8; may be repeated',
+  },
+  links: { type: 'boolean', text: 'let in who has a signed link, which "culvert link" makes' },
+  knock: { type: 'boolean', text: 'let in whom you admit, one by one, when they knock' },
   config: {
     type: 'string',
     value: 'FILE',
@@ -72,7 +94,7 @@ const OPTION_TABLE = {
 } as const satisfies Record<string, Option>;
 
 export type OptionName = keyof typeof OPTION_TABLE;
-export const OPTIONS: typeof OPTION_TABLE & Record<OptionName, Option> = OPTION_TABLE;
+export const OPTIONS: Readonly<Record<OptionName, Option>> = OPTION_TABLE;
 
 interface CommandEntry {
   /** what follows the command's name */
@@ -83,12 +105,13 @@ interface CommandEntry {
 
 const ACCESS = ['relay', 'key', 'ca', 'insecure', 'json'] as const;
 const OF_A_TUNNEL = ['name', 'ttl', 'idle', 'host-header', 'local-host', 'local-https', 'wait'] as const;
+const WHO_MAY_COME_IN = ['auth', 'password', 'allow', 'links', 'knock'] as const;
 
 const COMMAND_TABLE = {
   http: {
     operands: 'PORT',
     summary: 'open a tunnel to a port of this machine; Ctrl-C closes it',
-    options: [...OF_A_TUNNEL, ...ACCESS],
+    options: [...OF_A_TUNNEL, ...WHO_MAY_COME_IN, ...ACCESS],
   },
   start: {
     operands: '[NAME…]',

@@ -19,8 +19,8 @@ import { VERSION } from '../../shared/version.ts';
 import { limitOldGeneration } from '../../shared/old-generation.ts';
 import { limitYoungGeneration } from '../../shared/young-generation.ts';
 
-// Everybody on the machine may read the process list; a key given by a flag is removed from it.
-if (process.argv.some((argument) => argument.startsWith('--key'))) process.title = 'culvert';
+// Everybody on the machine may read the process list; a secret given by a flag is removed from it.
+if (process.argv.some((argument) => /^--(?:key|auth|password)/.test(argument))) process.title = 'culvert';
 
 /** ms for open sockets to close once the command is done. */
 const EXIT_TIMEOUT_MS = 2000;
@@ -68,9 +68,13 @@ async function run(command: Command): Promise<ExitCode> {
     case 'start': {
       limitYoungGeneration(process, setFlagsFromString);
       limitOldGeneration(OLD_GENERATION_GROWTH_PERCENT, process.execArgv, setFlagsFromString);
+      const { completeHttp, Inspection, runTunnels, terminalPrompt } = await import('./staying.ts');
+      const ready =
+        command.command === 'start'
+          ? command
+          : await completeHttp(command, terminalPrompt(process.stdin, process.stderr), output);
       const interrupted = watchInterrupt();
-      const { Inspection, runTunnels } = await import('./staying.ts');
-      return runTunnels(command, output, interrupted, await Inspection.start(process.env, output));
+      return runTunnels(ready, output, interrupted, await Inspection.start(process.env, output));
     }
     case 'list': {
       const { runList } = await import('./asking.ts');

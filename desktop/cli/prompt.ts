@@ -1,9 +1,18 @@
 /** Asks for a line on the terminal, or takes it from standard input. */
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
-import { KEY_INPUT_MAX } from './limits.ts';
-import type { Prompt } from './login-command.ts';
+import { INPUT_MAX } from './limits.ts';
 import { UsageError } from './usage-error.ts';
+
+/** Asks the person who runs the command. */
+export interface Prompt {
+  /** whether a person can be asked; otherwise there are only lines */
+  readonly isInteractive: boolean;
+  /** @returns a line of input; throws when there is none */
+  ask(question: string): Promise<string>;
+  /** Like {@link Prompt.ask}, but what is typed is not shown. */
+  askSecret(question: string): Promise<string>;
+}
 
 /**
  * @param input standard input
@@ -33,8 +42,8 @@ function readLine(
     let size = 0;
     const limit = (chunk: string | Buffer): void => {
       size += chunk.length;
-      if (size <= KEY_INPUT_MAX) return;
-      reject(new UsageError(`That is not a key: a key has at most ${KEY_INPUT_MAX} characters.`));
+      if (size <= INPUT_MAX) return;
+      reject(new UsageError(`The input is too long: at most ${INPUT_MAX} characters are read.`));
       lines.close();
     };
     input.on('data', limit);
@@ -45,7 +54,7 @@ function readLine(
     lines.once('close', () => {
       input.off('data', limit);
       if (isTTY && !isShown) screen.write('\n');
-      reject(new UsageError('Not signed in: the input ended before there was an answer.'));
+      reject(new UsageError('The input ended before there was an answer.'));
     });
     if (isTTY && isShown) {
       lines.setPrompt(question);

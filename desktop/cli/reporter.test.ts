@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { OPEN } from '../../shared/access.ts';
 import { SPEC_DEFAULTS, type TunnelSpec } from '../config/tunnel-spec.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { record } from '../testing/recorder.ts';
@@ -7,6 +8,7 @@ import { JsonReporter, TextReporter } from './reporter.ts';
 
 const SPEC: TunnelSpec = {
   ...SPEC_DEFAULTS,
+  access: OPEN,
   label: undefined,
   port: 3000,
   name: undefined,
@@ -16,7 +18,7 @@ const SPEC: TunnelSpec = {
 describe('JsonReporter', () => {
   it('prints one event per line', () => {
     const { printed, output } = record();
-    const reporter = new JsonReporter(output);
+    const reporter = new JsonReporter(output, SPEC);
     reporter.online(TUNNEL);
     reporter.reconnecting(1, 250, 'The relay is shutting down.');
     reporter.problem({ code: 'local-refused', text: 'Nothing answers on port 3000.' });
@@ -46,7 +48,7 @@ describe('reporters of several tunnels', () => {
         .every((line) => line.startsWith('web: ')),
     );
     printed.out = '';
-    new JsonReporter(output, 'web').offline('stopped', 'Stopped.');
+    new JsonReporter(output, { ...SPEC, label: 'web' }).offline('stopped', 'Stopped.');
     assert.deepEqual(JSON.parse(printed.out), {
       event: 'offline',
       name: 'web',
@@ -66,6 +68,17 @@ describe('TextReporter', () => {
     assert.match(lines[2] ?? '', / http:\/\/localhost:8080\/t\/my-app$/);
     assert.match(lines[3] ?? '', / http:\/\/localhost:3000$/);
     assert.match(lines[4] ?? '', /\(in 1h0m0s\)$/);
+  });
+
+  it('says how the tunnel is locked, and the password that was made up', () => {
+    const { printed, output } = record();
+    const spec = { ...SPEC, madePassword: 'mild-oak-fern' };
+    const tunnel = { ...TUNNEL, access: { password: true, links: true } as const };
+    new TextReporter(output, new FakeClock(), spec).online(tunnel);
+    assert.match(printed.out, /^Locked {7}password or signed link\nPassword {5}mild-oak-fern\n/m);
+    printed.out = '';
+    new JsonReporter(output, spec).online(tunnel);
+    assert.deepEqual(JSON.parse(printed.out), { event: 'online', tunnel, password: 'mild-oak-fern' });
   });
 
   it('says where the tunnel leads if that is not this machine', () => {

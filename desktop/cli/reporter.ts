@@ -4,6 +4,7 @@ import { localUrl, type TunnelSpec } from '../config/tunnel-spec.ts';
 import type { Clock } from '../engine/clock.ts';
 import type { OfflineReason } from '../engine/control/verdict.ts';
 import type { ConnectionProblem } from '../engine/visitors/connections.ts';
+import { describeAccess } from './access-text.ts';
 import { localTime } from './format.ts';
 import { jsonLine } from './json-line.ts';
 
@@ -28,7 +29,7 @@ export interface Output {
 
 /** What `--json` prints; `--help` documents it. */
 type JsonEvent = { readonly name?: string } & (
-  | { readonly event: 'online'; readonly tunnel: Tunnel }
+  | { readonly event: 'online'; readonly tunnel: Tunnel; readonly password?: string }
   | {
       readonly event: 'reconnecting';
       readonly attempt: number;
@@ -42,15 +43,17 @@ type JsonEvent = { readonly name?: string } & (
 export class JsonReporter implements Reporter {
   readonly #output: Output;
   readonly #name: { readonly name?: string };
+  /** the password that was made up */
+  readonly #password: { readonly password?: string };
 
-  /** @param label what `culvert.yml` calls the tunnel */
-  constructor(output: Output, label?: string) {
+  constructor(output: Output, { label, madePassword }: Pick<TunnelSpec, 'label' | 'madePassword'>) {
     this.#output = output;
     this.#name = label === undefined ? {} : { name: label };
+    this.#password = madePassword === undefined ? {} : { password: madePassword };
   }
 
   online(tunnel: Tunnel): void {
-    this.#print({ event: 'online', ...this.#name, tunnel });
+    this.#print({ event: 'online', ...this.#name, tunnel, ...this.#password });
   }
 
   reconnecting(attempt: number, retryInMs: number, why: string): void {
@@ -124,7 +127,8 @@ function labelled(output: Output, label: string): Output {
 }
 
 function greeting(tunnel: Tunnel, spec: TunnelSpec): string {
-  const { public_url, urls } = tunnel;
+  const { public_url, urls, access } = tunnel;
+  const lock = describeAccess(access);
   const others = [urls.account, urls.subdomain, urls.path].filter(
     (url) => url !== undefined && url !== public_url,
   );
@@ -134,6 +138,8 @@ function greeting(tunnel: Tunnel, spec: TunnelSpec): string {
   return (
     `Online at    ${public_url}\n` +
     others.map((url) => `also at      ${url}\n`).join('') +
+    (lock === undefined ? '' : `Locked       ${lock}\n`) +
+    (spec.madePassword === undefined ? '' : `Password     ${spec.madePassword}\n`) +
     `Forwards to  ${localUrl(spec)}\n` +
     `Expires      ${lifetime}\n` +
     'Ctrl-C closes the tunnel.\n'

@@ -3,13 +3,39 @@ import type { TunnelSpec } from '../config/tunnel-spec.ts';
 import { systemClock } from '../engine/clock.ts';
 import { RequestLog } from '../engine/inspector/request-log.ts';
 import { ApiClient } from '../engine/relay/api-client.ts';
+import { completeAccess, exposureWarning } from './access-options.ts';
 import type { HttpCommand, StartCommand } from './arguments.ts';
 import type { ExitCode } from './exit-code.ts';
 import type { Inspection } from './inspection.ts';
+import type { Prompt } from './prompt.ts';
+import type { RelayAccess } from './relay-access.ts';
 import { JsonReporter, type Output, TextReporter } from './reporter.ts';
 import { type ServeOptions, serveTunnel } from './serve-tunnel.ts';
 import { runStart } from './start-command.ts';
 import { canShowView, TerminalView } from './view/terminal-view.ts';
+
+/** A tunnel of `culvert http`, once it is known who may come in. */
+interface CompleteHttp extends RelayAccess {
+  readonly command: 'http';
+  readonly tunnel: TunnelSpec;
+}
+
+type TunnelsCommand = CompleteHttp | StartCommand;
+
+/**
+ * Asks for the passwords that the options leave out, and warns of those that they hold.
+ *
+ * @throws UsageError
+ */
+export async function completeHttp(
+  { wanted, tunnel, ...rest }: HttpCommand,
+  prompt: Prompt,
+  output: Output,
+): Promise<CompleteHttp> {
+  const warning = exposureWarning(wanted);
+  if (warning !== undefined) output.err(warning);
+  return { ...rest, tunnel: { ...tunnel, access: await completeAccess(wanted, prompt) } };
+}
 
 /** Creates what follows a tunnel. */
 type Attach = (spec: TunnelSpec) => Pick<ServeOptions, 'reporter' | 'log'>;
@@ -19,7 +45,7 @@ type Attach = (spec: TunnelSpec) => Pick<ServeOptions, 'reporter' | 'log'>;
  * @param inspection where others can look at the recorded requests
  */
 export function runTunnels(
-  command: HttpCommand | StartCommand,
+  command: TunnelsCommand,
   output: Output,
   interrupted: AbortSignal,
   inspection: Inspection | undefined,
@@ -31,22 +57,20 @@ export function runTunnels(
 }
 
 function runInLines(
-  command: HttpCommand | StartCommand,
+  command: TunnelsCommand,
   output: Output,
   interrupted: AbortSignal,
   inspection: Inspection | undefined,
 ): Promise<ExitCode> {
   const attach: Attach = (spec) => ({
-    reporter: command.json
-      ? new JsonReporter(output, spec.label)
-      : new TextReporter(output, systemClock, spec),
+    reporter: command.json ? new JsonReporter(output, spec) : new TextReporter(output, systemClock, spec),
     log: new RequestLog(),
   });
   return serveAll(command, attach, output, interrupted, inspection);
 }
 
 async function runInView(
-  command: HttpCommand | StartCommand,
+  command: TunnelsCommand,
   output: Output,
   interrupted: AbortSignal,
   inspection: Inspection | undefined,
@@ -71,7 +95,7 @@ async function runInView(
 }
 
 function serveAll(
-  command: HttpCommand | StartCommand,
+  command: TunnelsCommand,
   attach: Attach,
   output: Output,
   interrupted: AbortSignal,

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
+import { OPEN } from '../../shared/access.ts';
 import { RequestLog } from '../engine/inspector/request-log.ts';
 import { NO_FILES } from '../testing/files.ts';
 import { record } from '../testing/recorder.ts';
@@ -13,6 +14,7 @@ import { JsonReporter } from './reporter.ts';
 async function run(
   routes: Record<string, (response: ServerResponse) => void>,
   interrupted: AbortSignal = new AbortController().signal,
+  access = OPEN,
 ) {
   const calls: string[] = [];
   const relay = await startHttp((request, response) => {
@@ -24,10 +26,11 @@ async function run(
   const command = readArguments(['http', '3000', '--json'], env, NO_FILES);
   assert.ok(command.command === 'http');
   const { printed, output } = record();
+  const spec = { ...command.tunnel, access };
   const code = await serveTunnel({
     access: command,
-    spec: command.tunnel,
-    reporter: new JsonReporter(output),
+    spec,
+    reporter: new JsonReporter(output, spec),
     log: new RequestLog(),
     output,
     interrupted,
@@ -65,6 +68,24 @@ describe('serveTunnel', () => {
       assert.match(events[0].message, message);
     });
   }
+
+  it('never serves a tunnel that a relay has left open', async () => {
+    const { code, events, calls } = await run(
+      { POST: answer(201, TUNNEL), DELETE: answer(200, { status: 'closed' }) },
+      undefined,
+      { ...OPEN, knock: true },
+    );
+    assert.equal(code, 1);
+    assert.deepEqual(calls, ['POST /v1/tunnels', `DELETE /v1/tunnels/${TUNNEL.id}`]);
+    assert.deepEqual(
+      events.map(({ event, reason }) => [event, reason]),
+      [['offline', 'failed']],
+    );
+    assert.match(
+      events[0]?.message ?? '',
+      /too old to restrict who may come into a tunnel.*closed at once\.$/,
+    );
+  });
 
   it('closes a tunnel that was created after Ctrl-C', async () => {
     const interrupt = new AbortController();

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
+import { OPEN } from '../../shared/access.ts';
 import { SPEC_DEFAULTS, type TunnelSpec } from '../config/tunnel-spec.ts';
 import { Network } from '../engine/network/network.ts';
 import { RequestLog } from '../engine/inspector/request-log.ts';
@@ -13,6 +14,7 @@ import { runStart } from './start-command.ts';
 
 const spec = (label: string, port: number): TunnelSpec => ({
   ...SPEC_DEFAULTS,
+  access: OPEN,
   label,
   port,
   name: undefined,
@@ -33,7 +35,7 @@ async function start(create: (port: number) => RestResponse) {
   const tunnels = [spec('one', 1), spec('two', 2)];
   const code = runStart(
     { command: 'start', tunnels, ...access },
-    ({ label }) => ({ reporter: new JsonReporter(output, label), log: new RequestLog() }),
+    (one) => ({ reporter: new JsonReporter(output, one), log: new RequestLog() }),
     output,
     interrupt.signal,
     clock,

@@ -5,4 +5,5 @@ export { runtimeFolder } from '../engine/inspector/socket/runtime-folder.ts';
 export { runDoctor } from './doctor/doctor-command.ts';
 export { runInspect } from './inspect-command.ts';
 export { Inspection } from './inspection.ts';
-export { runTunnels } from './run-tunnels.ts';
+export { terminalPrompt } from './prompt.ts';
+export { completeHttp, runTunnels } from './run-tunnels.ts';

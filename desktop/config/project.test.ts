@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { OPEN } from '../../shared/access.ts';
 import { parseRelayAddress } from '../engine/relay/relay-address.ts';
 import { ProjectFileError } from './project-error.ts';
 import { parseProject } from './project.ts';
@@ -21,6 +22,10 @@ const many = (count: number): string =>
   `tunnels:\n${Array.from({ length: count }, (_, index) => `  t${index}: {port: 1}\n`).join('')}`;
 
 const named = (length: number): string => `tunnels: {${'n'.repeat(length)}: {port: 1}}`;
+
+const users = (count: number) => Array.from({ length: count }, (_, index) => `u${index}:x`).join(', ');
+
+const networks = (count: number) => Array.from({ length: count }, (_, index) => `10.0.0.${index}`).join(', ');
 
 describe('parseProject', () => {
   it('reads every field', () => {
@@ -51,9 +56,89 @@ describe('parseProject', () => {
           localHost: '192.0.2.7',
           localHttps: true,
           wait: 10,
+          access: OPEN,
+          madePassword: undefined,
         },
       ],
     });
+  });
+
+  const access = (fields: string, env: Record<string, string> = {}) => {
+    const [only] = parseProject(tunnel(fields), 'culvert.yml', env).tunnels;
+    return only && { ...only.access, madePassword: only.madePassword };
+  };
+
+  it('reads who may come in, with values of the environment', () => {
+    const env = { ANN: 'secret', DOOR: 'mild-oak-fern', OFFICE: '192.0.2.0/24' };
+    assert.deepEqual(
+      access(
+        [
+          "auth: ['ann:${ANN}', 'bob:a:$b']",
+          "password: '${DOOR}'",
+          "allow: ['${OFFICE}', '::1']",
+          'links: true',
+          'knock: true',
+        ].join('\n    '),
+        env,
+      ),
+      {
+        basic: [
+          { user: 'ann', password: 'secret' },
+          { user: 'bob', password: 'a:$b' },
+        ],
+        password: 'mild-oak-fern',
+        allow: ['192.0.2.0/24', '::1'],
+        links: true,
+        knock: true,
+        madePassword: undefined,
+      },
+    );
+    assert.deepEqual(access('auth: ann:x\n    allow: 10.0.0.0/8'), {
+      ...OPEN,
+      basic: [{ user: 'ann', password: 'x' }],
+      allow: ['10.0.0.0/8'],
+      madePassword: undefined,
+    });
+  });
+
+  it('makes up a password where it is asked for one', () => {
+    const made = access('password: true');
+    assert.match(made?.password ?? '', /^[a-z]+-[a-z]+-[a-z]+$/);
+    assert.equal(made?.madePassword, made?.password);
+  });
+
+  it('refuses what would leave a tunnel more open than it seems, and repeats no secret', () => {
+    for (const [fields, message] of [
+      ['password:', /:4: tunnels\.web\.password: it takes a text, or true for three words/],
+      ['password: 1234', /password: it takes a text/],
+      ['password: false', /password: it takes a text/],
+      ['password: hid', /password: it takes 4 to 128 characters\.$/],
+      ["password: '${NOT_SET}'", /:4: tunnels\.web\.password: the variable NOT_SET is not set\.$/],
+      ["auth: ['ann:${NOT_SET}']", /auth: the variable NOT_SET is not set/],
+      ['auth: []', /auth: it takes USER:PASSWORD, or a list of them/],
+      ['auth: {ann: hid}', /auth: it takes USER:PASSWORD/],
+      ['auth: ann', /auth: a user has no password; it takes USER:PASSWORD/],
+      ["auth: 'ann:'", /auth: the password of ann takes 1 to 128 characters/],
+      ["auth: ':hid'", /auth: the user of USER:PASSWORD takes 1 to 64 characters without a colon/],
+      ["auth: ['ann:hid', 'ann:hid2']", /auth: there is ann twice/],
+      ['allow: []', /allow: it takes an address or a network/],
+      ['allow: localhost', /allow: "localhost" is not an address or a network, such as/],
+      ['allow: [10.0.0.0/8, 10.0.0.0/33]', /allow: "10\.0\.0\.0\/33" is not/],
+      ['links: yes', /links: it takes true or false/],
+      ['knock: 1', /knock: it takes true or false/],
+      ['pasword: hid', /pasword: no such field; did you mean password\?/],
+    ] as const) {
+      const text = refusal(tunnel(fields));
+      assert.match(text, message);
+      assert.doesNotMatch(text, /hid/);
+    }
+  });
+
+  it('takes at most 16 users and 64 networks', () => {
+    assert.equal(access(`auth: [${users(16)}]`)?.basic.length, 16);
+    assert.equal(access(`allow: [${networks(64)}]`)?.allow.length, 64);
+    assert.match(refusal(tunnel(`auth: [${users(17)}]`)), /auth: it takes at most 16 users/);
+    assert.match(refusal(tunnel(`allow: [${networks(65)}]`)), /allow: it takes at most 64 addresses/);
   });
 
   it('needs only a port, and keeps the order', () => {
@@ -66,7 +151,15 @@ describe('parseProject', () => {
         ['a', 1],
       ],
     );
-    const defaults = { idle: false, hostHeader: 'keep', localHost: 'localhost', localHttps: false, wait: 0 };
+    const defaults = {
+      idle: false,
+      hostHeader: 'keep',
+      localHost: 'localhost',
+      localHttps: false,
+      wait: 0,
+      access: OPEN,
+      madePassword: undefined,
+    };
     assert.deepEqual(tunnels[0], { label: 'b', port: 2, name: undefined, ttl: undefined, ...defaults });
   });
 

@@ -1,6 +1,7 @@
 /** What `culvert.yml` may contain. All problems are reported at once, with their lines. */
 import { LineCounter, parseDocument } from 'yaml';
 import * as yup from 'yup';
+import { OPEN } from '../../shared/access.ts';
 import { API_KEY_PREFIX } from '../../shared/constraints.ts';
 import {
   HOST_HEADER_RULE,
@@ -11,8 +12,10 @@ import {
   type ValueRule,
 } from '../../shared/value-rules.ts';
 import { parseRelayAddress, type RelayAddress, RelayAddressError } from '../engine/relay/relay-address.ts';
+import type { Environment } from './environment.ts';
 import { CONFIG_TUNNELS_MAX, LABEL_MAX_LENGTH } from './limits.ts';
 import { nearest } from './nearest.ts';
+import { ACCESS_FIELDS, readProjectAccess } from './project-access.ts';
 import { ProjectFileError } from './project-error.ts';
 import { ProjectReport } from './project-report.ts';
 import { FLAG_RULE, SPEC_DEFAULTS, type TunnelSpec, WAIT_RULE } from './tunnel-spec.ts';
@@ -41,7 +44,7 @@ const tunnelSchema = yup
     wait: field<number>(WAIT_RULE),
   })
   .strict();
-const TUNNEL_FIELDS = Object.keys(tunnelSchema.fields);
+const TUNNEL_FIELDS = [...Object.keys(tunnelSchema.fields), ...ACCESS_FIELDS];
 
 function field<T extends string | number | boolean>(rule: ValueRule, isRequired = false) {
   return yup.mixed<T>().test((value: unknown, context) => {
@@ -55,9 +58,10 @@ function field<T extends string | number | boolean>(rule: ValueRule, isRequired 
 /**
  * @param text the file's content
  * @param path for messages
+ * @param env from which `${NAME}` is filled in where the file says who may come in
  * @throws ProjectFileError
  */
-export function parseProject(text: string, path: string): Project {
+export function parseProject(text: string, path: string, env: Environment = process.env): Project {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const report = new ProjectReport(path, document, lines);
@@ -70,15 +74,17 @@ export function parseProject(text: string, path: string): Project {
     // Aliases that multiply.
     throw new ProjectFileError(`${path}: it repeats itself too often through aliases.`);
   }
-  return new ProjectReader(path, report).read(value);
+  return new ProjectReader(path, env, report).read(value);
 }
 
 class ProjectReader {
   readonly #path: string;
+  readonly #env: Environment;
   readonly #report: ProjectReport;
 
-  constructor(path: string, report: ProjectReport) {
+  constructor(path: string, env: Environment, report: ProjectReport) {
     this.#path = path;
+    this.#env = env;
     this.#report = report;
   }
 
@@ -132,6 +138,9 @@ class ProjectReader {
       return undefined;
     }
     this.#checkNames(value, path, TUNNEL_FIELDS);
+    const access = readProjectAccess(value, this.#env, (name, text) =>
+      this.#report.field([...path, name], text),
+    );
     try {
       const fields = tunnelSchema.validateSync(value, { abortEarly: false });
       return {
@@ -144,7 +153,8 @@ class ProjectReader {
         localHost: fields.local_host ?? SPEC_DEFAULTS.localHost,
         localHttps: fields.local_https ?? SPEC_DEFAULTS.localHttps,
         wait: fields.wait ?? SPEC_DEFAULTS.wait,
-        access: SPEC_DEFAULTS.access,
+        access: access?.access ?? OPEN,
+        madePassword: access?.madePassword,
       };
     } catch (error) {
       if (!(error instanceof yup.ValidationError)) throw error;

@@ -1,5 +1,5 @@
 /** One tunnel as the user asks for it, by options or in `culvert.yml`, and the values of the fields that only these have. */
-import { type Access, OPEN } from '../../shared/access.ts';
+import type { Access } from '../../shared/access.ts';
 import { uriHost } from '../../shared/host.ts';
 import type { ValueRule } from '../../shared/value-rules.ts';
 import { WAIT_MAX_SECONDS } from './limits.ts';
@@ -24,6 +24,8 @@ export interface TunnelSpec {
   readonly wait: number;
   /** who may come in */
   readonly access: Access;
+  /** the password of `access`, if it was made up: it has to be shown */
+  readonly madePassword: string | undefined;
 }
 
 /** Where the tunnel leads, such as `http://localhost:3000`. */
@@ -38,7 +40,7 @@ export const SPEC_DEFAULTS = {
   localHost: 'localhost',
   localHttps: false,
   wait: 0,
-  access: OPEN,
+  madePassword: undefined,
 } as const;
 
 export const WAIT_RULE: ValueRule = {

@@ -27,6 +27,7 @@ const panel = (changes: Partial<PanelState> = {}): PanelState => ({
   localUrl: 'http://localhost:3000',
   status: { name: 'online' },
   tunnel: { ...TUNNEL, requests: 1, bytes_in: 512, bytes_out: 2048 },
+  madePassword: undefined,
   problem: undefined,
   requests: [],
   ...changes,
@@ -54,6 +55,22 @@ describe('frame', () => {
       '',
       `${at}  GET      404    12 ms   2.0 KiB  /x?y`,
       `${at}  GET      200    12 ms   2.0 KiB  /1`,
+    ]);
+  });
+
+  it('says how a tunnel is locked, as the relay says it', () => {
+    const access = { password: true, allow: ['10.0.0.0/8'] } as const;
+    const locked = panel({ tunnel: { ...TUNNEL, access }, madePassword: 'mild-oak-fern' });
+    const rows = ['Locked       password, only from 10.0.0.0/8', 'Password     mild-oak-fern'];
+    assert.deepEqual(draw([locked]).slice(6, 8), rows);
+    assert.deepEqual(
+      draw([{ ...locked, label: 'web' }, panel({ label: 'api' })]).slice(4, 6),
+      rows.map((row) => `       ${row}`),
+    );
+    const changed = panel({ tunnel: { ...TUNNEL, access: { links: true } }, madePassword: 'mild-oak-fern' });
+    assert.deepEqual(draw([changed]).slice(6, 8), [
+      'Locked       signed link',
+      'Forwards to  http://localhost:3000',
     ]);
   });
 

@@ -1,4 +1,5 @@
 /** The frame for a state: a pure function, without a terminal. */
+import { describeAccess } from '../access-text.ts';
 import { byteSize, localTime, timeLeft } from '../format.ts';
 import { codeLines } from './code.ts';
 import { requestRows } from './request-rows.ts';
@@ -58,7 +59,7 @@ function singleHead(panel: PanelState, context: Context): Line[] {
     );
     lines.push(row('Address', public_url, 'strong'), ...others.map((url) => row('also', url)));
   }
-  lines.push(row('Forwards to', localUrl));
+  lines.push(...lockLines(panel), row('Forwards to', localUrl));
   if (tunnel !== undefined) {
     const left = timeLeft(Date.parse(tunnel.expires_at) - now);
     const idle = tunnel.idle_ttl ? ', later with traffic' : '';
@@ -86,6 +87,7 @@ function blockOf(panel: PanelState, context: Context): Line[] {
   return [
     [label, span('● ', 'good'), span(escapeControls(tunnel.public_url), 'strong')],
     [indent, span(`  to ${panel.localUrl}, ${left} left, ${traffic(panel)}`, 'dim')],
+    ...lockLines(panel).map((line) => [indent, span('  '), ...line]),
     ...problem,
   ];
 }
@@ -118,6 +120,14 @@ function marked(mark: string, text: string, style: Span['style'], columns: numbe
 
 function row(name: string, value: string, style: Span['style'] = 'plain'): Line {
   return [span(name.padEnd(NAME_COLUMNS), 'dim'), span(escapeControls(value), style)];
+}
+
+/** Nothing for a tunnel that is open to everybody. */
+function lockLines({ tunnel, madePassword }: PanelState): Line[] {
+  const lock = describeAccess(tunnel?.access ?? {});
+  if (lock === undefined) return [];
+  const password = tunnel?.access.password === true ? madePassword : undefined;
+  return [row('Locked', lock), ...(password === undefined ? [] : [row('Password', password, 'strong')])];
 }
 
 function traffic({ tunnel }: PanelState): string {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
+import { OPEN } from '../../../shared/access.ts';
 import { SPEC_DEFAULTS } from '../../config/tunnel-spec.ts';
 import { RequestLog } from '../../engine/inspector/request-log.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
@@ -11,7 +12,7 @@ function setUp({ isReachable = true } = {}) {
   const clock = new FakeClock();
   const log = new RequestLog();
   const asked: string[] = [];
-  const spec = { ...SPEC_DEFAULTS, label: 'web', port: 3000, name: undefined, ttl: undefined };
+  const spec = { ...SPEC_DEFAULTS, access: OPEN, label: 'web', port: 3000, name: undefined, ttl: undefined };
   const panel = new Panel({
     spec: { ...spec, localHost: '::1', localHttps: true },
     clock,

@@ -67,6 +67,7 @@ export class Panel implements Reporter {
       localUrl: localUrl(spec),
       status: this.#status,
       tunnel: this.#tunnel,
+      madePassword: spec.madePassword,
       problem: isProblemOver ? undefined : this.#problem?.text,
       requests: newest,
     };

@@ -23,6 +23,8 @@ export interface PanelState {
   readonly status: PanelStatus;
   /** as the relay last showed it; `undefined` until there is one */
   readonly tunnel: Tunnel | undefined;
+  /** the password that was made up for visitors */
+  readonly madePassword: string | undefined;
   /** what could not be done for a visitor, and what to do about it */
   readonly problem: string | undefined;
   /** newest first */

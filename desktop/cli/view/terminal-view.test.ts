@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
+import { OPEN } from '../../../shared/access.ts';
 import { SPEC_DEFAULTS } from '../../config/tunnel-spec.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { record } from '../../testing/recorder.ts';
@@ -20,7 +21,7 @@ function setUp(env: NodeJS.ProcessEnv = {}) {
   const streams = [stdin, stdout] as unknown as [NodeJS.ReadStream, NodeJS.WriteStream];
   const view = new TerminalView(...streams, env, clock);
   const panel = view.add(
-    { ...SPEC_DEFAULTS, label: undefined, port: 3000, name: undefined, ttl: undefined },
+    { ...SPEC_DEFAULTS, access: OPEN, label: undefined, port: 3000, name: undefined, ttl: undefined },
     { requests: () => [], fetchTunnel: () => Promise.resolve(TUNNEL) },
   );
   return { clock, written, rawModes, stdin, stdout, view, panel };

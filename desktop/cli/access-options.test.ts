@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict';
+import { completeAccess, exposureWarning, readAccessOptions } from './access-options.ts';
+import type { Prompt } from './prompt.ts';
+import { UsageError } from './usage-error.ts';
+
+/** Somebody who types these passwords. */
+function typing(...passwords: string[]): Prompt & { readonly asked: string[] } {
+  const asked: string[] = [];
+  return {
+    isInteractive: true,
+    asked,
+    ask: () => assert.fail('what is typed would be shown'),
+    askSecret(question) {
+      asked.push(question);
+      return Promise.resolve(passwords.shift() ?? assert.fail('asked once too often'));
+    },
+  };
+}
+
+const PIPE: Prompt = { ...typing(), isInteractive: false };
+
+describe('completeAccess', () => {
+  it('asks for the passwords that are missing, one after the other', async () => {
+    const prompt = typing('first', ' with spaces ');
+    const options = readAccessOptions({ auth: ['ann', 'bob:x', 'cid'], links: true });
+    assert.deepEqual(await completeAccess(options, prompt), {
+      allow: [],
+      basic: [
+        { user: 'ann', password: 'first' },
+        { user: 'bob', password: 'x' },
+        { user: 'cid', password: ' with spaces ' },
+      ],
+      password: undefined,
+      links: true,
+      knock: false,
+    });
+    assert.deepEqual(prompt.asked, ['Password for ann: ', 'Password for cid: ']);
+  });
+
+  it('needs a terminal only for that', async () => {
+    const complete = await completeAccess(readAccessOptions({ auth: ['ann:x'] }), PIPE);
+    assert.equal(complete.basic[0]?.password, 'x');
+    await assert.rejects(
+      completeAccess(readAccessOptions({ auth: ['ann'] }), PIPE),
+      (error) => error instanceof UsageError && /--auth ann: there is no terminal/.test(error.message),
+    );
+  });
+
+  it('takes no empty password', async () => {
+    await assert.rejects(completeAccess(readAccessOptions({ auth: ['ann'] }), typing('')), UsageError);
+  });
+});
+
+const warning = (values: Parameters<typeof readAccessOptions>[0]) =>
+  exposureWarning(readAccessOptions(values));
+
+describe('exposureWarning', () => {
+  it('is one line, and repeats no secret', () => {
+    const text = warning({ auth: ['ann:hidden'], password: 'hidden' }) ?? '';
+    assert.match(text, /^The password of --auth and --password is in your shell's history.*\n$/);
+    assert.doesNotMatch(text, /hidden/);
+    assert.match(warning({ password: 'hidden' }) ?? '', /--password alone/);
+  });
+
+  it('is not for what nobody can see there', () => {
+    assert.equal(
+      warning({ auth: ['ann'], password: true, allow: ['::1'], links: true, knock: true }),
+      undefined,
+    );
+  });
+});

@@ -1,0 +1,73 @@
+/** Who may come in, as the options of `culvert http` and `culvert access` say it. */
+import type { Access, BasicCredentials } from '../../shared/access.ts';
+import { USER_PASSWORD_RULE } from '../../shared/access-rules.ts';
+import { accessProblems, type WantedAccess, wantedAccess } from '../config/access-fields.ts';
+import type { Prompt } from './prompt.ts';
+import { UsageError } from './usage-error.ts';
+
+export interface AccessValues {
+  readonly auth?: readonly string[] | undefined;
+  /** `true` for `--password` alone */
+  readonly password?: string | true | undefined;
+  readonly allow?: readonly string[] | undefined;
+  readonly links?: boolean | undefined;
+  readonly knock?: boolean | undefined;
+}
+
+/** The options as read, and which of them hold a secret that others may see. */
+export interface AccessOptions extends WantedAccess {
+  readonly exposed: readonly ('--auth' | '--password')[];
+}
+
+/** @throws UsageError */
+export function readAccessOptions(values: AccessValues): AccessOptions {
+  const { auth = [], password, allow = [], links = false, knock = false } = values;
+  const fields = { auth, password, allow, links, knock };
+  const [problem] = accessProblems(fields);
+  if (problem !== undefined) throw new UsageError(`--${problem.field}: ${problem.text}.`);
+  const isAuthExposed = auth.some((login) => login.includes(':'));
+  return {
+    ...wantedAccess(fields),
+    exposed: [
+      ...(isAuthExposed ? ['--auth' as const] : []),
+      ...(typeof password === 'string' ? ['--password' as const] : []),
+    ],
+  };
+}
+
+/** A warning in one line; `undefined` if no secret was on the command line. */
+export function exposureWarning({ exposed }: AccessOptions): string | undefined {
+  const [option] = exposed;
+  if (option === undefined) return undefined;
+  const instead =
+    option === '--auth'
+      ? 'give --auth USER to be asked for it'
+      : 'give --password alone for one that is made up';
+  return (
+    `The password of ${exposed.join(' and ')} is in your shell's history, and was in the process list: ` +
+    `${instead}, or use culvert.yml with \${NAME}.\n`
+  );
+}
+
+/**
+ * Asks for the passwords that are missing.
+ *
+ * @throws UsageError if nobody can be asked, or for what is no password
+ */
+export async function completeAccess(options: WantedAccess, prompt: Prompt): Promise<Access> {
+  const { allow, password, links, knock } = options;
+  const basic: BasicCredentials[] = [];
+  for (const { user, password: given } of options.basic)
+    basic.push({ user, password: given ?? (await askFor(user, prompt)) });
+  return { allow, basic, password, links, knock };
+}
+
+async function askFor(user: string, prompt: Prompt): Promise<string> {
+  if (!prompt.isInteractive)
+    throw new UsageError(
+      `--auth ${user}: there is no terminal on which to ask for the password: give USER:PASSWORD, or use culvert.yml with \${NAME}.`,
+    );
+  const password = await prompt.askSecret(`Password for ${user}: `);
+  if (USER_PASSWORD_RULE.accepts(password)) return password;
+  throw new UsageError(`--auth ${user}: the password takes ${USER_PASSWORD_RULE.accepted}.`);
+}
