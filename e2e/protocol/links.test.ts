@@ -136,7 +136,7 @@ describe('signed links (docs/protocol.md section 11.2)', () => {
 
   function assertRefused({ head, status, text }: Response, isEnded = true): void {
     assert.deepEqual([status, head.field('culvert-error')], [401, 'access-required']);
-    assert.equal(/This link has ended/.test(text), isEnded, text);
+    assert.equal(/The link that you have followed lets nobody in any more/.test(text), isEnded, text);
     assert.deepEqual(head.all('set-cookie'), []);
     assert.equal(seen, undefined);
   }
@@ -157,7 +157,7 @@ describe('signed links (docs/protocol.md section 11.2)', () => {
           assert.equal(led.head.field('cache-control'), 'no-store');
           const [cookie = ''] = led.head.all('set-cookie');
           const [, seconds] = /; Max-Age=(\d+); HttpOnly; SameSite=Lax$/.exec(cookie) ?? [];
-          assert.ok(Number(seconds) > 80_000 && Number(seconds) <= 86_400, cookie);
+          assert.ok(Number(seconds) > 80_000 && Number(seconds) <= 86_401, cookie);
           assert.ok(cookie.includes(`; Path=${form.prefix || '/'}; `), cookie);
           assert.equal((await ask(form, '/a?b=%2F&&c', [cookiesOf(led)])).text, 'ok');
           const { url, headers } = last() ?? {};
@@ -252,6 +252,7 @@ describe('signed links (docs/protocol.md section 11.2)', () => {
     const page = await open(made, [BROWSER]);
     assertRefused(page);
     assert.equal(page.head.field('content-type'), 'text/html; charset=utf-8');
+    assert.match(page.text, /<h1>This link has ended<\/h1>/);
     assert.ok(!page.text.includes('culvert_pass'));
     const json = await open(made);
     assertRefused(json);

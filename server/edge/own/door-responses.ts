@@ -29,15 +29,18 @@ export interface DoorContext {
   readonly linkEnded?: boolean;
 }
 
-const LINK_ENDED = 'This link has ended, or was taken back. Whoever sent it to you can send another one.';
+const ENDED_LINK = {
+  title: 'This link has ended',
+  text: 'The link that you have followed lets nobody in any more. Whoever sent it to you can send another one.',
+};
 
 /** The response in place of the tunnel's. */
 export function doorResponse(
   code: 'access-required' | 'access-address' | 'access-attempts',
   { head, visit, access, contact, wasWrong = false, linkEnded = false }: DoorContext,
 ): OwnResponse {
-  const { status, title, text: reason } = VISITOR_ERRORS[code];
-  const text = linkEnded ? LINK_ENDED : reason;
+  const { status } = VISITOR_ERRORS[code];
+  const { title, text } = linkEnded ? ENDED_LINK : VISITOR_ERRORS[code];
   const html = prefersHtml(fieldValue(head.fields, 'accept'));
   const body = html
     ? page(

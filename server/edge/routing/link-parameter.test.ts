@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import * as fc from 'fast-check';
 import { takeLink } from './link-parameter.ts';
 
 describe('the parameter of a signed link', () => {
@@ -26,4 +27,19 @@ describe('the parameter of a signed link', () => {
   for (const [asked, target, link] of cases) {
     it(`is taken out of ${asked}`, () => assert.deepEqual(takeLink(asked), { target, link }));
   }
+
+  it('leaves everything else byte for byte, wherever it is', () => {
+    const piece = fc.string({
+      unit: fc.constantFrom('a', '=', '%', ';', '?', '/', '\u00e9', 'culvert_pas', 's'),
+    });
+    const others = fc.array(piece.filter((text) => text.split('=')[0] !== 'culvert_pass'));
+    fc.assert(
+      fc.property(others, fc.nat(), (parameters, place) => {
+        const target = parameters.length === 0 ? '/x' : `/x?${parameters.join('&')}`;
+        const asked = `/x?${parameters.toSpliced(place % (parameters.length + 1), 0, 'culvert_pass=abc').join('&')}`;
+        assert.deepEqual(takeLink(asked), { target, link: 'abc' });
+        assert.deepEqual(takeLink(target), { target, link: undefined });
+      }),
+    );
+  });
 });

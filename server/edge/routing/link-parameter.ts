@@ -10,8 +10,6 @@ export interface Taken {
 
 /** @param target in origin form */
 export function takeLink(target: string): Taken {
-  // Most have none.
-  if (!target.includes(LINK_PARAMETER)) return { target, link: undefined };
   const start = target.indexOf('?');
   if (start === -1) return { target, link: undefined };
   const values: string[] = [];

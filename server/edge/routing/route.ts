@@ -2,6 +2,7 @@
 import type { VisitorErrorCode } from '../../../shared/errors.ts';
 import { type Field, fieldValue, listMembers } from '../../../shared/http1/fields.ts';
 import type { RequestHead } from '../../../shared/http1/head.ts';
+import { LINK_PARAMETER } from '../../../shared/links.ts';
 import type { LiveTunnel } from '../../tunnels/live-tunnel.ts';
 import type { OwnRoute } from '../own/own-responses.ts';
 import { type HostResolver, type HostTarget, namesHost } from './host-resolver.ts';
@@ -58,7 +59,7 @@ export function route(head: RequestHead, context: RouteContext): Route {
   if (named.kind === 'own') return ownRoute(head, target, context);
   const tunnel = tunnelOf(named.slug, named.account, tunnels);
   if (tunnel === undefined) return refuse('tunnel-unknown');
-  return { kind: 'tunnel', tunnel, prefix: '', ...takeLink(target) };
+  return toTunnel(tunnel, '', target);
 }
 
 function ownRoute(head: RequestHead, target: string, { tunnels, pathForm }: RouteContext): Route {
@@ -71,9 +72,16 @@ function ownRoute(head: RequestHead, target: string, { tunnels, pathForm }: Rout
     // On a page without the slash, relative links would lead to the tunnel's neighbours.
     if (!rest.startsWith('/') && isPageVisit(head))
       return { kind: 'redirect', location: `${prefix}/${rest}` };
-    return { kind: 'tunnel', tunnel, prefix, ...takeLink(originForm(rest)) };
+    return toTunnel(tunnel, prefix, originForm(rest));
   }
   return head.method === 'TRACE' ? refuse('method-not-allowed') : { kind: 'relay', target };
+}
+
+/** @param asked in origin form */
+function toTunnel(tunnel: LiveTunnel | TunnelLookup, prefix: string, asked: string): Route {
+  // Most have none, and pay only for that.
+  const taken = asked.includes(LINK_PARAMETER) ? takeLink(asked) : undefined;
+  return { kind: 'tunnel', tunnel, prefix, target: taken?.target ?? asked, link: taken?.link };
 }
 
 /** Whether a browser asks for something to show as a page. */
