@@ -1,30 +1,16 @@
 /** A large repository cloned over HTTP through a tunnel arrives whole. */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { Culvert, Relay, temporaryDirectory } from '../support/programs.ts';
 import { suiteScope } from '../support/scope.ts';
+import { git } from './git.ts';
 import { startGitServer } from './git-server.ts';
 
-const run = promisify(execFile);
 const FILES = 25;
 const FILE_BYTES = 4 * 1024 * 1024;
 const NOBODY = ['-c', 'user.name=t', '-c', 'user.email=t@localhost', '-c', 'commit.gpgsign=false'];
-
-async function git(folder: string, ...args: string[]): Promise<string> {
-  // No settings of this machine, and no questions.
-  const env = {
-    ...process.env,
-    GIT_CONFIG_GLOBAL: '/dev/null',
-    GIT_CONFIG_NOSYSTEM: '1',
-    GIT_TERMINAL_PROMPT: '0',
-  };
-  const { stdout } = await run('git', ['-C', folder, ...args], { env, timeout: 120_000 });
-  return stdout.trim();
-}
 
 /** One hash of the content of all files. */
 function hashOf(folder: string): string {

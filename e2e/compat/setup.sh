@@ -5,6 +5,7 @@ set -eu
 cd "$(dirname "$0")"
 set -- "The compat tests"
 [ -x /usr/bin/chromium ] || set -- "$@" chromium
+command -v curl >/dev/null || set -- "$@" curl
 [ -x "$(git --exec-path 2>/dev/null)/git-http-backend" ] || set -- "$@" git
 sh ../support/install.sh "$@"
 cd apps

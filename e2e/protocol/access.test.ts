@@ -52,6 +52,7 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
         response.writeHead(200, { 'Content-Type': 'text/plain' }).write('first');
         return;
       }
+      response.setHeader('Cache-Control', 'public, max-age=60');
       request.resume().on('end', () => response.end('ok'));
     });
     service.server.on('upgrade', (_request, socket) => {
@@ -239,6 +240,16 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
       const tunnel = await start({ password: PASSWORD });
       assert.equal((await submit(tunnel, '/', 'x'.repeat(5000))).status, 400);
       assert.equal(seen, undefined);
+    });
+
+    it('keeps what is behind it out of caches that others share, and nothing else', async () => {
+      const tunnel = await start({ password: PASSWORD });
+      const cookie = cookiesOf(await submit(tunnel, '/', PASSWORD));
+      assert.deepEqual((await ask(tunnel, [cookie])).head.all('cache-control'), [
+        'public, max-age=60',
+        'private',
+      ]);
+      assert.deepEqual((await ask(await start({}))).head.all('cache-control'), ['public, max-age=60']);
     });
 
     it('is asked of WebSockets, preflights and HTTP/1.0 as of all others', async () => {

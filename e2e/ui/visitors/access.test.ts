@@ -39,14 +39,14 @@ describe('a tunnel that is not open to everybody, in a browser', () => {
   before(async () => {
     relay = await Relay.start(suite);
     service = await startHttpService(suite, ({ url = '', headers }, response) => {
-      if (url === '/who') return response.end(`you are ${headers['culvert-visitor']}`);
+      if (url === '/who') return response.end(`you are ${String(headers['culvert-visitor'])}`);
       return response.setHeader('Content-Type', 'text/html').end(PAGE);
     });
     const sockets = new WebSocketServer({ server: service.server });
     suite.defer(() => sockets.close());
     sockets.on('connection', (socket, { headers }) => {
       socket.on('error', () => socket.terminate());
-      socket.send(`hello ${headers['culvert-visitor']}`);
+      socket.send(`hello ${String(headers['culvert-visitor'])}`);
     });
     browser = await sharedBrowser();
   });

@@ -50,6 +50,8 @@ const OF_CONNECTION = /^[ \t]*(?:ntlm|negotiate)(?=[ \t,]|$)/i;
 /** Bytes of a form of the door's page. */
 const FORM_MAX_BYTES = 2048;
 const NOTHING = Buffer.alloc(0);
+/** A cache in front would hand out what it was given for one visitor; of several directives it follows the strictest. */
+const PRIVATE = 'Cache-Control: private\r\n';
 
 /** What {@link Origins.enter} says of a request that is not refused; `undefined`: the tunnel is open, or not known yet. */
 export type Admitted = Entrant | FormEntry | Promise<Entry> | undefined;
@@ -285,8 +287,12 @@ export class Origins {
         return entrant;
       },
       get ending() {
-        const cookie = entrant?.cookie;
-        return cookie === undefined ? rules.ending : endingWith(`Set-Cookie: ${cookie}\r\n`, rules.ending);
+        if (entrant === undefined) return rules.ending;
+        const { cookie } = entrant;
+        return endingWith(
+          cookie === undefined ? PRIVATE : `${PRIVATE}Set-Cookie: ${cookie}\r\n`,
+          rules.ending,
+        );
       },
       mapField: rules.mapField,
       repeatable,
