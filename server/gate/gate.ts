@@ -2,9 +2,9 @@
  * Who may come in (docs/decisions/0017-gate.md): decided from a request's head, the visitor's address, the tunnel's `access` and
  * the time, and from nothing else.
  */
+import { cookieValues } from '../../shared/http1/cookies.ts';
 import { type Field, fieldValue } from '../../shared/http1/fields.ts';
 import type { RequestHead } from '../../shared/http1/head.ts';
-import { cookieValues } from '../edge/own/own-cookies.ts';
 import { type Credentials, gateCredentials } from './credentials.ts';
 import type { HeldAccess } from './held-access.ts';
 import type { LinkTokens, SignedLink } from './link-tokens.ts';

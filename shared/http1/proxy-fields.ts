@@ -20,7 +20,7 @@ export function steersProxy(field: Field): boolean {
  */
 export type Provenance = 'nothing' | 'claim' | 'disguise';
 
-/** Says who a visitor is that a tunnel's gate has let in (docs/protocol.md section 11.3). */
+/** Says who a visitor is that a tunnel's gate has let in (docs/protocol.md section 11.1). */
 export const VISITOR_FIELD = 'Culvert-Visitor';
 const VISITOR_NAME = VISITOR_FIELD.toLowerCase();
 

@@ -4,6 +4,7 @@
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { VISITOR_ERRORS } from '../../../shared/errors.ts';
+import { cookieValues } from '../../../shared/http1/cookies.ts';
 import { fieldValue } from '../../../shared/http1/fields.ts';
 import type { RequestHead } from '../../../shared/http1/head.ts';
 import { escapeHtml, page } from '../../../shared/page.ts';
@@ -11,7 +12,7 @@ import { NOTICE_COOKIE_SECONDS } from '../../limits.ts';
 import type { LiveTunnel } from '../../tunnels/live-tunnel.ts';
 import { type OwnResponse, wholeResponse } from './own-responses.ts';
 import { onThisHost, withoutParameter } from './onward.ts';
-import { cookieValues, HOST_NOTICE_COOKIE, NOTICE_COOKIE } from './own-cookies.ts';
+import { HOST_NOTICE_COOKIE, NOTICE_COOKIE } from './own-cookies.ts';
 
 /** What the link on the page adds to the query of the address. */
 const PARAMETER = 'culvert_notice=seen';

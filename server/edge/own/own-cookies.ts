@@ -1,4 +1,5 @@
 /** Cookies that are between the relay and a browser: no local service sees or sets one. */
+import { cookieName } from '../../../shared/http1/cookies.ts';
 import type { Field } from '../../../shared/http1/fields.ts';
 
 /**
@@ -22,7 +23,7 @@ const OWN: ReadonlySet<string> = new Set([HOST_NOTICE_COOKIE, NOTICE_COOKIE, HOS
  */
 export function withoutOwnCookies(value: string): string {
   if (!value.includes(MARK)) return value;
-  const pairs = value.split(';').filter((pair) => !OWN.has(nameOf(pair)));
+  const pairs = value.split(';').filter((pair) => !OWN.has(cookieName(pair)));
   return pairs.join(';').trim();
 }
 
@@ -48,25 +49,7 @@ export function passCookie({
   return `${name}=${value}; Path=${prefix || '/'}; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
 }
 
-/** The values of all cookies of that name, in order: a sibling host may have set more than one. */
-export function cookieValues(fields: readonly Field[], name: string): string[] {
-  const values: string[] = [];
-  for (const field of fields) {
-    if (!field.is('cookie')) continue;
-    const { value } = field;
-    if (!value.includes(name)) continue;
-    for (const pair of value.split(';'))
-      if (nameOf(pair) === name) values.push(pair.slice(pair.indexOf('=') + 1).trim());
-  }
-  return values;
-}
-
 /** Whether a `Set-Cookie` field sets one of them, which a picture could do before its page was ever visited. */
 export function setsOwnCookie(field: Field): boolean {
-  return field.is('set-cookie') && OWN.has(nameOf(field.value.split(';', 1)[0] ?? ''));
-}
-
-function nameOf(pair: string): string {
-  const end = pair.indexOf('=');
-  return (end === -1 ? pair : pair.slice(0, end)).trim();
+  return field.is('set-cookie') && OWN.has(cookieName(field.value.split(';', 1)[0] ?? ''));
 }
