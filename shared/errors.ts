@@ -132,7 +132,7 @@ export const VARIABLE_API_ERRORS = {
   ttlTooLong: ttlTooLong('{duration}'),
   tooManyTunnels: tooManyTunnels('{plan}', '{number}', '{time}'),
   invalidAccess: invalidAccess('{reason}'),
-  invalidLink: invalidLink('{reason}'),
+  invalidLink: invalidLink('the {field} of a link must be {rule}'),
   tooManyLinks: tooManyLinks('{number}', '{more}', '{time}'),
 } as const satisfies Record<string, ApiErrorEntry>;
 

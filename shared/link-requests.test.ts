@@ -43,7 +43,7 @@ describe('readCreateLink', () => {
       'note',
       [1, ['a'], 'a\nb', 'a\u0000', '\u0085', '\ud800', 'x'.repeat(65)],
       'invalid-link',
-      /^note must be up to 64 characters/,
+      /^the note of a link must be up to 64 characters/,
     ],
     [
       'path',
@@ -72,7 +72,7 @@ describe('readCreateLink', () => {
         `/${'x'.repeat(LINK_PATH_MAX_LENGTH)}`,
       ],
       'invalid-link',
-      /^path must be up to 1024 characters of a URL/,
+      /^the path of a link must be up to 1024 characters of a URL/,
     ],
   ];
   for (const [field, values, code, text] of wrong) {

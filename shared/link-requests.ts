@@ -10,9 +10,9 @@ import {
 } from './links.ts';
 import { check, readGivenTtl, refuse, ttl } from './request-fields.ts';
 
-const NOTE_RULE = `note must be up to ${LINK_NOTE_MAX_LENGTH} characters without control characters`;
+const NOTE_RULE = `the note of a link must be up to ${LINK_NOTE_MAX_LENGTH} characters without control characters`;
 const PATH_RULE =
-  `path must be up to ${LINK_PATH_MAX_LENGTH} characters of a URL that begin with one slash, without . and .. between slashes, ` +
+  `the path of a link must be up to ${LINK_PATH_MAX_LENGTH} characters of a URL that begin with one slash, without . and .. between slashes, ` +
   'without a fragment, and without parameters that begin with culvert_';
 
 /** Characters as people count them. Half of a surrogate pair is no text, and cannot be written as one. */

@@ -9,9 +9,10 @@ const CODES = [...readFileSync('docs/protocol.md', 'utf8').matchAll(ROW)].map(([
   parts: text.split('…'),
 }));
 
-/** @returns the code of the error with that text; `undefined` if none is documented */
+/** @returns the code of the error with that text, the one that says most of it; `undefined` if none is documented */
 export function documentedCode(text: string): string | undefined {
-  return CODES.find(({ parts }) => hasInOrder(text, parts))?.code;
+  const found = CODES.filter(({ parts }) => hasInOrder(text, parts));
+  return found.toSorted((a, b) => b.parts.join('').length - a.parts.join('').length)[0]?.code;
 }
 
 function hasInOrder(text: string, [start = '', ...others]: readonly string[]): boolean {
