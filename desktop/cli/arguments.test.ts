@@ -124,12 +124,61 @@ describe('readArguments', () => {
     }
   });
 
+  it('reads access, link, links and knock', () => {
+    assert.deepEqual(read('access my-app'), {
+      command: 'access',
+      tunnel: 'my-app',
+      wanted: undefined,
+      ...access,
+    });
+    assert.deepEqual(read('access my-app --open'), {
+      command: 'access',
+      tunnel: 'my-app',
+      wanted: EVERYBODY,
+      ...access,
+    });
+    const locked = read('access my-app --links --password');
+    assert.ok(locked.command === 'access' && locked.wanted?.links === true);
+    assert.ok(locked.wanted.madePassword !== undefined);
+    const make = { name: 'make', tunnel: 'my-app', link: { ttl: '2h', note: 'Ann', path: '/a?b=1' } };
+    const line = 'link my-app --ttl 2h --note Ann --path /a?b=1';
+    assert.deepEqual(read(line), { command: 'link', action: make, ...access });
+    assert.deepEqual(read('link my-app'), { command: 'link', action: { ...make, link: {} }, ...access });
+    const revoke = { name: 'revoke', link: '0123456789abcdef' };
+    assert.deepEqual(read('link --revoke 0123456789abcdef'), { command: 'link', action: revoke, ...access });
+    assert.deepEqual(read('links my-app'), { command: 'links', tunnel: 'my-app', ...access });
+    const knock = { command: 'knock', tunnel: 'my-app', knock: 'k1', ...access };
+    assert.deepEqual(read('knock my-app k1 --admit --for 8h'), { ...knock, admit: true, duration: '8h' });
+    assert.deepEqual(read('knock my-app k1 --refuse'), { ...knock, admit: false, duration: undefined });
+  });
+
+  it('says what is wrong with access, link and knock', () => {
+    for (const [line, message] of [
+      ['access', /Say which tunnel: its id or its slug/],
+      ['access --password my-app', /The tunnel is missing: --password takes the word after it/],
+      ['access my-app --open --knock', /--open lets in everybody/],
+      ['link', /Say which tunnel/],
+      ['link my-app --path cart', /--path "cart": it takes up to 1024 characters of a URL/],
+      ['link my-app --ttl 1d', /--ttl "1d": it takes a duration/],
+      ['link my-app --revoke 0123456789abcdef', /"my-app" is more than "culvert link" takes/],
+      ['link --revoke x', /--revoke "x": it takes the id of a link/],
+      ['link --revoke 0123456789abcdef --ttl 1h', /--revoke ends a link that is there/],
+      ['links', /Say which tunnel/],
+      ['knock my-app', /Say which tunnel and which knock/],
+      ['knock my-app k1', /Say what to do: --admit or --refuse/],
+      ['knock my-app k1 --admit --refuse', /Say what to do/],
+      ['knock my-app k1 --refuse --for 1h', /--for is for --admit/],
+      ['knock my-app k1 --admit --for ever', /--for "ever": it takes a duration/],
+    ] as const)
+      assert.match(refusal(line).message, message);
+  });
+
   it('repeats no secret of what it refuses', () => {
     for (const [line, message] of [
       ['http 3000 --password hid', /--password: it takes 4 to 128 characters/],
       ['http 3000 --password=', /--password: it takes 4 to 128 characters/],
       ['http 3000 --password hide --password', /--password is given twice/],
-      ['http --password hide', /PORT is missing: --password takes the word after it, so give the port first/],
+      ['http --password hide', /PORT is missing: --password takes the word after it, so put --password last/],
       ['http 3000 --auth ann:', /--auth: the password of ann takes 1 to 128 characters/],
       ['http 3000 --auth :hid', /--auth: the user of USER:PASSWORD takes 1 to 64 characters/],
       ['http 3000 --auth ann:hid --auth ann', /--auth: there is ann twice/],
@@ -250,7 +299,7 @@ describe('readArguments', () => {
     ['http 3000 --wait=-1', /--wait "-1"/],
     ['list x', /"x" is more than/],
     ['list --idle', /takes no --idle/],
-    ['close', /which tunnel to close/],
+    ['close', /Say which tunnel: its id/],
     ['close a --ttl 1h', /takes no --ttl/],
     ['extend a --name b', /takes no --name/],
     ['logout --key x', /takes no --key/],

@@ -1,5 +1,6 @@
 /** Reads the command line of `culvert`, and says what is wrong with it before a relay is asked. */
 import { parseArgs } from 'node:util';
+import { LINK_NOTE_RULE, LINK_PATH_RULE } from '../../shared/link-rules.ts';
 import {
   HOST_HEADER_RULE,
   LOCAL_HOST_RULE,
@@ -15,6 +16,7 @@ import type { Project } from '../config/project.ts';
 import type { Login } from '../config/stored-login.ts';
 import { SPEC_DEFAULTS, type TunnelSpec, WAIT_RULE } from '../config/tunnel-spec.ts';
 import type { Network } from '../engine/network/network.ts';
+import type { LinkRequest } from '../engine/relay/link-response.ts';
 import type { RelayAddress } from '../engine/relay/relay-address.ts';
 import { type AccessOptions, readAccessOptions } from './access-options.ts';
 import {
@@ -64,6 +66,36 @@ export interface ExtendCommand extends RelayAccess {
   readonly tunnel: string;
   readonly ttl: string | undefined;
 }
+export interface AccessCommand extends RelayAccess {
+  readonly command: 'access';
+  /** id or slug */
+  readonly tunnel: string;
+  /** `undefined`: it is only shown */
+  readonly wanted: AccessOptions | undefined;
+}
+export interface LinkCommand extends RelayAccess {
+  readonly command: 'link';
+  readonly action:
+    { readonly name: 'make'; readonly tunnel: string; readonly link: LinkRequest } | RevokeLink;
+}
+interface RevokeLink {
+  readonly name: 'revoke';
+  readonly link: string;
+}
+export interface LinksCommand extends RelayAccess {
+  readonly command: 'links';
+  /** id or slug */
+  readonly tunnel: string;
+}
+export interface KnockCommand extends RelayAccess {
+  readonly command: 'knock';
+  /** id or slug */
+  readonly tunnel: string;
+  readonly knock: string;
+  readonly admit: boolean;
+  /** for how long the visitor is let in, a duration string; `undefined` for the relay's default */
+  readonly duration: string | undefined;
+}
 export interface LoginCommand {
   readonly command: 'login';
   /** the relay to sign in to */
@@ -100,6 +132,10 @@ export type Command =
   | StatusCommand
   | CloseCommand
   | ExtendCommand
+  | AccessCommand
+  | LinkCommand
+  | LinksCommand
+  | KnockCommand
   | InspectCommand
   | DoctorCommand
   | LoginCommand
@@ -169,6 +205,14 @@ class CommandReader {
         return { command, tunnel: this.#tunnelName(), ...this.#access() };
       case 'extend':
         return { command, tunnel: this.#tunnelName(), ttl: this.#ttl(), ...this.#access() };
+      case 'access':
+        return { command, tunnel: this.#tunnelName(), wanted: this.#wanted(), ...this.#access() };
+      case 'link':
+        return { command, action: this.#linkAction(), ...this.#access() };
+      case 'links':
+        return { command, tunnel: this.#tunnelName(), ...this.#access() };
+      case 'knock':
+        return this.#knock();
       case 'inspect':
         return readInspect(this.#operands, this.#values);
       case 'doctor':
@@ -207,11 +251,59 @@ class CommandReader {
 
   #port(): number {
     const [port] = this.#operands;
-    if (port === undefined && typeof this.#values.password === 'string')
-      throw new UsageError(
-        'PORT is missing: --password takes the word after it, so give the port first, as in "culvert http 3000 --password".',
-      );
+    if (port === undefined) this.#checkPassword('PORT is missing');
     return readPort(port);
+  }
+
+  /** The word that is missing may have been taken for a password. */
+  #checkPassword(what: string): void {
+    if (typeof this.#values.password !== 'string') return;
+    throw new UsageError(`${what}: --password takes the word after it, so put --password last.`);
+  }
+
+  #wanted(): AccessOptions | undefined {
+    const { auth, password, allow, links, knock, open } = this.#values;
+    const isGiven = [auth, password, allow, links, knock].some((value) => value !== undefined);
+    if (isGiven && open === true)
+      throw new UsageError('--open lets in everybody, so it takes no other of these options.');
+    return isGiven || open === true ? readAccessOptions(this.#values) : undefined;
+  }
+
+  #linkAction(): LinkCommand['action'] {
+    const { revoke, note, path } = this.#values;
+    const ttl = this.#ttl();
+    if (revoke === undefined) {
+      const link = {
+        ...(ttl === undefined ? {} : { ttl }),
+        ...(note === undefined ? {} : { note: readOption('note', note, LINK_NOTE_RULE) }),
+        ...(path === undefined ? {} : { path: readOption('path', path, LINK_PATH_RULE) }),
+      };
+      return { name: 'make', tunnel: this.#tunnelName(), link };
+    }
+    this.#atMost(0);
+    if ([ttl, note, path].some((value) => value !== undefined))
+      throw new UsageError('--revoke ends a link that is there, so it takes no --ttl, --note and --path.');
+    if (!/^[0-9a-f]{16}$/.test(revoke))
+      throw new UsageError(`--revoke "${revoke}": it takes the id of a link, as "culvert links" shows it.`);
+    return { name: 'revoke', link: revoke };
+  }
+
+  #knock(): KnockCommand {
+    this.#atMost(2);
+    const [tunnel = '', knock = ''] = this.#operands;
+    const { admit = false, refuse = false, for: duration } = this.#values;
+    if (tunnel === '' || knock === '')
+      throw new UsageError('Say which tunnel and which knock, as "culvert http --knock" shows them.');
+    if (admit === refuse) throw new UsageError('Say what to do: --admit or --refuse.');
+    if (refuse && duration !== undefined) throw new UsageError('--for is for --admit.');
+    return {
+      command: 'knock',
+      tunnel,
+      knock,
+      admit,
+      duration: duration === undefined ? undefined : readOption('for', duration, TTL_RULE),
+      ...this.#access(),
+    };
   }
 
   #start(): StartCommand {
@@ -268,9 +360,8 @@ class CommandReader {
     this.#atMost(1);
     const [name = ''] = this.#operands;
     if (name !== '') return name;
-    throw new UsageError(
-      `Say which tunnel to ${this.#command}: its id or its slug, as "culvert list" shows them.`,
-    );
+    this.#checkPassword('The tunnel is missing');
+    throw new UsageError('Say which tunnel: its id or its slug, as "culvert list" shows them.');
   }
 
   #access(project?: ProjectRelay): RelayAccess {
@@ -334,6 +425,8 @@ function refuseForeign(values: Values, command: CommandName): void {
   }
 }
 
+function readOption(name: OptionName, text: string, rule: ValueRule): string;
+function readOption(name: OptionName, text: string | undefined, rule: ValueRule): string | undefined;
 function readOption(name: OptionName, text: string | undefined, rule: ValueRule): string | undefined {
   if (text === undefined || rule.accepts(text)) return text;
   throw new UsageError(`--${name} "${text}": it takes ${rule.accepted}.`);

@@ -1,3 +1,4 @@
+import { API_ERRORS } from '../../shared/errors.ts';
 import { refusesKey, RelayRefusal, RelayUnreachable } from '../engine/relay/errors.ts';
 
 /** What went wrong with a call of the REST interface, and what to do about it. */
@@ -9,14 +10,11 @@ export function describeFailure(error: unknown): string {
   if (!(error instanceof RelayRefusal)) return `${text}.`;
   if (refusesKey(error))
     return `The relay refused the API key: ${text}. Run "culvert login", or check --key or CULVERT_API_KEY.`;
-  switch (error.status) {
-    case 409:
-      return `The relay refused: ${text}. Choose another name, or leave it out for a random one.`;
-    case 429: {
-      const seconds = Math.ceil((error.retryAfterMs ?? 0) / 1000);
-      return `The relay refused: ${text}. Try again in ${seconds === 0 ? 'a minute' : `${seconds} s`}.`;
-    }
-    default:
-      return `The relay refused: ${text}.`;
-  }
+  if (error.is(API_ERRORS.nameTaken))
+    return `The relay refused: ${text}. Choose another name, or leave it out for a random one.`;
+  if (error.is(API_ERRORS.linksOff))
+    return `The relay refused: ${text}. "culvert access" with --links does, besides what else is to let visitors in.`;
+  if (error.status !== 429) return `The relay refused: ${text}.`;
+  const seconds = Math.ceil((error.retryAfterMs ?? 0) / 1000);
+  return `The relay refused: ${text}. Try again in ${seconds === 0 ? 'a minute' : `${seconds} s`}.`;
 }

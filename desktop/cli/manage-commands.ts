@@ -22,21 +22,25 @@ export async function runList(command: ListCommand, output: Output): Promise<voi
 
 export async function runClose(command: CloseCommand, output: Output): Promise<void> {
   const api = new ApiClient(command.relay, command.key, command.network);
-  const tunnel = find(await api.listTunnels(), command.tunnel);
+  const tunnel = findTunnel(await api.listTunnels(), command.tunnel);
   await api.closeTunnel(tunnel.id);
   output.out(command.json ? '{"status":"closed"}\n' : `Closed ${tunnel.slug}.\n`);
 }
 
 export async function runExtend(command: ExtendCommand, output: Output): Promise<void> {
   const api = new ApiClient(command.relay, command.key, command.network);
-  const { id } = find(await api.listTunnels(), command.tunnel);
+  const { id } = findTunnel(await api.listTunnels(), command.tunnel);
   const tunnel = await api.extendTunnel(id, command.ttl);
   const text = `${tunnel.slug} now expires ${localTime(tunnel.expires_at)}.`;
   output.out(command.json ? jsonLine(tunnel) : `${text}\n`);
 }
 
-/** An id before a slug: a custom name may look like somebody's id. */
-function find(tunnels: readonly Tunnel[], name: string): Tunnel {
+/**
+ * An id before a slug: a custom name may look like somebody's id.
+ *
+ * @throws NoSuchTunnel
+ */
+export function findTunnel(tunnels: readonly Tunnel[], name: string): Tunnel {
   const wanted = name.toLowerCase();
   const tunnel = tunnels.find(({ id }) => id === wanted) ?? tunnels.find(({ slug }) => slug === wanted);
   if (tunnel === undefined) throw new NoSuchTunnel(name);

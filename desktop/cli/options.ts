@@ -80,6 +80,17 @@ export const OPTION_TABLE = {
   },
   links: { type: 'boolean', text: 'let in who has a signed link, which "culvert link" makes' },
   knock: { type: 'boolean', text: 'let in whom you admit, one by one, when they knock' },
+  open: { type: 'boolean', text: 'let in everybody again' },
+  note: { type: 'string', value: 'N', text: 'who the link is for, up to 64 characters; the service is told' },
+  path: {
+    type: 'string',
+    value: 'P',
+    text: "where the link leads, such as /cart?step=2; the tunnel's start page without",
+  },
+  revoke: { type: 'string', value: 'LINK', text: 'end this link, and the visits of who has come with it' },
+  admit: { type: 'boolean', text: 'let the visitor in' },
+  refuse: { type: 'boolean', text: 'do not let the visitor in' },
+  for: { type: 'string', value: 'D', text: 'how long the visitor is let in, such as 8h (default: an hour)' },
   config: {
     type: 'string',
     value: 'FILE',
@@ -124,6 +135,22 @@ const COMMAND_TABLE = {
     operands: 'ID|SLUG',
     summary: 'extend a tunnel, by --ttl or by its own time to live',
     options: ['ttl', ...ACCESS],
+  },
+  access: {
+    operands: 'ID|SLUG',
+    summary: 'show who may come into a tunnel, or say it in place of what was said before',
+    options: [...WHO_MAY_COME_IN, 'open', ...ACCESS],
+  },
+  link: {
+    operands: 'ID|SLUG | --revoke LINK',
+    summary: 'make a signed link to a tunnel and print it, or revoke one',
+    options: ['ttl', 'note', 'path', 'revoke', ...ACCESS],
+  },
+  links: { operands: 'ID|SLUG', summary: 'show the signed links of a tunnel', options: ACCESS },
+  knock: {
+    operands: 'ID|SLUG KNOCK',
+    summary: 'answer a visitor who knocks, as events of --json show it: --admit or --refuse',
+    options: ['admit', 'refuse', 'for', ...ACCESS],
   },
   status: { operands: '', summary: 'show your account, its limits and its live tunnels', options: ACCESS },
   inspect: {

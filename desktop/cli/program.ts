@@ -91,6 +91,26 @@ async function run(command: Command): Promise<ExitCode> {
       await runExtend(command, output);
       return ExitCode.ok;
     }
+    case 'access': {
+      const { runAccess, terminalPrompt } = await import('./asking.ts');
+      await runAccess(command, terminalPrompt(process.stdin, process.stderr), output);
+      return ExitCode.ok;
+    }
+    case 'link': {
+      const { runLink } = await import('./asking.ts');
+      await runLink(command, output);
+      return ExitCode.ok;
+    }
+    case 'links': {
+      const { runLinks } = await import('./asking.ts');
+      await runLinks(command, output);
+      return ExitCode.ok;
+    }
+    case 'knock': {
+      const { runKnock } = await import('./asking.ts');
+      await runKnock(command, output);
+      return ExitCode.ok;
+    }
     case 'status': {
       const { runStatus } = await import('./asking.ts');
       await runStatus(command, output, Date.now());

@@ -191,27 +191,51 @@ describe('ApiClient', () => {
 
   it('makes, lists and revokes signed links', async () => {
     const entry = {
-      id: 'l1',
-      note: 'for the review',
+      id: '0123456789abcdef',
+      note: 'für Ann',
+      path: '/x?a=1&b',
       created_at: TUNNEL.created_at,
       expires_at: TUNNEL.expires_at,
     };
-    const link = { ...entry, url: 'http://my-app.localhost:8080/x?culvert_pass=abc.def' };
+    const link = { ...entry, url: 'http://my-app.localhost:8080/x?a=1&b&culvert_pass=abc.def' };
     const { api, seen } = await setUp(201, link);
-    assert.deepEqual(
-      await api.createLink(TUNNEL.id, { ttl: '2h', note: 'for the review', path: '/x' }),
-      link,
-    );
-    await api.deleteLink(TUNNEL.id, 'a/b');
+    const asked = { ttl: '2h', note: 'für Ann', path: '/x?a=1&b' };
+    assert.deepEqual(await api.createLink(TUNNEL.id, asked), link);
+    await api.deleteLink(TUNNEL.id, entry.id);
     assert.deepEqual(
       seen.map(({ line, body }) => `${line} ${body}`.trim()),
       [
-        `POST /v1/tunnels/${TUNNEL.id}/links {"ttl":"2h","note":"for the review","path":"/x"}`,
-        `DELETE /v1/tunnels/${TUNNEL.id}/links/a%2Fb`,
+        `POST /v1/tunnels/${TUNNEL.id}/links ${JSON.stringify(asked)}`,
+        `DELETE /v1/tunnels/${TUNNEL.id}/links/${entry.id}`,
       ],
     );
-    assert.deepEqual(await (await setUp(200, { links: [entry] })).api.listLinks(TUNNEL.id), [entry]);
-    for (const bad of [{}, { ...link, url: 'javascript:alert(1)' }, { ...link, note: '\u001b[2J' }])
+    const { path: _path, ...start } = { ...link, url: 'http://localhost:8080/t/my-app/?culvert_pass=abc' };
+    assert.deepEqual(await (await setUp(201, start)).api.createLink(TUNNEL.id, {}), start);
+    assert.deepEqual(await (await setUp(200, { links: [entry, start] })).api.listLinks(TUNNEL.id), [
+      entry,
+      start,
+    ]);
+  });
+
+  it('takes nothing else for a signed link', async () => {
+    const link = { id: '0123456789abcdef', note: '', created_at: 'x', expires_at: 'x' };
+    for (const url of [
+      'http://my-app.localhost/x',
+      'http://my-app.localhost/?culvert_pass=a',
+      'http://my-app.localhost/x?culvert_pass=',
+      'http://my-app.localhost/x?culvert_pass=a&reboot',
+      'http://my-app.localhost/x?culvert_pass=a#b',
+      'http://my-app.localhost/x?b&culvert_pass=a',
+      'javascript:alert(1)//x?culvert_pass=a',
+      'http://a.example/$(reboot)/x?culvert_pass=a',
+    ])
+      await assert.rejects(
+        (await setUp(201, { ...link, url })).api.createLink(TUNNEL.id, { path: '/x' }),
+        /link that leads elsewhere/,
+        url,
+      );
+    const url = 'http://my-app.localhost/?culvert_pass=a';
+    for (const bad of [{}, { ...link, url, note: '\u001b[2J' }, { ...link, url, id: '../account' }])
       await assert.rejects((await setUp(201, bad)).api.createLink(TUNNEL.id, {}), RelayUnreachable);
     await assert.rejects((await setUp(200, { links: [{}] })).api.listLinks(TUNNEL.id), RelayUnreachable);
   });

@@ -1,6 +1,7 @@
 /** The REST interface of a relay (docs/protocol.md section 3), as far as the client uses it. */
 import { type Access, OPEN } from '../../../shared/access.ts';
 import { API_ERRORS } from '../../../shared/errors.ts';
+import type { Link, NewLink } from '../../../shared/links.ts';
 import type { Account, Tunnel } from '../../../shared/tunnel.ts';
 import { API_BODY_MAX_BYTES, API_TIMEOUT_MS } from '../limits.ts';
 import { call, type CallResponse } from '../network/call.ts';
@@ -9,13 +10,7 @@ import { Network } from '../network/network.ts';
 import { accessRequest, asksVisitorsFor } from './access-response.ts';
 import { readAccount } from './account-response.ts';
 import { AccessUnsupported, refusesKey, RelayRefusal, RelayUnreachable } from './errors.ts';
-import {
-  type LinkEntry,
-  type LinkRequest,
-  readLink,
-  readLinkList,
-  type SignedLink,
-} from './link-response.ts';
+import { type LinkRequest, readLinkList, readNewLink } from './link-response.ts';
 import { readRefusal } from './refusal.ts';
 import type { RelayAddress } from './relay-address.ts';
 import { readTunnel, readTunnelList } from './tunnel-response.ts';
@@ -141,12 +136,13 @@ export class ApiClient {
   }
 
   /** `POST /v1/tunnels/{id}/links` */
-  async createLink(id: string, request: LinkRequest): Promise<SignedLink> {
-    return readLink(await this.#callForAccess('POST', `${tunnelPath(id)}/links`, request));
+  async createLink(id: string, request: LinkRequest): Promise<NewLink> {
+    const made = await this.#callForAccess('POST', `${tunnelPath(id)}/links`, request);
+    return readNewLink(made, request.path);
   }
 
-  /** `GET /v1/tunnels/{id}/links` */
-  async listLinks(id: string): Promise<LinkEntry[]> {
+  /** `GET /v1/tunnels/{id}/links`: those that are good. */
+  async listLinks(id: string): Promise<Link[]> {
     return readLinkList(await this.#callForAccess('GET', `${tunnelPath(id)}/links`));
   }
 

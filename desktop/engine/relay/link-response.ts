@@ -1,48 +1,52 @@
-/** Signed links, through which a visitor comes into a tunnel (docs/protocol.md section 11). */
+/** Checks the signed links that a relay returns (docs/protocol.md section 11.2). */
 import * as yup from 'yup';
+import { type Link, LINK_PARAMETER, type NewLink } from '../../../shared/links.ts';
+import { RelayUnreachable } from './errors.ts';
 import { check, printable, text } from './response-fields.ts';
-import { isSignedLink } from './web-address.ts';
-
-/** What a relay keeps of a link: the address itself is shown once, when it is made. */
-export interface LinkEntry {
-  readonly id: string;
-  /** what it is for, or whom; `''` for nothing */
-  readonly note: string;
-  /** RFC 3339, UTC, milliseconds */
-  readonly created_at: string;
-  /** RFC 3339, UTC, milliseconds */
-  readonly expires_at: string;
-}
-
-export interface SignedLink extends LinkEntry {
-  /** the address to hand out */
-  readonly url: string;
-}
+import { isWebAddress } from './web-address.ts';
 
 /** The body of a request for a link; what is missing, the relay chooses. */
 export interface LinkRequest {
   /** how long it is good, a duration string */
   readonly ttl?: string;
+  /** who it is for */
   readonly note?: string;
-  /** where it leads, from `/` on */
+  /** where it leads below the tunnel's address, from `/` on */
   readonly path?: string;
 }
 
-const entry = { id: text, note: printable.defined(), created_at: text, expires_at: text };
-/** Printed, copied and opened in a browser. */
-const url = yup
-  .string()
-  .required()
-  .test('link', (value) => typeof value !== 'string' || isSignedLink(value));
-const linkSchema = yup.object({ ...entry, url }).strict();
-const listSchema = yup.object({ links: yup.array(yup.object(entry).required()).required() }).strict();
+const link = yup
+  .object({
+    id: yup
+      .string()
+      .matches(/^[0-9a-f]{16}$/)
+      .required(),
+    note: printable.defined(),
+    path: printable.optional(),
+    created_at: text,
+    expires_at: text,
+  })
+  .required();
+const newLinkSchema = link.shape({ url: text }).strict();
+const listSchema = yup.object({ links: yup.array(link).required() }).strict();
 
-/** @throws RelayUnreachable when the value is not a signed link */
-export function readLink(value: unknown): SignedLink {
-  return check(linkSchema, value) as SignedLink;
+/** The one parameter that a relay adds, with nothing in it that means something to a shell. */
+const TOKEN = new RegExp(String.raw`[?&]${LINK_PARAMETER}=[\w.~-]+$`);
+
+/**
+ * @param path that was asked for
+ * @throws RelayUnreachable when the value is not a link to there
+ */
+export function readNewLink(value: unknown, path = '/'): NewLink {
+  const made = check(newLinkSchema, value) as NewLink;
+  const address = made.url.replace(TOKEN, '');
+  // Printed, copied and opened in a browser: what is not the relay's to choose is what was asked for.
+  const base = address.endsWith(path) ? address.slice(0, -path.length) : '';
+  if (address !== made.url && isWebAddress(base)) return made;
+  throw new RelayUnreachable('The relay sent a link that leads elsewhere');
 }
 
 /** @throws RelayUnreachable when the value is not a list of links */
-export function readLinkList(value: unknown): LinkEntry[] {
-  return (check(listSchema, value) as { links: LinkEntry[] }).links;
+export function readLinkList(value: unknown): Link[] {
+  return (check(listSchema, value) as { links: Link[] }).links;
 }

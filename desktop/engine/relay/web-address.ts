@@ -11,9 +11,3 @@ const ADDRESS = /^https?:\/\/[\w.~%:[\]/-]+$/i;
 export function isWebAddress(text: string): boolean {
   return text.length <= TUNNEL_ADDRESS_MAX_CHARS && ADDRESS.test(text) && URL.canParse(text);
 }
-
-/** Whether text is a signed link: such an address and the one parameter that lets its visitor in. */
-export function isSignedLink(text: string): boolean {
-  const [, url = ''] = /^(.*)\?culvert_pass=[\w.~-]+$/.exec(text) ?? [];
-  return text.length <= TUNNEL_ADDRESS_MAX_CHARS && isWebAddress(url);
-}
