@@ -42,6 +42,7 @@ async function run(line: string, answer: (call: string) => RestResponse, tunnels
   return { ...printed, calls: calls.filter((call) => call !== 'GET /v1/tunnels') };
 }
 
+const locked = (): RestResponse => [200, { ...TUNNEL, access: { password: true } }];
 const none = (): RestResponse => assert.fail('nothing had to be asked');
 
 describe('runAccess', () => {
@@ -67,7 +68,6 @@ describe('runAccess', () => {
   });
 
   it('shows a password that was made up, and warns of one that others may see', async () => {
-    const locked = (): RestResponse => [200, { ...TUNNEL, access: { password: true } }];
     const text = await run('access my-app --password', locked);
     const [, made = ''] = /^Password: ([a-z]+-[a-z]+-[a-z]+)$/m.exec(text.out) ?? [];
     assert.deepEqual(text.calls, [`PUT /v1/tunnels/${TUNNEL.id}/access {"password":"${made}"}`]);

@@ -64,17 +64,29 @@ const EXIT_CODES = `Exit codes:
 `;
 
 const EVENTS = `Events of --json, one per line:
-  {"event":"online","tunnel":{…}}    visitors reach the port; the first event, and again after reconnecting
+  {"event":"online","tunnel":{…}}    visitors reach the port; the first event, and again after reconnecting;
+    with "password" where --password has made one up
   {"event":"reconnecting","attempt":1,"retry_in_ms":250,"message":"…"}
   {"event":"problem","code":"local-refused","message":"…"}    one visitor could not be served, the tunnel stays
     codes: local-refused local-reset local-slow host-blocked visitor-gone data-refused data-failed
            too-many-connections
+  {"event":"knock","tunnel":"ID","id":"KNOCK","address":"…","agent":"…","at":"…"}    a visitor waits to be let in:
+    "culvert knock ID KNOCK --admit" or --refuse answers, within 5 minutes
   {"event":"offline","reason":"stopped","message":"…"}    always the last event
     reasons: stopped closed expired gone replaced key-refused refused failed
 `;
 
 const DETAILS: Readonly<Partial<Record<CommandName, string>>> = {
-  http: `${EVENTS}\n${EXIT_CODES}`,
+  http: `Who may come in: everybody, unless one of --auth, --password, --links and --knock is given; then visitors need one of
+those that are. --allow is needed besides. On a terminal, a admits who knocks and r refuses.
+
+${EVENTS}
+${EXIT_CODES}`,
+  access: `Without --auth, --password, --allow, --links, --knock and --open it shows who may come in. With them, it replaces all that was
+said before, within a second; visitors have to pass again, and those in WebSockets who do not are cut.
+`,
+  link: `Links let visitors in where --links is set. They are good for --ttl (24h), until the tunnel ends, or until they are revoked.
+`,
   start: `culvert.yml:
   relay: https://relay.example.com   # optional; never a key, which "culvert login" keeps
   tunnels:
@@ -87,6 +99,11 @@ const DETAILS: Readonly<Partial<Record<CommandName, string>>> = {
       local_host: 192.0.2.7   # another machine: needs --allow-other-hosts
       local_https: true
       wait: 10           # seconds
+      auth: "ann:\${ANN_PASSWORD}"   # or a list; who may come in is as in the options of "culvert http",
+      password: \${DOOR}  # and may name variables of the environment; true: three words that are made up
+      allow: [10.0.0.0/8, 192.0.2.7]
+      links: true
+      knock: true
 
 The relay of a culvert.yml gets the key of CULVERT_API_KEY or --key only if you name that relay, too (CULVERT_RELAY,
 --relay, login). Another user's culvert.yml is used only if --config names it.

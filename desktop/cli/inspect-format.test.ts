@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { gzipSync } from 'node:zlib';
 import { RequestLog } from '../engine/inspector/request-log.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { detailJson, detailText, summaryTable } from './inspect-format.ts';
+import { detailJson, detailText, summaryJson, summaryTable } from './inspect-format.ts';
 
 function logOf(request: string | Buffer, answer: string | Buffer = ''): RequestLog {
   const log = new RequestLog(new FakeClock());
@@ -35,6 +35,15 @@ describe('recorded requests as text', () => {
     assert.ok(detail);
     assert.doesNotMatch(detailText(detail) + summaryTable(log.list()), /[^\P{Cc}\n]/u);
     assert.match(detailText(detail), /\\x1b\[2Jdone\nline\\x0dx\n/);
+  });
+
+  it('say who came, where visitors have to say it', () => {
+    const log = logOf('GET / HTTP/1.1\r\nHost: x\r\nCulvert-Visitor: link:f%C3%BCr %1B[2J\r\n\r\n');
+    const [summary] = log.list();
+    assert.ok(summary);
+    assert.match(summaryTable([summary]), /^NUMBER .* OUT +VISITOR\n1 .* link:für \\x1b\[2J\n$/);
+    assert.equal(summaryJson(summary).visitor, 'link:für \u{1B}[2J');
+    assert.doesNotMatch(summaryTable(logOf(GET).list()), /VISITOR/);
   });
 
   it('are one line each: number, method, path, status, time and bytes', () => {
@@ -77,6 +86,7 @@ describe('recorded requests as text', () => {
       bytes_in: 27,
       bytes_out: 40,
       broken: false,
+      visitor: null,
       replay_of: null,
       request: {
         start_line: 'GET / HTTP/1.1',

@@ -11,7 +11,9 @@ const SHOWN_BODY_MAX = 16 * 1024;
 
 /** A list, in the order given. */
 export function summaryTable(summaries: readonly RequestSummary[]): string {
-  return table([['NUMBER', 'TIME', 'METHOD', 'PATH', 'STATUS', 'TOOK', 'IN', 'OUT'], ...summaries.map(row)]);
+  const heading = ['NUMBER', 'TIME', 'METHOD', 'PATH', 'STATUS', 'TOOK', 'IN', 'OUT'];
+  const hasVisitors = summaries.some(({ visitor }) => visitor !== undefined);
+  return table([hasVisitors ? [...heading, 'VISITOR'] : heading, ...summaries.map(row)]);
 }
 
 /** One line while watching. */
@@ -20,7 +22,7 @@ export function summaryLine(summary: RequestSummary): string {
 }
 
 function row(summary: RequestSummary): string[] {
-  const { id, startedAt, method, durationMs, bytesIn, bytesOut, replayOf } = summary;
+  const { id, startedAt, method, durationMs, bytesIn, bytesOut, visitor, replayOf } = summary;
   const target = escapeUnprintable(summary.target);
   return [
     replayOf === undefined ? String(id) : `${id} (again ${replayOf})`,
@@ -31,6 +33,7 @@ function row(summary: RequestSummary): string[] {
     durationMs === undefined ? '…' : `${durationMs < 10 ? durationMs.toFixed(1) : Math.round(durationMs)} ms`,
     byteSize(bytesIn),
     byteSize(bytesOut),
+    ...(visitor === undefined ? [] : [escapeUnprintable(visitor)]),
   ];
 }
 
@@ -85,6 +88,7 @@ export function summaryJson(summary: RequestSummary) {
     bytes_in: summary.bytesIn,
     bytes_out: summary.bytesOut,
     broken: summary.isBroken,
+    visitor: summary.visitor ?? null,
     replay_of: summary.replayOf ?? null,
   };
 }

@@ -17,6 +17,11 @@ export const VIEW_REFRESH_BUSY_MS = 2000;
 /** How long a problem stays in view after it last occurred. */
 export const VIEW_PROBLEM_MS = 30_000;
 
+/** How long a visitor who knocks is shown: the relay turns him away after that. */
+export const VIEW_KNOCK_MS = 5 * 60_000;
+/** Visitors who wait at one tunnel; the relay lets no more of them wait. */
+export const VIEW_KNOCKS_MAX = 32;
+
 /** One hop of `culvert doctor`: as long as the client itself waits for it. */
 export const DOCTOR_HOP_TIMEOUT_MS = 10_000;
 /** Pages that respond in place of a relay may be long; a relay's responses to doctor are not. */

@@ -1,4 +1,5 @@
 /** How `culvert http` and `start` report what happens: as text for people, or as one JSON event per line. */
+import type { KnockMessage } from '../../shared/control.ts';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { localUrl, type TunnelSpec } from '../config/tunnel-spec.ts';
 import type { Clock } from '../engine/clock.ts';
@@ -7,6 +8,7 @@ import type { ConnectionProblem } from '../engine/visitors/connections.ts';
 import { describeAccess } from './access-text.ts';
 import { localTime } from './format.ts';
 import { jsonLine } from './json-line.ts';
+import { escapeVisitorText } from './visitor-text.ts';
 
 /** Why the command ended: `failed` if there never was a tunnel. */
 export type EndReason = OfflineReason | 'failed';
@@ -16,6 +18,8 @@ export interface Reporter {
   /** @param retryInMs ms until the next attempt */
   reconnecting(attempt: number, retryInMs: number, why: string): void;
   problem(problem: ConnectionProblem): void;
+  /** A visitor waits to be let in. The relay may say so again on another control connection. */
+  knock(knock: KnockMessage, tunnel: Tunnel): void;
   offline(reason: EndReason, why: string): void;
 }
 
@@ -37,6 +41,14 @@ type JsonEvent = { readonly name?: string } & (
       readonly message: string;
     }
   | { readonly event: 'problem'; readonly code: ConnectionProblem['code']; readonly message: string }
+  | {
+      readonly event: 'knock';
+      readonly tunnel: string;
+      readonly id: string;
+      readonly address: string;
+      readonly agent: string;
+      readonly at: string;
+    }
   | { readonly event: 'offline'; readonly reason: EndReason; readonly message: string }
 );
 
@@ -62,6 +74,10 @@ export class JsonReporter implements Reporter {
 
   problem({ code, text }: ConnectionProblem): void {
     this.#print({ event: 'problem', ...this.#name, code, message: text });
+  }
+
+  knock({ id, address, agent, at }: KnockMessage, tunnel: Tunnel): void {
+    this.#print({ event: 'knock', ...this.#name, tunnel: tunnel.id, id, address, agent, at });
   }
 
   offline(reason: EndReason, why: string): void {
@@ -113,6 +129,11 @@ export class TextReporter implements Reporter {
     if (last !== undefined && now - last < REPEAT_AFTER_MS) return;
     this.#saidAt.set(code, now);
     this.#output.out(`${text}\n`);
+  }
+
+  knock({ id, address, agent }: KnockMessage, { slug }: Tunnel): void {
+    const who = agent === '' ? address : `${address} (${escapeVisitorText(agent)})`;
+    this.#output.out(`${who} knocks: "culvert knock ${slug} ${id} --admit" or --refuse answers.\n`);
   }
 
   offline(reason: EndReason, why: string): void {

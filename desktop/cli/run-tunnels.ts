@@ -82,6 +82,7 @@ async function runInView(
     const reporter = view.add(spec, {
       requests: (count) => log.list(undefined, count),
       fetchTunnel: (id) => api.getTunnel(id),
+      answerKnock: (id, knock, admit) => api.answerKnock(id, knock, admit),
     });
     return { reporter, log };
   };

@@ -59,6 +59,7 @@ export function exampleRequest(changes: Partial<RequestSummary> = {}): RequestSu
     bytesIn: 80,
     bytesOut: 1200,
     isBroken: false,
+    visitor: undefined,
     replayOf: undefined,
     ...changes,
   };

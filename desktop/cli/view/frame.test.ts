@@ -3,6 +3,7 @@ import type { RequestSummary } from '../../engine/inspector/records.ts';
 import { TUNNEL } from '../../testing/tunnel.ts';
 import { clockTime, localTime } from '../format.ts';
 import { frame } from './frame.ts';
+import type { KnockMessage } from '../../../shared/control.ts';
 import type { PanelState, ViewState } from './state.ts';
 import { paint } from './text.ts';
 
@@ -18,6 +19,7 @@ const request = (id: number, changes: Partial<RequestSummary> = {}): RequestSumm
   bytesIn: 100,
   bytesOut: 2048,
   isBroken: false,
+  visitor: undefined,
   replayOf: undefined,
   ...changes,
 });
@@ -29,15 +31,21 @@ const panel = (changes: Partial<PanelState> = {}): PanelState => ({
   tunnel: { ...TUNNEL, requests: 1, bytes_in: 512, bytes_out: 2048 },
   madePassword: undefined,
   problem: undefined,
+  knocks: [],
   requests: [],
   ...changes,
 });
 
 function draw(panels: PanelState[], changes: Partial<ViewState> = {}, columns = 90, rows = 24): string[] {
-  const lines = frame({ panels, now: NOW, codeOf: undefined, ...changes }, { columns, rows });
+  const lines = frame({ panels, now: NOW, codeOf: undefined, hasKeys: true, ...changes }, { columns, rows });
   assert.ok(lines.length <= rows, `${lines.length} lines`);
   return lines.map((line) => paint(line, columns, false));
 }
+
+const knock = (since: number, changes: Partial<KnockMessage> = {}) => ({
+  since,
+  knock: { type: 'knock', id: 'k1', address: '192.0.2.7', agent: 'curl/8.5', at: '', ...changes } as const,
+});
 
 describe('frame', () => {
   it('says everything about one tunnel', () => {
@@ -72,6 +80,23 @@ describe('frame', () => {
       'Locked       signed link',
       'Forwards to  http://localhost:3000',
     ]);
+  });
+
+  it('says who knocks, first and on every page, and what answers', () => {
+    const line = '? 192.0.2.7 knocks: a admits for an hour, r refuses. curl/8.5';
+    assert.equal(draw([panel({ knocks: [knock(1)] })])[1], line);
+    assert.equal(draw([panel({ knocks: [knock(1)] })], { codeOf: 0 })[0], line);
+    const several = [
+      panel({ label: 'web', knocks: [knock(2)] }),
+      panel({ label: 'api', knocks: [knock(1, { agent: '' }), knock(3)] }),
+    ];
+    const first = '? 192.0.2.7 knocks at api: a admits for an hour, r refuses. 2 more wait.';
+    assert.equal(draw(several)[1], first);
+    const noKeys = draw([panel({ knocks: [knock(1), knock(2)] })], { hasKeys: false }, 120)[1];
+    assert.equal(
+      noKeys,
+      '? 192.0.2.7 knocks: "culvert knock my-app k1 --admit" or --refuse answers. 1 more waits. curl/8.5',
+    );
   });
 
   it('says in full what is wrong and what to do', () => {
@@ -124,10 +149,18 @@ describe('frame', () => {
     assert.match(rows[2] ?? '', /GET +200 +12\.3 s +2\.0 KiB +again 1: \/2$/);
   });
 
+  it('says who came, where visitors have to say it', () => {
+    const requests = [request(1, { visitor: 'link:für Ann' })];
+    assert.match(draw([panel({ requests })]).at(-1) ?? '', /KiB {2}link:f\\xfcr Ann {2}\/1$/);
+  });
+
   it('lets no visitor write to the terminal', () => {
     const evil = '\u{1B}[2J\u{9B}H\u{202E}\r\n';
     const requests = [request(1, { method: evil, target: `/${evil}` })];
-    const text = draw([panel({ requests, problem: evil, tunnel: { ...TUNNEL, public_url: evil } })]).join('');
+    const knocks = [knock(1, { agent: evil })];
+    const text = draw([
+      panel({ requests, knocks, problem: evil, tunnel: { ...TUNNEL, public_url: evil } }),
+    ]).join('');
     assert.doesNotMatch(text, /[\p{Cc}\p{Cf}]/u);
   });
 

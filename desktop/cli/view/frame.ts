@@ -2,6 +2,7 @@
 import { describeAccess } from '../access-text.ts';
 import { byteSize, localTime, timeLeft } from '../format.ts';
 import { codeLines } from './code.ts';
+import { knockLine, nextKnock } from './knocks.ts';
 import { requestRows } from './request-rows.ts';
 import type { PanelState, PanelStatus, Size, ViewState } from './state.ts';
 import { escapeControls, type Line, span, type Span, wrap } from './text.ts';
@@ -16,25 +17,40 @@ interface Context {
 
 /** @returns the lines from the top, at most as many as there are rows */
 export function frame(state: ViewState, size: Size): Line[] {
-  const { panels, now, codeOf } = state;
+  const { panels, now, codeOf, hasKeys } = state;
   const shown = codeOf === undefined ? undefined : panels[codeOf]?.tunnel;
+  const next = nextKnock(panels);
+  const knock = next && knockLine(next, panels, hasKeys);
   const lines =
-    shown === undefined ? overview(panels, now, size) : codePage(shown.public_url, panels.length, size);
+    shown === undefined
+      ? overview(panels, now, size, knock)
+      : codePage(shown.public_url, knock ?? title(panels.length, true), size);
   return lines.slice(0, size.rows);
 }
 
 /** A code needs most of a window of 24 rows. */
-function codePage(url: string, count: number, { columns, rows }: Size): Line[] {
-  const head: Line[] = [title(count, true), [span(escapeControls(url), 'strong')]];
+function codePage(url: string, first: Line, { columns, rows }: Size): Line[] {
+  const head: Line[] = [first, [span(escapeControls(url), 'strong')]];
   return [...head, ...codeLines(url, { columns, rows: rows - head.length })];
 }
 
-function overview(panels: readonly PanelState[], now: number, { columns, rows }: Size): Line[] {
+function overview(
+  panels: readonly PanelState[],
+  now: number,
+  { columns, rows }: Size,
+  knock: Line | undefined,
+): Line[] {
   const context = { now, columns, panels };
   const [only] = panels;
   const isSingle = panels.length === 1 && only !== undefined;
   const head = isSingle ? singleHead(only, context) : panels.flatMap((panel) => blockOf(panel, context));
-  const lines: Line[] = [title(panels.length, false), [], ...head, []];
+  const lines: Line[] = [
+    title(panels.length, false),
+    ...(knock === undefined ? [] : [knock]),
+    [],
+    ...head,
+    [],
+  ];
   const requests = requestRows(panels, columns, rows - lines.length);
   return [...lines, ...(requests.length > 0 ? requests : [[span('No requests yet.', 'dim')]])];
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
+import type { KnockMessage } from '../../../shared/control.ts';
 import { OPEN } from '../../../shared/access.ts';
 import { SPEC_DEFAULTS } from '../../config/tunnel-spec.ts';
 import { RequestLog } from '../../engine/inspector/request-log.ts';
@@ -12,6 +13,7 @@ function setUp({ isReachable = true } = {}) {
   const clock = new FakeClock();
   const log = new RequestLog();
   const asked: string[] = [];
+  const answered: unknown[] = [];
   const spec = { ...SPEC_DEFAULTS, access: OPEN, label: 'web', port: 3000, name: undefined, ttl: undefined };
   const panel = new Panel({
     spec: { ...spec, localHost: '::1', localHttps: true },
@@ -22,10 +24,23 @@ function setUp({ isReachable = true } = {}) {
       const now = { ...TUNNEL, requests: asked.length };
       return isReachable ? Promise.resolve(now) : Promise.reject(new Error('away'));
     },
+    answerKnock(id, knock, admit) {
+      answered.push([id, knock, admit]);
+      return isReachable ? Promise.resolve() : Promise.reject(new Error('away'));
+    },
   });
   const visit = (): void => log.open().toLocal(Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n'));
-  return { clock, panel, asked, visit };
+  return { clock, panel, asked, answered, visit };
 }
+
+/** Somebody who knocks. */
+const knock = (id: string): KnockMessage => ({
+  type: 'knock',
+  id,
+  address: '192.0.2.7',
+  agent: '',
+  at: TUNNEL.created_at,
+});
 
 describe('Panel', () => {
   it('says where the tunnel leads', () => {
@@ -76,6 +91,43 @@ describe('Panel', () => {
     assert.equal(panel.state(5).problem, undefined);
     panel.problem({ code: 'visitor-gone', text: 'Gone.' });
     assert.equal(panel.state(5).problem, undefined);
+  });
+
+  it('shows who knocks until he is answered, or turned away after 5 minutes', async () => {
+    const { clock, panel, answered } = setUp();
+    const waiting = () => panel.state(5).knocks.map((one) => one.knock.id);
+    panel.online(TUNNEL);
+    panel.knock(knock('k1'));
+    clock.advance(1000);
+    panel.knock(knock('k2'));
+    panel.knock(knock('k1'));
+    assert.deepEqual(waiting(), ['k1', 'k2'], 'a relay may say it again');
+    panel.answerKnock(knock('k2'), true);
+    panel.answerKnock(knock('k2'), false);
+    await turn();
+    assert.deepEqual(answered, [[TUNNEL.id, 'k2', true]]);
+    clock.advance(5 * 60_000 - 1001);
+    assert.deepEqual(waiting(), ['k1']);
+    clock.advance(1);
+    assert.deepEqual(waiting(), []);
+    assert.equal(panel.state(5).problem, undefined);
+  });
+
+  it('lets no more than 32 visitors wait, and nobody at a tunnel that has ended', () => {
+    const { panel } = setUp();
+    for (let n = 0; n < 40; n += 1) panel.knock(knock(`k${n}`));
+    assert.equal(panel.state(5).knocks.length, 32);
+    panel.offline('expired', 'The tunnel has expired.');
+    assert.equal(panel.state(5).knocks.length, 0);
+  });
+
+  it('says when an answer did not arrive', async () => {
+    const { panel } = setUp({ isReachable: false });
+    panel.online(TUNNEL);
+    panel.knock(knock('k1'));
+    panel.answerKnock(knock('k1'), true);
+    await turn();
+    assert.equal(panel.state(5).problem, '192.0.2.7 could not be admitted. away.');
   });
 
   it('follows the tunnel to its end, and reports that afterwards', () => {

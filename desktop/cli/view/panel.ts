@@ -1,11 +1,19 @@
+import type { KnockMessage } from '../../../shared/control.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import { localUrl, type TunnelSpec } from '../../config/tunnel-spec.ts';
 import type { Clock } from '../../engine/clock.ts';
 import type { RequestSummary } from '../../engine/inspector/records.ts';
 import type { ConnectionProblem } from '../../engine/visitors/connections.ts';
-import { VIEW_PROBLEM_MS, VIEW_REFRESH_BUSY_MS, VIEW_REFRESH_MS } from '../limits.ts';
+import { describeFailure } from '../failure.ts';
+import {
+  VIEW_KNOCK_MS,
+  VIEW_KNOCKS_MAX,
+  VIEW_PROBLEM_MS,
+  VIEW_REFRESH_BUSY_MS,
+  VIEW_REFRESH_MS,
+} from '../limits.ts';
 import { type EndReason, type Output, type Reporter, TextReporter } from '../reporter.ts';
-import type { PanelState, PanelStatus } from './state.ts';
+import type { PanelState, PanelStatus, WaitingKnock } from './state.ts';
 
 export interface PanelOptions {
   readonly spec: TunnelSpec;
@@ -14,6 +22,8 @@ export interface PanelOptions {
   readonly requests: (count: number) => RequestSummary[];
   /** Asks the relay how the tunnel is. */
   readonly fetchTunnel: (id: string) => Promise<Tunnel>;
+  /** Tells the relay whether a visitor who knocks is let in. */
+  readonly answerKnock: (id: string, knock: string, admit: boolean) => Promise<void>;
 }
 
 /** Follows one tunnel for the view. Expiry and counters come from the relay, which is asked while somebody looks. */
@@ -22,6 +32,8 @@ export class Panel implements Reporter {
   #status: PanelStatus = { name: 'opening' };
   #tunnel: Tunnel | undefined;
   #problem: { readonly text: string; readonly until: number } | undefined;
+  /** by id, in the order in which they came */
+  readonly #knocks = new Map<string, WaitingKnock>();
   #refreshedAt = -Infinity;
   #isRefreshing = false;
   #lastSeen: RequestSummary | undefined;
@@ -40,11 +52,25 @@ export class Panel implements Reporter {
   }
 
   problem({ code, text }: ConnectionProblem): void {
-    if (code === 'visitor-gone') return;
-    this.#problem = { text, until: this.#options.clock.monotonic() + VIEW_PROBLEM_MS };
+    if (code !== 'visitor-gone') this.#say(text);
+  }
+
+  knock(knock: KnockMessage): void {
+    if (this.#knocks.has(knock.id) || this.#knocks.size >= VIEW_KNOCKS_MAX) return;
+    this.#knocks.set(knock.id, { knock, since: this.#options.clock.monotonic() });
+  }
+
+  /** Answers a visitor who waits. Does nothing about one who does not wait any more. */
+  answerKnock({ id, address }: KnockMessage, admit: boolean): void {
+    const tunnel = this.#tunnel;
+    if (tunnel === undefined || !this.#knocks.delete(id)) return;
+    this.#options.answerKnock(tunnel.id, id, admit).catch((error: unknown) => {
+      this.#say(`${address} could not be ${admit ? 'admitted' : 'refused'}. ${describeFailure(error)}`);
+    });
   }
 
   offline(reason: EndReason, why: string): void {
+    this.#knocks.clear();
     this.#status = { name: 'ended', reason, why };
   }
 
@@ -61,6 +87,9 @@ export class Panel implements Reporter {
     const { spec, clock, requests } = this.#options;
     const newest = requests(count);
     this.#refreshIfDue(newest[0]);
+    for (const [id, { since }] of this.#knocks) {
+      if (clock.monotonic() - since >= VIEW_KNOCK_MS) this.#knocks.delete(id);
+    }
     const isProblemOver = (this.#problem?.until ?? 0) <= clock.monotonic();
     return {
       label: spec.label,
@@ -69,8 +98,13 @@ export class Panel implements Reporter {
       tunnel: this.#tunnel,
       madePassword: spec.madePassword,
       problem: isProblemOver ? undefined : this.#problem?.text,
+      knocks: [...this.#knocks.values()],
       requests: newest,
     };
+  }
+
+  #say(problem: string): void {
+    this.#problem = { text: problem, until: this.#options.clock.monotonic() + VIEW_PROBLEM_MS };
   }
 
   #refreshIfDue(newest: RequestSummary | undefined): void {

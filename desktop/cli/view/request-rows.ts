@@ -1,8 +1,9 @@
 /** The last requests, one line each. */
 import type { RequestSummary } from '../../engine/inspector/records.ts';
 import { byteSize, clockTime } from '../format.ts';
+import { escapeVisitorText } from '../visitor-text.ts';
 import type { PanelState } from './state.ts';
-import { escapeVisitorText, type Line, shorten, span, type Style } from './text.ts';
+import { type Line, shorten, span, type Style } from './text.ts';
 
 /** With fewer columns a line has no room for time, bytes and where the request went. */
 const WIDE_COLUMNS = 64;
@@ -24,6 +25,7 @@ export function requestRows(panels: readonly PanelState[], columns: number, rows
         ...outcome(request),
         span(isWide ? `${byteSize(request.bytesOut).padStart(10)}  ` : '  ', 'dim'),
         span(request.replayOf === undefined ? '' : `again ${request.replayOf}: `, 'dim'),
+        span(request.visitor === undefined ? '' : `${escapeVisitorText(request.visitor)}  `, 'dim'),
         span(escapeVisitorText(request.target)),
       ];
     });

@@ -43,9 +43,10 @@ export class Screen {
     this.#stream.write(ENTER);
   }
 
-  draw(lines: readonly Line[]): void {
+  /** @returns whether the terminal shows these lines now */
+  draw(lines: readonly Line[]): boolean {
     // What a stopped terminal does not take must not pile up.
-    if (!this.#isOpen || this.#stream.writableLength > 0) return;
+    if (!this.#isOpen || this.#stream.writableLength > 0) return false;
     const { columns } = this.size;
     const before = this.#shown;
     const shown = lines.map((line) => paint(line, columns, this.#hasColour));
@@ -56,6 +57,7 @@ export class Screen {
     if (before !== undefined && before.length > shown.length) text += `${CSI}${shown.length + 1};1H${CSI}J`;
     this.#shown = shown;
     if (text !== '') this.#stream.write(text);
+    return true;
   }
 
   /** The window has another size, or something else has written to it: the next frame is drawn in full. */

@@ -1,4 +1,5 @@
 /** What the terminal view shows: one value, from which the frame follows. */
+import type { KnockMessage } from '../../../shared/control.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import type { RequestSummary } from '../../engine/inspector/records.ts';
 import type { EndReason } from '../reporter.ts';
@@ -14,6 +15,13 @@ export type PanelStatus =
     }
   | { readonly name: 'ended'; readonly reason: EndReason; readonly why: string };
 
+/** A visitor who waits to be let in. */
+export interface WaitingKnock {
+  readonly knock: KnockMessage;
+  /** monotonic ms */
+  readonly since: number;
+}
+
 /** One tunnel. */
 export interface PanelState {
   /** what `culvert.yml` calls it */
@@ -27,6 +35,8 @@ export interface PanelState {
   readonly madePassword: string | undefined;
   /** what could not be done for a visitor, and what to do about it */
   readonly problem: string | undefined;
+  /** who waits to be let in */
+  readonly knocks: readonly WaitingKnock[];
   /** newest first */
   readonly requests: readonly RequestSummary[];
 }
@@ -37,6 +47,8 @@ export interface ViewState {
   readonly now: number;
   /** the panel whose address is shown as a QR code */
   readonly codeOf: number | undefined;
+  /** whether keys are read */
+  readonly hasKeys: boolean;
 }
 
 export interface Size {

@@ -12,6 +12,7 @@ function setUp(env: NodeJS.ProcessEnv = {}) {
   const clock = new FakeClock();
   const written: string[] = [];
   const rawModes: boolean[] = [];
+  const answered: string[] = [];
   const stdin = Object.assign(new PassThrough(), {
     isTTY: true,
     setRawMode: (on: boolean) => rawModes.push(on),
@@ -22,9 +23,16 @@ function setUp(env: NodeJS.ProcessEnv = {}) {
   const view = new TerminalView(...streams, env, clock);
   const panel = view.add(
     { ...SPEC_DEFAULTS, access: OPEN, label: undefined, port: 3000, name: undefined, ttl: undefined },
-    { requests: () => [], fetchTunnel: () => Promise.resolve(TUNNEL) },
+    {
+      requests: () => [],
+      fetchTunnel: () => Promise.resolve(TUNNEL),
+      answerKnock(_tunnel, knock, admit) {
+        answered.push(`${knock} ${admit}`);
+        return Promise.resolve();
+      },
+    },
   );
-  return { clock, written, rawModes, stdin, stdout, view, panel };
+  return { clock, written, rawModes, answered, stdin, stdout, view, panel };
 }
 
 describe('TerminalView', () => {
@@ -66,6 +74,33 @@ describe('TerminalView', () => {
       out: 'Stopped; the tunnel is not closed.\n',
       err: 'It could not be closed.\n',
     });
+  });
+
+  it('answers with a key whoever is shown, and nobody else', () => {
+    const { clock, written, stdin, stdout, answered, view, panel } = setUp();
+    const knock = (id: string, address: string) =>
+      panel.knock({ type: 'knock', id, address, agent: '', at: TUNNEL.created_at });
+    view.open();
+    panel.online(TUNNEL);
+    stdin.emit('data', 'a');
+    knock('k1', '192.0.2.1');
+    stdin.emit('data', 'a');
+    assert.deepEqual(answered, [], 'nobody was shown');
+    clock.advance(250);
+    assert.match(written.at(-1) ?? '', /192\.0\.2\.1 knocks/);
+    knock('k2', '192.0.2.2');
+    stdin.emit('data', 'aa');
+    stdin.emit('data', 'r');
+    assert.deepEqual(answered, ['k1 true'], 'the second is not shown yet');
+    Object.defineProperty(stdout, 'writableLength', { value: 1, configurable: true });
+    clock.advance(250);
+    stdin.emit('data', 'r');
+    assert.deepEqual(answered, ['k1 true'], 'a stopped terminal does not show it');
+    Object.defineProperty(stdout, 'writableLength', { value: 0 });
+    clock.advance(250);
+    stdin.emit('data', 'r');
+    assert.deepEqual(answered, ['k1 true', 'k2 false']);
+    view.close(record().output);
   });
 
   it('uses no colours if NO_COLOR asks for that', () => {

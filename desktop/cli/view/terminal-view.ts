@@ -4,6 +4,7 @@ import type { Clock, Timer } from '../../engine/clock.ts';
 import { VIEW_DRAW_MS } from '../limits.ts';
 import type { Output } from '../reporter.ts';
 import { frame } from './frame.ts';
+import { type NextKnock, nextKnock } from './knocks.ts';
 import { Panel, type PanelOptions } from './panel.ts';
 import { LEAVE, Screen } from './screen.ts';
 
@@ -25,6 +26,8 @@ export class TerminalView {
   readonly #unsaid: string[] = [];
   #timer: Timer | undefined;
   #codeOf: number | undefined;
+  /** the visitor whom keys are about: nobody is let in whom nobody has seen */
+  #shownKnock: NextKnock | undefined;
 
   constructor(stdin: NodeJS.ReadStream, stdout: NodeJS.WriteStream, env: NodeJS.ProcessEnv, clock: Clock) {
     this.#clock = clock;
@@ -39,7 +42,7 @@ export class TerminalView {
     err: (text) => void this.#unsaid.push(text),
   };
 
-  add(spec: TunnelSpec, sources: Pick<PanelOptions, 'requests' | 'fetchTunnel'>): Panel {
+  add(spec: TunnelSpec, sources: Pick<PanelOptions, 'requests' | 'fetchTunnel' | 'answerKnock'>): Panel {
     const panel = new Panel({ spec, clock: this.#clock, ...sources });
     this.#panels.push(panel);
     return panel;
@@ -84,7 +87,8 @@ export class TerminalView {
   #draw(): void {
     const { size } = this.#screen;
     const panels = this.#panels.map((panel) => panel.state(size.rows));
-    this.#screen.draw(frame({ panels, now: this.#clock.now(), codeOf: this.#codeOf }, size));
+    const state = { panels, now: this.#clock.now(), codeOf: this.#codeOf, hasKeys: this.#stdin.isTTY };
+    if (this.#screen.draw(frame(state, size))) this.#shownKnock = nextKnock(panels);
   }
 
   readonly #redraw = (): void => {
@@ -98,8 +102,16 @@ export class TerminalView {
       if (key === CTRL_C) process.emit('SIGINT');
       else if (key === CTRL_L) this.#redraw();
       else if (key === 'q') this.#nextCode();
+      else if (key === 'a' || key === 'r') this.#answerKnock(key === 'a');
     }
   };
+
+  /** The next one is shown with the next frame, so that one key too many answers nobody. */
+  #answerKnock(admit: boolean): void {
+    const shown = this.#shownKnock;
+    this.#shownKnock = undefined;
+    if (shown !== undefined) this.#panels[shown.panel]?.answerKnock(shown.knock, admit);
+  }
 
   /** From one tunnel to the next, and then back to the requests. */
   #nextCode(): void {

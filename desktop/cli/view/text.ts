@@ -28,14 +28,6 @@ const STYLE_CODES: Readonly<Record<Style, string>> = {
   inverse: '40;97',
 };
 
-/**
- * What a visitor has sent, for a terminal: everything but printable ASCII is written as `\x1b` or `\u{202e}`, so that it
- * cannot move the cursor, hide anything or reverse text, and is as wide as it seems.
- */
-export function escapeVisitorText(text: string): string {
-  return text.replace(/[^\u{20}-\u{7e}]/gu, escapeCharacter);
-}
-
 /** What a relay or this program says: escapes only what controls a terminal or cannot be seen, and emoji. */
 export function escapeControls(text: string): string {
   return escapeUnprintable(text).replace(/\p{Cs}|[\u{10000}-\u{10ffff}]/gu, escapeCharacter);

@@ -1,5 +1,6 @@
 import { Capture } from './capture.ts';
 import type { RequestSummary } from './records.ts';
+import { visitorOf } from './visitor.ts';
 import { redactTarget } from './redaction.ts';
 
 /** The two captures of one exchange, which pass to another exchange when it is dropped. */
@@ -70,6 +71,7 @@ export class Exchange {
       bytesIn: this.bytesIn,
       bytesOut: this.bytesOut,
       isBroken: this.isBroken,
+      visitor: visitorOf(this.#captures?.request.bytes),
       replayOf: this.replayOf,
     };
   }

@@ -19,6 +19,8 @@ export interface RequestSummary {
   readonly bytesOut: number;
   /** the response broke off, or the visitor left */
   readonly isBroken: boolean;
+  /** who came, such as `link:for the review`, where the tunnel is not open to everybody */
+  readonly visitor: string | undefined;
   /** the request that this one repeats */
   readonly replayOf: number | undefined;
 }
