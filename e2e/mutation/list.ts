@@ -2,6 +2,7 @@ import { API } from './list/api.ts';
 import { BROWSERS } from './list/browsers.ts';
 import { EDGE } from './list/edge.ts';
 import { ENGINE } from './list/engine.ts';
+import { GATE } from './list/gate.ts';
 import { HANDLERS } from './list/handlers.ts';
 import { LINK } from './list/link.ts';
 import { MAIN } from './list/main.ts';
@@ -24,6 +25,7 @@ export const MUTATIONS: readonly Mutation[] = [
   ...EDGE,
   ...MESSAGES,
   ...BROWSERS,
+  ...GATE,
   ...LINK,
   ...TRUNK,
   ...TUNNELS,

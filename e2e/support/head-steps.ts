@@ -92,11 +92,11 @@ function relay(minor: 0 | 1, mapped = false): Take {
     interims: 'all',
     upgrade: false,
     close: false,
-    staysOpen: () => {},
+    owner: { staysOpen() {} },
     heldBack: undefined,
   } as const;
   const response = new ResponseRelay(
-    { ...base, minor, ending: PLAIN_ENDING, mapField },
+    { ...base, minor, rules: { ending: PLAIN_ENDING, mapField } },
     { send() {}, isFull: false },
   );
   return (piece) => void response.push(piece);
@@ -116,7 +116,6 @@ function planner(): Take {
       target: '/',
       prefix: '',
       upgrade: false,
-      hidesCookies: true,
       hidesAuthorization: false,
       visitor: undefined,
     });

@@ -21,6 +21,26 @@ describe('LiveTunnel', () => {
     return new LiveTunnel({ tunnel, account }, clock, () => (notes += 1));
   }
 
+  it('takes no word for who may come in that is older than what it knows', () => {
+    const tunnel = live();
+    const locked = {
+      version: 'v',
+      allow: [],
+      basic: [],
+      password: 'hash',
+      links: false,
+      knock: false,
+    };
+    tunnel.setAccess(locked, 2);
+    const { access } = tunnel;
+    assert.equal(access?.asks, true);
+    tunnel.setAccess(null, 1);
+    tunnel.setAccess(null, 2);
+    assert.equal(tunnel.access, access);
+    tunnel.setAccess(null, 3);
+    assert.equal(tunnel.access, undefined);
+  });
+
   describe('counters', () => {
     it('go on from what was stored', () => {
       const tunnel = live();

@@ -29,7 +29,7 @@ export const BROWSERS: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'the relay sends people who go on to whatever site somebody likes',
-    file: 'server/edge/own/notice.ts',
+    file: 'server/edge/own/onward.ts',
     find: 'return /^\\/[/\\\\]/.test(written) ? `/.${written}` : written;',
     replace: 'return written;',
     tests: unit('Notice leads nowhere but to its own host, and shows what was asked for as text'),
@@ -38,8 +38,8 @@ export const BROWSERS: readonly Mutation[] = [
     part: 'edge',
     notice: 'a picture of a tunnel says for its visitors that they have read the warning',
     file: 'server/edge/own/own-cookies.ts',
-    find: "return field.is('set-cookie') && OWN.has(",
-    replace: "return field.is('set-cookie2') && OWN.has(",
+    find: 'return OWN.has(cookieName(field.value',
+    replace: 'return OWN.has(cookieName(field.name',
     tests: unit(
       'Origins does not let a tunnel set the cookie by which the relay knows who has seen its notice',
     ),
@@ -58,7 +58,7 @@ export const BROWSERS: readonly Mutation[] = [
     part: 'edge',
     notice: 'the site of a local service reads the cookie by which the relay knows a visitor',
     file: 'server/edge/heads/request-head.ts',
-    find: "if (hidesCookies && field.is('cookie')) writeCookies(writer, field);\n    else writer.keepField(field);",
+    find: "if (field.is('cookie')) writeCookies(writer, field);\n    else writer.keepField(field);",
     replace: 'writer.keepField(field);',
     tests: unit(
       "tunnelRequestHead leaves out the relay's own cookies if there are any, and nothing else of their field",

@@ -62,8 +62,8 @@ export const EDGE: readonly Mutation[] = [
     part: 'edge',
     notice: 'a tunnel with a host of its own sets cookies for the hosts of others',
     file: 'server/edge/exchange/origins.ts',
-    find: 'mapField: this.#guarded(ownCookies)',
-    replace: 'mapField: this.#guarded((field) => field)',
+    find: 'mapField: ownCookies',
+    replace: 'mapField: (field) => field',
     tests: unit('Origins leaves the cookies of a tunnel with a host of its own to that host'),
   },
   {
@@ -77,7 +77,7 @@ export const EDGE: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'an order is placed twice: a POST is sent again over another stream',
-    file: 'server/edge/exchange/origins.ts',
+    file: 'server/edge/exchange/tunnel-request.ts',
     find: "framing.kind === 'none' && IDEMPOTENT.has(head.method)",
     replace: "framing.kind === 'none'",
     tests: unit(

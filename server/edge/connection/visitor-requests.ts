@@ -11,7 +11,8 @@ import type { Admission } from '../admission/admission.ts';
 import { Exchange, type ExchangeOwner } from '../exchange/exchange.ts';
 import { interimsFor } from '../exchange/interims.ts';
 import { KeptStream } from '../exchange/kept-stream.ts';
-import type { Admitted, OriginRequest, Origins } from '../exchange/origins.ts';
+import type { Admitted, Origins } from '../exchange/origins.ts';
+import type { OriginRequest } from '../exchange/tunnel-request.ts';
 import type { Peer } from '../heads/request-head.ts';
 import { isEntrant, isFormEntry } from '../own/door.ts';
 import {

@@ -86,11 +86,8 @@ export class Exchange implements OriginHandler, StreamHandler {
         upgrade: plan.upgrade,
         close,
         heldBack: plan.expectsContinue ? this.#body : undefined,
-        get ending() {
-          return request.ending;
-        },
-        mapField: request.mapField,
-        staysOpen: () => owner.staysOpen(),
+        rules: request,
+        owner,
       },
       sink,
     );

@@ -6,7 +6,8 @@ import type { LiveTunnel } from '../../tunnels/live-tunnel.ts';
 import { Notice } from '../own/notice.ts';
 import { HostResolver } from '../routing/host-resolver.ts';
 import { planRequest } from '../routing/request-plan.ts';
-import { type OriginRequest, Origins } from './origins.ts';
+import { Origins } from './origins.ts';
+import type { OriginRequest } from './tunnel-request.ts';
 
 const HANDLER = { opened() {}, failed() {}, intercepted() {} };
 

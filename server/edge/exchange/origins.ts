@@ -3,24 +3,17 @@ import type { ApiError } from '../../../shared/errors.ts';
 import { fieldValue } from '../../../shared/http1/fields.ts';
 import type { Framing } from '../../../shared/http1/framing.ts';
 import type { RequestHead } from '../../../shared/http1/head.ts';
-import { shownVisitor } from '../../gate/visitors.ts';
 import type { UpgradeRequest } from '../../link/upgrades.ts';
 import type { AccessLog } from '../../observe/access-log.ts';
-import { type Outcomes, requests } from '../../observe/counters.ts';
+import { requests } from '../../observe/counters.ts';
 import type { LiveTunnel } from '../../tunnels/live-tunnel.ts';
 import type { Dialer } from '../../tunnels/stream.ts';
 import { limitedAddress, networkOf } from '../admission/address-network.ts';
 import { visitorAddress } from '../admission/visitor-address.ts';
 import { ownCookies } from '../heads/cookies.ts';
 import { belowPrefix, PATH_FORM_FIELDS } from '../heads/path-form.ts';
-import { type Peer, relayRequestHead, tunnelRequestHead } from '../heads/request-head.ts';
-import {
-  endingWith,
-  type FieldMap,
-  NOINDEX_ENDING,
-  PLAIN_ENDING,
-  type ResponseEnding,
-} from '../heads/response-head.ts';
+import { type Peer, relayRequestHead } from '../heads/request-head.ts';
+import { endingWith, NOINDEX_ENDING, PLAIN_ENDING, type ResponseEnding } from '../heads/response-head.ts';
 import type { ApiOrigin } from '../own/api-origin.ts';
 import {
   type Arriving,
@@ -32,27 +25,22 @@ import {
   isFormEntry,
 } from '../own/door.ts';
 import type { Notice } from '../own/notice.ts';
-import { setsOwnCookie } from '../own/own-cookies.ts';
 import { errorResponse, type OwnResponse, requestFacts } from '../own/own-responses.ts';
 import { hostname } from '../routing/host-resolver.ts';
 import type { EdgeContext, Plan } from '../routing/request-plan.ts';
 import type { Destination } from '../routing/route.ts';
 import { TunnelLookup } from '../routing/tunnel-lookup.ts';
-import type { ExchangeRequest } from './exchange.ts';
 import { dialForm } from './form-stream.ts';
-
-/** Methods whose requests may be sent again without doing twice what they ask for (RFC 9110 section 9.2.2). */
-const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
-
-/** Schemes that authenticate the connection instead of the request (RFC 4559 section 5). */
-const OF_CONNECTION = /^[ \t]*(?:ntlm|negotiate)(?=[ \t,]|$)/i;
+import {
+  type OriginRequest,
+  type ResponseRules,
+  TunnelRequest,
+  type TunnelRequestOptions,
+} from './tunnel-request.ts';
 
 /** Bytes of a form of the door's page. */
 const FORM_MAX_BYTES = 2048;
 const NOTHING = Buffer.alloc(0);
-/** A cache in front would hand out what it was given for one visitor; of several directives it follows the strictest. */
-const PRIVATE = 'Cache-Control: private\r\n';
-
 /** What {@link Origins.enter} says of a request that is not refused; `undefined`: the tunnel is open, or not known yet. */
 export type Admitted = Entrant | FormEntry | Promise<Entry> | undefined;
 
@@ -61,23 +49,6 @@ export interface UpgradeEndpoints {
   handles(path: string): boolean;
   /** @throws ApiError with the connection untouched */
   upgrade(request: UpgradeRequest): Promise<void>;
-}
-
-/** How the responses of an origin reach the visitor. */
-type ResponseRules = Pick<ExchangeRequest, 'ending' | 'mapField'>;
-
-/** A request as its origin receives it, and where that is. */
-export interface OriginRequest extends ExchangeRequest {
-  /** Where it goes; the same object for the same tunnel. */
-  readonly target: object;
-  /** Whether it needs a stream of its own: it could not be sent again, or waits in a line that a kept stream would bypass. */
-  readonly fresh: boolean;
-  /** Whether its stream may serve the next request of the visitor's connection. */
-  readonly keepsStream: boolean;
-  /** Who has come in with it, where the tunnel is not open to everybody. */
-  readonly entrant: Entrant | undefined;
-  /** Counts how it ends. */
-  readonly outcomes: Outcomes;
 }
 
 export interface OriginsOptions {
@@ -135,7 +106,7 @@ export class Origins {
     this.#door = door;
     this.#notice = notice;
     const ending = indexed ? PLAIN_ENDING : NOINDEX_ENDING;
-    this.#ownHost = { ending, mapField: this.#guarded(ownCookies) };
+    this.#ownHost = { ending, mapField: ownCookies };
     this.#pathEnding = endingWith(PATH_FORM_FIELDS, ending);
   }
 
@@ -252,97 +223,34 @@ export class Origins {
 
   #toTunnel(
     plan: Plan,
-    { tunnel, prefix, target, link }: Extract<Destination, { kind: 'tunnel' }>,
+    route: Extract<Destination, { kind: 'tunnel' }>,
     peer: Peer,
     entry: Entrant | Promise<Entry> | undefined,
   ): OriginRequest {
-    const { head, framing, upgrade } = plan;
-    const repeatable = framing.kind === 'none' && IDEMPOTENT.has(head.method);
-    const rules = prefix === '' ? this.#ownHost : this.#belowPrefix(head, prefix, target);
-    let entrant = entry instanceof Promise ? undefined : entry;
-    /** Lets in who has had to wait for it. */
-    const gate = async (found: LiveTunnel): Promise<OwnResponse | undefined> => {
-      const visit = { tunnel: found, prefix, target, link, upgrade };
-      const decided = await (entry ?? this.#enter(head, visit, peer));
-      if (decided !== undefined && isFormEntry(decided))
-        // The tunnel was not known when there was still time to take the form; the page knows it now.
-        return this.#door.askAgain(head, decided);
-      if (decided !== undefined && !isEntrant(decided)) return decided;
-      entrant = decided;
-      return this.#notice?.responseTo(head, visit);
-    };
-    return {
-      target: tunnel,
-      get head() {
-        return tunnelRequestHead(head, peer, {
-          target,
-          prefix,
-          upgrade,
-          hidesCookies: true,
-          hidesAuthorization: entrant?.kept.authorization === true,
-          visitor: entrant?.visitor && shownVisitor(entrant.visitor),
-        });
-      },
-      get entrant() {
-        return entrant;
-      },
-      get ending() {
-        if (entrant === undefined) return rules.ending;
-        const { cookie } = entrant;
-        return endingWith(
-          cookie === undefined ? PRIVATE : `${PRIVATE}Set-Cookie: ${cookie}\r\n`,
-          rules.ending,
-        );
-      },
-      mapField: rules.mapField,
-      repeatable,
-      // An idle connection may end at the moment it is reused; what cannot be repeated must not run into that.
-      fresh: !repeatable || entry instanceof Promise,
-      keepsStream: !peer.trusted || !authenticatesConnection(head),
-      ...this.#ways(tunnel, entry instanceof Promise, gate),
-      outcomes: requests.tunnel,
-    };
+    const { prefix, target } = route;
+    const rules = prefix === '' ? this.#ownHost : this.#belowPrefix(plan.head, prefix, target);
+    return new TunnelRequest({ plan, route, peer, rules, dialer: this.#dialer, entry, letIn: this.#letIn });
   }
 
-  #ways(
-    tunnel: LiveTunnel | TunnelLookup,
-    waits: boolean,
-    gate: (found: LiveTunnel) => Promise<OwnResponse | undefined>,
-  ): Pick<OriginRequest, 'open' | 'onHanded'> {
-    if (!waits && !(tunnel instanceof TunnelLookup)) {
-      return {
-        open: (handler) => this.#dialer.dial(tunnel, handler),
-        onHanded: () => tunnel.countRequest(),
-      };
-    }
-    const lookup = tunnel instanceof TunnelLookup ? tunnel : new TunnelLookup(() => Promise.resolve(tunnel));
-    return {
-      open: (handler) => lookup.dial(this.#dialer, handler, gate),
-      onHanded: () => lookup.found?.countRequest(),
-    };
-  }
-
-  /** Tunnels may not set the relay's own cookies. */
-  #guarded(map: FieldMap): FieldMap {
-    return (field) => (setsOwnCookie(field) ? undefined : map(field));
-  }
+  /** For those who had to wait until the tunnel was known, or their password was checked. */
+  readonly #letIn: TunnelRequestOptions['letIn'] = async ({ plan, route, peer, entry }, tunnel) => {
+    const { head, upgrade } = plan;
+    const { prefix, target, link } = route;
+    const decided = await (entry ?? this.#enter(head, { tunnel, prefix, target, link, upgrade }, peer));
+    // The tunnel was not known when there was still time to take the form; the page knows it now.
+    if (decided !== undefined && isFormEntry(decided)) return this.#door.askAgain(head, decided);
+    if (decided !== undefined && !isEntrant(decided)) return decided;
+    return this.#notice?.responseTo(head, { tunnel, prefix, target }) ?? decided;
+  };
 
   #belowPrefix({ target: sent, fields }: RequestHead, prefix: string, target: string): ResponseRules {
     const host = fieldValue(fields, 'host');
     const own = this.context.hosts.domains.own;
     const ownHosts = host === undefined ? [own] : [own, hostname(host)];
     const isBare = !sent.split('?', 1)[0]?.includes(`${prefix}/`);
-    const mapField = this.#guarded(belowPrefix({ prefix, target, isBare, ownHosts }));
+    const mapField = belowPrefix({ prefix, target, isBare, ownHosts });
     return { ending: this.#pathEnding, mapField };
   }
-}
-
-/**
- * Whether a service may take all that follows on the same connection for requests of the same person. A proxy's connection
- * carries those of others next.
- */
-function authenticatesConnection({ fields }: RequestHead): boolean {
-  return fields.some((field) => field.is('authorization') && OF_CONNECTION.test(field.value));
 }
 
 function isShort(framing: Framing): boolean {

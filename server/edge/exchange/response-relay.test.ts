@@ -10,10 +10,9 @@ const CONTEXT: ResponseContext = {
   interims: 'all',
   upgrade: false,
   close: false,
-  staysOpen: () => {},
+  owner: { staysOpen() {} },
   heldBack: undefined,
-  ending: PLAIN_ENDING,
-  mapField: undefined,
+  rules: { ending: PLAIN_ENDING, mapField: undefined },
 };
 
 /** Relays a response that comes in the given pieces, and reports what became of it. */
@@ -42,9 +41,9 @@ describe('ResponseRelay', () => {
     const pieces = ['HTTP/1.1 103 x\r\nLink: x\r\n\r\nHTTP/1.1 204 x\r\nX-Robots-Tag: all\r\n\r\n'];
     const fields =
       'HTTP/1.1 103 x\r\nLink: x\r\n\r\nHTTP/1.1 204 x\r\nX-Robots-Tag: all\r\nX-Robots-Tag: noindex\r\n';
-    const ending = NOINDEX_ENDING;
-    assert.equal(relay(pieces, { ending }).sent, `${fields}\r\n`);
-    assert.equal(relay(pieces, { ending, close: true }).sent, `${fields}Connection: close\r\n\r\n`);
+    const rules = { ending: NOINDEX_ENDING, mapField: undefined };
+    assert.equal(relay(pieces, { rules }).sent, `${fields}\r\n`);
+    assert.equal(relay(pieces, { rules, close: true }).sent, `${fields}Connection: close\r\n\r\n`);
   });
 
   it('passes nothing on that comes after the response, and does not reuse the stream', () => {

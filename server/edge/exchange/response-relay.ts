@@ -29,15 +29,15 @@ export interface ResponseContext {
   readonly upgrade: boolean;
   /** Whether the visitor's connection is to end with the response. */
   readonly close: boolean;
-  readonly ending: ResponseEnding;
   /**
    * The request's body, where the visitor sends it only after a 100. After a final response it may leave that out
    * (RFC 9110 section 10.1.1), and what then comes on its connection could be another request.
    */
   readonly heldBack: BodyTracker | undefined;
-  readonly mapField: FieldMap | undefined;
-  /** Told when the response turns out to be an event stream, before its head is passed on. */
-  readonly staysOpen: () => void;
+  /** how heads are written; read when there is one */
+  readonly rules: { readonly ending: ResponseEnding; readonly mapField: FieldMap | undefined };
+  /** told when the response turns out to be an event stream, before its head is passed on */
+  readonly owner: { staysOpen(): void };
 }
 
 /** A visitor's connection, as seen by whoever writes a response. */
@@ -132,7 +132,7 @@ export class ResponseRelay {
       if (head.status >= 200) return this.#commit(head, rest);
       this.#interimResponses += 1;
       if (this.#interimResponses > INTERIM_RESPONSES_MAX) return 'no-head';
-      if (this.#passes(head)) this.#sink.send(interimResponseHead(head, this.#context.mapField, EMPTY));
+      if (this.#passes(head)) this.#sink.send(interimResponseHead(head, this.#context.rules.mapField, EMPTY));
       if (rest.length === 0) return 'more';
     }
   }
@@ -145,7 +145,7 @@ export class ResponseRelay {
   #switch(head: ResponseHead, rest: Buffer): ResponseProgress {
     if (!this.#context.upgrade || listMembers(head.fields, 'upgrade').join() !== 'websocket')
       return 'no-head';
-    this.#sink.send(interimResponseHead(head, this.#context.mapField, rest));
+    this.#sink.send(interimResponseHead(head, this.#context.rules.mapField, rest));
     this.status = head.status;
     return 'switched';
   }
@@ -169,7 +169,7 @@ export class ResponseRelay {
     this.#body = body;
     this.status = head.status;
     if (framing.kind !== 'length' && framing.kind !== 'none' && isEventStream(head))
-      this.#context.staysOpen();
+      this.#context.owner.staysOpen();
     if (this.#unchunk || rest.length === 0) {
       // Without its coding, the body is sent as decoded.
       this.#sink.send(this.#finalHead(head, EMPTY));
@@ -194,7 +194,7 @@ export class ResponseRelay {
   }
 
   #finalHead(head: ResponseHead, body: Buffer): Buffer {
-    const { ending, mapField } = this.#context;
+    const { ending, mapField } = this.#context.rules;
     const omits = this.#omission(head);
     return finalResponseHead(head, { close: this.#closes, omits, ending, mapField }, body);
   }

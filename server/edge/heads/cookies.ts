@@ -4,6 +4,7 @@
  * given several times, the last one counts.
  */
 import type { Field } from '../../../shared/http1/fields.ts';
+import { setsOwnCookie } from '../own/own-cookies.ts';
 
 const DOMAIN = /;\s*domain\s*(?:=[^;]*)?(?=;|$)/gi;
 const DOMAIN_OR_PATH = /;\s*(?:domain|(path))\s*(?:=([^;]*))?(?=;|$)/gi;
@@ -20,9 +21,10 @@ export function cookieOfHost(value: string): string {
   return value.replace(DOMAIN, '');
 }
 
-/** Maps the fields of a tunnel that has its own host. */
-export function ownCookies(field: Field): Field | string {
-  return field.is('set-cookie') ? cookieOfHost(field.value) : field;
+/** Maps the fields of a tunnel that has its own host: it may not set the relay's own cookies. */
+export function ownCookies(field: Field): Field | string | undefined {
+  if (!field.is('set-cookie')) return field;
+  return setsOwnCookie(field) ? undefined : cookieOfHost(field.value);
 }
 
 /**

@@ -122,7 +122,6 @@ describe('a request that is forwarded, read by Node', () => {
           target: path,
           prefix,
           upgrade: plan.upgrade,
-          hidesCookies: true,
           hidesAuthorization: false,
           visitor: undefined,
         });

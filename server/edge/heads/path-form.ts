@@ -7,6 +7,7 @@ import { hostname } from '../routing/host-resolver.ts';
 import { challengeBelow } from './challenges.ts';
 import { cookieBelow } from './cookies.ts';
 import type { FieldMap } from './response-head.ts';
+import { setsOwnCookie } from '../own/own-cookies.ts';
 
 /** Fields that tell browsers something about the whole origin or its host, or that they remember for it. */
 const DROPPED = [
@@ -58,7 +59,8 @@ export function belowPrefix({ prefix, target, isBare, ownHosts }: PathForm): Fie
   return (field: Field) => {
     if (DROPPED.some((name) => field.is(name))) return undefined;
     if (field.is('location')) return location(field.value, prefix, ownHosts);
-    if (field.is('set-cookie')) return cookieBelow(field.value, prefix, target);
+    if (field.is('set-cookie'))
+      return setsOwnCookie(field) ? undefined : cookieBelow(field.value, prefix, target);
     if (field.is('www-authenticate')) return challengeBelow(field.value, prefix, isBare);
     return field;
   };

@@ -32,8 +32,6 @@ export interface ForwardedHead {
   readonly prefix: string;
   /** Whether an offered WebSocket upgrade is passed on; any other upgrade never is. */
   readonly upgrade: boolean;
-  /** Whether browsers may send the relay's own cookies, which the local service must not get. */
-  readonly hidesCookies: boolean;
   /** Whether `Authorization` was meant for the relay. */
   readonly hidesAuthorization: boolean;
   /** who the visitor is, where the tunnel's gate has found out */
@@ -44,7 +42,7 @@ export interface ForwardedHead {
 export function tunnelRequestHead(
   head: RequestHead,
   peer: Peer,
-  { target, prefix, upgrade, hidesCookies, hidesAuthorization, visitor }: ForwardedHead,
+  { target, prefix, upgrade, hidesAuthorization, visitor }: ForwardedHead,
 ): Buffer {
   const added =
     (upgrade ? 'Connection: Upgrade\r\n' : '') +
@@ -58,7 +56,7 @@ export function tunnelRequestHead(
       ? upgrade
       : !isHopByHop(field, named) && !isRemoved(field, peer.trusted);
     if (!passes || (hidesAuthorization && field.is('authorization'))) continue;
-    if (hidesCookies && field.is('cookie')) writeCookies(writer, field);
+    if (field.is('cookie')) writeCookies(writer, field);
     else writer.keepField(field);
   }
   writer.text(added);

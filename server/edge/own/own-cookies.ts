@@ -49,7 +49,7 @@ export function passCookie({
   return `${name}=${value}; Path=${prefix || '/'}; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`;
 }
 
-/** Whether a `Set-Cookie` field sets one of them, which a picture could do before its page was ever visited. */
+/** Whether a field, which is a `Set-Cookie`, sets one of them, which a picture could do before its page was ever visited. */
 export function setsOwnCookie(field: Field): boolean {
-  return field.is('set-cookie') && OWN.has(cookieName(field.value.split(';', 1)[0] ?? ''));
+  return OWN.has(cookieName(field.value.split(';', 1)[0] ?? ''));
 }
