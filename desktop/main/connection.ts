@@ -1,11 +1,21 @@
 /** The relay that the app is signed in to. */
 import type { ApiClient } from '../engine/relay/api-client.ts';
 import type { RelayAddress } from '../engine/relay/relay-address.ts';
+import { CallFailure } from './failure.ts';
 
 /** The calls of the REST interface that the app makes. */
 export type RelayApi = Pick<
   ApiClient,
-  'getAccount' | 'createTunnel' | 'listTunnels' | 'closeTunnel' | 'extendTunnel'
+  | 'getAccount'
+  | 'createTunnel'
+  | 'listTunnels'
+  | 'closeTunnel'
+  | 'extendTunnel'
+  | 'setAccess'
+  | 'createLink'
+  | 'listLinks'
+  | 'deleteLink'
+  | 'answerKnock'
 >;
 
 /** What a signed-in app needs to work. */
@@ -13,4 +23,10 @@ export interface Connection {
   readonly relay: RelayAddress;
   readonly key: string;
   readonly api: RelayApi;
+}
+
+/** @throws CallFailure if nobody is signed in */
+export function signedIn(connection: Connection | undefined): Connection {
+  if (connection !== undefined) return connection;
+  throw new CallFailure({ code: 'signed-out', text: 'You are signed out. Sign in first.' });
 }

@@ -130,12 +130,16 @@ describe('the contract between page and main', () => {
   });
 
   it('names the field that is wrong', async () => {
-    const form = { port: 0, name: '', ttl: '', idle: false, hostHeader: 'keep' };
+    const form = { port: 0, name: '', ttl: '', idle: false, hostHeader: 'keep', lock: { kind: 'anyone' } };
     const fields: Record<string, object> = {
       port: form,
       name: { ...form, port: 1, name: 'No' },
       ttl: { ...form, port: 1, ttl: 'soon' },
       hostHeader: { ...form, port: 1, hostHeader: 'a b' },
+      'lock.kind': { ...form, port: 1, lock: { kind: 'nobody' } },
+      'lock.password': { ...form, port: 1, lock: { kind: 'password', password: 'abc' } },
+      'lock.allow': { ...form, port: 1, lock: { kind: 'addresses', allow: [] } },
+      'lock.allow[0]': { ...form, port: 1, lock: { kind: 'addresses', allow: ['10.0.0.0/33'] } },
     };
     for (const [field, payload] of Object.entries(fields)) {
       const answer = (await ipc.invoke('tunnel:create', payload)) as Answer<never>;

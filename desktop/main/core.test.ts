@@ -3,51 +3,18 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path';
 import { onPosix } from '../../shared/testing/posix.ts';
 import { RelayRefusal, RelayUnreachable } from '../engine/relay/errors.ts';
-import type { Channels, CreateForm } from '../shared/ipc.ts';
-import { fakeEncryption, fakeSystem, type FakeSystem } from '../testing/fake-platform.ts';
-import { type Core, createCore } from './core.ts';
-import { CallFailure } from './failure.ts';
-
-const KEY = `cvt_${'k'.repeat(32)}`;
-const FORM: CreateForm = { port: 3000, name: '', ttl: '', idle: false, hostHeader: 'keep' };
-const SIGN_IN = { relay: 'relay.example.com', key: KEY, keep: 'system' } as const;
-
-interface App extends FakeSystem {
-  core: Core;
-  readonly call: <C extends keyof Channels>(
-    channel: C,
-    payload: Channels[C]['payload'],
-  ) => Promise<Channels[C]['result']>;
-}
-
-async function start(system: FakeSystem = fakeSystem()): Promise<App> {
-  const core = await createCore(system.platform);
-  core.notices.listen((notice) => system.seen.notices.push(notice));
-  core.quitRequested.listen(() => (system.seen.quits += 1));
-  await core.start();
-  return {
-    ...system,
-    core,
-    call: async (channel, payload) => core.handlers[channel](payload),
-  };
-}
-
-async function signedIn(system?: FakeSystem): Promise<App> {
-  const app = await start(system);
-  await app.call('session:sign-in', SIGN_IN);
-  return app;
-}
-
-/** The same app after a restart: the relay still knows everything, the process nothing. */
-function again({ platform, api }: App): FakeSystem {
-  return fakeSystem(platform.dataDirectory, api);
-}
-
-const failsWith = (code: string) => (error: unknown) => {
-  assert.ok(error instanceof CallFailure, String(error));
-  assert.equal(error.error.code, code);
-  return true;
-};
+import {
+  again,
+  type App,
+  failsWith,
+  FORM,
+  KEY,
+  SIGN_IN,
+  signedIn,
+  start,
+  until,
+} from '../testing/core-app.ts';
+import { fakeEncryption, fakeSystem } from '../testing/fake-platform.ts';
 
 describe('the app', () => {
   describe('signing in', () => {
@@ -410,15 +377,6 @@ describe('the app', () => {
     assert.ok(!JSON.stringify(app.core.snapshots.make()).includes(KEY));
   });
 });
-
-/** The value of the condition as soon as it has one; files are written in between. */
-async function until<T>(condition: () => T | undefined): Promise<T> {
-  for (;;) {
-    const value = condition();
-    if (value !== undefined) return value;
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}
 
 /** Lets promises that wait for nothing outside of this process settle. */
 function settle(): Promise<void> {

@@ -4,6 +4,7 @@ import type { Snapshot } from '../shared/snapshot.ts';
 import type { Handlers } from './handlers/handle.ts';
 import { createHandlers } from './handlers/handlers.ts';
 import {
+  KNOCK_NOTICES_MAX,
   NOTICE_TICK_MS,
   POLL_HIDDEN_MS,
   POLL_VISIBLE_MS,
@@ -11,7 +12,7 @@ import {
   SNAPSHOT_INTERVAL_MS,
   TRAY_INTERVAL_MS,
 } from './limits.ts';
-import { KEY_REFUSED_NOTICE, type Notice, Notices } from './notices/notices.ts';
+import { KEY_REFUSED_NOTICE, knockNotice, type Notice, Notices } from './notices/notices.ts';
 import type { Platform } from './platform.ts';
 import { Poller } from './poller.ts';
 import type { PortScan } from './ports/port-scan.ts';
@@ -25,6 +26,8 @@ import { Signal } from './signal.ts';
 import { Feed } from './snapshot/feed.ts';
 import { tunnelView } from './snapshot/tunnel-view.ts';
 import { type TrayModel, trayModel } from './tray/tray-model.ts';
+import { Admission } from './tunnels/admission.ts';
+import { PasswordStore } from './tunnels/passwords.ts';
 import { TunnelDesk } from './tunnels/tunnel-desk.ts';
 
 export interface Core {
@@ -51,15 +54,8 @@ export interface Core {
 export async function createCore(platform: Platform): Promise<Core> {
   const { clock } = platform;
   const store = await openStore(platform);
-  const vault = new KeyVault(
-    platform.encryption,
-    new JsonFile({
-      path: join(platform.dataDirectory, 'key.json'),
-      version: KEY_FILE_VERSION,
-      read: readKeptKey,
-      initial: undefined,
-    }),
-  );
+  const vault = openVault(platform, 'key.json');
+  const { store: passwordStore, passwords } = await PasswordStore.open(openVault(platform, 'passwords.json'));
   let scan: PortScan | undefined;
   let isVisible = false;
   const notices = new Signal<Notice>();
@@ -76,7 +72,16 @@ export async function createCore(platform: Platform): Promise<Core> {
       serve: platform.serve,
       createLog: (target) => platform.createLog(target),
       connection: () => signIn.connection,
-      save: (tunnels) => store.change({ tunnels }),
+      inventPassword: platform.inventPassword,
+      onKnock({ key, tunnel, knocks }, knock) {
+        if (!store.data.settings.notifies || knocks.length > KNOCK_NOTICES_MAX) return;
+        notices.emit(knockNotice(key, tunnel.slug, knock));
+      },
+      async save(tunnels, passwordsNow) {
+        const { view } = signIn;
+        await store.change({ tunnels });
+        await passwordStore.keep(passwordsNow, view.state === 'signed-in' ? view.keyKept : undefined);
+      },
       onKeyRefused() {
         if (signIn.connection === undefined) return;
         if (store.data.settings.notifies) notices.emit(KEY_REFUSED_NOTICE);
@@ -85,7 +90,13 @@ export async function createCore(platform: Platform): Promise<Core> {
       onSaveFailed: (error) => platform.report('saving tunnels', error),
     },
     store.data.tunnels,
+    passwords,
   );
+  const admission = new Admission({
+    desk,
+    connection: () => signIn.connection,
+    copy: (text) => platform.copy(text),
+  });
   const snapshots = new Feed({ clock, intervalMs: SNAPSHOT_INTERVAL_MS, make: makeSnapshot });
   const tray = new Feed({ clock, intervalMs: TRAY_INTERVAL_MS, make: () => trayModel(makeSnapshot()) });
   const poller = new Poller({
@@ -158,6 +169,8 @@ export async function createCore(platform: Platform): Promise<Core> {
       platform,
       signIn,
       desk,
+      admission,
+      inventPassword: platform.inventPassword,
       store,
       feed: snapshots,
       quit: () => quitRequested.emit(),
@@ -184,6 +197,12 @@ export async function createCore(platform: Platform): Promise<Core> {
       poller.now();
     },
   };
+}
+
+/** A file of its own for a secret. */
+function openVault({ encryption, dataDirectory }: Platform, name: string): KeyVault {
+  const file = { version: KEY_FILE_VERSION, read: readKeptKey, initial: undefined };
+  return new KeyVault(encryption, new JsonFile({ path: join(dataDirectory, name), ...file }));
 }
 
 async function openStore(platform: Platform): Promise<AppStore> {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { RelayRefusal } from '../engine/relay/errors.ts';
+import { AccessUnsupported, RelayRefusal } from '../engine/relay/errors.ts';
 import { toCallError } from './failure.ts';
 
 describe('a refusal of the relay', () => {
@@ -13,6 +13,9 @@ describe('a refusal of the relay', () => {
     [new RelayRefusal(403, 'that is enough', { code: 'too-many-tunnels' }), 'not-allowed'],
     [new RelayRefusal(404, 'it has ended', { code: 'tunnel-not-found' }), 'tunnel-gone'],
     [new RelayRefusal(404, 'tunnel not found', { code: 'not-found' }), 'no-relay'],
+    [new RelayRefusal(400, 'that is no network', { code: 'invalid-access' }), 'bad-lock'],
+    [new RelayRefusal(409, 'somebody has it', { code: 'name-taken' }), 'name-taken'],
+    [new RelayRefusal(409, 'revoke one first', { code: 'too-many-links' }), 'too-many-links'],
   ];
   for (const [refusal, code] of cases) {
     it(`is recognised by its code ${refusal.code}, whatever its text`, () => {
@@ -26,10 +29,17 @@ describe('a refusal of the relay', () => {
     [401, 'invalid api key', 'key-refused'],
     [403, 'custom names require the Dev plan or above', 'plan-too-low'],
     [404, 'tunnel not found', 'tunnel-gone'],
+    [409, 'name already in use', 'name-taken'],
   ];
   for (const [status, text, code] of withoutCode) {
     it(`is recognised by the text "${text}" of an older relay, which sends no code`, () => {
       assert.equal(toCallError(new RelayRefusal(status, text))?.code, code);
     });
   }
+
+  it('says at the lock that the relay is too old for it, and what became of the tunnel', () => {
+    const { code, field, text } = toCallError(new AccessUnsupported('The tunnel was closed at once')) ?? {};
+    assert.deepEqual([code, field], ['relay-too-old', 'lock']);
+    assert.match(text ?? '', /too old.* updated\. The tunnel was closed at once\.$/);
+  });
 });

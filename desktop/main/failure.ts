@@ -1,7 +1,7 @@
 /** What went wrong with a call of the page, in words for people and with the field of the form it belongs to. */
 import { API_ERRORS, VARIABLE_API_ERRORS } from '../../shared/errors.ts';
 import { ReplayRefused } from '../engine/inspector/replay.ts';
-import { refusesKey, RelayRefusal, RelayUnreachable } from '../engine/relay/errors.ts';
+import { AccessUnsupported, refusesKey, RelayRefusal, RelayUnreachable } from '../engine/relay/errors.ts';
 import { RelayAddressError } from '../engine/relay/relay-address.ts';
 import type { CallError } from '../shared/ipc.ts';
 import type { Problem } from '../shared/snapshot.ts';
@@ -35,6 +35,8 @@ export function toCallError(error: unknown): CallError | undefined {
   if (error instanceof CallFailure) return error.error;
   if (error instanceof RelayAddressError)
     return { code: 'relay-address', field: 'relay', text: sentence(error.message) };
+  if (error instanceof AccessUnsupported)
+    return { code: 'relay-too-old', field: 'lock', text: sentence(error.message) };
   if (error instanceof ReplayRefused) return { code: error.code, text: error.message };
   if (error instanceof RelayUnreachable) return unreachable(error);
   if (error instanceof RelayRefusal) return refusal(error);
@@ -93,6 +95,8 @@ function refusal(error: RelayRefusal): CallError {
             text: 'What responds there is not a Culvert relay. Check the address.',
           };
     case 409:
+      if (error.code !== undefined && !error.is(API_ERRORS.nameTaken))
+        return { code: error.code, text: sentence(message) };
       return {
         code: 'name-taken',
         field: 'name',
@@ -118,6 +122,8 @@ function badField(error: RelayRefusal): CallError {
   if (error.is(API_ERRORS.invalidName)) return { code: 'bad-name', field: 'name', text: sentence(message) };
   if (error.is(API_ERRORS.invalidPort))
     return { code: 'bad-port', field: 'port', text: 'Give a port from 1 to 65535.' };
+  if (error.is(VARIABLE_API_ERRORS.invalidAccess))
+    return { code: 'bad-lock', field: 'lock', text: sentence(message) };
   if (isAboutTtl(error)) return { code: 'bad-ttl', field: 'ttl', text: sentence(message) };
   return { code: 'refused', text: sentence(`The relay refused: ${message}`) };
 }

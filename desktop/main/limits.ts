@@ -7,6 +7,8 @@ export const KEY_MAX_CHARS = 300;
 export const TUNNEL_KEY_MAX_CHARS = 64;
 export const TTL_MAX_CHARS = 32;
 export const SEARCH_MAX_CHARS = 200;
+/** Ids that a relay gives to links and to who knocks. */
+export const RELAY_ID_MAX_CHARS = 64;
 
 /** A person can follow only a few changes in a second, and each costs the page a rendering. */
 export const SNAPSHOT_INTERVAL_MS = 250;
@@ -39,6 +41,13 @@ export const EXPIRY_NOTICE_MS = 5 * 60_000;
 export const LOST_NOTICE_MS = 30_000;
 /** How often a tunnel's time and connection are checked for notifications. */
 export const NOTICE_TICK_MS = 5000;
+
+/** A relay sends a visitor away who has knocked and was not answered for this long. */
+export const KNOCK_WAIT_MS = 5 * 60_000;
+/** Visitors that wait at a tunnel; a relay lets no more wait. */
+export const KNOCKS_MAX = 32;
+/** While more than these wait at a tunnel, no further notification is shown: the window has them all. */
+export const KNOCK_NOTICES_MAX = 3;
 
 /** How often the network of this machine is checked. */
 export const NETWORK_INTERVAL_MS = 3000;

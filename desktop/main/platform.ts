@@ -27,6 +27,8 @@ export interface Platform {
   createLog(target: LocalTarget): TunnelLog;
   scanPorts(): Promise<PortScan | undefined>;
   hasNetwork(): boolean;
+  /** Makes up a password that people can say and type: three words. */
+  readonly inventPassword: () => string;
   copy(text: string): Promise<void>;
   /** Opens an address in the user's browser. */
   open(url: string): Promise<void>;

@@ -64,6 +64,15 @@ export function App({ bridge }: { bridge: Bridge }): JSX.Element {
       }),
     [bridge],
   );
+  useEffect(
+    () =>
+      bridge.on('tunnel:show', ({ key }) => {
+        // The answer to who knocks.
+        const [home] = HOME;
+        setTrail([{ ...home, focus: `admit-${key}` }]);
+      }),
+    [bridge],
+  );
   useEscape(back);
   useReturnedFocus(trail);
   const theme = snapshot?.settings.theme ?? 'system';

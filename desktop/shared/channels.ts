@@ -12,6 +12,14 @@ const CALLS: Record<keyof Channels, true> = {
   'tunnel:extend': true,
   'tunnel:copy-url': true,
   'tunnel:open-url': true,
+  'tunnel:copy-share': true,
+  'lock:invent': true,
+  'lock:set': true,
+  'link:create': true,
+  'link:list': true,
+  'link:revoke': true,
+  'knock:admit': true,
+  'knock:refuse': true,
   'log:list': true,
   'log:detail': true,
   'log:copy-curl': true,
@@ -23,7 +31,11 @@ const CALLS: Record<keyof Channels, true> = {
   'app:quit': true,
 };
 
-const PUSHES: Record<keyof Pushes, true> = { 'snapshot:changed': true, 'form:open': true };
+const PUSHES: Record<keyof Pushes, true> = {
+  'snapshot:changed': true,
+  'form:open': true,
+  'tunnel:show': true,
+};
 
 export const CALL_NAMES = Object.keys(CALLS) as readonly (keyof Channels)[];
 export const PUSH_NAMES = Object.keys(PUSHES) as readonly (keyof Pushes)[];

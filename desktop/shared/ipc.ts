@@ -1,6 +1,7 @@
 /** The one table of what the page may ask main to do. Main registers it, the preload exposes it, the page calls it. */
 import type { HostHeader } from '../../shared/value-rules.ts';
 import type { RequestDetail, RequestSummary } from '../engine/inspector/records.ts';
+import type { LinkView, Lock } from './lock.ts';
 import type { KeyKept, Settings, Snapshot } from './snapshot.ts';
 
 /** Channel → what is sent and what comes back. */
@@ -15,6 +16,17 @@ export interface Channels {
   'tunnel:extend': { payload: TunnelRef & { ttl: string }; result: undefined };
   'tunnel:copy-url': { payload: TunnelRef; result: undefined };
   'tunnel:open-url': { payload: TunnelRef; result: undefined };
+  /** copies one sentence with the address and the password */
+  'tunnel:copy-share': { payload: TunnelRef; result: undefined };
+  'lock:invent': { payload: undefined; result: { password: string } };
+  'lock:set': { payload: TunnelRef & { lock: Lock }; result: undefined };
+  /** makes a link and copies it */
+  'link:create': { payload: TunnelRef & { note: string; ttl: string }; result: LinkView };
+  'link:list': { payload: TunnelRef; result: readonly LinkView[] };
+  'link:revoke': { payload: TunnelRef & { id: string }; result: undefined };
+  /** lets a visitor in for a duration string, or refuses */
+  'knock:admit': { payload: TunnelRef & { id: string; ttl: string }; result: undefined };
+  'knock:refuse': { payload: TunnelRef & { id: string }; result: undefined };
   'log:list': { payload: TunnelRef & { search: string }; result: readonly RequestSummary[] };
   'log:detail': { payload: RequestRef; result: RequestDetail };
   'log:copy-curl': { payload: RequestRef; result: undefined };
@@ -30,7 +42,9 @@ export interface Channels {
 export interface Pushes {
   'snapshot:changed': Snapshot;
   /** a `culvert://` link, or the tray's "New tunnel": shows the create form, filled in */
-  'form:open': Partial<CreateForm>;
+  'form:open': Partial<TunnelForm>;
+  /** a notification was clicked: shows the card of a tunnel */
+  'tunnel:show': TunnelRef;
 }
 
 export interface TunnelRef {
@@ -41,7 +55,7 @@ export interface RequestRef extends TunnelRef {
   id: number;
 }
 
-export interface CreateForm {
+export interface TunnelForm {
   port: number;
   /** empty for a random one */
   name: string;
@@ -49,6 +63,10 @@ export interface CreateForm {
   ttl: string;
   idle: boolean;
   hostHeader: HostHeader;
+}
+
+export interface CreateForm extends TunnelForm {
+  lock: Lock;
 }
 
 export interface About {

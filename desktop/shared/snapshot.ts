@@ -1,6 +1,7 @@
 /** What the window shows: one immutable value that main builds and pushes. The page has no state of its own about it. */
 import type { HostHeader } from '../../shared/value-rules.ts';
 import type { RequestSummary } from '../engine/inspector/records.ts';
+import type { KnockView, LockView } from './lock.ts';
 
 /** Everything the window can show without asking. Times are wall-clock ms of this machine unless said otherwise. */
 export interface Snapshot {
@@ -78,6 +79,10 @@ export interface TunnelView {
   /** nothing answers on the local port, or it refuses the host name: what to do */
   readonly localProblem: Problem | undefined;
   readonly hostHeader: HostHeader;
+  /** who may come in */
+  readonly lock: LockView;
+  /** visitors who wait to be let in, the longest waiting first */
+  readonly knocks: readonly KnockView[];
   readonly isIdle: boolean;
   /** seconds */
   readonly ttl: number;

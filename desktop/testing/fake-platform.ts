@@ -2,7 +2,10 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Access, AccessView } from '../../shared/access.ts';
 import type { Tunnel } from '../../shared/tunnel.ts';
+import type { Link, NewLink } from '../../shared/links.ts';
+import type { LinkRequest } from '../engine/relay/link-response.ts';
 import type { RelayApi } from '../main/connection.ts';
 import type { Notice } from '../main/notices/notices.ts';
 import type { Platform } from '../main/platform.ts';
@@ -17,7 +20,10 @@ import { ACCOUNT, TUNNEL } from './tunnel.ts';
 /** A relay's REST interface in memory. */
 export class FakeApi implements RelayApi {
   tunnels: Tunnel[] = [];
+  links: Link[] = [];
   readonly calls: string[] = [];
+  /** who may come in, of each tunnel that was created or changed */
+  readonly asked: Access[] = [];
   /** what the next calls throw, for as long as it is set */
   failure: Error | undefined;
   #count = 0;
@@ -26,8 +32,9 @@ export class FakeApi implements RelayApi {
     return this.#answer('account', () => ACCOUNT);
   }
 
-  createTunnel(request: { local_port: number; name?: string }): Promise<Tunnel> {
+  createTunnel(request: { local_port: number; name?: string; access?: Access }): Promise<Tunnel> {
     return this.#answer(`create ${request.local_port}`, () => {
+      if (request.access !== undefined) this.asked.push(request.access);
       this.#count += 1;
       const id = `0b2f4f0e-6a6e-4d53-9d0c-${String(this.#count).padStart(12, '0')}`;
       const slug = request.name ?? `slug-${this.#count}`;
@@ -37,6 +44,7 @@ export class FakeApi implements RelayApi {
         slug,
         name: request.name ?? '',
         local_port: request.local_port,
+        access: request.access === undefined ? {} : shown(request.access),
         public_url: `http://${slug}.tunnels.test:8080`,
       };
       this.tunnels = [tunnel, ...this.tunnels];
@@ -62,11 +70,65 @@ export class FakeApi implements RelayApi {
     });
   }
 
+  setAccess(id: string, access: Access): Promise<Tunnel> {
+    const asked = shown(access);
+    return this.#answer(`access ${id.slice(-1)}`, () => {
+      this.asked.push(access);
+      this.tunnels = this.tunnels.map((tunnel) => (tunnel.id === id ? { ...tunnel, access: asked } : tunnel));
+      const tunnel = this.tunnels.find((other) => other.id === id);
+      if (tunnel === undefined) throw new Error('no such tunnel');
+      return tunnel;
+    });
+  }
+
+  createLink(id: string, { note = '', ttl = '' }: LinkRequest): Promise<NewLink> {
+    return this.#answer(`link ${id.slice(-1)} ${note} ${ttl}`, () => {
+      const link = {
+        id: `link-${this.links.length + 1}`,
+        note,
+        created_at: '2026-07-10T12:00:00.000Z',
+        expires_at: '2026-07-10T13:00:00.000Z',
+      };
+      this.links = [link, ...this.links];
+      return { ...link, url: this.linkUrl(link.id) };
+    });
+  }
+
+  linkUrl(id: string): string {
+    return `http://my-app.tunnels.test:8080/?culvert_pass=${id}`;
+  }
+
+  listLinks(id: string): Promise<Link[]> {
+    return this.#answer(`links ${id.slice(-1)}`, () => this.links);
+  }
+
+  deleteLink(id: string, linkId: string): Promise<void> {
+    return this.#answer(`revoke ${id.slice(-1)} ${linkId}`, () => {
+      this.links = this.links.filter((link) => link.id !== linkId);
+    });
+  }
+
+  answerKnock(id: string, knockId: string, admit: boolean, duration?: string): Promise<void> {
+    const answer = admit ? `admit ${duration ?? ''}` : 'refuse';
+    return this.#answer(`${answer} ${id.slice(-1)} ${knockId}`, () => {});
+  }
+
   #answer<T>(call: string, make: () => T): Promise<T> {
     this.calls.push(call);
     if (this.failure !== undefined) return Promise.reject(this.failure);
     return Promise.resolve(make());
   }
+}
+
+/** As the relay shows it. */
+function shown({ allow, basic, password, links, knock }: Access): AccessView {
+  return {
+    ...(allow.length > 0 ? { allow } : {}),
+    ...(basic.length > 0 ? { basic: basic.map(({ user }) => user) } : {}),
+    ...(password === undefined ? {} : { password: true }),
+    ...(links ? { links } : {}),
+    ...(knock ? { knock } : {}),
+  };
 }
 
 /** A tunnel that is being served; the test is its engine. */
@@ -167,6 +229,7 @@ export function fakeSystem(
     createLog: emptyLog,
     scanPorts: () => Promise.resolve(undefined),
     hasNetwork: () => true,
+    inventPassword: () => 'mild-oak-fern',
     copy: (text) => Promise.resolve(void seen.copied.push(text)),
     open: (url) => Promise.resolve(void seen.opened.push(url)),
     tell: (problem) => void seen.problems.push(problem),

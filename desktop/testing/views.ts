@@ -13,6 +13,8 @@ export function exampleTunnel(changes: Partial<TunnelView> = {}): TunnelView {
     framework: undefined,
     localProblem: undefined,
     hostHeader: 'keep',
+    lock: { kind: 'anyone' },
+    knocks: [],
     isIdle: false,
     ttl: 3600,
     expiresAt: Number.MAX_SAFE_INTEGER,

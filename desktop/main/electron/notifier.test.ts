@@ -1,12 +1,17 @@
 import assert from 'node:assert/strict';
 import type { NotificationConstructorOptions } from 'electron';
 import { fakeEmitter } from '../../testing/electron/emitter.ts';
-import { newVersionNotice } from '../notices/notices.ts';
+import { knockNotice, newVersionNotice } from '../notices/notices.ts';
 import { Notifier, type ShownNotification } from './notifier.ts';
 
 function notifierOn(platform: NodeJS.Platform) {
   const options: NotificationConstructorOptions[] = [];
-  const seen = { shows: 0, extended: [] as string[], releases: 0 };
+  const seen = {
+    shows: [] as (string | undefined)[],
+    extended: [] as string[],
+    answers: [] as string[],
+    releases: 0,
+  };
   const notification = fakeEmitter({ show() {} });
   const notifier = new Notifier({
     create(given) {
@@ -15,8 +20,9 @@ function notifierOn(platform: NodeJS.Platform) {
     },
     platform,
     isSupported: () => true,
-    onShow: () => void (seen.shows += 1),
+    onShow: (key) => void seen.shows.push(key),
     onExtend: (key) => void seen.extended.push(key),
+    onAnswer: (key, knock, admits) => void seen.answers.push(`${key} ${knock} ${admits}`),
     onReleases: () => void (seen.releases += 1),
   });
   return { notifier, notification, options, seen };
@@ -29,16 +35,16 @@ describe('Notifier', () => {
     const { notifier, notification, options, seen } = notifierOn('darwin');
     notifier.notify(NOTICE);
     assert.deepEqual(options[0]?.actions, [{ type: 'button', text: 'Extend by 1 hour' }]);
-    notification.emit('action');
+    notification.emit('action', { actionIndex: 0 });
     notification.emit('click');
-    assert.deepEqual(seen, { shows: 1, extended: ['k'], releases: 0 });
+    assert.deepEqual(seen, { shows: [undefined], extended: ['k'], answers: [], releases: 0 });
   });
 
   it('shows where a new version is if the app does not install it', () => {
     const { notifier, notification, seen } = notifierOn('linux');
     notifier.notify(newVersionNotice('0.2.0'));
     notification.emit('click');
-    assert.deepEqual(seen, { shows: 0, extended: [], releases: 1 });
+    assert.deepEqual(seen, { shows: [], extended: [], answers: [], releases: 1 });
   });
 
   it('extends at a click if there are no buttons, and says so', () => {
@@ -46,14 +52,49 @@ describe('Notifier', () => {
     notifier.notify(NOTICE);
     assert.match(options[0]?.body ?? '', /Click to extend/);
     notification.emit('click');
-    assert.deepEqual(seen, { shows: 0, extended: ['k'], releases: 0 });
+    assert.deepEqual(seen, { shows: [], extended: ['k'], answers: [], releases: 0 });
   });
 
   it('shows the window at a click on any other', () => {
     const { notifier, notification, seen } = notifierOn('linux');
     notifier.notify({ ...NOTICE, kind: 'expired' });
     notification.emit('click');
-    notification.emit('action');
-    assert.deepEqual(seen, { shows: 1, extended: [], releases: 0 });
+    notification.emit('action', { actionIndex: 0 });
+    assert.deepEqual(seen, { shows: [undefined], extended: [], answers: [], releases: 0 });
+  });
+
+  const KNOCK = knockNotice('k', 'shop', {
+    id: 'n1',
+    address: '192.0.2.7',
+    agent: 'Mozilla/5.0 (Windows NT 10.0) Chrome/156.0',
+  });
+
+  it('says who knocks, and has buttons to admit and to refuse if the system has buttons', () => {
+    const { notifier, notification, options, seen } = notifierOn('darwin');
+    notifier.notify(KNOCK);
+    const [shown] = options;
+    assert.deepEqual(
+      [shown?.title, shown?.body],
+      ['Somebody wants to see shop', 'Chrome on Windows, from 192.0.2.7.'],
+    );
+    assert.deepEqual(
+      shown?.actions?.map(({ text }) => text),
+      ['Admit', 'Refuse'],
+    );
+    notification.emit('action', { actionIndex: 0 });
+    notification.emit('action', { actionIndex: 1 });
+    notification.emit('action', { actionIndex: 7 });
+    notification.emit('click');
+    assert.deepEqual(seen.answers, ['k n1 true', 'k n1 false']);
+    assert.deepEqual(seen.shows, ['k']);
+  });
+
+  it('lets nobody in by a click: it shows who waits', () => {
+    const { notifier, notification, options, seen } = notifierOn('linux');
+    notifier.notify(KNOCK);
+    assert.match(options[0]?.body ?? '', /Click to answer\.$/);
+    assert.equal(options[0]?.actions, undefined);
+    notification.emit('click');
+    assert.deepEqual([seen.answers, seen.shows], [[], ['k']]);
   });
 });

@@ -8,8 +8,11 @@ export interface NotifierOptions {
   readonly create: (options: NotificationConstructorOptions) => ShownNotification;
   readonly platform: NodeJS.Platform;
   readonly isSupported: () => boolean;
-  readonly onShow: () => void;
+  /** Shows the window, on the card of a tunnel if it is about one. */
+  readonly onShow: (key: string | undefined) => void;
   readonly onExtend: (key: string) => void;
+  /** A visitor is let into a tunnel, or not. */
+  readonly onAnswer: (key: string, knock: string, admits: boolean) => void;
   /** Shows where new versions are. */
   readonly onReleases: () => void;
 }
@@ -17,10 +20,21 @@ export interface NotifierOptions {
 /** Only macOS and Windows show buttons. */
 const WITH_BUTTONS: ReadonlySet<NodeJS.Platform> = new Set(['darwin', 'win32']);
 
-/** Shows notices. Without buttons, a click on "expires soon" does what the button would. */
+/** Notifications that can still be clicked. */
+const SHOWN_MAX = 100;
+
+/** What one does with a notification. */
+interface Reaction {
+  readonly buttons: readonly { readonly text: string; readonly press: () => void }[];
+  readonly click: () => void;
+  /** added to the text where there are no buttons */
+  readonly hint: string;
+}
+
+/** Shows notices. Without buttons, a click on "expires soon" does what the button would; nobody is let in by a click. */
 export class Notifier {
   readonly #options: NotifierOptions;
-  /** A notification without a reference is garbage-collected, and its click is lost. One per tunnel and kind is enough. */
+  /** A notification without a reference is garbage-collected, and its click is lost. One per subject and kind is enough. */
   readonly #shown = new Map<string, ShownNotification>();
 
   constructor(options: NotifierOptions) {
@@ -28,23 +42,48 @@ export class Notifier {
   }
 
   notify(notice: Notice): void {
-    const { create, platform, isSupported, onShow, onExtend, onReleases } = this.#options;
+    const { create, platform, isSupported } = this.#options;
     if (!isSupported()) return;
-    const { kind, key, title, text } = notice;
-    const canExtend = kind === 'expires-soon' && key !== undefined;
-    const hasButtons = WITH_BUTTONS.has(platform);
+    const { kind, key, knock, title, text } = notice;
+    const { buttons, click, hint } = this.#reaction(notice);
+    const hasButtons = buttons.length > 0 && WITH_BUTTONS.has(platform);
     const notification = create({
       title,
-      body: canExtend && !hasButtons ? `${text} Click to extend it by 1 hour.` : text,
-      ...(canExtend && hasButtons ? { actions: [{ type: 'button', text: 'Extend by 1 hour' }] } : {}),
+      body: hasButtons ? text : `${text}${hint}`,
+      ...(hasButtons ? { actions: buttons.map((button) => ({ type: 'button', text: button.text })) } : {}),
     });
-    const extend = (): void => {
-      if (canExtend) onExtend(key);
-    };
-    notification.on('action', extend);
-    const open = kind === 'new-version' ? onReleases : onShow;
-    notification.on('click', canExtend && !hasButtons ? extend : open);
-    this.#shown.set(`${kind} ${key ?? ''}`, notification);
+    notification.on('action', ({ actionIndex }) => buttons[actionIndex]?.press());
+    const [button] = buttons;
+    notification.on('click', kind === 'expires-soon' && !hasButtons ? (button?.press ?? click) : click);
+    this.#keep(`${kind} ${key ?? ''} ${knock ?? ''}`, notification);
     notification.show();
+  }
+
+  #reaction({ kind, key, knock }: Notice): Reaction {
+    const { onShow, onExtend, onAnswer, onReleases } = this.#options;
+    const click = kind === 'new-version' ? onReleases : () => onShow(knock === undefined ? undefined : key);
+    if (key !== undefined && kind === 'expires-soon') {
+      const extend = { text: 'Extend by 1 hour', press: () => onExtend(key) };
+      return { buttons: [extend], click, hint: ' Click to extend it by 1 hour.' };
+    }
+    if (key !== undefined && knock !== undefined) {
+      const answer = (admits: boolean) => () => onAnswer(key, knock, admits);
+      return {
+        buttons: [
+          { text: 'Admit', press: answer(true) },
+          { text: 'Refuse', press: answer(false) },
+        ],
+        click,
+        hint: ' Click to answer.',
+      };
+    }
+    return { buttons: [], click, hint: '' };
+  }
+
+  #keep(subject: string, notification: ShownNotification): void {
+    this.#shown.delete(subject);
+    this.#shown.set(subject, notification);
+    const [oldest] = this.#shown.keys();
+    if (this.#shown.size > SHOWN_MAX && oldest !== undefined) this.#shown.delete(oldest);
   }
 }

@@ -2,6 +2,7 @@
 import { homedir } from 'node:os';
 import { join } from 'node:path';
 import type * as Electron from 'electron';
+import { inventPassword } from '../../engine/access/invent-password.ts';
 import { systemClock } from '../../engine/clock.ts';
 import { Network } from '../../engine/network/network.ts';
 import { readNetworkSettings } from '../../engine/network/settings.ts';
@@ -55,6 +56,7 @@ export function electronPlatform(options: ElectronPlatformOptions): Platform {
     createLog: createEngineLog,
     scanPorts: createPortScan(platform, () => ownProcesses(app)),
     hasNetwork: () => net.isOnline(),
+    inventPassword: () => inventPassword(),
     copy: (text) => clipboard.writeText(text),
     open: (url) => shell.openExternal(url),
     tell({ text }) {

@@ -1,7 +1,7 @@
 /** What the user sees of the app: window, tray and notifications, fed by the core. */
 import { join } from 'node:path';
 import type * as Electron from 'electron';
-import type { CreateForm } from '../../shared/ipc.ts';
+import type { TunnelForm } from '../../shared/ipc.ts';
 import type { Core } from '../core.ts';
 import { type Notice, TRAY_HINT } from '../notices/notices.ts';
 import type { Platform } from '../platform.ts';
@@ -41,8 +41,9 @@ export class Shell {
       create: (notification) => new Notification(notification),
       platform: system,
       isSupported: () => Notification.isSupported(),
-      onShow: () => this.showWindow(),
+      onShow: (key) => this.#showTunnel(key),
       onExtend: (key) => this.#act({ do: 'extend', key, ttl: '1h' }),
+      onAnswer: (key, id, admits) => this.#act({ do: admits ? 'admit' : 'refuse', key, id }),
       onReleases: () => this.#act({ do: 'releases' }),
     });
     this.#window = new MainWindow({
@@ -105,7 +106,12 @@ export class Shell {
     else this.#openForm(form);
   }
 
-  #openForm(form: Partial<CreateForm>): void {
+  #showTunnel(key: string | undefined): void {
+    this.showWindow();
+    if (key !== undefined) this.#inBackground('showing a tunnel', this.#window.push('tunnel:show', { key }));
+  }
+
+  #openForm(form: Partial<TunnelForm>): void {
     this.showWindow();
     this.#inBackground('opening the form', this.#window.push('form:open', form));
   }

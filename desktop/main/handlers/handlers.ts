@@ -6,7 +6,9 @@ import type { Platform } from '../platform.ts';
 import type { SignIn } from '../session/sign-in.ts';
 import type { AppStore } from '../settings/app-store.ts';
 import type { Feed } from '../snapshot/feed.ts';
+import type { Admission } from '../tunnels/admission.ts';
 import type { TunnelDesk } from '../tunnels/tunnel-desk.ts';
+import { shareText } from '../tunnels/share-text.ts';
 import { searchRequests } from '../tunnels/tunnel-log.ts';
 import type { Handlers } from './handle.ts';
 import { changeSettings } from './settings.ts';
@@ -15,13 +17,25 @@ export interface HandlersOptions {
   readonly platform: Pick<Platform, 'copy' | 'open' | 'autostart' | 'setTheme' | 'about' | 'links'>;
   readonly signIn: SignIn;
   readonly desk: TunnelDesk;
+  readonly admission: Admission;
+  /** Makes up a password. */
+  readonly inventPassword: () => string;
   readonly store: AppStore;
   readonly feed: Feed<Snapshot>;
   /** The user wants the app to quit. */
   readonly quit: () => void;
 }
 
-export function createHandlers({ platform, signIn, desk, store, feed, quit }: HandlersOptions): Handlers {
+export function createHandlers({
+  platform,
+  signIn,
+  desk,
+  admission,
+  inventPassword,
+  store,
+  feed,
+  quit,
+}: HandlersOptions): Handlers {
   return {
     'snapshot:get': () => feed.make(),
     'session:sign-in': async (form) => {
@@ -62,6 +76,31 @@ export function createHandlers({ platform, signIn, desk, store, feed, quit }: Ha
     },
     'tunnel:open-url': async ({ key }) => {
       await platform.open(webAddress(desk.find(key).tunnel.public_url));
+      return undefined;
+    },
+    'tunnel:copy-share': async ({ key }) => {
+      await platform.copy(shareText(desk.find(key)));
+      return undefined;
+    },
+    'lock:invent': () => ({ password: inventPassword() }),
+    'lock:set': async ({ key, lock }) => {
+      await desk.setLock(key, lock);
+      // What is said about it afterwards is about what is shown.
+      feed.flush();
+      return undefined;
+    },
+    'link:create': ({ key, ...request }) => admission.createLink(key, request),
+    'link:list': ({ key }) => admission.listLinks(key),
+    'link:revoke': async ({ key, id }) => {
+      await admission.revokeLink(key, id);
+      return undefined;
+    },
+    'knock:admit': async ({ key, id, ttl }) => {
+      await admission.admit(key, id, ttl);
+      return undefined;
+    },
+    'knock:refuse': async ({ key, id }) => {
+      await admission.refuse(key, id);
       return undefined;
     },
     'log:list': ({ key, search }) => searchRequests(desk.find(key).log.list(), search),

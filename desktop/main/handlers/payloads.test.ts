@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { LINK_NOTE_MAX_LENGTH } from '../../../shared/links.ts';
 import type { Channels } from '../../shared/ipc.ts';
 import {
   KEY_MAX_CHARS,
+  RELAY_ID_MAX_CHARS,
   RELAY_MAX_CHARS,
   SEARCH_MAX_CHARS,
   TTL_MAX_CHARS,
@@ -9,7 +11,7 @@ import {
 } from '../limits.ts';
 import { PAYLOADS } from './payloads.ts';
 
-const FORM = { port: 3000, name: '', ttl: '', idle: false, hostHeader: 'keep' };
+const FORM = { port: 3000, name: '', ttl: '', idle: false, hostHeader: 'keep', lock: { kind: 'anyone' } };
 const SIGN_IN = { relay: 'relay.example.com', key: 'cvt_', keep: 'system' };
 const letters = (length: number): string => 'x'.repeat(length);
 
@@ -19,6 +21,13 @@ describe('what the page may send', () => {
     ['key', KEY_MAX_CHARS, 'session:sign-in', (length) => ({ ...SIGN_IN, key: letters(length) })],
     ['key', TUNNEL_KEY_MAX_CHARS, 'tunnel:stop', (length) => ({ key: letters(length) })],
     ['ttl', TTL_MAX_CHARS, 'tunnel:create', (length) => ({ ...FORM, ttl: `${'0'.repeat(length - 2)}1h` })],
+    [
+      'note',
+      LINK_NOTE_MAX_LENGTH,
+      'link:create',
+      (length) => ({ key: 'k', note: letters(length), ttl: '1h' }),
+    ],
+    ['id', RELAY_ID_MAX_CHARS, 'knock:refuse', (length) => ({ key: 'k', id: letters(length) })],
     ['search', SEARCH_MAX_CHARS, 'log:list', (length) => ({ key: 'k', search: letters(length) })],
   ];
   for (const [field, max, channel, payload] of limits) {

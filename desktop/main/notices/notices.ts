@@ -1,14 +1,19 @@
 /** Which notifications a user gets: only those that need the user, and each once. */
 import type { OfflineReason } from '../../engine/control/verdict.ts';
+import { agentWords } from '../../shared/agent.ts';
+import type { KnockView } from '../../shared/lock.ts';
 import type { TunnelView } from '../../shared/snapshot.ts';
 import { EXPIRY_NOTICE_MS, LOST_NOTICE_MS } from '../limits.ts';
 
 export interface Notice {
-  readonly kind: 'expires-soon' | 'expired' | 'lost' | 'back' | 'key-refused' | 'tray-hint' | 'new-version';
+  readonly kind:
+    'expires-soon' | 'expired' | 'lost' | 'back' | 'knock' | 'key-refused' | 'tray-hint' | 'new-version';
   /** id of the tunnel; `undefined` if it is about no particular one */
   readonly key: string | undefined;
   readonly title: string;
   readonly text: string;
+  /** id of the visitor whom it is about */
+  readonly knock?: string;
 }
 
 type Watched = Pick<TunnelView, 'key' | 'slug' | 'localPort' | 'status' | 'expiresAt' | 'ttl' | 'isIdle'>;
@@ -61,6 +66,17 @@ export class Notices {
     this.#memories.set(key, memory);
     return memory;
   }
+}
+
+/** Somebody waits to be let into a tunnel. */
+export function knockNotice(key: string, slug: string, { id, address, agent }: KnockView): Notice {
+  return {
+    kind: 'knock',
+    key,
+    knock: id,
+    title: `Somebody wants to see ${slug}`,
+    text: `${agentWords(agent)}, from ${address}.`,
+  };
 }
 
 export const KEY_REFUSED_NOTICE: Notice = {

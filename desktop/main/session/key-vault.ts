@@ -1,4 +1,4 @@
-/** Where the API key is stored between two starts. It never leaves main. */
+/** Where a secret, such as the API key, is stored between two starts. */
 import * as yup from 'yup';
 import type { KeyKept } from '../../shared/snapshot.ts';
 import type { JsonFile } from '../settings/json-file.ts';
@@ -37,7 +37,7 @@ export function readKeptKey(value: unknown): KeptKey {
 
 export type KeyFile = Pick<JsonFile<KeptKey | undefined>, 'load' | 'save' | 'remove'>;
 
-/** Stores one key the way the user has asked for, and never in a weaker way. */
+/** Stores one key, or another text that is secret, the way the user has asked for, and never in a weaker way. */
 export class KeyVault {
   readonly #encryption: Encryption;
   readonly #file: KeyFile;

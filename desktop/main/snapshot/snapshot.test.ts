@@ -110,11 +110,9 @@ describe('tunnelView', () => {
   const form = { port: 3000, name: '', ttl: '', idle: false, hostHeader: 'keep' };
   const refused = { code: 'local-refused', text: 'Nothing answers.' };
   const blocked = { code: 'host-blocked', text: 'It refuses the name.' };
+  const known = { key: 'k', tunnel: TUNNEL, lock: { kind: 'anyone' }, knocks: [] } as const;
   const view = (localProblem: typeof refused | undefined, ports: PortScan | undefined) =>
-    tunnelView(
-      { key: 'k', status: { name: 'online' }, tunnel: TUNNEL, form, log: emptyLog(), localProblem },
-      ports,
-    );
+    tunnelView({ ...known, status: { name: 'online' }, form, log: emptyLog(), localProblem }, ports);
 
   it('has times and counts as the window takes them', () => {
     const { expiresAt, ttl, framework } = view(undefined, scan([3000]));
@@ -124,10 +122,7 @@ describe('tunnelView', () => {
   it('has the last three requests', () => {
     const asked: unknown[] = [];
     const log = { ...emptyLog(), list: (count?: number) => (asked.push(count), []) };
-    tunnelView(
-      { key: 'k', status: { name: 'online' }, tunnel: TUNNEL, form, log, localProblem: undefined },
-      undefined,
-    );
+    tunnelView({ ...known, status: { name: 'online' }, form, log, localProblem: undefined }, undefined);
     assert.deepEqual([asked, RECENT_REQUESTS], [[3], 3]);
   });
 

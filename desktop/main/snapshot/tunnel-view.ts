@@ -13,7 +13,9 @@ export function tunnelView(
     form,
     log,
     localProblem,
-  }: Pick<DeskTunnel, 'key' | 'status' | 'tunnel' | 'form' | 'log' | 'localProblem'>,
+    lock,
+    knocks,
+  }: Pick<DeskTunnel, 'key' | 'status' | 'tunnel' | 'form' | 'log' | 'localProblem' | 'lock' | 'knocks'>,
   scan: PortScan | undefined,
 ): TunnelView {
   return {
@@ -26,6 +28,8 @@ export function tunnelView(
     framework: scan?.ports.find(({ port }) => port === form.port)?.framework,
     localProblem: status.name === 'ended' ? undefined : problemNow(form.port, localProblem, scan),
     hostHeader: form.hostHeader,
+    lock,
+    knocks,
     isIdle: tunnel.idle_ttl,
     ttl: parseDuration(tunnel.ttl) ?? 0,
     expiresAt: Date.parse(tunnel.expires_at),

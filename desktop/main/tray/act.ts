@@ -4,6 +4,9 @@ import type { Handlers } from '../handlers/handle.ts';
 import type { Platform } from '../platform.ts';
 import type { TrayAction } from './tray-model.ts';
 
+/** For how long a visitor is let in who is answered outside the window. */
+const ADMITTED_TTL = '1h';
+
 export interface TrayActsOptions {
   /** the same functions as the window's, so that both do the same */
   readonly handlers: Handlers;
@@ -34,11 +37,20 @@ export async function act(
       case 'copy':
         await handlers['tunnel:copy-url'](action);
         break;
+      case 'copy-share':
+        await handlers['tunnel:copy-share'](action);
+        break;
       case 'open':
         await handlers['tunnel:open-url'](action);
         break;
       case 'extend':
         await handlers['tunnel:extend'](action);
+        break;
+      case 'admit':
+        await handlers['knock:admit']({ ...action, ttl: ADMITTED_TTL });
+        break;
+      case 'refuse':
+        await handlers['knock:refuse'](action);
         break;
       case 'stop':
         await handlers['tunnel:stop'](action);

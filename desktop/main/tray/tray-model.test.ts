@@ -62,6 +62,37 @@ describe('trayModel', () => {
     ]);
   });
 
+  it('says who may come in, and copies what lets people in', () => {
+    const password = { kind: 'password', password: 'mild-oak-fern' } as const;
+    assert.deepEqual(labels(model([tunnelView({ lock: password })]).entries).slice(0, 3), [
+      'my-app → 3000 (online, password)',
+      'Copy link and password',
+      'Copy address',
+    ]);
+    const unknown = labels(model([tunnelView({ lock: { ...password, password: undefined } })]).entries);
+    assert.deepEqual(unknown.slice(0, 2), ['my-app → 3000 (online, password)', 'Copy address']);
+    const [links] = labels(model([tunnelView({ lock: { kind: 'links' } })]).entries);
+    assert.equal(links, 'my-app → 3000 (online, only with a link)');
+    const [over] = labels(model([{ ...ended, lock: { kind: 'links' } }]).entries);
+    assert.equal(over, 'my-app → 3000 (expired)');
+  });
+
+  it('answers who knocks', () => {
+    const knocks = Array.from({ length: 7 }, (_, n) => ({
+      id: `n${n}`,
+      address: '192.0.2.7',
+      agent: 'curl/8',
+    }));
+    const shown = labels(model([tunnelView({ lock: { kind: 'knock' }, knocks })]).entries);
+    assert.deepEqual(shown.slice(0, 4), [
+      'my-app → 3000 (online, asks you, 7 waiting)',
+      'curl knocks, from 192.0.2.7',
+      'Admit for 1 hour',
+      'Refuse',
+    ]);
+    assert.equal(shown.filter((label) => label === 'Refuse').length, 5);
+  });
+
   it('starts an ended one again, and says why it ended', () => {
     const shown = labels(model([ended]).entries);
     assert.deepEqual(shown.slice(0, 3), ['my-app → 3000 (expired)', 'It has expired.', 'Start again']);

@@ -1,4 +1,6 @@
 /** What the tray shows, derived from what the window shows: the menu alone is enough to use a tunnel. */
+import { agentWords } from '../../shared/agent.ts';
+import type { LockView } from '../../shared/lock.ts';
 import type { Snapshot, TunnelView } from '../../shared/snapshot.ts';
 
 /** Shapes, not only colours: an arch, a filled one, one with a mark, a struck one. */
@@ -6,7 +8,8 @@ export type TrayIcon = 'idle' | 'online' | 'trouble' | 'offline';
 
 export type TrayAction =
   | { readonly do: 'show' | 'new' | 'quit' | 'releases' }
-  | { readonly do: 'copy' | 'open' | 'stop' | 'start'; readonly key: string }
+  | { readonly do: 'copy' | 'copy-share' | 'open' | 'stop' | 'start'; readonly key: string }
+  | { readonly do: 'admit' | 'refuse'; readonly key: string; readonly id: string }
   | { readonly do: 'extend'; readonly key: string; readonly ttl: string };
 
 export type TrayEntry =
@@ -23,6 +26,8 @@ export interface TrayModel {
 
 /** With more, a menu is longer than a screen. */
 const SHOWN_MAX = 15;
+/** The same for visitors of a tunnel. */
+const KNOCKS_SHOWN_MAX = 5;
 const SEPARATOR: TrayEntry = { kind: 'separator' };
 
 export function trayModel({
@@ -68,7 +73,7 @@ function entries(tunnels: readonly TunnelView[], isSignedIn: boolean): TrayEntry
   const shown = tunnels.slice(0, SHOWN_MAX);
   const list: TrayEntry[] = shown.map((tunnel) => ({
     kind: 'menu',
-    label: `${tunnel.slug} → ${tunnel.localPort} (${statusWord(tunnel)})`,
+    label: `${tunnel.slug} → ${tunnel.localPort} (${[statusWord(tunnel), ...lockWords(tunnel)].join(', ')})`,
     entries: tunnelEntries(tunnel),
   }));
   if (tunnels.length > shown.length)
@@ -84,7 +89,7 @@ function entries(tunnels: readonly TunnelView[], isSignedIn: boolean): TrayEntry
   ];
 }
 
-function tunnelEntries({ key, status, localProblem }: TunnelView): TrayEntry[] {
+function tunnelEntries({ key, status, localProblem, lock, knocks }: TunnelView): TrayEntry[] {
   if (status.name === 'ended') {
     return [
       { kind: 'text', label: status.why },
@@ -93,12 +98,38 @@ function tunnelEntries({ key, status, localProblem }: TunnelView): TrayEntry[] {
   }
   return [
     ...(localProblem === undefined ? [] : [{ kind: 'text', label: localProblem.text } as const]),
+    ...knocks.slice(0, KNOCKS_SHOWN_MAX).map(({ id, address, agent }): TrayEntry => ({
+      kind: 'menu',
+      label: `${agentWords(agent)} knocks, from ${address}`,
+      entries: [
+        { kind: 'action', label: 'Admit for 1 hour', action: { do: 'admit', key, id } },
+        { kind: 'action', label: 'Refuse', action: { do: 'refuse', key, id } },
+      ],
+    })),
+    ...(lock.kind === 'password' && lock.password !== undefined
+      ? [{ kind: 'action', label: 'Copy link and password', action: { do: 'copy-share', key } } as const]
+      : []),
     { kind: 'action', label: 'Copy address', action: { do: 'copy', key } },
     { kind: 'action', label: 'Open in browser', action: { do: 'open', key } },
     { kind: 'action', label: 'Extend by 1 hour', action: { do: 'extend', key, ttl: '1h' } },
     { kind: 'action', label: 'Stop', action: { do: 'stop', key } },
   ];
 }
+
+/** What the tunnel asks of its visitors, and how many wait; nothing if it is open to everybody. */
+function lockWords({ status, lock, knocks }: TunnelView): string[] {
+  if (status.name === 'ended') return [];
+  const waiting = knocks.length === 0 ? [] : [`${knocks.length} waiting`];
+  return [...(lock.kind === 'anyone' ? [] : [LOCK_WORDS[lock.kind]]), ...waiting];
+}
+
+const LOCK_WORDS: Readonly<Record<Exclude<LockView['kind'], 'anyone'>, string>> = {
+  password: 'password',
+  links: 'only with a link',
+  addresses: 'some addresses only',
+  knock: 'asks you',
+  other: 'locked',
+};
 
 function statusWord({ status, localProblem }: TunnelView): string {
   switch (status.name) {

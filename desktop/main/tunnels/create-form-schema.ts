@@ -7,20 +7,30 @@ import {
   TTL_RULE,
   type ValueRule,
 } from '../../../shared/value-rules.ts';
-import type { CreateForm } from '../../shared/ipc.ts';
+import type { CreateForm, TunnelForm } from '../../shared/ipc.ts';
 import { TTL_MAX_CHARS } from '../limits.ts';
+import { lockSchema } from './lock-schema.ts';
 
 /** A lifetime; empty for the relay's default, if that is allowed. */
 export const ttlSchema = ruled(yup.string().max(TTL_MAX_CHARS), TTL_RULE);
 
+const fields = {
+  port: ruled(yup.number(), PORT_RULE).required(),
+  name: ruled(yup.string(), NAME_RULE).defined(),
+  ttl: ttlSchema.defined(),
+  idle: yup.boolean().required(),
+  hostHeader: ruled(yup.string(), HOST_HEADER_RULE).required(),
+};
+
+/** What is remembered of it. */
+export const tunnelFormSchema: yup.ObjectSchema<TunnelForm> = yup
+  .object(fields)
+  .strict()
+  .noUnknown()
+  .required();
+
 export const createFormSchema: yup.ObjectSchema<CreateForm> = yup
-  .object({
-    port: ruled(yup.number(), PORT_RULE).required(),
-    name: ruled(yup.string(), NAME_RULE).defined(),
-    ttl: ttlSchema.defined(),
-    idle: yup.boolean().required(),
-    hostHeader: ruled(yup.string(), HOST_HEADER_RULE).required(),
-  })
+  .object({ ...fields, lock: lockSchema })
   .strict()
   .noUnknown()
   .required();

@@ -3,12 +3,15 @@ import type { Tunnel } from '../../../shared/tunnel.ts';
 import type { TunnelState } from '../../engine/control/tunnel-session.ts';
 import type { OfflineReason } from '../../engine/control/verdict.ts';
 import type { ConnectionProblem } from '../../engine/visitors/connections.ts';
-import type { CreateForm } from '../../shared/ipc.ts';
+import type { TunnelForm } from '../../shared/ipc.ts';
+import type { KnockView, LockView } from '../../shared/lock.ts';
 import type { Problem, TunnelStatus } from '../../shared/snapshot.ts';
 import type { Connection } from '../connection.ts';
+import { lockView } from './lock.ts';
 import type { SavedTunnel } from './saved-tunnel.ts';
 import type { Serve, Served } from './serve.ts';
 import type { TunnelLog } from './tunnel-log.ts';
+import { WaitingVisitors } from './waiting-visitors.ts';
 
 export interface DeskTunnelOptions {
   readonly now: () => number;
@@ -16,6 +19,8 @@ export interface DeskTunnelOptions {
   readonly log: TunnelLog;
   /** Status, counters or requests have changed. */
   readonly onChange: () => void;
+  /** A visitor asks to be let in. */
+  readonly onKnock: (tunnel: DeskTunnel, knock: KnockView) => void;
   /** The relay, not the user, has ended it. */
   readonly onEnded: (tunnel: DeskTunnel, reason: OfflineReason) => void;
 }
@@ -27,19 +32,27 @@ export class DeskTunnel {
   readonly key: string;
   readonly log: TunnelLog;
   readonly #options: DeskTunnelOptions;
-  #form: CreateForm;
+  #form: TunnelForm;
   #tunnel: Tunnel;
   #status: TunnelStatus;
   #served: Served | undefined;
   #localProblem: LocalProblem | undefined;
+  #password: string | undefined;
+  readonly #waiting: WaitingVisitors;
 
-  /** Serves nothing yet. */
-  constructor(saved: SavedTunnel, options: DeskTunnelOptions) {
+  /**
+   * Serves nothing yet.
+   *
+   * @param password that visitors have to give, if it was set here
+   */
+  constructor(saved: SavedTunnel, password: string | undefined, options: DeskTunnelOptions) {
     this.key = saved.key;
     this.log = options.log;
     this.#options = options;
     this.#form = saved.form;
     this.#tunnel = saved.tunnel;
+    this.#password = password;
+    this.#waiting = new WaitingVisitors(options.now);
     this.#status = saved.ended === undefined ? { name: 'connecting' } : { name: 'ended', ...saved.ended };
     this.log.subscribe(({ status }) => {
       if (status !== undefined && status !== 502) this.#localProblem = undefined;
@@ -47,7 +60,7 @@ export class DeskTunnel {
     });
   }
 
-  get form(): CreateForm {
+  get form(): TunnelForm {
     return this.#form;
   }
 
@@ -64,6 +77,20 @@ export class DeskTunnel {
     return this.#localProblem;
   }
 
+  /** the password that was set here last; whether visitors have to give it says {@link DeskTunnel.lock} */
+  get password(): string | undefined {
+    return this.#password;
+  }
+
+  get lock(): LockView {
+    return lockView(this.#tunnel.access, this.#password);
+  }
+
+  /** visitors who wait to be let in */
+  get knocks(): readonly KnockView[] {
+    return this.#waiting.knocks;
+  }
+
   get isEnded(): boolean {
     return this.#status.name === 'ended';
   }
@@ -76,9 +103,10 @@ export class DeskTunnel {
   }
 
   /** Serves the tunnel as the relay has it, or another one in its place. */
-  serve(connection: Connection, tunnel = this.#tunnel): void {
+  serve(connection: Connection, tunnel = this.#tunnel, password = this.#password): void {
     this.#served?.stop();
     this.#tunnel = tunnel;
+    this.#password = password;
     this.#localProblem = undefined;
     this.#status = { name: 'connecting' };
     let isCurrent = true;
@@ -92,6 +120,9 @@ export class DeskTunnel {
       },
       onProblem: (problem) => {
         if (isCurrent) this.#onProblem(problem);
+      },
+      onKnock: (knock) => {
+        if (isCurrent) this.#onKnock(knock);
       },
     });
     this.#served = {
@@ -111,6 +142,19 @@ export class DeskTunnel {
     this.#options.onChange();
   }
 
+  /** Visitors have to give another password, or none, as the relay has it now. */
+  relock(tunnel: Tunnel, password: string | undefined): void {
+    this.#password = password;
+    if (tunnel.access.knock !== true) this.#waiting.clear();
+    this.update(tunnel);
+  }
+
+  /** A visitor no longer waits. */
+  answered(knockId: string): void {
+    this.#waiting.remove(knockId);
+    this.#options.onChange();
+  }
+
   suspend(): void {
     this.#served?.suspend();
   }
@@ -124,6 +168,7 @@ export class DeskTunnel {
     this.#served?.stop();
     this.#served = undefined;
     this.#localProblem = undefined;
+    this.#waiting.clear();
     this.#status = { name: 'ended', reason, why };
     this.#options.onChange();
   }
@@ -148,6 +193,13 @@ export class DeskTunnel {
         this.#options.onEnded(this, state.reason);
         return;
     }
+    this.#options.onChange();
+  }
+
+  #onKnock({ id, address, agent }: KnockView): void {
+    const knock = { id, address, agent };
+    if (!this.#waiting.add(knock)) return;
+    this.#options.onKnock(this, knock);
     this.#options.onChange();
   }
 

@@ -1,13 +1,13 @@
 /** A tunnel as the app remembers it between two starts. */
 import * as yup from 'yup';
 import type { Tunnel } from '../../../shared/tunnel.ts';
-import type { CreateForm } from '../../shared/ipc.ts';
-import { createFormSchema } from './create-form-schema.ts';
+import type { TunnelForm } from '../../shared/ipc.ts';
+import { tunnelFormSchema } from './create-form-schema.ts';
 
 /** A tunnel that this app created. */
 export interface SavedTunnel {
   readonly key: string;
-  readonly form: CreateForm;
+  readonly form: TunnelForm;
   readonly tunnel: Tunnel;
   /** why it has ended, if it has */
   readonly ended: { readonly reason: string; readonly why: string } | undefined;
@@ -19,7 +19,7 @@ const text = yup.string().defined();
 export const savedTunnelSchema = yup
   .object({
     key: text,
-    form: createFormSchema,
+    form: tunnelFormSchema,
     tunnel: yup.mixed<Tunnel>().required(),
     ended: yup.object({ reason: text, why: text }).default(undefined),
   })

@@ -1,20 +1,23 @@
 /** The seam to the engine: one tunnel being served. */
+import type { KnockMessage } from '../../../shared/control.ts';
 import type { TunnelState } from '../../engine/control/tunnel-session.ts';
 import type { Recorder } from '../../engine/data/recorder.ts';
 import { localPort, type LocalTarget } from '../../engine/local/local-target.ts';
 import type { Network } from '../../engine/network/network.ts';
 import { createTunnelClient } from '../../engine/tunnel-client.ts';
 import type { ConnectionProblem } from '../../engine/visitors/connections.ts';
-import type { CreateForm } from '../../shared/ipc.ts';
+import type { TunnelForm } from '../../shared/ipc.ts';
 import type { Connection } from '../connection.ts';
 
 export interface ServeOptions {
   readonly connection: Connection;
   readonly tunnelId: string;
-  readonly form: CreateForm;
+  readonly form: TunnelForm;
   readonly recorder: Recorder;
   readonly onState: (state: TunnelState) => void;
   readonly onProblem: (problem: ConnectionProblem) => void;
+  /** A visitor asks to be let in. */
+  readonly onKnock: (knock: KnockMessage) => void;
 }
 
 export interface Served {
@@ -30,7 +33,7 @@ export interface Served {
 export type Serve = (options: ServeOptions) => Served;
 
 /** What a tunnel leads to. */
-export function localTarget({ port }: Pick<CreateForm, 'port'>): LocalTarget {
+export function localTarget({ port }: Pick<TunnelForm, 'port'>): LocalTarget {
   return localPort(port);
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { parseRelayAddress } from '../../engine/relay/relay-address.ts';
+import type { CreateForm } from '../../shared/ipc.ts';
 import { emptyLog, FakeApi, FakeServe } from '../../testing/fake-platform.ts';
 import { TUNNEL } from '../../testing/tunnel.ts';
 import { CallFailure } from '../failure.ts';
@@ -7,7 +8,8 @@ import { TUNNELS_MAX } from '../limits.ts';
 import type { SavedTunnel } from './saved-tunnel.ts';
 import { TunnelDesk } from './tunnel-desk.ts';
 
-const FORM = { port: 3000, name: '', ttl: '', idle: false, hostHeader: 'keep' };
+const KEPT = { port: 3000, name: '', ttl: '', idle: false, hostHeader: 'keep' };
+const FORM: CreateForm = { ...KEPT, lock: { kind: 'anyone' } };
 const ENDED = { reason: 'expired', why: 'The tunnel has expired.' };
 
 /** A full list, newest first, in which the tunnels at `ended` have ended. */
@@ -16,7 +18,7 @@ function fullDesk(...ended: number[]): { desk: TunnelDesk; api: FakeApi } {
   const connection = { relay: parseRelayAddress('https://relay.example.com'), key: 'cvt_', api };
   const saved = Array.from({ length: TUNNELS_MAX }, (_, index): SavedTunnel => ({
     key: `tunnel-${index}`,
-    form: FORM,
+    form: KEPT,
     tunnel: TUNNEL,
     ended: ended.includes(index) ? ENDED : undefined,
   }));
@@ -27,6 +29,8 @@ function fullDesk(...ended: number[]): { desk: TunnelDesk; api: FakeApi } {
       createLog: emptyLog,
       connection: () => connection,
       save: () => Promise.resolve(),
+      inventPassword: () => assert.fail(),
+      onKnock: () => assert.fail(),
       onKeyRefused: () => assert.fail(),
       onSaveFailed: (error) => assert.fail(String(error)),
     },

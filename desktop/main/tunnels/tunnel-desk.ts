@@ -1,16 +1,18 @@
 /** The list of tunnels that this app has created: creates, serves, extends and closes them. */
 import { randomUUID } from 'node:crypto';
-import { OPEN } from '../../../shared/access.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import type { OfflineReason } from '../../engine/control/verdict.ts';
 import type { LocalTarget } from '../../engine/local/local-target.ts';
 import { createRequest } from '../../engine/relay/api-client.ts';
 import type { CreateForm } from '../../shared/ipc.ts';
-import type { Connection } from '../connection.ts';
+import type { KnockView, Lock } from '../../shared/lock.ts';
+import { type Connection, signedIn } from '../connection.ts';
 import { CallFailure } from '../failure.ts';
 import { TUNNELS_MAX } from '../limits.ts';
 import { Signal } from '../signal.ts';
 import { DeskTunnel } from './desk-tunnel.ts';
+import { accessAgain, accessOf, passwordOf } from './lock.ts';
+import type { TunnelPasswords } from './passwords.ts';
 import { RelayCloser } from './relay-closer.ts';
 import type { SavedTunnel } from './saved-tunnel.ts';
 import { localTarget, type Serve } from './serve.ts';
@@ -22,8 +24,12 @@ export interface TunnelDeskOptions {
   readonly createLog: (target: LocalTarget) => TunnelLog;
   /** who is signed in */
   readonly connection: () => Connection | undefined;
-  /** Resolves when the list is on disk. */
-  readonly save: (tunnels: readonly SavedTunnel[]) => Promise<void>;
+  /** Resolves when the list is on disk, with the passwords that visitors have to give. */
+  readonly save: (tunnels: readonly SavedTunnel[], passwords: TunnelPasswords) => Promise<void>;
+  /** Makes up a password. */
+  readonly inventPassword: () => string;
+  /** A visitor asks to be let into a tunnel. */
+  readonly onKnock: (tunnel: DeskTunnel, knock: KnockView) => void;
   /** The relay has refused the key of a tunnel. */
   readonly onKeyRefused: () => void;
   /** The list could not be saved, while nobody waited for it. */
@@ -42,10 +48,17 @@ export class TunnelDesk {
   /** keys of tunnels that are being created again: a second click does not create a second one */
   readonly #starting = new Set<string>();
 
-  /** @param saved tunnels of the last run, newest first; none is served before {@link TunnelDesk.resume} */
-  constructor(options: TunnelDeskOptions, saved: readonly SavedTunnel[]) {
+  /**
+   * @param saved tunnels of the last run, newest first; none is served before {@link TunnelDesk.resume}
+   * @param passwords theirs, as far as they are known
+   */
+  constructor(
+    options: TunnelDeskOptions,
+    saved: readonly SavedTunnel[],
+    passwords: TunnelPasswords = new Map(),
+  ) {
     this.#options = options;
-    this.#tunnels = saved.map((tunnel) => this.#open(tunnel));
+    this.#tunnels = saved.map((tunnel) => this.#open(tunnel, passwords.get(tunnel.key)));
   }
 
   get tunnels(): readonly DeskTunnel[] {
@@ -87,8 +100,9 @@ export class TunnelDesk {
         text: `Culvert keeps ${TUNNELS_MAX} tunnels. Stop one first.`,
       });
     }
-    const tunnel = await connection.api.createTunnel(createRequest({ ...form, access: OPEN }));
-    const opened = this.#open({ key: randomUUID(), form, tunnel, ended: undefined });
+    const { lock, ...kept } = form;
+    const tunnel = await connection.api.createTunnel(createRequest({ ...kept, access: accessOf(lock) }));
+    const opened = this.#open({ key: randomUUID(), form: kept, tunnel, ended: undefined }, passwordOf(lock));
     this.#tunnels = this.#withRoom([opened, ...this.#tunnels]);
     await this.#saveOrClose(connection, opened, tunnel);
     opened.serve(connection);
@@ -125,6 +139,14 @@ export class TunnelDesk {
     tunnel.update(await this.#connection().api.extendTunnel(tunnel.tunnel.id, ttl));
   }
 
+  /** Changes who may come in, at once. */
+  async setLock(key: string, lock: Lock): Promise<void> {
+    const tunnel = this.find(key);
+    const now = await this.#connection().api.setAccess(tunnel.tunnel.id, accessOf(lock));
+    tunnel.relock(now, passwordOf(lock));
+    await this.#save();
+  }
+
   /** Takes an ended tunnel off the list. */
   async forget(key: string): Promise<void> {
     const tunnel = this.find(key);
@@ -153,11 +175,14 @@ export class TunnelDesk {
     const connection = this.#options.connection();
     if (connection === undefined) return [];
     await this.#closer.retry(connection.api);
+    const before = new Map(this.#tunnels.map((tunnel) => [tunnel, tunnel.tunnel]));
     const live = await connection.api.listTunnels();
     const byId = new Map(live.map((tunnel) => [tunnel.id, tunnel]));
     for (const tunnel of this.#tunnels) {
       const now = byId.get(tunnel.tunnel.id);
-      if (now !== undefined && !tunnel.isEnded) tunnel.update(now);
+      // What was changed meanwhile is newer than the list.
+      const isUnchanged = before.get(tunnel) === tunnel.tunnel;
+      if (now !== undefined && !tunnel.isEnded && isUnchanged) tunnel.update(now);
     }
     return live;
   }
@@ -193,13 +218,14 @@ export class TunnelDesk {
     await this.#save();
   }
 
-  #open(saved: SavedTunnel): DeskTunnel {
-    const { now, serve, createLog } = this.#options;
-    return new DeskTunnel(saved, {
+  #open(saved: SavedTunnel, password: string | undefined): DeskTunnel {
+    const { now, serve, createLog, onKnock } = this.#options;
+    return new DeskTunnel(saved, password, {
       now,
       serve,
       log: createLog(localTarget(saved.form)),
       onChange: () => this.changed.emit(),
+      onKnock,
       onEnded: (_tunnel, reason) => this.#onEnded(reason),
     });
   }
@@ -212,8 +238,9 @@ export class TunnelDesk {
     }
     // Its name is free only once the relay knows that it was stopped.
     await this.#closer.retry(connection.api);
-    const made = await connection.api.createTunnel(createRequest({ ...tunnel.form, access: OPEN }));
-    tunnel.serve(connection, made);
+    const access = accessAgain(tunnel.tunnel.access, () => tunnel.password ?? this.#options.inventPassword());
+    const made = await connection.api.createTunnel(createRequest({ ...tunnel.form, access }));
+    tunnel.serve(connection, made, access.password);
     await this.#saveOrClose(connection, tunnel, made);
   }
 
@@ -223,9 +250,7 @@ export class TunnelDesk {
   }
 
   #connection(): Connection {
-    const connection = this.#options.connection();
-    if (connection !== undefined) return connection;
-    throw new CallFailure({ code: 'signed-out', text: 'You are signed out. Sign in first.' });
+    return signedIn(this.#options.connection());
   }
 
   /** A tunnel that a crash would make the app forget must not stay at the relay. */
@@ -249,6 +274,12 @@ export class TunnelDesk {
   }
 
   #save(): Promise<void> {
-    return this.#options.save(this.#tunnels.map((tunnel) => tunnel.saved));
+    const passwords = this.#tunnels.flatMap(({ key, password, tunnel: { access } }) =>
+      password === undefined || access.password !== true ? [] : [[key, password] as const],
+    );
+    return this.#options.save(
+      this.#tunnels.map((tunnel) => tunnel.saved),
+      new Map(passwords),
+    );
   }
 }

@@ -29,6 +29,15 @@ describe('announcements', () => {
     assert.deepEqual(announcements(exampleSnapshot({ tunnels: [] }), over), []);
   });
 
+  it('tells who knocks, once', () => {
+    const knock = { id: 'n1', address: '192.0.2.7', agent: 'curl/8' };
+    const one = after({ knocks: [knock] });
+    assert.deepEqual(announcements(before, one), ['curl wants to come in to shop.']);
+    const two = after({ knocks: [knock, { ...knock, id: 'n2' }] });
+    assert.deepEqual(announcements(one, two), ['curl wants to come in to shop.']);
+    assert.deepEqual(announcements(two, before), []);
+  });
+
   it('tells no more than a person can listen to', () => {
     const many = Array.from({ length: 50 }, (_, n) => exampleTunnel({ key: `k${n}`, slug: `s${n}` }));
     const told = announcements(exampleSnapshot({ tunnels: [] }), exampleSnapshot({ tunnels: many }));

@@ -1,4 +1,5 @@
 /** What a screen reader is told when a snapshot replaces another: changes of state, never numbers. */
+import { agentWords } from '../../shared/agent.ts';
 import type { Snapshot, TunnelView } from '../../shared/snapshot.ts';
 
 /** At most this many sentences at once; the rest are only counted. */
@@ -16,9 +17,17 @@ export function announcements(previous: Snapshot | undefined, next: Snapshot): r
   for (const tunnel of next.tunnels) {
     const sentence = changeOf(before.get(tunnel.key), tunnel);
     if (sentence !== undefined) sentences.push(sentence);
+    sentences.push(...newKnocks(before.get(tunnel.key), tunnel));
   }
   if (sentences.length <= MOST) return sentences;
   return [...sentences.slice(0, MOST), `And ${sentences.length - MOST} more changes.`];
+}
+
+function newKnocks(before: TunnelView | undefined, { slug, knocks }: TunnelView): string[] {
+  const known = new Set(before?.knocks.map(({ id }) => id));
+  return knocks
+    .filter(({ id }) => !known.has(id))
+    .map(({ agent }) => `${agentWords(agent)} wants to come in to ${slug}.`);
 }
 
 function changeOf(

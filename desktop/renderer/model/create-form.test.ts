@@ -11,6 +11,7 @@ import {
   hasOptions,
   readDraft,
 } from './create-form.ts';
+import { OPEN_DRAFT } from './lock.ts';
 
 const account: AccountView = {
   name: 'acme',
@@ -26,6 +27,8 @@ const context: FormContext = {
   tunnels: [exampleTunnel({ slug: 'shop', localPort: 3000 })],
 };
 
+const NO_LOCK = { lock: { kind: 'anyone' } };
+
 function read(changes: Partial<FormDraft>, given: FormContext = context) {
   return readDraft({ ...EMPTY_DRAFT, ...changes }, given);
 }
@@ -34,7 +37,9 @@ describe('create form', () => {
   it('takes the likeliest port until one is typed', () => {
     assert.equal(draftPort(EMPTY_DRAFT, context), '5173');
     assert.equal(draftPort({ ...EMPTY_DRAFT, port: '' }, context), '');
-    const untouched = { form: { port: 5173, name: '', ttl: '1h', idle: false, hostHeader: 'keep' } };
+    const untouched = {
+      form: { port: 5173, name: '', ttl: '1h', idle: false, hostHeader: 'keep', ...NO_LOCK },
+    };
     assert.deepEqual(read({}), untouched);
   });
 
@@ -47,8 +52,16 @@ describe('create form', () => {
       idle: true,
       host: CUSTOM,
       customHost: 'shop.test:8080',
+      lock: { ...OPEN_DRAFT, kind: 'addresses', addresses: '::1' },
     };
-    const form = { port: 8080, name: 'demo', ttl: '90m', idle: true, hostHeader: 'shop.test:8080' };
+    const form = {
+      port: 8080,
+      name: 'demo',
+      ttl: '90m',
+      idle: true,
+      hostHeader: 'shop.test:8080',
+      lock: { kind: 'addresses', allow: ['::1'] },
+    };
     assert.deepEqual(read(draft), { form });
   });
 
@@ -60,10 +73,12 @@ describe('create form', () => {
       customTtl: '2d',
       host: CUSTOM,
       customHost: 'a b',
+      lock: { ...OPEN_DRAFT, kind: 'password' },
     });
     assert.deepEqual(Object.keys('problems' in result ? result.problems : {}), [
       'port',
       'name',
+      'lockDetail',
       'ttl',
       'hostHeader',
     ]);
@@ -83,9 +98,10 @@ describe('create form', () => {
   it('is filled in by a link', () => {
     const draft = draftFrom({ port: 3000, name: 'demo', ttl: '2h', hostHeader: 'local' });
     assert.deepEqual(read(draft), {
-      form: { port: 3000, name: 'demo', ttl: '2h', idle: false, hostHeader: 'local' },
+      form: { port: 3000, name: 'demo', ttl: '2h', idle: false, hostHeader: 'local', ...NO_LOCK },
     });
     assert.equal(hasOptions(draft), true);
+    assert.equal(hasOptions({ ...EMPTY_DRAFT, lock: { ...OPEN_DRAFT, kind: 'links' } }), true);
     assert.equal(hasOptions(draftFrom({ port: 3000 })), false);
     assert.equal(draftFrom({ hostHeader: 'a.test' }).customHost, 'a.test');
   });

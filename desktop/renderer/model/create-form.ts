@@ -1,8 +1,9 @@
 /** The create form as it is typed, and how it is read. */
 import { HOST_HEADER_RULE } from '../../../shared/value-rules.ts';
-import type { CreateForm } from '../../shared/ipc.ts';
+import type { CreateForm, TunnelForm } from '../../shared/ipc.ts';
 import type { AccountView, PortView, TunnelView } from '../../shared/snapshot.ts';
 import { defaultChoice, readLifetime } from './lifetime.ts';
+import { type LockDraft, OPEN_DRAFT, readLock } from './lock.ts';
 import { nameProblem } from './name-rules.ts';
 import { freePorts, readPort } from './ports.ts';
 import { isLive } from './tunnel-state.ts';
@@ -20,9 +21,11 @@ export interface FormDraft {
   readonly idle: boolean;
   readonly host: 'keep' | 'local' | typeof CUSTOM;
   readonly customHost: string;
+  readonly lock: LockDraft;
 }
 
-export type FormField = keyof CreateForm;
+/** `lockDetail` is the field that the chosen lock has. */
+export type FormField = keyof CreateForm | 'lockDetail';
 export type FormProblems = Partial<Record<FormField, string>>;
 
 /** What the form is checked against. */
@@ -40,6 +43,7 @@ export const EMPTY_DRAFT: FormDraft = {
   idle: false,
   host: 'keep',
   customHost: '',
+  lock: OPEN_DRAFT,
 };
 
 /** What the port field shows: the typed text, or the likeliest port until something is typed. */
@@ -62,21 +66,24 @@ export function readDraft(
   const name = account.allowsNames ? draft.name : '';
   const nameIssue = draftNameProblem({ ...draft, name }, context);
   const ttl = draftTtl(draft, account);
+  const lock = readLock(draft.lock);
   const hostHeader = draft.host === CUSTOM ? draft.customHost.trim() : draft.host;
   const problems: FormProblems = {
     ...(typeof port === 'string' ? { port } : {}),
     ...(nameIssue === undefined ? {} : { name: nameIssue }),
+    ...('problem' in lock ? { lockDetail: lock.problem } : {}),
     ...('problem' in ttl ? { ttl: ttl.problem } : {}),
     ...(HOST_HEADER_RULE.accepts(hostHeader)
       ? {}
       : { hostHeader: 'Give a host name, such as shop.test or shop.test:8080.' }),
   };
-  if (typeof port === 'string' || 'problem' in ttl || Object.keys(problems).length > 0) return { problems };
-  return { form: { port, name, ttl: ttl.ttl, idle: draft.idle, hostHeader } };
+  if (typeof port === 'string' || 'problem' in ttl || 'problem' in lock || Object.keys(problems).length > 0)
+    return { problems };
+  return { form: { port, name, ttl: ttl.ttl, idle: draft.idle, hostHeader, lock: lock.lock } };
 }
 
 /** A draft from what a link or the tray asked for. */
-export function draftFrom(form: Partial<CreateForm>): FormDraft {
+export function draftFrom(form: Partial<TunnelForm>): FormDraft {
   const { port, name, ttl, idle, hostHeader } = form;
   return {
     ...EMPTY_DRAFT,
@@ -90,7 +97,13 @@ export function draftFrom(form: Partial<CreateForm>): FormDraft {
 
 /** Whether a draft sets anything that is among the options. */
 export function hasOptions(draft: FormDraft): boolean {
-  return draft.name !== '' || draft.ttl !== undefined || draft.idle || draft.host !== 'keep';
+  return (
+    draft.name !== '' ||
+    draft.ttl !== undefined ||
+    draft.idle ||
+    draft.host !== 'keep' ||
+    draft.lock.kind !== 'anyone'
+  );
 }
 
 function draftTtl(draft: FormDraft, account: AccountView): { ttl: string } | { problem: string } {

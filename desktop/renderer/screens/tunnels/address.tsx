@@ -1,13 +1,10 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
 import type { TunnelView } from '../../../shared/snapshot.ts';
 import { addressParts } from '../../model/address.ts';
 import { isLive } from '../../model/tunnel-state.ts';
 import { useShell } from '../../view/context.ts';
+import { useCopied } from '../../view/use-copied.ts';
 import type { Action } from '../../view/use-action.ts';
-
-/** How long the button says that it has copied. */
-const COPIED_MS = 2000;
 
 /** The address with its significant part in bold, and a button that copies all of it. */
 export function Address({
@@ -20,18 +17,13 @@ export function Address({
   run: Action['run'];
 }): JSX.Element {
   const { say } = useShell();
-  const [isCopied, setCopied] = useState(false);
-  useEffect(() => {
-    if (!isCopied) return undefined;
-    const timer = window.setTimeout(() => setCopied(false), COPIED_MS);
-    return () => window.clearTimeout(timer);
-  }, [isCopied]);
+  const { isCopied, setCopied } = useCopied();
   const { before, slug, after } = addressParts(tunnel.url, tunnel.slug);
 
   const copy = async (): Promise<void> => {
     const answer = await run('tunnel:copy-url', { key: tunnel.key });
     if (!answer.ok) return;
-    setCopied(true);
+    setCopied();
     say('Address copied.');
   };
 

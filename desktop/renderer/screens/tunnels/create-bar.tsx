@@ -20,6 +20,8 @@ import { PortField } from './port-field.tsx';
 const CONTROLS: Readonly<Record<FormField, string>> = {
   port: 'port',
   name: 'name',
+  lock: 'lock-anyone',
+  lockDetail: 'lock-detail',
   ttl: 'custom-ttl',
   hostHeader: 'custom-host',
   idle: 'idle',
@@ -47,9 +49,10 @@ export function CreateBar({
   }, [draft]);
   // The new tunnel comes with a snapshot of its own; the next thing people want is its address.
   useEffect(() => {
-    const copy = created === undefined ? null : document.getElementById(`copy-${created}`);
-    if (copy === null) return;
-    copy.focus();
+    if (created === undefined) return;
+    const next = document.getElementById(`share-${created}`) ?? document.getElementById(`copy-${created}`);
+    if (next === null) return;
+    next.focus();
     setCreated(undefined);
   }, [created, context.tunnels]);
   useKey(

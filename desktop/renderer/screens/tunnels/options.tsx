@@ -8,6 +8,7 @@ import {
 } from '../../model/create-form.ts';
 import { createChoices, defaultChoice } from '../../model/lifetime.ts';
 import { Field, fieldControl } from '../../view/parts.tsx';
+import { LockFields } from './lock-fields.tsx';
 import { NameField } from './name-field.tsx';
 
 /** What can be set for a tunnel besides the port; all of it is optional. */
@@ -28,6 +29,13 @@ export function Options({
   return (
     <div id="options" class="options">
       <NameField context={context} draft={draft} problem={problems.name} change={change} />
+      <LockFields
+        id="lock"
+        draft={draft.lock}
+        problem={problems.lock}
+        detailProblem={problems.lockDetail}
+        change={(lock) => change({ lock })}
+      />
       <div class="pair">
         <Field id="ttl" label="Lives for">
           <select id="ttl" value={ttl} onChange={(event) => change({ ttl: event.currentTarget.value })}>

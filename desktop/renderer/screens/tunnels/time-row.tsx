@@ -8,7 +8,7 @@ import type { Action } from '../../view/use-action.ts';
 import { ActionLink } from './action-link.tsx';
 
 /** What a card has unfolded. */
-export type Unfolded = 'extend' | 'qr' | undefined;
+export type Unfolded = 'extend' | 'lock' | 'qr' | undefined;
 
 /** The fuse, the time left in words, and what can be done with a live tunnel. */
 export function TimeRow({

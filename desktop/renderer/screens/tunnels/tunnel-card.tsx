@@ -1,17 +1,22 @@
 import type { JSX } from 'preact';
 import { memo } from 'preact/compat';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { LockKind, LockView } from '../../../shared/lock.ts';
 import type { TunnelView } from '../../../shared/snapshot.ts';
+import { scanWords } from '../../model/lock.ts';
 import { isLive, type Shape, tunnelState } from '../../model/tunnel-state.ts';
 import { useTime } from '../../view/clock.ts';
 import { useKeptFocus } from '../../view/focus.ts';
-import { StateShape } from '../../view/icons.tsx';
+import { Icon, StateShape } from '../../view/icons.tsx';
 import { Failure, Notice } from '../../view/parts.tsx';
 import { QrCode } from '../../view/qr.tsx';
 import { useAction } from '../../view/use-action.ts';
 import { Address } from './address.tsx';
 import { EndedRow } from './ended-row.tsx';
 import { Extend } from './extend.tsx';
+import { Knocks } from './knocks.tsx';
+import { LockPanel } from './lock-panel.tsx';
+import { LockButton, LockRow } from './lock-row.tsx';
 import { Meta } from './meta.tsx';
 import { Recent } from './recent.tsx';
 import { Retry } from './retry.tsx';
@@ -27,10 +32,24 @@ export const TunnelCard = memo(function TunnelCard({
   maxTtl: number;
 }): JSX.Element {
   const [unfolded, setUnfolded] = useState<Unfolded>();
+  const [wantsShare, setWantsShare] = useState(false);
   const action = useAction();
   const shape = useTime((now): Shape => tunnelState(tunnel, now).shape);
   const { word } = tunnelState(tunnel, Date.now());
   const live = isLive(tunnel);
+  const toggleLock = (): void => setUnfolded(unfolded === 'lock' ? undefined : 'lock');
+  const lockDone = (kind: LockKind): void => {
+    document.getElementById(`lock-${tunnel.key}`)?.focus();
+    setUnfolded(undefined);
+    setWantsShare(kind === 'password');
+  };
+  // After a password was set, the next thing people want is to send it; the button for that comes with the next snapshot.
+  useEffect(() => {
+    const share = wantsShare ? document.getElementById(`share-${tunnel.key}`) : null;
+    if (share === null) return;
+    share.focus();
+    setWantsShare(false);
+  }, [wantsShare, tunnel]);
   const titleId = `title-${tunnel.key}`;
   const card = useRef<HTMLLIElement>(null);
   const wasLive = useRef(live);
@@ -50,7 +69,12 @@ export const TunnelCard = memo(function TunnelCard({
         <StateShape shape={shape} />
         <Address id={titleId} tunnel={tunnel} run={action.run} />
       </div>
-      <Meta tunnel={tunnel} word={word} />
+      <div class="about">
+        <Meta tunnel={tunnel} word={word} />
+        {live && <LockButton tunnel={tunnel} isOpen={unfolded === 'lock'} onClick={toggleLock} />}
+      </div>
+      {live && <LockRow tunnel={tunnel} isOpen={unfolded === 'lock'} onOpen={toggleLock} run={action.run} />}
+      {live && <Knocks tunnel={tunnel} action={action} />}
       {tunnel.status.name === 'reconnecting' && <Retry status={tunnel.status} />}
       {tunnel.status.name === 'online' && tunnel.localProblem !== undefined && (
         <Notice>{tunnel.localProblem.text}</Notice>
@@ -69,9 +93,27 @@ export const TunnelCard = memo(function TunnelCard({
       {live && (unfolded === 'extend' || (shape === 'soon' && unfolded === undefined)) && (
         <Extend tunnel={tunnel} maxTtl={maxTtl} onDone={() => setUnfolded(undefined)} />
       )}
-      {live && unfolded === 'qr' && <QrCode text={tunnel.url} />}
+      {live && unfolded === 'lock' && <LockPanel tunnel={tunnel} onDone={lockDone} />}
+      {live && unfolded === 'qr' && (
+        <>
+          <QrCode text={tunnel.url} />
+          <ScanNote lock={tunnel.lock} />
+        </>
+      )}
       <Failure problem={action.error} />
       <Recent tunnel={tunnel} />
     </li>
   );
 });
+
+/** What the address of a code alone does not do. */
+function ScanNote({ lock }: { lock: LockView }): JSX.Element | null {
+  const words = scanWords(lock);
+  if (words === undefined) return null;
+  return (
+    <p class="hint scan-note">
+      <Icon name="locked" />
+      <span>{words}</span>
+    </p>
+  );
+}

@@ -1,0 +1,78 @@
+/** Locks as the app offers them, and `access` as the relay has it (docs/protocol.md section 11). */
+import { type Access, type AccessView, OPEN } from '../../../shared/access.ts';
+import type { Lock, LockPart, LockView } from '../../shared/lock.ts';
+import { CallFailure } from '../failure.ts';
+
+/** What is asked of the relay for a lock. */
+export function accessOf(lock: Lock): Access {
+  switch (lock.kind) {
+    case 'anyone':
+      return OPEN;
+    case 'password':
+      return { ...OPEN, password: lock.password };
+    case 'links':
+      return { ...OPEN, links: true };
+    case 'addresses':
+      return { ...OPEN, allow: lock.allow };
+    case 'knock':
+      return { ...OPEN, knock: true };
+  }
+}
+
+/** The password of a lock that has one. */
+export function passwordOf(lock: Lock): string | undefined {
+  return lock.kind === 'password' ? lock.password : undefined;
+}
+
+/**
+ * What a tunnel asks of its visitors.
+ *
+ * @param password the one that was set here, if any
+ */
+export function lockView(access: AccessView, password: string | undefined): LockView {
+  const parts = partsOf(access);
+  const [kind = 'anyone'] = parts;
+  if (parts.length > 1 || kind === 'users') return { kind: 'other', parts };
+  switch (kind) {
+    case 'addresses':
+      return { kind, allow: access.allow ?? [] };
+    case 'password':
+      return { kind, password };
+    case 'anyone':
+    case 'links':
+    case 'knock':
+      return { kind };
+  }
+}
+
+/**
+ * What is asked of the relay when a tunnel that had this `access` is started again: never less than before.
+ *
+ * @param password the one that was set here, or another one in place of one that nobody here knows
+ * @throws CallFailure if it has users, whose passwords the relay does not show
+ */
+export function accessAgain(access: AccessView, password: () => string): Access {
+  if (access.basic !== undefined) {
+    throw new CallFailure({
+      code: 'lock-unknown',
+      text: 'Its users and their passwords were not set in this app, which cannot set them again. Expose the port anew.',
+    });
+  }
+  return {
+    allow: access.allow ?? [],
+    basic: [],
+    password: access.password === true ? password() : undefined,
+    links: access.links === true,
+    knock: access.knock === true,
+  };
+}
+
+function partsOf({ allow, basic, password, links, knock }: AccessView): LockPart[] {
+  const parts: LockPart[] = [];
+  if (allow !== undefined) parts.push('addresses');
+  if (basic !== undefined) parts.push('users');
+  if (password === true) parts.push('password');
+  if (links === true) parts.push('links');
+  if (knock === true) parts.push('knock');
+  return parts;
+}

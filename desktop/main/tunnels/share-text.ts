@@ -1,0 +1,18 @@
+/** What an owner sends to people: one sentence. */
+import { CallFailure } from '../failure.ts';
+import type { DeskTunnel } from './desk-tunnel.ts';
+
+/**
+ * @returns the address, and the password where visitors have to give one; the password comes last, so that no full stop is
+ *   taken for a part of it
+ * @throws CallFailure if the password is not known here
+ */
+export function shareText({ tunnel, lock }: Pick<DeskTunnel, 'tunnel' | 'lock'>): string {
+  const { public_url } = tunnel;
+  if (lock.kind !== 'password') return public_url;
+  if (lock.password !== undefined) return `Open ${public_url} and type the password ${lock.password}`;
+  throw new CallFailure({
+    code: 'password-unknown',
+    text: 'The password was not set in this app, or is no longer known. Set another one.',
+  });
+}

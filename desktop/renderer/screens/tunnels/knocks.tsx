@@ -1,0 +1,97 @@
+import type { JSX } from 'preact';
+import { useRef, useState } from 'preact/hooks';
+import { agentWords } from '../../../shared/agent.ts';
+import type { KnockView } from '../../../shared/lock.ts';
+import type { TunnelView } from '../../../shared/snapshot.ts';
+import { ADMISSIONS, type AdmissionChoice, admissionTtl } from '../../model/admission.ts';
+import { useShell } from '../../view/context.ts';
+import { useKeptFocus } from '../../view/focus.ts';
+import type { Action } from '../../view/use-action.ts';
+
+/** Visitors who wait: who they are, as far as that can be known, and the answer. */
+export function Knocks({ tunnel, action }: { tunnel: TunnelView; action: Action }): JSX.Element | null {
+  const { key, slug, knocks } = tunnel;
+  const list = useRef<HTMLUListElement>(null);
+  useKeptFocus(list, (place) => {
+    const left = list.current?.children;
+    return left?.[Math.min(place, left.length - 1)]?.querySelector('button');
+  });
+  if (knocks.length === 0) return null;
+  return (
+    <ul ref={list} class="knocks" aria-label={`Visitors who wait at ${slug}`}>
+      {knocks.map((knock, index) => (
+        <Knock
+          key={knock.id}
+          knock={knock}
+          tunnelKey={key}
+          admitId={index === 0 ? `admit-${key}` : undefined}
+          action={action}
+        />
+      ))}
+    </ul>
+  );
+}
+
+function Knock({
+  knock: { id, address, agent },
+  tunnelKey: key,
+  admitId,
+  action,
+}: {
+  knock: KnockView;
+  tunnelKey: string;
+  /** by which a notification finds it */
+  admitId: string | undefined;
+  action: Action;
+}): JSX.Element {
+  const { say } = useShell();
+  const [admission, setAdmission] = useState<AdmissionChoice['id']>('hour');
+  const who = agentWords(agent);
+  const label = `${who}, ${address}`;
+  const admit = async (): Promise<void> => {
+    const ttl = admissionTtl(admission, Date.now());
+    const answer = await action.run('knock:admit', { key, id, ttl });
+    if (answer.ok) say(`${who} is admitted.`);
+  };
+  const refuse = async (): Promise<void> => {
+    const answer = await action.run('knock:refuse', { key, id });
+    if (answer.ok) say(`${who} is refused.`);
+  };
+  return (
+    <li>
+      <span class="who-knocks" title={agent}>
+        <b>{who}</b> wants to come in <span class="from">from {address}</span>
+      </span>
+      <span class="answers">
+        <button
+          type="button"
+          id={admitId}
+          class="button primary small"
+          aria-label={`Admit ${label}`}
+          onClick={() => void admit()}
+        >
+          Admit
+        </button>
+        <select
+          aria-label={`For how long to admit ${label}`}
+          value={admission}
+          onChange={(event) => setAdmission(event.currentTarget.value as AdmissionChoice['id'])}
+        >
+          {ADMISSIONS.map((choice) => (
+            <option key={choice.id} value={choice.id}>
+              {choice.label}
+            </option>
+          ))}
+        </select>
+        <button
+          type="button"
+          class="button small"
+          aria-label={`Refuse ${label}`}
+          onClick={() => void refuse()}
+        >
+          Refuse
+        </button>
+      </span>
+    </li>
+  );
+}

@@ -1,0 +1,38 @@
+/** What a visitor uses, in words: for an owner who decides whether to let somebody in. */
+
+/** In this order: most browsers also claim to be an older one. */
+const PROGRAMS: readonly (readonly [RegExp, string])[] = [
+  [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
+  [/\bOPR\//, 'Opera'],
+  [/\bSamsungBrowser\//, 'Samsung Internet'],
+  [/\b(?:Firefox|FxiOS)\//, 'Firefox'],
+  [/\b(?:Chrome|CriOS|Chromium)\//, 'Chrome'],
+  [/\bVersion\/[\d.]+.*\bSafari\//, 'Safari'],
+  [/^curl\//, 'curl'],
+  [/^Wget\//, 'Wget'],
+  [/^git\//, 'git'],
+];
+const SYSTEMS: readonly (readonly [RegExp, string])[] = [
+  [/\biPhone\b/, 'iPhone'],
+  [/\biPad\b/, 'iPad'],
+  [/\bAndroid\b/, 'Android'],
+  [/\bCrOS\b/, 'ChromeOS'],
+  [/\bWindows\b/, 'Windows'],
+  [/\bMacintosh\b/, 'a Mac'],
+  [/\bLinux\b/, 'Linux'],
+];
+
+/**
+ * @param agent a `User-Agent` field, which anybody can write as they like
+ * @returns `Chrome on Windows`; as much of it as is known
+ */
+export function agentWords(agent: string): string {
+  const program = nameOf(PROGRAMS, agent);
+  const system = nameOf(SYSTEMS, agent);
+  if (program !== undefined) return system === undefined ? program : `${program} on ${system}`;
+  return system === undefined ? 'An unknown program' : `A program on ${system}`;
+}
+
+function nameOf(names: readonly (readonly [RegExp, string])[], agent: string): string | undefined {
+  return names.find(([pattern]) => pattern.test(agent))?.[1];
+}
