@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import type { Locator, Page } from 'playwright-core';
 import { createAccount } from '../support/accounts.ts';
 import { eventually } from '../support/deadline.ts';
 import { startHttpService } from '../support/services/listen.ts';
 import { startSite } from '../support/services/site.ts';
 import { scenarios } from './support/fixture.ts';
+import { focused, focusedName, tabTo, tabToId } from './support/keyboard.ts';
 import { visit } from './support/visit.ts';
 
 scenarios('the main job without a mouse', (fixture) => {
@@ -45,6 +45,8 @@ scenarios('the main job without a mouse', (fixture) => {
     await keys.press('Enter');
     await eventually(20_000, async () => assert.deepEqual(await app.copied(), [(await app.tunnel()).url]));
 
+    await keys.press('Tab');
+    await focusedName(page, /^Who may come in/);
     await keys.press('Tab');
     await focusedName(page, /^Extend /);
     await keys.press('Enter');
@@ -136,29 +138,3 @@ scenarios('the main job without a mouse', (fixture) => {
     assert.equal(await page.getByRole('option').count(), 0);
   });
 });
-
-async function focused(page: Page, id: string): Promise<void> {
-  await page.locator(`#${id}:focus`).waitFor();
-}
-
-async function focusedName(page: Page, name: RegExp): Promise<void> {
-  await page.getByRole('button', { name }).and(page.locator(':focus')).waitFor();
-}
-
-/** Presses Tab until a button of that name has the focus. */
-async function tabTo(page: Page, name: RegExp): Promise<void> {
-  await tabToLocator(page, page.getByRole('button', { name }), String(name));
-}
-
-async function tabToId(page: Page, id: string): Promise<void> {
-  await tabToLocator(page, page.locator(`#${id}`), id);
-}
-
-async function tabToLocator(page: Page, target: Locator, what: string): Promise<void> {
-  await target.waitFor();
-  for (let left = 20; left > 0; left -= 1) {
-    if ((await target.and(page.locator(':focus')).count()) > 0) return;
-    await page.keyboard.press('Tab');
-  }
-  throw new Error(`Tab does not lead to ${what}`);
-}

@@ -2,9 +2,10 @@
 import type { Page } from 'playwright-core';
 import type { RecordedMessage, RequestDetail } from '../../../desktop/engine/inspector/records.ts';
 import type { About } from '../../../desktop/shared/ipc.ts';
+import type { KnockView, LinkView, LockView } from '../../../desktop/shared/lock.ts';
 import type { Snapshot, TunnelView } from '../../../desktop/shared/snapshot.ts';
 import { exampleRequest, exampleSnapshot, exampleTunnel } from '../../../desktop/testing/views.ts';
-import { ScriptedMain } from './scripted-main.ts';
+import { Refusal, ScriptedMain } from './scripted-main.ts';
 
 /** The time on every screen, so that the pictures are always the same. */
 export const NOW = Date.UTC(2026, 10, 21, 10, 30);
@@ -97,6 +98,54 @@ const ENDED = exampleTunnel({
   requests: 3,
 });
 
+const LINKS: readonly LinkView[] = [
+  { id: 'l3', note: 'for the review', expiresAt: NOW + 23 * HOUR + 59 * MINUTE },
+  { id: 'l2', note: 'Ann, from the agency that makes the pictures', expiresAt: NOW + 6 * 24 * HOUR },
+  { id: 'l1', note: '', expiresAt: NOW + 38 * MINUTE },
+];
+const PASSWORD: LockView = { kind: 'password', password: 'mild-oak-fern' };
+const KNOCKS: readonly KnockView[] = [
+  {
+    id: 'n1',
+    address: '203.0.113.7',
+    agent: 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/156.0 Safari/537.36',
+  },
+  {
+    id: 'n2',
+    address: '2001:db8:85a3:8d3:1319:8a2e:370:7348',
+    agent: 'Mozilla/5.0 (iPhone; CPU iPhone OS 26_0 like Mac OS X) Version/26.0 Mobile/15E148 Safari/604.1',
+  },
+];
+/** One of each kind, without requests. */
+const QUIET_SHOP: TunnelView = { ...SHOP, recent: [], requests: 0 };
+const LOCKED: readonly TunnelView[] = [
+  { ...QUIET_SHOP, lock: PASSWORD },
+  {
+    ...HERON,
+    key: 'review',
+    slug: 'design-review',
+    url: 'https://design-review.tunnels.example.com',
+    localProblem: undefined,
+    lock: { kind: 'links' },
+  },
+  {
+    ...HERON,
+    key: 'office',
+    slug: 'office-wiki',
+    url: 'https://office-wiki.tunnels.example.com',
+    localProblem: undefined,
+    lock: { kind: 'addresses', allow: ['203.0.113.0/24', '198.51.100.7', '2001:db8::/32'] },
+  },
+  {
+    ...HERON,
+    key: 'other',
+    slug: 'nightly-build',
+    url: 'https://nightly-build.tunnels.example.com',
+    localProblem: undefined,
+    lock: { kind: 'other', parts: ['addresses', 'users'] },
+  },
+];
+
 const PORTS = [
   { port: 4321, process: 'node', framework: 'Astro' },
   { port: 3001, process: 'node', framework: 'Next.js' },
@@ -161,6 +210,9 @@ function scripted(changes: Partial<Snapshot>): () => ScriptedMain {
       'log:list': ({ search }) => REQUESTS.filter(({ target }) => target.includes(search)),
       'log:detail': ({ id }) => detail(id),
       'log:replay': () => ({ id: 5 }),
+      'lock:invent': () => ({ password: 'brisk-plum-tide' }),
+      'link:list': () => LINKS,
+      'link:create': ({ note }) => ({ id: 'l4', note, expiresAt: NOW + 24 * HOUR }),
       'app:about': () => ABOUT,
     });
 }
@@ -179,6 +231,10 @@ const LOST: TunnelView['status'] = {
   why: 'No connection to the relay: the connection was reset.',
 };
 
+async function openLock(page: Page, choice?: string): Promise<void> {
+  await page.getByRole('button', { name: 'Who may come in to shop-demo' }).click();
+  if (choice !== undefined) await page.getByRole('radio', { name: choice }).check();
+}
 async function openSettings(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Settings' }).click();
 }
@@ -243,7 +299,7 @@ export const SCENES: readonly Scene[] = [
   },
   {
     name: 'create',
-    alt: 'The form with its options unfolded: name, lifetime, host header, idle mode',
+    alt: 'The form with its options unfolded: name, who may come in, lifetime, host header, idle mode',
     main: live(SHOP),
     go: async (page) => {
       await page.getByRole('button', { name: 'Options' }).click();
@@ -284,6 +340,85 @@ export const SCENES: readonly Scene[] = [
     alt: 'A card with its address as a QR code',
     main: live(SHOP),
     go: async (page) => await page.getByRole('button', { name: 'QR shop-demo' }).click(),
+  },
+  {
+    name: 'qr-locked',
+    alt: 'A card with its address as a QR code, and the password that it asks for',
+    main: live({ ...QUIET_SHOP, lock: PASSWORD }),
+    go: async (page) => await page.getByRole('button', { name: 'QR shop-demo' }).click(),
+  },
+  {
+    name: 'locked',
+    alt: 'Tunnels that ask for a password, for a link, for an address, and one that was locked elsewhere',
+    main: live(...LOCKED),
+  },
+  {
+    name: 'lock',
+    alt: 'A card with the choice of who may come in',
+    main: live(QUIET_SHOP),
+    go: openLock,
+  },
+  {
+    name: 'lock-password',
+    alt: 'The lock of a card: a password of three words, made up',
+    main: live(QUIET_SHOP),
+    go: async (page) => {
+      await openLock(page, 'Password');
+      await page.getByText('The password is').waitFor({ state: 'attached' });
+    },
+  },
+  {
+    name: 'lock-links',
+    alt: 'The lock of a card: only with a link, with the links that were made',
+    main: live({ ...QUIET_SHOP, lock: { kind: 'links' } }),
+    go: async (page) => {
+      await openLock(page);
+      await page.getByText('for the review').waitFor();
+    },
+  },
+  {
+    name: 'lock-addresses',
+    alt: 'The lock of a card: addresses, with one that is wrong',
+    main: live(QUIET_SHOP),
+    go: async (page) => {
+      await openLock(page, 'These addresses');
+      await page.getByLabel('Addresses and networks').fill('203.0.113.0/24, office.example.com');
+      await page.getByRole('button', { name: 'Apply' }).click();
+    },
+  },
+  {
+    name: 'lock-refused',
+    alt: 'The lock of a card: the relay is too old for it',
+    main: () =>
+      new ScriptedMain(exampleSnapshot({ tunnels: [QUIET_SHOP], ports: PORTS }), {
+        'lock:set': () => {
+          throw new Refusal({
+            code: 'relay-too-old',
+            field: 'lock',
+            text: 'This relay is too old to restrict who may come into a tunnel, and has to be updated. Nothing has changed.',
+          });
+        },
+      }),
+    go: async (page) => {
+      await openLock(page, 'Ask me');
+      await page.getByRole('button', { name: 'Apply' }).click();
+      await page.getByText('too old').waitFor();
+    },
+  },
+  {
+    name: 'knocks',
+    alt: 'Visitors who wait to be let in, with Admit and Refuse',
+    main: live({ ...QUIET_SHOP, lock: { kind: 'knock' }, knocks: KNOCKS }, HOOKS),
+  },
+  {
+    name: 'create-lock',
+    alt: 'The form with its options: a password for the new tunnel',
+    main: live(QUIET_SHOP),
+    go: async (page) => {
+      await page.getByRole('button', { name: 'Options' }).click();
+      await page.getByRole('radio', { name: 'Password' }).check();
+      await page.getByRole('textbox', { name: 'Password' }).scrollIntoViewIfNeeded();
+    },
   },
   {
     name: 'many',

@@ -25,14 +25,14 @@ export async function assertNothingCutOff(page: Page, view: string): Promise<voi
 
 async function overflowing(page: Page): Promise<readonly string[]> {
   return await page.evaluate<string[]>(`
-    [...document.querySelectorAll('button, input, select, p, h1, h2, .row span, .address *, .meta span')]
+    [...document.querySelectorAll('button, input, select, textarea, .chip, .from, p, h1, h2, .link-name, .row span, .address *, .meta span')]
       .filter((element) => {
         const { left, right, width } = element.getBoundingClientRect();
         const room = element.closest('.card')?.getBoundingClientRect() ?? { left: 0, right: innerWidth };
         const isOutside = width > 1 && (left < room.left - 1 || right > room.right + 1);
         // Long texts may end in an ellipsis, but a part of them must be visible.
         const isSqueezed = element.scrollWidth > element.clientWidth && element.clientWidth < ${SEEN_PX};
-        return isOutside || (isSqueezed && element.matches('h1, b, .target, .status, .took'));
+        return isOutside || (isSqueezed && element.matches('h1, b, .link-name, .target, .status, .took'));
       })
       .map((element) => element.outerHTML.slice(0, 200))
   `);

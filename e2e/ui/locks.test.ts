@@ -1,0 +1,188 @@
+/** Who may come in, chosen in the app: a visitor without it stays outside, one with it comes in. */
+import assert from 'node:assert/strict';
+import type { Page } from 'playwright-core';
+import { eventually } from '../support/deadline.ts';
+import { startSite } from '../support/services/site.ts';
+import { expose, type Fixture, scenarios } from './support/fixture.ts';
+import { focused, focusedName, tabTo } from './support/keyboard.ts';
+import { visit } from './support/visit.ts';
+
+scenarios('who may come in', (fixture) => {
+  it('a password: three words made up, copied with the address, and still known after a restart', async () => {
+    const { page, app, directory } = await fixture.openSignedIn();
+    const site = await startSite(fixture.scope);
+    await page.getByLabel('Port', { exact: true }).fill(String(site.port));
+    await page.getByRole('button', { name: 'Options' }).click();
+    await page.getByRole('radio', { name: 'Password' }).check();
+    const field = page.getByRole('textbox', { name: 'Password' });
+    await eventually(20_000, async () => assert.match(await field.inputValue(), /^[a-z]+(-[a-z]+){2}$/));
+    const words = await field.inputValue();
+    await page.getByRole('button', { name: 'New words' }).click();
+    await eventually(20_000, async () => assert.notEqual(await field.inputValue(), words));
+    await field.fill('open sesame');
+    await page.getByRole('button', { name: 'Expose' }).click();
+    await page.locator('.card').getByText('Online').waitFor();
+
+    const { url, slug } = await app.tunnel();
+    assert.equal((await visit(url)).status, 401);
+    const wrong = await typePassword(url, 'open says me');
+    assert.deepEqual([wrong.status, wrong.cookie], [401, undefined]);
+    const { status, cookie } = await typePassword(url, 'open sesame');
+    assert.equal(status, 303);
+    assert.equal((await visit(url, { cookie })).status, 200);
+    const copy = page.getByRole('button', { name: `Copy link and password of ${slug}` });
+    await copy.click();
+    await page.getByRole('button', { name: `Copied link and password of ${slug}` }).waitFor();
+    const sentence = `Open ${url} and type the password open sesame`;
+    assert.deepEqual(await app.copied(), [sentence]);
+
+    const again = await fixture.open(directory);
+    await again.page.getByRole('button', { name: `Copy link and password of ${slug}` }).click();
+    await eventually(20_000, async () => assert.deepEqual(await again.app.copied(), [sentence]));
+  });
+
+  it('links: made for a note, copied, listed, and revoked one by one', async () => {
+    const { page, app } = await online(fixture);
+    const { url, slug } = await app.tunnel();
+    assert.equal((await visit(url)).status, 200);
+    await lock(page, slug, 'Only with a link');
+    await eventually(20_000, async () => assert.equal((await visit(url)).status, 401));
+    await page.getByText('No link yet').waitFor();
+
+    const links = page.getByRole('list', { name: `Links to ${slug}` }).getByRole('listitem');
+    const made: string[] = [];
+    for (const note of ['for Ann', 'for Ben']) {
+      await page.getByLabel('What the link is for').fill(note);
+      await page.getByLabel('How long the link is good').selectOption('7 days');
+      await page.getByRole('button', { name: 'Make and copy link' }).click();
+      await links.filter({ hasText: note }).getByText('Copied').waitFor();
+      made.push((await app.copied()).at(-1) ?? '');
+    }
+    const [ann = '', ben = ''] = made;
+    assert.notEqual(ann, ben);
+    const cookies = [await follow(ann), await follow(ben)];
+    for (const cookie of cookies) assert.equal((await visit(url, { cookie })).status, 200);
+
+    await page.getByRole('button', { name: 'Revoke the link for Ann' }).click();
+    await links.filter({ hasText: 'for Ann' }).waitFor({ state: 'detached' });
+    await eventually(20_000, async () =>
+      assert.deepEqual(
+        await Promise.all(cookies.map(async (cookie) => (await visit(url, { cookie })).status)),
+        [401, 200],
+      ),
+    );
+    // They are the relay's, and there when the panel is opened again.
+    await page.getByRole('button', { name: `Who may come in to ${slug}` }).click();
+    await page.getByRole('button', { name: `Make a link to ${slug}` }).click();
+    await links.filter({ hasText: 'for Ben' }).getByText('6 d 23 h left').waitFor();
+    assert.equal(await links.count(), 1);
+  });
+
+  it('addresses: says what is none, and turns others away', async () => {
+    const { page, app } = await online(fixture);
+    const { url, slug } = await app.tunnel();
+    await choose(page, slug, 'These addresses');
+    const field = page.getByLabel('Addresses and networks');
+    await field.fill('10.0.0.0/33');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByText('after the slash comes a number up to 32').waitFor();
+    assert.equal(await field.getAttribute('aria-invalid'), 'true');
+    await focusedName(page, /^Addresses/, 'textbox');
+    await field.fill('10.0.0.0/8, 192.0.2.7');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await page.getByText('Only from 10.0.0.0/8 and 192.0.2.7').waitFor();
+    await eventually(20_000, async () => assert.equal((await visit(url)).status, 403));
+
+    await page.getByRole('button', { name: `Who may come in to ${slug}` }).click();
+    await field.fill('127.0.0.0/8');
+    await page.getByRole('button', { name: 'Apply' }).click();
+    await eventually(20_000, async () => assert.equal((await visit(url)).status, 200));
+  });
+
+  it('anyone again, and what was set elsewhere is shown', async () => {
+    const { page, app, account } = await online(fixture);
+    const { url, slug } = await app.tunnel();
+    await lock(page, slug, 'Password');
+    await eventually(20_000, async () => assert.equal((await visit(url)).status, 401));
+    await lock(page, slug, 'Anyone');
+    await eventually(20_000, async () => assert.equal((await visit(url)).status, 200));
+
+    const [tunnel] = await account.api.list();
+    const { status } = await account.api.send('PUT', `/v1/tunnels/${tunnel?.id}/access`, {
+      json: { basic: [{ user: 'ann', password: 'secret' }], allow: ['127.0.0.1'] },
+    });
+    assert.equal(status, 200);
+    await page.getByText('Addresses · Users, not set in this app').waitFor();
+  });
+
+  it('is chosen with the keyboard alone', async () => {
+    const { page, app } = await online(fixture);
+    const { slug } = await app.tunnel();
+    const keys = page.keyboard;
+    await page.locator(`.card[data-slug="${slug}"] .copy`).focus();
+    await keys.press('Tab');
+    await focusedName(page, /: Anyone$/);
+    await keys.press('Enter');
+    await tabTo(page, /^Anyone$/, 'radio');
+    await keys.press('ArrowRight');
+    await focusedName(page, /^Password$/, 'radio');
+    const field = page.getByRole('textbox', { name: 'Password' });
+    await eventually(20_000, async () => assert.notEqual(await field.inputValue(), ''));
+    const words = await field.inputValue();
+    await keys.press('Tab');
+    await focusedName(page, /^Password$/, 'textbox');
+    // Nothing has changed so far: arrow keys lead past every choice.
+    assert.equal((await app.tunnel()).lock.kind, 'anyone');
+    await keys.press('Enter');
+    // The next thing people want is what to send.
+    await focusedName(page, /^Copy link and password/);
+    assert.deepEqual((await app.tunnel()).lock, { kind: 'password', password: words });
+    await keys.press('Enter');
+    await eventually(20_000, async () =>
+      assert.match((await app.copied()).join(), new RegExp(`type the password ${words}$`)),
+    );
+    await keys.press('Shift+Tab');
+    await focusedName(page, /: Password$/);
+    await keys.press('Enter');
+    await tabTo(page, /^Password$/, 'radio');
+    await keys.press('ArrowLeft');
+    await focusedName(page, /^Anyone$/, 'radio');
+    await keys.press('Enter');
+    await focused(page, `lock-${(await app.tunnel()).key}`);
+    assert.equal((await app.tunnel()).lock.kind, 'anyone');
+  });
+});
+
+async function online(fixture: Fixture) {
+  const opened = await fixture.openSignedIn();
+  await expose(opened.page, (await startSite(fixture.scope)).port);
+  return opened;
+}
+
+async function choose(page: Page, slug: string, choice: string): Promise<void> {
+  await page.getByRole('button', { name: `Who may come in to ${slug}` }).click();
+  await page.getByRole('radio', { name: choice }).check();
+}
+
+async function lock(page: Page, slug: string, choice: string): Promise<void> {
+  await choose(page, slug, choice);
+  await page.getByRole('button', { name: 'Apply' }).click();
+  await page.getByRole('button', { name: `Who may come in to ${slug}: ${choice}` }).waitFor();
+}
+
+/** What the form of the password page sends. */
+function typePassword(url: string, password: string): ReturnType<typeof visit> {
+  return visit(`${url}/?culvert_gate`, {
+    method: 'POST',
+    type: 'application/x-www-form-urlencoded',
+    body: new URLSearchParams({ culvert_password: password }).toString(),
+    headers: { accept: 'text/html', 'sec-fetch-site': 'same-origin' },
+  });
+}
+
+/** @returns the cookie of whoever has opened a link */
+async function follow(link: string): Promise<string | undefined> {
+  const { status, cookie } = await visit(link);
+  assert.equal(status, 303);
+  return cookie;
+}
