@@ -1,0 +1,241 @@
+/** Who may come in, as whoever runs `culvert` says it (docs/command.md). */
+import assert from 'node:assert/strict';
+import { createAccount } from '../support/accounts.ts';
+import { eventually } from '../support/deadline.ts';
+import { hostOf } from '../support/manual-client.ts';
+import { Culvert, CULVERT_SCRIPT, newApiKey, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
+import { type Field, type Response, visit } from '../support/raw-http.ts';
+import { relaySuite } from '../support/relay-suite.ts';
+import { ScriptedRelay } from '../support/scripted-relay.ts';
+import { readEcho, startEchoService } from '../support/services/echo.ts';
+import type { HttpService } from '../support/services/listen.ts';
+import { Terminal } from '../support/terminal.ts';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Link, NewLink } from '../../shared/links.ts';
+import type { Tunnel } from '../../shared/tunnel.ts';
+
+const CTRL_C = '\u{3}';
+const BROWSER: Field = ['Accept', 'text/html'];
+
+function basic(user: string, password: string): Field {
+  return ['Authorization', `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`];
+}
+
+/** The `Culvert-Visitor` that the echo service was sent. */
+function visitorOf(response: Response): string | undefined {
+  const { rawHeaders } = readEcho(response);
+  return rawHeaders[rawHeaders.indexOf('Culvert-Visitor') + 1];
+}
+
+describe('culvert and who may come in', () => {
+  const { scope, relay } = relaySuite();
+  let service: HttpService;
+  let key: string;
+
+  before(async () => {
+    service = await startEchoService(scope);
+  });
+  beforeEach(async () => {
+    ({ key } = await createAccount(relay));
+  });
+
+  /** Runs a command to its end. */
+  async function run(args: string[], environment: Record<string, string> = {}) {
+    const access = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: key, ...environment };
+    const child = spawnCulvert(scope, args, access);
+    const { code } = await child.exit();
+    return { code, out: child.lines.join('\n'), err: child.stderr };
+  }
+
+  function ask(
+    { slug }: Pick<Tunnel, 'slug'>,
+    headers: Field[] = [],
+    request: object = {},
+  ): Promise<Response> {
+    return visit(relay.port, { host: hostOf({ slug }, relay), headers, ...request });
+  }
+
+  function open(args: string, environment: Record<string, string> = {}): Terminal {
+    const command = `before=$(stty -g); ${process.execPath} ${CULVERT_SCRIPT} ${args}; echo "code $?"; [ "$before" = "$(stty -g)" ] && echo restored`;
+    const access = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: key, XDG_CONFIG_HOME: '/nonexistent' };
+    return new Terminal(scope, command, { ...access, ...environment });
+  }
+
+  it('asks for a password without showing it, locks the tunnel, and shows who came', async () => {
+    const terminal = open(`http ${service.port} --name asked --auth ann`);
+    await terminal.shows(/Password for ann: /);
+    terminal.type('mild oak: fern\r');
+    const view = await terminal.shows(/● Online[^]*^Locked {7}login \(ann\)$/m);
+    assert.doesNotMatch(view, /mild|history/);
+    const tunnel = { slug: 'asked' };
+    assert.equal((await ask(tunnel)).status, 401);
+    assert.equal(visitorOf(await ask(tunnel, [basic('ann', 'mild oak: fern')])), 'basic:ann');
+    await terminal.shows(/GET +200 .* basic:ann {2}\/$/m);
+    terminal.type(CTRL_C);
+    const end = await terminal.shows(/Tunnel closed\.\ncode 0\nrestored/);
+    assert.doesNotMatch(end, /mild/);
+  });
+
+  it('asks nobody where there is no terminal', async () => {
+    const { code, err } = await run(['http', '3000', '--auth', 'ann']);
+    assert.equal(code, 2);
+    assert.match(err, /^culvert: --auth ann: there is no terminal on which to ask for the password/);
+  });
+
+  it('makes up three words, shows them, and lets in who types them', async () => {
+    const terminal = open(`http ${service.port} --name worded --password`);
+    const view = await terminal.shows(/^Locked {7}password\nPassword {5}[a-z]+-[a-z]+-[a-z]+$/m);
+    const [, password = ''] = /^Password {5}(\S+)$/m.exec(view) ?? [];
+    const typed = await ask(
+      { slug: 'worded' },
+      [BROWSER, ['Content-Type', 'application/x-www-form-urlencoded'], ['Sec-Fetch-Site', 'same-origin']],
+      {
+        method: 'POST',
+        target: '/?culvert_gate',
+        body: new URLSearchParams({ culvert_password: password }).toString(),
+      },
+    );
+    assert.equal(typed.status, 303);
+    const [cookie = ''] = (typed.head.field('set-cookie') ?? '').split(';', 1);
+    assert.equal(visitorOf(await ask({ slug: 'worded' }, [['Cookie', cookie]])), 'password');
+    terminal.type(CTRL_C);
+    await terminal.shows(/code 0/);
+  });
+
+  it('gives programs the words, and warns of a password on the command line', async () => {
+    const made = spawnCulvert(scope, ['http', String(service.port), '--json', '--password'], {
+      CULVERT_RELAY: relay.url,
+      CULVERT_API_KEY: key,
+    });
+    const password = await made.line((line) => /"password":"([a-z]+-[a-z]+-[a-z]+)"/.exec(line)?.[1]);
+    assert.ok(password !== undefined && !made.stderr.includes('history'));
+    const { child, tunnel } = await Culvert.start(scope, relay, key, service.port, [
+      '--password',
+      'hushhush',
+    ]);
+    assert.deepEqual(tunnel.access, { password: true });
+    assert.match(child.stderr, /^The password of --password is in your shell's history.*\n$/);
+    assert.ok(!(child.stderr + child.lines.join('')).includes('hushhush'));
+  });
+
+  it('takes who may come in from culvert.yml and the environment', async () => {
+    const file = join(temporaryDirectory(scope), 'culvert.yml');
+    writeFileSync(
+      file,
+      `tunnels:\n  web:\n    port: ${service.port}\n    auth: "ann:\${ANN}"\n    allow: [127.0.0.0/8, "::1"]\n`,
+    );
+    const args = ['start', '--json', '--config', file];
+    const unset = await run(args);
+    assert.equal(unset.code, 2);
+    assert.match(unset.err, /culvert\.yml:4: tunnels\.web\.auth: the variable ANN is not set\.$/m);
+    const child = spawnCulvert(scope, args, { CULVERT_RELAY: relay.url, CULVERT_API_KEY: key, ANN: 'fern' });
+    const tunnel = await child.line((line) => (JSON.parse(line) as { tunnel?: Tunnel }).tunnel);
+    assert.deepEqual(tunnel.access, { allow: ['127.0.0.0/8', '::1'], basic: ['ann'] });
+    assert.equal((await ask(tunnel, [basic('ann', 'oak')])).status, 401);
+    assert.equal(visitorOf(await ask(tunnel, [basic('ann', 'fern')])), 'basic:ann');
+  });
+
+  it('changes a live tunnel, makes links to it, and revokes them', async () => {
+    const { tunnel } = await Culvert.start(scope, relay, key, service.port, ['--name', 'changed']);
+    assert.equal((await run(['access', 'changed'])).out, 'changed is open to everybody.');
+    const off = await run(['link', 'changed']);
+    assert.equal(off.code, 1);
+    assert.match(off.err, /"culvert access" with --links/);
+    const locked = await run(['access', 'changed', '--links']);
+    assert.equal(locked.out, 'changed is locked: signed link.\nBefore: open to everybody.');
+    await eventually(10_000, async () => assert.equal((await ask(tunnel)).status, 401));
+    const made = await run([
+      'link',
+      tunnel.id,
+      '--note',
+      'für Ann',
+      '--path',
+      '/cart?step=2',
+      '--ttl',
+      '2h',
+      '--json',
+    ]);
+    const link = JSON.parse(made.out) as NewLink;
+    const { pathname, search } = new URL(link.url);
+    const led = await ask(tunnel, [], { target: pathname + search });
+    assert.deepEqual([led.status, led.head.field('location')], [303, '/cart?step=2']);
+    const [cookie = ''] = (led.head.field('set-cookie') ?? '').split(';', 1);
+    assert.equal(visitorOf(await ask(tunnel, [['Cookie', cookie]])), 'link:f%C3%BCr Ann');
+    const { links } = JSON.parse((await run(['links', 'changed', '--json'])).out) as { links: Link[] };
+    const { url: _url, ...listed } = link;
+    assert.deepEqual(links, [listed]);
+    assert.match(
+      (await run(['links', 'changed'])).out,
+      new RegExp(`^${link.id} .* /cart\\?step=2 +für Ann$`, 'm'),
+    );
+    assert.equal((await run(['link', '--revoke', link.id])).out, 'Revoked.');
+    await eventually(10_000, async () => assert.equal((await ask(tunnel, [['Cookie', cookie]])).status, 401));
+    const again = await run(['link', '--revoke', 'f'.repeat(16)]);
+    assert.equal(again.code, 1);
+    assert.match(again.err, /None of your live tunnels has a link/);
+    assert.match((await run(['access', 'changed', '--open'])).out, /^changed is open to everybody\.\n/);
+    await eventually(10_000, async () => assert.equal((await ask(tunnel)).status, 200));
+  });
+
+  it('says who came in its request log', async () => {
+    const { tunnel } = await Culvert.start(scope, relay, key, service.port, ['--auth', 'ann:fern']);
+    await ask(tunnel, [basic('ann', 'fern')]);
+    const listed = await run(['inspect', 'list', '--tunnel', tunnel.id]);
+    assert.match(listed.out, /^NUMBER .* VISITOR\n1 .* basic:ann$/);
+  });
+
+  describe('at a relay that the test plays', () => {
+    const KNOCK = { type: 'knock', agent: 'curl/8.5', at: '2026-07-10T12:00:00.000Z' };
+
+    it('admits and refuses with keys, one visitor after the other', async () => {
+      const played = await ScriptedRelay.start(scope, { access: { knock: true } });
+      const path = `PUT /v1/tunnels/${played.tunnel.id}/knocks`;
+      const terminal = open('http 1 --knock', { CULVERT_RELAY: played.url, CULVERT_API_KEY: newApiKey() });
+      await terminal.shows(/● Online[^]*^Locked {7}knock$/m);
+      played.send({ ...KNOCK, id: 'k1', address: '192.0.2.1' });
+      played.send({ ...KNOCK, id: 'k2', address: '192.0.2.2' });
+      await terminal.shows(
+        /^\? 192\.0\.2\.1 knocks: a admits for an hour, r refuses\. 1 more waits\. curl\/8\.5$/m,
+      );
+      terminal.type('q');
+      await terminal.shows(/^\? 192\.0\.2\.1 knocks: [^]*█▀|▀█/m);
+      terminal.type('a');
+      await terminal.shows(/^\? 192\.0\.2\.2 knocks: a admits/m);
+      terminal.type('r');
+      await eventually(20_000, () => {
+        assert.deepEqual(played.calls.slice(1), [`${path}/k1 {"admit":true}`, `${path}/k2 {"admit":false}`]);
+        assert.doesNotMatch(terminal.screen.text, /knocks/);
+      });
+      terminal.type(CTRL_C);
+      await terminal.shows(/Tunnel closed\.\ncode 0\nrestored/);
+    });
+
+    it('tells programs who knocks, and answers for them', async () => {
+      const played = await ScriptedRelay.start(scope, { access: { knock: true } });
+      const access = { CULVERT_RELAY: played.url, CULVERT_API_KEY: newApiKey() };
+      const culvert = await Culvert.start(scope, played, newApiKey(), 1, ['--knock']);
+      const heard = culvert.child.line((line) => {
+        const event = JSON.parse(line) as { event: string; tunnel: string; id: string };
+        return event.event === 'knock' ? event : undefined;
+      });
+      played.send({ ...KNOCK, id: 'k1', address: '192.0.2.1' });
+      const { tunnel, id } = await heard;
+      const answered = await run(['knock', tunnel, id, '--admit', '--for', '8h'], access);
+      assert.deepEqual([answered.code, answered.out], [0, 'The visitor is admitted.']);
+      assert.equal(played.calls.at(-1), `PUT /v1/tunnels/${tunnel}/knocks/k1 {"admit":true,"for":"8h"}`);
+    });
+
+    it('closes a tunnel at once that a relay, which is too old, leaves open', async () => {
+      const played = await ScriptedRelay.start(scope, {});
+      const access = { CULVERT_RELAY: played.url, CULVERT_API_KEY: newApiKey() };
+      const { code, err } = await run(['http', '1', '--links', '--json'], access);
+      assert.equal(code, 1);
+      assert.match(err, /too old to restrict who may come into a tunnel.*closed at once\.\n$/);
+      assert.deepEqual(played.calls, [
+        'POST /v1/tunnels {"local_port":1,"idle_ttl":false,"access":{"links":true}}',
+        `DELETE /v1/tunnels/${played.tunnel.id}`,
+      ]);
+    });
+  });
+});
