@@ -8,6 +8,7 @@ import { hostileTrunks } from './rows/hostile-trunks.ts';
 import { idleAndDescriptors } from './rows/idle-and-descriptors.ts';
 import { killRelay } from './rows/kill-relay.ts';
 import { leavingAndBreaking } from './rows/leaving-and-breaking.ts';
+import { lockedTunnels } from './rows/locked-tunnels.ts';
 import { pooledTenants } from './rows/pooled-tenants.ts';
 import { secrets } from './rows/secrets.ts';
 import { slowVisitors } from './rows/slow-visitors.ts';
@@ -23,6 +24,7 @@ export const ROWS: readonly Row[] = [
   spellings,
   websocketAbuse,
   hostileTrunks,
+  lockedTunnels,
   slowVisitors,
   idleAndDescriptors,
   worstTenant,
