@@ -107,9 +107,9 @@ export const lockedTunnels: Row<Figure> = {
     const cookie = (await signIn('198.51.100.1')) ?? '';
 
     let served = 0;
-    let isOver = false;
+    const attack = new AbortController();
     const others = (async () => {
-      for (let count = 0; !isOver; count += 1) {
+      for (let count = 0; !attack.signal.aborted; count += 1) {
         // Another access each time: what was right before is not remembered.
         await otherAccount.api.send('PUT', `/v1/tunnels/${other.id}/access`, {
           json: { password: PASSWORD },
@@ -141,7 +141,7 @@ export const lockedTunnels: Row<Figure> = {
       if (index % 1000 === 0)
         say(`${index} tries, ${Math.round(watch.growthMib)} MiB more, ${served} others served`);
     });
-    isOver = true;
+    attack.abort();
     await others;
     return {
       figures: {
