@@ -67,4 +67,28 @@ export const ENGINE: readonly Mutation[] = [
     replace: '',
     tests: ui('the request log lists requests, newest first, and takes in new ones'),
   },
+  {
+    part: 'engine',
+    notice: 'a relay that is too old leaves a tunnel open that was to be locked',
+    file: 'desktop/engine/relay/api-client.ts',
+    find: 'if (asksVisitorsFor(access, tunnel.access)) return tunnel;\n    try {',
+    replace: 'if (tunnel.id !== undefined) return tunnel;\n    try {',
+    tests: unit('ApiClient closes at once a tunnel that came up more open than was asked'),
+  },
+  {
+    part: 'engine',
+    notice: 'one key too many lets in a visitor whom nobody has seen',
+    file: 'desktop/cli/view/terminal-view.ts',
+    find: '    this.#shownKnock = undefined;\n',
+    replace: '    this.#draw();\n',
+    tests: unit('TerminalView answers with a key whoever is shown, and nobody else'),
+  },
+  {
+    part: 'engine',
+    notice: 'a lock in culvert.yml whose variable is not set is no lock',
+    file: 'desktop/config/environment.ts',
+    find: "if (value === '') throw new EnvironmentError",
+    replace: "if (name === '') throw new EnvironmentError",
+    tests: unit('fillIn names a variable that is not set, or empty'),
+  },
 ];
