@@ -15,6 +15,7 @@ export type RelayApi = Pick<
   | 'createLink'
   | 'listLinks'
   | 'deleteLink'
+  | 'listKnocks'
   | 'answerKnock'
 >;
 

@@ -18,6 +18,7 @@ const CALLS: Record<keyof Channels, true> = {
   'link:create': true,
   'link:list': true,
   'link:revoke': true,
+  'knock:admitted': true,
   'knock:admit': true,
   'knock:refuse': true,
   'log:list': true,

@@ -1,7 +1,7 @@
 /** The one table of what the page may ask main to do. Main registers it, the preload exposes it, the page calls it. */
 import type { HostHeader } from '../../shared/value-rules.ts';
 import type { RequestDetail, RequestSummary } from '../engine/inspector/records.ts';
-import type { LinkView, Lock } from './lock.ts';
+import type { AdmittedView, LinkView, Lock } from './lock.ts';
 import type { KeyKept, Settings, Snapshot } from './snapshot.ts';
 
 /** Channel → what is sent and what comes back. */
@@ -24,8 +24,11 @@ export interface Channels {
   'link:create': { payload: TunnelRef & { note: string; ttl: string }; result: LinkView };
   'link:list': { payload: TunnelRef; result: readonly LinkView[] };
   'link:revoke': { payload: TunnelRef & { id: string }; result: undefined };
+  /** visitors who were let in and still are */
+  'knock:admitted': { payload: TunnelRef; result: readonly AdmittedView[] };
   /** lets a visitor in for a duration string, or refuses */
   'knock:admit': { payload: TunnelRef & { id: string; ttl: string }; result: undefined };
+  /** of one who is in: sends out */
   'knock:refuse': { payload: TunnelRef & { id: string }; result: undefined };
   'log:list': { payload: TunnelRef & { search: string }; result: readonly RequestSummary[] };
   'log:detail': { payload: RequestRef; result: RequestDetail };

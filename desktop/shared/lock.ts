@@ -36,11 +36,17 @@ export interface LinkView {
   readonly expiresAt: number;
 }
 
-/** A visitor who asks to be let in, and waits. */
+/** A visitor who asks to be let in. */
 export interface KnockView {
   readonly id: string;
   /** IP address */
   readonly address: string;
   /** `User-Agent` as sent; may be empty */
   readonly agent: string;
+}
+
+/** A visitor who was let in. */
+export interface AdmittedView extends KnockView {
+  /** wall-clock ms */
+  readonly endsAt: number;
 }

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import type { Access, AccessView } from '../../shared/access.ts';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import type { Link, NewLink } from '../../shared/links.ts';
+import type { KnockEntry } from '../engine/relay/knock-response.ts';
 import type { LinkRequest } from '../engine/relay/link-response.ts';
 import type { RelayApi } from '../main/connection.ts';
 import type { Notice } from '../main/notices/notices.ts';
@@ -21,6 +22,7 @@ import { ACCOUNT, TUNNEL } from './tunnel.ts';
 export class FakeApi implements RelayApi {
   tunnels: Tunnel[] = [];
   links: Link[] = [];
+  knocks: KnockEntry[] = [];
   readonly calls: string[] = [];
   /** who may come in, of each tunnel that was created or changed */
   readonly asked: Access[] = [];
@@ -106,6 +108,10 @@ export class FakeApi implements RelayApi {
     return this.#answer(`revoke ${id.slice(-1)} ${linkId}`, () => {
       this.links = this.links.filter((link) => link.id !== linkId);
     });
+  }
+
+  listKnocks(id: string): Promise<KnockEntry[]> {
+    return this.#answer(`knocks ${id.slice(-1)}`, () => this.knocks);
   }
 
   answerKnock(id: string, knockId: string, admit: boolean, duration?: string): Promise<void> {

@@ -217,6 +217,32 @@ describe('ApiClient', () => {
     ]);
   });
 
+  it('lists who has knocked, and takes nothing else for such a list', async () => {
+    const knock = {
+      id: '0123456789abcdef',
+      status: 'admitted',
+      address: '2001:db8::7',
+      agent: 'Mozilla/5.0 \u202e',
+      at: TUNNEL.created_at,
+      ends_at: TUNNEL.expires_at,
+    };
+    const { api, seen } = await setUp(200, { knocks: [knock] });
+    assert.deepEqual(await api.listKnocks(TUNNEL.id), [knock]);
+    assert.equal(seen[0]?.line, `GET /v1/tunnels/${TUNNEL.id}/knocks`);
+    for (const bad of [
+      { id: '../account' },
+      { status: 'asleep' },
+      { address: '' },
+      { agent: null },
+      { ends_at: 1 },
+    ])
+      await assert.rejects(
+        (await setUp(200, { knocks: [{ ...knock, ...bad }] })).api.listKnocks(TUNNEL.id),
+        RelayUnreachable,
+        JSON.stringify(bad),
+      );
+  });
+
   it('takes nothing else for a signed link', async () => {
     const link = { id: '0123456789abcdef', note: '', created_at: 'x', expires_at: 'x' };
     for (const url of [

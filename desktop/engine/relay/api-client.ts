@@ -10,6 +10,7 @@ import { Network } from '../network/network.ts';
 import { accessRequest, asksVisitorsFor } from './access-response.ts';
 import { readAccount } from './account-response.ts';
 import { AccessUnsupported, refusesKey, RelayRefusal, RelayUnreachable } from './errors.ts';
+import { type KnockEntry, readKnockList } from './knock-response.ts';
 import { type LinkRequest, readLinkList, readNewLink } from './link-response.ts';
 import { readRefusal } from './refusal.ts';
 import type { RelayAddress } from './relay-address.ts';
@@ -151,8 +152,13 @@ export class ApiClient {
     await this.#call('DELETE', `${tunnelPath(id)}/links/${encodeURIComponent(linkId)}`);
   }
 
+  /** `GET /v1/tunnels/{id}/knocks`: who waits, who is in, and who was refused lately. */
+  async listKnocks(id: string): Promise<KnockEntry[]> {
+    return readKnockList(await this.#callForAccess('GET', `${tunnelPath(id)}/knocks`));
+  }
+
   /**
-   * `PUT /v1/tunnels/{id}/knocks/{knock_id}`: lets a visitor in who waits, or does not.
+   * `PUT /v1/tunnels/{id}/knocks/{knock_id}`: lets a visitor in who waits, or does not; who is in can be sent out.
    *
    * @param duration for how long he is let in, a duration string; without it the relay chooses
    */

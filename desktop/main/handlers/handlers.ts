@@ -95,6 +95,7 @@ export function createHandlers({
       await admission.revokeLink(key, id);
       return undefined;
     },
+    'knock:admitted': ({ key }) => admission.listAdmitted(key),
     'knock:admit': async ({ key, id, ttl }) => {
       await admission.admit(key, id, ttl);
       return undefined;

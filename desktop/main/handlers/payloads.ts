@@ -58,6 +58,7 @@ export const PAYLOADS: { readonly [C in keyof Channels]: PayloadSchema<Channels[
   }),
   'link:list': ref,
   'link:revoke': exact({ key, id: relayId }),
+  'knock:admitted': ref,
   'knock:admit': exact({ key, id: relayId, ttl: someTtl }),
   'knock:refuse': exact({ key, id: relayId }),
   'log:list': exact({ key, search: yup.string().defined().max(SEARCH_MAX_CHARS) }),

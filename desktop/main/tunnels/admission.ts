@@ -1,7 +1,7 @@
 /** Links and answers by which single visitors come into a tunnel (docs/protocol.md section 11). */
 import type { Link } from '../../../shared/links.ts';
 import { RelayRefusal } from '../../engine/relay/errors.ts';
-import type { LinkView } from '../../shared/lock.ts';
+import type { AdmittedView, LinkView } from '../../shared/lock.ts';
 import { type Connection, signedIn } from '../connection.ts';
 import { CallFailure } from '../failure.ts';
 import type { TunnelDesk } from './tunnel-desk.ts';
@@ -40,11 +40,24 @@ export class Admission {
     await unlessGone(api.deleteLink(id, linkId));
   }
 
+  /** Visitors who were let in and still are. */
+  async listAdmitted(key: string): Promise<readonly AdmittedView[]> {
+    const { api, id } = this.#tunnel(key);
+    const admitted = (await api.listKnocks(id)).filter(({ status }) => status === 'admitted');
+    return admitted.map(({ id: knockId, address, agent, ends_at }) => ({
+      id: knockId,
+      address,
+      agent,
+      endsAt: Date.parse(ends_at),
+    }));
+  }
+
   /** @param ttl for how long the visitor may come in, a duration string */
   async admit(key: string, knockId: string, ttl: string): Promise<void> {
     await this.#answer(key, knockId, ttl);
   }
 
+  /** Lets a visitor not in, or sends one out who is. */
   async refuse(key: string, knockId: string): Promise<void> {
     await this.#answer(key, knockId, undefined);
   }

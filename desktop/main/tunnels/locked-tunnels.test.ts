@@ -244,6 +244,30 @@ describe('visitors who knock', () => {
     assert.deepEqual(waiting(app), ['n1']);
   });
 
+  it('who are in are listed, and can be sent out', async () => {
+    const app = await locked({ kind: 'knock' });
+    const { key } = app;
+    const entry = { address: '192.0.2.7', agent: 'curl/8', ends_at: '2026-07-10T13:00:00.000Z' };
+    app.api.knocks = [
+      { ...entry, id: 'n1', status: 'admitted' },
+      { ...entry, id: 'n2', status: 'waiting' },
+      { ...entry, id: 'n3', status: 'refused' },
+    ];
+    const endsAt = Date.parse(entry.ends_at);
+    assert.deepEqual(await app.call('knock:admitted', { key }), [
+      { id: 'n1', address: '192.0.2.7', agent: 'curl/8', endsAt },
+    ]);
+    await app.call('knock:refuse', { key, id: 'n1' });
+    assert.equal(app.api.calls.at(-1), 'refuse 1 n1');
+  });
+
+  it('are told of once, however often the relay is connected anew', async () => {
+    const app = await locked({ kind: 'knock' });
+    knock(app, 'n1');
+    knock(app, 'n1');
+    assert.deepEqual([waiting(app), app.seen.notices.length], [['n1'], 1]);
+  });
+
   it('no longer wait where another lock is set, or the tunnel has ended', async () => {
     const app = await locked({ kind: 'knock' });
     knock(app, 'n1');

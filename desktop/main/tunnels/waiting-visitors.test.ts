@@ -11,10 +11,11 @@ const knock = (id: string) => ({ id, address: '192.0.2.7', agent: 'curl/8' });
 describe('WaitingVisitors', () => {
   it('keeps them in the order in which they came, each once, until they are answered', () => {
     const { waiting } = setUp();
-    for (const id of ['a', 'b', 'c', 'a']) assert.equal(waiting.add(knock(id)), true);
-    assert.deepEqual(waiting.knocks, [knock('b'), knock('c'), knock('a')]);
-    waiting.remove('c');
-    assert.deepEqual(waiting.knocks, [knock('b'), knock('a')]);
+    const added = ['a', 'b', 'c', 'a'].map((id) => waiting.add(knock(id)));
+    assert.deepEqual(added, [true, true, true, false]);
+    assert.deepEqual(waiting.knocks, [knock('a'), knock('b'), knock('c')]);
+    waiting.remove('b');
+    assert.deepEqual(waiting.knocks, [knock('a'), knock('c')]);
     waiting.clear();
     assert.deepEqual(waiting.knocks, []);
   });

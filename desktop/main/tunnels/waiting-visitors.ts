@@ -23,11 +23,11 @@ export class WaitingVisitors {
     return this.#waiting.filter(({ until }) => until > now).map(({ knock }) => knock);
   }
 
-  /** @returns whether there is room for another one; relays let no more wait */
+  /** @returns whether it is another one, for whom there is room: relays let no more wait, and tell of each again when they are connected anew */
   add({ id, address, agent }: KnockView): boolean {
     const now = this.#now();
-    const others = this.#waiting.filter(({ knock, until }) => until > now && knock.id !== id);
-    if (others.length >= KNOCKS_MAX) return false;
+    const others = this.#waiting.filter(({ until }) => until > now);
+    if (others.length >= KNOCKS_MAX || others.some(({ knock }) => knock.id === id)) return false;
     this.#waiting = [...others, { knock: { id, address, agent }, until: now + KNOCK_WAIT_MS }];
     return true;
   }

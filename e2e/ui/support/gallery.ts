@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import type { RecordedMessage, RequestDetail } from '../../../desktop/engine/inspector/records.ts';
 import type { About } from '../../../desktop/shared/ipc.ts';
-import type { KnockView, LinkView, LockView } from '../../../desktop/shared/lock.ts';
+import type { AdmittedView, KnockView, LinkView, LockView } from '../../../desktop/shared/lock.ts';
 import type { Snapshot, TunnelView } from '../../../desktop/shared/snapshot.ts';
 import { exampleRequest, exampleSnapshot, exampleTunnel } from '../../../desktop/testing/views.ts';
 import { Refusal, ScriptedMain } from './scripted-main.ts';
@@ -116,6 +116,10 @@ const KNOCKS: readonly KnockView[] = [
     agent: 'Mozilla/5.0 (iPhone; CPU iPhone OS 26_0 like Mac OS X) Version/26.0 Mobile/15E148 Safari/604.1',
   },
 ];
+const ADMITTED: readonly AdmittedView[] = KNOCKS.map((knock, index) => ({
+  ...knock,
+  endsAt: NOW + (index * 6 * 24 + 1) * HOUR - 17 * MINUTE,
+}));
 /** One of each kind, without requests. */
 const QUIET_SHOP: TunnelView = { ...SHOP, recent: [], requests: 0 };
 const LOCKED: readonly TunnelView[] = [
@@ -212,6 +216,7 @@ function scripted(changes: Partial<Snapshot>): () => ScriptedMain {
       'log:replay': () => ({ id: 5 }),
       'lock:invent': () => ({ password: 'brisk-plum-tide' }),
       'link:list': () => LINKS,
+      'knock:admitted': () => ADMITTED,
       'link:create': ({ note }) => ({ id: 'l4', note, expiresAt: NOW + 24 * HOUR }),
       'app:about': () => ABOUT,
     });
@@ -409,6 +414,15 @@ export const SCENES: readonly Scene[] = [
     name: 'knocks',
     alt: 'Visitors who wait to be let in, with Admit and Refuse',
     main: live({ ...QUIET_SHOP, lock: { kind: 'knock' }, knocks: KNOCKS }, HOOKS),
+  },
+  {
+    name: 'lock-knock',
+    alt: 'The lock of a card: visitors are asked for, with those who were admitted',
+    main: live({ ...QUIET_SHOP, lock: { kind: 'knock' } }),
+    go: async (page) => {
+      await openLock(page);
+      await page.getByText('203.0.113.7').waitFor();
+    },
   },
   {
     name: 'create-lock',

@@ -14,7 +14,8 @@ export function Knocks({ tunnel, action }: { tunnel: TunnelView; action: Action 
   const list = useRef<HTMLUListElement>(null);
   useKeptFocus(list, (place) => {
     const left = list.current?.children;
-    return left?.[Math.min(place, left.length - 1)]?.querySelector('button');
+    const next = left?.[Math.min(place, left.length - 1)]?.querySelector('button');
+    return next ?? document.getElementById(`lock-${key}`);
   });
   if (knocks.length === 0) return null;
   return (
@@ -59,7 +60,7 @@ function Knock({
   };
   return (
     <li>
-      <span class="who-knocks" title={agent}>
+      <span class="who-knocks">
         <b>{who}</b> wants to come in <span class="from">from {address}</span>
       </span>
       <span class="answers">

@@ -6,6 +6,7 @@ import { isSameLock, type LockDraft, lockDraft, lockWords, readLock } from '../.
 import { useShell } from '../../view/context.ts';
 import { Failure } from '../../view/parts.tsx';
 import { useAction } from '../../view/use-action.ts';
+import { Admitted } from './admitted.tsx';
 import { Links } from './links.tsx';
 import { LockFields } from './lock-fields.tsx';
 
@@ -74,6 +75,7 @@ export function LockPanel({
         )}
       </form>
       {lock.kind === 'links' && draft.kind === 'links' && <Links tunnel={tunnel} />}
+      {lock.kind === 'knock' && draft.kind === 'knock' && <Admitted tunnel={tunnel} />}
     </div>
   );
 }

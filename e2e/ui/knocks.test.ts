@@ -1,0 +1,91 @@
+/** Visitors who wait, as the window shows them and answers (main is scripted). */
+import assert from 'node:assert/strict';
+import type { Page } from 'playwright-core';
+import type { KnockView } from '../../desktop/shared/lock.ts';
+import { exampleSnapshot, exampleTunnel } from '../../desktop/testing/views.ts';
+import { eventually } from '../support/deadline.ts';
+import { testScope } from '../support/scope.ts';
+import { openWindow } from './support/app-window.ts';
+import { focused, focusedName } from './support/keyboard.ts';
+import { ScriptedMain } from './support/scripted-main.ts';
+import { sharedBrowser, sharedWindow } from './support/shared.ts';
+
+const NOW = Date.UTC(2026, 10, 21, 22, 30);
+const ANN: KnockView = { id: 'n1', address: '203.0.113.7', agent: 'Mozilla/5.0 (X11; Linux) Firefox/150.0' };
+const BEN: KnockView = { id: 'n2', address: '2001:db8::7', agent: 'curl/8.18.0' };
+const TUNNEL = exampleTunnel({
+  key: 'shop',
+  slug: 'shop',
+  url: 'https://shop.tunnels.example.com',
+  lock: { kind: 'knock' },
+});
+
+/** Those who wait from now on. */
+async function knocking(main: ScriptedMain, ...knocks: KnockView[]): Promise<void> {
+  await main.show({ tunnels: [{ ...TUNNEL, knocks }] });
+}
+
+/** What main was asked for, once it is that much. */
+function asked(main: ScriptedMain, count: number): Promise<ScriptedMain['calls']> {
+  return eventually(20_000, async () => {
+    assert.equal(main.calls.length, count);
+    return main.calls;
+  });
+}
+
+describe('visitors who knock', () => {
+  const scope = testScope();
+
+  async function open(...knocks: KnockView[]): Promise<{ page: Page; main: ScriptedMain }> {
+    const main = new ScriptedMain(exampleSnapshot({ tunnels: [{ ...TUNNEL, knocks }] }));
+    const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
+    const page = await openWindow(scope, browser, built, main, { now: NOW, timezoneId: 'UTC' });
+    await page.getByRole('heading', { name: 'shop' }).waitFor();
+    return { page, main };
+  }
+
+  it('appear with who they are, are told to screen readers, and are answered each by itself', async () => {
+    const { page, main } = await open();
+    await knocking(main, ANN);
+    await page.getByText('Firefox on Linux wants to come in from 203.0.113.7').waitFor();
+    await page.getByRole('status').getByText('Firefox on Linux wants to come in to shop.').waitFor();
+    await knocking(main, ANN, BEN);
+    await page.getByRole('button', { name: 'Refuse curl, 2001:db8::7' }).click();
+    await asked(main, 1);
+    await knocking(main, ANN);
+    await page.getByLabel('For how long to admit Firefox on Linux').selectOption('for today');
+    await page.getByRole('button', { name: 'Admit Firefox on Linux, 203.0.113.7' }).click();
+    assert.deepEqual(await asked(main, 2), [
+      { channel: 'knock:refuse', payload: { key: 'shop', id: 'n2' } },
+      { channel: 'knock:admit', payload: { key: 'shop', id: 'n1', ttl: '90m' } },
+    ]);
+    await knocking(main);
+    await page.getByText('wants to come in from').waitFor({ state: 'detached' });
+  });
+
+  it('are found by their notification, wherever the user is, and answered with the keyboard', async () => {
+    const { page, main } = await open(ANN, BEN);
+    const keys = page.keyboard;
+    await page.getByRole('button', { name: 'Settings' }).click();
+    await page.getByRole('heading', { name: 'Settings' }).waitFor();
+    await main.push('tunnel:show', { key: 'shop' });
+    await focusedName(page, /^Admit Firefox/);
+    await keys.press('Enter');
+    assert.deepEqual((await asked(main, 1))[0]?.payload, { key: 'shop', id: 'n1', ttl: '1h' });
+    // The next one has the focus once this one is gone, and what is near it after the last.
+    await knocking(main, BEN);
+    await focusedName(page, /^Admit curl/);
+    await keys.press('Enter');
+    await asked(main, 2);
+    await knocking(main);
+    await focused(page, 'lock-shop');
+  });
+
+  it('leave the focus where it is when they come', async () => {
+    const { page, main } = await open();
+    await page.getByLabel('Port', { exact: true }).focus();
+    await knocking(main, ANN);
+    await page.getByText('wants to come in from').waitFor();
+    await focused(page, 'port');
+  });
+});
