@@ -6,6 +6,7 @@ import type { CallError } from '../../../shared/ipc.ts';
 import type { TunnelView } from '../../../shared/snapshot.ts';
 import { bytesText, clockText } from '../../model/numbers.ts';
 import { outcome, statusText, timeText } from '../../model/request.ts';
+import { visitorWords } from '../../model/visitor.ts';
 import { useShell } from '../../view/context.ts';
 import { Failure, Notice, Screen } from '../../view/parts.tsx';
 import { useAction } from '../../view/use-action.ts';
@@ -84,7 +85,7 @@ export function RequestScreen({
 }
 
 function Facts({ detail }: { detail: RequestDetail }): JSX.Element {
-  const { startedAt, bytesIn, bytesOut, isBroken, status, replayOf } = detail;
+  const { startedAt, bytesIn, bytesOut, isBroken, status, visitor, replayOf } = detail;
   return (
     <p class="facts">
       <b class={`status-${outcome(detail)}`}>{statusText(detail)}</b>
@@ -93,6 +94,7 @@ function Facts({ detail }: { detail: RequestDetail }): JSX.Element {
         {bytesText(bytesIn)} in, {bytesText(bytesOut)} out
       </span>
       <span>{clockText(startedAt)}</span>
+      {visitor !== undefined && <span>{visitorWords(visitor)}</span>}
       {isBroken && status !== undefined && <span class="status-broken">The response broke off.</span>}
       {replayOf !== undefined && <span>Repeats request {replayOf}.</span>}
     </p>
