@@ -404,3 +404,20 @@ export const PASS_SECONDS = 12 * 3600;
 export const PASS_KEY_MS = 7 * 24 * 3600_000;
 /** ms after which a store that failed is asked for the next key again; passes are made with the one before meanwhile. */
 export const PASS_KEY_RETRY_MS = 10_000;
+
+/** Visitors of a tunnel who knock and wait for an answer. */
+export const KNOCKS_WAITING_MAX = 32;
+/** Those among them from one address (a /64 for IPv6), with those who were refused lately. */
+export const KNOCKS_PER_ADDRESS_MAX = 3;
+/** Visitors of a tunnel who were refused and are remembered; the oldest goes when there are more. */
+export const KNOCKS_REFUSED_MAX = 32;
+/** Visitors of a tunnel who were let in by their knock, at a time. */
+export const ADMITTED_MAX = 100;
+/** ms for which a response is held back until there is an answer: shorter than the time limits of the proxies in front. */
+export const KNOCK_HOLD_MS = 25_000;
+/** Responses that are held back for one knock: some browser tabs. */
+export const KNOCK_HOLDS_MAX = 4;
+/** s after which the page of a visitor with more of them looks again. */
+export const KNOCK_LOOK_SECONDS = 5;
+/** Times that a write is tried again because another relay was faster. */
+export const KNOCK_WRITE_ATTEMPTS = 5;

@@ -39,6 +39,11 @@ export const LOG_EVENTS = {
     meaning: 'through the API: `link` lets visitors into a tunnel until `expires_at`',
   },
   'link revoked': { level: 'info', meaning: 'through the API: `link` lets nobody in any more' },
+  'visitor knocked': { level: 'info', meaning: 'somebody asks the owner of a tunnel to be let in: `knock`' },
+  'knock answered': {
+    level: 'info',
+    meaning: 'through the API: the visitor was let in, or not (`admitted`)',
+  },
   'tunnel closed': { level: 'info', meaning: 'through the API' },
   'tunnel expired': { level: 'info', meaning: 'its time to live was over' },
   'tunnel removed': { level: 'info', meaning: 'its account was removed' },

@@ -87,6 +87,11 @@ export function drainMessage(): string {
   return JSON.stringify({ type: 'drain' } satisfies DrainMessage);
 }
 
+/** Writes a `knock` message. */
+export function knockMessage({ id, address, agent, at }: Omit<KnockMessage, 'type'>): string {
+  return JSON.stringify({ type: 'knock', id, address, agent, at } satisfies KnockMessage);
+}
+
 /**
  * Reads a message of the relay.
  *

@@ -27,6 +27,7 @@ export const API_ERRORS = {
   connectionNotFound: { status: 404, code: 'connection-not-found', text: 'connection not found' },
   tunnelNotConnected: { status: 404, code: 'tunnel-not-connected', text: 'tunnel not connected' },
   linkNotFound: { status: 404, code: 'link-not-found', text: 'link not found' },
+  knockNotFound: { status: 404, code: 'knock-not-found', text: 'knock not found' },
   methodNotAllowed: { status: 405, code: 'method-not-allowed', text: 'method not allowed' },
   nameTaken: { status: 409, code: 'name-taken', text: 'name already in use' },
   linksOff: {
@@ -127,10 +128,30 @@ export function tooManyLinks(
   };
 }
 
+/** The refusal of an answer to a knock that cannot be (docs/protocol.md section 11.3). */
+export function invalidKnockAnswer(text: string): ApiErrorEntry {
+  return { status: 400, code: 'invalid-knock-answer', text };
+}
+
+/**
+ * The refusal to let in more visitors by their knock than a tunnel may have at a time.
+ *
+ * @param nextEnd when the first of them is out again, RFC 3339
+ */
+export function tooManyAdmitted(max: number | string, nextEnd: string): ApiErrorEntry {
+  return {
+    status: 409,
+    code: 'too-many-admitted',
+    text: `a tunnel may have let in ${max} visitors by their knock at a time; send one of them out, or wait until ${nextEnd}`,
+  };
+}
+
 /** Errors whose text depends on settings or on the moment, with `{…}` for the parts that vary. */
 export const VARIABLE_API_ERRORS = {
   ttlTooLong: ttlTooLong('{duration}'),
   tooManyTunnels: tooManyTunnels('{plan}', '{number}', '{time}'),
+  invalidKnockAnswer: invalidKnockAnswer('{field} must be {rule}'),
+  tooManyAdmitted: tooManyAdmitted('{number}', '{time}'),
   invalidAccess: invalidAccess('{reason}'),
   invalidLink: invalidLink('the {field} of a link must be {rule}'),
   tooManyLinks: tooManyLinks('{number}', '{more}', '{time}'),

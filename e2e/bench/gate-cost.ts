@@ -26,10 +26,10 @@ const STORED: StoredAccess = {
 
 const secret = 'k'.repeat(43);
 const passes = new Passes('visit', () => ({ current: secret, others: [] }));
-const linkPasses = new Passes('link', () => ({ current: secret, others: [] }));
+const lastingPasses = new Passes('lasting', () => ({ current: secret, others: [] }));
 const gate = new Gate({
   passes,
-  linkPasses,
+  lastingPasses,
   links: new LinkTokens(secret),
   cookieName: () => '__Host-culvert-pass',
   isGood: () => true,
@@ -41,7 +41,7 @@ passed.add(STORED.version, { user: 'ann', password: 'mild oak fern' });
 
 const scope = { tunnelId: ID, version: STORED.version, form: 'host' } as const;
 const pass = passes.make(scope, 'basic:ann', NOW / 1000 + 3600);
-const linkPass = linkPasses.make(scope, `link:${ID} for the review`, NOW / 1000 + 3600);
+const linkPass = lastingPasses.make(scope, `link:${ID} for the review`, NOW / 1000 + 3600);
 const withCookie = arrival(`Cookie: theirs=1; __Host-culvert-pass=${pass}\r\n`);
 const withLink = arrival(`Cookie: theirs=1; __Host-culvert-pass=${linkPass}\r\n`);
 const withPassword = arrival(

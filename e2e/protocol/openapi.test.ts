@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
+import type { Knock } from '../../shared/knocks.ts';
 import type { Link } from '../../shared/links.ts';
 import type { Tunnel } from '../../shared/tunnel.ts';
 import { createAccount, type TestAccount } from '../support/accounts.ts';
 import { Api, type ApiRequest } from '../support/api.ts';
+import { mustKnock } from '../support/knocks.ts';
 import { OpenApiValidator } from '../support/openapi.ts';
 import { newApiKey } from '../support/programs.ts';
 import type { Field } from '../support/raw-http.ts';
@@ -137,6 +139,39 @@ describe('GET /v1/openapi.json', () => {
     await send(access, 200, { json: {} });
   });
 
+  it('describes knocks, and what cannot be answered to them', async () => {
+    const access = 'PUT /v1/tunnels/{id}/access';
+    const operation = 'PUT /v1/tunnels/{id}/knocks/{knock_id}';
+    await send(access, 200, { json: { knock: true } });
+    const place = { port: relay.port, host: `${tunnel.slug}.localhost:${relay.port}` };
+    /** Somebody knocks. @returns his answering */
+    const knocks = async (
+      number: number,
+    ): Promise<(status: number, request: ApiRequest) => Promise<void>> => {
+      await mustKnock(place, [['X-Forwarded-For', `198.51.100.${number}`]]);
+      const { json } = await account.api.send('GET', `/v1/tunnels/${tunnel.id}/knocks`);
+      const id = (json as { knocks: Knock[] }).knocks.at(-1)?.id;
+      return (status, request) =>
+        send(operation, status, request, account.api, `/v1/tunnels/{id}/knocks/${id}`);
+    };
+    const answer = await knocks(0);
+    await send('GET /v1/tunnels/{id}/knocks', 200);
+    for (const body of ['{', '[]', '{}', '{"admit":true,"for":"721h"}']) await answer(400, { body });
+    await answer(413, { body: ' '.repeat(17_000) });
+    await answer(200, { json: { admit: true, for: '1h' } });
+    await send('GET /v1/tunnels/{id}/knocks', 200);
+    await answer(200, { json: { admit: false } });
+    for (let number = 1; number <= 100; number += 1)
+      await (
+        await knocks(number)
+      )(200, { json: { admit: true } });
+    await (
+      await knocks(101)
+    )(409, { json: { admit: true } });
+    await send(access, 200, { json: {} });
+    await answer(404, { json: { admit: true } });
+  });
+
   for (const operation of [
     'GET /v1/tunnels/{id}',
     'DELETE /v1/tunnels/{id}',
@@ -145,6 +180,7 @@ describe('GET /v1/openapi.json', () => {
     'POST /v1/tunnels/{id}/links',
     'GET /v1/tunnels/{id}/links',
     'DELETE /v1/tunnels/{id}/links/{link_id}',
+    'GET /v1/tunnels/{id}/knocks',
   ]) {
     it(`describes ${operation} of a tunnel that does not exist`, () =>
       send(operation, 404, { json: {} }, account.api, operation.split(' ')[1]?.replace('{id}', UNKNOWN)));

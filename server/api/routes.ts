@@ -3,6 +3,7 @@ import { Router } from '@koa/router';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import type { TtlLimits } from '../../shared/tunnel.ts';
 import { readAccess } from '../../shared/access-requests.ts';
+import { readKnockAnswer } from '../../shared/knocks.ts';
 import { readCreateLink } from '../../shared/link-requests.ts';
 import { readExtendTunnel } from '../../shared/tunnel-requests.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
@@ -12,6 +13,7 @@ import { LIST_BATCH, READY_TIMEOUT_MS, STORE_RETRY_AFTER_SECONDS } from '../limi
 import { orUnavailable, type Store } from '../store/store.ts';
 import { batches } from '../batches.ts';
 import type { CreateLimiter } from '../rate-limiter.ts';
+import type { TunnelKnocks } from '../tunnels/tunnel-knocks.ts';
 import type { TunnelLinks } from '../tunnels/tunnel-links.ts';
 import type { TunnelService } from '../tunnels/tunnel-service.ts';
 import type { Addresses } from '../tunnels/urls.ts';
@@ -19,6 +21,7 @@ import { allowName, authenticate, limitRate, limitTunnels, readCreate, waitForTu
 import { openApiDocument } from './openapi/document.ts';
 import { readBody, requireBody } from './request-body.ts';
 import { ACCOUNT } from './resources/account.ts';
+import { KNOCK } from './resources/knock.ts';
 import { viewLink, viewNewLink } from './resources/link.ts';
 import { CLOSED, HEALTHY, READY, REVOKED } from './resources/status.ts';
 import { viewTunnel } from './resources/tunnel.ts';
@@ -30,6 +33,7 @@ export interface ApiDeps {
   readonly authenticator: Authenticator;
   readonly tunnels: TunnelService;
   readonly links: TunnelLinks;
+  readonly knocks: Pick<TunnelKnocks, 'list' | 'answer'>;
   readonly creates: CreateLimiter;
   readonly turns: Pick<Turns, 'next'>;
   readonly writes: Writes;
@@ -43,7 +47,7 @@ export interface ApiDeps {
 
 /** @returns a router that matches its paths exactly: case, trailing slash and encoding matter */
 export function createRouter(deps: ApiDeps): Router<ApiState> {
-  const { authenticator, tunnels, links, creates, turns, writes, store } = deps;
+  const { authenticator, tunnels, links, knocks, creates, turns, writes, store } = deps;
   const { ttl, addresses, clock, isDraining } = deps;
   const router = new Router<ApiState>({ strict: true, sensitive: true });
   const requireKey = authenticate(authenticator);
@@ -112,8 +116,20 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
 
   async function revokeLink(ctx: ApiContext): Promise<void> {
     const { account } = ctx.state;
-    await writes.run(account.id, () => links.revoke(account, idOf(ctx), ctx.captures?.[1] ?? ''));
+    await writes.run(account.id, () => links.revoke(account, idOf(ctx), partOf(ctx)));
     ctx.body = REVOKED.body;
+  }
+
+  async function listKnocks(ctx: ApiContext): Promise<void> {
+    const found = await knocks.list(ctx.state.account, idOf(ctx));
+    ctx.body = { knocks: found.map((knock) => KNOCK.view(knock)) };
+  }
+
+  async function answerKnock(ctx: ApiContext): Promise<void> {
+    const { account } = ctx.state;
+    const answer = readKnockAnswer(ctx.request.body);
+    const knock = await writes.run(account.id, () => knocks.answer(account, idOf(ctx), partOf(ctx), answer));
+    ctx.body = KNOCK.view(knock);
   }
 
   function describe(ctx: ApiContext): void {
@@ -158,6 +174,8 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
   router.post('/v1/tunnels/:id/links', requireKey, json, anotherTurn, createLink);
   router.get('/v1/tunnels/:id/links', requireKey, listLinks);
   router.delete('/v1/tunnels/:id/links/:link_id', requireKey, revokeLink);
+  router.get('/v1/tunnels/:id/knocks', requireKey, listKnocks);
+  router.put('/v1/tunnels/:id/knocks/:knock_id', requireKey, json, anotherTurn, requireBody(), answerKnock);
   router.get('/v1/account', requireKey, showAccount);
   router.get('/v1/openapi.json', describe);
   router.get('/healthz', health);
@@ -184,4 +202,9 @@ function requireUpgrade(): never {
 /** The id as it was sent: `ctx.params` would decode it, and a percent-encoded letter is another path. */
 function idOf(ctx: ApiContext): string {
   return ctx.captures?.[0] ?? '';
+}
+
+/** The id of what belongs to the tunnel, in the same way. */
+function partOf(ctx: ApiContext): string {
+  return ctx.captures?.[1] ?? '';
 }

@@ -34,19 +34,19 @@ function basic(user: string, password: string): string {
 
 describe('Gate', () => {
   let passes: Passes;
-  let linkPasses: Passes;
+  let lastingPasses: Passes;
   let links: LinkTokens;
   let revoked: Set<string>;
   let gate: Gate;
 
   beforeEach(() => {
     passes = new Passes('visit', () => ({ current: 'key', others: [] }));
-    linkPasses = new Passes('link', () => ({ current: 'other key', others: [] }));
+    lastingPasses = new Passes('lasting', () => ({ current: 'other key', others: [] }));
     links = new LinkTokens('other key');
     revoked = new Set();
     gate = new Gate({
       passes,
-      linkPasses,
+      lastingPasses,
       links,
       cookieName: (form) => (form === 'host' ? '__Host-pass' : 'pass'),
       isGood: (tunnelId, visitor) => !revoked.has(`${tunnelId} ${visitor}`),
@@ -217,7 +217,7 @@ describe('Gate', () => {
     it('takes a pass of one until the link ends, and is revoked', () => {
       const scope = { tunnelId: 'one', version: 'v1', form: 'host' } as const;
       const who = `link:${ID}:`;
-      const fields = `Cookie: __Host-pass=${linkPasses.make(scope, who, end)}\r\n`;
+      const fields = `Cookie: __Host-pass=${lastingPasses.make(scope, who, end)}\r\n`;
       assert.deepEqual(ask(LINKS, { fields }), {
         kind: 'pass',
         visitor: who,

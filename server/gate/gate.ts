@@ -9,7 +9,7 @@ import { type Credentials, gateCredentials } from './credentials.ts';
 import type { HeldAccess } from './held-access.ts';
 import type { LinkTokens, SignedLink } from './link-tokens.ts';
 import type { Passes, PassScope } from './passes.ts';
-import { visitorByLink } from './visitors.ts';
+import { knockIdOf, visitorByLink } from './visitors.ts';
 
 /** A request at the gate. */
 export interface Arrival {
@@ -38,15 +38,15 @@ export type Verdict =
   | { readonly kind: 'link'; readonly link: SignedLink; readonly visitor: string; readonly kept: Kept }
   /** he comes in if the password is right, which takes time to find out */
   | { readonly kind: 'check'; readonly credentials: Credentials; readonly hash: string | undefined }
-  /** he is asked for what he has not shown */
-  | { readonly kind: 'ask' }
+  /** he is asked for what he has not shown; `knock` is the id of the knock for which he waits, or has waited */
+  | { readonly kind: 'ask'; readonly knock: string | undefined }
   /** not from there, whatever he shows */
   | { readonly kind: 'address' };
 
 export interface GateOptions {
   readonly passes: Passes;
-  /** those of who has come with a link, which live as long as links do */
-  readonly linkPasses: Passes;
+  /** those of who has come with a link or has knocked, which live longer */
+  readonly lastingPasses: Passes;
   readonly links: LinkTokens;
   /** name of the cookie that carries a pass, for the form of the address */
   readonly cookieName: (form: PassScope['form']) => string;
@@ -71,11 +71,11 @@ export class Gate {
     const kept = { authorization: credentials !== undefined && access.hasUser(credentials.user) };
     const link = this.#link(access, arrival);
     if (link !== undefined) return { kind: 'link', link, visitor: visitorByLink(link), kept };
-    const visitor = this.#bearer(access, arrival);
+    const { visitor, knock } = this.#bearer(access, arrival);
     if (visitor !== undefined) return { kind: 'pass', visitor, kept };
     // No browser sends credentials with it; the request that follows has to bring them.
     if (access.hasUsers && isPreflight(arrival.head)) return { kind: 'pass', visitor: undefined, kept };
-    if (credentials === undefined) return { kind: 'ask' };
+    if (credentials === undefined) return { kind: 'ask', knock };
     return { kind: 'check', credentials, hash: access.hashOf(credentials.user) };
   }
 
@@ -93,16 +93,22 @@ export class Gate {
     return link !== undefined && isGood(tunnelId, visitorByLink(link)) ? link : undefined;
   }
 
-  /** Who has a pass that is good. */
-  #bearer(access: HeldAccess, { head, tunnelId, prefix, now }: Arrival): string | undefined {
-    const { passes, linkPasses, cookieName, isGood } = this.#options;
+  /** Who has a pass that is good; or who has knocked, and is not in. */
+  #bearer(
+    access: HeldAccess,
+    { head, tunnelId, prefix, now }: Arrival,
+  ): { readonly visitor?: string; readonly knock?: string | undefined } {
+    const { passes, lastingPasses, cookieName, isGood } = this.#options;
     const form = prefix === '' ? 'host' : 'path';
     const scope = { tunnelId, version: access.version, form } as const;
+    let knock: string | undefined;
     for (const value of cookieValues(head.fields, cookieName(form))) {
-      const visitor = passes.read(value, scope, now) ?? linkPasses.read(value, scope, now);
-      if (visitor !== undefined && isGood(tunnelId, visitor)) return visitor;
+      const visitor = passes.read(value, scope, now) ?? lastingPasses.read(value, scope, now);
+      if (visitor === undefined) continue;
+      if (isGood(tunnelId, visitor)) return { visitor };
+      knock ??= knockIdOf(visitor);
     }
-    return undefined;
+    return { knock };
   }
 }
 

@@ -65,6 +65,10 @@ export class HeldAccess {
     return this.stored.links;
   }
 
+  get takesKnocks(): boolean {
+    return this.stored.knock;
+  }
+
   get hasUsers(): boolean {
     return this.#users.size > 0;
   }

@@ -51,7 +51,7 @@ describe('Passes', () => {
   });
 
   it('of one kind are none of the other, under the same key', () => {
-    const links = new Passes('link', () => keys);
+    const links = new Passes('lasting', () => keys);
     assert.equal(links.read(passes.make(SCOPE, 'password', END), SCOPE, NOW), undefined);
     assert.equal(passes.read(links.make(SCOPE, 'link', END), SCOPE, NOW), undefined);
     assert.equal(links.read(links.make(SCOPE, 'link', END), SCOPE, NOW), 'link');

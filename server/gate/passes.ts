@@ -27,8 +27,8 @@ interface Known {
 
 const FORMAT = /^(\w+)\.(\d{1,12})\.([\w-]{0,400})\.([\w-]{43})$/;
 
-/** Under which keys a pass is made: those of a while, or the one of links, which live longer. */
-export type PassKind = 'visit' | 'link';
+/** Under which keys a pass is made: those of a while, or the one of links and knocks, which live longer. */
+export type PassKind = 'visit' | 'lasting';
 
 export class Passes {
   readonly #kind: PassKind;

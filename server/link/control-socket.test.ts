@@ -105,6 +105,19 @@ describe('ControlSocket', () => {
     assert.deepEqual([socket.calls, open.wasAskedToMove], [['{"type":"drain"}'], true]);
   });
 
+  it('tells a client that takes such a message who knocks, each once', () => {
+    const [one, two] = ['1', '2'].map((id) => ({ id, address: '192.0.2.1', agent: 'a', at: 'now' }));
+    assert.ok(one !== undefined && two !== undefined);
+    control.tellKnocks([one]);
+    assert.deepEqual(socket.calls, []);
+    const open = controlOn(socket, true, () => {});
+    open.tellKnocks([one]);
+    open.tellKnocks([one, two]);
+    open.tellKnocks([two]);
+    const messages = [one, two].map((knock) => JSON.stringify({ type: 'knock', ...knock }));
+    assert.deepEqual(socket.calls, messages);
+  });
+
   it('answers pings', () => {
     socket.emit('ping', Buffer.from('hi'));
     assert.deepEqual(socket.calls, ['pong hi']);

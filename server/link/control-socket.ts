@@ -5,6 +5,8 @@ import {
   CloseCode,
   connectionMessage,
   drainMessage,
+  knockMessage,
+  type KnockMessage,
   PING_INTERVAL_MS,
   PONG_TIMEOUT_MS,
 } from '../../shared/control.ts';
@@ -32,6 +34,8 @@ export class ControlSocket {
   readonly key: SocketKey;
   readonly #takesEvents: boolean;
   #wasAskedToMove = false;
+  /** those who waited when the client was told last */
+  #knocks: ReadonlySet<string> = new Set();
   readonly #socket: WebSocket;
   readonly #connection: Pick<Duplex, 'cork' | 'uncork'>;
   #corked = false;
@@ -78,6 +82,19 @@ export class ControlSocket {
     if (!this.#takesEvents || this.#wasAskedToMove) return;
     this.#wasAskedToMove = true;
     this.#send(() => this.#socket.send(drainMessage()));
+  }
+
+  /**
+   * Says who knocks, if the client takes such a message and has not been told.
+   *
+   * @param waiting all who wait for an answer
+   */
+  tellKnocks(waiting: readonly Omit<KnockMessage, 'type'>[]): void {
+    if (!this.#takesEvents) return;
+    const told = this.#knocks;
+    this.#knocks = new Set(waiting.map(({ id }) => id));
+    for (const knock of waiting)
+      if (!told.has(knock.id)) this.#send(() => this.#socket.send(knockMessage(knock)));
   }
 
   /** What is announced in one turn of the event loop leaves in one write: under load many visitors come in each. */

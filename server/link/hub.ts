@@ -153,6 +153,11 @@ export class Hub implements Dialer {
     if (this.#stage !== 'running') control.askToMove();
   }
 
+  /** Says who knocks at a tunnel, if its client is here: see {@link ControlSocket.tellKnocks}. */
+  tellKnocks(tunnel: LiveTunnel, waiting: Parameters<ControlSocket['tellKnocks']>[0]): void {
+    this.#links.get(tunnel.id)?.tellKnocks(waiting);
+  }
+
   detach(tunnel: LiveTunnel, control: ControlSocket, code: number): void {
     this.#links.get(tunnel.id)?.detach(control, code);
     this.#options.onOffline?.(tunnel, code);

@@ -131,6 +131,11 @@ export class TunnelLink {
     this.#waiting.seekAgain();
   }
 
+  /** Says who knocks: see {@link ControlSocket.tellKnocks}. */
+  tellKnocks(waiting: Parameters<ControlSocket['tellKnocks']>[0]): void {
+    this.#control?.tellKnocks(waiting);
+  }
+
   /** A control socket has ended, with the code, and takes the warm data sockets along. */
   detach(control: ControlSocket, code: number): void {
     const wasLost = code === CloseCode.abnormal || code === CloseCode.noStatus;

@@ -1,16 +1,19 @@
 /** The door of the relay's tunnels, with what it needs. */
 import type { Clock } from '../clock.ts';
 import { Door } from '../edge/own/door.ts';
+import { Knocking } from '../edge/own/knocking.ts';
 import { passCookieName } from '../edge/own/own-cookies.ts';
 import { Gate } from '../gate/gate.ts';
+import type { KnockWaits } from '../gate/knock-waits.ts';
 import { LinkTokens } from '../gate/link-tokens.ts';
 import { KeyRing } from '../gate/pass-keys.ts';
 import { Passes } from '../gate/passes.ts';
 import type { PasswordHashes } from '../gate/password-hashes.ts';
-import { linkIdOf } from '../gate/visitors.ts';
+import { knockIdOf, linkIdOf } from '../gate/visitors.ts';
 import { ACCESS_ATTEMPTS_PER_MINUTE } from '../limits.ts';
 import { RateLimiter } from '../rate-limiter.ts';
 import type { Store } from '../store/store.ts';
+import type { TunnelKnocks } from '../tunnels/tunnel-knocks.ts';
 import type { TunnelRegistry } from '../tunnels/registry.ts';
 
 export interface DoorwayOptions {
@@ -18,6 +21,8 @@ export interface DoorwayOptions {
   readonly clock: Clock;
   readonly hashes: PasswordHashes;
   readonly registry: Pick<TunnelRegistry, 'byId'>;
+  readonly knocks: Pick<TunnelKnocks, 'knock'>;
+  readonly waits: Pick<KnockWaits, 'wait'>;
   /** Whether tunnels are visited with https. */
   readonly secure: boolean;
   /** address of a link for complaints */
@@ -37,30 +42,36 @@ export async function openDoor({
   clock,
   hashes,
   registry,
+  knocks,
+  waits,
   secure,
   contact,
 }: DoorwayOptions): Promise<Doorway> {
   const keys: KeyRing = new KeyRing({ store, clock, changed: () => passes.forget() });
   const passes = new Passes('visit', () => keys.keys);
   await keys.start();
-  // A link may be good for longer than keys of passes are.
+  // A link, or an admission, may be good for longer than keys of passes are.
   const secret = await store.relaySecret('links', clock.now());
   const links = new LinkTokens(secret);
-  const linkPasses = new Passes('link', () => ({ current: secret, others: [] }));
+  const lastingPasses = new Passes('lasting', () => ({ current: secret, others: [] }));
   const gate = new Gate({
     passes,
-    linkPasses,
+    lastingPasses,
     links,
     cookieName: (form) => passCookieName(form, secure),
     isGood: (tunnelId, visitor) => {
       const link = linkIdOf(visitor);
-      return link === undefined || registry.byId(tunnelId)?.revokedLinks.has(link) !== true;
+      if (link !== undefined) return registry.byId(tunnelId)?.revokedLinks.has(link) !== true;
+      const knock = knockIdOf(visitor);
+      return knock === undefined || registry.byId(tunnelId)?.knocks.isAdmitted(knock, clock.now()) === true;
     },
   });
+  const now = (): number => clock.now();
+  const knocking = new Knocking({ knocks, waits, passes: lastingPasses, secure, contact, now });
   const perMinute = ACCESS_ATTEMPTS_PER_MINUTE;
   const attempts = new RateLimiter(clock, { perMinute, burst: perMinute });
   return {
-    door: new Door({ gate, passes, linkPasses, hashes, attempts, secure, contact, now: () => clock.now() }),
+    door: new Door({ gate, passes, lastingPasses, hashes, knocking, attempts, secure, contact, now }),
     keys,
     links,
   };

@@ -23,6 +23,7 @@ import type { Store } from '../store/store.ts';
 import { RateLimiter } from '../rate-limiter.ts';
 import { TunnelLinks } from '../tunnels/tunnel-links.ts';
 import { openDoor } from './door.ts';
+import { TunnelKnocks } from '../tunnels/tunnel-knocks.ts';
 import { LateListener } from './late-listener.ts';
 import type { Operator, Unexpected } from './operator.ts';
 import type { Tunnels } from './tunnels.ts';
@@ -58,7 +59,8 @@ export async function openEntrance(
   { log, accessLog }: Operator,
 ): Promise<Entrance> {
   const { store, tunnels, authenticator, hashes, upgrades, peering, unexpected } = dependencies;
-  const { registry, service, hub } = tunnels;
+  const { registry, service, hub, waits } = tunnels;
+  const knocks = new TunnelKnocks({ tunnels: service, store, clock, log });
   const notice = config.notice ? await openNotice(config, store) : undefined;
   const secure = isSecure(config);
   const doorway = await openDoor({
@@ -66,6 +68,8 @@ export async function openEntrance(
     clock,
     hashes,
     registry,
+    knocks,
+    waits,
     secure,
     contact: config.abuseContact,
   });
@@ -88,6 +92,7 @@ export async function openEntrance(
   const resources = {
     authenticator,
     tunnels: service,
+    knocks,
     links: new TunnelLinks({ tunnels: service, store, clock, log, tokens: doorway.links }),
     store,
     turns,
@@ -133,6 +138,7 @@ export async function openEntrance(
     loadApi: () => api.load(),
     beginToDrain: () => {
       draining = true;
+      waits.release();
     },
   };
 }

@@ -7,6 +7,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0003_relay_secrets': { up: keepSecrets },
   '0004_tunnel_access': { up: keepAccess },
   '0005_tunnel_links': { up: keepLinks },
+  '0006_tunnel_knocks': { up: keepKnocks },
 };
 
 async function createTables(db: Kysely<unknown>): Promise<void> {
@@ -95,4 +96,13 @@ async function keepLinks(db: Kysely<unknown>): Promise<void> {
     .addColumn('expires_at', 'bigint', (column) => column.notNull())
     .execute();
   await db.schema.createIndex('tunnel_links_by_tunnel').on('tunnel_links').column('tunnel_id').execute();
+}
+
+/** Who has asked to come into a tunnel. */
+async function keepKnocks(db: Kysely<unknown>): Promise<void> {
+  await db.schema.alterTable('tunnels').addColumn('knocks', 'text').execute();
+  await db.schema
+    .alterTable('tunnels')
+    .addColumn('knocks_revision', 'integer', (column) => column.notNull().defaultTo(0))
+    .execute();
 }

@@ -72,6 +72,28 @@ export interface LinkRecord {
 /** A link that was revoked, and the wall time in ms at which it would have ended. */
 export type RevokedLink = readonly [id: string, expiresAt: number];
 
+/** Somebody who has asked to come in. */
+export interface StoredKnock {
+  /** 16 hexadecimal digits */
+  readonly id: string;
+  /** of the visitor */
+  readonly address: string;
+  /** what his `User-Agent` says, printable */
+  readonly agent: string;
+  /** wall time in ms */
+  readonly at: number;
+  /** until when he is in, wall time in ms; `false`: he was refused; `null`: nobody has said anything */
+  readonly answer: number | false | null;
+}
+
+/** Everybody who has asked to come into a tunnel and is not forgotten yet. */
+export interface StoredKnocks {
+  /** of the `access` that they have met; with another one they are forgotten */
+  readonly version: string;
+  /** oldest first */
+  readonly knocks: readonly StoredKnock[];
+}
+
 /** A tunnel as stored. */
 export interface TunnelRecord {
   /** UUID */
@@ -98,6 +120,10 @@ export interface TunnelRecord {
   readonly accessRevision: number;
   /** links that let nobody in, though their time is not over */
   readonly revokedLinks: readonly RevokedLink[];
+  /** `null`: nobody has ever knocked */
+  readonly knocks: StoredKnocks | null;
+  /** how often they have changed: of two readings, the higher one is the later */
+  readonly knocksRevision: number;
 }
 
 /** A stored tunnel with its owner. */

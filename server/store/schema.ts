@@ -49,6 +49,10 @@ export interface TunnelsTable {
   access_revision: number;
   /** JSON, pairs of an id and an end; `null` for none */
   revoked_links: string | null;
+  /** JSON; `null` where nobody has ever knocked */
+  knocks: string | null;
+  /** how often they have changed */
+  knocks_revision: number;
 }
 
 /** Signed links that were not revoked. They go with their tunnel. */

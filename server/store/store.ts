@@ -11,6 +11,7 @@ import type {
   OwnedTunnel,
   RevokedLink,
   StoredAccess,
+  StoredKnocks,
   TunnelRecord,
 } from './records.ts';
 
@@ -76,6 +77,12 @@ export interface Extension {
   /** what this relay knows it to be now, stored or not */
   readonly from: number;
   readonly latest: number;
+}
+
+/** What a tunnel was when it was read: see {@link TunnelRecord}. */
+export interface KnockRevisions {
+  readonly accessRevision: number;
+  readonly knocksRevision: number;
 }
 
 /**
@@ -188,6 +195,12 @@ export interface Store {
    * @returns `undefined` if there is no such tunnel
    */
   revokeLink(tunnelId: string, id: string, now: number): Promise<Revocation | undefined>;
+  /**
+   * Says who has asked to come into a tunnel from now on, unless another relay was faster.
+   *
+   * @returns how often that has changed now; `undefined` if the tunnel has other revisions than were read, or is gone
+   */
+  setKnocks(id: string, knocks: StoredKnocks, read: KnockRevisions): Promise<number | undefined>;
   /** Adds traffic in one transaction; unknown ids are ignored. */
   addTraffic(deltas: readonly TrafficDelta[]): Promise<void>;
 
@@ -237,6 +250,7 @@ export const OPERATIONS = {
   insertLink: 'write',
   linksOf: 'read',
   revokeLink: 'write',
+  setKnocks: 'write',
   addTraffic: 'write',
   relaySecret: 'write',
   ping: 'read',

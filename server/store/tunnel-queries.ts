@@ -4,12 +4,13 @@ import { EXPIRED_GRACE_MS } from '../limits.ts';
 import { ACCOUNT_COLUMNS, accountOfJoin } from './account-queries.ts';
 import { mustBeFreeForTunnel } from './namespace.ts';
 import type { Database, TunnelsTable } from './schema.ts';
-import type { OwnedTunnel, RevokedLink, StoredAccess, TunnelRecord } from './records.ts';
+import type { OwnedTunnel, RevokedLink, StoredAccess, StoredKnocks, TunnelRecord } from './records.ts';
 import {
   ConflictError,
   type Extension,
   FullError,
   type InsertRules,
+  type KnockRevisions,
   type Overdue,
   type ReleasedTunnel,
   type TrafficDelta,
@@ -270,6 +271,27 @@ export async function setAccess(
   return row?.access_revision;
 }
 
+/** See {@link Store.setKnocks}. */
+export async function setKnocks(
+  db: Kysely<Database>,
+  id: string,
+  knocks: StoredKnocks,
+  { accessRevision, knocksRevision }: KnockRevisions,
+): Promise<number | undefined> {
+  const row = await db
+    .updateTable('tunnels')
+    .set(({ eb }) => ({
+      knocks: JSON.stringify(knocks),
+      knocks_revision: eb('knocks_revision', '+', 1),
+    }))
+    .where('id', '=', id)
+    .where('access_revision', '=', accessRevision)
+    .where('knocks_revision', '=', knocksRevision)
+    .returning('knocks_revision')
+    .executeTakeFirst();
+  return row?.knocks_revision;
+}
+
 /** See {@link Store.addTraffic}. */
 export async function addTraffic(db: Kysely<Database>, deltas: readonly TrafficDelta[]): Promise<void> {
   if (deltas.length === 0) return;
@@ -353,6 +375,8 @@ function toRow(tunnel: TunnelRecord): Selectable<TunnelsTable> {
     access: writtenAccess(tunnel.access),
     access_revision: tunnel.accessRevision,
     revoked_links: writtenRevoked(tunnel.revokedLinks),
+    knocks: tunnel.knocks === null ? null : JSON.stringify(tunnel.knocks),
+    knocks_revision: tunnel.knocksRevision,
   };
 }
 
@@ -373,6 +397,8 @@ function toRecord(row: Selectable<TunnelsTable>): TunnelRecord {
     access: row.access === null ? null : (JSON.parse(row.access) as StoredAccess),
     accessRevision: row.access_revision,
     revokedLinks: readRevoked(row.revoked_links),
+    knocks: row.knocks === null ? null : (JSON.parse(row.knocks) as StoredKnocks),
+    knocksRevision: row.knocks_revision,
   };
 }
 

@@ -12,6 +12,7 @@ import { Writes } from '../api/turns/writes.ts';
 import type { Log, LogEvent, LogFields } from '../log.ts';
 import { RateLimiter } from '../rate-limiter.ts';
 import { TunnelRegistry } from '../tunnels/registry.ts';
+import { TunnelKnocks } from '../tunnels/tunnel-knocks.ts';
 import { TunnelLinks } from '../tunnels/tunnel-links.ts';
 import { TunnelService } from '../tunnels/tunnel-service.ts';
 import { FakeClock } from './fake-clock.ts';
@@ -30,6 +31,7 @@ export class ApiFixture {
   readonly logged: [event: LogEvent, fields: LogFields][] = [];
   readonly #test: TestStore;
   readonly tunnels: TunnelService;
+  readonly knocks: TunnelKnocks;
   readonly #server: Server;
   draining = false;
   /** What a readiness probe asks the store. */
@@ -60,9 +62,11 @@ export class ApiFixture {
       onAccess() {},
       onEnd() {},
     });
+    this.knocks = new TunnelKnocks({ tunnels: this.tunnels, store, clock: this.clock, log });
     const deps = {
       authenticator: new Authenticator(store, this.clock),
       tunnels: this.tunnels,
+      knocks: this.knocks,
       links: new TunnelLinks({
         tunnels: this.tunnels,
         store,

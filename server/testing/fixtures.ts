@@ -10,10 +10,13 @@ export function anAccount(fields: Partial<AccountRecord> = {}): AccountRecord {
   return { id, name: `account ${id}`, plan: 'dev', subdomain: null, createdAt: 1000, ...fields };
 }
 
+/** Nobody has knocked. */
+const NOBODY = { knocks: null, knocksRevision: 0 };
+
 export function aTunnel(accountId: string, fields: Partial<TunnelRecord> = {}): TunnelRecord {
   const id = randomUUID();
   const counters = { bytesIn: 0, bytesOut: 0, requests: 0 };
-  const visitors = { access: null, accessRevision: 0, revokedLinks: [] };
+  const visitors = { access: null, accessRevision: 0, revokedLinks: [], ...NOBODY };
   const life = { ttl: 3600, idle: false, createdAt: 1000, expiresAt: 3_601_000 };
   return {
     id,

@@ -20,7 +20,7 @@ export interface CoordinationDeps {
   readonly log: Log;
   /** how long the name of an ended tunnel stays with its account, in seconds */
   readonly nameHold: number;
-  /** told when others may come into a tunnel than before */
+  /** told when others may come into a tunnel than before, or ask to */
   readonly onAccess: (tunnel: LiveTunnel) => void;
   /** told when a tunnel has left the registry */
   readonly onEnd: (tunnel: LiveTunnel, reason: EndReason) => void;

@@ -6,6 +6,7 @@ import type {
   OwnedTunnel,
   RevokedLink,
   StoredAccess,
+  StoredKnocks,
   TunnelRecord,
 } from '../store/records.ts';
 import type { ReleasedTunnel } from '../store/store.ts';
@@ -26,7 +27,7 @@ export interface LifecycleDeps {
   readonly onTraffic: (tunnel: LiveTunnel) => void;
   /** told when the time of a tunnel is over */
   readonly onExpired: (tunnel: LiveTunnel) => void;
-  /** told when others may come into a tunnel than before */
+  /** told when others may come into a tunnel than before, or ask to */
   readonly onAccess: (tunnel: LiveTunnel) => void;
   /** told when a tunnel has left the registry */
   readonly onEnd: (tunnel: LiveTunnel, reason: EndReason) => void;
@@ -65,6 +66,8 @@ export class Lifecycle {
     const tunnel = new LiveTunnel(owned, this.#clock, this.#onTraffic);
     this.#registry.add(tunnel);
     this.#expiry.watch(tunnel);
+    // They have knocked at another relay, or before this one was started again.
+    if (owned.tunnel.knocks !== null) this.#onAccess(tunnel);
     return tunnel;
   }
 
@@ -100,11 +103,17 @@ export class Lifecycle {
     if (tunnel.access !== before) this.#onAccess(tunnel);
   }
 
+  /** Says who knocks at a tunnel from now on: see {@link LiveTunnel.setKnocks}. */
+  setKnocks(tunnel: LiveTunnel, knocks: StoredKnocks | null, revision: number): void {
+    if (tunnel.setKnocks(knocks, revision)) this.#onAccess(tunnel);
+  }
+
   /** Takes over what the store now has of a tunnel. */
   follow(tunnel: LiveTunnel, stored: TunnelRecord): void {
     tunnel.follow(stored);
     this.setAccess(tunnel, stored.access, stored.accessRevision);
     this.revokeLinks(tunnel, stored.revokedLinks);
+    this.setKnocks(tunnel, stored.knocks, stored.knocksRevision);
   }
 
   /** Its time was over, and no longer is. */

@@ -2,9 +2,16 @@
 import type { Clock } from '../clock.ts';
 import { HeldAccess } from '../gate/held-access.ts';
 import { RevokedLinks } from '../gate/revoked-links.ts';
+import { HeldKnocks, NO_KNOCKS } from '../gate/held-knocks.ts';
 import type { LogFields } from '../log.ts';
-import type { AccountRecord, OwnedTunnel, StoredAccess, TunnelRecord } from '../store/records.ts';
-import type { TrafficDelta } from '../store/store.ts';
+import type {
+  AccountRecord,
+  OwnedTunnel,
+  StoredAccess,
+  StoredKnocks,
+  TunnelRecord,
+} from '../store/records.ts';
+import type { KnockRevisions, TrafficDelta } from '../store/store.ts';
 
 export class LiveTunnel {
   readonly id: string;
@@ -32,6 +39,8 @@ export class LiveTunnel {
   #requests: number;
   #access: HeldAccess | undefined;
   #accessRevision: number;
+  #knocks: HeldKnocks;
+  #knocksRevision: number;
   #storedExpiresAt: number;
   readonly #stored: { bytesIn: number; bytesOut: number; requests: number };
   #trafficNoted = false;
@@ -51,6 +60,8 @@ export class LiveTunnel {
     this.#access = held(tunnel.access);
     this.#accessRevision = tunnel.accessRevision;
     this.revokedLinks = new RevokedLinks(tunnel.revokedLinks);
+    this.#knocks = heldKnocks(tunnel.knocks);
+    this.#knocksRevision = tunnel.knocksRevision;
     this.localPort = tunnel.localPort;
     this.ttl = tunnel.ttl;
     this.idle = tunnel.idle;
@@ -129,6 +140,29 @@ export class LiveTunnel {
     this.#access = held(access);
   }
 
+  /** Who knocks, at the door that there is now. */
+  get knocks(): HeldKnocks {
+    return this.#knocks.version === this.#access?.version ? this.#knocks : NO_KNOCKS;
+  }
+
+  /** Of who may come in and who knocks, as the store has them. */
+  get revisions(): KnockRevisions {
+    return { accessRevision: this.#accessRevision, knocksRevision: this.#knocksRevision };
+  }
+
+  /**
+   * Says who knocks from now on.
+   *
+   * @param revision how often that has changed; what was read earlier changes nothing
+   * @returns whether it has changed
+   */
+  setKnocks(knocks: StoredKnocks | null, revision: number): boolean {
+    if (revision <= this.#knocksRevision) return false;
+    this.#knocksRevision = revision;
+    this.#knocks = heldKnocks(knocks);
+    return true;
+  }
+
   /** Moves the expiry to a later wall time; an earlier one changes nothing. */
   prolong(expiresAt: number): void {
     const by = expiresAt - this.expiresAt;
@@ -190,6 +224,10 @@ export class LiveTunnel {
 
 function held(access: StoredAccess | null): HeldAccess | undefined {
   return access === null ? undefined : new HeldAccess(access);
+}
+
+function heldKnocks(knocks: StoredKnocks | null): HeldKnocks {
+  return knocks === null ? NO_KNOCKS : new HeldKnocks(knocks);
 }
 
 /** How the log names a tunnel. */

@@ -284,6 +284,8 @@ export class TunnelService {
       access,
       accessRevision: 0,
       revokedLinks: [],
+      knocks: null,
+      knocksRevision: 0,
     };
   }
 }

@@ -61,6 +61,7 @@ const tunnelId = {
   description: 'its `id`',
 };
 const linkId = { ...tunnelId, name: 'link_id' };
+const knockId = { ...tunnelId, name: 'knock_id' };
 const withId = { parameters: [tunnelId] as unknown as JsonObject };
 
 export const PATHS: Paths = {
@@ -177,6 +178,33 @@ export const PATHS: Paths = {
         'Within a second it lets nobody in any more, nor anybody who has come with it; their WebSockets and event streams are cut.',
       answers: { 200: success('The link is gone.', 'Revoked') },
       errors: [...KEY_ERRORS, ...(['tunnelNotFound', 'linkNotFound'] as const), ...SERVER_ERRORS],
+    }),
+  },
+  '/v1/tunnels/{id}/knocks': {
+    ...withId,
+    get: operation({
+      id: 'listKnocks',
+      summary: 'List who knocks at a tunnel',
+      description: 'Those who wait for an answer, those who are in, and those who were refused lately.',
+      answers: { 200: success('The knocks.', 'KnockList') },
+      errors: [...KEY_ERRORS, 'tunnelNotFound', ...SERVER_ERRORS],
+    }),
+  },
+  '/v1/tunnels/{id}/knocks/{knock_id}': {
+    parameters: [tunnelId, knockId] as unknown as JsonObject,
+    put: operation({
+      id: 'answerKnock',
+      summary: 'Let a visitor in who knocks, or do not',
+      description:
+        'An answer may be changed: to refuse a visitor who is in sends him out, and cuts his WebSockets and event streams.',
+      body: { schema: 'KnockAnswer', required: true },
+      answers: { 200: success('The knock.', 'Knock') },
+      errors: [
+        ...(['invalidBody', 'invalidKnockAnswer'] as const),
+        ...KEY_ERRORS,
+        ...(['tunnelNotFound', 'knockNotFound', 'tooManyAdmitted', 'bodyTooLarge'] as const),
+        ...SERVER_ERRORS,
+      ],
     }),
   },
   '/v1/account': {

@@ -8,6 +8,7 @@ import {
 } from '../../../shared/access.ts';
 import { NAME_MAX_LENGTH, NAME_MIN_LENGTH, NAME_PATTERN } from '../../../shared/constraints.ts';
 import { DURATION_PATTERN, formatDuration } from '../../../shared/duration.ts';
+import { ADMISSION_DEFAULT_SECONDS, ADMISSION_MAX_SECONDS } from '../../../shared/knocks.ts';
 import {
   LINK_DEFAULT_TTL_SECONDS,
   LINK_MAX_TTL_SECONDS,
@@ -16,6 +17,7 @@ import {
 } from '../../../shared/links.ts';
 import type { TtlLimits } from '../../../shared/tunnel.ts';
 import { ACCOUNT } from '../resources/account.ts';
+import { KNOCK } from '../resources/knock.ts';
 import { LINK_SCHEMA, NEW_LINK_SCHEMA } from '../resources/link.ts';
 import { CLOSED, HEALTHY, READY, REVOKED } from '../resources/status.ts';
 import { TUNNEL } from '../resources/tunnel.ts';
@@ -30,6 +32,9 @@ export type SchemaName =
   | 'Document'
   | 'ExtendTunnel'
   | 'Healthy'
+  | 'Knock'
+  | 'KnockAnswer'
+  | 'KnockList'
   | 'LinkList'
   | 'NewLink'
   | 'Ready'
@@ -115,6 +120,16 @@ export function schemas({ defaultTtl, maxTtl }: TtlLimits): Record<SchemaName, J
       },
     }),
     NewLink: NEW_LINK_SCHEMA,
+    Knock: KNOCK.schema,
+    KnockList: object({ knocks: { type: 'array', items: ref('Knock'), description: 'oldest first' } }),
+    KnockAnswer: object({
+      admit: { type: 'boolean', description: 'whether the visitor may come in' },
+      'for?': {
+        ...duration,
+        default: formatDuration(ADMISSION_DEFAULT_SECONDS),
+        description: `for how long, at most ${formatDuration(ADMISSION_MAX_SECONDS)}`,
+      },
+    }),
     LinkList: object({ links: { type: 'array', items: LINK_SCHEMA, description: 'newest first' } }),
     Revoked: REVOKED.schema,
     Tunnel: TUNNEL.schema,

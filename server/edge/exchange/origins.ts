@@ -24,6 +24,7 @@ import {
   isEntrant,
   isFormEntry,
 } from '../own/door.ts';
+import { mayBeDoors } from '../own/door-responses.ts';
 import type { Notice } from '../own/notice.ts';
 import { errorResponse, type OwnResponse, requestFacts } from '../own/own-responses.ts';
 import { hostname } from '../routing/host-resolver.ts';
@@ -135,7 +136,8 @@ export class Origins {
   }
 
   #enter(head: RequestHead, visit: Arriving, peer: Peer): Entry | Promise<Entry> | undefined {
-    if (visit.tunnel.access === undefined && visit.link === undefined) return undefined;
+    const { tunnel, link, target } = visit;
+    if (tunnel.access === undefined && link === undefined && !mayBeDoors(target)) return undefined;
     const address = visitorAddress(head.fields, peer, this.context.trustedProxies);
     return this.#door.enter(head, visit, { address, network: networkOf(address) });
   }

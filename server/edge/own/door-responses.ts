@@ -10,7 +10,11 @@ import { onThisHost, withoutParameter } from './onward.ts';
 import { type OwnResponse, wholeResponse } from './own-responses.ts';
 
 /** What the page's form adds to the query of the address: a POST with it is the gate's. */
-export const FORM_PARAMETER = 'culvert_gate';
+const FORM_PARAMETER = 'culvert_gate';
+/** The same of the button to knock. */
+const KNOCK_PARAMETER = 'culvert_gate=knock';
+/** The same of the address that responds once somebody has answered. */
+const WAIT_PARAMETER = 'culvert_gate=wait';
 /** Name of the page's field. */
 export const PASSWORD_FIELD = 'culvert_password';
 
@@ -52,7 +56,7 @@ export function doorResponse(
     : JSON.stringify({ error: text, code });
   const content = {
     status,
-    fields: `Culvert-Error: ${code}\r\n${extraFields(code, access)}${html ? PAGE_FIELDS : ''}Vary: Accept\r\n`,
+    fields: `Culvert-Error: ${code}\r\n${extraFields(code, access)}${html ? DOOR_PAGE_FIELDS : ''}Vary: Accept\r\n`,
     contentType: html ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8',
     body,
   };
@@ -60,7 +64,7 @@ export function doorResponse(
   return { status, refuses: true, error: code, bytes: (close) => wholeResponse(content, close, headOnly) };
 }
 
-const PAGE_FIELDS =
+export const DOOR_PAGE_FIELDS =
   "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'\r\n" +
   'X-Frame-Options: DENY\r\n' +
   'X-Robots-Tag: noindex\r\n' +
@@ -80,12 +84,11 @@ function ways(
   access: HeldAccess,
   { wasWrong, linkEnded }: Required<Pick<DoorContext, 'wasWrong' | 'linkEnded'>>,
 ): string {
-  const { password, links } = access.stored;
+  const { password, links, knock } = access.stored;
   const parts: string[] = [];
   if (password !== null) {
     // The response to the form itself shows it again.
-    const path = withoutForm(prefix + target);
-    const action = `${path}${path.includes('?') ? '&' : '?'}${FORM_PARAMETER}`;
+    const action = withParameter(prefix + target, FORM_PARAMETER);
     const complaint = wasWrong ? '<p role="alert"><strong>That password is not right.</strong></p>\n' : '';
     parts.push(`${complaint}<form method="post" action="${escapeHtml(action)}">
 <p><label for="word">Password</label>
@@ -95,24 +98,70 @@ function ways(
   }
   if (links && !linkEnded)
     parts.push('<p>If you were sent a link, open it again, whole: it lets you in.</p>');
+  if (knock) parts.push(knockForm({ prefix, target }, 'Knock'));
   if (access.hasUsers) parts.push('<p>If you have a user name, reload the page to be asked for it.</p>');
   return parts.join('\n');
 }
 
-/** Whether a request is the page's form. */
-export function isForm({ method }: RequestHead, { target }: Visit): boolean {
-  return method === 'POST' && target.endsWith(FORM_PARAMETER) && withoutForm(target) !== target;
+/** The button to knock. */
+export function knockForm({ prefix, target }: Pick<Visit, 'prefix' | 'target'>, button: string): string {
+  const action = withParameter(prefix + target, KNOCK_PARAMETER);
+  return `<form method="post" action="${escapeHtml(action)}">
+<p>You can ask to be let in. Whoever shares this page then sees your network address and which browser you use.</p>
+<p><button class="go">${button}</button></p>
+</form>`;
+}
+
+/** Whether {@link doorStep} has to look: most addresses have nothing of the door's. */
+export function mayBeDoors(target: string): boolean {
+  return target.includes(FORM_PARAMETER);
+}
+
+/** What of the relay's own a request at the door asks for, by its address. */
+export function doorStep({ method }: RequestHead, { target }: Pick<Visit, 'target'>): DoorStep | undefined {
+  if (!mayBeDoors(target)) return undefined;
+  const isRead = method === 'GET' || method === 'HEAD';
+  if (has(target, WAIT_PARAMETER)) return isRead ? 'wait' : undefined;
+  if (has(target, KNOCK_PARAMETER)) return method === 'POST' ? 'knock' : isRead ? 'leave' : undefined;
+  if (has(target, FORM_PARAMETER)) return method === 'POST' ? 'password' : undefined;
+  return undefined;
+}
+
+/**
+ * `password`: a form was sent. `knock`: somebody knocks. `wait`: somebody waits for the answer. `leave`: somebody looks at an
+ * address where there is nothing to see.
+ */
+export type DoorStep = 'password' | 'knock' | 'wait' | 'leave';
+
+/** The address at which a visitor waits for the answer to a knock. */
+export function waitAddress({ prefix, target }: Visit): string {
+  return onThisHost(withParameter(prefix + target, WAIT_PARAMETER));
+}
+
+/** The address that was asked for. */
+export function plainAddress({ prefix, target }: Visit): string {
+  return onThisHost(withoutForm(prefix + target));
 }
 
 /** Leads on to the address that was asked for, as one who is known. */
-export function goOn({ prefix, target }: Visit, cookie: string | undefined): OwnResponse {
+export function goOn(visit: Visit, cookie: string | undefined): OwnResponse {
   const fields =
-    `Location: ${onThisHost(withoutForm(prefix + target))}\r\n` +
-    (cookie === undefined ? '' : `Set-Cookie: ${cookie}\r\n`);
+    `Location: ${plainAddress(visit)}\r\n` + (cookie === undefined ? '' : `Set-Cookie: ${cookie}\r\n`);
   const content = { status: 303, fields, contentType: 'text/plain; charset=utf-8', body: '' };
   return { status: 303, refuses: false, bytes: (close) => wholeResponse(content, close) };
 }
 
+function has(target: string, parameter: string): boolean {
+  return target.endsWith(parameter) && withoutParameter(target, parameter) !== target;
+}
+
+function withParameter(address: string, parameter: string): string {
+  const path = withoutForm(address);
+  return `${path}${path.includes('?') ? '&' : '?'}${parameter}`;
+}
+
+/** The response to one of the door's own addresses offers the others. */
 function withoutForm(path: string): string {
-  return withoutParameter(path, FORM_PARAMETER);
+  const parameter = [FORM_PARAMETER, KNOCK_PARAMETER, WAIT_PARAMETER].find((each) => has(path, each));
+  return parameter === undefined ? path : withoutParameter(path, parameter);
 }

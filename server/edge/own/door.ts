@@ -13,7 +13,8 @@ import type { Passes } from '../../gate/passes.ts';
 import { PASS_SECONDS } from '../../limits.ts';
 import type { RateLimiter } from '../../rate-limiter.ts';
 import type { LiveTunnel } from '../../tunnels/live-tunnel.ts';
-import { type DoorContext, doorResponse, goOn, isForm, PASSWORD_FIELD } from './door-responses.ts';
+import { type DoorContext, doorResponse, doorStep, goOn, PASSWORD_FIELD } from './door-responses.ts';
+import type { Knocking } from './knocking.ts';
 import type { Visit } from './notice.ts';
 import { passCookie } from './own-cookies.ts';
 import type { OwnResponse } from './own-responses.ts';
@@ -50,8 +51,9 @@ export interface DoorOptions {
   readonly gate: Gate;
   readonly passes: Passes;
   /** those of who has come with a link */
-  readonly linkPasses: Passes;
+  readonly lastingPasses: Passes;
   readonly hashes: Pick<PasswordHashes, 'matches'>;
+  readonly knocking: Pick<Knocking, 'respond'>;
   /** wrong passwords, by tunnel and address */
   readonly attempts: Pick<RateLimiter, 'take' | 'giveBack'>;
   /** Whether tunnels are visited with https. */
@@ -73,7 +75,8 @@ export class Door {
   /**
    * @param address of the visitor
    * @param network of the visitor, whose wrong passwords are counted together
-   * @returns `undefined` for a tunnel that is open to everybody; a promise where a password has to be checked, which never rejects
+   * @returns `undefined` for a tunnel that is open to everybody; a promise where a password has to be checked, or somebody
+   *   waits for an answer, which never rejects
    */
   enter(
     head: RequestHead,
@@ -82,12 +85,14 @@ export class Door {
   ): Entry | Promise<Entry> | undefined {
     const { access, id: tunnelId } = visit.tunnel;
     const { link, prefix } = visit;
-    const leadsOn = link !== undefined && isFollowed(head, visit);
-    if (access === undefined) return leadsOn ? goOn(visit, undefined) : undefined;
+    const step = doorStep(head, visit);
+    const leadsOn = step !== undefined || (link !== undefined && isFollowed(head, visit));
+    // Whoever has waited goes on, if the tunnel is open by now.
+    if (access === undefined) return leadsOn && step !== 'password' ? goOn(visit, undefined) : undefined;
     const { gate, now } = this.#options;
     const verdict = gate.decide(access, { head, address, tunnelId, prefix, link, now: now() });
     // Whoever sends it, and whatever else he shows: it never reaches the tunnel.
-    if (verdict.kind !== 'address' && isForm(head, visit)) return { form: { ...visit, access } };
+    if (verdict.kind !== 'address' && step === 'password') return { form: { ...visit, access } };
     switch (verdict.kind) {
       case 'link': {
         const cookie = this.#linkCookie(visit, access, verdict.visitor, verdict.link.end);
@@ -99,8 +104,15 @@ export class Door {
         return { visitor: verdict.visitor, version: access.version, kept: verdict.kept, cookie: undefined };
       case 'address':
         return this.#refuse('access-address', head, visit, access);
-      case 'ask':
-        return this.#refuse('access-required', head, visit, access, { linkEnded: link !== undefined });
+      case 'ask': {
+        const { knock } = verdict;
+        const told = access.takesKnocks
+          ? this.#options.knocking.respond({ head, visit, access, address, knock, step })
+          : undefined;
+        return (
+          told ?? this.#refuse('access-required', head, visit, access, { linkEnded: link !== undefined })
+        );
+      }
       case 'check':
         if (this.#passed.has(access.version, verdict.credentials))
           return this.#admit(head, visit, access, verdict.credentials);
@@ -194,9 +206,9 @@ export class Door {
 
   /** @param end of the link, wall time in s */
   #linkCookie({ tunnel, prefix }: Visit, { version }: HeldAccess, visitor: string, end: number): string {
-    const { linkPasses, secure, now } = this.#options;
+    const { lastingPasses, secure, now } = this.#options;
     const form = prefix === '' ? 'host' : 'path';
-    const value = linkPasses.make({ tunnelId: tunnel.id, version, form }, visitor, end);
+    const value = lastingPasses.make({ tunnelId: tunnel.id, version, form }, visitor, end);
     return passCookie({ value, prefix, secure, seconds: end - Math.floor(now() / 1000) });
   }
 

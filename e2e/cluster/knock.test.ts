@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict';
+import type { Tunnel } from '../../shared/tunnel.ts';
+import { createAccount, type TestAccount } from '../support/accounts.ts';
+import { Api } from '../support/api.ts';
+import { RelayCluster } from '../support/cluster.ts';
+import { eventually } from '../support/deadline.ts';
+import { ask, cookieOf, knock, KnockOwner, type Place } from '../support/knocks.ts';
+import { type Field, formatRequest, RawConnection } from '../support/raw-http.ts';
+import { suiteScope, testScope } from '../support/scope.ts';
+import { startHttpService } from '../support/services/listen.ts';
+
+const A = 0;
+const B = 1;
+const C = 2;
+/** ms for a knock or its answer to get from one relay to another, while the machine does much else. */
+const SOON_MS = 1000;
+
+describe('knocking at three relays (docs/protocol.md section 11.3)', () => {
+  const suite = suiteScope();
+  const scope = testScope();
+  let cluster: RelayCluster;
+  let account: TestAccount;
+  let tunnel: Tunnel;
+  /** with his control socket on B; he answers on C */
+  let owner: KnockOwner;
+
+  before(async () => {
+    cluster = await RelayCluster.start(suite, 3);
+  });
+
+  beforeEach(async () => {
+    account = await createAccount(cluster.relay(A), { plan: 'team' });
+    const service = await startHttpService(scope, (request, response) => {
+      if (request.url === '/events')
+        response.writeHead(200, { 'Content-Type': 'text/event-stream' }).write('data: 1\n\n');
+      else response.end(request.headers['culvert-visitor'] ?? 'anybody');
+    });
+    const request = { local_port: service.port, access: { knock: true } };
+    tunnel = await new Api(cluster.relay(A), account.key).create(request);
+    owner = await KnockOwner.open(scope, cluster.relay(B), account.key, tunnel.id, cluster.relay(C));
+    owner.serve(scope, cluster.relay(B), service.port);
+  });
+
+  function place(index: number): Place {
+    const { port } = cluster.relay(index);
+    return { port, host: `${tunnel.slug}.localhost:${port}` };
+  }
+
+  /** A relay takes a knock at a tunnel that it has met. */
+  async function mustKnock(index: number): Promise<Field> {
+    await ask(place(index));
+    const response = await knock(place(index));
+    assert.equal(response.status, 202, response.text);
+    return cookieOf(response);
+  }
+
+  it('is heard on another one, answered on the third, and moves on within a second', async () => {
+    const cookie = await mustKnock(A);
+    const { id } = await owner.hears();
+    const second = await mustKnock(A);
+    const begin = performance.now();
+    const heard = await owner.hears(1);
+    assert.ok(performance.now() - begin < SOON_MS);
+    const held = ask(place(A), { path: '/?culvert_gate=wait', headers: [cookie] });
+    const answered = performance.now();
+    await owner.answer(id, true);
+    assert.equal((await held).status, 303);
+    assert.ok(performance.now() - answered < SOON_MS);
+    for (const index of [A, B, C])
+      await eventually(SOON_MS, async () =>
+        assert.notEqual((await ask(place(index), { headers: [cookie] })).status, 401),
+      );
+    assert.equal((await ask(place(A), { headers: [second] })).status, 401);
+    assert.equal((await owner.answer(heard.id, false)).status, 'refused');
+  });
+
+  it('is taken back on one, which cuts event streams on all', async () => {
+    const cookie = await mustKnock(A);
+    const [{ id } = assert.fail()] = await owner.list();
+    await owner.answer(id, true);
+    const streams: RawConnection[] = [];
+    for (const index of [A, B, C]) {
+      await eventually(20_000, async () =>
+        assert.equal((await ask(place(index), { headers: [cookie] })).text, 'knock'),
+      );
+      const stream = await RawConnection.open(scope, place(index).port, 60_000);
+      await stream.write(formatRequest({ host: place(index).host, target: '/events', headers: [cookie] }));
+      assert.equal((await stream.finalHead()).status, 200);
+      streams.push(stream);
+    }
+    await owner.answer(id, false);
+    await Promise.all(streams.map(({ ending }) => ending));
+    for (const index of [A, B, C]) assert.equal((await ask(place(index), { headers: [cookie] })).status, 401);
+  });
+
+  it('waits on, though the relay at which somebody knocked is started again', async () => {
+    const cookie = await mustKnock(A);
+    const { id } = await owner.hears();
+    await cluster.relay(A).stop();
+    await cluster.relay(A).restart();
+    const waiting = await ask(place(A), { headers: [cookie] });
+    assert.equal((JSON.parse(waiting.text) as { knock: string }).knock, 'waiting');
+    const held = ask(place(A), { path: '/?culvert_gate=wait', headers: [cookie] });
+    await owner.answer(id, false);
+    assert.equal((await held).status, 401);
+  });
+});

@@ -1,0 +1,131 @@
+/** How somebody knocks at a tunnel and waits to be let in, in a browser (docs/protocol.md section 11.3). */
+import assert from 'node:assert/strict';
+import type { Browser, Page, Request } from 'playwright-core';
+import type { Tunnel } from '../../../shared/tunnel.ts';
+import { createAccount } from '../../support/accounts.ts';
+import { Api } from '../../support/api.ts';
+import { KnockOwner } from '../../support/knocks.ts';
+import { Relay } from '../../support/programs.ts';
+import { suiteScope, testScope } from '../../support/scope.ts';
+import { type HttpService, startHttpService } from '../../support/services/listen.ts';
+import { sharedBrowser } from '../support/shared.ts';
+import { type OpenAddress, openAddress } from './support/open-address.ts';
+import { assertReadable } from './support/readable.ts';
+
+const FORMS: Readonly<Record<string, (tunnel: Tunnel) => string>> = {
+  subdomain: ({ urls }) => `${urls.subdomain}/`,
+  path: ({ urls }) => `${urls.path}/`,
+};
+/**
+ * Whether a request is that of the page that waits. While it is under way, the browser shows the page, but its debugger says
+ * nothing about it.
+ */
+function isWait(request: Request): boolean {
+  return request.url().endsWith('culvert_gate=wait');
+}
+
+/** Has nothing asked for by the page that waits: it stays as it is. */
+async function freeze(page: Page): Promise<void> {
+  await page.route(/culvert_gate=wait$/, (route) => route.fulfill({ status: 204 }));
+}
+
+async function heading(page: Page, name: string): Promise<void> {
+  await page.getByRole('heading', { name }).waitFor();
+}
+
+describe('knocking, in a browser', () => {
+  const suite = suiteScope();
+  const scope = testScope();
+  let browser: Browser;
+  let relay: Relay;
+  let service: HttpService;
+  let key: string;
+  let tunnel: Tunnel;
+  let owner: KnockOwner;
+
+  before(async () => {
+    [relay, service, browser] = await Promise.all([
+      Relay.start(suite, { CULVERT_ABUSE_CONTACT: 'abuse@example.com' }),
+      startHttpService(suite, ({ url = '' }, response) => {
+        response.setHeader('Content-Type', 'text/html');
+        response.end(
+          `<!doctype html><title>Shop</title><link rel="icon" href="data:,"><p>asked for ${url}</p>`,
+        );
+      }),
+      sharedBrowser(),
+    ]);
+    ({ key } = await createAccount(relay));
+  });
+
+  beforeEach(async () => {
+    tunnel = await new Api(relay, key).create({ local_port: service.port, access: { knock: true } });
+    owner = await KnockOwner.open(scope, relay, key, tunnel.id);
+    owner.serve(scope, relay, service.port);
+  });
+
+  /** Opens the address, presses the button, and waits until the page that waits has asked for the next one. */
+  async function knock(address: string): Promise<OpenAddress> {
+    const opened = await openAddress(scope, browser, address);
+    assert.equal(opened.answer.status(), 401);
+    await opened.page.keyboard.press('Tab');
+    assert.equal(await opened.page.evaluate<string>('document.activeElement.textContent'), 'Knock');
+    const next = opened.page.waitForRequest(isWait);
+    await opened.page.keyboard.press('Enter');
+    await next;
+    return opened;
+  }
+
+  for (const [form, addressOf] of Object.entries(FORMS)) {
+    it(`shows a page that waits, and moves on to what was asked for within a second (${form})`, async () => {
+      const address = `${addressOf(tunnel)}page?q=1`;
+      const { page, requests } = await knock(address);
+      const { id } = await owner.hears();
+      assert.equal(page.url(), address);
+      const begin = performance.now();
+      await owner.answer(id, true);
+      await page.getByText('asked for /page?q=1').waitFor();
+      assert.ok(performance.now() - begin < 1000, `${performance.now() - begin} ms`);
+      assert.equal(page.url(), address);
+      assert.deepEqual(
+        requests.filter((url) => new URL(url).host !== new URL(address).host),
+        [],
+      );
+    });
+  }
+
+  it('says so when the answer is no, and offers nothing that was refused', async () => {
+    const { page } = await knock(FORMS['subdomain']?.(tunnel) ?? '');
+    await owner.answer((await owner.hears()).id, false);
+    await heading(page, 'Not this time');
+    assert.equal(await page.getByRole('button').count(), 0);
+  });
+
+  it('is readable in every view and at every width', async () => {
+    const address = FORMS['path']?.(tunnel) ?? '';
+    const { page } = await openAddress(scope, browser, address);
+    await assertReadable(page);
+    await freeze(page);
+    await page.getByRole('button', { name: 'Knock' }).click();
+    await heading(page, 'Waiting to be let in');
+    await assertReadable(page);
+    await owner.answer((await owner.hears()).id, false);
+    await page.getByRole('link', { name: 'Look now' }).click();
+    await heading(page, 'Not this time');
+    await assertReadable(page);
+  });
+
+  it('goes on waiting after somebody has loaded it again, and in two tabs', async () => {
+    const address = FORMS['subdomain']?.(tunnel) ?? '';
+    const { page } = await knock(address);
+    const again = page.waitForRequest(isWait);
+    page.goto(address, { waitUntil: 'commit' }).catch(() => {});
+    await again;
+    const other = await page.context().newPage();
+    const asked = other.waitForRequest(isWait);
+    other.goto(address, { waitUntil: 'commit' }).catch(() => {});
+    await asked;
+    await owner.answer((await owner.hears()).id, true);
+    for (const each of [page, other]) await each.getByText('asked for /').waitFor();
+    assert.equal(owner.heard.length, 1);
+  });
+});
