@@ -5,8 +5,10 @@ import { createAccount, type TestAccount } from '../support/accounts.ts';
 import { Api } from '../support/api.ts';
 import { ask, BROWSER, cookieOf, knock, KnockOwner, mustKnock, type Place } from '../support/knocks.ts';
 import { type Field, formatRequest, RawConnection, type Response } from '../support/raw-http.ts';
+import { Culvert, Relay, spawnCulvert } from '../support/programs.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 import { testScope } from '../support/scope.ts';
+import { WITH_TRUNKS } from '../support/trunk-world.ts';
 import { type HttpService, startHttpService } from '../support/services/listen.ts';
 
 /** ms in which an answer reaches a visitor, and the relay has time for others, though the machine does much else. */
@@ -121,6 +123,23 @@ describe('knocking (docs/protocol.md section 11.3)', () => {
       }
     });
   }
+
+  it('is heard by culvert, which serves over a trunk whom its owner has let in', async () => {
+    const trunked = await Relay.start(scope, WITH_TRUNKS);
+    const { key } = await createAccount(trunked);
+    const culvert = await Culvert.start(scope, trunked, key, service.port, ['--knock']);
+    const { port } = trunked;
+    const at = { port, host: `${culvert.tunnel.slug}.localhost:${port}` };
+    const heard = culvert.nextEvent('knock');
+    const cookie = await mustKnock(at);
+    const { id } = (await heard) as unknown as { id: string };
+    const held = wait(cookie, at);
+    const args = ['knock', culvert.tunnel.id, id, '--admit', '--for', '10m'];
+    const answer = spawnCulvert(scope, args, { CULVERT_RELAY: trunked.url, CULVERT_API_KEY: key });
+    assert.equal((await answer.exited).code, 0);
+    assert.equal((await held).status, 303);
+    assert.equal((await ask(at, { headers: [cookie] })).text, 'hello knock');
+  });
 
   it('is told to programs in JSON, with an address that responds when there is an answer', async () => {
     const knocked = await knock(place());
