@@ -1,4 +1,5 @@
 /** Every limit of the app's main process, with its reason. Times are in ms. */
+import { KNOCK_SECONDS } from '../../shared/knocks.ts';
 
 /** A host name has at most 253 characters; scheme and port come on top. */
 export const RELAY_MAX_CHARS = 300;
@@ -43,7 +44,7 @@ export const LOST_NOTICE_MS = 30_000;
 export const NOTICE_TICK_MS = 5000;
 
 /** A relay sends a visitor away who has knocked and was not answered for this long. */
-export const KNOCK_WAIT_MS = 5 * 60_000;
+export const KNOCK_WAIT_MS = KNOCK_SECONDS * 1000;
 /** Visitors that wait at a tunnel; a relay lets no more wait. */
 export const KNOCKS_MAX = 32;
 /** While more than these wait at a tunnel, no further notification is shown: the window has them all. */

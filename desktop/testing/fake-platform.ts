@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Access, AccessView } from '../../shared/access.ts';
 import type { Tunnel } from '../../shared/tunnel.ts';
+import type { Knock } from '../../shared/knocks.ts';
 import type { Link, NewLink } from '../../shared/links.ts';
-import type { KnockEntry } from '../engine/relay/knock-response.ts';
 import type { LinkRequest } from '../engine/relay/link-response.ts';
 import type { RelayApi } from '../main/connection.ts';
 import type { Notice } from '../main/notices/notices.ts';
@@ -22,7 +22,7 @@ import { ACCOUNT, TUNNEL } from './tunnel.ts';
 export class FakeApi implements RelayApi {
   tunnels: Tunnel[] = [];
   links: Link[] = [];
-  knocks: KnockEntry[] = [];
+  knocks: Knock[] = [];
   readonly calls: string[] = [];
   /** who may come in, of each tunnel that was created or changed */
   readonly asked: Access[] = [];
@@ -110,7 +110,7 @@ export class FakeApi implements RelayApi {
     });
   }
 
-  listKnocks(id: string): Promise<KnockEntry[]> {
+  listKnocks(id: string): Promise<Knock[]> {
     return this.#answer(`knocks ${id.slice(-1)}`, () => this.knocks);
   }
 

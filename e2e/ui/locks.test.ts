@@ -115,6 +115,44 @@ scenarios('who may come in', (fixture) => {
     await page.getByText('Addresses · Users, not set in this app').waitFor();
   });
 
+  it('whom you let in: asked for each, admitted for a while, sent out again, or refused', async () => {
+    const { page, app } = await online(fixture);
+    const { url, slug } = await app.tunnel();
+    await lock(page, slug, 'Ask me');
+    await eventually(20_000, async () => assert.equal((await visit(url)).status, 401));
+    const knock = async (agent: string): Promise<string | undefined> => {
+      const { status, cookie } = await visit(`${url}/?culvert_gate=knock`, {
+        method: 'POST',
+        headers: { 'user-agent': agent },
+      });
+      assert.equal(status, 202);
+      return cookie;
+    };
+    const comesIn = (cookie: string | undefined, status: number): Promise<void> =>
+      eventually(20_000, async () => assert.equal((await visit(`${url}/hello`, { cookie })).status, status));
+
+    const ann = await knock('Mozilla/5.0 (Windows NT 10.0; Win64; x64) Firefox/150.0');
+    await page.getByText('Firefox on Windows wants to come in from 127.0.0.1').waitFor();
+    await page.getByRole('button', { name: 'Admit Firefox on Windows' }).click();
+    await page.getByText('wants to come in from').waitFor({ state: 'detached' });
+    await comesIn(ann, 200);
+    // The log says how the visitor has come.
+    await page.getByRole('button', { name: 'GET /hello 200' }).first().click();
+    await page.getByText('Admitted by you.').waitFor();
+    await page.keyboard.press('Escape');
+
+    const ben = await knock('curl/8.18.0');
+    await page.getByRole('button', { name: 'Refuse curl' }).click();
+    await page.getByText('wants to come in from').waitFor({ state: 'detached' });
+    await comesIn(ben, 401);
+
+    await page.getByRole('button', { name: `Who may come in to ${slug}` }).click();
+    await page.getByText('59 min left').first().waitFor();
+    await page.getByRole('button', { name: 'Send out Firefox on Windows, 127.0.0.1' }).click();
+    await page.getByText('Nobody is admitted at the moment.').waitFor();
+    await comesIn(ann, 401);
+  });
+
   it('is chosen with the keyboard alone', async () => {
     const { page, app } = await online(fixture);
     const { slug } = await app.tunnel();

@@ -1,6 +1,7 @@
 /** The REST interface of a relay (docs/protocol.md section 3), as far as the client uses it. */
 import { type Access, OPEN } from '../../../shared/access.ts';
 import { API_ERRORS } from '../../../shared/errors.ts';
+import type { Knock } from '../../../shared/knocks.ts';
 import type { Link, NewLink } from '../../../shared/links.ts';
 import type { Account, Tunnel } from '../../../shared/tunnel.ts';
 import { API_BODY_MAX_BYTES, API_TIMEOUT_MS } from '../limits.ts';
@@ -10,7 +11,7 @@ import { Network } from '../network/network.ts';
 import { accessRequest, asksVisitorsFor } from './access-response.ts';
 import { readAccount } from './account-response.ts';
 import { AccessUnsupported, refusesKey, RelayRefusal, RelayUnreachable } from './errors.ts';
-import { type KnockEntry, readKnockList } from './knock-response.ts';
+import { readKnockList } from './knock-response.ts';
 import { type LinkRequest, readLinkList, readNewLink } from './link-response.ts';
 import { readRefusal } from './refusal.ts';
 import type { RelayAddress } from './relay-address.ts';
@@ -153,7 +154,7 @@ export class ApiClient {
   }
 
   /** `GET /v1/tunnels/{id}/knocks`: who waits, who is in, and who was refused lately. */
-  async listKnocks(id: string): Promise<KnockEntry[]> {
+  async listKnocks(id: string): Promise<Knock[]> {
     return readKnockList(await this.#callForAccess('GET', `${tunnelPath(id)}/knocks`));
   }
 

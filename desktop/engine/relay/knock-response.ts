@@ -1,18 +1,7 @@
 /** Checks who has knocked at a tunnel, as a relay lists it (docs/protocol.md section 11.3). */
 import * as yup from 'yup';
+import type { Knock } from '../../../shared/knocks.ts';
 import { check, text } from './response-fields.ts';
-
-/** Somebody who has knocked. */
-export interface KnockEntry {
-  readonly id: string;
-  readonly status: 'waiting' | 'admitted' | 'refused';
-  /** IP address */
-  readonly address: string;
-  /** what the visitor's `User-Agent` says, which is as the visitor likes: not to be shown as it is; `''` without one */
-  readonly agent: string;
-  /** until when the visitor waits, is in, or may not knock again; RFC 3339, UTC */
-  readonly ends_at: string;
-}
 
 const knock = yup
   .object({
@@ -25,13 +14,15 @@ const knock = yup
       .oneOf(['waiting', 'admitted', 'refused'] as const)
       .required(),
     address: text,
+    // As the visitor likes: what is done with it must not depend on what it says.
     agent: yup.string().defined(),
+    at: text,
     ends_at: text,
   })
   .required();
 const listSchema = yup.object({ knocks: yup.array(knock).required() }).strict();
 
 /** @throws RelayUnreachable when the value is not a list of knocks */
-export function readKnockList(value: unknown): KnockEntry[] {
-  return (check(listSchema, value) as { knocks: KnockEntry[] }).knocks;
+export function readKnockList(value: unknown): Knock[] {
+  return (check(listSchema, value) as { knocks: Knock[] }).knocks;
 }

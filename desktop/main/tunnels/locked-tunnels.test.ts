@@ -247,7 +247,12 @@ describe('visitors who knock', () => {
   it('who are in are listed, and can be sent out', async () => {
     const app = await locked({ kind: 'knock' });
     const { key } = app;
-    const entry = { address: '192.0.2.7', agent: 'curl/8', ends_at: '2026-07-10T13:00:00.000Z' };
+    const entry = {
+      address: '192.0.2.7',
+      agent: 'curl/8',
+      at: '2026-07-10T12:00:00.000Z',
+      ends_at: '2026-07-10T13:00:00.000Z',
+    };
     app.api.knocks = [
       { ...entry, id: 'n1', status: 'admitted' },
       { ...entry, id: 'n2', status: 'waiting' },
