@@ -15,7 +15,7 @@ import { NO_FILES } from './testing/files.ts';
 type Door = (value: string) => boolean;
 
 const KEY = `cvt_${'k'.repeat(32)}`;
-const FORM = { port: 3000, name: '', ttl: '', idle: false, hostHeader: 'keep' };
+const FORM = { port: 3000, name: '', ttl: '', idle: false, hostHeader: 'keep', lock: { kind: 'anyone' } };
 const LONGEST = 365 * 24 * 3600;
 
 function takes(read: () => unknown, refusal: abstract new (...values: never[]) => Error): boolean {

@@ -1,6 +1,6 @@
 /** Everybody who knocks at one tunnel, as the relay holds it: who waits, who was let in, and who was refused lately. */
 import { KNOCK_SECONDS } from '../../shared/knocks.ts';
-import { networkOf } from '../edge/admission/address-network.ts';
+import { networkOf } from '../address-network.ts';
 import { KNOCKS_PER_ADDRESS_MAX, KNOCKS_REFUSED_MAX, KNOCKS_WAITING_MAX } from '../limits.ts';
 import type { StoredKnock, StoredKnocks } from '../store/records.ts';
 

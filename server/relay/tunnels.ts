@@ -3,7 +3,7 @@ import { CloseCode, type KnockMessage } from '../../shared/control.ts';
 import { systemClock as clock } from '../clock.ts';
 import type { Peering } from '../cluster/peering.ts';
 import type { Config } from '../config.ts';
-import { AdmissionEnds } from '../gate/admission-ends.ts';
+import { AdmissionEnds } from '../tunnels/admission-ends.ts';
 import { KnockWaits } from '../gate/knock-waits.ts';
 import type { PasswordHashes } from '../gate/password-hashes.ts';
 import { Hub } from '../link/hub.ts';

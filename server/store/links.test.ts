@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { aLink, anAccount, aTunnel } from '../testing/fixtures.ts';
+import { allTunnels, aLink, anAccount, aTunnel } from '../testing/fixtures.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import type { TunnelRecord } from './records.ts';
 import { FullError, type Store } from './store.ts';
@@ -61,7 +61,7 @@ describe('links in the store', () => {
     assert.deepEqual(await store.revokeLink(tunnel.id, link.id, 1000), { isFirst: false, revoked: gone });
     assert.deepEqual(await store.linksOf(tunnel.id, 1000), [kept]);
     assert.deepEqual(await revoked(), gone);
-    assert.deepEqual((await store.loadTunnels())[0]?.tunnel.revokedLinks, gone);
+    assert.deepEqual((await allTunnels(store))[0]?.tunnel.revokedLinks, gone);
   });
 
   it('cannot be revoked by way of another tunnel, nor once they have ended', async () => {

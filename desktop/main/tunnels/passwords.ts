@@ -1,27 +1,34 @@
 /** The passwords of this app's tunnels, which the relay shows to nobody: kept the way the API key is. */
 import * as yup from 'yup';
 import type { KeyKept } from '../../shared/snapshot.ts';
-import type { KeyVault } from '../session/key-vault.ts';
 
 const passwordsSchema = yup.array(yup.array(yup.string().required()).length(2).required()).required();
+
+/** Where one text that is secret is kept between two starts. */
+export interface SecretVault {
+  load(): Promise<{ readonly key: string; readonly kept: KeyKept } | undefined>;
+  /** @returns how it is kept */
+  keep(text: string, wish: KeyKept): Promise<KeyKept>;
+  forget(): Promise<void>;
+}
 
 /** By key of the tunnel. */
 export type TunnelPasswords = ReadonlyMap<string, string>;
 
 export class PasswordStore {
-  readonly #vault: Pick<KeyVault, 'keep' | 'forget'>;
+  readonly #vault: SecretVault;
   #kept: KeyKept;
   /** what is stored, as text */
   #text: string;
 
-  private constructor(vault: Pick<KeyVault, 'keep' | 'forget'>, kept: KeyKept, text: string) {
+  private constructor(vault: SecretVault, kept: KeyKept, text: string) {
     this.#vault = vault;
     this.#kept = kept;
     this.#text = text;
   }
 
   /** @returns the store, and what it has kept; nothing of what cannot be read */
-  static async open(vault: KeyVault): Promise<{ store: PasswordStore; passwords: TunnelPasswords }> {
+  static async open(vault: SecretVault): Promise<{ store: PasswordStore; passwords: TunnelPasswords }> {
     const saved = await vault.load();
     const passwords = read(saved?.key ?? '[]');
     return { store: new PasswordStore(vault, saved?.kept ?? 'session', write(passwords)), passwords };

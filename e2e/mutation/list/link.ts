@@ -53,7 +53,7 @@ export const LINK: readonly Mutation[] = [
     part: 'link',
     notice: 'an id that was used opens a second data socket',
     file: 'server/link/hub.ts',
-    find: 'forget: (id) => this.#pending.delete(id),',
+    find: 'forget: (id) => void this.#pending.delete(id),',
     replace: 'forget: () => undefined,',
     tests: unit(
       'Hub forgets a connection whose visitor has left',

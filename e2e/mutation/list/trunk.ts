@@ -100,8 +100,8 @@ export const TRUNK: readonly Mutation[] = [
     part: 'link',
     notice: 'downloads from far away are slow: a window for each round trip is all they ever get',
     file: 'server/link/tunnel-link.ts',
-    find: '    opened.stream.whenLarge(opened.largeBytes, () => this.#onLarge({ trunk: opened.stream, data: stream }));\n',
-    replace: '',
+    find: 'this.#owner.large(this.tunnel, { trunk: opened.stream, data: stream }),',
+    replace: 'undefined,',
     tests: protocol(
       'large streams (docs/protocol.md section 10.3) may move with more than 128 KiB one way, and not before',
     ),
@@ -111,17 +111,19 @@ export const TRUNK: readonly Mutation[] = [
     notice:
       'a client far away is taken for near as long as it has not answered: its first downloads are slow',
     file: 'server/link/held-trunk.ts',
-    find: 'roundTripMs !== undefined && roundTripMs < FAR_PATH_MS',
-    replace: 'roundTripMs === undefined || roundTripMs < FAR_PATH_MS',
-    tests: unit('HeldTrunk has streams that are large beyond 128 KiB as long as no ping was answered'),
+    find: 'return this.#socket.roundTripMs < FAR_PATH_MS;',
+    replace: 'return this.#socket.roundTripMs === Infinity || this.#socket.roundTripMs < FAR_PATH_MS;',
+    tests: unit('HeldTrunk knows how far the client is: far as long as no ping was answered'),
   },
   {
     part: 'link',
     notice: 'with a client nearby each page of more than 128 KiB costs a connection',
-    file: 'server/link/held-trunk.ts',
-    find: '? LARGE_BYTES : LARGE_FROM_FAR_BYTES',
-    replace: '? LARGE_FROM_FAR_BYTES : LARGE_FROM_FAR_BYTES',
-    tests: unit('HeldTrunk has streams that are large beyond 8 MiB where a ping takes less than 5 ms'),
+    file: 'server/link/tunnel-trunks.ts',
+    find: 'for (const trunk of this.#current) if (trunk.isNear) return LARGE_BYTES;',
+    replace: '',
+    tests: unit(
+      'TunnelTrunks say with each visitor’s stream when it is large, which one that the client answers fast says for all',
+    ),
   },
   {
     part: 'link',

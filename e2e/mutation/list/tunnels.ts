@@ -229,8 +229,8 @@ export const TUNNELS: readonly Mutation[] = [
     part: 'tunnels',
     notice: 'a tunnel was closed, and its client and its visitors go on as if it were not',
     file: 'server/relay/tunnels.ts',
-    find: 'onEnd: (tunnel, reason) => hub.end(tunnel, END_CODES[reason]),',
-    replace: 'onEnd: (_tunnel, reason) => void END_CODES[reason],',
+    find: 'hub.end(tunnel, END_CODES[reason]);',
+    replace: 'void END_CODES[reason];',
     tests: protocol('the control WebSocket ends with 4001 when the tunnel is closed through the API'),
   },
 ];

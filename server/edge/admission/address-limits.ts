@@ -5,7 +5,7 @@ import type { Clock } from '../../clock.ts';
 import { ADDRESS_BURST_SECONDS } from '../../limits.ts';
 import { RateLimiter } from '../../rate-limiter.ts';
 import type { Peer } from '../heads/request-head.ts';
-import { limitedAddress } from './address-network.ts';
+import { limitedAddress } from './limited-address.ts';
 
 export interface AddressSettings {
   /** open connections of an address, or requests under way for an address behind a trusted proxy; 0: any number */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { MAX_TIMER_MS } from '../clock.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
+import type { LiveTunnel } from './live-tunnel.ts';
 import { AdmissionEnds } from './admission-ends.ts';
-import { HeldKnocks } from './held-knocks.ts';
+import { HeldKnocks } from '../gate/held-knocks.ts';
 
 function aTunnel(...answers: (number | false | null)[]): LiveTunnel {
   const knocks = answers.map((answer, number) => ({

@@ -1,7 +1,7 @@
 /** Visitors who were let in by their knock are out again at a time; whoever is in a WebSocket then has to be told. */
 import { type Clock, MAX_TIMER_MS, type Timer } from '../clock.ts';
-import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
-import { endOf } from './held-knocks.ts';
+import type { LiveTunnel } from './live-tunnel.ts';
+import { endOf } from '../gate/held-knocks.ts';
 
 export class AdmissionEnds {
   readonly #clock: Clock;
