@@ -105,7 +105,7 @@ export const EDGE: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'an IPv6 visitor has as many addresses as it likes, and no limit',
-    file: 'server/address-network.ts',
+    file: 'server/edge/admission/limited-address.ts',
     find: 'return networkOf(address);',
     replace: 'return address;',
     tests: unit('AddressLimits counts all of a /64 as one address'),
