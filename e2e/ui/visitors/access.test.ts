@@ -136,6 +136,8 @@ describe('a tunnel that is not open to everybody, in a browser', () => {
       if ((await page.getByText('429').count()) > 0) break;
     }
     assert.equal(await page.title(), 'Too many wrong tries');
+    // Whoever waits a minute can go on from here.
+    assert.equal(await page.getByLabel('Password').isVisible(), true);
     await assertReadable(page);
     await replace(tunnel, { allow: ['192.0.2.0/24'] });
     await page.goto(tunnel.public_url);

@@ -49,7 +49,7 @@ export function doorResponse(
   const body = html
     ? page(
         title,
-        `<p>${escapeHtml(text)}</p>\n${code === 'access-required' ? ways(visit, access, { wasWrong, linkEnded }) : ''}`,
+        `<p>${escapeHtml(text)}</p>\n${code === 'access-address' ? '' : ways(visit, access, { wasWrong, linkEnded })}`,
         `${status} ${code}`,
         contact,
       )
