@@ -370,16 +370,18 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
     it('takes ten wrong tries a minute, then none, not even the right one, and lets others try', async () => {
       const tunnel = await start({ password: PASSWORD, basic: [ANN] });
       const other = await start({ password: PASSWORD });
-      const tries = await Promise.all(
-        Array.from({ length: 12 }, async (_, index) =>
-          index % 2 === 0 ? await submit(tunnel, '/', 'wrong') : await ask(tunnel, [basic('ann', 'wrong')]),
-        ),
-      );
-      const codes = tries.map(({ head }) => head.field('culvert-error'));
-      assert.equal(codes.filter((code) => code === 'access-attempts').length, 2);
-      const late = await submit(tunnel, '/', PASSWORD);
-      assertRefused(late, 'access-attempts');
-      assert.match(late.head.field('retry-after') ?? '', /^\d+$/);
+      const since = performance.now();
+      const tries = await tryWrong(tunnel);
+      // One grows back every 6 s, on a machine that is that slow.
+      const grown = Math.ceil((performance.now() - since) / 6000);
+      const taken = tries.filter(({ head }) => head.field('culvert-error') === 'access-required').length;
+      assert.ok(taken >= Math.min(10, tries.length) && taken <= 10 + grown, `${taken} tries were taken`);
+      await eventually(60_000, async () => {
+        await tryWrong(tunnel);
+        const late = await submit(tunnel, '/', PASSWORD);
+        assertRefused(late, 'access-attempts');
+        assert.match(late.head.field('retry-after') ?? '', /^\d+$/);
+      });
       assert.equal((await submit(other, '/', PASSWORD)).status, 303);
     });
   });
@@ -435,6 +437,15 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
     ['Origin', 'https://app.example'],
     ['Access-Control-Request-Method', 'PUT'],
   ];
+
+  /** Tries twelve wrong passwords at once, in both ways. */
+  async function tryWrong(tunnel: Tunnel): Promise<Response[]> {
+    return await Promise.all(
+      Array.from({ length: 12 }, async (_, index) =>
+        index % 2 === 0 ? await submit(tunnel, '/', 'wrong') : await ask(tunnel, [basic('ann', 'wrong')]),
+      ),
+    );
+  }
 
   /** Fills in the form of the page. */
   async function submit(
