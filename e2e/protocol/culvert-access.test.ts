@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { createAccount } from '../support/accounts.ts';
 import { eventually } from '../support/deadline.ts';
+import { mustKnock } from '../support/knocks.ts';
 import { hostOf } from '../support/manual-client.ts';
 import { Culvert, CULVERT_SCRIPT, newApiKey, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
 import { type Field, type Response, visit } from '../support/raw-http.ts';
@@ -183,6 +184,28 @@ describe('culvert and who may come in', () => {
     await ask(tunnel, [basic('ann', 'fern')]);
     const listed = await run(['inspect', 'list', '--tunnel', tunnel.id]);
     assert.match(listed.out, /^NUMBER .* VISITOR\n1 .* basic:ann$/);
+  });
+
+  it('lets in with a key who knocks, sends away with another, and shows who came', async () => {
+    const terminal = open(`http ${service.port} --name knocked --knock`);
+    await terminal.shows(/● Online[^]*^Locked {7}knock$/m);
+    const place = { port: relay.port, host: hostOf({ slug: 'knocked' }, relay) };
+    const first = await mustKnock(place, [['User-Agent', 'curl/8.5']]);
+    await terminal.shows(/^\? 127\.0\.0\.1 knocks: a admits for an hour, r refuses\. curl\/8\.5$/m);
+    assert.equal((await ask({ slug: 'knocked' }, [first])).status, 401);
+    terminal.type('a');
+    await eventually(20_000, async () =>
+      assert.equal(visitorOf(await ask({ slug: 'knocked' }, [first])), 'knock'),
+    );
+    await terminal.shows(/GET +200 .* knock {2}\/$/m);
+    const second = await mustKnock(place);
+    await terminal.shows(/^\? 127\.0\.0\.1 knocks: a admits/m);
+    terminal.type('r');
+    await eventually(20_000, async () =>
+      assert.match((await ask({ slug: 'knocked' }, [second])).text, /has not let you in/),
+    );
+    terminal.type(CTRL_C);
+    await terminal.shows(/Tunnel closed\.\ncode 0\nrestored/);
   });
 
   describe('at a relay that the test plays', () => {
