@@ -271,7 +271,9 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
         const target = `${prefix}/`;
         const asked = await visit(relay.port, { host, target });
         assertRefused(asked, 'access-required');
-        assert.equal(asked.head.field('www-authenticate'), 'Basic realm="Restricted", charset="UTF-8"');
+        // Browsers send a password again to whatever names the same realm on the same origin.
+        const realm = `${prefix} Restricted`.trim();
+        assert.equal(asked.head.field('www-authenticate'), `Basic realm="${realm}", charset="UTF-8"`);
         for (const wrong of [basic('ann', 'x'), basic('bob', ANN.password), basic('eve', 'x')])
           assertRefused(await visit(relay.port, { host, target, headers: [wrong] }), 'access-required');
         for (const _ of ['first', 'remembered']) {
@@ -285,6 +287,14 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
         }
         seen = undefined;
       }
+    });
+
+    it('does not ask in the folder of all tunnels, from where browsers would send the password to all of them', async () => {
+      const tunnel = await start({ basic: [ANN] });
+      const host = `localhost:${relay.port}`;
+      const bare = await visit(relay.port, { host, target: `/t/${tunnel.slug}` });
+      assertRefused(bare, 'access-required');
+      assert.equal(bare.head.field('www-authenticate'), undefined);
     });
 
     it('lets a body through behind it, and preflights without it', async () => {

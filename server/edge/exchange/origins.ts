@@ -12,7 +12,7 @@ import { networkOf } from '../../address-network.ts';
 import { limitedAddress } from '../admission/limited-address.ts';
 import { visitorAddress } from '../admission/visitor-address.ts';
 import { ownCookies } from '../heads/cookies.ts';
-import { belowPrefix, PATH_FORM_FIELDS } from '../heads/path-form.ts';
+import { belowPrefix, isBarePrefix, PATH_FORM_FIELDS } from '../heads/path-form.ts';
 import { type Peer, relayRequestHead } from '../heads/request-head.ts';
 import { endingWith, NOINDEX_ENDING, PLAIN_ENDING, type ResponseEnding } from '../heads/response-head.ts';
 import type { ApiOrigin } from '../own/api-origin.ts';
@@ -250,7 +250,7 @@ export class Origins {
     const host = fieldValue(fields, 'host');
     const own = this.context.hosts.domains.own;
     const ownHosts = host === undefined ? [own] : [own, hostname(host)];
-    const isBare = !sent.split('?', 1)[0]?.includes(`${prefix}/`);
+    const isBare = isBarePrefix(sent, prefix);
     const mapField = belowPrefix({ prefix, target, isBare, ownHosts });
     return { ending: this.#pathEnding, mapField };
   }

@@ -66,6 +66,11 @@ export function belowPrefix({ prefix, target, isBare, ownHosts }: PathForm): Fie
   };
 }
 
+/** Whether a target is the prefix itself, without a slash after it: its folder belongs to all tunnels. */
+export function isBarePrefix(target: string, prefix: string): boolean {
+  return target.split('?', 1)[0]?.includes(`${prefix}/`) !== true;
+}
+
 function location(value: string, prefix: string, ownHosts: readonly string[]): string {
   const [, scheme, host, rest = ''] = ABSOLUTE.exec(value) ?? [];
   if (host === undefined) return value.startsWith('/') ? below(value, prefix) : value;

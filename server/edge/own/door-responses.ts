@@ -5,6 +5,8 @@ import { fieldValue } from '../../../shared/http1/fields.ts';
 import type { RequestHead } from '../../../shared/http1/head.ts';
 import { escapeHtml, page } from '../../../shared/page.ts';
 import type { HeldAccess } from '../../gate/held-access.ts';
+import { challengeBelow } from '../heads/challenges.ts';
+import { isBarePrefix } from '../heads/path-form.ts';
 import type { Visit } from './notice.ts';
 import { onThisHost, withoutParameter } from './onward.ts';
 import { type OwnResponse, wholeResponse } from './own-responses.ts';
@@ -56,7 +58,7 @@ export function doorResponse(
     : JSON.stringify({ error: text, code });
   const content = {
     status,
-    fields: `Culvert-Error: ${code}\r\n${extraFields(code, access)}${html ? DOOR_PAGE_FIELDS : ''}Vary: Accept\r\n`,
+    fields: `Culvert-Error: ${code}\r\n${extraFields(code, access, head, visit)}${html ? DOOR_PAGE_FIELDS : ''}Vary: Accept\r\n`,
     contentType: html ? 'text/html; charset=utf-8' : 'application/json; charset=utf-8',
     body,
   };
@@ -70,12 +72,15 @@ export const DOOR_PAGE_FIELDS =
   'X-Robots-Tag: noindex\r\n' +
   'Referrer-Policy: no-referrer\r\n';
 
-function extraFields(code: string, access: HeldAccess): string {
+const CHALLENGE = 'Basic realm="Restricted", charset="UTF-8"';
+
+function extraFields(code: string, access: HeldAccess, head: RequestHead, { prefix }: Visit): string {
   if (code === 'access-attempts') return `Retry-After: ${RETRY_SECONDS}\r\n`;
+  if (code !== 'access-required' || !access.hasUsers) return '';
+  const challenge =
+    prefix === '' ? CHALLENGE : challengeBelow(CHALLENGE, prefix, isBarePrefix(head.target, prefix));
   // A browser that has shown its dialog shows the page behind it.
-  return code === 'access-required' && access.hasUsers
-    ? 'WWW-Authenticate: Basic realm="Restricted", charset="UTF-8"\r\n'
-    : '';
+  return challenge === undefined ? '' : `WWW-Authenticate: ${challenge}\r\n`;
 }
 
 /** What a visitor can do. */
