@@ -16,6 +16,13 @@ export function isIPv6(text: string): boolean {
   return IPV6.test(text) && URL.canParse(`http://[${text}]`);
 }
 
+/** A host of a Host field without its port and one trailing dot, in lower case. */
+export function hostname(host: string): string {
+  const colon = host.lastIndexOf(':');
+  const end = colon > host.lastIndexOf(']') ? colon : host.length;
+  return host.slice(0, host[end - 1] === '.' ? end - 1 : end).toLowerCase();
+}
+
 /** A name or IP address as written in a URL and a Host field: IPv6 in brackets (RFC 3986 section 3.2.2). */
 export function uriHost(host: string): string {
   return host.includes(':') ? `[${host}]` : host;

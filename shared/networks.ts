@@ -1,4 +1,5 @@
 /** IP addresses and CIDR networks as people write them (RFC 4632 section 3.1, RFC 4291 section 2.3). */
+import { isIPv6 } from './host.ts';
 
 export interface Network {
   readonly address: string;
@@ -9,8 +10,6 @@ export interface Network {
 
 const OCTET = '(?:25[0-5]|2[0-4]\\d|1\\d\\d|[1-9]?\\d)';
 const IPV4 = new RegExp(`^(?:${OCTET}\\.){3}${OCTET}$`);
-/** Without a zone, which means something on one machine only. */
-const IPV6_CHARACTERS = /^[\da-f:.]+$/i;
 const BITS = { ipv4: 32, ipv6: 128 } as const;
 
 /** @returns what `192.0.2.7`, `10.0.0.0/8`, `::1` or `2001:db8::/32` names; `undefined` for anything else */
@@ -25,5 +24,6 @@ export function parseNetwork(text: string): Network | undefined {
 
 function familyOf(address: string): Network['family'] | undefined {
   if (IPV4.test(address)) return 'ipv4';
-  return IPV6_CHARACTERS.test(address) && URL.canParse(`http://[${address}]/`) ? 'ipv6' : undefined;
+  // Not with a zone, which means something on one machine only.
+  return isIPv6(address) ? 'ipv6' : undefined;
 }

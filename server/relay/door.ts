@@ -2,7 +2,7 @@
 import type { Clock } from '../clock.ts';
 import { Door } from '../edge/own/door.ts';
 import { Knocking } from '../edge/own/knocking.ts';
-import { passCookieName } from '../edge/own/own-cookies.ts';
+import { passCookieName } from '../edge/heads/own-cookies.ts';
 import { Gate } from '../gate/gate.ts';
 import type { KnockWaits } from '../gate/knock-waits.ts';
 import { LinkTokens } from '../gate/link-tokens.ts';

@@ -37,7 +37,7 @@ export const BROWSERS: readonly Mutation[] = [
   {
     part: 'edge',
     notice: 'a picture of a tunnel says for its visitors that they have read the warning',
-    file: 'server/edge/own/own-cookies.ts',
+    file: 'server/edge/heads/own-cookies.ts',
     find: 'return OWN.has(cookieName(field.value',
     replace: 'return OWN.has(cookieName(field.name',
     tests: unit(

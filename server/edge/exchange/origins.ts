@@ -28,7 +28,7 @@ import {
 import { mayBeDoors } from '../own/door-responses.ts';
 import type { Notice } from '../own/notice.ts';
 import { errorResponse, type OwnResponse, requestFacts } from '../own/own-responses.ts';
-import { hostname } from '../routing/host-resolver.ts';
+import { hostname } from '../../../shared/host.ts';
 import type { EdgeContext, Plan } from '../routing/request-plan.ts';
 import type { Destination } from '../routing/route.ts';
 import { TunnelLookup } from '../routing/tunnel-lookup.ts';

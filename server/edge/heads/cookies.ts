@@ -4,7 +4,7 @@
  * given several times, the last one counts.
  */
 import type { Field } from '../../../shared/http1/fields.ts';
-import { setsOwnCookie } from '../own/own-cookies.ts';
+import { setsOwnCookie } from './own-cookies.ts';
 
 const DOMAIN = /;\s*domain\s*(?:=[^;]*)?(?=;|$)/gi;
 const DOMAIN_OR_PATH = /;\s*(?:domain|(path))\s*(?:=([^;]*))?(?=;|$)/gi;

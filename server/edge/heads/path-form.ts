@@ -3,11 +3,11 @@
  * the API and with every other path tunnel. docs/decisions/0011-path-form.md says why each field goes.
  */
 import type { Field } from '../../../shared/http1/fields.ts';
-import { hostname } from '../routing/host-resolver.ts';
+import { hostname } from '../../../shared/host.ts';
 import { challengeBelow } from './challenges.ts';
 import { cookieBelow } from './cookies.ts';
 import type { FieldMap } from './response-head.ts';
-import { setsOwnCookie } from '../own/own-cookies.ts';
+import { setsOwnCookie } from './own-cookies.ts';
 
 /** Fields that tell browsers something about the whole origin or its host, or that they remember for it. */
 const DROPPED = [

@@ -5,7 +5,7 @@ import { HeadWriter } from '../../../shared/http1/head-writer.ts';
 import { fieldsStart, type RequestHead } from '../../../shared/http1/head.ts';
 import { isHopByHop, namedByConnection } from '../../../shared/http1/hop-by-hop.ts';
 import { provenance, VISITOR_FIELD } from '../../../shared/http1/proxy-fields.ts';
-import { withoutOwnCookies } from '../own/own-cookies.ts';
+import { withoutOwnCookies } from './own-cookies.ts';
 
 /** Where a request came from. */
 export interface Peer {

@@ -16,7 +16,7 @@ import type { LiveTunnel } from '../../tunnels/live-tunnel.ts';
 import { type DoorContext, doorResponse, doorStep, goOn, PASSWORD_FIELD } from './door-responses.ts';
 import type { Knocking } from './knocking.ts';
 import type { Visit } from './notice.ts';
-import { passCookie } from './own-cookies.ts';
+import { passCookie } from '../heads/own-cookies.ts';
 import type { OwnResponse } from './own-responses.ts';
 
 /** Somebody who comes in. */

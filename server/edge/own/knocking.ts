@@ -21,7 +21,7 @@ import {
   waitingResponse,
 } from './knock-responses.ts';
 import type { Visit } from './notice.ts';
-import { passCookie } from './own-cookies.ts';
+import { passCookie } from '../heads/own-cookies.ts';
 import type { OwnResponse } from './own-responses.ts';
 
 /** A visitor whom the gate does not let in, at a tunnel where he may knock. */

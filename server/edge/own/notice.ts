@@ -12,7 +12,7 @@ import { NOTICE_COOKIE_SECONDS } from '../../limits.ts';
 import type { LiveTunnel } from '../../tunnels/live-tunnel.ts';
 import { type OwnResponse, wholeResponse } from './own-responses.ts';
 import { onThisHost, withoutParameter } from './onward.ts';
-import { HOST_NOTICE_COOKIE, NOTICE_COOKIE } from './own-cookies.ts';
+import { HOST_NOTICE_COOKIE, NOTICE_COOKIE } from '../heads/own-cookies.ts';
 
 /** What the link on the page adds to the query of the address. */
 const PARAMETER = 'culvert_notice=seen';

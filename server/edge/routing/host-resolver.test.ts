@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { REMEMBERED_HOSTS_MAX } from '../../limits.ts';
-import { HostResolver, hostname, isHost, resolveHost } from './host-resolver.ts';
+import { hostname } from '../../../shared/host.ts';
+import { HostResolver, isHost, resolveHost } from './host-resolver.ts';
 
 const domains = { own: 'relay.example', tunnel: 'tunnels.example', service: 'example' };
 

@@ -1,4 +1,5 @@
 /** Hosts: which of them are the relay's own, and which name a tunnel (docs/protocol.md section 4.1). */
+import { hostname } from '../../../shared/host.ts';
 import { REMEMBERED_HOSTS_MAX } from '../../limits.ts';
 
 /** What a Host header names. */
@@ -18,13 +19,6 @@ const HOST = /^(?:[0-9A-Za-z._~-]+|\[[0-9A-Fa-f:.]+\])(?::\d{0,5})?$/;
 /** Whether the value of a Host field is well-formed. */
 export function isHost(value: string): boolean {
   return HOST.test(value);
-}
-
-/** The host without its port and one trailing dot, in lower case. */
-export function hostname(host: string): string {
-  const colon = host.lastIndexOf(':');
-  const end = colon > host.lastIndexOf(']') ? colon : host.length;
-  return host.slice(0, host[end - 1] === '.' ? end - 1 : end).toLowerCase();
 }
 
 /**
