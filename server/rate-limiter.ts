@@ -55,6 +55,11 @@ export class RateLimiter implements CreateLimiter {
     return 0;
   }
 
+  /** Whether there is no token to take now. */
+  isOut(account: string): boolean {
+    return this.#tokensAt(this.#clock.monotonic(), this.#buckets.get(account)) < 1;
+  }
+
   giveBack(account: string): void {
     const bucket = this.#buckets.get(account);
     // It stays in its place: it is full again sooner than those after it, which only delays when it is forgotten.

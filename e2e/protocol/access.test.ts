@@ -396,6 +396,21 @@ describe('access to a tunnel (docs/protocol.md section 11)', () => {
     });
   });
 
+  it('is no easier to guess where somebody has used the right password lately', async () => {
+    const tunnel = await start({ password: PASSWORD, basic: [ANN] });
+    assert.equal((await submit(tunnel, '/', PASSWORD)).status, 303);
+    const right = basic('ann', ANN.password);
+    assert.equal((await ask(tunnel, [right])).text, 'ok');
+    seen = undefined;
+    assertRefused(await ask(tunnel, [basic('', PASSWORD)]), 'access-required');
+    await eventually(60_000, async () => {
+      seen = undefined;
+      await tryWrong(tunnel);
+      assertRefused(await submit(tunnel, '/', PASSWORD), 'access-attempts');
+      assertRefused(await ask(tunnel, [right]), 'access-attempts');
+    });
+  });
+
   describe('when it changes', () => {
     it('counts for the next request, cuts WebSockets and event streams, and leaves other responses alone', async () => {
       const tunnel = await start({});

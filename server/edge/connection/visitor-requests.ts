@@ -54,8 +54,6 @@ export class VisitorRequests implements ExchangeOwner {
   #request: OriginRequest | undefined;
   /** Whether its response is one that stays open: a WebSocket, or an event stream. */
   #staysOpen = false;
-  /** Whether its visitor may not come into the tunnel any more. */
-  #isBarred = false;
   /** Where the latest request goes: to a tunnel, or to the relay. */
   #target: object | undefined;
   /** Whether its stream may serve the next one. */
@@ -121,7 +119,6 @@ export class VisitorRequests implements ExchangeOwner {
     const request = this.#origins.request(plan, route, this.#peer, entry);
     this.#request = request;
     this.#staysOpen = false;
-    this.#isBarred = false;
     this.#target = request.target;
     this.#keepsStream = request.keepsStream;
     this.#outcomes.countIn(request.outcomes);
@@ -133,9 +130,12 @@ export class VisitorRequests implements ExchangeOwner {
 
   /** Others may come into a tunnel than before: a response that stays open ends, if its visitor may not any more. */
   review(tunnel: LiveTunnel): void {
+    if (this.#staysOpen && this.#request?.tunnel === tunnel) this.#endIfBarred();
+  }
+
+  #endIfBarred(): void {
     if (this.#plan === undefined || this.#request === undefined) return;
-    this.#isBarred = !this.#origins.mayStay(this.#plan, this.#peer, this.#request, tunnel);
-    if (this.#isBarred && this.#staysOpen) this.#socket.destroy();
+    if (!this.#origins.mayStay(this.#plan, this.#peer, this.#request)) this.#socket.destroy();
   }
 
   /** Passes on bytes of the request's body, and returns those that come after it. */
@@ -218,7 +218,8 @@ export class VisitorRequests implements ExchangeOwner {
 
   staysOpen(): void {
     this.#staysOpen = true;
-    if (this.#isBarred) this.#socket.destroy();
+    // It may have changed since the request came.
+    this.#endIfBarred();
   }
 
   failed(code: VisitorErrorCode, text?: string): void {

@@ -6,7 +6,6 @@ import type { RequestHead } from '../../../shared/http1/head.ts';
 import type { UpgradeRequest } from '../../link/upgrades.ts';
 import type { AccessLog } from '../../observe/access-log.ts';
 import { requests } from '../../observe/counters.ts';
-import type { LiveTunnel } from '../../tunnels/live-tunnel.ts';
 import type { Dialer } from '../../tunnels/stream.ts';
 import { networkOf } from '../../address-network.ts';
 import { limitedAddress } from '../admission/limited-address.ts';
@@ -143,10 +142,9 @@ export class Origins {
     return this.#door.enter(head, visit, { address, network: networkOf(address) });
   }
 
-  /** Whether whoever has come into a tunnel might still do so: true for requests to others. */
-  mayStay({ head }: Plan, peer: Peer, { target, entrant }: OriginRequest, tunnel: LiveTunnel): boolean {
-    const found = target instanceof TunnelLookup ? target.found : target;
-    if (found !== tunnel) return true;
+  /** Whether whoever has come in with a request might still do so. */
+  mayStay({ head }: Plan, peer: Peer, { tunnel, entrant }: OriginRequest): boolean {
+    if (tunnel?.access === undefined) return true;
     return this.#door.mayStay(
       tunnel,
       visitorAddress(head.fields, peer, this.context.trustedProxies),
@@ -196,6 +194,7 @@ export class Origins {
       // A kept stream would bypass the line in which the API's requests wait.
       fresh: true,
       keepsStream: true,
+      tunnel: undefined,
       entrant: undefined,
       ending: PLAIN_ENDING,
       mapField: undefined,
@@ -215,6 +214,7 @@ export class Origins {
       repeatable: false,
       fresh: true,
       keepsStream: false,
+      tunnel: undefined,
       entrant: undefined,
       ending: PLAIN_ENDING,
       mapField: undefined,

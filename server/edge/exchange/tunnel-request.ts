@@ -33,6 +33,8 @@ export interface OriginRequest extends ExchangeRequest {
   readonly fresh: boolean;
   /** Whether its stream may serve the next request of the visitor's connection. */
   readonly keepsStream: boolean;
+  /** The tunnel that it goes to, once it is known; `undefined` for what goes elsewhere. */
+  readonly tunnel: LiveTunnel | undefined;
   /** Who has come in with it, where the tunnel is not open to everybody. */
   readonly entrant: Entrant | undefined;
   /** Counts how it ends. */
@@ -87,6 +89,10 @@ export class TunnelRequest implements OriginRequest {
     this.#letIn = letIn;
   }
 
+  get tunnel(): LiveTunnel | undefined {
+    return this.target instanceof TunnelLookup ? this.target.found : this.target;
+  }
+
   get head(): Buffer {
     const { plan, route, entrant } = this;
     return tunnelRequestHead(plan.head, this.peer, {
@@ -114,9 +120,7 @@ export class TunnelRequest implements OriginRequest {
   }
 
   onHanded(): void {
-    const { target } = this;
-    if (target instanceof TunnelLookup) target.found?.countRequest();
-    else target.countRequest();
+    this.tunnel?.countRequest();
   }
 
   async #enter(found: LiveTunnel): Promise<OwnResponse | undefined> {

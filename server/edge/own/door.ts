@@ -55,7 +55,7 @@ export interface DoorOptions {
   readonly hashes: Pick<PasswordHashes, 'matches'>;
   readonly knocking: Pick<Knocking, 'respond'>;
   /** wrong passwords, by tunnel and address */
-  readonly attempts: Pick<RateLimiter, 'take' | 'giveBack'>;
+  readonly attempts: Pick<RateLimiter, 'take' | 'giveBack' | 'isOut'>;
   /** Whether tunnels are visited with https. */
   readonly secure: boolean;
   /** address of a link for complaints */
@@ -63,6 +63,9 @@ export interface DoorOptions {
   /** wall time in ms */
   readonly now: () => number;
 }
+
+/** Whose password the page's is, among those that are remembered: no user of HTTP Basic has a colon in his name. */
+const PAGE_USER = ':';
 
 export class Door {
   readonly #options: DoorOptions;
@@ -114,7 +117,7 @@ export class Door {
         );
       }
       case 'check':
-        if (this.#passed.has(access.version, verdict.credentials))
+        if (this.#remembers(visit, access, network, verdict.credentials))
           return this.#admit(head, visit, access, verdict.credentials);
         return this.#check(head, visit, access, network, verdict);
     }
@@ -132,8 +135,8 @@ export class Door {
     const { stored } = access;
     // The owner may have changed his mind while the page was open.
     if (stored.password === null) return goOn(form, undefined);
-    const credentials = { user: '', password };
-    if (!this.#passed.has(access.version, credentials)) {
+    const credentials = { user: PAGE_USER, password };
+    if (!this.#remembers(form, access, network, credentials)) {
       const problem = await this.#try(form, network, password, stored.password);
       if (problem !== undefined)
         return this.#refuse(problem, head, form, access, { wasWrong: problem === 'access-required' });
@@ -161,6 +164,14 @@ export class Door {
     return entrant.visitor === undefined || this.#options.gate.isGood(id, entrant.visitor);
   }
 
+  /**
+   * Whether a password is known to be right. Whoever has tried too often is not told: at one that somebody has used lately he
+   * could guess as fast as he likes.
+   */
+  #remembers({ tunnel }: Visit, { version }: HeldAccess, network: string, credentials: Credentials): boolean {
+    return !this.#options.attempts.isOut(triesOf(tunnel, network)) && this.#passed.has(version, credentials);
+  }
+
   /** @returns why the password is not accepted */
   async #try(
     { tunnel }: Visit,
@@ -169,7 +180,7 @@ export class Door {
     hash: string | undefined,
   ): Promise<'access-required' | 'access-attempts' | undefined> {
     const { attempts, hashes } = this.#options;
-    const who = `${tunnel.id} ${network}`;
+    const who = triesOf(tunnel, network);
     // Before the hash, so that many tries at once are counted, too.
     if (attempts.take(who) > 0) return 'access-attempts';
     try {
@@ -229,6 +240,11 @@ export class Door {
   ): OwnResponse {
     return doorResponse(code, { head, visit, access, contact: this.#options.contact, ...what });
   }
+}
+
+/** Under which name wrong passwords are counted. */
+function triesOf({ id }: LiveTunnel, network: string): string {
+  return `${id} ${network}`;
 }
 
 /** Whether somebody follows a link: he is led on to the address without the parameter, which he may show and pass on. */
