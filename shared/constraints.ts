@@ -20,3 +20,6 @@ export const NAME_MAX_LENGTH = 63;
  * characters than were asked for.
  */
 export const NAME_PATTERN = /^(?!xn--)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])$/;
+
+/** What a relay calls itself in its description for programs (`/v1/openapi.json`). */
+export const RELAY_TITLE = 'Culvert relay';

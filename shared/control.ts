@@ -70,7 +70,35 @@ export const CloseCode = {
   tunnelClosed: 4001,
   tunnelExpired: 4002,
   keyRevoked: 4003,
+  /** The tunnel's domain is not its account's any more. */
+  domainGone: 4004,
+  /** The account is suspended; the reason of the Close frame is that of the suspension. */
+  accountSuspended: 4005,
 } as const;
+
+/** Why a key is valid no more, as the reason of a Close frame with {@link CloseCode.keyRevoked} says it. */
+export const KEY_ENDS = {
+  revoked: 'key revoked',
+  expired: 'key expired',
+  removed: 'account removed',
+} as const;
+
+export type KeyEnd = keyof typeof KEY_ENDS;
+
+/** Bytes of the longest reason of a Close frame (RFC 6455 section 5.5). */
+const CLOSE_REASON_MAX_BYTES = 123;
+
+/** @returns as much of a text as fits into a Close frame, in whole characters */
+export function closeReason(text: string): string {
+  let bytes = 0;
+  let end = 0;
+  for (const character of text) {
+    bytes += new TextEncoder().encode(character).length;
+    if (bytes > CLOSE_REASON_MAX_BYTES) break;
+    end += character.length;
+  }
+  return text.slice(0, end);
+}
 
 /** Whether a Close frame may carry the code (RFC 6455 section 7.4). */
 export function isSendableCode(code: number): boolean {

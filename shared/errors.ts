@@ -28,8 +28,37 @@ export const API_ERRORS = {
   tunnelNotConnected: { status: 404, code: 'tunnel-not-connected', text: 'tunnel not connected' },
   linkNotFound: { status: 404, code: 'link-not-found', text: 'link not found' },
   knockNotFound: { status: 404, code: 'knock-not-found', text: 'knock not found' },
+  domainNotFound: { status: 404, code: 'domain-not-found', text: 'domain not found' },
+  invitationNotFound: {
+    status: 404,
+    code: 'invitation-not-found',
+    text: 'this invitation was used already, has ended, or never was',
+  },
+  invalidMachine: {
+    status: 400,
+    code: 'invalid-machine',
+    text: 'machine must be at most 100 characters, no control characters',
+  },
   methodNotAllowed: { status: 405, code: 'method-not-allowed', text: 'method not allowed' },
   nameTaken: { status: 409, code: 'name-taken', text: 'name already in use' },
+  // The specification gives both these words; clients tell people which it is.
+  nameReserved: { status: 409, code: 'name-reserved', text: 'name already in use' },
+  domainTaken: {
+    status: 409,
+    code: 'domain-taken',
+    text: "the domain is the relay's own, or another account has proven that it is theirs",
+  },
+  domainNotVerified: {
+    status: 409,
+    code: 'domain-not-verified',
+    text: 'the domain is not verified yet: enter its records where its DNS is kept, and have it verified',
+  },
+  domainFixed: {
+    status: 409,
+    code: 'domain-fixed',
+    text: 'the tunnel of that name keeps its addresses: close it, and create it again with the domain',
+  },
+  domainInUse: { status: 409, code: 'domain-in-use', text: 'another tunnel has the domain' },
   linksOff: {
     status: 409,
     code: 'links-off',
@@ -99,6 +128,39 @@ export function tooManyTunnels(plan: string, max: number | string, nextExpiry: s
   };
 }
 
+/**
+ * The refusal of a key that is right, and made for something else.
+ *
+ * @param scope what it is good for
+ */
+export function keyOutOfScope(scope: string): ApiErrorEntry {
+  return { status: 403, code: 'key-scope', text: `this api key is good for ${scope} only` };
+}
+
+/**
+ * The refusal of everything to a suspended account.
+ *
+ * @param reason what whoever runs the relay has given
+ */
+export function accountSuspended(reason: string): ApiErrorEntry {
+  return { status: 403, code: 'account-suspended', text: `this account is suspended: ${reason}` };
+}
+
+/** The refusal of an administrative request that cannot be (docs/protocol.md section 14). */
+export function invalidAdminRequest(field: string, rule: string): ApiErrorEntry {
+  return { status: 400, code: 'invalid-admin-request', text: `${field} must be ${rule}` };
+}
+
+/** What an administrative request names is not there. */
+export function noSuch(kind: string, subject: string): ApiErrorEntry {
+  return { status: 404, code: 'no-such-thing', text: `there is no ${kind} "${subject}"` };
+}
+
+/** The name or the subdomain of an account is somebody else's. */
+export function taken(field: string): ApiErrorEntry {
+  return { status: 409, code: 'taken', text: `the ${field} is taken` };
+}
+
 /** The refusal of an `access` that cannot be (docs/protocol.md section 11.1). */
 export function invalidAccess(text: string): ApiErrorEntry {
   return { status: 400, code: 'invalid-access', text };
@@ -128,6 +190,28 @@ export function tooManyLinks(
   };
 }
 
+/**
+ * The refusal of a domain that cannot be (docs/protocol.md section 12.1).
+ *
+ * @param problem completes "the domain …"
+ */
+export function invalidDomain(problem: string): ApiErrorEntry {
+  return { status: 400, code: 'invalid-domain', text: `the domain ${problem}` };
+}
+
+/**
+ * The refusal of a domain beyond the most that a plan allows.
+ *
+ * @param plan its name as people write it
+ */
+export function tooManyDomains(plan: string, max: number | string): ApiErrorEntry {
+  return {
+    status: 403,
+    code: 'too-many-domains',
+    text: `the ${plan} plan allows ${max} domains, those that are not verified included`,
+  };
+}
+
 /** The refusal of an answer to a knock that cannot be (docs/protocol.md section 11.3). */
 export function invalidKnockAnswer(text: string): ApiErrorEntry {
   return { status: 400, code: 'invalid-knock-answer', text };
@@ -150,10 +234,17 @@ export function tooManyAdmitted(max: number | string, nextEnd: string): ApiError
 export const VARIABLE_API_ERRORS = {
   ttlTooLong: ttlTooLong('{duration}'),
   tooManyTunnels: tooManyTunnels('{plan}', '{number}', '{time}'),
+  keyOutOfScope: keyOutOfScope('{scope}'),
+  invalidAdminRequest: invalidAdminRequest('{field}', '{rule}'),
+  noSuch: noSuch('{kind}', '{name}'),
+  taken: taken('{field}'),
+  accountSuspended: accountSuspended('{reason}'),
   invalidKnockAnswer: invalidKnockAnswer('{field} must be {rule}'),
   tooManyAdmitted: tooManyAdmitted('{number}', '{time}'),
   invalidAccess: invalidAccess('{reason}'),
   invalidLink: invalidLink('the {field} of a link must be {rule}'),
+  invalidDomain: invalidDomain('{problem}'),
+  tooManyDomains: tooManyDomains('{plan}', '{number}'),
   tooManyLinks: tooManyLinks('{number}', '{more}', '{time}'),
 } as const satisfies Record<string, ApiErrorEntry>;
 
@@ -218,6 +309,11 @@ export const VISITOR_ERRORS = {
     title: 'Address too long',
     text: 'The address of the request is longer than 8 KiB. Put long data in the body of a request.',
   },
+  suspended: {
+    status: 451,
+    title: 'Suspended',
+    text: 'Whoever runs this relay keeps visitors away from this page.',
+  },
   'expectation-failed': {
     status: 417,
     title: 'Expectation failed',
@@ -267,6 +363,11 @@ export const VISITOR_ERRORS = {
     status: 503,
     title: 'The tunnel is offline',
     text: 'This tunnel exists, but its client is not connected right now. Try again in a moment.',
+  },
+  'domain-offline': {
+    status: 503,
+    title: 'Nothing is shared here right now',
+    text: 'This domain leads to the relay, but no tunnel has it at the moment. Try again when whoever owns it has opened one.',
   },
   'plan-limit': {
     status: 503,

@@ -2,7 +2,8 @@
 import { VISITOR_ERRORS, type VisitorErrorCode } from './errors.ts';
 import { prefersHtml } from './http1/accept.ts';
 
-const STYLE = `
+/** The one style sheet of all pages. */
+export const PAGE_STYLE = `
 :root{color-scheme:light dark;--ink:#1c1b1a;--soft:#66645f;--paper:#fbfaf8;--accent:#0b6e6e;--warn:#b3261e}
 @media(prefers-color-scheme:dark){:root{--ink:#f1efec;--soft:#a3a09a;--paper:#191817;--accent:#5cc2c0;--warn:#f2938c}}
 body{margin:0;min-height:100vh;display:grid;place-items:center;background:var(--paper);color:var(--ink);font:1rem/1.5 system-ui,sans-serif}
@@ -73,7 +74,7 @@ export function page(title: string, content: string, note: string, contact: stri
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
 <title>${title}</title>
-<style>${STYLE}</style>
+<style>${PAGE_STYLE}</style>
 <main>
 ${MARK}
 <h1>${title}</h1>

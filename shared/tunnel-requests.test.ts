@@ -24,6 +24,8 @@ describe('readCreateTunnel', () => {
       ttl: 3600,
       idleTtl: false,
       access: OPEN,
+      takeOver: false,
+      domain: '',
     });
   });
 
@@ -36,11 +38,21 @@ describe('readCreateTunnel', () => {
           ttl: '1.5h',
           idle_ttl: true,
           access: { links: true },
+          take_over: true,
+          domain: 'App.Example.com.',
           other: 1,
         },
         limits,
       ),
-      { localPort: 65_535, name: 'my-app', ttl: 5400, idleTtl: true, access: { ...OPEN, links: true } },
+      {
+        localPort: 65_535,
+        name: 'my-app',
+        ttl: 5400,
+        idleTtl: true,
+        access: { ...OPEN, links: true },
+        takeOver: true,
+        domain: 'app.example.com',
+      },
     );
   });
 

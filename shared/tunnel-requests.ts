@@ -1,9 +1,10 @@
 /** Requests about tunnels, as the REST interface accepts them (docs/protocol.md section 3). */
 import * as yup from 'yup';
 import { readAccess } from './access-requests.ts';
+import { readGivenDomain } from './domain-requests.ts';
 import { API_ERRORS } from './errors.ts';
 import { check, readGivenTtl, refuse, ttl } from './request-fields.ts';
-import type { CreateTunnel, TtlLimits } from './tunnel.ts';
+import type { TtlLimits, WantedTunnel } from './tunnel.ts';
 import { NAME_RULE, PORT_RULE } from './value-rules.ts';
 
 const localPort = yup
@@ -21,10 +22,10 @@ const name = yup
     return NAME_RULE.accepts(value) ? true : refuse(context, API_ERRORS.invalidName);
   });
 
-const idleTtl = yup
+const flag = yup
   .mixed<boolean>()
   .nullable()
-  .test('idle_ttl', (value: unknown, context) =>
+  .test('flag', (value: unknown, context) =>
     value === undefined || value === null || typeof value === 'boolean'
       ? true
       : refuse(context, API_ERRORS.invalidBody),
@@ -33,7 +34,15 @@ const idleTtl = yup
 /** The create request (docs/protocol.md section 3.2), fields in the order in which they are checked. */
 export function createTunnelSchema(limits: TtlLimits) {
   return yup
-    .object({ local_port: localPort, name, ttl: ttl(limits.maxTtl), idle_ttl: idleTtl, access: yup.mixed() })
+    .object({
+      local_port: localPort,
+      name,
+      ttl: ttl(limits.maxTtl),
+      idle_ttl: flag,
+      access: yup.mixed(),
+      take_over: flag,
+      domain: yup.mixed(),
+    })
     .strict();
 }
 
@@ -48,7 +57,7 @@ export function extendTunnelSchema(limits: TtlLimits) {
  * @param body parsed JSON
  * @throws ApiError for the first field, in the order of the table in docs/protocol.md section 3.2, that breaks a rule
  */
-export function readCreateTunnel(body: unknown, limits: TtlLimits): CreateTunnel {
+export function readCreateTunnel(body: unknown, limits: TtlLimits): WantedTunnel {
   const fields = check(createTunnelSchema(limits), body);
   return {
     localPort: Number(fields.local_port),
@@ -56,6 +65,8 @@ export function readCreateTunnel(body: unknown, limits: TtlLimits): CreateTunnel
     ttl: readGivenTtl(fields.ttl, limits.maxTtl) ?? limits.defaultTtl,
     idleTtl: fields.idle_ttl ?? false,
     access: readAccess(fields.access),
+    takeOver: fields.take_over ?? false,
+    domain: isNotGiven(fields.domain) ? '' : readGivenDomain(fields.domain),
   };
 }
 
@@ -67,4 +78,8 @@ export function readCreateTunnel(body: unknown, limits: TtlLimits): CreateTunnel
  */
 export function readExtendTunnel(body: unknown, limits: TtlLimits): number | undefined {
   return readGivenTtl(check(extendTunnelSchema(limits), body).ttl, limits.maxTtl);
+}
+
+function isNotGiven(value: unknown): boolean {
+  return value === undefined || value === null || value === '';
 }

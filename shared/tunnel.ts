@@ -21,6 +21,8 @@ export interface Tunnel {
   bytes_in: number;
   bytes_out: number;
   requests: number;
+  /** whether its client is there */
+  online: boolean;
   /** who may come in; `{}`: everybody */
   access: AccessView;
   /** the address to hand out */
@@ -34,6 +36,8 @@ export interface TunnelUrls {
   path?: string;
   /** only if the owner has an account subdomain */
   account?: string;
+  /** only if the tunnel has a domain of its owner's */
+  domain?: string;
 }
 
 /** What `GET /v1/account` returns; `null` means "unlimited". */
@@ -49,6 +53,7 @@ export interface Account {
     create_burst: number;
     max_tunnels: number | null;
     max_connections: number | null;
+    max_domains: number | null;
   };
 }
 
@@ -70,4 +75,12 @@ export interface CreateTunnel {
   idleTtl: boolean;
   /** who may come in */
   access: Access;
+  /** a domain of the account, in the one spelling that is kept; `''` for none */
+  domain: string;
+}
+
+/** A create request as read, with what is to happen if the account has such a tunnel already. */
+export interface WantedTunnel extends CreateTunnel {
+  /** Whether the account's own live tunnel of that name is the one that is meant. */
+  takeOver: boolean;
 }

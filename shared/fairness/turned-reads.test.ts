@@ -112,6 +112,28 @@ describe('TurnedReads', () => {
     assert.equal(came, MUCH);
   });
 
+  it('leaves the socket alone that was given away because of what was held back', () => {
+    const given: string[] = [];
+    const other = new TurnedReads(
+      socket,
+      () => 'b',
+      {
+        onChunk(chunk) {
+          given.push(chunk.toString());
+          other.stop();
+          socket.pause();
+        },
+      },
+      turns,
+    );
+    reads.stop();
+    occupy();
+    socket.emit('data', Buffer.from(MUCH));
+    turn();
+    assert.deepEqual(given, [MUCH]);
+    assert.ok(socket.isPaused());
+  });
+
   it('takes nothing more once it has stopped, and keeps nothing back', () => {
     occupy();
     socket.emit('data', Buffer.from(MUCH));

@@ -72,6 +72,8 @@ export class TurnedReads implements SocketReads {
 
   stop(): void {
     this.flush();
+    // What was held may have been what its owner let go at: the socket is somebody else's by now.
+    this.#paused = true;
     this.#socket.off('data', this.#onData);
     this.#socket.off('end', this.#onEnd);
   }
