@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import type { KeyRecord } from './records.ts';
-import { allTunnels, anAccount, aTunnel } from '../testing/fixtures.ts';
+import { aKeyRecord, allTunnels, anAccount, aTunnel } from '../testing/fixtures.ts';
 import { openTestStore } from '../testing/test-store.ts';
-import { ConflictError, type Store } from './store.ts';
+import { ConflictError } from './store-errors.ts';
+import type { Store } from './store.ts';
 
 describe('KyselyStore, administered', () => {
   const acme = anAccount({ name: 'acme', plan: 'dev', createdAt: 10 });
@@ -17,14 +18,14 @@ describe('KyselyStore, administered', () => {
   afterEach(() => store.close());
 
   function aKey(id: string, accountId = acme.id, createdAt = 0): KeyRecord {
-    return { id, accountId, hash: `hash-${id}`, hint: `cvt_${id}`, createdAt };
+    return aKeyRecord({ id, accountId, hash: `hash-${id}`, hint: `cvt_${id}`, createdAt });
   }
 
   /** How often running relays are told something while `action` runs. */
   async function changesOf(act: () => Promise<unknown>): Promise<number> {
-    const before = await store.accessRevision();
+    const before = Number.parseInt(await store.accessRevision(0), 10);
     await act();
-    return (await store.accessRevision()) - before;
+    return Number.parseInt(await store.accessRevision(0), 10) - before;
   }
 
   it('lists accounts, oldest first', async () => {
@@ -47,11 +48,43 @@ describe('KyselyStore, administered', () => {
   it('lists valid keys, oldest first, of one account or all', async () => {
     await store.insertKey(aKey('b', acme.id, 2));
     await store.insertKey(aKey('a', older.id, 1));
-    const a = { id: 'a', account: 'older', hint: 'cvt_a', createdAt: 1 };
-    const b = { id: 'b', account: 'acme', hint: 'cvt_b', createdAt: 2 };
-    assert.deepEqual(await store.listKeys(), [a, b]);
-    assert.deepEqual(await store.listKeys('acme'), [b]);
-    assert.deepEqual(await store.listKeys('nobody'), []);
+    const plain = { label: '', expiresAt: null, lastUsedAt: null, scope: { kind: 'all' } };
+    const a = { id: 'a', account: 'older', hint: 'cvt_a', createdAt: 1, ...plain };
+    const b = { id: 'b', account: 'acme', hint: 'cvt_b', createdAt: 2, ...plain };
+    assert.deepEqual(await store.listKeys(0), [a, b]);
+    assert.deepEqual(await store.listKeys(0, 'acme'), [b]);
+    assert.deepEqual(await store.listKeys(0, 'nobody'), []);
+  });
+
+  it('keeps what a key is for, until when, and when it was used last', async () => {
+    const scope = { kind: 'tunnel', name: 'web' } as const;
+    const given = { label: "Ann's laptop", expiresAt: 500, scope };
+    await store.insertKey({ ...aKey('a'), ...given });
+    await store.insertKey({ ...aKey('b'), scope: { kind: 'admin' } });
+    await store.markKeysUsed(['a', 'unknown'], 300);
+    await store.markKeysUsed([], 400);
+    const [a, b] = await store.listKeys(499);
+    assert.deepEqual([a?.label, a?.expiresAt, a?.lastUsedAt, a?.scope], ["Ann's laptop", 500, 300, scope]);
+    assert.deepEqual([b?.lastUsedAt, b?.scope], [null, { kind: 'admin' }]);
+    const owner = await store.findKeyOwner('hash-a');
+    assert.deepEqual([owner?.expiresAt, owner?.scope], [500, scope]);
+  });
+
+  it('lists no key whose time is over, and tells relays at that moment', async () => {
+    await store.insertKey({ ...aKey('a'), expiresAt: 500 });
+    await store.insertKey({ ...aKey('b'), expiresAt: 700 });
+    await store.insertKey(aKey('c'));
+    const times = [499, 500, 501, 699, 700];
+    const revisions = await Promise.all(times.map((now) => store.accessRevision(now)));
+    assert.equal(new Set(revisions).size, 3, revisions.join(' '));
+    assert.deepEqual([revisions[1], revisions[3]], [revisions[2], revisions[2]]);
+    assert.deepEqual(await store.findEndedKeys(['a', 'b', 'c'], 499), []);
+    assert.deepEqual(await store.findEndedKeys(['a', 'b', 'c'], 500), [{ id: 'a', end: 'expired' }]);
+    assert.deepEqual(
+      (await store.listKeys(700)).map(({ id }) => id),
+      ['c'],
+    );
+    assert.equal(await store.revokeKey('a', 500), undefined);
   });
 
   it('revokes a key once and for all, and tells relays', async () => {
@@ -65,9 +98,12 @@ describe('KyselyStore, administered', () => {
     );
     assert.equal(await store.findKeyOwner('hash-a'), undefined);
     assert.equal((await store.findKeyOwner('hash-b'))?.keyId, 'b');
-    assert.deepEqual(await store.findValidKeys(['a', 'b', 'c']), ['b']);
+    assert.deepEqual(await store.findEndedKeys(['a', 'b', 'c'], 0), [
+      { id: 'a', end: 'revoked' },
+      { id: 'c', end: 'removed' },
+    ]);
     assert.deepEqual(
-      (await store.listKeys()).map(({ id }) => id),
+      (await store.listKeys(0)).map(({ id }) => id),
       ['b'],
     );
     for (const id of ['a', 'unknown']) assert.equal(await store.revokeKey(id, 60), undefined);
@@ -93,7 +129,7 @@ describe('KyselyStore, administered', () => {
     await store.releaseTunnels([{ id: 'x', slug: 'held', accountId: acme.id, heldUntil: 100 }], 0);
     assert.equal(await changesOf(async () => assert.deepEqual(await store.removeAccount('acme'), acme)), 1);
     assert.deepEqual(await store.listAccounts(), [older]);
-    assert.deepEqual(await store.findValidKeys(['a', 'b']), ['b']);
+    assert.deepEqual(await store.findEndedKeys(['a', 'b'], 0), [{ id: 'a', end: 'removed' }]);
     assert.deepEqual(
       (await allTunnels(store)).map(({ tunnel }) => tunnel.id),
       [foreign.id],

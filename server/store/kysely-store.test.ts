@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { allTunnels, anAccount, aTunnel } from '../testing/fixtures.ts';
+import { aKeyRecord, allTunnels, anAccount, aTunnel } from '../testing/fixtures.ts';
 import { openTestStore } from '../testing/test-store.ts';
-import { ConflictError, FullError, type Store, StoreError } from './store.ts';
+import { ConflictError, FullError, StoreError } from './store-errors.ts';
+import type { Store } from './store.ts';
 
 function taken(field: ConflictError['field']) {
   return (error: unknown) => error instanceof ConflictError && error.field === field;
@@ -9,7 +10,7 @@ function taken(field: ConflictError['field']) {
 
 describe('KyselyStore', () => {
   const owner = anAccount({ subdomain: 'acme' });
-  const key = { id: 'k', accountId: owner.id, hash: 'aa', hint: 'cvt_1234', createdAt: 5 };
+  const key = aKeyRecord({ id: 'k', accountId: owner.id, hash: 'aa', hint: 'cvt_1234', createdAt: 5 });
   let logged: { event: string; error: unknown }[];
   let store: Store;
 
@@ -43,7 +44,13 @@ describe('KyselyStore', () => {
     assert.equal(await store.hasKeys(), false);
     await store.insertKey(key);
     assert.equal(await store.hasKeys(), true);
-    assert.deepEqual(await store.findKeyOwner('aa'), { keyId: 'k', hash: 'aa', account: owner });
+    assert.deepEqual(await store.findKeyOwner('aa'), {
+      keyId: 'k',
+      hash: 'aa',
+      expiresAt: null,
+      scope: { kind: 'all' },
+      account: owner,
+    });
     assert.equal(await store.findKeyOwner('ab'), undefined);
     await assert.rejects(store.insertKey({ ...key, id: 'other' }), taken('key'));
   });
@@ -200,18 +207,57 @@ describe('KyselyStore', () => {
   });
 
   it('adds traffic to what there is', async () => {
-    const tunnel = aTunnel(owner.id, { bytesIn: 1, bytesOut: 2, requests: 3, expiresAt: 100 });
+    const tunnel = aTunnel(owner.id, {
+      bytesIn: 1,
+      bytesOut: 2,
+      requests: 3,
+      expiresAt: 100,
+      termsRevision: 0,
+    });
     await store.insertTunnel(tunnel);
-    const delta = { id: tunnel.id, bytesIn: 10, bytesOut: 20, requests: 30, expiresAt: 150 };
+    const delta = {
+      id: tunnel.id,
+      bytesIn: 10,
+      bytesOut: 20,
+      requests: 30,
+      expiresAt: 150,
+      termsRevision: 0,
+    };
     await store.addTraffic([delta, { ...delta, expiresAt: 120 }, { ...delta, id: 'unknown' }]);
     const [loaded] = await allTunnels(store);
     assert.deepEqual(loaded?.tunnel, { ...tunnel, bytesIn: 21, bytesOut: 42, requests: 63, expiresAt: 150 });
   });
 
+  it('gives a tunnel other terms, which traffic under those of before does not prolong', async () => {
+    const tunnel = aTunnel(owner.id, { bytesIn: 1, expiresAt: 900 });
+    await store.insertTunnel(tunnel);
+    const terms = { localPort: 4000, ttl: 60, idle: true, expiresAt: 500, access: null };
+    const revisions = { termsRevision: 1, accessRevision: 1 };
+    assert.deepEqual(await store.setTerms(tunnel.id, terms), revisions);
+    const delta = { id: tunnel.id, bytesIn: 1, bytesOut: 0, requests: 0, expiresAt: 950, termsRevision: 0 };
+    await store.addTraffic([delta]);
+    assert.deepEqual((await store.findTunnel(tunnel.id))?.tunnel, {
+      ...tunnel,
+      ...terms,
+      ...revisions,
+      bytesIn: 2,
+    });
+    await store.addTraffic([{ ...delta, termsRevision: 1 }]);
+    assert.equal((await store.findTunnel(tunnel.id))?.tunnel.expiresAt, 950);
+    assert.equal(await store.setTerms('unknown', terms), undefined);
+  });
+
   it('adds the traffic of many tunnels as a whole or not at all', async () => {
     const tunnels = [aTunnel(owner.id, { createdAt: 1 }), aTunnel(owner.id, { createdAt: 2 })] as const;
     for (const tunnel of tunnels) await store.insertTunnel(tunnel);
-    const delta = { id: tunnels[0].id, bytesIn: 10, bytesOut: 0, requests: 0, expiresAt: 0 };
+    const delta = {
+      id: tunnels[0].id,
+      bytesIn: 10,
+      bytesOut: 0,
+      requests: 0,
+      expiresAt: 0,
+      termsRevision: 0,
+    };
     const broken = { ...delta, id: tunnels[1].id, bytesIn: null as unknown as number };
     await assert.rejects(store.addTraffic([delta, broken]), StoreError);
     assert.deepEqual(
@@ -222,7 +268,7 @@ describe('KyselyStore', () => {
 
   it('serves callers that come at once in turn', async () => {
     const tunnels = Array.from({ length: 20 }, () => aTunnel(owner.id));
-    const delta = { bytesIn: 1, bytesOut: 1, requests: 1, expiresAt: 0 };
+    const delta = { bytesIn: 1, bytesOut: 1, requests: 1, expiresAt: 0, termsRevision: 0 };
     await Promise.all(tunnels.map((tunnel) => store.insertTunnel(tunnel)));
     await Promise.all(tunnels.map(({ id }) => store.addTraffic([{ id, ...delta }])));
     const loaded = await allTunnels(store);

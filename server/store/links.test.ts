@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { allTunnels, aLink, anAccount, aTunnel } from '../testing/fixtures.ts';
 import { openTestStore } from '../testing/test-store.ts';
 import type { TunnelRecord } from './records.ts';
-import { FullError, type Store } from './store.ts';
+import { FullError } from './store-errors.ts';
+import type { Store } from './store.ts';
 
 const RULES = { maxLinks: 3, maxRevoked: 2 };
 

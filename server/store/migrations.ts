@@ -8,6 +8,14 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0004_tunnel_access': { up: keepAccess },
   '0005_tunnel_links': { up: keepLinks },
   '0006_tunnel_knocks': { up: keepKnocks },
+  '0006_tunnel_terms': { up: countTerms },
+  '0008_certificates': { up: keepCertificates },
+  '0009_relocation': { up: keepRelocation },
+  '0010_keys': { up: describeKeys },
+  '0007_domains': { up: keepDomains },
+  '0011_operators': { up: keepOrders },
+  '0012_invitations': { up: keepInvitations },
+  '0013_orders_of_accounts': { up: tellOrdersApart },
 };
 
 async function createTables(db: Kysely<unknown>): Promise<void> {
@@ -105,4 +113,144 @@ async function keepKnocks(db: Kysely<unknown>): Promise<void> {
     .alterTable('tunnels')
     .addColumn('knocks_revision', 'integer', (column) => column.notNull().defaultTo(0))
     .execute();
+}
+
+/** Whether everything was moved to another database. */
+async function keepRelocation(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('relocation')
+    .addColumn('id', 'integer', (column) => column.primaryKey())
+    .addColumn('target', 'text', (column) => column.notNull())
+    .addColumn('moved_at', 'bigint', (column) => column.notNull())
+    .execute();
+}
+
+/** Certificates that the relay has ordered itself, and what it has to remember of its orders. */
+async function keepCertificates(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('acme_accounts')
+    .addColumn('directory', 'text', (column) => column.primaryKey())
+    .addColumn('key', 'text', (column) => column.notNull())
+    .addColumn('url', 'text')
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .execute();
+  await db.schema
+    .createTable('certificates')
+    .addColumn('name', 'text', (column) => column.primaryKey())
+    .addColumn('chain', 'text', (column) => column.notNull())
+    .addColumn('key', 'text', (column) => column.notNull())
+    .addColumn('renew_at', 'bigint', (column) => column.notNull())
+    .addColumn('not_after', 'bigint', (column) => column.notNull())
+    .addColumn('stored_at', 'bigint', (column) => column.notNull())
+    .execute();
+  await db.schema.createIndex('certificates_by_time').on('certificates').column('stored_at').execute();
+  await db.schema
+    .createTable('acme_orders')
+    .addColumn('name', 'text', (column) => column.primaryKey())
+    .addColumn('failures', 'integer', (column) => column.notNull())
+    .addColumn('retry_at', 'bigint', (column) => column.notNull())
+    .addColumn('held_until', 'bigint', (column) => column.notNull())
+    .execute();
+  await db.schema
+    .createTable('acme_attempts')
+    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('started_at', 'bigint', (column) => column.notNull())
+    .execute();
+  await db.schema
+    .createTable('acme_challenges')
+    .addColumn('token', 'text', (column) => column.primaryKey())
+    .addColumn('type', 'text', (column) => column.notNull())
+    .addColumn('host', 'text', (column) => column.notNull())
+    .addColumn('key_authorization', 'text', (column) => column.notNull())
+    .addColumn('expires_at', 'bigint', (column) => column.notNull())
+    .execute();
+  await db.schema.createIndex('acme_challenges_by_host').on('acme_challenges').column('host').execute();
+}
+
+/** A client may come back to a tunnel of its account with another port and another time to live. */
+async function countTerms(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .alterTable('tunnels')
+    .addColumn('terms_revision', 'integer', (column) => column.notNull().defaultTo(0))
+    .execute();
+}
+
+/** Keys have a label, an end, a scope, and it is known when they were used last. */
+async function describeKeys(db: Kysely<unknown>): Promise<void> {
+  const keys = () => db.schema.alterTable('api_keys');
+  await keys()
+    .addColumn('label', 'text', (column) => column.notNull().defaultTo(''))
+    .execute();
+  await keys().addColumn('expires_at', 'bigint').execute();
+  await keys().addColumn('last_used_at', 'bigint').execute();
+  await keys()
+    .addColumn('scope', 'text', (column) => column.notNull().defaultTo('all'))
+    .execute();
+  await db.schema.createIndex('api_keys_by_end').on('api_keys').column('expires_at').execute();
+}
+
+/** Domains that users bring, and which tunnel has one of them. */
+async function keepDomains(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('domains')
+    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('account_id', 'text', (column) => column.notNull().references('accounts.id'))
+    .addColumn('domain', 'text', (column) => column.notNull())
+    .addColumn('proof', 'text', (column) => column.notNull())
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .addColumn('verified_at', 'bigint')
+    .addColumn('failing_since', 'bigint')
+    .addColumn('check_at', 'bigint')
+    .addUniqueConstraint('domains_of_account', ['account_id', 'domain'])
+    .execute();
+  await db.schema
+    .createIndex('domains_verified')
+    .on('domains')
+    .column('domain')
+    .unique()
+    .where(sql.ref('verified_at'), 'is not', null)
+    .execute();
+  await db.schema.createIndex('domains_by_check').on('domains').column('check_at').execute();
+  await db.schema.alterTable('tunnels').addColumn('domain', 'text').execute();
+  await db.schema.createIndex('tunnels_by_domain').on('tunnels').column('domain').unique().execute();
+}
+
+/** Accounts and tunnels can be suspended, tunnels closed by whoever runs the relay, and it is kept who did what. */
+async function keepOrders(db: Kysely<unknown>): Promise<void> {
+  await db.schema.alterTable('accounts').addColumn('suspended', 'text').execute();
+  await db.schema.alterTable('tunnels').addColumn('suspended', 'text').execute();
+  await db.schema
+    .createTable('closed_tunnels')
+    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('closed_at', 'bigint', (column) => column.notNull())
+    .execute();
+  await db.schema
+    .createTable('audit')
+    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('at', 'bigint', (column) => column.notNull())
+    .addColumn('actor', 'text', (column) => column.notNull())
+    .addColumn('action', 'text', (column) => column.notNull())
+    .addColumn('subject', 'text', (column) => column.notNull())
+    .addColumn('detail', 'text', (column) => column.notNull())
+    .execute();
+  await db.schema.createIndex('audit_by_time').on('audit').column('at').execute();
+}
+
+/** Addresses with which people get a key of an account themselves. */
+async function keepInvitations(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('invitations')
+    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('account_id', 'text', (column) => column.notNull().references('accounts.id'))
+    .addColumn('hash', 'text', (column) => column.notNull().unique())
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .addColumn('expires_at', 'bigint', (column) => column.notNull())
+    .addColumn('taken_at', 'bigint')
+    .execute();
+  await db.schema.createIndex('invitations_by_end').on('invitations').column('expires_at').execute();
+}
+
+/** Orders of certificates are counted for each account. */
+async function tellOrdersApart(db: Kysely<unknown>): Promise<void> {
+  await db.schema.alterTable('acme_attempts').addColumn('account_id', 'text').execute();
 }

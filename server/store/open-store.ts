@@ -2,31 +2,33 @@
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { DatabaseAddress } from './address.ts';
+import type { Creation } from './migrate.ts';
 import type { Store } from './store.ts';
 
 /**
  * Opens a database and brings it up to date.
  *
+ * @param creation whether it is made where there is none
  * @param log told when the database begins to fail and when it works again
  * @throws Error with a text for the operator
  */
-export async function openStore(address: DatabaseAddress, log: Log): Promise<Store> {
+export async function openStore(address: DatabaseAddress, creation: Creation, log: Log): Promise<Store> {
   switch (address.kind) {
     case 'sqlite': {
       const { openSqlite } = await import('./sqlite/open-sqlite.ts');
-      return await openSqlite(address.path, log);
+      return await openSqlite(address.path, log, creation);
     }
     case 'postgres': {
       // Its driver is loaded only if it is used.
       const { openPostgres } = await import('./postgres/open-postgres.ts');
-      return await openPostgres(address, log);
+      return await openPostgres(address, log, creation);
     }
   }
 }
 
-/** The same for a relay that serves, whose event loop must not wait for a disk. */
+/** The same for a relay that serves: it makes its database, and its event loop must not wait for a disk. */
 export async function openServingStore(address: DatabaseAddress, clock: Clock, log: Log): Promise<Store> {
-  if (address.kind !== 'sqlite') return await openStore(address, log);
+  if (address.kind !== 'sqlite') return await openStore(address, 'make', log);
   const { openThreaded } = await import('./thread/open-threaded.ts');
   return await openThreaded(address.path, clock, log);
 }

@@ -11,7 +11,13 @@ export interface AccountRecord {
   readonly subdomain: string | null;
   /** wall time in ms */
   readonly createdAt: number;
+  /** why it was suspended; `null` for one that was not */
+  readonly suspended: string | null;
 }
+
+/** What a key may be used for: everything of its account, one tunnel of it by name, or the administration of the relay. */
+export type KeyScope =
+  { readonly kind: 'all' } | { readonly kind: 'admin' } | { readonly kind: 'tunnel'; readonly name: string };
 
 export interface KeyRecord {
   /** UUID */
@@ -23,6 +29,11 @@ export interface KeyRecord {
   readonly hint: string;
   /** wall time in ms */
   readonly createdAt: number;
+  /** for people, or `''` */
+  readonly label: string;
+  /** wall time in ms from which it is good no more; `null`: it has no end */
+  readonly expiresAt: number | null;
+  readonly scope: KeyScope;
 }
 
 /** A key that is valid, as it is listed. */
@@ -34,12 +45,21 @@ export interface KeyListing {
   readonly hint: string;
   /** wall time in ms */
   readonly createdAt: number;
+  readonly label: string;
+  /** wall time in ms */
+  readonly expiresAt: number | null;
+  /** wall time in ms, to within a minute; `null`: never */
+  readonly lastUsedAt: number | null;
+  readonly scope: KeyScope;
 }
 
-/** A valid key and its owner. */
+/** A key that was not revoked, and its owner. */
 export interface KeyOwner {
   readonly keyId: string;
   readonly hash: string;
+  /** wall time in ms */
+  readonly expiresAt: number | null;
+  readonly scope: KeyScope;
   readonly account: AccountRecord;
 }
 
@@ -111,6 +131,8 @@ export interface TunnelRecord {
   readonly createdAt: number;
   /** wall time in ms */
   readonly expiresAt: number;
+  /** how often a client has taken it over with another port or life: of two readings, the higher one is the later */
+  readonly termsRevision: number;
   readonly bytesIn: number;
   readonly bytesOut: number;
   readonly requests: number;
@@ -124,10 +146,126 @@ export interface TunnelRecord {
   readonly knocks: StoredKnocks | null;
   /** how often they have changed: of two readings, the higher one is the later */
   readonly knocksRevision: number;
+  /** of its account; `null` for none */
+  readonly domain: string | null;
+  /** why whoever runs the relay has suspended it; `null` for one that was not */
+  readonly suspended: string | null;
 }
 
 /** A stored tunnel with its owner. */
 export interface OwnedTunnel {
   readonly tunnel: TunnelRecord;
+  readonly account: AccountRecord;
+}
+
+/** The relay's account at a certificate authority. */
+export interface AcmeAccountRecord {
+  /** address of the authority's directory */
+  readonly directory: string;
+  /** PEM */
+  readonly key: string;
+  /** by which the authority knows it; `null` until it was registered */
+  readonly url: string | null;
+}
+
+/** What is known of a certificate without reading it. */
+export interface CertificateSummary {
+  /** the host it is for, or `*.` and a domain */
+  readonly name: string;
+  /** wall time in ms from which it is to be renewed */
+  readonly renewAt: number;
+  /** wall time in ms */
+  readonly notAfter: number;
+  /** wall time in ms; another one for each that comes in its place */
+  readonly storedAt: number;
+}
+
+/** A certificate with its key. */
+export interface CertificateRecord extends CertificateSummary {
+  /** PEM, its own certificate first */
+  readonly chain: string;
+  /** PEM */
+  readonly key: string;
+}
+
+/** The ways to prove to an authority that a name is the relay's (RFC 8555 section 8, RFC 8737). */
+export type ChallengeType = 'http-01' | 'tls-alpn-01' | 'dns-01';
+
+/** What an authority is to find while it looks whether a name is the relay's. */
+export interface ChallengeRecord {
+  readonly type: ChallengeType;
+  /** the name, without `*.` */
+  readonly host: string;
+  readonly token: string;
+  /** RFC 8555 section 8.1 */
+  readonly keyAuthorization: string;
+  /** wall time in ms after which nobody asks for it */
+  readonly expiresAt: number;
+}
+
+/** A domain that an account has claimed. */
+export interface DomainRecord {
+  /** UUID */
+  readonly id: string;
+  readonly accountId: string;
+  /** in lower case, in punycode */
+  readonly domain: string;
+  /** what its TXT record has to say */
+  readonly proof: string;
+  /** wall time in ms */
+  readonly createdAt: number;
+  /** wall time in ms; `null`: not verified */
+  readonly verifiedAt: number | null;
+  /** since when its records are not as they should be, wall time in ms; `null`: they are */
+  readonly failingSince: number | null;
+}
+
+/** Whose a verified domain is. */
+export interface DomainOwner {
+  readonly domain: string;
+  readonly accountId: string;
+}
+
+/** What whoever runs the relay has said about tunnels, which relays that serve have to follow. */
+export interface TunnelOrders {
+  /** ids of tunnels that were closed lately */
+  readonly closed: readonly string[];
+  /** tunnels that are suspended, and why */
+  readonly suspended: readonly { readonly id: string; readonly reason: string }[];
+}
+
+/** One administrative act. */
+export interface AuditRecord {
+  /** UUID */
+  readonly id: string;
+  /** wall time in ms */
+  readonly at: number;
+  /** who did it: `shell:ann`, `key:cvt_1234 (label)`, `invite:…` */
+  readonly actor: string;
+  /** what was done: `account.suspend` */
+  readonly action: string;
+  /** to what: the name of an account or a tunnel, the id of a key */
+  readonly subject: string;
+  /** the rest, for people */
+  readonly detail: string;
+}
+
+/** An invitation to an account, good once. */
+export interface InvitationRecord {
+  /** UUID */
+  readonly id: string;
+  readonly accountId: string;
+  /** SHA-256 of the token in its address, in hex */
+  readonly hash: string;
+  /** wall time in ms */
+  readonly createdAt: number;
+  /** wall time in ms */
+  readonly expiresAt: number;
+}
+
+/** An invitation that nobody has taken yet, and what it is to. */
+export interface OpenInvitation {
+  readonly id: string;
+  readonly expiresAt: number;
   readonly account: AccountRecord;
 }

@@ -1,5 +1,6 @@
 /** The tables as Kysely sees them; the same columns in every database. Times are ms since the epoch. */
 import type { Plan } from '../../shared/tunnel.ts';
+import type { ChallengeType } from './records.ts';
 
 export interface Database {
   accounts: AccountsTable;
@@ -9,6 +10,16 @@ export interface Database {
   released_names: ReleasedNamesTable;
   access_revision: AccessRevisionTable;
   relay_secrets: RelaySecretsTable;
+  relocation: RelocationTable;
+  closed_tunnels: ClosedTunnelsTable;
+  audit: AuditTable;
+  invitations: InvitationsTable;
+  acme_accounts: AcmeAccountsTable;
+  certificates: CertificatesTable;
+  acme_orders: AcmeOrdersTable;
+  acme_attempts: AcmeAttemptsTable;
+  acme_challenges: AcmeChallengesTable;
+  domains: DomainsTable;
 }
 
 export interface AccountsTable {
@@ -17,6 +28,8 @@ export interface AccountsTable {
   plan: Plan;
   subdomain: string | null;
   created_at: number;
+  /** why it was suspended */
+  suspended: string | null;
 }
 
 export interface ApiKeysTable {
@@ -27,6 +40,11 @@ export interface ApiKeysTable {
   created_at: number;
   /** A revoked key stays, so that nobody can bring it back by creating it again. */
   revoked_at: number | null;
+  label: string;
+  expires_at: number | null;
+  last_used_at: number | null;
+  /** `all`, `admin` or `tunnel:` and its name */
+  scope: string;
 }
 
 export interface TunnelsTable {
@@ -40,6 +58,8 @@ export interface TunnelsTable {
   idle: number;
   created_at: number;
   expires_at: number;
+  /** how often a client has taken it over */
+  terms_revision: number;
   bytes_in: number;
   bytes_out: number;
   requests: number;
@@ -53,6 +73,10 @@ export interface TunnelsTable {
   knocks: string | null;
   /** how often they have changed */
   knocks_revision: number;
+  /** of its account; unique; `null` for none */
+  domain: string | null;
+  /** why it was suspended */
+  suspended: string | null;
 }
 
 /** Signed links that were not revoked. They go with their tunnel. */
@@ -83,4 +107,94 @@ export interface RelaySecretsTable {
   name: string;
   value: string;
   created_at: number;
+}
+
+/** At most one row, in a database whose content was moved to another one. */
+export interface RelocationTable {
+  id: 1;
+  /** the other database, as people know it */
+  target: string;
+  moved_at: number;
+}
+
+/** The relay's account at each certificate authority, with its key (PEM). */
+export interface AcmeAccountsTable {
+  directory: string;
+  key: string;
+  url: string | null;
+  created_at: number;
+}
+
+/** Certificates and their keys (PEM), protected as the secrets above. */
+export interface CertificatesTable {
+  name: string;
+  chain: string;
+  key: string;
+  renew_at: number;
+  not_after: number;
+  stored_at: number;
+}
+
+/** Names for which a certificate was ordered: who does so now, and how often it has failed in a row. */
+export interface AcmeOrdersTable {
+  name: string;
+  failures: number;
+  retry_at: number;
+  held_until: number;
+}
+
+/** One for each order of the last hour. */
+export interface AcmeAttemptsTable {
+  id: string;
+  started_at: number;
+  /** `null`: nobody's */
+  account_id: string | null;
+}
+
+/** What authorities look for, on whichever relay. */
+export interface AcmeChallengesTable {
+  token: string;
+  type: ChallengeType;
+  host: string;
+  key_authorization: string;
+  expires_at: number;
+}
+
+/** Domains that accounts have claimed. Several may claim one, but it is verified for one of them only. */
+export interface DomainsTable {
+  id: string;
+  account_id: string;
+  domain: string;
+  /** what its TXT record has to say */
+  proof: string;
+  created_at: number;
+  verified_at: number | null;
+  failing_since: number | null;
+  /** when it is looked at again; `null` for one that is not verified */
+  check_at: number | null;
+}
+
+/** Tunnels that whoever runs the relay has closed, until every relay must have seen it. */
+export interface ClosedTunnelsTable {
+  id: string;
+  closed_at: number;
+}
+
+export interface AuditTable {
+  id: string;
+  at: number;
+  actor: string;
+  action: string;
+  subject: string;
+  detail: string;
+}
+
+export interface InvitationsTable {
+  id: string;
+  account_id: string;
+  hash: string;
+  created_at: number;
+  expires_at: number;
+  /** A taken one stays until its end. */
+  taken_at: number | null;
 }

@@ -1,89 +1,45 @@
 /** What the relay keeps beyond its own life. One set of queries does this on either database: kysely-store.ts. */
-import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import type { Plan } from '../../shared/tunnel.ts';
-import { STORE_RETRY_AFTER_SECONDS } from '../limits.ts';
+import type {
+  DomainRelease,
+  DomainToRemove,
+  EndedKey,
+  Extension,
+  InsertRules,
+  KnockRevisions,
+  LinkRules,
+  OrderBegin,
+  OrderTurn,
+  Overdue,
+  ReleasedTunnel,
+  Revocation,
+  TermsRevisions,
+  TrafficDelta,
+  TunnelTerms,
+  Verification,
+} from './parameters.ts';
 import type {
   AccountRecord,
+  AcmeAccountRecord,
+  AuditRecord,
+  CertificateRecord,
+  CertificateSummary,
+  ChallengeRecord,
+  ChallengeType,
+  DomainOwner,
+  DomainRecord,
+  InvitationRecord,
   KeyListing,
   KeyOwner,
   KeyRecord,
   LinkRecord,
+  OpenInvitation,
   OwnedTunnel,
-  RevokedLink,
   StoredAccess,
   StoredKnocks,
+  TunnelOrders,
   TunnelRecord,
 } from './records.ts';
-
-/** What a tunnel's traffic has added since it was last stored. */
-export interface TrafficDelta {
-  readonly id: string;
-  readonly bytesIn: number;
-  readonly bytesOut: number;
-  readonly requests: number;
-  /** wall time in ms, which traffic may have moved */
-  readonly expiresAt: number;
-}
-
-/** A tunnel that has ended. */
-export interface ReleasedTunnel {
-  readonly id: string;
-  readonly slug: string;
-  readonly accountId: string;
-  /** wall time in ms until which no other account gets the slug */
-  readonly heldUntil: number;
-  /** wall time in ms at which it has expired for its relay; if others have extended it beyond that, it stays */
-  readonly expiredAt?: number;
-}
-
-/** Tunnels whose time is over and that no relay has ended. */
-export interface Overdue {
-  /** those that expired until this wall time in ms */
-  readonly until: number;
-  /** wall time in ms */
-  readonly now: number;
-  /** ms for which the slug of an ended tunnel stays with its account */
-  readonly nameHold: number;
-  /** how many at most */
-  readonly limit: number;
-}
-
-/** The rules that are checked at the moment a tunnel is stored. */
-export interface InsertRules {
-  /** live tunnels of its account, this one included; `null`: unlimited */
-  readonly maxTunnels: number | null;
-  /** ms for which the slug of an ended tunnel stays with its account */
-  readonly nameHold: number;
-}
-
-/** How many links a tunnel may have. */
-export interface LinkRules {
-  readonly maxLinks: number;
-  /** those that were revoked, and whose time is not over */
-  readonly maxRevoked: number;
-}
-
-/** What became of a link. */
-export interface Revocation {
-  /** Whether the tunnel had such a link until now. */
-  readonly isFirst: boolean;
-  /** all links of the tunnel that were revoked, and whose time is not over */
-  readonly revoked: readonly RevokedLink[];
-}
-
-/** How an expiry is moved, in wall time in ms. */
-export interface Extension {
-  readonly by: number;
-  /** what this relay knows it to be now, stored or not */
-  readonly from: number;
-  readonly latest: number;
-}
-
-/** What a tunnel was when it was read: see {@link TunnelRecord}. */
-export interface KnockRevisions {
-  readonly accessRevision: number;
-  readonly knocksRevision: number;
-}
 
 /**
  * Each method has stored what it was given once its promise is fulfilled, as a whole or not at all.
@@ -92,6 +48,12 @@ export interface KnockRevisions {
 export interface Store {
   /** @throws ConflictError `name` or `subdomain`, which may also be a live tunnel's or a held name */
   insertAccount(account: AccountRecord): Promise<void>;
+  /**
+   * Stores accounts with their keys, all or none.
+   *
+   * @throws ConflictError as above, or `key`
+   */
+  insertAccounts(accounts: readonly AccountRecord[], keys: readonly KeyRecord[]): Promise<void>;
   findAccount(name: string): Promise<AccountRecord | undefined>;
   /** Those of the accounts that exist, in any order. */
   findAccounts(ids: readonly string[]): Promise<AccountRecord[]>;
@@ -100,6 +62,21 @@ export interface Store {
   /** @returns the account as it is now, `undefined` for an unknown name */
   setPlan(name: string, plan: Plan): Promise<AccountRecord | undefined>;
   /**
+   * Suspends an account, or lets it go on.
+   *
+   * @param reason `null` to let it go on
+   * @returns the account as it is now, `undefined` for an unknown name
+   */
+  setSuspension(name: string, reason: string | null): Promise<AccountRecord | undefined>;
+  /**
+   * Gives an account another subdomain, or none.
+   *
+   * @param now wall time in ms
+   * @returns the account as it is now, `undefined` for an unknown name
+   * @throws ConflictError `subdomain`, which may also be a live tunnel's or a held name
+   */
+  setSubdomain(name: string, subdomain: string | null, now: number): Promise<AccountRecord | undefined>;
+  /**
    * Removes an account with its keys, tunnels and held names.
    *
    * @returns what it was, `undefined` for an unknown name
@@ -107,14 +84,28 @@ export interface Store {
   removeAccount(name: string): Promise<AccountRecord | undefined>;
   /** @throws ConflictError `key` */
   insertKey(key: KeyRecord): Promise<void>;
-  /** @returns `undefined` for an unknown or revoked key */
+  /** @returns `undefined` for an unknown or revoked key; one whose time is over is found */
   findKeyOwner(hash: string): Promise<KeyOwner | undefined>;
   /** Whether there is or was a key, revoked ones included. */
   hasKeys(): Promise<boolean>;
-  /** Valid keys, oldest first; only those of one account if a name is given. */
-  listKeys(account?: string): Promise<KeyListing[]>;
-  /** Those of the keys that are valid, in any order. */
-  findValidKeys(ids: readonly string[]): Promise<string[]>;
+  /**
+   * Valid keys, oldest first; only those of one account if a name is given.
+   *
+   * @param now wall time in ms
+   */
+  listKeys(now: number, account?: string): Promise<KeyListing[]>;
+  /**
+   * Those of the keys that are valid no more, with what has ended them, in any order.
+   *
+   * @param now wall time in ms
+   */
+  findEndedKeys(ids: readonly string[], now: number): Promise<EndedKey[]>;
+  /**
+   * Says that keys are in use; unknown ids are ignored.
+   *
+   * @param at wall time in ms
+   */
+  markKeysUsed(ids: readonly string[], at: number): Promise<void>;
   /**
    * Revokes a key.
    *
@@ -122,14 +113,20 @@ export interface Store {
    * @returns the key, `undefined` for an unknown or revoked one
    */
   revokeKey(id: string, at: number): Promise<KeyListing | undefined>;
-  /** A number that grows whenever a key is revoked, or an account is changed or removed. */
-  accessRevision(): Promise<number>;
+  /**
+   * A text that is another one whenever a key was revoked or its time is over, an account was changed or removed, or whoever
+   * runs the relay has said something about a tunnel.
+   *
+   * @param now wall time in ms
+   */
+  accessRevision(now: number): Promise<string>;
 
   /**
    * Stores a new tunnel. If relays do so at once, only one tunnel gets a slug, and no account gets more than it may have.
    *
    * @param rules nothing is limited if none are given
-   * @throws ConflictError `slug`, which may be an account's subdomain; FullError
+   * @throws ConflictError `slug`, which may be an account's subdomain; `domain`, if another tunnel has it; `claim`, if it is
+   *   not verified for the account; FullError
    */
   insertTunnel(tunnel: TunnelRecord, rules?: InsertRules): Promise<void>;
   /** Ids of all tunnels, oldest first. */
@@ -138,6 +135,8 @@ export interface Store {
   findTunnel(id: string): Promise<OwnedTunnel | undefined>;
   /** Those of the slugs' tunnels that exist, in any order. */
   findTunnelsBySlug(slugs: readonly string[]): Promise<OwnedTunnel[]>;
+  /** Those of the domains' tunnels that exist, in any order. */
+  findTunnelsByDomain(domains: readonly string[]): Promise<OwnedTunnel[]>;
   /** Those of the tunnels that exist, in any order. */
   findTunnels(ids: readonly string[]): Promise<OwnedTunnel[]>;
   /** An account's tunnels, oldest first. */
@@ -177,6 +176,12 @@ export interface Store {
    */
   setAccess(id: string, access: StoredAccess | null): Promise<number | undefined>;
   /**
+   * Gives a tunnel another port, another life that may end earlier, and other rules for visitors.
+   *
+   * @returns how often they have changed now; `undefined` if there is no such tunnel
+   */
+  setTerms(id: string, terms: TunnelTerms): Promise<TermsRevisions | undefined>;
+  /**
    * Stores a new link of a tunnel, and forgets those that have ended.
    *
    * @returns `false` if there is no such tunnel
@@ -205,111 +210,159 @@ export interface Store {
   addTraffic(deltas: readonly TrafficDelta[]): Promise<void>;
 
   /**
+   * Stores a new claim of an account.
+   *
+   * @param maxDomains those of its account, this one included; `null`: unlimited
+   * @returns the claim that the account has by now: this one, or an earlier one to the same domain
+   * @throws FullError
+   */
+  insertDomain(domain: DomainRecord, maxDomains: number | null): Promise<DomainRecord>;
+  /** An account's domains, oldest first. */
+  domainsOf(accountId: string): Promise<DomainRecord[]>;
+  /** The claim of whoever has proven that the domain is theirs. */
+  verifiedClaim(domain: string): Promise<DomainRecord | undefined>;
+  /** Those of the domains that are verified, in any order. */
+  findVerifiedDomains(domains: readonly string[]): Promise<DomainOwner[]>;
+  /**
+   * All verified domains, a few at a time, in an order of their own.
+   *
+   * @param after the last one of those before; `''` for the first
+   */
+  verifiedDomains(after: string, limit: number): Promise<DomainOwner[]>;
+  /**
+   * Makes a domain an account's own. Whoever had it until now has it no more, and neither have their tunnels.
+   *
+   * @returns the ids of tunnels that have ended; `undefined` if there is no such claim any more
+   * @throws ConflictError `domain` if somebody else has it by now
+   */
+  verifyDomain(verification: Verification): Promise<readonly string[] | undefined>;
+  /**
+   * Removes a domain with the tunnels that have it.
+   *
+   * @returns the ids of those tunnels; `undefined` if there is no such domain
+   */
+  removeDomain(domain: DomainToRemove, release: DomainRelease): Promise<readonly string[] | undefined>;
+  /** Removes claims that were made until then, wall time in ms, and never verified. */
+  forgetClaims(until: number): Promise<void>;
+  /**
+   * Takes verified domains that are to be looked at now; no other relay takes them before `again`.
+   *
+   * @param now wall time in ms
+   * @param again wall time in ms
+   */
+  takeDueDomains(now: number, again: number, limit: number): Promise<DomainRecord[]>;
+  /**
+   * Says what was found when a verified domain was looked at.
+   *
+   * @param failingSince as of {@link DomainRecord}
+   * @param checkAt when it is looked at again, wall time in ms
+   */
+  noteDomain(id: string, failingSince: number | null, checkAt: number): Promise<void>;
+  /**
+   * Removes a tunnel, as {@link releaseTunnels} does, for relays that serve to end it.
+   *
+   * @param now wall time in ms
+   * @returns false if there is no such tunnel
+   */
+  orderClose(tunnel: ReleasedTunnel, now: number): Promise<boolean>;
+  /**
+   * Suspends a tunnel, or lets it go on.
+   *
+   * @param reason `null` to let it go on
+   * @returns the tunnel as it is now, `undefined` for an unknown id
+   */
+  suspendTunnel(id: string, reason: string | null): Promise<OwnedTunnel | undefined>;
+  /** What relays that serve have to follow. */
+  tunnelOrders(): Promise<TunnelOrders>;
+  /**
+   * Stores invitations, and forgets those whose time is over.
+   *
+   * @param now wall time in ms
+   */
+  insertInvitations(invitations: readonly InvitationRecord[], now: number): Promise<void>;
+  /**
+   * @param now wall time in ms
+   * @returns `undefined` for one that is unknown, taken or over, or to a suspended account
+   */
+  findInvitation(hash: string, now: number): Promise<OpenInvitation | undefined>;
+  /** All of those, oldest first. */
+  listInvitations(now: number): Promise<OpenInvitation[]>;
+  /** @returns false for one that is unknown, taken or over */
+  revokeInvitation(id: string, now: number): Promise<boolean>;
+  /**
+   * Takes an invitation for a key, and keeps that; of several who do so at once, one.
+   *
+   * @param now wall time in ms
+   * @returns false for one that is unknown, taken or over by now, with nothing stored
+   */
+  takeInvitation(
+    id: string,
+    taken: { readonly key: KeyRecord; readonly act: AuditRecord },
+    now: number,
+  ): Promise<boolean>;
+  /** Keeps who did what; of as many as the limit says, the newest. */
+  insertAudit(entry: AuditRecord): Promise<void>;
+  /** The newest entries, oldest first. */
+  listAudit(limit: number): Promise<AuditRecord[]>;
+
+  /**
    * A secret of all relays on the database, random, 43 characters; created when it is first asked for.
    *
    * @param now wall time in ms
    */
   relaySecret(name: string, now: number): Promise<string>;
+  /**
+   * Forgets those whose name begins so.
+   *
+   * @param before wall time in ms: those created later stay
+   */
+  removeSecrets(prefix: string, before: number): Promise<void>;
+
+  /**
+   * The account at a certificate authority.
+   *
+   * @param fresh what it is if there is none yet
+   * @param now wall time in ms
+   */
+  acmeAccount(fresh: AcmeAccountRecord, now: number): Promise<AcmeAccountRecord>;
+  setAcmeAccount(account: AcmeAccountRecord): Promise<void>;
+  /** Certificates stored at this wall time in ms or later, by name. */
+  certificateSummaries(since: number): Promise<CertificateSummary[]>;
+  findCertificate(name: string): Promise<CertificateRecord | undefined>;
+  /**
+   * Removes certificates that have ended before this wall time in ms, and what else is remembered of names from that time.
+   *
+   * @returns their names
+   */
+  removeCertificates(endedBefore: number): Promise<string[]>;
+  /** Begins to order a certificate, unless there is a reason not to; relays do so one after the other. */
+  beginOrder(begin: OrderBegin): Promise<OrderTurn>;
+  /** Counts another order for a name for which one has begun. */
+  beginFurtherOrder(begin: OrderBegin): Promise<OrderTurn>;
+  /**
+   * Ends an order that gave no certificate.
+   *
+   * @param failures of the name, in a row
+   * @param retryAt wall time in ms before which none begins
+   */
+  failOrder(name: string, failures: number, retryAt: number): Promise<void>;
+  /**
+   * Ends an order, and keeps its certificate in place of the one before.
+   *
+   * @param retryAt wall time in ms before which no other begins
+   */
+  storeCertificate(certificate: CertificateRecord, retryAt: number): Promise<void>;
+  /** Forgets who orders and what authorities look for: nobody else is there who could. */
+  releaseOrders(): Promise<void>;
+  /** @param now wall time in ms */
+  putChallenge(challenge: ChallengeRecord, now: number): Promise<void>;
+  removeChallenge(token: string): Promise<void>;
+  /** @param now wall time in ms */
+  findChallenges(type: ChallengeType, host: string, now: number): Promise<ChallengeRecord[]>;
+  /** @param now wall time in ms */
+  listChallenges(type: ChallengeType, now: number): Promise<ChallengeRecord[]>;
 
   /** Fulfilled when the database answers. */
   ping(): Promise<void>;
   close(): Promise<void>;
-}
-
-/** One of the operations of a store. */
-export type Operation = keyof Store;
-
-/** All of them, and whether they only read. */
-export const OPERATIONS = {
-  insertAccount: 'write',
-  findAccount: 'read',
-  findAccounts: 'read',
-  listAccounts: 'read',
-  setPlan: 'write',
-  removeAccount: 'write',
-  insertKey: 'write',
-  findKeyOwner: 'read',
-  hasKeys: 'read',
-  listKeys: 'read',
-  findValidKeys: 'read',
-  revokeKey: 'write',
-  accessRevision: 'read',
-  insertTunnel: 'write',
-  tunnelIds: 'read',
-  findTunnel: 'read',
-  findTunnels: 'read',
-  findTunnelsBySlug: 'read',
-  tunnelsOf: 'read',
-  releaseTunnels: 'write',
-  releaseOverdue: 'write',
-  nameHolder: 'read',
-  nameClashes: 'read',
-  raiseExpiry: 'write',
-  extendExpiry: 'write',
-  setAccess: 'write',
-  insertLink: 'write',
-  linksOf: 'read',
-  revokeLink: 'write',
-  setKnocks: 'write',
-  addTraffic: 'write',
-  relaySecret: 'write',
-  ping: 'read',
-  close: 'write',
-} as const satisfies Record<Operation, 'read' | 'write'>;
-
-/** The database cannot be reached or fails. */
-export class StoreError extends Error {
-  constructor(cause: unknown) {
-    super('the store failed', { cause });
-    this.name = 'StoreError';
-  }
-}
-
-/** A statement was sent and not answered: it may or may not have taken effect. The cause of a {@link StoreError}. */
-export class UnansweredError extends Error {
-  constructor(cause: unknown) {
-    super('the database did not answer', { cause });
-    this.name = 'UnansweredError';
-  }
-}
-
-/** An account has as many tunnels as it may have, or a tunnel as many links. */
-export class FullError extends Error {
-  /** wall time in ms at which the next of them ends */
-  readonly nextEnd: number;
-
-  constructor(nextEnd: number) {
-    super('there is no room for another one');
-    this.name = 'FullError';
-    this.nextEnd = nextEnd;
-  }
-}
-
-/** Another record has this value already. */
-export class ConflictError extends Error {
-  readonly field: 'name' | 'subdomain' | 'key' | 'slug';
-
-  constructor(field: ConflictError['field']) {
-    super(`${field} is taken`);
-    this.name = 'ConflictError';
-    this.field = field;
-  }
-}
-
-/**
- * Waits for the store on behalf of a request.
- *
- * @throws ApiError 503 with the failure as its cause when the store fails
- */
-export async function orUnavailable<T>(result: Promise<T>): Promise<T> {
-  try {
-    return await result;
-  } catch (error) {
-    if (!(error instanceof StoreError)) throw error;
-    const unavailable = new ApiError(API_ERRORS.unavailable, {
-      'Retry-After': String(STORE_RETRY_AFTER_SECONDS),
-    });
-    unavailable.cause = error.cause;
-    throw unavailable;
-  }
 }

@@ -1,9 +1,10 @@
-/** Copies everything that a store keeps from one database to another, whole or not at all. */
+/** Moves everything that a store keeps from one database to another, whole or not at all. */
 import type { Kysely } from 'kysely';
 import { TRANSFER_BATCH } from '../limits.ts';
+import { markMoved } from './relocation.ts';
 import type { Database } from './schema.ts';
 
-/** Each after those it refers to. */
+/** Each after those it refers to. Orders of certificates that are under way begin anew. */
 const TABLES = [
   'accounts',
   'api_keys',
@@ -11,6 +12,11 @@ const TABLES = [
   'tunnel_links',
   'released_names',
   'relay_secrets',
+  'audit',
+  'invitations',
+  'acme_accounts',
+  'certificates',
+  'domains',
 ] as const;
 type Table = (typeof TABLES)[number];
 const KEYS = {
@@ -20,20 +26,37 @@ const KEYS = {
   tunnel_links: 'id',
   released_names: 'slug',
   relay_secrets: 'name',
+  audit: 'id',
+  invitations: 'id',
+  acme_accounts: 'directory',
+  certificates: 'name',
+  domains: 'id',
 } as const;
 
 /** Rows of each table. */
 export type TableCounts = Readonly<Record<Table, number>>;
 
+/** The database to which everything is moved. */
+export interface TransferTarget {
+  /** with the schema of this version and nothing in it */
+  readonly db: Kysely<Database>;
+  /** as people know it */
+  readonly name: string;
+  /** wall time in ms */
+  readonly now: number;
+}
+
 /**
- * @param from its state at one moment; it is not changed
- * @param to with the schema of this version and nothing in it
+ * @param from its state at one moment; it keeps everything, and says from then on where that is
  * @returns how many rows each table has now, in both
  * @throws Error with a text for the operator, and nothing copied
  */
-export function transfer(from: Kysely<Database>, to: Kysely<Database>): Promise<TableCounts> {
-  return from.transaction().execute((source) =>
-    to.transaction().execute(async (target) => {
+export function transfer(
+  from: Kysely<Database>,
+  { db: to, name, now }: TransferTarget,
+): Promise<TableCounts> {
+  return from.transaction().execute(async (source) => {
+    const moved = await to.transaction().execute(async (target) => {
       await mustBeEmpty(target);
       for (const table of TABLES) await copy(source, target, table);
       const { revision } = await source
@@ -44,8 +67,10 @@ export function transfer(from: Kysely<Database>, to: Kysely<Database>): Promise<
       const counts = await countRows(target);
       mustBeSame(await countRows(source), counts);
       return counts;
-    }),
-  );
+    });
+    await markMoved(source, name, now);
+    return moved;
+  });
 }
 
 async function mustBeEmpty(target: Kysely<Database>): Promise<void> {
@@ -81,6 +106,11 @@ async function countRows(db: Kysely<Database>): Promise<TableCounts> {
     tunnel_links: 0,
     released_names: 0,
     relay_secrets: 0,
+    audit: 0,
+    invitations: 0,
+    acme_accounts: 0,
+    certificates: 0,
+    domains: 0,
   };
   for (const table of TABLES) {
     const { count } = await db

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { FakeClock } from '../../testing/fake-clock.ts';
-import { UnansweredError } from '../store.ts';
+import { UnansweredError } from '../store-errors.ts';
 import { GuardedPool } from './guarded-pool.ts';
 
 /** A connection that answers as a test says. */

@@ -7,7 +7,7 @@ import {
   POSTGRES_RETRY_CAP_MS,
   POSTGRES_WAITING_MAX,
 } from '../../limits.ts';
-import { UnansweredError } from '../store.ts';
+import { UnansweredError } from '../store-errors.ts';
 
 /** What is used of a pool of the `pg` library. */
 export interface RawPool {

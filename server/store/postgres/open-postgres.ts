@@ -11,7 +11,7 @@ import {
 import type { Log } from '../../log.ts';
 import { nameOfDatabase } from '../address.ts';
 import { kyselyStore } from '../kysely-store.ts';
-import { migrate } from '../migrate.ts';
+import { type Creation, migrate } from '../migrate.ts';
 import { MIGRATIONS } from '../migrations.ts';
 import type { Database } from '../schema.ts';
 import type { Store } from '../store.ts';
@@ -34,18 +34,26 @@ const migrating: PoolConfig = { ...CONNECTION, max: 1, query_timeout: POSTGRES_M
  * Opens a database and brings it up to date, under an advisory lock: relays that start at once take turns.
  *
  * @param log told when the database begins to fail and when it works again
+ * @param creation whether its tables are made where there are none
  * @throws Error with a text for the operator
  */
-export async function openPostgres(address: PostgresAddress, log: Log): Promise<Store> {
-  return kyselyStore(await openPostgresDatabase(address), log);
+export async function openPostgres(
+  address: PostgresAddress,
+  log: Log,
+  creation: Creation = 'make',
+): Promise<Store> {
+  return kyselyStore(await openPostgresDatabase(address, creation), log);
 }
 
 /** The same without the store around it. */
-export async function openPostgresDatabase(address: PostgresAddress): Promise<Kysely<Database>> {
+export async function openPostgresDatabase(
+  address: PostgresAddress,
+  creation: Creation = 'make',
+): Promise<Kysely<Database>> {
   try {
     const db = connectTo(address, migrating);
     try {
-      await migrate(db, MIGRATIONS);
+      await migrate(db, MIGRATIONS, creation);
     } finally {
       await db.destroy();
     }

@@ -3,7 +3,8 @@ import { copyFileSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { allTunnels, anAccount, aTunnel } from '../../testing/fixtures.ts';
-import { type Store, StoreError } from '../store.ts';
+import { StoreError } from '../store-errors.ts';
+import type { Store } from '../store.ts';
 import { openSqlite } from './open-sqlite.ts';
 
 describe('a database whose files are not where they were', () => {
@@ -25,7 +26,7 @@ describe('a database whose files are not where they were', () => {
   });
 
   async function refused(why: RegExp): Promise<void> {
-    const delta = { id: 'x', bytesIn: 1, bytesOut: 1, requests: 1, expiresAt: 0 };
+    const delta = { id: 'x', bytesIn: 1, bytesOut: 1, requests: 1, expiresAt: 0, termsRevision: 0 };
     for (const write of [store.insertTunnel(aTunnel(account.id)), store.addTraffic([delta])]) {
       await assert.rejects(write, (error) => error instanceof StoreError && why.test(String(error.cause)));
     }

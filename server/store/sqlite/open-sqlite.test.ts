@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { onPosix } from '../../../shared/testing/posix.ts';
 import { describeError } from '../../log.ts';
 import { anAccount } from '../../testing/fixtures.ts';
-import { type Store, StoreError } from '../store.ts';
+import { StoreError } from '../store-errors.ts';
+import type { Store } from '../store.ts';
 import { loadSqlite } from './load-sqlite.ts';
 import { openSqlite } from './open-sqlite.ts';
 

@@ -1,12 +1,14 @@
 /** Opens the embedded database. */
+import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { Kysely } from 'kysely';
 import { SQLITE_BUSY_MS } from '../../limits.ts';
 import type { Log } from '../../log.ts';
 import { kyselyStore } from '../kysely-store.ts';
-import { migrate } from '../migrate.ts';
+import { type Creation, migrate, MissingDatabaseError } from '../migrate.ts';
 import { MIGRATIONS } from '../migrations.ts';
 import type { Database } from '../schema.ts';
+import { refuseMoved } from '../relocation.ts';
 import type { Store } from '../store.ts';
 import { NodeSqliteDialect } from './dialect.ts';
 import { FileGuard } from './file-guard.ts';
@@ -15,24 +17,36 @@ import { loadSqlite } from './load-sqlite.ts';
 import { makePrivate } from './private-file.ts';
 
 /**
- * Opens a SQLite file, creates it and its folder if missing, for the own user only, and brings it up to date.
+ * Opens a SQLite file, for the own user only, and brings it up to date.
  *
  * @param path of the file, or `:memory:`
  * @param log told when the database begins to fail and when it works again
- * @throws Error with a text for the operator
+ * @param creation whether file and folder are made if missing
+ * @throws Error with a text for the operator, also for a database that was moved away
  */
-export async function openSqlite(path: string, log: Log): Promise<Store> {
-  return kyselyStore(await openSqliteDatabase(path), log);
+export async function openSqlite(path: string, log: Log, creation: Creation = 'make'): Promise<Store> {
+  const db = await openSqliteDatabase(path, creation);
+  try {
+    await refuseMoved(db, path);
+  } catch (error) {
+    await db.destroy();
+    throw error;
+  }
+  return kyselyStore(db, log);
 }
 
-/** The same without the store around it. */
-export async function openSqliteDatabase(path: string): Promise<Kysely<Database>> {
+/** The same without the store around it, moved away or not. */
+export async function openSqliteDatabase(
+  path: string,
+  creation: Creation = 'make',
+): Promise<Kysely<Database>> {
   try {
+    if (creation !== 'make' && !existsSync(path)) throw new MissingDatabaseError();
     const database = openDatabase(path);
     const guard = path === ':memory:' ? undefined : new FileGuard(path);
     const db = new Kysely<Database>({ dialect: new NodeSqliteDialect(database, guard) });
     try {
-      await migrate(db, MIGRATIONS);
+      await migrate(db, MIGRATIONS, creation);
     } catch (error) {
       await db.destroy();
       throw error;

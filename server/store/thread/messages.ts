@@ -1,6 +1,7 @@
 /** What the relay and the thread of its database send each other, as structured clones. */
 import { describeError, type LogEvent, type LogFields } from '../../log.ts';
-import { ConflictError, FullError, type Operation, StoreError, UnansweredError } from '../store.ts';
+import type { Operation } from '../operations.ts';
+import { ConflictError, FullError, StoreError, UnansweredError } from '../store-errors.ts';
 
 /** A request to the thread; its answer has the same number. */
 export interface Call {

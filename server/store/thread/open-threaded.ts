@@ -1,7 +1,8 @@
 /** The embedded database of a relay that serves: on a thread of its own, so that no visitor waits for its disk. */
 import type { Clock } from '../../clock.ts';
 import type { Log } from '../../log.ts';
-import { type Operation, OPERATIONS, type Store } from '../store.ts';
+import { type Operation, OPERATIONS } from '../operations.ts';
+import type { Store } from '../store.ts';
 import { StoreConnection } from './store-connection.ts';
 
 /**

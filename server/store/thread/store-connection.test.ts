@@ -8,7 +8,8 @@ import type { Worker } from 'node:worker_threads';
 import { STORE_ANSWER_TIMEOUT_MS, STORE_CALLS_MAX, STORE_THREAD_RETRY_MS } from '../../limits.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { aTunnel, anAccount } from '../../testing/fixtures.ts';
-import { ConflictError, FullError, type Store, StoreError, UnansweredError } from '../store.ts';
+import { ConflictError, FullError, StoreError, UnansweredError } from '../store-errors.ts';
+import type { Store } from '../store.ts';
 import { openThreaded } from './open-threaded.ts';
 
 describe('a store on a thread of its own', () => {

@@ -4,7 +4,8 @@ import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '../../clock.ts';
 import { STORE_ANSWER_TIMEOUT_MS, STORE_CALLS_MAX, STORE_THREAD_RETRY_MS } from '../../limits.ts';
 import { describeError, type Log } from '../../log.ts';
-import { type Operation, StoreError, UnansweredError } from '../store.ts';
+import type { Operation } from '../operations.ts';
+import { StoreError, UnansweredError } from '../store-errors.ts';
 import { type Call, errorOf, type Report } from './messages.ts';
 
 /** In a build it is CommonJS, with which a thread starts faster. */

@@ -1,20 +1,29 @@
 /** Queries on tunnels, in SQL that every supported database understands. */
 import { type ExpressionBuilder, type Kysely, type Selectable, sql } from 'kysely';
-import { EXPIRED_GRACE_MS } from '../limits.ts';
+import { EXPIRED_GRACE_MS } from '../../limits.ts';
 import { ACCOUNT_COLUMNS, accountOfJoin } from './account-queries.ts';
 import { mustBeFreeForTunnel } from './namespace.ts';
-import type { Database, TunnelsTable } from './schema.ts';
-import type { OwnedTunnel, RevokedLink, StoredAccess, StoredKnocks, TunnelRecord } from './records.ts';
-import {
-  ConflictError,
-  type Extension,
-  FullError,
-  type InsertRules,
-  type KnockRevisions,
-  type Overdue,
-  type ReleasedTunnel,
-  type TrafficDelta,
-} from './store.ts';
+import type { Database, TunnelsTable } from '../schema.ts';
+import type {
+  DomainOwner,
+  OwnedTunnel,
+  RevokedLink,
+  StoredAccess,
+  StoredKnocks,
+  TunnelRecord,
+} from '../records.ts';
+import type {
+  DomainRelease,
+  Extension,
+  InsertRules,
+  KnockRevisions,
+  Overdue,
+  ReleasedTunnel,
+  TermsRevisions,
+  TrafficDelta,
+  TunnelTerms,
+} from '../parameters.ts';
+import { ConflictError, FullError } from '../store-errors.ts';
 
 const UNLIMITED: InsertRules = { maxTunnels: null, nameHold: 0 };
 
@@ -26,9 +35,11 @@ export function insertTunnel(
 ): Promise<void> {
   return db.transaction().execute(async (transaction) => {
     if (maxTunnels !== null) await mustHaveRoom(transaction, tunnel, maxTunnels);
+    if (tunnel.domain !== null) await mustBeVerified(transaction, tunnel.accountId, tunnel.domain);
     if (!(await tryInsert(transaction, tunnel))) {
       await removeStale(transaction, tunnel, nameHold);
-      if (!(await tryInsert(transaction, tunnel))) throw new ConflictError('slug');
+      if (!(await tryInsert(transaction, tunnel)))
+        throw new ConflictError(await conflictOf(transaction, tunnel));
     }
     await mustBeFreeForTunnel(transaction, tunnel.slug);
   });
@@ -38,9 +49,28 @@ async function tryInsert(db: Kysely<Database>, tunnel: TunnelRecord): Promise<bo
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('tunnels')
     .values(toRow(tunnel))
-    .onConflict((conflict) => conflict.column('slug').doNothing())
+    .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirstOrThrow();
   return numInsertedOrUpdatedRows !== 0n;
+}
+
+/** What another tunnel has that a new one wants. */
+async function conflictOf(db: Kysely<Database>, { slug }: TunnelRecord): Promise<'slug' | 'domain'> {
+  const [other] = await findTunnelsBySlug(db, [slug]);
+  return other === undefined ? 'domain' : 'slug';
+}
+
+/** Nobody takes the domain away from the account before the transaction ends. */
+async function mustBeVerified(db: Kysely<Database>, accountId: string, domain: string): Promise<void> {
+  const claim = await db
+    .selectFrom('domains')
+    .select('id')
+    .where('account_id', '=', accountId)
+    .where('domain', '=', domain)
+    .where('verified_at', 'is not', null)
+    .forShare()
+    .executeTakeFirst();
+  if (claim === undefined) throw new ConflictError('claim');
 }
 
 /** Relays take turns with an account that has a limit. */
@@ -65,12 +95,12 @@ async function mustHaveRoom(
  */
 async function removeStale(
   db: Kysely<Database>,
-  { slug, accountId, createdAt }: TunnelRecord,
+  { slug, domain, accountId, createdAt }: TunnelRecord,
   nameHold: number,
 ): Promise<void> {
   await db
     .deleteFrom('tunnels')
-    .where('slug', '=', slug)
+    .where((row) => row.or([row('slug', '=', slug), row('domain', '=', domain)]))
     .where((row) =>
       row.or([
         row('expires_at', '<=', createdAt - Math.max(EXPIRED_GRACE_MS, nameHold)),
@@ -113,6 +143,15 @@ export async function findTunnelsBySlug(
   return rows.map(toOwned);
 }
 
+/** See {@link Store.findTunnelsByDomain}. */
+export async function findTunnelsByDomain(
+  db: Kysely<Database>,
+  domains: readonly string[],
+): Promise<OwnedTunnel[]> {
+  const rows = await ownedTunnels(db).where('tunnels.domain', 'in', domains).execute();
+  return rows.map(toOwned);
+}
+
 /** See {@link Store.tunnelsOf}. */
 export async function tunnelsOf(db: Kysely<Database>, accountId: string): Promise<OwnedTunnel[]> {
   const rows = await ownedTunnels(db)
@@ -141,19 +180,26 @@ export async function releaseTunnels(
   now: number,
 ): Promise<ReadonlySet<string>> {
   if (released.length === 0) return new Set();
-  return await db.transaction().execute(async (transaction) => {
-    const ends = await lockTunnels(
-      transaction,
-      released.map(({ id }) => id),
-    );
-    const over = released.filter(
-      ({ id, expiredAt }) => expiredAt === undefined || (ends.get(id) ?? Infinity) <= expiredAt,
-    );
-    const removed = over.map(({ id }) => id).filter((id) => ends.has(id));
-    await deleteTunnels(transaction, removed);
-    await holdNames(transaction, over, now);
-    return new Set(removed);
-  });
+  return await db.transaction().execute((transaction) => releaseIn(transaction, released, now));
+}
+
+/** The same as a part of a transaction. */
+export async function releaseIn(
+  transaction: Kysely<Database>,
+  released: readonly ReleasedTunnel[],
+  now: number,
+): Promise<ReadonlySet<string>> {
+  const ends = await lockTunnels(
+    transaction,
+    released.map(({ id }) => id),
+  );
+  const over = released.filter(
+    ({ id, expiredAt }) => expiredAt === undefined || (ends.get(id) ?? Infinity) <= expiredAt,
+  );
+  const removed = over.map(({ id }) => id).filter((id) => ends.has(id));
+  await deleteTunnels(transaction, removed);
+  await holdNames(transaction, over, now);
+  return new Set(removed);
 }
 
 /** See {@link Store.releaseOverdue}. Tunnels that other relays are busy with are left to them. */
@@ -183,6 +229,30 @@ export async function releaseOverdue(
     await holdNames(transaction, released, now);
     return released.length;
   });
+}
+
+/**
+ * Removes the tunnels that have a domain of an account, and holds their slugs.
+ *
+ * @returns their ids
+ */
+export async function releaseTunnelsOf(
+  transaction: Kysely<Database>,
+  { domain, accountId }: DomainOwner,
+  { now, nameHold }: DomainRelease,
+): Promise<string[]> {
+  const rows = await transaction
+    .deleteFrom('tunnels')
+    .where('domain', '=', domain)
+    .where('account_id', '=', accountId)
+    .returning(['id', 'slug'])
+    .execute();
+  await holdNames(
+    transaction,
+    rows.map(({ id, slug }) => ({ id, slug, accountId, heldUntil: now + nameHold })),
+    now,
+  );
+  return rows.map(({ id }) => id);
 }
 
 async function deleteTunnels(db: Kysely<Database>, ids: readonly string[]): Promise<void> {
@@ -271,6 +341,29 @@ export async function setAccess(
   return row?.access_revision;
 }
 
+/** See {@link Store.setTerms}. */
+export async function setTerms(
+  db: Kysely<Database>,
+  id: string,
+  { localPort, ttl, idle, expiresAt, access }: TunnelTerms,
+): Promise<TermsRevisions | undefined> {
+  const row = await db
+    .updateTable('tunnels')
+    .set(({ eb }) => ({
+      local_port: localPort,
+      ttl_seconds: ttl,
+      idle: idle ? 1 : 0,
+      expires_at: expiresAt,
+      terms_revision: eb('terms_revision', '+', 1),
+      access: writtenAccess(access),
+      access_revision: eb('access_revision', '+', 1),
+    }))
+    .where('id', '=', id)
+    .returning(['terms_revision', 'access_revision'])
+    .executeTakeFirst();
+  return row && { termsRevision: row.terms_revision, accessRevision: row.access_revision };
+}
+
 /** See {@link Store.setKnocks}. */
 export async function setKnocks(
   db: Kysely<Database>,
@@ -308,7 +401,8 @@ export async function addTraffic(db: Kysely<Database>, deltas: readonly TrafficD
         bytes_in: sql`tunnels.bytes_in + delta.bytes_in`,
         bytes_out: sql`tunnels.bytes_out + delta.bytes_out`,
         requests: sql`tunnels.requests + delta.requests`,
-        expires_at: sql`case when tunnels.expires_at < delta.expires_at then delta.expires_at else tunnels.expires_at end`,
+        expires_at: sql`case when tunnels.terms_revision = delta.terms_revision and tunnels.expires_at < delta.expires_at
+          then delta.expires_at else tunnels.expires_at end`,
       })
       .whereRef('tunnels.id', '=', 'delta.id')
       .execute();
@@ -318,13 +412,15 @@ export async function addTraffic(db: Kysely<Database>, deltas: readonly TrafficD
 /** The deltas as a table, one row for each tunnel, so that any number of them takes one statement. */
 function sumOf(deltas: readonly TrafficDelta[]) {
   const rows = deltas.map(
-    ({ id, bytesIn, bytesOut, requests, expiresAt }) =>
-      sql`(${id}, ${bigint(bytesIn)}, ${bigint(bytesOut)}, ${bigint(requests)}, ${bigint(expiresAt)})`,
+    ({ id, bytesIn, bytesOut, requests, expiresAt, termsRevision }) =>
+      sql`(${id}, ${bigint(bytesIn)}, ${bigint(bytesOut)}, ${bigint(requests)}, ${bigint(expiresAt)}, ${bigint(termsRevision)})`,
   );
   // Both databases name the columns of a list of values like this.
-  return sql<Pick<TunnelsTable, 'id' | 'bytes_in' | 'bytes_out' | 'requests' | 'expires_at'>>`(
+  return sql<
+    Pick<TunnelsTable, 'id' | 'bytes_in' | 'bytes_out' | 'requests' | 'expires_at' | 'terms_revision'>
+  >`(
     select column1 as id, sum(column2) as bytes_in, sum(column3) as bytes_out, sum(column4) as requests,
-      max(column5) as expires_at
+      max(column5) as expires_at, max(column6) as terms_revision
     from (values ${sql.join(rows)}) as given group by column1
   )`.as<'delta'>('delta');
 }
@@ -369,6 +465,7 @@ function toRow(tunnel: TunnelRecord): Selectable<TunnelsTable> {
     idle: tunnel.idle ? 1 : 0,
     created_at: tunnel.createdAt,
     expires_at: tunnel.expiresAt,
+    terms_revision: tunnel.termsRevision,
     bytes_in: tunnel.bytesIn,
     bytes_out: tunnel.bytesOut,
     requests: tunnel.requests,
@@ -377,6 +474,8 @@ function toRow(tunnel: TunnelRecord): Selectable<TunnelsTable> {
     revoked_links: writtenRevoked(tunnel.revokedLinks),
     knocks: tunnel.knocks === null ? null : JSON.stringify(tunnel.knocks),
     knocks_revision: tunnel.knocksRevision,
+    domain: tunnel.domain,
+    suspended: tunnel.suspended,
   };
 }
 
@@ -391,6 +490,7 @@ function toRecord(row: Selectable<TunnelsTable>): TunnelRecord {
     idle: row.idle === 1,
     createdAt: row.created_at,
     expiresAt: row.expires_at,
+    termsRevision: row.terms_revision,
     bytesIn: row.bytes_in,
     bytesOut: row.bytes_out,
     requests: row.requests,
@@ -399,6 +499,8 @@ function toRecord(row: Selectable<TunnelsTable>): TunnelRecord {
     revokedLinks: readRevoked(row.revoked_links),
     knocks: row.knocks === null ? null : (JSON.parse(row.knocks) as StoredKnocks),
     knocksRevision: row.knocks_revision,
+    domain: row.domain,
+    suspended: row.suspended,
   };
 }
 

@@ -1,8 +1,9 @@
 /** Queries on signed links, in SQL that every supported database understands. */
 import type { Kysely } from 'kysely';
-import type { LinkRecord, RevokedLink } from './records.ts';
-import type { Database } from './schema.ts';
-import { FullError, type LinkRules, type Revocation } from './store.ts';
+import type { LinkRecord, RevokedLink } from '../records.ts';
+import type { Database } from '../schema.ts';
+import type { LinkRules, Revocation } from '../parameters.ts';
+import { FullError } from '../store-errors.ts';
 import { readRevoked, writtenRevoked } from './tunnel-queries.ts';
 
 /** See {@link Store.insertLink}. */

@@ -1,6 +1,6 @@
 /** Queries on secrets of the relay, in SQL that every supported database understands. */
 import type { Kysely } from 'kysely';
-import type { Database } from './schema.ts';
+import type { Database } from '../schema.ts';
 
 const BYTES = 32;
 
@@ -16,6 +16,15 @@ export async function relaySecret(db: Kysely<Database>, name: string, now: numbe
     .onConflict((conflict) => conflict.column('name').doNothing())
     .execute();
   return (await findSecret(db, name)) ?? value;
+}
+
+/** See {@link Store.removeSecrets}. */
+export async function removeSecrets(db: Kysely<Database>, prefix: string, before: number): Promise<void> {
+  await db
+    .deleteFrom('relay_secrets')
+    .where('name', 'like', `${prefix}%`)
+    .where('created_at', '<', before)
+    .execute();
 }
 
 async function findSecret(db: Kysely<Database>, name: string): Promise<string | undefined> {

@@ -1,10 +1,10 @@
 /** Queries on accounts, in SQL that every supported database understands. */
 import type { Kysely, Selectable } from 'kysely';
-import type { Plan } from '../../shared/tunnel.ts';
-import type { AccountRecord } from './records.ts';
-import type { AccountsTable, Database } from './schema.ts';
+import type { Plan } from '../../../shared/tunnel.ts';
+import type { AccountRecord } from '../records.ts';
+import type { AccountsTable, Database } from '../schema.ts';
 import { mustBeFreeForAccount } from './namespace.ts';
-import { ConflictError } from './store.ts';
+import { ConflictError } from '../store-errors.ts';
 
 export const ACCOUNT_COLUMNS = [
   'accounts.id as account_id',
@@ -12,6 +12,7 @@ export const ACCOUNT_COLUMNS = [
   'accounts.plan',
   'accounts.subdomain',
   'accounts.created_at as account_created_at',
+  'accounts.suspended as account_suspended',
 ] as const;
 
 interface JoinedAccount {
@@ -20,6 +21,7 @@ interface JoinedAccount {
   plan: AccountsTable['plan'];
   subdomain: string | null;
   account_created_at: number;
+  account_suspended: string | null;
 }
 
 /** Reads the {@link ACCOUNT_COLUMNS} of a joined row. */
@@ -30,22 +32,8 @@ export function accountOfJoin(row: JoinedAccount): AccountRecord {
     plan: row.plan,
     subdomain: row.subdomain,
     createdAt: row.account_created_at,
+    suspended: row.account_suspended,
   };
-}
-
-/** See {@link Store.insertAccount}. */
-export function insertAccount(db: Kysely<Database>, account: AccountRecord): Promise<void> {
-  const { id, name, plan, subdomain, createdAt } = account;
-  return db.transaction().execute(async (transaction) => {
-    const { numInsertedOrUpdatedRows } = await transaction
-      .insertInto('accounts')
-      .values({ id, name, plan, subdomain, created_at: createdAt })
-      .onConflict((conflict) => conflict.doNothing())
-      .executeTakeFirstOrThrow();
-    if (numInsertedOrUpdatedRows === 0n)
-      throw new ConflictError((await findAccount(transaction, name)) === undefined ? 'subdomain' : 'name');
-    if (subdomain !== null) await mustBeFreeForAccount(transaction, subdomain, createdAt);
-  });
 }
 
 export async function findAccount(db: Kysely<Database>, name: string): Promise<AccountRecord | undefined> {
@@ -66,12 +54,51 @@ export async function listAccounts(db: Kysely<Database>): Promise<AccountRecord[
 
 /** See {@link Store.setPlan}. */
 export function setPlan(db: Kysely<Database>, name: string, plan: Plan): Promise<AccountRecord | undefined> {
+  return change(db, name, { plan });
+}
+
+/** See {@link Store.setSuspension}. */
+export function setSuspension(
+  db: Kysely<Database>,
+  name: string,
+  suspended: string | null,
+): Promise<AccountRecord | undefined> {
+  return change(db, name, { suspended });
+}
+
+/** See {@link Store.setSubdomain}. */
+export function setSubdomain(
+  db: Kysely<Database>,
+  name: string,
+  subdomain: string | null,
+  now: number,
+): Promise<AccountRecord | undefined> {
+  return db.transaction().execute(async (transaction) => {
+    const account = await lockAccount(transaction, name);
+    if (account === undefined || account.subdomain === subdomain) return account;
+    if (subdomain !== null) {
+      const other = transaction.selectFrom('accounts').select('id').where('subdomain', '=', subdomain);
+      if ((await other.executeTakeFirst()) !== undefined) throw new ConflictError('subdomain');
+    }
+    await transaction.updateTable('accounts').set({ subdomain }).where('id', '=', account.id).execute();
+    if (subdomain !== null) await mustBeFreeForAccount(transaction, subdomain, now);
+    await raiseAccessRevision(transaction);
+    return { ...account, subdomain };
+  });
+}
+
+/** Changes what relays that serve have to follow. */
+function change(
+  db: Kysely<Database>,
+  name: string,
+  fields: Partial<Pick<AccountRecord, 'plan' | 'suspended'>>,
+): Promise<AccountRecord | undefined> {
   return db.transaction().execute(async (transaction) => {
     const account = await findAccount(transaction, name);
     if (account === undefined) return undefined;
-    await transaction.updateTable('accounts').set({ plan }).where('id', '=', account.id).execute();
+    await transaction.updateTable('accounts').set(fields).where('id', '=', account.id).execute();
     await raiseAccessRevision(transaction);
-    return { ...account, plan };
+    return { ...account, ...fields };
   });
 }
 
@@ -80,7 +107,7 @@ export function removeAccount(db: Kysely<Database>, name: string): Promise<Accou
   return db.transaction().execute(async (transaction) => {
     const account = await lockAccount(transaction, name);
     if (account === undefined) return undefined;
-    for (const table of ['released_names', 'tunnels', 'api_keys'] as const) {
+    for (const table of ['released_names', 'tunnels', 'domains', 'invitations', 'api_keys'] as const) {
       await transaction.deleteFrom(table).where('account_id', '=', account.id).execute();
     }
     await transaction.deleteFrom('accounts').where('id', '=', account.id).execute();
@@ -109,12 +136,19 @@ export async function raiseAccessRevision(db: Kysely<Database>): Promise<void> {
 }
 
 /** See {@link Store.accessRevision}. */
-export async function accessRevision(db: Kysely<Database>): Promise<number> {
-  const { revision } = await db.selectFrom('access_revision').select('revision').executeTakeFirstOrThrow();
-  return revision;
+export async function accessRevision(db: Kysely<Database>, now: number): Promise<string> {
+  const lastEnd = db
+    .selectFrom('api_keys')
+    .select(({ fn }) => fn.max('expires_at').as('end'))
+    .where('expires_at', '<=', now);
+  const { revision, end } = await db
+    .selectFrom('access_revision')
+    .select(['revision', lastEnd.as('end')])
+    .executeTakeFirstOrThrow();
+  return `${revision}/${end ?? 0}`;
 }
 
 function accountOf(row: Selectable<AccountsTable>): AccountRecord {
-  const { id, name, plan, subdomain, created_at: createdAt } = row;
-  return { id, name, plan, subdomain, createdAt };
+  const { id, name, plan, subdomain, created_at: createdAt, suspended } = row;
+  return { id, name, plan, subdomain, createdAt, suspended };
 }

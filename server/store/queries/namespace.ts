@@ -4,9 +4,9 @@
  * other's, in the same transaction.
  */
 import type { Kysely } from 'kysely';
-import { EXPIRED_GRACE_MS } from '../limits.ts';
-import type { Database } from './schema.ts';
-import { ConflictError } from './store.ts';
+import { EXPIRED_GRACE_MS } from '../../limits.ts';
+import type { Database } from '../schema.ts';
+import { ConflictError } from '../store-errors.ts';
 
 /**
  * To be called when the tunnel is stored.

@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { openTestStore } from '../testing/test-store.ts';
+import type { CertificateRecord, ChallengeRecord } from './records.ts';
+import type { OrderBegin } from './parameters.ts';
+import type { Store } from './store.ts';
+
+const HOUR = 3_600_000;
+const DIRECTORY = 'https://authority.test/dir';
+
+function begin(given: Partial<OrderBegin> = {}): OrderBegin {
+  const attempt = String(Math.random());
+  return {
+    name: 'a.test',
+    attempt,
+    now: 1000,
+    heldUntil: 1100,
+    perHour: 3,
+    account: null,
+    perAccount: 3,
+    ignoreWait: false,
+    ...given,
+  };
+}
+
+/** One of two in an hour. */
+function ofAccount(account: string, now: number): OrderBegin {
+  return begin({ name: `${account}-${now}.test`, account, now, perHour: 9, perAccount: 2 });
+}
+
+function aCertificate(given: Partial<CertificateRecord> = {}): CertificateRecord {
+  return { name: 'a.test', chain: 'c', key: 'k', renewAt: 5000, notAfter: 9000, storedAt: 1000, ...given };
+}
+
+function aChallenge(given: Partial<ChallengeRecord> = {}): ChallengeRecord {
+  return {
+    type: 'http-01',
+    host: 'a.test',
+    token: 't',
+    keyAuthorization: 't.x',
+    expiresAt: 2000,
+    ...given,
+  };
+}
+
+describe('certificates in the store', () => {
+  let store: Store;
+
+  beforeEach(async () => {
+    store = await openTestStore(() => {});
+    await store.acmeAccount({ directory: DIRECTORY, key: 'first', url: null }, 0);
+  });
+
+  it('have one account at each authority, which others may find made already', async () => {
+    const found = await store.acmeAccount({ directory: DIRECTORY, key: 'second', url: null }, 0);
+    assert.deepEqual(found, { directory: DIRECTORY, key: 'first', url: null });
+    await store.setAcmeAccount({ directory: DIRECTORY, key: 'first', url: 'https://authority.test/1' });
+    const again = await store.acmeAccount({ directory: DIRECTORY, key: 'third', url: null }, 0);
+    assert.equal(again.url, 'https://authority.test/1');
+  });
+
+  it('are found by name, one for each, the newest', async () => {
+    await store.storeCertificate(aCertificate(), 0);
+    const renewed = aCertificate({ chain: 'c2', storedAt: 2000, renewAt: 6000, notAfter: 10_000 });
+    await store.storeCertificate(renewed, 0);
+    assert.deepEqual(await store.findCertificate('a.test'), renewed);
+    assert.equal(await store.findCertificate('b.test'), undefined);
+    const { chain: _chain, key: _key, ...summary } = renewed;
+    assert.deepEqual(await store.certificateSummaries(2000), [summary]);
+    assert.deepEqual(await store.certificateSummaries(2001), []);
+  });
+
+  it('are removed after their end', async () => {
+    await store.storeCertificate(aCertificate(), 0);
+    await store.storeCertificate(aCertificate({ name: 'b.test', notAfter: 9001 }), 0);
+    assert.deepEqual(await store.removeCertificates(9001), ['a.test']);
+    assert.deepEqual(
+      (await store.certificateSummaries(0)).map(({ name }) => name),
+      ['b.test'],
+    );
+  });
+
+  it('are ordered by one relay at a time', async () => {
+    assert.deepEqual(await store.beginOrder(begin()), { kind: 'begun', failures: 0 });
+    assert.deepEqual(await store.beginOrder(begin()), { kind: 'held', until: 1100 });
+    assert.deepEqual(await store.beginOrder(begin({ name: 'b.test' })), { kind: 'begun', failures: 0 });
+    assert.deepEqual(await store.beginOrder(begin({ now: 1100, heldUntil: 1200 })), {
+      kind: 'begun',
+      failures: 0,
+    });
+  });
+
+  it('are ordered by one of several that begin at the same moment', async () => {
+    const turns = await Promise.all(Array.from({ length: 5 }, () => store.beginOrder(begin())));
+    assert.deepEqual(turns.map(({ kind }) => kind).sort(), ['begun', 'held', 'held', 'held', 'held']);
+  });
+
+  it('are not ordered while there is one that need not be renewed', async () => {
+    await store.beginOrder(begin());
+    await store.storeCertificate(aCertificate({ renewAt: 1500 }), 0);
+    assert.deepEqual(await store.beginOrder(begin()), { kind: 'stored' });
+    assert.equal((await store.beginOrder(begin({ now: 1500 }))).kind, 'begun');
+  });
+
+  it('are ordered again after a failure when its time has come, or at once if it is to be ignored', async () => {
+    await store.beginOrder(begin());
+    await store.failOrder('a.test', 2, 3000);
+    const wait = { kind: 'wait', until: 3000, cause: 'failed' };
+    assert.deepEqual(await store.beginOrder(begin({ now: 2999 })), wait);
+    assert.deepEqual(await store.beginOrder(begin({ now: 2999, ignoreWait: true })), {
+      kind: 'begun',
+      failures: 2,
+    });
+  });
+
+  it('are ordered after a failure that was before the clock was set back', async () => {
+    await store.beginOrder(begin());
+    await store.failOrder('a.test', 2, 24 * HOUR);
+    assert.deepEqual(await store.beginOrder(begin({ now: 1100 })), { kind: 'begun', failures: 2 });
+  });
+
+  it('are ordered so many times in an hour, of all names', async () => {
+    for (const name of ['a.test', 'b.test']) await store.beginOrder(begin({ name }));
+    const further = await store.beginFurtherOrder(begin({ name: 'b.test', now: 1050 }));
+    assert.equal(further.kind, 'begun');
+    const full = { kind: 'wait', until: 1000 + HOUR, cause: 'limit' };
+    assert.deepEqual(await store.beginOrder(begin({ name: 'c.test', now: 1060 })), full);
+    assert.deepEqual(await store.beginFurtherOrder(begin({ now: 1060 })), full);
+    const later = begin({ name: 'c.test', now: 1000 + HOUR });
+    assert.equal((await store.beginOrder(later)).kind, 'begun');
+  });
+
+  it('are ordered so many times in an hour for an account, until the first of its own is an hour ago', async () => {
+    assert.equal((await store.beginOrder(ofAccount('bob', 1000))).kind, 'begun');
+    for (const now of [1010, 1020])
+      assert.equal((await store.beginOrder(ofAccount('ann', now))).kind, 'begun');
+    const full = { kind: 'wait', until: 1010 + HOUR, cause: 'limit' };
+    assert.deepEqual(await store.beginOrder(ofAccount('ann', 1030)), full);
+    assert.equal((await store.beginOrder(ofAccount('bob', 1040))).kind, 'begun');
+    assert.equal((await store.beginOrder(ofAccount('ann', 1010 + HOUR))).kind, 'begun');
+  });
+
+  it('wait no more than an hour after the clock was set back', async () => {
+    await store.beginOrder(begin({ now: 50 * HOUR, heldUntil: 0, perHour: 1 }));
+    const turn = await store.beginOrder(begin({ now: 1000, perHour: 1 }));
+    assert.deepEqual(turn, { kind: 'wait', until: 1000 + HOUR, cause: 'limit' });
+  });
+
+  it('are ordered anew by a relay that was started again alone', async () => {
+    await store.beginOrder(begin());
+    await store.releaseOrders();
+    assert.equal((await store.beginOrder(begin())).kind, 'begun');
+  });
+});
+
+describe('challenges in the store', () => {
+  let store: Store;
+
+  beforeEach(async () => {
+    store = await openTestStore(() => {});
+  });
+
+  it('are found by type and host until they end, several of one host too', async () => {
+    const both = [aChallenge(), aChallenge({ token: 'u' })];
+    for (const challenge of both) await store.putChallenge(challenge, 1000);
+    await store.putChallenge(aChallenge({ token: 'v', type: 'dns-01' }), 1000);
+    await store.putChallenge(aChallenge({ token: 'w', host: 'b.test' }), 1000);
+    assert.deepEqual(await store.findChallenges('http-01', 'a.test', 1999), both);
+    assert.deepEqual(await store.findChallenges('http-01', 'a.test', 2000), []);
+  });
+
+  it('are gone once they are removed, or begun anew', async () => {
+    await store.putChallenge(aChallenge(), 1000);
+    await store.putChallenge(aChallenge({ token: 'u' }), 1000);
+    await store.removeChallenge('t');
+    assert.equal((await store.findChallenges('http-01', 'a.test', 1000)).length, 1);
+    await store.releaseOrders();
+    assert.deepEqual(await store.findChallenges('http-01', 'a.test', 1000), []);
+  });
+});

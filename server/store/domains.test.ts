@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict';
+import { aDomain, anAccount, aTunnel } from '../testing/fixtures.ts';
+import { openTestStore } from '../testing/test-store.ts';
+import type { DomainRecord } from './records.ts';
+import { ConflictError, FullError } from './store-errors.ts';
+import type { Store } from './store.ts';
+
+describe('domains in the store', () => {
+  const ann = anAccount({ name: 'ann' });
+  const bob = anAccount({ name: 'bob' });
+  const release = { now: 2000, nameHold: 0 };
+  let store: Store;
+
+  beforeEach(async () => {
+    store = await openTestStore(() => {});
+    for (const account of [ann, bob]) await store.insertAccount(account);
+  });
+
+  afterEach(() => store.close());
+
+  async function claim(accountId: string, domain: string): Promise<DomainRecord> {
+    return await store.insertDomain(aDomain(accountId, domain), null);
+  }
+
+  async function verified(accountId: string, domain: string, instead: string | null = null) {
+    const { id } = await claim(accountId, domain);
+    assert.deepEqual(await store.verifyDomain({ id, instead, checkAt: 5000, ...release }), []);
+    return id;
+  }
+
+  it('are claimed by several accounts, once by each', async () => {
+    const first = await claim(ann.id, 'a.test');
+    assert.deepEqual(await claim(ann.id, 'a.test'), first);
+    await claim(bob.id, 'a.test');
+    assert.deepEqual(await store.domainsOf(ann.id), [first]);
+    assert.equal(await store.verifiedClaim('a.test'), undefined);
+  });
+
+  it('are no more than an account may have, also if it asks for two at once', async () => {
+    const wanted = ['a.test', 'b.test', 'c.test'].map((domain) =>
+      store.insertDomain(aDomain(ann.id, domain), 2),
+    );
+    const results = await Promise.allSettled(wanted);
+    const refused = results.filter(({ status }) => status === 'rejected');
+    assert.equal(refused.length, 1);
+    assert.ok((refused[0] as PromiseRejectedResult).reason instanceof FullError);
+    assert.equal((await store.domainsOf(ann.id)).length, 2);
+  });
+
+  it('are verified for one account, and move with the tunnels of before ended', async () => {
+    const old = await verified(ann.id, 'a.test');
+    const tunnel = aTunnel(ann.id, { domain: 'a.test', slug: 'web' });
+    await store.insertTunnel(tunnel);
+    const { id } = await claim(bob.id, 'a.test');
+    const verification = { id, checkAt: 5000, now: 2000, nameHold: 1000 };
+    assert.equal(await refusal(store.verifyDomain({ ...verification, instead: null })), 'domain');
+    assert.deepEqual(await store.verifyDomain({ ...verification, instead: old }), [tunnel.id]);
+    assert.deepEqual(await store.domainsOf(ann.id), []);
+    assert.deepEqual(await store.findVerifiedDomains(['a.test', 'b.test']), [
+      { domain: 'a.test', accountId: bob.id },
+    ]);
+    assert.equal(await store.findTunnel(tunnel.id), undefined);
+    assert.equal(await store.nameHolder('web', 2999), ann.id);
+  });
+
+  it('are read a few at a time', async () => {
+    for (const domain of ['c.test', 'a.test', 'b.test']) await verified(ann.id, domain);
+    await claim(ann.id, 'd.test');
+    assert.deepEqual(
+      (await store.verifiedDomains('', 2)).map(({ domain }) => domain),
+      ['a.test', 'b.test'],
+    );
+    assert.deepEqual(
+      (await store.verifiedDomains('b.test', 2)).map(({ domain }) => domain),
+      ['c.test'],
+    );
+  });
+
+  it('are had by tunnels of their account alone, one at a time, and only once they are verified', async () => {
+    const insert = (accountId: string, fields = {}) =>
+      refusal(store.insertTunnel(aTunnel(accountId, { domain: 'a.test', ...fields })));
+    await claim(ann.id, 'a.test');
+    assert.equal(await insert(ann.id), 'claim');
+    await verified(ann.id, 'a.test');
+    assert.equal(await insert(bob.id), 'claim');
+    const tunnel = aTunnel(ann.id, { domain: 'a.test', slug: 'web' });
+    await store.insertTunnel(tunnel);
+    assert.equal(await insert(ann.id), 'domain');
+    assert.equal(await insert(ann.id, { slug: 'web' }), 'slug');
+    assert.deepEqual(
+      (await store.findTunnelsByDomain(['a.test', 'b.test'])).map((owned) => owned.tunnel),
+      [tunnel],
+    );
+  });
+
+  it('are free again for a tunnel at the end of the one before, though nobody has ended that', async () => {
+    await verified(ann.id, 'a.test');
+    await store.insertTunnel(aTunnel(ann.id, { domain: 'a.test', expiresAt: 5000 }));
+    const next = aTunnel(ann.id, { domain: 'a.test', createdAt: 5000, expiresAt: 9000 });
+    await store.insertTunnel(next);
+    const [owned] = await store.findTunnelsByDomain(['a.test']);
+    assert.equal(owned?.tunnel.id, next.id);
+  });
+
+  it('are removed with their tunnel, and only as they were read', async () => {
+    const id = await verified(ann.id, 'a.test');
+    const tunnel = aTunnel(ann.id, { domain: 'a.test' });
+    await store.insertTunnel(tunnel);
+    assert.equal(await store.removeDomain({ id, accountId: bob.id }, release), undefined);
+    await store.noteDomain(id, 1500, 6000);
+    assert.equal(await store.removeDomain({ id, accountId: ann.id, failingSince: 1 }, release), undefined);
+    assert.deepEqual(await store.removeDomain({ id, accountId: ann.id, failingSince: 1500 }, release), [
+      tunnel.id,
+    ]);
+    assert.equal(await store.removeDomain({ id, accountId: ann.id }, release), undefined);
+    assert.equal(await store.findTunnel(tunnel.id), undefined);
+  });
+
+  it('are taken by one relay when they are due', async () => {
+    const id = await verified(ann.id, 'a.test');
+    assert.deepEqual(await store.takeDueDomains(4999, 9000, 10), []);
+    assert.deepEqual(
+      (await store.takeDueDomains(5000, 9000, 10)).map((due) => due.id),
+      [id],
+    );
+    assert.deepEqual(await store.takeDueDomains(8999, 9999, 10), []);
+    await store.noteDomain(id, 7000, 20_000);
+    assert.deepEqual(await store.takeDueDomains(19_999, 30_000, 10), []);
+    assert.equal((await store.takeDueDomains(20_000, 30_000, 10))[0]?.failingSince, 7000);
+  });
+
+  it('are forgotten if they were not verified in time, and otherwise not', async () => {
+    await verified(ann.id, 'a.test');
+    await claim(ann.id, 'b.test');
+    await store.insertDomain(aDomain(ann.id, 'c.test', { createdAt: 1001 }), null);
+    await store.forgetClaims(1000);
+    assert.deepEqual(
+      (await store.domainsOf(ann.id)).map(({ domain }) => domain),
+      ['a.test', 'c.test'],
+    );
+  });
+
+  it('go with their account', async () => {
+    await verified(ann.id, 'a.test');
+    await store.insertTunnel(aTunnel(ann.id, { domain: 'a.test' }));
+    await store.removeAccount('ann');
+    assert.equal(await store.verifiedClaim('a.test'), undefined);
+    await verified(bob.id, 'a.test');
+  });
+});
+
+async function refusal(promise: Promise<unknown>): Promise<unknown> {
+  const error: unknown = await promise.catch((reason: unknown) => reason);
+  return error instanceof ConflictError ? error.field : error;
+}

@@ -1,0 +1,165 @@
+/** Queries on API keys, in SQL that every supported database understands. */
+import type { Kysely } from 'kysely';
+import type { KeyEnd } from '../../../shared/control.ts';
+import { ACCOUNT_COLUMNS, accountOfJoin, raiseAccessRevision } from './account-queries.ts';
+import type { ApiKeysTable, Database } from '../schema.ts';
+import type { KeyListing, KeyOwner, KeyRecord, KeyScope } from '../records.ts';
+import type { EndedKey } from '../parameters.ts';
+import { ConflictError } from '../store-errors.ts';
+
+const LISTED = [
+  'api_keys.id',
+  'api_keys.hint',
+  'api_keys.created_at',
+  'api_keys.label',
+  'api_keys.expires_at',
+  'api_keys.last_used_at',
+  'api_keys.scope',
+  'accounts.name',
+] as const;
+
+/** See {@link Store.insertKey}. */
+export async function insertKey(db: Kysely<Database>, key: KeyRecord): Promise<void> {
+  const { id, accountId, hash, hint, createdAt, label, expiresAt, scope } = key;
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('api_keys')
+    .values({
+      id,
+      account_id: accountId,
+      hash,
+      hint,
+      created_at: createdAt,
+      label,
+      expires_at: expiresAt,
+      scope: writtenScope(scope),
+    })
+    .onConflict((conflict) => conflict.column('hash').doNothing())
+    .executeTakeFirstOrThrow();
+  if (numInsertedOrUpdatedRows === 0n) throw new ConflictError('key');
+}
+
+/** See {@link Store.findKeyOwner}. */
+export async function findKeyOwner(db: Kysely<Database>, hash: string): Promise<KeyOwner | undefined> {
+  const row = await db
+    .selectFrom('api_keys')
+    .innerJoin('accounts', 'accounts.id', 'api_keys.account_id')
+    .select([
+      'api_keys.id as key_id',
+      'api_keys.hash',
+      'api_keys.expires_at as key_expires_at',
+      'api_keys.scope',
+      ...ACCOUNT_COLUMNS,
+    ])
+    .where('api_keys.hash', '=', hash)
+    .where('api_keys.revoked_at', 'is', null)
+    .executeTakeFirst();
+  if (row === undefined) return undefined;
+  const { key_id: keyId, hash: found, key_expires_at: expiresAt, scope } = row;
+  return { keyId, hash: found, expiresAt, scope: readScope(scope), account: accountOfJoin(row) };
+}
+
+/** See {@link Store.hasKeys}. */
+export async function hasKeys(db: Kysely<Database>): Promise<boolean> {
+  return (await db.selectFrom('api_keys').select('id').limit(1).executeTakeFirst()) !== undefined;
+}
+
+/** See {@link Store.listKeys}. */
+export async function listKeys(db: Kysely<Database>, now: number, account?: string): Promise<KeyListing[]> {
+  const all = validKeys(db, now);
+  const rows = await (account === undefined ? all : all.where('accounts.name', '=', account)).execute();
+  return rows.map(listingOf);
+}
+
+/** See {@link Store.findEndedKeys}. */
+export async function findEndedKeys(
+  db: Kysely<Database>,
+  ids: readonly string[],
+  now: number,
+): Promise<EndedKey[]> {
+  const rows = await db
+    .selectFrom('api_keys')
+    .select(['id', 'revoked_at', 'expires_at'])
+    .where('id', 'in', ids)
+    .execute();
+  const known = new Map(rows.map((row) => [row.id, row]));
+  return ids.flatMap((id) => {
+    const end = endOf(known.get(id), now);
+    return end === undefined ? [] : [{ id, end }];
+  });
+}
+
+/** A key that is not there has gone with its account. */
+function endOf(
+  key: { readonly revoked_at: number | null; readonly expires_at: number | null } | undefined,
+  now: number,
+): KeyEnd | undefined {
+  if (key === undefined) return 'removed';
+  if (key.revoked_at !== null) return 'revoked';
+  return key.expires_at !== null && key.expires_at <= now ? 'expired' : undefined;
+}
+
+/** See {@link Store.markKeysUsed}. */
+export async function markKeysUsed(db: Kysely<Database>, ids: readonly string[], at: number): Promise<void> {
+  if (ids.length === 0) return;
+  await db.transaction().execute(async (transaction) => {
+    // In this order, as every relay does it, so that no two wait for each other.
+    const keys = transaction.selectFrom('api_keys').select('id').where('id', 'in', ids);
+    await keys.orderBy('id').forUpdate().execute();
+    await transaction.updateTable('api_keys').set({ last_used_at: at }).where('id', 'in', ids).execute();
+  });
+}
+
+/** See {@link Store.revokeKey}. */
+export function revokeKey(db: Kysely<Database>, id: string, at: number): Promise<KeyListing | undefined> {
+  return db.transaction().execute(async (transaction) => {
+    const row = await validKeys(transaction, at).where('api_keys.id', '=', id).executeTakeFirst();
+    if (row === undefined) return undefined;
+    await transaction.updateTable('api_keys').set({ revoked_at: at }).where('id', '=', id).execute();
+    await raiseAccessRevision(transaction);
+    return listingOf(row);
+  });
+}
+
+function validKeys(db: Kysely<Database>, now: number) {
+  return db
+    .selectFrom('api_keys')
+    .innerJoin('accounts', 'accounts.id', 'api_keys.account_id')
+    .select(LISTED)
+    .where('api_keys.revoked_at', 'is', null)
+    .where((key) => key.or([key('api_keys.expires_at', 'is', null), key('api_keys.expires_at', '>', now)]))
+    .orderBy('api_keys.created_at')
+    .orderBy('api_keys.id');
+}
+
+function listingOf(
+  row: Pick<
+    ApiKeysTable,
+    'id' | 'hint' | 'created_at' | 'label' | 'expires_at' | 'last_used_at' | 'scope'
+  > & {
+    name: string;
+  },
+): KeyListing {
+  return {
+    id: row.id,
+    account: row.name,
+    hint: row.hint,
+    createdAt: row.created_at,
+    label: row.label,
+    expiresAt: row.expires_at,
+    lastUsedAt: row.last_used_at,
+    scope: readScope(row.scope),
+  };
+}
+
+const OF_TUNNEL = 'tunnel:';
+
+function writtenScope(scope: KeyScope): string {
+  return scope.kind === 'tunnel' ? OF_TUNNEL + scope.name : scope.kind;
+}
+
+/** A scope of a later version, which this one does not know, must not become more than it was. */
+function readScope(written: string): KeyScope {
+  if (written.startsWith(OF_TUNNEL)) return { kind: 'tunnel', name: written.slice(OF_TUNNEL.length) };
+  if (written === 'all' || written === 'admin') return { kind: written };
+  return { kind: 'tunnel', name: '' };
+}

@@ -1,0 +1,60 @@
+/** How a store fails, and what a request is then told. */
+import { API_ERRORS, ApiError } from '../../shared/errors.ts';
+import { STORE_RETRY_AFTER_SECONDS } from '../limits.ts';
+
+/** The database cannot be reached or fails. */
+export class StoreError extends Error {
+  constructor(cause: unknown) {
+    super('the store failed', { cause });
+    this.name = 'StoreError';
+  }
+}
+
+/** A statement was sent and not answered: it may or may not have taken effect. The cause of a {@link StoreError}. */
+export class UnansweredError extends Error {
+  constructor(cause: unknown) {
+    super('the database did not answer', { cause });
+    this.name = 'UnansweredError';
+  }
+}
+
+/** An account has as many tunnels or domains as it may have, or a tunnel as many links. */
+export class FullError extends Error {
+  /** wall time in ms at which the next of them ends */
+  readonly nextEnd: number;
+
+  constructor(nextEnd: number) {
+    super('there is no room for another one');
+    this.name = 'FullError';
+    this.nextEnd = nextEnd;
+  }
+}
+
+/** Another record has this value already. */
+export class ConflictError extends Error {
+  readonly field: 'name' | 'subdomain' | 'key' | 'slug' | 'domain' | 'claim';
+
+  constructor(field: ConflictError['field']) {
+    super(`${field} is taken`);
+    this.name = 'ConflictError';
+    this.field = field;
+  }
+}
+
+/**
+ * Waits for the store on behalf of a request.
+ *
+ * @throws ApiError 503 with the failure as its cause when the store fails
+ */
+export async function orUnavailable<T>(result: Promise<T>): Promise<T> {
+  try {
+    return await result;
+  } catch (error) {
+    if (!(error instanceof StoreError)) throw error;
+    const unavailable = new ApiError(API_ERRORS.unavailable, {
+      'Retry-After': String(STORE_RETRY_AFTER_SECONDS),
+    });
+    unavailable.cause = error.cause;
+    throw unavailable;
+  }
+}
