@@ -1,0 +1,190 @@
+/** What can be done with domains (docs/protocol.md section 12): the store is told first. */
+import { randomBytes, randomUUID } from 'node:crypto';
+import type { DnsRecord } from '../../shared/domains.ts';
+import { API_ERRORS, ApiError, invalidDomain, tooManyDomains } from '../../shared/errors.ts';
+import { PLAN_RULES } from '../accounts/plans.ts';
+import type { Clock } from '../clock.ts';
+import { DOMAIN_LOOKS_MAX, STORE_RETRY_AFTER_SECONDS } from '../limits.ts';
+import type { Log } from '../log.ts';
+import type { CreateLimiter } from '../rate-limiter.ts';
+import type { AccountRecord, DomainRecord } from '../store/records.ts';
+import { FullError, orUnavailable } from '../store/store-errors.ts';
+import type { Store } from '../store/store.ts';
+import type { DnsLookup } from './dns-lookup.ts';
+import { type DomainLook, lookAt, proofsOf, verdictOf } from './domain-look.ts';
+import type { HeldDomains } from './held-domains.ts';
+import { OwnAddresses } from './own-addresses.ts';
+import { mustNotBeOwn, type OwnNames } from './own-names.ts';
+import { proofText } from './proof.ts';
+import { isPublicSuffix } from './public-suffix.ts';
+import { recordsOf } from './records.ts';
+
+/** Nobody guesses it, and it is not too long to be typed. */
+const PROOF_BYTES = 16;
+
+export interface DomainServiceDeps {
+  readonly store: Pick<Store, 'insertDomain' | 'domainsOf' | 'verifiedClaim'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly lookup: DnsLookup;
+  readonly own: OwnNames;
+  readonly held: HeldDomains;
+  /** limits how often an account has something looked at */
+  readonly calls: CreateLimiter;
+}
+
+/** A claim, and what was found when its domain was looked at. */
+export interface LookedAt {
+  readonly claim: DomainRecord;
+  readonly look: DomainLook;
+}
+
+export class DomainService {
+  readonly #deps: DomainServiceDeps;
+  readonly #ownAddresses: OwnAddresses;
+  /** looks that are under way */
+  #looks = 0;
+
+  constructor(deps: DomainServiceDeps) {
+    this.#deps = deps;
+    this.#ownAddresses = new OwnAddresses(deps.own.host, deps.lookup, deps.clock);
+  }
+
+  /**
+   * Claims a domain.
+   *
+   * @param domain in the one spelling that is kept
+   * @returns the claim that the account has by now, which may be an earlier one
+   * @throws ApiError 400 for what others register their names below; 403; 409 for one that is the relay's or somebody
+   *   else's; 429; 503
+   */
+  async add(account: AccountRecord, domain: string): Promise<DomainRecord> {
+    const { own, log } = this.#deps;
+    if (isPublicSuffix(domain))
+      throw new ApiError(
+        invalidDomain('must be one that was registered, or below it: this is a public suffix'),
+      );
+    const claims = await this.list(account);
+    const earlier = claims.find((claim) => claim.domain === domain);
+    if (earlier !== undefined) return earlier;
+    const { maxDomains } = PLAN_RULES[account.plan];
+    if (maxDomains !== null && claims.length >= maxDomains) throw noRoom(account);
+    await this.#takeCall(account);
+    mustNotBeOwn(domain, own);
+    await this.#mustBeFree(domain);
+    const claim = await this.#insert(account, domain);
+    log('domain added', { domain, account: account.id });
+    return claim;
+  }
+
+  /** @returns the account's domains, oldest first */
+  list(account: AccountRecord): Promise<DomainRecord[]> {
+    return orUnavailable(this.#deps.store.domainsOf(account.id));
+  }
+
+  /** @throws ApiError 404, the same for one of somebody else; 503 */
+  async get(account: AccountRecord, id: string): Promise<DomainRecord> {
+    const claim = (await this.list(account)).find((one) => one.id === id);
+    if (claim === undefined) throw new ApiError(API_ERRORS.domainNotFound);
+    return claim;
+  }
+
+  /** What has to be entered for a domain. */
+  async recordsOf(claim: DomainRecord): Promise<DnsRecord[]> {
+    return recordsOf(claim, this.#deps.own.host, await this.#ownAddresses.get());
+  }
+
+  /**
+   * Makes sure that a tunnel of the account may have a domain.
+   *
+   * @throws ApiError 404 for one that the account has not claimed; 409 for one that is not verified; 503
+   */
+  async mustBeVerified(account: AccountRecord, domain: string): Promise<void> {
+    const claim = (await this.list(account)).find((one) => one.domain === domain);
+    if (claim === undefined) throw new ApiError(API_ERRORS.domainNotFound);
+    if (claim.verifiedAt === null) throw new ApiError(API_ERRORS.domainNotVerified);
+  }
+
+  /**
+   * Looks at the records of a domain, and makes it the account's if they are as they should be.
+   *
+   * @throws ApiError 404; 409 if another account has it, whose proof is still there; 429; 503
+   */
+  async verify(account: AccountRecord, id: string): Promise<LookedAt> {
+    const { lookup, own, held, log } = this.#deps;
+    const claim = await this.get(account, id);
+    await this.#takeCall(account);
+    const look = await this.#bounded(() => lookAt(claim, own.host, lookup));
+    const isRight = verdictOf(look);
+    if (isRight === true) {
+      await held.take(claim, look.proofs ?? []);
+      if (claim.verifiedAt === null) log('domain verified', { domain: claim.domain, account: account.id });
+    } else if (isRight === false && claim.verifiedAt !== null) {
+      await held.noteFailing(claim);
+    }
+    return { claim: await this.get(account, id), look };
+  }
+
+  /**
+   * Gives a domain up; its tunnels end.
+   *
+   * @throws ApiError 404; 503
+   */
+  async remove(account: AccountRecord, id: string): Promise<void> {
+    const { held, log } = this.#deps;
+    const claim = await this.get(account, id);
+    if (!(await held.release(claim))) throw new ApiError(API_ERRORS.domainNotFound);
+    log('domain removed', { domain: claim.domain, account: account.id });
+  }
+
+  async #insert(account: AccountRecord, domain: string): Promise<DomainRecord> {
+    const { store, clock } = this.#deps;
+    const wanted: DomainRecord = {
+      id: randomUUID(),
+      accountId: account.id,
+      domain,
+      proof: randomBytes(PROOF_BYTES).toString('hex'),
+      createdAt: clock.now(),
+      verifiedAt: null,
+      failingSince: null,
+    };
+    try {
+      return await orUnavailable(store.insertDomain(wanted, PLAN_RULES[account.plan].maxDomains));
+    } catch (error) {
+      throw error instanceof FullError ? noRoom(account) : error;
+    }
+  }
+
+  /** Whoever has proven that a domain is theirs keeps it for as long as their proof is there. */
+  async #mustBeFree(domain: string): Promise<void> {
+    const { store, lookup } = this.#deps;
+    const holder = await orUnavailable(store.verifiedClaim(domain));
+    if (holder === undefined) return;
+    const proofs = await this.#bounded(() => proofsOf(domain, lookup));
+    if (proofs === undefined || proofs.includes(proofText(holder.proof)))
+      throw new ApiError(API_ERRORS.domainTaken);
+  }
+
+  async #takeCall({ id }: AccountRecord): Promise<void> {
+    const wait = await this.#deps.calls.take(`domains:${id}`);
+    if (wait > 0) throw new ApiError(API_ERRORS.rateLimited, { 'Retry-After': String(wait) });
+  }
+
+  async #bounded<T>(look: () => Promise<T>): Promise<T> {
+    if (this.#looks >= DOMAIN_LOOKS_MAX) {
+      const headers = { 'Retry-After': String(STORE_RETRY_AFTER_SECONDS) };
+      throw new ApiError(API_ERRORS.unavailable, headers);
+    }
+    this.#looks += 1;
+    try {
+      return await look();
+    } finally {
+      this.#looks -= 1;
+    }
+  }
+}
+
+function noRoom({ plan }: AccountRecord): ApiError {
+  const { title, maxDomains } = PLAN_RULES[plan];
+  return new ApiError(tooManyDomains(title, maxDomains ?? 0));
+}

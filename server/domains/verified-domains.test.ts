@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict';
+import { DOMAIN_RETRY_MS, DOMAINS_BATCH } from '../limits.ts';
+import type { DomainOwner } from '../store/records.ts';
+import { StoreError } from '../store/store-errors.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { VerifiedDomains } from './verified-domains.ts';
+
+/** Lets what was asked arrive. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('VerifiedDomains', () => {
+  let clock: FakeClock;
+  let stored: Map<string, string>;
+  let down: boolean;
+  /** questions, in the order in which they were asked */
+  let asked: string[];
+  /** answers that the test gives; each was right when its question came */
+  let held: (() => void)[] | undefined;
+  let domains: VerifiedDomains;
+
+  async function answer(found: DomainOwner[]): Promise<DomainOwner[]> {
+    if (down) throw new StoreError(new Error('down'));
+    if (held !== undefined) await new Promise<void>((resolve) => held?.push(resolve));
+    return found;
+  }
+
+  function owners(names: readonly string[]): DomainOwner[] {
+    return names.flatMap((domain) => {
+      const accountId = stored.get(domain);
+      return accountId === undefined ? [] : [{ domain, accountId }];
+    });
+  }
+
+  beforeEach(() => {
+    clock = new FakeClock();
+    stored = new Map();
+    down = false;
+    asked = [];
+    held = undefined;
+    const store = {
+      verifiedDomains(after: string, limit: number) {
+        asked.push(`all after ${after}`);
+        const names = [...stored.keys()].filter((name) => name > after);
+        return answer(owners(names.toSorted().slice(0, limit)));
+      },
+      findVerifiedDomains(names: readonly string[]) {
+        asked.push(names.join());
+        return answer(owners(names));
+      },
+    };
+    domains = new VerifiedDomains(store, clock);
+  });
+
+  afterEach(() => domains.stop());
+
+  it('knows all at the start, which it reads 1,000 at a time', async () => {
+    for (let index = 0; index < 2 * DOMAINS_BATCH + 1; index += 1) stored.set(`a${index}.test`, 'one');
+    await domains.start();
+    assert.equal(domains.size, 2 * DOMAINS_BATCH + 1);
+    assert.equal(asked.length, 3);
+  });
+
+  it('follows a domain that is verified, and one that is let go', async () => {
+    await domains.start();
+    stored.set('a.test', 'one');
+    await domains.follow('a.test');
+    assert.ok(domains.has('a.test'));
+    stored.delete('a.test');
+    await domains.follow('a.test');
+    assert.ok(!domains.has('a.test'));
+  });
+
+  it('reads again what has changed while it was read: what comes late never wins', async () => {
+    await domains.start();
+    held = [];
+    stored.set('a.test', 'one');
+    const first = domains.follow('a.test');
+    stored.delete('a.test');
+    const second = domains.follow('a.test');
+    for (const release of held.splice(0)) release();
+    await settled();
+    for (const release of held.splice(0)) release();
+    await Promise.all([first, second]);
+    assert.ok(!domains.has('a.test'));
+    assert.deepEqual(asked, ['all after ', 'a.test', 'a.test']);
+  });
+
+  it('reads all again when news may have been missed, and what has changed meanwhile after that', async () => {
+    await domains.start();
+    held = [];
+    domains.review();
+    stored.set('a.test', 'one');
+    const followed = domains.follow('a.test');
+    for (const release of held.splice(0)) release();
+    await settled();
+    for (const release of held.splice(0)) release();
+    await followed;
+    assert.ok(domains.has('a.test'));
+  });
+
+  it('asks a store that has failed again after 1 s, and keeps what it knows', async () => {
+    stored.set('a.test', 'one');
+    await domains.start();
+    down = true;
+    stored.delete('a.test');
+    stored.set('b.test', 'one');
+    domains.review();
+    await domains.follow('b.test');
+    assert.deepEqual([domains.has('a.test'), domains.has('b.test')], [true, false]);
+    down = false;
+    clock.advance(DOMAIN_RETRY_MS);
+    await settled();
+    assert.deepEqual([domains.has('a.test'), domains.has('b.test')], [false, true]);
+    assert.equal(clock.pending, 0);
+  });
+});

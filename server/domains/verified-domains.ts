@@ -1,0 +1,131 @@
+/**
+ * All verified domains and whose they are, in memory: requests to other hosts are asked for nowhere else. The store decides;
+ * this is what was read of it last.
+ */
+import type { Clock, Timer } from '../clock.ts';
+import { DOMAIN_RETRY_MS, DOMAINS_BATCH } from '../limits.ts';
+import type { DomainOwner } from '../store/records.ts';
+import { StoreError } from '../store/store-errors.ts';
+import type { Store } from '../store/store.ts';
+
+/**
+ * Reads one after the other, each from a moment after that of the one before: what was read late never wins over what was
+ * read since.
+ */
+export class VerifiedDomains {
+  readonly #store: Pick<Store, 'verifiedDomains' | 'findVerifiedDomains'>;
+  readonly #clock: Clock;
+  /** ids of accounts by domain */
+  #owners = new Map<string, string>();
+  /** domains that have changed since they were read */
+  readonly #changed = new Set<string>();
+  /** Whether any may have changed since all were read. */
+  #allChanged = false;
+  #reading: Promise<void> | undefined;
+  #retry: Timer | undefined;
+
+  constructor(store: Pick<Store, 'verifiedDomains' | 'findVerifiedDomains'>, clock: Clock) {
+    this.#store = store;
+    this.#clock = clock;
+  }
+
+  /**
+   * Reads all.
+   *
+   * @throws StoreError
+   */
+  async start(): Promise<void> {
+    await this.#readAll();
+  }
+
+  stop(): void {
+    this.#retry?.cancel();
+    this.#allChanged = false;
+    this.#changed.clear();
+  }
+
+  get size(): number {
+    return this.#owners.size;
+  }
+
+  has(domain: string): boolean {
+    return this.#owners.has(domain);
+  }
+
+  /** @returns the id of the account */
+  ownerOf(domain: string): string | undefined {
+    return this.#owners.get(domain);
+  }
+
+  /**
+   * Whose the domain is has changed, here or elsewhere.
+   *
+   * @returns fulfilled once it is known here, or the store has failed, which is then asked again
+   */
+  follow(domain: string): Promise<void> {
+    this.#changed.add(domain);
+    return this.#read();
+  }
+
+  /** Any of them may have changed. */
+  review(): void {
+    this.#allChanged = true;
+    void this.#read();
+  }
+
+  #read(): Promise<void> {
+    return (this.#reading ??= this.#readChanged());
+  }
+
+  async #readChanged(): Promise<void> {
+    try {
+      while (this.#allChanged || this.#changed.size > 0) {
+        if (this.#allChanged) await this.#readAll();
+        else await this.#readSome([...this.#changed].slice(0, DOMAINS_BATCH));
+      }
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      this.#retry?.cancel();
+      this.#retry = this.#clock.setTimeout(() => void this.#read(), DOMAIN_RETRY_MS);
+    } finally {
+      // At once, so that whoever comes next begins to read again.
+      this.#reading = undefined;
+    }
+  }
+
+  /** Those that change meanwhile are read again afterwards. */
+  async #readAll(): Promise<void> {
+    this.#allChanged = false;
+    try {
+      const owners = new Map<string, string>();
+      for (let last = ''; ;) {
+        const batch = await this.#store.verifiedDomains(last, DOMAINS_BATCH);
+        for (const { domain, accountId } of batch) owners.set(domain, accountId);
+        const end = batch.at(-1);
+        if (end === undefined || batch.length < DOMAINS_BATCH) break;
+        last = end.domain;
+      }
+      this.#owners = owners;
+    } catch (error) {
+      this.#allChanged = true;
+      throw error;
+    }
+  }
+
+  async #readSome(domains: readonly string[]): Promise<void> {
+    for (const domain of domains) this.#changed.delete(domain);
+    let found: readonly DomainOwner[];
+    try {
+      found = await this.#store.findVerifiedDomains(domains);
+    } catch (error) {
+      for (const domain of domains) this.#changed.add(domain);
+      throw error;
+    }
+    const owners = new Map(found.map(({ domain, accountId }) => [domain, accountId]));
+    for (const domain of domains) {
+      const owner = owners.get(domain);
+      if (owner === undefined) this.#owners.delete(domain);
+      else this.#owners.set(domain, owner);
+    }
+  }
+}

@@ -1,0 +1,237 @@
+/**
+ * A DNS server for tests, over UDP and TCP (RFC 1035), which has the records that it is given and can fail like others do.
+ * Names are followed through aliases as a resolver follows them.
+ */
+import { createSocket, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, isIP, type Server, type Socket as TcpSocket } from 'node:net';
+
+const TYPES = { A: 1, CNAME: 5, TXT: 16, AAAA: 28 } as const;
+export type DnsType = keyof typeof TYPES;
+
+const RCODES = { NOERROR: 0, SERVFAIL: 2, NXDOMAIN: 3, REFUSED: 5 } as const;
+/** What is answered in place of records; `silent`: nothing at all. */
+export type DnsFault = 'SERVFAIL' | 'REFUSED' | 'silent';
+
+/** What fits into one answer over UDP (RFC 1035 section 2.3.4); more is asked for over TCP. */
+const UDP_MAX_BYTES = 512;
+const HEADER_BYTES = 12;
+const ALIASES_MAX = 8;
+const TRUNCATED = 0x0200;
+/** An answer, with recursion. */
+const ANSWER_FLAGS = 0x8180;
+
+interface Entry {
+  readonly name: string;
+  readonly type: DnsType;
+  readonly value: string;
+}
+
+interface Question {
+  readonly id: number;
+  readonly name: string;
+  readonly type: number;
+  /** as it was asked */
+  readonly bytes: Buffer;
+}
+
+export class DnsServer {
+  /** names that were asked for, with the type */
+  readonly asked: string[] = [];
+  readonly #udp: Socket = createSocket('udp4');
+  readonly #tcp: Server;
+  readonly #connections = new Set<TcpSocket>();
+  #entries: Entry[] = [];
+  readonly #faults = new Map<string, DnsFault>();
+
+  /** On a free port of 127.0.0.1. */
+  static async start(): Promise<DnsServer> {
+    const server = new DnsServer();
+    server.#tcp.listen(0, '127.0.0.1');
+    await once(server.#tcp, 'listening');
+    server.#udp.bind((server.#tcp.address() as AddressInfo).port, '127.0.0.1');
+    await once(server.#udp, 'listening');
+    return server;
+  }
+
+  private constructor() {
+    this.#udp.on('message', (bytes, { port, address }) => {
+      const answer = this.#answer(bytes, UDP_MAX_BYTES);
+      if (answer !== undefined) this.#udp.send(answer, port, address);
+    });
+    this.#udp.on('error', () => {});
+    this.#tcp = createServer((socket) => this.#serve(socket));
+    this.#tcp.on('error', () => {});
+  }
+
+  /** As in `CULVERT_RESOLVER`. */
+  get address(): string {
+    return `127.0.0.1:${(this.#tcp.address() as AddressInfo).port}`;
+  }
+
+  /**
+   * Has these records for a name, and no others of that type.
+   *
+   * @param name in lower case; `*.` before a domain is for all names below it that have no records at all
+   */
+  set(name: string, type: DnsType, ...values: readonly string[]): void {
+    const others = this.#entries.filter((entry) => entry.name !== name || entry.type !== type);
+    this.#entries = [...others, ...values.map((value) => ({ name, type, value }))];
+  }
+
+  /** Has records as the REST interface lists them. */
+  enter(records: readonly { readonly type: DnsType; readonly name: string; readonly value: string }[]): void {
+    for (const { type, name, value } of records) this.set(name, type, value);
+  }
+
+  /** Has no records for a name, nor below it. */
+  clear(name: string): void {
+    this.#entries = this.#entries.filter((entry) => entry.name !== name && !entry.name.endsWith(`.${name}`));
+    this.#faults.delete(name);
+  }
+
+  /** Fails for a name, or no more. */
+  fail(name: string, fault: DnsFault | undefined): void {
+    if (fault === undefined) this.#faults.delete(name);
+    else this.#faults.set(name, fault);
+  }
+
+  async stop(): Promise<void> {
+    for (const socket of this.#connections) socket.destroy();
+    this.#udp.close();
+    this.#tcp.close();
+    await once(this.#tcp, 'close');
+  }
+
+  /** Each message has its length before it (RFC 1035 section 4.2.2). */
+  #serve(socket: TcpSocket): void {
+    this.#connections.add(socket);
+    let received = Buffer.alloc(0);
+    socket.on('error', () => {});
+    socket.on('close', () => this.#connections.delete(socket));
+    socket.on('data', (chunk: Buffer) => {
+      received = Buffer.concat([received, chunk]);
+      while (received.length >= 2 && received.length >= 2 + received.readUInt16BE(0)) {
+        const length = received.readUInt16BE(0);
+        const answer = this.#answer(received.subarray(2, 2 + length), Infinity);
+        received = received.subarray(2 + length);
+        if (answer !== undefined) socket.write(Buffer.concat([uint16(answer.length), answer]));
+      }
+    });
+  }
+
+  #answer(bytes: Buffer, maxBytes: number): Buffer | undefined {
+    const question = readQuestion(bytes);
+    const type = typeOf(question.type);
+    this.asked.push(`${question.name} ${type ?? question.type}`);
+    const fault = this.#faults.get(question.name);
+    if (fault === 'silent') return undefined;
+    if (fault !== undefined) return write(question, RCODES[fault], []);
+    const found = this.#follow(question.name, type);
+    if (found === undefined) return write(question, RCODES.SERVFAIL, []);
+    const code = found.length > 0 || this.#exists(question.name) ? RCODES.NOERROR : RCODES.NXDOMAIN;
+    const answer = write(question, code, found);
+    return answer.length <= maxBytes ? answer : write(question, code, [], TRUNCATED);
+  }
+
+  /** The records of a name and of what it is an alias of; `undefined` for aliases in a circle. */
+  #follow(name: string, type: DnsType | undefined): Entry[] | undefined {
+    const chain: Entry[] = [];
+    for (let current = name; chain.length < ALIASES_MAX;) {
+      const here = this.#recordsOf(current);
+      const alias = here.find((entry) => entry.type === 'CNAME');
+      if (alias === undefined || type === 'CNAME')
+        return [...chain, ...here.filter((entry) => entry.type === type)];
+      chain.push(alias);
+      current = alias.value;
+    }
+    return undefined;
+  }
+
+  #recordsOf(name: string): Entry[] {
+    const own = this.#entries.filter((entry) => entry.name === name);
+    if (own.length > 0) return own;
+    const wildcard = this.#entries.filter(
+      (entry) => entry.name.startsWith('*.') && name.endsWith(entry.name.slice(1)),
+    );
+    return wildcard.map((entry) => ({ ...entry, name }));
+  }
+
+  #exists(name: string): boolean {
+    return this.#recordsOf(name).length > 0 || this.#entries.some((entry) => entry.name.endsWith(`.${name}`));
+  }
+}
+
+function typeOf(code: number): DnsType | undefined {
+  return (Object.keys(TYPES) as DnsType[]).find((type) => TYPES[type] === code);
+}
+
+function readQuestion(bytes: Buffer): Question {
+  const labels: string[] = [];
+  let at = HEADER_BYTES;
+  for (let length = bytes.readUInt8(at); length > 0; length = bytes.readUInt8(at)) {
+    labels.push(bytes.toString('latin1', at + 1, at + 1 + length));
+    at += 1 + length;
+  }
+  const end = at + 1 + 4;
+  return {
+    id: bytes.readUInt16BE(0),
+    name: labels.join('.').toLowerCase(),
+    type: bytes.readUInt16BE(at + 1),
+    bytes: bytes.subarray(HEADER_BYTES, end),
+  };
+}
+
+function write({ id, bytes }: Question, code: number, entries: readonly Entry[], flags = 0): Buffer {
+  const counts = [1, entries.length, 0, 0];
+  return Buffer.concat([
+    ...[id, ANSWER_FLAGS | flags | code, ...counts].map(uint16),
+    bytes,
+    ...entries.map(writeRecord),
+  ]);
+}
+
+function writeRecord({ name, type, value }: Entry): Buffer {
+  const data = dataOf(type, value);
+  const fixed = Buffer.concat([uint16(TYPES[type]), uint16(1), uint16(0), uint16(0), uint16(data.length)]);
+  return Buffer.concat([writeName(name), fixed, data]);
+}
+
+function dataOf(type: DnsType, value: string): Buffer {
+  if (type === 'CNAME') return writeName(value);
+  if (type === 'TXT') return writeText(value);
+  return isIP(value) === 4 ? Buffer.from(value.split('.').map(Number)) : writeIPv6(value);
+}
+
+/** In pieces of at most 255 bytes. */
+function writeText(value: string): Buffer {
+  const bytes = Buffer.from(value);
+  const pieces: Buffer[] = [];
+  for (let start = 0; start === 0 || start < bytes.length; start += 255) {
+    const piece = bytes.subarray(start, start + 255);
+    pieces.push(Buffer.from([piece.length]), piece);
+  }
+  return Buffer.concat(pieces);
+}
+
+function writeIPv6(value: string): Buffer {
+  const [front = '', back] = value.split('::');
+  const [before, after] = [groupsOf(front), groupsOf(back ?? '')];
+  const zeros = Array.from({ length: 8 - before.length - after.length }, () => 0);
+  return Buffer.concat([...before, ...zeros, ...after].map(uint16));
+}
+
+function groupsOf(part: string): number[] {
+  return part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16));
+}
+
+function writeName(name: string): Buffer {
+  const labels = name.split('.').map((label) => Buffer.from([label.length, ...Buffer.from(label)]));
+  return Buffer.concat([...labels, Buffer.from([0])]);
+}
+
+function uint16(value: number): Buffer {
+  const bytes = Buffer.alloc(2);
+  bytes.writeUInt16BE(value);
+  return bytes;
+}
