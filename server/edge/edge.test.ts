@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { connect as connectSocket, type Server, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { connect as connectSocket, createServer, type Server, type Socket } from 'node:net';
 import { EdgeFixture, type FakeStream, TestVisitor, until } from '../testing/edge-fixture.ts';
 import { LISTEN_BACKLOG } from '../limits.ts';
 import { Edge } from './edge.ts';
@@ -181,6 +182,54 @@ describe('Edge', () => {
       visitor.socket.destroy();
     }
     await edge.empty();
+  });
+
+  it('lets requests wait while another relay takes over, those of the API only once they have been answered', async () => {
+    const visitor = await connect();
+    visitor.get('localhost', '/v1/tunnels');
+    const late = await connect();
+    await until(() => accepted.length === 2);
+    await visitor.receives('api');
+    assert.equal(await edge.hold(), true);
+    late.get('abc.localhost');
+    const newcomer = await connect();
+    newcomer.get('abc.localhost');
+    await until(() => accepted.length === 3 && accepted.every(({ bytesRead }) => bytesRead > 0));
+    assert.equal(fixture.dials.length, 0);
+    edge.goOn();
+    await until(() => fixture.dials.length === 2);
+  });
+
+  it('takes a request to the API back whose turn has not come when another relay takes over', async () => {
+    const visitor = await connect();
+    await until(() => accepted.length === 1);
+    const turn = once(accepted[0] ?? server, 'data');
+    visitor.get('localhost', '/v1/tunnels');
+    await turn;
+    // Its turn would come with the next one of the loop.
+    assert.equal(await edge.hold(), true);
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(visitor.text, '');
+    edge.goOn();
+    await visitor.receives('api');
+  });
+
+  it('serves who is passed on by the relay before, for one response', async () => {
+    const before = createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1');
+    await once(before, 'listening');
+    const near = connectSocket(boundPort(before), '127.0.0.1');
+    const [far] = (await once(before, 'connection')) as [Socket];
+    before.close();
+    accepted.push(near);
+    edge.adopt(far, { address: '192.0.2.1', proto: 'https' });
+    near.write('GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n');
+    await until(() => fixture.dials.length === 1);
+    const stream = fixture.openStream();
+    assert.match(stream.received, /X-Forwarded-For: 192\.0\.2\.1\r\n[\s\S]*X-Forwarded-Proto: https\r\n/);
+    stream.answer('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhere');
+    const [head] = (await once(near, 'data')) as [Buffer];
+    assert.match(String(head), /Connection: close/);
+    near.destroy();
   });
 
   it('closes its listener after a turn of less than 0.2 ms, and after 1 s when there is none', async () => {

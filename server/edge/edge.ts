@@ -3,13 +3,21 @@ import type { Server, Socket } from 'node:net';
 import { Server as TlsServer } from 'node:tls';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { traffic } from '../observe/counters.ts';
-import { DEADLINE_TICK_MS, DRAIN_BACKLOG_MS, DRAIN_LOOK_MS, QUIET_TURN_MS } from '../limits.ts';
+import {
+  DEADLINE_TICK_MS,
+  DRAIN_BACKLOG_MS,
+  DRAIN_LOOK_MS,
+  QUIET_TURN_MS,
+  SUCCESSION_SETTLE_MS,
+  SUCCESSION_STEP_MS,
+} from '../limits.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import { AddressCount, type AddressLimits } from './admission/address-limits.ts';
 import { Admission } from './admission/admission.ts';
 import { Place, type SeatLimits, Seats } from './admission/seats.ts';
 import { Visitor } from './connection/visitor.ts';
 import type { Origins } from './exchange/origins.ts';
+import type { Onward } from './connection/pass-on.ts';
 import { isTrusted, type Peer, plainAddress } from './heads/request-head.ts';
 import { Handshakes } from './listener/tls-handshakes.ts';
 
@@ -36,6 +44,10 @@ export class Edge {
   readonly #handshakes: Handshakes | undefined;
   /** those of them that existed when the relay began to shut down */
   #shakingAtDrain: ReadonlySet<Socket | undefined> = new Set();
+  /** whether requests that come now wait until it is known which relay serves them */
+  #isHolding = false;
+  /** the relay that serves in place of this one */
+  #onward: Onward | undefined;
   readonly #ticker: NodeJS.Timeout;
   #onEmpty: (() => void) | undefined;
 
@@ -67,6 +79,47 @@ export class Edge {
   /** Visitors' connections that are open; those of clients are no longer among them. */
   get visitors(): number {
     return this.#visitors.size;
+  }
+
+  /**
+   * Lets requests that come now wait, and finishes those that the relay itself is at work on: after that it changes nothing
+   * more that another relay would have to know. One whose body does not come to its end is refused.
+   *
+   * @returns false when that takes too long
+   */
+  async hold(): Promise<boolean> {
+    this.#isHolding = true;
+    for (const visitor of this.#visitors) visitor.hold();
+    const begin = this.#origins.now();
+    for (;;) {
+      const working = [...this.#visitors].filter((visitor) => visitor.ownWork !== 'none');
+      const ms = this.#origins.now() - begin;
+      if (working.length === 0) return true;
+      if (ms > SUCCESSION_STEP_MS) return false;
+      if (ms > SUCCESSION_SETTLE_MS)
+        for (const visitor of working) if (visitor.ownWork === 'unread') visitor.refuseUnread();
+      await sleep(DRAIN_LOOK_MS);
+    }
+  }
+
+  /** Requests are served again, those that have waited first. */
+  goOn(): void {
+    this.#isHolding = false;
+    for (const visitor of this.#visitors) visitor.goOn();
+  }
+
+  /** Another relay listens in place of this one: requests are passed on to it from here on. */
+  leave(onward: Onward): void {
+    this.#onward = onward;
+    this.#isHolding = false;
+    this.#server.close();
+    for (const visitor of this.#visitors) visitor.leave(onward);
+  }
+
+  /** Takes a connection from the relay that this one has replaced. It ends with its next response, because that relay ends. */
+  adopt(socket: Socket, { address, proto }: Pick<Peer, 'address' | 'proto'>): void {
+    this.#enter(socket, { address, proto, trusted: this.#isTrusted(address) }, false, true).drain();
+    socket.resume();
   }
 
   /**
@@ -148,25 +201,31 @@ export class Edge {
   /** @param isLate whether it came when the relay was shutting down */
   #accept(socket: Socket, isLate: boolean): void {
     traffic.connections += 1;
-    const peer = this.#peerOf(socket);
-    const visitor = new Visitor(socket, peer, this.#origins, {
-      enter: (entering) =>
+    const address = plainAddress(socket.remoteAddress ?? '');
+    const peer = { address, proto: this.#proto, trusted: this.#isTrusted(address) };
+    const visitor = this.#enter(socket, peer, isLate);
+    if (this.#draining) visitor.drain();
+    if (this.#draining && !isLate) this.#standing.add(visitor);
+    if (this.#isHolding) visitor.hold();
+    if (this.#onward !== undefined) visitor.leave(this.#onward);
+  }
+
+  #enter(socket: Socket, peer: Peer, isLate: boolean, isPassed = false): Visitor {
+    const owner = {
+      enter: (entering: Visitor) =>
         new Admission(
           new Place(isLate ? this.#noSeats : this.#seats, entering),
           new AddressCount(this.#addresses, peer),
         ),
-      gone: (gone) => this.#forget(gone),
-    });
-    if (this.#draining) visitor.drain();
-    if (this.#draining && !isLate) this.#standing.add(visitor);
+      gone: (gone: Visitor) => this.#forget(gone),
+    };
+    const visitor = new Visitor(socket, peer, this.#origins, owner, isPassed);
     this.#visitors.add(visitor);
+    return visitor;
   }
 
-  #peerOf(socket: Socket): Peer {
-    const address = plainAddress(socket.remoteAddress ?? '');
-    const trusted =
-      this.#trustsAny && address !== '' && isTrusted(address, this.#origins.context.trustedProxies);
-    return { address, proto: this.#proto, trusted };
+  #isTrusted(address: string): boolean {
+    return this.#trustsAny && address !== '' && isTrusted(address, this.#origins.context.trustedProxies);
   }
 
   #forget(visitor: Visitor): void {

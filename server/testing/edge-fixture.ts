@@ -83,7 +83,11 @@ export class EdgeFixture {
     this.origins = new Origins({
       context: {
         hosts: new HostResolver({ own: 'localhost', tunnel: 'localhost', service: 'localhost' }),
-        tunnels: { bySlug: (slug) => (slug === 'abc' ? tunnel : undefined) },
+        tunnels: {
+          bySlug: (slug) => (slug === 'abc' ? tunnel : undefined),
+          byDomain: () => undefined,
+          isVerified: () => false,
+        },
         pathForm: true,
         trustedProxies: new BlockList(),
       },
@@ -104,6 +108,7 @@ export class EdgeFixture {
         },
       },
       indexed: true,
+      secureOnly: false,
       door: {
         enter: () => undefined,
         submit: () => Promise.reject(new Error('no form')),

@@ -32,7 +32,7 @@ describe('Admission', () => {
       Buffer.from(`GET / HTTP/1.1\r\nHost: ${host}\r\nX-Forwarded-For: 192.0.2.1\r\n\r\n`),
       {
         hosts: new HostResolver({ own: 'localhost', tunnel: 'localhost', service: 'localhost' }),
-        tunnels: { bySlug: () => tunnel },
+        tunnels: { bySlug: () => tunnel, byDomain: () => undefined, isVerified: () => false },
         pathForm: true,
         trustedProxies: proxies,
       },

@@ -7,6 +7,9 @@ import type { LiveTunnel } from '../../tunnels/live-tunnel.ts';
 import type { Plan } from '../routing/request-plan.ts';
 import { TunnelLookup } from '../routing/tunnel-lookup.ts';
 
+/** Whoever reads the log must not get what an invitation gives. */
+const INVITATION = /^(\/(?:v1\/invites|invite)\/).*/;
+
 /** How far a connection has come. */
 export interface Progress {
   /** monotonic ms */
@@ -43,7 +46,7 @@ export class AccessRecord {
       address: this.#address,
       method: head?.method,
       host: head && fieldValue(head.fields, 'host'),
-      path: head?.target.split('?', 1)[0],
+      path: head && pathOf(head.target, this.#plan),
       status,
       outcome,
       error,
@@ -61,4 +64,9 @@ function tunnelOf(plan: Plan | undefined): LiveTunnel | undefined {
   if (plan?.route.kind !== 'tunnel') return undefined;
   const { tunnel } = plan.route;
   return tunnel instanceof TunnelLookup ? tunnel.found : tunnel;
+}
+
+function pathOf(target: string, plan: Plan | undefined): string {
+  const path = target.split('?', 1)[0] ?? '';
+  return plan?.route.kind === 'relay' ? path.replace(INVITATION, '$1…') : path;
 }

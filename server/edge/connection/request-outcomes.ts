@@ -54,6 +54,12 @@ export class RequestOutcomes {
     if (this.#access !== undefined) this.#tell(outcome, status, error);
   }
 
+  /** Another relay serves the current request, and counts it. */
+  passed(): void {
+    this.#outcomes = requests.nowhere;
+    this.#access = undefined;
+  }
+
   /** The relay has responded in place of the target. */
   responded({ status, refuses, error }: OwnResponse): void {
     if (error !== undefined) refusals[error] += 1;

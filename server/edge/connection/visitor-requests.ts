@@ -128,6 +128,26 @@ export class VisitorRequests implements ExchangeOwner {
     this.#exchange.start(this.#kept.take(request.target, request.fresh));
   }
 
+  /** Whether the current request is for the relay itself: its API, or a form of a tunnel's door. */
+  get isOwn(): boolean {
+    return this.#exchange !== undefined && this.#request?.tunnel === undefined;
+  }
+
+  /**
+   * Takes the current request back, if nothing of it was handed to anybody.
+   *
+   * @returns its head
+   */
+  recall(): Buffer | undefined {
+    if (this.#plan === undefined || this.#exchange?.recall() !== true) return undefined;
+    const { bytes } = this.#plan.head;
+    this.#plan = undefined;
+    this.#request = undefined;
+    this.#exchange = undefined;
+    this.#outcomes.passed();
+    return bytes;
+  }
+
   /** Others may come into a tunnel than before: a response that stays open ends, if its visitor may not any more. */
   review(tunnel: LiveTunnel): void {
     if (this.#staysOpen && this.#request?.tunnel === tunnel) this.#endIfBarred();

@@ -59,9 +59,9 @@ export class VisitorSocket implements VisitorSink {
     return input;
   }
 
-  /** Puts the rest of what was taken back, to wait. */
+  /** Puts the rest of what was taken back, to wait before what has come since. */
   returnInput(rest: Buffer): void {
-    this.#input = rest;
+    this.#input = this.#input === undefined ? rest : joined(rest, this.#input);
   }
 
   /** Bytes that were taken. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { createServer, type Server, type Socket } from 'node:net';
+import { PassThrough } from 'node:stream';
 import {
   BACKLOG_MAX_BYTES,
   BODY_TIMEOUT_MS,
@@ -7,6 +8,7 @@ import {
   HEAD_TIMEOUT_MS,
   IDLE_TIMEOUT_MS,
   LINGER_TIMEOUT_MS,
+  REPLACED_IDLE_MS,
 } from '../../limits.ts';
 import { EdgeFixture, TestVisitor, until } from '../../testing/edge-fixture.ts';
 import { AddressCount } from '../admission/address-limits.ts';
@@ -109,6 +111,85 @@ describe('Visitor', () => {
     advance(1);
     assert.equal(socket.writableEnded, true);
     await peer.ended;
+  });
+
+  describe('of a relay that another one replaces', () => {
+    let passed: { readonly peer: object; readonly socket: PassThrough }[];
+
+    beforeEach(() => {
+      passed = [];
+    });
+
+    function onward(of: object): Promise<Socket> {
+      const next = new PassThrough();
+      passed.push({ peer: of, socket: next });
+      return Promise.resolve(next as unknown as Socket);
+    }
+
+    it('waits, and is served when the other does not come', async () => {
+      visitor.hold();
+      await send('GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n');
+      assert.equal(fixture.dials.length, 0);
+      visitor.goOn();
+      assert.equal(fixture.dials.length, 1);
+    });
+
+    it('is passed on with what it has sent, a part of a head included, and with its address', async () => {
+      await send('GET / HTTP/1.1\r\nHo');
+      visitor.hold();
+      await send('st: abc.localhost\r\n\r\n');
+      visitor.leave(onward);
+      await until(() => passed.length === 1);
+      assert.equal(passed[0]?.peer, from);
+      const sent = await new Promise((resolve) =>
+        passed[0]?.socket.once('data', (bytes) => resolve(String(bytes))),
+      );
+      assert.equal(sent, 'GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n');
+      assert.equal(fixture.dials.length, 0);
+    });
+
+    it('is passed on with a request that waits for its client', async () => {
+      await send('GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n');
+      assert.equal(fixture.dials.length, 1);
+      visitor.leave(onward);
+      await until(() => passed.length === 1);
+      assert.equal(visitor.ownWork, 'none');
+    });
+
+    it('gets the response to a request that its client has, as the last one', async () => {
+      await send('GET / HTTP/1.1\r\nHost: abc.localhost\r\n\r\n');
+      const stream = fixture.openStream();
+      visitor.leave(onward);
+      stream.answer('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhere');
+      assert.match(await peer.receives('here'), /Connection: close/);
+      await peer.ended;
+      assert.deepEqual(passed, []);
+    });
+
+    it('is passed on with a request that comes later, within 10 s', async () => {
+      visitor.leave(onward);
+      advance(REPLACED_IDLE_MS - 1);
+      await send('GET');
+      await until(() => passed.length === 1);
+      advance(1);
+      assert.equal(socket.destroyed, false);
+    });
+
+    it('is let go when no request comes for 10 s', async () => {
+      visitor.leave(onward);
+      advance(REPLACED_IDLE_MS - 1);
+      assert.equal(socket.writableEnded, false);
+      advance(1);
+      assert.equal(socket.writableEnded, true);
+      await peer.ended;
+    });
+
+    it('is cut when the other cannot be reached', async () => {
+      await send('GET');
+      visitor.leave(() => Promise.reject(new Error('gone')));
+      await peer.ended;
+      assert.equal(socket.destroyed, true);
+    });
   });
 
   it('leaves no stream behind when a proxy uses its connection for a client', async () => {

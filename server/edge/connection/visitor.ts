@@ -3,7 +3,7 @@
  * connection may go from tunnel to tunnel and to the API.
  */
 import type { Socket } from 'node:net';
-import { ApiError } from '../../../shared/errors.ts';
+import { API_ERRORS, ApiError } from '../../../shared/errors.ts';
 import { HeadReader } from '../../../shared/http1/head-reader.ts';
 import {
   BODY_TIMEOUT_MS,
@@ -11,6 +11,7 @@ import {
   HEAD_TIMEOUT_MS,
   IDLE_TIMEOUT_MS,
   LINGER_TIMEOUT_MS,
+  REPLACED_IDLE_MS,
   REQUEST_HEAD_MAX_BYTES,
 } from '../../limits.ts';
 import { countApiRefusal } from '../../observe/counters.ts';
@@ -23,6 +24,7 @@ import type { Origins } from '../exchange/origins.ts';
 import type { Peer } from '../heads/request-head.ts';
 import { upgradeRefusal } from '../own/own-responses.ts';
 import { oversizeFault, type Plan, planRequest } from '../routing/request-plan.ts';
+import { type Onward, passOn } from './pass-on.ts';
 import { pipe } from './pipe.ts';
 import { type RequestsOwner, VisitorRequests } from './visitor-requests.ts';
 import { VisitorSocket, type VisitorSocketHandler } from './visitor-socket.ts';
@@ -30,9 +32,10 @@ import { VisitorSocket, type VisitorSocketHandler } from './visitor-socket.ts';
 /**
  * `head`: between requests or inside a head. `exchange`: a request is under way. `upgrading`: an upgrade to one of the
  * relay's own sockets is being decided. `lingering`: served for the last time, further input is discarded. `piped`: a
- * WebSocket, out of this class's hands except for its end. `gone`: closed, or given away.
+ * WebSocket, out of this class's hands except for its end. `passed`: the same for a connection that another relay serves. `gone`:
+ * closed, or given away.
  */
-type State = 'head' | 'exchange' | 'upgrading' | 'piped' | 'lingering' | 'gone';
+type State = 'head' | 'exchange' | 'upgrading' | 'piped' | 'passed' | 'lingering' | 'gone';
 
 /** What a connection asks of the edge that holds it. */
 export interface VisitorOwner {
@@ -53,10 +56,17 @@ export class Visitor implements Occupant, RequestsOwner, VisitorSocketHandler {
   #processing = false;
   #inputEnded = false;
   #draining = false;
+  /** whether requests wait until it is known which relay serves them */
+  #isHeld = false;
+  /** the relay that serves requests in place of this one */
+  #onward: Onward | undefined;
+  /** whether it comes from the relay that this one has replaced */
+  readonly #isPassed: boolean;
   /** Monotonic ms at which its current time limit ends. */
   #deadline: number;
 
-  constructor(socket: Socket, peer: Peer, origins: Origins, owner: VisitorOwner) {
+  constructor(socket: Socket, peer: Peer, origins: Origins, owner: VisitorOwner, isPassed = false) {
+    this.#isPassed = isPassed;
     this.#socket = new VisitorSocket(socket, () => this.#requests.target ?? peer.address, this);
     this.#peer = peer;
     this.#origins = origins;
@@ -74,7 +84,7 @@ export class Visitor implements Occupant, RequestsOwner, VisitorSocketHandler {
     const head = this.#state === 'head' ? this.#reader.text : undefined;
     if (waitsForRequest && this.#requests.exchange?.committed !== true)
       this.#requests.refuse('request-timeout', head);
-    else if (this.#draining && this.#state === 'head') this.#end();
+    else if ((this.#draining || this.#onward !== undefined) && this.#state === 'head') this.#end();
     else this.#socket.destroy();
   }
 
@@ -86,6 +96,47 @@ export class Visitor implements Occupant, RequestsOwner, VisitorSocketHandler {
     this.#draining = true;
     this.#requests.closeAfter();
     if (this.#state === 'head' && !this.#reader.partial) this.#deadline = this.#origins.now() + DRAIN_IDLE_MS;
+  }
+
+  /** Requests that come now wait, and those to the relay itself whose turn has not come. */
+  hold(): void {
+    this.#isHeld = true;
+    if (this.#requests.isOwn && this.#requests.exchange?.hasStream !== true) this.#recall();
+  }
+
+  /** Requests are served again. */
+  goOn(): void {
+    this.#isHeld = false;
+    this.#process();
+  }
+
+  /** Another relay serves from now on; what has been handed to a tunnel or the API is finished here. */
+  leave(onward: Onward): void {
+    this.#onward = onward;
+    this.#recall();
+    this.#requests.closeAfter();
+    if (this.#state !== 'head') return;
+    if (this.#socket.hasInput || this.#reader.partial) this.#passOn(onward);
+    else this.#deadline = this.#origins.now() + REPLACED_IDLE_MS;
+  }
+
+  /** Takes a request back of which nobody has got anything. */
+  #recall(): void {
+    const head = this.#requests.recall();
+    if (head === undefined) return;
+    this.#state = 'head';
+    this.#socket.returnInput(head);
+  }
+
+  /** Whether the relay itself is at work on a request. `unread`: one whose body has not come to its end. */
+  get ownWork(): 'none' | 'unread' | 'read' {
+    if (!this.#requests.isOwn) return 'none';
+    return this.#requests.exchange?.requestDone === true ? 'read' : 'unread';
+  }
+
+  /** Responds to a request whose body does not come to its end while the relay waits for it. */
+  refuseUnread(): void {
+    this.#requests.refuse('relay-busy');
   }
 
   /** Whether none of its requests waits for a stream or is still to come. */
@@ -120,6 +171,8 @@ export class Visitor implements Occupant, RequestsOwner, VisitorSocketHandler {
   /** Takes as much of the input as its state allows. */
   #process(): void {
     if (this.#processing) return;
+    if (this.#onward !== undefined && this.#state === 'head' && this.#socket.hasInput)
+      return this.#passOn(this.#onward);
     this.#processing = true;
     while (this.#takesInput()) {
       const bytes = this.#socket.takeInput();
@@ -130,13 +183,13 @@ export class Visitor implements Occupant, RequestsOwner, VisitorSocketHandler {
     }
     this.#processing = false;
     if (this.#inputEnded && !this.#socket.hasInput) this.#inputIsOver();
-    if (this.#state !== 'piped' && this.#state !== 'gone')
+    if (this.#state !== 'piped' && this.#state !== 'passed' && this.#state !== 'gone')
       this.#socket.updateReading(this.#requests.exchange?.isBlocked === true);
   }
 
   #takesInput(): boolean {
     // A visitor that does not take its responses is not read on.
-    if (this.#state === 'head') return !this.#socket.isFull;
+    if (this.#state === 'head') return !this.#isHeld && !this.#socket.isFull;
     return this.#state === 'exchange' && this.#requests.exchange?.takesBody === true;
   }
 
@@ -203,6 +256,11 @@ export class Visitor implements Occupant, RequestsOwner, VisitorSocketHandler {
   }
 
   upgradeAsked(plan: Plan, target: string): void {
+    // Its connection would end with the relay before.
+    if (this.#isPassed)
+      return this.#requests.refuseUpgrade(
+        upgradeRefusal(new ApiError(API_ERRORS.unavailable, { 'Retry-After': '1' })),
+      );
     this.#state = 'upgrading';
     void this.#upgrade(plan, target);
   }
@@ -232,6 +290,20 @@ export class Visitor implements Occupant, RequestsOwner, VisitorSocketHandler {
     pipe(socket, stream, this.#requests.target, () => this.#leave());
     if (head.length > 0) socket.emit('data', head);
     if (this.#inputEnded) socket.emit('end');
+  }
+
+  /** The rest of the connection is for another relay. */
+  #passOn(onward: Onward): void {
+    this.#state = 'passed';
+    this.#deadline = Infinity;
+    this.#requests.leave();
+    const begun = Buffer.from(this.#reader.text, 'latin1');
+    const { socket, head } = this.#socket.release();
+    const bytes = Buffer.concat([begun, head]);
+    void passOn({ socket, bytes, hasEnded: this.#inputEnded }, this.#peer, onward, () => {
+      this.#state = 'gone';
+      this.#owner.gone(this);
+    });
   }
 
   // Endings

@@ -116,6 +116,13 @@ export class Exchange implements OriginHandler, StreamHandler {
     return this.#blocked;
   }
 
+  /** Takes the request back, if nothing of it was handed to a stream. @returns whether that was so */
+  recall(): boolean {
+    if (this.#handed || this.#over) return false;
+    this.abort();
+    return true;
+  }
+
   /** Whether the request has come to its end. */
   get requestDone(): boolean {
     return this.#body.done;

@@ -30,7 +30,7 @@ describe('Origins', () => {
     const origins = new Origins({
       context: {
         hosts: new HostResolver({ own: 'localhost', tunnel: 'localhost', service: 'localhost' }),
-        tunnels: { bySlug: () => tunnel },
+        tunnels: { bySlug: () => tunnel, byDomain: () => undefined, isVerified: () => false },
         pathForm: true,
         trustedProxies: new BlockList(),
       },
@@ -43,6 +43,7 @@ describe('Origins', () => {
       },
       endpoints: { handles: () => false, upgrade: () => Promise.resolve() },
       indexed,
+      secureOnly: false,
       door: {
         enter: () => undefined,
         submit: () => Promise.reject(new Error('no form')),

@@ -59,6 +59,8 @@ export interface OriginsOptions {
   readonly endpoints: UpgradeEndpoints;
   /** Whether search engines may show tunnels. */
   readonly indexed: boolean;
+  /** Whether browsers are told to visit the relay's own address with https only. */
+  readonly secureOnly: boolean;
   /** Who comes into tunnels that are not open to everybody. */
   readonly door: Pick<Door, 'enter' | 'submit' | 'askAgain' | 'mayStay'>;
   /** What people are told before they see a tunnel, if anything. */
@@ -71,6 +73,9 @@ export interface OriginsOptions {
   readonly accessLog: AccessLog | undefined;
 }
 
+/** For a year (RFC 6797 section 6.1), and for this name only: what is below it may have tenants of its own. */
+const SECURE_ONLY_FIELD = 'Strict-Transport-Security: max-age=31536000\r\n';
+
 export class Origins {
   readonly context: EdgeContext;
   readonly now: () => number;
@@ -82,6 +87,7 @@ export class Origins {
   /** for tunnels with a host of their own */
   readonly #ownHost: ResponseRules;
   readonly #pathEnding: ResponseEnding;
+  readonly #relayEnding: ResponseEnding;
   readonly #door: OriginsOptions['door'];
   readonly #notice: Notice | undefined;
 
@@ -91,6 +97,7 @@ export class Origins {
     api,
     endpoints,
     indexed,
+    secureOnly,
     door,
     notice,
     now,
@@ -108,6 +115,7 @@ export class Origins {
     this.#notice = notice;
     const ending = indexed ? PLAIN_ENDING : NOINDEX_ENDING;
     this.#ownHost = { ending, mapField: ownCookies };
+    this.#relayEnding = secureOnly ? endingWith(SECURE_ONLY_FIELD, PLAIN_ENDING) : PLAIN_ENDING;
     this.#pathEnding = endingWith(PATH_FORM_FIELDS, ending);
   }
 
@@ -128,6 +136,7 @@ export class Origins {
     if (route.kind !== 'tunnel') return undefined;
     const { tunnel, prefix, target, link } = route;
     if (tunnel instanceof TunnelLookup) return undefined;
+    if (tunnel.isSuspended) return this.#suspended(head);
     const entry = this.#enter(head, { tunnel, prefix, target, link, upgrade }, peer);
     const isForm = entry !== undefined && !(entry instanceof Promise) && isFormEntry(entry);
     return isForm && !isShort(framing)
@@ -144,6 +153,7 @@ export class Origins {
 
   /** Whether whoever has come in with a request might still do so. */
   mayStay({ head }: Plan, peer: Peer, { tunnel, entrant }: OriginRequest): boolean {
+    if (tunnel?.isSuspended === true) return false;
     if (tunnel?.access === undefined) return true;
     return this.#door.mayStay(
       tunnel,
@@ -196,7 +206,7 @@ export class Origins {
       keepsStream: true,
       tunnel: undefined,
       entrant: undefined,
-      ending: PLAIN_ENDING,
+      ending: this.#relayEnding,
       mapField: undefined,
       open: (handler) => this.#api.dial(handler, group),
       onHanded: () => {},
@@ -239,12 +249,17 @@ export class Origins {
   readonly #letIn: TunnelRequestOptions['letIn'] = async ({ plan, route, peer, entry }, tunnel) => {
     const { head, upgrade } = plan;
     const { prefix, target, link } = route;
+    if (tunnel.isSuspended) return this.#suspended(head);
     const decided = await (entry ?? this.#enter(head, { tunnel, prefix, target, link, upgrade }, peer));
     // The tunnel was not known when there was still time to take the form; the page knows it now.
     if (decided !== undefined && isFormEntry(decided)) return this.#door.askAgain(head, decided);
     if (decided !== undefined && !isEntrant(decided)) return decided;
     return this.#notice?.responseTo(head, { tunnel, prefix, target }) ?? decided;
   };
+
+  #suspended(head: RequestHead): OwnResponse {
+    return errorResponse('suspended', requestFacts({ head }), this.context.abuseContact);
+  }
 
   #belowPrefix({ target: sent, fields }: RequestHead, prefix: string, target: string): ResponseRules {
     const host = fieldValue(fields, 'host');

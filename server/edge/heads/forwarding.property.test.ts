@@ -16,7 +16,11 @@ import { type Peer, tunnelRequestHead } from './request-head.ts';
 const tunnel = { slug: 'abc', account: { subdomain: 'acme' } } as LiveTunnel;
 const context: EdgeContext = {
   hosts: new HostResolver({ own: 'relay.test', tunnel: 'relay.test', service: 'relay.test' }),
-  tunnels: { bySlug: (slug) => (slug === 'abc' ? tunnel : undefined) },
+  tunnels: {
+    bySlug: (slug) => (slug === 'abc' ? tunnel : undefined),
+    byDomain: () => undefined,
+    isVerified: () => false,
+  },
   pathForm: true,
   trustedProxies: new BlockList(),
 };

@@ -1,11 +1,20 @@
 /** The listener, with TLS or without. */
 import { type AddressInfo, createServer, type Server } from 'node:net';
-import { createServer as createTlsServer, type SecureContextOptions } from 'node:tls';
+import {
+  createServer as createTlsServer,
+  type SecureContext,
+  type SecureContextOptions,
+  type Server as TlsServer,
+} from 'node:tls';
 import { systemClock as clock } from '../../clock.ts';
-import { KEEP_ALIVE_MS, LISTEN_BACKLOG, TLS_HANDSHAKE_TIMEOUT_MS } from '../../limits.ts';
+import { KEEP_ALIVE_MS, TLS_HANDSHAKE_TIMEOUT_MS } from '../../limits.ts';
+import { Listeners } from '../../listeners.ts';
 import type { Log } from '../../log.ts';
 import { CertificateWatch } from './certificate-watch.ts';
-import { type KeyPair, readKeyPair, type TlsFiles } from './tls-files.ts';
+import { guardHandshakes, type HandshakeGuide } from './hello-gate.ts';
+import { SESSIONS } from './session-options.ts';
+import type { TicketKeys } from './ticket-keys.ts';
+import { readKeyPair, type TlsFiles } from './tls-files.ts';
 
 const OPTIONS = {
   // Half-open, because a visitor that has sent its request and closes its side still has to get the response.
@@ -15,57 +24,87 @@ const OPTIONS = {
   keepAliveInitialDelay: KEEP_ALIVE_MS,
 };
 
-/** Where to listen. */
-interface Place {
-  readonly host: string;
-  /** 0 for a free one */
-  readonly port: number;
-  /** whether other processes of this user may listen there, too; the system then distributes connections among them */
-  readonly reusePort: boolean;
+/** PEM */
+export interface Pair {
+  readonly cert: string | Buffer;
+  readonly key: string | Buffer;
 }
 
 export interface Listening {
   /** bound */
   readonly server: Server;
-  /** keeps the certificate up to date; `undefined` without TLS */
+  /** keeps the certificate up to date; `undefined` without certificate files */
   readonly certificate: CertificateWatch | undefined;
+  /** Makes handshakes that name no other host get this. */
+  readonly useOwn: (pair: Pair) => void;
+}
+
+/** With what TLS is spoken. */
+export interface Handshaking {
+  /** with TLS */
+  readonly tickets: TicketKeys | undefined;
+  /** who knows the certificates; `undefined` for those in files, or none */
+  readonly guide: HandshakeGuide | undefined;
+  /** the certificate of the relay's own name, where the guide knows one already */
+  readonly pair: Pair | undefined;
 }
 
 /**
  * Opens the listener of a configuration.
  *
- * @throws TlsFileError, or what {@link bind} throws
+ * @param open binds it, when everything else is there
+ * @throws TlsFileError, or what `open` throws
  */
 export async function listen(
-  config: Place & { readonly tls: TlsFiles | undefined },
+  { tls }: { readonly tls: TlsFiles | undefined },
+  { tickets, guide, pair: known }: Handshaking,
   log: Log,
+  open: (server: Server) => Promise<void>,
 ): Promise<Listening> {
-  const { tls } = config;
-  if (tls === undefined) {
+  if (tls === undefined && guide === undefined) {
     const server = createServer(OPTIONS);
-    await bindServer(server, config);
-    return { server, certificate: undefined };
+    await open(server);
+    return { server, certificate: undefined, useOwn: () => {} };
   }
-  const pair = await readKeyPair(tls);
+  const files = tls && (await readKeyPair(tls));
+  const server = tlsServer(files ?? known, tickets, guide);
+  const useNext = (next: Pair): void => server.setSecureContext(contextOf(next, tickets));
+  if (guide !== undefined) guardHandshakes(server, guide);
+  const certificate = tls && files && new CertificateWatch(tls, files, useNext, clock, log);
+  await open(server);
+  certificate?.start();
+  return { server, certificate, useOwn: useNext };
+}
+
+type UseContext = (error: null, context: SecureContext | undefined) => void;
+
+/** @param guide who knows certificates besides this one, which need not be there */
+function tlsServer(
+  pair: Pair | undefined,
+  tickets: TicketKeys | undefined,
+  guide: HandshakeGuide | undefined,
+): TlsServer {
   const server = createTlsServer({
     ...OPTIONS,
-    ...contextOf(pair),
+    ...contextOf(pair, tickets),
     // Only until the handshake is done, then as above: a peer that ends before that has said all it ever will.
     allowHalfOpen: false,
     handshakeTimeout: TLS_HANDSHAKE_TIMEOUT_MS,
     ALPNProtocols: ['http/1.1'],
+    ...(guide && { SNICallback: (name: string, use: UseContext) => use(null, guide.context(name)) }),
   });
   // A peer that does not speak TLS, or takes too long over it.
   server.on('tlsClientError', (_error, socket) => socket.destroy());
-  const useNext = (next: KeyPair): void => server.setSecureContext(contextOf(next));
-  const certificate = new CertificateWatch(tls, pair, useNext, clock, log);
-  await bindServer(server, config);
-  certificate.start();
-  return { server, certificate };
+  tickets?.follow((key) => server.setTicketKeys(key));
+  return server;
 }
 
-function contextOf({ cert, key }: KeyPair): SecureContextOptions {
-  return { cert, key, minVersion: 'TLSv1.2' };
+function contextOf(pair: Pair | undefined, tickets: TicketKeys | undefined): SecureContextOptions {
+  return {
+    ...(pair && { cert: pair.cert, key: pair.key }),
+    ...SESSIONS,
+    ...(tickets && { ticketKeys: tickets.current }),
+  };
 }
 
 /**
@@ -76,18 +115,8 @@ function contextOf({ cert, key }: KeyPair): SecureContextOptions {
  */
 export async function bind(host: string, port: number): Promise<Server> {
   const server = createServer(OPTIONS);
-  await bindServer(server, { host, port, reusePort: false });
+  await new Listeners().open('visitors', server, { host, port });
   return server;
-}
-
-async function bindServer(server: Server, { host, port, reusePort }: Place): Promise<void> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ port, host, reusePort, backlog: LISTEN_BACKLOG }, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
 }
 
 /** @returns the port a listener is bound to */

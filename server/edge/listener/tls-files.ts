@@ -47,6 +47,22 @@ export async function readKeyPair(files: TlsFiles): Promise<KeyPair> {
   return { cert, key, validTo: parsed.validTo };
 }
 
+/**
+ * Certificates with which others are checked.
+ *
+ * @returns each in PEM
+ * @throws TlsFileError
+ */
+export async function readAuthorities(file: TlsFile): Promise<readonly string[]> {
+  const takes = 'the path of a file with certificates of authorities, as PEM';
+  const text = (await read(file, takes)).toString('latin1');
+  const list = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  return attempt(file, takes, () => {
+    if (list.length === 0) throw new Error('there is none in it');
+    return list.map((pem) => new X509Certificate(pem).toString());
+  });
+}
+
 async function read(file: TlsFile, takes: string): Promise<Buffer> {
   try {
     return await readFile(file.path);

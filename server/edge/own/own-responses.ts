@@ -62,6 +62,7 @@ const EXTRA: Partial<Record<VisitorErrorCode, string>> = {
   'relay-busy': 'Retry-After: 5\r\n',
   'tunnel-busy': 'Retry-After: 5\r\n',
   'tunnel-offline': 'Retry-After: 5\r\n',
+  'domain-offline': 'Retry-After: 5\r\n',
   'plan-limit': 'Retry-After: 5\r\n',
   'client-timeout': 'Retry-After: 5\r\n',
 };

@@ -9,7 +9,10 @@ describe('resolveHost', () => {
   const cases: [string, string][] = [
     ['relay.example', 'own'],
     ['RELAY.example:8080', 'own'],
-    ['elsewhere.org', 'own'],
+    ['elsewhere.org', 'other'],
+    ['xn--mller-kva.org:81', 'other'],
+    ['1.2.3.4', 'own'],
+    ['single', 'own'],
     ['127.0.0.1:80', 'own'],
     ['[::1]:80', 'own'],
     ['tunnels.example', 'unknown'],
@@ -22,6 +25,7 @@ describe('resolveHost', () => {
     ['a.b.acme.example', 'unknown'],
     ['.tunnels.example', ''],
     ['xtunnels.example', 'unknown'],
+    ['abc.tunnels.example.evil.org', 'other'],
   ];
   for (const [host, expected] of cases) {
     it(`${host} is ${expected || 'a tunnel without a name'}`, () => {

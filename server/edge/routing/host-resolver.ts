@@ -8,7 +8,12 @@ export type HostTarget =
   /** `account` is the account's subdomain, in the account form */
   | { readonly kind: 'tunnel'; readonly slug: string; readonly account: string | undefined }
   /** below a tunnel domain, but no tunnel can have it */
-  | { readonly kind: 'unknown' };
+  | { readonly kind: 'unknown' }
+  /** not the relay's: a domain of somebody's, or else the relay's own, too; `name` as {@link hostname} has it */
+  | { readonly kind: 'other'; readonly name: string };
+
+/** Neither an address nor a name with one label. */
+const MAYBE_DOMAIN = /\.(?!\d+$)[^.\]]+$/;
 
 const OWN: HostTarget = { kind: 'own' };
 const UNKNOWN: HostTarget = { kind: 'unknown' };
@@ -90,7 +95,8 @@ export function resolveHost(host: string, domains: Domains): HostTarget {
   const belowService = labelsBelow(name, domains.service);
   if (belowService?.length === 2)
     return { kind: 'tunnel', slug: belowService[0] ?? '', account: belowService[1] };
-  return below === undefined && belowService === undefined ? OWN : UNKNOWN;
+  if (below !== undefined || belowService !== undefined) return UNKNOWN;
+  return MAYBE_DOMAIN.test(name) ? { kind: 'other', name } : OWN;
 }
 
 /** The labels of a name before the domain; `undefined` when it is not below it. */

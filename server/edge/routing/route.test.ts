@@ -6,7 +6,11 @@ import { offersWebSocket, route } from './route.ts';
 
 const hosts = new HostResolver({ own: 'localhost', tunnel: 'localhost', service: 'localhost' });
 const tunnel = { slug: 'abc', account: { subdomain: 'acme' } } as LiveTunnel;
-const tunnels = { bySlug: (slug: string) => (slug === 'abc' ? tunnel : undefined) };
+const tunnels = {
+  bySlug: (slug: string) => (slug === 'abc' ? tunnel : undefined),
+  byDomain: (domain: string) => (domain === 'shop.example' ? tunnel : undefined),
+  isVerified: (domain: string) => domain.endsWith('shop.example'),
+};
 
 function head(text: string) {
   const parsed = parseRequestHead(Buffer.from(`${text}\r\n\r\n`), { target: 1000, fields: 20 });
@@ -101,6 +105,15 @@ describe('route', () => {
     ['CONNECT abc.localhost:80 HTTP/1.1\r\nHost: abc.localhost', 'method-not-allowed'],
     ['TRACE / HTTP/1.1\r\nHost: localhost', 'method-not-allowed'],
     ['TRACE / HTTP/1.1\r\nHost: abc.localhost', 'tunnel  /'],
+    ['GET /x HTTP/1.1\r\nHost: Shop.Example.:8080', 'tunnel  /x'],
+    ['GET /v1/tunnels HTTP/1.1\r\nHost: shop.example', 'tunnel  /v1/tunnels'],
+    ['GET /t/abc HTTP/1.1\r\nHost: shop.example', 'tunnel  /t/abc'],
+    ['OPTIONS * HTTP/1.1\r\nHost: shop.example', 'options'],
+    ['GET http://shop.example/x HTTP/1.1\r\nHost: shop.example', 'tunnel  /x'],
+    ['GET http://localhost/x HTTP/1.1\r\nHost: shop.example', 'bad-request'],
+    ['GET /v1/tunnels HTTP/1.1\r\nHost: old.shop.example', 'domain-offline'],
+    ['GET /v1/tunnels HTTP/1.1\r\nHost: elsewhere.example', 'relay /v1/tunnels'],
+    ['GET /t/abc/x HTTP/1.1\r\nHost: elsewhere.example', 'tunnel /t/abc /x'],
   ];
   for (const [text, expected] of cases) {
     it(`${text.replace('\r\n', ', ')} goes to ${expected}`, () => assert.equal(to(text), expected));

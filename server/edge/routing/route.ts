@@ -34,6 +34,11 @@ export interface TunnelDirectory {
   bySlug(slug: string): LiveTunnel | undefined;
   /** Asks further, in case another relay has created the tunnel. */
   readonly find?: ((slug: string) => Promise<LiveTunnel | undefined>) | undefined;
+  byDomain(domain: string): LiveTunnel | undefined;
+  /** Asks further for the tunnel of a verified domain. */
+  readonly findByDomain?: ((domain: string) => Promise<LiveTunnel | undefined>) | undefined;
+  /** Whether a domain is verified for an account. */
+  isVerified(domain: string): boolean;
 }
 
 /** What a route depends on besides its request, the same for every connection. */
@@ -57,9 +62,21 @@ export function route(head: RequestHead, context: RouteContext): Route {
   if (target === '*') return { kind: 'options' };
   if (named.kind === 'unknown') return refuse('tunnel-unknown');
   if (named.kind === 'own') return ownRoute(head, target, context);
+  if (named.kind === 'other') return domainRoute(named.name, head, target, context);
   const tunnel = tunnelOf(named.slug, named.account, tunnels);
   if (tunnel === undefined) return refuse('tunnel-unknown');
   return toTunnel(tunnel, '', target);
+}
+
+/** A host that nobody has proven to be theirs is the relay's own. */
+function domainRoute(domain: string, head: RequestHead, target: string, context: RouteContext): Route {
+  const { tunnels } = context;
+  const tunnel = tunnels.byDomain(domain);
+  if (tunnel !== undefined) return toTunnel(tunnel, '', target);
+  if (!tunnels.isVerified(domain)) return ownRoute(head, target, context);
+  const { findByDomain } = tunnels;
+  if (findByDomain === undefined) return refuse('domain-offline');
+  return toTunnel(new TunnelLookup(() => findByDomain(domain), 'domain-offline'), '', target);
 }
 
 function ownRoute(head: RequestHead, target: string, { tunnels, pathForm }: RouteContext): Route {

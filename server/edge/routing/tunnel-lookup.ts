@@ -1,6 +1,6 @@
 /** A tunnel that this relay does not know, though another one may have created it: looked up when a request needs it. */
 import type { LiveTunnel } from '../../tunnels/live-tunnel.ts';
-import type { Dial, Dialer, DialHandler } from '../../tunnels/stream.ts';
+import type { Dial, Dialer, DialFault, DialHandler } from '../../tunnels/stream.ts';
 import type { OwnResponse } from '../own/own-responses.ts';
 
 const STORE_TEXT =
@@ -16,10 +16,15 @@ export class TunnelLookup {
   /** The tunnel, once it is known. */
   found: LiveTunnel | undefined;
   readonly #find: () => Promise<LiveTunnel | undefined>;
+  readonly #missing: DialFault;
 
-  /** @param find rejects when the tunnel cannot be looked up */
-  constructor(find: () => Promise<LiveTunnel | undefined>) {
+  /**
+   * @param find rejects when the tunnel cannot be looked up
+   * @param missing what visitors are told if there is none
+   */
+  constructor(find: () => Promise<LiveTunnel | undefined>, missing: DialFault = 'tunnel-unknown') {
     this.#find = find;
+    this.#missing = missing;
   }
 
   /**
@@ -39,7 +44,7 @@ export class TunnelLookup {
       if (cancelled) return;
       if (tunnel === null) return handler.failed('tunnel-offline', STORE_TEXT);
       this.found = tunnel;
-      if (tunnel === undefined) return handler.failed('tunnel-unknown');
+      if (tunnel === undefined) return handler.failed(this.#missing);
       const response = await gate(tunnel);
       if (cancelled) return;
       if (response === undefined) dial = dialer.dial(tunnel, handler);

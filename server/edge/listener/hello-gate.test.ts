@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, connect as connectTcp } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connect, createSecureContext, createServer, type SecureContext, type Server } from 'node:tls';
+import { certificate, newKey, pemOf, publicKeyOf } from '../../certificates/acme/x509.ts';
+import { guardHandshakes } from './hello-gate.ts';
+
+const DAY_MS = 86_400_000;
+
+async function contextFor(name: string): Promise<SecureContext> {
+  const key = await newKey();
+  const now = Date.now();
+  const content = { names: [name], publicKey: publicKeyOf(key), extensions: [] };
+  const cert = certificate({ ...content, from: now - DAY_MS, until: now + DAY_MS }, key);
+  return createSecureContext({ cert, key: pemOf(key) });
+}
+
+describe('the look at first messages of TLS', () => {
+  let contexts: Map<string, SecureContext>;
+  let proof: SecureContext;
+  let prepared: (string | undefined)[];
+  let ready: Promise<void> | undefined;
+  let server: Server;
+
+  before(async () => {
+    contexts = new Map([['a.test', await contextFor('a.test')]]);
+    proof = await contextFor('proof.test');
+  });
+
+  beforeEach(async () => {
+    prepared = [];
+    ready = undefined;
+    server = createServer({
+      ALPNProtocols: ['http/1.1'],
+      SNICallback: (name, use) => use(null, contexts.get(name)),
+    });
+    server.on('tlsClientError', (_error, socket) => socket.destroy());
+    server.on('secureConnection', (socket) => socket.on('error', () => {}).end('hello'));
+    guardHandshakes(server, {
+      context: (name) => contexts.get(name),
+      prepare: (name) => {
+        prepared.push(name);
+        return ready;
+      },
+      challenge: (name) => Promise.resolve(name === 'proof.test' ? proof : undefined),
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  });
+
+  afterEach(() => void server.close());
+
+  function port(): number {
+    return (server.address() as AddressInfo).port;
+  }
+
+  /** @returns the names of the certificate, what is spoken, and what the relay then says */
+  async function shake(servername: string, protocol: string): Promise<readonly unknown[]> {
+    const options = { port: port(), host: '127.0.0.1', servername, ALPNProtocols: [protocol] };
+    const socket = connect({ ...options, rejectUnauthorized: false });
+    let text = '';
+    socket.on('data', (part) => (text += String(part)));
+    await once(socket, 'secureConnect');
+    const names = socket.getPeerCertificate().subjectaltname;
+    await once(socket, 'end');
+    return [names, socket.alpnProtocol, text];
+  }
+
+  it('lets handshakes go on, with the certificate that they name', async () => {
+    assert.deepEqual(await shake('a.test', 'http/1.1'), ['DNS:a.test', 'http/1.1', 'hello']);
+    assert.deepEqual(prepared, ['a.test']);
+  });
+
+  it('holds them back until there is one', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    ready = promise;
+    const shaken = shake('late.test', 'http/1.1');
+    while (prepared.length === 0) await sleep(1);
+    contexts.set('late.test', await contextFor('late.test'));
+    resolve();
+    assert.deepEqual(await shaken, ['DNS:late.test', 'http/1.1', 'hello']);
+  });
+
+  it('shows authorities what they look for, and nothing else', async () => {
+    assert.deepEqual(await shake('proof.test', 'acme-tls/1'), ['DNS:proof.test', 'acme-tls/1', '']);
+    await assert.rejects(shake('a.test', 'acme-tls/1'), /no application protocol|alert/);
+    assert.deepEqual(prepared, []);
+  });
+
+  it('leaves everything else to TLS, which refuses it', async () => {
+    const socket = connectTcp(port(), '127.0.0.1').on('error', () => {});
+    socket.write('GET / HTTP/1.1\r\n\r\n');
+    socket.resume();
+    await once(socket, 'close');
+    assert.deepEqual(prepared, []);
+  });
+
+  it('forgets connections that end before their message is complete', async () => {
+    const socket = connectTcp(port(), '127.0.0.1').on('error', () => {});
+    socket.end(Buffer.from([22, 3, 1]));
+    socket.resume();
+    await once(socket, 'close');
+    assert.deepEqual(prepared, []);
+  });
+});
