@@ -4,6 +4,7 @@ import { ApiError } from '../shared/errors.ts';
 import { PolledAccessFeed } from './accounts/access-feed.ts';
 import { AccessWatch } from './accounts/access-watch.ts';
 import { Authenticator } from './accounts/authenticator.ts';
+import { KeyUses } from './accounts/key-uses.ts';
 import { systemClock as clock } from './clock.ts';
 import { Cluster } from './cluster/cluster.ts';
 import { STANDALONE } from './cluster/standalone.ts';
@@ -12,20 +13,33 @@ import { PasswordHashes } from './gate/password-hashes.ts';
 import type { Edge } from './edge/edge.ts';
 import { upgradeRefusal } from './edge/own/own-responses.ts';
 import { CLIENT_SOCKETS_MAX } from './limits.ts';
+import { Listeners } from './listeners.ts';
 import type { HopRequest, UpgradeToPass } from './link/other-relays.ts';
 import { Upgrades } from './link/upgrades.ts';
 import { LoopWatch } from './observe/loop-watch.ts';
 import { startMetrics } from './observe/metrics-server.ts';
+import { addressOf, beReplaceable, takeOver } from './relay/beside-another.ts';
+import { openDomains } from './relay/domains.ts';
 import { drain } from './relay/drain.ts';
+import { openCertificates } from './relay/certificates.ts';
 import { openEntrance } from './relay/entrance.ts';
 import { type Operator, reportTo } from './relay/operator.ts';
+import { leave, replaceable } from './relay/replacement.ts';
 import { openState } from './relay/state.ts';
 import { startTunnels } from './relay/tunnels.ts';
+import type { Successor } from './succession/handover.ts';
+import { meetingPath } from './succession/meeting-point.ts';
+import type { Takeover } from './succession/takeover.ts';
 import type { LiveTunnel } from './tunnels/live-tunnel.ts';
+import type { EndReason } from './tunnels/peers.ts';
 
 export interface RunningRelay {
   /** where it listens */
   readonly url: string;
+  /** whether this is the first start, at which a key was made */
+  readonly isNew: boolean;
+  /** Fulfilled when another relay has taken over; what is left is to be ended with {@link stop}. */
+  readonly replaced: Promise<unknown>;
   /** Lets open connections finish for up to `deadlineMs`, stores the last counters, and ends. */
   stop(deadlineMs: number): Promise<void>;
   /** Cuts everything at once. */
@@ -34,20 +48,59 @@ export interface RunningRelay {
   readonly reload: (() => void) | undefined;
 }
 
-/** @throws Error with a text for the operator when the database cannot be opened or the address cannot be bound */
-export async function startRelay(config: Config, operator: Operator): Promise<RunningRelay> {
+/**
+ * @param replaces whether it takes over from a relay that serves the same data folder and port, if there is one
+ * @throws Error with a text for the operator when the database cannot be opened, the address cannot be bound, or the other
+ *   relay goes on
+ */
+export async function startRelay(
+  config: Config,
+  operator: Operator,
+  replaces: boolean,
+): Promise<RunningRelay> {
+  const takeover = replaces ? await takeOver(config, operator.log) : undefined;
+  try {
+    return await startParts(config, operator, takeover);
+  } catch (error) {
+    takeover?.abandon();
+    throw error;
+  }
+}
+
+async function startParts(
+  config: Config,
+  operator: Operator,
+  takeover: Takeover | undefined,
+): Promise<RunningRelay> {
   const { log } = operator;
   const unexpected = reportTo(log);
-  const state = await openState(config, operator);
+  const listeners = new Listeners(takeover?.listeners ?? operator.listeners);
+  const state = await openState(config, operator, takeover !== undefined);
   const { store } = state;
   const peering = config.cluster === undefined ? STANDALONE : await Cluster.join(config.cluster, clock, log);
   const hashes = new PasswordHashes();
   /** Nobody is inside before the edge lets anybody in. */
   const inside: { edge?: Edge } = {};
-  const onAccess = (tunnel: LiveTunnel): void => inside.edge?.review(tunnel);
-  const tunnels = await startTunnels(config, { store, peering, hashes, log, onAccess });
+  const onAccess = (tunnel: LiveTunnel): void => {
+    inside.edge?.review(tunnel);
+    takeover?.tellAccess(tunnel.id);
+  };
+  const onEnd = (tunnel: LiveTunnel, reason: EndReason): void => takeover?.tellEnded(tunnel.id, reason);
+  const missed = await takeover?.move();
+  if (takeover !== undefined) await state.lock();
+  const tunnels = await startTunnels(config, {
+    store,
+    peering,
+    hashes,
+    log,
+    onAccess,
+    onEnd,
+    missed: missed && new Map(missed.map(({ tunnelId, awayMs }) => [tunnelId, awayMs])),
+  });
   const { registry, service, hub } = tunnels;
-  const authenticator = new Authenticator(store, clock);
+  const domains = await openDomains(config, { store, tunnels, peering, log });
+  const keyUses = new KeyUses(store, clock);
+  const authenticator = new Authenticator(store, clock, keyUses);
   const others = {
     dial: (request: UpgradeToPass) => peering.dial(request),
     followTunnel: (id: string) => service.coordination.followTunnel(id),
@@ -55,24 +108,57 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
   const maxSockets = CLIENT_SOCKETS_MAX;
   const upgrades = new Upgrades({ hub, registry, authenticator, clock, maxSockets, others });
   // Before anybody comes: other relays can find what waits here only under a number of its own.
-  await peering.start({ hub, tunnels: service.coordination, openHop });
-  const dependencies = { store, tunnels, authenticator, hashes, upgrades, peering, unexpected };
-  const { url, edge, certificate, passKeys, loadApi, beginToDrain } = await openEntrance(
-    config,
-    dependencies,
-    operator,
-  );
-  inside.edge = edge;
+  await peering.start({ hub, tunnels: service.coordination, domains: domains.verified, openHop });
+  const alone = config.cluster === undefined && takeover === undefined;
+  const { names } = domains;
+  const certificates = await openCertificates(config, { store, log, names, listeners, alone });
   const census = {
     tunnels: () => registry.size,
     links: () => hub.census(),
-    visitors: () => edge.visitors,
+    visitors: () => inside.edge?.visitors ?? 0,
+    certificates: () => ({
+      stored: certificates?.size ?? 0,
+      waiting: certificates?.waits ?? 0,
+      ownSecondsLeft: certificates?.ownSecondsLeft,
+    }),
   };
-  const metrics = config.metrics && (await startMetrics(config.metrics, census, log));
+  // Before the entrance, behind which a relay that takes over from another must not fail.
+  const metrics = config.metrics && (await startMetrics(config.metrics, census, log, listeners));
+  const entrance = await openEntrance(
+    config,
+    {
+      store,
+      tunnels,
+      domains,
+      authenticator,
+      hashes,
+      upgrades,
+      peering,
+      unexpected,
+      guide: certificates?.handshakes,
+      ownPair: certificates?.ownPair,
+      mayHave: (name) => names.mayHave(name),
+    },
+    operator,
+    async (server) => {
+      await takeover?.commit();
+      await listeners.open('visitors', server, config);
+      listeners.closeOthers();
+    },
+  );
+  const { url, port, edge, certificate, tickets, passKeys, loadApi, beginToDrain } = entrance;
+  inside.edge = edge;
+  certificates?.start(entrance.useOwn);
   const loopWatch = new LoopWatch(clock, log);
   loopWatch.start();
   const access = new PolledAccessFeed(store, clock);
-  access.start(new AccessWatch(store, hub, service, log).follow);
+  const accessWatch = new AccessWatch(store, hub, service, clock, log);
+  access.start(async () => {
+    await accessWatch.follow();
+    // Those of an account that was removed are gone.
+    domains.verified.review();
+  });
+  keyUses.start(hub);
 
   /** A refusal goes back through the connection of the request. */
   function openHop(request: HopRequest, socket: Duplex): void {
@@ -82,16 +168,61 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
     });
   }
 
+  const replaced = Promise.withResolvers<Successor>();
+  let successor: Successor | undefined;
+  let certificatesLeft: Promise<void> | undefined;
+  const handover = await beReplaceable(
+    meetingPath(config.dataDir, port),
+    replaceable({
+      address: addressOf(config.host, port),
+      listeners,
+      edge,
+      hub,
+      service,
+      domains,
+      state,
+      log,
+      adopt(socket, { id, ...peer }) {
+        // What is between the two relays has no reset, and Node offers one for TCP only.
+        socket.resetAndDestroy = () => {
+          takeover?.reset(socket, id);
+          return socket;
+        };
+        edge.adopt(socket, peer);
+      },
+      onReplaced(by) {
+        successor = by;
+        metrics?.close();
+        certificatesLeft = certificates?.leave();
+        replaced.resolve(by);
+      },
+    }),
+    config,
+    log,
+  );
+  takeover?.onCounted((deltas) => service.countElsewhere(deltas));
+  // Before the relay that is replaced may end, which the service manager would take for the end of the service.
+  await operator.announce();
+  takeover?.serving();
+
   async function stop(deadlineMs: number): Promise<void> {
+    handover?.close();
     beginToDrain();
     const deadline = new Promise((resolve) => setTimeout(resolve, deadlineMs).unref());
-    await Promise.race([drain(hub, edge, peering), deadline]);
+    const over =
+      successor === undefined ? drain(hub, edge, peering) : Promise.all([leave(hub, edge), certificatesLeft]);
+    await Promise.race([over, deadline]);
+    await keyUses.stop(hub);
     edge.destroy();
     certificate?.stop();
+    tickets?.stop();
+    await certificates?.stop();
     passKeys.stop();
     await peering.stop();
     await access.stop();
+    await domains.stop();
     await service.stop();
+    successor?.end();
     await state.close();
     loopWatch.stop();
     metrics?.close();
@@ -100,5 +231,5 @@ export async function startRelay(config: Config, operator: Operator): Promise<Ru
   // Once it is said that the relay listens.
   setImmediate(() => void loadApi());
   const reload = certificate && (() => void certificate.reload());
-  return { url, stop, abort: () => edge.destroy(), reload };
+  return { url, isNew: state.isNew, replaced: replaced.promise, stop, abort: () => edge.destroy(), reload };
 }

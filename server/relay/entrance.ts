@@ -1,6 +1,8 @@
 /** Where everybody comes in: the listener, and behind it visitors, the API and the WebSockets of clients. */
+import type { Server } from 'node:net';
 import { uriHost } from '../../shared/host.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
+import { Invitations } from '../accounts/invitations.ts';
 import { Turns } from '../api/turns/turns.ts';
 import { Writes } from '../api/turns/writes.ts';
 import { systemClock as clock } from '../clock.ts';
@@ -10,13 +12,22 @@ import { AddressLimits } from '../edge/admission/address-limits.ts';
 import { InProcessApi } from '../edge/own/api-origin.ts';
 import { HostResolver } from '../edge/routing/host-resolver.ts';
 import type { CertificateWatch } from '../edge/listener/certificate-watch.ts';
+import type { HandshakeGuide } from '../edge/listener/hello-gate.ts';
 import { Edge } from '../edge/edge.ts';
-import { boundPort, listen } from '../edge/listener/listen.ts';
+import { TicketKeys } from '../edge/listener/ticket-keys.ts';
+import { boundPort, listen, type Listening, type Pair } from '../edge/listener/listen.ts';
 import { Notice } from '../edge/own/notice.ts';
+import type { MayHave } from '../certificates/solver.ts';
 import type { KeyRing } from '../gate/pass-keys.ts';
 import type { PasswordHashes } from '../gate/password-hashes.ts';
 import { Origins } from '../edge/exchange/origins.ts';
-import { CREATE_BURST, CREATES_PER_MINUTE, NEWCOMERS_MAX } from '../limits.ts';
+import {
+  CREATE_BURST,
+  CREATES_PER_MINUTE,
+  DOMAIN_CALLS_BURST,
+  DOMAIN_CALLS_PER_MINUTE,
+  NEWCOMERS_MAX,
+} from '../limits.ts';
 import type { Upgrades } from '../link/upgrades.ts';
 import { traffic } from '../observe/counters.ts';
 import type { Store } from '../store/store.ts';
@@ -24,6 +35,7 @@ import { RateLimiter } from '../rate-limiter.ts';
 import { TunnelLinks } from '../tunnels/tunnel-links.ts';
 import { openDoor } from './door.ts';
 import { TunnelKnocks } from '../tunnels/tunnel-knocks.ts';
+import type { Domains } from './domains.ts';
 import { LateListener } from './late-listener.ts';
 import type { Operator, Unexpected } from './operator.ts';
 import type { Tunnels } from './tunnels.ts';
@@ -32,18 +44,31 @@ import type { Tunnels } from './tunnels.ts';
 export interface EntranceDependencies {
   readonly store: Store;
   readonly tunnels: Tunnels;
+  readonly domains: Domains;
   readonly authenticator: Authenticator;
   readonly hashes: PasswordHashes;
   readonly upgrades: Upgrades;
   readonly peering: Peering;
   readonly unexpected: Unexpected;
+  /** who knows the relay's own certificates, if it has any */
+  readonly guide: HandshakeGuide | undefined;
+  /** its certificate, if it has one already */
+  readonly ownPair: Pair | undefined;
+  /** whether a host is served here */
+  readonly mayHave: MayHave;
 }
 
 export interface Entrance {
   readonly url: string;
+  /** that is bound */
+  readonly port: number;
   readonly edge: Edge;
   /** keeps the certificate up to date; `undefined` without TLS */
   readonly certificate: CertificateWatch | undefined;
+  /** the key of session tickets; `undefined` without TLS */
+  readonly tickets: TicketKeys | undefined;
+  /** Makes handshakes that name no other host get this. */
+  readonly useOwn: Listening['useOwn'];
   /** keys of visitors' passes */
   readonly passKeys: KeyRing;
   /** Loads the API, which the first request would have to wait for. */
@@ -52,13 +77,18 @@ export interface Entrance {
   readonly beginToDrain: () => void;
 }
 
-/** @throws Error with a text for the operator when the address cannot be bound */
+/**
+ * @param open binds the listener, when everything else is there
+ * @throws Error with a text for the operator when the address cannot be bound
+ */
 export async function openEntrance(
   config: Config,
   dependencies: EntranceDependencies,
   { log, accessLog }: Operator,
+  open: (server: Server) => Promise<void>,
 ): Promise<Entrance> {
-  const { store, tunnels, authenticator, hashes, upgrades, peering, unexpected } = dependencies;
+  const { store, tunnels, domains, authenticator, hashes } = dependencies;
+  const { upgrades, peering, unexpected, guide, ownPair, mayHave } = dependencies;
   const { registry, service, hub, waits } = tunnels;
   const knocks = new TunnelKnocks({ tunnels: service, store, clock, log });
   const notice = config.notice ? await openNotice(config, store) : undefined;
@@ -73,7 +103,8 @@ export async function openEntrance(
     secure,
     contact: config.abuseContact,
   });
-  const { server, certificate } = await listen(config, log);
+  const tickets = schemeOf(config) === 'https' ? await TicketKeys.start({ store, clock }) : undefined;
+  const { server, certificate, useOwn } = await listen(config, { tickets, guide, pair: ownPair }, log, open);
   // Nothing is awaited between this and the edge, or the first connections would find nobody.
   const port = boundPort(server);
   const publicUrl = publicUrlOf(config, port);
@@ -97,19 +128,38 @@ export async function openEntrance(
     store,
     turns,
     writes: new Writes(),
+    clients: hub,
     creates: peering.limit(ownCreates, rate),
     ttl: config,
     addresses: { publicUrl, tunnelDomain, serviceDomain, pathForm },
     clock,
+    invitations: new Invitations({ store, clock, log }),
+    contact: config.abuseContact,
+    downloadPage: config.downloadPage,
+    admin: { store, nameHold: config.nameHold, own: config },
     isDraining: () => draining,
+    mayHave,
   };
-  const api = new LateListener(async () => (await import('../api/app.ts')).createApi(resources, log));
+  const domainRate = { perMinute: DOMAIN_CALLS_PER_MINUTE, burst: DOMAIN_CALLS_BURST };
+  const domainCalls = peering.limit(new RateLimiter(clock, domainRate), domainRate);
+  const api = new LateListener(async () => {
+    const [{ createApi }, { DomainService }] = await Promise.all([
+      import('../api/app.ts'),
+      import('../domains/domain-service.ts'),
+    ]);
+    const { own, lookup, held } = domains;
+    const domainService = new DomainService({ store, clock, log, lookup, own, held, calls: domainCalls });
+    return createApi({ ...resources, domains: domainService }, log);
+  });
   const origins = new Origins({
     context: {
       hosts: new HostResolver({ own: publicUrl.hostname, tunnel: tunnelDomain, service: serviceDomain }),
       tunnels: {
         bySlug: (slug) => registry.bySlug(slug),
         find: service.coordination.find,
+        byDomain: (domain) => registry.byDomain(domain),
+        findByDomain: service.coordination.findByDomain,
+        isVerified: (domain) => domains.verified.has(domain),
       },
       pathForm,
       trustedProxies,
@@ -119,6 +169,8 @@ export async function openEntrance(
     api: new InProcessApi(api.handle, turns),
     endpoints: upgrades,
     indexed: config.indexed,
+    // Certificates of the operator's own may be good for his tests only.
+    secureOnly: guide !== undefined,
     door: doorway.door,
     notice,
     now: () => clock.monotonic(),
@@ -127,6 +179,7 @@ export async function openEntrance(
   });
   return {
     url: `${schemeOf(config)}://${uriHost(config.host)}:${port}`,
+    port,
     edge: new Edge(
       server,
       origins,
@@ -134,6 +187,8 @@ export async function openEntrance(
       new AddressLimits(config.address, trustedProxies, clock),
     ),
     certificate,
+    tickets,
+    useOwn,
     passKeys: doorway.keys,
     loadApi: () => api.load(),
     beginToDrain: () => {

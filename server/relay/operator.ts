@@ -11,6 +11,10 @@ export interface Operator {
   readonly accessLog: AccessLog | undefined;
   /** Shows a person at a terminal what must not be in a log: a key. `undefined` without a terminal. */
   readonly tell: ((line: string) => void) | undefined;
+  /** what the service manager listens with for the relay, by name */
+  readonly listeners: ReadonlyMap<string, object>;
+  /** Says to the service manager, if there is one, that this process serves; never rejects. */
+  readonly announce: () => Promise<void>;
 }
 
 /** Reports an error nobody foresaw; the response to it names the line of the log. */

@@ -1,12 +1,12 @@
 /** The tunnels that live on this relay, and their clients. */
-import { CloseCode, type KnockMessage } from '../../shared/control.ts';
+import { CloseCode, KEY_ENDS, type KnockMessage } from '../../shared/control.ts';
 import { systemClock as clock } from '../clock.ts';
 import type { Peering } from '../cluster/peering.ts';
 import type { Config } from '../config.ts';
 import { AdmissionEnds } from '../tunnels/admission-ends.ts';
 import { KnockWaits } from '../gate/knock-waits.ts';
 import type { PasswordHashes } from '../gate/password-hashes.ts';
-import { Hub } from '../link/hub.ts';
+import { Hub, type SocketEnd } from '../link/hub.ts';
 import type { Log } from '../log.ts';
 import type { StoredKnock } from '../store/records.ts';
 import type { Store } from '../store/store.ts';
@@ -24,11 +24,12 @@ export interface Tunnels {
 }
 
 /** Close codes for the control socket of an ended tunnel (docs/protocol.md section 7). */
-const END_CODES: Readonly<Record<EndReason, number>> = {
-  closed: CloseCode.tunnelClosed,
-  expired: CloseCode.tunnelExpired,
+const ENDS: Readonly<Record<EndReason, SocketEnd>> = {
+  closed: { code: CloseCode.tunnelClosed },
+  expired: { code: CloseCode.tunnelExpired },
   // The keys were removed with the account, so its client has to sign in again.
-  removed: CloseCode.keyRevoked,
+  removed: { code: CloseCode.keyRevoked, reason: KEY_ENDS.removed },
+  displaced: { code: CloseCode.domainGone },
 };
 
 export interface TunnelsDeps {
@@ -38,12 +39,16 @@ export interface TunnelsDeps {
   readonly log: Log;
   /** told when others may come into a tunnel than before */
   readonly onAccess: (tunnel: LiveTunnel) => void;
+  /** told when a tunnel has ended */
+  readonly onEnd: (tunnel: LiveTunnel, reason: EndReason) => void;
+  /** ms since the clients of tunnels have left, where that is known; otherwise all are expected back */
+  readonly missed: ReadonlyMap<string, number> | undefined;
 }
 
 /** @throws StoreError */
 export async function startTunnels(
   config: Config,
-  { store, peering, hashes, log, onAccess }: TunnelsDeps,
+  { store, peering, hashes, log, onAccess, onEnd, missed }: TunnelsDeps,
 ): Promise<Tunnels> {
   const registry = new TunnelRegistry(config.reservedNames);
   const { nameHold, warmSockets, trunks } = config;
@@ -73,6 +78,7 @@ export async function startTunnels(
     nameHold,
     peers,
     onAccess: (tunnel) => {
+      if (tunnel.account.suspended !== null) hub.suspend(tunnel, tunnel.account.suspended);
       tellKnocks(tunnel);
       ends.watch(tunnel);
       waits.wake(tunnel.id, 'changed');
@@ -81,11 +87,15 @@ export async function startTunnels(
     onEnd: (tunnel, reason) => {
       ends.forget(tunnel);
       waits.wake(tunnel.id, 'over');
-      hub.end(tunnel, END_CODES[reason]);
+      hub.end(tunnel, ENDS[reason]);
+      onEnd(tunnel, reason);
     },
   });
   await service.start();
-  for (const tunnel of registry.all()) hub.expect(tunnel);
+  for (const tunnel of registry.all()) {
+    const awayMs = missed === undefined ? 0 : missed.get(tunnel.id);
+    if (awayMs !== undefined) hub.expect(tunnel, awayMs);
+  }
   hub.start();
   return { registry, service, hub, waits };
 }

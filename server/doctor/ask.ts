@@ -1,0 +1,135 @@
+/** Requests of `culvert-relay doctor`, each on a connection of its own, with limits. */
+import {
+  type ClientRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  request as overPlain,
+} from 'node:http';
+import { request as overTls } from 'node:https';
+import { DIAGNOSIS_ANSWER_MAX_BYTES, DIAGNOSIS_ANSWER_MS } from '../limits.ts';
+
+export interface Question {
+  /** scheme, host and port */
+  readonly to: URL;
+  readonly method?: string;
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** of the request; none unless given */
+  readonly body?: string;
+  /** called with the status of each interim response */
+  readonly onInformation?: (status: number) => void;
+  /** ms for all of it; {@link DIAGNOSIS_ANSWER_MS} unless given */
+  readonly limitMs?: number;
+  /** address to connect to in place of that of `to` */
+  readonly address?: string;
+  /** Whether any certificate will do: on this machine, what is said about it is not in question. */
+  readonly anyCertificate?: boolean;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+}
+
+/** Sends a request. @throws Error when there is no whole answer in time */
+export async function ask(question: Question): Promise<Answer> {
+  return await send(question, (request, answer) => {
+    request.on('response', (response) => void read(response).then(answer.resolve, answer.reject));
+    request.end(question.body);
+  });
+}
+
+/**
+ * Sends a request, and reads the response piece by piece.
+ *
+ * @param onPiece called as each piece arrives
+ * @returns the whole body
+ * @throws Error when there is no whole response in time
+ */
+export async function askPieces(question: Question, onPiece: () => void): Promise<string> {
+  return await send(question, (request, answer) => {
+    request.on('response', (response) => {
+      response.on('data', onPiece);
+      void read(response).then(({ text }) => answer.resolve(text), answer.reject);
+    });
+    request.end();
+  });
+}
+
+/**
+ * Sends only the head of a request whose body is to follow.
+ *
+ * @param event what is waited for: the head of a response, or the word to go on (100)
+ * @throws Error when that does not come in time
+ */
+export async function askAhead(question: Question, event: 'response' | 'continue'): Promise<void> {
+  await send<void>(question, (request, answer) => {
+    request.on(event, () => answer.resolve());
+    if (event === 'continue')
+      request.on('response', ({ statusCode }) => answer.reject(new Error(`status ${statusCode} at once`)));
+    request.flushHeaders();
+  });
+}
+
+async function send<T>(
+  {
+    to,
+    method = 'GET',
+    path,
+    headers = {},
+    address,
+    anyCertificate = false,
+    onInformation,
+    limitMs = DIAGNOSIS_ANSWER_MS,
+  }: Question,
+  begin: (request: ClientRequest, answer: PromiseWithResolvers<T>) => void,
+): Promise<T> {
+  const host = to.hostname.replace(/^\[|\]$/g, '');
+  const options = {
+    method,
+    path,
+    host: address ?? host,
+    port: to.port === '' ? undefined : to.port,
+    headers: { host: to.host, ...headers },
+    agent: false,
+    signal: AbortSignal.timeout(limitMs),
+  } as const;
+  const answer = Promise.withResolvers<T>();
+  const servername = /^[\d.]+$|:/.test(host) ? '' : host;
+  const request =
+    to.protocol === 'https:'
+      ? overTls({ ...options, servername, rejectUnauthorized: !anyCertificate })
+      : overPlain(options);
+  request.on('error', (error) => answer.reject(inWords(error, limitMs)));
+  request.on('information', ({ statusCode }) => onInformation?.(statusCode));
+  // A response that a handler does not want, and the upgrade that nobody has asked for, end with the request.
+  request.on('upgrade', (_response, socket) => {
+    socket.destroy();
+    answer.reject(new Error('the connection was upgraded'));
+  });
+  try {
+    begin(request, answer);
+    return await answer.promise;
+  } finally {
+    request.destroy();
+  }
+}
+
+async function read(response: IncomingMessage): Promise<Answer> {
+  let text = '';
+  response.setEncoding('utf8');
+  for await (const piece of response) {
+    text += String(piece);
+    if (text.length > DIAGNOSIS_ANSWER_MAX_BYTES) throw new Error('the answer is too long');
+  }
+  return { status: response.statusCode ?? 0, headers: response.headers, text };
+}
+
+function inWords(error: Error, limitMs: number): Error {
+  const code = 'code' in error ? error.code : undefined;
+  if (error.name === 'AbortError' || code === 'ABORT_ERR')
+    return new Error(`no answer within ${limitMs / 1000} s`);
+  if (code === 'ECONNREFUSED') return new Error('nothing is listening there');
+  return error;
+}

@@ -1,0 +1,67 @@
+/** Moves listeners from one process to another that is not its child (docs/decisions/0020-replacing-a-relay.md). */
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Socket } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { SUCCESSION_STEP_MS } from '../limits.ts';
+
+/** A listener that came from another process, for `server.listen`. */
+export type Handle = object;
+
+/** The programs are whole files of their own. */
+function program(name: string): string {
+  const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'cjs';
+  return fileURLToPath(new URL(`./${name}.${extension}`, import.meta.url));
+}
+
+/**
+ * Sends listeners over a connection, which belongs to this function from then on.
+ *
+ * @param listeners file descriptors by their names
+ */
+export function sendListeners(channel: Socket, listeners: ReadonlyMap<string, number>): void {
+  const child = spawn(process.execPath, [program('send-listeners'), ...listeners.keys()], {
+    stdio: ['ignore', 'ignore', 'inherit', channel, ...listeners.values()],
+    env: environment('3'),
+  });
+  channel.destroy();
+  limit(child);
+}
+
+/**
+ * Takes listeners from a connection, which belongs to this function from then on.
+ *
+ * @param names of all that come
+ * @throws Error when not all have come within {@link SUCCESSION_STEP_MS}
+ */
+export async function takeListeners(channel: Socket, names: readonly string[]): Promise<Map<string, Handle>> {
+  const child = spawn(process.execPath, [program('pass-listeners'), program('send-listeners')], {
+    // Node makes descriptor 3 the channel to this process, and its environment would say so: what is given here wins.
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc', channel],
+    env: environment('4'),
+  });
+  channel.destroy();
+  limit(child);
+  const taken = new Map<string, Handle>();
+  await new Promise<void>((resolve, reject) => {
+    child.on('message', ({ name }: { name: string }, listener) => {
+      if (listener !== undefined) taken.set(name, listener);
+      if (names.every((expected) => taken.has(expected))) resolve();
+    });
+    child.once('error', reject);
+    // After the last message, whoever of the two programs has ended.
+    child.once('disconnect', () => reject(new Error('its listeners have not come')));
+  });
+  if (child.connected) child.disconnect();
+  return taken;
+}
+
+/** What is meant for the relay's own Node, a debugger for example, is not meant for these. */
+function environment(channel: string): NodeJS.ProcessEnv {
+  return { ...process.env, NODE_OPTIONS: '', NODE_CHANNEL_FD: channel };
+}
+
+function limit(child: ChildProcess): void {
+  child.on('error', () => {});
+  const timer = setTimeout(() => child.kill('SIGKILL'), SUCCESSION_STEP_MS);
+  child.once('exit', () => clearTimeout(timer));
+}

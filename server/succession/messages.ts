@@ -1,0 +1,55 @@
+/** What a relay and the one that replaces it say to each other (docs/decisions/0020-replacing-a-relay.md). */
+import type { EndReason } from '../tunnels/peers.ts';
+import type { TrafficDelta } from '../store/parameters.ts';
+
+/** Of this conversation; a relay that speaks another one is not replaced. */
+export const SUCCESSION_VERSION = 1;
+
+/** The first line of every connection to a relay's meeting point: what it is for. */
+export type Hello =
+  /** A relay is to replace this one. `address`: where visitors are to come, as its settings say. */
+  | { readonly kind: 'replace'; readonly version: number; readonly address: string }
+  /** The listeners of this relay are to be sent over this connection. */
+  | { readonly kind: 'listeners' }
+  /** A visitor of the relay before: everything behind the line is what the visitor sends. */
+  | {
+      readonly kind: 'visitor';
+      readonly id: number;
+      readonly address: string;
+      readonly proto: 'http' | 'https';
+    };
+
+/** A tunnel whose client was there a moment ago. */
+export interface MissedClient {
+  readonly tunnelId: string;
+  /** ms since it has left; 0 for one that is still connected to the relay before */
+  readonly awayMs: number;
+}
+
+/** What the relay that is replaced says. */
+export type PredecessorMessage =
+  /** It agrees, and sends listeners of these names to whoever asks. */
+  | { readonly kind: 'welcome'; readonly listeners: readonly string[] }
+  /** It goes on alone: the other must not serve. */
+  | { readonly kind: 'refused'; readonly reason: string }
+  /** Everything is stored, the database is unlocked, and nobody new is served until one of the two goes on. */
+  | { readonly kind: 'moved'; readonly clients: readonly MissedClient[] }
+  /** The other may serve. */
+  | { readonly kind: 'go' }
+  /** It has stored traffic of the connections that it still has. */
+  | { readonly kind: 'counted'; readonly deltas: readonly TrafficDelta[] };
+
+/** What the relay that replaces it says. */
+export type SuccessorMessage =
+  /** Everything that could be loaded has been: the other is to let go. */
+  | { readonly kind: 'move' }
+  /** It has the database and knows its tunnels. */
+  | { readonly kind: 'ready' }
+  /** It takes connections, those that the other passes on included. */
+  | { readonly kind: 'serving' }
+  /** A tunnel has ended. */
+  | { readonly kind: 'ended'; readonly tunnelId: string; readonly reason: EndReason }
+  /** Others may come into a tunnel than before, as the store has it. */
+  | { readonly kind: 'access'; readonly tunnelId: string }
+  /** A visitor that was passed on is to be cut in a way that cannot be mistaken for a clean end. */
+  | { readonly kind: 'reset'; readonly id: number };
