@@ -18,6 +18,7 @@ describe('loadConfig', () => {
     assert.deepEqual(rest, {
       host: '127.0.0.1',
       port: 8080,
+      resolver: undefined,
       reusePort: false,
       publicUrl: undefined,
       tunnelDomain: 'localhost',
@@ -27,6 +28,7 @@ describe('loadConfig', () => {
       address: { connections: 256, requests: 0 },
       serviceDomain: 'localhost',
       tls: undefined,
+      acme: undefined,
       dataDir: resolve('.culvert'),
       database: { kind: 'sqlite', path: resolve('.culvert/culvert.db') },
       bootstrapKey: undefined,
@@ -41,6 +43,7 @@ describe('loadConfig', () => {
       notice: false,
       accessLog: undefined,
       abuseContact: undefined,
+      downloadPage: undefined,
     });
     assert.ok(reservedNames.has('www') && reservedNames.has('api') && reservedNames.has('admin'));
     assert.equal(trustedProxies.check('127.0.0.1'), false);
@@ -62,6 +65,17 @@ describe('loadConfig', () => {
 
   it('treats an empty variable as not set', () => {
     assert.equal(config({ CULVERT_PORT: '', CULVERT_REDIS_URL: ' ' }).port, 8080);
+  });
+
+  it('takes no variable for a setting that it is not', () => {
+    assert.deepEqual(problems({ CULVERT_TRUSTED_PROXIES: '10.0.0.1', CULVERT_PROT: '', PORT: '1' }), [
+      'there is no setting CULVERT_PROT; the nearest is CULVERT_PORT',
+      'there is no setting CULVERT_TRUSTED_PROXIES; the nearest is CULVERT_TRUST_PROXY',
+    ]);
+    assert.equal(
+      config({ CULVERT_RELAY: 'https://relay.example', CULVERT_API_KEY: 'x', CULVERT_CA: 'x' }).port,
+      8080,
+    );
   });
 
   it('keeps the database in the data folder unless told otherwise', () => {
@@ -104,6 +118,13 @@ describe('loadConfig', () => {
     ]) {
       assert.match(problems({ CULVERT_ABUSE_CONTACT: wrong }).join(), /^CULVERT_ABUSE_CONTACT takes/, wrong);
     }
+  });
+
+  it('takes a web page from which people get Culvert', () => {
+    const page = 'https://example.com/culvert?for=team';
+    assert.equal(config({ CULVERT_DOWNLOAD_PAGE: page }).downloadPage, page);
+    for (const wrong of ['culvert', 'it@example.com', 'javascript:alert(1)', 'file:///culvert'])
+      assert.match(problems({ CULVERT_DOWNLOAD_PAGE: wrong }).join(), /^CULVERT_DOWNLOAD_PAGE takes/, wrong);
   });
 
   it('trusts the proxies it is given', () => {

@@ -3,6 +3,7 @@ import { BlockList } from 'node:net';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { formatDuration } from '../shared/duration.ts';
+import { type AcmeConfig, readAcme } from './acme-config.ts';
 import type { ClusterSettings } from './cluster/cluster.ts';
 import type { AddressSettings } from './edge/admission/address-limits.ts';
 import type { TlsFiles } from './edge/listener/tls-files.ts';
@@ -34,6 +35,8 @@ export interface Config {
   readonly nameHold: number;
   /** `undefined` to serve without TLS */
   readonly tls: TlsFiles | undefined;
+  /** `undefined` where certificates, if there are any, come from elsewhere */
+  readonly acme: AcmeConfig | undefined;
   /** peers whose forwarded headers are trusted */
   readonly trustedProxies: BlockList;
   readonly reservedNames: ReadonlySet<string>;
@@ -53,10 +56,14 @@ export interface Config {
   readonly notice: boolean;
   /** address of a link for complaints about tunnels */
   readonly abuseContact: string | undefined;
+  /** address of the page from which people get Culvert */
+  readonly downloadPage: string | undefined;
   /** whether search engines may show tunnels */
   readonly indexed: boolean;
   /** whether tunnels have an address below the relay's own, too */
   readonly pathForm: boolean;
+  /** the DNS server that is asked about domains, as `ADDRESS:PORT`; `undefined` for those of the system */
+  readonly resolver: string | undefined;
   /** visitors' connections at a time */
   readonly maxConnections: number;
   /** limits for one visitor's address */
@@ -116,6 +123,7 @@ function readConfig(
   flags: Flags,
 ): { readonly config: Config; readonly flags: Flags } | { readonly problems: readonly string[] } {
   const given = new GivenSettings(env, flags);
+  given.refuseUnknown();
   const tunnelDomain = given.read('tunnel-domain');
   const dataDir = resolve(given.read('data-dir'));
   const publicUrl = given.read('public-url');
@@ -135,6 +143,7 @@ function readConfig(
     ...readTtls(given),
     nameHold: given.read('name-hold'),
     tls: readTls(given),
+    acme: readAcme(given, publicUrl),
     trustedProxies: given.read('trust-proxy') ?? new BlockList(),
     warmSockets: given.read('warm-sockets'),
     trunks: given.read('trunks'),
@@ -147,8 +156,10 @@ function readConfig(
     accessLog: readAccessLog(given),
     notice: given.read('notice') === 'free',
     abuseContact: given.read('abuse-contact'),
+    downloadPage: given.read('download-page'),
     indexed: given.read('robots') === 'allow',
     pathForm: given.read('path-form') !== 'off',
+    resolver: given.read('resolver'),
     maxConnections: given.read('max-connections'),
     address: {
       connections: given.read('address-connections'),
@@ -172,8 +183,8 @@ export function publicUrlOf(config: Config, boundPort: number): URL {
 }
 
 /** The scheme of the listener. */
-export function schemeOf({ tls }: Pick<Config, 'tls'>): 'http' | 'https' {
-  return tls === undefined ? 'http' : 'https';
+export function schemeOf({ tls, acme }: Pick<Config, 'tls' | 'acme'>): 'http' | 'https' {
+  return tls === undefined && acme === undefined ? 'http' : 'https';
 }
 
 function readTls(given: GivenSettings): TlsFiles | undefined {

@@ -1,6 +1,11 @@
 /** Settings as the operator has given them: the flag if there is one, else the variable. */
-import { type SettingName, SETTINGS, type Standard, variableOf } from './settings.ts';
+import { CLIENT_VARIABLES } from '../shared/client-variables.ts';
+import { nearest } from '../shared/nearest.ts';
+import { SETTING_NAMES, type SettingName, SETTINGS, type Standard, variableOf } from './settings.ts';
 import type { SettingReader } from './setting-readers.ts';
+
+/** What the names of all variables of Culvert begin with. */
+const PREFIX = 'CULVERT_';
 
 /** An empty text counts as not given. */
 export class GivenSettings {
@@ -31,6 +36,19 @@ export class GivenSettings {
     const value = reader.read(text);
     if (value === undefined) this.problems.push(`${this.nameAsGiven(name)} takes ${reader.takes}`);
     return value as Standard<N> | undefined;
+  }
+
+  /**
+   * Adds each variable to the problems that looks like a setting and is none: the setting that was meant would be at its
+   * default, and with another database or without its lock nobody would notice.
+   */
+  refuseUnknown(): void {
+    const known = SETTING_NAMES.map(variableOf);
+    const others = new Set<string>([...known, ...CLIENT_VARIABLES]);
+    for (const name of Object.keys(this.#env).toSorted()) {
+      if (!name.startsWith(PREFIX) || others.has(name)) continue;
+      this.problems.push(`there is no setting ${name}; the nearest is ${nearest(name, known, Infinity)}`);
+    }
   }
 
   /** What the operator wrote: the flag, or else the variable. */

@@ -7,7 +7,9 @@ const SOURCES = [
   'desktop/engine/limits.ts',
   'desktop/config/limits.ts',
   'desktop/cli/limits.ts',
+  'desktop/doctor/limits.ts',
   'desktop/main/limits.ts',
+  'desktop/share/limits.ts',
 ];
 const UNITS: Readonly<Record<string, number>> = {
   '': 1,

@@ -140,6 +140,24 @@ export const QUIET_TURN_MS = 0.2;
 export const DRAIN_MOVE_MS = 5000;
 /** During shutdown, ms between two looks at whether visitors still wait for data sockets, or clients are still connected. */
 export const DRAIN_LOOK_MS = 20;
+/** ms for the service manager to hear that the relay serves. */
+export const NOTIFY_TIMEOUT_MS = 5000;
+/** ms for a relay that is started with `--detach` to serve. */
+export const DETACHED_START_MS = 120_000;
+/** ms a relay and the one that replaces it wait for each other's next step. */
+export const SUCCESSION_STEP_MS = 10_000;
+/** ms for the new one to load what it needs, while the other serves: its database may have to be brought up to date. */
+export const SUCCESSION_READY_MS = 60_000;
+/** ms the body of a request to the API may take to arrive while a replacement waits for it. */
+export const SUCCESSION_SETTLE_MS = 2000;
+/** ms for the first line of a connection between the two. */
+export const SUCCESSION_HELLO_MS = 5000;
+/** Bytes of a message between the two: the clients of 100,000 tunnels. */
+export const SUCCESSION_LINE_MAX_BYTES = 16 * 1024 * 1024;
+/** ms a relay that was replaced keeps a connection on which no request comes. */
+export const REPLACED_IDLE_MS = 10_000;
+/** ms after a refused connection to the relay that has replaced this one until the next try: its queue was full. */
+export const SUCCESSION_RETRY_MS = 20;
 
 /** The longest `CULVERT_MAX_TTL`, in seconds: ten years. Keeps every expiry within what JavaScript dates can show. */
 export const TTL_CEILING_SECONDS = 10 * 365 * 24 * 3600;
@@ -294,6 +312,10 @@ export const LINGER_TIMEOUT_MS = 2000;
 export const KEEP_ALIVE_MS = 60_000;
 /** ms a TLS handshake may take: a few round trips, on a slow network. */
 export const TLS_HANDSHAKE_TIMEOUT_MS = 10_000;
+/** ms for which session tickets are made with one key. */
+export const TICKET_KEY_MS = 24 * 3600_000;
+/** s for which a visitor comes back without a full handshake. */
+export const SESSION_SECONDS = 12 * 3600;
 /** ms between two looks at the files of certificate and key. */
 export const TLS_RELOAD_MS = 5000;
 /** ms between two looks at the deadlines above. */
@@ -402,8 +424,8 @@ export const REVOKED_LINKS_MAX = 1024;
 export const PASS_SECONDS = 12 * 3600;
 /** ms for which passes are made with one key. */
 export const PASS_KEY_MS = 7 * 24 * 3600_000;
-/** ms after which a store that failed is asked for the next key again; passes are made with the one before meanwhile. */
-export const PASS_KEY_RETRY_MS = 10_000;
+/** ms after which a store that failed is asked for the next key again; the one before is used meanwhile. */
+export const STORE_RETRY_MS = 10_000;
 
 /** Visitors of a tunnel who knock and wait for an answer. */
 export const KNOCKS_WAITING_MAX = 32;
@@ -421,3 +443,159 @@ export const KNOCK_HOLDS_MAX = 4;
 export const KNOCK_LOOK_SECONDS = 5;
 /** Times that a write is tried again because another relay was faster. */
 export const KNOCK_WRITE_ATTEMPTS = 5;
+
+/** Questions for challenges of other relays that the store is asked at a time; strangers who ask more get none. */
+export const CHALLENGE_LOOKUPS_MAX = 32;
+/** ms between two tellings of the store which keys were used: the last use of a key is known to within a minute. */
+export const KEY_USES_FLUSH_MS = 30_000;
+/** The longest life of a key that has an end, in seconds. */
+export const KEY_TTL_CEILING_SECONDS = 10 * 365 * 24 * 3600;
+/** Characters of a key's label. */
+export const KEY_LABEL_MAX_LENGTH = 100;
+
+/** Bytes of a DNS query: a name is 255 at most, and what else resolvers send is some tens. */
+export const DNS_QUERY_MAX_BYTES = 512;
+/** Bytes of a DNS response over UDP: larger ones are lost where they are fragmented (the advice of dnsflagday.net, 2020). */
+export const DNS_UDP_MAX_BYTES = 1232;
+/** Times the length of its query that a DNS response over UDP may have, so that nobody is flooded with responses. */
+export const DNS_UDP_FACTOR = 4;
+/** DNS queries that a network may send in a minute: a validation takes ten at most, from each of an authority's networks. */
+export const DNS_QUERIES_PER_MINUTE = 600;
+/** Those at once. */
+export const DNS_QUERIES_BURST = 100;
+/** DNS queries that wait for the store, and responses that wait for the network. */
+export const DNS_WAITING_MAX = 1024;
+/** ms for which challenges are remembered that were read from the store. */
+export const DNS_TEXTS_MS = 500;
+/** Connections with DNS queries at a time, on each address; the oldest goes when there are more. */
+export const DNS_CONNECTIONS_MAX = 128;
+/** Those of one network. */
+export const DNS_CONNECTIONS_OF_ONE_MAX = 16;
+/** ms until the next query of such a connection must be complete. */
+export const DNS_CONNECTION_IDLE_MS = 5000;
+/** ms that a DNS server has for an answer, the first time. */
+export const DNS_TRY_MS = 2000;
+/** Times that a question is sent. */
+export const DNS_TRIES = 2;
+/** ms after which an answer is waited for no longer, however often servers lead on to others. */
+export const DNS_ANSWER_MS = 8000;
+/** Values of an answer that are shown to whoever asked for a domain to be looked at; the DNS may have any number. */
+export const DNS_SHOWN_MAX = 4;
+/** Characters of each. */
+export const DNS_SHOWN_LENGTH = 100;
+/** Domains that are looked at at a time because somebody asks for it; each takes six questions. */
+export const DOMAIN_LOOKS_MAX = 32;
+/** Times that an account may add a domain or have one looked at in a minute in the long run. */
+export const DOMAIN_CALLS_PER_MINUTE = 20;
+/** Times at once. */
+export const DOMAIN_CALLS_BURST = 10;
+/** ms between two looks at a verified domain. */
+export const DOMAIN_CHECK_MS = 24 * 3600_000;
+/** ms by which that is more or less, so that domains that were verified together are not looked at together for ever. */
+export const DOMAIN_CHECK_JITTER_MS = 2 * 3600_000;
+/** ms for which the records of a verified domain may be wrong before it is let go. */
+export const DOMAIN_GRACE_MS = 7 * 24 * 3600_000;
+/** ms for which a domain is claimed that is not verified. */
+export const DOMAIN_CLAIM_MS = 30 * 24 * 3600_000;
+/** ms between two looks for domains whose time has come. */
+export const DOMAIN_SWEEP_MS = 60_000;
+/** Domains that a relay takes at a time to look at them: 70,000 a day. */
+export const DOMAIN_SWEEP_BATCH = 50;
+/** Those that it looks at at the same time. */
+export const DOMAIN_SWEEP_AT_ONCE = 8;
+/** ms after which another relay looks at a domain that a relay has taken and said nothing about: it has died. */
+export const DOMAIN_SWEEP_LEASE_MS = 3600_000;
+/** Domains that are read from the store in one query; all of them are in memory, some 200 bytes each. */
+export const DOMAINS_BATCH = 1000;
+/** ms until a store that has failed is asked again whose domains are. */
+export const DOMAIN_RETRY_MS = 1000;
+/** ms for which the addresses of the relay are remembered, which are shown as records of some domains. */
+export const OWN_ADDRESSES_MS = 5 * 60_000;
+/** ms for which it is kept that a tunnel was closed by whoever runs the relay: a relay hears of it within a second. */
+export const CLOSED_TUNNELS_KEPT_MS = 3_600_000;
+/** Administrative acts that are kept, the newest. */
+export const AUDIT_MAX = 10_000;
+/** Characters of the reason of a suspension. */
+export const REASON_MAX_LENGTH = 200;
+/** Accounts that one command makes. */
+export const ACCOUNTS_AT_ONCE_MAX = 1000;
+/** Invitations that an address may look at or take in a minute: they cannot be guessed, and each costs a look into the store. */
+export const INVITE_TRIES_PER_MINUTE = 30;
+/** The longest life of an invitation, in seconds. */
+export const INVITE_TTL_CEILING_SECONDS = 90 * 24 * 3600;
+/** Invitations that one command makes. */
+export const INVITES_AT_ONCE_MAX = 1000;
+
+/** ms that `culvert-relay doctor` gives each of its checks. */
+export const DIAGNOSIS_CHECK_MS = 15_000;
+/** ms that it waits for an answer. */
+export const DIAGNOSIS_ANSWER_MS = 10_000;
+/** Characters of an answer that it reads; the description of the API has some 150,000. */
+export const DIAGNOSIS_ANSWER_MAX_BYTES = 1024 * 1024;
+/** ms within which the first piece of a response has to arrive while the second one is held back. */
+export const DIAGNOSIS_PIECE_MS = 3000;
+/** Seconds for which it lets a response be silent at most, so that it ends on the day on which it was begun. */
+export const DIAGNOSIS_IDLE_MAX_SECONDS = 30 * 60;
+/** ms after which an account of the doctor is one that it could not remove: longer than it looks. */
+export const DIAGNOSIS_LEFTOVER_MS = 3_600_000;
+/** ms by which the clock may differ from that of another machine: members of a cluster and proofs allow for that much. */
+export const DIAGNOSIS_CLOCK_OFF_MS = 10_000;
+/** ms after which a copy of the database is old. */
+export const BACKUP_OLD_MS = 7 * 24 * 3_600_000;
+/** ms before its end at which a certificate should have been renewed long ago. */
+export const CERTIFICATE_ENDING_MS = 14 * 24 * 3_600_000;
+
+/** Bytes of a response of a certificate authority: a chain has some 6 KB. */
+export const ACME_ANSWER_MAX_BYTES = 128 * 1024;
+/** ms until such a response is complete. */
+export const ACME_REQUEST_TIMEOUT_MS = 20_000;
+/** The longest that an authority's `Retry-After` is obeyed, in ms. */
+export const ACME_RETRY_AFTER_MAX_MS = 24 * 3_600_000;
+/** Nonces of an authority that are kept for the next requests. */
+export const ACME_NONCES_MAX = 16;
+/** Times that a request is sent again because the authority did not like its nonce. */
+export const ACME_NONCE_RETRIES = 8;
+/** ms after which an order is given up, and another may begin. */
+export const ACME_ORDER_TIMEOUT_MS = 120_000;
+/** Certificates of a chain. */
+export const ACME_CHAIN_MAX = 10;
+/** ms until a certificate that could not be had is tried for again, doubled for each failure in a row. Authorities allow five an hour. */
+export const ORDER_RETRY_MS = 180_000;
+/** The most that this is doubled to, in ms. */
+export const ORDER_RETRY_MAX_MS = 12 * 3_600_000;
+/** ms for which an authority that cannot be used is left alone, doubled for each time in a row. */
+export const AUTHORITY_RETRY_MS = 10_000;
+/** The most that this is doubled to, in ms. */
+export const AUTHORITY_RETRY_MAX_MS = 3_600_000;
+/** Orders that a relay has under way at a time. */
+export const ORDERS_AT_ONCE = 32;
+/** Orders in an hour, unless the operator says otherwise. */
+export const ORDERS_PER_HOUR = 20;
+/** The most that an operator can say: Let's Encrypt takes 300 in three hours. */
+export const ORDERS_PER_HOUR_CEILING = 1000;
+/** Names that are remembered because it would be in vain to order for them now; some 2 MB. */
+export const REFUSED_NAMES_MAX = 10_000;
+/** Certificates that are ready for handshakes; some 70 MB. Others are read from the store again. */
+export const CONTEXTS_MAX = 2000;
+/** Certificates that are read from the store at a time; handshakes that need more get none. */
+export const CERTIFICATE_READS_MAX = 256;
+/** Handshakes that wait while a certificate is ordered. */
+export const CERTIFICATE_WAITS_MAX = 512;
+/** Those that wait for one name. */
+export const CERTIFICATE_WAITS_PER_NAME_MAX = 32;
+/** ms for which they wait: as long as browsers do. */
+export const CERTIFICATE_WAIT_MS = 30_000;
+/** Connections to the port for plain HTTP at a time. */
+export const HTTP_PORT_CONNECTIONS_MAX = 1024;
+/** Bytes of a head there. */
+export const HTTP_PORT_HEAD_MAX_BYTES = 8 * 1024;
+/** ms for a request there, or for its response to be read. */
+export const HTTP_PORT_REQUEST_MS = 10_000;
+/** ms that a connection there waits for another request. */
+export const HTTP_PORT_IDLE_MS = 5000;
+/** Requests of a connection there. */
+export const HTTP_PORT_REQUESTS_MAX = 100;
+/** Domains of which that is remembered; some 2 MB. */
+export const DELEGATIONS_KNOWN_MAX = 10_000;
+/** ms for which a visitor's handshake may wait for a resolver that is asked for a delegation. */
+export const DELEGATION_LOOKUP_MS = 5000;

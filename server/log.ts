@@ -20,10 +20,44 @@ export const LOG_EVENTS = {
     meaning:
       'there was no API key, so one was made. It is in `file`: copy it, and remove the file. On a terminal it is shown',
   },
+  'first start': {
+    level: 'info',
+    meaning:
+      'without `CULVERT_PUBLIC_URL`, so only this machine reaches the relay; what is kept is in `data`, and `next` has what to set next. On a terminal that is shown',
+  },
+  'setting missing': {
+    level: 'warn',
+    meaning:
+      'the relay serves, but not at all addresses that `CULVERT_PUBLIC_URL` says; `reason` has what follows and what to set',
+  },
   listening: { level: 'info', meaning: 'visitors, clients and the API are served on `url`' },
   'metrics listening': { level: 'info', meaning: '`/metrics` is served on `url`' },
   'start refused': { level: 'error', meaning: 'the relay ends with exit code 1; `reason` says what to do' },
   'relay stopping': { level: 'info', meaning: 'a signal came; open connections get `deadline_ms` to finish' },
+  'replacement begun': {
+    level: 'info',
+    meaning: 'another relay, started with `--replace`, loads what it needs to take over from this one',
+  },
+  'replacement failed': {
+    level: 'warn',
+    meaning: 'the other relay does not take over, see `reason`; this one goes on',
+  },
+  'relay replaced': {
+    level: 'info',
+    meaning: 'another relay serves now; open connections get `deadline_ms` to finish here',
+  },
+  'taking over': {
+    level: 'info',
+    meaning: 'started with `--replace`: a relay serves that this one takes over from',
+  },
+  'service manager not told': {
+    level: 'warn',
+    meaning: '`systemd-notify` has failed, see `error`; systemd takes the relay for one that does not start',
+  },
+  'not replaceable': {
+    level: 'warn',
+    meaning: '`serve --replace` will not find this relay; `reason` says why. Everything else works',
+  },
   'relay stopped': { level: 'info', meaning: 'everything is stored, the program ends' },
   'stop failed': { level: 'error', meaning: 'the program ends, but could not finish everything' },
   'relay aborted': { level: 'warn', meaning: 'a second signal came; everything is cut, exit code 1' },
@@ -33,6 +67,10 @@ export const LOG_EVENTS = {
   },
   'tunnel created': { level: 'info', meaning: 'through the API' },
   'tunnel extended': { level: 'info', meaning: 'through the API, to `expires_at`' },
+  'tunnel taken over': {
+    level: 'info',
+    meaning: 'a client has come back to the tunnel of its name, with the port and the life it now asks for',
+  },
   'tunnel access changed': { level: 'info', meaning: 'through the API: other visitors may come in' },
   'link created': {
     level: 'info',
@@ -47,11 +85,38 @@ export const LOG_EVENTS = {
   'tunnel closed': { level: 'info', meaning: 'through the API' },
   'tunnel expired': { level: 'info', meaning: 'its time to live was over' },
   'tunnel removed': { level: 'info', meaning: 'its account was removed' },
+  'tunnel displaced': { level: 'info', meaning: "its domain is not its account's any more" },
+  'domain added': { level: 'info', meaning: 'through the API: an account claims `domain`' },
+  'domain verified': {
+    level: 'info',
+    meaning: 'through the API: its account has proven that `domain` is theirs',
+  },
+  'domain removed': { level: 'info', meaning: 'through the API' },
+  'domain failing': {
+    level: 'info',
+    meaning: 'the records of `domain` are not as they should be; if that stays so, it is let go at `ends_at`',
+  },
+  'domain let go': {
+    level: 'info',
+    meaning: 'the records of `domain` were wrong for 7 days: its account has it no more',
+  },
   'keys revoked': {
     level: 'info',
-    meaning: '`keys` keys that were in use are no longer valid; what was opened with them was closed',
+    meaning:
+      '`keys` keys that were in use were revoked, or their time is over; what was opened with them was closed',
   },
   'plan changed': { level: 'info', meaning: 'an account with live tunnels is now on `plan`' },
+  'invitation taken': {
+    level: 'info',
+    meaning: 'somebody has taken the `invitation` for a key of the account',
+  },
+  'account suspended': {
+    level: 'info',
+    meaning: 'an account with live tunnels was suspended: visitors of them get 451, its keys 403',
+  },
+  'account resumed': { level: 'info', meaning: 'a suspended account with live tunnels may go on' },
+  'tunnel suspended': { level: 'info', meaning: 'visitors of the tunnel get 451' },
+  'tunnel resumed': { level: 'info', meaning: 'a suspended tunnel takes visitors again' },
   'name clash': {
     level: 'warn',
     meaning:
@@ -59,12 +124,55 @@ export const LOG_EVENTS = {
   },
   'certificate loaded': {
     level: 'info',
-    meaning: 'the renewed certificate is used from now on; it ends at `valid_to`',
+    meaning: 'the certificate is used from now on; it ends at `valid_to`',
   },
   'certificate refused': {
     level: 'error',
     meaning:
       'certificate or key have changed and cannot be used; the previous ones stay in use. `reason` says what is wrong',
+  },
+  'dns listening': {
+    level: 'info',
+    meaning: 'the challenges of certificates are served over DNS, UDP and TCP, on `address` and `port`',
+  },
+  'delegation seen': {
+    level: 'info',
+    meaning:
+      'the DNS leads here for the challenges of `domain`, which gets one certificate for all names below it',
+  },
+  'delegation missing': {
+    level: 'warn',
+    meaning:
+      'the DNS does not lead here for the challenges of `domain` (`reason`), so each host below it gets a certificate of its own. Add `record`, or give up CULVERT_DNS_PORT',
+  },
+  'http listening': {
+    level: 'info',
+    meaning: 'proofs for the certificate authority, and redirects to https, are served on `url`',
+  },
+  'certificate ordered': {
+    level: 'info',
+    meaning: 'an order for `name` has begun, because a `visitor` waits for it or for `upkeep`',
+  },
+  'certificate issued': { level: 'info', meaning: 'there is one for `name`, until `valid_to`; it took `ms`' },
+  'certificate order failed': {
+    level: 'error',
+    meaning:
+      'there is no new certificate for `name`, and none is ordered before `retry_at`. `error` has what the authority says',
+  },
+  'certificate order limit': {
+    level: 'warn',
+    meaning:
+      'no certificate is ordered for `name` before `retry_at`: there were CULVERT_ACME_ORDERS_PER_HOUR in the last hour, or half of what visitors may have for its account',
+  },
+  'certificate not stored': {
+    level: 'error',
+    meaning:
+      'the certificate for `name` is in use, but a restart would lose it; it is stored as soon as the database takes it',
+  },
+  'clock off': {
+    level: 'error',
+    meaning:
+      'by the clock of this machine, the new certificate for `name` was to be renewed already, or is not good yet: set the clock',
   },
   'client online': { level: 'info', meaning: "a tunnel's control socket was opened" },
   'client offline': {

@@ -6,6 +6,7 @@ import {
   ADDRESS_REQUESTS_CEILING,
   CONNECTIONS_CEILING,
   NAME_HOLD_CEILING_SECONDS,
+  ORDERS_PER_HOUR_CEILING,
   TTL_CEILING_SECONDS,
   TRUNKS_CEILING,
   WARM_SOCKETS_CEILING,
@@ -47,6 +48,8 @@ export const trunks = wholeNumber(0, TRUNKS_CEILING);
 export const connections = wholeNumber(1, CONNECTIONS_CEILING);
 
 export const addressConnections = wholeNumber(0, CONNECTIONS_CEILING);
+
+export const ordersPerHour = wholeNumber(1, ORDERS_PER_HOUR_CEILING);
 
 export const addressRequests = wholeNumber(0, ADDRESS_REQUESTS_CEILING);
 
@@ -145,13 +148,33 @@ export const logLevel = oneOf(LOG_LEVELS);
 
 const MAIL_ADDRESS = /^[\w.+-]{1,64}@(?=.{1,189}$)[a-z0-9-]+(?:\.[a-z0-9-]+)+$/i;
 
+/** A mail address. */
+export const mail: SettingReader<string> = {
+  takes: 'a mail address, like operator@example.com',
+  read: (given) => (MAIL_ADDRESS.test(given) ? given : undefined),
+};
+
+/** The address of a certificate authority's directory (RFC 8555 section 7.1.1). */
+export const directory: SettingReader<string> = {
+  takes: 'the https:// address of an ACME directory',
+  read: (given) => (given.startsWith('https://') && URL.canParse(given) ? new URL(given).href : undefined),
+};
+
 /** The address of a link: `mailto:…` for a mail address. */
 export const contact: SettingReader<string> = {
   takes: 'a mail address, or an http:// or https:// address, like abuse@example.com',
   read(given) {
     if (MAIL_ADDRESS.test(given)) return `mailto:${given}`;
-    const url = URL.canParse(given) ? new URL(given) : undefined;
-    return url !== undefined && ['http:', 'https:'].includes(url.protocol) ? url.href : undefined;
+    return webPage.read(given);
+  },
+};
+
+/** The address of a page for people. */
+export const webPage: SettingReader<string> = {
+  takes: 'an http:// or https:// address, like https://example.com/culvert',
+  read(given) {
+    const url = URL.parse(given);
+    return url !== null && ['http:', 'https:'].includes(url.protocol) ? url.href : undefined;
   },
 };
 
@@ -176,6 +199,17 @@ export const networks: SettingReader<BlockList> = {
   read(given) {
     const list = new BlockList();
     return items(given).every((item) => addNetwork(list, item)) ? list : undefined;
+  },
+};
+
+/** The address of a DNS server; IPv6 in brackets (RFC 3986 section 3.2.2). */
+export const resolver: SettingReader<string> = {
+  takes: 'an IP address and a port, like 127.0.0.1:53 or [::1]:53',
+  read(given) {
+    const [, v6, v4, number = ''] = /^(?:\[(.+)\]|([^:]+)):(\d+)$/.exec(given) ?? [];
+    const isAddress = v6 === undefined ? isIP(v4 ?? '') === 4 : isIP(v6) === 6 && !v6.includes('%');
+    const value = port.read(number);
+    return isAddress && value !== undefined && value > 0 ? given : undefined;
   },
 };
 

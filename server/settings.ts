@@ -1,5 +1,11 @@
 /** The settings of `culvert-relay` (README.md): what each takes, its default and what it means, as `--help` shows them. */
-import { ADDRESS_CONNECTIONS_MAX, CONNECTIONS_MAX, TRUNKS_MAX, WARM_SOCKETS_MAX } from './limits.ts';
+import {
+  ADDRESS_CONNECTIONS_MAX,
+  CONNECTIONS_MAX,
+  ORDERS_PER_HOUR,
+  TRUNKS_MAX,
+  WARM_SOCKETS_MAX,
+} from './limits.ts';
 import * as readers from './setting-readers.ts';
 
 export interface Setting<T> {
@@ -55,6 +61,36 @@ export const SETTINGS = {
   ),
   'tls-cert': optional(readers.text, 'none', 'certificate file (PEM): serve TLS; read again when it changes'),
   'tls-key': optional(readers.text, 'none', 'key file (PEM) of the certificate'),
+  'acme-email': optional(
+    readers.mail,
+    'none',
+    'mail address: get certificates from an authority, whose terms you so agree to, and serve TLS with them',
+  ),
+  'acme-directory': setting(
+    readers.directory,
+    'https://acme-v02.api.letsencrypt.org/directory',
+    'the authority, an ACME directory',
+  ),
+  'acme-ca': optional(
+    readers.text,
+    'none',
+    'certificate file (PEM) with which the authority itself is checked',
+  ),
+  'acme-orders-per-hour': setting(
+    readers.ordersPerHour,
+    String(ORDERS_PER_HOUR),
+    'certificates ordered in an hour, at most',
+  ),
+  'http-port': setting(
+    readers.port,
+    '80',
+    'port for plain HTTP, with certificates: proofs for the authority, and redirects to https; 0 picks a free one',
+  ),
+  'dns-port': optional(
+    readers.port,
+    'none',
+    'port for DNS, UDP and TCP, where _acme-challenge.<tunnel domain> is delegated to the relay: one certificate for all tunnels',
+  ),
   'max-ttl': setting(readers.ttl, '168h', 'the longest life of a tunnel'),
   'name-hold': setting(readers.nameHold, '0s', 'how long the name of an ended tunnel stays with its account'),
   'default-ttl': setting(readers.ttl, '1h', 'the life of a tunnel that asks for none'),
@@ -115,6 +151,11 @@ export const SETTINGS = {
     'none',
     'mail address or web page for complaints about tunnels, shown on the pages of the relay',
   ),
+  'download-page': optional(
+    readers.webPage,
+    'none',
+    'web page from which people get Culvert, linked by invitations',
+  ),
   robots: setting(
     readers.robots,
     'noindex',
@@ -124,6 +165,11 @@ export const SETTINGS = {
     readers.onOff,
     'on',
     'on, or off: whether tunnels are also at <public URL>/t/{slug}, where they share an origin in browsers',
+  ),
+  resolver: optional(
+    readers.resolver,
+    "the system's",
+    'DNS server that is asked about domains, as ADDRESS:PORT',
   ),
   'redis-url': optional(
     readers.redisUrl,

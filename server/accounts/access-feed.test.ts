@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { ACCESS_POLL_MS } from '../limits.ts';
-import { StoreError } from '../store/store.ts';
+import { StoreError } from '../store/store-errors.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { PolledAccessFeed } from './access-feed.ts';
 
@@ -15,7 +15,7 @@ describe('PolledAccessFeed', () => {
     clock = new FakeClock();
     [revision, calls, failing] = [7, 0, false];
     const accessRevision = () =>
-      typeof revision === 'number' ? Promise.resolve(revision) : Promise.reject(revision);
+      typeof revision === 'number' ? Promise.resolve(String(revision)) : Promise.reject(revision);
     feed = new PolledAccessFeed({ accessRevision }, clock);
     feed.start(() => {
       calls += 1;

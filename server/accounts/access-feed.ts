@@ -4,7 +4,8 @@
  */
 import type { Clock, Timer } from '../clock.ts';
 import { ACCESS_POLL_MS } from '../limits.ts';
-import { type Store, StoreError } from '../store/store.ts';
+import { StoreError } from '../store/store-errors.ts';
+import type { Store } from '../store/store.ts';
 
 export interface AccessFeed {
   /**
@@ -20,7 +21,7 @@ export interface AccessFeed {
 export class PolledAccessFeed implements AccessFeed {
   readonly #store: Pick<Store, 'accessRevision'>;
   readonly #clock: Clock;
-  #seen: number | undefined;
+  #seen: string | undefined;
   #timer: Timer | undefined;
   #running: Promise<void> = Promise.resolve();
 
@@ -43,7 +44,7 @@ export class PolledAccessFeed implements AccessFeed {
 
   async #lookAndGoOn(onChange: () => Promise<void>): Promise<void> {
     try {
-      const revision = await this.#store.accessRevision();
+      const revision = await this.#store.accessRevision(this.#clock.now());
       if (revision !== this.#seen) await onChange();
       this.#seen = revision;
     } catch (error) {

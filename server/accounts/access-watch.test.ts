@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
+import type { KeyEnd } from '../../shared/control.ts';
 import { ACCESS_BATCH } from '../limits.ts';
-import { StoreError } from '../store/store.ts';
+import { StoreError } from '../store/store-errors.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
-import { aStore, anAccount, type TestStore } from '../testing/fixtures.ts';
+import { aStore, anAccount, aTunnel, type TestStore } from '../testing/fixtures.ts';
 import { AccessWatch } from './access-watch.ts';
-import type { AccountRecord } from '../store/records.ts';
+import type { AccountRecord, TunnelOrders } from '../store/records.ts';
 import { issueKey } from './accounts.ts';
 
 describe('AccessWatch', () => {
@@ -13,26 +14,30 @@ describe('AccessWatch', () => {
   let test: TestStore;
   let keysInUse: string[];
   let accountIds: string[];
-  let revoked: string[];
+  let revoked: [string, KeyEnd][];
   let updated: AccountRecord[];
   let ended: string[];
+  let orders: TunnelOrders[];
   let logged: string[];
   let watch: AccessWatch;
+  let clock: FakeClock;
 
   beforeEach(async () => {
     test = await aStore(account, other);
+    clock = new FakeClock();
     [keysInUse, accountIds] = [[], []];
-    [revoked, updated, ended, logged] = [[], [], [], []];
+    [revoked, updated, ended, logged, orders] = [[], [], [], [], []];
     const keys = {
       keysInUse: () => keysInUse,
-      revoke: (ids: ReadonlySet<string>) => void revoked.push(...ids),
+      revoke: (gone: ReadonlyMap<string, KeyEnd>) => void revoked.push(...gone),
     };
     const accounts = {
       accountIds: () => accountIds,
       updateAccount: (changed: AccountRecord) => void updated.push(changed),
       endAccount: (id: string) => void ended.push(id),
+      followOrders: (said: TunnelOrders) => void orders.push(said),
     };
-    watch = new AccessWatch(test.store, keys, accounts, (event) => logged.push(event));
+    watch = new AccessWatch(test.store, keys, accounts, clock, (event) => logged.push(event));
   });
 
   async function aKey(): Promise<string> {
@@ -46,7 +51,30 @@ describe('AccessWatch', () => {
     assert.deepEqual([revoked, logged], [[], []]);
     await test.store.revokeKey(gone, 0);
     await watch.follow();
-    assert.deepEqual([revoked, logged], [[gone], ['keys revoked']]);
+    assert.deepEqual([revoked, logged], [[[gone, 'revoked']], ['keys revoked']]);
+  });
+
+  it('closes the sockets of a key whose time is over', async () => {
+    const { record } = await issueKey(test.store, clock, account, { ttl: 60 });
+    keysInUse = [record.id];
+    clock.advance(59_999);
+    await watch.follow();
+    assert.deepEqual(revoked, []);
+    clock.advance(1);
+    await watch.follow();
+    assert.deepEqual(revoked, [[record.id, 'expired']]);
+  });
+
+  it('passes on what whoever runs the relay has said about tunnels', async () => {
+    const [closed, suspended] = [aTunnel(account.id), aTunnel(account.id)];
+    for (const tunnel of [closed, suspended]) await test.store.insertTunnel(tunnel);
+    assert.equal(await test.store.orderClose({ ...closed, heldUntil: 0 }, 5), true);
+    assert.equal(await test.store.orderClose({ ...closed, heldUntil: 0 }, 5), false);
+    assert.equal((await test.store.suspendTunnel(suspended.id, 'phishing'))?.tunnel.suspended, 'phishing');
+    assert.equal(await test.store.suspendTunnel('unknown', 'phishing'), undefined);
+    await watch.follow();
+    const said = { closed: [closed.id], suspended: [{ id: suspended.id, reason: 'phishing' }] };
+    assert.deepEqual(orders, [said]);
   });
 
   it('tells tunnels when the plan of their account has changed', async () => {
@@ -61,7 +89,7 @@ describe('AccessWatch', () => {
     [keysInUse, accountIds] = [[key], [account.id, other.id]];
     await test.store.removeAccount('acme');
     await watch.follow();
-    assert.deepEqual([revoked, ended], [[key], [account.id]]);
+    assert.deepEqual([revoked, ended], [[[key, 'removed']], [account.id]]);
     assert.deepEqual(updated, [other]);
   });
 
@@ -70,7 +98,10 @@ describe('AccessWatch', () => {
     const unknown = Array.from({ length: 2 * ACCESS_BATCH }, (_, index) => `unknown-${index}`);
     keysInUse = [...unknown, key];
     await watch.follow();
-    assert.deepEqual(revoked, unknown);
+    assert.deepEqual(
+      revoked,
+      unknown.map((id) => [id, 'removed']),
+    );
   });
 
   it('takes nothing away while the store fails', async () => {

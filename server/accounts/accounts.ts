@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Plan } from '../../shared/tunnel.ts';
 import type { Clock } from '../clock.ts';
 import type { Store } from '../store/store.ts';
-import type { AccountRecord, KeyRecord } from '../store/records.ts';
+import type { AccountRecord, KeyRecord, KeyScope } from '../store/records.ts';
 import { generateKey, hashKey, hintOf } from './api-key.ts';
 
 export interface NewAccount {
@@ -13,10 +13,19 @@ export interface NewAccount {
 }
 
 /** @throws ConflictError when the name or the subdomain is taken */
-export async function createAccount(store: Store, clock: Clock, wanted: NewAccount): Promise<AccountRecord> {
-  const account: AccountRecord = { id: randomUUID(), ...wanted, createdAt: clock.now() };
+export async function createAccount(
+  store: Store,
+  clock: Pick<Clock, 'now'>,
+  wanted: NewAccount,
+): Promise<AccountRecord> {
+  const account = newAccount(clock, wanted);
   await store.insertAccount(account);
   return account;
+}
+
+/** An account that is not stored yet. */
+export function newAccount(clock: Pick<Clock, 'now'>, wanted: NewAccount): AccountRecord {
+  return { id: randomUUID(), ...wanted, createdAt: clock.now(), suspended: null };
 }
 
 /** A key that was just created. The key itself is known only here. */
@@ -25,25 +34,50 @@ export interface IssuedKey {
   readonly record: KeyRecord;
 }
 
+/** What a new key is for. */
+export interface NewKey {
+  /** for people; none unless given */
+  readonly label?: string;
+  /** seconds for which it is good; without end unless given */
+  readonly ttl?: number | undefined;
+  /** everything of its account unless given */
+  readonly scope?: KeyScope;
+  /** the key to use instead of a random one */
+  readonly key?: string;
+}
+
 /**
  * Creates a key for an account and stores its hash.
  *
- * @param key the key to use instead of a random one
  * @throws ConflictError when that key exists
  */
 export async function issueKey(
   store: Store,
-  clock: Clock,
+  clock: Pick<Clock, 'now'>,
   account: AccountRecord,
-  key = generateKey(),
+  wanted: NewKey = {},
 ): Promise<IssuedKey> {
+  const issued = newKey(clock, account, wanted);
+  await store.insertKey(issued.record);
+  return issued;
+}
+
+/** A key that is not stored yet. */
+export function newKey(
+  clock: Pick<Clock, 'now'>,
+  account: AccountRecord,
+  { label = '', ttl, scope = { kind: 'all' }, key = generateKey() }: NewKey = {},
+): IssuedKey {
+  const createdAt = clock.now();
   const record: KeyRecord = {
     id: randomUUID(),
     accountId: account.id,
     hash: hashKey(key),
     hint: hintOf(key),
-    createdAt: clock.now(),
+    createdAt,
+    label,
+    expiresAt: ttl === undefined ? null : createdAt + ttl * 1000,
+    scope,
   };
-  await store.insertKey(record);
   return { key, record };
 }

@@ -16,11 +16,14 @@ describe('Authenticator', () => {
   let authenticator: Authenticator;
   let key: string;
   let keyId: string;
+  let used: string[];
+  const uses = { note: (id: string) => void used.push(id) };
 
   beforeEach(async () => {
     test = await aStore(account);
+    used = [];
     clock = new FakeClock();
-    authenticator = new Authenticator(test.store, clock);
+    authenticator = new Authenticator(test.store, clock, uses);
     const issued = await issueKey(test.store, new FakeClock(), account);
     [key, keyId] = [issued.key, issued.record.id];
   });
@@ -52,6 +55,20 @@ describe('Authenticator', () => {
   it('refuses a key that does not exist', async () => {
     const { status, message, headers } = await refusal(`Bearer ${generateKey()}`);
     assert.deepEqual([status, message, headers], [401, 'invalid api key', { 'WWW-Authenticate': 'Bearer' }]);
+  });
+
+  it('refuses a key from the moment its time is over', async () => {
+    const { key: shortLived } = await issueKey(test.store, clock, account, { ttl: 60 });
+    clock.advance(59_999);
+    await authenticator.authenticate(`Bearer ${shortLived}`);
+    clock.advance(1);
+    assert.equal((await refusal(`Bearer ${shortLived}`)).message, 'invalid api key');
+  });
+
+  it('says which keys are used, and none that is wrong', async () => {
+    await authenticator.authenticate(`Bearer ${key}`);
+    await refusal(`Bearer ${generateKey()}`);
+    assert.deepEqual(used, [keyId]);
   });
 
   it('refuses a key from the moment it is revoked', async () => {
@@ -132,12 +149,12 @@ describe('Authenticator', () => {
     });
 
     it('remembers 10,000 right ones', async () => {
-      const owner: KeyOwner = { account, keyId, hash: '' };
+      const owner: KeyOwner = { account, keyId, hash: '', expiresAt: null, scope: { kind: 'all' } };
       const store = {
         findKeyOwner: (hash: string) => Promise.resolve(isRight ? { ...owner, hash } : undefined),
       };
       let isRight = true;
-      authenticator = new Authenticator(store as Partial<Store> as Store, clock);
+      authenticator = new Authenticator(store as Partial<Store> as Store, clock, uses);
       const keys = Array.from({ length: KNOWN_KEYS_MAX + 1 }, generateKey);
       for (const one of keys) await authenticator.authenticate(`Bearer ${one}`, HOME);
       isRight = false;

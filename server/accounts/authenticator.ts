@@ -1,12 +1,14 @@
 /** Finds whose request it is: from the `Authorization` field to a key and its account (docs/protocol.md section 2.1). */
 import { API_KEY_PATTERN } from '../../shared/constraints.ts';
-import { API_ERRORS, ApiError } from '../../shared/errors.ts';
+import { accountSuspended, API_ERRORS, ApiError } from '../../shared/errors.ts';
 import type { Clock } from '../clock.ts';
 import { KNOWN_KEYS_MAX, WRONG_KEYS_PER_MINUTE } from '../limits.ts';
 import type { KeyOwner } from '../store/records.ts';
-import { orUnavailable, type Store } from '../store/store.ts';
+import { orUnavailable } from '../store/store-errors.ts';
+import type { Store } from '../store/store.ts';
 import { RateLimiter } from '../rate-limiter.ts';
 import { hashKey, sameHash } from './api-key.ts';
+import type { KeyUses } from './key-uses.ts';
 
 /** The scheme in any case, one or more spaces, the key (RFC 9110 section 11.2). */
 const BEARER = /^bearer +(\S.*)$/i;
@@ -14,13 +16,18 @@ const CHALLENGE = { 'WWW-Authenticate': 'Bearer' };
 
 export class Authenticator {
   readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #uses: Pick<KeyUses, 'note'>;
   /** by address, keys that were presented and not known to be right */
   readonly #strangers: RateLimiter;
   /** hashes of keys that were right the last time, the most recent at the end */
   readonly #known = new Set<string>();
 
-  constructor(store: Store, clock: Clock) {
+  /** @param uses told of each key that was right */
+  constructor(store: Store, clock: Clock, uses: Pick<KeyUses, 'note'>) {
     this.#store = store;
+    this.#clock = clock;
+    this.#uses = uses;
     this.#strangers = new RateLimiter(clock, {
       perMinute: WRONG_KEYS_PER_MINUTE,
       burst: WRONG_KEYS_PER_MINUTE,
@@ -28,11 +35,11 @@ export class Authenticator {
   }
 
   /**
-   * Asks the store each time, so that a key is invalid from the moment it is revoked.
+   * Asks the store each time, so that a key is invalid from the moment it is revoked or its time is over.
    *
    * @param authorization value of the `Authorization` field
    * @param address the address that wrong keys are counted for, if any
-   * @throws ApiError 401 for a missing or unknown key, 429 after too many wrong keys from the address, 503 when the store
+   * @throws ApiError 401 for a missing or unknown key, 403 for one of a suspended account, 429 after too many wrong keys from the address, 503 when the store
    *   fails
    */
   async authenticate(authorization: string | undefined, address?: string): Promise<KeyOwner> {
@@ -49,6 +56,9 @@ export class Authenticator {
     if (found === undefined) throw new ApiError(API_ERRORS.invalidKey, CHALLENGE);
     this.#forgive(counted);
     this.#remember(hash);
+    this.#uses.note(found.keyId);
+    const { suspended } = found.account;
+    if (suspended !== null) throw new ApiError(accountSuspended(suspended));
     return found;
   }
 
@@ -69,7 +79,9 @@ export class Authenticator {
   /** Looked up by its hash: the time depends on bits that nobody can choose, not on how much of a key is right. */
   async #find(hash: string): Promise<KeyOwner | undefined> {
     const owner = await orUnavailable(this.#store.findKeyOwner(hash));
-    return owner !== undefined && sameHash(owner.hash, hash) ? owner : undefined;
+    if (owner === undefined || !sameHash(owner.hash, hash)) return undefined;
+    const isOver = owner.expiresAt !== null && owner.expiresAt <= this.#clock.now();
+    return isOver ? undefined : owner;
   }
 
   /** Before the store is asked: requests at the same time must count, too. */

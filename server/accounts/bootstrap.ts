@@ -1,6 +1,7 @@
 /** The first key, so that a fresh relay can be used at once (docs/operating.md). */
 import type { Clock } from '../clock.ts';
-import { ConflictError, type Store } from '../store/store.ts';
+import { ConflictError } from '../store/store-errors.ts';
+import type { Store } from '../store/store.ts';
 import type { AccountRecord } from '../store/records.ts';
 import { createAccount, issueKey } from './accounts.ts';
 import { generateKey, hashKey } from './api-key.ts';
@@ -35,12 +36,12 @@ export async function ensureKey(
     const account = await defaultAccount(store, clock);
     const key = generateKey();
     handOut(key);
-    await issueKey(store, clock, account, key);
+    await issueKey(store, clock, account, { key });
     return;
   }
   if ((await store.findKeyOwner(hashKey(configured))) !== undefined) return;
   try {
-    await issueKey(store, clock, await defaultAccount(store, clock), configured);
+    await issueKey(store, clock, await defaultAccount(store, clock), { key: configured });
   } catch (error) {
     if (!(error instanceof ConflictError)) throw error;
     // A relay that starts at the same time may have created it in between.

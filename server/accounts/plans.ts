@@ -10,6 +10,8 @@ export interface PlanRules {
   readonly maxTunnels: number | null;
   /** Open inbound connections of each tunnel, including those that wait for the client; `null`: unlimited */
   readonly maxConnections: number | null;
+  /** Domains, those that are not verified included; `null`: unlimited */
+  readonly maxDomains: number | null;
   /** The longest life of a tunnel, counted from now, in seconds; `null`: what the relay allows */
   readonly maxTtl: number | null;
 }
@@ -19,9 +21,30 @@ export interface PlanRules {
  * a relay gets, so its numbers only stop what has run away. `team` is trusted.
  */
 export const PLAN_RULES: Readonly<Record<Plan, PlanRules>> = {
-  free: { title: 'Free', customNames: false, maxTunnels: 20, maxConnections: 200, maxTtl: 24 * 3600 },
-  dev: { title: 'Dev', customNames: true, maxTunnels: 1000, maxConnections: 10_000, maxTtl: null },
-  team: { title: 'Team', customNames: true, maxTunnels: null, maxConnections: null, maxTtl: null },
+  free: {
+    title: 'Free',
+    customNames: false,
+    maxTunnels: 20,
+    maxConnections: 200,
+    maxDomains: 0,
+    maxTtl: 24 * 3600,
+  },
+  dev: {
+    title: 'Dev',
+    customNames: true,
+    maxTunnels: 1000,
+    maxConnections: 10_000,
+    maxDomains: 5,
+    maxTtl: null,
+  },
+  team: {
+    title: 'Team',
+    customNames: true,
+    maxTunnels: null,
+    maxConnections: null,
+    maxDomains: null,
+    maxTtl: null,
+  },
 };
 
 /**

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { READY_TIMEOUT_MS } from '../limits.ts';
+import { ACCESS_POLL_MS, READY_TIMEOUT_MS } from '../limits.ts';
 import { ApiFixture } from '../testing/api-fixture.ts';
 import { anAccount } from '../testing/fixtures.ts';
 
@@ -22,6 +22,27 @@ describe('the REST interface', () => {
     return text(socket);
   }
 
+  it('looks at a key again whose body has taken long', async () => {
+    const key = await api.keyOf(account);
+    const body = '{"local_port":3000}';
+    const slowly = async (meanwhile: () => void | Promise<void>): Promise<string> => {
+      const socket = connect(api.port, '127.0.0.1');
+      const fields = `Host: x\r\nConnection: close\r\nAuthorization: Bearer ${key}\r\nContent-Length: ${body.length}`;
+      const good = new Promise<void>((resolve) => (api.onKeyUse = resolve));
+      socket.write(`POST /v1/tunnels HTTP/1.1\r\n${fields}\r\n\r\n{`);
+      await good;
+      await meanwhile();
+      socket.end(body.slice(1));
+      return await text(socket);
+    };
+    assert.match(await slowly(() => api.clock.advance(ACCESS_POLL_MS)), /^HTTP\/1.1 201 /);
+    const revoked = slowly(async () => {
+      await api.revoke(key);
+      api.clock.advance(ACCESS_POLL_MS);
+    });
+    assert.match(await revoked, /^HTTP\/1.1 401 /);
+  });
+
   it('shows the account behind a key', async () => {
     const { status, body } = await api.call('GET', '/v1/account', { key: await api.keyOf(account) });
     assert.equal(status, 200);
@@ -37,6 +58,7 @@ describe('the REST interface', () => {
         create_burst: 5,
         max_tunnels: 20,
         max_connections: 200,
+        max_domains: 0,
       },
     });
   });

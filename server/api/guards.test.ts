@@ -20,7 +20,7 @@ describe('guards of routes', () => {
     const authenticator = {
       authenticate: (...given: unknown[]) => {
         asked.push(given);
-        return Promise.resolve({ account });
+        return Promise.resolve({ account, scope: { kind: 'all' } });
       },
     } as unknown as Authenticator;
     const headers = { authorization: 'Bearer x', 'x-forwarded-for': '192.0.2.1' };

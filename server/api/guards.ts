@@ -3,18 +3,55 @@ import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import type { TtlLimits } from '../../shared/tunnel.ts';
 import { readCreateTunnel } from '../../shared/tunnel-requests.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
+import { mustReach, outOfScope, reachesTunnel } from '../accounts/key-scope.ts';
 import { PLAN_RULES, ttlLimitsOf } from '../accounts/plans.ts';
+import type { DomainService } from '../domains/domain-service.ts';
+import type { KeyScope } from '../store/records.ts';
 import type { CreateLimiter } from '../rate-limiter.ts';
 import type { TunnelService } from '../tunnels/tunnel-service.ts';
 import type { ApiMiddleware } from './state.ts';
 import type { Turns } from './turns/turns.ts';
 
-/** 401 unless the request carries a key; leaves `state.account`. */
-export function authenticate(authenticator: Authenticator): ApiMiddleware {
+/**
+ * 401 unless the request carries a key, 403 if that is for something else; leaves `state.account` and `state.scope`.
+ *
+ * @param kinds scopes of keys that may be used; only those for everything of an account unless given
+ */
+export function authenticate(
+  authenticator: Authenticator,
+  kinds: readonly KeyScope['kind'][] = ['all'],
+): ApiMiddleware {
   return async function requireKey(ctx, next) {
     // The edge makes sure that the latter is where the request comes from.
     const { authorization, 'x-forwarded-for': address } = ctx.req.headers;
-    ({ account: ctx.state.account } = await authenticator.authenticate(authorization, address?.toString()));
+    const owner = await authenticator.authenticate(authorization, address?.toString());
+    const { account, keyId, scope } = owner;
+    if (!kinds.includes(scope.kind)) throw outOfScope(scope);
+    Object.assign(ctx.state, { account, keyId, scope });
+    await next();
+  };
+}
+
+/** 404 for every key but one for administration: for all others there is no such path. */
+export function administrate(authenticator: Authenticator): ApiMiddleware {
+  const anyKey = authenticate(authenticator, ['all', 'tunnel', 'admin']);
+  return async function requireAdministrator(ctx, next) {
+    await anyKey(ctx, () => {
+      if (ctx.state.scope.kind !== 'admin') throw new ApiError(API_ERRORS.notFound);
+      return next();
+    });
+  };
+}
+
+/** 404 for a tunnel that the key is not for: one for a single tunnel knows of no other. */
+export function reachTunnel(tunnels: TunnelService): ApiMiddleware {
+  return async function requireReach(ctx, next) {
+    const { account, scope } = ctx.state;
+    if (scope.kind === 'tunnel') {
+      const [id = ''] = ctx.captures ?? [];
+      await tunnels.coordination.followTunnel(id);
+      mustReach(scope, tunnels.get(account, id).name);
+    }
     await next();
   };
 }
@@ -38,21 +75,32 @@ export function readCreate(limits: TtlLimits): ApiMiddleware {
   };
 }
 
-/** 403 for a name on a plan that does not allow names. */
+/** 403 for a name that the key is not for, or on a plan that does not allow names. */
 export function allowName(): ApiMiddleware {
   return async function requirePlanForName(ctx, next) {
-    const { account, wanted } = ctx.state;
+    const { account, scope, wanted } = ctx.state;
+    if (!reachesTunnel(scope, wanted.name)) throw outOfScope(scope);
     if (wanted.name !== '' && !PLAN_RULES[account.plan].customNames)
       throw new ApiError(API_ERRORS.planTooLow);
     await next();
   };
 }
 
-/** 403 for more tunnels at a time than the plan allows. */
+/** 404 or 409 for a domain that a tunnel of the account cannot have. */
+export function requireDomain(domains: Pick<DomainService, 'mustBeVerified'>): ApiMiddleware {
+  return async function requireVerifiedDomain(ctx, next) {
+    const { account, wanted } = ctx.state;
+    if (wanted.domain !== '') await domains.mustBeVerified(account, wanted.domain);
+    await next();
+  };
+}
+
+/** 403 for more tunnels at a time than the plan allows; one that is taken over has its place. */
 export function limitTunnels(tunnels: TunnelService): ApiMiddleware {
   return async function requireRoom(ctx, next) {
-    await tunnels.coordination.followAccount(ctx.state.account);
-    tunnels.mustHaveRoom(ctx.state.account);
+    const { account, wanted } = ctx.state;
+    await tunnels.coordination.followAccount(account);
+    if (tunnels.meantBy(account, wanted) === undefined) tunnels.mustHaveRoom(account);
     await next();
   };
 }

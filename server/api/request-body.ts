@@ -1,7 +1,8 @@
 /** Reads request bodies as JSON, whatever type they claim to be (docs/protocol.md section 3.1). */
 import bodyParser from 'koa-bodyparser';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
-import { BODY_MAX_BYTES } from '../limits.ts';
+import type { Clock } from '../clock.ts';
+import { ACCESS_POLL_MS, BODY_MAX_BYTES } from '../limits.ts';
 import type { ApiContext, ApiMiddleware } from './state.ts';
 
 /**
@@ -22,6 +23,23 @@ export function readBody(): ApiMiddleware {
     // The parser would decompress it, and wait forever for the rest of one that breaks off.
     if (!['', 'identity'].includes(ctx.get('content-encoding'))) throw new ApiError(API_ERRORS.invalidBody);
     await parse(ctx, next);
+  };
+}
+
+/**
+ * The same, for a route whose key has been looked at before: where the body takes long, it is looked at again. Whoever sends a body byte by byte
+ * must not get to act with a key that was revoked hours ago.
+ *
+ * @param requireKey the guard that has looked at it
+ */
+export function readBodyWith(requireKey: ApiMiddleware, clock: Pick<Clock, 'monotonic'>): ApiMiddleware {
+  const read = readBody();
+  return async function readJsonInTime(ctx, next) {
+    const since = clock.monotonic();
+    await read(ctx, async () => {
+      if (clock.monotonic() - since < ACCESS_POLL_MS) await next();
+      else await requireKey(ctx, next);
+    });
   };
 }
 

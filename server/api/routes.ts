@@ -1,29 +1,51 @@
 /** The routes of the REST interface, each a list of guards and what is done once all have let the request pass. */
 import { Router } from '@koa/router';
 import { API_ERRORS, ApiError } from '../../shared/errors.ts';
-import type { TtlLimits } from '../../shared/tunnel.ts';
+import type { TtlLimits, Tunnel } from '../../shared/tunnel.ts';
+import { isHostName } from '../../shared/host.ts';
 import { readAccess } from '../../shared/access-requests.ts';
+import { readAddDomain } from '../../shared/domain-requests.ts';
+import type { Domain } from '../../shared/domains.ts';
 import { readKnockAnswer } from '../../shared/knocks.ts';
 import { readCreateLink } from '../../shared/link-requests.ts';
 import { readExtendTunnel } from '../../shared/tunnel-requests.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
+import type { Invitations } from '../accounts/invitations.ts';
+import { reachesTunnel } from '../accounts/key-scope.ts';
 import { ttlLimitsOf } from '../accounts/plans.ts';
 import type { Clock, Timer } from '../clock.ts';
 import { LIST_BATCH, READY_TIMEOUT_MS, STORE_RETRY_AFTER_SECONDS } from '../limits.ts';
-import { orUnavailable, type Store } from '../store/store.ts';
+import type { DomainService } from '../domains/domain-service.ts';
+import type { DomainRecord } from '../store/records.ts';
+import { orUnavailable } from '../store/store-errors.ts';
+import type { Store } from '../store/store.ts';
 import { batches } from '../batches.ts';
+import type { Hub } from '../link/hub.ts';
 import type { CreateLimiter } from '../rate-limiter.ts';
+import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { TunnelKnocks } from '../tunnels/tunnel-knocks.ts';
 import type { TunnelLinks } from '../tunnels/tunnel-links.ts';
 import type { TunnelService } from '../tunnels/tunnel-service.ts';
 import type { Addresses } from '../tunnels/urls.ts';
-import { allowName, authenticate, limitRate, limitTunnels, readCreate, waitForTurn } from './guards.ts';
+import {
+  allowName,
+  authenticate,
+  limitRate,
+  limitTunnels,
+  reachTunnel,
+  readCreate,
+  requireDomain,
+  waitForTurn,
+} from './guards.ts';
+import { addAdminRoutes, type AdminRoutesOptions } from './admin/routes.ts';
+import { addInviteRoutes } from './invite-routes.ts';
 import { openApiDocument } from './openapi/document.ts';
-import { readBody, requireBody } from './request-body.ts';
+import { readBodyWith, requireBody } from './request-body.ts';
 import { ACCOUNT } from './resources/account.ts';
+import { CHECKED_DOMAIN, DOMAIN } from './resources/domain.ts';
 import { KNOCK } from './resources/knock.ts';
 import { viewLink, viewNewLink } from './resources/link.ts';
-import { CLOSED, HEALTHY, READY, REVOKED } from './resources/status.ts';
+import { CLOSED, HEALTHY, READY, REMOVED, REVOKED, SERVED } from './resources/status.ts';
 import { viewTunnel } from './resources/tunnel.ts';
 import type { ApiContext, ApiState } from './state.ts';
 import type { Turns } from './turns/turns.ts';
@@ -34,43 +56,71 @@ export interface ApiDeps {
   readonly tunnels: TunnelService;
   readonly links: TunnelLinks;
   readonly knocks: Pick<TunnelKnocks, 'list' | 'answer'>;
+  readonly domains: DomainService;
   readonly creates: CreateLimiter;
+  /** knows whose client is there */
+  readonly clients: Pick<Hub, 'online'>;
   readonly turns: Pick<Turns, 'next'>;
   readonly writes: Writes;
   readonly store: Pick<Store, 'ping'>;
   readonly ttl: TtlLimits;
   readonly addresses: Addresses;
+  readonly invitations: Pick<Invitations, 'find' | 'take'>;
+  /** what `/v1/admin` works with */
+  readonly admin: Pick<AdminRoutesOptions, 'store' | 'nameHold' | 'own'>;
+  /** address of a link for complaints */
+  readonly contact: string | undefined;
+  /** address of the page from which people get Culvert */
+  readonly downloadPage: string | undefined;
   readonly clock: Clock;
   /** whether the relay is shutting down and takes no new work */
   readonly isDraining: () => boolean;
+  /** whether a host is served here */
+  readonly mayHave: (host: string) => boolean | Promise<boolean>;
 }
 
 /** @returns a router that matches its paths exactly: case, trailing slash and encoding matter */
 export function createRouter(deps: ApiDeps): Router<ApiState> {
-  const { authenticator, tunnels, links, knocks, creates, turns, writes, store } = deps;
-  const { ttl, addresses, clock, isDraining } = deps;
+  const { authenticator, tunnels, clients, links, knocks, domains } = deps;
+  const { creates, turns, writes, store } = deps;
+  const { ttl, addresses, clock, isDraining, invitations, contact, downloadPage, mayHave, admin } = deps;
   const router = new Router<ApiState>({ strict: true, sensitive: true });
-  const requireKey = authenticate(authenticator);
-  const json = readBody();
+  const accountKey = authenticate(authenticator);
+  const anyKey = authenticate(authenticator, ['all', 'tunnel', 'admin']);
+  const tunnelKey = authenticate(authenticator, ['all', 'tunnel']);
+  const reach = reachTunnel(tunnels);
+  const json = readBodyWith(tunnelKey, clock);
+  const accountJson = readBodyWith(accountKey, clock);
   const anotherTurn = waitForTurn(turns);
   const document = openApiDocument(addresses.publicUrl, ttl);
 
+  async function view(tunnel: LiveTunnel): Promise<Tunnel> {
+    return viewTunnel(tunnel, addresses, await clients.online([tunnel]));
+  }
+
   async function create(ctx: ApiContext): Promise<void> {
     const { account, wanted } = ctx.state;
+    const meant = tunnels.meantBy(account, wanted);
+    if (meant !== undefined && (await writes.run(account.id, () => tunnels.takeOver(meant, wanted)))) {
+      ctx.body = await view(meant);
+      return;
+    }
     const tunnel = await writes.run(account.id, () => tunnels.create(account, wanted));
     ctx.status = 201;
     ctx.set('Location', `/v1/tunnels/${tunnel.id}`);
-    ctx.body = viewTunnel(tunnel, addresses);
+    ctx.body = await view(tunnel);
   }
 
   async function list(ctx: ApiContext): Promise<void> {
-    const { account } = ctx.state;
+    const { account, scope } = ctx.state;
     await tunnels.coordination.followAccount(account);
     const parts: string[] = [];
-    for (const batch of batches(tunnels.list(account), LIST_BATCH)) {
+    const shown = tunnels.list(account).filter(({ name }) => reachesTunnel(scope, name));
+    for (const batch of batches(shown, LIST_BATCH)) {
       // A thousand of them occupy the event loop for as long as some ten requests.
       if (parts.length > 0) await turns.next(account.id);
-      for (const tunnel of batch) parts.push(JSON.stringify(viewTunnel(tunnel, addresses)));
+      const online = await clients.online(batch);
+      for (const tunnel of batch) parts.push(JSON.stringify(viewTunnel(tunnel, addresses, online)));
     }
     ctx.type = 'json';
     ctx.body = `{"tunnels":[${parts.join(',')}]}`;
@@ -78,7 +128,7 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
 
   async function get(ctx: ApiContext): Promise<void> {
     await tunnels.coordination.followTunnel(idOf(ctx));
-    ctx.body = viewTunnel(tunnels.get(ctx.state.account, idOf(ctx)), addresses);
+    ctx.body = await view(tunnels.get(ctx.state.account, idOf(ctx)));
   }
 
   async function close(ctx: ApiContext): Promise<void> {
@@ -91,14 +141,14 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
     const { account } = ctx.state;
     const by = readExtendTunnel(ctx.request.body, ttlLimitsOf(account.plan, ttl));
     const tunnel = await writes.run(account.id, () => tunnels.extend(account, idOf(ctx), by));
-    ctx.body = viewTunnel(tunnel, addresses);
+    ctx.body = await view(tunnel);
   }
 
   async function setAccess(ctx: ApiContext): Promise<void> {
     const { account } = ctx.state;
     const access = readAccess(ctx.request.body);
     const tunnel = await writes.run(account.id, () => tunnels.setAccess(account, idOf(ctx), access));
-    ctx.body = viewTunnel(tunnel, addresses);
+    ctx.body = await view(tunnel);
   }
 
   async function createLink(ctx: ApiContext): Promise<void> {
@@ -132,12 +182,58 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
     ctx.body = KNOCK.view(knock);
   }
 
+  /** @param claim of the account */
+  async function show(claim: DomainRecord) {
+    return { claim, records: await domains.recordsOf(claim) };
+  }
+
+  async function addDomain(ctx: ApiContext): Promise<void> {
+    const { account } = ctx.state;
+    const domain = readAddDomain(ctx.request.body);
+    const claim = await writes.run(account.id, () => domains.add(account, domain));
+    ctx.status = 201;
+    ctx.set('Location', `/v1/domains/${claim.id}`);
+    ctx.body = DOMAIN.view(await show(claim));
+  }
+
+  async function listDomains(ctx: ApiContext): Promise<void> {
+    const shown: Domain[] = [];
+    for (const claim of await domains.list(ctx.state.account)) shown.push(DOMAIN.view(await show(claim)));
+    ctx.body = { domains: shown };
+  }
+
+  async function getDomain(ctx: ApiContext): Promise<void> {
+    ctx.body = DOMAIN.view(await show(await domains.get(ctx.state.account, idOf(ctx))));
+  }
+
+  async function verifyDomain(ctx: ApiContext): Promise<void> {
+    // Not one of the account's writes: the DNS may take its time.
+    const { claim, look } = await domains.verify(ctx.state.account, idOf(ctx));
+    ctx.body = CHECKED_DOMAIN.view({ ...(await show(claim)), look });
+  }
+
+  async function removeDomain(ctx: ApiContext): Promise<void> {
+    const { account } = ctx.state;
+    await writes.run(account.id, () => domains.remove(account, idOf(ctx)));
+    ctx.body = REMOVED.body;
+  }
+
   function describe(ctx: ApiContext): void {
     ctx.body = document;
   }
 
   function showAccount(ctx: ApiContext): void {
     ctx.body = ACCOUNT.view({ account: ctx.state.account, ttl });
+  }
+
+  /** For proxies that order certificates on demand: nobody else is to find out so cheaply which names there are. */
+  async function ask(ctx: ApiContext): Promise<void> {
+    // The edge adds it for everybody but this machine and trusted proxies.
+    if (ctx.req.headers['x-forwarded-for'] !== undefined) throw new ApiError(API_ERRORS.notFound);
+    const { domain } = ctx.query;
+    if (typeof domain !== 'string' || !isHostName(domain)) throw new ApiError(API_ERRORS.notFound);
+    if (!(await orUnavailable(Promise.resolve(mayHave(domain))))) throw new ApiError(API_ERRORS.notFound);
+    ctx.body = SERVED.body;
   }
 
   async function readiness(ctx: ApiContext): Promise<void> {
@@ -156,7 +252,7 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
 
   router.post(
     '/v1/tunnels',
-    requireKey,
+    tunnelKey,
     json,
     anotherTurn,
     requireBody(),
@@ -164,19 +260,36 @@ export function createRouter(deps: ApiDeps): Router<ApiState> {
     allowName(),
     limitTunnels(tunnels),
     limitRate(creates),
+    requireDomain(domains),
     create,
   );
-  router.get('/v1/tunnels', requireKey, list);
-  router.get('/v1/tunnels/:id', requireKey, get);
-  router.delete('/v1/tunnels/:id', requireKey, close);
-  router.put('/v1/tunnels/:id/extend', requireKey, json, anotherTurn, extend);
-  router.put('/v1/tunnels/:id/access', requireKey, json, anotherTurn, requireBody(), setAccess);
-  router.post('/v1/tunnels/:id/links', requireKey, json, anotherTurn, createLink);
-  router.get('/v1/tunnels/:id/links', requireKey, listLinks);
-  router.delete('/v1/tunnels/:id/links/:link_id', requireKey, revokeLink);
-  router.get('/v1/tunnels/:id/knocks', requireKey, listKnocks);
-  router.put('/v1/tunnels/:id/knocks/:knock_id', requireKey, json, anotherTurn, requireBody(), answerKnock);
-  router.get('/v1/account', requireKey, showAccount);
+  router.get('/v1/tunnels', tunnelKey, list);
+  router.get('/v1/tunnels/:id', tunnelKey, reach, get);
+  router.delete('/v1/tunnels/:id', tunnelKey, reach, close);
+  router.put('/v1/tunnels/:id/extend', tunnelKey, reach, json, anotherTurn, extend);
+  router.put('/v1/tunnels/:id/access', tunnelKey, reach, json, anotherTurn, requireBody(), setAccess);
+  router.post('/v1/tunnels/:id/links', tunnelKey, reach, json, anotherTurn, createLink);
+  router.get('/v1/tunnels/:id/links', tunnelKey, reach, listLinks);
+  router.delete('/v1/tunnels/:id/links/:link_id', tunnelKey, reach, revokeLink);
+  router.get('/v1/tunnels/:id/knocks', tunnelKey, reach, listKnocks);
+  router.put(
+    '/v1/tunnels/:id/knocks/:knock_id',
+    tunnelKey,
+    reach,
+    json,
+    anotherTurn,
+    requireBody(),
+    answerKnock,
+  );
+  router.post('/v1/domains', accountKey, accountJson, anotherTurn, requireBody(), addDomain);
+  router.get('/v1/domains', accountKey, listDomains);
+  router.get('/v1/domains/:id', accountKey, getDomain);
+  router.post('/v1/domains/:id/verify', accountKey, verifyDomain);
+  router.delete('/v1/domains/:id', accountKey, removeDomain);
+  router.get('/v1/account', anyKey, showAccount);
+  addAdminRoutes(router, { ...admin, authenticator, clock, publicUrl: addresses.publicUrl });
+  addInviteRoutes(router, { invitations, publicUrl: addresses.publicUrl, contact, downloadPage });
+  router.get('/v1/ask', ask);
   router.get('/v1/openapi.json', describe);
   router.get('/healthz', health);
   router.get('/readyz', readiness);

@@ -1,15 +1,19 @@
 /** What the guards of a route leave for those after them. */
 import type { RouterContext, RouterMiddleware } from '@koa/router';
-import type { CreateTunnel } from '../../shared/tunnel.ts';
-import type { AccountRecord } from '../store/records.ts';
+import type { WantedTunnel } from '../../shared/tunnel.ts';
+import type { AccountRecord, KeyScope } from '../store/records.ts';
 
 export interface ApiState {
   /** UUID, the response's `X-Request-Id` */
   requestId: string;
   /** after `authenticate()` */
   account: AccountRecord;
+  /** the same: id of its key */
+  keyId: string;
+  /** the same: what its key may be used for */
+  scope: KeyScope;
   /** after `readCreate()` */
-  wanted: CreateTunnel;
+  wanted: WantedTunnel;
 }
 
 export type ApiContext = RouterContext<ApiState>;

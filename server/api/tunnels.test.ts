@@ -40,6 +40,7 @@ describe('the REST interface of tunnels', () => {
       bytes_in: 0,
       bytes_out: 0,
       requests: 0,
+      online: false,
       access: {},
       public_url: 'http://web.acme.localhost:8080',
       urls: {
@@ -48,6 +49,32 @@ describe('the REST interface of tunnels', () => {
         account: 'http://web.acme.localhost:8080',
       },
     });
+  });
+
+  it('takes over the own tunnel of that name, and only if it is asked to', async () => {
+    const { body: tunnel } = await create({ name: 'web', ttl: '4h' });
+    api.online.add(String(tunnel['id']));
+    assert.equal((await create({ name: 'web' })).status, 409);
+    const taken = await create({ name: 'web', local_port: 4000, ttl: '30m', take_over: true });
+    assert.deepEqual([taken.status, taken.headers.get('location')], [200, null]);
+    const changed = { local_port: 4000, ttl: '30m0s', expires_at: '2026-01-01T00:30:00.000Z', online: true };
+    assert.deepEqual(taken.body, { ...tunnel, ...changed });
+    const other = { key: await api.keyOf(free), body: '{"local_port":1,"name":"web","take_over":true}' };
+    assert.equal((await api.call('POST', '/v1/tunnels', other)).status, 403, 'no names on its plan');
+    const invalid = await create({ take_over: 'yes' });
+    assert.deepEqual([invalid.status, invalid.body['code']], [400, 'invalid-body']);
+  });
+
+  it('takes over without a place in the plan, and makes the tunnel where there is none', async () => {
+    const made = await create({ name: 'web', take_over: true });
+    assert.equal(made.status, 201);
+    const room = api.tunnels.mustHaveRoom.bind(api.tunnels);
+    let asked = 0;
+    api.tunnels.mustHaveRoom = (given) => {
+      asked += 1;
+      room(given);
+    };
+    assert.deepEqual([(await create({ name: 'web', take_over: true })).status, asked], [200, 0]);
   });
 
   it('gets, lists, extends and closes what was created', async () => {
@@ -85,7 +112,7 @@ describe('the REST interface of tunnels', () => {
   });
 
   it('takes another turn of the loop for each 50 tunnels of a list', async () => {
-    const wanted = { localPort: 3000, name: '', ttl: 60, idleTtl: false, access: OPEN };
+    const wanted = { localPort: 3000, name: '', ttl: 60, idleTtl: false, access: OPEN, domain: '' };
     for (let made = 0; made < 2 * LIST_BATCH + 1; made += 1) await api.tunnels.create(account, wanted);
     const { body } = await api.call('GET', '/v1/tunnels', { key });
     assert.deepEqual(

@@ -1,20 +1,45 @@
-/** The commands that administer accounts and keys, by their words. */
+/** The commands that administer, by their words. */
 import {
-  createAccountCommand,
   listAccountsCommand,
   removeAccountCommand,
+  resumeAccountCommand,
   setPlanCommand,
+  setSubdomainCommand,
+  suspendAccountCommand,
 } from './account-commands.ts';
+import { createAccountCommand } from './account-create-command.ts';
+import { auditCommand } from './audit-command.ts';
+import { backupCommand, restoreCommand } from './backup-commands.ts';
 import type { Shell } from './command.ts';
+import { createInvitesCommand, listInvitesCommand, revokeInviteCommand } from './invite-commands.ts';
 import { createKeyCommand, listKeysCommand, revokeKeyCommand } from './key-commands.ts';
+import {
+  closeTunnelCommand,
+  listTunnelsCommand,
+  resumeTunnelCommand,
+  suspendTunnelCommand,
+} from './tunnel-commands.ts';
 
 export const ADMINISTRATION: ReadonlyMap<string, (shell: Shell, argv: readonly string[]) => Promise<void>> =
   new Map([
     ['account create', createAccountCommand],
     ['account list', listAccountsCommand],
     ['account set-plan', setPlanCommand],
+    ['account set-subdomain', setSubdomainCommand],
+    ['account suspend', suspendAccountCommand],
+    ['account resume', resumeAccountCommand],
     ['account remove', removeAccountCommand],
     ['key create', createKeyCommand],
     ['key list', listKeysCommand],
     ['key revoke', revokeKeyCommand],
+    ['tunnel list', listTunnelsCommand],
+    ['tunnel close', closeTunnelCommand],
+    ['tunnel suspend', suspendTunnelCommand],
+    ['tunnel resume', resumeTunnelCommand],
+    ['invite create', createInvitesCommand],
+    ['invite list', listInvitesCommand],
+    ['invite revoke', revokeInviteCommand],
+    ['audit', auditCommand],
+    ['backup', backupCommand],
+    ['restore', restoreCommand],
   ]);

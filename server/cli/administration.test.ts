@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { hashKey } from '../accounts/api-key.ts';
-import { openSqlite } from '../store/sqlite/open-sqlite.ts';
+import { markMoved } from '../store/relocation.ts';
+import { openSqlite, openSqliteDatabase } from '../store/sqlite/open-sqlite.ts';
 import { aTunnel } from '../testing/fixtures.ts';
 import { FakeShell } from '../testing/fake-shell.ts';
 import { main } from './main.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
+const NAMES_DATABASE = 'culvert-relay: database ';
 const UNKNOWN_ID = 'a3a3e3d2-2f0c-4a52-9d0b-1c37d25d5f10';
 const CREATED = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
@@ -17,10 +19,11 @@ describe('culvert-relay account and key', () => {
   let folder: string;
   let shell: FakeShell;
 
-  beforeEach(() => {
+  beforeEach(async () => {
     shell = new FakeShell();
     folder = mkdtempSync(join(tmpdir(), 'culvert-test-'));
     shell.env['CULVERT_DATA_DIR'] = folder;
+    await (await openSqlite(join(folder, 'culvert.db'), () => {})).close();
   });
 
   afterEach(() => rmSync(folder, { recursive: true }));
@@ -59,7 +62,36 @@ describe('culvert-relay account and key', () => {
     await store.insertTunnel(aTunnel(String(id), { slug: 'web', expiresAt: Date.now() + 60_000 }));
     await store.close();
     assert.equal(await run('account create --name other --plan dev --subdomain web'), 1);
-    assert.deepEqual(shell.stderr, ['culvert-relay: the subdomain is taken; choose another']);
+    assert.equal(shell.stderr.at(-1), 'culvert-relay: the subdomain is taken; choose another');
+  });
+
+  it('make a key with a label, an end and a scope', async () => {
+    await json('account create --name acme --plan dev');
+    const argv = ['key', 'create', '--account', 'acme', '--label', "Ann's laptop", '--expires', '720h'];
+    assert.equal(await main(shell, [...argv, '--name', 'web'], () => assert.fail()), 0);
+    const [said = ''] = shell.stdout.splice(0);
+    assert.match(said, /^Created a key for the tunnel "web" of the account "acme", good until 20\d\d-/);
+    assert.match(
+      (await printed('key create --account acme --admin'))[0] ?? '',
+      /to administer the relay with/,
+    );
+    const { keys } = (await json('key list')) as { keys: Record<string, unknown>[] };
+    const created = Date.parse(String(keys[0]?.['created_at']));
+    assert.equal(keys[0]?.['label'], "Ann's laptop");
+    assert.equal(keys[0]?.['expires_at'], new Date(created + 720 * 3_600_000).toISOString());
+    assert.deepEqual(
+      keys.map((key) => key['scope']),
+      ['web', 'admin'],
+    );
+  });
+
+  it('give a key ten years at most, and a label of 100 characters', async () => {
+    await printed('account create --name acme --plan dev');
+    await printed(`key create --account acme --expires 87600h --label ${'x'.repeat(100)}`);
+    assert.equal(await run('key create --account acme --expires 87601h'), 2);
+    assert.match(shell.stderr.at(-1) ?? '', /--expires takes a duration from 1s to 87600h0m0s, like 720h$/);
+    assert.equal(await run(`key create --account acme --label ${'x'.repeat(101)}`), 2);
+    assert.match(shell.stderr.at(-1) ?? '', /--label takes at most 100 characters/);
   });
 
   it('take names with spaces', async () => {
@@ -82,15 +114,41 @@ describe('culvert-relay account and key', () => {
     shell.stdout.length = 0;
     const { key, ...first } = await json('key create --account acme');
     const { key: otherKey, ...second } = await json('key create --account other');
+    const plain = { label: '', expires_at: null, last_used_at: null, scope: 'all' };
     const listed = [
-      { ...first, hint: String(key).slice(0, 8) },
-      { ...second, hint: String(otherKey).slice(0, 8) },
+      { ...first, hint: String(key).slice(0, 8), ...plain },
+      { ...second, hint: String(otherKey).slice(0, 8), ...plain },
     ];
     assert.deepEqual(await json('key list'), { keys: listed });
     assert.deepEqual(await json('key list --account other'), { keys: [listed[1]] });
     assert.deepEqual(await json(`key revoke ${String(first['id'])}`), { ...listed[0], status: 'revoked' });
     assert.deepEqual(await json('key list'), { keys: [listed[1]] });
     assert.deepEqual(await json('key list --account acme'), { keys: [] });
+  });
+
+  it('warn of a key for a tunnel whose account may give no names', async () => {
+    await json('account create --name acme --plan free');
+    const { key } = await json('key create --account acme --name web');
+    assert.match(String(key), /^cvt_/);
+    assert.match(
+      shell.stderr.at(-2) ?? '',
+      /"acme" is on the plan Free, which allows no names: this key makes no tunnel$/,
+    );
+    assert.match(shell.stderr.at(-1) ?? '', /account set-plan --name "acme" --plan dev$/);
+    shell.stderr.splice(0);
+    await json('account set-plan --name acme --plan dev');
+    await json('key create --account acme --name web');
+    assert.deepEqual(shell.stderr, [
+      NAMES_DATABASE + join(folder, 'culvert.db'),
+      NAMES_DATABASE + join(folder, 'culvert.db'),
+    ]);
+  });
+
+  it('take no label that a terminal would show as something else', async () => {
+    await json('account create --name acme --plan dev');
+    const argv = ['key', 'create', '--account', 'acme', '--label', 'ann\u202Etxt.exe'];
+    assert.equal(await main(shell, argv, () => assert.fail()), 2);
+    assert.match(shell.stderr.at(-1) ?? '', /--label takes at most 100 characters, no control characters$/);
   });
 
   it('write for people without --json', async () => {
@@ -111,9 +169,10 @@ describe('culvert-relay account and key', () => {
     assert.deepEqual([name, plan, subdomain], ['acme', 'free', '-']);
     assert.match(createdAt ?? '', CREATED);
     const [keyTitles = '', row = ''] = await printed('key list');
-    assert.deepEqual(keyTitles.split(/ +/), ['KEY', 'ACCOUNT', 'CREATED', 'ID']);
-    const [hint, owner, , id = ''] = row.split(/ +/);
+    assert.equal(keyTitles.replaceAll(/  +/g, '|'), 'KEY|ACCOUNT|LABEL|SCOPE|LAST USED|EXPIRES|CREATED|ID');
+    const [hint, owner, label, scope, used, end, , id = ''] = row.split(/ +/);
     assert.deepEqual([hint, owner], [`${key?.slice(0, 8)}…`, 'acme']);
+    assert.deepEqual([label, scope, used, end], ['-', 'all', '-', '-']);
 
     assert.deepEqual(await printed(`key revoke ${id}`), [`Revoked the key ${hint} of the account "acme".`]);
     assert.deepEqual(await printed('account set-plan --name acme --plan dev'), [
@@ -140,6 +199,14 @@ describe('culvert-relay account and key', () => {
     ['account remove', 2, /^--name takes the name of an account/],
     ['account remove --name nobody', 1, /^there is no account "nobody" in \//],
     ['key create', 2, /^--account takes the name of an account/],
+    ['key create --account taken --expires 90d', 2, /^--expires takes a duration from 1s to/],
+    [
+      'key create --account taken --name all',
+      2,
+      /^--name takes the name of a tunnel: .* none of all, admin$/,
+    ],
+    ['key create --account taken --name X', 2, /^--name takes the name of a tunnel/],
+    ['key create --account taken --name web --admin', 2, /^--admin and --name exclude each other/],
     ['key create --account nobody', 1, /^there is no account "nobody" in \//],
     ['key list --account nobody', 1, /^there is no account "nobody" in \//],
     ['key revoke', 2, /^key revoke takes the id of a key/],
@@ -150,7 +217,7 @@ describe('culvert-relay account and key', () => {
     it(`refuse "${argv}"`, async () => {
       await printed('account create --name taken --plan dev --subdomain taken');
       assert.equal(await run(argv), exitCode);
-      const [problem = '', ...more] = shell.stderr;
+      const [problem = '', ...more] = shell.stderr.filter((said) => !said.startsWith(NAMES_DATABASE));
       assert.match(problem.replace('culvert-relay: ', ''), line);
       assert.deepEqual([more, shell.stdout], [[], []]);
     });
@@ -168,6 +235,56 @@ describe('culvert-relay account and key', () => {
     shell.env['CULVERT_PUBLIC_URL'] = 'https://edge.example.com';
     shell.env['CULVERT_SERVICE_DOMAIN'] = 'example.com';
     assert.equal(await run('account create --name x --plan dev --subdomain edge'), 1);
+  });
+
+  it('name the database they work on, beside what programs read', async () => {
+    await json('account create --name acme --plan dev');
+    assert.deepEqual(shell.stderr, [`${NAMES_DATABASE}${join(folder, 'culvert.db')}`]);
+  });
+
+  for (const what of ['nothing', 'an empty file'])
+    it(`make no database where there is ${what}`, async () => {
+      const elsewhere = join(folder, 'elsewhere');
+      const file = join(elsewhere, 'culvert.db');
+      if (what !== 'nothing') {
+        mkdirSync(elsewhere);
+        writeFileSync(file, '');
+      }
+      shell.env['CULVERT_DATA_DIR'] = elsewhere;
+      for (const argv of ['account list', 'account create --name x --plan dev', `key revoke ${UNKNOWN_ID}`]) {
+        assert.equal(await run(argv), 1);
+        assert.deepEqual(shell.stderr.splice(0), [
+          `culvert-relay: cannot open the database ${file}: there is no database of a relay; "culvert-relay serve" makes one`,
+        ]);
+      }
+      assert.equal(existsSync(elsewhere), what !== 'nothing');
+    });
+
+  it('change nothing in a file whose content was moved away, and say where to', async () => {
+    const { id } = await json('account create --name acme --plan dev');
+    const db = await openSqliteDatabase(join(folder, 'culvert.db'));
+    await markMoved(db, 'postgres://relay@db/culvert', Date.UTC(2030, 0, 2));
+    await db.destroy();
+    shell.stderr.length = 0;
+    for (const argv of [`key revoke ${String(id)}`, 'account list']) {
+      assert.equal(await run(argv), 1);
+      assert.match(
+        shell.stderr.splice(0).join(),
+        /culvert\.db was moved to postgres:\/\/relay@db\/culvert on 2030-01-02T.*; give that one with CULVERT_DATABASE_URL/,
+      );
+    }
+    await printed(`migrate --undo sqlite:${join(folder, 'culvert.db')}`);
+    assert.equal(await run(`migrate --undo sqlite:${join(folder, 'culvert.db')}`), 1);
+    assert.match(shell.stderr.join(), /was not moved to another one/);
+    await printed('account list');
+  });
+
+  it('refuse a variable that is no setting, and name the nearest', async () => {
+    shell.env['CULVERT_DATABSE_URL'] = 'sqlite:/nowhere';
+    assert.equal(await run('account list'), 2);
+    assert.deepEqual(shell.stderr, [
+      'culvert-relay: there is no setting CULVERT_DATABSE_URL; the nearest is CULVERT_DATABASE_URL',
+    ]);
   });
 
   it('say why the database cannot be opened', async () => {

@@ -1,47 +1,62 @@
-/** What `culvert-relay account …` and `key …` share. They work on the store, whether or not a relay uses it. */
+/** What the commands that administer share. They work on the store, whether or not a relay uses it. */
 import { type Config, type ConfigResult, type FlagTypes, loadConfig } from '../config.ts';
+import { Administration, NotThereError } from '../administration/administration.ts';
+import * as rules from '../administration/rules.ts';
+import { ACCOUNT_NAME_RULE, isAccountName } from '../administration/names.ts';
+import { systemClock } from '../clock.ts';
 import { describeError } from '../log.ts';
 import { nameOfDatabase } from '../store/address.ts';
 import { openStore } from '../store/open-store.ts';
-import { ConflictError, type Store } from '../store/store.ts';
+import { ConflictError } from '../store/store-errors.ts';
+import type { Store } from '../store/store.ts';
 import { CommandError, configured, ExitCode, type Shell, usageError } from './command.ts';
 
-/** A command that administers accounts or keys, as it was given. */
-export type Administration = Extract<ConfigResult, { config: unknown }> & { readonly json: boolean };
-
-/** Long enough for a person's or a team's name, on one line. */
-const ACCOUNT_NAME = /^[^\p{Cc}\s](?:[^\p{Cc}]{0,98}[^\p{Cc}\s])?$/u;
+/** A command that administers, as it was given. */
+export type GivenCommand = Extract<ConfigResult, { config: unknown }> & { readonly json: boolean };
 
 /**
  * Reads a command's settings and flags, `--json` among them.
  *
  * @param texts names of its own flags that take a text
- * @param maxOperands arguments it takes besides flags
+ * @param more its own flags that take nothing, and how many arguments it takes besides flags
  * @throws CommandError for wrong usage
  */
 export function readAdministration(
   shell: Shell,
   argv: readonly string[],
   texts: readonly string[],
-  maxOperands = 0,
-): Administration {
-  const own: FlagTypes = Object.fromEntries(texts.map((name) => [name, { type: 'string' as const }]));
-  const given = configured(loadConfig(shell.env, argv, { ...own, json: { type: 'boolean' } }, maxOperands));
+  { switches = [], operands = 0 }: { readonly switches?: readonly string[]; readonly operands?: number } = {},
+): GivenCommand {
+  const own: FlagTypes = Object.fromEntries([
+    ...texts.map((name) => [name, { type: 'string' }] as const),
+    ...[...switches, 'json'].map((name) => [name, { type: 'boolean' }] as const),
+  ]);
+  const given = configured(loadConfig(shell.env, argv, own, operands));
   return { ...given, json: given.flags['json'] === true };
 }
 
 /**
- * Does the work of a command on the store.
+ * Does the work of a command on the store, which must be there, and says which one that is: on a machine with several, or
+ * without the settings of the relay, it may be another one than was meant.
  *
  * @throws CommandError when the store cannot be opened or fails; `work` may throw its own
  */
-export async function withStore<T>(config: Config, work: (store: Store) => Promise<T>): Promise<T> {
+export async function administering<T>(
+  shell: Shell,
+  config: Config,
+  work: (administration: Administration) => Promise<T>,
+): Promise<T> {
   const store = await open(config);
+  shell.err(`culvert-relay: database ${nameOfDatabase(config.database)}`);
   try {
-    return await work(store);
+    const { nameHold } = config;
+    return await work(
+      new Administration({ store, clock: systemClock, nameHold, actor: `shell:${shell.user}` }),
+    );
   } catch (error) {
     if (error instanceof CommandError) throw error;
     if (error instanceof ConflictError) throw failure(`the ${error.field} is taken; choose another`);
+    if (error instanceof NotThereError) throw notThere(error, config);
     throw failure(`nothing was changed: ${describeError(error)}`);
   } finally {
     await store.close();
@@ -51,7 +66,7 @@ export async function withStore<T>(config: Config, work: (store: Store) => Promi
 async function open(config: Config): Promise<Store> {
   try {
     // The error with which the command fails says what the store would log.
-    return await openStore(config.database, () => {});
+    return await openStore(config.database, 'must-exist', () => {});
   } catch (error) {
     throw failure(describeError(error));
   }
@@ -59,26 +74,57 @@ async function open(config: Config): Promise<Store> {
 
 /** @throws CommandError for what is not an account's name */
 export function readAccountName(given: unknown, flag: string): string {
-  if (typeof given === 'string' && ACCOUNT_NAME.test(given)) return given;
-  throw usageError(
-    `${flag} takes the name of an account: 1-100 characters, no spaces at the ends, no control characters`,
-  );
+  if (isAccountName(given)) return given;
+  throw usageError(`${flag} takes ${ACCOUNT_NAME_RULE}`);
+}
+
+/** The same for a flag that may be left out. */
+export function readOptionalName(given: unknown, flag: string): string | undefined {
+  return given === undefined ? undefined : readAccountName(given, flag);
+}
+
+/** @throws CommandError for what does not say why */
+export function readReason(given: unknown): string {
+  const reason = rules.readReason(given);
+  if (reason !== undefined) return reason;
+  throw usageError(`--reason takes ${rules.REASON_RULE}; the owner of the account reads them`);
+}
+
+/** @throws CommandError for what is no whole number from 1 to `max` */
+export function readCount(given: unknown, flag: string, max: number): number {
+  const count = typeof given === 'string' && /^\d{1,6}$/.test(given) ? Number(given) : 0;
+  if (count >= 1 && count <= max) return count;
+  throw usageError(`${flag} takes a number from 1 to ${max}`);
+}
+
+/** @throws CommandError for what is not a label; without one it is empty */
+export function readLabel(given: unknown, flag: string): string {
+  if (given === undefined) return '';
+  if (rules.isLabel(given)) return given;
+  throw usageError(`${flag} takes ${rules.LABEL_RULE}`);
+}
+
+/**
+ * @param max the longest, in seconds
+ * @returns seconds; `undefined` when it is not given
+ * @throws CommandError for what is not a duration
+ */
+export function readTtl(given: unknown, flag: string, max: number): number | undefined {
+  if (given === undefined) return undefined;
+  const seconds = rules.readTtl(given, max);
+  if (seconds !== undefined) return seconds;
+  throw usageError(`${flag} takes ${rules.ttlRule(max)}`);
 }
 
 /** The message names the database, because the usual reason is that the relay uses another one. */
-export function noSuchAccount(name: string, { database }: Config): CommandError {
-  return failure(
-    `there is no account "${name}" in ${nameOfDatabase(database)}; account list shows those there are`,
-  );
+function notThere({ kind, subject }: NotThereError, { database }: Config): CommandError {
+  const byId = { key: 'valid key', invite: 'open invitation', account: undefined, tunnel: undefined }[kind];
+  const what = byId === undefined ? `${kind} "${subject}"` : `${byId} with the id "${subject}"`;
+  return failure(`there is no ${what} in ${nameOfDatabase(database)}; ${kind} list shows those there are`);
 }
 
 export function failure(line: string): CommandError {
   return new CommandError(ExitCode.failed, [line]);
-}
-
-/** @returns RFC 3339 in UTC, as the API writes it */
-export function timestamp(wallTime: number): string {
-  return new Date(wallTime).toISOString();
 }
 
 /** @returns the rows as lines, with columns as wide as their widest cell */

@@ -12,6 +12,8 @@ export interface OpenAccessLog {
 /** The world around a command, so that tests can replace it. */
 export interface Shell {
   readonly env: NodeJS.ProcessEnv;
+  /** who gives the command */
+  readonly user: string;
   /** Writes a line to stdout, which programs read. */
   out(line: string): void;
   /** Whether stderr is a terminal, so that nothing written there is kept anywhere. */
@@ -20,6 +22,12 @@ export interface Shell {
   err(line: string): void;
   /** Limits the memory of a program that keeps running, before anything else is loaded. */
   limitMemory(): void;
+  /** Starts the same program with these arguments as a process of its own; the exit code says whether it serves. */
+  startDetached(argv: readonly string[]): Promise<number>;
+  /** Listeners that the service manager has opened, by name. */
+  readonly listeners: ReadonlyMap<string, object>;
+  /** Says to the service manager that this process serves. @throws Error */
+  tellServiceManager(): Promise<void>;
   /** Opens the log, on stderr. */
   openLog(options: Config['log']): Promise<Log>;
   /**

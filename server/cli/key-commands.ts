@@ -1,64 +1,96 @@
 /** `culvert-relay key …` (README.md). */
-import type { KeyListing } from '../store/records.ts';
-import { issueKey } from '../accounts/accounts.ts';
-import { systemClock } from '../clock.ts';
-import { nameOfDatabase } from '../store/address.ts';
+import { shownScope } from '../accounts/key-scope.ts';
+import { PLAN_RULES } from '../accounts/plans.ts';
+import { isScopeName, SCOPE_NAME_RULE } from '../administration/rules.ts';
+import { timestamp, timestampOr, viewKey } from '../administration/views.ts';
+import { KEY_TTL_CEILING_SECONDS } from '../limits.ts';
+import type { KeyScope } from '../store/records.ts';
 import {
-  failure,
-  noSuchAccount,
+  administering,
   readAccountName,
   readAdministration,
+  readLabel,
+  readOptionalName,
+  readTtl,
   table,
-  timestamp,
-  withStore,
 } from './administration.ts';
 import { type Shell, usageError } from './command.ts';
 
 /** `key create`; throws CommandError. */
 export async function createKeyCommand(shell: Shell, argv: readonly string[]): Promise<void> {
-  const { config, flags, json } = readAdministration(shell, argv, ['account']);
-  const name = readAccountName(flags['account'], '--account');
-  const { key, record } = await withStore(config, async (store) => {
-    const account = await store.findAccount(name);
-    if (account === undefined) throw noSuchAccount(name, config);
-    return issueKey(store, systemClock, account);
+  const { config, flags, json } = readAdministration(shell, argv, ['account', 'label', 'expires', 'name'], {
+    switches: ['admin'],
   });
-  const { id, createdAt } = record;
+  const name = readAccountName(flags['account'], '--account');
+  const wanted = {
+    label: readLabel(flags['label'], '--label'),
+    ttl: readTtl(flags['expires'], '--expires', KEY_TTL_CEILING_SECONDS),
+    scope: readScope(flags),
+  };
+  const { key, record, account } = await administering(shell, config, (administration) =>
+    administration.createKey(name, wanted),
+  );
+  const { id, createdAt, expiresAt } = record;
+  const { title, customNames } = PLAN_RULES[account.plan];
+  if (wanted.scope.kind === 'tunnel' && !customNames) {
+    shell.err(
+      `culvert-relay: the account "${name}" is on the plan ${title}, which allows no names: this key makes no tunnel`,
+    );
+    shell.err(`  before: culvert-relay account set-plan --name "${name}" --plan dev`);
+  }
   if (json) return shell.out(JSON.stringify({ id, account: name, key, created_at: timestamp(createdAt) }));
-  shell.out(`Created a key for the account "${name}". It is shown only now:`);
+  const end = expiresAt === null ? '' : `, good until ${timestamp(expiresAt)}`;
+  shell.out(`Created a key ${purposeOf(wanted.scope)} the account "${name}"${end}. It is shown only now:`);
   shell.out(key);
 }
 
 /** `key list`; throws CommandError. */
 export async function listKeysCommand(shell: Shell, argv: readonly string[]): Promise<void> {
   const { config, flags, json } = readAdministration(shell, argv, ['account']);
-  const name = flags['account'] === undefined ? undefined : readAccountName(flags['account'], '--account');
-  const keys = await withStore(config, async (store) => {
-    if (name !== undefined && (await store.findAccount(name)) === undefined)
-      throw noSuchAccount(name, config);
-    return store.listKeys(name);
-  });
-  if (json) return shell.out(JSON.stringify({ keys: keys.map(viewOf) }));
+  const name = readOptionalName(flags['account'], '--account');
+  const keys = await administering(shell, config, (administration) => administration.listKeys(name));
+  if (json) return shell.out(JSON.stringify({ keys: keys.map(viewKey) }));
   if (keys.length === 0) return shell.out('There are no valid keys. Make one with: key create');
-  const rows = keys.map((key) => [`${key.hint}…`, key.account, timestamp(key.createdAt), key.id]);
-  for (const line of table([['KEY', 'ACCOUNT', 'CREATED', 'ID'], ...rows])) shell.out(line);
+  const rows = keys.map((key) => [
+    `${key.hint}…`,
+    key.account,
+    key.label === '' ? '-' : key.label,
+    shownScope(key.scope),
+    timestampOr('-', key.lastUsedAt),
+    timestampOr('-', key.expiresAt),
+    timestamp(key.createdAt),
+    key.id,
+  ]);
+  const titles = ['KEY', 'ACCOUNT', 'LABEL', 'SCOPE', 'LAST USED', 'EXPIRES', 'CREATED', 'ID'];
+  for (const line of table([titles, ...rows])) shell.out(line);
 }
 
 /** `key revoke ID`; throws CommandError. */
 export async function revokeKeyCommand(shell: Shell, argv: readonly string[]): Promise<void> {
-  const { config, operands, json } = readAdministration(shell, argv, [], 1);
+  const { config, operands, json } = readAdministration(shell, argv, [], { operands: 1 });
   const [id] = operands;
   if (id === undefined) throw usageError('key revoke takes the id of a key; key list shows it');
-  const key = await withStore(config, (store) => store.revokeKey(id, systemClock.now()));
-  if (key === undefined) {
-    throw failure(
-      `there is no valid key with the id "${id}" in ${nameOfDatabase(config.database)}; key list shows those there are`,
-    );
-  }
-  if (json) shell.out(JSON.stringify({ ...viewOf(key), status: 'revoked' }));
+  const key = await administering(shell, config, (administration) => administration.revokeKey(id));
+  if (json) shell.out(JSON.stringify({ ...viewKey(key), status: 'revoked' }));
   else shell.out(`Revoked the key ${key.hint}… of the account "${key.account}".`);
 }
 
-function viewOf({ id, account, hint, createdAt }: KeyListing) {
-  return { id, account, hint, created_at: timestamp(createdAt) };
+function purposeOf(scope: KeyScope): string {
+  switch (scope.kind) {
+    case 'all':
+      return 'for';
+    case 'admin':
+      return 'to administer the relay with, of';
+    case 'tunnel':
+      return `for the tunnel "${scope.name}" of`;
+  }
+}
+
+function readScope({ name, admin }: Readonly<Record<string, unknown>>): KeyScope {
+  if (admin === true && name !== undefined)
+    throw usageError('--admin and --name exclude each other: a key is for administration or for a tunnel');
+  if (admin === true) return { kind: 'admin' };
+  if (name === undefined) return { kind: 'all' };
+  if (isScopeName(name)) return { kind: 'tunnel', name };
+  throw usageError(`--name takes ${SCOPE_NAME_RULE}`);
 }

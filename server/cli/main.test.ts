@@ -3,17 +3,27 @@ import { EventEmitter, once } from 'node:events';
 import { VERSION } from '../../shared/version.ts';
 import { RevokedKeyError } from '../accounts/bootstrap.ts';
 import type { Config } from '../config.ts';
+import type { LogEvent, LogFields } from '../log.ts';
 import type { RunningRelay } from '../relay.ts';
 import { SETTING_NAMES, variableOf } from '../settings.ts';
 import { FakeShell } from '../testing/fake-shell.ts';
+import { TakeoverError } from '../succession/takeover.ts';
+import { translateWords } from './foreign-words.ts';
 import { main } from './main.ts';
 
 /** A relay that has stopped when `stopped` is called. */
 class FakeRelay implements RunningRelay {
   readonly url = 'http://127.0.0.1:8080';
+  readonly isNew: boolean;
   readonly reload = undefined;
+  readonly #replaced = Promise.withResolvers<void>();
+  readonly replaced = this.#replaced.promise;
   readonly calls: string[] = [];
   readonly #stop = new EventEmitter();
+
+  constructor(isNew = false) {
+    this.isNew = isNew;
+  }
 
   async stop(deadlineMs: number): Promise<void> {
     this.calls.push(`stop ${deadlineMs}`);
@@ -22,6 +32,11 @@ class FakeRelay implements RunningRelay {
 
   stopped(): void {
     this.#stop.emit('stopped');
+  }
+
+  /** Another relay takes over. */
+  replace(): void {
+    this.#replaced.resolve();
   }
 
   abort(): void {
@@ -38,6 +53,20 @@ describe('culvert-relay', () => {
     shell = new FakeShell();
   });
 
+  function logged(event: LogEvent): LogFields[] {
+    return shell.logged.filter(([name]) => name === event).map(([, fields]) => fields);
+  }
+
+  /** Has a relay serve, and end. */
+  async function serveOnce(argv: readonly string[], isNew: boolean): Promise<void> {
+    const relay = new FakeRelay(isNew);
+    const exit = main(shell, ['--data-dir', '/data', ...argv], () => Promise.resolve(relay));
+    await shell.serving;
+    shell.signal();
+    relay.stopped();
+    await exit;
+  }
+
   it('says its version', async () => {
     assert.equal(await main(shell, ['--version'], noRelay), 0);
     assert.deepEqual(shell.stdout, [`culvert-relay ${VERSION}`]);
@@ -49,6 +78,31 @@ describe('culvert-relay', () => {
     for (const name of SETTING_NAMES) {
       assert.ok(help.includes(`--${name}`) && help.includes(variableOf(name)), name);
     }
+  });
+
+  it('understands words of other programs, and says whose a command is', async () => {
+    for (const [typed, shown] of [
+      ['version', [`culvert-relay ${VERSION}`]],
+      ['version --json', [`culvert-relay ${VERSION}`]],
+    ] as const) {
+      shell.stdout.length = 0;
+      assert.equal(await main(shell, typed.split(' '), noRelay), 0);
+      assert.deepEqual(shell.stdout, shown);
+    }
+    assert.deepEqual(translateWords(['key', 'rm', 'ID']), ['key', 'revoke', 'ID']);
+    assert.deepEqual(translateWords(['keys']), ['key', 'list']);
+    assert.deepEqual(translateWords(['start', '--port', '0']), ['serve', '--port', '0']);
+    assert.deepEqual(translateWords(['account', 'create', '--name', 'ls']), [
+      'account',
+      'create',
+      '--name',
+      'ls',
+    ]);
+    assert.equal(await main(shell, ['http', '3000'], noRelay), 2);
+    assert.match(
+      shell.stderr.join(''),
+      /no command "http 3000"; that is a command of the client: "culvert http 3000"/,
+    );
   });
 
   for (const argv of [['foo'], ['account'], ['serve', 'foo'], ['key', 'forget'], ['constructor']]) {
@@ -81,6 +135,53 @@ describe('culvert-relay', () => {
       );
     });
 
+    describe('at the first start', () => {
+      it('shows a person what to set next', async () => {
+        shell.isTerminal = true;
+        await serveOnce([], true);
+        const shown = shell.stderr.join('\n');
+        for (const part of [
+          'culvert login --relay http://localhost:8080,',
+          'CULVERT_PUBLIC_URL=',
+          'CULVERT_TUNNEL_DOMAIN=',
+          'CULVERT_ACME_EMAIL=',
+          '*.tunnels.example.com',
+          ' 443 and 80',
+          '/data/culvert.db',
+          'culvert-relay --help',
+          'docs/operating.md',
+        ])
+          assert.ok(shown.includes(part), `${part} in ${shown}`);
+        assert.deepEqual(logged('first start'), []);
+      });
+
+      it('leads to it in the log without a terminal', async () => {
+        await serveOnce([], true);
+        assert.deepEqual(logged('first start'), [
+          { data: '/data', next: 'docs/operating.md, "Its own certificates"' },
+        ]);
+        assert.deepEqual(shell.stderr, []);
+      });
+
+      for (const [when, argv, isNew] of [
+        ['at a later one', [], false],
+        ['with a public URL', ['--public-url', 'http://localhost'], true],
+      ] as const)
+        it(`says none of it ${when}`, async () => {
+          shell.isTerminal = true;
+          await serveOnce(argv, isNew);
+          assert.deepEqual(shell.stderr, []);
+        });
+    });
+
+    it('logs what is missing beside a public URL', async () => {
+      await serveOnce(['--public-url', 'https://relay.test'], false);
+      assert.deepEqual(
+        logged('setting missing').map(({ setting }) => setting),
+        ['CULVERT_TUNNEL_DOMAIN', 'CULVERT_ACME_EMAIL'],
+      );
+    });
+
     it('ends at once at a second signal', async () => {
       const relay = new FakeRelay();
       const exit = main(shell, ['serve'], () => Promise.resolve(relay));
@@ -90,6 +191,37 @@ describe('culvert-relay', () => {
       assert.equal(await exit, 1);
       assert.deepEqual(relay.calls, ['stop 30000', 'abort']);
       assert.equal(shell.logged.at(-1)?.[0], 'relay aborted');
+    });
+
+    it('ends in order when another relay has taken over', async () => {
+      const relay = new FakeRelay();
+      const exit = main(shell, ['serve', '--replace'], (_config, _operator, replaces) => {
+        assert.equal(replaces, true);
+        return Promise.resolve(relay);
+      });
+      await shell.serving;
+      relay.replace();
+      await relay.replaced;
+      relay.stopped();
+      assert.equal(await exit, 0);
+      assert.deepEqual(
+        shell.logged.map(([event]) => event),
+        ['relay starting', 'listening', 'relay replaced', 'relay stopped'],
+      );
+    });
+
+    it('is started as a process of its own with --detach', async () => {
+      assert.equal(await main(shell, ['--replace', '--detach', '--port', '1'], noRelay), 0);
+      assert.deepEqual(shell.stdout, ['serve --replace --port 1']);
+    });
+
+    it('says why the relay that is there is not replaced', async () => {
+      const error = new TakeoverError('another relay is replacing it');
+      assert.equal(await main(shell, ['--replace'], () => Promise.reject(error)), 1);
+      assert.deepEqual(shell.logged.at(-1), [
+        'start refused',
+        { reason: 'the relay that is there goes on: another relay is replacing it' },
+      ]);
     });
 
     it('logs an error that nobody has caught', async () => {

@@ -1,7 +1,21 @@
 /** Chooses the command of `culvert-relay`, loads it, and turns its failures into lines and an exit code. */
 import { VERSION } from '../../shared/version.ts';
 import { CommandError, configured, ExitCode, type Shell, usageError } from './command.ts';
+import { commandHint, translateWords } from './foreign-words.ts';
 import type { StartRelay } from './serve.ts';
+
+/** First words of the commands that administer. */
+const ADMINISTERS: ReadonlySet<string> = new Set([
+  'account',
+  'key',
+  'tunnel',
+  'invite',
+  'audit',
+  'backup',
+  'restore',
+]);
+
+const DETACH = '--detach';
 
 /**
  * Runs one command.
@@ -11,7 +25,7 @@ import type { StartRelay } from './serve.ts';
  */
 export async function main(shell: Shell, argv: readonly string[], startRelay: StartRelay): Promise<number> {
   try {
-    return await run(shell, argv, startRelay);
+    return await run(shell, translateWords(argv), startRelay);
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;
     for (const line of error.lines) shell.err(`culvert-relay: ${line}`);
@@ -29,11 +43,12 @@ async function run(shell: Shell, argv: readonly string[], startRelay: StartRelay
     shell.out(`culvert-relay ${VERSION}`);
     return ExitCode.ok;
   }
-  if (argv[0] === 'account' || argv[0] === 'key') {
+  if (ADMINISTERS.has(argv[0] ?? '')) {
     const { ADMINISTRATION } = await import('./administering.ts');
-    const administer = ADMINISTRATION.get(argv.slice(0, 2).join(' '));
-    if (administer !== undefined) {
-      await administer(shell, argv.slice(2));
+    for (const count of [1, 2]) {
+      const administer = ADMINISTRATION.get(argv.slice(0, count).join(' '));
+      if (administer === undefined) continue;
+      await administer(shell, argv.slice(count));
       return ExitCode.ok;
     }
   }
@@ -42,12 +57,18 @@ async function run(shell: Shell, argv: readonly string[], startRelay: StartRelay
     await migrateCommand(shell, argv.slice(1));
     return ExitCode.ok;
   }
+  if (argv[0] === 'doctor') {
+    const { doctorCommand } = await import('./doctor-command.ts');
+    return await doctorCommand(shell, argv.slice(1));
+  }
   const { words, rest } = splitCommand(argv);
-  if (words !== 'serve') throw usageError(`there is no command "${words}"; culvert-relay --help lists them`);
+  if (words !== 'serve') throw usageError(`there is no command "${words}"; ${commandHint(words)}`);
+  if (rest.includes(DETACH))
+    return await shell.startDetached(['serve', ...rest.filter((each) => each !== DETACH)]);
   shell.limitMemory();
   const { loadConfig, serve } = await import('./serving.ts');
-  const { config } = configured(loadConfig(shell.env, rest));
-  return await serve(shell, config, startRelay);
+  const { config, flags } = configured(loadConfig(shell.env, rest, { replace: { type: 'boolean' } }));
+  return await serve(shell, config, startRelay, flags['replace'] === true);
 }
 
 /** The words before the first flag are the command; without any it is `serve`. */

@@ -1,11 +1,15 @@
 /** `culvert-relay migrate`: moves an installation from SQLite to PostgreSQL. */
 import { existsSync } from 'node:fs';
+import type { Kysely } from 'kysely';
+import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import { describeError } from '../log.ts';
 import { type DatabaseAddress, nameOfDatabase, readDatabaseAddress } from '../store/address.ts';
 import type { PostgresAddress } from '../store/postgres/connection.ts';
 import { openSqliteDatabase } from '../store/sqlite/open-sqlite.ts';
+import type { Database } from '../store/schema.ts';
 import { lockDatabase } from '../store/sqlite/relay-lock.ts';
+import { unmarkMoved } from '../store/relocation.ts';
 import { type TableCounts, transfer } from '../store/transfer.ts';
 import { failure, readAdministration, table } from './administration.ts';
 import { type Shell, usageError } from './command.ts';
@@ -14,8 +18,9 @@ type SqliteAddress = Extract<DatabaseAddress, { kind: 'sqlite' }>;
 
 /** `migrate`; throws CommandError, and then has changed nothing in either database. */
 export async function migrateCommand(shell: Shell, argv: readonly string[]): Promise<void> {
-  const { config, flags, json } = readAdministration(shell, argv, ['from', 'to']);
-  const from = readSource(flags['from']);
+  const { config, flags, json } = readAdministration(shell, argv, ['from', 'to', 'undo']);
+  if (flags['undo'] !== undefined) return await undo(shell, readSource(flags['undo'], '--undo'), json);
+  const from = readSource(flags['from'], '--from');
   const to = readTarget(flags['to'], config);
   const counts = await move(from, to);
   const [source, target] = [nameOfDatabase(from), nameOfDatabase(to)];
@@ -23,45 +28,64 @@ export async function migrateCommand(shell: Shell, argv: readonly string[]): Pro
   const rows = Object.entries(counts).map(([name, count]) => [name, String(count)]);
   for (const line of table([['TABLE', 'ROWS'], ...rows])) shell.out(line);
   shell.out(`Copied ${source} to ${target} and counted both. Start the relay with that database now;`);
-  shell.out(`${source} is as it was.`);
+  shell.out(`${source} has what it had, and no relay and no command uses it any more.`);
+}
+
+/** Makes a file that was moved away what it was: the way back while nothing has happened in the other database. */
+async function undo(shell: Shell, file: SqliteAddress, json: boolean): Promise<void> {
+  const wasMoved = await onLocked(file, 'changed', unmarkMoved);
+  if (!wasMoved) throw failure(`the database ${file.path} was not moved to another one`);
+  if (json) return shell.out(JSON.stringify({ database: file.path, status: 'in use again' }));
+  shell.out(
+    `A relay can be started on ${file.path} again. Whatever was changed since the move is not in it:`,
+  );
+  shell.out('keys that were revoked since then are valid, and tunnels that were closed are back.');
 }
 
 async function move(from: SqliteAddress, to: PostgresAddress): Promise<TableCounts> {
-  // Opening it would create it.
-  if (!existsSync(from.path)) throw failure(`there is no database ${from.path}`);
-  try {
-    const lock = lockDatabase(from.path);
+  return await onLocked(from, 'moved', async (source) => {
+    const { openPostgresDatabase } = await import('../store/postgres/open-postgres.ts');
+    const target = await openPostgresDatabase(to);
+    const name = nameOfDatabase(to);
     try {
-      return await moveLocked(from, to);
+      return await transfer(source, { db: target, name, now: systemClock.now() });
+    } catch (error) {
+      throw new Error(`cannot copy to ${name}`, { cause: error });
+    } finally {
+      await target.destroy();
+    }
+  });
+}
+
+/** Works on a file that must be there, while no relay uses it. */
+async function onLocked<T>(
+  { path }: SqliteAddress,
+  what: 'moved' | 'changed',
+  work: (db: Kysely<Database>) => Promise<T>,
+): Promise<T> {
+  // Locking would make its folder.
+  if (!existsSync(path)) throw failure(`there is no database ${path}`);
+  try {
+    const lock = lockDatabase(path);
+    try {
+      const db = await openSqliteDatabase(path, 'must-exist');
+      try {
+        return await work(db);
+      } finally {
+        await db.destroy();
+      }
     } finally {
       lock.release();
     }
   } catch (error) {
-    throw failure(`nothing was moved: ${describeError(error)}`);
+    throw failure(`nothing was ${what}: ${describeError(error)}`);
   }
 }
 
-async function moveLocked(from: SqliteAddress, to: PostgresAddress): Promise<TableCounts> {
-  const source = await openSqliteDatabase(from.path);
-  try {
-    const { openPostgresDatabase } = await import('../store/postgres/open-postgres.ts');
-    const target = await openPostgresDatabase(to);
-    try {
-      return await transfer(source, target);
-    } catch (error) {
-      throw new Error(`cannot copy to ${nameOfDatabase(to)}`, { cause: error });
-    } finally {
-      await target.destroy();
-    }
-  } finally {
-    await source.destroy();
-  }
-}
-
-function readSource(given: unknown): SqliteAddress {
+function readSource(given: unknown, flag: string): SqliteAddress {
   const address = typeof given === 'string' ? readDatabaseAddress(given) : undefined;
   if (address?.kind === 'sqlite' && address.path !== ':memory:') return address;
-  throw usageError('--from takes sqlite:<path of a file>');
+  throw usageError(`${flag} takes sqlite:<path of a file>`);
 }
 
 function readTarget(given: unknown, { database }: Config): PostgresAddress {

@@ -11,6 +11,8 @@ import type { LogStream } from '../observe/logger.ts';
 import { OLD_GENERATION_GROWTH_PERCENT } from '../limits.ts';
 import { ExitCode, type Shell } from './command.ts';
 import { main } from './main.ts';
+import { givenListeners, tellServiceManager } from './systemd.ts';
+import { userName } from './user-name.ts';
 
 const SECRET_FLAG = /^--(?:bootstrap-key|cluster-secret|database-url|redis-url)/;
 // Everybody on the machine may read the process list; a secret given by a flag is removed from it.
@@ -32,11 +34,23 @@ async function exit(code: number): Promise<never> {
 
 const shell: Shell = {
   env: process.env,
+  get user() {
+    return userName(process.env);
+  },
   get isTerminal() {
     return process.stderr.isTTY;
   },
   out: (line) => void process.stdout.write(`${line}\n`),
   err: (line) => void process.stderr.write(`${line}\n`),
+  async startDetached(argv) {
+    const { startDetached } = await import('./detached.ts');
+    const [, program = ''] = process.argv;
+    return await startDetached([process.execPath, ...process.execArgv, program, ...argv], (line) =>
+      shell.out(line),
+    );
+  },
+  listeners: givenListeners(process.env, process.pid),
+  tellServiceManager: () => tellServiceManager(process.env, process.pid),
   limitMemory: () => limitYoungGeneration(process, setFlagsFromString),
   async openLog({ level, format = process.stderr.isTTY ? 'pretty' : 'json' }) {
     const { createLog, stderrStream } = await import('./serving.ts');
@@ -69,9 +83,9 @@ const shell: Shell = {
   },
 };
 
-const done = main(shell, process.argv.slice(2), async (config, operator) => {
+const done = main(shell, process.argv.slice(2), async (config, operator, replaces) => {
   const { startRelay } = await import('./serving.ts');
-  const relay = await startRelay(config, operator);
+  const relay = await startRelay(config, operator, replaces);
   // Not earlier: what a start loads is not garbage, and searching it again and again would take a tenth of the start.
   limitOldGeneration(OLD_GENERATION_GROWTH_PERCENT, process.execArgv, setFlagsFromString);
   return relay;

@@ -3,14 +3,17 @@ import { VERSION } from '../../shared/version.ts';
 import { RevokedKeyError } from '../accounts/bootstrap.ts';
 import { StrangerError } from '../cluster/membership.ts';
 import type { Config } from '../config.ts';
-import { readKeyPair, TlsFileError } from '../edge/listener/tls-files.ts';
+import { readAuthorities, readKeyPair, TlsFileError } from '../edge/listener/tls-files.ts';
 import { STOP_DEADLINE_MS } from '../limits.ts';
 import { describeError, errorFields, type Log } from '../log.ts';
 import type { RunningRelay } from '../relay.ts';
 import type { Operator } from '../relay/operator.ts';
+import { TakeoverError } from '../succession/takeover.ts';
 import { CommandError, ExitCode, type OpenAccessLog, type Shell, usageError } from './command.ts';
+import { FIRST_STEPS_PAGE, firstSteps } from './first-steps.ts';
+import { gapsOf } from './settings-gaps.ts';
 
-export type StartRelay = (config: Config, operator: Operator) => Promise<RunningRelay>;
+export type StartRelay = (config: Config, operator: Operator, replaces: boolean) => Promise<RunningRelay>;
 
 const NO_SHARED_PORTS =
   'this system does not let programs share a port; leave out CULVERT_REUSE_PORT, and put a balancer in front of relays on ports of their own';
@@ -22,29 +25,57 @@ const REVOKED_KEY =
 /**
  * Runs the relay. The first signal stops it in order, a second one ends it at once.
  *
+ * @param replaces whether it takes over from a relay that serves the same data folder and port
  * @returns the exit code, once the relay has ended
  * @throws CommandError when it cannot start, after logging the reason
  */
-export async function serve(shell: Shell, config: Config, startRelay: StartRelay): Promise<number> {
+export async function serve(
+  shell: Shell,
+  config: Config,
+  startRelay: StartRelay,
+  replaces: boolean,
+): Promise<number> {
   await checkTls(config);
   const log = await shell.openLog(config.log);
   const accessLog = await openAccessLog(shell, config, log);
   shell.onCrash((error) => log('relay crashed', errorFields(error)));
   log('relay starting', { version: VERSION, node: process.versions.node });
   const tell = shell.isTerminal ? (line: string) => shell.err(line) : undefined;
-  const relay = await start(config, startRelay, { log, accessLog: accessLog?.write, tell });
+  const relay = await start(config, (given, operator) => startRelay(given, operator, replaces), {
+    log,
+    accessLog: accessLog?.write,
+    tell,
+    listeners: shell.listeners,
+    announce: async () => {
+      try {
+        await shell.tellServiceManager();
+      } catch (error) {
+        log('service manager not told', { error: describeError(error) });
+      }
+    },
+  });
   const ended = untilEnded(shell, relay, log);
   const reloads = [relay.reload, accessLog?.reopen].filter((reload) => reload !== undefined);
   if (reloads.length > 0) shell.onReloadSignal(() => reloads.forEach((reload) => reload()));
   log('listening', { url: relay.url });
   shell.out(`listening on ${relay.url}`);
+  sayWhatIsNext(config, relay, log, tell);
   return ended;
 }
 
+/** A person at a terminal reads lines; a log gets one of its own. */
+function sayWhatIsNext(config: Config, { url, isNew }: RunningRelay, log: Log, tell: Operator['tell']): void {
+  for (const gap of gapsOf(config)) log('setting missing', { ...gap });
+  if (!isNew || config.publicUrl !== undefined) return;
+  if (tell === undefined) log('first start', { data: config.dataDir, next: FIRST_STEPS_PAGE });
+  else for (const line of firstSteps(config, url)) tell(line);
+}
+
 /** Before anything is logged, because wrong settings are printed as plain lines. */
-async function checkTls({ tls }: Config): Promise<void> {
+async function checkTls({ tls, acme }: Config): Promise<void> {
   try {
     if (tls !== undefined) await readKeyPair(tls);
+    if (acme?.ca !== undefined) await readAuthorities(acme.ca);
   } catch (error) {
     if (error instanceof TlsFileError) throw usageError(error.message);
     throw error;
@@ -66,9 +97,12 @@ async function openAccessLog(
 function untilEnded(shell: Shell, relay: RunningRelay, log: Log): Promise<number> {
   return new Promise((resolve) => {
     let signals = 0;
+    let isReplaced = false;
     shell.onStopSignal(() => {
       signals += 1;
+      if (signals === 1 && isReplaced) return;
       if (signals === 1) {
+        log('relay stopping', { deadline_ms: STOP_DEADLINE_MS });
         stopInOrder(relay, log).then(resolve, resolve);
         return;
       }
@@ -76,11 +110,18 @@ function untilEnded(shell: Shell, relay: RunningRelay, log: Log): Promise<number
       relay.abort();
       resolve(ExitCode.failed);
     });
+    const leave = async (): Promise<void> => {
+      await relay.replaced;
+      if (signals > 0) return;
+      isReplaced = true;
+      log('relay replaced', { deadline_ms: STOP_DEADLINE_MS });
+      resolve(await stopInOrder(relay, log));
+    };
+    void leave();
   });
 }
 
 async function stopInOrder(relay: RunningRelay, log: Log): Promise<number> {
-  log('relay stopping', { deadline_ms: STOP_DEADLINE_MS });
   try {
     await relay.stop(STOP_DEADLINE_MS);
     log('relay stopped');
@@ -91,32 +132,55 @@ async function stopInOrder(relay: RunningRelay, log: Log): Promise<number> {
   }
 }
 
-async function start(config: Config, startRelay: StartRelay, operator: Operator): Promise<RunningRelay> {
+async function start(
+  config: Config,
+  startRelay: (config: Config, operator: Operator) => Promise<RunningRelay>,
+  operator: Operator,
+): Promise<RunningRelay> {
   try {
     return await startRelay(config, operator);
   } catch (error) {
     if (error instanceof RevokedKeyError) throw usageError(REVOKED_KEY);
     if (error instanceof StrangerError) throw usageError(OTHER_SECRET);
+    if (error instanceof TakeoverError) {
+      operator.log('start refused', { reason: `the relay that is there goes on: ${describeError(error)}` });
+      throw new CommandError(ExitCode.failed, []);
+    }
     operator.log('start refused', { reason: whyNotStarted(error, config) });
     throw new CommandError(ExitCode.failed, []);
   }
 }
 
+interface Place {
+  readonly host: string;
+  readonly port: number;
+  /** flags that say otherwise */
+  readonly flag: string;
+  readonly hostFlag: string;
+}
+
+/** Which of the listeners it is that could not have the port that has failed. */
+function placeOf({ host, port, metrics, acme }: Config, failed: unknown): Place {
+  if (failed !== port && metrics !== undefined && failed === metrics.port)
+    return { ...metrics, flag: '--metrics-port', hostFlag: '--metrics-host' };
+  if (failed !== port && acme !== undefined && failed === acme.httpPort)
+    return { host, port: acme.httpPort, flag: '--http-port', hostFlag: '--host' };
+  return { host, port, flag: '--port', hostFlag: '--host' };
+}
+
 function whyNotStarted(error: unknown, config: Config): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   const failed = error instanceof Error && 'port' in error ? error.port : undefined;
-  const isMetrics = config.metrics !== undefined && failed === config.metrics.port && failed !== config.port;
-  const { host, port } = isMetrics ? config.metrics : config;
-  const flag = isMetrics ? '--metrics-' : '--';
-  const isShared = config.reusePort && !isMetrics;
+  const { host, port, flag, hostFlag } = placeOf(config, failed);
+  const isShared = config.reusePort && hostFlag === '--host';
   switch (code) {
     case 'EADDRINUSE':
-      return `cannot listen on ${host} port ${port}: another program uses it${isShared ? ' and does not share it' : ''}; choose another with ${flag}port`;
+      return `cannot listen on ${host} port ${port}: another program uses it${isShared ? ' and does not share it' : ''}; choose another with ${flag}`;
     case 'EACCES':
-      return `cannot listen on ${host} port ${port}: this user may not; choose a port above 1023 with ${flag}port`;
+      return `cannot listen on ${host} port ${port}: this user may not; choose a port above 1023 with ${flag}${config.acme === undefined ? '' : ', or let it: docs/operating.md'}`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return `cannot listen on ${host}: this machine has no such address; choose another with ${flag}host`;
+      return `cannot listen on ${host}: this machine has no such address; choose another with ${hostFlag}`;
     case 'ENOTSUP':
       if (isShared) return NO_SHARED_PORTS;
       break;

@@ -7,7 +7,7 @@ import { CLUSTER_START_TIMEOUT_MS, LEAVING_REPEAT_MS } from '../limits.ts';
 import type { Hop, HopRequest, UpgradeToPass } from '../link/other-relays.ts';
 import type { Log } from '../log.ts';
 import type { CreateLimiter, Rate } from '../rate-limiter.ts';
-import type { Peers } from '../tunnels/peers.ts';
+import type { DomainNews, Peers, TunnelNews } from '../tunnels/peers.ts';
 import { HopDialer } from './hop/hop-dialer.ts';
 import { HopListener } from './hop/hop-listener.ts';
 import { Membership } from './membership.ts';
@@ -45,7 +45,7 @@ interface ClusterDeps {
 export class Cluster implements Peering {
   readonly presence: RedisPresence;
   /** tells them through Redis */
-  readonly peers: Peers;
+  readonly peers: Peers<TunnelNews | DomainNews>;
   readonly #redis: RedisLink;
   readonly #listener: HopListener;
   readonly #hops: HopDialer;
@@ -163,7 +163,7 @@ export class Cluster implements Peering {
 
   #hear(text: string): void {
     if (this.#parts === undefined) return;
-    const { hub, tunnels } = this.#parts;
+    const { hub, tunnels, domains } = this.#parts;
     const news = readNews(text);
     switch (news?.kind) {
       case undefined:
@@ -182,7 +182,10 @@ export class Cluster implements Peering {
         this.#membership.part(news.incarnation);
         return hub.leavesHop(news.incarnation);
       case 'missed':
+        domains.review();
         return tunnels.review();
+      case 'domain':
+        return void domains.follow(news.domain);
       case 'created':
       case 'access':
       case 'extended':
@@ -194,9 +197,10 @@ export class Cluster implements Peering {
   /** Redis may have lost everything, and news was missed in any case. */
   async #cameUp(): Promise<void> {
     if (this.#parts === undefined) return;
-    const { tunnels, hub } = this.#parts;
+    const { tunnels, domains, hub } = this.#parts;
     await this.#upkeep.tellAll();
     hub.resume();
+    domains.review();
     tunnels.review();
     this.#joined.resolve();
     if (!this.#owesNews) return;

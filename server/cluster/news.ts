@@ -1,5 +1,5 @@
 /** What relays tell each other through Redis, as texts: words with single spaces between them. */
-import type { TunnelNews } from '../tunnels/peers.ts';
+import type { DomainNews, EndReason, TunnelNews } from '../tunnels/peers.ts';
 
 /** The channel that all relays listen to. */
 export const ALL_CHANNEL = 'culvert:all';
@@ -30,7 +30,8 @@ export type News =
   | { readonly kind: 'leaving'; readonly incarnation: string }
   /** to all: one of them could not tell what happened to tunnels */
   | { readonly kind: 'missed' }
-  | TunnelNews;
+  | TunnelNews
+  | DomainNews;
 
 /** Makes every relay check for itself. */
 export const MISSED = 'missed';
@@ -40,10 +41,12 @@ export function writeLeaving(incarnation: string): string {
   return `leaving ${incarnation}`;
 }
 
-export function writeNews(news: TunnelNews): string {
+export function writeNews(news: TunnelNews | DomainNews): string {
   switch (news.kind) {
     case 'created':
-      return `created ${news.slug}`;
+      return `created ${news.slug} ${news.domain}`;
+    case 'domain':
+      return `domain ${news.domain}`;
     case 'access':
       return `access ${news.id}`;
     case 'extended':
@@ -71,16 +74,20 @@ export function readNews(text: string): News | undefined {
     case MISSED:
       return { kind };
     case 'created':
-      return { kind, slug: first };
+      return { kind, slug: first, domain: second };
+    case 'domain':
+      return { kind, domain: first };
     case 'access':
       return { kind, id: first };
     case 'extended':
       return { kind, id: first, expiresAt: Number(second) };
     case 'ended':
-      return second === 'closed' || second === 'expired' || second === 'removed'
-        ? { kind, id: first, reason: second }
-        : undefined;
+      return isEndReason(second) ? { kind, id: first, reason: second } : undefined;
     default:
       return undefined;
   }
+}
+
+function isEndReason(text: string): text is EndReason {
+  return text === 'closed' || text === 'expired' || text === 'removed' || text === 'displaced';
 }

@@ -1,16 +1,18 @@
 /** What a relay has to do with others on the same database: nothing (standalone.ts), or all of cluster.ts. */
 import type { Duplex } from 'node:stream';
+import type { VerifiedDomains } from '../domains/verified-domains.ts';
 import type { Hub } from '../link/hub.ts';
 import type { HopRequest, OtherRelays } from '../link/other-relays.ts';
 import type { Presence } from '../link/presence.ts';
 import type { CreateLimiter, Rate } from '../rate-limiter.ts';
 import type { Coordination } from '../tunnels/coordination.ts';
-import type { Peers } from '../tunnels/peers.ts';
+import type { DomainNews, Peers, TunnelNews } from '../tunnels/peers.ts';
 
 /** The parts of the relay that hear about others. */
 export interface PeeredParts {
   readonly hub: Pick<Hub, 'announceFor' | 'cameElsewhere' | 'leftElsewhere' | 'leavesHop' | 'resume'>;
   readonly tunnels: Pick<Coordination, 'hear' | 'review'>;
+  readonly domains: Pick<VerifiedDomains, 'follow' | 'review'>;
   /** Takes a data socket that landed on another relay. */
   readonly openHop: (request: HopRequest, socket: Duplex) => void;
 }
@@ -18,7 +20,7 @@ export interface PeeredParts {
 export interface Peering extends Pick<OtherRelays, 'dial'> {
   readonly presence: Presence;
   /** those that have the same tunnels; `undefined` if nobody else has them */
-  readonly peers: Peers | undefined;
+  readonly peers: Peers<TunnelNews | DomainNews> | undefined;
   /** Limits across all relays what `local` limits on this one. */
   limit(local: CreateLimiter, rate: Rate): CreateLimiter;
   /**

@@ -7,7 +7,7 @@ import type { Membership } from './membership.ts';
 import type { Announced, Announcement, Found, HeldControl, Presence } from '../link/presence.ts';
 import type { Pulse } from './pulse.ts';
 import { type RedisCommands, RedisError } from './redis-link.ts';
-import { ANNOUNCE, ASSERT, CLAIM, FIND, RELEASE } from './scripts.ts';
+import { ANNOUNCE, ASSERT, CLAIM, FIND, ONLINE, RELEASE } from './scripts.ts';
 
 interface Held {
   readonly control: HeldControl;
@@ -90,6 +90,16 @@ export class RedisPresence implements Presence {
       return typeof fence === 'string' ? { kind: 'there', fence: Number(fence) } : { kind: 'nowhere' };
     } catch (error) {
       if (error instanceof RedisError) return { kind: 'apart' };
+      throw error;
+    }
+  }
+
+  async online(tunnelIds: readonly string[]): Promise<readonly string[]> {
+    try {
+      const found = await this.#redis.run(ONLINE, this.#membership.incarnation, ...tunnelIds);
+      return Array.isArray(found) ? found.map(String) : [];
+    } catch (error) {
+      if (error instanceof RedisError) return [];
       throw error;
     }
   }

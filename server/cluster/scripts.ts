@@ -176,6 +176,23 @@ return false`,
 };
 
 /**
+ * Finds those tunnels whose control socket is on another relay that is alive. ARGV: incarnation of the relay that asks, then
+ * the tunnels.
+ *
+ * @returns their ids
+ */
+export const ONLINE: Script = {
+  name: 'culvertOnline',
+  lua: `${COMMON}
+local found = {}
+for i = 2, #ARGV do
+  local held = entry(ARGV[i])
+  if held and held[1] ~= '-' and held[2] ~= ARGV[1] and alive(held) then found[#found + 1] = ARGV[i] end
+end
+return found`,
+};
+
+/**
  * Takes a token from a bucket (docs/protocol.md section 3.2). ARGV: account, burst, ms in which a token grows back.
  *
  * @returns the ms until there is one; 0 if one was taken
@@ -216,6 +233,7 @@ export const SCRIPTS: readonly Script[] = [
   RELEASE,
   ANNOUNCE,
   FIND,
+  ONLINE,
   TAKE,
   GIVE_BACK,
 ];

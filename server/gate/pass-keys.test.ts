@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { PASS_KEY_MS, PASS_KEY_RETRY_MS, PASS_SECONDS } from '../limits.ts';
-import { StoreError } from '../store/store.ts';
+import { PASS_KEY_MS, STORE_RETRY_MS, PASS_SECONDS } from '../limits.ts';
+import { StoreError } from '../store/store-errors.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { KeyRing } from './pass-keys.ts';
 
@@ -59,7 +59,7 @@ describe('KeyRing', () => {
     await pass(6 * 24 * HOUR);
     assert.deepEqual(ring.keys, before);
     fails = false;
-    await pass(PASS_KEY_RETRY_MS);
+    await pass(STORE_RETRY_MS);
     assert.notDeepEqual(ring.keys, before);
   });
 });

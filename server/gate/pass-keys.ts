@@ -3,8 +3,9 @@
  * a pass lives, and those of the next one a little earlier, because clocks of relays differ.
  */
 import type { Clock, Timer } from '../clock.ts';
-import { PASS_KEY_MS, PASS_KEY_RETRY_MS, PASS_SECONDS } from '../limits.ts';
-import { type Store, StoreError } from '../store/store.ts';
+import { PASS_KEY_MS, STORE_RETRY_MS, PASS_SECONDS } from '../limits.ts';
+import { StoreError } from '../store/store-errors.ts';
+import type { Store } from '../store/store.ts';
 import type { PassKeys } from './passes.ts';
 
 /** ms before its time from which on a key is accepted. */
@@ -63,7 +64,7 @@ export class KeyRing {
     } catch (error) {
       // The store reports itself that it fails. Meanwhile the keys of before go on.
       if (!(error instanceof StoreError)) throw error;
-      this.#arm(PASS_KEY_RETRY_MS);
+      this.#arm(STORE_RETRY_MS);
     }
   }
 

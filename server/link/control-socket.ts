@@ -123,9 +123,12 @@ export class ControlSocket {
     }
   }
 
-  /** @param code one of {@link CloseCode} */
-  close(code: number): void {
-    this.#socket.close(code);
+  /**
+   * @param code one of {@link CloseCode}
+   * @param reason what else there is to say, up to 123 bytes
+   */
+  close(code: number, reason?: string): void {
+    this.#socket.close(code, reason);
     setTimeout(() => this.#socket.terminate(), CONTROL_CLOSE_TIMEOUT_MS).unref();
   }
 

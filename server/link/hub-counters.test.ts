@@ -150,7 +150,7 @@ describe('Hub, as the operator sees it', () => {
     trunk.moves[0]?.[0].moveTo(new WebSocketByteStream(near, 'client', Buffer.alloc(0)));
     await settled();
     assert.deepEqual([hub.census().trunkStreams, hub.census().streams], [0, 1]);
-    hub.end(tunnel, CloseCode.tunnelClosed);
+    hub.end(tunnel, { code: CloseCode.tunnelClosed });
     assert.deepEqual([hub.census().trunkStreams, hub.census().streams], [0, 0]);
   });
 });

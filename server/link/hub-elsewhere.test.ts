@@ -156,7 +156,7 @@ describe('Hub, for data sockets offered by a client whose control socket is on a
   it('closes them with 4003 when their key is revoked', async () => {
     const closed = offer();
     assert.deepEqual([...hub.keysInUse()], ['key']);
-    hub.revoke(new Set(['key']));
+    hub.revoke(new Map([['key', 'revoked']]));
     await settled();
     assert.deepEqual([closed, hub.offers(tunnel, 'warm')], [[CloseCode.keyRevoked], 'offline']);
   });

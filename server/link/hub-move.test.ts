@@ -164,7 +164,7 @@ describe('Hub, with a stream that has grown large on a trunk', () => {
     'the response was its last': () => visitor.stream.finish(),
     'the client has ended it': () => stream.close(CloseCode.normal),
     'its trunk is lost': () => trunk.leave(),
-    'its tunnel has ended': () => hub.end(tunnel, CloseCode.tunnelClosed),
+    'its tunnel has ended': () => hub.end(tunnel, { code: CloseCode.tunnelClosed }),
   })) {
     it(`takes no data socket once ${how}, and forgets it`, async () => {
       end();
@@ -206,7 +206,7 @@ describe('Hub, with a stream that has grown large on a trunk', () => {
   it('ends it with its tunnel', async () => {
     openData();
     await settled();
-    hub.end(tunnel, CloseCode.tunnelExpired);
+    hub.end(tunnel, { code: CloseCode.tunnelExpired });
     assert.deepEqual(visitor.ends, [{ clean: false, lost: false }]);
   });
 
@@ -217,11 +217,11 @@ describe('Hub, with a stream that has grown large on a trunk', () => {
     it(`ends one whose data socket was opened ${opened} with key ${cutting}`, async () => {
       openData(keyId);
       await settled();
-      hub.revoke(new Set([kept]));
+      hub.revoke(new Map([[kept, 'revoked']]));
       await settled();
       assert.deepEqual(visitor.ends, []);
       assert.ok(hub.keysInUse().has(cutting));
-      hub.revoke(new Set([cutting]));
+      hub.revoke(new Map([[cutting, 'revoked']]));
       assert.deepEqual(visitor.ends, [{ clean: false, lost: false }]);
     });
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { duplexPair } from 'node:stream';
-import { CloseCode } from '../../shared/control.ts';
+import { CloseCode, KEY_ENDS } from '../../shared/control.ts';
 import { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import { PLAN_RULES } from '../accounts/plans.ts';
 import { WAITING_MAX } from '../limits.ts';
@@ -29,6 +29,7 @@ class FakeControl {
   readonly key: SocketKey;
   readonly announced: string[] = [];
   readonly closed: number[] = [];
+  readonly reasons: (string | undefined)[] = [];
 
   constructor(keyId: string) {
     this.key = { keyId, hash: '' };
@@ -38,8 +39,9 @@ class FakeControl {
     this.announced.push(id);
   }
 
-  close(code: number): void {
+  close(code: number, reason?: string): void {
     this.closed.push(code);
+    this.reasons.push(reason);
   }
 
   cut(): void {
@@ -239,7 +241,7 @@ describe('Hub', () => {
   it('cuts everything of a tunnel that has ended', () => {
     const control = attach();
     dial();
-    hub.end(tunnel, CloseCode.tunnelExpired);
+    hub.end(tunnel, { code: CloseCode.tunnelExpired });
     assert.deepEqual(control.closed, [CloseCode.tunnelExpired]);
     assert.deepEqual(results, ['tunnel-unknown']);
     assert.equal(clock.pending, 0);
@@ -294,28 +296,36 @@ describe('Hub', () => {
       const gone = offerTo(hub, 'one');
       const kept = offerTo(hub, 'two');
       assert.deepEqual(hub.keysInUse(), new Set(['one', 'two']));
-      hub.revoke(new Set(['three']));
+      hub.revoke(new Map([['three', 'revoked']]));
       assert.deepEqual(control.closed, []);
-      hub.revoke(new Set(['two']));
+      hub.revoke(new Map([['two', 'revoked']]));
       await settled();
       assert.deepEqual([control.closed, gone.closed, kept.closed], [[], [], [CloseCode.keyRevoked]]);
-      hub.revoke(new Set(['one']));
+      hub.revoke(new Map([['one', 'revoked']]));
       await settled();
       assert.deepEqual([control.closed, gone.closed], [[CloseCode.keyRevoked], [CloseCode.keyRevoked]]);
       assert.deepEqual(hub.keysInUse(), new Set());
+    });
+
+    it('says what has ended them', () => {
+      for (const end of ['revoked', 'expired', 'removed'] as const) {
+        const control = attach('one');
+        hub.revoke(new Map([['one', end]]));
+        assert.deepEqual(control.reasons, [KEY_ENDS[end]]);
+      }
     });
 
     it('drops connections that were announced through them: their ids are known', () => {
       const control = attach('one');
       dial();
       const [id = ''] = control.announced;
-      hub.revoke(new Set(['one']));
+      hub.revoke(new Map([['one', 'revoked']]));
       assert.deepEqual([results, hub.awaiting(id)], [['tunnel-offline'], undefined]);
     });
 
     it('lets new visitors wait for a client with another key', () => {
       const old = attach('one');
-      hub.revoke(new Set(['one']));
+      hub.revoke(new Map([['one', 'revoked']]));
       dial();
       assert.deepEqual(old.announced, []);
       assert.equal(attach('two').announced.length, 1);
@@ -332,9 +342,33 @@ describe('Hub', () => {
         const [, far] = duplexPair();
         hub.open(pending, new WebSocketByteStream(far, 'server', Buffer.alloc(0)), keyId);
       }
-      hub.revoke(new Set(['one']));
+      hub.revoke(new Map([['one', 'revoked']]));
       await settled();
       assert.deepEqual(closed, ['undefined']);
+    });
+  });
+
+  describe('when the account is suspended', () => {
+    it('closes the control socket with the reason, and cuts what was opened through any key', async () => {
+      const control = attach('one');
+      const warm = offerTo(hub, 'two');
+      const trunk = offerTrunk('one');
+      dial();
+      hub.suspend(tunnel, 'phishing '.repeat(20));
+      await settled();
+      assert.deepEqual([control.closed, control.reasons[0]?.length], [[CloseCode.accountSuspended], 123]);
+      assert.deepEqual(
+        [warm.closed, trunk.closed],
+        [[CloseCode.accountSuspended], [CloseCode.accountSuspended]],
+      );
+      assert.deepEqual([hub.keysInUse(), hub.awaiting(control.announced[0] ?? '')], [new Set(), undefined]);
+    });
+
+    it('closes a control socket that was let in just before', () => {
+      tunnel.account = anAccount({ suspended: 'spam' });
+      const control = attach('one');
+      assert.deepEqual([control.closed, control.reasons], [[CloseCode.accountSuspended], ['spam']]);
+      assert.equal(hub.offers(tunnel, 'warm'), 'offline');
     });
   });
 
@@ -396,7 +430,7 @@ describe('Hub', () => {
       const replaced = offerTo(hub);
       attach();
       const ended = offerTo(hub);
-      hub.end(tunnel, CloseCode.tunnelClosed);
+      hub.end(tunnel, { code: CloseCode.tunnelClosed });
       await settled();
       assert.deepEqual(
         [lost.closed, replaced.closed, ended.closed],
@@ -519,7 +553,7 @@ describe('Hub', () => {
       const trunk = offerTrunk();
       const { ends } = visit();
       await settled();
-      hub.end(tunnel, CloseCode.tunnelExpired);
+      hub.end(tunnel, { code: CloseCode.tunnelExpired });
       await settled();
       assert.deepEqual([trunk.closed, ends], [[CloseCode.tunnelExpired], [{ clean: false, lost: false }]]);
     });
@@ -530,7 +564,7 @@ describe('Hub', () => {
       const { ends } = visit();
       await settled();
       assert.deepEqual(hub.keysInUse(), new Set(['one', 'two']));
-      hub.revoke(new Set(['two']));
+      hub.revoke(new Map([['two', 'revoked']]));
       await settled();
       assert.deepEqual(
         [control.closed, trunk.closed, ends],
@@ -542,7 +576,7 @@ describe('Hub', () => {
     it('closes those that nobody uses with 4003, too, where the key is that of their control socket', async () => {
       attach('one');
       const trunk = offerTrunk('one');
-      hub.revoke(new Set(['one']));
+      hub.revoke(new Map([['one', 'revoked']]));
       await settled();
       assert.deepEqual(trunk.closed, [CloseCode.keyRevoked]);
     });

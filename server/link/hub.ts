@@ -1,7 +1,8 @@
 /** All tunnels' links: where inbound connections and data sockets find each other (docs/protocol.md section 1). */
+import type { KeyEnd } from '../../shared/control.ts';
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import type { Clock } from '../clock.ts';
-import { CLAIM_LOOK_MS, DRAIN_LOOK_MS, DRAIN_MOVE_MS } from '../limits.ts';
+import { CLAIM_LOOK_MS, DRAIN_LOOK_MS, DRAIN_MOVE_MS, HOLD_OVER_MS } from '../limits.ts';
 import type { LinkCensus } from '../observe/census.ts';
 import type { LiveTunnel } from '../tunnels/live-tunnel.ts';
 import type { Dial, Dialer, DialHandler } from '../tunnels/stream.ts';
@@ -26,6 +27,13 @@ export interface HubOptions {
   readonly onOffline?: (tunnel: LiveTunnel, code: number) => void;
   /** told when the client of a tunnel has a newer control socket on another relay */
   readonly onMoved?: (tunnel: LiveTunnel) => void;
+}
+
+/** With what sockets are closed. */
+export interface SocketEnd {
+  readonly code: number;
+  /** of the control socket, up to 123 bytes */
+  readonly reason?: string;
 }
 
 export class Hub implements Dialer {
@@ -64,9 +72,20 @@ export class Hub implements Dialer {
     for (const link of this.#links.values()) link.tick(now);
   }
 
-  /** A tunnel from before a restart: its client is expected back, so its visitors wait for it. */
-  expect(tunnel: LiveTunnel): void {
-    this.#link(tunnel, this.#clock.monotonic());
+  /**
+   * A tunnel from before this relay: its client is expected back, so its visitors wait for it.
+   *
+   * @param awayMs since when it is away
+   */
+  expect(tunnel: LiveTunnel, awayMs = 0): void {
+    this.#link(tunnel, this.#clock.monotonic() - awayMs);
+  }
+
+  /** Tunnels whose client is here, or has left so lately that visitors still wait for it, with the ms since then. */
+  get missed(): { readonly tunnelId: string; readonly awayMs: number }[] {
+    return [...this.#links]
+      .map(([tunnelId, { awayMs }]) => ({ tunnelId, awayMs }))
+      .filter(({ awayMs }) => awayMs < HOLD_OVER_MS);
   }
 
   dial(tunnel: LiveTunnel, handler: DialHandler): Dial {
@@ -118,8 +137,13 @@ export class Hub implements Dialer {
   }
 
   /** Keys are no longer valid: what was opened through them is closed with 4003 (docs/protocol.md section 7). */
-  revoke(keyIds: ReadonlySet<string>): void {
-    for (const link of this.#links.values()) link.revoke(keyIds);
+  revoke(keys: ReadonlyMap<string, KeyEnd>): void {
+    for (const link of this.#links.values()) link.revoke(keys);
+  }
+
+  /** Closes everything that the client of a tunnel has opened, here and on this relay for others: its account is suspended. */
+  suspend(tunnel: LiveTunnel, reason: string): void {
+    this.#links.get(tunnel.id)?.suspend(reason);
   }
 
   /** Another relay asks to announce one of its connections to the client here. One that has left just now is asked again. */
@@ -150,6 +174,8 @@ export class Hub implements Dialer {
   attach(tunnel: LiveTunnel, control: ControlSocket): void {
     this.#link(tunnel).attach(control);
     this.#options.onOnline?.(tunnel);
+    // It was suspended after the key had been looked at.
+    if (tunnel.account.suspended !== null) return this.suspend(tunnel, tunnel.account.suspended);
     if (this.#stage !== 'running') control.askToMove();
   }
 
@@ -198,6 +224,15 @@ export class Hub implements Dialer {
     return found.kind !== 'apart';
   }
 
+  /** Ids of those of the tunnels whose client is on one of the relays. */
+  async online(tunnels: readonly LiveTunnel[]): Promise<ReadonlySet<string>> {
+    const isHere = ({ id }: LiveTunnel): boolean => this.#links.get(id)?.isOnline === true;
+    const here = tunnels.filter(isHere).map(({ id }) => id);
+    if (!this.#presence.hasOthers || here.length === tunnels.length) return new Set(here);
+    const away = tunnels.filter((tunnel) => !isHere(tunnel)).map(({ id }) => id);
+    return new Set([...here, ...(await this.#presence.online(away))]);
+  }
+
   /** Takes what a client offers; it must be welcome. */
   offer(tunnel: LiveTunnel, offer: Offer, socket: WebSocketByteStream, keyId: string): void {
     const link = this.#links.get(tunnel.id);
@@ -206,8 +241,8 @@ export class Hub implements Dialer {
   }
 
   /** The tunnel has ended: its sockets are closed with the code, its visitors cut. */
-  end(tunnel: LiveTunnel, code: number): void {
-    this.#links.get(tunnel.id)?.end(code);
+  end(tunnel: LiveTunnel, { code, reason }: SocketEnd): void {
+    this.#links.get(tunnel.id)?.end(code, reason);
     this.#links.delete(tunnel.id);
   }
 

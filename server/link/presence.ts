@@ -50,6 +50,11 @@ export interface Presence {
   announce(tunnelId: string, announcement: Announcement): void;
   /** Looks for a tunnel's control socket on other relays; answers within 2 s. */
   find(tunnelId: string): Promise<Found>;
+  /**
+   * Those of the tunnels whose control socket another relay has; answers within 2 s. None of them while the relays cannot
+   * reach each other.
+   */
+  online(tunnelIds: readonly string[]): Promise<readonly string[]>;
 }
 
 /** There is no other relay. */
@@ -61,4 +66,5 @@ export const ALONE: Presence = {
   release() {},
   announce() {},
   find: () => Promise.resolve({ kind: 'nowhere' }),
+  online: () => Promise.resolve([]),
 };

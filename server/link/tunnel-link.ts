@@ -1,5 +1,5 @@
 /** One tunnel's side of its client: the control socket, the data sockets, and the visitors who wait for one. */
-import { CloseCode } from '../../shared/control.ts';
+import { CloseCode, closeReason, KEY_ENDS, type KeyEnd } from '../../shared/control.ts';
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import { PLAN_RULES } from '../accounts/plans.ts';
 import type { Clock } from '../clock.ts';
@@ -85,6 +85,11 @@ export class TunnelLink {
   /** Whether the client holds a control socket. */
   get isOnline(): boolean {
     return this.#control !== undefined;
+  }
+
+  /** ms since the client has left; 0 while it is here, Infinity for one that has never been there. */
+  get awayMs(): number {
+    return this.isOnline ? 0 : this.#waiting.awayMs;
   }
 
   /** The key with which the client offers data sockets; `undefined` where it is not known to be on any relay. */
@@ -254,22 +259,39 @@ export class TunnelLink {
   }
 
   /** Cuts what was opened or announced through keys that are no longer valid. Another key may take the tunnel on. */
-  revoke(keyIds: ReadonlySet<string>): void {
-    for (const stream of this.#streams) if (keyIds.has(stream.keyId)) stream.cut(CloseCode.keyRevoked);
+  revoke(keys: ReadonlyMap<string, KeyEnd>): void {
+    for (const stream of this.#streams) if (keys.has(stream.keyId)) stream.cut(CloseCode.keyRevoked);
     // Before their control socket, whose end would close those that nobody uses in order.
-    this.#trunks?.revoke(keyIds);
+    this.#trunks?.revoke(keys);
     const control = this.#control;
-    if (control !== undefined && keyIds.has(control.key.keyId)) {
-      control.close(CloseCode.keyRevoked);
-      this.detach(control, CloseCode.keyRevoked);
-    }
-    if (this.#remote !== undefined && keyIds.has(this.#remote.key.keyId)) this.#remote = undefined;
-    this.#waiting.revoke(keyIds);
+    const end = control === undefined ? undefined : keys.get(control.key.keyId);
+    if (end !== undefined) this.#dismiss(CloseCode.keyRevoked, KEY_ENDS[end]);
+    if (this.#remote !== undefined && keys.has(this.#remote.key.keyId)) this.#remote = undefined;
+    this.#waiting.revoke(keys);
+  }
+
+  /** Cuts all that was opened through any key: the account is suspended, and visitors are told so before they get here. */
+  suspend(reason: string): void {
+    const code = CloseCode.accountSuspended;
+    for (const stream of this.#streams) stream.cut(code);
+    // Before their control socket, as above.
+    this.#trunks?.close(code);
+    this.#dismiss(code, closeReason(reason));
+    this.#forgetRemote(code);
+    this.#waiting.failAll('tunnel-offline');
+  }
+
+  /** Closes the control socket, if there is one. */
+  #dismiss(code: number, reason: string): void {
+    const control = this.#control;
+    if (control === undefined) return;
+    control.close(code, reason);
+    this.detach(control, code);
   }
 
   /** The tunnel has ended: everything of it is cut. */
-  end(code: number): void {
-    this.#control?.close(code);
+  end(code: number, reason?: string): void {
+    this.#control?.close(code, reason);
     this.#letGo(code);
     this.#warm?.close(code);
     this.#waiting.failAll('tunnel-unknown');

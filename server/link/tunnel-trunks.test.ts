@@ -150,7 +150,7 @@ describe('TunnelTrunks', () => {
     await settled();
     trunks.retire();
     const fresh = add('one');
-    trunks.revoke(new Set(['one']));
+    trunks.revoke(new Map([['one', 'revoked']]));
     await settled();
     assert.deepEqual(
       [retired.closed, other.closed, fresh.closed],

@@ -1,5 +1,5 @@
 /** The trunks of one tunnel: which of them takes the next visitor, and how they end. */
-import { CloseCode } from '../../shared/control.ts';
+import { CloseCode, type KeyEnd } from '../../shared/control.ts';
 import type { TrunkStream } from '../../shared/trunk/trunk-stream.ts';
 import type { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import { LARGE_BYTES, LARGE_FROM_FAR_BYTES, RETIRED_TRUNKS_MAX } from '../limits.ts';
@@ -75,8 +75,8 @@ export class TunnelTrunks {
   }
 
   /** Ends those that were opened with keys that are no longer valid. */
-  revoke(keyIds: ReadonlySet<string>): void {
-    for (const trunk of this.#all()) if (keyIds.has(trunk.keyId)) trunk.close(CloseCode.keyRevoked);
+  revoke(keys: ReadonlyMap<string, KeyEnd>): void {
+    for (const trunk of this.#all()) if (keys.has(trunk.keyId)) trunk.close(CloseCode.keyRevoked);
   }
 
   /** Ids of the keys that they were opened with. */

@@ -51,7 +51,7 @@ describe('Upgrades', () => {
     hub = new Hub({ clock, maxOffers: { warm: 8, trunk: 2 }, presence: ALONE });
     const { key } = await issueKey(test.store, clock, account);
     headers = { ...HANDSHAKE, authorization: `Bearer ${key}` };
-    const authenticator = new Authenticator(test.store, clock);
+    const authenticator = new Authenticator(test.store, clock, { note() {} });
     upgrades = new Upgrades({ hub, registry, authenticator, clock, maxSockets: 2, others: NO_OTHER_RELAYS });
     sockets = [];
   });

@@ -10,6 +10,7 @@ import { API_ERRORS, ApiError } from '../../shared/errors.ts';
 import type { ReadSocket } from '../../shared/socket-reads.ts';
 import { WebSocketByteStream } from '../../shared/websocket/byte-stream.ts';
 import { sameHash } from '../accounts/api-key.ts';
+import { mustReach, reachesTunnel } from '../accounts/key-scope.ts';
 import type { Authenticator } from '../accounts/authenticator.ts';
 import type { Clock } from '../clock.ts';
 import { TurnedReads } from '../../shared/fairness/turned-reads.ts';
@@ -184,7 +185,7 @@ export class Upgrades {
     owner: KeyOwner | undefined,
     via?: string,
   ): void {
-    if (awaiting === undefined || (owner !== undefined && owner.account.id !== awaiting.tunnel.account.id)) {
+    if (awaiting === undefined || (owner !== undefined && !owns(owner, awaiting.tunnel))) {
       throw new ApiError(API_ERRORS.connectionNotFound);
     }
     this.#switchTo(request, key, awaiting.tunnel, (socket) =>
@@ -247,6 +248,7 @@ export class Upgrades {
     if (this.#registry.byId(id) === undefined) await this.#others.followTunnel(id);
     const tunnel = this.#registry.byId(id);
     if (tunnel?.account.id !== owner.account.id) throw new ApiError(API_ERRORS.tunnelNotFound);
+    mustReach(owner.scope, tunnel.name);
     return { tunnel, key: { keyId: owner.keyId, hash: owner.hash } };
   }
 
@@ -279,4 +281,9 @@ export class Upgrades {
   readonly #onClosed = (): void => {
     this.#sockets -= 1;
   };
+}
+
+/** Whether a key may be used for a tunnel. */
+function owns({ account, scope }: KeyOwner, tunnel: LiveTunnel): boolean {
+  return account.id === tunnel.account.id && reachesTunnel(scope, tunnel.name);
 }

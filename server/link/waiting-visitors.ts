@@ -1,5 +1,5 @@
 /** The inbound connections of one tunnel that wait for their data sockets, and where they are announced. */
-import { PENDING_TIMEOUT_MS } from '../../shared/control.ts';
+import { type KeyEnd, PENDING_TIMEOUT_MS } from '../../shared/control.ts';
 import type { Clock, Timer } from '../clock.ts';
 import type { Announced, Presence } from './presence.ts';
 import { CLAIM_GRACE_MS, HOLD_OVER_MS } from '../limits.ts';
@@ -118,6 +118,11 @@ export class WaitingVisitors {
     }
   }
 
+  /** ms since the client has left; Infinity for one that has never been there. */
+  get awayMs(): number {
+    return this.#clock.monotonic() - this.#leftAt;
+  }
+
   /** The client has left this relay. What it was told went with it, so they wait for it like those that come now. */
   clientLeft(): void {
     this.#leftAt = this.#clock.monotonic();
@@ -135,10 +140,10 @@ export class WaitingVisitors {
   }
 
   /** What was announced through keys that are no longer valid has nobody to wait for. */
-  revoke(keyIds: ReadonlySet<string>): void {
+  revoke(keys: ReadonlyMap<string, KeyEnd>): void {
     for (const pending of this.#pending) {
       const { announcedTo } = pending;
-      if (announcedTo !== undefined && keyIds.has(announcedTo)) this.#fail(pending, 'tunnel-offline');
+      if (announcedTo !== undefined && keys.has(announcedTo)) this.#fail(pending, 'tunnel-offline');
     }
   }
 

@@ -16,9 +16,19 @@ export interface LinkCensus {
   readonly pending: number;
 }
 
+/** Certificates that the relay has ordered itself. */
+export interface CertificateCensus {
+  readonly stored: number;
+  /** handshakes that wait for one */
+  readonly waiting: number;
+  /** of the relay's own name; `undefined` without one */
+  readonly ownSecondsLeft: number | undefined;
+}
+
 /** Counted when asked, at this moment. */
 export interface Census {
   readonly tunnels: () => number;
   readonly links: () => LinkCensus;
   readonly visitors: () => number;
+  readonly certificates: () => CertificateCensus;
 }

@@ -60,6 +60,31 @@ export const moves = {
   timeout: 0,
 };
 
+/** Orders of certificates, by how they have ended. */
+export const certificateOrders = {
+  issued: 0,
+  /** the authority has refused, or found no proof */
+  failed: 0,
+  /** the authority could not be used */
+  authority: 0,
+  /** there were as many in the last hour as there may be */
+  limited: 0,
+};
+
+/** Questions to the relay's DNS port, by what became of them. */
+export const dnsQuestions = {
+  /** as the authority: with what there is, or that there is nothing */
+  answered: 0,
+  /** not about the names of challenges, or no question that this server takes */
+  refused: 0,
+  /** the store could not be read */
+  failed: 0,
+  /** too many of one network: it was told to ask over TCP */
+  truncated: 0,
+  /** no response: too many of one network or in all, or nothing that deserves one */
+  dropped: 0,
+};
+
 /** Responses of the relay itself to visitors, by `Culvert-Error` code. */
 export const refusals = Object.fromEntries(Object.keys(VISITOR_ERRORS).map((code) => [code, 0])) as Record<
   VisitorErrorCode,

@@ -1,10 +1,10 @@
 /** `GET /metrics` on a listener of its own, for operators only (docs/observing.md). */
-import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import { uriHost } from '../../shared/host.ts';
 import { METRICS_CONNECTIONS_MAX, METRICS_REQUEST_TIMEOUT_MS } from '../limits.ts';
+import type { Listeners } from '../listeners.ts';
 import { errorFields, type Log } from '../log.ts';
 import type { Census } from './census.ts';
 
@@ -24,9 +24,14 @@ export class MetricsServer {
    *
    * @throws the system's error when the address is taken or not one of this machine
    */
-  static async start(address: MetricsAddress, registry: Registry, log: Log): Promise<MetricsServer> {
+  static async start(
+    address: MetricsAddress,
+    registry: Registry,
+    log: Log,
+    listeners: Listeners,
+  ): Promise<MetricsServer> {
     const server = new MetricsServer(registry, log);
-    log('metrics listening', { url: await server.#listen(address) });
+    log('metrics listening', { url: await server.#listen(address, listeners) });
     return server;
   }
 
@@ -45,9 +50,8 @@ export class MetricsServer {
     this.#server.maxConnections = METRICS_CONNECTIONS_MAX;
   }
 
-  async #listen({ host, port }: MetricsAddress): Promise<string> {
-    this.#server.listen(port, host);
-    await once(this.#server, 'listening');
+  async #listen({ host, port }: MetricsAddress, listeners: Listeners): Promise<string> {
+    await listeners.open('metrics', this.#server, { host, port });
     this.#server.on('error', (error) =>
       this.#log('internal error', { at: 'metrics', ...errorFields(error) }),
     );
@@ -82,9 +86,10 @@ export async function startMetrics(
   address: MetricsAddress,
   census: Census,
   log: Log,
+  listeners: Listeners,
 ): Promise<MetricsServer> {
   const { createMetrics } = await import('./metrics.ts');
-  return await MetricsServer.start(address, createMetrics(census), log);
+  return await MetricsServer.start(address, createMetrics(census), log, listeners);
 }
 
 function refuse(response: ServerResponse, status: number, text: string): void {

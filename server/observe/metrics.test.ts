@@ -7,6 +7,7 @@ import { API_ERRORS, ApiError, ttlTooLong } from '../../shared/errors.ts';
 import { countApiRefusal, rendezvousWait, requests } from './counters.ts';
 import { createMetrics } from './metrics.ts';
 import { METRICS_CONNECTIONS_MAX } from '../limits.ts';
+import { Listeners } from '../listeners.ts';
 import { MetricsServer } from './metrics-server.ts';
 
 describe('metrics', () => {
@@ -17,6 +18,7 @@ describe('metrics', () => {
       tunnels: () => 3,
       links: () => ({ online: 2, streams: 5, warm: 7, trunks: 4, trunkStreams: 6, pending: 1 }),
       visitors: () => 11,
+      certificates: () => ({ stored: 4, waiting: 2, ownSecondsLeft: 3600 }),
     });
   });
 
@@ -99,9 +101,14 @@ describe('metrics', () => {
     let url: string;
 
     before(async () => {
-      server = await MetricsServer.start({ host: '127.0.0.1', port: 0 }, registry, (_event, fields) => {
-        url = String(fields?.['url']);
-      });
+      server = await MetricsServer.start(
+        { host: '127.0.0.1', port: 0 },
+        registry,
+        (_event, fields) => {
+          url = String(fields?.['url']);
+        },
+        new Listeners(),
+      );
     });
 
     after(() => server.close());

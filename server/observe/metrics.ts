@@ -6,6 +6,8 @@ import {
   accessLines,
   apiAnswers,
   apiRefusals,
+  certificateOrders,
+  dnsQuestions,
   moves,
   refusals,
   rendezvousWait,
@@ -110,6 +112,33 @@ export function createMetrics(census: Census): Registry {
   );
   gauge('culvert_trunks', 'Trunks of clients that take visitors.', () => census.links().trunks);
   gauge('culvert_trunk_streams', 'Streams that trunks carry.', () => census.links().trunkStreams);
+  counter(
+    'culvert_certificate_orders_total',
+    'Orders of certificates, by how they have ended.',
+    ['outcome'],
+    () => Object.entries(certificateOrders).map(([outcome, value]) => [{ outcome }, value]),
+  );
+  gauge(
+    'culvert_certificates',
+    'Certificates that were ordered and have not ended.',
+    () => census.certificates().stored,
+  );
+  gauge(
+    'culvert_certificate_waits',
+    'Handshakes that wait for a certificate to be issued.',
+    () => census.certificates().waiting,
+  );
+  gauge(
+    'culvert_certificate_seconds_left',
+    "Time until the certificate of the relay's own name ends; 0 without one.",
+    () => census.certificates().ownSecondsLeft ?? 0,
+  );
+  counter(
+    'culvert_dns_questions_total',
+    'Questions to the DNS port, by what became of them.',
+    ['outcome'],
+    () => Object.entries(dnsQuestions).map(([outcome, value]) => [{ outcome }, value]),
+  );
   gauge('culvert_rendezvous_pending', 'Visitors that wait for a data socket.', () => census.links().pending);
   registry.registerMetric(
     histogram(

@@ -2,7 +2,8 @@
 import type { Clock } from '../clock.ts';
 import { LOG_REPEAT_MS, STORE_SLOW_MS } from '../limits.ts';
 import type { Log } from '../log.ts';
-import { type Store, StoreError } from '../store/store.ts';
+import { StoreError } from '../store/store-errors.ts';
+import type { Store } from '../store/store.ts';
 import { countStoreOperation } from './counters.ts';
 
 /** @returns the store, to be used in place of the given one */

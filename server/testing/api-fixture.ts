@@ -6,9 +6,15 @@ import { LinkTokens } from '../gate/link-tokens.ts';
 import { PasswordHashes } from '../gate/password-hashes.ts';
 import type { AccountRecord } from '../store/records.ts';
 import { issueKey } from '../accounts/accounts.ts';
+import { hashKey } from '../accounts/api-key.ts';
 import { Authenticator } from '../accounts/authenticator.ts';
+import { Invitations } from '../accounts/invitations.ts';
 import { createApi } from '../api/app.ts';
 import { Writes } from '../api/turns/writes.ts';
+import type { DnsAnswer, DnsLookup } from '../domains/dns-lookup.ts';
+import { DomainService } from '../domains/domain-service.ts';
+import { HeldDomains } from '../domains/held-domains.ts';
+import { VerifiedDomains } from '../domains/verified-domains.ts';
 import type { Log, LogEvent, LogFields } from '../log.ts';
 import { RateLimiter } from '../rate-limiter.ts';
 import { TunnelRegistry } from '../tunnels/registry.ts';
@@ -16,6 +22,7 @@ import { TunnelKnocks } from '../tunnels/tunnel-knocks.ts';
 import { TunnelLinks } from '../tunnels/tunnel-links.ts';
 import { TunnelService } from '../tunnels/tunnel-service.ts';
 import { FakeClock } from './fake-clock.ts';
+import type { Store } from '../store/store.ts';
 import { aStore, type TestStore } from './fixtures.ts';
 
 export interface ApiResponse {
@@ -34,6 +41,18 @@ export class ApiFixture {
   readonly knocks: TunnelKnocks;
   readonly #server: Server;
   draining = false;
+  /** ids of the tunnels whose client is there */
+  readonly online = new Set<string>();
+  /** what the DNS says, by name and type; nothing for others */
+  readonly dns = new Map<string, DnsAnswer>();
+  /** when it says that */
+  dnsGate: Promise<void> = Promise.resolve();
+  readonly lookup: DnsLookup = async (name, type) => {
+    await this.dnsGate;
+    return this.dns.get(`${name} ${type}`) ?? { kind: 'none', exists: false };
+  };
+  /** Called when a key was found good. */
+  onKeyUse: () => void = () => {};
   /** What a readiness probe asks the store. */
   ping: () => Promise<void>;
 
@@ -64,7 +83,7 @@ export class ApiFixture {
     });
     this.knocks = new TunnelKnocks({ tunnels: this.tunnels, store, clock: this.clock, log });
     const deps = {
-      authenticator: new Authenticator(store, this.clock),
+      authenticator: new Authenticator(store, this.clock, { note: () => this.onKeyUse() }),
       tunnels: this.tunnels,
       knocks: this.knocks,
       links: new TunnelLinks({
@@ -74,6 +93,8 @@ export class ApiFixture {
         log,
         tokens: new LinkTokens('secret'),
       }),
+      clients: { online: () => Promise.resolve(this.online) },
+      domains: this.#domainService(store, log),
       turns: { next: (group: string) => Promise.resolve(void this.turns.push(group)) },
       writes: new Writes(),
       creates: new RateLimiter(this.clock, { perMinute: 10, burst: 5 }),
@@ -86,9 +107,33 @@ export class ApiFixture {
         pathForm: true,
       },
       clock: this.clock,
+      invitations: new Invitations({ store, clock: this.clock, log }),
+      contact: undefined,
+      downloadPage: undefined,
+      admin: {
+        store,
+        nameHold: 0,
+        own: {
+          reservedNames: new Set(['www']),
+          serviceDomain: 'localhost',
+          tunnelDomain: 'localhost',
+          publicUrl: undefined,
+        },
+      },
       isDraining: () => this.draining,
+      mayHave: (host: string) => host === 'known.test',
     };
     this.#server = createServer(createApi(deps, log));
+  }
+
+  #domainService(store: Store, log: Log): DomainService {
+    const { clock, lookup } = this;
+    const verified = new VerifiedDomains(store, clock);
+    const { coordination } = this.tunnels;
+    const held = new HeldDomains({ store, clock, verified, coordination, peers: undefined, nameHold: 0 });
+    const own = { host: 'relay.example', tunnelDomain: 'localhost', serviceDomain: 'localhost' };
+    const calls = new RateLimiter(clock, { perMinute: 20, burst: 10 });
+    return new DomainService({ store, clock, log, lookup, own, held, calls });
   }
 
   get port(): number {
@@ -103,6 +148,11 @@ export class ApiFixture {
   /** @returns a new key of an account */
   async keyOf(account: AccountRecord): Promise<string> {
     return (await issueKey(this.#test.store, this.clock, account)).key;
+  }
+
+  async revoke(key: string): Promise<void> {
+    const owner = await this.#test.store.findKeyOwner(hashKey(key));
+    await this.#test.store.revokeKey(owner?.keyId ?? assert.fail('unknown key'), this.clock.now());
   }
 
   /** Sends a request, with a key when one is given. */

@@ -5,7 +5,8 @@ import type { Log, LogEvent, LogFields } from '../log.ts';
 
 export class FakeShell implements Shell {
   readonly env: NodeJS.ProcessEnv = {};
-  readonly isTerminal = false;
+  readonly user = 'ann';
+  isTerminal = false;
   readonly stdout: string[] = [];
   readonly stderr: string[] = [];
   readonly logged: [event: LogEvent, fields: LogFields][] = [];
@@ -26,6 +27,17 @@ export class FakeShell implements Shell {
   }
 
   limitMemory(): void {}
+
+  readonly listeners = new Map<string, object>();
+
+  startDetached(argv: readonly string[]): Promise<number> {
+    this.stdout.push(argv.join(' '));
+    return Promise.resolve(0);
+  }
+
+  tellServiceManager(): Promise<void> {
+    return Promise.resolve();
+  }
 
   openLog(): Promise<Log> {
     return Promise.resolve(this.log);

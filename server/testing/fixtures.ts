@@ -1,23 +1,55 @@
 /** Things that tests of the relay's state begin with. */
 import { randomUUID } from 'node:crypto';
-import type { AccountRecord, LinkRecord, OwnedTunnel, TunnelRecord } from '../store/records.ts';
-import { type Store, StoreError } from '../store/store.ts';
+import type {
+  AccountRecord,
+  DomainRecord,
+  KeyRecord,
+  LinkRecord,
+  OwnedTunnel,
+  TunnelRecord,
+} from '../store/records.ts';
+import { StoreError } from '../store/store-errors.ts';
+import type { Store } from '../store/store.ts';
 import { storedTunnels } from '../tunnels/stored-tunnels.ts';
 import { openTestStore } from './test-store.ts';
 
 export function anAccount(fields: Partial<AccountRecord> = {}): AccountRecord {
   const id = randomUUID();
-  return { id, name: `account ${id}`, plan: 'dev', subdomain: null, createdAt: 1000, ...fields };
+  return {
+    id,
+    name: `account ${id}`,
+    plan: 'dev',
+    subdomain: null,
+    createdAt: 1000,
+    suspended: null,
+    ...fields,
+  };
+}
+
+/** A key of which no relay has any use. */
+export function aKeyRecord(fields: Partial<KeyRecord> = {}): KeyRecord {
+  const id = randomUUID();
+  return {
+    id,
+    accountId: '',
+    hash: id,
+    hint: 'cvt_hint',
+    createdAt: 1000,
+    label: '',
+    expiresAt: null,
+    scope: { kind: 'all' },
+    ...fields,
+  };
 }
 
 /** Nobody has knocked. */
-const NOBODY = { knocks: null, knocksRevision: 0 };
+const NOBODY = { knocks: null, knocksRevision: 0, suspended: null };
 
 export function aTunnel(accountId: string, fields: Partial<TunnelRecord> = {}): TunnelRecord {
   const id = randomUUID();
   const counters = { bytesIn: 0, bytesOut: 0, requests: 0 };
   const visitors = { access: null, accessRevision: 0, revokedLinks: [], ...NOBODY };
-  const life = { ttl: 3600, idle: false, createdAt: 1000, expiresAt: 3_601_000 };
+  const life = { ttl: 3600, idle: false, createdAt: 1000, expiresAt: 3_601_000, termsRevision: 0 };
   return {
     id,
     slug: `slug-${id}`,
@@ -27,6 +59,7 @@ export function aTunnel(accountId: string, fields: Partial<TunnelRecord> = {}): 
     ...life,
     ...counters,
     ...visitors,
+    domain: null,
     ...fields,
   };
 }
@@ -42,6 +75,12 @@ export function aLink(tunnelId: string, fields: Partial<LinkRecord> = {}): LinkR
     expiresAt: 3_601_000,
     ...fields,
   };
+}
+
+/** A claim to a domain that is not verified. */
+export function aDomain(accountId: string, domain: string, fields: Partial<DomainRecord> = {}): DomainRecord {
+  const times = { createdAt: 1000, verifiedAt: null, failingSince: null };
+  return { id: randomUUID(), accountId, domain, proof: `proof of ${domain}`, ...times, ...fields };
 }
 
 /** All tunnels of a store, oldest first. */

@@ -5,7 +5,8 @@
 import type { Clock } from '../clock.ts';
 import type { Log } from '../log.ts';
 import type { AccountRecord } from '../store/records.ts';
-import type { ReleasedTunnel, Store } from '../store/store.ts';
+import type { ReleasedTunnel } from '../store/parameters.ts';
+import type { Store } from '../store/store.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 import type { EndReason, TunnelNews } from './peers.ts';
@@ -53,6 +54,8 @@ export interface Coordination {
    * met all there are.
    */
   readonly find: ((slug: string) => Promise<LiveTunnel | undefined>) | undefined;
+  /** The same by its domain, which must be verified. */
+  readonly findByDomain: ((domain: string) => Promise<LiveTunnel | undefined>) | undefined;
   /**
    * Ends a tunnel that is closed here, first in the store.
    *
@@ -68,6 +71,8 @@ export interface Coordination {
    * @throws StoreError
    */
   storeExtension(tunnel: LiveTunnel, by: number, max: number): Promise<number | undefined>;
+  /** Ends tunnels that the store has removed with their domain, here and elsewhere. */
+  displace(ids: readonly string[]): void;
   /** Tells other relays what happened to a tunnel here. */
   tell(news: TunnelNews): void;
   /** Another relay has done something to a tunnel. */

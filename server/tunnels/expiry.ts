@@ -13,7 +13,9 @@ export class Expiry {
     this.#onExpired = onExpired;
   }
 
+  /** Again where its deadline has moved to an earlier time. */
   watch(tunnel: LiveTunnel): void {
+    this.#timers.get(tunnel)?.cancel();
     const wait = Math.max(0, Math.ceil(tunnel.deadline - this.#clock.monotonic()));
     // A longer wait is done in pieces, which is also how a deadline that moved meanwhile is noticed.
     const timer = this.#clock.setTimeout(() => this.#check(tunnel), Math.min(wait, MAX_TIMER_MS));
@@ -30,7 +32,7 @@ export class Expiry {
     this.#timers.clear();
   }
 
-  /** Deadlines only move later, so a timer can only fire too early. */
+  /** Of a deadline that has moved to a later time nobody is told, so a timer may fire too early. */
   #check(tunnel: LiveTunnel): void {
     if (tunnel.deadline > this.#clock.monotonic()) {
       this.watch(tunnel);

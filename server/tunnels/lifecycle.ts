@@ -9,7 +9,7 @@ import type {
   StoredKnocks,
   TunnelRecord,
 } from '../store/records.ts';
-import type { ReleasedTunnel } from '../store/store.ts';
+import type { ReleasedTunnel, TunnelTerms } from '../store/parameters.ts';
 import { Expiry } from './expiry.ts';
 import { LiveTunnel, tunnelFields } from './live-tunnel.ts';
 import type { EndReason } from './peers.ts';
@@ -62,6 +62,11 @@ export class Lifecycle {
     this.#expiry.stop();
   }
 
+  /** Tunnels expire again, those whose time was over meanwhile at once. */
+  resume(): void {
+    for (const tunnel of this.#registry.all()) this.#expiry.watch(tunnel);
+  }
+
   begin(owned: OwnedTunnel): LiveTunnel {
     const tunnel = new LiveTunnel(owned, this.#clock, this.#onTraffic);
     this.#registry.add(tunnel);
@@ -103,13 +108,27 @@ export class Lifecycle {
     if (tunnel.access !== before) this.#onAccess(tunnel);
   }
 
+  /** A client has taken a tunnel over: see {@link LiveTunnel.setTerms}. */
+  setTerms(tunnel: LiveTunnel, terms: Omit<TunnelTerms, 'access'>, revision: number): void {
+    if (tunnel.setTerms(terms, revision)) this.#expiry.watch(tunnel);
+  }
+
   /** Says who knocks at a tunnel from now on: see {@link LiveTunnel.setKnocks}. */
   setKnocks(tunnel: LiveTunnel, knocks: StoredKnocks | null, revision: number): void {
     if (tunnel.setKnocks(knocks, revision)) this.#onAccess(tunnel);
   }
 
+  /** Keeps visitors away from a tunnel, or lets them in again. */
+  suspend(tunnel: LiveTunnel, reason: string | null): void {
+    if (tunnel.suspended === reason) return;
+    tunnel.suspended = reason;
+    this.#log(reason === null ? 'tunnel resumed' : 'tunnel suspended', tunnelFields(tunnel));
+    this.#onAccess(tunnel);
+  }
+
   /** Takes over what the store now has of a tunnel. */
   follow(tunnel: LiveTunnel, stored: TunnelRecord): void {
+    this.setTerms(tunnel, stored, stored.termsRevision);
     tunnel.follow(stored);
     this.setAccess(tunnel, stored.access, stored.accessRevision);
     this.revokeLinks(tunnel, stored.revokedLinks);

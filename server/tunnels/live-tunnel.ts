@@ -11,7 +11,7 @@ import type {
   StoredKnocks,
   TunnelRecord,
 } from '../store/records.ts';
-import type { KnockRevisions, TrafficDelta } from '../store/store.ts';
+import type { KnockRevisions, TrafficDelta, TunnelTerms } from '../store/parameters.ts';
 
 export class LiveTunnel {
   readonly id: string;
@@ -20,17 +20,20 @@ export class LiveTunnel {
   readonly name: string;
   /** its owner, replaced when the owner's plan has changed */
   account: AccountRecord;
+  /** why it was suspended; `null` for one that was not */
+  suspended: string | null;
   readonly revokedLinks: RevokedLinks;
-  readonly localPort: number;
-  /** seconds */
-  readonly ttl: number;
-  /** Whether traffic prolongs its life. */
-  readonly idle: boolean;
+  /** of its account, in the one spelling that is kept; `null` for none */
+  readonly domain: string | null;
   /** wall time in ms */
   readonly createdAt: number;
 
   readonly #clock: Clock;
   readonly #onTraffic: (tunnel: LiveTunnel) => void;
+  #localPort: number;
+  #ttl: number;
+  #idle: boolean;
+  #termsRevision: number;
   #deadline: number;
   /** how far the wall clock was ahead of the monotonic one when the tunnel came to life */
   readonly #wallAhead: number;
@@ -57,14 +60,17 @@ export class LiveTunnel {
     this.slug = tunnel.slug;
     this.name = tunnel.name;
     this.account = account;
+    this.suspended = tunnel.suspended;
     this.#access = held(tunnel.access);
     this.#accessRevision = tunnel.accessRevision;
     this.revokedLinks = new RevokedLinks(tunnel.revokedLinks);
     this.#knocks = heldKnocks(tunnel.knocks);
     this.#knocksRevision = tunnel.knocksRevision;
-    this.localPort = tunnel.localPort;
-    this.ttl = tunnel.ttl;
-    this.idle = tunnel.idle;
+    this.domain = tunnel.domain;
+    this.#localPort = tunnel.localPort;
+    this.#ttl = tunnel.ttl;
+    this.#idle = tunnel.idle;
+    this.#termsRevision = tunnel.termsRevision;
     this.createdAt = tunnel.createdAt;
     this.#clock = clock;
     this.#onTraffic = onTraffic;
@@ -75,6 +81,20 @@ export class LiveTunnel {
     this.#bytesOut = tunnel.bytesOut;
     this.#requests = tunnel.requests;
     this.#stored = { bytesIn: tunnel.bytesIn, bytesOut: tunnel.bytesOut, requests: tunnel.requests };
+  }
+
+  get localPort(): number {
+    return this.#localPort;
+  }
+
+  /** seconds */
+  get ttl(): number {
+    return this.#ttl;
+  }
+
+  /** Whether traffic prolongs its life. */
+  get idle(): boolean {
+    return this.#idle;
   }
 
   /** Wall time in ms at which it expires, as shown and stored. */
@@ -90,6 +110,11 @@ export class LiveTunnel {
   /** The same moment on the monotonic clock, which decides: setting the wall clock ends no tunnel. */
   get deadline(): number {
     return this.#deadline;
+  }
+
+  /** The wall time at which it would expire, as {@link expiresAt} shows it, if it had `ms` left. */
+  expiryAfter(ms: number): number {
+    return Math.round(this.#clock.monotonic() + ms + this.#wallAhead);
   }
 
   /** Bytes from visitors handed to the client, heads included. */
@@ -122,6 +147,11 @@ export class LiveTunnel {
   countOut(bytes: number): void {
     this.#bytesOut += bytes;
     this.#noteTraffic();
+  }
+
+  /** Whether whoever runs the relay keeps visitors away from it, or from all of its owner. */
+  get isSuspended(): boolean {
+    return this.suspended !== null || this.account.suspended !== null;
   }
 
   /** Who may come in; `undefined`: everybody. Another object after each change. */
@@ -163,6 +193,23 @@ export class LiveTunnel {
     return true;
   }
 
+  /**
+   * A client has taken the tunnel over, with a port and a life of its own; the expiry may move to an earlier time.
+   *
+   * @param revision how often that has happened; what was read earlier changes nothing
+   * @returns whether anything has changed
+   */
+  setTerms({ localPort, ttl, idle, expiresAt }: Omit<TunnelTerms, 'access'>, revision: number): boolean {
+    if (revision <= this.#termsRevision) return false;
+    this.#termsRevision = revision;
+    this.#localPort = localPort;
+    this.#ttl = ttl;
+    this.#idle = idle;
+    this.#deadline = expiresAt - this.#wallAhead;
+    this.#storedExpiresAt = expiresAt;
+    return true;
+  }
+
   /** Moves the expiry to a later wall time; an earlier one changes nothing. */
   prolong(expiresAt: number): void {
     const by = expiresAt - this.expiresAt;
@@ -180,6 +227,7 @@ export class LiveTunnel {
       bytesOut: this.#bytesOut - this.#stored.bytesOut,
       requests: this.#requests - this.#stored.requests,
       expiresAt: this.expiresAt,
+      termsRevision: this.#termsRevision,
     };
   }
 
@@ -190,8 +238,10 @@ export class LiveTunnel {
 
   /** Takes over what the store now has of this tunnel, from other relays too, but for who may come in. */
   follow(stored: TunnelRecord): void {
-    this.prolong(stored.expiresAt);
-    this.#storedExpiresAt = stored.expiresAt;
+    if (stored.termsRevision >= this.#termsRevision) {
+      this.prolong(stored.expiresAt);
+      this.#storedExpiresAt = stored.expiresAt;
+    }
     if (this.#storing) return;
     this.#bytesIn += stored.bytesIn - this.#stored.bytesIn;
     this.#bytesOut += stored.bytesOut - this.#stored.bytesOut;
@@ -201,16 +251,31 @@ export class LiveTunnel {
     this.#stored.requests = stored.requests;
   }
 
+  /** Another process has stored traffic of the tunnel. */
+  countElsewhere({ bytesIn, bytesOut, requests, expiresAt, termsRevision }: TrafficDelta): void {
+    if (termsRevision === this.#termsRevision) {
+      this.prolong(expiresAt);
+      this.#storedExpiresAt = Math.max(this.#storedExpiresAt, expiresAt);
+    }
+    this.#bytesIn += bytesIn;
+    this.#bytesOut += bytesOut;
+    this.#requests += requests;
+    this.#stored.bytesIn += bytesIn;
+    this.#stored.bytesOut += bytesOut;
+    this.#stored.requests += requests;
+  }
+
   markStored(delta: TrafficDelta): void {
     this.#storing = false;
-    this.#storedExpiresAt = Math.max(this.#storedExpiresAt, delta.expiresAt);
+    if (delta.termsRevision === this.#termsRevision)
+      this.#storedExpiresAt = Math.max(this.#storedExpiresAt, delta.expiresAt);
     this.#stored.bytesIn += delta.bytesIn;
     this.#stored.bytesOut += delta.bytesOut;
     this.#stored.requests += delta.requests;
   }
 
   #noteTraffic(): void {
-    if (this.idle) this.#restartLife();
+    if (this.#idle) this.#restartLife();
     if (this.#trafficNoted) return;
     this.#trafficNoted = true;
     this.#onTraffic(this);
@@ -218,7 +283,7 @@ export class LiveTunnel {
 
   /** The expiry moves to now + ttl, never earlier than it is (docs/protocol.md section 3.5). */
   #restartLife(): void {
-    this.#deadline = Math.max(this.#deadline, this.#clock.monotonic() + this.ttl * 1000);
+    this.#deadline = Math.max(this.#deadline, this.#clock.monotonic() + this.#ttl * 1000);
   }
 }
 

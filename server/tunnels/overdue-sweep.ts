@@ -1,7 +1,8 @@
 /** Removes tunnels that nobody has ended, because every relay that knew them has died: their names are free again. */
 import type { Clock, Timer } from '../clock.ts';
 import { EXPIRED_GRACE_MS, SWEEP_BATCH, SWEEP_INTERVAL_MS } from '../limits.ts';
-import { type Store, StoreError } from '../store/store.ts';
+import { StoreError } from '../store/store-errors.ts';
+import type { Store } from '../store/store.ts';
 
 export class OverdueSweep {
   readonly #store: Pick<Store, 'ping' | 'releaseOverdue'>;

@@ -3,6 +3,7 @@ import type { LiveTunnel } from './live-tunnel.ts';
 
 export class TunnelRegistry {
   readonly #bySlug = new Map<string, LiveTunnel>();
+  readonly #byDomain = new Map<string, LiveTunnel>();
   readonly #byId = new Map<string, LiveTunnel>();
   readonly #byAccount = new Map<string, Set<LiveTunnel>>();
   /** slugs of tunnels that are being made, with the ids of their accounts */
@@ -21,6 +22,11 @@ export class TunnelRegistry {
   /** @param slug in lower case */
   bySlug(slug: string): LiveTunnel | undefined {
     return this.#bySlug.get(slug);
+  }
+
+  /** @param domain in lower case */
+  byDomain(domain: string): LiveTunnel | undefined {
+    return this.#byDomain.get(domain);
   }
 
   byId(id: string): LiveTunnel | undefined {
@@ -49,13 +55,18 @@ export class TunnelRegistry {
     return [...this.#byAccount.keys()];
   }
 
+  /** Whether no tunnel may have the slug, whoever asks. */
+  isReserved(slug: string): boolean {
+    return this.#reservedNames.has(slug);
+  }
+
   /**
    * Keeps a slug for a tunnel that an account is about to make, until {@link add} or {@link release}.
    *
    * @returns false when it is in use or no tunnel may have it
    */
   reserve(slug: string, accountId: string): boolean {
-    if (this.#reservedNames.has(slug) || this.#bySlug.has(slug) || this.#reserved.has(slug)) return false;
+    if (this.isReserved(slug) || this.#bySlug.has(slug) || this.#reserved.has(slug)) return false;
     this.#reserved.set(slug, accountId);
     return true;
   }
@@ -68,6 +79,7 @@ export class TunnelRegistry {
   add(tunnel: LiveTunnel): void {
     this.#reserved.delete(tunnel.slug);
     this.#bySlug.set(tunnel.slug, tunnel);
+    if (tunnel.domain !== null) this.#byDomain.set(tunnel.domain, tunnel);
     this.#byId.set(tunnel.id, tunnel);
     const siblings = this.#byAccount.get(tunnel.account.id);
     if (siblings === undefined) this.#byAccount.set(tunnel.account.id, new Set([tunnel]));
@@ -78,6 +90,9 @@ export class TunnelRegistry {
   remove(tunnel: LiveTunnel): boolean {
     if (!this.#byId.delete(tunnel.id)) return false;
     this.#bySlug.delete(tunnel.slug);
+    // Another account's tunnel may have it by now.
+    if (tunnel.domain !== null && this.#byDomain.get(tunnel.domain) === tunnel)
+      this.#byDomain.delete(tunnel.domain);
     const siblings = this.#byAccount.get(tunnel.account.id);
     siblings?.delete(tunnel);
     if (siblings?.size === 0) this.#byAccount.delete(tunnel.account.id);

@@ -1,7 +1,9 @@
 /** Ends tunnels whose time is over when other relays may have extended them: the store decides. */
 import type { Clock } from '../clock.ts';
 import { FOLLOW_BATCH, IDLE_GRACE_MS } from '../limits.ts';
-import { type ReleasedTunnel, type Store, StoreError } from '../store/store.ts';
+import type { ReleasedTunnel } from '../store/parameters.ts';
+import { StoreError } from '../store/store-errors.ts';
+import type { Store } from '../store/store.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 

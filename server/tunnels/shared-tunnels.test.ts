@@ -10,7 +10,7 @@ import type { EndReason, TunnelNews } from './peers.ts';
 import { TunnelRegistry } from './registry.ts';
 import { TunnelService } from './tunnel-service.ts';
 
-const wanted = { localPort: 3000, name: 'web', ttl: 60, idleTtl: false, access: OPEN };
+const wanted = { localPort: 3000, name: 'web', ttl: 60, idleTtl: false, access: OPEN, domain: '' };
 
 /** Lets what the store was asked arrive. */
 async function settled(): Promise<void> {
@@ -128,6 +128,32 @@ describe('TunnelService, on one database with another', () => {
     await one.service.close(account, id);
     assert.deepEqual(one.ended, ['closed']);
     await assert.rejects(one.service.close(account, id), { status: 404 });
+  });
+
+  it('follows the other when a client has taken the tunnel over, and ends with it', async () => {
+    const made = await one.service.create(account, { ...wanted, ttl: 3600 });
+    deliver();
+    const found = await find(two, 'web');
+    assert.ok(found !== undefined);
+    assert.equal(
+      await one.service.takeOver(made, { ...wanted, localPort: 4000, ttl: 60, idleTtl: false }),
+      true,
+    );
+    deliver();
+    await settled();
+    assert.deepEqual([found.localPort, found.ttl, found.expiresAt], [4000, 60, made.expiresAt]);
+    await pass(61_000);
+    assert.deepEqual([one.ended, two.ended], [['expired'], ['expired']]);
+  });
+
+  it('makes a new tunnel of a name whose tunnel another has closed meanwhile', async () => {
+    const made = await one.service.create(account, wanted);
+    deliver();
+    const found = await find(two, 'web');
+    assert.ok(found !== undefined);
+    await one.service.close(account, made.id);
+    assert.equal(await two.service.takeOver(found, wanted), false);
+    assert.notEqual((await two.service.create(account, wanted)).id, made.id);
   });
 
   it('does not take a name that the other has given away', async () => {

@@ -4,7 +4,9 @@
  */
 import type { Clock } from '../clock.ts';
 import type { AccountRecord, OwnedTunnel } from '../store/records.ts';
-import { orUnavailable, type ReleasedTunnel, type Store } from '../store/store.ts';
+import type { ReleasedTunnel } from '../store/parameters.ts';
+import { orUnavailable } from '../store/store-errors.ts';
+import type { Store } from '../store/store.ts';
 import type { Coordination, CoordinationDeps } from './coordination.ts';
 import { Lifecycle } from './lifecycle.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
@@ -13,7 +15,7 @@ import type { EndReason, Peers, TunnelNews } from './peers.ts';
 import { RecentIds } from './recent-ids.ts';
 import type { TunnelRegistry } from './registry.ts';
 import { SharedExpiry } from './shared-expiry.ts';
-import { SlugLookup } from './slug-lookup.ts';
+import { byDomain, bySlug, NameLookup } from './name-lookup.ts';
 import { StoreReview } from './store-review.ts';
 
 /** Whatever else a caller may send as an id, the database is not asked for it. */
@@ -27,7 +29,8 @@ export class SharedTunnels implements Coordination {
   readonly #peers: Peers;
   readonly #recentlyEnded: RecentIds;
   readonly #recentlyChanged: RecentIds;
-  readonly #lookup: SlugLookup;
+  readonly #lookup: NameLookup;
+  readonly #domainLookup: NameLookup;
   readonly #review: StoreReview;
   readonly #sweep: OverdueSweep;
   readonly #expiry: SharedExpiry;
@@ -53,7 +56,8 @@ export class SharedTunnels implements Coordination {
       },
     });
     const compare = (tunnels: readonly LiveTunnel[]) => this.#compare(tunnels);
-    this.#lookup = new SlugLookup(store, clock);
+    this.#lookup = new NameLookup(bySlug(store), clock);
+    this.#domainLookup = new NameLookup(byDomain(store), clock);
     this.#review = new StoreReview(clock, () => registry.all(), compare);
     this.#sweep = new OverdueSweep(store, clock, nameHold * 1000);
     this.#expiry = new SharedExpiry({ store, clock, lifecycle: this.lifecycle, compare });
@@ -99,6 +103,18 @@ export class SharedTunnels implements Coordination {
     return owned && this.#meet(owned);
   };
 
+  readonly findByDomain = async (domain: string): Promise<LiveTunnel | undefined> => {
+    const owned = await this.#domainLookup.find(domain);
+    return owned && this.#meet(owned);
+  };
+
+  displace(ids: readonly string[]): void {
+    for (const id of ids) {
+      this.#endElsewhere(id, 'displaced');
+      this.tell({ kind: 'ended', id, reason: 'displaced' });
+    }
+  }
+
   /** The store decides who was first: the news from others that the tunnel is gone may be faster than its answer. */
   async close(tunnel: LiveTunnel, closed: ReleasedTunnel): Promise<boolean> {
     const removed = await this.#store.releaseTunnels([closed], this.#clock.now());
@@ -117,7 +133,8 @@ export class SharedTunnels implements Coordination {
   hear(news: TunnelNews): void {
     switch (news.kind) {
       case 'created':
-        return this.#lookup.forget(news.slug);
+        this.#lookup.forget(news.slug);
+        return this.#domainLookup.forget(news.domain);
       case 'extended':
         return this.#registry.byId(news.id)?.prolong(news.expiresAt);
       case 'access':
@@ -131,6 +148,7 @@ export class SharedTunnels implements Coordination {
   /** Brings every tunnel in line with the store. */
   review(): void {
     this.#lookup.clear();
+    this.#domainLookup.clear();
     this.#review.request();
   }
 
@@ -160,7 +178,7 @@ export class SharedTunnels implements Coordination {
     if (tunnel !== undefined) this.lifecycle.end(tunnel, reason);
   }
 
-  /** Others have said who may come into a tunnel, which this relay need not have met. */
+  /** Others have said who may come into a tunnel, or have taken it over, which this relay need not have met. */
   #followAccess(id: string): void {
     const tunnel = this.#registry.byId(id);
     // A store that fails is asked again with the next review.

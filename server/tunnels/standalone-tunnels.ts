@@ -1,21 +1,26 @@
 /** Tunnels of a relay that has its database for itself: it knows all of them. */
 import type { Clock } from '../clock.ts';
 import type { OwnedTunnel } from '../store/records.ts';
-import type { ReleasedTunnel, Store } from '../store/store.ts';
+import type { ReleasedTunnel } from '../store/parameters.ts';
+import type { Store } from '../store/store.ts';
 import type { Coordination, CoordinationDeps } from './coordination.ts';
 import { Lifecycle } from './lifecycle.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 import type { StoreSync } from './store-sync.ts';
+import type { TunnelRegistry } from './registry.ts';
 import { storedTunnels } from './stored-tunnels.ts';
 
 export class StandaloneTunnels implements Coordination {
   readonly lifecycle: Lifecycle;
   readonly find = undefined;
+  readonly findByDomain = undefined;
+  readonly #registry: TunnelRegistry;
   readonly #store: Store;
   readonly #sync: StoreSync;
   readonly #clock: Clock;
 
   constructor(deps: CoordinationDeps) {
+    this.#registry = deps.registry;
     this.#store = deps.store;
     this.#sync = deps.sync;
     this.#clock = deps.clock;
@@ -53,6 +58,13 @@ export class StandaloneTunnels implements Coordination {
     const expiresAt = tunnel.expiresAt + by;
     await this.#store.raiseExpiry(tunnel.id, expiresAt);
     return expiresAt;
+  }
+
+  displace(ids: readonly string[]): void {
+    for (const id of ids) {
+      const tunnel = this.#registry.byId(id);
+      if (tunnel !== undefined) this.lifecycle.end(tunnel, 'displaced');
+    }
   }
 
   tell(): void {}

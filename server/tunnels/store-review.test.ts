@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { FOLLOW_BATCH, REVIEW_PAUSE_MS, REVIEW_RETRY_MS } from '../limits.ts';
-import { StoreError } from '../store/store.ts';
+import { StoreError } from '../store/store-errors.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { aTunnel, anAccount } from '../testing/fixtures.ts';
 import { LiveTunnel } from './live-tunnel.ts';

@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../clock.ts';
 import { FOLLOW_BATCH, REVIEW_PAUSE_MS, REVIEW_RETRY_MS } from '../limits.ts';
-import { StoreError } from '../store/store.ts';
+import { StoreError } from '../store/store-errors.ts';
 import { batches } from '../batches.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 

@@ -6,7 +6,9 @@ import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { Clock, Timer } from '../clock.ts';
 import { FLUSH_BATCH, FLUSH_INTERVAL_MS, FLUSH_SOON_MS, FLUSH_URGENT_MS } from '../limits.ts';
 import type { Log } from '../log.ts';
-import { type ReleasedTunnel, type Store, StoreError } from '../store/store.ts';
+import type { ReleasedTunnel, TrafficDelta } from '../store/parameters.ts';
+import { StoreError } from '../store/store-errors.ts';
+import type { Store } from '../store/store.ts';
 import { batches } from '../batches.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
 
@@ -23,6 +25,8 @@ export class StoreSync {
   #urgent = false;
   #flushing = false;
   #running: Promise<void> = Promise.resolve();
+  /** told what has been stored of traffic */
+  onStored: (deltas: readonly TrafficDelta[]) => void = () => {};
 
   constructor(store: Store, clock: Clock, log: Log) {
     this.#store = store;
@@ -74,12 +78,17 @@ export class StoreSync {
     );
   }
 
-  /** Flushes what is left and ends. What cannot be stored now is lost, and the log says so. */
-  async stop(): Promise<void> {
+  /** Flushes what is left, and then no more until {@link start}. */
+  async pause(): Promise<void> {
     this.#timer?.cancel();
     this.#timer = undefined;
     await this.#running;
     await this.flush();
+  }
+
+  /** Flushes what is left and ends. What cannot be stored now is lost, and the log says so. */
+  async stop(): Promise<void> {
+    await this.pause();
     if (this.#busy.size > 0) this.#log('traffic not stored', { tunnels: this.#busy.size });
   }
 
@@ -122,6 +131,7 @@ export class StoreSync {
       throw error;
     }
     for (const { tunnel, delta } of deltas) tunnel.markStored(delta);
+    this.onStored(deltas.map(({ delta }) => delta));
     await yieldToOthers();
   }
 }

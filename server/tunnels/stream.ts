@@ -34,7 +34,7 @@ export interface ByteStream {
 /** Why there is no stream to a tunnel; each is an entry of `VISITOR_ERRORS`. */
 export type DialFault = Extract<
   VisitorErrorCode,
-  'tunnel-unknown' | 'tunnel-busy' | 'plan-limit' | 'tunnel-offline' | 'client-timeout'
+  'tunnel-unknown' | 'tunnel-busy' | 'plan-limit' | 'tunnel-offline' | 'domain-offline' | 'client-timeout'
 >;
 
 export interface DialHandler {

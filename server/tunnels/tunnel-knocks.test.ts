@@ -11,7 +11,14 @@ import { TunnelKnocks } from './tunnel-knocks.ts';
 import { TunnelRegistry } from './registry.ts';
 import { TunnelService } from './tunnel-service.ts';
 
-const WANTED = { localPort: 3000, name: 'web', ttl: 3600, idleTtl: false, access: { ...OPEN, knock: true } };
+const WANTED = {
+  localPort: 3000,
+  name: 'web',
+  ttl: 3600,
+  idleTtl: false,
+  access: { ...OPEN, knock: true },
+  domain: '',
+};
 
 /** A relay, as far as knocks are concerned. */
 interface Side {

@@ -9,7 +9,8 @@ import { endOf, type HeldKnocks } from '../gate/held-knocks.ts';
 import { ADMITTED_MAX, KNOCK_WRITE_ATTEMPTS, STORE_RETRY_AFTER_SECONDS } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { AccountRecord, StoredKnock } from '../store/records.ts';
-import { orUnavailable, type Store } from '../store/store.ts';
+import { orUnavailable } from '../store/store-errors.ts';
+import type { Store } from '../store/store.ts';
 import { type LiveTunnel, tunnelFields } from './live-tunnel.ts';
 import type { TunnelService } from './tunnel-service.ts';
 

@@ -3,7 +3,8 @@ import { OPEN } from '../../shared/access.ts';
 import { LinkTokens } from '../gate/link-tokens.ts';
 import { PasswordHashes } from '../gate/password-hashes.ts';
 import { LINKS_MAX, REVOKED_LINKS_MAX } from '../limits.ts';
-import { type Store, StoreError } from '../store/store.ts';
+import { StoreError } from '../store/store-errors.ts';
+import type { Store } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { aLink, aStore, aTunnel, anAccount, type TestStore } from '../testing/fixtures.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
@@ -12,7 +13,14 @@ import { TunnelRegistry } from './registry.ts';
 import { TunnelLinks } from './tunnel-links.ts';
 import { TunnelService } from './tunnel-service.ts';
 
-const WANTED = { localPort: 3000, name: 'web', ttl: 3600, idleTtl: false, access: { ...OPEN, links: true } };
+const WANTED = {
+  localPort: 3000,
+  name: 'web',
+  ttl: 3600,
+  idleTtl: false,
+  access: { ...OPEN, links: true },
+  domain: '',
+};
 const LINK = { ttl: 60, note: 'for the review', path: undefined };
 
 /** Lets what the store was asked arrive. */

@@ -7,7 +7,8 @@ import type { LinkTokens } from '../gate/link-tokens.ts';
 import { LINKS_MAX, REVOKED_LINKS_MAX } from '../limits.ts';
 import type { Log } from '../log.ts';
 import type { AccountRecord, LinkRecord } from '../store/records.ts';
-import { FullError, orUnavailable, type Store } from '../store/store.ts';
+import { FullError, orUnavailable } from '../store/store-errors.ts';
+import type { Store } from '../store/store.ts';
 import { type LiveTunnel, tunnelFields } from './live-tunnel.ts';
 import type { TunnelService } from './tunnel-service.ts';
 

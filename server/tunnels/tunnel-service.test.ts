@@ -5,7 +5,8 @@ import type { CreateTunnel } from '../../shared/tunnel.ts';
 import { PLAN_RULES } from '../accounts/plans.ts';
 import { SLUG_ATTEMPTS } from '../limits.ts';
 import type { TunnelRecord } from '../store/records.ts';
-import { type Store, StoreError, UnansweredError } from '../store/store.ts';
+import { StoreError, UnansweredError } from '../store/store-errors.ts';
+import type { Store } from '../store/store.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { allTunnels, anAccount, aStore, aTunnel, type TestStore } from '../testing/fixtures.ts';
 import type { LiveTunnel } from './live-tunnel.ts';
@@ -76,6 +77,13 @@ describe('TunnelService', () => {
       assert.deepEqual(await storedSlugs(), ['web']);
     });
 
+    it('follows what becomes of the account while the tunnel is being stored', async () => {
+      const creating = service.create(account, wanted());
+      assert.ok(new Set(service.accountIds()).has(account.id));
+      service.updateAccount({ ...account, suspended: 'spam' });
+      assert.equal((await creating).account.suspended, 'spam');
+    });
+
     it('chooses a slug if no name is given', async () => {
       const tunnel = await service.create(account, wanted());
       assert.equal(tunnel.name, '');
@@ -103,7 +111,10 @@ describe('TunnelService', () => {
     });
 
     it('refuses a reserved name', async () => {
-      await assert.rejects(service.create(account, wanted({ name: 'www' })), { status: 409 });
+      await assert.rejects(service.create(account, wanted({ name: 'www' })), {
+        status: 409,
+        body: { error: 'name already in use', code: 'name-reserved' },
+      });
     });
 
     it("refuses a name that is an account's subdomain, and keeps nothing of it", async () => {
@@ -212,6 +223,58 @@ describe('TunnelService', () => {
       // Either may be first if the store has several connections.
       assert.deepEqual(results.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected']);
       assert.equal(ended.length, 1);
+    });
+  });
+
+  describe('takeOver', () => {
+    it('gives the tunnel the port and the life that are asked for, an earlier end too', async () => {
+      const tunnel = await service.create(account, wanted({ name: 'web', ttl: 4 * 3600 }));
+      clock.advance(HOUR);
+      assert.equal(await service.takeOver(tunnel, wanted({ localPort: 4000, ttl: 60, idleTtl: true })), true);
+      const { localPort, ttl, idle, expiresAt } = tunnel;
+      assert.deepEqual([localPort, ttl, idle, expiresAt], [4000, 60, true, clock.now() + 60_000]);
+      clock.advance(60_000);
+      assert.deepEqual(ended, [['web', 'expired']]);
+    });
+
+    it('is what a restarted relay knows', async () => {
+      const { id, createdAt } = await service.create(account, wanted({ name: 'web' }));
+      clock.advance(1000);
+      await service.takeOver(service.get(account, id), wanted({ localPort: 4000, ttl: 7200 }));
+      await service.stop();
+      await startAgain();
+      const tunnel = service.get(account, id);
+      assert.deepEqual([tunnel.localPort, tunnel.createdAt], [4000, createdAt]);
+      assert.equal(tunnel.expiresAt, clock.now() + 2 * HOUR);
+    });
+
+    it('says who may come in from now on', async () => {
+      const tunnel = await service.create(account, wanted({ name: 'web' }));
+      await service.takeOver(tunnel, wanted({ access: { ...OPEN, links: true } }));
+      assert.deepEqual(tunnel.access?.view(), { links: true });
+      await service.takeOver(tunnel, wanted());
+      assert.deepEqual([tunnel.access, changed], [undefined, ['web', 'web']]);
+    });
+
+    it('is of no tunnel of somebody else, none whose time is over, and none that nobody named', async () => {
+      const want = (name: string) => ({ ...wanted({ name }), takeOver: true });
+      const tunnel = await service.create(account, wanted({ name: 'web' }));
+      const random = await service.create(account, wanted());
+      assert.equal(service.meantBy(account, want('web')), tunnel);
+      assert.equal(service.meantBy(account, { ...want('web'), takeOver: false }), undefined);
+      assert.equal(service.meantBy(account, want(random.slug)), undefined);
+      assert.equal(service.meantBy(account, want('')), undefined);
+      assert.equal(service.meantBy(stranger, want('web')), undefined);
+      clock.advance(HOUR);
+      assert.equal(service.meantBy(account, want('web')), undefined);
+    });
+
+    it('changes nothing when the store fails', async () => {
+      const tunnel = await service.create(account, wanted({ name: 'web' }));
+      test.down = true;
+      await assert.rejects(service.takeOver(tunnel, wanted({ localPort: 4000 })), { status: 503 });
+      test.down = false;
+      assert.equal(tunnel.localPort, 3000);
     });
   });
 
@@ -326,10 +389,10 @@ describe('TunnelService', () => {
   it('ends the tunnels of an account that is gone, and no other', async () => {
     await service.create(account, wanted({ name: 'one' }));
     await service.create(stranger, wanted({ name: 'other' }));
-    assert.deepEqual(service.accountIds(), [account.id, stranger.id]);
+    assert.deepEqual(new Set(service.accountIds()), new Set([account.id, stranger.id]));
     service.endAccount(account.id);
     assert.deepEqual(ended, [['one', 'removed']]);
-    assert.deepEqual(service.accountIds(), [stranger.id]);
+    assert.deepEqual(new Set(service.accountIds()), new Set([stranger.id]));
   });
 
   describe('the name of an ended tunnel', () => {
@@ -483,5 +546,5 @@ describe('TunnelService', () => {
 });
 
 function wanted(fields: Partial<CreateTunnel> = {}): CreateTunnel {
-  return { localPort: 3000, name: '', ttl: 3600, idleTtl: false, access: OPEN, ...fields };
+  return { localPort: 3000, name: '', ttl: 3600, idleTtl: false, access: OPEN, domain: '', ...fields };
 }

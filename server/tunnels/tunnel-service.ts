@@ -3,24 +3,25 @@
  */
 import { randomUUID } from 'node:crypto';
 import { formatDuration } from '../../shared/duration.ts';
-import { API_ERRORS, ApiError, tooManyTunnels, ttlTooLong } from '../../shared/errors.ts';
+import { API_ERRORS, ApiError, type ApiErrorEntry, tooManyTunnels, ttlTooLong } from '../../shared/errors.ts';
 import type { Access } from '../../shared/access.ts';
-import type { CreateTunnel, TtlLimits } from '../../shared/tunnel.ts';
+import type { CreateTunnel, TtlLimits, WantedTunnel } from '../../shared/tunnel.ts';
 import { PLAN_RULES, ttlLimitsOf } from '../accounts/plans.ts';
 import type { Clock } from '../clock.ts';
 import { storedAccess } from '../gate/held-access.ts';
 import { orBusy, type PasswordHashes } from '../gate/password-hashes.ts';
 import { SLUG_ATTEMPTS } from '../limits.ts';
 import type { Log } from '../log.ts';
-import type { AccountRecord, OwnedTunnel, StoredAccess } from '../store/records.ts';
+import type { AccountRecord, OwnedTunnel, TunnelOrders, StoredAccess } from '../store/records.ts';
+import type { TrafficDelta } from '../store/parameters.ts';
 import {
   ConflictError,
   FullError,
   orUnavailable,
-  type Store,
   StoreError,
   UnansweredError,
-} from '../store/store.ts';
+} from '../store/store-errors.ts';
+import type { Store } from '../store/store.ts';
 import type { Coordination } from './coordination.ts';
 import type { Lifecycle } from './lifecycle.ts';
 import { type LiveTunnel, tunnelFields } from './live-tunnel.ts';
@@ -50,6 +51,12 @@ export interface TunnelServiceDeps {
   readonly onEnd: (tunnel: LiveTunnel, reason: EndReason) => void;
 }
 
+const CONFLICTS: Partial<Record<ConflictError['field'], ApiErrorEntry>> = {
+  domain: API_ERRORS.domainInUse,
+  // It was verified when the request came.
+  claim: API_ERRORS.domainNotVerified,
+};
+
 export class TunnelService {
   /** with other relays on the same database */
   readonly coordination: Coordination;
@@ -57,13 +64,16 @@ export class TunnelService {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #log: Log;
+  readonly #onAccess: TunnelServiceDeps['onAccess'];
   readonly #ttl: TtlLimits;
   readonly #nameHold: number;
   readonly #hashes: PasswordHashes;
   readonly #sync: StoreSync;
   readonly #lifecycle: Lifecycle;
-  /** the last extension of a tunnel that is under way */
-  readonly #extensions = new WeakMap<LiveTunnel, Promise<unknown>>();
+  /** owners of tunnels that are being stored, as they are by now: they may be changed meanwhile */
+  readonly #births = new Set<{ account: AccountRecord }>();
+  /** the last change of a tunnel's life that is under way */
+  readonly #lifeChanges = new WeakMap<LiveTunnel, Promise<unknown>>();
 
   constructor({ ttl, peers, hashes, ...given }: TunnelServiceDeps) {
     this.#hashes = hashes;
@@ -72,6 +82,7 @@ export class TunnelService {
     this.#registry = registry;
     this.#clock = clock;
     this.#log = log;
+    this.#onAccess = given.onAccess;
     this.#ttl = ttl;
     this.#nameHold = nameHold;
     this.#sync = new StoreSync(store, clock, log);
@@ -88,6 +99,46 @@ export class TunnelService {
   async start(): Promise<void> {
     await this.coordination.start();
     this.#sync.start();
+  }
+
+  /** Nothing expires, and nothing is stored, until {@link resume}. What there is to store has been. */
+  async pause(): Promise<void> {
+    this.#lifecycle.stop();
+    await this.#sync.pause();
+  }
+
+  /** Undoes {@link pause}. */
+  resume(): void {
+    this.#lifecycle.resume();
+    this.#sync.start();
+  }
+
+  /**
+   * Another relay has taken over all tunnels: this one counts what its connections still carry.
+   *
+   * @param onStored told what was stored of that
+   */
+  leave(onStored: (deltas: readonly TrafficDelta[]) => void): void {
+    this.#sync.onStored = onStored;
+    this.#sync.start();
+  }
+
+  /** The relay before this one has stored traffic. */
+  countElsewhere(deltas: readonly TrafficDelta[]): void {
+    for (const delta of deltas) this.#registry.byId(delta.id)?.countElsewhere(delta);
+  }
+
+  /** A tunnel has ended at the relay that has taken over. */
+  endElsewhere(id: string, reason: EndReason): void {
+    const tunnel = this.#registry.byId(id);
+    if (tunnel !== undefined) this.#lifecycle.end(tunnel, reason);
+  }
+
+  /** A tunnel has changed at the relay that has taken over. @throws StoreError */
+  async followStored(id: string): Promise<void> {
+    const owned = await this.#store.findTunnel(id);
+    const tunnel = this.#registry.byId(id);
+    if (owned !== undefined && tunnel !== undefined) this.#lifecycle.follow(tunnel, owned.tunnel);
   }
 
   /** Stops expiry and stores the last of the traffic. */
@@ -111,26 +162,57 @@ export class TunnelService {
 
   /**
    * @param wanted checked already: fields, plan, rate
-   * @throws ApiError 409 when the name is taken, reserved or held for another account; 503
+   * @throws ApiError 409 when the name is taken, reserved or held for another account, or another tunnel has the domain; 503
    */
   async create(account: AccountRecord, wanted: CreateTunnel): Promise<LiveTunnel> {
     // Before the first await, so that of two creates of one name only one continues.
     const slug = this.#reserveSlug(account, wanted.name);
+    const birth = { account };
+    this.#births.add(birth);
     try {
       await orUnavailable(this.#sync.clear(slug));
       if (wanted.name !== '') await this.#mustBeFree(account, slug);
       const access = await orBusy(storedAccess(wanted.access, this.#hashes, account.id));
-      const owned = { account, tunnel: this.#newRecord(account, wanted, slug, access) };
-      await orUnavailable(this.#insert(owned));
-      const tunnel = this.#registry.byId(owned.tunnel.id) ?? this.#lifecycle.begin(owned);
-      this.coordination.tell({ kind: 'created', slug });
+      const record = this.#newRecord(account, wanted, slug, access);
+      await orUnavailable(this.#insert({ account, tunnel: record }));
+      const tunnel =
+        this.#registry.byId(record.id) ?? this.#lifecycle.begin({ account: birth.account, tunnel: record });
+      this.coordination.tell({ kind: 'created', slug, domain: wanted.domain });
       this.#log('tunnel created', { ...tunnelFields(tunnel), ttl: tunnel.ttl, idle: tunnel.idle });
       return tunnel;
     } catch (error) {
-      throw error instanceof ConflictError ? new ApiError(API_ERRORS.nameTaken) : error;
+      throw error instanceof ConflictError
+        ? new ApiError(CONFLICTS[error.field] ?? API_ERRORS.nameTaken)
+        : error;
     } finally {
+      this.#births.delete(birth);
       this.#registry.release(slug);
     }
+  }
+
+  /**
+   * The tunnel that a create takes over. In a cluster, {@link Coordination.followAccount} must have been asked.
+   *
+   * @returns the account's own live tunnel of that name, `undefined` where a new one is wanted
+   */
+  meantBy(account: AccountRecord, { name, takeOver }: WantedTunnel): LiveTunnel | undefined {
+    if (!takeOver || name === '') return undefined;
+    const tunnel = this.#registry.bySlug(name);
+    const isOwn = tunnel?.account.id === account.id && tunnel.name === name;
+    return isOwn && !this.#lifecycle.isOver(tunnel) ? tunnel : undefined;
+  }
+
+  /**
+   * Gives a tunnel the port, the life and the rules for visitors that its client now asks for. Its id, its addresses and its
+   * counters stay, and so do its sockets.
+   *
+   * @returns false if it has ended meanwhile
+   * @throws ApiError 409 for another domain than it has; 503 with nothing changed
+   */
+  async takeOver(tunnel: LiveTunnel, wanted: CreateTunnel): Promise<boolean> {
+    if (wanted.domain !== '' && wanted.domain !== tunnel.domain) throw new ApiError(API_ERRORS.domainFixed);
+    const access = await orBusy(storedAccess(wanted.access, this.#hashes, tunnel.account.id));
+    return await this.#inTurn(tunnel, () => this.#takeOverNow(tunnel, wanted, access));
   }
 
   /** @returns the account's tunnels, newest first */
@@ -147,18 +229,36 @@ export class TunnelService {
     return tunnel;
   }
 
-  /** Ids of the accounts that have a tunnel. */
-  accountIds(): string[] {
-    return this.#registry.accountIds();
+  /** Ids of the accounts that have a tunnel, or are about to. */
+  accountIds(): Iterable<string> {
+    return new Set([...this.#registry.accountIds(), ...[...this.#births].map(({ account }) => account.id)]);
   }
 
   /** An account has changed: its tunnels follow. */
   updateAccount(account: AccountRecord): void {
     const tunnels = this.#registry.forAccount(account.id);
-    const { id, plan } = account;
-    if (tunnels.some((tunnel) => tunnel.account.plan !== plan))
-      this.#log('plan changed', { account: id, plan });
-    for (const tunnel of tunnels) tunnel.account = account;
+    const { id, plan, suspended } = account;
+    const before = tunnels[0]?.account ?? account;
+    if (before.plan !== plan) this.#log('plan changed', { account: id, plan });
+    if (before.suspended !== suspended)
+      this.#log(suspended === null ? 'account resumed' : 'account suspended', { account: id });
+    for (const birth of this.#births) if (birth.account.id === id) birth.account = account;
+    for (const tunnel of tunnels) {
+      const wasSuspended = tunnel.account.suspended !== null;
+      tunnel.account = account;
+      if (wasSuspended !== (suspended !== null)) this.#onAccess(tunnel);
+    }
+  }
+
+  /** Whoever runs the relay has closed or suspended tunnels. */
+  followOrders({ closed, suspended }: TunnelOrders): void {
+    for (const id of closed) {
+      const tunnel = this.#registry.byId(id);
+      if (tunnel !== undefined) this.#lifecycle.end(tunnel, 'closed');
+    }
+    const reasons = new Map(suspended.map(({ id, reason }) => [id, reason]));
+    for (const tunnel of this.#registry.all())
+      this.#lifecycle.suspend(tunnel, reasons.get(tunnel.id) ?? null);
   }
 
   /** An account is gone, and so are the records of its tunnels. */
@@ -185,12 +285,8 @@ export class TunnelService {
   async extend(account: AccountRecord, id: string, ttl: number | undefined): Promise<LiveTunnel> {
     await this.coordination.followTunnel(id);
     const tunnel = this.get(account, id);
-    // One after the other: each counts from where the previous one has moved the expiry to.
     const { maxTtl } = ttlLimitsOf(account.plan, this.#ttl);
-    const extend = () => this.#extendNow(tunnel, ttl ?? tunnel.ttl, maxTtl);
-    const extension = (this.#extensions.get(tunnel) ?? Promise.resolve()).then(extend, extend);
-    this.#extensions.set(tunnel, extension);
-    await extension;
+    await this.#inTurn(tunnel, () => this.#extendNow(tunnel, ttl ?? tunnel.ttl, maxTtl));
     return tunnel;
   }
 
@@ -209,6 +305,32 @@ export class TunnelService {
     this.coordination.tell({ kind: 'access', id });
     this.#log('tunnel access changed', tunnelFields(tunnel));
     return tunnel;
+  }
+
+  /** One after the other: each counts from where the previous one has moved the expiry to. */
+  #inTurn<T>(tunnel: LiveTunnel, change: () => Promise<T>): Promise<T> {
+    const changed = (this.#lifeChanges.get(tunnel) ?? Promise.resolve()).then(change, change);
+    this.#lifeChanges.set(tunnel, changed);
+    return changed;
+  }
+
+  async #takeOverNow(
+    tunnel: LiveTunnel,
+    { localPort, ttl, idleTtl }: CreateTunnel,
+    access: StoredAccess | null,
+  ): Promise<boolean> {
+    const { id } = tunnel;
+    const terms = { localPort, ttl, idle: idleTtl, expiresAt: tunnel.expiryAfter(ttl * 1000), access };
+    const revisions = await orUnavailable(this.#store.setTerms(id, terms));
+    if (revisions === undefined || this.#registry.byId(id) === undefined) {
+      await this.coordination.followTunnel(id);
+      return false;
+    }
+    this.#lifecycle.setTerms(tunnel, terms, revisions.termsRevision);
+    this.#lifecycle.setAccess(tunnel, access, revisions.accessRevision);
+    this.coordination.tell({ kind: 'access', id });
+    this.#log('tunnel taken over', { ...tunnelFields(tunnel), ttl, idle: idleTtl });
+    return true;
   }
 
   async #extendNow(tunnel: LiveTunnel, ttl: number, maxTtl: number): Promise<void> {
@@ -263,7 +385,7 @@ export class TunnelService {
       const slug = name === '' ? randomSlug() : name;
       if (this.#registry.reserve(slug, account.id)) return slug;
     }
-    throw new ApiError(API_ERRORS.nameTaken);
+    throw new ApiError(this.#registry.isReserved(name) ? API_ERRORS.nameReserved : API_ERRORS.nameTaken);
   }
 
   #newRecord(account: AccountRecord, wanted: CreateTunnel, slug: string, access: StoredAccess | null) {
@@ -278,14 +400,17 @@ export class TunnelService {
       idle: wanted.idleTtl,
       createdAt,
       expiresAt: createdAt + wanted.ttl * 1000,
+      termsRevision: 0,
       bytesIn: 0,
       bytesOut: 0,
       requests: 0,
+      domain: wanted.domain === '' ? null : wanted.domain,
       access,
       accessRevision: 0,
       revokedLinks: [],
       knocks: null,
       knocksRevision: 0,
+      suspended: null,
     };
   }
 }

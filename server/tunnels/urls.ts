@@ -14,17 +14,17 @@ export interface Addresses {
 
 /** @returns all addresses of a tunnel, and the one to hand out */
 export function tunnelUrls(
-  tunnel: Pick<LiveTunnel, 'slug' | 'account'>,
+  tunnel: Pick<LiveTunnel, 'slug' | 'account' | 'domain'>,
   { publicUrl, tunnelDomain, serviceDomain, pathForm }: Addresses,
 ): { public_url: string; urls: TunnelUrls } {
-  const { slug, account } = tunnel;
+  const { slug, account, domain } = tunnel;
   const port = publicUrl.port === '' ? '' : `:${publicUrl.port}`;
-  const below = (domain: string) => `${publicUrl.protocol}//${slug}.${domain}${port}`;
+  const below = (parent: string) => `${publicUrl.protocol}//${slug}.${parent}${port}`;
   const urls: TunnelUrls = {
     subdomain: below(tunnelDomain),
     ...(pathForm && { path: `${publicUrl.origin}/t/${slug}` }),
   };
-  if (account.subdomain === null) return { public_url: urls.subdomain, urls };
-  const own = below(`${account.subdomain}.${serviceDomain}`);
-  return { public_url: own, urls: { ...urls, account: own } };
+  if (account.subdomain !== null) urls.account = below(`${account.subdomain}.${serviceDomain}`);
+  if (domain !== null) urls.domain = `${publicUrl.protocol}//${domain}${port}`;
+  return { public_url: urls.domain ?? urls.account ?? urls.subdomain, urls };
 }

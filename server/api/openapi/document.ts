@@ -1,5 +1,5 @@
 /** The API described for programs: OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.1), served as `/v1/openapi.json`. */
-import { API_KEY_PATTERN } from '../../../shared/constraints.ts';
+import { API_KEY_PATTERN, RELAY_TITLE } from '../../../shared/constraints.ts';
 import { API_ERRORS, type ApiErrorEntry } from '../../../shared/errors.ts';
 import type { TtlLimits } from '../../../shared/tunnel.ts';
 import { VERSION } from '../../../shared/version.ts';
@@ -15,7 +15,7 @@ export function openApiDocument(publicUrl: URL, ttl: TtlLimits): JsonObject {
   return {
     openapi: '3.1.1',
     info: {
-      title: 'Culvert relay',
+      title: RELAY_TITLE,
       version: VERSION,
       license: { name: 'MIT', identifier: 'MIT' },
       description:

@@ -1,66 +1,20 @@
 /** What can be done through the API, route by route (docs/protocol.md section 3.1). */
 import { PENDING_TIMEOUT_MS, PING_INTERVAL_MS, PONG_TIMEOUT_MS } from '../../../shared/control.ts';
 import {
-  BODY_MAX_BYTES,
   CREATE_BURST,
   CREATES_PER_MINUTE,
+  DOMAIN_CALLS_BURST,
+  DOMAIN_CALLS_PER_MINUTE,
   LINKS_MAX,
   REVOKED_LINKS_MAX,
 } from '../../limits.ts';
-import { type ErrorName, failures, success } from './responses.ts';
+import { ADMIN_PATHS } from './admin-operations.ts';
+import { ANY_KEY_ERRORS, KEY_ERRORS, operation, type Paths, SERVER_ERRORS, tunnelId } from './operation.ts';
+import { success } from './responses.ts';
 import type { JsonObject } from '../json-schema.ts';
-import { ref, type SchemaName } from './schemas.ts';
 
-/** Operations by path and method. */
-export type Paths = Readonly<Record<string, Readonly<Record<string, JsonObject>>>>;
-
-interface Outline {
-  readonly id: string;
-  readonly summary: string;
-  readonly description?: string;
-  /** query parameters, all optional */
-  readonly query?: Readonly<Record<string, string>>;
-  readonly body?: { readonly schema: SchemaName; readonly required: boolean };
-  readonly answers: JsonObject;
-  readonly errors: readonly ErrorName[];
-}
-
-const KEY_ERRORS = ['missingKey', 'invalidKey', 'tooManyWrongKeys'] as const;
-const SERVER_ERRORS = ['internal', 'unavailable'] as const;
-
-function operation({ id, summary, description, query = {}, body, answers, errors }: Outline): JsonObject {
-  return {
-    operationId: id,
-    summary,
-    ...(description === undefined ? {} : { description }),
-    parameters: Object.entries(query).map(([name, meaning]) => ({
-      name,
-      in: 'query',
-      description: meaning,
-      schema: { type: 'string' },
-    })),
-    ...(body === undefined
-      ? {}
-      : {
-          requestBody: {
-            required: body.required,
-            description: `JSON of at most ${BODY_MAX_BYTES} bytes; unknown fields are ignored`,
-            content: { 'application/json': { schema: ref(body.schema) } },
-          },
-        }),
-    responses: { ...answers, ...failures(errors) },
-    ...(errors.includes('missingKey') ? {} : { security: [] }),
-  };
-}
-
-const tunnelId = {
-  name: 'id',
-  in: 'path',
-  required: true,
-  schema: { type: 'string' },
-  description: 'its `id`',
-};
 const linkId = { ...tunnelId, name: 'link_id' };
+const domainId = tunnelId;
 const knockId = { ...tunnelId, name: 'knock_id' };
 const withId = { parameters: [tunnelId] as unknown as JsonObject };
 
@@ -72,6 +26,11 @@ export const PATHS: Paths = {
       description: `At most ${CREATES_PER_MINUTE} a minute for each account, ${CREATE_BURST} at once.`,
       body: { schema: 'CreateTunnel', required: true },
       answers: {
+        200: success(
+          'The tunnel of that name that the account had already, with `take_over`: its `local_port`, `ttl`, `idle_ttl` and `access` ' +
+            'are those of the request now, `expires_at` is now plus `ttl`; its id, addresses and counters stay.',
+          'Tunnel',
+        ),
         201: success('The tunnel.', 'Tunnel', { Location: { required: true, schema: { type: 'string' } } }),
       },
       errors: [
@@ -82,9 +41,18 @@ export const PATHS: Paths = {
           'invalidTtl',
           'ttlTooLong',
           'invalidAccess',
+          'invalidDomain',
         ] as const),
         ...KEY_ERRORS,
-        ...(['planTooLow', 'tooManyTunnels', 'nameTaken', 'bodyTooLarge', 'rateLimited'] as const),
+        ...(['planTooLow', 'tooManyTunnels', 'domainNotFound', 'domainNotVerified'] as const),
+        ...([
+          'nameTaken',
+          'nameReserved',
+          'domainInUse',
+          'domainFixed',
+          'bodyTooLarge',
+          'rateLimited',
+        ] as const),
         ...SERVER_ERRORS,
       ],
     }),
@@ -207,14 +175,99 @@ export const PATHS: Paths = {
       ],
     }),
   },
+  '/v1/domains': {
+    post: operation({
+      id: 'addDomain',
+      summary: 'Claim a domain',
+      description:
+        'It is the account’s once its records are entered where its DNS is kept and it was verified. One that the account has ' +
+        `claimed before is returned as it is. With verifying, at most ${DOMAIN_CALLS_PER_MINUTE} a minute, ${DOMAIN_CALLS_BURST} at once.`,
+      body: { schema: 'AddDomain', required: true },
+      answers: {
+        201: success('The domain.', 'Domain', { Location: { required: true, schema: { type: 'string' } } }),
+      },
+      errors: [
+        ...(['invalidBody', 'invalidDomain'] as const),
+        ...KEY_ERRORS,
+        ...(['tooManyDomains', 'domainTaken', 'bodyTooLarge', 'rateLimited'] as const),
+        ...SERVER_ERRORS,
+      ],
+    }),
+    get: operation({
+      id: 'listDomains',
+      summary: 'List the domains of the account',
+      answers: { 200: success('The domains.', 'DomainList') },
+      errors: [...KEY_ERRORS, ...SERVER_ERRORS],
+    }),
+  },
+  '/v1/domains/{id}': {
+    parameters: [domainId] as unknown as JsonObject,
+    get: operation({
+      id: 'getDomain',
+      summary: 'Get a domain',
+      answers: { 200: success('The domain.', 'Domain') },
+      errors: [...KEY_ERRORS, 'domainNotFound', ...SERVER_ERRORS],
+    }),
+    delete: operation({
+      id: 'removeDomain',
+      summary: 'Give a domain up',
+      description: 'Tunnels that have it end.',
+      answers: { 200: success('The domain is not the account’s any more.', 'Removed') },
+      errors: [...KEY_ERRORS, 'domainNotFound', ...SERVER_ERRORS],
+    }),
+  },
+  '/v1/domains/{id}/verify': {
+    parameters: [domainId] as unknown as JsonObject,
+    post: operation({
+      id: 'verifyDomain',
+      summary: 'Look at the records of a domain, and take it if they are right',
+      description: 'A domain that is not verified afterwards says in `checks` what is missing.',
+      answers: { 200: success('The domain as it is now.', 'CheckedDomain') },
+      errors: [
+        ...KEY_ERRORS,
+        ...(['domainNotFound', 'domainTaken', 'rateLimited'] as const),
+        ...SERVER_ERRORS,
+      ],
+    }),
+  },
   '/v1/account': {
     get: operation({
       id: 'getAccount',
       summary: 'Show the account behind the key, and its limits',
       answers: { 200: success('The account.', 'Account') },
-      errors: [...KEY_ERRORS, ...SERVER_ERRORS],
+      errors: [...ANY_KEY_ERRORS, ...SERVER_ERRORS],
     }),
   },
+  '/v1/invites/{token}': {
+    parameters: [
+      { ...tunnelId, name: 'token', description: 'the last part of the address of an invitation' },
+    ] as unknown as JsonObject,
+    post: operation({
+      id: 'takeInvitation',
+      summary: 'Take an invitation for a key',
+      description:
+        'An invitation is good once, and needs no key. Its address, opened in a browser, is a page that says so and takes nothing.',
+      body: { schema: 'TakeInvitation', required: false },
+      answers: { 201: success('The key, which is not shown again.', 'TakenInvitation') },
+      errors: [
+        ...(['invalidBody', 'invalidMachine', 'invitationNotFound', 'bodyTooLarge', 'rateLimited'] as const),
+        ...SERVER_ERRORS,
+      ],
+    }),
+  },
+  '/v1/ask': {
+    get: operation({
+      id: 'askForName',
+      summary: 'Whether a host is served here',
+      description:
+        'For proxies in front that order certificates on demand: 200 for the name of the relay, of a live tunnel or of a verified ' +
+        'domain. Only for requests from the machine of the relay and from trusted proxies themselves; 404 for all others.',
+      query: { domain: 'the host' },
+      answers: { 200: success('It is.', 'Served') },
+      errors: ['notFound', ...SERVER_ERRORS],
+    }),
+  },
+  ...ADMIN_PATHS,
   '/v1/openapi.json': {
     get: operation({
       id: 'getOpenApi',
@@ -247,12 +300,12 @@ export const PATHS: Paths = {
         'The relay sends a text message `{"type":"connection","id":"<UUID>"}` for each inbound connection; types a client ' +
         `does not know are to be ignored. It pings every ${PING_INTERVAL_MS / 1000} s and gives a client up that has not answered after ` +
         `${PONG_TIMEOUT_MS / 1000} s. The newest control socket of a tunnel wins. Close codes: 1001 the relay shuts down, reconnect; ` +
-        '4000 replaced by a newer control socket; 4001 the tunnel was closed; 4002 it expired; 4003 the key was revoked.',
+        '4000 replaced by a newer control socket; 4001 the tunnel was closed; 4002 it expired; 4003 the key is good no more, the reason says why; 4004 its domain is not its account’s any more; 4005 the account is suspended, with the reason.',
       query: { tunnel_id: "the tunnel's `id`" },
       answers: { 101: { description: 'The control WebSocket.' } },
       errors: [
         ...(['missingTunnelId', 'invalidHandshake'] as const),
-        ...KEY_ERRORS,
+        ...ANY_KEY_ERRORS,
         ...(['tunnelNotFound', 'upgradeRequired', 'tooManySockets'] as const),
         ...SERVER_ERRORS,
       ],
@@ -271,7 +324,7 @@ export const PATHS: Paths = {
       answers: { 101: { description: 'The data WebSocket.' } },
       errors: [
         ...(['missingId', 'invalidHandshake'] as const),
-        ...KEY_ERRORS,
+        ...ANY_KEY_ERRORS,
         ...(['tunnelNotFound', 'connectionNotFound', 'tunnelNotConnected'] as const),
         ...(['upgradeRequired', 'tooManyWarmSockets', 'tooManySockets'] as const),
         ...SERVER_ERRORS,
@@ -289,7 +342,7 @@ export const PATHS: Paths = {
       answers: { 101: { description: 'The trunk.' } },
       errors: [
         ...(['missingTunnelId', 'invalidHandshake'] as const),
-        ...KEY_ERRORS,
+        ...ANY_KEY_ERRORS,
         ...(['notFound', 'tunnelNotFound', 'tunnelNotConnected'] as const),
         ...(['upgradeRequired', 'tooManyTrunks', 'tooManySockets'] as const),
         ...SERVER_ERRORS,

@@ -6,9 +6,15 @@ import {
   PASSWORD_MIN_LENGTH,
   USER_MAX_LENGTH,
 } from '../../../shared/access.ts';
-import { NAME_MAX_LENGTH, NAME_MIN_LENGTH, NAME_PATTERN } from '../../../shared/constraints.ts';
+import {
+  API_KEY_PATTERN,
+  NAME_MAX_LENGTH,
+  NAME_MIN_LENGTH,
+  NAME_PATTERN,
+} from '../../../shared/constraints.ts';
 import { DURATION_PATTERN, formatDuration } from '../../../shared/duration.ts';
 import { ADMISSION_DEFAULT_SECONDS, ADMISSION_MAX_SECONDS } from '../../../shared/knocks.ts';
+import { MACHINE_MAX_LENGTH } from '../../../shared/invitations.ts';
 import {
   LINK_DEFAULT_TTL_SECONDS,
   LINK_MAX_TTL_SECONDS,
@@ -17,19 +23,26 @@ import {
 } from '../../../shared/links.ts';
 import type { TtlLimits } from '../../../shared/tunnel.ts';
 import { ACCOUNT } from '../resources/account.ts';
+import { CHECKED_DOMAIN, DOMAIN } from '../resources/domain.ts';
 import { KNOCK } from '../resources/knock.ts';
 import { LINK_SCHEMA, NEW_LINK_SCHEMA } from '../resources/link.ts';
-import { CLOSED, HEALTHY, READY, REVOKED } from '../resources/status.ts';
+import { CLOSED, HEALTHY, READY, REMOVED, REVOKED, SERVED } from '../resources/status.ts';
 import { TUNNEL } from '../resources/tunnel.ts';
-import { type JsonObject, localPort, object, text } from '../json-schema.ts';
+import { ADMIN_SCHEMAS, type AdminSchemaName } from './admin-schemas.ts';
+import { type JsonObject, localPort, object, text, address, uuid } from '../json-schema.ts';
 
 export type SchemaName =
   | 'Access'
+  | AdminSchemaName
+  | 'AddDomain'
   | 'Account'
+  | 'CheckedDomain'
   | 'Closed'
   | 'CreateLink'
   | 'CreateTunnel'
   | 'Document'
+  | 'Domain'
+  | 'DomainList'
   | 'ExtendTunnel'
   | 'Healthy'
   | 'Knock'
@@ -38,7 +51,11 @@ export type SchemaName =
   | 'LinkList'
   | 'NewLink'
   | 'Ready'
+  | 'Removed'
+  | 'Served'
   | 'Revoked'
+  | 'TakeInvitation'
+  | 'TakenInvitation'
   | 'Tunnel'
   | 'TunnelList';
 
@@ -87,6 +104,7 @@ export function schemas({ defaultTtl, maxTtl }: TtlLimits): Record<SchemaName, J
     'knock?': { type: ['boolean', 'null'], description: 'visitors pass when the owner has let them in' },
   });
   return {
+    ...ADMIN_SCHEMAS,
     Access: { ...access, additionalProperties: false },
     CreateTunnel: object({
       local_port: localPort,
@@ -97,6 +115,12 @@ export function schemas({ defaultTtl, maxTtl }: TtlLimits): Record<SchemaName, J
         oneOf: [ref('Access'), { type: 'null' }],
         description: 'who may come in; without it, everybody',
       },
+      'take_over?': {
+        type: ['boolean', 'null'],
+        default: false,
+        description: "where the account's own live tunnel has the name, it is the one that is meant",
+      },
+      'domain?': { type: ['string', 'null'], description: 'a verified domain of the account' },
     }),
     ExtendTunnel: object({
       'ttl?': { ...duration, description: "by how much; by the tunnel's own ttl without" },
@@ -131,13 +155,32 @@ export function schemas({ defaultTtl, maxTtl }: TtlLimits): Record<SchemaName, J
       },
     }),
     LinkList: object({ links: { type: 'array', items: LINK_SCHEMA, description: 'newest first' } }),
+    AddDomain: object({ domain: { ...text, description: 'such as `app.example.com`' } }),
+    Domain: DOMAIN.schema,
+    CheckedDomain: CHECKED_DOMAIN.schema,
+    DomainList: object({ domains: { type: 'array', items: ref('Domain'), description: 'oldest first' } }),
+    Removed: REMOVED.schema,
     Revoked: REVOKED.schema,
+    TakeInvitation: object({
+      'machine?': {
+        type: ['string', 'null'],
+        maxLength: MACHINE_MAX_LENGTH,
+        description: 'its name, by which the key is known; without control characters',
+      },
+    }),
+    TakenInvitation: object({
+      id: { ...uuid, description: 'of the key' },
+      account: { ...text, description: 'its name' },
+      key: { type: 'string', pattern: API_KEY_PATTERN.source },
+      relay: { ...address, description: "the relay's own address" },
+    }),
     Tunnel: TUNNEL.schema,
     TunnelList: object({ tunnels: { type: 'array', items: ref('Tunnel'), description: 'newest first' } }),
     Closed: CLOSED.schema,
     Account: ACCOUNT.schema,
     Healthy: HEALTHY.schema,
     Ready: READY.schema,
+    Served: SERVED.schema,
     Document: { type: 'object', description: 'OpenAPI 3.1' },
   };
 }

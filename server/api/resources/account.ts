@@ -25,6 +25,10 @@ const LIMITS = resource<LimitsSource, Account['limits']>({
     schema: { type: ['integer', 'null'], description: 'of each tunnel; null: unlimited' },
     of: ({ rules }) => rules.maxConnections,
   },
+  max_domains: {
+    schema: { type: ['integer', 'null'], description: 'null: unlimited' },
+    of: ({ rules }) => rules.maxDomains,
+  },
 });
 
 interface Source {

@@ -7,5 +7,7 @@ function status(word: string): { readonly schema: JsonObject; readonly body: { r
 
 export const CLOSED = status('closed');
 export const REVOKED = status('revoked');
+export const REMOVED = status('removed');
 export const HEALTHY = status('ok');
 export const READY = status('ready');
+export const SERVED = status('served');

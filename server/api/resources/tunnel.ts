@@ -18,6 +18,7 @@ import { resource } from './resource.ts';
 
 interface Source extends ReturnType<typeof tunnelUrls> {
   readonly tunnel: LiveTunnel;
+  readonly isOnline: boolean;
 }
 
 export const TUNNEL = resource<Source, Tunnel>({
@@ -43,20 +44,27 @@ export const TUNNEL = resource<Source, Tunnel>({
     of: ({ tunnel }) => tunnel.bytesOut,
   },
   requests: { schema: count, of: ({ tunnel }) => tunnel.requests },
+  online: {
+    schema: { type: 'boolean', description: 'whether its client is there' },
+    of: ({ isOnline }) => isOnline,
+  },
   access: { schema: accessView, of: ({ tunnel }) => tunnel.access?.view() ?? {} },
   public_url: {
     schema: { ...address, description: 'the address to hand out' },
     of: ({ public_url }) => public_url,
   },
   urls: {
-    schema: object({ subdomain: address, 'path?': address, 'account?': address }),
+    schema: object({ subdomain: address, 'path?': address, 'account?': address, 'domain?': address }),
     of: ({ urls }) => urls,
   },
 });
 
-/** @returns the tunnel object */
-export function viewTunnel(tunnel: LiveTunnel, addresses: Addresses): Tunnel {
-  return TUNNEL.view({ tunnel, ...tunnelUrls(tunnel, addresses) });
+/**
+ * @param online ids of the tunnels whose client is there
+ * @returns the tunnel object
+ */
+export function viewTunnel(tunnel: LiveTunnel, addresses: Addresses, online: ReadonlySet<string>): Tunnel {
+  return TUNNEL.view({ tunnel, isOnline: online.has(tunnel.id), ...tunnelUrls(tunnel, addresses) });
 }
 
 /** @returns in UTC with milliseconds, as JavaScript writes ISO strings */

@@ -7,12 +7,12 @@ import {
   LOOKUPS_WAITING_MAX,
 } from '../limits.ts';
 import type { OwnedTunnel } from '../store/records.ts';
-import { StoreError } from '../store/store.ts';
+import { StoreError } from '../store/store-errors.ts';
 import { FakeClock } from '../testing/fake-clock.ts';
 import { aTunnel, anAccount } from '../testing/fixtures.ts';
-import { SlugLookup } from './slug-lookup.ts';
+import { bySlug, NameLookup } from './name-lookup.ts';
 
-describe('SlugLookup', () => {
+describe('NameLookup', () => {
   const account = anAccount();
   const web = { tunnel: aTunnel(account.id, { slug: 'web' }), account };
   let clock: FakeClock;
@@ -20,7 +20,7 @@ describe('SlugLookup', () => {
   let asked: string[];
   let questions: number[];
   let answer: (slugs: readonly string[]) => Promise<OwnedTunnel[]>;
-  let lookup: SlugLookup;
+  let lookup: NameLookup;
 
   function known(slugs: readonly string[]): Promise<OwnedTunnel[]> {
     return Promise.resolve(slugs.includes('web') ? [web] : []);
@@ -36,7 +36,7 @@ describe('SlugLookup', () => {
       questions.push(slugs.length);
       return answer(slugs);
     };
-    lookup = new SlugLookup({ findTunnelsBySlug }, clock);
+    lookup = new NameLookup(bySlug({ findTunnelsBySlug }), clock);
   });
 
   it('asks the store once for all who want to know at the same time', async () => {

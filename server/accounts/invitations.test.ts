@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { ApiError } from '../../shared/errors.ts';
+import { INVITE_TRIES_PER_MINUTE } from '../limits.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { aStore, anAccount, type TestStore } from '../testing/fixtures.ts';
+import { hashKey } from './api-key.ts';
+import { Invitations, newInvitation } from './invitations.ts';
+
+const DAY_SECONDS = 24 * 3600;
+
+describe('Invitations', () => {
+  const account = anAccount({ name: 'acme' });
+  let clock: FakeClock;
+  let test: TestStore;
+  let invitations: Invitations;
+  let token: string;
+
+  beforeEach(async () => {
+    clock = new FakeClock();
+    test = await aStore(account);
+    invitations = new Invitations({ store: test.store, clock, log() {} });
+    const made = newInvitation(clock, account, DAY_SECONDS);
+    token = made.token;
+    await test.store.insertInvitations([made.record], clock.now());
+  });
+
+  afterEach(() => test.store.close());
+
+  it('give a key with the name of the machine as its label, and keep who got it', async () => {
+    const { key, record } = await invitations.take(token, 'laptop', undefined);
+    assert.equal((await test.store.findKeyOwner(hashKey(key)))?.account.name, 'acme');
+    assert.equal((await test.store.listKeys(0))[0]?.label, 'laptop');
+    const [act] = await test.store.listAudit(1);
+    assert.deepEqual([act?.action, act?.subject], ['invite.take', 'acme']);
+    assert.equal(act?.detail, `key ${record.hint}…, "laptop"`);
+  });
+
+  it('are looked at as often as one likes, and taken once', async () => {
+    for (let looks = 0; looks < 3; looks += 1)
+      assert.equal((await invitations.find(token, undefined)).account.name, 'acme');
+    await invitations.take(token, '', undefined);
+    assert.equal(await refusal(invitations.find(token, undefined)), 404);
+    assert.equal(await refusal(invitations.take(token, '', undefined)), 404);
+    assert.equal((await test.store.listKeys(0)).length, 1);
+  });
+
+  it('go to one of those who take them at once', async () => {
+    const takes = Array.from({ length: 5 }, () => invitations.take(token, '', undefined));
+    const results = await Promise.allSettled(takes);
+    assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1);
+    assert.equal((await test.store.listKeys(0)).length, 1);
+  });
+
+  it('end', async () => {
+    clock.advance(DAY_SECONDS * 1000 - 1);
+    await invitations.find(token, undefined);
+    clock.advance(1);
+    assert.equal(await refusal(invitations.take(token, '', undefined)), 404);
+    assert.deepEqual(await test.store.listInvitations(clock.now()), []);
+  });
+
+  it('are good for nobody while their account is suspended, or once they are revoked', async () => {
+    await test.store.setSuspension('acme', 'x');
+    assert.equal(await refusal(invitations.take(token, '', undefined)), 404);
+    await test.store.setSuspension('acme', null);
+    const { id } = await invitations.find(token, undefined);
+    assert.equal(await test.store.revokeInvitation(id, clock.now()), true);
+    assert.equal(await test.store.revokeInvitation(id, clock.now()), false);
+    assert.equal(await refusal(invitations.take(token, '', undefined)), 404);
+  });
+
+  it('go with their account', async () => {
+    await test.store.removeAccount('acme');
+    assert.equal(await refusal(invitations.take(token, '', undefined)), 404);
+  });
+
+  it('are not asked for in the store with what cannot be one', async () => {
+    test.down = true;
+    for (const wrong of ['', 'x', `${token}x`, token.replace(/.$/, '%')])
+      assert.equal(await refusal(invitations.find(wrong, undefined)), 404);
+    assert.equal(await refusal(invitations.find(token, undefined)), 503);
+  });
+
+  it('lets an address look 30 times a minute', async () => {
+    for (let looks = 0; looks < INVITE_TRIES_PER_MINUTE; looks += 1)
+      await invitations.find(token, '192.0.2.1');
+    assert.equal(await refusal(invitations.find(token, '192.0.2.1')), 429);
+    await invitations.find(token, '192.0.2.2');
+  });
+});
+
+async function refusal(attempt: Promise<unknown>): Promise<number> {
+  const error: unknown = await attempt.catch((reason: unknown) => reason);
+  return error instanceof ApiError ? error.status : assert.fail('it was not refused');
+}

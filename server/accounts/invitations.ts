@@ -1,0 +1,96 @@
+/** Invitations: addresses with which somebody gets a key of an account without anybody passing it on (docs/protocol.md section 13). */
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { API_ERRORS, ApiError } from '../../shared/errors.ts';
+import { INVITATION_TOKEN } from '../../shared/invitations.ts';
+import type { Clock } from '../clock.ts';
+import { INVITE_TRIES_PER_MINUTE } from '../limits.ts';
+import type { Log } from '../log.ts';
+import { RateLimiter } from '../rate-limiter.ts';
+import type { AccountRecord, InvitationRecord, OpenInvitation } from '../store/records.ts';
+import { orUnavailable } from '../store/store-errors.ts';
+import type { Store } from '../store/store.ts';
+import { type IssuedKey, newKey } from './accounts.ts';
+
+/** Bytes: nobody guesses one, and an address with it fits into one line of a mail. */
+const TOKEN_BYTES = 24;
+
+/** An invitation that is not stored yet. The token is known only here. */
+export interface NewInvitation {
+  readonly token: string;
+  readonly record: InvitationRecord;
+}
+
+/** @param ttl seconds */
+export function newInvitation(clock: Pick<Clock, 'now'>, account: AccountRecord, ttl: number): NewInvitation {
+  const token = randomBytes(TOKEN_BYTES).toString('base64url');
+  const createdAt = clock.now();
+  const times = { createdAt, expiresAt: createdAt + ttl * 1000 };
+  return { token, record: { id: randomUUID(), accountId: account.id, hash: hashOf(token), ...times } };
+}
+
+/** A key that somebody got for an invitation. */
+export interface TakenInvitation extends IssuedKey {
+  readonly account: AccountRecord;
+}
+
+export interface InvitationsOptions {
+  readonly store: Pick<Store, 'findInvitation' | 'takeInvitation'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export class Invitations {
+  readonly #options: InvitationsOptions;
+  /** by address: looks and tries, right or wrong */
+  readonly #tries: RateLimiter;
+
+  constructor(options: InvitationsOptions) {
+    this.#options = options;
+    const rate = { perMinute: INVITE_TRIES_PER_MINUTE, burst: INVITE_TRIES_PER_MINUTE };
+    this.#tries = new RateLimiter(options.clock, rate);
+  }
+
+  /**
+   * Looks at an invitation, which stays what it is.
+   *
+   * @param address whose tries are counted, if any
+   * @throws ApiError 404 for one that is unknown, taken or over; 429; 503
+   */
+  async find(token: string, address: string | undefined): Promise<OpenInvitation> {
+    const { store, clock } = this.#options;
+    if (!INVITATION_TOKEN.test(token)) throw new ApiError(API_ERRORS.invitationNotFound);
+    const wait = address === undefined ? 0 : this.#tries.take(address);
+    if (wait > 0) throw new ApiError(API_ERRORS.rateLimited, { 'Retry-After': String(wait) });
+    const found = await orUnavailable(store.findInvitation(hashOf(token), clock.now()));
+    if (found === undefined) throw new ApiError(API_ERRORS.invitationNotFound);
+    return found;
+  }
+
+  /**
+   * Takes an invitation for a new key of its account. It is stored when this is fulfilled.
+   *
+   * @param machine the key's label
+   * @throws ApiError as {@link find} does
+   */
+  async take(token: string, machine: string, address: string | undefined): Promise<TakenInvitation> {
+    const { store, clock, log } = this.#options;
+    const { id, account } = await this.find(token, address);
+    const issued = newKey(clock, account, { label: machine });
+    const act = {
+      id: randomUUID(),
+      at: clock.now(),
+      actor: `invite:${id}`,
+      action: 'invite.take',
+      subject: account.name,
+      detail: `key ${issued.record.hint}…, "${machine}"`,
+    };
+    const isTaken = await orUnavailable(store.takeInvitation(id, { key: issued.record, act }, clock.now()));
+    if (!isTaken) throw new ApiError(API_ERRORS.invitationNotFound);
+    log('invitation taken', { account: account.id, invitation: id });
+    return { ...issued, account };
+  }
+}
+
+function hashOf(token: string): string {
+  return createHash('sha256').update(token).digest('hex');
+}

@@ -1,0 +1,162 @@
+/** Orders one certificate (RFC 8555 section 7.4): proves each name, sends the request, gets the chain. */
+import { type KeyObject, X509Certificate } from 'node:crypto';
+import { createSecureContext } from 'node:tls';
+import type { Clock } from '../../clock.ts';
+import { ACME_CHAIN_MAX, ACME_ORDER_TIMEOUT_MS } from '../../limits.ts';
+import type { ChallengeRecord } from '../../store/records.ts';
+import type { ChallengeSolver } from '../solver.ts';
+import { keyAuthorization, type Signer } from './jws.ts';
+import { AcmeProblem, AuthorityError, problemOf } from './problem.ts';
+import { addressOf, type AcmeSession, jsonOf, locationOf } from './session.ts';
+import type { Answer } from './transport.ts';
+import { certificateRequest, newKey, pemOf } from './x509.ts';
+
+/** ms between two looks at an order, unless the authority says otherwise. */
+const ACME_POLL_MS = 500;
+
+/** The authority has looked for a challenge and not found it, or offers none that this way can meet. */
+export class UnprovenError extends Error {
+  constructor(type: string, cause: unknown) {
+    super(`${type} has failed`, { cause });
+    this.name = 'UnprovenError';
+  }
+}
+
+/** What was ordered, in PEM. */
+export interface Issued {
+  readonly chain: string;
+  readonly key: string;
+}
+
+type Json = Readonly<Record<string, unknown>>;
+const TOKEN = /^[\w-]{16,256}$/;
+const PEM_CERTIFICATE = /-----BEGIN CERTIFICATE-----[\w+/=\s]+-----END CERTIFICATE-----/g;
+
+export class Order {
+  readonly #session: AcmeSession;
+  readonly #signer: Signer;
+  readonly #clock: Clock;
+  /** wall time in ms at which it must be done; a clock that is set ends it at worst */
+  readonly #deadline: number;
+
+  /** @param signer with an account */
+  constructor(session: AcmeSession, signer: Signer, clock: Clock) {
+    this.#session = session;
+    this.#signer = signer;
+    this.#clock = clock;
+    this.#deadline = clock.monotonic() + ACME_ORDER_TIMEOUT_MS;
+  }
+
+  /**
+   * @param names on the certificate
+   * @param solver the one way to prove them
+   * @throws UnprovenError, AcmeProblem, AuthorityError, or what the solver throws
+   */
+  async run(names: readonly string[], solver: ChallengeSolver): Promise<Issued> {
+    const identifiers = names.map((value) => ({ type: 'dns', value }));
+    const created = await this.#post('newOrder', { identifiers });
+    const at = locationOf(created);
+    const { authorizations } = jsonOf(created);
+    if (!Array.isArray(authorizations) || authorizations.length > names.length)
+      throw new AuthorityError('the authority gave an order without its authorizations');
+    for (const address of authorizations) await this.#prove(new URL(addressOf(address)), solver);
+    const ready = await this.#until(at, ['ready', 'valid'], ['pending']);
+    const key = await newKey();
+    const csr = certificateRequest(names, key).toString('base64url');
+    await this.#post(new URL(addressOf(ready['finalize'])), { csr });
+    const { certificate } = await this.#until(at, ['valid'], ['processing', 'ready', 'pending']);
+    const { body } = await this.#post(new URL(addressOf(certificate)), '');
+    return { chain: chainOf(body.toString('latin1'), names, key), key: pemOf(key) };
+  }
+
+  async #prove(at: URL, solver: ChallengeSolver): Promise<void> {
+    const authorization = jsonOf(await this.#post(at, ''));
+    if (authorization['status'] === 'valid') return;
+    const { url, challenge } = this.#challengeOf(authorization, solver);
+    try {
+      await solver.present(challenge);
+      await this.#post(url, {});
+      await this.#until(at, ['valid'], ['pending']).catch((error: unknown) => {
+        if (error instanceof AcmeProblem) throw new UnprovenError(solver.type, error);
+        throw error;
+      });
+    } finally {
+      await solver.withdraw(challenge);
+    }
+  }
+
+  #challengeOf(authorization: Json, { type }: ChallengeSolver): { url: URL; challenge: ChallengeRecord } {
+    const { identifier, challenges } = authorization as { identifier?: Json; challenges?: unknown };
+    const list = (Array.isArray(challenges) ? challenges : []) as readonly Json[];
+    const offered = list.find((one) => one['type'] === type);
+    if (offered === undefined) throw new UnprovenError(type, new Error('the authority does not offer it'));
+    const { token, url } = offered;
+    const host = identifier?.['value'];
+    if (typeof token !== 'string' || !TOKEN.test(token) || typeof host !== 'string')
+      throw new AuthorityError('the authority gave a challenge that nobody can meet');
+    const answer = keyAuthorization(token, this.#signer.key);
+    const expiresAt = this.#clock.now() + ACME_ORDER_TIMEOUT_MS;
+    return {
+      url: new URL(addressOf(url)),
+      challenge: { type, host, token, keyAuthorization: answer, expiresAt },
+    };
+  }
+
+  /**
+   * Asks until the status is a good one.
+   *
+   * @throws AcmeProblem when it is none of these; AuthorityError when it takes too long
+   */
+  async #until(at: URL, good: readonly string[], goingOn: readonly string[]): Promise<Json> {
+    for (;;) {
+      const answer = await this.#post(at, '');
+      const body = jsonOf(answer);
+      const status = String(body['status']);
+      if (good.includes(status)) return body;
+      if (!goingOn.includes(status)) throw problemOf(errorIn(body), answer.status);
+      await this.#wait(answer.retryAfterMs);
+    }
+  }
+
+  /** As long as the authority says, within reason. */
+  async #wait(retryAfterMs: number | undefined): Promise<void> {
+    const ms = Math.min(Math.max(retryAfterMs ?? ACME_POLL_MS, ACME_POLL_MS), 10 * ACME_POLL_MS);
+    await new Promise<void>((resolve) => {
+      this.#clock.setTimeout(resolve, ms);
+    });
+  }
+
+  async #post(to: 'newOrder' | URL, payload: object | ''): Promise<Answer> {
+    if (this.#clock.monotonic() > this.#deadline)
+      throw new AuthorityError(`the order was not done within ${ACME_ORDER_TIMEOUT_MS} ms`);
+    return await this.#session.post(to, this.#signer, payload);
+  }
+}
+
+/** Of an order, or of the challenge of an authorization that has failed. */
+function errorIn(body: Json): unknown {
+  if (body['error'] !== undefined) return body['error'];
+  const list = (Array.isArray(body['challenges']) ? body['challenges'] : []) as readonly Json[];
+  return list.find((one) => one['error'] !== undefined)?.['error'];
+}
+
+/**
+ * What an authority sends is used only if it is a certificate for these names and this key, and TLS takes its chain.
+ *
+ * @throws AuthorityError
+ */
+function chainOf(text: string, names: readonly string[], key: KeyObject): string {
+  const list = text.match(PEM_CERTIFICATE) ?? [];
+  if (list.length > ACME_CHAIN_MAX) throw new AuthorityError('the authority sent too many certificates');
+  const chain = `${list.join('\n')}\n`;
+  try {
+    const [own] = list.map((pem) => new X509Certificate(pem));
+    if (own?.checkPrivateKey(key) !== true) throw new Error('it has another key');
+    const missing = names.find((name) => own.checkHost(name.replace(/^\*/, 'x')) === undefined);
+    if (missing !== undefined) throw new Error(`it is not for ${missing}`);
+    createSecureContext({ cert: chain, key: pemOf(key) });
+  } catch (error) {
+    throw new AuthorityError('the authority sent no usable certificate', undefined, error);
+  }
+  return chain;
+}

@@ -1,0 +1,103 @@
+/** Requests for certificates (RFC 2986), and the certificates that answer tls-alpn-01 (RFC 8737): ECDSA with P-256. */
+import { createHash, createPublicKey, generateKeyPair, type KeyObject, randomBytes, sign } from 'node:crypto';
+import { promisify } from 'node:util';
+import {
+  bitString,
+  context,
+  integer,
+  octetString,
+  OID,
+  oid,
+  sequence,
+  set,
+  tagged,
+  TRUE,
+  utcTime,
+} from './der.ts';
+
+const DAY_MS = 86_400_000;
+const ALGORITHM = sequence(oid(OID.ecdsaWithSha256));
+const NO_NAME = sequence();
+const generate = promisify(generateKeyPair);
+
+/** A new private key, P-256. */
+export async function newKey(): Promise<KeyObject> {
+  const { privateKey } = await generate('ec', { namedCurve: 'P-256' });
+  return privateKey;
+}
+
+/** As PEM. */
+export function pemOf(key: KeyObject): string {
+  return key.export({ type: 'pkcs8', format: 'pem' }) as string;
+}
+
+/** @returns DER of a request for a certificate for these names, signed with the key it is for */
+export function certificateRequest(names: readonly string[], key: KeyObject): Buffer {
+  const extensions = sequence(subjectAltName(names));
+  const attributes = context(0, sequence(oid(OID.extensionRequest), set(extensions)));
+  return signed(sequence(integer(Buffer.from([0])), NO_NAME, publicKeyOf(key), attributes), key);
+}
+
+/**
+ * @param now wall time in ms
+ * @returns PEM of the certificate that proves a name in a handshake for `acme-tls/1`
+ */
+export function challengeCertificate(
+  host: string,
+  keyAuthorization: string,
+  key: KeyObject,
+  now: number,
+): string {
+  const digest = createHash('sha256').update(keyAuthorization).digest();
+  const acmeIdentifier = sequence(oid(OID.acmeIdentifier), TRUE, octetString(octetString(digest)));
+  const content = { names: [host], from: now - DAY_MS, until: now + DAY_MS, extensions: [acmeIdentifier] };
+  return certificate({ ...content, publicKey: publicKeyOf(key) }, key);
+}
+
+export interface CertificateContent {
+  readonly names: readonly string[];
+  /** as in requests: DER */
+  readonly publicKey: Buffer;
+  /** ms since the epoch */
+  readonly from: number;
+  readonly until: number;
+  /** besides the names */
+  readonly extensions: readonly Buffer[];
+}
+
+/** @returns PEM of a certificate that `signer` has signed, who is not named in it */
+export function certificate(content: CertificateContent, signer: KeyObject): string {
+  const { names, publicKey, from, until, extensions } = content;
+  const serial = randomBytes(16);
+  serial[0] = ((serial[0] ?? 0) & 0x7f) | 0x40;
+  const der = signed(
+    sequence(
+      context(0, integer(Buffer.from([2]))),
+      integer(serial),
+      ALGORITHM,
+      NO_NAME,
+      sequence(utcTime(from), utcTime(until)),
+      NO_NAME,
+      publicKey,
+      context(3, sequence(subjectAltName(names), ...extensions)),
+    ),
+    signer,
+  );
+  const lines = der.toString('base64').match(/.{1,64}/g) ?? [];
+  return ['-----BEGIN CERTIFICATE-----', ...lines, '-----END CERTIFICATE-----', ''].join('\n');
+}
+
+/** Critical, because there is no name but these. */
+function subjectAltName(names: readonly string[]): Buffer {
+  const list = names.map((name) => tagged(0x82, Buffer.from(name, 'latin1')));
+  return sequence(oid(OID.subjectAltName), TRUE, octetString(sequence(...list)));
+}
+
+/** DER. */
+export function publicKeyOf(key: KeyObject): Buffer {
+  return createPublicKey(key).export({ type: 'spki', format: 'der' });
+}
+
+function signed(content: Buffer, key: KeyObject): Buffer {
+  return sequence(content, ALGORITHM, bitString(sign('sha256', content, key)));
+}

@@ -1,0 +1,173 @@
+/** The relay's own certificates: ordered, stored, served, renewed (docs/decisions/0018-certificates.md). */
+import type { Server } from 'node:http';
+import { VERSION } from '../../shared/version.ts';
+import type { Clock } from '../clock.ts';
+import type { Log } from '../log.ts';
+import { StoreError } from '../store/store-errors.ts';
+import type { Store } from '../store/store.ts';
+import type { DnsServer } from './dns/dns-server.ts';
+import { AcmeAccount } from './acme/account.ts';
+import { AcmeSession } from './acme/session.ts';
+import { httpsTransport } from './acme/transport.ts';
+import { CertifiedHandshakes } from './handshakes.ts';
+import { httpPort } from './http-port.ts';
+import { KnownCertificates } from './known-certificates.ts';
+import { Orders } from './orders.ts';
+import type { PresentedChallenges } from './presented.ts';
+import type { HolderOf, MayHave, PlanFor, Planning } from './solver.ts';
+import { CertificateUpkeep } from './upkeep.ts';
+
+/** ms that orders get to end when the relay does. */
+const CERTIFICATES_STOP_MS = 2000;
+
+/** What the operator has said. */
+export interface AcmeSettings {
+  readonly email: string;
+  /** address of the authority's directory */
+  readonly directory: string;
+  /** PEM, instead of the system's authorities */
+  readonly ca: readonly string[] | undefined;
+  readonly ordersPerHour: number;
+}
+
+export interface CertificatesDeps {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** the relay's own name */
+  readonly own: string;
+  /** whether no other relay orders */
+  readonly alone: boolean;
+  readonly challenges: PresentedChallenges;
+  readonly planning: Planning;
+  readonly mayHave: MayHave;
+  readonly holderOf: HolderOf;
+  /** what answers challenges in the DNS */
+  readonly dns: Pick<DnsServer, 'leave' | 'close'> | undefined;
+  /** port of https in addresses, if it is not 443 */
+  readonly publicPort: number | undefined;
+}
+
+/** PEM */
+export interface Pair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** What a listener serves handshakes that name no host it knows with. */
+export type UseOwn = (pair: Pair) => void;
+
+export class Certificates {
+  readonly handshakes: CertifiedHandshakes;
+  /** for plain HTTP, not bound yet */
+  readonly http: Server;
+  readonly #deps: CertificatesDeps;
+  readonly #known: KnownCertificates;
+  readonly #account: AcmeAccount;
+  readonly #orders: Orders;
+  readonly #upkeep: CertificateUpkeep;
+  readonly #close: () => void;
+  /** the relay's own certificate, if it was there at the start */
+  ownPair: Pair | undefined;
+  #useOwn: UseOwn = (pair) => (this.ownPair = pair);
+  /** of the certificate that the listener has */
+  #ownStoredAt: number | undefined;
+
+  constructor({ email, directory, ca, ordersPerHour }: AcmeSettings, deps: CertificatesDeps) {
+    this.#deps = deps;
+    const { store, clock, log, own, challenges, planning, mayHave, holderOf, publicPort } = deps;
+    const planFor: PlanFor = (name) => planning.planFor(name);
+    const always = (): Promise<readonly string[]> => planning.always();
+    const transport = httpsTransport(ca, `culvert-relay/${VERSION}`, clock);
+    this.#close = () => transport.close();
+    const session = new AcmeSession(transport, directory);
+    const known = new KnownCertificates(store, clock);
+    this.#known = known;
+    this.#account = new AcmeAccount(store, session, { directory, email }, clock);
+    const account = this.#account;
+    this.#orders = new Orders({ store, known, session, account, perHour: ordersPerHour, clock, log });
+    const serveOwn = (): Promise<void> => this.#serveOwn();
+    const common = { known, orders: this.#orders, planFor, clock };
+    this.handshakes = new CertifiedHandshakes({ ...common, holderOf, own, challenges, serveOwn });
+    this.#upkeep = new CertificateUpkeep({ ...common, mayHave, own, always, looked: serveOwn });
+    this.http = httpPort({ challenges, leadsHere: mayHave, port: publicPort });
+  }
+
+  /** How many certificates there are. */
+  get size(): number {
+    return this.#known.size;
+  }
+
+  /** Handshakes that wait for one. */
+  get waits(): number {
+    return this.handshakes.waits;
+  }
+
+  /** s until the relay's own certificate ends; `undefined` before it is there. */
+  get ownSecondsLeft(): number | undefined {
+    const { own, clock } = this.#deps;
+    const summary = this.#known.covering(own);
+    return summary && (summary.notAfter - clock.now()) / 1000;
+  }
+
+  /**
+   * Learns what there is; {@link ownPair} is known then.
+   *
+   * @throws StoreError
+   */
+  async prepare(): Promise<void> {
+    await this.#account.ensure();
+    // Who ordered before was this relay, which begins anew.
+    if (this.#deps.alone) await this.#deps.store.releaseOrders();
+    await this.#known.refresh();
+    await this.#serveOwn();
+  }
+
+  /**
+   * Begins to serve, and to order what is missing; both ports are open already, so that an authority finds them.
+   *
+   * @param useOwn told of the relay's own certificate, and of each that comes in its place
+   */
+  start(useOwn: UseOwn): void {
+    this.#useOwn = useOwn;
+    void this.#upkeep.start();
+  }
+
+  /**
+   * Another relay has taken over both ports: fulfilled when those who came before that have their answers, and orders that are
+   * under way have ended. No more begin, but for visitors whose handshakes have.
+   */
+  async leave(): Promise<void> {
+    this.#upkeep.stop();
+    this.http.prependListener('request', (_request, response) => response.setHeader('Connection', 'close'));
+    const closed = new Promise((resolve) => this.http.close(resolve));
+    await Promise.all([closed, this.#deps.dns?.leave(), this.#orders.settled()]);
+  }
+
+  /** Orders that are under way are given up. */
+  async stop(): Promise<void> {
+    this.#upkeep.stop();
+    this.http.close();
+    this.http.closeAllConnections();
+    this.#deps.dns?.close();
+    this.#close();
+    const late = new Promise((resolve) => setTimeout(resolve, CERTIFICATES_STOP_MS).unref());
+    await Promise.race([this.#orders.settled(), late]);
+  }
+
+  async #serveOwn(): Promise<void> {
+    const { own, log } = this.#deps;
+    const summary = this.#known.covering(own);
+    if (summary === undefined || summary.storedAt === this.#ownStoredAt) return;
+    try {
+      const found = await this.#known.find(summary.name);
+      // Several may have looked at the same time.
+      if (found === undefined || found.storedAt === this.#ownStoredAt) return;
+      this.#useOwn({ cert: found.chain, key: found.key });
+      this.#ownStoredAt = found.storedAt;
+      log('certificate loaded', { valid_to: new Date(found.notAfter).toISOString() });
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+    }
+  }
+}

@@ -1,0 +1,57 @@
+/** Whatever comes in: nothing throws, every response is one message, and none is worth sending in the name of others. */
+import assert from 'node:assert/strict';
+import * as fc from 'fast-check';
+import { DNS_UDP_FACTOR } from '../../limits.ts';
+import { dnsQuery, optRecord, readDnsResponse, wireBytes } from '../../testing/dns-message.ts';
+import { Authority, challengeTexts } from './authority.ts';
+import { Zones } from './zones.ts';
+
+const APEX = '_acme-challenge.tunnels.example';
+const texts = challengeTexts([{ name: APEX, text: 'x'.repeat(43) }]);
+const authority = new Authority({
+  zones: new Zones(['tunnels.example'], ['accounts.example']),
+  nameServer: 'relay.example',
+  mark: 'culvert-0123',
+});
+
+function respond(packet: Buffer): Buffer | undefined {
+  const read = authority.read(packet, 'udp');
+  return read === undefined || Buffer.isBuffer(read) ? read : authority.respond(read, texts, 'udp');
+}
+
+const bytes = fc.uint8Array({ maxLength: 600 }).map((given) => Buffer.from(given));
+
+/** A query of ours of which some bytes are others, that is cut off, or goes on. */
+const mutated = fc
+  .record({
+    name: fc.constantFrom(APEX, `x.${APEX}`, '_acme-challenge.ann.accounts.example', 'example'),
+    type: fc.constantFrom(16, 6, 2, 255, 252, 1),
+    hasOpt: fc.boolean(),
+    changes: fc.array(fc.tuple(fc.nat(120), fc.integer({ min: 0, max: 255 })), { maxLength: 6 }),
+    end: fc.nat(140),
+    more: bytes,
+  })
+  .map(({ name, type, hasOpt, changes, end, more }) => {
+    const query = dnsQuery(wireBytes(name), { type, ...(hasOpt ? { rest: optRecord() } : {}) });
+    for (const [at, value] of changes) if (at < query.length) query[at] = value;
+    return end < query.length ? query.subarray(0, end) : end > 130 ? Buffer.concat([query, more]) : query;
+  });
+
+describe('the authority for challenges, whatever comes in', () => {
+  for (const [title, packets] of [
+    ['bytes', bytes],
+    ['queries of which some bytes are others', mutated],
+  ] as const) {
+    it(`gives ${title} no response, or one that is small, and a message`, () => {
+      fc.assert(
+        fc.property(packets, (packet) => {
+          const response = respond(packet);
+          if (response === undefined) return;
+          assert.ok(response.length <= DNS_UDP_FACTOR * packet.length);
+          assert.equal(readDnsResponse(response).id, packet.readUInt16BE(0));
+        }),
+        { numRuns: 5000 },
+      );
+    });
+  }
+});

@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import type { NetworkInterfaceInfo } from 'node:os';
+import { DNS_CONNECTION_IDLE_MS, DNS_CONNECTIONS_MAX, DNS_CONNECTIONS_OF_ONE_MAX } from '../../limits.ts';
+import { onLinux } from '../../../shared/testing/posix.ts';
+import { dnsQuery, readDnsResponse } from '../../testing/dns-message.ts';
+import { FakeClock } from '../../testing/fake-clock.ts';
+import { Listeners } from '../../listeners.ts';
+import { Authority } from './authority.ts';
+import { dnsAddresses } from './dns-addresses.ts';
+import { DnsServer, type DnsServerOptions } from './dns-server.ts';
+import { withLength } from './message-splitter.ts';
+import type { PendingText } from './pending-texts.ts';
+import { Zones } from './zones.ts';
+
+const NAME = '_acme-challenge.tunnels.example';
+
+describe('the DNS server', () => {
+  let clock: FakeClock;
+  let server: DnsServer;
+  let port: number;
+  const sockets: Socket[] = [];
+
+  beforeEach(async () => {
+    clock = new FakeClock();
+    server = await start();
+  });
+
+  function start(given: Partial<DnsServerOptions> = {}): Promise<DnsServer> {
+    return DnsServer.start({
+      host: '127.0.0.1',
+      port: 0,
+      listeners: new Listeners(),
+      authority: new Authority({
+        zones: new Zones(['tunnels.example'], []),
+        nameServer: 'relay.example',
+        mark: 'x',
+      }),
+      load: () => Promise.resolve([{ name: NAME, text: 'a text' }]),
+      clock,
+      log: (_event, fields) => (port = Number(fields?.['port'])),
+      ...given,
+    });
+  }
+
+  afterEach(() => {
+    server.close();
+    for (const socket of sockets.splice(0)) socket.destroy();
+  });
+
+  /** From another network of loopback for each number. */
+  async function open(network = 0): Promise<Socket> {
+    const socket = connect({
+      host: '127.0.0.1',
+      port,
+      localAddress: `127.0.${network}.1`,
+      allowHalfOpen: true,
+    });
+    sockets.push(socket);
+    socket.on('error', () => {});
+    await once(socket, 'connect');
+    return socket;
+  }
+
+  it('answers over UDP and TCP on the same port', async () => {
+    const udp = createSocket('udp4');
+    udp.send(dnsQuery(NAME), port, '127.0.0.1');
+    const [packet] = (await once(udp, 'message')) as [Buffer];
+    udp.close();
+    assert.equal(readDnsResponse(packet).answers.length, 1);
+    assert.equal(await isServed(await open()), true);
+  });
+
+  it('refuses a port that another one has', async () => {
+    await assert.rejects(start({ port }), { code: 'EADDRINUSE' });
+  });
+
+  it('answers what it has taken before it leaves', async () => {
+    const texts = Promise.withResolvers<readonly PendingText[]>();
+    const asked = Promise.withResolvers<void>();
+    const load = (): Promise<readonly PendingText[]> => {
+      asked.resolve();
+      return texts.promise;
+    };
+    server.close();
+    server = await start({ load });
+    const udp = createSocket('udp4');
+    udp.send(dnsQuery(NAME), port, '127.0.0.1');
+    await asked.promise;
+    const tcp = await open();
+    tcp.write(withLength(dnsQuery(NAME)));
+    const reading = read(tcp, 1);
+    const left = server.leave();
+    texts.resolve([{ name: NAME, text: 'a text' }]);
+    const [packet] = (await once(udp, 'message')) as [Buffer];
+    udp.close();
+    assert.equal(readDnsResponse(packet).answers.length, 1);
+    assert.equal((await reading).length, 1);
+    await left;
+  });
+
+  it('goes on after packets that get no response', async () => {
+    const udp = createSocket('udp4');
+    for (const packet of [Buffer.alloc(0), Buffer.alloc(11), Buffer.alloc(2000, 0xff)])
+      udp.send(packet, port, '127.0.0.1');
+    udp.send(dnsQuery(NAME, { id: 7 }), port, '127.0.0.1');
+    const [packet] = (await once(udp, 'message')) as [Buffer];
+    udp.close();
+    assert.equal(readDnsResponse(packet).id, 7);
+  });
+
+  it('answers the queries of a connection one after the other, in pieces of any size', async () => {
+    const socket = await open();
+    const queries = Buffer.concat([1, 2, 3].map((id) => withLength(dnsQuery(NAME, { id }))));
+    const reading = read(socket, 3);
+    for (let at = 0; at < queries.length; at += 7) socket.write(queries.subarray(at, at + 7));
+    assert.deepEqual(
+      (await reading).map((message) => readDnsResponse(message).id),
+      [1, 2, 3],
+    );
+  });
+
+  it('answers a peer that has closed its side', async () => {
+    const socket = await open();
+    socket.end(withLength(dnsQuery(NAME)));
+    assert.equal((await read(socket, 1)).length, 1);
+    await once(socket, 'end');
+  });
+
+  it('cuts a connection with what is no query, or too long for one', async () => {
+    for (const bytes of [withLength(Buffer.alloc(5)), Buffer.from([0xff, 0xff, 1])]) {
+      const socket = await open();
+      socket.write(bytes);
+      await cut(socket);
+    }
+  });
+
+  it('cuts a connection whose query is not complete within 5 s, whatever it sends meanwhile', async () => {
+    const socket = await open();
+    assert.equal(await isServed(socket), true);
+    clock.advance(DNS_CONNECTION_IDLE_MS - 1);
+    // It has been answered, so its time began again.
+    assert.equal(await isServed(socket), true);
+    const query = withLength(dnsQuery(NAME));
+    for (const byte of query.subarray(0, 3)) socket.write(Buffer.from([byte]));
+    clock.advance(DNS_CONNECTION_IDLE_MS);
+    await cut(socket);
+  });
+
+  onLinux('lets a network have 16 connections', async () => {
+    const first = await Promise.all(Array.from({ length: DNS_CONNECTIONS_OF_ONE_MAX }, () => open(1)));
+    assert.equal(await isServed(await open(2)), true);
+    const surplus = await open(1);
+    await cut(surplus);
+    first[0]?.destroy();
+    await untilServed(1);
+    assert.equal(await isServed(first[1] as Socket), true);
+  });
+
+  /** The server hears of the end of a connection a little later than its peer. */
+  async function untilServed(network: number): Promise<void> {
+    for (;;) {
+      if (await isServed(await open(network))) return;
+    }
+  }
+
+  onLinux('cuts the oldest connection for one beyond 128', async () => {
+    const all: Socket[] = [];
+    for (let index = 0; index < DNS_CONNECTIONS_MAX; index += 1) all.push(await open(Math.floor(index / 8)));
+    assert.equal(await isServed(all[0] as Socket), true);
+    const next = await open(200);
+    await cut(all[0] as Socket);
+    assert.equal(await isServed(next), true);
+    assert.equal(await isServed(all[1] as Socket), true);
+  });
+});
+
+describe('the addresses of the DNS server', () => {
+  const loopback = { lo: [own('127.0.0.1', true), own('::1', true)] };
+  const network = {
+    ...loopback,
+    eth0: [own('192.0.2.1', false), own('2001:db8::1', false), own('fe80::1', false)],
+  };
+
+  for (const [host, title, interfaces, expected] of [
+    ['0.0.0.0', 'those of IPv4', network, ['192.0.2.1']],
+    ['::', 'all but those of the link', network, ['192.0.2.1', '2001:db8::1']],
+    ['0.0.0.0', 'loopback, where there is nothing else', loopback, ['127.0.0.1']],
+    ['192.0.2.7', 'the one that is given', network, ['192.0.2.7']],
+  ] as const) {
+    it(`for ${host} are ${title}`, async () => {
+      assert.deepEqual(await dnsAddresses(host, () => interfaces), expected);
+    });
+  }
+
+  it('are those of a host name', async () => {
+    const addresses = await dnsAddresses('localhost');
+    assert.ok(addresses.includes('127.0.0.1') || addresses.includes('::1'));
+  });
+});
+
+/** Fulfilled when the server has ended the connection, in whatever way. */
+function cut(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    for (const event of ['end', 'close', 'error']) socket.once(event, () => resolve());
+    socket.resume();
+  });
+}
+
+function own(address: string, internal: boolean): NetworkInterfaceInfo {
+  return { address, internal, family: address.includes(':') ? 'IPv6' : 'IPv4' } as NetworkInterfaceInfo;
+}
+
+/** Reads so many messages. */
+async function read(socket: Socket, count: number): Promise<Buffer[]> {
+  const messages: Buffer[] = [];
+  let bytes = Buffer.alloc(0);
+  while (messages.length < count) {
+    const chunk = await new Promise<Buffer>((resolve) => socket.once('data', resolve));
+    bytes = Buffer.concat([bytes, chunk]);
+    while (bytes.length >= 2 && bytes.length >= 2 + bytes.readUInt16BE(0)) {
+      messages.push(bytes.subarray(2, 2 + bytes.readUInt16BE(0)));
+      bytes = bytes.subarray(2 + bytes.readUInt16BE(0));
+    }
+  }
+  return messages;
+}
+
+async function isServed(socket: Socket): Promise<boolean> {
+  socket.write(withLength(dnsQuery(NAME)));
+  return await Promise.race([read(socket, 1).then(() => true), cut(socket).then(() => false)]);
+}

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { CERTIFICATE_WAIT_MS, CERTIFICATE_WAITS_MAX, CERTIFICATE_WAITS_PER_NAME_MAX } from '../limits.ts';
+import { StoreError } from '../store/store-errors.ts';
+import type { Store } from '../store/store.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { openTestStore } from '../testing/test-store.ts';
+import { certificate, newKey, pemOf, publicKeyOf } from './acme/x509.ts';
+import { CertifiedHandshakes, type HandshakesDeps } from './handshakes.ts';
+import { certificateOf } from './issued.ts';
+import { KnownCertificates } from './known-certificates.ts';
+import { PresentedChallenges } from './presented.ts';
+import type { Plan } from './solver.ts';
+
+const DAY = 86_400_000;
+
+async function turns(): Promise<void> {
+  for (let count = 0; count < 5; count += 1) await nextTurn();
+}
+
+describe('handshakes', () => {
+  let clock: FakeClock;
+  let store: Store;
+  let known: KnownCertificates;
+  let ordered: string[];
+  let accounts: (string | undefined)[];
+  let finish: (() => void)[];
+  let alive: Set<string>;
+  let served: number;
+  let handshakes: CertifiedHandshakes;
+
+  beforeEach(async () => {
+    clock = new FakeClock();
+    store = await openTestStore(() => {});
+    known = new KnownCertificates(store, clock);
+    ordered = [];
+    accounts = [];
+    finish = [];
+    alive = new Set(['a.tunnels.test']);
+    served = 0;
+    handshakes = make();
+  });
+
+  function make(given: Partial<HandshakesDeps> = {}): CertifiedHandshakes {
+    const orders = {
+      obtainFor: (_host: string, { subject, account }: Plan): Promise<void> => {
+        ordered.push(subject);
+        accounts.push(account);
+        return new Promise((resolve) => finish.push(resolve));
+      },
+    };
+    return new CertifiedHandshakes({
+      own: 'relay.test',
+      known,
+      orders,
+      challenges: new PresentedChallenges(store, clock, true),
+      planFor: (subject) => Promise.resolve({ subject, solvers: [] }),
+      holderOf: (name) => Promise.resolve(alive.has(name) ? 'ann' : undefined),
+      serveOwn: () => Promise.resolve(void (served += 1)),
+      clock,
+      ...given,
+    });
+  }
+
+  async function issue(name: string): Promise<void> {
+    const key = await newKey();
+    const now = clock.now();
+    const content = { names: [name], publicKey: publicKeyOf(key), extensions: [] };
+    const chain = certificate({ ...content, from: now, until: now + 90 * DAY }, key);
+    await store.storeCertificate(certificateOf(name, { chain, key: pemOf(key) }, now, 0), 0);
+    await known.refresh();
+  }
+
+  it('wait while a certificate for a name that is alive is ordered, and then have it', async () => {
+    const ready = handshakes.prepare('A.tunnels.test');
+    await turns();
+    assert.deepEqual([ordered, accounts], [['a.tunnels.test'], ['ann']]);
+    await issue('a.tunnels.test');
+    finish[0]?.();
+    await ready;
+    assert.ok(handshakes.context('a.tunnels.test'));
+    assert.equal(handshakes.prepare('a.tunnels.test'), undefined);
+    assert.equal(handshakes.waits, 0);
+  });
+
+  it('order nothing for names that nobody has, or that cannot have one', async () => {
+    const names = [
+      'b.tunnels.test',
+      'x',
+      '127.0.0.1',
+      '[::1]',
+      'a..test',
+      'ä.test',
+      'x.localhost',
+      '-a.test',
+    ];
+    for (const name of names) await handshakes.prepare(name);
+    await handshakes.prepare(`${'a'.repeat(64)}.test`);
+    assert.deepEqual(ordered, []);
+  });
+
+  it('order nothing while it cannot be found out who has a name', async () => {
+    handshakes = make({ holderOf: () => Promise.reject(new StoreError(new Error('away'))) });
+    await handshakes.prepare('a.tunnels.test');
+    assert.deepEqual(ordered, []);
+  });
+
+  it('with a pair that TLS does not take are those without a certificate', async () => {
+    await issue('a.tunnels.test');
+    const summary = known.get('a.tunnels.test');
+    assert.ok(summary);
+    await store.storeCertificate({ ...summary, chain: 'broken', key: 'broken' }, 0);
+    known = new KnownCertificates(store, clock);
+    await known.refresh();
+    handshakes = make();
+    await handshakes.prepare('a.tunnels.test');
+    assert.equal(handshakes.context('a.tunnels.test'), undefined);
+  });
+
+  it('that name the relay, or nothing, wait for its own certificate', async () => {
+    for (const name of ['relay.test', undefined]) {
+      const ready = handshakes.prepare(name);
+      await turns();
+      finish.at(-1)?.();
+      await ready;
+    }
+    assert.deepEqual([ordered, served], [['relay.test', 'relay.test'], 2]);
+    await issue('relay.test');
+    assert.equal(handshakes.prepare('relay.test'), undefined);
+    assert.equal(handshakes.context('relay.test'), undefined);
+  });
+
+  it('of a certificate that is not at hand wait until it is read', async () => {
+    await issue('a.tunnels.test');
+    assert.equal(handshakes.context('a.tunnels.test'), undefined);
+    await handshakes.prepare('a.tunnels.test');
+    assert.ok(handshakes.context('a.tunnels.test'));
+  });
+
+  it('have a certificate though its tunnel is gone', async () => {
+    await issue('a.tunnels.test');
+    alive.clear();
+    await handshakes.prepare('a.tunnels.test');
+    assert.ok(handshakes.context('a.tunnels.test'));
+  });
+
+  it('wait 30 s and no longer', async () => {
+    const ready = handshakes.prepare('a.tunnels.test');
+    await turns();
+    clock.advance(CERTIFICATE_WAIT_MS - 1);
+    assert.equal(handshakes.waits, 1);
+    clock.advance(1);
+    await ready;
+    assert.equal(handshakes.waits, 0);
+  });
+
+  it('wait 32 at a time for a name, and 512 in all', async () => {
+    const waiting: (Promise<void> | undefined)[] = [];
+    for (let count = 0; count <= CERTIFICATE_WAITS_PER_NAME_MAX; count += 1)
+      waiting.push(handshakes.prepare('a.tunnels.test'));
+    assert.equal(handshakes.waits, CERTIFICATE_WAITS_PER_NAME_MAX);
+    for (let count = 0; count < CERTIFICATE_WAITS_MAX; count += 1) {
+      alive.add(`n${count}.tunnels.test`);
+      waiting.push(handshakes.prepare(`n${count}.tunnels.test`));
+    }
+    assert.equal(handshakes.waits, CERTIFICATE_WAITS_MAX);
+    await turns();
+    for (const go of finish) go();
+    await Promise.all(waiting.filter((one) => one !== undefined));
+    assert.equal(handshakes.waits, 0);
+  });
+
+  it('of an authority that looks for a proof get that, of others nothing', async () => {
+    const challenges = new PresentedChallenges(store, clock, true);
+    handshakes = make({ challenges });
+    await challenges.solver('tls-alpn-01').present({
+      type: 'tls-alpn-01',
+      host: 'a.tunnels.test',
+      token: 't',
+      keyAuthorization: 't.x',
+      expiresAt: clock.now() + 1000,
+    });
+    assert.ok(await handshakes.challenge('a.tunnels.test'));
+    assert.equal(await handshakes.challenge('b.tunnels.test'), undefined);
+    assert.equal(await handshakes.challenge('127.0.0.1'), undefined);
+  });
+});

@@ -1,0 +1,127 @@
+/** What handshakes get: the certificate for the host that they name, ordered on demand where there is none yet. */
+import { createSecureContext, type SecureContext } from 'node:tls';
+import type { Clock } from '../clock.ts';
+import { CERTIFICATE_WAIT_MS, CERTIFICATE_WAITS_MAX, CERTIFICATE_WAITS_PER_NAME_MAX } from '../limits.ts';
+import { StoreError } from '../store/store-errors.ts';
+import { challengeCertificate, newKey, pemOf } from './acme/x509.ts';
+import type { KnownCertificates } from './known-certificates.ts';
+import { certifiable } from './names.ts';
+import type { Orders } from './orders.ts';
+import type { PresentedChallenges } from './presented.ts';
+import type { HolderOf, PlanFor } from './solver.ts';
+
+export interface HandshakesDeps {
+  /** the relay's own name, whose certificate is the one of the listener itself */
+  readonly own: string;
+  readonly known: KnownCertificates;
+  readonly orders: Pick<Orders, 'obtainFor'>;
+  readonly challenges: PresentedChallenges;
+  readonly planFor: PlanFor;
+  readonly holderOf: HolderOf;
+  /** Makes the listener have the certificate of the own name, if there is a new one. */
+  readonly serveOwn: () => Promise<void>;
+  readonly clock: Clock;
+}
+
+export class CertifiedHandshakes {
+  readonly #deps: HandshakesDeps;
+  /** by host, handshakes that wait for a certificate to be issued */
+  readonly #waiting = new Map<string, number>();
+  #waits = 0;
+
+  constructor(deps: HandshakesDeps) {
+    this.#deps = deps;
+  }
+
+  /** Handshakes that wait. */
+  get waits(): number {
+    return this.#waits;
+  }
+
+  /**
+   * @param serverName as the handshake gives it
+   * @returns what it needs; `undefined`: the listener's own
+   */
+  context(serverName: string): SecureContext | undefined {
+    const { own, known } = this.#deps;
+    const host = certifiable(serverName);
+    if (host === undefined || host === own) return undefined;
+    const summary = known.covering(host);
+    return summary && known.context(summary);
+  }
+
+  /**
+   * Sees to it that {@link context} has what can be had, before a handshake begins.
+   *
+   * @param serverName `undefined` for a handshake that names no host
+   * @returns `undefined` if there is nothing to wait for; else it never rejects, and is fulfilled in a bounded time
+   */
+  prepare(serverName: string | undefined): Promise<void> | undefined {
+    const { own, known } = this.#deps;
+    const host = certifiable(serverName ?? own);
+    if (host === undefined) return undefined;
+    const summary = known.covering(host);
+    if (summary !== undefined)
+      return host === own || known.context(summary) !== undefined ? undefined : this.#load(host);
+    return this.#order(host);
+  }
+
+  /**
+   * The certificate with which a name is proven to an authority (RFC 8737 section 3).
+   *
+   * @returns `undefined` if nothing is to be proven; never rejects
+   */
+  async challenge(serverName: string): Promise<SecureContext | undefined> {
+    const { challenges, clock } = this.#deps;
+    const host = certifiable(serverName);
+    const [found] = host === undefined ? [] : await challenges.find('tls-alpn-01', host);
+    if (found === undefined) return undefined;
+    const key = await newKey();
+    const cert = challengeCertificate(found.host, found.keyAuthorization, key, clock.now());
+    return createSecureContext({ key: pemOf(key), cert });
+  }
+
+  async #load(host: string): Promise<void> {
+    const { known } = this.#deps;
+    const summary = known.covering(host);
+    try {
+      if (summary !== undefined) await known.load(summary);
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+    }
+  }
+
+  async #order(host: string): Promise<void> {
+    const { own, holderOf, serveOwn } = this.#deps;
+    const waiting = this.#waiting.get(host) ?? 0;
+    if (this.#waits >= CERTIFICATE_WAITS_MAX || waiting >= CERTIFICATE_WAITS_PER_NAME_MAX) return;
+    this.#waits += 1;
+    this.#waiting.set(host, waiting + 1);
+    try {
+      const account = host === own ? undefined : await holderOf(host).catch(() => undefined);
+      if (host !== own && account === undefined) return;
+      await this.#atMost(CERTIFICATE_WAIT_MS, this.#obtain(host, account));
+      if (host === own) await serveOwn();
+      else await this.#load(host);
+    } finally {
+      this.#waits -= 1;
+      const left = (this.#waiting.get(host) ?? 1) - 1;
+      if (left > 0) this.#waiting.set(host, left);
+      else this.#waiting.delete(host);
+    }
+  }
+
+  async #obtain(host: string, account: string | undefined): Promise<void> {
+    const { orders, planFor } = this.#deps;
+    const plan = await planFor(host);
+    await orders.obtainFor(host, account === undefined ? plan : { ...plan, account }, 'visitor');
+  }
+
+  async #atMost(ms: number, work: Promise<void>): Promise<void> {
+    const { clock } = this.#deps;
+    await new Promise<void>((resolve) => {
+      const timer = clock.setTimeout(resolve, ms);
+      void work.finally(() => timer.cancel()).then(resolve);
+    });
+  }
+}

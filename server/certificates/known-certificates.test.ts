@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { CERTIFICATE_READS_MAX, CONTEXTS_MAX } from '../limits.ts';
+import type { CertificateRecord } from '../store/records.ts';
+import type { Store } from '../store/store.ts';
+import { FakeClock } from '../testing/fake-clock.ts';
+import { openTestStore } from '../testing/test-store.ts';
+import { certificate, newKey, pemOf, publicKeyOf } from './acme/x509.ts';
+import { certificateOf } from './issued.ts';
+import { KnownCertificates } from './known-certificates.ts';
+
+const DAY = 86_400_000;
+
+describe('KnownCertificates', () => {
+  let clock: FakeClock;
+  let store: Store;
+  let known: KnownCertificates;
+  let pair: { readonly chain: string; readonly key: string };
+  let now: number;
+
+  before(async () => {
+    const key = await newKey();
+    now = new FakeClock().now();
+    const content = { names: ['a.test'], publicKey: publicKeyOf(key), extensions: [] };
+    pair = { chain: certificate({ ...content, from: now, until: now + 90 * DAY }, key), key: pemOf(key) };
+  });
+
+  beforeEach(async () => {
+    clock = new FakeClock();
+    store = await openTestStore(() => {});
+    known = new KnownCertificates(store, clock);
+  });
+
+  function aCertificate(name: string, given: Partial<CertificateRecord> = {}): CertificateRecord {
+    return { ...certificateOf(name, pair, clock.now(), 0.5), ...given };
+  }
+
+  it('are renewed at two thirds of their life, or up to a fiftieth of it earlier', () => {
+    assert.equal(certificateOf('a.test', pair, now, 0).renewAt, now + 60 * DAY);
+    assert.equal(certificateOf('a.test', pair, now, 1).renewAt, now + (60 - 1.8) * DAY);
+    assert.equal(certificateOf('a.test', pair, now, 1).notAfter, now + 90 * DAY);
+  });
+
+  it('cover their host, or all hosts below a domain, one label deep', async () => {
+    await store.storeCertificate(aCertificate('a.test'), 0);
+    await store.storeCertificate(aCertificate('*.b.test'), 0);
+    await known.refresh();
+    assert.equal(known.covering('a.test')?.name, 'a.test');
+    assert.equal(known.covering('x.b.test')?.name, '*.b.test');
+    for (const host of ['b.test', 'x.y.b.test', 'x.a.test', 'test'])
+      assert.equal(known.covering(host), undefined, host);
+  });
+
+  it('are those that other relays have stored, too, also in place of others', async () => {
+    await store.storeCertificate(aCertificate('a.test', { storedAt: 1000 }), 0);
+    await known.refresh();
+    const first = known.get('a.test');
+    assert.ok(first && (await known.load(first)) && known.context(first));
+    await store.storeCertificate(aCertificate('a.test', { storedAt: 900 }), 0);
+    await known.refresh();
+    const second = known.get('a.test');
+    assert.equal(second?.storedAt, 900);
+    assert.equal(second && known.context(second), undefined);
+  });
+
+  it('are those that others store after a clock was ahead and is right again', async () => {
+    await store.storeCertificate(aCertificate('a.test', { storedAt: clock.now() + DAY }), 0);
+    await known.refresh();
+    await store.storeCertificate(aCertificate('b.test'), 0);
+    await known.refresh();
+    assert.ok(known.get('b.test') !== undefined);
+  });
+
+  it('are not used after their end, and then removed', async () => {
+    await store.storeCertificate(aCertificate('a.test'), 0);
+    await known.refresh();
+    clock.advance(90 * DAY);
+    assert.equal(known.covering('a.test'), undefined);
+    clock.advance(1);
+    await known.removeEnded();
+    assert.equal(known.size, 0);
+    assert.equal(await store.findCertificate('a.test'), undefined);
+  });
+
+  it('are read from the store once by all who need one at the same time', async () => {
+    await store.storeCertificate(aCertificate('a.test'), 0);
+    let reads = 0;
+    const counted: Store = {
+      ...store,
+      findCertificate: (name) => {
+        reads += 1;
+        return store.findCertificate(name);
+      },
+    };
+    known = new KnownCertificates(counted, clock);
+    await known.refresh();
+    const summary = known.get('a.test');
+    assert.ok(summary);
+    await Promise.all([known.load(summary), known.load(summary), known.load(summary)]);
+    assert.equal(reads, 1);
+    assert.ok(known.context(summary));
+  });
+
+  it('are read 256 at a time', async () => {
+    const summary = aCertificate('a.test');
+    const held: (() => void)[] = [];
+    const slow: Store = {
+      ...store,
+      findCertificate: () => new Promise((resolve) => held.push(() => resolve(undefined))),
+    };
+    known = new KnownCertificates(slow, clock);
+    const reads = Array.from({ length: CERTIFICATE_READS_MAX + 1 }, (_, index) =>
+      known.load({ ...summary, name: `n${index}.test` }),
+    );
+    assert.equal(held.length, CERTIFICATE_READS_MAX);
+    for (const go of held) go();
+    await Promise.all(reads);
+  });
+
+  it('are ready for 2,000 names at most, those used last', async () => {
+    const one = aCertificate('a.test');
+    const many: Store = {
+      ...store,
+      findCertificate: (name) => Promise.resolve({ ...one, name }),
+      certificateSummaries: () =>
+        Promise.resolve(
+          Array.from({ length: CONTEXTS_MAX + 1 }, (_, index) => ({ ...one, name: `n${index}.test` })),
+        ),
+    };
+    known = new KnownCertificates(many, clock);
+    await known.refresh();
+    const summaries = [...known.all()];
+    for (const summary of summaries.slice(0, CONTEXTS_MAX)) await known.load(summary);
+    const [first, second] = summaries;
+    const last = summaries.at(-1);
+    assert.ok(first && second && last && known.context(first));
+    await known.load(last);
+    assert.ok(known.context(first));
+    assert.equal(known.context(second), undefined);
+  });
+});

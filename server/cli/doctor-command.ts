@@ -1,0 +1,62 @@
+/** `culvert-relay doctor`: looks at everything that a relay depends on, here and through its public address (docs/operating.md). */
+import { systemClock } from '../clock.ts';
+import { addressChecks } from '../doctor/address-checks.ts';
+import { certificateChecks } from '../doctor/certificate-checks.ts';
+import { type Check, type Finding, lookAtAll } from '../doctor/check.ts';
+import { clusterChecks } from '../doctor/cluster-checks.ts';
+import { machineChecks } from '../doctor/machine-checks.ts';
+import { nameChecks } from '../doctor/name-checks.ts';
+import { proxyChecks } from '../doctor/proxy-checks.ts';
+import { storeChecks } from '../doctor/store-checks.ts';
+import { tunnelChecks } from '../doctor/tunnel-checks.ts';
+import { Dns } from '../domains/dns-lookup.ts';
+import type { Config } from '../config.ts';
+import { describeError } from '../log.ts';
+import { DIAGNOSIS_IDLE_MAX_SECONDS } from '../limits.ts';
+import { Visit } from '../doctor/visit.ts';
+import { readAdministration, readTtl } from './administration.ts';
+import { ExitCode, type Shell } from './command.ts';
+
+const NAME_COLUMNS = 19;
+const TIME_COLUMNS = 8;
+
+/** `doctor`; returns 0 when nothing has failed, else 1. @throws CommandError for wrong settings */
+export async function doctorCommand(shell: Shell, argv: readonly string[]): Promise<number> {
+  const { config, flags, json } = readAdministration(shell, argv, ['idle']);
+  const idle = readTtl(flags['idle'], '--idle', DIAGNOSIS_IDLE_MAX_SECONDS);
+  const visit = new Visit(config, shell.user);
+  const idleMs = idle === undefined ? undefined : idle * 1000;
+  const tunnel = tunnelChecks({ config, clock: systemClock, open: () => visit.open(), idleMs });
+  const failed = await lookAtAll([...checksOf(config), ...tunnel], systemClock, (finding) => {
+    for (const line of json ? [JSON.stringify(finding)] : lines(finding)) shell.out(line);
+  });
+  try {
+    await visit.close();
+  } catch (error) {
+    shell.err(
+      `culvert-relay: what was made to look could not be removed: ${describeError(error)}; the next time it is`,
+    );
+  }
+  if (!json) shell.out(failed.length === 0 ? 'Everything works.' : `Wrong: ${failed.join(', ')}.`);
+  return failed.length === 0 ? ExitCode.ok : ExitCode.failed;
+}
+
+function checksOf(config: Config): Check[] {
+  const { lookup } = new Dns(config.resolver);
+  return [
+    ...storeChecks(config, systemClock),
+    ...clusterChecks(config, systemClock),
+    ...machineChecks(config),
+    ...nameChecks(config, lookup),
+    ...proxyChecks(config),
+    ...certificateChecks(config, systemClock),
+    ...addressChecks(config, lookup),
+  ];
+}
+
+function lines({ check, result, ms, detail, fix }: Finding): string[] {
+  const mark = { ok: '✓', failed: '✗', skipped: '-' }[result];
+  const time = result === 'skipped' ? '' : `${ms} ms`;
+  const line = `${mark} ${check.padEnd(NAME_COLUMNS)}${time.padStart(TIME_COLUMNS)}  ${detail}`;
+  return fix === undefined ? [line] : [line, `  ${' '.repeat(NAME_COLUMNS + TIME_COLUMNS)}  ${fix}`];
+}

@@ -1,0 +1,237 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { hashKey } from '../accounts/api-key.ts';
+import { ACCOUNTS_AT_ONCE_MAX, REASON_MAX_LENGTH } from '../limits.ts';
+import { openSqlite } from '../store/sqlite/open-sqlite.ts';
+import type { Store } from '../store/store.ts';
+import { aTunnel } from '../testing/fixtures.ts';
+import { FakeShell } from '../testing/fake-shell.ts';
+import { main } from './main.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+describe('culvert-relay, for operators', () => {
+  let folder: string;
+  let shell: FakeShell;
+  let store: Store;
+
+  beforeEach(async () => {
+    shell = new FakeShell();
+    folder = mkdtempSync(join(tmpdir(), 'culvert-test-'));
+    shell.env['CULVERT_DATA_DIR'] = folder;
+    store = await openSqlite(join(folder, 'culvert.db'), () => {});
+  });
+
+  afterEach(async () => {
+    await store.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  async function run(...argv: string[]): Promise<number> {
+    return await main(shell, argv, () => assert.fail('no relay should start'));
+  }
+
+  async function printed(...argv: string[]): Promise<string[]> {
+    assert.equal(await run(...argv), 0, shell.stderr.join('\n'));
+    return shell.stdout.splice(0);
+  }
+
+  async function json(...argv: string[]): Promise<Json> {
+    const [line = ''] = await printed(...argv, '--json');
+    return JSON.parse(line) as Json;
+  }
+
+  /** Gives a command that fails, and returns what it says. */
+  async function refused(code: number, ...argv: string[]): Promise<string> {
+    assert.equal(await run(...argv), code, argv.join(' '));
+    return shell.stderr.at(-1) ?? '';
+  }
+
+  async function aLiveTunnel(slug: string): Promise<string> {
+    const account = await store.findAccount('acme');
+    const tunnel = aTunnel(account?.id ?? '', { slug, expiresAt: Date.now() + 60_000 });
+    await store.insertTunnel(tunnel);
+    return tunnel.id;
+  }
+
+  describe('account create', () => {
+    const plan = ['--plan', 'dev'];
+
+    it('makes a key at once with --with-key', async () => {
+      const { key, ...account } = await json('account', 'create', '--name', 'ann', ...plan, '--with-key');
+      assert.deepEqual(Object.keys(account), ['id', 'name', 'plan', 'subdomain', 'created_at']);
+      assert.equal((await store.findKeyOwner(hashKey(String(key))))?.account.name, 'ann');
+      const [said, shown] = await printed('account', 'create', '--name', 'bob', ...plan, '--with-key');
+      assert.match(said ?? '', /shown only now:$/);
+      assert.match(shown ?? '', /^cvt_\w{32}$/);
+    });
+
+    it('makes those of a team of fifty with --count, or with a file of names', async () => {
+      const many = ['account', 'create', ...plan, '--with-key'];
+      const { accounts } = (await json(...many, '--name', 'team', '--count', '50')) as { accounts: Json[] };
+      assert.deepEqual([accounts.length, accounts[49]?.['name']], [50, 'team-50']);
+      assert.equal(new Set(accounts.map(({ key }) => key)).size, 50);
+      const file = join(folder, 'names');
+      writeFileSync(file, 'Ann Smith\r\n\nbob\n');
+      const lines = await printed(...many, '--from', file);
+      assert.deepEqual(
+        lines.map((line) => line.replace(/cvt_\w{32}/, 'KEY')),
+        ['Ann Smith  KEY', 'bob        KEY'],
+      );
+      assert.match(await refused(1, ...many, '--from', file), /"Ann Smith" is taken; no account was made$/);
+      assert.equal((await store.listAccounts()).length, 52);
+    });
+
+    it('make 1,000 accounts at once, and no more', async () => {
+      const { accounts } = (await json('account', 'create', ...plan, '--name', 'x', '--count', '1000')) as {
+        accounts: Json[];
+      };
+      assert.equal(accounts.length, ACCOUNTS_AT_ONCE_MAX);
+      assert.match(
+        await refused(2, 'account', 'create', ...plan, '--name', 'x', '--count', '1001'),
+        /--count takes a number from 1 to 1000$/,
+      );
+    }).timeout(120_000);
+
+    it('refuses what cannot be', async () => {
+      const file = join(folder, 'names');
+      writeFileSync(file, 'ann\nann\n');
+      for (const [args, said] of [
+        [['--from', file], /"ann" is no name of an account, or there twice/],
+        [['--from', file, '--name', 'x'], /--from takes the place of/],
+        [['--name', 'x', '--count', '2', '--subdomain', 'xy'], /one account only/],
+        [['--name', 'x', '--count', '0'], /--count takes/],
+      ] as const)
+        assert.match(await refused(2, 'account', 'create', ...plan, ...args), said);
+      assert.match(await refused(1, 'account', 'create', ...plan, '--from', '/nowhere'), /cannot be read/);
+      assert.deepEqual(await store.listAccounts(), []);
+    });
+  });
+
+  describe('invite', () => {
+    const create = ['invite', 'create', '--account', 'newcomers'];
+
+    it('makes addresses, and the account if it is not there', async () => {
+      shell.env['CULVERT_PUBLIC_URL'] = 'https://relay.example.com';
+      const [line = '', ...more] = await printed(...create);
+      assert.match(line, /^https:\/\/relay\.example\.com\/invite\/[\w-]{32}$/);
+      assert.deepEqual(more, []);
+      assert.equal((await store.findAccount('newcomers'))?.plan, 'dev');
+      const { invites } = (await json(...create, '--count', '3', '--plan', 'free')) as { invites: Json[] };
+      assert.deepEqual(Object.keys(invites[0] ?? {}), ['id', 'account', 'url', 'expires_at']);
+      assert.equal(new Set(invites.map(({ url }) => url)).size, 3);
+      assert.equal((await store.findAccount('newcomers'))?.plan, 'dev');
+    });
+
+    it('lists those that nobody has taken, without their addresses, and revokes them', async () => {
+      await printed(...create);
+      const { invites } = (await json('invite', 'list')) as { invites: Json[] };
+      const [open] = invites;
+      assert.deepEqual(Object.keys(open ?? {}), ['id', 'account', 'expires_at']);
+      assert.match((await printed('invite', 'list')).join('\n'), /^newcomers +20/m);
+      await printed('invite', 'revoke', String(open?.['id']));
+      assert.match(
+        await refused(1, 'invite', 'revoke', String(open?.['id'])),
+        /there is no open invitation with the id/,
+      );
+      assert.match((await printed('invite', 'list')).join(), /no open invitations/);
+      assert.match(await refused(2, 'invite', 'revoke'), /takes the id/);
+    });
+
+    it('needs the address of the relay', async () => {
+      shell.env['CULVERT_PORT'] = '0';
+      assert.match(await refused(2, ...create), /give it with CULVERT_PUBLIC_URL/);
+      assert.equal(await store.findAccount('newcomers'), undefined);
+    });
+  });
+
+  describe('with an account', () => {
+    beforeEach(async () => {
+      await printed('account', 'create', '--name', 'acme', '--plan', 'dev');
+    });
+
+    it('suspend and resume it', async () => {
+      const suspend = ['account', 'suspend', '--name', 'acme'];
+      assert.equal((await json(...suspend, '--reason', ' phishing '))['suspended'], 'phishing');
+      assert.match((await printed('account', 'list')).join(), /suspended: phishing$/);
+      assert.equal((await json('account', 'resume', '--name', 'acme'))['suspended'], undefined);
+      assert.match(await refused(1, 'account', 'resume', '--name', 'x'), /there is no account "x" in \//);
+      assert.match(await refused(2, ...suspend), /--reason takes 1-200 characters/);
+    });
+
+    it('take a reason of 200 characters at most', async () => {
+      const suspend = ['account', 'suspend', '--name', 'acme', '--reason'];
+      await printed(...suspend, 'x'.repeat(REASON_MAX_LENGTH));
+      await refused(2, ...suspend, 'x'.repeat(REASON_MAX_LENGTH + 1));
+    });
+
+    it('give it another subdomain, or none', async () => {
+      const set = ['account', 'set-subdomain', '--name', 'acme'];
+      assert.equal((await json(...set, '--subdomain', 'acme'))['subdomain'], 'acme');
+      assert.equal((await json(...set, '--none'))['subdomain'], null);
+      assert.match(await refused(1, ...set, '--subdomain', 'www'), /reserved/);
+      await refused(2, ...set);
+      await refused(2, ...set, '--none', '--subdomain', 'acme');
+    });
+
+    it('list, close, suspend and resume its tunnels, by name or id', async () => {
+      assert.deepEqual(await printed('tunnel', 'list'), ['There are no live tunnels.']);
+      const [web, shop] = [await aLiveTunnel('web'), await aLiveTunnel('shop')];
+      const over = aTunnel((await store.findAccount('acme'))?.id ?? '', { slug: 'over' });
+      await store.insertTunnel(over);
+      const { tunnels } = (await json('tunnel', 'list', '--account', 'acme')) as { tunnels: Json[] };
+      assert.deepEqual(
+        new Set(tunnels.map(({ slug, account }) => `${String(slug)} of ${String(account)}`)),
+        new Set(['shop of acme', 'web of acme']),
+      );
+      assert.equal((await json('tunnel', 'suspend', 'web', '--reason', 'x'))['suspended'], 'x');
+      assert.match((await printed('tunnel', 'list')).join('\n'), /^web .* suspended: x$/m);
+      assert.equal((await json('tunnel', 'resume', web))['suspended'], null);
+      assert.equal((await json('tunnel', 'close', shop))['status'], 'closed');
+      for (const gone of ['shop', 'over', over.id])
+        assert.match(await refused(1, 'tunnel', 'close', gone), /there is no tunnel ".*" in \//);
+      await refused(2, 'tunnel', 'close');
+    });
+
+    it('take a name for a name first, even one that looks like an id', async () => {
+      const victim = await aLiveTunnel('web');
+      await aLiveTunnel(victim);
+      assert.equal((await json('tunnel', 'close', victim))['slug'], victim);
+      assert.equal((await json('tunnel', 'close', victim))['slug'], 'web');
+    });
+
+    it('refuse an invitation for longer than 90 days, and more than 1,000 of them', async () => {
+      const create = ['invite', 'create', '--account', 'acme'];
+      await printed(...create, '--ttl', '2160h', '--count', '1000');
+      assert.match(
+        await refused(2, ...create, '--ttl', '2161h'),
+        /--ttl takes a duration from 1s to 2160h0m0s/,
+      );
+      assert.match(await refused(2, ...create, '--count', '1001'), /--count takes a number from 1 to 1000/);
+    });
+
+    it('say who did what', async () => {
+      await printed('key', 'create', '--account', 'acme', '--label', 'laptop');
+      await printed('account', 'set-plan', '--name', 'acme', '--plan', 'team');
+      await printed('account', 'suspend', '--name', 'acme', '--reason', 'phishing');
+      await refused(1, 'account', 'remove', '--name', 'nobody');
+      const { acts } = (await json('audit')) as { acts: Record<string, string>[] };
+      assert.deepEqual(
+        acts.map(({ actor, action }) => [actor, action]),
+        [
+          ['shell:ann', 'account.create'],
+          ['shell:ann', 'key.create'],
+          ['shell:ann', 'account.set-plan'],
+          ['shell:ann', 'account.suspend'],
+        ],
+      );
+      assert.match(acts[1]?.['detail'] ?? '', /^cvt_\w{4}… of acme, all, "laptop"$/);
+      const [titles, last] = await printed('audit', '--count', '1');
+      assert.match(titles ?? '', /^AT +WHO +DID +TO$/);
+      assert.match(last ?? '', /shell:ann +account\.suspend +acme +phishing$/);
+      assert.match(await refused(2, 'audit', '--count', '0'), /--count takes a number from 1 to 10000/);
+    });
+  });
+});

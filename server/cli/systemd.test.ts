@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict';
+import { givenListeners, tellServiceManager } from './systemd.ts';
+
+describe('listeners that a service manager gives', () => {
+  it('are known by their names, or by their order', () => {
+    const all = { LISTEN_PID: '7', LISTEN_FDS: '2' };
+    assert.deepEqual([...givenListeners({ ...all, LISTEN_FDS: '1' }, 7)], [['visitors', { fd: 3 }]]);
+    assert.deepEqual(
+      [...givenListeners({ ...all, LISTEN_FDNAMES: 'metrics:visitors' }, 7)],
+      [
+        ['metrics', { fd: 3 }],
+        ['visitors', { fd: 4 }],
+      ],
+    );
+    assert.deepEqual(
+      [...givenListeners({ ...all, LISTEN_FDNAMES: 'metrics:culvert-relay.socket' }, 7)],
+      [
+        ['metrics', { fd: 3 }],
+        ['visitors', { fd: 4 }],
+      ],
+    );
+  });
+
+  it('are left alone when they are for another process, or there are none', () => {
+    assert.deepEqual([...givenListeners({ LISTEN_PID: '8', LISTEN_FDS: '1' }, 7)], []);
+    assert.deepEqual([...givenListeners({ LISTEN_PID: '7' }, 7)], []);
+    assert.deepEqual([...givenListeners({}, 7)], []);
+  });
+});
+
+describe('a service manager', () => {
+  it('is told nothing where there is none', async () => {
+    await tellServiceManager({}, 7);
+  });
+
+  it('that cannot be told is an error', async () => {
+    await assert.rejects(
+      tellServiceManager({ NOTIFY_SOCKET: '/nonexistent/socket', PATH: '/nonexistent' }, 7),
+    );
+  });
+});

@@ -1,0 +1,137 @@
+/** Asks the store for tunnels that visitors name and this relay has not met, without letting visitors overload it. */
+import { NAME_PATTERN } from '../../shared/constraints.ts';
+import type { Clock } from '../clock.ts';
+import {
+  LOOKUP_BATCH,
+  LOOKUP_MISS_MS,
+  LOOKUP_MISSES_MAX,
+  LOOKUPS_MAX,
+  LOOKUPS_WAITING_MAX,
+} from '../limits.ts';
+import type { OwnedTunnel } from '../store/records.ts';
+import { StoreError } from '../store/store-errors.ts';
+import type { Store } from '../store/store.ts';
+
+type Lookup = PromiseWithResolvers<OwnedTunnel | undefined>;
+
+/** One kind of names that tunnels have. */
+export interface Naming {
+  /** Whether a tunnel may have such a name. */
+  readonly isName: (text: string) => boolean;
+  /** Those of the names' tunnels that exist, in any order; rejects with StoreError. */
+  readonly ask: (names: readonly string[]) => Promise<OwnedTunnel[]>;
+  readonly nameOf: (owned: OwnedTunnel) => string;
+}
+
+export function bySlug(store: Pick<Store, 'findTunnelsBySlug'>): Naming {
+  return {
+    isName: (text) => NAME_PATTERN.test(text),
+    ask: (slugs) => store.findTunnelsBySlug(slugs),
+    nameOf: ({ tunnel }) => tunnel.slug,
+  };
+}
+
+/** Only verified domains are asked for, of which the relay knows all. */
+export function byDomain(store: Pick<Store, 'findTunnelsByDomain'>): Naming {
+  return {
+    isName: () => true,
+    ask: (domains) => store.findTunnelsByDomain(domains),
+    nameOf: ({ tunnel }) => tunnel.domain ?? '',
+  };
+}
+
+/**
+ * Names that are asked for while the store is busy are combined into one question, in the order in which they came. So
+ * whoever asks for thousands of names that do not exist makes the questions longer, but keeps nobody else from getting an
+ * answer.
+ */
+export class NameLookup {
+  readonly #naming: Naming;
+  readonly #clock: Clock;
+  /** by name, not asked for yet */
+  readonly #waiting = new Map<string, Lookup>();
+  /** by name, asked for */
+  readonly #asked = new Map<string, Lookup>();
+  /** questions the store has not answered */
+  #underWay = 0;
+  /** names that no tunnel has, with the monotonic ms until which that is believed; oldest first */
+  readonly #misses = new Map<string, number>();
+
+  constructor(naming: Naming, clock: Clock) {
+    this.#naming = naming;
+    this.#clock = clock;
+  }
+
+  /**
+   * @param name as a visitor gave it
+   * @throws StoreError, also if too many wait
+   */
+  async find(name: string): Promise<OwnedTunnel | undefined> {
+    if (!this.#naming.isName(name) || this.#isMissing(name)) return undefined;
+    const known = this.#asked.get(name) ?? this.#waiting.get(name);
+    if (known !== undefined) return await known.promise;
+    if (this.#waiting.size >= LOOKUPS_WAITING_MAX) throw new StoreError(new Error('too many lookups'));
+    const lookup: Lookup = Promise.withResolvers();
+    this.#waiting.set(name, lookup);
+    this.#askNext();
+    return await lookup.promise;
+  }
+
+  /** A tunnel has the name now. */
+  forget(name: string): void {
+    this.#misses.delete(name);
+    this.#asked.delete(name);
+  }
+
+  /** A tunnel that was not there may be there now. */
+  clear(): void {
+    this.#misses.clear();
+    this.#asked.clear();
+  }
+
+  #askNext(): void {
+    while (this.#underWay < LOOKUPS_MAX && this.#waiting.size > 0) void this.#ask(this.#takeWaiting());
+  }
+
+  #takeWaiting(): ReadonlyMap<string, Lookup> {
+    const batch = new Map<string, Lookup>();
+    for (const [name, lookup] of this.#waiting) {
+      if (batch.size === LOOKUP_BATCH) break;
+      this.#waiting.delete(name);
+      this.#asked.set(name, lookup);
+      batch.set(name, lookup);
+    }
+    return batch;
+  }
+
+  async #ask(batch: ReadonlyMap<string, Lookup>): Promise<void> {
+    this.#underWay += 1;
+    try {
+      const found = await this.#naming.ask([...batch.keys()]);
+      const byName = new Map(found.map((owned) => [this.#naming.nameOf(owned), owned]));
+      for (const [name, lookup] of batch) {
+        // A tunnel created meanwhile has taken the lookup's place.
+        if (!byName.has(name) && this.#asked.get(name) === lookup) this.#remember(name);
+        lookup.resolve(byName.get(name));
+      }
+    } catch (error) {
+      for (const lookup of batch.values()) lookup.reject(error);
+    } finally {
+      for (const [name, lookup] of batch) if (this.#asked.get(name) === lookup) this.#asked.delete(name);
+      this.#underWay -= 1;
+      this.#askNext();
+    }
+  }
+
+  #isMissing(name: string): boolean {
+    return this.#clock.monotonic() < (this.#misses.get(name) ?? -Infinity);
+  }
+
+  #remember(name: string): void {
+    this.#misses.delete(name);
+    this.#misses.set(name, this.#clock.monotonic() + LOOKUP_MISS_MS);
+    if (this.#misses.size <= LOOKUP_MISSES_MAX) return;
+    const [oldest] = this.#misses.keys();
+    if (oldest !== undefined) this.#misses.delete(oldest);
+  }
+}
