@@ -1,6 +1,8 @@
 /** Every limit of the engine, with its reason. Times are in ms. */
 import { PENDING_TIMEOUT_MS, PING_INTERVAL_MS } from '../../shared/control.ts';
 
+/** A server that has broken off a request without TLS is asked this long whether TLS is what it speaks. */
+export const TLS_PROBE_TIMEOUT_MS = 2000;
 /** One REST call, response included. A person is waiting for it. */
 export const API_TIMEOUT_MS = 10_000;
 /** The largest response is a list of tunnels, at about 700 bytes each. */
@@ -89,8 +91,12 @@ export const STABLE_CONNECTION_MS = 10_000;
 /** A relay that shuts down tells all its clients at once: they move to the others spread over this time. */
 export const DRAIN_SPREAD_MS = 2000;
 
-/** Requests of one tunnel that can be looked at. All that is kept of them is at most 200 × 2 × 128 KiB = 50 MiB. */
+/** Requests of one tunnel that are kept, unless whoever opens a log wants more; also what `culvert inspect` lists. */
 export const RECORDED_REQUESTS_MAX = 200;
+/** What their messages may take together, for each tunnel: enough for the last 200, each with heads and bodies as large as may be. */
+export const RECORDED_BYTES_MAX = 50 * 1024 * 1024;
+/** Of the address of a request whose messages have made room for newer ones. */
+export const RECORDED_TARGET_MAX_CHARS = 512;
 /** Of each head that is recorded, request or response. The relay accepts none that are larger. */
 export const RECORDED_HEAD_MAX_BYTES = 64 * 1024;
 /** Of each body that is recorded, as it was sent, chunked coding included. */
@@ -108,10 +114,25 @@ export const REPLAY_TIMEOUT_MS = 60_000;
 /** Requests that are being repeated at the same time. */
 export const REPLAYS_MAX = 8;
 
+/** The longest registered method has 17 characters. */
+export const EDITED_METHOD_MAX_CHARS = 32;
+/** As much as a relay takes of a visitor. */
+export const EDITED_TARGET_MAX_CHARS = 8 * 1024;
+/** A relay takes 200 of a visitor, and adds some. */
+export const EDITED_FIELDS_MAX = 256;
+/** As much as the head of a visitor's request has; together with the target it is recorded whole. */
+export const EDITED_HEAD_MAX_BYTES = 32 * 1024;
+
+/** For how many seconds the traffic of a tunnel is counted. */
+export const PULSE_SECONDS = 60;
+
+/** How far the time of a signature may be from the time at which its request came, in s: what Stripe, Slack and Svix document. */
+export const SIGNATURE_TOLERANCE_SECONDS = 300;
+
 /** Connections of `culvert inspect` to one process. */
 export const INSPECTORS_MAX = 16;
-/** What `culvert inspect` asks for is one short line. */
-export const INSPECT_REQUEST_MAX_BYTES = 4096;
+/** The longest line: an imported request and its response, bodies of 64 KiB as base64 and heads in JSON. */
+export const INSPECT_REQUEST_MAX_BYTES = 512 * 1024;
 export const INSPECT_REQUEST_TIMEOUT_MS = 5000;
 /** The longest answer: 200 summaries with targets of 8 KiB, or two messages of 128 KiB as base64 in JSON. */
 export const INSPECT_ANSWER_MAX_BYTES = 8 * 1024 * 1024;
@@ -119,6 +140,8 @@ export const INSPECT_ANSWER_MAX_BYTES = 8 * 1024 * 1024;
 export const INSPECT_BACKLOG_MAX_BYTES = 1024 * 1024;
 /** Of a compressed body, when it is shown. */
 export const DECODED_BODY_MAX_BYTES = 1024 * 1024;
+/** Content codings of one body that are removed to show it; servers apply one. Each costs as much as the largest body. */
+export const DECODED_CODINGS_MAX = 4;
 
 /**
  * How much V8's memory for old objects may grow before garbage is searched in it, in % of what was in use the last time, some

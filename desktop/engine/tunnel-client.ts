@@ -113,6 +113,7 @@ function filtersOf({ local, hostHeader = 'keep', recorder }: TunnelClientOptions
   const filters: FilterMaker[] = [];
   const host = replacementHost(hostHeader, local);
   if (host !== undefined) filters.push((inner) => new HostRewriter(inner, host));
-  if (recorder !== undefined) filters.push((inner) => new RecordedStream(inner, recorder));
+  if (recorder !== undefined)
+    filters.push((inner, waitedMs) => new RecordedStream(inner, recorder, waitedMs));
   return filters;
 }

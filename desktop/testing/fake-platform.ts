@@ -4,13 +4,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Access, AccessView } from '../../shared/access.ts';
 import type { Tunnel } from '../../shared/tunnel.ts';
+import type { OpenInvite, TakenInvite } from '../../shared/invitations.ts';
+import type { CheckedDomain, Domain } from '../../shared/domains.ts';
 import type { Knock } from '../../shared/knocks.ts';
 import type { Link, NewLink } from '../../shared/links.ts';
+import type { InvitationAddress } from '../engine/relay/invitation.ts';
 import type { LinkRequest } from '../engine/relay/link-response.ts';
-import type { RelayApi } from '../main/connection.ts';
-import type { Notice } from '../main/notices/notices.ts';
+import type { HopResult } from '../doctor/hop.ts';
+import type { Connection, RelayApi } from '../main/connection.ts';
+import type { Notice } from '../main/notices/notice.ts';
 import type { Platform } from '../main/platform.ts';
 import type { Encryption } from '../main/session/key-vault.ts';
+import { SummonKey } from '../main/system/summon-key.ts';
 import { projectLinks } from '../main/system/links.ts';
 import type { Serve, ServeOptions } from '../main/tunnels/serve.ts';
 import type { TunnelLog } from '../main/tunnels/tunnel-log.ts';
@@ -18,11 +23,26 @@ import type { Problem } from '../shared/snapshot.ts';
 import { FakeClock } from './fake-clock.ts';
 import { ACCOUNT, TUNNEL } from './tunnel.ts';
 
+/** A domain that is not verified. */
+export const DOMAIN: Domain = {
+  id: '0b2f4f0e-6a6e-4d53-9d0c-00000000000d',
+  domain: 'app.example.com',
+  status: 'pending',
+  records: [{ type: 'TXT', name: '_culvert.app.example.com', value: 'culvert-verify=0123' }],
+  created_at: TUNNEL.created_at,
+  verified_at: null,
+  failing_since: null,
+  ends_at: TUNNEL.expires_at,
+};
+
 /** A relay's REST interface in memory. */
 export class FakeApi implements RelayApi {
   tunnels: Tunnel[] = [];
   links: Link[] = [];
   knocks: Knock[] = [];
+  domains: Domain[] = [];
+  /** ids of tunnels that the command serves on this machine */
+  servedHere: string[] = [];
   readonly calls: string[] = [];
   /** who may come in, of each tunnel that was created or changed */
   readonly asked: Access[] = [];
@@ -96,6 +116,22 @@ export class FakeApi implements RelayApi {
     });
   }
 
+  lookAtInvitation({ token }: InvitationAddress): Promise<OpenInvite> {
+    return this.#answer(`look at ${token.slice(0, 1)}`, () => ({
+      account: 'default',
+      expires_at: '2026-07-11T12:00:00.000Z',
+    }));
+  }
+
+  takeInvitation({ token, relay }: InvitationAddress): Promise<TakenInvite> {
+    return this.#answer(`take ${token.slice(0, 1)}`, () => ({
+      id: 'key-1',
+      account: 'default',
+      key: `cvt_${'i'.repeat(32)}`,
+      relay: relay.origin,
+    }));
+  }
+
   linkUrl(id: string): string {
     return `http://my-app.tunnels.test:8080/?culvert_pass=${id}`;
   }
@@ -107,6 +143,28 @@ export class FakeApi implements RelayApi {
   deleteLink(id: string, linkId: string): Promise<void> {
     return this.#answer(`revoke ${id.slice(-1)} ${linkId}`, () => {
       this.links = this.links.filter((link) => link.id !== linkId);
+    });
+  }
+
+  listDomains(): Promise<Domain[]> {
+    return this.#answer('domains', () => this.domains);
+  }
+
+  addDomain(domain: string): Promise<Domain> {
+    return this.#answer(`add ${domain}`, () => ({ ...DOMAIN, domain }));
+  }
+
+  removeDomain(id: string): Promise<void> {
+    return this.#answer(`remove ${id.slice(-1)}`, () => {
+      this.domains = this.domains.filter((domain) => domain.id !== id);
+    });
+  }
+
+  verifyDomain(id: string): Promise<CheckedDomain> {
+    return this.#answer(`verify ${id.slice(-1)}`, () => {
+      const problem = { what: 'proof' as const, ok: false, found: ['x'], problem: 'It says something else.' };
+      const address = { what: 'address' as const, ok: true, found: [], problem: '' };
+      return { ...DOMAIN, checks: [address, problem] };
     });
   }
 
@@ -167,11 +225,15 @@ export class FakeServe {
 
 export function emptyLog(): TunnelLog {
   return {
-    recorder: { open: () => ({ toLocal() {}, toVisitor() {}, end() {} }) },
+    recorder: { open: () => ({ connected() {}, toLocal() {}, toVisitor() {}, end() {} }) },
+    pulse: [],
     list: () => [],
+    revision: 0,
+    changes: () => ({ revision: 0, oldest: 1, requests: [] }),
     detail: () => undefined,
     curl: () => undefined,
     replay: () => Promise.reject(new Error('nothing to repeat')),
+    replayEdited: () => Promise.reject(new Error('nothing to edit')),
     clear() {},
     subscribe: () => () => {},
   };
@@ -190,6 +252,8 @@ export function fakeEncryption(isReal: boolean): Encryption {
 export interface Seen {
   readonly copied: string[];
   readonly opened: string[];
+  /** names that were offered for files */
+  readonly filesOffered: string[];
   readonly notices: Notice[];
   readonly problems: Problem[];
   readonly reports: string[];
@@ -198,7 +262,20 @@ export interface Seen {
   quits: number;
 }
 
+/** A check of the way that is under way; the test is its hops. */
+export interface FakeExamination {
+  readonly connection: Connection;
+  readonly port: number | undefined;
+  readonly interrupted: AbortSignal;
+  readonly tell: (result: HopResult) => void;
+  readonly end: (isGood: boolean) => void;
+  readonly fail: (error: Error) => void;
+}
+
 export interface FakeSystem {
+  /** what the user says next */
+  readonly answers: { fileToWrite: string | undefined };
+  readonly examined: readonly FakeExamination[];
   readonly platform: Platform;
   readonly clock: FakeClock;
   readonly api: FakeApi;
@@ -213,9 +290,11 @@ export function fakeSystem(
 ): FakeSystem {
   const clock = new FakeClock();
   const serve = new FakeServe();
+  const examined: FakeExamination[] = [];
   const seen: Seen = {
     copied: [],
     opened: [],
+    filesOffered: [],
     notices: [],
     problems: [],
     reports: [],
@@ -223,24 +302,41 @@ export function fakeSystem(
     autostart: [],
     quits: 0,
   };
+  const answers: FakeSystem['answers'] = { fileToWrite: undefined };
   const platform: Platform = {
     clock,
     dataDirectory,
     encryption: fakeEncryption(true),
-    autostart: { set: (isOn) => Promise.resolve(void seen.autostart.push(isOn)) },
+    autostart: {
+      isOn: () => Promise.resolve(seen.autostart.at(-1) ?? false),
+      set: (isOn) => Promise.resolve(void seen.autostart.push(isOn)),
+    },
     about: { version: '0.0.0', versions: [], licences: [] },
     links: projectLinks('https://home.test', '0.0.0'),
     connect: () => api,
+    lookAtInvitation: (invitation) => api.lookAtInvitation(invitation),
+    takeInvitation: (invitation) => api.takeInvitation(invitation),
+    examine(connection, port, interrupted, tell) {
+      const { promise, resolve, reject } = Promise.withResolvers<boolean>();
+      examined.push({ connection, port, interrupted, tell, end: resolve, fail: reject });
+      return promise;
+    },
     serve: serve.serve,
     createLog: emptyLog,
+    servedHere: () => Promise.resolve(new Set(api.servedHere)),
     scanPorts: () => Promise.resolve(undefined),
     hasNetwork: () => true,
     inventPassword: () => 'mild-oak-fern',
     copy: (text) => Promise.resolve(void seen.copied.push(text)),
+    chooseFileToWrite(name) {
+      seen.filesOffered.push(name);
+      return Promise.resolve(answers.fileToWrite);
+    },
     open: (url) => Promise.resolve(void seen.opened.push(url)),
     tell: (problem) => void seen.problems.push(problem),
+    summonKey: new SummonKey({ register: () => true, unregister: () => undefined }),
     setTheme: (theme) => void seen.themes.push(theme),
     report: (what, error) => void seen.reports.push(`${what}: ${String(error)}`),
   };
-  return { platform, clock, api, serve, seen };
+  return { platform, clock, api, serve, seen, examined, answers };
 }

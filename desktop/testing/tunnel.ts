@@ -15,6 +15,7 @@ export const TUNNEL: Tunnel = {
   bytes_in: 0,
   bytes_out: 0,
   requests: 0,
+  online: false,
   access: {},
   public_url: 'http://my-app.demo.localhost:8080',
   urls: {
@@ -37,5 +38,6 @@ export const ACCOUNT: Account = {
     create_burst: 5,
     max_tunnels: 1000,
     max_connections: null,
+    max_domains: 5,
   },
 };

@@ -1,6 +1,7 @@
 /** What the window shows, for tests: complete and ordinary, except for what a test changes. */
-import type { RequestSummary } from '../engine/inspector/records.ts';
-import type { Snapshot, TunnelView } from '../shared/snapshot.ts';
+import type { RequestDetail, RequestSummary } from '../engine/inspector/records.ts';
+import type { OtherTunnelView, Snapshot, TunnelView } from '../shared/snapshot.ts';
+import { LOG_START, WHOLE_LOG } from '../shared/log.ts';
 
 export function exampleTunnel(changes: Partial<TunnelView> = {}): TunnelView {
   return {
@@ -10,6 +11,7 @@ export function exampleTunnel(changes: Partial<TunnelView> = {}): TunnelView {
     slug: 'quiet-heron',
     name: '',
     localPort: 3000,
+    folder: undefined,
     framework: undefined,
     localProblem: undefined,
     hostHeader: 'keep',
@@ -22,6 +24,27 @@ export function exampleTunnel(changes: Partial<TunnelView> = {}): TunnelView {
     bytesIn: 0,
     bytesOut: 0,
     recent: [],
+    pulse: [],
+    log: LOG_START,
+    logView: WHOLE_LOG,
+    ...changes,
+  };
+}
+
+export function exampleOther(changes: Partial<OtherTunnelView> = {}): OtherTunnelView {
+  return {
+    key: 'o',
+    slug: 'brisk-otter',
+    url: 'https://brisk-otter.tunnels.example.com',
+    localPort: 4000,
+    isOnline: true,
+    isHere: false,
+    isStopping: false,
+    lock: { kind: 'anyone' },
+    isIdle: false,
+    ttl: 3600,
+    expiresAt: Number.MAX_SAFE_INTEGER,
+    requests: 0,
     ...changes,
   };
 }
@@ -43,8 +66,22 @@ export function exampleSnapshot(changes: Partial<Snapshot> = {}): Snapshot {
       problem: undefined,
     },
     tunnels: [],
+    others: [],
+    checkup: undefined,
+    invitation: undefined,
+    drop: undefined,
     ports: [],
-    settings: { startsAtLogin: false, notifies: true, theme: 'system', onQuit: 'ask' },
+    settings: {
+      startsAtLogin: false,
+      notifies: true,
+      theme: 'system',
+      onQuit: 'ask',
+      wrapsBodies: true,
+      summonShortcut: 'CommandOrControl+Alt+Shift+C',
+    },
+    isShortcutRefused: false,
+    undos: [],
+    update: undefined,
     hasNetwork: true,
     ...changes,
   };
@@ -63,6 +100,19 @@ export function exampleRequest(changes: Partial<RequestSummary> = {}): RequestSu
     isBroken: false,
     visitor: undefined,
     replayOf: undefined,
+    isImported: false,
+    webhook: undefined,
+    ...changes,
+  };
+}
+
+/** A request without fields and bodies, not yet answered. */
+export function exampleDetail(changes: Partial<RequestDetail> = {}): RequestDetail {
+  return {
+    ...exampleRequest(),
+    timing: { waitedMs: 0, connectedMs: 0, answeredMs: undefined },
+    request: { startLine: 'GET / HTTP/1.1', fields: [], body: new Uint8Array(), isTruncated: false },
+    response: undefined,
     ...changes,
   };
 }

@@ -116,7 +116,7 @@ describe('ControlConnection', () => {
   it('reports the close code of the relay', async () => {
     const { socket, ended } = await open();
     socket.close(4001);
-    assert.deepEqual(await ended, { kind: 'closed', code: 4001 });
+    assert.deepEqual(await ended, { kind: 'closed', code: 4001, reason: '' });
   });
 
   it('is lost when the connection breaks', async () => {

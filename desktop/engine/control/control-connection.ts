@@ -8,6 +8,7 @@ import {
   type KnockMessage,
   parseControlMessage,
 } from '../../../shared/control.ts';
+import { replaceUnprintable } from '../../../shared/unprintable.ts';
 import type { Clock, Timer } from '../clock.ts';
 import {
   CONTROL_CLOSE_TIMEOUT_MS,
@@ -26,8 +27,8 @@ import { controlUrl, type RelayAddress } from '../relay/relay-address.ts';
 export type ControlEnd =
   /** the relay answered the handshake with an HTTP error */
   | { readonly kind: 'refused'; readonly refusal: RelayRefusal }
-  /** the relay closed the socket with a code of {@link CloseCode} */
-  | { readonly kind: 'closed'; readonly code: number }
+  /** the relay closed the socket with a code of {@link CloseCode}, and said that; `''` for nothing */
+  | { readonly kind: 'closed'; readonly code: number; readonly reason: string }
   /** no connection was made, or it was lost; `why` says what happened in a few words */
   | {
       readonly kind: 'lost';
@@ -109,7 +110,7 @@ export class ControlConnection {
     });
     this.#socket = socket;
     socket.on('error', (error) => (this.#why ??= describeNetworkError(error)));
-    socket.on('close', (code) => this.#onClose(code));
+    socket.on('close', (code, reason: Buffer) => this.#onClose(code, reason.toString()));
     socket.on('unexpected-response', (_request, response) => this.#onRefusal(socket, response));
     socket.once('open', () => {
       this.#watchSilence();
@@ -177,11 +178,11 @@ export class ControlConnection {
     });
   }
 
-  #onClose(code: number): void {
+  #onClose(code: number, reason: string): void {
     if (code === CloseCode.abnormal || this.#why !== undefined) {
       this.#end({ kind: 'lost', why: this.#why ?? 'it broke off' });
     } else {
-      this.#end({ kind: 'closed', code });
+      this.#end({ kind: 'closed', code, reason: replaceUnprintable(reason, ' ') });
     }
   }
 

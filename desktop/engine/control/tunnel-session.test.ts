@@ -190,7 +190,7 @@ describe('TunnelSession', () => {
     const { session, open, end, clock, controls, states } = setUp();
     session.start();
     open();
-    end({ kind: 'closed', code: 4000 });
+    end({ kind: 'closed', code: 4000, reason: '' });
     const why = 'Another client has taken over this tunnel.';
     assert.deepEqual(states.at(-1), { name: 'offline', reason: 'replaced', why });
     clock.advance(60_000);
@@ -229,7 +229,7 @@ describe('TunnelSession', () => {
     session.start();
     for (let round = 0; round < 5; round += 1) {
       open();
-      end({ kind: 'closed', code: 1001 });
+      end({ kind: 'closed', code: 1001, reason: '' });
       clock.advance(1000);
     }
     const delays = states.flatMap((state) => (state.name === 'reconnecting' ? [state.retryInMs] : []));
@@ -311,11 +311,11 @@ describe('TunnelSession', () => {
       session.start();
       open();
       session.wake();
-      controls[0]?.handler.onEnd({ kind: 'closed', code: 4000 });
+      controls[0]?.handler.onEnd({ kind: 'closed', code: 4000, reason: '' });
       assert.equal(session.state.name, 'online');
       open();
       assert.deepEqual([session.state.name, renewed.times], ['online', 1]);
-      controls[1]?.handler.onEnd({ kind: 'closed', code: 4000 });
+      controls[1]?.handler.onEnd({ kind: 'closed', code: 4000, reason: '' });
       assert.equal(session.state.name, 'offline');
     });
 
@@ -400,7 +400,7 @@ describe('TunnelSession', () => {
 
     it('ends the tries when it ends the connection, and is called again as usual', () => {
       const { old, clock, controls, states } = told(0.5);
-      old.handler.onEnd({ kind: 'closed', code: 1001 });
+      old.handler.onEnd({ kind: 'closed', code: 1001, reason: '' });
       const why = 'The relay is shutting down.';
       assert.deepEqual(states.at(-1), { name: 'reconnecting', attempt: 1, retryInMs: 250, why });
       assert.deepEqual(clock.waiting, [250]);
@@ -416,7 +416,7 @@ describe('TunnelSession', () => {
       }
       assert.deepEqual([gone.session.state.name, gone.old.closed], ['offline', true]);
       const taken = told();
-      taken.old.handler.onEnd({ kind: 'closed', code: 4000 });
+      taken.old.handler.onEnd({ kind: 'closed', code: 4000, reason: '' });
       assert.deepEqual([taken.session.state.name, taken.clock.waiting], ['offline', []]);
     });
 
@@ -424,7 +424,7 @@ describe('TunnelSession', () => {
       const { old, clock, controls, end, open, session } = told();
       clock.advance(1000);
       end(LOST);
-      old.handler.onEnd({ kind: 'closed', code: 4000 });
+      old.handler.onEnd({ kind: 'closed', code: 4000, reason: '' });
       assert.deepEqual([controls.length, session.state.name, clock.waiting], [3, 'online', []]);
       open();
       assert.equal(session.state.name, 'online');
@@ -492,7 +492,7 @@ describe('TunnelSession', () => {
       if (round % 5 === 0) session.wake();
       if (round % 7 === 0) session.suspend();
       else if (round % 2 === 0) end(LOST);
-      else end({ kind: 'closed', code: 1001 });
+      else end({ kind: 'closed', code: 1001, reason: '' });
       const live = controls.filter((control) => !control.closed && !control.ended);
       assert.ok(live.length <= 1, `${live.length} connections`);
       assert.ok(clock.waiting.length <= 1, `${clock.waiting.length} timers`);

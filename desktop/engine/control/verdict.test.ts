@@ -8,7 +8,7 @@ const refused = (status: number, retryAfterMs?: number, text = 'text', isOwn = t
   refusal: new RelayRefusal(status, text, { retryAfterMs, isOwn }),
 });
 const foreign = (status: number): ControlEnd => refused(status, undefined, 'invalid api key', false);
-const closed = (code: number): ControlEnd => ({ kind: 'closed', code });
+const closed = (code: number, reason = ''): ControlEnd => ({ kind: 'closed', code, reason });
 
 function reached(end: ControlEnd): string {
   const verdict = judge(end);
@@ -26,6 +26,8 @@ describe('judge', () => {
     ['close 4001', closed(4001), 'closed'],
     ['close 4002', closed(4002), 'expired'],
     ['close 4003', closed(4003), 'key-refused'],
+    ['close 4004', closed(4004), 'closed'],
+    ['close 4005', closed(4005), 'refused'],
   ];
   for (const [name, end, reason] of final) {
     it(`stops at ${name}: ${reason}`, () => {
@@ -55,6 +57,29 @@ describe('judge', () => {
   for (const [name, end] of temporary) {
     it(`tries again after ${name}`, () => assert.equal(judge(end).retry, true));
   }
+
+  it('says why the key or the account is of no more use', () => {
+    assert.deepEqual(
+      [
+        judge(closed(4003)).why,
+        judge(closed(4003, 'key revoked')).why,
+        judge(closed(4003, 'key expired')).why,
+        judge(closed(4003, 'account removed')).why,
+        judge(closed(4005)).why,
+        judge(closed(4005, 'phishing')).why,
+        judge(closed(4005, 'is it paid ??')).why,
+      ],
+      [
+        'The API key was revoked.',
+        'The API key was revoked.',
+        'The API key has expired.',
+        'The account was removed, and the API key with it.',
+        'The account is suspended.',
+        'The account is suspended: phishing.',
+        'The account is suspended: is it paid.',
+      ],
+    );
+  });
 
   it('says whether anything responded', () => {
     assert.equal(reached({ kind: 'lost', why: 'x', isOffline: true }), 'nowhere');

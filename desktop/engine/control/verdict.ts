@@ -1,5 +1,6 @@
 /** Whether to try again after a control connection has ended: every way to end, classified one by one. */
-import { CloseCode } from '../../../shared/control.ts';
+import { CloseCode, KEY_ENDS } from '../../../shared/control.ts';
+import { withoutEnd } from '../../../shared/sentence.ts';
 import { refusesKey, type RelayRefusal } from '../relay/errors.ts';
 import type { Reach } from './backoff.ts';
 import type { ControlEnd } from './control-connection.ts';
@@ -41,7 +42,7 @@ export function judge(end: ControlEnd): Verdict {
         reach: end.isOffline === true ? 'nowhere' : 'unanswered',
       };
     case 'closed':
-      return judgeClose(end.code);
+      return judgeClose(end);
     case 'refused':
       return judgeRefusal(end.refusal);
   }
@@ -50,7 +51,12 @@ export function judge(end: ControlEnd): Verdict {
 /** This includes a 401 about anything but the key: something in between has removed the key. */
 const TEMPORARY: ReadonlySet<number> = new Set([401, 408, 429]);
 
-function judgeClose(code: number): Verdict {
+const KEY_REASONS: ReadonlyMap<string, string> = new Map([
+  [KEY_ENDS.expired, 'The API key has expired.'],
+  [KEY_ENDS.removed, 'The account was removed, and the API key with it.'],
+]);
+
+function judgeClose({ code, reason }: Extract<ControlEnd, { kind: 'closed' }>): Verdict {
   switch (code) {
     case CloseCode.replaced:
       return { retry: false, reason: 'replaced', why: 'Another client has taken over this tunnel.' };
@@ -59,7 +65,18 @@ function judgeClose(code: number): Verdict {
     case CloseCode.tunnelExpired:
       return { retry: false, reason: 'expired', why: 'The tunnel has expired.' };
     case CloseCode.keyRevoked:
-      return { retry: false, reason: 'key-refused', why: 'The API key was revoked.' };
+      return {
+        retry: false,
+        reason: 'key-refused',
+        why: KEY_REASONS.get(reason) ?? 'The API key was revoked.',
+      };
+    case CloseCode.domainGone:
+      return { retry: false, reason: 'closed', why: 'The domain of the tunnel is not yours any more.' };
+    case CloseCode.accountSuspended: {
+      const given = withoutEnd(reason);
+      const why = given === '' ? 'The account is suspended.' : `The account is suspended: ${given}.`;
+      return { retry: false, reason: 'refused', why };
+    }
     case CloseCode.goingAway:
       return { retry: true, why: 'The relay is shutting down.', reach: 'answered', isDraining: true };
     default:

@@ -3,12 +3,13 @@ import { FakeStream } from '../../testing/fake-stream.ts';
 import { RecordedStream } from './recorded-stream.ts';
 import type { Recorder } from './recorder.ts';
 
-function setUp() {
+function setUp(waited = 0) {
   const told: string[] = [];
   const recorder: Recorder = {
-    open() {
-      told.push('open');
+    open(waitedMs) {
+      told.push(waitedMs === 0 ? 'open' : `open after ${waitedMs} ms`);
       return {
+        connected: () => void told.push('connected'),
         toLocal: (bytes) => void told.push(`> ${bytes.toString()}`),
         toVisitor: (bytes) => void told.push(`< ${bytes.toString()}`),
         end: (isBroken) => void told.push(isBroken ? 'broken' : 'end'),
@@ -16,7 +17,7 @@ function setUp() {
     },
   };
   const inner = new FakeStream();
-  const stream = new RecordedStream(inner, recorder);
+  const stream = new RecordedStream(inner, recorder, waited);
   const received: string[] = [];
   stream.attach({
     onStreamData: (piece) => void received.push(piece.toString()),
@@ -37,6 +38,19 @@ describe('RecordedStream', () => {
     assert.deepEqual(told, ['open', '> ask', '< answer', '> more', 'end']);
     assert.deepEqual(received, ['ask', 'drain', 'more']);
     assert.deepEqual([inner.sent, inner.ended], ['answer', 1000]);
+  });
+
+  it('tells how long the visitor has waited, and when there is a local connection', () => {
+    const late = setUp(7);
+    late.inner.receive('ask');
+    late.stream.connected();
+    assert.deepEqual(late.told, ['open after 7 ms', '> ask', 'connected']);
+    const ahead = setUp();
+    ahead.stream.connected();
+    ahead.inner.receive('ask');
+    ahead.stream.close(1000);
+    ahead.stream.connected();
+    assert.deepEqual(ahead.told, ['open', 'connected', '> ask', 'end']);
   });
 
   it('opens no recording for a socket that nothing came over', () => {

@@ -6,17 +6,27 @@ import { StreamFilter } from './stream-filter.ts';
 /** Has a recorder see what passes over one data socket. */
 export class RecordedStream extends StreamFilter {
   readonly #recorder: Recorder;
+  readonly #waitedMs: number;
   #recording: Recording | undefined;
+  #isConnected = false;
   #hasEnded = false;
 
-  constructor(inner: DataSocket, recorder: Recorder) {
+  /** @param waitedMs as in {@link Recorder.open} */
+  constructor(inner: DataSocket, recorder: Recorder, waitedMs = 0) {
     super(inner);
     this.#recorder = recorder;
+    this.#waitedMs = waitedMs;
+  }
+
+  override connected(): void {
+    this.#isConnected = true;
+    if (!this.#hasEnded) this.#recording?.connected();
+    super.connected();
   }
 
   override onStreamData(piece: Buffer): void {
     if (!this.#hasEnded) {
-      this.#recording ??= this.#recorder.open();
+      this.#recording ??= this.#open();
       this.#recording.toLocal(piece);
     }
     super.onStreamData(piece);
@@ -41,6 +51,12 @@ export class RecordedStream extends StreamFilter {
   override onStreamClose(code: number): void {
     this.#end(!isCleanClose(code));
     super.onStreamClose(code);
+  }
+
+  #open(): Recording {
+    const recording = this.#recorder.open(this.#waitedMs);
+    if (this.#isConnected) recording.connected();
+    return recording;
   }
 
   #end(isBroken: boolean): void {

@@ -2,8 +2,12 @@
 
 /** Told of every visitor's connection. Without one, nothing is spent on it. */
 export interface Recorder {
-  /** A visitor's first bytes are about to come. */
-  open(): Recording;
+  /**
+   * A visitor's first bytes are about to come.
+   *
+   * @param waitedMs ms from the visitor's announcement until its data socket was open; 0 where it came through one that was
+   */
+  open(waitedMs: number): Recording;
 }
 
 /**
@@ -12,6 +16,8 @@ export interface Recorder {
  * before the call returns.
  */
 export interface Recording {
+  /** There is a local connection for what comes from now on; once more where another takes its place. */
+  connected(): void;
   toLocal(bytes: Buffer): void;
   toVisitor(bytes: Buffer): void;
   /**

@@ -10,6 +10,11 @@ export class StreamFilter implements DataSocket, ByteStreamHandler {
     this.#inner = inner;
   }
 
+  /** There is a local connection for what comes from now on. */
+  connected(): void {
+    if (this.#inner instanceof StreamFilter) this.#inner.connected();
+  }
+
   attach(handler: ByteStreamHandler): void {
     const isFirst = this.#handler === undefined;
     this.#handler = handler;
@@ -49,5 +54,9 @@ export class StreamFilter implements DataSocket, ByteStreamHandler {
   }
 }
 
-/** Puts a filter around a data socket. */
-export type FilterMaker = (inner: DataSocket) => StreamFilter;
+/**
+ * Puts a filter around a data socket.
+ *
+ * @param waitedMs ms from the visitor's announcement until the data socket was open
+ */
+export type FilterMaker = (inner: DataSocket, waitedMs: number) => StreamFilter;

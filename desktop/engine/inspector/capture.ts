@@ -28,13 +28,16 @@ export class Capture {
    * Copies `chunk` from `start` to `end`, as far as there is room.
    *
    * @param max bytes that the capture may have then
+   * @returns bytes by which its memory has grown
    */
-  append(chunk: Buffer, start: number, end: number, max: number): void {
+  append(chunk: Buffer, start: number, end: number, max: number): number {
     const length = Math.min(end - start, max - this.#length);
-    if (length <= 0) return;
-    if (this.#length + length > this.#buffer.length) this.#grow(this.#length + length, max);
+    if (length <= 0) return 0;
+    const before = this.#buffer.length;
+    if (this.#length + length > before) this.#grow(this.#length + length, max);
     chunk.copy(this.#buffer, this.#length, start, start + length);
     this.#length += length;
+    return this.#buffer.length - before;
   }
 
   /** Forgets everything, for another message. */

@@ -124,9 +124,42 @@ describe('a recorded connection', () => {
     assert.deepEqual(record([`<${OK}`], 'broken'), []);
   });
 
+  it('says what a request spent its time on, from its first byte', () => {
+    const clock = new FakeClock();
+    const log = new RequestLog(clock);
+    const recording = log.open(30);
+    recording.toLocal(Buffer.from(POST.slice(0, 9)));
+    clock.advance(2);
+    recording.connected();
+    recording.toLocal(Buffer.from(POST.slice(9)));
+    assert.deepEqual(log.detail(1)?.timing, { waitedMs: 30, connectedMs: 2, answeredMs: undefined });
+    clock.advance(5);
+    recording.toVisitor(Buffer.from('HTTP/1.1 100 Continue\r\n\r\n'));
+    clock.advance(5);
+    recording.toVisitor(Buffer.from(OK.slice(0, -1)));
+    clock.advance(7);
+    recording.toVisitor(Buffer.from(OK.slice(-1)));
+    assert.deepEqual(log.detail(1)?.timing, { waitedMs: 30, connectedMs: 2, answeredMs: 12 });
+    assert.equal(log.detail(1)?.durationMs, 19);
+  });
+
+  it('has a data socket and a local connection for the next request already', () => {
+    const clock = new FakeClock();
+    const log = new RequestLog(clock);
+    const recording = log.open(30);
+    recording.connected();
+    for (const part of [GET, POST]) {
+      recording.toLocal(Buffer.from(part));
+      clock.advance(4);
+      recording.toVisitor(Buffer.from(OK));
+    }
+    assert.deepEqual(log.detail(1)?.timing, { waitedMs: 30, connectedMs: 0, answeredMs: 4 });
+    assert.deepEqual(log.detail(2)?.timing, { waitedMs: 0, connectedMs: 0, answeredMs: 4 });
+  });
+
   it('belongs to the request that it repeats', () => {
     const log = new RequestLog();
-    new ConnectionRecording(log, 7).toLocal(Buffer.from(GET));
+    new ConnectionRecording(log, { replayOf: 7 }).toLocal(Buffer.from(GET));
     assert.equal(log.list()[0]?.replayOf, 7);
   });
 });

@@ -9,6 +9,10 @@ const FIRST_FINAL_STATUS = 200;
 /** Where exchanges are kept. */
 export interface ExchangeStore {
   begin(replayOf: number | undefined): Exchange;
+  /** ms since the exchange began */
+  elapsed(exchange: Exchange): number;
+  /** Its messages take up so many bytes more. */
+  grew(bytes: number): void;
   /** Something worth showing is known about the exchange: its request line, its status. */
   changed(exchange: Exchange): void;
   /** Its response is complete, or broke off. */
@@ -29,11 +33,18 @@ export class ConnectionRecording implements Recording {
   #exchange: Exchange | undefined;
   #isAnswered = false;
   #isOpaque = false;
+  #isConnected = false;
+  /** of the first exchange; later ones found a data socket */
+  #waitedMs: number;
   #expecting: Expecting = 'response';
 
-  /** @param replayOf number of the request that is repeated */
-  constructor(store: ExchangeStore, replayOf?: number) {
+  /** @param options number of the request that is repeated, and what {@link Recorder.open} was told */
+  constructor(
+    store: ExchangeStore,
+    { replayOf, waitedMs = 0 }: { replayOf?: number; waitedMs?: number } = {},
+  ) {
     this.#store = store;
+    this.#waitedMs = waitedMs;
     this.#replayOf = replayOf;
   }
 
@@ -42,13 +53,21 @@ export class ConnectionRecording implements Recording {
     return this.#exchange;
   }
 
+  connected(): void {
+    this.#isConnected = true;
+    const exchange = this.#exchange;
+    if (exchange !== undefined && !this.#isAnswered) exchange.connectedMs = this.#store.elapsed(exchange);
+  }
+
   toLocal(bytes: Buffer): void {
     let at = 0;
     while (at < bytes.length) {
       const exchange = this.#exchangeOfNextByte();
       const hadHead = this.#request.headLength > 0;
       const end = this.#isOpaque ? bytes.length : this.#request.advance(bytes, at, 'request');
-      exchange.captures?.request.append(bytes, at, end, captureMax(this.#request.headLength));
+      const max = captureMax(this.#request.headLength);
+      const grown = exchange.captures?.request.append(bytes, at, end, max) ?? 0;
+      if (grown > 0) this.#store.grew(grown);
       exchange.bytesIn += end - at;
       exchange.isRequestComplete = this.#request.isDone && !this.#isOpaque;
       if (!hadHead && this.#request.headLength > 0) {
@@ -87,8 +106,12 @@ export class ConnectionRecording implements Recording {
     this.#request.reset();
     this.#response.reset();
     this.#isAnswered = false;
-    this.#exchange = this.#store.begin(this.#replayOf);
-    return this.#exchange;
+    const exchange = this.#store.begin(this.#replayOf);
+    exchange.waitedMs = this.#waitedMs;
+    this.#waitedMs = 0;
+    if (this.#isConnected) exchange.connectedMs = 0;
+    this.#exchange = exchange;
+    return exchange;
   }
 
   #follow(exchange: Exchange, bytes: Buffer, at: number): number {
@@ -110,6 +133,7 @@ export class ConnectionRecording implements Recording {
       return;
     }
     exchange.status = status;
+    exchange.answeredMs = this.#store.elapsed(exchange);
     this.#isOpaque = status === SWITCHING_PROTOCOLS;
     if (this.#isOpaque) exchange.isRequestComplete = false;
     if (response.isDone && !this.#isOpaque) this.#finish(exchange, false);
@@ -117,7 +141,9 @@ export class ConnectionRecording implements Recording {
   }
 
   #keep(exchange: Exchange, bytes: Buffer, start: number, end: number): void {
-    exchange.captures?.response.append(bytes, start, end, captureMax(this.#response.headLength));
+    const max = captureMax(this.#response.headLength);
+    const grown = exchange.captures?.response.append(bytes, start, end, max) ?? 0;
+    if (grown > 0) this.#store.grew(grown);
     exchange.bytesOut += end - start;
   }
 

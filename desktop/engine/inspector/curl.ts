@@ -16,6 +16,11 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
   'x-forwarded-prefix',
 ]);
 
+/** Fields that curl writes unless it is told not to. */
+const USUAL_FIELDS = ['User-Agent', 'Accept'];
+/** Before a command whose body is not all that there was. */
+export const CUT_NOTICE = '# The body is longer than what was kept of it.\n';
+
 /**
  * A `curl` command for a POSIX shell that sends a recorded request again. What is redacted in `detail` is redacted in it.
  *
@@ -40,7 +45,10 @@ export function curlCommand({ method, request }: RequestDetail, origin: string):
     const field = value === '' ? `${name};` : `${name}: ${value}`;
     words.push(`--header ${quoteBytes(Buffer.from(field, 'latin1'))}`);
   }
-  const notice = request.isTruncated ? '# The body is longer than what was kept of it.\n' : '';
+  for (const name of body.length > 0 ? [...USUAL_FIELDS, 'Content-Type'] : USUAL_FIELDS)
+    if (!request.fields.some(([given]) => given.toLowerCase() === name.toLowerCase()))
+      words.push(`--header ${quoteWord(`${name}:`)}`);
+  const notice = request.isTruncated ? CUT_NOTICE : '';
   return notice + withBody(words, body);
 }
 

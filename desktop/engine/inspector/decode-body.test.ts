@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
-import { DECODED_BODY_MAX_BYTES } from '../limits.ts';
-import { type DecodedBody, decodeBody } from './decode-body.ts';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { DECODED_BODY_MAX_BYTES, DECODED_CODINGS_MAX } from '../limits.ts';
+import { decodeBody } from './decode-body.ts';
+import type { DecodedBody } from './records.ts';
 
 const TEXT = Buffer.from('hello '.repeat(1000));
 
@@ -10,19 +11,44 @@ function decode(body: Uint8Array, ...codings: string[]): DecodedBody {
   return decodeBody({ startLine: '', fields, body, isTruncated: false });
 }
 
+function gzipTimes(times: number): string {
+  return Array.from({ length: times }, () => 'gzip').join();
+}
+
+/** Magic number, a window of 2^(10 + n) bytes, one raw block of one byte (RFC 8878 section 3.1.1). */
+function zstdFrame(n: number): Buffer {
+  return Buffer.concat([
+    Buffer.from('28b52ffd00', 'hex'),
+    Buffer.from([n << 3]),
+    Buffer.from('09000078', 'hex'),
+  ]);
+}
+
 describe('a compressed body', () => {
   it('is shown without its codings, the last one first', () => {
     for (const [coding, body] of [
       ['gzip', gzipSync(TEXT)],
       ['BR', brotliCompressSync(TEXT)],
       ['deflate', deflateSync(TEXT)],
+      ['deflate', deflateRawSync(TEXT)],
+      ['zstd', zstdCompressSync(TEXT)],
       ['br, x-gzip', gzipSync(brotliCompressSync(TEXT))],
       ['identity', TEXT],
     ] as const) {
-      const { bytes, codings } = decode(body, coding);
+      const { bytes, codings, problem } = decode(body, coding);
       assert.ok(TEXT.equals(bytes), coding);
-      assert.deepEqual(codings, []);
+      assert.deepEqual([codings, problem], [[], undefined]);
     }
+  });
+
+  it('says which codings are gone', () => {
+    assert.deepEqual(decode(gzipSync(brotliCompressSync(TEXT)), 'br, gzip').removed, ['gzip', 'br']);
+    assert.deepEqual(decode(gzipSync(TEXT), 'aes128gcm, gzip'), {
+      bytes: TEXT,
+      removed: ['gzip'],
+      codings: ['aes128gcm'],
+      problem: 'unknown',
+    });
   });
 
   it('is shown as far as it was recorded', () => {
@@ -35,9 +61,27 @@ describe('a compressed body', () => {
 
   it('is left as it is when it decodes to more than the limit, or not at all', () => {
     const bomb = gzipSync(Buffer.alloc(DECODED_BODY_MAX_BYTES + 1));
-    assert.deepEqual(decode(bomb, 'gzip'), { bytes: bomb, codings: ['gzip'] });
+    const asItIs = (bytes: Uint8Array, coding: string, problem: DecodedBody['problem']) =>
+      assert.deepEqual(decode(bytes, coding), { bytes, removed: [], codings: [coding], problem });
+    asItIs(bomb, 'gzip', 'too-large');
+    for (const [coding, pack] of Object.entries({ br: brotliCompressSync, zstd: zstdCompressSync }))
+      asItIs(pack(Buffer.alloc(DECODED_BODY_MAX_BYTES + 1)), coding, 'too-large');
     assert.equal(decode(gzipSync(Buffer.alloc(DECODED_BODY_MAX_BYTES)), 'gzip').codings.length, 0);
-    assert.deepEqual(decode(TEXT, 'zstd'), { bytes: TEXT, codings: ['zstd'] });
-    assert.deepEqual(decode(TEXT, 'gzip'), { bytes: TEXT, codings: ['gzip'] });
+    asItIs(TEXT, 'compress', 'unknown');
+    for (const coding of ['gzip', 'br', 'zstd']) asItIs(TEXT, coding, 'damaged');
+  });
+
+  it('is left as it is when it has more than 4 codings', () => {
+    const packed = (times: number): Uint8Array =>
+      Array.from({ length: times }).reduce<Uint8Array>((body) => gzipSync(body), TEXT);
+    const most = decode(packed(DECODED_CODINGS_MAX), gzipTimes(DECODED_CODINGS_MAX));
+    assert.ok(TEXT.equals(most.bytes));
+    const over = decode(packed(DECODED_CODINGS_MAX + 1), gzipTimes(DECODED_CODINGS_MAX + 1));
+    assert.deepEqual([over.problem, over.codings.length], ['too-many', DECODED_CODINGS_MAX + 1]);
+  });
+
+  it('makes zstd hold no larger window than 8 MiB', () => {
+    assert.deepEqual(Buffer.from(decode(zstdFrame(13), 'zstd').bytes).toString(), 'x');
+    assert.equal(decode(zstdFrame(14), 'zstd').problem, 'damaged');
   });
 });

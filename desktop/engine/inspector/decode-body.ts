@@ -1,54 +1,77 @@
-import { brotliDecompressSync, constants, gunzipSync, inflateSync } from 'node:zlib';
-import { DECODED_BODY_MAX_BYTES } from '../limits.ts';
-import type { RecordedMessage } from './records.ts';
+import zlib, { brotliDecompressSync, constants, gunzipSync, inflateRawSync, inflateSync } from 'node:zlib';
+import { DECODED_BODY_MAX_BYTES, DECODED_CODINGS_MAX } from '../limits.ts';
+import type { DecodedBody, RecordedMessage } from './records.ts';
 
-/** What happened to a body's content codings. */
-export interface DecodedBody {
-  readonly bytes: Uint8Array;
-  /** codings that are still applied: unknown ones, or those of a body that does not decode */
-  readonly codings: readonly string[];
-}
+/** Beyond this a decoder of zstd refuses (RFC 9659 section 3): 2^23 bytes are 8 MiB. */
+const ZSTD_WINDOW_LOG_MAX = 23;
 
 /**
  * The body without its content coding (RFC 9110 section 8.4), for showing: as far as it was recorded, and at most
- * {@link DECODED_BODY_MAX_BYTES} of it. One that decodes to more is left as it is.
+ * {@link DECODED_BODY_MAX_BYTES} of it. One that decodes to more, or has more than {@link DECODED_CODINGS_MAX} codings, is left
+ * as it is.
  */
-export function decodeBody({ fields, body }: RecordedMessage): DecodedBody {
+export function decodeBody({ fields, body, isTruncated }: RecordedMessage): DecodedBody {
   const codings = fields
     .filter(([name]) => name.toLowerCase() === 'content-encoding')
     .flatMap(([, value]) => value.toLowerCase().split(','))
     .map((coding) => coding.trim())
     .filter((coding) => coding !== '' && coding !== 'identity');
+  const left = (problem: DecodedBody['problem']): DecodedBody => ({ bytes, removed, codings, problem });
+  const removed: string[] = [];
   let bytes = body;
+  if (codings.length > DECODED_CODINGS_MAX) return left('too-many');
   for (;;) {
     const coding = codings.at(-1);
-    const decoded = coding === undefined ? undefined : decode(bytes, coding);
-    if (decoded === undefined) return { bytes, codings };
-    bytes = decoded;
+    if (coding === undefined) return left(undefined);
+    const decoder = DECODERS.get(coding);
+    if (decoder === undefined) return left('unknown');
+    try {
+      const decoded = decoder(bytes);
+      // Of what was cut there may be nothing whole.
+      if (decoded.length === 0 && bytes.length > 0 && isTruncated) return left('damaged');
+      bytes = decoded;
+    } catch (error) {
+      return left((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE' ? 'too-large' : 'damaged');
+    }
     codings.pop();
+    removed.push(coding);
   }
 }
 
-function decode(bytes: Uint8Array, coding: string): Uint8Array | undefined {
-  const maxOutputLength = DECODED_BODY_MAX_BYTES;
-  // What was recorded may end early.
-  const flush = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength };
-  try {
-    switch (coding) {
-      case 'gzip':
-      case 'x-gzip':
-        return gunzipSync(bytes, flush);
-      case 'deflate':
-        return inflateSync(bytes, flush);
-      case 'br':
-        return brotliDecompressSync(bytes, {
-          finishFlush: constants.BROTLI_OPERATION_FLUSH,
-          maxOutputLength,
-        });
-      default:
-        return undefined;
-    }
-  } catch {
-    return undefined;
-  }
+type Decoder = (bytes: Uint8Array) => Uint8Array;
+
+const maxOutputLength = DECODED_BODY_MAX_BYTES;
+// What was recorded may end early.
+const FLUSH = { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength };
+const gunzip: Decoder = (bytes) => gunzipSync(bytes, FLUSH);
+
+/** The low half of its first byte: of a zlib stream it is the method, deflate (RFC 1950 section 2.2). */
+const METHOD = 0x0f;
+const DEFLATE = 8;
+
+const DECODERS: ReadonlyMap<string, Decoder> = new Map([
+  ['gzip', gunzip],
+  ['x-gzip', gunzip],
+  [
+    'deflate',
+    // Some servers leave the zlib wrapper out (RFC 9110 section 8.4.1.2).
+    (bytes) => (((bytes[0] ?? 0) & METHOD) === DEFLATE ? inflateSync : inflateRawSync)(bytes, FLUSH),
+  ],
+  [
+    'br',
+    (bytes) =>
+      brotliDecompressSync(bytes, { finishFlush: constants.BROTLI_OPERATION_FLUSH, maxOutputLength }),
+  ],
+  ...zstd(),
+]);
+
+/** Node has it since 22.15. */
+function zstd(): [string, Decoder][] {
+  if (!('zstdDecompressSync' in zlib)) return [];
+  const options = {
+    finishFlush: constants.ZSTD_e_continue,
+    maxOutputLength,
+    params: { [constants.ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG_MAX },
+  };
+  return [['zstd', (bytes) => zlib.zstdDecompressSync(bytes, options)]];
 }

@@ -1,34 +1,35 @@
 /** Recorded bytes as messages, read when somebody looks at them. */
 import { BodyError } from '../../../shared/http1/body.ts';
 import { trackBody } from '../../../shared/http1/track-body.ts';
-import type { Capture } from './capture.ts';
 import type { Exchange, Visibility } from './exchange.ts';
 import { HeadScan } from './head-scan.ts';
 import type { RecordedMessage, RequestDetail } from './records.ts';
 import { redactField, redactTarget } from './redaction.ts';
+import { trimBlanks } from './trim-blanks.ts';
 
 export function requestDetail(exchange: Exchange, visibility: Visibility): RequestDetail | undefined {
   const { captures } = exchange;
-  const request = captures && readMessage(captures.request, exchange.bytesIn, visibility);
+  if (captures === undefined) return undefined;
+  const request = readMessage(captures.request.bytes, exchange.bytesIn, visibility);
   if (request === undefined) return undefined;
-  const response = readMessage(captures?.response, exchange.bytesOut, visibility);
+  const response = readMessage(captures.response.bytes, exchange.bytesOut, visibility);
   const isMessage = exchange.status !== undefined;
-  return { ...exchange.summary(visibility), request, response: isMessage ? response : undefined };
+  const { timing } = exchange;
+  return { ...exchange.summary(visibility), timing, request, response: isMessage ? response : undefined };
 }
 
 /**
  * Reads one message.
  *
+ * @param bytes what was kept of it
  * @param total bytes that it had
  * @returns `undefined` without a complete head
  */
-function readMessage(
-  capture: Capture | undefined,
+export function readMessage(
+  bytes: Buffer,
   total: number,
   { reveal }: Visibility,
 ): RecordedMessage | undefined {
-  if (capture === undefined) return undefined;
-  const { bytes } = capture;
   const scan = new HeadScan();
   if (!scan.scan(bytes)) return undefined;
   const [startLine = '', ...lines] = bytes
@@ -41,15 +42,15 @@ function readMessage(
     startLine: reveal ? startLine : redactTarget(startLine),
     fields: reveal ? fields : fields.map(([name, value]) => [name, redactField(name, value)]),
     body,
-    isTruncated: !isWhole || total > capture.length,
+    isTruncated: !isWhole || total > bytes.length,
   };
 }
 
 /** Takes a line as it is: whatever passed is shown, even what shared/http1 would refuse. */
 function readField(line: string): [name: string, value: string] {
   const colon = line.indexOf(':');
-  if (colon === -1) return [line.trim(), ''];
-  return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
+  if (colon === -1) return [trimBlanks(line), ''];
+  return [trimBlanks(line.slice(0, colon)), trimBlanks(line.slice(colon + 1))];
 }
 
 /** The body as a copy, without chunked coding. */

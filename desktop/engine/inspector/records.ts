@@ -1,4 +1,6 @@
 /** What is recorded of the requests that visitors make, as the command and the window show it. */
+import type { WebhookProvider } from '../webhooks/provider.ts';
+import type { SignatureView } from '../webhooks/verdict.ts';
 
 /** One line of the request log. */
 export interface RequestSummary {
@@ -23,6 +25,32 @@ export interface RequestSummary {
   readonly visitor: string | undefined;
   /** the request that this one repeats */
   readonly replayOf: number | undefined;
+  /** it was written down elsewhere, and brought here; without a status it was never sent from here */
+  readonly isImported: boolean;
+  /** who says to have sent it, if it is a webhook */
+  readonly webhook: WebhookProvider | undefined;
+  /** of a webhook, where somebody checks that */
+  readonly signature?: SignatureView;
+}
+
+/** What happened to a tunnel in one second. */
+export interface PulseSecond {
+  /** wall-clock s */
+  readonly id: number;
+  /** requests of visitors that came */
+  readonly requests: number;
+  /** those that failed: with a status from 400 on, or broken off */
+  readonly errors: number;
+}
+
+/** What has changed in a log since somebody looked. */
+export interface LogChanges {
+  /** up to which change this is: where to ask for more from */
+  readonly revision: number;
+  /** number of the oldest request that is kept: those before it are gone */
+  readonly oldest: number;
+  /** as they are now, the one that changed last at the end */
+  readonly requests: readonly RequestSummary[];
 }
 
 /** A request or a response. */
@@ -37,7 +65,29 @@ export interface RecordedMessage {
   readonly isTruncated: boolean;
 }
 
+/** A body, and what became of its content codings. */
+export interface DecodedBody {
+  readonly bytes: Uint8Array;
+  /** codings that were removed, in that order */
+  readonly removed: readonly string[];
+  /** codings that are still applied, the last one outermost */
+  readonly codings: readonly string[];
+  /** why those are still applied */
+  readonly problem: 'unknown' | 'damaged' | 'too-large' | 'too-many' | undefined;
+}
+
+/** What a request has spent its time on, in ms. Those of the other end count, too: its bytes are taken as they come. */
+export interface Timing {
+  /** before its first byte: from the visitor's announcement until there was a data socket; 0 where there was one */
+  readonly waitedMs: number;
+  /** from its first byte until there was a local connection for it; `undefined` until then */
+  readonly connectedMs: number | undefined;
+  /** from its first byte until the head of the response had come; `undefined` until then */
+  readonly answeredMs: number | undefined;
+}
+
 export interface RequestDetail extends RequestSummary {
+  readonly timing: Timing;
   readonly request: RecordedMessage;
   /** `undefined` until its head is complete */
   readonly response: RecordedMessage | undefined;

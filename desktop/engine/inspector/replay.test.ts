@@ -7,6 +7,7 @@ import { Deadlines } from '../deadlines.ts';
 import { REPLAYS_MAX, REPLAY_TIMEOUT_MS } from '../limits.ts';
 import { LocalDialer } from '../local/local-dialer.ts';
 import { localPort } from '../local/local-target.ts';
+import { EditRefused } from './editing/request-edit.ts';
 import { Replayer, ReplayRefused } from './replay.ts';
 import { RequestLog } from './request-log.ts';
 
@@ -63,6 +64,47 @@ describe('a repeated request', () => {
     const detail = log.detail(2);
     assert.deepEqual([detail?.replayOf, detail?.status, detail?.isBroken], [1, 201, false]);
     assert.equal(Buffer.from(detail?.response?.body ?? []).toString(), 'made');
+  });
+
+  it('is sent as it was edited, with its body and its secrets where they are left alone', async () => {
+    const seen: unknown[] = [];
+    const port = await serve((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        seen.push([request.method, request.url, request.rawHeaders, Buffer.concat(chunks).toString()]);
+        response.end('ok');
+      });
+    });
+    const log = new RequestLog();
+    recorded(
+      log,
+      'PUT /x?token=1 HTTP/1.1\r\nHost: demo.example.com\r\nCookie: sid=1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n',
+    );
+    const edit = {
+      method: 'PATCH',
+      target: '/y?token=[redacted]',
+      fields: [['X', '1']] as const,
+      body: undefined,
+    };
+    assert.equal(await replayer(log, port).replayEdited(1, edit), 2);
+    const headers = ['Host', 'demo.example.com', 'X', '1', 'Content-Length', '2'];
+    assert.deepEqual(seen, [['PATCH', '/y?token=1', headers, 'hi']]);
+    assert.deepEqual([log.detail(2)?.replayOf, log.detail(2)?.status], [1, 200]);
+    await assert.rejects(replayer(log, port).replayEdited(1, { ...edit, method: '' }), EditRefused);
+  });
+
+  it('is refused with the reason if it cannot be edited', async () => {
+    const log = new RequestLog();
+    recorded(log, `POST / HTTP/1.1\r\nContent-Length: 70000\r\n\r\n${'x'.repeat(70_000)}`);
+    recorded(log, 'GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n', 'HTTP/1.1 101 Switching Protocols\r\n\r\n');
+    recorded(log, 'GET / HT');
+    const send = (id: number): Promise<number> =>
+      replayer(log, 1).replayEdited(id, { method: 'GET', target: '/', fields: [], body: undefined });
+    await assert.rejects(send(1), refusal('truncated'));
+    await assert.rejects(send(2), refusal('not-repeatable'));
+    await assert.rejects(send(3), refusal('incomplete'));
+    await assert.rejects(send(4), refusal('unknown-request'));
   });
 
   it('is refused with the reason if it would not be the same', async () => {

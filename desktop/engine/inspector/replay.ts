@@ -1,12 +1,16 @@
 import type { Deadlines, Expiring } from '../deadlines.ts';
-import { RECORDED_BODY_MAX_BYTES, RECORDED_REQUESTS_MAX, REPLAYS_MAX, REPLAY_TIMEOUT_MS } from '../limits.ts';
+import { RECORDED_BODY_MAX_BYTES, REPLAYS_MAX, REPLAY_TIMEOUT_MS } from '../limits.ts';
 import type { LocalConnection, LocalHandler } from '../local/local-connection.ts';
 import type { LocalDialer, LocalDialHandler } from '../local/local-dialer.ts';
 import { describeTarget } from '../local/local-target.ts';
 import type { Attempt } from '../network/dial.ts';
 import type { ConnectionRecording } from './connection-recording.ts';
+import { editedRequest } from './editing/edited-request.ts';
+import type { RequestEdit } from './editing/request-edit.ts';
+import type { Exchange } from './exchange.ts';
 import type { RequestLog } from './request-log.ts';
 
+const NOTHING = Buffer.alloc(0);
 const SWITCHING_PROTOCOLS = 101;
 
 /** Thrown when a request cannot be repeated; the message says why, for people. */
@@ -20,6 +24,11 @@ export class ReplayRefused extends Error {
     this.code = code;
   }
 }
+
+/** Changes a whole request before it is repeated. What it throws, the repetition throws. */
+export type PrepareReplay = (request: Buffer) => Buffer;
+
+const asItIs: PrepareReplay = (request) => request;
 
 /** Repeats recorded requests of one tunnel, each over a local connection of its own. */
 export class Replayer {
@@ -35,14 +44,28 @@ export class Replayer {
   }
 
   /**
-   * Sends a request to the local service once more, byte for byte, secrets included.
+   * Sends a request to the local service once more, byte for byte unless it is prepared, secrets included.
    *
+   * @param prepare makes what is sent of what was recorded
    * @returns the number under which the repetition is recorded, once its response is complete, broken off, or has not come
    *   within {@link REPLAY_TIMEOUT_MS}
    * @throws ReplayRefused
    */
-  async replay(id: number): Promise<number> {
-    const request = repeatable(this.#log, id);
+  async replay(id: number, prepare: PrepareReplay = asItIs): Promise<number> {
+    return this.#send(id, prepare(repeatable(this.#log, id)));
+  }
+
+  /**
+   * Sends a request once more as somebody has edited it; it is recorded like a repetition.
+   *
+   * @returns like {@link Replayer.replay}
+   * @throws ReplayRefused, EditRefused
+   */
+  async replayEdited(id: number, edit: RequestEdit): Promise<number> {
+    return this.#send(id, edited(this.#log, id, edit));
+  }
+
+  async #send(id: number, request: Buffer): Promise<number> {
     if (this.#running >= REPLAYS_MAX)
       throw new ReplayRefused(
         'too-many-replays',
@@ -63,21 +86,38 @@ export class Replayer {
 
 /** A copy of the request's bytes. */
 function repeatable(log: RequestLog, id: number): Buffer {
-  const exchange = log.find(id);
-  const bytes = exchange?.captures?.request.bytes;
-  if (exchange === undefined || bytes === undefined) {
-    const text = `There is no request ${id}; the last ${RECORDED_REQUESTS_MAX} are kept.`;
+  const exchange = http(log.find(id), id);
+  const bytes = exchange.captures?.request.bytes ?? NOTHING;
+  if (!exchange.isRequestComplete)
+    throw new ReplayRefused('incomplete', `Request ${id} has not come to its end, so it cannot be repeated.`);
+  if (exchange.bytesIn > bytes.length) throw truncated(id);
+  return Buffer.from(bytes);
+}
+
+/** The bytes of a request as it was edited. */
+function edited(log: RequestLog, id: number, edit: RequestEdit): Buffer {
+  http(log.find(id), id);
+  const original = log.detail(id, { reveal: true });
+  if (original === undefined)
+    throw new ReplayRefused('incomplete', `Request ${id} has not come yet, so it cannot be edited.`);
+  if (edit.body === undefined && original.request.isTruncated) throw truncated(id);
+  return editedRequest(original, edit);
+}
+
+/** What is kept of a request and its response, unless they are something else than that. */
+function http(exchange: Exchange | undefined, id: number): Exchange {
+  if (exchange?.captures === undefined) {
+    const text = `There is no request ${id}, or its messages are no longer kept.`;
     throw new ReplayRefused('unknown-request', text);
   }
   if (exchange.status === SWITCHING_PROTOCOLS)
     throw new ReplayRefused('not-repeatable', `Request ${id} opened a WebSocket, which cannot be repeated.`);
-  if (!exchange.isRequestComplete)
-    throw new ReplayRefused('incomplete', `Request ${id} has not come to its end, so it cannot be repeated.`);
-  if (exchange.bytesIn > bytes.length) {
-    const text = `Request ${id} cannot be repeated: of its body only ${RECORDED_BODY_MAX_BYTES / 1024} KiB are kept.`;
-    throw new ReplayRefused('truncated', text);
-  }
-  return Buffer.from(bytes);
+  return exchange;
+}
+
+function truncated(id: number): ReplayRefused {
+  const text = `Request ${id} cannot be repeated: of its body only ${RECORDED_BODY_MAX_BYTES / 1024} KiB are kept.`;
+  return new ReplayRefused('truncated', text);
 }
 
 interface ReplayOutcome {
@@ -109,6 +149,7 @@ class Replay implements LocalDialHandler, LocalHandler, Expiring {
     this.#deadlines.add(this, REPLAY_TIMEOUT_MS);
     this.#connection = local;
     local.attach(this);
+    this.#recording.connected();
     this.#recording.toLocal(this.#request);
     local.write(this.#request);
   }

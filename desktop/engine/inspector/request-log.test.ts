@@ -1,5 +1,11 @@
 import assert from 'node:assert/strict';
-import { RECORDED_BODY_MAX_BYTES, RECORDED_HEAD_MAX_BYTES, RECORDED_REQUESTS_MAX } from '../limits.ts';
+import {
+  RECORDED_BODY_MAX_BYTES,
+  RECORDED_BYTES_MAX,
+  RECORDED_HEAD_MAX_BYTES,
+  RECORDED_REQUESTS_MAX,
+  RECORDED_TARGET_MAX_CHARS,
+} from '../limits.ts';
 import type { RequestSummary } from './records.ts';
 import { RequestLog } from './request-log.ts';
 
@@ -54,6 +60,64 @@ describe('the request log', () => {
     assert.deepEqual(log.list(), []);
   });
 
+  it('keeps as many as it is told to, whose messages make room once all take 50 MiB', () => {
+    const log = new RequestLog(undefined, 1000);
+    const body = Buffer.alloc(RECORDED_BODY_MAX_BYTES);
+    const target = `/${'a'.repeat(2 * RECORDED_TARGET_MAX_CHARS)}`;
+    for (let n = 1; n <= 1100; n++)
+      exchange(log, request(`${target}?n=${n}`, body, 'Stripe-Signature: t=1\r\n'));
+    assert.ok(log.capturedBytes <= RECORDED_BYTES_MAX, `${log.capturedBytes} bytes`);
+    assert.ok(log.capturedBytes > RECORDED_BYTES_MAX - 4 * RECORDED_BODY_MAX_BYTES);
+    const listed = log.list();
+    assert.deepEqual([listed.length, listed[0]?.id, listed.at(-1)?.id], [1000, 1100, 101]);
+    const [newest, oldest] = [listed[0], listed.at(-1)];
+    assert.deepEqual([newest?.target, newest?.webhook], [`${target}?n=1100`, 'stripe']);
+    assert.deepEqual(
+      [oldest?.method, oldest?.target, oldest?.status, oldest?.webhook],
+      ['POST', target.slice(0, RECORDED_TARGET_MAX_CHARS), 200, 'stripe'],
+    );
+    assert.equal(log.detail(101), undefined);
+    assert.equal(log.detail(1100)?.request.body.length, body.length);
+  });
+
+  it('goes on with a request whose messages had to make room', () => {
+    const log = new RequestLog(undefined, 2000);
+    const stream = log.open();
+    stream.toLocal(request('/stream'));
+    for (let n = 0; n < 1000; n++) exchange(log, request('/', Buffer.alloc(RECORDED_BODY_MAX_BYTES)));
+    assert.equal(log.detail(1), undefined);
+    stream.toVisitor(Buffer.from(OK));
+    const line = log.list().at(-1);
+    assert.deepEqual([line?.target, line?.status, line?.bytesOut], ['/stream', 200, OK.length]);
+  });
+
+  it('says what has changed since, the latest change last, in parts that miss nothing', () => {
+    const log = new RequestLog();
+    const open = log.open();
+    open.toLocal(request('/slow'));
+    for (let n = 2; n <= 5; n++) exchange(log, request(`/${n}`));
+    const first = log.changes(0, 3);
+    assert.deepEqual([first.requests.map(({ id }) => id), first.oldest], [[1, 2, 3], 1]);
+    open.toVisitor(Buffer.from(OK));
+    const second = log.changes(first.revision, 10);
+    assert.deepEqual(
+      second.requests.map(({ id, status }) => [id, status]),
+      [
+        [4, 200],
+        [5, 200],
+        [1, 200],
+      ],
+    );
+    assert.equal(second.revision, log.revision);
+    assert.deepEqual(log.changes(second.revision, 10).requests, []);
+    log.open().toLocal(Buffer.from('GET /half'));
+    assert.deepEqual(log.changes(second.revision, 10).requests, [], 'its head has not come');
+    log.clear(4);
+    assert.equal(log.changes(second.revision, 10).oldest, 5);
+    for (let n = 0; n < RECORDED_REQUESTS_MAX; n++) exchange(log, request('/more'));
+    assert.equal(log.changes(second.revision, 1).oldest, 7);
+  });
+
   it('keeps 64 KiB of a body, and says that there was more', () => {
     const log = new RequestLog();
     exchange(log, request('/a', Buffer.alloc(RECORDED_BODY_MAX_BYTES, 'a')));
@@ -97,12 +161,13 @@ describe('the request log', () => {
 
   it('tells subscribers about a request, its response and its end', () => {
     let ms = 0;
-    const log = new RequestLog({ now: () => 1000, monotonic: () => (ms += 5) });
+    const log = new RequestLog({ now: () => 1000, monotonic: () => ms });
     const seen: RequestSummary[] = [];
     const unsubscribe = log.subscribe((summary) => seen.push(summary));
     const recording = log.open();
     recording.toLocal(request('/?key=1'));
     recording.toVisitor(Buffer.from(OK.slice(0, -1)));
+    ms += 5;
     recording.toVisitor(Buffer.from('k'));
     const ids = seen.map(({ status, durationMs }) => [status, durationMs]);
     assert.deepEqual(ids, [

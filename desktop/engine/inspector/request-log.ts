@@ -1,50 +1,69 @@
 import { type Clock, systemClock } from '../clock.ts';
 import type { Recorder, Recording } from '../data/recorder.ts';
-import { RECORDED_REQUESTS_MAX } from '../limits.ts';
+import { RECORDED_BYTES_MAX, RECORDED_REQUESTS_MAX } from '../limits.ts';
 import { Capture } from './capture.ts';
 import { ConnectionRecording, type ExchangeStore } from './connection-recording.ts';
 import { Exchange, type Visibility } from './exchange.ts';
 import { requestDetail } from './messages.ts';
-import type { RequestDetail, RequestSummary } from './records.ts';
+import { Pulse } from './pulse.ts';
+import type { LogChanges, PulseSecond, RequestDetail, RequestSummary } from './records.ts';
 
 const REDACTED: Visibility = { reveal: false };
+
+const FIRST_ERROR_STATUS = 400;
 
 /** Told of a request when its head has arrived, when its response begins and when it ends. */
 export type LogListener = (summary: RequestSummary) => void;
 
 /**
- * The last {@link RECORDED_REQUESTS_MAX} requests of one tunnel, in memory only. When they are shown, the values of secrets
- * are replaced (redaction.ts), unless `reveal` asks for them.
+ * The last requests of one tunnel, in memory only. When they are shown, the values of secrets are replaced (redaction.ts),
+ * unless `reveal` asks for them. The messages of the oldest make room once all take {@link RECORDED_BYTES_MAX}: of those only
+ * the line stays.
  */
 export class RequestLog implements Recorder, ExchangeStore {
   readonly #clock: Pick<Clock, 'now' | 'monotonic'>;
+  readonly #max: number;
   /** by number, modulo the size of the ring */
-  readonly #ring: (Exchange | undefined)[] = Array.from({ length: RECORDED_REQUESTS_MAX });
+  readonly #ring: (Exchange | undefined)[] = [];
   readonly #listeners = new Map<LogListener, Visibility>();
+  readonly #pulse = new Pulse();
   #lastId = 0;
+  #clearedUpTo = 0;
+  /** counts what {@link RequestLog.changed} is told */
+  #revision = 0;
+  #capturedBytes = 0;
+  /** the messages of all before it are forgotten */
+  #oldestWithMessages = 1;
 
-  constructor(clock: Pick<Clock, 'now' | 'monotonic'> = systemClock) {
+  /** @param max requests that are kept */
+  constructor(clock: Pick<Clock, 'now' | 'monotonic'> = systemClock, max = RECORDED_REQUESTS_MAX) {
     this.#clock = clock;
+    this.#max = max;
+  }
+
+  /** The traffic of visitors in the last seconds. */
+  get pulse(): readonly PulseSecond[] {
+    return this.#pulse.list(this.#clock.now());
   }
 
   /** Memory that the recorded bytes take up. */
   get capturedBytes(): number {
-    let bytes = 0;
-    for (const exchange of this.#ring) {
-      const captures = exchange?.captures;
-      if (captures !== undefined) bytes += captures.request.capacity + captures.response.capacity;
-    }
-    return bytes;
+    return this.#capturedBytes;
+  }
+
+  /** Moves with every change. */
+  get revision(): number {
+    return this.#revision;
   }
 
   /** Records one connection. */
-  open(): Recording {
-    return new ConnectionRecording(this);
+  open(waitedMs = 0): Recording {
+    return new ConnectionRecording(this, { waitedMs });
   }
 
   /** Records the connection over which a request is repeated. */
   openReplay(replayOf: number): ConnectionRecording {
-    return new ConnectionRecording(this, replayOf);
+    return new ConnectionRecording(this, { replayOf });
   }
 
   /**
@@ -52,14 +71,32 @@ export class RequestLog implements Recorder, ExchangeStore {
    *
    * @param count of summaries, at most
    */
-  list(visibility = REDACTED, count = RECORDED_REQUESTS_MAX): RequestSummary[] {
+  list(visibility = REDACTED, count = this.#max): RequestSummary[] {
     const summaries: RequestSummary[] = [];
-    const oldest = Math.max(1, this.#lastId - RECORDED_REQUESTS_MAX + 1);
-    for (let id = this.#lastId; id >= oldest && summaries.length < count; id--) {
+    for (let id = this.#lastId; id >= this.#oldest && summaries.length < count; id--) {
       const exchange = this.find(id);
       if (exchange !== undefined) summaries.push(exchange.summary(visibility));
     }
     return summaries;
+  }
+
+  /**
+   * What has changed, the earliest change first, so that asking again from where the result ends misses nothing.
+   *
+   * @param since revision that is known; 0 for everything
+   * @param count of summaries, at most
+   */
+  changes(since: number, count: number, visibility = REDACTED): LogChanges {
+    const changed = this.#ring.filter(
+      (exchange): exchange is Exchange => exchange !== undefined && exchange.revision > since,
+    );
+    const first = changed.sort((one, other) => one.revision - other.revision).slice(0, count);
+    const last = first.length < changed.length ? first.at(-1) : undefined;
+    return {
+      revision: last?.revision ?? this.#revision,
+      oldest: this.#oldest,
+      requests: first.map((exchange) => exchange.summary(visibility)),
+    };
   }
 
   /** Everything about one request; `undefined` when there is none of that number, or no longer. */
@@ -69,14 +106,19 @@ export class RequestLog implements Recorder, ExchangeStore {
   }
 
   find(id: number): Exchange | undefined {
-    const exchange = this.#ring[id % RECORDED_REQUESTS_MAX];
+    const exchange = this.#ring[id % this.#max];
     return exchange?.id === id ? exchange : undefined;
   }
 
-  /** Forgets everything. Numbering goes on. */
-  clear(): void {
-    for (const exchange of this.#ring) exchange?.release();
-    this.#ring.fill(undefined);
+  /** Forgets every request up to a number. Numbering goes on. */
+  clear(upTo = Infinity): void {
+    for (const [slot, exchange] of this.#ring.entries()) {
+      if (exchange === undefined || exchange.id > upTo) continue;
+      this.#capturedBytes -= exchange.capturedBytes;
+      exchange.release();
+      this.#ring[slot] = undefined;
+    }
+    this.#clearedUpTo = Math.max(this.#clearedUpTo, Math.min(upTo, this.#lastId));
   }
 
   /** @returns what ends the subscription */
@@ -87,21 +129,49 @@ export class RequestLog implements Recorder, ExchangeStore {
 
   begin(replayOf: number | undefined): Exchange {
     const id = (this.#lastId += 1);
-    const slot = id % RECORDED_REQUESTS_MAX;
-    const captures = this.#ring[slot]?.release() ?? { request: new Capture(), response: new Capture() };
+    const slot = id % this.#max;
+    const dropped = this.#ring[slot];
+    this.#capturedBytes -= dropped?.capturedBytes ?? 0;
+    const captures = dropped?.release() ?? { request: new Capture(), response: new Capture() };
     const exchange = new Exchange(id, replayOf, this.#clock.now(), this.#clock.monotonic(), captures);
+    this.#capturedBytes += exchange.capturedBytes;
     this.#ring[slot] = exchange;
+    if (replayOf === undefined) this.#pulse.count(exchange.startedAt);
     return exchange;
   }
 
+  elapsed(exchange: Exchange): number {
+    return this.#clock.monotonic() - exchange.startedMs;
+  }
+
+  grew(bytes: number): void {
+    this.#capturedBytes += bytes;
+    this.#oldestWithMessages = Math.max(this.#oldestWithMessages, this.#oldest);
+    while (this.#capturedBytes > RECORDED_BYTES_MAX) {
+      const oldest = this.find(this.#oldestWithMessages);
+      this.#capturedBytes -= oldest?.capturedBytes ?? 0;
+      oldest?.forgetMessages();
+      this.#oldestWithMessages += 1;
+    }
+  }
+
   changed(exchange: Exchange): void {
-    if (this.#listeners.size === 0 || exchange.captures === undefined) return;
+    if (this.find(exchange.id) !== exchange) return;
+    this.#revision += 1;
+    exchange.revision = this.#revision;
     for (const [listener, visibility] of this.#listeners) listener(exchange.summary(visibility));
   }
 
   finish(exchange: Exchange, isBroken: boolean): void {
     exchange.isBroken = isBroken;
-    exchange.durationMs = this.#clock.monotonic() - exchange.startedMs;
+    exchange.durationMs = this.elapsed(exchange);
+    const isError = isBroken || (exchange.status ?? 0) >= FIRST_ERROR_STATUS;
+    if (isError && exchange.replayOf === undefined) this.#pulse.countError(this.#clock.now());
     this.changed(exchange);
+  }
+
+  /** Number of the oldest that is kept. */
+  get #oldest(): number {
+    return Math.max(this.#clearedUpTo, this.#lastId - this.#max) + 1;
   }
 }

@@ -15,7 +15,7 @@ describe('visitorOf', () => {
   });
 
   it('takes nothing else for it', () => {
-    assert.equal(visitorOf(undefined), undefined);
+    assert.equal(visitorOf(Buffer.alloc(0)), undefined);
     assert.equal(visitorOf(request('')), undefined);
     assert.equal(visitorOf(request('X-Culvert-Visitor: ann\r\n')), undefined);
     assert.equal(visitorOf(request('', '\r\nCulvert-Visitor: ann\r\n')), undefined);

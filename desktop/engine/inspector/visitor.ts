@@ -8,8 +8,7 @@ const FIELD = `\r\n${VISITOR_FIELD}: `;
  *
  * @param request what was recorded, from its first byte on
  */
-export function visitorOf(request: Buffer | undefined): string | undefined {
-  if (request === undefined) return undefined;
+export function visitorOf(request: Buffer): string | undefined {
   const end = request.indexOf('\r\n\r\n');
   const at = request.indexOf(FIELD);
   if (at === -1 || end === -1 || at >= end) return undefined;

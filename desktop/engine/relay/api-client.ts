@@ -1,18 +1,26 @@
 /** The REST interface of a relay (docs/protocol.md section 3), as far as the client uses it. */
 import { type Access, OPEN } from '../../../shared/access.ts';
 import { API_ERRORS } from '../../../shared/errors.ts';
+import type { CheckedDomain, Domain } from '../../../shared/domains.ts';
 import type { Knock } from '../../../shared/knocks.ts';
 import type { Link, NewLink } from '../../../shared/links.ts';
 import type { Account, Tunnel } from '../../../shared/tunnel.ts';
 import { API_BODY_MAX_BYTES, API_TIMEOUT_MS } from '../limits.ts';
 import { call, type CallResponse } from '../network/call.ts';
-import { describeNetworkError } from '../network/errors.ts';
 import { Network } from '../network/network.ts';
 import { accessRequest, asksVisitorsFor } from './access-response.ts';
 import { readAccount } from './account-response.ts';
-import { AccessUnsupported, refusesKey, RelayRefusal, RelayUnreachable } from './errors.ts';
+import {
+  AccessUnsupported,
+  DomainUnsupported,
+  refusesKey,
+  RelayRefusal,
+  RelayUnreachable,
+} from './errors.ts';
+import { readCheckedDomain, readDomainList, readDomainObject } from './domain-response.ts';
 import { readKnockList } from './knock-response.ts';
 import { type LinkRequest, readLinkList, readNewLink } from './link-response.ts';
+import { describeReachError } from './reach-error.ts';
 import { readRefusal } from './refusal.ts';
 import type { RelayAddress } from './relay-address.ts';
 import { readTunnel, readTunnelList } from './tunnel-response.ts';
@@ -25,6 +33,10 @@ export interface CreateRequest {
   readonly idle_ttl?: boolean;
   /** who may come in; everybody without it */
   readonly access?: Access;
+  /** a verified domain of the account */
+  readonly domain?: string;
+  /** Whether the account's own live tunnel of that name is the one that is meant. */
+  readonly take_over?: boolean;
 }
 
 /**
@@ -38,14 +50,16 @@ export function createRequest(wanted: {
   readonly ttl: string | undefined;
   readonly idle: boolean;
   readonly access: Access;
+  readonly domain?: string | undefined;
 }): CreateRequest {
-  const { port, name = '', ttl = '', idle, access } = wanted;
+  const { port, name = '', ttl = '', idle, access, domain = '' } = wanted;
   return {
     local_port: port,
     ...(name === '' ? {} : { name }),
     ...(ttl === '' ? {} : { ttl }),
     idle_ttl: idle,
     access,
+    ...(domain === '' ? {} : { domain }),
   };
 }
 
@@ -78,6 +92,7 @@ export class ApiClient {
    * `POST /v1/tunnels`
    *
    * @throws AccessUnsupported if the relay does not restrict who may come in as asked; the tunnel is closed then
+   * @throws DomainUnsupported if it has not given the tunnel the domain; the tunnel is closed then
    */
   async createTunnel(request: CreateRequest): Promise<Tunnel> {
     const { access = OPEN, ...rest } = request;
@@ -86,14 +101,22 @@ export class ApiClient {
     const tunnel = readTunnel(await this.#call('POST', '/v1/tunnels', body));
     const { local_port, name = tunnel.name } = request;
     responseTo(tunnel, tunnel.local_port === local_port && tunnel.name === name);
-    if (asksVisitorsFor(access, tunnel.access)) return tunnel;
+    if (!asksVisitorsFor(access, tunnel.access))
+      throw new AccessUnsupported(await this.#closeUnserved(tunnel));
+    if (request.domain !== undefined && tunnel.urls.domain === undefined)
+      throw new DomainUnsupported(await this.#closeUnserved(tunnel));
+    return tunnel;
+  }
+
+  /** @returns what became of the tunnel, as a sentence without its full stop */
+  async #closeUnserved({ id }: Tunnel): Promise<string> {
     try {
-      await this.closeTunnel(tunnel.id);
+      await this.closeTunnel(id);
+      return 'The tunnel was closed at once';
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      throw new AccessUnsupported(`The tunnel could not be closed, but nobody serves it: ${why}`);
+      return `The tunnel could not be closed, but nobody serves it: ${why}`;
     }
-    throw new AccessUnsupported('The tunnel was closed at once');
   }
 
   /** `GET /v1/tunnels`: the live tunnels of the key's account, newest first. */
@@ -168,6 +191,37 @@ export class ApiClient {
     await this.#call('PUT', `${tunnelPath(id)}/knocks/${encodeURIComponent(knockId)}`, body);
   }
 
+  /** `GET /v1/domains`: the domains of the key's account, oldest first. */
+  async listDomains(): Promise<Domain[]> {
+    return readDomainList(await this.#callForDomains('GET', '/v1/domains'));
+  }
+
+  /** `POST /v1/domains`: claims a domain, or returns the claim that the account has. */
+  async addDomain(domain: string): Promise<Domain> {
+    return readDomainObject(await this.#callForDomains('POST', '/v1/domains', { domain }));
+  }
+
+  /** `POST /v1/domains/{id}/verify`: has the relay look at its records. */
+  async verifyDomain(id: string): Promise<CheckedDomain> {
+    return readCheckedDomain(await this.#callForDomains('POST', `${domainPath(id)}/verify`));
+  }
+
+  /** `DELETE /v1/domains/{id}`: gives it up; a tunnel that has it ends. */
+  async removeDomain(id: string): Promise<void> {
+    await this.#callForDomains('DELETE', domainPath(id));
+  }
+
+  /** @throws DomainUnsupported if the relay has no such path */
+  async #callForDomains(method: string, path: string, body?: unknown): Promise<unknown> {
+    try {
+      return await this.#call(method, path, body);
+    } catch (error) {
+      if (error instanceof RelayRefusal && error.isOwn && error.is(API_ERRORS.notFound))
+        throw new DomainUnsupported('Nothing has changed');
+      throw error;
+    }
+  }
+
   /** @throws AccessUnsupported if the relay has no such path */
   async #callForAccess(method: string, path: string, body?: unknown): Promise<unknown> {
     try {
@@ -204,7 +258,7 @@ export class ApiClient {
         timeoutMs: API_TIMEOUT_MS,
       });
     } catch (error) {
-      const why = describeNetworkError(error);
+      const why = await describeReachError(error, this.#network, this.#relay);
       throw new RelayUnreachable(`The relay at ${this.#relay.origin} cannot be reached: ${why}`, {
         cause: error,
       });
@@ -237,6 +291,10 @@ function responseTo(tunnel: Tunnel, isAsked: boolean): Tunnel {
 function originOf(location: string, relay: RelayAddress): string {
   const url = URL.parse(location, relay.origin);
   return url?.protocol === 'https:' || url?.protocol === 'http:' ? url.origin : 'not a web address';
+}
+
+function domainPath(id: string): string {
+  return `/v1/domains/${encodeURIComponent(id)}`;
 }
 
 function tunnelPath(id: string): string {

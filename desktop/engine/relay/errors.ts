@@ -58,3 +58,12 @@ export class AccessUnsupported extends Error {
     this.name = 'AccessUnsupported';
   }
 }
+
+/** The relay is too old to know domains. */
+export class DomainUnsupported extends Error {
+  /** @param outcome what became of the tunnel */
+  constructor(outcome: string) {
+    super(`This relay is too old for domains of users, and has to be updated. ${outcome}`);
+    this.name = 'DomainUnsupported';
+  }
+}

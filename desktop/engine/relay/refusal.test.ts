@@ -23,11 +23,16 @@ describe('readErrorBody', () => {
     );
   });
 
+  it('leaves out how the text ends: more follows', () => {
+    assert.equal(readErrorBody('{"error":"port 3000 ??"}')?.text, 'port 3000');
+    assert.equal(readErrorBody('{"error":"Wait."}')?.text, 'Wait');
+  });
+
   it('cuts long texts', () => {
     assert.equal(readErrorBody(JSON.stringify({ error: 'x'.repeat(5000) }))?.text.length, 300);
   });
 
-  for (const body of ['', '<html>', 'null', '[]', '{}', '{"error":1}', '{"error":""}']) {
+  for (const body of ['', '<html>', 'null', '[]', '{}', '{"error":1}', '{"error":""}', '{"error":"??"}']) {
     it(`finds none in ${JSON.stringify(body)}`, () => assert.equal(readErrorBody(body), undefined));
   }
 });

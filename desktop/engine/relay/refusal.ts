@@ -1,5 +1,6 @@
 /** Reading what a relay says about a refusal. */
 import type { IncomingHttpHeaders } from 'node:http';
+import { withoutEnd } from '../../../shared/sentence.ts';
 import { replaceUnprintable } from '../../../shared/unprintable.ts';
 import { RelayRefusal } from './errors.ts';
 
@@ -26,7 +27,8 @@ export function readRefusal(
 }
 
 /**
- * Text and code of `{"error": "<text>", "code": "<code>"}`, the text made safe for a terminal: nothing unprintable, bounded.
+ * Text and code of `{"error": "<text>", "code": "<code>"}`, the text made safe for a terminal: nothing unprintable, bounded,
+ * and without the mark that it ends with.
  *
  * @returns `undefined` when the body is not such JSON, as from a proxy in front of the relay; no code where there is none
  */
@@ -39,9 +41,12 @@ export function readErrorBody(body: string): { text: string; code: string | unde
   }
   if (typeof value !== 'object' || value === null) return undefined;
   const { error, code } = value as Partial<Record<string, unknown>>;
-  if (typeof error !== 'string' || error === '') return undefined;
+  if (typeof error !== 'string') return undefined;
+  // It becomes a part of sentences.
+  const text = withoutEnd(replaceUnprintable(error.slice(0, ERROR_TEXT_MAX), ' '));
+  if (text === '') return undefined;
   return {
-    text: replaceUnprintable(error.slice(0, ERROR_TEXT_MAX), ' '),
+    text,
     code: typeof code === 'string' ? code : undefined,
   };
 }

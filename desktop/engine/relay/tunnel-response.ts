@@ -22,10 +22,16 @@ const tunnelSchema = yup
     bytes_in: count,
     bytes_out: count,
     requests: count,
+    online: yup.boolean(),
     access: accessView,
     public_url: address,
     urls: yup
-      .object({ subdomain: address, path: address.optional(), account: address.optional() })
+      .object({
+        subdomain: address,
+        path: address.optional(),
+        account: address.optional(),
+        domain: address.optional(),
+      })
       .required(),
   })
   .strict();
@@ -34,16 +40,16 @@ const listSchema = yup.object({ tunnels: yup.array(tunnelSchema.required()).requ
 
 /** @throws RelayUnreachable when the value is not a tunnel object */
 export function readTunnel(value: unknown): Tunnel {
-  return withAccess(check(tunnelSchema, value) as Tunnel);
+  return complete(check(tunnelSchema, value) as Tunnel);
 }
 
 /** @throws RelayUnreachable when the value is not a list of tunnels */
 export function readTunnelList(value: unknown): Tunnel[] {
-  return (check(listSchema, value) as { tunnels: Tunnel[] }).tunnels.map(withAccess);
+  return (check(listSchema, value) as { tunnels: Tunnel[] }).tunnels.map(complete);
 }
 
-/** Tunnels of a relay that knows no `access` are open to everybody. */
-function withAccess(tunnel: Tunnel): Tunnel {
-  const { access } = tunnel as Partial<Tunnel>;
-  return access === undefined ? { ...tunnel, access: {} } : tunnel;
+/** Tunnels of a relay that knows no `access` are open to everybody; one that does not know `online` takes none over either. */
+function complete(tunnel: Tunnel): Tunnel {
+  const { access = {}, online = false } = tunnel as Partial<Tunnel>;
+  return { ...tunnel, access, online };
 }

@@ -7,6 +7,8 @@ import { closedPort, closeServers, startTcp } from '../../testing/servers.ts';
 import { Deadlines } from '../deadlines.ts';
 import { LocalDialer } from '../local/local-dialer.ts';
 import { localPort } from '../local/local-target.ts';
+import type { DataHandler } from '../data/data-socket.ts';
+import { type FilterMaker, StreamFilter } from '../data/stream-filter.ts';
 import { Connections } from './connections.ts';
 
 const GET = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n';
@@ -19,8 +21,13 @@ const answer = (body: string): string => `HTTP/1.1 200 OK\r\nContent-Length: ${b
  *
  * @param act what it does besides, with each request; `false` when it does not answer
  */
-async function setUp(act: (socket: Socket, connection: number, text: string) => boolean = () => true) {
-  const deadlines = new Deadlines(new FakeClock());
+async function setUp(
+  act: (socket: Socket, connection: number, text: string) => boolean = () => true,
+  filters: readonly FilterMaker[] = [],
+) {
+  const clock = new FakeClock();
+  const deadlines = new Deadlines(clock);
+  const handlers: DataHandler[] = [];
   const accepted: Socket[] = [];
   const port = await startTcp((socket) => {
     const number = accepted.push(socket);
@@ -30,7 +37,13 @@ async function setUp(act: (socket: Socket, connection: number, text: string) => 
     });
   });
   const connections = new Connections({
-    data: { open: () => IDLE_ATTEMPT },
+    data: {
+      open: (_id, handler) => {
+        handlers.push(handler);
+        return IDLE_ATTEMPT;
+      },
+    },
+    filters,
     local: new LocalDialer(localPort(port), deadlines),
     deadlines,
     onProblem: ({ text }) => assert.fail(text),
@@ -42,7 +55,7 @@ async function setUp(act: (socket: Socket, connection: number, text: string) => 
     await stream.until(({ sent, ended }) => sent !== '' || ended !== undefined);
     return stream;
   }
-  return { connections, accepted, visit };
+  return { connections, accepted, visit, clock, handlers };
 }
 
 const bodyOf = (stream: FakeStream): string | undefined => stream.sent.split('\r\n\r\n')[1];
@@ -60,6 +73,34 @@ describe('VisitorConnection', () => {
     }
     connections.cut();
     assert.equal(connections.idle, 0);
+  });
+
+  it('tells what is around the data socket how long it waited, and of each local connection', async () => {
+    const told: string[] = [];
+    class Watching extends StreamFilter {
+      constructor(...[inner, waitedMs]: Parameters<FilterMaker>) {
+        super(inner);
+        told.push(`open after ${waitedMs} ms`);
+      }
+      override connected(): void {
+        told.push('connected');
+      }
+    }
+    const { visit, connections, clock, handlers } = await setUp(undefined, [
+      (inner, waitedMs) => new Watching(inner, waitedMs),
+    ]);
+    clock.advance(1);
+    connections.accept('announced');
+    clock.advance(40);
+    const stream = new FakeStream();
+    handlers[0]?.opened(stream);
+    stream.receive(GET);
+    await stream.until(({ sent }) => sent !== '');
+    assert.deepEqual(told.splice(0), ['open after 40 ms', 'connected']);
+    stream.closeByRelay(1000);
+    (await visit(GET)).closeByRelay(1000);
+    assert.deepEqual(told, ['open after 0 ms', 'connected']);
+    connections.cut();
   });
 
   it('does not dial ahead while there is one', async () => {

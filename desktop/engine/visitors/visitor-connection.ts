@@ -1,6 +1,6 @@
 import type { ByteStreamHandler } from '../../../shared/websocket/byte-stream.ts';
 import type { DataHandler, DataSocket } from '../data/data-socket.ts';
-import type { FilterMaker } from '../data/stream-filter.ts';
+import type { FilterMaker, StreamFilter } from '../data/stream-filter.ts';
 import type { Deadlines } from '../deadlines.ts';
 import type { LocalConnection } from '../local/local-connection.ts';
 import type { LocalDialer, LocalDialHandler } from '../local/local-dialer.ts';
@@ -38,6 +38,10 @@ export class VisitorConnection
   readonly #context: VisitorContext;
   #data: Attempt | undefined;
   #stream: DataSocket | undefined;
+  /** around the data socket, where anything is */
+  #filter: StreamFilter | undefined;
+  /** when it was announced, monotonic ms; 0 without anything that could want to know */
+  #announcedAt = 0;
   /** what came over the data socket while there was no local connection to take it */
   readonly #held: Buffer[] = [];
   #exchange: LocalExchange | undefined;
@@ -61,6 +65,7 @@ export class VisitorConnection
    * @param open opens its data socket
    */
   announced(open: (handler: DataHandler) => Attempt): void {
+    if (this.#context.filters.length > 0) this.#announcedAt = this.#context.deadlines.now();
     // Both at once: over a network the data socket takes three round trips, and the local one hides behind them.
     if (this.#context.pool.size === 0) this.#dialLocal();
     this.#data = open(this);
@@ -107,6 +112,7 @@ export class VisitorConnection
   connected(local: LocalConnection): void {
     this.#localAttempt = undefined;
     this.#local = local;
+    this.#filter?.connected();
     if (this.#held.length > 0) this.#bridge(local);
   }
 
@@ -137,14 +143,18 @@ export class VisitorConnection
   /** @returns who takes the first bytes, where they have come already */
   #open(stream: DataSocket): ByteStreamHandler {
     this.#data = undefined;
+    const { filters, deadlines } = this.#context;
+    const waitedMs = this.#announcedAt === 0 ? 0 : deadlines.now() - this.#announcedAt;
     let outer = stream;
     let entry: ByteStreamHandler | undefined;
-    for (const filter of this.#context.filters) {
-      const filtered = filter(outer);
+    for (const filter of filters) {
+      const filtered = filter(outer, waitedMs);
       entry ??= filtered;
       outer = filtered;
+      this.#filter = filtered;
     }
     this.#stream = outer;
+    if (this.#local !== undefined) this.#filter?.connected();
     outer.attach(this);
     if (this.#refusal !== undefined && this.#service === undefined) this.#refuse(outer, this.#refusal);
     return entry ?? this;
@@ -179,8 +189,9 @@ export class VisitorConnection
     if (this.#local !== undefined) return this.#bridge(this.#local);
     if (this.#localAttempt !== undefined || this.#refusal !== undefined) return;
     const used = this.#exchange === undefined ? undefined : this.#context.pool.take();
-    if (used === undefined) this.#dialLocal();
-    else this.#localAttempt = reuse(used, first, this);
+    if (used === undefined) return this.#dialLocal();
+    this.#filter?.connected();
+    this.#localAttempt = reuse(used, first, this);
   }
 
   #dialLocal(): void {

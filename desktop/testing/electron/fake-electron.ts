@@ -12,6 +12,8 @@ export interface FakeElectron {
   readonly urls: string[];
   /** tooltips of the tray, in order */
   readonly tooltips: string[];
+  /** that work while other programs are in front, in order */
+  readonly shortcuts: string[];
   /** messages that end the app */
   readonly errors: string[];
   /** resolves when a window is shown */
@@ -26,6 +28,7 @@ export function fakeElectron(directory: string): FakeElectron {
   const urls: string[] = [];
   const tooltips: string[] = [];
   const errors: string[] = [];
+  const shortcuts: string[] = [];
   const { promise: shown, resolve: show } = Promise.withResolvers<void>();
   const window = {
     webContents: { mainFrame: {}, send() {} },
@@ -52,6 +55,7 @@ export function fakeElectron(directory: string): FakeElectron {
     requestSingleInstanceLock: () => true,
     setAsDefaultProtocolClient: () => true,
     getPath: () => directory,
+    getLoginItemSettings: () => ({ openAtLogin: false, wasOpenedAtLogin: false }),
     getAppMetrics: () => [],
     quit() {},
     exit() {},
@@ -71,9 +75,13 @@ export function fakeElectron(directory: string): FakeElectron {
       return fakeEmitter(tray);
     },
     Notification: { isSupported: () => false },
-    Menu: { buildFromTemplate: () => ({}) },
+    Menu: { buildFromTemplate: () => ({}), setApplicationMenu() {} },
     clipboard: {},
     dialog: { showErrorBox: (_title: string, text: string) => void errors.push(text) },
+    globalShortcut: {
+      register: (accelerator: string) => shortcuts.push(accelerator) > 0,
+      unregister() {},
+    },
     ipcMain: ipc.main,
     nativeImage: { createFromPath: () => ({ setTemplateImage() {} }) },
     nativeTheme: fakeEmitter({ shouldUseDarkColors: false, themeSource: 'system' }),
@@ -84,9 +92,9 @@ export function fakeElectron(directory: string): FakeElectron {
       handle: (scheme: string) => void schemes.push(scheme),
     },
     safeStorage,
-    screen: {},
+    screen: { getAllDisplays: () => [] },
     session: { defaultSession: session },
     shell: {},
   } satisfies Partial<Record<keyof typeof Electron, unknown>>;
-  return { module, ipc, windows, schemes, urls, tooltips, errors, shown };
+  return { shortcuts, module, ipc, windows, schemes, urls, tooltips, errors, shown };
 }

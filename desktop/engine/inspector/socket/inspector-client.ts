@@ -1,9 +1,11 @@
 import { rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { INSPECT_ANSWER_MAX_BYTES, INSPECT_REQUEST_TIMEOUT_MS, REPLAY_TIMEOUT_MS } from '../../limits.ts';
+import type { RequestEdit } from '../editing/request-edit.ts';
 import type { RequestDetail, RequestSummary } from '../records.ts';
+import type { ImportedRequest } from '../transfer/imported.ts';
 import { readLines } from './line-reader.ts';
-import { type InspectRequest, parseAnswer, reviveDetail, type TunnelEntry } from './protocol.ts';
+import { formatLine, type InspectRequest, parseAnswer, reviveDetail, type TunnelEntry } from './protocol.ts';
 import type { RuntimeFolder } from './runtime-folder.ts';
 
 /** The process that was asked refused; the message is for people. */
@@ -69,6 +71,18 @@ export class Inspector {
     return (value as { readonly id: number }).id;
   }
 
+  /** Sends a request as it was edited. @returns like {@link Inspector.replay} */
+  async replayEdited(id: number, edit: RequestEdit): Promise<number> {
+    const value = await ask(this.#path, { op: 'edit', tunnel: this.#tunnel, id, edit });
+    return (value as { readonly id: number }).id;
+  }
+
+  /** Puts a request into the log, without sending it. @returns its number */
+  async add(request: ImportedRequest): Promise<number> {
+    const value = await ask(this.#path, { op: 'import', tunnel: this.#tunnel, request });
+    return (value as { readonly id: number }).id;
+  }
+
   /**
    * Tells of requests as they come, until `ended` aborts, or the tunnel or its process ends.
    *
@@ -85,7 +99,9 @@ export class Inspector {
 }
 
 async function ask(path: string, request: Exclude<InspectRequest, { op: 'watch' }>): Promise<unknown> {
-  const wait = INSPECT_REQUEST_TIMEOUT_MS + (request.op === 'replay' ? 2 * REPLAY_TIMEOUT_MS : 0);
+  const wait =
+    INSPECT_REQUEST_TIMEOUT_MS +
+    (request.op === 'replay' || request.op === 'edit' ? 2 * REPLAY_TIMEOUT_MS : 0);
   let value: unknown;
   await converse(path, request, wait, (answer) => (value = answer));
   if (value === undefined) throw new InspectRefused('no-answer', 'The culvert process has ended.');
@@ -121,6 +137,6 @@ async function converse(
       else if (answer.ok) onValue(answer.value);
       else fail(new InspectRefused(answer.code, answer.message));
     });
-    socket.write(`${JSON.stringify(request)}\n`);
+    socket.write(formatLine(request));
   });
 }

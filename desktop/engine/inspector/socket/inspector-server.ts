@@ -7,12 +7,16 @@ import {
   INSPECTORS_MAX,
 } from '../../limits.ts';
 import type { RequestSummary } from '../records.ts';
-import { ReplayRefused } from '../replay.ts';
+import { checkEdit } from '../editing/check-edit.ts';
+import { EditRefused } from '../editing/request-edit.ts';
+import { type Replayer, ReplayRefused } from '../replay.ts';
 import type { RequestLog } from '../request-log.ts';
+import { addImported } from '../transfer/add-imported.ts';
+import type { ImportedRequest } from '../transfer/imported.ts';
 import { findTunnels } from './inspector-client.ts';
 import { readLines } from './line-reader.ts';
 import {
-  formatAnswer,
+  formatLine,
   type InspectAnswer,
   type InspectRequest,
   parseRequest,
@@ -23,8 +27,9 @@ import type { RuntimeFolder } from './runtime-folder.ts';
 /** A tunnel whose requests can be looked at. */
 export interface InspectedTunnel extends TunnelEntry {
   readonly log: RequestLog;
-  /** @throws ReplayRefused */
-  replay(id: number): Promise<number>;
+  readonly replayer: Pick<Replayer, 'replay' | 'replayEdited'>;
+  /** the Host that the local service gets with requests that no visitor has sent */
+  readonly host: string;
 }
 
 /** Lets `culvert inspect` look at the tunnels of this process, over a socket that only this user can open. */
@@ -112,27 +117,38 @@ export class InspectorServer {
         return end(socket, value === undefined ? refusal('unknown-request', text) : { ok: true, value });
       }
       case 'replay':
-        return end(socket, await replayAnswer(tunnel, request.id));
+        return end(socket, await replayAnswer(() => tunnel.replayer.replay(request.id)));
+      case 'edit':
+        return end(socket, await replayAnswer(() => tunnel.replayer.replayEdited(request.id, request.edit)));
+      case 'import':
+        return end(socket, importAnswer(tunnel, request.request));
       case 'watch':
         return watch(socket, tunnel.log, request.reveal);
     }
   }
 }
 
-async function replayAnswer(tunnel: InspectedTunnel, id: number): Promise<InspectAnswer> {
+async function replayAnswer(replay: () => Promise<number>): Promise<InspectAnswer> {
   try {
-    return { ok: true, value: { id: await tunnel.replay(id) } };
+    return { ok: true, value: { id: await replay() } };
   } catch (error) {
     if (error instanceof ReplayRefused) return refusal(error.code, error.message);
+    if (error instanceof EditRefused) return refusal('edit-refused', error.message);
     throw error;
   }
+}
+
+function importAnswer({ log, host }: InspectedTunnel, request: ImportedRequest): InspectAnswer {
+  const [problem] = checkEdit(request);
+  if (problem !== undefined) return refusal('edit-refused', problem.text);
+  return { ok: true, value: { id: addImported(log, request, host) } };
 }
 
 function watch(socket: Socket, log: RequestLog, reveal: boolean): void {
   const tell = (summary: RequestSummary): void => {
     // A peer that does not read is sent no more, instead of filling the memory.
     if (socket.writableLength > INSPECT_BACKLOG_MAX_BYTES) socket.destroy();
-    else socket.write(formatAnswer({ ok: true, value: summary }));
+    else socket.write(formatLine({ ok: true, value: summary }));
   };
   socket.on('close', log.subscribe(tell, { reveal }));
 }
@@ -144,5 +160,5 @@ function refusal(code: string, message: string): InspectAnswer {
 function end(socket: Socket, answer: InspectAnswer): void {
   // A peer that asks and does not read must not hold the answer for ever.
   socket.setTimeout(INSPECT_REQUEST_TIMEOUT_MS);
-  socket.end(formatAnswer(answer));
+  socket.end(formatLine(answer));
 }

@@ -15,6 +15,7 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { describeOnPosix } from '../../../../shared/testing/posix.ts';
 import { INSPECT_BACKLOG_MAX_BYTES, INSPECT_REQUEST_MAX_BYTES, INSPECTORS_MAX } from '../../limits.ts';
+import { EditRefused, type RequestEdit } from '../editing/request-edit.ts';
 import type { RequestSummary } from '../records.ts';
 import { ReplayRefused } from '../replay.ts';
 import { RequestLog } from '../request-log.ts';
@@ -23,6 +24,12 @@ import { type InspectedTunnel, InspectorServer } from './inspector-server.ts';
 import { runtimeFolder, type RuntimeFolder } from './runtime-folder.ts';
 
 const REQUEST = 'POST /?token=abc HTTP/1.1\r\nContent-Length: 3\r\n\r\n\0\xff!';
+const REPLAYER = {
+  replay: (id: number) => Promise.resolve(id + 1),
+  replayEdited: (id: number, { body }: RequestEdit) => Promise.resolve(id + (body?.length ?? 0)),
+};
+const EDIT: RequestEdit = { method: 'PUT', target: '/', fields: [['X', '1']], body: Buffer.from([0, 255]) };
+const IMPORTED = { ...EDIT, body: new Uint8Array([0, 255]), isCut: false, response: undefined };
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n';
 
 function record(log: RequestLog): void {
@@ -33,7 +40,7 @@ function record(log: RequestLog): void {
 
 function tunnelOf(log: RequestLog, slug = 'demo'): InspectedTunnel {
   const publicUrl = `http://${slug}.localhost`;
-  return { id: `id-${slug}`, slug, publicUrl, log, replay: (id) => Promise.resolve(id + 1) };
+  return { id: `id-${slug}`, slug, publicUrl, host: `${slug}.localhost`, log, replayer: REPLAYER };
 }
 
 function isRefusal(code: string): (error: unknown) => boolean {
@@ -84,6 +91,26 @@ describeOnPosix('looking at a running process', () => {
     assert.equal(await inspector.replay(1), 2);
   });
 
+  it('sends what was edited, and adds what was imported, bodies as bytes', async () => {
+    const log = new RequestLog();
+    await serve(tunnelOf(log));
+    const inspector = new Inspector(await onlyTunnel());
+    assert.equal(await inspector.replayEdited(5, EDIT), 7);
+    assert.equal(await inspector.replayEdited(5, { ...EDIT, body: undefined }), 5);
+    const response = {
+      status: 201,
+      reason: 'Made',
+      fields: [],
+      body: Buffer.from([255]),
+      isCut: false,
+      durationMs: 3,
+    };
+    assert.equal(await inspector.add({ ...IMPORTED, response }), 1);
+    const { request, response: answer, isImported } = await inspector.show(1, true);
+    assert.deepEqual([[...request.body], [...(answer?.body ?? [])], isImported], [[0, 255], [255], true]);
+    assert.equal(request.fields[0]?.[1], 'demo.localhost');
+  });
+
   it('reports requests as they come, until the watch or the process ends', async () => {
     const log = new RequestLog();
     const server = await serve(tunnelOf(log));
@@ -108,13 +135,18 @@ describeOnPosix('looking at a running process', () => {
     const log = new RequestLog();
     const tunnel = {
       ...tunnelOf(log),
-      replay: () => Promise.reject(new ReplayRefused('truncated', 'Too long.')),
+      replayer: {
+        replay: () => Promise.reject(new ReplayRefused('truncated', 'Too long.')),
+        replayEdited: () => Promise.reject(new EditRefused([{ part: 'method', text: 'No.' }])),
+      },
     };
     const server = await serve(tunnel);
     const found = await onlyTunnel();
     const inspector = new Inspector(found);
     await assert.rejects(inspector.show(9, false), isRefusal('unknown-request'));
     await assert.rejects(inspector.replay(1), isRefusal('truncated'));
+    await assert.rejects(inspector.replayEdited(1, EDIT), isRefusal('edit-refused'));
+    await assert.rejects(inspector.add({ ...IMPORTED, method: 'A B' }), isRefusal('edit-refused'));
     await assert.rejects(inspector.show(0.5, false), isRefusal('bad-request'));
     server.remove(tunnel);
     await assert.rejects(inspector.list(false), isRefusal('unknown-tunnel'));

@@ -2,14 +2,18 @@
  * What `culvert inspect` and a running `culvert` say to each other: on each connection one request as a line of JSON, and
  * one line as the answer, or one for each event of a watch.
  */
-import { boolean, number, object, string } from 'yup';
-import type { RecordedMessage, RequestDetail } from '../records.ts';
+import { array, boolean, number, object, string, tuple } from 'yup';
+import type { RequestEdit } from '../editing/request-edit.ts';
+import type { ImportedRequest } from '../transfer/imported.ts';
+import type { RequestDetail } from '../records.ts';
 
 export type InspectRequest =
   | { readonly op: 'tunnels' }
   | { readonly op: 'list'; readonly tunnel: string; readonly reveal: boolean }
   | { readonly op: 'show'; readonly tunnel: string; readonly id: number; readonly reveal: boolean }
   | { readonly op: 'replay'; readonly tunnel: string; readonly id: number }
+  | { readonly op: 'edit'; readonly tunnel: string; readonly id: number; readonly edit: RequestEdit }
+  | { readonly op: 'import'; readonly tunnel: string; readonly request: ImportedRequest }
   | { readonly op: 'watch'; readonly tunnel: string; readonly reveal: boolean };
 
 /** A tunnel that the process serves. */
@@ -26,11 +30,37 @@ export type InspectAnswer =
 const tunnel = string().strict().required();
 const id = number().strict().integer().min(1).required();
 const reveal = boolean().strict().required();
+const word = string().strict().defined();
+const fields = array(tuple([word, word]).required())
+  .strict()
+  .required();
+/** base64 */
+const body = word.matches(/^[A-Za-z\d+/]*={0,2}$/);
+const requestFields = object({ method: word, target: word, fields });
+const responseFields = object({
+  status: number().strict().integer().min(100).max(999).required(),
+  reason: word,
+  fields,
+  body,
+  isCut: boolean().strict().required(),
+  durationMs: number().strict().min(0).required(),
+});
 const SCHEMAS = {
   tunnels: object({}),
   list: object({ tunnel, reveal }),
   show: object({ tunnel, id, reveal }),
   replay: object({ tunnel, id }),
+  edit: object({ tunnel, id, edit: requestFields.shape({ body: body.optional() }).required() }),
+  import: object({
+    tunnel,
+    request: requestFields
+      .shape({
+        body,
+        isCut: boolean().strict().required(),
+        response: responseFields.default(undefined).optional(),
+      })
+      .required(),
+  }),
   watch: object({ tunnel, reveal }),
 } as const;
 
@@ -41,14 +71,19 @@ export function parseRequest(line: string): InspectRequest | undefined {
   const { op } = value;
   if (typeof op !== 'string' || !Object.hasOwn(SCHEMAS, op)) return undefined;
   const isValid = SCHEMAS[op as InspectRequest['op']].isValidSync(value, { strict: true });
-  return isValid ? (value as InspectRequest) : undefined;
+  return isValid ? reviveRequest(value as InspectRequest) : undefined;
 }
 
 /** One line; the bytes of bodies are base64. */
-export function formatAnswer(answer: InspectAnswer): string {
-  return `${JSON.stringify(answer, (_key, value: unknown) =>
-    value instanceof Uint8Array ? Buffer.from(value).toString('base64') : value,
-  )}\n`;
+export function formatLine(said: InspectRequest | InspectAnswer): string {
+  return `${JSON.stringify(said, (key, value: unknown) => (key === 'body' ? base64(value) : value))}\n`;
+}
+
+/** Buffers come as what they say of themselves in JSON. */
+function base64(value: unknown): unknown {
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('base64');
+  const { data } = (value ?? {}) as { readonly data?: readonly number[] };
+  return data === undefined ? value : Buffer.from(data).toString('base64');
 }
 
 /** @returns `undefined` for anything that is not an answer */
@@ -58,14 +93,45 @@ export function parseAnswer(line: string): InspectAnswer | undefined {
 }
 
 /** Turns bodies back into bytes. */
+function reviveRequest(request: InspectRequest): InspectRequest {
+  switch (request.op) {
+    case 'edit':
+      return { ...request, edit: { ...request.edit, body: bytes(request.edit.body) } };
+    case 'import': {
+      const { response } = request.request;
+      return {
+        ...request,
+        request: {
+          ...revive(request.request),
+          response: response === undefined ? undefined : revive(response),
+        },
+      };
+    }
+    case 'tunnels':
+    case 'list':
+    case 'show':
+    case 'replay':
+    case 'watch':
+      return request;
+  }
+}
+
+/** Turns bodies back into bytes. */
 export function reviveDetail(value: unknown): RequestDetail {
   const detail = value as RequestDetail;
   const { request, response } = detail;
   return { ...detail, request: revive(request), response: response && revive(response) };
 }
 
-function revive(message: RecordedMessage): RecordedMessage {
-  return { ...message, body: Uint8Array.from(Buffer.from(String(message.body), 'base64')) };
+function revive<T extends { readonly body: Uint8Array }>(message: T): T {
+  return { ...message, body: bytes(message.body) };
+}
+
+/** What {@link formatLine} has written as base64. */
+function bytes(text: Uint8Array): Uint8Array;
+function bytes(text: Uint8Array | undefined): Uint8Array | undefined;
+function bytes(text: Uint8Array | undefined): Uint8Array | undefined {
+  return text === undefined ? undefined : Uint8Array.from(Buffer.from(String(text), 'base64'));
 }
 
 function parseJson(line: string): unknown {

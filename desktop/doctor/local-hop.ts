@@ -1,0 +1,36 @@
+import { systemClock } from '../engine/clock.ts';
+import { Deadlines } from '../engine/deadlines.ts';
+import { LocalDialer } from '../engine/local/local-dialer.ts';
+import { describeTarget, type LocalTarget } from '../engine/local/local-target.ts';
+import { type Hop, HopFailure, HopSkipped } from './hop.ts';
+import type { Subject } from './subject.ts';
+
+/** The port that a tunnel would lead to. Only a connection is made: a request could do something. */
+export function localHop({ local, remedies }: Pick<Subject, 'local' | 'remedies'>): Hop {
+  return {
+    name: 'local',
+    standsAlone: true,
+    async check() {
+      if (local === undefined) throw new HopSkipped(remedies.noLocal);
+      if (await takesConnections(local)) return `${describeTarget(local)} takes connections`;
+      throw new HopFailure(
+        local.host === 'localhost'
+          ? `nothing answers on port ${local.port} of 127.0.0.1 and ::1`
+          : `nothing answers on ${describeTarget(local)}`,
+        remedies.local,
+      );
+    },
+  };
+}
+
+function takesConnections(target: LocalTarget): Promise<boolean> {
+  return new Promise((resolve) => {
+    new LocalDialer(target, new Deadlines(systemClock)).connect({
+      connected(local) {
+        local.destroy();
+        resolve(true);
+      },
+      refused: () => resolve(false),
+    });
+  });
+}

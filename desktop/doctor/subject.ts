@@ -1,0 +1,35 @@
+/** What is checked hop by hop, and who asks: the command and the app name other remedies. */
+import type { LocalTarget } from '../engine/local/local-target.ts';
+import type { Network } from '../engine/network/network.ts';
+import type { RelayAddress } from '../engine/relay/relay-address.ts';
+
+/** A relay, a key for it, and the way there. */
+export interface RelayAccess {
+  readonly relay: RelayAddress;
+  readonly key: string;
+  readonly network: Network;
+}
+
+export interface Subject extends Pick<RelayAccess, 'relay' | 'network'> {
+  /** where the relay's address is from, for people */
+  readonly relayFrom: string;
+  /** `undefined` if there is none */
+  readonly key: string | undefined;
+  /** where the key is from, for people */
+  readonly keyFrom: string;
+  /** @throws HopFailure if there is no key that could be one */
+  readonly requireKey: () => string;
+  /** the local service that a tunnel leads to; `undefined` for none */
+  readonly local: LocalTarget | undefined;
+  readonly remedies: Remedies;
+}
+
+/** What to do, in sentences, where that depends on who asks. */
+export interface Remedies {
+  readonly noKey: string;
+  readonly badKey: string;
+  readonly certificate: string;
+  /** why there is no local service to check */
+  readonly noLocal: string;
+  readonly local: string;
+}

@@ -1,0 +1,19 @@
+import { isIP } from 'node:net';
+import { connect } from 'node:tls';
+import { TLS_PROBE_TIMEOUT_MS } from '../limits.ts';
+import type { Endpoint } from './network.ts';
+
+/** Whether a server speaks TLS, whoever has signed its certificate. Nothing is said to it beyond the handshake. */
+export function speaksTls({ hostname, port }: Endpoint): Promise<boolean> {
+  return new Promise((resolve) => {
+    const servername = isIP(hostname) === 0 ? hostname : undefined;
+    const socket = connect({ host: hostname, port, servername, rejectUnauthorized: false });
+    const settle = (answer: boolean): void => {
+      socket.destroy();
+      resolve(answer);
+    };
+    socket.setTimeout(TLS_PROBE_TIMEOUT_MS, () => settle(false));
+    socket.once('secureConnect', () => settle(true));
+    socket.on('error', () => settle(false));
+  });
+}

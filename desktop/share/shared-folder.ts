@@ -1,0 +1,71 @@
+/** A folder of this machine as a web server of this process. */
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { access, constants, realpath, stat } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { folderHandler } from './folder-handler.ts';
+
+/** What is not a folder, or one that this user may not list; the message names it. */
+export class FolderUnreadable extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'FolderUnreadable';
+  }
+}
+
+export interface SharedFolder {
+  /** on 127.0.0.1 */
+  readonly port: number;
+  /** the `Host` that requests need: nobody knows it but the tunnel */
+  readonly host: string;
+  /** where the folder really is */
+  readonly path: string;
+  /** Ends the server with its connections. */
+  close(): Promise<void>;
+}
+
+/** A `Host` that nobody can guess. */
+export function secretHost(): string {
+  return `${randomBytes(16).toString('hex')}.invalid`;
+}
+
+/**
+ * Serves a folder on a free port of loopback, read-only.
+ *
+ * @param host the `Host` that requests need
+ * @throws FolderUnreadable if it is none, or this user may not list it
+ */
+export async function shareFolder(folder: string, host = secretHost()): Promise<SharedFolder> {
+  const path = await locateFolder(folder);
+  const server = createServer(folderHandler(path, host));
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('a TCP server has a port');
+  return {
+    port: address.port,
+    host,
+    path,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/**
+ * @returns where the folder really is
+ * @throws FolderUnreadable if it is none, or this user may not list it
+ */
+export async function locateFolder(folder: string): Promise<string> {
+  try {
+    const path = await realpath(folder);
+    if (!(await stat(path)).isDirectory()) throw new FolderUnreadable(`"${folder}" is not a folder.`);
+    await access(path, constants.R_OK | constants.X_OK);
+    return path;
+  } catch (error) {
+    if (error instanceof FolderUnreadable) throw error;
+    const code = (error as NodeJS.ErrnoException).code ?? String(error);
+    throw new FolderUnreadable(`The folder "${folder}" cannot be read (${code}).`);
+  }
+}
