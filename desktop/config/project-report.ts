@@ -1,5 +1,5 @@
 /** Reports what is wrong with `culvert.yml`. */
-import { replaceUnprintable } from '../../shared/unprintable.ts';
+import { escapeUnprintable } from '../../shared/unprintable.ts';
 import { type Document, isMap, type LineCounter, type Node } from 'yaml';
 import { ProjectFileError } from './project-error.ts';
 
@@ -18,8 +18,9 @@ export class ProjectReport {
 
   /** @param line from 1 */
   add(line: number, text: string): void {
-    const clean = replaceUnprintable(text.replace(/\.$/, ''), '?');
-    this.#problems.push({ line, text: `${this.#path}:${line}: ${clean}.` });
+    const clean = escapeUnprintable(text);
+    const end = /[.?]$/.test(clean) ? '' : '.';
+    this.#problems.push({ line, text: `${this.#path}:${line}: ${clean}${end}` });
   }
 
   /** @param path the names that lead to the field */

@@ -35,6 +35,7 @@ describe('parseProject', () => {
         web:
           port: 3000
           name: my-app
+          domain: App.Example.com
           ttl: 4h
           idle: true
           host_header: local
@@ -50,12 +51,14 @@ describe('parseProject', () => {
           label: 'web',
           port: 3000,
           name: 'my-app',
+          domain: 'App.Example.com',
           ttl: '4h',
           idle: true,
           hostHeader: 'local',
           localHost: '192.0.2.7',
           localHttps: true,
           wait: 10,
+          folder: undefined,
           access: OPEN,
           madePassword: undefined,
         },
@@ -157,22 +160,41 @@ describe('parseProject', () => {
       localHost: 'localhost',
       localHttps: false,
       wait: 0,
+      folder: undefined,
       access: OPEN,
       madePassword: undefined,
     };
-    assert.deepEqual(tunnels[0], { label: 'b', port: 2, name: undefined, ttl: undefined, ...defaults });
+    assert.deepEqual(tunnels[0], {
+      label: 'b',
+      port: 2,
+      name: undefined,
+      domain: undefined,
+      ttl: undefined,
+      ...defaults,
+    });
+  });
+
+  it('takes a folder in place of a port', () => {
+    const [only] = parseProject('tunnels: {docs: {share: ./public, name: docs}}', 'culvert.yml').tunnels;
+    assert.deepEqual([only?.folder, only?.port, only?.name], ['./public', 0, 'docs']);
   });
 
   const refused: [string, RegExp][] = [
     ['', /^culvert\.yml:1: it takes the field "tunnels"/],
     ['- a\n', /^culvert\.yml:1: it takes the field "tunnels"/],
     ['tunnels:\n', /^culvert\.yml:1: tunnels: it takes a name and a port for each tunnel, at least one\.$/],
-    ['tunnels: {web: 3000}', /:1: tunnels\.web: is 3000; it takes the fields port, name/],
+    ['tunnels: {web: 3000}', /:1: tunnels\.web: is 3000; it takes the fields port, share, name/],
     ['tunnels:\n  "a b": {port: 1}', /:2: tunnels\.a b: is not a name for a tunnel: give 1 to 32 letters/],
     [
       'tunnels:\n  web:\n    name: x1\n',
       /:2: tunnels\.web\.port: is missing; it takes a whole number from 1 to/,
     ],
+    [
+      tunnel('share: ./public'),
+      /:3: tunnels\.web\.port: is about a port, and this tunnel leads to the folder/,
+    ],
+    ['tunnels: {web: {share: /etc}}', /share: is "\/etc"; it takes the path of a folder within/],
+    ['tunnels: {web: {share: a, wait: 3}}', /web\.wait: is about a port/],
     ['tunnels:\n  web:\n    port: 70000\n', /:3: tunnels\.web\.port: is 70000; it takes .* 1 to 65535\.$/],
     ['tunnels: {web: {port: "80"}}', /port: is "80"; it takes a whole number/],
     [tunnel('name: My_App'), /:4: tunnels\.web\.name: is "My_App"; it takes 2 to 63 lowercase/],
@@ -182,11 +204,9 @@ describe('parseProject', () => {
     [tunnel('host_header: "a b"'), /host_header: is "a b"; it takes keep, local, or a host name/],
     [tunnel('local_host: http://x'), /local_host: is "http:\/\/x"; it takes a host name/],
     [tunnel('wait: 61'), /wait: is 61; it takes whole seconds from 0 to 60/],
-    [
-      tunnel('hostheader: local'),
-      /:4: tunnels\.web\.hostheader: no such field; did you mean host_header\?\.$/,
-    ],
-    [tunnel('subdomain: x'), /subdomain: no such field; there are port, name, ttl/],
+    [tunnel('hostheader: local'), /:4: tunnels\.web\.hostheader: no such field; did you mean host_header\?$/],
+    ['tunnels: {web: {port?: 3000}}', /: tunnels\.web\.port\?: no such field; did you mean port\?$/m],
+    [tunnel('subdomain: x'), /subdomain: no such field; there are port, share, name, domain, ttl/],
     [tunnel('port: 4000'), /:4: Map keys must be unique/],
     [`relay: relay.example\n${tunnel('idle: true')}`, /:1: relay: "relay\.example" is not a relay's address/],
     ['tunnels: [', /:1: Flow sequence/],

@@ -2,6 +2,7 @@
 import { LineCounter, parseDocument } from 'yaml';
 import * as yup from 'yup';
 import { OPEN } from '../../shared/access.ts';
+import { DOMAIN_RULE } from '../../shared/domain-rules.ts';
 import { API_KEY_PREFIX } from '../../shared/constraints.ts';
 import {
   HOST_HEADER_RULE,
@@ -14,9 +15,10 @@ import {
 import { parseRelayAddress, type RelayAddress, RelayAddressError } from '../engine/relay/relay-address.ts';
 import type { Environment } from './environment.ts';
 import { CONFIG_TUNNELS_MAX, LABEL_MAX_LENGTH } from './limits.ts';
-import { nearest } from './nearest.ts';
+import { nearest } from '../../shared/nearest.ts';
 import { ACCESS_FIELDS, readProjectAccess } from './project-access.ts';
 import { ProjectFileError } from './project-error.ts';
+import { FOLDER_RULE } from './project-folders.ts';
 import { ProjectReport } from './project-report.ts';
 import { FLAG_RULE, SPEC_DEFAULTS, type TunnelSpec, WAIT_RULE } from './tunnel-spec.ts';
 
@@ -34,8 +36,10 @@ const PROJECT_FIELDS = ['relay', 'tunnels'];
 
 const tunnelSchema = yup
   .object({
-    port: field<number>(PORT_RULE, true),
+    port: field<number>(PORT_RULE),
+    share: field<string>(FOLDER_RULE),
     name: field<string>(NAME_RULE),
+    domain: field<string>(DOMAIN_RULE),
     ttl: field<string>(TTL_RULE),
     idle: field<boolean>(FLAG_RULE),
     host_header: field<string>(HOST_HEADER_RULE),
@@ -46,12 +50,13 @@ const tunnelSchema = yup
   .strict();
 const TUNNEL_FIELDS = [...Object.keys(tunnelSchema.fields), ...ACCESS_FIELDS];
 
-function field<T extends string | number | boolean>(rule: ValueRule, isRequired = false) {
+/** What is about a port, and about no folder. */
+const PORT_FIELDS = ['port', 'host_header', 'local_host', 'local_https', 'wait'];
+
+function field<T extends string | number | boolean>(rule: ValueRule) {
   return yup.mixed<T>().test((value: unknown, context) => {
-    if (value === undefined && !isRequired) return true;
-    if (rule.accepts(value)) return true;
-    const given = value === undefined ? 'is missing' : `is ${shown(value)}`;
-    return context.createError({ message: `${given}; it takes ${rule.accepted}` });
+    if (value === undefined || rule.accepts(value)) return true;
+    return context.createError({ message: `is ${shown(value)}; it takes ${rule.accepted}` });
   });
 }
 
@@ -138,6 +143,7 @@ class ProjectReader {
       return undefined;
     }
     this.#checkNames(value, path, TUNNEL_FIELDS);
+    this.#checkTarget(value, path);
     const access = readProjectAccess(value, this.#env, (name, text) =>
       this.#report.field([...path, name], text),
     );
@@ -146,7 +152,9 @@ class ProjectReader {
       return {
         label,
         port: fields.port ?? 0,
+        folder: fields.share,
         name: fields.name,
+        domain: fields.domain,
         ttl: fields.ttl,
         idle: fields.idle ?? SPEC_DEFAULTS.idle,
         hostHeader: fields.host_header ?? SPEC_DEFAULTS.hostHeader,
@@ -161,6 +169,18 @@ class ProjectReader {
       for (const { path: name = '', message } of error.inner) this.#report.field([...path, name], message);
       return undefined;
     }
+  }
+
+  /** A tunnel leads to a port or to a folder. */
+  #checkTarget(tunnel: Readonly<Record<string, unknown>>, path: readonly string[]): void {
+    if (tunnel['share'] === undefined) {
+      if (tunnel['port'] !== undefined) return;
+      const accepted = `${PORT_RULE.accepted}; "share" in its place takes a folder`;
+      this.#report.field([...path, 'port'], `is missing; it takes ${accepted}`);
+      return;
+    }
+    for (const name of PORT_FIELDS.filter((one) => tunnel[one] !== undefined))
+      this.#report.field([...path, name], 'is about a port, and this tunnel leads to the folder of "share"');
   }
 
   #checkNames(value: object, path: readonly string[], known: readonly string[]): void {

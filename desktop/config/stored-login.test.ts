@@ -29,6 +29,13 @@ describe('StoredLogin', () => {
     assert.deepEqual(warnings, []);
   });
 
+  it('keeps the authority of the relay, and not a whole collection of them', async () => {
+    await stored.write({ ...LOGIN, ca: 'a certificate' });
+    assert.deepEqual(stored.read(), { ...LOGIN, ca: 'a certificate' });
+    assert.throws(() => stored.write({ ...LOGIN, ca: 'x'.repeat(70_000) }), StoredLoginError);
+    assert.deepEqual(stored.read(), { ...LOGIN, ca: 'a certificate' });
+  });
+
   onPosix('lets nobody else read it, and leaves no draft behind', async () => {
     await stored.write(LOGIN);
     assert.equal(mode(stored.path), 0o600);

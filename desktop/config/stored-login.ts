@@ -11,6 +11,8 @@ export interface Login {
   readonly relay: RelayAddress;
   /** API key; only for this relay */
   readonly key: string;
+  /** certificates (PEM) of authorities that are trusted for this relay besides the usual ones */
+  readonly ca?: string | undefined;
 }
 
 /** Thrown for a file that exists and cannot be used; the message says what to do. */
@@ -19,7 +21,11 @@ export class StoredLoginError extends Error {}
 const OTHERS = 0o077;
 
 const schema = yup
-  .object({ relay: yup.string().required(), key: yup.string().matches(API_KEY_PATTERN).required() })
+  .object({
+    relay: yup.string().required(),
+    key: yup.string().matches(API_KEY_PATTERN).required(),
+    ca: yup.string(),
+  })
   .strict();
 
 export class StoredLogin {
@@ -52,8 +58,8 @@ export class StoredLogin {
     }
     if (text === undefined) return undefined;
     try {
-      const { relay, key } = schema.validateSync(JSON.parse(text));
-      return { relay: parseRelayAddress(relay), key };
+      const { relay, key, ca } = schema.validateSync(JSON.parse(text));
+      return { relay: parseRelayAddress(relay), key, ...(ca === undefined ? {} : { ca }) };
     } catch (error) {
       // The cause could quote the key.
       throw new StoredLoginError(`${this.path} is damaged: run "culvert login" to create a new one.`, {
@@ -62,9 +68,18 @@ export class StoredLogin {
     }
   }
 
-  /** Stores a login in place of the previous one. */
-  write({ relay, key }: Login): Promise<void> {
-    return this.#file.write(`${JSON.stringify({ relay: relay.origin, key })}\n`);
+  /**
+   * Stores a login in place of the previous one.
+   *
+   * @throws StoredLoginError for authorities that are too many to be kept
+   */
+  write({ relay, key, ca }: Login): Promise<void> {
+    const text = `${JSON.stringify({ relay: relay.origin, key, ca })}\n`;
+    if (text.length > CONFIG_FILE_MAX_BYTES)
+      throw new StoredLoginError(
+        `${this.path} would be larger than ${CONFIG_FILE_MAX_BYTES} bytes: give --ca a file with the certificate of the relay's authority alone.`,
+      );
+    return this.#file.write(text);
   }
 
   /** @returns whether there was one */

@@ -7,10 +7,12 @@ import { WAIT_MAX_SECONDS } from './limits.ts';
 export interface TunnelSpec {
   /** its name in `culvert.yml`; `undefined` if there is only one */
   readonly label: string | undefined;
-  /** local port */
+  /** local port; 0 for a folder that is not served yet */
   readonly port: number;
   /** custom subdomain name; `undefined` for a random one */
   readonly name: string | undefined;
+  /** a domain of the account; `undefined` for none */
+  readonly domain: string | undefined;
   /** duration string; `undefined` for the relay's default */
   readonly ttl: string | undefined;
   readonly idle: boolean;
@@ -22,15 +24,17 @@ export interface TunnelSpec {
   readonly localHttps: boolean;
   /** seconds to wait for a port on which nothing listens */
   readonly wait: number;
+  /** path of the folder that is served in place of a local service; `undefined` for none */
+  readonly folder: string | undefined;
   /** who may come in */
   readonly access: Access;
   /** the password of `access`, if it was made up: it has to be shown */
   readonly madePassword: string | undefined;
 }
 
-/** Where the tunnel leads, such as `http://localhost:3000`. */
-export function localUrl({ localHost, localHttps, port }: TunnelSpec): string {
-  return `${localHttps ? 'https' : 'http'}://${uriHost(localHost)}:${port}`;
+/** Where the tunnel leads: an address such as `http://localhost:3000`, or a folder. */
+export function localUrl({ localHost, localHttps, port, folder }: TunnelSpec): string {
+  return folder ?? `${localHttps ? 'https' : 'http'}://${uriHost(localHost)}:${port}`;
 }
 
 /** The values of fields that are not given. */
@@ -40,6 +44,7 @@ export const SPEC_DEFAULTS = {
   localHost: 'localhost',
   localHttps: false,
   wait: 0,
+  folder: undefined,
   madePassword: undefined,
 } as const;
 

@@ -12,4 +12,6 @@ export const CONTENT_SECURITY_POLICY = [
   "form-action 'none'",
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
+  // The one of screens/body/safe-html.ts.
+  'trusted-types inert-html',
 ].join('; ');

@@ -1,18 +1,47 @@
 /** What the window shows: one immutable value that main builds and pushes. The page has no state of its own about it. */
 import type { HostHeader } from '../../shared/value-rules.ts';
-import type { RequestSummary } from '../engine/inspector/records.ts';
+import type { PulseSecond, RequestSummary } from '../engine/inspector/records.ts';
+import type { HopResult } from '../doctor/hop.ts';
 import type { KnockView, LockView } from './lock.ts';
+import type { LogPoint, LogView } from './log.ts';
+import type { SummonShortcut } from './summon.ts';
 
 /** Everything the window can show without asking. Times are wall-clock ms of this machine unless said otherwise. */
 export interface Snapshot {
   readonly session: SessionView;
   /** in the order of the list: newest first */
   readonly tunnels: readonly TunnelView[];
+  /** tunnels of the account that this app does not serve, newest first */
+  readonly others: readonly OtherTunnelView[];
+  /** what is found out about the way to the relay, once somebody wants to know */
+  readonly checkup: CheckupView | undefined;
+  /** an invitation that was opened, about which the user has not decided */
+  readonly invitation: InvitationView | undefined;
+  /** what was dropped on the app, about which the user has not decided */
+  readonly drop: DropView | undefined;
   /** ports that something on this machine listens on now, likeliest first */
   readonly ports: readonly PortView[];
   readonly settings: Settings;
+  /** what the user has just done and can still take back, in that order */
+  readonly undos: readonly UndoView[];
+  /** a newer version of the app */
+  readonly update: UpdateView | undefined;
+  /** whether the system does not give the shortcut of the settings */
+  readonly isShortcutRefused: boolean;
   /** whether this machine has a network */
   readonly hasNetwork: boolean;
+}
+
+export interface UpdateView {
+  readonly version: string;
+  /** whether it is downloaded, so that a restart installs it; otherwise the user has to get it */
+  readonly isReady: boolean;
+}
+
+export interface UndoView {
+  readonly id: string;
+  /** what was done, as a sentence */
+  readonly text: string;
 }
 
 export type SessionView =
@@ -35,6 +64,34 @@ export type SessionView =
       /** the relay cannot be reached for now */
       readonly problem: Problem | undefined;
     };
+
+/** An invitation to a relay. Its address is a secret, which the page is not told. */
+export type InvitationView = {
+  /** another one has another */
+  readonly id: string;
+  /** origin of the relay */
+  readonly relay: string;
+} & (
+  | { readonly state: 'looking' }
+  | {
+      readonly state: 'open';
+      /** name of the account that it is for, as the relay says */
+      readonly account: string;
+      readonly endsAt: number;
+      /** how the key can be stored on this machine, best first */
+      readonly keeps: readonly KeyKept[];
+    }
+  | { readonly state: 'failed'; readonly problem: Problem }
+);
+
+/** Something that was dropped on the app: a folder that can be shared, or what cannot. */
+export type DropView = {
+  /** another one has another */
+  readonly id: string;
+} & (
+  | { readonly state: 'folder'; readonly name: string }
+  | { readonly state: 'refused'; readonly problem: Problem }
+);
 
 export type KeyKept = 'system' | 'file' | 'session';
 
@@ -74,6 +131,8 @@ export interface TunnelView {
   /** the requested name, or empty: a tunnel without one gets another address when started again */
   readonly name: string;
   readonly localPort: number;
+  /** name of the folder that it leads to in place of a port */
+  readonly folder: string | undefined;
   /** what was found there, such as `Vite` */
   readonly framework: string | undefined;
   /** nothing answers on the local port, or it refuses the host name: what to do */
@@ -94,6 +153,36 @@ export interface TunnelView {
   readonly bytesOut: number;
   /** the last few requests, newest first */
   readonly recent: readonly RequestSummary[];
+  /** seconds of the last minute in which there was traffic, earliest first */
+  readonly pulse: readonly PulseSecond[];
+  /** how far its request log has come */
+  readonly log: LogPoint;
+  /** what of it the user wants to see */
+  readonly logView: LogView;
+}
+
+/** A check of the way from this machine through the relay, hop by hop. */
+export interface CheckupView {
+  /** another one has another */
+  readonly id: string;
+  /** the tunnel that fails; `undefined` for the relay alone */
+  readonly slug: string | undefined;
+  /** in the order in which they came */
+  readonly results: readonly HopResult[];
+  readonly isRunning: boolean;
+}
+
+/** A tunnel that the command, another program or another machine has opened. */
+export interface OtherTunnelView extends Pick<
+  TunnelView,
+  'key' | 'slug' | 'url' | 'localPort' | 'lock' | 'isIdle' | 'ttl' | 'expiresAt' | 'requests'
+> {
+  /** whether its client is there */
+  readonly isOnline: boolean;
+  /** whether a program of this user serves it on this machine */
+  readonly isHere: boolean;
+  /** whether it is being stopped */
+  readonly isStopping: boolean;
 }
 
 export interface PortView {
@@ -109,4 +198,8 @@ export interface Settings {
   readonly theme: 'system' | 'light' | 'dark';
   /** what quitting does to tunnels that are online */
   readonly onQuit: 'ask' | 'close' | 'leave';
+  /** whether long lines of bodies are wrapped where they are shown */
+  readonly wrapsBodies: boolean;
+  /** what shows the window from anywhere */
+  readonly summonShortcut: SummonShortcut;
 }

@@ -1,0 +1,31 @@
+/** A request that is edited in the window. Its secrets stay in main: `[redacted]` stands for them here. */
+import type { EditProblem } from '../engine/inspector/editing/request-edit.ts';
+
+/** A recorded request as it is before it is edited. */
+export interface EditView {
+  readonly method: string;
+  readonly target: string;
+  /** values as text */
+  readonly fields: readonly (readonly [name: string, value: string])[];
+  /** `undefined`: it is not text */
+  readonly body: string | undefined;
+  /** bytes of the body */
+  readonly bodySize: number;
+  /** there was more of the body than is kept, so it can only be replaced */
+  readonly isCut: boolean;
+}
+
+/** The same as it is to be sent. */
+export interface EditForm {
+  readonly method: string;
+  readonly target: string;
+  readonly fields: readonly (readonly [name: string, value: string])[];
+  /** `null`: the one that was recorded */
+  readonly body: string | null;
+}
+
+/** What became of it. */
+export type SendResult =
+  /** number under which it is recorded, and its status; without one, no response came */
+  | { readonly sent: { readonly id: number; readonly status: number | undefined } }
+  | { readonly problems: readonly EditProblem[] };

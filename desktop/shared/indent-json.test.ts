@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { array, assert as check, dictionary, jsonValue, oneof, property, string } from 'fast-check';
+import { indentJson } from './indent-json.ts';
+
+describe('indentJson', () => {
+  it('lays out as JSON.stringify does', () => {
+    check(
+      property(oneof(array(jsonValue()), dictionary(string(), jsonValue())), (value) => {
+        const text = JSON.stringify(value);
+        const expected = JSON.stringify(JSON.parse(text), undefined, 2);
+        assert.equal(indentJson(text), expected);
+        assert.equal(indentJson(expected), expected);
+      }),
+    );
+  });
+
+  it('keeps digits and repeated names', () => {
+    assert.equal(
+      indentJson('{"id":12345678901234567890,"a":1.0,"a":2}'),
+      '{\n  "id": 12345678901234567890,\n  "a": 1.0,\n  "a": 2\n}',
+    );
+  });
+
+  it('stays short for what is nested deeply', () => {
+    const laidOut = indentJson('['.repeat(10_000) + ']'.repeat(10_000));
+    assert.ok((laidOut?.length ?? 0) < 1_500_000);
+    assert.equal(indentJson('['.repeat(500_000) + ']'.repeat(500_000)), undefined);
+  });
+
+  it('leaves alone what is no JSON, and what needs no layout', () => {
+    for (const text of ['', 'x', '3', '"{}"', '{"a":', '{a: 1}', '<p>{}</p>'])
+      assert.equal(indentJson(text), undefined);
+  });
+});

@@ -1,0 +1,21 @@
+/** Requests that leave a request log as a file. */
+
+export interface ExportedRequests {
+  /** of the tunnel */
+  key: string;
+  /** their numbers */
+  ids: number[];
+  /** whether the values of secrets are in it */
+  reveal: boolean;
+}
+
+export interface WrittenHar {
+  /** of the file */
+  readonly path: string;
+  /** how many requests are in it */
+  readonly count: number;
+  /** how many are not, because what was recorded of them is no longer kept */
+  readonly missing: number;
+  /** secrets were left out */
+  readonly hidesSecrets: boolean;
+}
