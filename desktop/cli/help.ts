@@ -1,4 +1,5 @@
 /** The text of `culvert help`. */
+import { SHARE_WORDS } from '../share/words.ts';
 import { COMMAND_NAMES, COMMANDS, type CommandName, OPTIONS, type OptionName } from './options.ts';
 
 /** Columns up to the explanations. */
@@ -72,27 +73,37 @@ const EVENTS = `Events of --json, one per line:
            too-many-connections
   {"event":"knock","tunnel":"ID","id":"KNOCK","address":"…","agent":"…","at":"…"}    a visitor waits to be let in:
     "culvert knock ID KNOCK --admit" or --refuse answers, within 5 minutes
+  {"event":"expiring","in_seconds":600,"expires_at":"…"}    10 and 2 minutes before the end: "culvert extend ID" extends
   {"event":"offline","reason":"stopped","message":"…"}    always the last event
     reasons: stopped closed expired gone replaced key-refused refused failed
 `;
 
 const DETAILS: Readonly<Partial<Record<CommandName, string>>> = {
   http: `Who may come in: everybody, unless one of --auth, --password, --links and --knock is given; then visitors need one of
-those that are. --allow is needed besides. On a terminal, a admits who knocks and r refuses.
+those that are. --allow is needed besides. On a terminal, a admits who knocks and x refuses; ? shows all keys.
 
 ${EVENTS}
+${EXIT_CODES}`,
+  share: `${SHARE_WORDS} Who may come in, and what is printed, is as with "culvert http".
+
 ${EXIT_CODES}`,
   access: `Without --auth, --password, --allow, --links, --knock and --open it shows who may come in. With them, it replaces all that was
 said before, within a second; visitors have to pass again, and those in WebSockets who do not are cut.
 `,
   link: `Links let visitors in where --links is set. They are good for --ttl (24h), until the tunnel ends, or until they are revoked.
 `,
+  domain: `"add" prints two records: one leads the domain to the relay, the other proves that it is yours. Enter them where its DNS is
+kept, then "verify" has the relay look at them, and says what is missing (exit code 1). --domain gives a tunnel the domain.
+The relay looks again each day, and lets go of a domain whose records were wrong for 7 days. "remove" ends its tunnel.
+`,
   start: `culvert.yml:
   relay: https://relay.example.com   # optional; never a key, which "culvert login" keeps
   tunnels:
     web:                 # a name for this file, 1-32 letters, digits, hyphens and underscores
-      port: 3000         # the only field a tunnel needs
+      port: 3000         # the only field a tunnel needs; or, in its place,
+                         # share: ./public   for the files of a folder, as "culvert share"
       name: my-app       # as --name of "culvert http"
+      domain: app.example.com   # of yours, see "culvert help domain"
       ttl: 4h
       idle: true
       host_header: local
@@ -116,6 +127,24 @@ Exit codes are those of "culvert http". When tunnels end differently, the worst 
 `,
   login: `Asks for the relay, unless it is given, and for the key, which is not shown. Without a terminal it reads the key
 from the first line of standard input. A key is kept for its relay and sent to no other.
+
+ADDRESS is an invitation (https://relay.example.com/invite/…), which brings the key: nothing is asked, and it is good once. Whoever runs
+the relay sees the key under the name of this machine. The address of a relay stands for --relay.
+`,
+  inspect: `"edit" opens request N in $VISUAL or $EDITOR and sends it to the local port once that is saved and closed; --method, --path,
+--header and --body change it without one. Host, Content-Length and what concerns the connection are written by culvert.
+[redacted] stands for the secret that was there, also where the request is edited.
+
+"export" writes a HAR with the requests that are named, or all of them (--filter chooses), to standard output. "import" reads
+FILE, or standard input: a HAR, or a curl command as browsers copy it. It goes into the list and is not sent: "replay" does.
+Files that a curl command names are not read, and nothing in it is run.
+`,
+  completion: `  bash        source <(culvert completion bash)            in ~/.bashrc
+  zsh         source <(culvert completion zsh)             in ~/.zshrc, after compinit
+  fish        culvert completion fish | source             in ~/.config/fish/config.fish
+  powershell  culvert completion powershell | Out-String | Invoke-Expression    in $PROFILE
+`,
+  man: `  culvert man | man -l -
 `,
   logout: `The key stays valid: "culvert-relay key revoke" revokes it.
 `,

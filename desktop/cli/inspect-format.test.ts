@@ -37,6 +37,11 @@ describe('recorded requests as text', () => {
     assert.match(detailText(detail), /\\x1b\[2Jdone\nline\\x0dx\n/);
   });
 
+  it('have JSON indented, with every digit that came', () => {
+    const text = textOf(GET, answerWith(Buffer.from('{"id":12345678901234567890,"ok":true}')));
+    assert.match(text, /\{\n {2}"id": 12345678901234567890,\n {2}"ok": true\n\}/);
+  });
+
   it('say who came, where visitors have to say it', () => {
     const log = logOf('GET / HTTP/1.1\r\nHost: x\r\nCulvert-Visitor: link:f%C3%BCr %1B[2J\r\n\r\n');
     const [summary] = log.list();
@@ -57,8 +62,8 @@ describe('recorded requests as text', () => {
     const gzip = answerWith(gzipSync('hello'), 'Content-Encoding: gzip\r\n');
     assert.match(textOf(GET, gzip), /\n\nhello\n$/);
     assert.match(textOf(GET, answerWith(Buffer.from([0, 1, 2]))), /\[3 B, binary; --json has them\]\n$/);
-    const unknown = answerWith(Buffer.from('abc'), 'Content-Encoding: zstd\r\n');
-    assert.match(textOf(GET, unknown), /\[3 B, zstd; --json has them\]\n$/);
+    const unknown = answerWith(Buffer.from('abc'), 'Content-Encoding: compress\r\n');
+    assert.match(textOf(GET, unknown), /\[3 B, compress; --json has them\]\n$/);
   });
 
   it('say if something is missing', () => {
@@ -88,6 +93,11 @@ describe('recorded requests as text', () => {
       broken: false,
       visitor: null,
       replay_of: null,
+      imported: false,
+      webhook: null,
+      waited_ms: 0,
+      connected_ms: null,
+      answered_ms: 0,
       request: {
         start_line: 'GET / HTTP/1.1',
         fields: [['Host', 'x']],

@@ -2,8 +2,10 @@
 import { isUtf8 } from 'node:buffer';
 import { escapeUnprintable } from '../../shared/unprintable.ts';
 import { decodeBody } from '../engine/inspector/decode-body.ts';
+import { indentJson } from '../shared/indent-json.ts';
 import type { RecordedMessage, RequestDetail, RequestSummary } from '../engine/inspector/records.ts';
 import { byteSize, table } from './format.ts';
+import { escapeVisitorText } from './visitor-text.ts';
 
 const TARGET_MAX = 100;
 /** A longer text body is shown up to here; `--json` has all of it. */
@@ -22,12 +24,12 @@ export function summaryLine(summary: RequestSummary): string {
 }
 
 function row(summary: RequestSummary): string[] {
-  const { id, startedAt, method, durationMs, bytesIn, bytesOut, visitor, replayOf } = summary;
-  const target = escapeUnprintable(summary.target);
+  const { id, startedAt, method, durationMs, bytesIn, bytesOut, visitor } = summary;
+  const target = escapeVisitorText(summary.target);
   return [
-    replayOf === undefined ? String(id) : `${id} (again ${replayOf})`,
+    `${id}${origin(summary)}`,
     new Date(startedAt).toTimeString().slice(0, 8),
-    escapeUnprintable(method),
+    escapeVisitorText(method),
     target.length > TARGET_MAX ? `${target.slice(0, TARGET_MAX - 1)}…` : target,
     statusText(summary),
     durationMs === undefined ? '…' : `${durationMs < 10 ? durationMs.toFixed(1) : Math.round(durationMs)} ms`,
@@ -37,7 +39,14 @@ function row(summary: RequestSummary): string[] {
   ];
 }
 
-function statusText({ status, isBroken }: RequestSummary): string {
+/** Who has sent it, if no visitor has. */
+function origin({ replayOf, isImported }: RequestSummary): string {
+  if (isImported) return ' (imported)';
+  return replayOf === undefined ? '' : ` (again ${replayOf})`;
+}
+
+function statusText({ status, isBroken, isImported }: RequestSummary): string {
+  if (isImported && status === undefined) return 'not sent';
   if (!isBroken) return status === undefined ? '…' : String(status);
   return status === undefined ? 'broken' : `${status} broken`;
 }
@@ -62,7 +71,9 @@ function bodyText(message: RecordedMessage): string {
   const what = codings.length > 0 ? codings.join(', ') : 'binary';
   const isText = codings.length === 0 && isReadable(bytes, message.isTruncated);
   if (!isText) return `[${byteSize(bytes.length)}, ${what}; --json has them]\n${more}`;
-  const text = escapeUnprintable(Buffer.from(bytes).toString('utf8', 0, SHOWN_BODY_MAX), '\n\t\r');
+  const whole = bytes.length > SHOWN_BODY_MAX ? undefined : indentJson(Buffer.from(bytes).toString());
+  const shown = whole ?? Buffer.from(bytes).toString('utf8', 0, SHOWN_BODY_MAX);
+  const text = escapeUnprintable(shown, '\n\t\r');
   const rest =
     bytes.length > SHOWN_BODY_MAX
       ? `\n[${byteSize(bytes.length - SHOWN_BODY_MAX)} more; --json has them]`
@@ -90,14 +101,19 @@ export function summaryJson(summary: RequestSummary) {
     broken: summary.isBroken,
     visitor: summary.visitor ?? null,
     replay_of: summary.replayOf ?? null,
+    imported: summary.isImported,
+    webhook: summary.webhook ?? null,
   };
 }
 
 /** The same with both messages; bodies are base64, as they were recorded but without chunked coding. */
 export function detailJson(detail: RequestDetail) {
-  const { request, response } = detail;
+  const { request, response, timing } = detail;
   return {
     ...summaryJson(detail),
+    waited_ms: timing.waitedMs,
+    connected_ms: timing.connectedMs ?? null,
+    answered_ms: timing.answeredMs ?? null,
     request: messageJson(request),
     response: response === undefined ? null : messageJson(response),
   };

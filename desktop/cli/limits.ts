@@ -17,12 +17,24 @@ export const VIEW_REFRESH_BUSY_MS = 2000;
 /** How long a problem stays in view after it last occurred. */
 export const VIEW_PROBLEM_MS = 30_000;
 
+/** How long a word about what a key has done stays in view. */
+export const VIEW_NOTE_MS = 5000;
+/** What is typed to find requests: more than anybody types. */
+export const LOG_SEARCH_MAX = 200;
+
+/** How long before its end a tunnel's end is announced first: time to finish something. */
+export const EXPIRY_FIRST_WARNING_MS = 10 * 60_000;
+/** The same, for the last time: time to extend it. */
+export const EXPIRY_LAST_WARNING_MS = 2 * 60_000;
+/** How often the relay is asked whether a tunnel was extended, once the last warning is over. */
+export const EXPIRY_LOOK_MS = 60_000;
+
 /** How long a visitor who knocks is shown: the relay turns him away after that. */
 export const VIEW_KNOCK_MS = 5 * 60_000;
 /** Visitors who wait at one tunnel; the relay lets no more of them wait. */
 export const VIEW_KNOCKS_MAX = 32;
 
-/** One hop of `culvert doctor`: as long as the client itself waits for it. */
-export const DOCTOR_HOP_TIMEOUT_MS = 10_000;
-/** Pages that respond in place of a relay may be long; a relay's responses to doctor are not. */
-export const DOCTOR_ANSWER_MAX_BYTES = 64 * 1024;
+/** A HAR of some hundred requests with their responses; a longer one is filtered by the browser that writes it. */
+export const IMPORT_MAX_BYTES = 32 * 1024 * 1024;
+/** Half of what a log keeps: visitors' requests make room for those that are imported. */
+export const IMPORTED_REQUESTS_MAX = 100;

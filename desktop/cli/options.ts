@@ -40,6 +40,11 @@ export const OPTION_TABLE = {
     value: 'N',
     text: 'the name in the address: 2-63 lowercase letters, digits and hyphens',
   },
+  domain: {
+    type: 'string',
+    value: 'DOMAIN',
+    text: 'a domain of yours that the tunnel has for its address, once "culvert domain" has verified it',
+  },
   ttl: { type: 'string', value: 'D', text: 'time to live: a duration such as 30m, 4h or 1h30m' },
   idle: { type: 'boolean', text: 'restart the time to live with every request and byte' },
   'host-header': {
@@ -80,12 +85,17 @@ export const OPTION_TABLE = {
   },
   links: { type: 'boolean', text: 'let in who has a signed link, which "culvert link" makes' },
   knock: { type: 'boolean', text: 'let in whom you admit, one by one, when they knock' },
-  open: { type: 'boolean', text: 'let in everybody again' },
+  open: {
+    type: 'boolean',
+    text: 'open the address in a browser once visitors reach it; with "access": let in everybody again',
+  },
+  qr: { type: 'boolean', text: 'show the address as a QR code once visitors reach it' },
+  copy: { type: 'boolean', text: 'copy the address to the clipboard of the terminal once visitors reach it' },
   note: { type: 'string', value: 'N', text: 'who the link is for, up to 64 characters; the service is told' },
   path: {
     type: 'string',
     value: 'P',
-    text: "where the link leads, such as /cart?step=2; the tunnel's start page without",
+    text: "where the link leads, such as /cart?step=2; the tunnel's start page without. inspect edit: path and query to send",
   },
   revoke: { type: 'string', value: 'LINK', text: 'end this link, and the visits of who has come with it' },
   admit: { type: 'boolean', text: 'let the visitor in' },
@@ -97,8 +107,25 @@ export const OPTION_TABLE = {
     text: 'the file with the tunnels (default: the nearest culvert.yml, in this folder or above)',
   },
   tunnel: { type: 'string', value: 'ID|SLUG', text: 'which tunnel, if several are served' },
+  filter: {
+    type: 'string',
+    value: 'WORDS',
+    text: 'list only requests with all of these words in method, path, status or visitor',
+  },
   reveal: { type: 'boolean', text: 'also show the values of secrets, such as cookies' },
   curl: { type: 'boolean', text: 'inspect show: print a curl command that sends the request again' },
+  method: { type: 'string', value: 'M', text: 'inspect edit: the method to send, such as PUT' },
+  header: {
+    type: 'string',
+    multiple: true,
+    value: 'NAME:VALUE',
+    text: 'inspect edit: a header to send in place of those of that name; without a value, none. May be repeated',
+  },
+  body: {
+    type: 'string',
+    value: 'TEXT',
+    text: 'inspect edit: the body to send; - reads it from standard input',
+  },
   json: { type: 'boolean', text: 'print JSON, one value per line' },
   help: { type: 'boolean', short: 'h', text: 'show the help of a command' },
   version: { type: 'boolean', short: 'v', text: 'show the version' },
@@ -106,28 +133,50 @@ export const OPTION_TABLE = {
 
 export type OptionName = keyof typeof OPTION_TABLE;
 export const OPTIONS: Readonly<Record<OptionName, Option>> = OPTION_TABLE;
+export const OPTION_NAMES = Object.keys(OPTION_TABLE) as OptionName[];
 
 interface CommandEntry {
   /** what follows the command's name */
   readonly operands: string;
+  /** what the first of them may be, where it is one of a few words */
+  readonly words?: readonly string[];
   readonly summary: string;
   readonly options: readonly OptionName[];
 }
 
 const ACCESS = ['relay', 'key', 'ca', 'insecure', 'json'] as const;
-const OF_A_TUNNEL = ['name', 'ttl', 'idle', 'host-header', 'local-host', 'local-https', 'wait'] as const;
+const OF_A_TUNNEL = [
+  'name',
+  'domain',
+  'ttl',
+  'idle',
+  'host-header',
+  'local-host',
+  'local-https',
+  'wait',
+] as const;
 const WHO_MAY_COME_IN = ['auth', 'password', 'allow', 'links', 'knock'] as const;
+const ONCE_ONLINE = ['open', 'qr', 'copy'] as const;
+
+/** Shells that `culvert completion` has a script for. */
+export const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
+export type Shell = (typeof SHELLS)[number];
 
 const COMMAND_TABLE = {
   http: {
     operands: 'PORT',
     summary: 'open a tunnel to a port of this machine; Ctrl-C closes it',
-    options: [...OF_A_TUNNEL, ...WHO_MAY_COME_IN, ...ACCESS],
+    options: [...OF_A_TUNNEL, ...WHO_MAY_COME_IN, ...ONCE_ONLINE, ...ACCESS],
+  },
+  share: {
+    operands: 'FOLDER',
+    summary: 'open a tunnel to the files of a folder, read-only; Ctrl-C closes it',
+    options: ['name', 'domain', 'ttl', 'idle', ...WHO_MAY_COME_IN, ...ONCE_ONLINE, ...ACCESS],
   },
   start: {
     operands: '[NAME…]',
     summary: 'open the tunnels of culvert.yml, all or those named; Ctrl-C closes them',
-    options: ['config', 'allow-other-hosts', ...ACCESS],
+    options: ['config', 'allow-other-hosts', ...ONCE_ONLINE, ...ACCESS],
   },
   list: { operands: '', summary: 'show your tunnels', options: ACCESS },
   close: { operands: 'ID|SLUG', summary: 'close a tunnel', options: ACCESS },
@@ -152,18 +201,41 @@ const COMMAND_TABLE = {
     summary: 'answer a visitor who knocks, as events of --json show it: --admit or --refuse',
     options: ['admit', 'refuse', 'for', ...ACCESS],
   },
-  status: { operands: '', summary: 'show your account, its limits and its live tunnels', options: ACCESS },
+  domain: {
+    operands: 'list | add|verify|remove DOMAIN',
+    words: ['list', 'add', 'verify', 'remove'],
+    summary: 'bring a domain of your own: what to enter in its DNS, and whether it is there',
+    options: ACCESS,
+  },
+  status: {
+    operands: '',
+    summary: 'show your account, its limits, domains and live tunnels',
+    options: ACCESS,
+  },
   inspect: {
-    operands: '[list | show N | replay N | watch]',
-    summary: 'look at the requests of a culvert that runs on this machine, or repeat one',
-    options: ['tunnel', 'reveal', 'curl', 'json'],
+    operands: '[list | show N | replay N | edit N | export [N…] | import [FILE] | watch]',
+    words: ['list', 'show', 'replay', 'edit', 'export', 'import', 'watch'],
+    summary:
+      'look at the requests of a culvert that runs on this machine, repeat or change one, write or read a HAR',
+    options: ['tunnel', 'filter', 'reveal', 'curl', 'method', 'path', 'header', 'body', 'json'],
   },
   doctor: {
     operands: '[PORT]',
     summary: 'check every step from here to a local port, through the relay',
     options: ACCESS,
   },
-  login: { operands: '', summary: 'check an API key and keep it for later commands', options: ACCESS },
+  login: {
+    operands: '[ADDRESS]',
+    summary: 'check an API key and keep it for later commands, or get one for an invitation',
+    options: ACCESS,
+  },
+  completion: {
+    operands: SHELLS.join('|'),
+    words: SHELLS,
+    summary: 'print a script that completes commands and options in a shell',
+    options: [],
+  },
+  man: { operands: '', summary: 'print the manual page', options: [] },
   logout: { operands: '', summary: 'forget the key that login has stored', options: ['json'] },
 } as const satisfies Record<string, CommandEntry>;
 

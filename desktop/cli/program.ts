@@ -4,23 +4,28 @@
  */
 import { homedir } from 'node:os';
 import { setFlagsFromString } from 'node:v8';
-import { type Command, type Files, readArguments } from './arguments.ts';
+import { readArguments } from './arguments/arguments.ts';
+import type { Command, Files, HttpCommand, StartCommand } from './arguments/commands.ts';
+import { translateCommand } from './arguments/foreign-words.ts';
 import { ExitCode, exitCodeOfFailure } from './exit-code.ts';
 import { describeFailure } from './failure.ts';
 import { helpText } from './help.ts';
 import type { Output } from './reporter.ts';
 import { OLD_GENERATION_GROWTH_PERCENT } from '../engine/limits.ts';
+import type { ServedFolders } from './serving/serve-folders.ts';
 import { UsageError } from './usage-error.ts';
 import { configFolder } from '../config/folders.ts';
 import { ProjectFileError } from '../config/project-error.ts';
 import { StoredLogin, StoredLoginError } from '../config/stored-login.ts';
+import type { TunnelSpec } from '../config/tunnel-spec.ts';
 import { escapeUnprintable } from '../../shared/unprintable.ts';
 import { VERSION } from '../../shared/version.ts';
 import { limitOldGeneration } from '../../shared/old-generation.ts';
 import { limitYoungGeneration } from '../../shared/young-generation.ts';
 
 // Everybody on the machine may read the process list; a secret given by a flag is removed from it.
-if (process.argv.some((argument) => /^--(?:key|auth|password)/.test(argument))) process.title = 'culvert';
+if (process.argv.some((argument) => /^--(?:key|auth|basic-auth|password)/.test(argument)))
+  process.title = 'culvert';
 
 /** ms for open sockets to close once the command is done. */
 const EXIT_TIMEOUT_MS = 2000;
@@ -55,6 +60,33 @@ function watchInterrupt(): AbortSignal {
   return controller.signal;
 }
 
+async function serve(command: HttpCommand | StartCommand): Promise<ExitCode> {
+  limitYoungGeneration(process, setFlagsFromString);
+  limitOldGeneration(OLD_GENERATION_GROWTH_PERCENT, process.execArgv, setFlagsFromString);
+  const { completeTunnels, Inspection, runTunnels, terminalPrompt } = await import('./staying.ts');
+  const prompt = terminalPrompt(process.stdin, process.stderr);
+  const wanted = await completeTunnels(command, prompt, output);
+  const served = await servedFolders(wanted.tunnels);
+  try {
+    const interrupted = watchInterrupt();
+    const inspection = await Inspection.start(process.env, output);
+    return await runTunnels({ ...wanted, tunnels: served.tunnels }, prompt, {
+      output,
+      interrupted,
+      inspection,
+    });
+  } finally {
+    await served.close();
+  }
+}
+
+/** A server of files needs a list of all media types, which no other tunnel needs. */
+async function servedFolders(tunnels: readonly TunnelSpec[]): Promise<ServedFolders> {
+  if (tunnels.every(({ folder }) => folder === undefined)) return { tunnels, close: () => Promise.resolve() };
+  const { serveFolders } = await import('./serving/serve-folders.ts');
+  return serveFolders(tunnels);
+}
+
 /** Each command loads what it needs, and little that others do. */
 async function run(command: Command): Promise<ExitCode> {
   switch (command.command) {
@@ -64,18 +96,19 @@ async function run(command: Command): Promise<ExitCode> {
     case 'version':
       output.out(`culvert ${VERSION}\n`);
       return ExitCode.ok;
-    case 'http':
-    case 'start': {
-      limitYoungGeneration(process, setFlagsFromString);
-      limitOldGeneration(OLD_GENERATION_GROWTH_PERCENT, process.execArgv, setFlagsFromString);
-      const { completeHttp, Inspection, runTunnels, terminalPrompt } = await import('./staying.ts');
-      const ready =
-        command.command === 'start'
-          ? command
-          : await completeHttp(command, terminalPrompt(process.stdin, process.stderr), output);
-      const interrupted = watchInterrupt();
-      return runTunnels(ready, output, interrupted, await Inspection.start(process.env, output));
+    case 'completion': {
+      const { completionScript } = await import('./completion.ts');
+      output.out(completionScript(command.shell));
+      return ExitCode.ok;
     }
+    case 'man': {
+      const { manualPage } = await import('./man.ts');
+      output.out(manualPage(new Date()));
+      return ExitCode.ok;
+    }
+    case 'http':
+    case 'start':
+      return serve(command);
     case 'list': {
       const { runList } = await import('./asking.ts');
       await runList(command, output);
@@ -111,6 +144,10 @@ async function run(command: Command): Promise<ExitCode> {
       await runKnock(command, output);
       return ExitCode.ok;
     }
+    case 'domain': {
+      const { runDomain } = await import('./asking.ts');
+      return await runDomain(command, output);
+    }
     case 'status': {
       const { runStatus } = await import('./asking.ts');
       await runStatus(command, output, Date.now());
@@ -142,7 +179,7 @@ const readLogin = () => stored.read();
 
 /** Only `start` reads a project's file. That takes a YAML parser, which the others need not load. */
 async function filesFor(args: readonly string[]): Promise<Files> {
-  if (!args.includes('start')) return { readLogin, readProject: noProject };
+  if (!args.some((word) => translateCommand(word) === 'start')) return { readLogin, readProject: noProject };
   const { readProject } = await import('../config/project-file.ts');
   return { readLogin, readProject: (path) => readProject(path, process.cwd()) };
 }

@@ -90,11 +90,23 @@ const read = (sources: Partial<RelaySources>) =>
 describe('readRelayAccess', () => {
   it('says what to do without a key', () => {
     assert.throws(
-      () => read({}),
+      () => read({ env: { CULVERT_RELAY: 'http://localhost:8080' } }),
       (error) =>
         error instanceof UsageError &&
         error.exitCode === 2 &&
         /No API key for http:\/\/localhost:8080: run "culvert login".*CULVERT_API_KEY/.test(error.message),
+    );
+  });
+
+  it('explains the two ways to a relay at the first use, when nobody has named one', () => {
+    assert.throws(
+      () => read({}),
+      (error) =>
+        error instanceof UsageError &&
+        error.exitCode === 2 &&
+        /no relay yet.*invited you.*culvert login https.*invite.*culvert login --relay.*one of your own.*culvert-relay\n/s.test(
+          error.message,
+        ),
     );
   });
 

@@ -3,7 +3,11 @@ import { API_KEY_PATTERN, API_KEY_PREFIX } from '../../shared/constraints.ts';
 import { checkRelay, type ProjectRelay } from '../config/project-trust.ts';
 import type { Login } from '../config/stored-login.ts';
 import { Network } from '../engine/network/network.ts';
-import { NetworkSettingError, readNetworkSettings } from '../engine/network/settings.ts';
+import {
+  NetworkSettingError,
+  type NetworkSettings,
+  readNetworkSettings,
+} from '../engine/network/settings.ts';
 import {
   isProtected,
   parseRelayAddress,
@@ -16,6 +20,15 @@ import { UsageError } from './usage-error.ts';
 export const DEFAULT_RELAY = 'http://localhost:8080';
 /** Nobody has said which relay. */
 export const DEFAULT_RELAY_FROM = 'the default';
+
+/** Whoever has neither a relay nor a key has just begun. */
+const FIRST_USE = `There is no relay yet. A tunnel needs one, and there are two ways to it:
+  - Somebody runs one and has invited you, or given you a key:
+      culvert login https://relay.example.com/invite/…      the address of the invitation brings the key
+      culvert login --relay https://relay.example.com       asks for the key
+  - You run one of your own, in another terminal; its first key is shown there, once, and goes to "culvert login":
+      culvert-relay
+      culvert login --relay ${DEFAULT_RELAY}`;
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -35,6 +48,8 @@ export interface FoundRelay {
   readonly relayFrom: string;
   readonly key: string | undefined;
   readonly keyFrom: string;
+  /** certificates (PEM) that login has stored for this relay */
+  readonly ca: string | undefined;
 }
 
 export interface RelayOptions {
@@ -77,32 +92,58 @@ export function findRelay({ options, env, project, readLogin }: RelaySources): F
   const relay = isProjects ? { relay: project.relay, relayFrom: 'culvert.yml' } : own;
   if (givenKey !== undefined) {
     if (isProjects) checkRelay(project, own.relay, keyFrom);
-    return { ...relay, key: givenKey, keyFrom };
+    return { ...relay, key: givenKey, keyFrom, ca: loginFor(relay.relay, login)?.ca };
   }
-  const isForIt = login !== undefined && login.relay.origin === relay.relay.origin;
-  return { ...relay, key: isForIt ? login.key : undefined, keyFrom: 'culvert login' };
+  const { key, ca } = loginFor(relay.relay, login) ?? {};
+  return { ...relay, key, keyFrom: 'culvert login', ca };
+}
+
+function loginFor({ origin }: RelayAddress, login: Login | undefined): Login | undefined {
+  return login?.relay.origin === origin ? login : undefined;
 }
 
 /** @throws UsageError when there is no key, or one the relay would refuse */
 export function readRelayAccess(sources: RelaySources): RelayAccess {
-  const { relay, relayFrom, key } = findRelay(sources);
+  const { relay, relayFrom, key, ca } = findRelay(sources);
   if (key === undefined) {
+    if (relayFrom === DEFAULT_RELAY_FROM) throw new UsageError(FIRST_USE);
     throw new UsageError(
       `No API key for ${relay.origin}: run "culvert login", give --key KEY or set CULVERT_API_KEY.`,
     );
   }
   checkProtected(relay, relayFrom, sources.options.insecure);
-  return { relay, key: checkKey(key), network: readNetwork(sources), json: sources.options.json ?? false };
+  return {
+    relay,
+    key: checkKey(key),
+    network: readNetwork(sources, ca),
+    json: sources.options.json ?? false,
+  };
 }
 
 /**
  * Proxies come from the environment, authorities from `--ca` or `CULVERT_CA` in addition to the usual ones.
  *
+ * @param storedCa used where neither of the two is given; PEM
  * @throws UsageError
  */
-export function readNetwork({ options, env }: Pick<RelaySources, 'options' | 'env'>): Network {
+export function readNetwork(sources: Pick<RelaySources, 'options' | 'env'>, storedCa?: string): Network {
+  const settings = readSettings(sources);
+  return usable(() => new Network({ ...settings, ca: settings.ca ?? storedCa }));
+}
+
+/**
+ * What {@link readNetwork} uses.
+ *
+ * @throws UsageError
+ */
+export function readSettings({ options, env }: Pick<RelaySources, 'options' | 'env'>): NetworkSettings {
+  return usable(() => readNetworkSettings(env, options.ca));
+}
+
+/** @throws UsageError for a setting that cannot be used */
+function usable<T>(read: () => T): T {
   try {
-    return new Network(readNetworkSettings(env, options.ca));
+    return read();
   } catch (error) {
     if (!(error instanceof NetworkSettingError)) throw error;
     throw new UsageError(`${error.message}.`);

@@ -4,9 +4,12 @@ import type { Tunnel } from '../../shared/tunnel.ts';
 import { localUrl, type TunnelSpec } from '../config/tunnel-spec.ts';
 import type { Clock } from '../engine/clock.ts';
 import type { OfflineReason } from '../engine/control/verdict.ts';
+import type { RequestSummary } from '../engine/inspector/records.ts';
 import type { ConnectionProblem } from '../engine/visitors/connections.ts';
+import { escapeUnprintable } from '../../shared/unprintable.ts';
 import { describeAccess } from './access-text.ts';
-import { localTime } from './format.ts';
+import { localTime, timeLeft } from './format.ts';
+import { summaryLine } from './inspect-format.ts';
 import { jsonLine } from './json-line.ts';
 import { escapeVisitorText } from './visitor-text.ts';
 
@@ -20,6 +23,8 @@ export interface Reporter {
   problem(problem: ConnectionProblem): void;
   /** A visitor waits to be let in. The relay may say so again on another control connection. */
   knock(knock: KnockMessage, tunnel: Tunnel): void;
+  /** The tunnel ends soon, unless somebody extends it. @param leftMs ms until then */
+  expiring(tunnel: Tunnel, leftMs: number): void;
   offline(reason: EndReason, why: string): void;
 }
 
@@ -49,6 +54,7 @@ type JsonEvent = { readonly name?: string } & (
       readonly agent: string;
       readonly at: string;
     }
+  | { readonly event: 'expiring'; readonly in_seconds: number; readonly expires_at: string }
   | { readonly event: 'offline'; readonly reason: EndReason; readonly message: string }
 );
 
@@ -78,6 +84,10 @@ export class JsonReporter implements Reporter {
 
   knock({ id, address, agent, at }: KnockMessage, tunnel: Tunnel): void {
     this.#print({ event: 'knock', ...this.#name, tunnel: tunnel.id, id, address, agent, at });
+  }
+
+  expiring({ expires_at }: Tunnel, leftMs: number): void {
+    this.#print({ event: 'expiring', ...this.#name, in_seconds: Math.round(leftMs / 1000), expires_at });
   }
 
   offline(reason: EndReason, why: string): void {
@@ -131,9 +141,20 @@ export class TextReporter implements Reporter {
     this.#output.out(`${text}\n`);
   }
 
+  /** A request is shown once, when it is over. */
+  request(summary: RequestSummary): void {
+    if (summary.durationMs !== undefined || summary.status === 101) this.#output.out(summaryLine(summary));
+  }
+
   knock({ id, address, agent }: KnockMessage, { slug }: Tunnel): void {
     const who = agent === '' ? address : `${address} (${escapeVisitorText(agent)})`;
     this.#output.out(`${who} knocks: "culvert knock ${slug} ${id} --admit" or --refuse answers.\n`);
+  }
+
+  expiring({ slug, expires_at }: Tunnel, leftMs: number): void {
+    this.#output.out(
+      `The tunnel ends in ${timeLeft(leftMs)}, at ${localTime(expires_at)}: "culvert extend ${slug}" extends it.\n`,
+    );
   }
 
   offline(reason: EndReason, why: string): void {
@@ -161,7 +182,7 @@ function greeting(tunnel: Tunnel, spec: TunnelSpec): string {
     others.map((url) => `also at      ${url}\n`).join('') +
     (lock === undefined ? '' : `Locked       ${lock}\n`) +
     (spec.madePassword === undefined ? '' : `Password     ${spec.madePassword}\n`) +
-    `Forwards to  ${localUrl(spec)}\n` +
+    `Forwards to  ${escapeUnprintable(localUrl(spec))}\n` +
     `Expires      ${lifetime}\n` +
     'Ctrl-C closes the tunnel.\n'
   );

@@ -21,6 +21,8 @@ const request = (id: number, changes: Partial<RequestSummary> = {}): RequestSumm
   isBroken: false,
   visitor: undefined,
   replayOf: undefined,
+  isImported: false,
+  webhook: undefined,
   ...changes,
 });
 
@@ -37,7 +39,10 @@ const panel = (changes: Partial<PanelState> = {}): PanelState => ({
 });
 
 function draw(panels: PanelState[], changes: Partial<ViewState> = {}, columns = 90, rows = 24): string[] {
-  const lines = frame({ panels, now: NOW, codeOf: undefined, hasKeys: true, ...changes }, { columns, rows });
+  const lines = frame(
+    { panels, now: NOW, page: 'overview', current: 0, note: undefined, hasKeys: true, ...changes } as const,
+    { columns, rows },
+  );
   assert.ok(lines.length <= rows, `${lines.length} lines`);
   return lines.map((line) => paint(line, columns, false));
 }
@@ -51,14 +56,14 @@ describe('frame', () => {
   it('says everything about one tunnel', () => {
     const at = clockTime(NOW);
     assert.deepEqual(draw([panel({ requests: [request(2, { status: 404, target: '/x?y' }), request(1)] })]), [
-      'culvert   Ctrl-C closes the tunnel   q QR code',
+      'culvert   ? keys   q quits   i requests   c copies',
       '',
       '● Online',
       'Address      http://my-app.demo.localhost:8080',
       'also         http://my-app.localhost:8080',
       'also         http://localhost:8080/t/my-app',
       'Forwards to  http://localhost:3000',
-      `Expires      in 1m 00s, ${localTime(TUNNEL.expires_at)}`,
+      `Expires      in 1m 00s, ${localTime(TUNNEL.expires_at)} (e extends)`,
       'Traffic      1 request, 512 B in, 2.0 KiB out',
       '',
       `${at}  GET      404    12 ms   2.0 KiB  /x?y`,
@@ -83,14 +88,14 @@ describe('frame', () => {
   });
 
   it('says who knocks, first and on every page, and what answers', () => {
-    const line = '? 192.0.2.7 knocks: a admits for an hour, r refuses. curl/8.5';
+    const line = '? 192.0.2.7 knocks: a admits for an hour, x refuses. curl/8.5';
     assert.equal(draw([panel({ knocks: [knock(1)] })])[1], line);
-    assert.equal(draw([panel({ knocks: [knock(1)] })], { codeOf: 0 })[0], line);
+    assert.equal(draw([panel({ knocks: [knock(1)] })], { page: 'code' })[0], line);
     const several = [
       panel({ label: 'web', knocks: [knock(2)] }),
       panel({ label: 'api', knocks: [knock(1, { agent: '' }), knock(3)] }),
     ];
-    const first = '? 192.0.2.7 knocks at api: a admits for an hour, r refuses. 2 more wait.';
+    const first = '? 192.0.2.7 knocks at api: a admits for an hour, x refuses. 2 more wait.';
     assert.equal(draw(several)[1], first);
     const noKeys = draw([panel({ knocks: [knock(1), knock(2)] })], { hasKeys: false }, 120)[1];
     assert.equal(
@@ -129,8 +134,8 @@ describe('frame', () => {
       panel({ label: 'api-2', status: { name: 'opening' }, tunnel: undefined }),
     ]);
     assert.deepEqual(lines.slice(2), [
-      'web    ● http://my-app.demo.localhost:8080',
-      '         to http://localhost:3000, 1m 00s left, 1 request, 512 B in, 2.0 KiB out',
+      'web   ›● http://my-app.demo.localhost:8080',
+      '         1m 00s left (e extends), to http://localhost:3000, 1 request, 512 B in, 2.0 KiB …',
       'api-2  ○ Opening…',
       '',
       `${clockTime(NOW)}  web    GET      200    12 ms   2.0 KiB  /1`,
@@ -147,6 +152,16 @@ describe('frame', () => {
     assert.match(rows[0] ?? '', /GET +… +0 B +\/4$/);
     assert.match(rows[1] ?? '', /GET +200 +broken +2\.0 KiB +\/3$/);
     assert.match(rows[2] ?? '', /GET +200 +12\.3 s +2\.0 KiB +again 1: \/2$/);
+  });
+
+  it('shows what was imported as that, and what of it was never sent', () => {
+    const requests = [
+      request(2, { isImported: true }),
+      request(1, { isImported: true, status: undefined, durationMs: 0, bytesOut: 0 }),
+    ];
+    const rows = draw([panel({ requests })]).slice(-2);
+    assert.match(rows[0] ?? '', /GET +200 +12 ms +2\.0 KiB +imported: \/2$/);
+    assert.match(rows[1] ?? '', /GET +not sent +0 B +imported: \/1$/);
   });
 
   it('says who came, where visitors have to say it', () => {
@@ -175,16 +190,35 @@ describe('frame', () => {
     );
   });
 
+  it('says in 60 columns whose a request was', () => {
+    const panels = [panel({ label: 'web', requests: [request(1)] }), panel({ label: 'administration' })];
+    assert.equal(draw(panels, {}, 60).at(-1), 'web         GET      200    12 ms  /1');
+    assert.match(draw([panel()], {}, 60)[0] ?? '', /\? keys   q quits/);
+    assert.match(draw([panel()], {}, 60)[3] ?? '', /^Address +http:\/\/my-app\./);
+  });
+
+  it('shows in 40 columns which tunnel is where, and how to quit', () => {
+    const panels = [panel({ label: 'administration-of-everything' }), panel({ label: 'web' })];
+    assert.deepEqual(draw(panels, {}, 40).slice(0, 5), [
+      'culvert   ? keys   q quits   Tab next  …',
+      '',
+      'administr… ›● http://my-app.demo.localh…',
+      '              1m 00s left (e extends), …',
+      'web         ● http://my-app.demo.localh…',
+    ]);
+    assert.equal(draw([panel()], {}, 40)[3], 'Address      http://my-app.demo.localho…');
+  });
+
   it('omits what matters least from a narrow line', () => {
     assert.equal(draw([panel({ requests: [request(1)] })], {}, 40).at(-1), 'GET      200    12 ms  /1');
   });
 
   it('shows the QR code of a tunnel, or how much room it needs', () => {
-    const lines = draw([panel({ requests: [request(1)] })], { codeOf: 0 }, 90, 24);
+    const lines = draw([panel({ requests: [request(1)] })], { page: 'code' }, 90, 24);
     assert.equal(lines[1], 'http://my-app.demo.localhost:8080');
     assert.match(lines[2] ?? '', /^█{29,}$/);
     assert.ok(!lines.join('\n').includes('GET'));
-    const small = draw([panel()], { codeOf: 0 }, 90, 12).at(-1) ?? '';
+    const small = draw([panel()], { page: 'code' }, 90, 12).at(-1) ?? '';
     assert.match(small, /^The QR code needs \d+ × \d+ characters: make the window larger\.$/);
   });
 
@@ -196,8 +230,8 @@ describe('frame', () => {
       [300, 4],
       [20, 100],
     ] as const) {
-      for (const codeOf of [undefined, 0]) {
-        for (const line of draw(panels, { codeOf }, columns, rows)) assert.ok(line.length <= columns, line);
+      for (const page of ['overview', 'code', 'help', 'quit'] as const) {
+        for (const line of draw(panels, { page }, columns, rows)) assert.ok(line.length <= columns, line);
       }
     }
   });

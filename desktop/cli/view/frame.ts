@@ -1,11 +1,13 @@
 /** The frame for a state: a pure function, without a terminal. */
 import { describeAccess } from '../access-text.ts';
 import { byteSize, localTime, timeLeft } from '../format.ts';
+import { EXPIRY_FIRST_WARNING_MS } from '../limits.ts';
 import { codeLines } from './code.ts';
+import { helpPage } from './help-page.ts';
 import { knockLine, nextKnock } from './knocks.ts';
-import { requestRows } from './request-rows.ts';
+import { NARROW_LABEL_COLUMNS, requestRows, WIDE_COLUMNS } from './request-rows.ts';
 import type { PanelState, PanelStatus, Size, ViewState } from './state.ts';
-import { escapeControls, type Line, span, type Span, wrap } from './text.ts';
+import { escapeControls, type Line, shorten, span, type Span, wrap } from './text.ts';
 
 const NAME_COLUMNS = 13;
 
@@ -13,19 +15,24 @@ interface Context {
   readonly now: number;
   readonly columns: number;
   readonly panels: readonly PanelState[];
+  readonly current: number;
+  readonly hasKeys: boolean;
 }
 
 /** @returns the lines from the top, at most as many as there are rows */
 export function frame(state: ViewState, size: Size): Line[] {
-  const { panels, now, codeOf, hasKeys } = state;
-  const shown = codeOf === undefined ? undefined : panels[codeOf]?.tunnel;
+  return pageOf(state, size).slice(0, size.rows);
+}
+
+function pageOf(state: ViewState, size: Size): Line[] {
+  const { panels, page, current, hasKeys } = state;
+  const shown = panels[current]?.tunnel;
   const next = nextKnock(panels);
   const knock = next && knockLine(next, panels, hasKeys);
-  const lines =
-    shown === undefined
-      ? overview(panels, now, size, knock)
-      : codePage(shown.public_url, knock ?? title(panels.length, true), size);
-  return lines.slice(0, size.rows);
+  if (page === 'help') return [...(knock === undefined ? [] : [knock]), ...helpPage()];
+  if (page === 'code' && shown !== undefined)
+    return codePage(shown.public_url, knock ?? codeTitle(panels.length), size);
+  return overview(state, size, knock);
 }
 
 /** A code needs most of a window of 24 rows. */
@@ -34,20 +41,16 @@ function codePage(url: string, first: Line, { columns, rows }: Size): Line[] {
   return [...head, ...codeLines(url, { columns, rows: rows - head.length })];
 }
 
-function overview(
-  panels: readonly PanelState[],
-  now: number,
-  { columns, rows }: Size,
-  knock: Line | undefined,
-): Line[] {
-  const context = { now, columns, panels };
+function overview(state: ViewState, { columns, rows }: Size, knock: Line | undefined): Line[] {
+  const { panels, now, page, current, note, hasKeys } = state;
+  const context = { now, columns, panels, current, hasKeys };
   const [only] = panels;
   const isSingle = panels.length === 1 && only !== undefined;
   const head = isSingle ? singleHead(only, context) : panels.flatMap((panel) => blockOf(panel, context));
   const lines: Line[] = [
-    title(panels.length, false),
+    page === 'quit' ? quitLine(panels.length) : title(panels.length, hasKeys),
     ...(knock === undefined ? [] : [knock]),
-    [],
+    note === undefined ? [] : [span(escapeControls(note), 'good')],
     ...head,
     [],
   ];
@@ -55,12 +58,23 @@ function overview(
   return [...lines, ...(requests.length > 0 ? requests : [[span('No requests yet.', 'dim')]])];
 }
 
-function title(count: number, hasCode: boolean): Line {
-  const what = count === 1 ? 'closes the tunnel' : 'closes the tunnels';
+function codeTitle(count: number): Line {
   return [
     span('culvert', 'strong'),
-    span(`   Ctrl-C ${what}   q ${hasCode && count === 1 ? 'hides the QR code' : 'QR code'}`, 'dim'),
+    span(`   r hides the QR code${count === 1 ? '' : '   Tab next'}`, 'dim'),
   ];
+}
+
+function quitLine(count: number): Line {
+  const what = count === 1 ? 'Close the tunnel' : 'Close the tunnels';
+  return [span(`${what} and quit?`, 'warning'), span('   y does, any other key goes on', 'strong')];
+}
+
+function title(count: number, hasKeys: boolean): Line {
+  const what = count === 1 ? 'closes the tunnel' : 'closes the tunnels';
+  // A narrow window cuts the end off.
+  const keys = `? keys   q quits   ${count === 1 ? '' : 'Tab next   '}i requests   c copies`;
+  return [span('culvert', 'strong'), span(`   ${hasKeys ? keys : `Ctrl-C ${what}`}`, 'dim')];
 }
 
 /** One tunnel has enough room to show everything. */
@@ -79,8 +93,9 @@ function singleHead(panel: PanelState, context: Context): Line[] {
   if (tunnel !== undefined) {
     const left = timeLeft(Date.parse(tunnel.expires_at) - now);
     const idle = tunnel.idle_ttl ? ', later with traffic' : '';
+    const { style, hint } = ending(panel, context);
     lines.push(
-      row('Expires', `in ${left}, ${localTime(tunnel.expires_at)}${idle}`),
+      row('Expires', `in ${left}, ${localTime(tunnel.expires_at)}${idle}${hint}`, style),
       row('Traffic', traffic(panel)),
     );
   }
@@ -89,10 +104,15 @@ function singleHead(panel: PanelState, context: Context): Line[] {
 
 /** Several tunnels share the room: two lines each, and more if something is wrong. */
 function blockOf(panel: PanelState, context: Context): Line[] {
-  const { now, columns, panels } = context;
-  const labelColumns = Math.max(...panels.map(({ label }) => label?.length ?? 0));
+  const { now, columns, panels, current } = context;
+  const longest = Math.max(...panels.map(({ label }) => label?.length ?? 0));
+  const labelColumns = columns < WIDE_COLUMNS ? Math.min(longest, NARROW_LABEL_COLUMNS) : longest;
   const { tunnel, status } = panel;
-  const label = span(`${(panel.label ?? '').padEnd(labelColumns)}  `, 'strong');
+  const isCurrent = panels[current] === panel;
+  const label = span(
+    `${shorten(panel.label ?? '', labelColumns).padEnd(labelColumns)} ${isCurrent ? '›' : ' '}`,
+    'strong',
+  );
   const indent = span(' '.repeat(labelColumns + 2));
   const problem = problemLines(panel, context);
   if (status.name !== 'online' || tunnel === undefined) {
@@ -100,9 +120,15 @@ function blockOf(panel: PanelState, context: Context): Line[] {
     return [...lines.map((line, index) => [index === 0 ? label : indent, ...line]), ...problem];
   }
   const left = timeLeft(Date.parse(tunnel.expires_at) - now);
+  const { style, hint } = ending(panel, context);
   return [
     [label, span('● ', 'good'), span(escapeControls(tunnel.public_url), 'strong')],
-    [indent, span(`  to ${panel.localUrl}, ${left} left, ${traffic(panel)}`, 'dim')],
+    [
+      indent,
+      span('  '),
+      span(`${left} left`, style),
+      span(`${hint}, to ${panel.localUrl}, ${traffic(panel)}`, 'dim'),
+    ],
     ...lockLines(panel).map((line) => [indent, span('  '), ...line]),
     ...problem,
   ];
@@ -150,4 +176,11 @@ function traffic({ tunnel }: PanelState): string {
   if (tunnel === undefined) return '';
   const { requests, bytes_in, bytes_out } = tunnel;
   return `${requests} ${requests === 1 ? 'request' : 'requests'}, ${byteSize(bytes_in)} in, ${byteSize(bytes_out)} out`;
+}
+
+/** How the time that a tunnel has left is shown, and what extends it where that is little. */
+function ending({ tunnel }: PanelState, { now, hasKeys }: Context): { style: Span['style']; hint: string } {
+  const isSoon = tunnel !== undefined && Date.parse(tunnel.expires_at) - now <= EXPIRY_FIRST_WARNING_MS;
+  if (!isSoon) return { style: 'plain', hint: '' };
+  return { style: 'warning', hint: hasKeys ? ' (e extends)' : ` ("culvert extend ${tunnel.slug}" extends)` };
 }

@@ -27,7 +27,7 @@ export function knockLine(
   const { label, tunnel } = panels[panel] ?? {};
   const where = label === undefined ? '' : ` at ${label}`;
   const answer = hasKeys
-    ? 'a admits for an hour, r refuses.'
+    ? 'a admits for an hour, x refuses.'
     : `"culvert knock ${tunnel?.slug ?? ''} ${knock.id} --admit" or --refuse answers.`;
   const more = others === 0 ? '' : ` ${others} more ${others === 1 ? 'waits' : 'wait'}.`;
   return [

@@ -14,11 +14,21 @@ function setUp({ isReachable = true } = {}) {
   const log = new RequestLog();
   const asked: string[] = [];
   const answered: unknown[] = [];
-  const spec = { ...SPEC_DEFAULTS, access: OPEN, label: 'web', port: 3000, name: undefined, ttl: undefined };
+  const spec = {
+    ...SPEC_DEFAULTS,
+    access: OPEN,
+    label: 'web',
+    port: 3000,
+    name: undefined,
+    domain: undefined,
+    ttl: undefined,
+  };
   const panel = new Panel({
     spec: { ...spec, localHost: '::1', localHttps: true },
     clock,
     requests: (count) => log.list(undefined, count),
+    detail: () => undefined,
+    extendTunnel: () => Promise.resolve(TUNNEL),
     fetchTunnel(id) {
       asked.push(id);
       const now = { ...TUNNEL, requests: asked.length };

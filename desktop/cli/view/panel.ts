@@ -2,8 +2,9 @@ import type { KnockMessage } from '../../../shared/control.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import { localUrl, type TunnelSpec } from '../../config/tunnel-spec.ts';
 import type { Clock } from '../../engine/clock.ts';
-import type { RequestSummary } from '../../engine/inspector/records.ts';
+import type { RequestDetail, RequestSummary } from '../../engine/inspector/records.ts';
 import type { ConnectionProblem } from '../../engine/visitors/connections.ts';
+import { RECORDED_REQUESTS_MAX } from '../../engine/limits.ts';
 import { describeFailure } from '../failure.ts';
 import {
   VIEW_KNOCK_MS,
@@ -13,6 +14,7 @@ import {
   VIEW_REFRESH_MS,
 } from '../limits.ts';
 import { type EndReason, type Output, type Reporter, TextReporter } from '../reporter.ts';
+import type { LogSource } from './log-page.ts';
 import type { PanelState, PanelStatus, WaitingKnock } from './state.ts';
 
 export interface PanelOptions {
@@ -20,8 +22,12 @@ export interface PanelOptions {
   readonly clock: Clock;
   /** @returns the newest recorded requests, newest first */
   readonly requests: (count: number) => RequestSummary[];
+  /** Everything recorded about one request. */
+  readonly detail: (id: number) => RequestDetail | undefined;
   /** Asks the relay how the tunnel is. */
   readonly fetchTunnel: (id: string) => Promise<Tunnel>;
+  /** Extends the tunnel by its own time to live. */
+  readonly extendTunnel: (id: string) => Promise<Tunnel>;
   /** Tells the relay whether a visitor who knocks is let in. */
   readonly answerKnock: (id: string, knock: string, admit: boolean) => Promise<void>;
 }
@@ -34,6 +40,7 @@ export class Panel implements Reporter {
   #problem: { readonly text: string; readonly until: number } | undefined;
   /** by id, in the order in which they came */
   readonly #knocks = new Map<string, WaitingKnock>();
+  #replay: ((id: number) => Promise<number>) | undefined;
   #refreshedAt = -Infinity;
   #isRefreshing = false;
   #lastSeen: RequestSummary | undefined;
@@ -67,6 +74,42 @@ export class Panel implements Reporter {
     this.#options.answerKnock(tunnel.id, id, admit).catch((error: unknown) => {
       this.#say(`${address} could not be ${admit ? 'admitted' : 'refused'}. ${describeFailure(error)}`);
     });
+  }
+
+  /** The view shows at all times how much time is left. */
+  expiring(tunnel: Tunnel): void {
+    this.#tunnel = tunnel;
+  }
+
+  /** How recorded requests can be repeated, once the tunnel is served. */
+  useReplay(replay: (id: number) => Promise<number>): void {
+    this.#replay = replay;
+  }
+
+  /** The address to hand out; `undefined` until there is one. */
+  get url(): string | undefined {
+    return this.#tunnel?.public_url;
+  }
+
+  /** Its requests, as the log of the view shows them. */
+  get requests(): LogSource {
+    const { spec, requests, detail } = this.#options;
+    return {
+      label: spec.label,
+      list: () => requests(RECORDED_REQUESTS_MAX),
+      detail,
+      replay: (id) => this.#replay?.(id) ?? Promise.reject(new Error('The tunnel is not open yet.')),
+    };
+  }
+
+  /** Extends the tunnel, and says if that fails. */
+  extend(): void {
+    const tunnel = this.#tunnel;
+    if (tunnel === undefined) return;
+    this.#options.extendTunnel(tunnel.id).then(
+      (extended) => (this.#tunnel = extended),
+      (error: unknown) => this.#say(`It could not be extended. ${describeFailure(error)}`),
+    );
   }
 
   offline(reason: EndReason, why: string): void {

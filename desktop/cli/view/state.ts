@@ -45,8 +45,11 @@ export interface ViewState {
   readonly panels: readonly PanelState[];
   /** wall-clock ms */
   readonly now: number;
-  /** the panel whose address is shown as a QR code */
-  readonly codeOf: number | undefined;
+  readonly page: 'overview' | 'code' | 'help' | 'quit';
+  /** the panel that keys are about */
+  readonly current: number;
+  /** what a key has done */
+  readonly note: string | undefined;
   /** whether keys are read */
   readonly hasKeys: boolean;
 }

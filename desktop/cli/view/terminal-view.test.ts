@@ -22,9 +22,22 @@ function setUp(env: NodeJS.ProcessEnv = {}) {
   const streams = [stdin, stdout] as unknown as [NodeJS.ReadStream, NodeJS.WriteStream];
   const view = new TerminalView(...streams, env, clock);
   const panel = view.add(
-    { ...SPEC_DEFAULTS, access: OPEN, label: undefined, port: 3000, name: undefined, ttl: undefined },
+    {
+      ...SPEC_DEFAULTS,
+      access: OPEN,
+      label: undefined,
+      port: 3000,
+      name: undefined,
+      domain: undefined,
+      ttl: undefined,
+    },
     {
       requests: () => [],
+      detail: () => undefined,
+      extendTunnel: (id) => {
+        answered.push(`extend ${id}`);
+        return Promise.resolve(TUNNEL);
+      },
       fetchTunnel: () => Promise.resolve(TUNNEL),
       answerKnock(_tunnel, knock, admit) {
         answered.push(`${knock} ${admit}`);
@@ -51,6 +64,20 @@ describe('TerminalView', () => {
     panel.offline('expired', 'The tunnel has expired.');
     clock.advance(5000);
     assert.equal(written.length, before + 1, 'nothing changes any more');
+    view.close(record().output);
+  });
+
+  it('shows the QR code and copies the address where the command line asks for it', () => {
+    const { written, stdin, view, panel } = setUp();
+    view.open();
+    panel.online(TUNNEL);
+    view.doOnceOnline(panel, { open: false, qr: true, copy: true });
+    assert.ok(written.some((text) => /█▀|▀█/.test(text)));
+    assert.ok(written.some((text) => text.startsWith('\u{1B}]52;c;')));
+    stdin.emit('data', 'r');
+    written.length = 0;
+    view.doOnceOnline(panel, { open: false, qr: true, copy: false });
+    assert.ok(!written.some((text) => /█▀|▀█/.test(text)), 'whoever has seen one code is not shown the next');
     view.close(record().output);
   });
 
@@ -90,16 +117,48 @@ describe('TerminalView', () => {
     assert.match(written.at(-1) ?? '', /192\.0\.2\.1 knocks/);
     knock('k2', '192.0.2.2');
     stdin.emit('data', 'aa');
-    stdin.emit('data', 'r');
+    stdin.emit('data', 'x');
     assert.deepEqual(answered, ['k1 true'], 'the second is not shown yet');
     Object.defineProperty(stdout, 'writableLength', { value: 1, configurable: true });
     clock.advance(250);
-    stdin.emit('data', 'r');
+    stdin.emit('data', 'x');
     assert.deepEqual(answered, ['k1 true'], 'a stopped terminal does not show it');
     Object.defineProperty(stdout, 'writableLength', { value: 0 });
     clock.advance(250);
-    stdin.emit('data', 'r');
+    stdin.emit('data', 'x');
     assert.deepEqual(answered, ['k1 true', 'k2 false']);
+    view.close(record().output);
+  });
+
+  it('has a key for everything, and asks before it quits', () => {
+    const { clock, written, stdin, answered, view, panel } = setUp();
+    const press = (keys: string): string => {
+      written.length = 0;
+      stdin.emit('data', keys);
+      return written.join('');
+    };
+    let interrupts = 0;
+    const interrupt = (): void => void (interrupts += 1);
+    process.on('SIGINT', interrupt);
+    view.open();
+    panel.online(TUNNEL);
+    clock.advance(250);
+    assert.match(press('?'), /copies the address/);
+    assert.match(press('z'), /Online/);
+    assert.match(press('r'), /█/);
+    assert.match(press('r'), /Online/);
+    assert.match(press('i'), /No requests yet/);
+    press('q');
+    assert.ok(press('c').includes(Buffer.from(TUNNEL.public_url).toString('base64')));
+    assert.match(written.join(''), /Copied http/);
+    press('e');
+    assert.deepEqual(answered, [`extend ${TUNNEL.id}`]);
+    assert.match(press('q'), /Close the tunnel and quit\?/);
+    press('n');
+    assert.equal(interrupts, 0);
+    press('qy');
+    assert.equal(interrupts, 1);
+    process.off('SIGINT', interrupt);
     view.close(record().output);
   });
 

@@ -1,15 +1,18 @@
 import { writeSync } from 'node:fs';
 import type { TunnelSpec } from '../../config/tunnel-spec.ts';
 import type { Clock, Timer } from '../../engine/clock.ts';
-import { VIEW_DRAW_MS } from '../limits.ts';
+import { VIEW_DRAW_MS, VIEW_NOTE_MS } from '../limits.ts';
+import type { OnceOnline } from './once-online.ts';
+import { openAddress } from '../open-address.ts';
 import type { Output } from '../reporter.ts';
+import { copySequence } from './clipboard.ts';
 import { frame } from './frame.ts';
+import { splitKeys } from './keys.ts';
 import { type NextKnock, nextKnock } from './knocks.ts';
+import { LogPage } from './log-page.ts';
 import { Panel, type PanelOptions } from './panel.ts';
 import { LEAVE, Screen } from './screen.ts';
-
-const CTRL_C = '\u{3}';
-const CTRL_L = '\u{C}';
+import type { ViewState } from './state.ts';
 
 /** Whether a terminal can show the view: it can move its cursor. */
 export function canShowView(stdout: { readonly isTTY?: boolean }, env: NodeJS.ProcessEnv): boolean {
@@ -25,7 +28,13 @@ export class TerminalView {
   readonly #panels: Panel[] = [];
   readonly #unsaid: string[] = [];
   #timer: Timer | undefined;
-  #codeOf: number | undefined;
+  #page: ViewState['page'] = 'overview';
+  /** the panel that keys are about */
+  #current = 0;
+  #hasShownCode = false;
+  /** the request log, while it is open */
+  #log: LogPage | undefined;
+  #note: { readonly text: string; readonly until: number } | undefined;
   /** the visitor whom keys are about: nobody is let in whom nobody has seen */
   #shownKnock: NextKnock | undefined;
 
@@ -42,7 +51,7 @@ export class TerminalView {
     err: (text) => void this.#unsaid.push(text),
   };
 
-  add(spec: TunnelSpec, sources: Pick<PanelOptions, 'requests' | 'fetchTunnel' | 'answerKnock'>): Panel {
+  add(spec: TunnelSpec, sources: Omit<PanelOptions, 'spec' | 'clock'>): Panel {
     const panel = new Panel({ spec, clock: this.#clock, ...sources });
     this.#panels.push(panel);
     return panel;
@@ -79,6 +88,17 @@ export class TerminalView {
     for (const panel of this.#panels) panel.sayEnd(output);
   }
 
+  /** What the keys `r`, `c` and `o` do, asked for on the command line. The QR code is that of the first tunnel that is online. */
+  doOnceOnline(panel: Panel, { open, qr, copy }: OnceOnline): void {
+    if (qr && !this.#hasShownCode) {
+      this.#hasShownCode = true;
+      this.#current = this.#panels.indexOf(panel);
+      this.#show('code');
+    }
+    if (copy) this.#copy(panel.url);
+    if (open) this.#open(panel.url);
+  }
+
   #tick(): void {
     this.#draw();
     this.#timer = this.#clock.setTimeout(() => this.#tick(), VIEW_DRAW_MS);
@@ -86,8 +106,20 @@ export class TerminalView {
 
   #draw(): void {
     const { size } = this.#screen;
+    if (this.#log !== undefined) {
+      this.#screen.draw(this.#log.frame(size).slice(0, size.rows));
+      return;
+    }
     const panels = this.#panels.map((panel) => panel.state(size.rows));
-    const state = { panels, now: this.#clock.now(), codeOf: this.#codeOf, hasKeys: this.#stdin.isTTY };
+    const isNoteOver = (this.#note?.until ?? 0) <= this.#clock.monotonic();
+    const state = {
+      panels,
+      now: this.#clock.now(),
+      page: this.#page,
+      current: this.#current,
+      note: isNoteOver ? undefined : this.#note?.text,
+      hasKeys: this.#stdin.isTTY,
+    };
     if (this.#screen.draw(frame(state, size))) this.#shownKnock = nextKnock(panels);
   }
 
@@ -96,28 +128,80 @@ export class TerminalView {
     this.#draw();
   };
 
-  readonly #onKeys = (keys: string): void => {
-    for (const key of keys) {
-      // When keys are read one by one, Ctrl-C is one of them and not a signal.
-      if (key === CTRL_C) process.emit('SIGINT');
-      else if (key === CTRL_L) this.#redraw();
-      else if (key === 'q') this.#nextCode();
-      else if (key === 'a' || key === 'r') this.#answerKnock(key === 'a');
-    }
+  readonly #onKeys = (input: string): void => {
+    for (const key of splitKeys(input)) this.#onKey(key);
   };
+
+  #onKey(key: string): void {
+    // When keys are read one by one, Ctrl-C is one of them and not a signal.
+    if (key === 'ctrl-c') process.emit('SIGINT');
+    else if (key === 'ctrl-l') this.#redraw();
+    else if (this.#log !== undefined) {
+      if (!this.#log.key(key)) this.#log = undefined;
+      this.#draw();
+    } else if (key === 'a' || key === 'x') this.#answerKnock(key === 'a');
+    else if (this.#page === 'quit' || this.#page === 'help') this.#leavePage(key);
+    else this.#onOverviewKey(key);
+  }
+
+  #leavePage(key: string): void {
+    if (this.#page === 'quit' && key === 'y') process.emit('SIGINT');
+    this.#show('overview');
+  }
+
+  #onOverviewKey(key: string): void {
+    const panel = this.#panels[this.#current];
+    switch (key) {
+      case '?':
+        return this.#show('help');
+      case 'q':
+        return this.#show('quit');
+      case 'r':
+        return this.#show(this.#page === 'code' ? 'overview' : 'code');
+      case 'escape':
+        return this.#show('overview');
+      case 'tab':
+        this.#current = (this.#current + 1) % this.#panels.length;
+        return this.#draw();
+      case 'i':
+        this.#log = panel && new LogPage(panel.requests);
+        return this.#draw();
+      case 'e':
+        return panel?.extend();
+      case 'c':
+        return this.#copy(panel?.url);
+      case 'o':
+        return this.#open(panel?.url);
+    }
+  }
+
+  #show(page: ViewState['page']): void {
+    this.#page = page;
+    this.#draw();
+  }
+
+  #copy(url: string | undefined): void {
+    if (url === undefined) return;
+    this.#stdout.write(copySequence(url));
+    this.#say(`Copied ${url}, if this terminal lets programs copy.`);
+  }
+
+  #open(url: string | undefined): void {
+    if (url === undefined) return;
+    this.#say(`Opening ${url}`);
+    openAddress(url, (why) => this.#say(`${why}.`));
+  }
+
+  #say(text: string): void {
+    this.#note = { text, until: this.#clock.monotonic() + VIEW_NOTE_MS };
+    this.#draw();
+  }
 
   /** The next one is shown with the next frame, so that one key too many answers nobody. */
   #answerKnock(admit: boolean): void {
     const shown = this.#shownKnock;
     this.#shownKnock = undefined;
     if (shown !== undefined) this.#panels[shown.panel]?.answerKnock(shown.knock, admit);
-  }
-
-  /** From one tunnel to the next, and then back to the requests. */
-  #nextCode(): void {
-    const next = this.#codeOf === undefined ? 0 : this.#codeOf + 1;
-    this.#codeOf = next < this.#panels.length ? next : undefined;
-    this.#draw();
   }
 
   /** The program ends without {@link close}: nothing asynchronous is written any more. */

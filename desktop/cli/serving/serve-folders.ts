@@ -1,0 +1,40 @@
+/** Tunnels that lead to folders, for `culvert share` and the `share` of `culvert.yml`. */
+import type { TunnelSpec } from '../../config/tunnel-spec.ts';
+import { FolderUnreadable, shareFolder, type SharedFolder } from '../../share/shared-folder.ts';
+import { UsageError } from '../usage-error.ts';
+
+/** Tunnels of which each leads to a port. */
+export interface ServedFolders {
+  readonly tunnels: readonly TunnelSpec[];
+  /** Ends the servers of the folders. */
+  close(): Promise<void>;
+}
+
+/**
+ * Serves the folders that tunnels lead to; tunnels that lead to a port stay as they are.
+ *
+ * @throws UsageError for what is not a folder, or one that cannot be read
+ */
+export async function serveFolders(specs: readonly TunnelSpec[]): Promise<ServedFolders> {
+  const servers: SharedFolder[] = [];
+  const close = async (): Promise<void> => {
+    await Promise.all(servers.map((server) => server.close()));
+  };
+  const tunnels: TunnelSpec[] = [];
+  try {
+    for (const spec of specs) {
+      if (spec.folder === undefined) {
+        tunnels.push(spec);
+        continue;
+      }
+      const server = await shareFolder(spec.folder);
+      servers.push(server);
+      const { path: folder, port, host: hostHeader } = server;
+      tunnels.push({ ...spec, folder, port, hostHeader, localHost: '127.0.0.1' });
+    }
+  } catch (error) {
+    await close();
+    throw error instanceof FolderUnreadable ? new UsageError(error.message) : error;
+  }
+  return { tunnels, close };
+}

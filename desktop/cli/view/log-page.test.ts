@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { setImmediate as turn } from 'node:timers/promises';
+import { RequestLog } from '../../engine/inspector/request-log.ts';
+import { FakeClock } from '../../testing/fake-clock.ts';
+import { LOG_SEARCH_MAX } from '../limits.ts';
+import { LogPage } from './log-page.ts';
+import { paint } from './text.ts';
+
+function setUp(targets: readonly string[]) {
+  const log = new RequestLog(new FakeClock());
+  const add = (target: string): void => {
+    const recording = log.open();
+    recording.toLocal(Buffer.from(`GET ${target} HTTP/1.1\r\nHost: x\r\nCookie: sid=s3cret\r\n\r\n`));
+    recording.toVisitor(Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\n{"a":1}'));
+  };
+  for (const target of targets) add(target);
+  const replayed: number[] = [];
+  const page = new LogPage({
+    label: undefined,
+    list: () => log.list(),
+    detail: (id) => log.detail(id),
+    replay(id) {
+      replayed.push(id);
+      if (id === 1) return Promise.reject(new Error('Nothing answers on port 3000.'));
+      add(`/again-${id}`);
+      return Promise.resolve(targets.length + 1);
+    },
+  });
+  const press = (...keys: string[]): boolean[] => keys.map((key) => page.key(key));
+  const text = (rows = 10): string =>
+    page
+      .frame({ columns: 100, rows })
+      .map((line) => paint(line, 100, false))
+      .join('\n');
+  return { page, press, text, replayed };
+}
+
+describe('the request log of the view', () => {
+  it('lists, newest first, with a cursor that moves and stays within', () => {
+    const { press, text } = setUp(['/one', '/two', '/three']);
+    assert.match(text(), /^> .*\/three\n {2}.*\/two\n {2}.*\/one$/m);
+    press('down', 'j', 'down', 'page-down');
+    assert.match(text(), /^> .*\/one$/m);
+    press('k', 'page-up', 'up');
+    assert.match(text(), /^> .*\/three$/m);
+  });
+
+  it('shows no more than there is room for, and always the cursor', () => {
+    const { press, text } = setUp(Array.from({ length: 50 }, (_, index) => `/${index}`));
+    press(...Array.from({ length: 30 }, () => 'down'));
+    const lines = text(8).split('\n');
+    assert.equal(lines.length, 8);
+    assert.ok(lines.some((line) => line.startsWith('> ') && line.endsWith('/19')));
+  });
+
+  it('finds by words as they are typed', () => {
+    const { press, text } = setUp(['/cart', '/webhook', '/cart?x']);
+    press('/', 'c', 'a', 'r', 't', '!', 'backspace');
+    assert.match(text(), /^\/cart_$/m);
+    assert.doesNotMatch(text(), /webhook/);
+    assert.deepEqual(press('enter', 'escape', 'escape'), [true, true, false], 'first the search ends');
+    assert.match(text(), /webhook/);
+    press('/', 'z', 'enter');
+    assert.match(text(), /No request has all of these words/);
+  });
+
+  it('takes as much of a search as anybody types', () => {
+    const { press, text } = setUp(['/']);
+    press('/', ...Array.from({ length: 300 }, () => 'x'));
+    press(...Array.from({ length: LOG_SEARCH_MAX }, () => 'backspace'));
+    assert.match(text(), /^\/_$/m);
+    press('enter', 'escape');
+    assert.match(text(), /^> /m);
+  });
+
+  it('shows one with both messages, without its secrets, and scrolls', () => {
+    const { press, text } = setUp(['/one', '/two']);
+    press('down', 'enter');
+    assert.match(
+      text(40),
+      /GET \/one HTTP\/1\.1[^]*Cookie: sid=\[redacted\][^]*200 OK[^]*\{\n {2}"a": 1\n\}/,
+    );
+    press('page-down');
+    assert.doesNotMatch(text(6), /GET \/one HTTP/);
+    press('escape');
+    assert.match(text(), /^> .*\/one$/m);
+  });
+
+  it('repeats, and says what came of it', async () => {
+    const { press, text, replayed } = setUp(['/one', '/two']);
+    press('r');
+    assert.match(text(), /Sending 2 again/);
+    await turn();
+    assert.match(text(), /Sent again, as 3\.\n> .*again-2/);
+    press('down', 'down', 'r');
+    await turn();
+    assert.match(text(), /Nothing answers on port 3000/);
+    assert.deepEqual(replayed, [2, 1]);
+  });
+
+  it('is left with i, q and Escape', () => {
+    for (const key of ['i', 'q', 'escape']) assert.deepEqual(setUp(['/']).press(key), [false]);
+    assert.match(setUp([]).text(), /No requests yet/);
+    setUp([]).press('enter', 'r', 'down');
+  });
+});

@@ -1,0 +1,216 @@
+/** The request log in the view: a list that can be searched, and one request with both messages. */
+import { matching } from '../../engine/inspector/filter.ts';
+import type { RequestDetail, RequestSummary } from '../../engine/inspector/records.ts';
+import { detailText } from '../inspect-format.ts';
+import { LOG_SEARCH_MAX } from '../limits.ts';
+import { escapeVisitorText } from '../visitor-text.ts';
+import { requestRow } from './request-rows.ts';
+import type { Size } from './state.ts';
+import { type Line, span } from './text.ts';
+
+/** The requests of one tunnel. */
+export interface LogSource {
+  readonly label: string | undefined;
+  /** newest first */
+  list(): readonly RequestSummary[];
+  detail(id: number): RequestDetail | undefined;
+  /** Sends a request to the local port again; rejects with an Error whose message is for people. */
+  replay(id: number): Promise<number>;
+}
+
+/** Lines above the list and above a request. */
+const HEAD_LINES = 2;
+
+export class LogPage {
+  readonly #source: LogSource;
+  #typed = '';
+  #isTyping = false;
+  /** number of the request that the cursor is at; `undefined`: the newest */
+  #selected: number | undefined;
+  #isOpen = false;
+  #top = 0;
+  #note = '';
+  #rows = 0;
+
+  constructor(source: LogSource) {
+    this.#source = source;
+  }
+
+  /** @returns false if the key leaves the log */
+  key(key: string): boolean {
+    if (this.#isTyping) this.#type(key);
+    else if (this.#isOpen) this.#inDetail(key);
+    else return this.#inList(key);
+    return true;
+  }
+
+  frame(size: Size): Line[] {
+    this.#rows = Math.max(1, size.rows - HEAD_LINES);
+    return this.#isOpen ? this.#detailFrame() : this.#listFrame(size);
+  }
+
+  get #found(): readonly RequestSummary[] {
+    return matching(this.#source.list(), this.#typed);
+  }
+
+  #type(key: string): void {
+    this.#selected = undefined;
+    if (key === 'enter') this.#isTyping = false;
+    else if (key === 'escape') {
+      this.#isTyping = false;
+      this.#typed = '';
+    } else if (key === 'backspace') this.#typed = this.#typed.slice(0, -1);
+    else if (/^[\u{20}-\u{7e}]$/u.test(key) && this.#typed.length < LOG_SEARCH_MAX) this.#typed += key;
+  }
+
+  #inList(key: string): boolean {
+    this.#note = '';
+    switch (key) {
+      case 'up':
+      case 'k':
+        this.#move(-1);
+        break;
+      case 'down':
+      case 'j':
+        this.#move(1);
+        break;
+      case 'page-up':
+        this.#move(-this.#rows);
+        break;
+      case 'page-down':
+      case ' ':
+        this.#move(this.#rows);
+        break;
+      case '/':
+        this.#isTyping = true;
+        break;
+      case 'enter':
+        this.#selected = this.#current()?.id;
+        this.#isOpen = this.#selected !== undefined;
+        this.#top = 0;
+        break;
+      case 'r':
+        this.#replay();
+        break;
+      case 'escape':
+        if (this.#typed === '') return false;
+        this.#typed = '';
+        break;
+      case 'i':
+      case 'q':
+        return false;
+    }
+    return true;
+  }
+
+  #inDetail(key: string): void {
+    this.#note = '';
+    switch (key) {
+      case 'up':
+      case 'k':
+        this.#top -= 1;
+        break;
+      case 'down':
+      case 'j':
+        this.#top += 1;
+        break;
+      case 'page-up':
+        this.#top -= this.#rows;
+        break;
+      case 'page-down':
+      case ' ':
+        this.#top += this.#rows;
+        break;
+      case 'r':
+        this.#replay();
+        break;
+      case 'enter':
+      case 'escape':
+      case 'i':
+      case 'q':
+        this.#isOpen = false;
+        break;
+    }
+  }
+
+  #current(): RequestSummary | undefined {
+    const found = this.#found;
+    return found.find(({ id }) => id === this.#selected) ?? found[0];
+  }
+
+  #move(by: number): void {
+    const found = this.#found;
+    const at = Math.max(
+      0,
+      found.findIndex(({ id }) => id === this.#selected),
+    );
+    const next = Math.min(found.length - 1, Math.max(0, at + by));
+    // At the top the cursor stays with the newest one.
+    this.#selected = next <= 0 ? undefined : found[next]?.id;
+  }
+
+  #replay(): void {
+    const request = this.#current();
+    if (request === undefined) return;
+    this.#note = `Sending ${request.id} again…`;
+    void this.#sendAgain(request.id);
+  }
+
+  async #sendAgain(id: number): Promise<void> {
+    try {
+      const sent = await this.#source.replay(id);
+      this.#note = `Sent again, as ${sent}.`;
+      this.#selected = sent;
+      this.#top = 0;
+    } catch (error) {
+      this.#note = error instanceof Error ? error.message : String(error);
+    }
+  }
+
+  #listFrame({ columns }: Size): Line[] {
+    const found = this.#found;
+    const current = this.#current();
+    const at = Math.max(
+      0,
+      found.findIndex(({ id }) => id === current?.id),
+    );
+    const first = Math.max(0, Math.min(at - Math.floor(this.#rows / 2), found.length - this.#rows));
+    const rows = found
+      .slice(first, first + this.#rows)
+      .map((request) => [
+        span(request.id === current?.id ? '> ' : '  ', 'strong'),
+        ...requestRow(request, undefined, columns - 2),
+      ]);
+    const { label } = this.#source;
+    const name = label === undefined ? 'requests' : `requests of ${label}`;
+    const keys = '   Enter shows   / finds   r repeats   i back';
+    const none = this.#typed === '' ? 'No requests yet.' : 'No request has all of these words.';
+    return [
+      [span(name, 'strong'), span(keys, 'dim')],
+      this.#statusLine(found.length),
+      ...(rows.length > 0 ? rows : [[span(none, 'dim')]]),
+    ];
+  }
+
+  #statusLine(count: number): Line {
+    if (this.#isTyping) return [span(`/${this.#typed}`, 'strong'), span('_')];
+    if (this.#note !== '') return [span(escapeVisitorText(this.#note), 'warning')];
+    return this.#typed === '' ? [] : [span(`/${this.#typed}   ${count} found, Esc shows all`, 'dim')];
+  }
+
+  #detailFrame(): Line[] {
+    const detail = this.#selected === undefined ? undefined : this.#source.detail(this.#selected);
+    const text = detail === undefined ? 'It is no longer kept.' : detailText(detail);
+    const lines = text.trimEnd().split('\n');
+    this.#top = Math.max(0, Math.min(this.#top, lines.length - this.#rows));
+    const shown = lines.slice(this.#top, this.#top + this.#rows);
+    return [
+      [
+        span(`request ${this.#selected}`, 'strong'),
+        span('   Up and Down scroll   r repeats   Esc back', 'dim'),
+      ],
+      this.#note === '' ? [] : [span(escapeVisitorText(this.#note), 'warning')],
+      ...shown.map((line) => [span(escapeVisitorText(line.replaceAll('\t', '  ')))]),
+    ];
+  }
+}
