@@ -17,6 +17,10 @@ export type RelayApi = Pick<
   | 'deleteLink'
   | 'listKnocks'
   | 'answerKnock'
+  | 'listDomains'
+  | 'addDomain'
+  | 'verifyDomain'
+  | 'removeDomain'
 >;
 
 /** What a signed-in app needs to work. */

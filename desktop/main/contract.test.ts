@@ -19,6 +19,7 @@ import { PAGE_URL } from './electron/page-scheme.ts';
 
 interface Bridge {
   call(channel: string, payload?: unknown): Promise<Answer<unknown>>;
+  drop(files: readonly unknown[]): Promise<Answer<unknown>>;
   on(push: string, listener: (...values: unknown[]) => void): () => void;
 }
 
@@ -58,10 +59,11 @@ describe('the contract between page and main', () => {
     loadBundle(preload, {
       contextBridge: { exposeInMainWorld: (name: string, value: unknown) => exposed.set(name, value) },
       ipcRenderer: ipc.renderer,
+      webUtils: { getPathForFile: (file: string) => `/nowhere/${file}` },
     });
     assert.deepEqual([...exposed.keys()], ['culvert']);
     const bridge = exposed.get('culvert') as Bridge;
-    assert.deepEqual(Object.keys(bridge).sort(), ['call', 'on']);
+    assert.deepEqual(Object.keys(bridge).sort(), ['call', 'drop', 'on']);
     return bridge;
   }
 
@@ -71,13 +73,20 @@ describe('the contract between page and main', () => {
 
   it('exposes every channel of the table and no other', async () => {
     const bridge = expose();
-    for (const name of CALL_NAMES) {
+    for (const name of CALL_NAMES.filter((other) => other !== 'folder:drop')) {
       const answer = await bridge.call(name, BAD);
       assert.equal(answer.ok, false, name);
     }
     for (const name of ['no:such', 'toString', '__proto__', 'ELECTRON_BROWSER_REQUIRE']) {
       await assert.rejects(bridge.call(name), TypeError);
     }
+  });
+
+  it('takes the path of what is dropped from the system, and from nobody else', async () => {
+    const bridge = expose();
+    assert.deepEqual(await bridge.drop(['a', 'b', 'c']), { ok: true, value: undefined });
+    assert.deepEqual(bugs, []);
+    await assert.rejects(bridge.call('folder:drop', { paths: ['/'] }), TypeError);
   });
 
   it('passes what main pushes to listeners, without the event, until they stop', () => {

@@ -118,12 +118,27 @@ describe('the app', () => {
       });
     });
 
+    it('is given up when its user cancels it, and can be tried again', async () => {
+      const app = await start();
+      const getAccount = app.api.getAccount.bind(app.api);
+      app.api.getAccount = () => new Promise(() => {});
+      const trying = app.call('session:sign-in', SIGN_IN);
+      await app.call('session:cancel', undefined);
+      await assert.rejects(trying, failsWith('cancelled'));
+      assert.equal(app.core.snapshots.make().session.state, 'signed-out');
+      await app.call('session:cancel', undefined);
+      app.api.getAccount = getAccount;
+      await app.call('session:sign-in', SIGN_IN);
+      assert.equal(app.core.snapshots.make().session.state, 'signed-in');
+    });
+
     it('forgets key and tunnels at sign-out, and closes them at the relay', async () => {
       const app = await signedIn();
       await app.call('tunnel:create', FORM);
       await app.call('session:sign-out', undefined);
-      assert.deepEqual(app.api.tunnels, []);
       assert.equal(app.serve.last.isStopped, true);
+      await app.core.undos.commitAll();
+      assert.deepEqual(app.api.tunnels, []);
       const { core } = await start(again(app));
       assert.equal(core.snapshots.make().session.state, 'signed-out');
       assert.deepEqual(core.snapshots.make().tunnels, []);
@@ -160,8 +175,9 @@ describe('the app', () => {
       const app = await signedIn();
       const { key } = await app.call('tunnel:create', { ...FORM, name: 'my-app' });
       await app.call('tunnel:stop', { key });
-      assert.deepEqual(app.api.tunnels, []);
       assert.equal(app.serve.last.isStopped, true);
+      await app.core.undos.commitAll();
+      assert.deepEqual(app.api.tunnels, []);
       await app.call('tunnel:start', { key });
       assert.deepEqual(
         app.api.tunnels.map(({ slug }) => slug),
@@ -174,6 +190,7 @@ describe('the app', () => {
       const app = await signedIn();
       const { key } = await app.call('tunnel:create', FORM);
       await app.call('tunnel:stop', { key });
+      await app.core.undos.commitAll();
       await Promise.all([app.call('tunnel:start', { key }), app.call('tunnel:start', { key })]);
       assert.equal(app.api.tunnels.length, 1);
     });
@@ -184,6 +201,7 @@ describe('the app', () => {
       app.api.failure = new RelayUnreachable('gone');
       await app.call('tunnel:stop', { key });
       assert.equal(app.serve.last.isStopped, true);
+      await app.core.undos.commitAll();
       app.api.failure = undefined;
       await app.core.desk.refresh();
       assert.deepEqual(app.api.tunnels, []);
@@ -237,6 +255,36 @@ describe('the app', () => {
       await app.call('session:sign-in', SIGN_IN);
       assert.equal(app.serve.all.length, 4);
       assert.equal(app.core.snapshots.make().tunnels[0]?.status.name, 'connecting');
+    });
+
+    it('are connected now when somebody does not want to wait', async () => {
+      const app = await signedIn();
+      await app.call('tunnel:create', FORM);
+      await app.call('relay:try', undefined);
+      assert.deepEqual(app.serve.last.sleep, ['wake']);
+    });
+
+    it('that are lost together are one notice, and none while the window is in front', async () => {
+      const app = await signedIn();
+      for (let count = 0; count < 3; count += 1) await app.call('tunnel:create', FORM);
+      const online = (): void => app.serve.all.forEach(({ onState }) => onState({ name: 'online' }));
+      const lose = (): void => {
+        for (const { onState } of app.serve.all)
+          onState({ name: 'reconnecting', attempt: 1, retryInMs: 1000, why: 'No connection.' });
+        for (let ticks = 0; ticks < 8; ticks += 1) app.clock.advance(5000);
+      };
+      const titles = () => app.seen.notices.map(({ title }) => title);
+      online();
+      app.core.setInFront(true);
+      lose();
+      online();
+      app.clock.advance(5000);
+      assert.deepEqual(titles(), []);
+      app.core.setInFront(false);
+      lose();
+      online();
+      app.clock.advance(5000);
+      assert.deepEqual(titles(), ['3 tunnels are offline', 'All 3 tunnels are back']);
     });
 
     it('leave the list only when they have ended', async () => {
@@ -362,9 +410,20 @@ describe('the app', () => {
       assert.equal(aside.length, 1);
     });
 
+    it('show what the system will do at login, also if that was changed there', async () => {
+      const app = await start();
+      await app.call('settings:change', { startsAtLogin: true });
+      app.seen.autostart.push(false);
+      app.core.setVisible(true);
+      await until(() => !app.core.snapshots.make().settings.startsAtLogin || undefined);
+    });
+
     it('that the system refuses are not remembered', async () => {
       const system = fakeSystem();
-      const autostart = { set: () => Promise.reject(new Error('read-only')) };
+      const autostart = {
+        isOn: () => Promise.resolve(false),
+        set: () => Promise.reject(new Error('read-only')),
+      };
       const app = await start({ ...system, platform: { ...system.platform, autostart } });
       await assert.rejects(app.call('settings:change', { startsAtLogin: true }), failsWith('autostart'));
       assert.equal(app.core.snapshots.make().settings.startsAtLogin, false);

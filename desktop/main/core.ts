@@ -1,8 +1,12 @@
 /** The app without Electron: what it remembers, who is signed in, its tunnels, and what is shown of them. */
 import { join } from 'node:path';
-import type { Snapshot } from '../shared/snapshot.ts';
+import type { Snapshot, UpdateView } from '../shared/snapshot.ts';
+import { Checkup } from './checkup.ts';
+import { Domains } from './domains.ts';
+import { Drops } from './drops.ts';
 import type { Handlers } from './handlers/handle.ts';
 import { createHandlers } from './handlers/handlers.ts';
+import { followAutostart } from './handlers/settings.ts';
 import {
   KNOCK_NOTICES_MAX,
   NOTICE_TICK_MS,
@@ -12,38 +16,57 @@ import {
   SNAPSHOT_INTERVAL_MS,
   TRAY_INTERVAL_MS,
 } from './limits.ts';
-import { KEY_REFUSED_NOTICE, knockNotice, type Notice, Notices } from './notices/notices.ts';
+import { KEY_REFUSED_NOTICE, knockNotice, type Notice } from './notices/notice.ts';
+import { Notices } from './notices/notices.ts';
 import type { Platform } from './platform.ts';
 import { Poller } from './poller.ts';
 import type { PortScan } from './ports/port-scan.ts';
 import { nameDomainOf } from './session/account-view.ts';
 import { KEY_FILE_VERSION, KeyVault, readKeptKey } from './session/key-vault.ts';
+import { Invitations } from './session/invitations.ts';
 import { SignIn } from './session/sign-in.ts';
 import { APP_DATA_VERSION, INITIAL_APP_DATA, readAppData } from './settings/app-data.ts';
 import { AppStore } from './settings/app-store.ts';
 import { JsonFile } from './settings/json-file.ts';
 import { Signal } from './signal.ts';
+import { Signatures } from './signing/signatures.ts';
+import { SigningSecrets } from './signing/signing-secrets.ts';
 import { Feed } from './snapshot/feed.ts';
 import { tunnelView } from './snapshot/tunnel-view.ts';
 import { type TrayModel, trayModel } from './tray/tray-model.ts';
 import { Admission } from './tunnels/admission.ts';
 import { PasswordStore } from './tunnels/passwords.ts';
+import { OtherTunnels } from './tunnels/other-tunnels.ts';
 import { TunnelDesk } from './tunnels/tunnel-desk.ts';
+import { UndoList } from './undo/undo-list.ts';
 
 export interface Core {
   readonly handlers: Handlers;
   readonly store: AppStore;
   readonly desk: TunnelDesk;
+  readonly undos: UndoList;
   readonly snapshots: Feed<Snapshot>;
   readonly tray: Feed<TrayModel>;
   /** what the user is to be told outside the window */
   readonly notices: Signal<Notice>;
+  /** Shows an invitation that a link has, and asks the user. */
+  openInvitation(address: string): void;
+  /** Shows what was dropped on the tray, and asks the user. */
+  drop(paths: readonly string[]): void;
   /** The user wants the app to quit. */
   readonly quitRequested: Signal;
+  /** The user wants the downloaded version, now. */
+  readonly updateRequested: Signal;
+  /** There is a newer version of the app. */
+  setUpdate(update: UpdateView): void;
   /** Continues where the app was when it ended: signs in, serves tunnels. To be called once everything listens. */
   start(): Promise<void>;
   /** Whether somebody can see the window. */
   setVisible(isVisible: boolean): void;
+  /** Whether the user has the window in front of them: then it says everything, and no notice is given. */
+  setInFront(isInFront: boolean): void;
+  /** Tells the user something outside the window, unless they want no notices or need none. */
+  notify(notice: Notice): void;
   /** This machine is going to sleep: the app tells relays, so that they need not notice by its silence. */
   suspend(): void;
   /** The network has changed, or this machine is awake again. */
@@ -58,24 +81,31 @@ export async function createCore(platform: Platform): Promise<Core> {
   const { store: passwordStore, passwords } = await PasswordStore.open(openVault(platform, 'passwords.json'));
   let scan: PortScan | undefined;
   let isVisible = false;
+  let isInFront = false;
   const notices = new Signal<Notice>();
   const quitRequested = new Signal();
+  const updateRequested = new Signal();
+  let update: UpdateView | undefined;
   const tunnelNotices = new Notices();
+  const notify = (notice: Notice): void => {
+    if (store.data.settings.notifies && !isInFront) notices.emit(notice);
+  };
   const inBackground = (what: string, work: Promise<void>): void => {
     work.catch((error: unknown) => platform.report(what, error));
   };
 
+  const undos = new UndoList(clock, (error) => platform.report('what was to be final', error));
   const signIn = new SignIn({ vault, store, connect: (relay, key) => platform.connect(relay, key) });
   const desk = new TunnelDesk(
     {
       now: () => clock.now(),
       serve: platform.serve,
       createLog: (target) => platform.createLog(target),
+      undos,
       connection: () => signIn.connection,
       inventPassword: platform.inventPassword,
       onKnock({ key, tunnel, knocks }, knock) {
-        if (!store.data.settings.notifies || knocks.length > KNOCK_NOTICES_MAX) return;
-        notices.emit(knockNotice(key, tunnel.slug, knock));
+        if (knocks.length <= KNOCK_NOTICES_MAX) notify(knockNotice(key, tunnel.slug, knock));
       },
       async save(tunnels, passwordsNow) {
         const { view } = signIn;
@@ -84,7 +114,7 @@ export async function createCore(platform: Platform): Promise<Core> {
       },
       onKeyRefused() {
         if (signIn.connection === undefined) return;
-        if (store.data.settings.notifies) notices.emit(KEY_REFUSED_NOTICE);
+        notify(KEY_REFUSED_NOTICE);
         inBackground('signing out', signIn.keyRefused());
       },
       onSaveFailed: (error) => platform.report('saving tunnels', error),
@@ -92,6 +122,29 @@ export async function createCore(platform: Platform): Promise<Core> {
     store.data.tunnels,
     passwords,
   );
+  const secrets = await SigningSecrets.open(
+    {
+      vault: openVault(platform, 'signing-secrets.json'),
+      now: () => clock.now(),
+      wish: () => {
+        const { view } = signIn;
+        return view.state === 'signed-in' && view.keyKept === 'session' ? 'session' : 'system';
+      },
+    },
+    store.data.tunnels,
+  );
+  const invitations = new Invitations({ platform, keeps: () => vault.keeps(), signIn, desk, secrets, undos });
+  const drops = new Drops({ desk, isSignedIn: () => signIn.connection !== undefined });
+  const checkup = new Checkup({
+    connection: () => signIn.connection,
+    examine: platform.examine,
+    onError: (error) => platform.report('finding out why', error),
+  });
+  const others = new OtherTunnels({
+    connection: () => signIn.connection,
+    undos,
+    servedHere: () => platform.servedHere(),
+  });
   const admission = new Admission({
     desk,
     connection: () => signIn.connection,
@@ -111,19 +164,40 @@ export async function createCore(platform: Platform): Promise<Core> {
     pauseMs: () => PORTS_INTERVAL_MS,
     onError: (error) => platform.report('looking at ports', error),
   });
-  signIn.changed.listen(showChange);
+  signIn.changed.listen(() => {
+    if (signIn.connection === undefined) checkup.stop();
+    showChange();
+  });
   desk.changed.listen(showChange);
+  undos.changed.listen(showChange);
+  checkup.changed.listen(() => snapshots.changed());
+  others.changed.listen(() => snapshots.changed());
+  invitations.changed.listen(showChange);
+  drops.changed.listen(() => snapshots.changed());
   signIn.signedIn.listen(({ connection, isSameAccount }) => {
+    others.clear();
     inBackground('saving tunnels', desk.resume(connection, isSameAccount));
+    if (!isSameAccount) inBackground('forgetting secrets', forgetSecrets());
     poller.now();
   });
+
+  async function forgetSecrets(): Promise<void> {
+    await secrets.setAside();
+  }
 
   function makeSnapshot(): Snapshot {
     return {
       session: signIn.view,
       tunnels: desk.tunnels.map((tunnel) => tunnelView(tunnel, scan)),
+      others: signIn.connection === undefined ? [] : others.views,
+      checkup: checkup.view,
+      invitation: invitations.view,
+      drop: drops.view,
       ports: scan?.ports ?? [],
       settings: store.data.settings,
+      undos: undos.views,
+      update,
+      isShortcutRefused: platform.summonKey.isRefused,
       hasNetwork: platform.hasNetwork(),
     };
   }
@@ -136,8 +210,14 @@ export async function createCore(platform: Platform): Promise<Core> {
   async function poll(): Promise<void> {
     try {
       await signIn.verify();
+      const { connection } = signIn;
+      if (connection === undefined) return;
+      await others.retry(connection.api);
       const live = await desk.refresh();
-      if (signIn.connection === undefined) return;
+      if (signIn.connection !== connection) return;
+      const { ownIds } = desk;
+      // A check opens a tunnel for a moment.
+      if (ownIds !== undefined && checkup.view?.isRunning !== true) await others.show(live, ownIds);
       await signIn.reached(undefined);
       const domain = live.map(nameDomainOf).find((name) => name !== undefined);
       if (domain !== undefined) await signIn.learnDomain(domain);
@@ -152,14 +232,24 @@ export async function createCore(platform: Platform): Promise<Core> {
     snapshots.changed();
   }
 
+  function wake(): void {
+    desk.wake();
+    showChange();
+    poller.now();
+  }
+
+  async function readSystemSettings(): Promise<void> {
+    if (await followAutostart(store, platform.autostart)) snapshots.changed();
+  }
+
   function lookForNotices(): void {
-    const found = tunnelNotices.look(makeSnapshot().tunnels, clock.now());
-    if (store.data.settings.notifies) for (const notice of found) notices.emit(notice);
+    for (const notice of tunnelNotices.look(makeSnapshot().tunnels, clock.now(), isInFront)) notify(notice);
     clock.setTimeout(lookForNotices, NOTICE_TICK_MS);
   }
 
   return {
     async start() {
+      platform.summonKey.use(store.data.settings.summonShortcut);
       await signIn.restore();
       poller.now();
       ports.now();
@@ -168,34 +258,57 @@ export async function createCore(platform: Platform): Promise<Core> {
     handlers: createHandlers({
       platform,
       signIn,
+      invitations,
       desk,
+      others,
+      checkup,
       admission,
+      drops,
+      domains: new Domains(() => signIn.connection, undos),
+      signatures: new Signatures(secrets, () => clock.now()),
+      secrets,
       inventPassword: platform.inventPassword,
       store,
+      undos,
       feed: snapshots,
+      wake,
+      update: () => updateRequested.emit(),
       quit: () => quitRequested.emit(),
     }),
     store,
     desk,
+    undos,
     snapshots,
     tray,
     notices,
+    openInvitation(address) {
+      inBackground('opening an invitation', invitations.open(address));
+    },
+    drop(paths) {
+      inBackground('looking at what was dropped', drops.show(paths));
+    },
     quitRequested,
+    updateRequested,
+    setUpdate(value) {
+      update = value;
+      snapshots.changed();
+    },
     setVisible(value) {
       if (value === isVisible) return;
       isVisible = value;
       if (!value) return;
+      inBackground('reading settings of the system', readSystemSettings());
       poller.now();
       ports.now();
     },
+    setInFront(value) {
+      isInFront = value;
+    },
+    notify,
     suspend() {
       desk.suspend();
     },
-    wake() {
-      desk.wake();
-      showChange();
-      poller.now();
-    },
+    wake,
   };
 }
 

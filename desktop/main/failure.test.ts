@@ -15,6 +15,7 @@ describe('a refusal of the relay', () => {
     [new RelayRefusal(404, 'tunnel not found', { code: 'not-found' }), 'no-relay'],
     [new RelayRefusal(400, 'that is no network', { code: 'invalid-access' }), 'bad-lock'],
     [new RelayRefusal(409, 'somebody has it', { code: 'name-taken' }), 'name-taken'],
+    [new RelayRefusal(409, 'name already in use', { code: 'name-reserved' }), 'name-reserved'],
     [new RelayRefusal(409, 'revoke one first', { code: 'too-many-links' }), 'too-many-links'],
   ];
   for (const [refusal, code] of cases) {

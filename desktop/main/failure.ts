@@ -1,7 +1,13 @@
 /** What went wrong with a call of the page, in words for people and with the field of the form it belongs to. */
 import { API_ERRORS, VARIABLE_API_ERRORS } from '../../shared/errors.ts';
 import { ReplayRefused } from '../engine/inspector/replay.ts';
-import { AccessUnsupported, refusesKey, RelayRefusal, RelayUnreachable } from '../engine/relay/errors.ts';
+import {
+  AccessUnsupported,
+  DomainUnsupported,
+  refusesKey,
+  RelayRefusal,
+  RelayUnreachable,
+} from '../engine/relay/errors.ts';
 import { RelayAddressError } from '../engine/relay/relay-address.ts';
 import type { CallError } from '../shared/ipc.ts';
 import type { Problem } from '../shared/snapshot.ts';
@@ -35,6 +41,8 @@ export function toCallError(error: unknown): CallError | undefined {
   if (error instanceof CallFailure) return error.error;
   if (error instanceof RelayAddressError)
     return { code: 'relay-address', field: 'relay', text: sentence(error.message) };
+  if (error instanceof DomainUnsupported)
+    return { code: 'relay-too-old', field: 'domain', text: sentence(error.message) };
   if (error instanceof AccessUnsupported)
     return { code: 'relay-too-old', field: 'lock', text: sentence(error.message) };
   if (error instanceof ReplayRefused) return { code: error.code, text: error.message };
@@ -87,6 +95,15 @@ function refusal(error: RelayRefusal): CallError {
           }
         : { code: 'not-allowed', text: sentence(message) };
     case 404:
+      if (error.is(API_ERRORS.domainNotFound))
+        return { code: 'domain-gone', field: 'domain', text: 'You do not have this domain any more.' };
+      if (error.is(API_ERRORS.invitationNotFound)) {
+        return {
+          code: 'invitation-ended',
+          field: 'relay',
+          text: 'This invitation was used already, has ended, or never was. Whoever sent it to you can send another one.',
+        };
+      }
       return error.is(API_ERRORS.tunnelNotFound)
         ? { code: 'tunnel-gone', text: 'The tunnel was closed or has expired. Start it again.' }
         : {
@@ -95,6 +112,14 @@ function refusal(error: RelayRefusal): CallError {
             text: 'What responds there is not a Culvert relay. Check the address.',
           };
     case 409:
+      if (error.code?.startsWith('domain-') === true)
+        return { code: error.code, field: 'domain', text: sentence(message) };
+      if (error.code === API_ERRORS.nameReserved.code)
+        return {
+          code: 'name-reserved',
+          field: 'name',
+          text: 'This name is reserved by the relay. Choose another one.',
+        };
       if (error.code !== undefined && !error.is(API_ERRORS.nameTaken))
         return { code: error.code, text: sentence(message) };
       return {
@@ -122,6 +147,8 @@ function badField(error: RelayRefusal): CallError {
   if (error.is(API_ERRORS.invalidName)) return { code: 'bad-name', field: 'name', text: sentence(message) };
   if (error.is(API_ERRORS.invalidPort))
     return { code: 'bad-port', field: 'port', text: 'Give a port from 1 to 65535.' };
+  if (error.is(VARIABLE_API_ERRORS.invalidDomain))
+    return { code: 'bad-domain', field: 'domain', text: sentence(message) };
   if (error.is(VARIABLE_API_ERRORS.invalidAccess))
     return { code: 'bad-lock', field: 'lock', text: sentence(message) };
   if (isAboutTtl(error)) return { code: 'bad-ttl', field: 'ttl', text: sentence(message) };

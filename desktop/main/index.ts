@@ -7,23 +7,26 @@ import { createQuit } from './electron/ask-quit.ts';
 import * as electron from './electron/electron.ts';
 import { collectLinks, listenToSystem } from './electron/events.ts';
 import { registerHandlers } from './electron/ipc.ts';
+import { isStartedAtLogin } from './electron/login-item.ts';
+import { applicationMenu, offerContextMenu } from './electron/menus.ts';
 import { denyNavigation, denyPermissions } from './electron/lock-down.ts';
 import { registerPageScheme, servePage } from './electron/page-scheme.ts';
 import { electronPlatform } from './electron/platform.ts';
 import { Shell } from './electron/shell.ts';
 import { keepUpToDate, updateWay } from './electron/updater.ts';
-import { newVersionNotice } from './notices/notices.ts';
+import { newVersionNotice } from './notices/notice.ts';
 import { APP_ID } from './system/app-id.ts';
 import { LINK_SCHEME } from './system/deep-link.ts';
 import { addressFingerprint, NetworkWatch } from './system/network-watch.ts';
 
-const { app, ipcMain, dialog, net, powerMonitor, protocol, session } = electron;
+const { app, ipcMain, dialog, Menu, net, powerMonitor, protocol, session } = electron;
 
 /** desktop/build puts everything that the app needs at run time beside its main file. */
 const FILES = __dirname;
 
 registerPageScheme(protocol);
 denyNavigation(app);
+offerContextMenu(app, (template) => Menu.buildFromTemplate(template));
 // Windows shows notifications of an installed app only under this name.
 if (process.platform === 'win32') app.setAppUserModelId(APP_ID);
 app.setAsDefaultProtocolClient(LINK_SCHEME);
@@ -38,6 +41,7 @@ function fail(error: unknown): void {
 
 async function start(): Promise<void> {
   denyPermissions(session.defaultSession);
+  Menu.setApplicationMenu(Menu.buildFromTemplate(applicationMenu(process.platform)));
   servePage(protocol, join(FILES, 'renderer'));
   const platform = electronPlatform({
     electron,
@@ -52,6 +56,7 @@ async function start(): Promise<void> {
     core,
     platform,
     system: process.platform,
+    desktops: process.env['XDG_CURRENT_DESKTOP'] ?? '',
     files: FILES,
     isQuitting: () => quit.isDone,
   });
@@ -84,12 +89,17 @@ async function start(): Promise<void> {
     }),
     updater: () => electronUpdater.autoUpdater,
     clock: platform.clock,
-    isInUse: () => core.desk.liveCount > 0 || shell.isVisible,
+    isInUse: () => core.desk.liveCount > 0 || !core.undos.isEmpty || shell.isVisible,
     onInstall: () => quit.allow(),
     onNewVersion(version) {
-      if (core.store.data.settings.notifies) shell.notify(newVersionNotice(version));
+      core.setUpdate({ version, isReady: false });
+      core.notify(newVersionNotice(version));
+    },
+    onReady(version, install) {
+      core.setUpdate({ version, isReady: true });
+      core.updateRequested.listen(install);
     },
   });
   await core.start();
-  shell.begin(process.argv);
+  shell.begin(process.argv, isStartedAtLogin(app, process.platform, process.argv));
 }

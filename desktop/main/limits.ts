@@ -3,11 +3,15 @@ import { KNOCK_SECONDS } from '../../shared/knocks.ts';
 
 /** A host name has at most 253 characters; scheme and port come on top. */
 export const RELAY_MAX_CHARS = 300;
+/** The address of a relay, and 40 characters. */
+export const INVITATION_MAX_CHARS = 340;
 /** A key has at most 204 characters; spaces around it are tolerated. */
 export const KEY_MAX_CHARS = 300;
 export const TUNNEL_KEY_MAX_CHARS = 64;
 export const TTL_MAX_CHARS = 32;
 export const SEARCH_MAX_CHARS = 200;
+/** The longest path on Windows; other systems have shorter ones. */
+export const PATH_MAX_CHARS = 32_767;
 /** Ids that a relay gives to links and to who knocks. */
 export const RELAY_ID_MAX_CHARS = 64;
 
@@ -17,8 +21,17 @@ export const SNAPSHOT_INTERVAL_MS = 250;
 export const TRAY_INTERVAL_MS = 1000;
 /** Requests that a card shows. */
 export const RECENT_REQUESTS = 3;
+/** Requests of one tunnel that can be listed: about a kilobyte each, besides their messages. */
+export const LOG_REQUESTS_MAX = 10_000;
+/** Requests that the page is given at once: a few ms of its time. */
+export const LOG_PART_MAX = 1000;
+/** What of a log is shown: the name of a part of it. */
+export const LOG_PART_NAME_MAX_CHARS = 32;
 /** Tunnels in the list; the oldest ended ones make room. Plans allow fewer at a time. */
 export const TUNNELS_MAX = 200;
+
+/** Tunnels that others have opened, in the list; plans allow fewer at a time. */
+export const OTHER_TUNNELS_MAX = 200;
 
 /** While somebody looks: counters move at the pace at which the relay itself counts. */
 export const POLL_VISIBLE_MS = 2000;
@@ -53,6 +66,21 @@ export const KNOCK_NOTICES_MAX = 3;
 /** How often the network of this machine is checked. */
 export const NETWORK_INTERVAL_MS = 3000;
 
+/** For how long a stop, a removal, an emptied log or a sign-out can be taken back; until then the relay keeps the tunnel. */
+export const UNDO_MS = 8000;
+/** A UUID, as undos and invitations have. */
+export const OWN_ID_MAX_CHARS = 64;
+
+/** Relays that are asked at a time whom an invitation is for: anything can open links, and each waits for its relay. */
+export const INVITATION_LOOKS_MAX = 4;
+
+/** Secrets of one service for one tunnel: the one in use, and others as long as they are replaced. */
+export const SIGNING_SECRETS_MAX = 4;
+/** Those that services give have at most some 80 characters; GitHub takes what people make up. */
+export const SIGNING_SECRET_MAX_CHARS = 300;
+/** A UUID. */
+export const SIGNING_SECRET_ID_MAX_CHARS = 64;
+
 /** Closing every tunnel at quit: one REST call each, at the same time; after that the app quits all the same. */
 export const QUIT_TIMEOUT_MS = 5000;
 
@@ -61,3 +89,14 @@ export const UPDATE_FIRST_MS = 60_000;
 export const UPDATE_INTERVAL_MS = 4 * 3_600_000;
 /** How often a downloaded update looks for a moment at which no tunnel is online. */
 export const UPDATE_RETRY_MS = 60_000;
+
+/** Characters of a domain, and of a part of its records. */
+export const DOMAIN_TEXT_MAX_CHARS = 300;
+/** The longest is a body of 1 MiB whose every byte is a character, or the path to a value that is nested as deeply. */
+export const COPIED_TEXT_MAX_CHARS = 4 * 1024 * 1024;
+
+/** A HAR that is written: what `culvert inspect import` takes. */
+export const HAR_MAX_BYTES = 32 * 1024 * 1024;
+
+/** Each part of an edited request, as the window sends it: twice what a body takes, so that whoever pastes too much is told how much. */
+export const EDIT_TEXT_MAX_CHARS = 128 * 1024;

@@ -1,18 +1,19 @@
 /** What the core of the app needs from the system around it. Electron provides it; tests and `e2e/ui` provide their own. */
 import type { Clock } from '../engine/clock.ts';
 import type { LocalTarget } from '../engine/local/local-target.ts';
-import type { RelayAddress } from '../engine/relay/relay-address.ts';
 import type { About } from '../shared/ipc.ts';
 import type { Problem, Settings } from '../shared/snapshot.ts';
-import type { RelayApi } from './connection.ts';
+import type { Examine } from './checkup.ts';
 import type { PortScan } from './ports/port-scan.ts';
+import type { InvitationCalls } from './session/invitations.ts';
 import type { Encryption } from './session/key-vault.ts';
+import type { SummonKey } from './system/summon-key.ts';
 import type { Autostart } from './system/autostart.ts';
 import type { ProjectLinks } from './system/links.ts';
 import type { Serve } from './tunnels/serve.ts';
 import type { TunnelLog } from './tunnels/tunnel-log.ts';
 
-export interface Platform {
+export interface Platform extends InvitationCalls {
   readonly clock: Clock;
   /** directory of the app's own files, none of which others can read */
   readonly dataDirectory: string;
@@ -20,20 +21,30 @@ export interface Platform {
   readonly autostart: Autostart;
   readonly about: About;
   readonly links: ProjectLinks;
-  /** Calls a relay's REST interface. */
-  connect(relay: RelayAddress, key: string): RelayApi;
+  readonly examine: Examine;
   readonly serve: Serve;
   /** @param target where its requests are repeated */
   createLog(target: LocalTarget): TunnelLog;
+  /** Finds the ids of tunnels that the command serves for this user on this machine. */
+  servedHere(): Promise<ReadonlySet<string>>;
   scanPorts(): Promise<PortScan | undefined>;
   hasNetwork(): boolean;
   /** Makes up a password that people can say and type: three words. */
   readonly inventPassword: () => string;
   copy(text: string): Promise<void>;
+  /**
+   * Asks the user where to write a file.
+   *
+   * @param name that it gets unless the user gives another one
+   * @returns its path; `undefined` if the user does not want it
+   */
+  chooseFileToWrite(name: string): Promise<string | undefined>;
   /** Opens an address in the user's browser. */
   open(url: string): Promise<void>;
   /** Something that the user must know and cannot do anything about in the window. */
   tell(problem: Problem): void;
+  /** the shortcut that works while other programs are in front */
+  readonly summonKey: Pick<SummonKey, 'use' | 'isRefused' | 'pressed'>;
   setTheme(theme: Settings['theme']): void;
   /** Reports bugs and minor failures to whoever starts the app from a terminal. */
   readonly report: (what: string, error: unknown) => void;

@@ -22,6 +22,7 @@ describe('createQuit', () => {
     const quit = createQuit({
       core: {
         desk: { liveCount: 1, closeAll: () => new Promise<void>(() => {}) },
+        undos: { commitAll: () => Promise.resolve() },
         store: { data: { settings: { onQuit: 'close' } } },
       },
       platform: { clock, report: () => assert.fail() },

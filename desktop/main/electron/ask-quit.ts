@@ -30,6 +30,7 @@ export async function askQuit(
 export interface CreateQuitOptions {
   readonly core: {
     readonly desk: Pick<Core['desk'], 'liveCount' | 'closeAll'>;
+    readonly undos: Pick<Core['undos'], 'commitAll'>;
     readonly store: { readonly data: { readonly settings: Pick<Settings, 'onQuit'> } };
   };
   readonly platform: Pick<Platform, 'clock' | 'report'>;
@@ -39,14 +40,14 @@ export interface CreateQuitOptions {
 
 /** The way out of the app. */
 export function createQuit({ core, platform, dialog, exit }: CreateQuitOptions): Quit {
+  const inTime = (work: Promise<void>): Promise<void> =>
+    closeWithin(platform.clock, QUIT_TIMEOUT_MS, work, (error) => platform.report('closing tunnels', error));
   return new Quit({
     liveCount: () => core.desk.liveCount,
     onQuit: () => core.store.data.settings.onQuit,
     ask: (liveCount) => askQuit(dialog, liveCount),
-    closeAll: () =>
-      closeWithin(platform.clock, QUIT_TIMEOUT_MS, core.desk.closeAll('Culvert was quit.'), (error) =>
-        platform.report('closing tunnels', error),
-      ),
+    closeAll: () => inTime(core.desk.closeAll('Culvert was quit.')),
+    settle: () => inTime(core.undos.commitAll()),
     exit,
   });
 }

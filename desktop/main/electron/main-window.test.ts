@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { BrowserWindow, Rectangle } from 'electron';
 import { fakeEmitter, fakeEvent } from '../../testing/electron/emitter.ts';
+import type { WindowPlace } from '../settings/app-data.ts';
 import { MainWindow, windowOptions } from './main-window.ts';
 import { PAGE_URL } from './page-scheme.ts';
 
@@ -10,10 +11,12 @@ const TRAY = {
 };
 
 function setUp(place: { at: typeof TRAY | undefined } = { at: TRAY }) {
-  const state = { visible: false, focused: false, quitting: false };
+  const state = { visible: false, focused: false, quitting: false, now: 0 };
   const seen = {
     urls: [] as string[],
     visible: [] as boolean[],
+    front: [] as boolean[],
+    places: [] as WindowPlace[],
     sent: [] as unknown[],
     toTray: 0,
     at: [0, 0],
@@ -24,6 +27,7 @@ function setUp(place: { at: typeof TRAY | undefined } = { at: TRAY }) {
     isFocused: () => state.focused,
     isMinimized: () => false,
     isDestroyed: () => false,
+    getNormalBounds: (): Rectangle => ({ x: 30, y: 40, width: 900, height: 700 }),
     getBounds: (): Rectangle => ({ x: 0, y: 0, width: 400, height: 640 }),
     setPosition: (x: number, y: number) => void (seen.at = [x, y]),
     restore() {},
@@ -44,8 +48,12 @@ function setUp(place: { at: typeof TRAY | undefined } = { at: TRAY }) {
   const main = new MainWindow({
     window: window as unknown as BrowserWindow,
     isQuitting: () => state.quitting,
+    now: () => state.now,
     onVisible: (isVisible) => void seen.visible.push(isVisible),
+    onFront: (isInFront) => void seen.front.push(isInFront),
     onClosedToTray: () => void (seen.toTray += 1),
+    hasOwnPlace: false,
+    onPlace: (kept) => void seen.places.push(kept),
     trayPlace: () => place.at,
   });
   return { main, window, state, seen };
@@ -54,7 +62,7 @@ function setUp(place: { at: typeof TRAY | undefined } = { at: TRAY }) {
 describe('MainWindow', () => {
   it('shows the page and nothing else, without Node', () => {
     assert.deepEqual(setUp().seen.urls, [PAGE_URL]);
-    const { webPreferences, width, height } = windowOptions('preload.cjs', 'icon.png');
+    const { webPreferences, width, height } = windowOptions('preload.cjs', 'icon.png', {});
     assert.deepEqual([width, height], [400, 640]);
     assert.equal(webPreferences?.sandbox, true);
     assert.equal(webPreferences.contextIsolation, true);
@@ -81,12 +89,51 @@ describe('MainWindow', () => {
     assert.deepEqual(seen.visible, [true, false]);
   });
 
+  it('reports when it is in front', () => {
+    const { window, seen } = setUp();
+    window.emit('focus');
+    window.emit('blur');
+    window.emit('hide');
+    assert.deepEqual(seen.front, [true, false, false]);
+  });
+
   it('opens beside the icon of the tray, and hides at a second click', () => {
     const { main, state, seen } = setUp();
     main.toggle();
     assert.deepEqual(seen.at, [592, 33]);
     main.toggle();
     assert.equal(state.visible, false);
+  });
+
+  it('hides at a second click that has taken the focus from it, and shows if it was left before', () => {
+    const { main, window, state } = setUp();
+    main.toggle();
+    state.now = 10_000;
+    state.focused = false;
+    window.emit('blur');
+    state.now += 100;
+    main.toggle();
+    assert.equal(state.visible, false);
+    main.toggle();
+    state.focused = false;
+    window.emit('blur');
+    state.now += 5000;
+    main.toggle();
+    assert.deepEqual([state.visible, state.focused], [true, true]);
+  });
+
+  it('keeps its size, and its place once its user has moved it', () => {
+    const { main, window, seen } = setUp();
+    const size = { width: 900, height: 700 };
+    main.show();
+    window.hide();
+    window.emit('will-move');
+    window.hide();
+    assert.deepEqual(seen.places, [size, { x: 30, y: 40, ...size }]);
+    main.toggle();
+    assert.deepEqual(seen.at, [0, 0], 'not beside the tray');
+    const { width, x } = windowOptions('preload.cjs', 'icon.png', { x: 30, y: 40, ...size });
+    assert.deepEqual([width, x], [900, 30]);
   });
 
   it('stays in its place if the system does not say where the icon is', () => {

@@ -2,22 +2,29 @@
 import type { BrowserWindow, BrowserWindowConstructorOptions, Rectangle, WebFrameMain } from 'electron';
 import type { Pushes } from '../../shared/ipc.ts';
 import { PAGE_URL } from './page-scheme.ts';
+import type { WindowPlace } from '../settings/app-data.ts';
 import { besideTray } from './place.ts';
 
 export const WINDOW_SIZE = { width: 400, height: 640 };
+/** A click on the tray takes the focus from the window before the app hears of it. */
+const CLICK_MS = 500;
 const SMALLEST = { minWidth: 360, minHeight: 480 };
 
 /** What the window may do: show a page that has no Node and no way out except the preload. */
-export function windowOptions(preload: string, icon: string): BrowserWindowConstructorOptions {
+export function windowOptions(
+  preload: string,
+  icon: string,
+  kept: Partial<Rectangle>,
+): BrowserWindowConstructorOptions {
   return {
     ...WINDOW_SIZE,
+    ...kept,
     ...SMALLEST,
     title: 'Culvert',
     icon,
     show: false,
     autoHideMenuBar: true,
     fullscreenable: false,
-    maximizable: false,
     webPreferences: {
       preload,
       sandbox: true,
@@ -37,9 +44,17 @@ export interface MainWindowOptions {
   readonly window: BrowserWindow;
   /** Whether the app is ending: then the window closes for good. */
   readonly isQuitting: () => boolean;
+  /** ms, from any point in time */
+  readonly now: () => number;
   readonly onVisible: (isVisible: boolean) => void;
+  /** Whether the user has the window in front of them. */
+  readonly onFront: (isInFront: boolean) => void;
   /** The user has closed the window, and the app continues. */
   readonly onClosedToTray: () => void;
+  /** whether the user has put it where it is: then it stays there */
+  readonly hasOwnPlace: boolean;
+  /** The window goes out of sight. */
+  readonly onPlace: (place: WindowPlace) => void;
   /** bounds of the tray's icon, and of the screen it is on; `undefined` if the system does not say */
   readonly trayPlace: () => { tray: Rectangle; area: Rectangle } | undefined;
 }
@@ -48,13 +63,20 @@ export class MainWindow {
   readonly #options: MainWindowOptions;
   readonly #window: BrowserWindow;
   readonly #loaded: Promise<void>;
+  #hasOwnPlace: boolean;
+  /** when it was left for something else; ms of {@link MainWindowOptions.now} */
+  #leftAt = -Infinity;
 
   constructor(options: MainWindowOptions) {
     this.#options = options;
     this.#window = options.window;
-    const { onVisible, isQuitting, onClosedToTray } = options;
+    this.#hasOwnPlace = options.hasOwnPlace;
+    const { onVisible, onFront, isQuitting, onClosedToTray } = options;
     this.#window.on('close', (event) => {
-      if (isQuitting()) return;
+      if (isQuitting()) {
+        this.#keepPlace();
+        return;
+      }
       event.preventDefault();
       this.#window.hide();
       onClosedToTray();
@@ -64,6 +86,17 @@ export class MainWindow {
     this.#window.on('hide', tell);
     this.#window.on('minimize', tell);
     this.#window.on('restore', tell);
+    this.#window.on('focus', () => onFront(true));
+    this.#window.on('blur', () => {
+      this.#leftAt = options.now();
+      onFront(false);
+    });
+    // A window can be hidden without having lost the focus before.
+    this.#window.on('hide', () => {
+      onFront(false);
+      this.#keepPlace();
+    });
+    this.#window.on('will-move', () => (this.#hasOwnPlace = true));
     this.#loaded = this.#window.loadURL(PAGE_URL);
   }
 
@@ -88,16 +121,24 @@ export class MainWindow {
 
   /** A click on the tray: shows the window beside its icon, if the system says where that is; a second click hides it. */
   toggle(): void {
-    if (this.isVisible && this.#window.isFocused()) {
+    const wasInFront = this.#window.isFocused() || this.#options.now() - this.#leftAt < CLICK_MS;
+    if (this.isVisible && wasInFront) {
       this.#window.hide();
       return;
     }
     const place = this.#options.trayPlace();
-    if (place !== undefined) {
+    if (place !== undefined && !this.#hasOwnPlace) {
       const { x, y } = besideTray(place.tray, place.area, this.#window.getBounds());
       this.#window.setPosition(x, y);
     }
     this.show();
+  }
+
+  #keepPlace(): void {
+    const { x, y, width, height } = this.#window.getNormalBounds();
+    // Where there is no tray to be beside, the place is the user's.
+    const isOwn = this.#hasOwnPlace || this.#options.trayPlace() === undefined;
+    this.#options.onPlace(isOwn ? { x, y, width, height } : { width, height });
   }
 
   /** Sends something to the page, once the page has loaded. */

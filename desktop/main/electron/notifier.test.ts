@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { NotificationConstructorOptions } from 'electron';
 import { fakeEmitter } from '../../testing/electron/emitter.ts';
-import { knockNotice, newVersionNotice } from '../notices/notices.ts';
+import { knockNotice, newVersionNotice } from '../notices/notice.ts';
 import { Notifier, type ShownNotification } from './notifier.ts';
 
 function notifierOn(platform: NodeJS.Platform) {
@@ -11,8 +11,9 @@ function notifierOn(platform: NodeJS.Platform) {
     extended: [] as string[],
     answers: [] as string[],
     releases: 0,
+    closed: 0,
   };
-  const notification = fakeEmitter({ show() {} });
+  const notification = fakeEmitter({ show() {}, close: () => void (seen.closed += 1) });
   const notifier = new Notifier({
     create(given) {
       options.push(given);
@@ -37,14 +38,14 @@ describe('Notifier', () => {
     assert.deepEqual(options[0]?.actions, [{ type: 'button', text: 'Extend by 1 hour' }]);
     notification.emit('action', { actionIndex: 0 });
     notification.emit('click');
-    assert.deepEqual(seen, { shows: [undefined], extended: ['k'], answers: [], releases: 0 });
+    assert.deepEqual(seen, { shows: [undefined], extended: ['k'], answers: [], releases: 0, closed: 0 });
   });
 
   it('shows where a new version is if the app does not install it', () => {
     const { notifier, notification, seen } = notifierOn('linux');
     notifier.notify(newVersionNotice('0.2.0'));
     notification.emit('click');
-    assert.deepEqual(seen, { shows: [], extended: [], answers: [], releases: 1 });
+    assert.deepEqual(seen, { shows: [], extended: [], answers: [], releases: 1, closed: 0 });
   });
 
   it('extends at a click if there are no buttons, and says so', () => {
@@ -52,7 +53,7 @@ describe('Notifier', () => {
     notifier.notify(NOTICE);
     assert.match(options[0]?.body ?? '', /Click to extend/);
     notification.emit('click');
-    assert.deepEqual(seen, { shows: [], extended: ['k'], answers: [], releases: 0 });
+    assert.deepEqual(seen, { shows: [], extended: ['k'], answers: [], releases: 0, closed: 0 });
   });
 
   it('shows the window at a click on any other', () => {
@@ -60,7 +61,7 @@ describe('Notifier', () => {
     notifier.notify({ ...NOTICE, kind: 'expired' });
     notification.emit('click');
     notification.emit('action', { actionIndex: 0 });
-    assert.deepEqual(seen, { shows: [undefined], extended: [], answers: [], releases: 0 });
+    assert.deepEqual(seen, { shows: [undefined], extended: [], answers: [], releases: 0, closed: 0 });
   });
 
   const KNOCK = knockNotice('k', 'shop', {
@@ -87,6 +88,21 @@ describe('Notifier', () => {
     notification.emit('click');
     assert.deepEqual(seen.answers, ['k n1 true', 'k n1 false']);
     assert.deepEqual(seen.shows, ['k']);
+  });
+
+  it('replaces a notice about the same, and takes back all that were read', () => {
+    const { notifier, seen } = notifierOn('win32');
+    const shown = (kind: 'lost' | 'back' | 'expired', key?: string) =>
+      notifier.notify({ kind, key, title: 't', text: '' });
+    shown('lost');
+    shown('expired', 'k');
+    assert.equal(seen.closed, 0);
+    shown('back');
+    assert.equal(seen.closed, 1);
+    notifier.withdraw();
+    assert.equal(seen.closed, 3);
+    notifier.withdraw();
+    assert.equal(seen.closed, 3);
   });
 
   it('lets nobody in by a click: it shows who waits', () => {

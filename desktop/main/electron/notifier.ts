@@ -1,8 +1,8 @@
 import type { Notification as ElectronNotification, NotificationConstructorOptions } from 'electron';
-import type { Notice } from '../notices/notices.ts';
+import type { Notice } from '../notices/notice.ts';
 
 /** What is used of a notification. */
-export type ShownNotification = Pick<ElectronNotification, 'on' | 'show'>;
+export type ShownNotification = Pick<ElectronNotification, 'on' | 'show' | 'close'>;
 
 export interface NotifierOptions {
   readonly create: (options: NotificationConstructorOptions) => ShownNotification;
@@ -22,6 +22,19 @@ const WITH_BUTTONS: ReadonlySet<NodeJS.Platform> = new Set(['darwin', 'win32']);
 
 /** Notifications that can still be clicked. */
 const SHOWN_MAX = 100;
+
+/** What a notice is about: of notices about the same, one is shown. */
+const SUBJECTS: Readonly<Record<Notice['kind'], string>> = {
+  'first-visitor': 'visitor',
+  'expires-soon': 'time',
+  expired: 'time',
+  lost: 'connection',
+  back: 'connection',
+  knock: 'knock',
+  'key-refused': 'key',
+  'tray-hint': 'tray',
+  'new-version': 'version',
+};
 
 /** What one does with a notification. */
 interface Reaction {
@@ -55,8 +68,14 @@ export class Notifier {
     notification.on('action', ({ actionIndex }) => buttons[actionIndex]?.press());
     const [button] = buttons;
     notification.on('click', kind === 'expires-soon' && !hasButtons ? (button?.press ?? click) : click);
-    this.#keep(`${kind} ${key ?? ''} ${knock ?? ''}`, notification);
+    this.#keep(`${SUBJECTS[kind]} ${key ?? ''} ${knock ?? ''}`, notification);
     notification.show();
+  }
+
+  /** Takes back every notice: the user has read them. */
+  withdraw(): void {
+    for (const notification of this.#shown.values()) notification.close();
+    this.#shown.clear();
   }
 
   #reaction({ kind, key, knock }: Notice): Reaction {
@@ -80,7 +99,9 @@ export class Notifier {
     return { buttons: [], click, hint: '' };
   }
 
+  /** A notice replaces an earlier one about the same. */
   #keep(subject: string, notification: ShownNotification): void {
+    this.#shown.get(subject)?.close();
     this.#shown.delete(subject);
     this.#shown.set(subject, notification);
     const [oldest] = this.#shown.keys();

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { besideTray } from './place.ts';
+import { besideTray, keptPlace } from './place.ts';
 
 describe('besideTray', () => {
   const size = { width: 400, height: 640 };
@@ -19,5 +19,25 @@ describe('besideTray', () => {
       size,
     );
     assert.deepEqual(place, { x: 1032, y: 212 });
+  });
+});
+
+describe('keptPlace', () => {
+  const screens = [{ x: 0, y: 25, width: 1000, height: 775 }];
+  const size = { width: 800, height: 600 };
+
+  it('is where the window was', () => {
+    assert.deepEqual(keptPlace({ x: 150, y: 60, ...size }, screens), { x: 150, y: 60, ...size });
+    assert.deepEqual(keptPlace(undefined, screens), {});
+  });
+
+  it('is only its size if that screen is gone', () => {
+    for (const [x, y] of [
+      [1500, 60],
+      [-790, 60],
+      [150, -500],
+      [150, 790],
+    ] as const)
+      assert.deepEqual(keptPlace({ x, y, ...size }, screens), size);
   });
 });

@@ -1,17 +1,18 @@
 /** What the user sees of the app: window, tray and notifications, fed by the core. */
 import { join } from 'node:path';
 import type * as Electron from 'electron';
-import type { TunnelForm } from '../../shared/ipc.ts';
+import type { Pushes, TunnelForm } from '../../shared/ipc.ts';
 import type { Core } from '../core.ts';
-import { type Notice, TRAY_HINT } from '../notices/notices.ts';
+import { type Notice, TRAY_HINT } from '../notices/notice.ts';
 import type { Platform } from '../platform.ts';
-import { HIDDEN_ARGUMENT } from '../system/autostart.ts';
 import { findDeepLink, readDeepLink } from '../system/deep-link.ts';
+import { Summon } from '../system/summon.ts';
 import { act } from '../tray/act.ts';
 import { MainWindow, windowOptions } from './main-window.ts';
 import { Notifier } from './notifier.ts';
+import { keptPlace } from './place.ts';
 import { TrayIconView } from './tray-icon.ts';
-import { trayImages } from './tray-images.ts';
+import { barColour, trayImages } from './tray-images.ts';
 
 export interface ShellOptions {
   readonly electron: Pick<
@@ -19,8 +20,10 @@ export interface ShellOptions {
     'app' | 'BrowserWindow' | 'Menu' | 'nativeImage' | 'nativeTheme' | 'Notification' | 'screen' | 'Tray'
   >;
   readonly core: Core;
-  readonly platform: Pick<Platform, 'tell' | 'report' | 'setTheme'>;
+  readonly platform: Pick<Platform, 'clock' | 'tell' | 'report' | 'setTheme' | 'summonKey'>;
   readonly system: NodeJS.Platform;
+  /** `$XDG_CURRENT_DESKTOP` */
+  readonly desktops: string;
   /** directory of preload and images */
   readonly files: string;
   readonly isQuitting: () => boolean;
@@ -46,20 +49,30 @@ export class Shell {
       onAnswer: (key, id, admits) => this.#act({ do: admits ? 'admit' : 'refuse', key, id }),
       onReleases: () => this.#act({ do: 'releases' }),
     });
+    const areas = electron.screen.getAllDisplays().map(({ workArea }) => workArea);
+    const kept = keptPlace(core.store.data.window, areas);
     this.#window = new MainWindow({
-      window: new BrowserWindow(windowOptions(join(files, 'preload.cjs'), join(files, 'icon.png'))),
+      window: new BrowserWindow(windowOptions(join(files, 'preload.cjs'), join(files, 'icon.png'), kept)),
+      hasOwnPlace: kept.x !== undefined,
+      onPlace: (window) => this.#inBackground('saving the place', core.store.change({ window })),
       isQuitting,
+      now: () => platform.clock.monotonic(),
       onVisible: (isVisible) => this.#onVisible(isVisible),
+      onFront: (isInFront) => this.#onFront(isInFront),
       onClosedToTray: () => this.#sayTray(),
       trayPlace: () => this.#trayPlace(),
     });
     this.#window.loaded.catch((error: unknown) => platform.report('loading the window', error));
-    const image = trayImages(
-      files,
-      system,
-      () => nativeTheme.shouldUseDarkColors,
-      (path) => nativeImage.createFromPath(path),
+    const image = trayImages(files, system, barColour(nativeTheme, system, options.desktops), (path) =>
+      nativeImage.createFromPath(path),
     );
+    const summon = new Summon({
+      newest: () => core.desk.tunnels.find((tunnel) => !tunnel.isEnded)?.key,
+      now: () => platform.clock.monotonic(),
+      showWindow: () => this.showWindow(),
+      showAddress: (address) => this.#showAddress(address),
+    });
+    platform.summonKey.pressed.listen(() => summon.press());
     this.#tray = new Tray(image('idle'));
     const view = new TrayIconView({
       tray: this.#tray,
@@ -68,6 +81,10 @@ export class Shell {
       buildMenu: (template) => Menu.buildFromTemplate(template),
       act: (action) => this.#act(action),
       onClick: () => this.#window.toggle(),
+      onDrop: (paths) => {
+        core.drop(paths);
+        this.showWindow();
+      },
     });
     view.show(core.tray.make());
     core.tray.listen((model) => view.show(model));
@@ -88,22 +105,31 @@ export class Shell {
     this.#notifier.notify(notice);
   }
 
-  /** @param argv what the app was started with: a link, hidden at login, or by hand */
-  begin(argv: readonly string[]): void {
+  /**
+   * @param argv what the app was started with: perhaps a link
+   * @param isAtLogin whether the system has started it, which shows no window
+   */
+  begin(argv: readonly string[], isAtLogin: boolean): void {
     const link = findDeepLink(argv);
     if (link !== undefined) this.openLink(link);
-    else if (!argv.includes(HIDDEN_ARGUMENT)) this.showWindow();
+    else if (!isAtLogin) this.showWindow();
   }
 
   showWindow(): void {
     this.#window.show();
   }
 
-  /** Opens the create form as a link says; with anything else it only shows the window. */
+  /** Shows what a link asks for; with anything else it only shows the window. */
   openLink(link: string): void {
-    const form = readDeepLink(link);
-    if (form === undefined) this.showWindow();
-    else this.#openForm(form);
+    const read = readDeepLink(link);
+    if (read?.opens === 'form') return this.#openForm(read.form);
+    if (read?.opens === 'invitation') this.#options.core.openInvitation(read.address);
+    this.showWindow();
+  }
+
+  #showAddress(address: Pushes['address:show']): void {
+    this.showWindow();
+    this.#inBackground('showing an address', this.#window.push('address:show', address));
   }
 
   #showTunnel(key: string | undefined): void {
@@ -136,6 +162,12 @@ export class Shell {
     if (!isVisible) return;
     this.#endFeed = core.snapshots.listen((snapshot) => this.#push(snapshot));
     this.#push(core.snapshots.make());
+  }
+
+  /** What notices say is in the window. */
+  #onFront(isInFront: boolean): void {
+    this.#options.core.setInFront(isInFront);
+    if (isInFront) this.#notifier.withdraw();
   }
 
   #push(snapshot: ReturnType<Core['snapshots']['make']>): void {

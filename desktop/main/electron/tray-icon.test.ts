@@ -19,7 +19,14 @@ const MODEL: TrayModel = {
 };
 
 function setUp(platform: NodeJS.Platform) {
-  const seen = { images: [] as string[], menus: 0, acts: [] as TrayAction[], clicks: 0, popUps: 0 };
+  const seen = {
+    images: [] as string[],
+    menus: 0,
+    acts: [] as TrayAction[],
+    clicks: 0,
+    popUps: 0,
+    drops: [] as string[],
+  };
   let template: MenuItemConstructorOptions[] = [];
   const members = {
     setImage: (image: NativeImage | string) => void seen.images.push(image as string),
@@ -38,11 +45,18 @@ function setUp(platform: NodeJS.Platform) {
     },
     act: (action) => void seen.acts.push(action),
     onClick: () => void (seen.clicks += 1),
+    onDrop: (paths) => void seen.drops.push(...paths),
   });
   return { view, tray, seen, template: () => template };
 }
 
 describe('TrayIconView', () => {
+  it('tells what was dropped on it', () => {
+    const { tray, seen } = setUp('darwin');
+    tray.emit('drop-files', {}, ['/home/ann/site']);
+    assert.deepEqual(seen.drops, ['/home/ann/site']);
+  });
+
   it('shows the model, and does what is chosen', () => {
     const { view, seen, template } = setUp('linux');
     view.show(MODEL);

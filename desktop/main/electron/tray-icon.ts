@@ -9,6 +9,8 @@ export interface TrayIconOptions {
   readonly act: (action: TrayAction) => void;
   /** A click on the icon itself. */
   readonly onClick: () => void;
+  /** Files or folders were dropped on it, which only macOS tells. */
+  readonly onDrop: (paths: readonly string[]) => void;
 }
 
 /** The icon in the tray and its menu. On Linux a menu cannot be changed, so each change sets a new one. */
@@ -20,8 +22,9 @@ export class TrayIconView {
 
   constructor(options: TrayIconOptions) {
     this.#options = options;
-    const { tray, platform, onClick } = options;
+    const { tray, platform, onClick, onDrop } = options;
     tray.on('click', onClick);
+    tray.on('drop-files', (_event, paths) => onDrop(paths));
     // Elsewhere the system opens the menu itself, if it is set for that; here it would swallow the click.
     if (platform !== 'linux') tray.on('right-click', () => tray.popUpContextMenu(this.#menu));
   }

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { NativeImage } from 'electron';
+import type { NativeImage, NativeTheme } from 'electron';
 import type { TrayIcon } from '../tray/tray-model.ts';
 
 /**
@@ -19,5 +19,29 @@ export function trayImages(
     const image = load(join(directory, `tray-${icon}-light.png`));
     image.setTemplateImage(true);
     return image;
+  };
+}
+
+type Theme = Pick<
+  NativeTheme,
+  'shouldUseDarkColors' | 'shouldUseDarkColorsForSystemIntegratedUI' | 'themeSource'
+>;
+
+/** Desktops on Linux whose bar has the colour of their windows; the bars of the others are dark. */
+const BAR_LIKE_WINDOWS: ReadonlySet<string> = new Set(['KDE', 'LXQt']);
+
+/**
+ * Whether the bar with the tray is dark. The theme that was chosen for the app's own window says nothing about that.
+ *
+ * @param desktops `$XDG_CURRENT_DESKTOP`: names with colons between them
+ */
+export function barColour(theme: Theme, platform: NodeJS.Platform, desktops: string): () => boolean {
+  if (platform !== 'linux') return () => theme.shouldUseDarkColorsForSystemIntegratedUI;
+  if (!desktops.split(':').some((desktop) => BAR_LIKE_WINDOWS.has(desktop))) return () => true;
+  // While the app has a theme of its own, Electron does not say what the desktop's is.
+  let isDark = theme.shouldUseDarkColors;
+  return () => {
+    if (theme.themeSource === 'system') isDark = theme.shouldUseDarkColors;
+    return isDark;
   };
 }

@@ -60,6 +60,7 @@ function appWith(way: UpdateWay) {
     isInUse: () => false,
     onInstall: () => void said.push('restart'),
     onNewVersion: (version) => void said.push(version),
+    onReady: (version) => void said.push(`ready ${version}`),
   });
   return { clock, said, updater };
 }
@@ -68,8 +69,8 @@ describe('keepUpToDate', () => {
   it('downloads and installs what the system verifies, and nothing older', () => {
     const { clock, said, updater } = appWith('install');
     clock.advance(UPDATE_FIRST_MS);
-    updater.emit('update-downloaded');
-    assert.deepEqual(said, ['check', 'restart', 'install']);
+    updater.emit('update-downloaded', { version: '0.2.0' });
+    assert.deepEqual(said, ['check', 'ready 0.2.0', 'restart', 'install']);
     assert.deepEqual(
       [updater.autoDownload, updater.autoInstallOnAppQuit, updater.allowDowngrade],
       [true, true, false],

@@ -29,6 +29,8 @@ export interface UpdaterOptions {
   readonly onInstall: () => void;
   /** There is a newer version, which this app does not install. Called once for each. */
   readonly onNewVersion: (version: string) => void;
+  /** A newer version was downloaded. @param install restarts into it, now */
+  readonly onReady: (version: string, install: () => void) => void;
 }
 
 /** Facts about how an app was installed. */
@@ -57,7 +59,7 @@ export function updateWay({ isPackaged, platform, env, updateConfig }: Installat
 
 /** Looks for new versions where electron-builder.yml publishes them, and acts as {@link updateWay} says. */
 export function keepUpToDate(options: UpdaterOptions): void {
-  const { way, clock, isInUse, onInstall, onNewVersion } = options;
+  const { way, clock, isInUse, onInstall, onNewVersion, onReady } = options;
   if (way === 'leave') return;
   const updater = options.updater();
   const gate = new UpdateGate({
@@ -66,19 +68,23 @@ export function keepUpToDate(options: UpdaterOptions): void {
     async check() {
       await updater.checkForUpdates();
     },
-    install() {
-      onInstall();
-      // Silently, and started again afterwards.
-      updater.quitAndInstall(true, true);
-    },
+    install,
   });
+  function install(): void {
+    onInstall();
+    // Silently, and started again afterwards.
+    updater.quitAndInstall(true, true);
+  }
   updater.logger = null;
   updater.autoDownload = way === 'install';
   updater.autoInstallOnAppQuit = way === 'install';
   // An old version with a known vulnerability is signed, too.
   updater.allowDowngrade = false;
   if (way === 'install') {
-    updater.on('update-downloaded', () => gate.downloaded());
+    updater.on('update-downloaded', ({ version }) => {
+      onReady(version, install);
+      gate.downloaded();
+    });
   } else {
     const told = new Set<string>();
     updater.on('update-available', ({ version }) => {

@@ -1,27 +1,56 @@
 /** What the page may ask main to do. */
+import type { Tunnel } from '../../../shared/tunnel.ts';
 import { isWebAddress } from '../../engine/relay/web-address.ts';
 import type { Snapshot } from '../../shared/snapshot.ts';
+import { editView, sendEdited } from '../bench/edit.ts';
+import { exportHar } from '../bench/export-har.ts';
+import type { Checkup } from '../checkup.ts';
+import type { Domains } from '../domains.ts';
+import type { Drops } from '../drops.ts';
 import { CallFailure } from '../failure.ts';
 import type { Platform } from '../platform.ts';
+import type { Invitations } from '../session/invitations.ts';
+import { leave } from '../session/leave.ts';
 import type { SignIn } from '../session/sign-in.ts';
 import type { AppStore } from '../settings/app-store.ts';
+import type { Signatures } from '../signing/signatures.ts';
+import type { SigningSecrets } from '../signing/signing-secrets.ts';
 import type { Feed } from '../snapshot/feed.ts';
 import type { Admission } from '../tunnels/admission.ts';
+import type { DeskTunnel } from '../tunnels/desk-tunnel.ts';
+import type { OtherTunnels } from '../tunnels/other-tunnels.ts';
 import type { TunnelDesk } from '../tunnels/tunnel-desk.ts';
 import { shareText } from '../tunnels/share-text.ts';
-import { searchRequests } from '../tunnels/tunnel-log.ts';
+import { detailView } from '../tunnels/detail-view.ts';
+import type { UndoList } from '../undo/undo-list.ts';
 import type { Handlers } from './handle.ts';
 import { changeSettings } from './settings.ts';
+import { signatureHandlers } from './signatures.ts';
 
 export interface HandlersOptions {
-  readonly platform: Pick<Platform, 'copy' | 'open' | 'autostart' | 'setTheme' | 'about' | 'links'>;
+  readonly platform: Pick<
+    Platform,
+    'copy' | 'chooseFileToWrite' | 'open' | 'autostart' | 'setTheme' | 'summonKey' | 'about' | 'links'
+  >;
   readonly signIn: SignIn;
+  readonly invitations: Invitations;
   readonly desk: TunnelDesk;
+  readonly others: OtherTunnels;
+  readonly checkup: Checkup;
   readonly admission: Admission;
+  readonly domains: Domains;
+  readonly drops: Drops;
+  readonly signatures: Signatures;
+  readonly secrets: SigningSecrets;
   /** Makes up a password. */
   readonly inventPassword: () => string;
   readonly store: AppStore;
+  readonly undos: UndoList;
   readonly feed: Feed<Snapshot>;
+  /** Connects now what waits for its next attempt. */
+  readonly wake: () => void;
+  /** The user wants the downloaded version, now. */
+  readonly update: () => void;
   /** The user wants the app to quit. */
   readonly quit: () => void;
 }
@@ -29,16 +58,28 @@ export interface HandlersOptions {
 export function createHandlers({
   platform,
   signIn,
+  invitations,
   desk,
+  others,
+  checkup,
   admission,
+  domains,
+  drops,
+  signatures,
+  secrets,
   inventPassword,
   store,
+  undos,
   feed,
+  wake,
+  update,
   quit,
 }: HandlersOptions): Handlers {
+  const tunnelOf = (key: string): Tunnel => others.find(key) ?? desk.find(key).tunnel;
   return {
     'snapshot:get': () => feed.make(),
     'session:sign-in': async (form) => {
+      void undos.commitAll();
       try {
         await signIn.signIn(form);
       } finally {
@@ -47,15 +88,52 @@ export function createHandlers({
       }
       return undefined;
     },
+    'session:cancel': () => {
+      signIn.cancel();
+      return undefined;
+    },
     'session:sign-out': async () => {
-      await desk.closeAll('You signed out.');
-      await desk.clear();
-      await signIn.signOut();
+      await leave('You are signed out', { signIn, desk, secrets, undos });
+      return undefined;
+    },
+    'invitation:open': async ({ address }) => {
+      await invitations.open(address);
+      return undefined;
+    },
+    'invitation:accept': async ({ id, keep }) => {
+      try {
+        await invitations.accept(id, keep);
+      } finally {
+        // The question goes before its button can be pressed again.
+        feed.flush();
+      }
+      return undefined;
+    },
+    'invitation:dismiss': ({ id }) => {
+      invitations.dismiss(id);
       return undefined;
     },
     'tunnel:create': async (form) => ({ key: (await desk.create(form)).key }),
+    'folder:drop': async ({ paths }) => {
+      await drops.show(paths);
+      return undefined;
+    },
+    'folder:share': async ({ id }) => {
+      try {
+        return { key: await drops.share(id) };
+      } finally {
+        // The question goes before its button can be pressed again.
+        feed.flush();
+      }
+    },
+    'folder:dismiss': ({ id }) => {
+      drops.dismiss(id);
+      return undefined;
+    },
     'tunnel:stop': async ({ key }) => {
-      await desk.stop(key);
+      const other = others.find(key);
+      if (other === undefined) await desk.stop(key);
+      else others.stop(other);
       return undefined;
     },
     'tunnel:start': async ({ key }) => {
@@ -67,15 +145,15 @@ export function createHandlers({
       return undefined;
     },
     'tunnel:extend': async ({ key, ttl }) => {
-      await desk.extend(key, ttl);
+      await (others.find(key) === undefined ? desk : others).extend(key, ttl);
       return undefined;
     },
     'tunnel:copy-url': async ({ key }) => {
-      await platform.copy(desk.find(key).tunnel.public_url);
+      await platform.copy(tunnelOf(key).public_url);
       return undefined;
     },
     'tunnel:open-url': async ({ key }) => {
-      await platform.open(webAddress(desk.find(key).tunnel.public_url));
+      await platform.open(webAddress(tunnelOf(key).public_url));
       return undefined;
     },
     'tunnel:copy-share': async ({ key }) => {
@@ -95,6 +173,17 @@ export function createHandlers({
       await admission.revokeLink(key, id);
       return undefined;
     },
+    'domain:list': () => domains.list(),
+    'domain:add': ({ domain }) => domains.add(domain),
+    'domain:check': ({ id }) => domains.check(id),
+    'domain:remove': async ({ id }) => {
+      await domains.remove(id);
+      return undefined;
+    },
+    'text:copy': async ({ text }) => {
+      await platform.copy(text);
+      return undefined;
+    },
     'knock:admitted': ({ key }) => admission.listAdmitted(key),
     'knock:admit': async ({ key, id, ttl }) => {
       await admission.admit(key, id, ttl);
@@ -104,17 +193,54 @@ export function createHandlers({
       await admission.refuse(key, id);
       return undefined;
     },
-    'log:list': ({ key, search }) => searchRequests(desk.find(key).log.list(), search),
-    'log:detail': ({ key, id }) => desk.find(key).log.detail(id) ?? noSuchRequest(),
-    'log:copy-curl': async ({ key, id }) => {
-      const { log, tunnel } = desk.find(key);
-      await platform.copy(log.curl(id, tunnel.public_url) ?? noSuchRequest());
+    'log:changes': ({ key, since }) => {
+      const tunnel = desk.find(key);
+      const changes = tunnel.log.update(since);
+      return { ...changes, requests: signatures.checked(tunnel, changes.requests) };
+    },
+    'log:view': async ({ key, ...view }) => {
+      await desk.viewLog(key, view);
       return undefined;
     },
+    'log:detail': ({ key, id, reveal }) =>
+      detailView(desk.find(key).log.detail(id, reveal) ?? noSuchRequest()),
+    'log:copy-curl': async ({ key, id, reveal }) => {
+      const { log, tunnel } = desk.find(key);
+      await platform.copy(log.curl(id, tunnel.public_url, reveal) ?? noSuchRequest());
+      return undefined;
+    },
+    'log:export': ({ key, ids, reveal }) => exportHar(desk.find(key), ids, reveal, platform),
     'log:replay': async ({ key, id }) => ({ id: await desk.find(key).log.replay(id) }),
+    'bench:open': ({ key, id }) => editView(desk.find(key).log.detail(id, false) ?? noSuchRequest()),
+    'bench:send': ({ key, id, edit }) => sendEdited(desk.find(key).log, id, edit),
     'log:clear': ({ key }) => {
-      desk.find(key).log.clear();
+      const { log, tunnel } = desk.find(key);
+      const hidden = log.hide();
+      undos.offer({
+        text: `The log of ${tunnel.slug} is cleared.`,
+        undo: () => Promise.resolve(hidden.show()),
+        commit: () => Promise.resolve(hidden.forget()),
+      });
+      return undefined;
+    },
+    ...signatureHandlers(desk, signatures, secrets, feed),
+    'relay:try': () => {
+      wake();
+      return undefined;
+    },
+    'checkup:start': ({ key }) => {
+      checkup.start(key === undefined ? undefined : failing(desk.find(key)));
+      return undefined;
+    },
+    'checkup:stop': () => {
+      checkup.stop();
+      return undefined;
+    },
+    'undo:take': async ({ id }) => {
+      await undos.undo(id);
       feed.changed();
+      // What was taken back is shown before anything is said about it.
+      feed.flush();
       return undefined;
     },
     'settings:change': async (change) => {
@@ -125,6 +251,10 @@ export function createHandlers({
     'app:about': () => platform.about,
     'app:open-link': async ({ link }) => {
       await platform.open(platform.links[link]);
+      return undefined;
+    },
+    'app:update': () => {
+      update();
       return undefined;
     },
     'app:quit': () => {
@@ -143,6 +273,14 @@ function webAddress(text: string): string {
   });
 }
 
+/** What a check of its way needs to know of a tunnel. */
+function failing({ tunnel, form }: DeskTunnel): { slug: string; port: number | undefined } {
+  return { slug: tunnel.slug, port: form.folder === undefined ? form.port : undefined };
+}
+
 function noSuchRequest(): never {
-  throw new CallFailure({ code: 'no-such-request', text: 'This request is no longer in the log.' });
+  throw new CallFailure({
+    code: 'no-such-request',
+    text: 'What was recorded of this request is no longer kept.',
+  });
 }

@@ -2,10 +2,20 @@ import assert from 'node:assert/strict';
 import { LINK_NOTE_MAX_LENGTH } from '../../../shared/links.ts';
 import type { Channels } from '../../shared/ipc.ts';
 import {
+  INVITATION_MAX_CHARS,
   KEY_MAX_CHARS,
+  LOG_PART_NAME_MAX_CHARS,
+  LOG_REQUESTS_MAX,
+  OWN_ID_MAX_CHARS,
+  PATH_MAX_CHARS,
   RELAY_ID_MAX_CHARS,
   RELAY_MAX_CHARS,
+  COPIED_TEXT_MAX_CHARS,
+  DOMAIN_TEXT_MAX_CHARS,
+  EDIT_TEXT_MAX_CHARS,
   SEARCH_MAX_CHARS,
+  SIGNING_SECRET_ID_MAX_CHARS,
+  SIGNING_SECRET_MAX_CHARS,
   TTL_MAX_CHARS,
   TUNNEL_KEY_MAX_CHARS,
 } from '../limits.ts';
@@ -13,6 +23,13 @@ import { PAYLOADS } from './payloads.ts';
 
 const FORM = { port: 3000, name: '', ttl: '', idle: false, hostHeader: 'keep', lock: { kind: 'anyone' } };
 const SIGN_IN = { relay: 'relay.example.com', key: 'cvt_', keep: 'system' };
+/** Nothing of it is left in a name (UTS #46). */
+const SOFT_HYPHEN = '\u00ad';
+const exported = (count: number) => ({
+  key: 'k',
+  ids: Array.from({ length: count }, () => 1),
+  reveal: false,
+});
 const letters = (length: number): string => 'x'.repeat(length);
 
 describe('what the page may send', () => {
@@ -28,7 +45,50 @@ describe('what the page may send', () => {
       (length) => ({ key: 'k', note: letters(length), ttl: '1h' }),
     ],
     ['id', RELAY_ID_MAX_CHARS, 'knock:refuse', (length) => ({ key: 'k', id: letters(length) })],
-    ['search', SEARCH_MAX_CHARS, 'log:list', (length) => ({ key: 'k', search: letters(length) })],
+    ['id', OWN_ID_MAX_CHARS, 'undo:take', (length) => ({ id: letters(length) })],
+    ['paths[0]', PATH_MAX_CHARS, 'folder:drop', (length) => ({ paths: [letters(length)] })],
+    ['address', INVITATION_MAX_CHARS, 'invitation:open', (length) => ({ address: letters(length) })],
+    [
+      'secret',
+      SIGNING_SECRET_MAX_CHARS,
+      'signature:add-secret',
+      (length) => ({ key: 'k', provider: 'github', secret: letters(length) }),
+    ],
+    [
+      'id',
+      SIGNING_SECRET_ID_MAX_CHARS,
+      'signature:remove-secret',
+      (length) => ({ key: 'k', id: letters(length) }),
+    ],
+    [
+      'domain',
+      DOMAIN_TEXT_MAX_CHARS,
+      'domain:add',
+      (length) => ({ domain: 'a.example'.padEnd(length, SOFT_HYPHEN) }),
+    ],
+    ['text', COPIED_TEXT_MAX_CHARS, 'text:copy', (length) => ({ text: letters(length) })],
+    [
+      'edit.body',
+      EDIT_TEXT_MAX_CHARS,
+      'bench:send',
+      (length) => ({
+        key: 'k',
+        id: 1,
+        edit: { method: '', target: '', fields: [['', '']], body: letters(length) },
+      }),
+    ],
+    [
+      'search',
+      SEARCH_MAX_CHARS,
+      'log:view',
+      (length) => ({ key: 'k', part: 'all', search: letters(length) }),
+    ],
+    [
+      'part',
+      LOG_PART_NAME_MAX_CHARS,
+      'log:view',
+      (length) => ({ key: 'k', part: letters(length), search: '' }),
+    ],
   ];
   for (const [field, max, channel, payload] of limits) {
     it(`${channel}: ${field} of ${max} characters, and no more`, () => {
@@ -39,4 +99,10 @@ describe('what the page may send', () => {
       );
     });
   }
+
+  it('log:export: 1 to 10,000 requests', () => {
+    assert.equal(PAYLOADS['log:export'].isValidSync(exported(LOG_REQUESTS_MAX)), true);
+    for (const count of [0, LOG_REQUESTS_MAX + 1])
+      assert.equal(PAYLOADS['log:export'].isValidSync(exported(count)), false);
+  });
 });

@@ -2,13 +2,27 @@
  * What each channel takes: the page's input is checked like any other caller's. A channel without an entry does not compile.
  */
 import * as yup from 'yup';
+import { readDomain } from '../../../shared/domain-rules.ts';
 import { LINK_NOTE_MAX_LENGTH } from '../../../shared/links.ts';
+import { WEBHOOK_PROVIDER_IDS } from '../../engine/webhooks/provider.ts';
+import { EDITED_FIELDS_MAX } from '../../engine/limits.ts';
+import { DROPPED_PATHS_MAX } from '../../shared/drop.ts';
 import type { Channels } from '../../shared/ipc.ts';
 import {
+  COPIED_TEXT_MAX_CHARS,
+  DOMAIN_TEXT_MAX_CHARS,
+  EDIT_TEXT_MAX_CHARS,
+  INVITATION_MAX_CHARS,
   KEY_MAX_CHARS,
+  LOG_PART_NAME_MAX_CHARS,
+  LOG_REQUESTS_MAX,
+  OWN_ID_MAX_CHARS,
+  PATH_MAX_CHARS,
   RELAY_ID_MAX_CHARS,
   RELAY_MAX_CHARS,
   SEARCH_MAX_CHARS,
+  SIGNING_SECRET_ID_MAX_CHARS,
+  SIGNING_SECRET_MAX_CHARS,
   TUNNEL_KEY_MAX_CHARS,
 } from '../limits.ts';
 import { settingsSchema } from '../settings/settings-schema.ts';
@@ -22,23 +36,49 @@ const nothing = yup
   .mixed()
   .test('nothing', 'This takes nothing.', (value) => value === undefined) as yup.Schema<undefined>;
 const key = yup.string().max(TUNNEL_KEY_MAX_CHARS).required();
+const ownId = yup.string().max(OWN_ID_MAX_CHARS).required();
+const keep = yup
+  .string()
+  .oneOf(['system', 'file', 'session'] as const)
+  .required();
 const ref = exact({ key });
 const relayId = yup.string().max(RELAY_ID_MAX_CHARS).required();
 const someTtl = ttlSchema.required('Give a time such as 30m, 4h or 1h30m.');
-const request = exact({ key, id: yup.number().integer().min(1).required() });
+const count = yup.number().integer().min(0).required();
+const requestId = yup.number().integer().min(1).required();
+const request = exact({ key, id: requestId });
+const shownRequest = exact({ key, id: requestId, reveal: yup.boolean().required() });
+
+/** What is wrong with it is said where it is; here it is only kept from being anything else, or endless. */
+const editText = yup.string().defined().max(EDIT_TEXT_MAX_CHARS);
+const editForm = exact({
+  method: editText,
+  target: editText,
+  fields: yup
+    .array(yup.tuple([editText, editText]).required())
+    .max(EDITED_FIELDS_MAX, `A request takes ${EDITED_FIELDS_MAX} headers.`)
+    .required(),
+  body: editText.nullable(),
+});
 
 export const PAYLOADS: { readonly [C in keyof Channels]: PayloadSchema<Channels[C]['payload']> } = {
   'snapshot:get': nothing,
   'session:sign-in': exact({
     relay: yup.string().max(RELAY_MAX_CHARS).required('Give the address of your relay.'),
     key: yup.string().max(KEY_MAX_CHARS).required('Give an API key. It begins with cvt_.'),
-    keep: yup
-      .string()
-      .oneOf(['system', 'file', 'session'] as const)
-      .required(),
+    keep,
   }),
+  'session:cancel': nothing,
   'session:sign-out': nothing,
+  'invitation:open': exact({ address: yup.string().max(INVITATION_MAX_CHARS).required() }),
+  'invitation:accept': exact({ id: ownId, keep }),
+  'invitation:dismiss': exact({ id: ownId }),
   'tunnel:create': createFormSchema,
+  'folder:drop': exact({
+    paths: yup.array(yup.string().defined().max(PATH_MAX_CHARS)).max(DROPPED_PATHS_MAX).required(),
+  }),
+  'folder:share': exact({ id: ownId }),
+  'folder:dismiss': exact({ id: ownId }),
   'tunnel:stop': ref,
   'tunnel:start': ref,
   'tunnel:forget': ref,
@@ -58,14 +98,52 @@ export const PAYLOADS: { readonly [C in keyof Channels]: PayloadSchema<Channels[
   }),
   'link:list': ref,
   'link:revoke': exact({ key, id: relayId }),
+  'domain:list': nothing,
+  'domain:add': exact({
+    domain: yup
+      .string()
+      .max(DOMAIN_TEXT_MAX_CHARS)
+      .required('Give a domain, such as app.example.com.')
+      .test('domain', (value, context) => {
+        const reading = readDomain(value);
+        return 'name' in reading || context.createError({ message: `The domain ${reading.problem}.` });
+      }),
+  }),
+  'domain:check': exact({ id: relayId }),
+  'domain:remove': exact({ id: relayId }),
   'knock:admitted': ref,
   'knock:admit': exact({ key, id: relayId, ttl: someTtl }),
   'knock:refuse': exact({ key, id: relayId }),
-  'log:list': exact({ key, search: yup.string().defined().max(SEARCH_MAX_CHARS) }),
-  'log:detail': request,
-  'log:copy-curl': request,
+  'text:copy': exact({ text: yup.string().max(COPIED_TEXT_MAX_CHARS).required() }),
+  'log:changes': exact({ key, since: exact({ epoch: count, revision: count }) }),
+  'log:view': exact({
+    key,
+    part: yup.string().required().max(LOG_PART_NAME_MAX_CHARS),
+    search: yup.string().defined().max(SEARCH_MAX_CHARS),
+  }),
+  'log:detail': shownRequest,
+  'log:copy-curl': shownRequest,
+  'log:export': exact({
+    key,
+    ids: yup.array(requestId).min(1).max(LOG_REQUESTS_MAX).required(),
+    reveal: yup.boolean().required(),
+  }),
   'log:replay': request,
+  'bench:open': request,
+  'bench:send': exact({ key, id: requestId, edit: editForm }),
   'log:clear': ref,
+  'signature:look': request,
+  'signature:add-secret': exact({
+    key,
+    provider: yup.string().oneOf(WEBHOOK_PROVIDER_IDS).required(),
+    secret: yup.string().max(SIGNING_SECRET_MAX_CHARS).required('Paste the secret.'),
+  }),
+  'signature:remove-secret': exact({ key, id: yup.string().max(SIGNING_SECRET_ID_MAX_CHARS).required() }),
+  'signature:replay': request,
+  'relay:try': nothing,
+  'checkup:start': exact({ key: yup.string().max(TUNNEL_KEY_MAX_CHARS) }),
+  'checkup:stop': nothing,
+  'undo:take': exact({ id: ownId }),
   'settings:change': settingsSchema,
   'app:about': nothing,
   'app:open-link': exact({
@@ -74,6 +152,7 @@ export const PAYLOADS: { readonly [C in keyof Channels]: PayloadSchema<Channels[
       .oneOf(['documentation', 'source', 'releases'] as const)
       .required(),
   }),
+  'app:update': nothing,
   'app:quit': nothing,
 };
 

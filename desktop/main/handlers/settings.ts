@@ -3,6 +3,17 @@ import { CallFailure } from '../failure.ts';
 import type { Platform } from '../platform.ts';
 import type { AppStore } from '../settings/app-store.ts';
 
+/** Takes over what the system will do at login, which its user can also change there. @returns whether that was news */
+export async function followAutostart(
+  store: AppStore,
+  autostart: Pick<Platform['autostart'], 'isOn'>,
+): Promise<boolean> {
+  const startsAtLogin = await autostart.isOn();
+  if (startsAtLogin === store.data.settings.startsAtLogin) return false;
+  await store.change({ settings: { ...store.data.settings, startsAtLogin } });
+  return true;
+}
+
 /**
  * Settings that the system also stores are set there first: if it refuses one, that is not remembered.
  *
@@ -11,7 +22,7 @@ import type { AppStore } from '../settings/app-store.ts';
 export async function changeSettings(
   change: Partial<Settings>,
   store: AppStore,
-  { autostart, setTheme }: Pick<Platform, 'autostart' | 'setTheme'>,
+  { autostart, setTheme, summonKey }: Pick<Platform, 'autostart' | 'setTheme' | 'summonKey'>,
 ): Promise<void> {
   if (change.startsAtLogin !== undefined) {
     try {
@@ -23,6 +34,14 @@ export async function changeSettings(
         text: `Your system did not accept this: ${error instanceof Error ? error.message : String(error)}.`,
       });
     }
+  }
+  if (change.summonShortcut !== undefined && !summonKey.use(change.summonShortcut)) {
+    summonKey.use(store.data.settings.summonShortcut);
+    throw new CallFailure({
+      code: 'shortcut',
+      field: 'summonShortcut',
+      text: 'Your system did not accept this shortcut: another program may have it. Choose another one.',
+    });
   }
   if (change.theme !== undefined) setTheme(change.theme);
   await store.change({ settings: { ...store.data.settings, ...change } });

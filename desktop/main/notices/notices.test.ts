@@ -7,6 +7,9 @@ const MINUTE = 60_000;
 const RECONNECTING: TunnelStatus = { name: 'reconnecting', retryAt: 0, why: 'No connection to the relay.' };
 const EXPIRED: TunnelStatus = { name: 'ended', reason: 'expired', why: 'The tunnel has expired.' };
 
+const ten = (changes: Parameters<typeof tunnelView>[0]) =>
+  Array.from({ length: 10 }, (_, n) => tunnelView({ key: `k${n}`, ...changes }));
+
 describe('Notices', () => {
   let notices: Notices;
   const kinds = (now: number, change: Parameters<typeof tunnelView>[0] = {}): string[] =>
@@ -46,6 +49,45 @@ describe('Notices', () => {
     assert.deepEqual(kinds(0, { status: EXPIRED }), []);
   });
 
+  it('tell once of the first visitor of a tunnel', () => {
+    assert.deepEqual(kinds(0), []);
+    assert.deepEqual(kinds(1, { pulse: [{ id: 0, requests: 1, errors: 0 }] }), ['first-visitor']);
+    assert.deepEqual(kinds(2, { requests: 7 }), []);
+    assert.deepEqual(kinds(3), []);
+    assert.deepEqual(kinds(4, { requests: 8 }), []);
+  });
+
+  it('name the folder of a tunnel that leads to one', () => {
+    const folder = tunnelView({ folder: 'site' });
+    notices.look([folder], 0);
+    const ended = { name: 'ended', reason: 'expired', why: '' } as const;
+    const told = [{ requests: 1 }, { status: ended, requests: 1 }].flatMap((changes, at) =>
+      notices.look([{ ...folder, ...changes }], at + 1),
+    );
+    assert.deepEqual(
+      told.map(({ text }) => text),
+      ['A request has come to folder site.', 'Folder site is no longer shared. Start it again from Culvert.'],
+    );
+  });
+
+  it('tell of no first visitor who was there before the start, or whom the user has seen', () => {
+    assert.deepEqual(kinds(0, { requests: 1 }), []);
+    assert.deepEqual(kinds(1, { requests: 2 }), []);
+    const other = new Notices();
+    other.look([tunnelView()], 0, true);
+    assert.deepEqual(other.look([tunnelView({ requests: 1 })], 1, true), []);
+    assert.deepEqual(other.look([tunnelView({ requests: 2 })], 2), []);
+  });
+
+  it('tell at once of the first visitors of many tunnels', () => {
+    notices.look(ten({}), 0);
+    const told = notices.look(ten({ requests: 1 }), 1);
+    assert.deepEqual(
+      told.map(({ title, key }) => [title, key]),
+      [['10 tunnels have their first visitors', undefined]],
+    );
+  });
+
   it('report a connection lost for 30 s, and its return', () => {
     kinds(0);
     assert.deepEqual(kinds(1000, { status: RECONNECTING }), []);
@@ -66,6 +108,20 @@ describe('Notices', () => {
     assert.deepEqual(kinds(10 * MINUTE, { status: RECONNECTING }), []);
     assert.deepEqual(kinds(10 * MINUTE + 29_000, { status: RECONNECTING }), []);
     assert.deepEqual(kinds(10 * MINUTE + 30_000, { status: RECONNECTING }), ['lost']);
+  });
+
+  it('are one for tunnels that expire together', () => {
+    notices.look(ten({}), 0);
+    const titles = notices.look(ten({ status: EXPIRED }), 60 * MINUTE).map(({ title }) => title);
+    assert.deepEqual(titles, ['10 tunnels have expired']);
+  });
+
+  it('are not given, then or later, of what somebody sees in the window', () => {
+    notices.look([tunnelView()], 0);
+    assert.deepEqual(notices.look([tunnelView()], 55 * MINUTE, true), []);
+    assert.deepEqual(kinds(56 * MINUTE), []);
+    assert.deepEqual(notices.look([tunnelView({ status: EXPIRED })], 60 * MINUTE, true), []);
+    assert.deepEqual(kinds(61 * MINUTE, { status: EXPIRED }), []);
   });
 
   it('forget tunnels that left the list', () => {

@@ -1,29 +1,21 @@
 /** Which notifications a user gets: only those that need the user, and each once. */
 import type { OfflineReason } from '../../engine/control/verdict.ts';
-import { agentWords } from '../../shared/agent.ts';
-import type { KnockView } from '../../shared/lock.ts';
 import type { TunnelView } from '../../shared/snapshot.ts';
+import { leadsTo } from '../../shared/leads-to.ts';
 import { EXPIRY_NOTICE_MS, LOST_NOTICE_MS } from '../limits.ts';
+import type { Notice } from './notice.ts';
+import { Outage } from './outage.ts';
 
-export interface Notice {
-  readonly kind:
-    'expires-soon' | 'expired' | 'lost' | 'back' | 'knock' | 'key-refused' | 'tray-hint' | 'new-version';
-  /** id of the tunnel; `undefined` if it is about no particular one */
-  readonly key: string | undefined;
-  readonly title: string;
-  readonly text: string;
-  /** id of the visitor whom it is about */
-  readonly knock?: string;
-}
-
-type Watched = Pick<TunnelView, 'key' | 'slug' | 'localPort' | 'status' | 'expiresAt' | 'ttl' | 'isIdle'>;
+type Watched = Pick<
+  TunnelView,
+  'key' | 'slug' | 'localPort' | 'folder' | 'status' | 'expiresAt' | 'ttl' | 'requests' | 'pulse'
+>;
 
 interface Memory {
   /** the expiry that has been announced */
   warned: number | undefined;
-  lostSince: number | undefined;
-  hasSaidLost: boolean;
   wasEnded: boolean;
+  hadVisitors: boolean;
 }
 
 const EXPIRED: OfflineReason = 'expired';
@@ -31,88 +23,74 @@ const EXPIRED: OfflineReason = 'expired';
 /** Remembers what has been announced. */
 export class Notices {
   readonly #memories = new Map<string, Memory>();
+  readonly #outage = new Outage();
   #lookedAt = 0;
 
   /**
    * @param now wall-clock ms
+   * @param isSeen whether the user has the window in front of them: then nothing is new to them
    * @returns the notices that have not been given yet
    */
-  look(tunnels: readonly Watched[], now: number): Notice[] {
-    const notices: Notice[] = [];
-    // Only a machine that slept leaves so long a gap between two looks, and during sleep no connection counts as lost.
-    if (now - this.#lookedAt > LOST_NOTICE_MS) this.#forgetLosses(now);
+  look(tunnels: readonly Watched[], now: number, isSeen = false): Notice[] {
+    // Only a machine that slept leaves so long a gap between two looks.
+    if (now - this.#lookedAt > LOST_NOTICE_MS) this.#outage.slept(now);
     this.#lookedAt = now;
-    for (const tunnel of tunnels) {
-      const memory = this.#memory(tunnel);
-      const notice = expiry(tunnel, memory, now) ?? connection(tunnel, memory, now);
-      if (notice !== undefined) notices.push(notice);
-      memory.wasEnded = tunnel.status.name === 'ended';
-    }
+    const visitors = tunnels.map((tunnel) => firstVisitor(tunnel, this.#memory(tunnel)));
+    const times = tunnels.map((tunnel) => expiry(tunnel, this.#memory(tunnel), now));
+    for (const tunnel of tunnels) this.#memory(tunnel).wasEnded = tunnel.status.name === 'ended';
     const keys = new Set(tunnels.map(({ key }) => key));
     for (const key of this.#memories.keys()) if (!keys.has(key)) this.#memories.delete(key);
-    return notices;
+    const connection = this.#outage.look(tunnels, now, isSeen);
+    if (isSeen) return [];
+    return [
+      ...together(present(visitors), 'first-visitor', FIRST_VISITORS),
+      ...together(present(times), 'expired', EXPIRED_TOGETHER),
+      ...connection,
+    ];
   }
 
-  #forgetLosses(now: number): void {
-    for (const memory of this.#memories.values()) if (memory.lostSince !== undefined) memory.lostSince = now;
-  }
-
-  #memory({ key, status }: Watched): Memory {
+  #memory(tunnel: Watched): Memory {
+    const { key, status } = tunnel;
     const known = this.#memories.get(key);
     if (known !== undefined) return known;
     // What has ended before it was first looked at is not news.
-    const wasEnded = status.name === 'ended';
-    const memory: Memory = { warned: undefined, lostSince: undefined, hasSaidLost: false, wasEnded };
+    const memory: Memory = {
+      warned: undefined,
+      wasEnded: status.name === 'ended',
+      hadVisitors: hasVisitors(tunnel),
+    };
     this.#memories.set(key, memory);
     return memory;
   }
 }
 
-/** Somebody waits to be let into a tunnel. */
-export function knockNotice(key: string, slug: string, { id, address, agent }: KnockView): Notice {
+function firstVisitor(tunnel: Watched, memory: Memory): Notice | undefined {
+  if (memory.hadVisitors || !hasVisitors(tunnel)) return undefined;
+  memory.hadVisitors = true;
+  const { key, slug } = tunnel;
   return {
-    kind: 'knock',
+    kind: 'first-visitor',
     key,
-    knock: id,
-    title: `Somebody wants to see ${slug}`,
-    text: `${agentWords(agent)}, from ${address}.`,
+    title: `${slug} has its first visitor`,
+    text: `A request has come to ${leadsTo(tunnel)}.`,
   };
 }
 
-export const KEY_REFUSED_NOTICE: Notice = {
-  kind: 'key-refused',
-  key: undefined,
-  title: 'Your key was refused',
-  text: 'Your tunnels are offline. Sign in with another key.',
-};
-
-/** For an app that does not install newer versions itself. */
-export function newVersionNotice(version: string): Notice {
-  return {
-    kind: 'new-version',
-    key: undefined,
-    title: `Culvert ${version} is out`,
-    text: 'This copy does not update itself, because it is not signed. Click to see where to get the new one.',
-  };
+/** The relay's count comes later than the request. */
+function hasVisitors({ requests, pulse }: Watched): boolean {
+  return requests > 0 || pulse.some((second) => second.requests > 0);
 }
-
-/** Shown once in the life of an installation. */
-export const TRAY_HINT: Notice = {
-  kind: 'tray-hint',
-  key: undefined,
-  title: 'Culvert is still here',
-  text: 'Your tunnels stay online. Open Culvert from the tray, or start it again; Quit in its menu ends it.',
-};
 
 function expiry(tunnel: Watched, memory: Memory, now: number): Notice | undefined {
-  const { key, slug, localPort, status, expiresAt } = tunnel;
+  const { key, slug, status, expiresAt } = tunnel;
   if (status.name === 'ended') {
     if (memory.wasEnded || status.reason !== EXPIRED) return undefined;
+    const place = leadsTo(tunnel);
     return {
       kind: 'expired',
       key,
       title: `${slug} has expired`,
-      text: `Port ${localPort} is no longer shared. Start it again from Culvert.`,
+      text: `${place.charAt(0).toUpperCase()}${place.slice(1)} is no longer shared. Start it again from Culvert.`,
     };
   }
   const left = expiresAt - now;
@@ -125,27 +103,37 @@ function expiry(tunnel: Watched, memory: Memory, now: number): Notice | undefine
     kind: 'expires-soon',
     key,
     title: `${slug} expires in ${minutes} min`,
-    text: `After that nobody can reach port ${localPort}.`,
+    text: `After that nobody can reach ${leadsTo(tunnel)}.`,
   };
 }
 
-function connection({ key, slug, status }: Watched, memory: Memory, now: number): Notice | undefined {
-  if (status.name === 'ended') {
-    memory.lostSince = undefined;
-    memory.hasSaidLost = false;
-    return undefined;
-  }
-  if (status.name === 'online') {
-    const wasSaid = memory.hasSaidLost;
-    memory.lostSince = undefined;
-    memory.hasSaidLost = false;
-    return wasSaid
-      ? { kind: 'back', key, title: `${slug} is back`, text: 'Visitors can reach it again.' }
-      : undefined;
-  }
-  if (status.name === 'connecting') return undefined;
-  memory.lostSince ??= now;
-  if (memory.hasSaidLost || now - memory.lostSince < LOST_NOTICE_MS) return undefined;
-  memory.hasSaidLost = true;
-  return { kind: 'lost', key, title: `${slug} is offline`, text: `${status.why} Culvert keeps trying.` };
+/** What is said when the same happens to several tunnels at once. */
+interface Together {
+  readonly title: string;
+  readonly text: string;
+}
+
+const EXPIRED_TOGETHER: Together = {
+  title: 'tunnels have expired',
+  text: 'Their ports are no longer shared. Start them again from Culvert.',
+};
+const FIRST_VISITORS: Together = {
+  title: 'tunnels have their first visitors',
+  text: 'Culvert shows their requests.',
+};
+
+function present(notices: readonly (Notice | undefined)[]): readonly Notice[] {
+  return notices.filter((notice) => notice !== undefined);
+}
+
+/** Several of a kind at once are one notice: there is nothing to do with each of them. */
+function together(
+  notices: readonly Notice[],
+  kind: Notice['kind'],
+  { title, text }: Together,
+): readonly Notice[] {
+  const same = notices.filter((notice) => notice.kind === kind);
+  if (same.length < 2) return notices;
+  const others = notices.filter((notice) => notice.kind !== kind);
+  return [...others, { kind, key: undefined, title: `${same.length} ${title}`, text }];
 }

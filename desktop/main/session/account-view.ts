@@ -19,7 +19,13 @@ export function accountView(account: Account, nameDomain: string): AccountView {
  *
  * @returns `undefined` if the tunnel has only a path address
  */
-export function nameDomainOf({ slug, public_url }: Pick<Tunnel, 'slug' | 'public_url'>): string | undefined {
-  const host = URL.parse(public_url)?.host;
+export function nameDomainOf({
+  slug,
+  public_url,
+  urls,
+}: Pick<Tunnel, 'slug' | 'public_url' | 'urls'>): string | undefined {
+  // A domain of somebody's may begin like the tunnel's name.
+  const named = public_url === urls.domain ? (urls.account ?? urls.subdomain) : public_url;
+  const host = URL.parse(named)?.host;
   return host?.startsWith(`${slug}.`) === true ? host.slice(slug.length + 1) : undefined;
 }

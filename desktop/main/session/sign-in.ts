@@ -10,11 +10,7 @@ import type { AppStore } from '../settings/app-store.ts';
 import { Signal } from '../signal.ts';
 import { accountView } from './account-view.ts';
 import type { KeyVault } from './key-vault.ts';
-
-const NOT_ENCRYPTED: Problem = {
-  code: 'not-encrypted',
-  text: 'This relay is not encrypted: others on the way could read your key. Give an address that begins with https://.',
-};
+import { NOT_ENCRYPTED, withScheme } from './relay-text.ts';
 
 export interface SignInOptions {
   readonly vault: KeyVault;
@@ -42,6 +38,8 @@ export class SignIn {
   readonly #options: SignInOptions;
   #view: SessionView;
   #connection: Connection | undefined;
+  /** gives up the sign-in under way */
+  #cancel: (() => void) | undefined;
   /** the account is what the relay said last time, not this time */
   #isUnverified = false;
 
@@ -104,7 +102,7 @@ export class SignIn {
 
   /** @throws CallFailure, RelayAddressError, RelayRefusal, RelayUnreachable: then nobody is signed in */
   async signIn(form: { relay: string; key: string; keep: KeyKept }): Promise<void> {
-    const { connect, vault, store } = this.#options;
+    const { connect } = this.#options;
     const relay = parseRelayAddress(withScheme(form.relay.trim()));
     if (!isProtected(relay)) throw new CallFailure({ ...NOT_ENCRYPTED, field: 'relay' });
     const key = form.key.trim();
@@ -118,31 +116,60 @@ export class SignIn {
     const api = connect(relay, key);
     this.#set({ state: 'signing-in', relay: relay.origin });
     try {
-      const account = await api.getAccount();
-      const isSameAccount =
-        store.data.relay === relay.origin && store.data.account?.clientId === account.client_id;
-      const keyKept = await vault.keep(key, form.keep);
-      await this.#remember(relay, account);
-      this.#connection = { relay, key, api };
-      this.#isUnverified = false;
-      this.#set({
-        state: 'signed-in',
-        relay: relay.origin,
-        account: accountView(account, this.#knownDomain(relay)),
-        keyKept,
-        problem: undefined,
-      });
-      this.signedIn.emit({ connection: this.#connection, isSameAccount });
+      const account = await Promise.race([api.getAccount(), this.#cancelled()]);
+      await this.enter({ relay, key, api }, account, form.keep);
     } catch (error) {
       await this.#signedOut(undefined);
       throw error;
+    } finally {
+      this.#cancel = undefined;
     }
   }
 
-  /** Forgets the key. */
-  async signOut(): Promise<void> {
-    await this.#options.vault.forget();
+  /** Whether an account is the one that was signed in last. */
+  isSame(relay: RelayAddress, account: Account): boolean {
+    const { data } = this.#options.store;
+    return data.relay === relay.origin && data.account?.clientId === account.client_id;
+  }
+
+  /** Signs in with a key that the relay has just accepted. @param account whose it is */
+  async enter(connection: Connection, account: Account, keep: KeyKept): Promise<void> {
+    const { relay, key } = connection;
+    const isSameAccount = this.isSame(relay, account);
+    const keyKept = await this.#options.vault.keep(key, keep);
+    await this.#remember(relay, account);
+    this.#connection = connection;
+    this.#isUnverified = false;
+    this.#set({
+      state: 'signed-in',
+      relay: relay.origin,
+      account: accountView(account, this.#knownDomain(relay)),
+      keyKept,
+      problem: undefined,
+    });
+    this.signedIn.emit({ connection, isSameAccount });
+  }
+
+  /** Gives up the sign-in under way, if there is one: it fails with the code `cancelled`. */
+  cancel(): void {
+    this.#cancel?.();
+  }
+
+  /** Forgets the key. @returns what signs in again as before */
+  async signOut(): Promise<() => Promise<void>> {
+    const { vault, store } = this.#options;
+    const connection = this.#connection;
+    const view = this.#view;
+    const { relay, account } = store.data;
+    await vault.forget();
     await this.#signedOut(undefined);
+    return async () => {
+      if (connection === undefined || view.state !== 'signed-in') return;
+      const keyKept = await vault.keep(connection.key, view.keyKept);
+      await store.change({ relay, account });
+      this.#connection = connection;
+      this.#set({ ...view, keyKept });
+    };
   }
 
   /**
@@ -181,6 +208,12 @@ export class SignIn {
     await this.#options.store.change({ account: { ...account, view } });
   }
 
+  #cancelled(): Promise<never> {
+    const { promise, reject } = Promise.withResolvers<never>();
+    this.#cancel = () => reject(new CallFailure({ code: 'cancelled', text: 'You have cancelled it.' }));
+    return promise;
+  }
+
   async #remember(relay: RelayAddress, account: Account): Promise<void> {
     const view = accountView(account, this.#knownDomain(relay));
     if (this.#view.state === 'signed-in') this.#set({ ...this.#view, account: view });
@@ -205,10 +238,4 @@ export class SignIn {
     this.#view = view;
     this.changed.emit();
   }
-}
-
-/** People type `relay.example.com`, or `localhost:8080` to try things out. */
-function withScheme(text: string): string {
-  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return text;
-  return /^(?:localhost|127\.0\.0\.1|\[::1\])(?:[:/]|$)/i.test(text) ? `http://${text}` : `https://${text}`;
 }

@@ -2,6 +2,7 @@
 import * as yup from 'yup';
 import { readTunnel } from '../../engine/relay/tunnel-response.ts';
 import type { AccountView, Settings } from '../../shared/snapshot.ts';
+import { SUMMON_SHORTCUTS } from '../../shared/summon.ts';
 import { type SavedTunnel, savedTunnelSchema } from '../tunnels/saved-tunnel.ts';
 import { settingsSchema } from './settings-schema.ts';
 
@@ -13,6 +14,16 @@ export interface AppData {
   readonly tunnels: readonly SavedTunnel[];
   /** whether the user has been told that closing the window leaves Culvert in the tray */
   readonly hasSaidTray: boolean;
+  /** of the window when it was last seen */
+  readonly window: WindowPlace | undefined;
+}
+
+/** In px; without a place of its own, the system or the tray says where. */
+export interface WindowPlace {
+  readonly x?: number | undefined;
+  readonly y?: number | undefined;
+  readonly width: number;
+  readonly height: number;
 }
 
 /** Shown until the relay can be asked. */
@@ -25,11 +36,19 @@ export interface SavedAccount {
 export const APP_DATA_VERSION = 1;
 
 export const INITIAL_APP_DATA: AppData = {
-  settings: { startsAtLogin: false, notifies: true, theme: 'system', onQuit: 'ask' },
+  settings: {
+    startsAtLogin: false,
+    notifies: true,
+    theme: 'system',
+    onQuit: 'ask',
+    wrapsBodies: true,
+    summonShortcut: SUMMON_SHORTCUTS[0],
+  },
   account: undefined,
   relay: undefined,
   tunnels: [],
   hasSaidTray: false,
+  window: undefined,
 };
 
 const text = yup.string().defined();
@@ -50,6 +69,11 @@ const account = yup
   })
   .default(undefined);
 
+const pixels = yup.number().integer();
+const place = yup
+  .object({ x: pixels, y: pixels, width: pixels.min(1).required(), height: pixels.min(1).required() })
+  .default(undefined);
+
 const appData = yup
   .object({
     settings: settingsSchema,
@@ -57,6 +81,7 @@ const appData = yup
     relay: yup.string(),
     tunnels: yup.array(savedTunnelSchema).required(),
     hasSaidTray: yup.boolean().required(),
+    window: place,
   })
   .strict();
 
@@ -67,10 +92,12 @@ export function readAppData(value: unknown): AppData {
     ...data,
     relay: data.relay,
     account: data.account,
+    window: data.window,
     settings: { ...INITIAL_APP_DATA.settings, ...data.settings },
     tunnels: data.tunnels.map((saved) => ({
       ...saved,
       ended: saved.ended,
+      logView: saved.logView,
       tunnel: readTunnel(saved.tunnel),
     })),
   };

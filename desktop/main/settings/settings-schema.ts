@@ -1,5 +1,6 @@
 /** What a change of the settings may contain. */
 import * as yup from 'yup';
+import { SUMMON_SHORTCUTS } from '../../shared/summon.ts';
 import type { Settings } from '../../shared/snapshot.ts';
 
 // yup writes "may be missing" as "may be undefined".
@@ -8,6 +9,8 @@ export const settingsSchema = yup
     startsAtLogin: yup.boolean(),
     notifies: yup.boolean(),
     theme: yup.string().oneOf(['system', 'light', 'dark'] as const),
+    wrapsBodies: yup.boolean(),
+    summonShortcut: yup.string().oneOf(SUMMON_SHORTCUTS),
     onQuit: yup.string().oneOf(['ask', 'close', 'leave'] as const),
   })
   .strict()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
+import { LOG_START, WHOLE_LOG } from '../../shared/log.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
-import { emptyLog } from '../../testing/fake-platform.ts';
 import { TUNNEL } from '../../testing/tunnel.ts';
 import { RECENT_REQUESTS, SNAPSHOT_INTERVAL_MS } from '../limits.ts';
 import type { PortScan } from '../ports/port-scan.ts';
@@ -110,9 +110,16 @@ describe('tunnelView', () => {
   const form = { port: 3000, name: '', ttl: '', idle: false, hostHeader: 'keep' };
   const refused = { code: 'local-refused', text: 'Nothing answers.' };
   const blocked = { code: 'host-blocked', text: 'It refuses the name.' };
-  const known = { key: 'k', tunnel: TUNNEL, lock: { kind: 'anyone' }, knocks: [] } as const;
+  const known = {
+    key: 'k',
+    tunnel: TUNNEL,
+    lock: { kind: 'anyone' },
+    knocks: [],
+    logView: WHOLE_LOG,
+    log: { list: () => [], point: LOG_START, pulse: [] },
+  } as const;
   const view = (localProblem: typeof refused | undefined, ports: PortScan | undefined) =>
-    tunnelView({ ...known, status: { name: 'online' }, form, log: emptyLog(), localProblem }, ports);
+    tunnelView({ ...known, status: { name: 'online' }, form, localProblem }, ports);
 
   it('has times and counts as the window takes them', () => {
     const { expiresAt, ttl, framework } = view(undefined, scan([3000]));
@@ -121,7 +128,7 @@ describe('tunnelView', () => {
 
   it('has the last three requests', () => {
     const asked: unknown[] = [];
-    const log = { ...emptyLog(), list: (count?: number) => (asked.push(count), []) };
+    const log = { ...known.log, list: (count?: number) => (asked.push(count), []) };
     tunnelView({ ...known, status: { name: 'online' }, form, log, localProblem: undefined }, undefined);
     assert.deepEqual([asked, RECENT_REQUESTS], [[3], 3]);
   });

@@ -1,8 +1,10 @@
 import { parseDuration } from '../../../shared/duration.ts';
 import type { Problem, TunnelView } from '../../shared/snapshot.ts';
+import { folderName } from '../drops.ts';
 import { RECENT_REQUESTS } from '../limits.ts';
 import type { PortScan } from '../ports/port-scan.ts';
 import type { DeskTunnel } from '../tunnels/desk-tunnel.ts';
+import type { ShownLog } from '../tunnels/shown-log.ts';
 
 /** What the window shows of one tunnel. */
 export function tunnelView(
@@ -15,9 +17,17 @@ export function tunnelView(
     localProblem,
     lock,
     knocks,
-  }: Pick<DeskTunnel, 'key' | 'status' | 'tunnel' | 'form' | 'log' | 'localProblem' | 'lock' | 'knocks'>,
+    logView,
+  }: Pick<
+    DeskTunnel,
+    'key' | 'status' | 'tunnel' | 'form' | 'localProblem' | 'lock' | 'knocks' | 'logView'
+  > & {
+    readonly log: Pick<ShownLog, 'list' | 'point' | 'pulse'>;
+  },
   scan: PortScan | undefined,
 ): TunnelView {
+  const { folder } = form;
+  const hasPort = folder === undefined;
   return {
     key,
     status,
@@ -25,8 +35,14 @@ export function tunnelView(
     slug: tunnel.slug,
     name: form.name,
     localPort: form.port,
-    framework: scan?.ports.find(({ port }) => port === form.port)?.framework,
-    localProblem: status.name === 'ended' ? undefined : problemNow(form.port, localProblem, scan),
+    folder: hasPort ? undefined : folderName(folder),
+    framework: !hasPort ? undefined : scan?.ports.find(({ port }) => port === form.port)?.framework,
+    localProblem:
+      status.name === 'ended'
+        ? undefined
+        : hasPort
+          ? problemNow(form.port, localProblem, scan)
+          : localProblem,
     hostHeader: form.hostHeader,
     lock,
     knocks,
@@ -37,6 +53,9 @@ export function tunnelView(
     bytesIn: tunnel.bytes_in,
     bytesOut: tunnel.bytes_out,
     recent: log.list(RECENT_REQUESTS),
+    pulse: log.pulse,
+    log: log.point,
+    logView,
   };
 }
 

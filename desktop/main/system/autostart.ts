@@ -1,14 +1,19 @@
 /** Start at login on Linux: a file as in the XDG Desktop Application Autostart Specification. */
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
 export interface Autostart {
+  /** Whether the system will start the app, which its user can also change in the system's own settings. */
+  isOn(): Promise<boolean>;
   /** @throws if it cannot be written */
   set(isOn: boolean): Promise<void>;
 }
 
 /** The argument with which the app starts without showing its window. */
 export const HIDDEN_ARGUMENT = '--hidden';
+
+/** Desktops switch an entry off by such a line, and leave the file. */
+const OFF = /^(?:Hidden=true|X-GNOME-Autostart-enabled=false)\s*$/m;
 
 /**
  * @param configDirectory `$XDG_CONFIG_HOME`, or `~/.config`
@@ -17,6 +22,13 @@ export const HIDDEN_ARGUMENT = '--hidden';
 export function xdgAutostart(configDirectory: string, program: string): Autostart {
   const path = join(configDirectory, 'autostart', 'culvert.desktop');
   return {
+    async isOn() {
+      try {
+        return !OFF.test(await readFile(path, 'utf8'));
+      } catch {
+        return false;
+      }
+    },
     async set(isOn) {
       if (!isOn) {
         await rm(path, { force: true });

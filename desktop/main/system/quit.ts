@@ -9,6 +9,8 @@ export interface QuitOptions {
   readonly ask: (liveCount: number) => Promise<QuitChoice>;
   /** Closes every tunnel, or gives up after a while. */
   readonly closeAll: () => Promise<void>;
+  /** Makes final what could still be undone, or gives up after a while. */
+  readonly settle: () => Promise<void>;
   /** Ends the app, now. */
   readonly exit: () => void;
 }
@@ -40,7 +42,8 @@ export class Quit {
     try {
       const choice = await this.#choose();
       if (choice === 'stay') return;
-      if (choice === 'close') await this.#options.closeAll();
+      const { closeAll, settle } = this.#options;
+      await Promise.all([choice === 'close' ? closeAll() : undefined, settle()]);
       this.#isDone = true;
       this.#options.exit();
     } finally {

@@ -1,8 +1,9 @@
 /** What the app does on its own: links, start at login, the network, quitting, updates. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { signInLink } from '../../../shared/invitations.ts';
 import { FakeClock } from '../../testing/fake-clock.ts';
 import { xdgAutostart } from './autostart.ts';
 import { closeWithin } from './close-within.ts';
@@ -11,22 +12,31 @@ import { NetworkWatch } from './network-watch.ts';
 import { Quit, type QuitChoice } from './quit.ts';
 import { UpdateGate } from './update-gate.ts';
 
+const form = (filled: object) => ({ opens: 'form', form: filled });
+
 describe('readDeepLink', () => {
+  const invitation = `https://relay.example.com/invite/${'t'.repeat(32)}`;
   const links: [string, object | undefined][] = [
-    ['culvert://new?port=3000&name=my-app', { port: 3000, name: 'my-app' }],
-    ['culvert://new', {}],
-    ['culvert://new/?port=8080', { port: 8080 }],
-    ['culvert://new?port=0&name=No', {}],
-    ['culvert://new?port=3000&key=cvt_secret&relay=https://evil.example', { port: 3000 }],
-    ['culvert://sign-in?key=cvt_secret', undefined],
+    ['culvert://new?port=3000&name=my-app', form({ port: 3000, name: 'my-app' })],
+    ['culvert://new', form({})],
+    ['culvert://new/?port=8080', form({ port: 8080 })],
+    ['culvert://new?port=0&name=No', form({})],
+    ['culvert://new?port=3000&key=cvt_secret&relay=https://evil.example', form({ port: 3000 })],
     ['culvert://new/tunnel?port=3000', undefined],
     ['https://new?port=3000', undefined],
     ['culvert', undefined],
     [`culvert://new?port=3000&x=${'y'.repeat(2000)}`, undefined],
+    [signInLink(invitation), { opens: 'invitation', address: invitation }],
+    ['culvert://sign-in?key=cvt_secret', undefined],
+    ['culvert://sign-in', undefined],
+    [signInLink('https://relay.example.com/'), undefined],
+    [signInLink(`${invitation}x`), undefined],
+    [signInLink(invitation.replace('https', 'file')), undefined],
+    [signInLink(invitation).replace('sign-in?', 'sign-in/now?'), undefined],
   ];
-  for (const [link, form] of links) {
-    it(`takes ${link.slice(0, 60)} as ${JSON.stringify(form)}`, () => {
-      assert.deepEqual(readDeepLink(link), form);
+  for (const [link, shown] of links) {
+    it(`takes ${link.slice(0, 100)} as ${JSON.stringify(shown)}`, () => {
+      assert.deepEqual(readDeepLink(link), shown);
     });
   }
 
@@ -41,11 +51,16 @@ describe('xdgAutostart', () => {
     const directory = mkdtempSync(join(tmpdir(), 'culvert-autostart-'));
     const autostart = xdgAutostart(directory, '/opt/My "Apps"/50%/culvert$');
     const path = join(directory, 'autostart/culvert.desktop');
+    assert.equal(await autostart.isOn(), false);
     await autostart.set(true);
+    assert.equal(await autostart.isOn(), true);
     assert.match(
       readFileSync(path, 'utf8'),
       /^Exec="\/opt\/My \\\\"Apps\\\\"\/50%%\/culvert\\\\\$" --hidden$/m,
     );
+    const entry = readFileSync(path, 'utf8');
+    writeFileSync(path, entry.replace('X-GNOME-Autostart-enabled=true', 'X-GNOME-Autostart-enabled=false'));
+    assert.equal(await autostart.isOn(), false, 'switched off by the desktop');
     await autostart.set(false);
     await autostart.set(false);
     assert.equal(existsSync(path), false);
@@ -99,12 +114,13 @@ describe('NetworkWatch', () => {
 });
 
 function quitting(liveCount: number, onQuit: 'ask' | 'close' | 'leave', choice: QuitChoice) {
-  const seen = { asked: 0, closed: 0, exits: 0 };
+  const seen = { asked: 0, closed: 0, settled: 0, exits: 0 };
   const quit = new Quit({
     liveCount: () => liveCount,
     onQuit: () => onQuit,
     ask: () => Promise.resolve((seen.asked++, choice)),
     closeAll: () => Promise.resolve(void seen.closed++),
+    settle: () => Promise.resolve(void seen.settled++),
     exit: () => void seen.exits++,
   });
   return { quit, seen };
@@ -112,12 +128,20 @@ function quitting(liveCount: number, onQuit: 'ask' | 'close' | 'leave', choice: 
 
 describe('Quit', () => {
   const cases: [string, Parameters<typeof quitting>, ReturnType<typeof quitting>['seen']][] = [
-    ['asks nothing if there are no live tunnels', [0, 'ask', 'stay'], { asked: 0, closed: 0, exits: 1 }],
-    ['closes tunnels when told to', [2, 'ask', 'close'], { asked: 1, closed: 1, exits: 1 }],
-    ['leaves them when told to', [2, 'ask', 'leave'], { asked: 1, closed: 0, exits: 1 }],
-    ['stays', [2, 'ask', 'stay'], { asked: 1, closed: 0, exits: 0 }],
-    ['does what the settings say', [2, 'close', 'stay'], { asked: 0, closed: 1, exits: 1 }],
-    ['leaves them if the settings say that', [2, 'leave', 'stay'], { asked: 0, closed: 0, exits: 1 }],
+    [
+      'asks nothing if there are no live tunnels',
+      [0, 'ask', 'stay'],
+      { asked: 0, closed: 0, settled: 1, exits: 1 },
+    ],
+    ['closes tunnels when told to', [2, 'ask', 'close'], { asked: 1, closed: 1, settled: 1, exits: 1 }],
+    ['leaves them when told to', [2, 'ask', 'leave'], { asked: 1, closed: 0, settled: 1, exits: 1 }],
+    ['stays', [2, 'ask', 'stay'], { asked: 1, closed: 0, settled: 0, exits: 0 }],
+    ['does what the settings say', [2, 'close', 'stay'], { asked: 0, closed: 1, settled: 1, exits: 1 }],
+    [
+      'leaves them if the settings say that',
+      [2, 'leave', 'stay'],
+      { asked: 0, closed: 0, settled: 1, exits: 1 },
+    ],
   ];
   for (const [title, given, expected] of cases) {
     it(title, async () => {

@@ -26,6 +26,11 @@ function labels(entries: readonly TrayEntry[]): string[] {
 }
 
 describe('trayModel', () => {
+  it('names the folder that a tunnel leads to', () => {
+    const shown = labels(model([tunnelView({ folder: 'site' })]).entries);
+    assert.ok(shown.includes('my-app → site (online)'), shown.join());
+  });
+
   const reconnecting = tunnelView({ status: { name: 'reconnecting', retryAt: 0, why: '' } });
   const ended = tunnelView({ status: { name: 'ended', reason: 'expired', why: 'It has expired.' } });
   const cases: [TrayIcon, string, ReturnType<typeof model>][] = [
@@ -49,6 +54,8 @@ describe('trayModel', () => {
 
   it('does everything for a tunnel without the window', () => {
     assert.deepEqual(labels(model([tunnelView()]).entries), [
+      "Copy my-app's address",
+      '-',
       'my-app → 3000 (online)',
       'Copy address',
       'Open in browser',
@@ -64,14 +71,14 @@ describe('trayModel', () => {
 
   it('says who may come in, and copies what lets people in', () => {
     const password = { kind: 'password', password: 'mild-oak-fern' } as const;
-    assert.deepEqual(labels(model([tunnelView({ lock: password })]).entries).slice(0, 3), [
+    assert.deepEqual(labels(model([tunnelView({ lock: password })]).entries).slice(2, 5), [
       'my-app → 3000 (online, password)',
       'Copy link and password',
       'Copy address',
     ]);
     const unknown = labels(model([tunnelView({ lock: { ...password, password: undefined } })]).entries);
-    assert.deepEqual(unknown.slice(0, 2), ['my-app → 3000 (online, password)', 'Copy address']);
-    const [links] = labels(model([tunnelView({ lock: { kind: 'links' } })]).entries);
+    assert.deepEqual(unknown.slice(2, 4), ['my-app → 3000 (online, password)', 'Copy address']);
+    const [, , links] = labels(model([tunnelView({ lock: { kind: 'links' } })]).entries);
     assert.equal(links, 'my-app → 3000 (online, only with a link)');
     const [over] = labels(model([{ ...ended, lock: { kind: 'links' } }]).entries);
     assert.equal(over, 'my-app → 3000 (expired)');
@@ -84,7 +91,7 @@ describe('trayModel', () => {
       agent: 'curl/8',
     }));
     const shown = labels(model([tunnelView({ lock: { kind: 'knock' }, knocks })]).entries);
-    assert.deepEqual(shown.slice(0, 4), [
+    assert.deepEqual(shown.slice(2, 6), [
       'my-app → 3000 (online, asks you, 7 waiting)',
       'curl knocks, from 192.0.2.7',
       'Admit for 1 hour',
@@ -96,6 +103,15 @@ describe('trayModel', () => {
   it('starts an ended one again, and says why it ended', () => {
     const shown = labels(model([ended]).entries);
     assert.deepEqual(shown.slice(0, 3), ['my-app → 3000 (expired)', 'It has expired.', 'Start again']);
+  });
+
+  it('offers nothing that a refused key cannot do', () => {
+    const refused = {
+      ...ended,
+      status: { name: 'ended', reason: 'key-refused', why: 'The key was revoked.' },
+    } as const;
+    const shown = labels(model([refused], SIGNED_OUT).entries);
+    assert.deepEqual(shown.slice(1, 4), ['The key was revoked.', '-', 'Sign in…']);
   });
 
   it('offers to sign in', () => {

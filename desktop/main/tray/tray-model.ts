@@ -73,12 +73,13 @@ function entries(tunnels: readonly TunnelView[], isSignedIn: boolean): TrayEntry
   const shown = tunnels.slice(0, SHOWN_MAX);
   const list: TrayEntry[] = shown.map((tunnel) => ({
     kind: 'menu',
-    label: `${tunnel.slug} → ${tunnel.localPort} (${[statusWord(tunnel), ...lockWords(tunnel)].join(', ')})`,
-    entries: tunnelEntries(tunnel),
+    label: `${tunnel.slug} → ${tunnel.folder ?? tunnel.localPort} (${[statusWord(tunnel), ...lockWords(tunnel)].join(', ')})`,
+    entries: tunnelEntries(tunnel, isSignedIn),
   }));
   if (tunnels.length > shown.length)
     list.push({ kind: 'text', label: `${tunnels.length - shown.length} more in the window` });
   return [
+    ...copyEntry(tunnels),
     ...(list.length > 0 ? [...list, SEPARATOR] : []),
     isSignedIn
       ? { kind: 'action', label: 'New tunnel…', action: { do: 'new' } }
@@ -89,12 +90,23 @@ function entries(tunnels: readonly TunnelView[], isSignedIn: boolean): TrayEntry
   ];
 }
 
-function tunnelEntries({ key, status, localProblem, lock, knocks }: TunnelView): TrayEntry[] {
+/** What people open the menu for most. */
+function copyEntry(tunnels: readonly TunnelView[]): TrayEntry[] {
+  const newest = tunnels.find(({ status }) => status.name !== 'ended');
+  if (newest === undefined) return [];
+  const { key, slug } = newest;
+  return [{ kind: 'action', label: `Copy ${slug}'s address`, action: { do: 'copy', key } }, SEPARATOR];
+}
+
+function tunnelEntries(
+  { key, status, localProblem, lock, knocks }: TunnelView,
+  isSignedIn: boolean,
+): TrayEntry[] {
   if (status.name === 'ended') {
-    return [
-      { kind: 'text', label: status.why },
-      { kind: 'action', label: 'Start again', action: { do: 'start', key } },
-    ];
+    const why: TrayEntry = { kind: 'text', label: status.why };
+    // Without a key, nothing can be started.
+    if (!isSignedIn) return [why];
+    return [why, { kind: 'action', label: 'Start again', action: { do: 'start', key } }];
   }
   return [
     ...(localProblem === undefined ? [] : [{ kind: 'text', label: localProblem.text } as const]),

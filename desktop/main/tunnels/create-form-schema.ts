@@ -1,5 +1,6 @@
 /** What the create form may contain. */
 import * as yup from 'yup';
+import { DOMAIN_RULE } from '../../../shared/domain-rules.ts';
 import {
   HOST_HEADER_RULE,
   NAME_RULE,
@@ -7,7 +8,7 @@ import {
   TTL_RULE,
   type ValueRule,
 } from '../../../shared/value-rules.ts';
-import type { CreateForm, TunnelForm } from '../../shared/ipc.ts';
+import type { CreateForm, KeptForm } from '../../shared/ipc.ts';
 import { TTL_MAX_CHARS } from '../limits.ts';
 import { lockSchema } from './lock-schema.ts';
 
@@ -20,11 +21,12 @@ const fields = {
   ttl: ttlSchema.defined(),
   idle: yup.boolean().required(),
   hostHeader: ruled(yup.string(), HOST_HEADER_RULE).required(),
+  domain: ruled(yup.string(), DOMAIN_RULE),
 };
 
 /** What is remembered of it. */
-export const tunnelFormSchema: yup.ObjectSchema<TunnelForm> = yup
-  .object(fields)
+export const tunnelFormSchema: yup.ObjectSchema<KeptForm> = yup
+  .object({ ...fields, folder: yup.string() })
   .strict()
   .noUnknown()
   .required();

@@ -3,20 +3,21 @@ import type { Tunnel } from '../../../shared/tunnel.ts';
 import type { TunnelState } from '../../engine/control/tunnel-session.ts';
 import type { OfflineReason } from '../../engine/control/verdict.ts';
 import type { ConnectionProblem } from '../../engine/visitors/connections.ts';
-import type { TunnelForm } from '../../shared/ipc.ts';
+import type { KeptForm } from '../../shared/ipc.ts';
 import type { KnockView, LockView } from '../../shared/lock.ts';
+import { type LogView, WHOLE_LOG } from '../../shared/log.ts';
 import type { Problem, TunnelStatus } from '../../shared/snapshot.ts';
 import type { Connection } from '../connection.ts';
 import { lockView } from './lock.ts';
 import type { SavedTunnel } from './saved-tunnel.ts';
 import type { Serve, Served } from './serve.ts';
-import type { TunnelLog } from './tunnel-log.ts';
+import type { ShownLog } from './shown-log.ts';
 import { WaitingVisitors } from './waiting-visitors.ts';
 
 export interface DeskTunnelOptions {
   readonly now: () => number;
   readonly serve: Serve;
-  readonly log: TunnelLog;
+  readonly log: ShownLog;
   /** Status, counters or requests have changed. */
   readonly onChange: () => void;
   /** A visitor asks to be let in. */
@@ -30,14 +31,15 @@ type LocalProblem = Problem;
 
 export class DeskTunnel {
   readonly key: string;
-  readonly log: TunnelLog;
+  readonly log: ShownLog;
   readonly #options: DeskTunnelOptions;
-  #form: TunnelForm;
+  #form: KeptForm;
   #tunnel: Tunnel;
   #status: TunnelStatus;
   #served: Served | undefined;
   #localProblem: LocalProblem | undefined;
   #password: string | undefined;
+  #logView: LogView;
   readonly #waiting: WaitingVisitors;
 
   /**
@@ -52,6 +54,7 @@ export class DeskTunnel {
     this.#form = saved.form;
     this.#tunnel = saved.tunnel;
     this.#password = password;
+    this.#logView = saved.logView ?? WHOLE_LOG;
     this.#waiting = new WaitingVisitors(options.now);
     this.#status = saved.ended === undefined ? { name: 'connecting' } : { name: 'ended', ...saved.ended };
     this.log.subscribe(({ status }) => {
@@ -60,7 +63,7 @@ export class DeskTunnel {
     });
   }
 
-  get form(): TunnelForm {
+  get form(): KeptForm {
     return this.#form;
   }
 
@@ -91,15 +94,20 @@ export class DeskTunnel {
     return this.#waiting.knocks;
   }
 
+  /** what of its request log the user wants to see */
+  get logView(): LogView {
+    return this.#logView;
+  }
+
   get isEnded(): boolean {
     return this.#status.name === 'ended';
   }
 
   get saved(): SavedTunnel {
-    const { key, form, tunnel } = this;
+    const { key, form, tunnel, logView } = this;
     const ended =
       this.#status.name === 'ended' ? { reason: this.#status.reason, why: this.#status.why } : undefined;
-    return { key, form, tunnel, ended };
+    return { key, form, tunnel, ended, logView };
   }
 
   /** Serves the tunnel as the relay has it, or another one in its place. */
@@ -147,6 +155,11 @@ export class DeskTunnel {
     this.#password = password;
     if (tunnel.access.knock !== true) this.#waiting.clear();
     this.update(tunnel);
+  }
+
+  /** The window shows it already. */
+  viewLog(view: LogView): void {
+    this.#logView = view;
   }
 
   /** A visitor no longer waits. */

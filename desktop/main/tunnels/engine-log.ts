@@ -6,23 +6,32 @@ import { Replayer } from '../../engine/inspector/replay.ts';
 import { RequestLog } from '../../engine/inspector/request-log.ts';
 import { LocalDialer } from '../../engine/local/local-dialer.ts';
 import type { LocalTarget } from '../../engine/local/local-target.ts';
+import { LOG_REQUESTS_MAX } from '../limits.ts';
 import type { TunnelLog } from './tunnel-log.ts';
 
 /** @param target where requests are repeated */
 export function createEngineLog(target: LocalTarget): TunnelLog {
-  const log = new RequestLog();
+  const log = new RequestLog(systemClock, LOG_REQUESTS_MAX);
   const deadlines = new Deadlines(systemClock);
   const replayer = new Replayer(log, new LocalDialer(target, deadlines), deadlines);
   return {
     recorder: log,
+    get pulse() {
+      return log.pulse;
+    },
     list: (count) => log.list(undefined, count),
-    detail: (id) => log.detail(id),
-    curl(id, origin) {
-      const detail = log.detail(id);
+    get revision() {
+      return log.revision;
+    },
+    changes: (since, count) => log.changes(since, count),
+    detail: (id, reveal) => log.detail(id, { reveal }),
+    curl(id, origin, reveal) {
+      const detail = log.detail(id, { reveal });
       return detail && curlCommand(detail, origin);
     },
-    replay: (id) => replayer.replay(id),
-    clear: () => log.clear(),
+    replay: (id, prepare) => replayer.replay(id, prepare),
+    replayEdited: (id, edit) => replayer.replayEdited(id, edit),
+    clear: (upTo) => log.clear(upTo),
     subscribe: (listener) => log.subscribe(listener),
   };
 }

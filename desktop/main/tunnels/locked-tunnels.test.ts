@@ -100,6 +100,7 @@ describe('who may come in', () => {
   it('is the same when the tunnel is started again', async () => {
     const app = await locked(PASSWORD);
     await app.call('tunnel:stop', { key: app.key });
+    await app.core.undos.commitAll();
     await app.call('tunnel:start', { key: app.key });
     assert.deepEqual(lockOf(app), PASSWORD);
     assert.equal(app.api.asked.at(-1)?.password, PASSWORD.password);
@@ -112,6 +113,7 @@ describe('who may come in', () => {
     app.api.tunnels = [{ ...tunnel, access: { password: true } }];
     await app.core.desk.refresh();
     await app.call('tunnel:stop', { key: app.key });
+    await app.core.undos.commitAll();
     await app.call('tunnel:start', { key: app.key });
     assert.deepEqual(lockOf(app), { kind: 'password', password: 'mild-oak-fern' });
   });

@@ -5,8 +5,12 @@ type CloseApi = Pick<RelayApi, 'closeTunnel'>;
 
 /** Closes tunnels at the relay: now, or later if it cannot be told now. */
 export class RelayCloser {
-  /** ids of tunnels that still have to be closed at the relay */
   readonly #unclosed = new Set<string>();
+
+  /** ids of tunnels that still have to be closed at the relay */
+  get unclosed(): ReadonlySet<string> {
+    return this.#unclosed;
+  }
 
   /** Resolves in any case; a tunnel that could not be closed is closed by a later {@link RelayCloser.retry}. */
   async close(api: CloseApi, id: string): Promise<void> {

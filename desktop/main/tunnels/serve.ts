@@ -6,13 +6,13 @@ import { localPort, type LocalTarget } from '../../engine/local/local-target.ts'
 import type { Network } from '../../engine/network/network.ts';
 import { createTunnelClient } from '../../engine/tunnel-client.ts';
 import type { ConnectionProblem } from '../../engine/visitors/connections.ts';
-import type { TunnelForm } from '../../shared/ipc.ts';
+import type { KeptForm } from '../../shared/ipc.ts';
 import type { Connection } from '../connection.ts';
 
 export interface ServeOptions {
   readonly connection: Connection;
   readonly tunnelId: string;
-  readonly form: TunnelForm;
+  readonly form: KeptForm;
   readonly recorder: Recorder;
   readonly onState: (state: TunnelState) => void;
   readonly onProblem: (problem: ConnectionProblem) => void;
@@ -32,9 +32,9 @@ export interface Served {
 /** Starts to serve a tunnel that exists at the relay. */
 export type Serve = (options: ServeOptions) => Served;
 
-/** What a tunnel leads to. */
-export function localTarget({ port }: Pick<TunnelForm, 'port'>): LocalTarget {
-  return localPort(port);
+/** What a tunnel leads to. A folder is served on this address and no other. */
+export function localTarget({ port, folder }: Pick<KeptForm, 'port' | 'folder'>): LocalTarget {
+  return folder === undefined ? localPort(port) : { ...localPort(port), host: '127.0.0.1' };
 }
 
 /** @param network the way to the relay */

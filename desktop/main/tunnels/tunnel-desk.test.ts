@@ -3,6 +3,8 @@ import { parseRelayAddress } from '../../engine/relay/relay-address.ts';
 import type { CreateForm } from '../../shared/ipc.ts';
 import { emptyLog, FakeApi, FakeServe } from '../../testing/fake-platform.ts';
 import { TUNNEL } from '../../testing/tunnel.ts';
+import { FakeClock } from '../../testing/fake-clock.ts';
+import { UndoList } from '../undo/undo-list.ts';
 import { CallFailure } from '../failure.ts';
 import { TUNNELS_MAX } from '../limits.ts';
 import type { SavedTunnel } from './saved-tunnel.ts';
@@ -27,6 +29,7 @@ function fullDesk(...ended: number[]): { desk: TunnelDesk; api: FakeApi } {
       now: () => 0,
       serve: new FakeServe().serve,
       createLog: emptyLog,
+      undos: new UndoList(new FakeClock(), (error) => assert.fail(String(error))),
       connection: () => connection,
       save: () => Promise.resolve(),
       inventPassword: () => assert.fail(),

@@ -4,24 +4,31 @@ import type { Tunnel } from '../../../shared/tunnel.ts';
 import type { OfflineReason } from '../../engine/control/verdict.ts';
 import type { LocalTarget } from '../../engine/local/local-target.ts';
 import { createRequest } from '../../engine/relay/api-client.ts';
-import type { CreateForm } from '../../shared/ipc.ts';
+import { RelayRefusal } from '../../engine/relay/errors.ts';
+import type { CreateForm, KeptForm } from '../../shared/ipc.ts';
 import type { KnockView, Lock } from '../../shared/lock.ts';
-import { type Connection, signedIn } from '../connection.ts';
+import type { LogView } from '../../shared/log.ts';
+import { type Connection, type RelayApi, signedIn } from '../connection.ts';
 import { CallFailure } from '../failure.ts';
 import { TUNNELS_MAX } from '../limits.ts';
 import { Signal } from '../signal.ts';
+import type { Pending, UndoList } from '../undo/undo-list.ts';
 import { DeskTunnel } from './desk-tunnel.ts';
 import { accessAgain, accessOf, passwordOf } from './lock.ts';
 import type { TunnelPasswords } from './passwords.ts';
 import { RelayCloser } from './relay-closer.ts';
+import { FolderService } from './folder-service.ts';
 import type { SavedTunnel } from './saved-tunnel.ts';
 import { localTarget, type Serve } from './serve.ts';
+import { ShownLog } from './shown-log.ts';
 import type { TunnelLog } from './tunnel-log.ts';
 
 export interface TunnelDeskOptions {
   readonly now: () => number;
   readonly serve: Serve;
   readonly createLog: (target: LocalTarget) => TunnelLog;
+  /** what can be taken back */
+  readonly undos: Pick<UndoList, 'offer'>;
   /** who is signed in */
   readonly connection: () => Connection | undefined;
   /** Resolves when the list is on disk, with the passwords that visitors have to give. */
@@ -45,8 +52,14 @@ export class TunnelDesk {
   /** newest first */
   #tunnels: DeskTunnel[];
   readonly #closer = new RelayCloser();
+  /** stops that can be undone, by key: the relay does not know of them yet */
+  readonly #stops = new Map<string, Pending>();
+  /** tunnels that were removed, as long as that can be undone: a crash would undo it, too */
+  readonly #removals = new Map<DeskTunnel, Pending>();
   /** keys of tunnels that are being created again: a second click does not create a second one */
   readonly #starting = new Set<string>();
+  /** tunnels that the relay is being asked for */
+  #making = 0;
 
   /**
    * @param saved tunnels of the last run, newest first; none is served before {@link TunnelDesk.resume}
@@ -63,6 +76,16 @@ export class TunnelDesk {
 
   get tunnels(): readonly DeskTunnel[] {
     return this.#tunnels;
+  }
+
+  /**
+   * Ids of the tunnels that this app has at the relay, or has just stopped and removed; `undefined` while it creates one, whose id
+   * it does not know yet.
+   */
+  get ownIds(): ReadonlySet<string> | undefined {
+    if (this.#making > 0) return undefined;
+    const known = [...this.#tunnels, ...this.#removals.keys()].map(({ tunnel }) => tunnel.id);
+    return new Set([...known, ...this.#closer.unclosed]);
   }
 
   /** How many are not ended. */
@@ -92,7 +115,7 @@ export class TunnelDesk {
    * @returns the new tunnel, which is on disk and being served
    * @throws what the engine throws when the relay refuses
    */
-  async create(form: CreateForm): Promise<DeskTunnel> {
+  async create(form: CreateForm & KeptForm): Promise<DeskTunnel> {
     const connection = this.#connection();
     if (this.#tunnels.length >= TUNNELS_MAX && !this.#tunnels.some((other) => other.isEnded)) {
       throw new CallFailure({
@@ -101,7 +124,7 @@ export class TunnelDesk {
       });
     }
     const { lock, ...kept } = form;
-    const tunnel = await connection.api.createTunnel(createRequest({ ...kept, access: accessOf(lock) }));
+    const tunnel = await this.#make(connection, createRequest({ ...kept, access: accessOf(lock) }));
     const opened = this.#open({ key: randomUUID(), form: kept, tunnel, ended: undefined }, passwordOf(lock));
     this.#tunnels = this.#withRoom([opened, ...this.#tunnels]);
     await this.#saveOrClose(connection, opened, tunnel);
@@ -109,13 +132,26 @@ export class TunnelDesk {
     return opened;
   }
 
-  /** Ends a tunnel here at once, and at the relay as soon as it can be told. */
+  /** Ends a tunnel here at once; the relay keeps it and its address until that can no longer be undone. */
   async stop(key: string): Promise<void> {
     const connection = this.#connection();
     const tunnel = this.find(key);
     if (tunnel.isEnded) return;
     tunnel.end('stopped', STOPPED);
-    await this.#closer.close(connection.api, tunnel.tunnel.id);
+    const pending = this.#options.undos.offer({
+      text: `${tunnel.tunnel.slug} is stopped.`,
+      undo: async () => {
+        await this.#removals.get(tunnel)?.undo();
+        tunnel.serve(this.#connection());
+        this.#stops.delete(key);
+        await this.#save();
+      },
+      commit: async () => {
+        this.#stops.delete(key);
+        await this.#closer.close(connection.api, tunnel.tunnel.id);
+      },
+    });
+    this.#stops.set(key, pending);
     await this.#save();
   }
 
@@ -125,6 +161,11 @@ export class TunnelDesk {
     const tunnel = this.find(key);
     const { status } = tunnel;
     if (status.name !== 'ended' || this.#starting.has(key)) return;
+    const stop = this.#stops.get(key);
+    if (stop !== undefined) {
+      await stop.undo();
+      return;
+    }
     this.#starting.add(key);
     try {
       await this.#startEnded(connection, tunnel, status.reason);
@@ -147,14 +188,34 @@ export class TunnelDesk {
     await this.#save();
   }
 
+  /** Remembers what of its request log the user wants to see. */
+  async viewLog(key: string, view: LogView): Promise<void> {
+    this.find(key).viewLog(view);
+    await this.#save();
+  }
+
   /** Takes an ended tunnel off the list. */
   async forget(key: string): Promise<void> {
     const tunnel = this.find(key);
     if (!tunnel.isEnded) {
       throw new CallFailure({ code: 'still-live', text: 'Stop the tunnel before you remove it.' });
     }
-    this.#tunnels = this.#tunnels.filter((other) => other !== tunnel);
-    this.changed.emit();
+    const place = this.#tunnels.indexOf(tunnel);
+    this.#tunnels = this.#tunnels.toSpliced(place, 1);
+    const pending = this.#options.undos.offer({
+      text: `${tunnel.tunnel.slug} is removed.`,
+      undo: async () => {
+        this.#removals.delete(tunnel);
+        this.#tunnels = this.#tunnels.toSpliced(place, 0, tunnel);
+        this.changed.emit();
+        await this.#save();
+      },
+      commit: async () => {
+        this.#removals.delete(tunnel);
+        await this.#save();
+      },
+    });
+    this.#removals.set(tunnel, pending);
     await this.#save();
   }
 
@@ -184,6 +245,7 @@ export class TunnelDesk {
       const isUnchanged = before.get(tunnel) === tunnel.tunnel;
       if (now !== undefined && !tunnel.isEnded && isUnchanged) tunnel.update(now);
     }
+    await this.#closeStopped(connection, byId);
     return live;
   }
 
@@ -211,19 +273,43 @@ export class TunnelDesk {
     await Promise.all(live.map(({ tunnel }) => this.#closer.close(connection.api, tunnel.id)));
   }
 
-  /** Empties the list. */
-  async clear(): Promise<void> {
+  /**
+   * Ends every tunnel here and empties the list; the relay is not told yet.
+   *
+   * @param why for the list
+   * @returns what gives all of it back, and what closes it at the relay
+   */
+  async setAside(why: string): Promise<{ restore(): Promise<void>; close(): Promise<void> }> {
+    const connection = this.#options.connection();
+    const all = this.#tunnels;
+    const live = all.filter((tunnel) => !tunnel.isEnded);
+    for (const tunnel of live) tunnel.end('stopped', why);
     this.#tunnels = [];
     this.changed.emit();
     await this.#save();
+    return {
+      restore: async () => {
+        const again = this.#connection();
+        this.#tunnels = all;
+        for (const tunnel of live) tunnel.serve(again);
+        this.changed.emit();
+        await this.#save();
+      },
+      close: async () => {
+        if (connection === undefined) return;
+        await Promise.all(live.map(({ tunnel }) => this.#closer.close(connection.api, tunnel.id)));
+      },
+    };
   }
 
   #open(saved: SavedTunnel, password: string | undefined): DeskTunnel {
     const { now, serve, createLog, onKnock } = this.#options;
+    const { folder } = saved.form;
+    const service = folder === undefined ? undefined : new FolderService(folder);
     return new DeskTunnel(saved, password, {
       now,
-      serve,
-      log: createLog(localTarget(saved.form)),
+      serve: service?.serving(serve) ?? serve,
+      log: new ShownLog(createLog(service?.target ?? localTarget(saved.form))),
       onChange: () => this.changed.emit(),
       onKnock,
       onEnded: (_tunnel, reason) => this.#onEnded(reason),
@@ -239,9 +325,33 @@ export class TunnelDesk {
     // Its name is free only once the relay knows that it was stopped.
     await this.#closer.retry(connection.api);
     const access = accessAgain(tunnel.tunnel.access, () => tunnel.password ?? this.#options.inventPassword());
-    const made = await connection.api.createTunnel(createRequest({ ...tunnel.form, access }));
+    const made = await this.#make(connection, createRequest({ ...tunnel.form, access }));
     tunnel.serve(connection, made, access.password);
     await this.#saveOrClose(connection, tunnel, made);
+  }
+
+  /** Creates a tunnel at the relay. What was stopped a moment ago may still have its name, or its room in the plan. */
+  async #make(connection: Connection, request: Parameters<RelayApi['createTunnel']>[0]): Promise<Tunnel> {
+    this.#making += 1;
+    try {
+      return await connection.api.createTunnel(request);
+    } catch (error) {
+      const isInTheWay = error instanceof RelayRefusal && (error.status === 403 || error.status === 409);
+      if (!isInTheWay || this.#stops.size === 0) throw error;
+      await Promise.all([...this.#stops.values()].map((stop) => stop.commit()));
+      return await connection.api.createTunnel(request);
+    } finally {
+      this.#making -= 1;
+    }
+  }
+
+  /** The app may have ended before it could tell the relay that somebody stopped a tunnel. */
+  async #closeStopped(connection: Connection, live: ReadonlyMap<string, Tunnel>): Promise<void> {
+    for (const { key, status, tunnel } of this.#tunnels) {
+      const wasStopped = status.name === 'ended' && status.reason === 'stopped';
+      if (wasStopped && live.has(tunnel.id) && !this.#stops.has(key))
+        await this.#closer.close(connection.api, tunnel.id);
+    }
   }
 
   #onEnded(reason: OfflineReason): void {
@@ -274,11 +384,12 @@ export class TunnelDesk {
   }
 
   #save(): Promise<void> {
-    const passwords = this.#tunnels.flatMap(({ key, password, tunnel: { access } }) =>
+    const kept = [...this.#tunnels, ...this.#removals.keys()];
+    const passwords = kept.flatMap(({ key, password, tunnel: { access } }) =>
       password === undefined || access.password !== true ? [] : [[key, password] as const],
     );
     return this.#options.save(
-      this.#tunnels.map((tunnel) => tunnel.saved),
+      kept.map((tunnel) => tunnel.saved),
       new Map(passwords),
     );
   }

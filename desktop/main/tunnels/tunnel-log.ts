@@ -1,41 +1,59 @@
 /** The request log of one tunnel, as the window asks for it. */
 import type { Recorder } from '../../engine/data/recorder.ts';
-import type { RequestDetail, RequestSummary } from '../../engine/inspector/records.ts';
+import type { RequestEdit } from '../../engine/inspector/editing/request-edit.ts';
+import type {
+  LogChanges,
+  PulseSecond,
+  RequestDetail,
+  RequestSummary,
+} from '../../engine/inspector/records.ts';
+import type { PrepareReplay } from '../../engine/inspector/replay.ts';
 
 export interface TunnelLog {
+  /** the traffic of visitors in the last seconds, earliest first */
+  readonly pulse: readonly PulseSecond[];
   /** newest first; all that are kept, or at most this many */
   list(count?: number): readonly RequestSummary[];
-  /** `undefined` if there is none with that number, or no longer */
-  detail(id: number): RequestDetail | undefined;
+  /** moves with every change */
+  readonly revision: number;
+  /**
+   * What has changed, the earliest change first.
+   *
+   * @param since revision that is known; 0 for everything
+   * @param count of requests, at most
+   */
+  changes(since: number, count: number): LogChanges;
+  /**
+   * `undefined` if there is none with that number, or no longer.
+   *
+   * @param reveal whether the values of secrets are in it
+   */
+  detail(id: number, reveal: boolean): RequestDetail | undefined;
   /**
    * A `curl` command that makes the request again; `undefined` like {@link TunnelLog.detail}.
    *
    * @param origin of the tunnel
+   * @param reveal whether the values of secrets are in it
    */
-  curl(id: number, origin: string): string | undefined;
+  curl(id: number, origin: string, reveal: boolean): string | undefined;
   /**
    * Makes the request once more, to the local service.
    *
+   * @param prepare makes what is sent of what was recorded
    * @returns number of the new request
    * @throws ReplayRefused
    */
-  replay(id: number): Promise<number>;
-  clear(): void;
+  replay(id: number, prepare?: PrepareReplay): Promise<number>;
+  /**
+   * The same with what was edited of it.
+   *
+   * @throws ReplayRefused, EditRefused
+   */
+  replayEdited(id: number, edit: RequestEdit): Promise<number>;
+  /** Forgets requests up to a number. */
+  clear(upTo: number): void;
   /** Tells the listener of every request that begins, gets a response or ends. */
   subscribe(listener: (summary: RequestSummary) => void): () => void;
   /** sees the bytes of visitors */
   readonly recorder: Recorder;
-}
-
-/** The requests of a list that contain the text in method, target or status. */
-export function searchRequests(
-  requests: readonly RequestSummary[],
-  search: string,
-): readonly RequestSummary[] {
-  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-  if (words.length === 0) return requests;
-  return requests.filter(({ method, target, status }) => {
-    const line = `${method} ${target} ${status ?? ''}`.toLowerCase();
-    return words.every((word) => line.includes(word));
-  });
 }

@@ -1,0 +1,46 @@
+/** Requests that are edited in the window: what it shows of them, and how they are sent. */
+import { editable, editableText } from '../../engine/inspector/editing/editable.ts';
+import { shownValue, writtenValue } from '../../engine/inspector/editing/field-text.ts';
+import { EditRefused } from '../../engine/inspector/editing/request-edit.ts';
+import type { RequestDetail } from '../../engine/inspector/records.ts';
+import type { EditForm, EditView, SendResult } from '../../shared/bench.ts';
+import type { TunnelLog } from '../tunnels/tunnel-log.ts';
+
+/** @param detail without its secrets */
+export function editView(detail: RequestDetail): EditView {
+  const { method, target, fields } = editable(detail);
+  const { body, isTruncated } = detail.request;
+  return {
+    method,
+    target,
+    fields: fields.map(([name, value]) => [name, shownValue(value)]),
+    body: isTruncated ? undefined : editableText(body),
+    bodySize: body.length,
+    isCut: isTruncated,
+  };
+}
+
+/**
+ * Sends a request to the local service as it was edited. What is wrong with it is a result: the window says it where it is.
+ *
+ * @throws ReplayRefused
+ */
+export async function sendEdited(
+  log: Pick<TunnelLog, 'detail' | 'replayEdited'>,
+  id: number,
+  { method, target, fields, body }: EditForm,
+): Promise<SendResult> {
+  const edit = {
+    method,
+    target,
+    fields: fields.map(([name, value]) => [name, writtenValue(value)] as const),
+    body: body === null ? undefined : new TextEncoder().encode(body),
+  };
+  try {
+    const sent = await log.replayEdited(id, edit);
+    return { sent: { id: sent, status: log.detail(sent, false)?.status } };
+  } catch (error) {
+    if (error instanceof EditRefused) return { problems: error.problems };
+    throw error;
+  }
+}

@@ -1,0 +1,120 @@
+/** Folders that are dropped on the window or the tray: shown first, and shared once the user says so. */
+import { randomUUID } from 'node:crypto';
+import { basename } from 'node:path';
+import { FolderUnreadable, locateFolder } from '../share/shared-folder.ts';
+import type { DropView } from '../shared/snapshot.ts';
+import { CallFailure } from './failure.ts';
+import { Signal } from './signal.ts';
+import type { TunnelDesk } from './tunnels/tunnel-desk.ts';
+
+export interface DropsOptions {
+  readonly desk: Pick<TunnelDesk, 'create'>;
+  readonly isSignedIn: () => boolean;
+}
+
+interface Dropped {
+  /** of the folder; `undefined` for what cannot be shared */
+  readonly path: string | undefined;
+  readonly view: DropView;
+}
+
+/** For how long a folder is shared. */
+const SHARED_TTL = '1h';
+/** What the relay is told in place of a local port, which a folder has only while it is served. */
+const FOLDER_PORT = 80;
+const ACCEPTED = 'Drop one folder that you can read.';
+
+export class Drops {
+  /** The view has changed. */
+  readonly changed = new Signal();
+  readonly #options: DropsOptions;
+  #dropped: Dropped | undefined;
+  #isSharing = false;
+  /** counts what was dropped: the last one is shown, however long another takes to be looked at */
+  #count = 0;
+
+  constructor(options: DropsOptions) {
+    this.#options = options;
+  }
+
+  /** The one that the user is asked about. */
+  get view(): DropView | undefined {
+    return this.#dropped?.view;
+  }
+
+  /**
+   * Shows what was dropped. Nothing is shared. Another one takes its place, unless it is being shared.
+   *
+   * @param paths of what was dropped at once; empty for what is none, such as a picture of a page
+   */
+  async show(paths: readonly string[]): Promise<void> {
+    if (this.#isSharing) return;
+    this.#count += 1;
+    const count = this.#count;
+    const dropped = await this.#look(paths);
+    if (count === this.#count && !this.#isSharing) this.#show(dropped);
+  }
+
+  /**
+   * Shares the folder that the user has seen.
+   *
+   * @returns the key of its tunnel
+   * @throws CallFailure, RelayRefusal, RelayUnreachable: then it can be tried again
+   */
+  async share(id: string): Promise<string> {
+    const { path, view } = this.#dropped ?? {};
+    if (path === undefined || view?.id !== id || this.#isSharing)
+      throw new CallFailure({ code: 'no-folder', text: 'This folder is no longer shown. Drop it again.' });
+    this.#isSharing = true;
+    try {
+      const { key } = await this.#options.desk.create({
+        port: FOLDER_PORT,
+        name: '',
+        ttl: SHARED_TTL,
+        idle: false,
+        hostHeader: 'keep',
+        lock: { kind: 'anyone' },
+        folder: path,
+      });
+      this.#show(undefined);
+      return key;
+    } finally {
+      this.#isSharing = false;
+    }
+  }
+
+  /** The user does not want it. */
+  dismiss(id: string): void {
+    if (!this.#isSharing && this.view?.id === id) this.#show(undefined);
+  }
+
+  async #look(paths: readonly string[]): Promise<Dropped> {
+    const id = randomUUID();
+    const refused = (code: string, text: string): Dropped => ({
+      path: undefined,
+      view: { id, state: 'refused', problem: { code, text } },
+    });
+    const [dropped = '', ...others] = paths;
+    if (!this.#options.isSignedIn())
+      return refused('signed-out', 'Sign in first. Then drop the folder again.');
+    if (others.length > 0) return refused('several', `These are several things. ${ACCEPTED}`);
+    if (dropped === '') return refused('no-path', `This is not a folder of this computer. ${ACCEPTED}`);
+    try {
+      const path = await locateFolder(dropped);
+      return { path, view: { id, state: 'folder', name: folderName(path) } };
+    } catch (error) {
+      if (!(error instanceof FolderUnreadable)) throw error;
+      return refused('unreadable', `${error.message} ${ACCEPTED}`);
+    }
+  }
+
+  #show(dropped: Dropped | undefined): void {
+    this.#dropped = dropped;
+    this.changed.emit();
+  }
+}
+
+/** As people call it. The root of a disk has no other name than its path. */
+export function folderName(path: string): string {
+  return basename(path) || path;
+}

@@ -1,0 +1,110 @@
+/** Checks the signatures of recorded webhooks with the secrets of their tunnels, and makes new ones. */
+import type { RequestSummary } from '../../engine/inspector/records.ts';
+import { RECORDED_REQUESTS_MAX } from '../../engine/limits.ts';
+import { checkSignature } from '../../engine/signatures/check-signature.ts';
+import { SCHEMES } from '../../engine/signatures/schemes.ts';
+import { signAgain } from '../../engine/signatures/sign-again.ts';
+import { WEBHOOK_PROVIDERS } from '../../engine/webhooks/provider.ts';
+import type { SignatureView } from '../../engine/webhooks/verdict.ts';
+import type { NewSecret, SignatureCheck } from '../../shared/signatures.ts';
+import { CallFailure } from '../failure.ts';
+import type { TunnelLog } from '../tunnels/tunnel-log.ts';
+import type { SecretOwner, SigningSecrets } from './signing-secrets.ts';
+
+/** A tunnel whose webhooks are checked. */
+export interface SignedTunnel extends SecretOwner {
+  readonly log: Pick<TunnelLog, 'detail' | 'replay'>;
+}
+
+/** What is known of the requests of one tunnel, by number, as long as no secret changes. */
+interface Known {
+  readonly revision: number;
+  readonly views: Map<number, SignatureView | undefined>;
+}
+
+export class Signatures {
+  readonly #secrets: SigningSecrets;
+  readonly #now: () => number;
+  readonly #known = new WeakMap<SignedTunnel, Known>();
+
+  /** @param now wall-clock ms */
+  constructor(secrets: SigningSecrets, now: () => number) {
+    this.#secrets = secrets;
+    this.#now = now;
+  }
+
+  /** The requests, with what their signatures say. */
+  checked(tunnel: SignedTunnel, requests: readonly RequestSummary[]): readonly RequestSummary[] {
+    return requests.map((request) => {
+      const signature = this.#view(tunnel, request);
+      return signature === undefined ? request : { ...request, signature };
+    });
+  }
+
+  /** What is known of the signature of one request; `undefined` for one that is not there, and for what is no webhook. */
+  look(tunnel: SignedTunnel, id: number): SignatureCheck | undefined {
+    const signature = this.#check(tunnel, id);
+    if (signature === undefined) return undefined;
+    return {
+      signature,
+      name: WEBHOOK_PROVIDERS[signature.provider],
+      secrets: this.#secrets.views(tunnel, signature.provider),
+      isKept: this.#secrets.isKept,
+    };
+  }
+
+  /** @throws CallFailure for what cannot be a secret of the service */
+  async addSecret(tunnel: SignedTunnel, { provider, secret }: NewSecret): Promise<void> {
+    const text = SCHEMES[provider].secretProblem(secret);
+    if (text !== undefined) throw new CallFailure({ code: 'bad-secret', field: 'secret', text });
+    await this.#secrets.add(tunnel, provider, secret);
+  }
+
+  /**
+   * Makes a request once more, with a signature that its service would make now.
+   *
+   * @returns number of the new request
+   * @throws ReplayRefused, CallFailure
+   */
+  replay(tunnel: SignedTunnel, id: number): Promise<number> {
+    return tunnel.log.replay(id, (request) => {
+      const signed = signAgain(request, (provider) => this.#secrets.of(tunnel, provider)[0], this.#now());
+      if (signed !== undefined) return signed;
+      throw new CallFailure({
+        code: 'no-secret',
+        text: 'There is no secret to sign this request with. Add it first.',
+      });
+    });
+  }
+
+  #view(tunnel: SignedTunnel, request: RequestSummary): SignatureView | undefined {
+    const { id, durationMs, isBroken, webhook } = request;
+    if (webhook === undefined) return undefined;
+    const { views } = this.#knownOf(tunnel);
+    if (views.has(id)) return views.get(id);
+    const view = this.#check(tunnel, id);
+    // Before its end, more of its body may come.
+    if (durationMs === undefined && !isBroken) return view;
+    views.set(id, view);
+    const [oldest] = views.keys();
+    if (views.size > RECORDED_REQUESTS_MAX && oldest !== undefined) views.delete(oldest);
+    return view;
+  }
+
+  #knownOf(tunnel: SignedTunnel): Known {
+    const known = this.#known.get(tunnel);
+    const { revision } = this.#secrets;
+    if (known?.revision === revision) return known;
+    const fresh = { revision, views: new Map<number, SignatureView | undefined>() };
+    this.#known.set(tunnel, fresh);
+    return fresh;
+  }
+
+  #check(tunnel: SignedTunnel, id: number): SignatureView | undefined {
+    const detail = tunnel.log.detail(id, true);
+    return (
+      detail &&
+      checkSignature(detail.request, detail.startedAt, (provider) => this.#secrets.of(tunnel, provider))
+    );
+  }
+}
