@@ -2,13 +2,14 @@
 import assert from 'node:assert/strict';
 import { ApiError } from '../shared/errors.ts';
 import { readCreateTunnel } from '../shared/tunnel-requests.ts';
-import { readArguments } from './cli/arguments.ts';
+import { readArguments } from './cli/arguments/arguments.ts';
 import { UsageError } from './cli/usage-error.ts';
 import { ProjectFileError } from './config/project-error.ts';
 import { parseProject } from './config/project.ts';
 import { PAYLOADS } from './main/handlers/payloads.ts';
 import { readDeepLink } from './main/system/deep-link.ts';
 import { CUSTOM, EMPTY_DRAFT, type FormDraft, readDraft } from './renderer/model/create-form.ts';
+import type { TunnelForm } from './shared/ipc.ts';
 import { NO_FILES } from './testing/files.ts';
 
 /** A way in: whether it takes a value. */
@@ -66,6 +67,12 @@ interface Rule {
   readonly refused: readonly string[];
 }
 
+function linked(parameters: Record<string, string>): Partial<TunnelForm> {
+  const link = readDeepLink(`culvert://new?${new URLSearchParams(parameters).toString()}`);
+  assert.ok(link?.opens === 'form');
+  return link.form;
+}
+
 const RULES: Readonly<Record<string, Rule>> = {
   port: {
     doors: {
@@ -73,7 +80,7 @@ const RULES: Readonly<Record<string, Rule>> = {
       'culvert.yml': (port) => projectFile(`port: ${port}`),
       ipc: (port) => ipc({ port: Number(port) }),
       form: (port) => form({ port }),
-      link: (port) => readDeepLink(`culvert://new?port=${encodeURIComponent(port)}`)?.port === Number(port),
+      link: (port) => linked({ port }).port === Number(port),
       relay: (port) => relay({ local_port: Number(port) }),
     },
     taken: ['1', '80', '3000', '65535'],
@@ -85,7 +92,7 @@ const RULES: Readonly<Record<string, Rule>> = {
       'culvert.yml': (name) => projectFile(`port: 3000, name: ${quoted(name)}`),
       ipc: (name) => ipc({ name }),
       form: (name) => form({ name }),
-      link: (name) => readDeepLink(`culvert://new?name=${encodeURIComponent(name)}`)?.name === name,
+      link: (name) => linked({ name }).name === name,
       relay: (name) => relay({ name }),
     },
     taken: ['ab', 'my-app', '3000', 'a--b', 'a'.repeat(63)],
@@ -100,7 +107,18 @@ const RULES: Readonly<Record<string, Rule>> = {
       relay: (ttl) => relay({ ttl }),
     },
     taken: ['1s', '90s', '30m', '1.5h', '1h30m', '1500ms', '.5h'],
-    refused: ['0s', '0.5s', '999ms', '-1h', '30', 'soon', '1h!', 'h'],
+    refused: ['0s', '0.5s', '999ms', '-1h', 'soon', '1h!', 'h'],
+  },
+  // The form takes a number on its own for minutes, and sends it as such.
+  'ttl without a unit': {
+    doors: {
+      command: (ttl) => command('3000', `--ttl=${ttl}`),
+      'culvert.yml': (ttl) => projectFile(`port: 3000, ttl: ${quoted(ttl)}`),
+      ipc: (ttl) => ipc({ ttl }),
+      relay: (ttl) => relay({ ttl }),
+    },
+    taken: ['30m'],
+    refused: ['30', '1h30'],
   },
   'host header': {
     doors: {

@@ -1,9 +1,12 @@
 /** Gives the page its only way to main: known channels, and nothing of Electron or Node. */
-import { contextBridge, ipcRenderer } from 'electron';
+import { contextBridge, ipcRenderer, webUtils } from 'electron';
 import { CALL_NAMES, PUSH_NAMES } from '../shared/channels.ts';
+import { DROPPED_PATHS_MAX } from '../shared/drop.ts';
 import type { Answer, Channels, Pushes } from '../shared/ipc.ts';
 
-const calls: ReadonlySet<string> = new Set(CALL_NAMES);
+/** Which folder it is says the system's drag and drop, not the page. */
+const DROP = 'folder:drop' satisfies keyof Channels;
+const calls: ReadonlySet<string> = new Set(CALL_NAMES.filter((name) => name !== DROP));
 const pushes: ReadonlySet<string> = new Set(PUSH_NAMES);
 
 contextBridge.exposeInMainWorld('culvert', {
@@ -13,6 +16,11 @@ contextBridge.exposeInMainWorld('culvert', {
   ): Promise<Answer<Channels[C]['result']>> {
     if (!calls.has(channel)) return Promise.reject(new TypeError('no such channel'));
     return ipcRenderer.invoke(channel, payload) as Promise<Answer<Channels[C]['result']>>;
+  },
+  /** What is not from the system's drag and drop has no path. */
+  drop(files: readonly File[]): Promise<Answer<undefined>> {
+    const paths = files.slice(0, DROPPED_PATHS_MAX).map((file) => webUtils.getPathForFile(file));
+    return ipcRenderer.invoke(DROP, { paths }) as Promise<Answer<undefined>>;
   },
   on<P extends keyof Pushes>(push: P, listener: (value: Pushes[P]) => void): () => void {
     if (!pushes.has(push)) throw new TypeError('no such push');

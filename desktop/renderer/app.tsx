@@ -1,34 +1,32 @@
 import type { JSX } from 'preact';
 import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
+import { WHOLE_LOG } from '../shared/log.ts';
 import type { Snapshot } from '../shared/snapshot.ts';
 import type { Bridge } from './bridge.ts';
 import { announcements } from './model/announce.ts';
 import { draftFrom, EMPTY_DRAFT, type FormDraft } from './model/create-form.ts';
-import {
-  backward,
-  currentPlace,
-  forward,
-  HOME,
-  type Place,
-  type Route,
-  searching,
-  type Trail,
-} from './model/route.ts';
+import { leavingWords } from './model/invitation.ts';
+import { backward, forward, HOME, homeAt, type Route, type Trail } from './model/route.ts';
+import { CheckupDialog } from './screens/checkup/checkup-dialog.tsx';
+import { DropDialog } from './screens/drop/drop-dialog.tsx';
+import { useDrops } from './screens/drop/use-drops.ts';
 import { Loading } from './screens/loading.tsx';
-import { LogScreen } from './screens/log/log-screen.tsx';
-import { RequestScreen } from './screens/log/request-screen.tsx';
-import { AboutScreen } from './screens/settings/about-screen.tsx';
-import { SettingsScreen } from './screens/settings/settings-screen.tsx';
+import { Panes } from './screens/panes.tsx';
+import { Palette } from './screens/palette/palette.tsx';
+import { usePalette } from './screens/palette/use-palette.ts';
+import { InvitationDialog } from './screens/sign-in/invitation-dialog.tsx';
 import { SignIn } from './screens/sign-in/sign-in.tsx';
-import { TunnelsScreen } from './screens/tunnels/tunnels-screen.tsx';
-import { ShellContext } from './view/context.ts';
+import { ShellContext, UndoContext } from './view/context.ts';
+import { useSinglePresses } from './view/deliberate.ts';
 import { useReturnedFocus } from './view/focus.ts';
-import { useEscape } from './view/keys.ts';
+import { hasCommand, useEscape, useKey } from './view/keys.ts';
+import { useLogViews } from './view/log-views.ts';
 import { useSnapshot } from './view/use-snapshot.ts';
 
 /** The window: shows the snapshot that main pushes, and asks main for what the user wants. */
 export function App({ bridge }: { bridge: Bridge }): JSX.Element {
   const [trail, setTrail] = useState<Trail>(HOME);
+  const [search, setSearch] = useState('');
   const [draft, setDraft] = useState<FormDraft>(EMPTY_DRAFT);
   const [told, setTold] = useState('');
   const say = useCallback((text: string) => {
@@ -39,12 +37,19 @@ export function App({ bridge }: { bridge: Bridge }): JSX.Element {
     (previous: Snapshot | undefined, next: Snapshot) => {
       const sentences = announcements(previous, next);
       if (sentences.length > 0) say(sentences.join(' '));
-      if (next.session.state !== 'signed-in') setTrail(HOME);
+      if (next.session.state === 'signed-in') return;
+      setTrail(HOME);
+      setSearch('');
     },
     [say],
   );
   const { snapshot, problem } = useSnapshot(bridge, onChange);
-  const setSearch = useCallback((search: string) => setTrail((before) => searching(before, search)), []);
+  const logViews = useLogViews(bridge);
+  const goHome = useCallback((focus: string) => {
+    setTrail(homeAt(focus));
+    // It leads to something of the list, which a search would hide.
+    setSearch('');
+  }, []);
   const back = useCallback(() => setTrail(backward), []);
   const shell = useMemo(
     () => ({
@@ -60,6 +65,7 @@ export function App({ bridge }: { bridge: Bridge }): JSX.Element {
     () =>
       bridge.on('form:open', (form) => {
         setTrail(HOME);
+        setSearch('');
         setDraft(draftFrom(form));
       }),
     [bridge],
@@ -68,12 +74,48 @@ export function App({ bridge }: { bridge: Bridge }): JSX.Element {
     () =>
       bridge.on('tunnel:show', ({ key }) => {
         // The answer to who knocks.
-        const [home] = HOME;
-        setTrail([{ ...home, focus: `admit-${key}` }]);
+        goHome(`admit-${key}`);
       }),
-    [bridge],
+    [bridge, goHome],
   );
-  useEscape(back);
+  useEffect(
+    () =>
+      bridge.on('address:show', ({ key, copies }) => {
+        goHome(`copy-${key}`);
+        // What a click on it does says also that it is done.
+        if (!copies) return;
+        const button = document.getElementById(`copy-${key}`);
+        if (button !== null) button.click();
+        else bridge.call('tunnel:copy-url', { key }).catch(() => undefined);
+      }),
+    [bridge, goHome],
+  );
+  useSinglePresses();
+  useDrops(bridge);
+  useEscape(trail.length > 1, back);
+  const isSignedIn = snapshot?.session.state === 'signed-in';
+  useKey(
+    (event) => isSignedIn && hasCommand(event) && event.key === 'n',
+    () => goHome('port'),
+  );
+  useKey(
+    (event) => isSignedIn && hasCommand(event) && event.key === ',',
+    () => shell.go({ screen: 'settings' }),
+  );
+  const { show: showLog } = logViews;
+  const searchLog = useCallback(
+    (key: string, words: string) => showLog(key, { ...WHOLE_LOG, search: words }),
+    [showLog],
+  );
+  const palette = usePalette({
+    trail,
+    setTrail,
+    goHome,
+    searchLog,
+    setDraft,
+    tunnels: snapshot?.tunnels ?? [],
+    isOn: isSignedIn,
+  });
   useReturnedFocus(trail);
   const theme = snapshot?.settings.theme ?? 'system';
   useEffect(() => {
@@ -85,58 +127,39 @@ export function App({ bridge }: { bridge: Bridge }): JSX.Element {
       {snapshot === undefined ? (
         <Loading problem={problem} />
       ) : (
-        <Current
-          snapshot={snapshot}
-          place={currentPlace(trail)}
-          setSearch={setSearch}
-          draft={draft}
-          setDraft={setDraft}
-        />
+        <UndoContext.Provider value={snapshot.undos}>
+          {snapshot.session.state === 'signed-in' ? (
+            <Panes
+              snapshot={snapshot}
+              session={snapshot.session}
+              trail={trail}
+              setTrail={setTrail}
+              search={search}
+              setSearch={setSearch}
+              logViews={logViews}
+              draft={draft}
+              setDraft={setDraft}
+            />
+          ) : (
+            <SignIn session={snapshot.session} hasNetwork={snapshot.hasNetwork} />
+          )}
+          {snapshot.invitation !== undefined && (
+            <InvitationDialog
+              key={snapshot.invitation.id}
+              invitation={snapshot.invitation}
+              leaving={leavingWords(snapshot.invitation, snapshot)}
+            />
+          )}
+          {snapshot.drop !== undefined && <DropDialog key={snapshot.drop.id} drop={snapshot.drop} />}
+          {snapshot.checkup !== undefined && (
+            <CheckupDialog key={snapshot.checkup.id} checkup={snapshot.checkup} />
+          )}
+          {palette.isOpen && <Palette snapshot={snapshot} close={palette.close} places={palette.places} />}
+        </UndoContext.Provider>
       )}
       <div class="unseen" role="status">
         {told}
       </div>
     </ShellContext.Provider>
   );
-}
-
-function Current({
-  snapshot,
-  place,
-  setSearch,
-  draft,
-  setDraft,
-}: {
-  snapshot: Snapshot;
-  place: Place;
-  setSearch: (search: string) => void;
-  draft: FormDraft;
-  setDraft: (draft: FormDraft) => void;
-}): JSX.Element {
-  const { session } = snapshot;
-  const { route, search } = place;
-  if (session.state !== 'signed-in') return <SignIn session={session} hasNetwork={snapshot.hasNetwork} />;
-  switch (route.screen) {
-    case 'tunnels':
-      return (
-        <TunnelsScreen
-          snapshot={snapshot}
-          session={session}
-          search={search}
-          setSearch={setSearch}
-          draft={draft}
-          setDraft={setDraft}
-        />
-      );
-    case 'log':
-      return (
-        <LogScreen tunnelKey={route.key} tunnels={snapshot.tunnels} search={search} setSearch={setSearch} />
-      );
-    case 'request':
-      return <RequestScreen key={route.id} tunnelKey={route.key} id={route.id} tunnels={snapshot.tunnels} />;
-    case 'settings':
-      return <SettingsScreen settings={snapshot.settings} session={session} />;
-    case 'about':
-      return <AboutScreen />;
-  }
 }

@@ -7,6 +7,8 @@ export interface Bridge {
     channel: C,
     payload: Channels[C]['payload'],
   ): Promise<Answer<Channels[C]['result']>>;
+  /** Something was dropped: main is told the paths, and says in the snapshot what it is. */
+  drop(files: readonly File[]): Promise<Answer<undefined>>;
   /** @returns call it to stop listening */
   on<P extends keyof Pushes>(push: P, listener: (value: Pushes[P]) => void): () => void;
 }

@@ -2,6 +2,7 @@
 import { HOST_HEADER_RULE } from '../../../shared/value-rules.ts';
 import type { CreateForm, TunnelForm } from '../../shared/ipc.ts';
 import type { AccountView, PortView, TunnelView } from '../../shared/snapshot.ts';
+import { type DomainDraft, NO_DOMAIN, readDomainDraft } from './domain.ts';
 import { defaultChoice, readLifetime } from './lifetime.ts';
 import { type LockDraft, OPEN_DRAFT, readLock } from './lock.ts';
 import { nameProblem } from './name-rules.ts';
@@ -22,6 +23,7 @@ export interface FormDraft {
   readonly host: 'keep' | 'local' | typeof CUSTOM;
   readonly customHost: string;
   readonly lock: LockDraft;
+  readonly domain: DomainDraft;
 }
 
 /** `lockDetail` is the field that the chosen lock has. */
@@ -44,6 +46,7 @@ export const EMPTY_DRAFT: FormDraft = {
   host: 'keep',
   customHost: '',
   lock: OPEN_DRAFT,
+  domain: NO_DOMAIN,
 };
 
 /** What the port field shows: the typed text, or the likeliest port until something is typed. */
@@ -67,19 +70,22 @@ export function readDraft(
   const nameIssue = draftNameProblem({ ...draft, name }, context);
   const ttl = draftTtl(draft, account);
   const lock = readLock(draft.lock);
+  const domain = readDomainDraft(draft.domain);
   const hostHeader = draft.host === CUSTOM ? draft.customHost.trim() : draft.host;
   const problems: FormProblems = {
     ...(typeof port === 'string' ? { port } : {}),
     ...(nameIssue === undefined ? {} : { name: nameIssue }),
     ...('problem' in lock ? { lockDetail: lock.problem } : {}),
+    ...('problem' in domain ? { domain: domain.problem } : {}),
     ...('problem' in ttl ? { ttl: ttl.problem } : {}),
     ...(HOST_HEADER_RULE.accepts(hostHeader)
       ? {}
       : { hostHeader: 'Give a host name, such as shop.test or shop.test:8080.' }),
   };
-  if (typeof port === 'string' || 'problem' in ttl || 'problem' in lock || Object.keys(problems).length > 0)
-    return { problems };
-  return { form: { port, name, ttl: ttl.ttl, idle: draft.idle, hostHeader, lock: lock.lock } };
+  if (typeof port === 'string' || 'problem' in ttl || 'problem' in lock) return { problems };
+  if ('problem' in domain || Object.keys(problems).length > 0) return { problems };
+  const own = domain.domain === '' ? {} : { domain: domain.domain };
+  return { form: { port, name, ttl: ttl.ttl, idle: draft.idle, hostHeader, lock: lock.lock, ...own } };
 }
 
 /** A draft from what a link or the tray asked for. */
@@ -102,7 +108,8 @@ export function hasOptions(draft: FormDraft): boolean {
     draft.ttl !== undefined ||
     draft.idle ||
     draft.host !== 'keep' ||
-    draft.lock.kind !== 'anyone'
+    draft.lock.kind !== 'anyone' ||
+    draft.domain.choice !== ''
   );
 }
 

@@ -7,13 +7,25 @@ describe('search of tunnels', () => {
   const hooks = exampleTunnel({ url: 'https://hooks.example.com', localPort: 3000 });
 
   it('finds by address, port and framework, with all words', () => {
-    assert.deepEqual(filterTunnels([shop, hooks], 'SHOP'), [shop]);
-    assert.deepEqual(filterTunnels([shop, hooks], '3000'), [hooks]);
-    assert.deepEqual(filterTunnels([shop, hooks], 'vite shop'), [shop]);
-    assert.deepEqual(filterTunnels([shop, hooks], 'vite hooks'), []);
+    assert.deepEqual(filterTunnels([shop, hooks], 'SHOP', 0), [shop]);
+    assert.deepEqual(filterTunnels([shop, hooks], '3000', 0), [hooks]);
+    assert.deepEqual(filterTunnels([shop, hooks], 'vite shop', 0), [shop]);
+    assert.deepEqual(filterTunnels([shop, hooks], 'vite hooks', 0), []);
+  });
+
+  it('finds a folder by its name', () => {
+    const site = exampleTunnel({ folder: 'Holiday' });
+    assert.deepEqual(filterTunnels([shop, site], 'folder holiday', 0), [site]);
+    assert.deepEqual(filterTunnels([site], '3000', 0), []);
+  });
+
+  it('finds by state', () => {
+    const lost = exampleTunnel({ key: 'l', status: { name: 'reconnecting', retryAt: 0, why: '' } });
+    assert.deepEqual(filterTunnels([shop, lost], 'reconnecting', 0), [lost]);
+    assert.deepEqual(filterTunnels([shop, lost], 'online', 0), [shop]);
   });
 
   it('keeps all for an empty search', () => {
-    assert.deepEqual(filterTunnels([shop, hooks], '  '), [shop, hooks]);
+    assert.deepEqual(filterTunnels([shop, hooks], '  ', 0), [shop, hooks]);
   });
 });

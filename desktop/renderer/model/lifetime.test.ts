@@ -29,13 +29,17 @@ describe('lifetime', () => {
     ['45 seconds', '45s'],
     ['2 days', '48h'],
     ['1d 12h', '24h12h'],
+    ['90', '90m'],
+    ['2h30', '2h30m'],
+    ['1w', '168h'],
+    ['0.5 weeks', '84h'],
   ];
   for (const [text, ttl] of typed) {
     it(`reads "${text}"`, () => assert.deepEqual(readLifetime(text, 168 * HOUR), { ttl }));
   }
 
   it('explains what it cannot read, and what is too long', () => {
-    for (const text of ['', '30', 'soon', '0s', '-1h', '1h!']) {
+    for (const text of ['', '30x', '30m15', 'soon', '0s', '-1h', '1h!']) {
       assert.ok('problem' in readLifetime(text, 168 * HOUR), text);
     }
     assert.deepEqual(readLifetime('9h', 8 * HOUR), { problem: 'The relay allows at most 8 h.' });

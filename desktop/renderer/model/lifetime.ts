@@ -56,13 +56,15 @@ export function readLifetime(text: string, maxTtl: number): { ttl: string } | { 
   const ttl = text
     .toLowerCase()
     .replace(/\s+/g, '')
-    .replace(/(\d)d(?:ays?)?/g, (_, day: string) => `${day}d`)
-    .replace(/(\d+(?:\.\d+)?)d/g, (_, days: string) => `${Number(days) * 24}h`)
+    .replace(/(\d+(?:\.\d+)?)w(?:eeks?)?/g, (_, weeks: string) => `${Number(weeks) * 168}h`)
+    .replace(/(\d+(?:\.\d+)?)d(?:ays?)?/g, (_, days: string) => `${Number(days) * 24}h`)
     .replace(/h(?:ours?|rs?)/g, 'h')
     .replace(/m(?:in(?:ute)?s?)/g, 'm')
-    .replace(/s(?:ec(?:ond)?s?)/g, 's');
+    .replace(/s(?:ec(?:ond)?s?)/g, 's')
+    // A number on its own is minutes, as it is after hours.
+    .replace(/(^|h)(\d+)$/, '$1$2m');
   if (!TTL_RULE.accepts(ttl)) {
-    return { problem: 'Give a number with its unit, such as 30m, 4h or 1h30m.' };
+    return { problem: 'Give a time such as 30m, 4h, 1h30m or 2d; a number alone is minutes.' };
   }
   if (seconds(ttl) > maxTtl) return { problem: `The relay allows at most ${durationWords(maxTtl * 1000)}.` };
   return { ttl };

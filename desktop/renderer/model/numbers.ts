@@ -47,3 +47,8 @@ export function clockText(ms: number): string {
     second: '2-digit',
   });
 }
+
+/** Day and time without seconds, in the format of this machine. */
+export function momentText(ms: number): string {
+  return new Date(ms).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+}

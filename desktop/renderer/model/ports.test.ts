@@ -39,7 +39,7 @@ describe('ports', () => {
     assert.equal(portHint('5173', [vite]), 'Vite is here');
     assert.equal(portHint('5432', [postgres]), 'postgres is here');
     assert.equal(portHint('9000', [unknown]), 'A program is here');
-    assert.equal(portHint('9001', [unknown]), 'Nothing listens here yet');
+    assert.equal(portHint('9001', [unknown]), 'nothing here yet');
     assert.equal(portHint('web', [unknown]), undefined);
   });
 });

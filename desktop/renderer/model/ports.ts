@@ -15,7 +15,11 @@ export function readPort(text: string): number | string {
 
 /** Ports that something listens on and no live tunnel leads to, likeliest first. */
 export function freePorts(ports: readonly PortView[], tunnels: readonly TunnelView[]): readonly PortView[] {
-  const used = new Set(tunnels.filter(isLive).map((tunnel) => tunnel.localPort));
+  const used = new Set(
+    tunnels
+      .filter((tunnel) => isLive(tunnel) && tunnel.folder === undefined)
+      .map(({ localPort }) => localPort),
+  );
   return ports.filter(({ port }) => !used.has(port));
 }
 
@@ -38,12 +42,12 @@ export function programName({ framework, process }: PortView): string | undefine
   return framework ?? process;
 }
 
-/** Shown beside the typed port: `Astro is here`, `Nothing listens here yet`, or nothing while it is not a port. */
+/** Shown beside the typed port: `Astro is here`, `nothing here yet`, or nothing while it is not a port. */
 export function portHint(typed: string, ports: readonly PortView[]): string | undefined {
   const port = readPort(typed);
   if (typeof port === 'string') return undefined;
   const found = ports.find((view) => view.port === port);
-  if (found === undefined) return 'Nothing listens here yet';
+  if (found === undefined) return 'nothing here yet';
   return `${programName(found) ?? 'A program'} is here`;
 }
 

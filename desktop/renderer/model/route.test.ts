@@ -1,20 +1,45 @@
 import assert from 'node:assert/strict';
-import { backward, currentPlace, forward, HOME, searching } from './route.ts';
+import { backward, beside, currentPlace, forward, HOME, type Route } from './route.ts';
+
+const LOG = { screen: 'log', key: 'a' } as const;
+const request = (id: number): Extract<Route, { screen: 'request' }> => ({ screen: 'request', key: 'a', id });
 
 describe('navigation in the window', () => {
-  it('goes on and comes back to where the focus was, and to what was searched', () => {
-    const log = forward(HOME, { screen: 'log', key: 'a' }, 'log-a');
-    const request = forward(searching(log, 'POST'), { screen: 'request', key: 'a', id: 7 }, 'request-7');
-    assert.deepEqual(currentPlace(request).route, { screen: 'request', key: 'a', id: 7 });
-    assert.deepEqual(currentPlace(backward(request)), {
-      route: { screen: 'log', key: 'a' },
-      focus: 'request-7',
-      search: 'POST',
-    });
-    assert.deepEqual(backward(backward(request)), [
-      { route: { screen: 'tunnels' }, focus: 'log-a', search: '' },
-    ]);
+  it('goes on and comes back to where the focus was', () => {
+    const log = forward(HOME, LOG, 'log-a');
+    const opened = forward(log, request(7), 'request-7');
+    assert.deepEqual(currentPlace(opened).route, request(7));
+    assert.deepEqual(currentPlace(backward(opened)), { route: LOG, focus: 'request-7', isBeside: false });
+    assert.deepEqual(backward(backward(opened)), [{ ...HOME[0], focus: 'log-a' }]);
+  });
+
+  it('stays at a screen that is there already', () => {
+    const opened = forward(HOME, request(7), undefined);
+    assert.equal(forward(opened, request(7), undefined), opened);
+    assert.equal(forward(opened, request(8), undefined).length, 3);
   });
 
   it('has nothing before the first screen', () => assert.equal(backward(HOME), HOME));
+
+  it('shows one request after another beside their log, and comes back to that', () => {
+    const log = forward(HOME, LOG, 'log-a');
+    const second = beside(beside(log, request(7), 'request-7'), request(8), 'request-8');
+    assert.deepEqual(
+      second.map(({ route, isBeside }) => [route, isBeside]),
+      [
+        [HOME[0].route, false],
+        [LOG, false],
+        [request(8), true],
+      ],
+    );
+    assert.deepEqual(currentPlace(backward(second)), { route: LOG, focus: 'request-8', isBeside: false });
+    assert.equal(second[0].focus, 'log-a');
+  });
+
+  it('comes back to the log also from a request that was opened from a card', () => {
+    const opened = forward(HOME, request(7), 'request-a-7');
+    const next = beside(opened, request(8), 'request-8');
+    assert.deepEqual(currentPlace(backward(next)).route, LOG);
+    assert.equal(next[0].focus, 'request-a-7');
+  });
 });

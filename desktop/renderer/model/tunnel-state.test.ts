@@ -33,10 +33,7 @@ describe('tunnel state', () => {
   });
 
   it('counts down to the next attempt', () => {
-    assert.equal(
-      retryWords({ name: 'reconnecting', retryAt: NOW + 3200, why: '' }, NOW),
-      'Trying again in 4 s.',
-    );
-    assert.equal(retryWords({ name: 'reconnecting', retryAt: NOW - 5, why: '' }, NOW), 'Trying again now.');
+    assert.equal(retryWords({ retryAt: NOW + 3200 }, NOW), 'Trying again in 4 s.');
+    assert.equal(retryWords({ retryAt: NOW - 5 }, NOW), 'Trying again now.');
   });
 });

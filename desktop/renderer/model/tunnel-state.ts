@@ -41,7 +41,10 @@ export function isLive(tunnel: TunnelView): boolean {
 }
 
 /** Words for an attempt that is about to be made: `Trying again in 4 s.` */
-export function retryWords(status: Extract<TunnelStatus, { name: 'reconnecting' }>, now: number): string {
+export function retryWords(
+  status: Pick<Extract<TunnelStatus, { name: 'reconnecting' }>, 'retryAt'>,
+  now: number,
+): string {
   const seconds = Math.ceil((status.retryAt - now) / 1000);
   return seconds > 0 ? `Trying again in ${seconds} s.` : 'Trying again now.';
 }

@@ -2,6 +2,7 @@
 import { createContext } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { Bridge } from '../bridge.ts';
+import type { Settings, UndoView } from '../../shared/snapshot.ts';
 import type { Route } from '../model/route.ts';
 
 export interface Shell {
@@ -12,6 +13,22 @@ export interface Shell {
   /** to the previous screen */
   readonly back: () => void;
 }
+
+/** what the user can still take back */
+export const UndoContext = createContext<readonly UndoView[]>([]);
+
+/** whether long lines of bodies are wrapped */
+export const WrapContext = createContext<Settings['wrapsBodies']>(true);
+
+/** How a screen stands beside others. */
+export interface Pane {
+  /** whether it is what the window is mainly about */
+  readonly isMain: boolean;
+  /** whether its heading gets the focus when it opens */
+  readonly takesFocus: boolean;
+}
+
+export const PaneContext = createContext<Pane>({ isMain: true, takesFocus: true });
 
 export const ShellContext = createContext<Shell | undefined>(undefined);
 

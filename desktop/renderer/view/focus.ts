@@ -3,7 +3,7 @@ import { useEffect, useLayoutEffect } from 'preact/hooks';
 import type { Trail } from '../model/route.ts';
 
 /** What a screen still waits for, such as its list, has come by then, or the focus stays where it is. */
-const PATIENCE_MS = 2000;
+const PATIENCE_MS = 10_000;
 
 /** Gives the focus back to the element with which the user left the screen they return to. */
 export function useReturnedFocus(trail: Trail): void {

@@ -1,38 +1,6 @@
 /** Small parts that several screens are made of. */
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
 import type { Problem } from '../../shared/snapshot.ts';
-import { useShell } from './context.ts';
-import { Icon } from './icons.tsx';
-
-/** A screen with a heading that takes the focus when the screen opens, and a way back. */
-export function Screen({
-  title,
-  actions,
-  children,
-}: {
-  title: string;
-  actions?: ComponentChildren;
-  children: ComponentChildren;
-}): JSX.Element {
-  const { back } = useShell();
-  const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => heading.current?.focus(), []);
-  return (
-    <div class="screen">
-      <header class="bar">
-        <button type="button" class="icon-button" aria-label="Back" title="Back (Esc)" onClick={back}>
-          <Icon name="back" />
-        </button>
-        <h1 ref={heading} tabIndex={-1}>
-          {title}
-        </h1>
-        <div class="bar-end">{actions}</div>
-      </header>
-      <main class="scroll">{children}</main>
-    </div>
-  );
-}
 
 /** What happened and what to do, in a box. `alert` if it responds to something the user just did. */
 export function Notice({

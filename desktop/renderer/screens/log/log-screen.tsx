@@ -1,37 +1,61 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { LogView } from '../../../shared/log.ts';
 import type { TunnelView } from '../../../shared/snapshot.ts';
-import { plural } from '../../model/numbers.ts';
+import { partOf, threads } from '../../model/log-filter.ts';
+import { foundRequests } from '../../model/log-search.ts';
+import { countText, plural } from '../../model/numbers.ts';
 import { useShell } from '../../view/context.ts';
-import { useKey } from '../../view/keys.ts';
-import { Failure, Notice, Screen } from '../../view/parts.tsx';
+import { hasCommand, isTyping, useKey } from '../../view/keys.ts';
+import { SearchField } from '../../view/search-field.tsx';
+import { Failure, Notice } from '../../view/parts.tsx';
+import { Screen } from '../../view/screen.tsx';
 import { useAction } from '../../view/use-action.ts';
-import { RequestRow } from './request-row.tsx';
-import { useLog } from './use-log.ts';
+import { ChipRow } from './chip-row.tsx';
+import { useExport } from '../transfer/use-export.ts';
+import { RequestList } from './request-list.tsx';
+import { type Log, useLog } from './use-log.ts';
 
 /** All recorded requests of one tunnel, newest first. */
 export function LogScreen({
   tunnelKey,
   tunnels,
-  search,
-  setSearch,
+  view,
+  show,
+  start,
+  opened,
 }: {
   tunnelKey: string;
   tunnels: readonly TunnelView[];
-  search: string;
-  setSearch: (search: string) => void;
+  /** what of it is shown */
+  view: LogView;
+  show: (view: LogView) => void;
+  /** number of the request that the user comes back to */
+  start: number | undefined;
+  /** number of the request that is open beside the list */
+  opened?: number | undefined;
 }): JSX.Element {
   const { say } = useShell();
   const tunnel = tunnels.find(({ key }) => key === tunnelKey);
-  const searchInput = useRef<HTMLInputElement>(null);
-  const log = useLog(tunnelKey, search, tunnel);
+  const log = useLog(tunnelKey, tunnel);
   const clear = useAction();
+  const har = useExport(tunnelKey);
+  const { part, search } = view;
+  const [frozen, setFrozen] = useState<Log['requests']>();
+  const all = frozen ?? log.requests;
+  const requests = useMemo(() => all && foundRequests(all, search), [all, search]);
+  const shown = useMemo(() => requests && threads(partOf(requests, part)), [requests, part]);
+  const newest = frozen?.[0]?.id ?? 0;
+  const waiting = frozen === undefined ? 0 : (log.requests?.filter(({ id }) => id > newest).length ?? 0);
   useKey(
-    (event) => event.key === '/' && !(event.target instanceof HTMLInputElement),
-    () => searchInput.current?.focus(),
+    // What is not in view is not in the page: the search of the browser would not find it. Beside a request, it is that one's.
+    (event) =>
+      (event.key === '/' && !isTyping(event)) ||
+      (event.key === 'f' && hasCommand(event) && (opened === undefined || isInLog())),
+    () => document.getElementById('search-requests')?.focus(),
   );
   // How many were found is announced once the typing pauses, not for every request that comes in.
-  const count = log.requests?.length ?? 0;
+  const count = requests?.length ?? 0;
   const found = useRef(count);
   found.current = count;
   useEffect(() => {
@@ -46,7 +70,7 @@ export function LogScreen({
   const onClear = async (): Promise<void> => {
     const answer = await clear.run('log:clear', { key: tunnelKey });
     if (!answer.ok) return;
-    log.reload();
+    setFrozen(undefined);
     say('The log is empty.');
   };
 
@@ -54,28 +78,59 @@ export function LogScreen({
     <Screen
       title={tunnel === undefined ? 'Requests' : `Requests to ${tunnel.slug}`}
       actions={
-        <button type="button" class="link" onClick={() => void onClear()}>
-          Clear
-        </button>
+        <>
+          {shown !== undefined && shown.length > 0 && (
+            <button
+              type="button"
+              class="link"
+              title="Write the requests that are shown to a HAR file, without their secrets"
+              aria-disabled={har.isBusy}
+              onClick={() =>
+                void har.run(
+                  shown.map(({ id }) => id),
+                  false,
+                )
+              }
+            >
+              Export
+            </button>
+          )}{' '}
+          <button type="button" class="link" onClick={() => void onClear()}>
+            Clear
+          </button>
+        </>
       }
     >
-      <input
-        ref={searchInput}
-        type="search"
-        class="search"
-        aria-label="Search requests"
+      <SearchField
+        id="search-requests"
+        label="Search requests"
         placeholder="Search by path, method or status  ( / )"
         value={search}
-        onInput={(event) => setSearch(event.currentTarget.value)}
+        onChange={(text) => show({ part, search: text })}
       />
-      <Failure problem={clear.error ?? log.problem} />
+      {har.words !== '' && <p class="hint file-words">{har.words}</p>}
+      <Failure problem={clear.error ?? har.error ?? log.problem} />
       {tunnel === undefined && <Notice>This tunnel is no longer in the list.</Notice>}
-      {log.requests?.length === 0 && <NoRequests search={search} url={tunnel?.url} />}
-      <ul class="rows log" aria-label="Requests">
-        {log.requests?.map((request) => (
-          <RequestRow key={request.id} tunnelKey={tunnelKey} request={request} />
-        ))}
-      </ul>
+      {requests !== undefined && requests.length > 0 && (
+        <div class="log-bar">
+          <ChipRow requests={requests} chosen={part} choose={(chosen) => show({ part: chosen, search })} />
+          <button
+            type="button"
+            class="link"
+            aria-pressed={frozen !== undefined}
+            onClick={() => setFrozen(frozen === undefined ? log.requests : undefined)}
+          >
+            {frozen === undefined ? 'Pause' : waiting === 0 ? 'Paused' : `${countText(waiting)} new`}
+          </button>
+        </div>
+      )}
+      {shown?.length === 0 && requests !== undefined && requests.length > 0 && (
+        <p class="dim nothing">None of these requests.</p>
+      )}
+      {requests?.length === 0 && <NoRequests search={search} url={tunnel?.url} />}
+      {shown !== undefined && (
+        <RequestList tunnelKey={tunnelKey} requests={shown} start={start} opened={opened} />
+      )}
     </Screen>
   );
 }
@@ -88,4 +143,10 @@ function NoRequests({ search, url }: { search: string; url: string | undefined }
         : `No request matches “${search}”.`}
     </p>
   );
+}
+
+/** Whether the focus is in the log, not beside it. */
+function isInLog(): boolean {
+  const pane = document.getElementById('search-requests')?.closest('.screen');
+  return pane?.contains(document.activeElement) === true;
 }

@@ -2,31 +2,108 @@ import type { JSX } from 'preact';
 import { memo } from 'preact/compat';
 import { escapeUnprintable } from '../../../../shared/unprintable.ts';
 import type { RequestSummary } from '../../../engine/inspector/records.ts';
-import { outcome, statusText, timeText } from '../../model/request.ts';
+import { WEBHOOK_PROVIDERS } from '../../../engine/webhooks/provider.ts';
+import { clockText } from '../../model/numbers.ts';
+import { agoText, durationFraction, outcome, statusText, targetText, timeText } from '../../model/request.ts';
+import { useTime } from '../../view/clock.ts';
 import { useShell } from '../../view/context.ts';
+import { SignatureMark } from '../signature/signature-mark.tsx';
 
-/** One request on one line; a click opens it in full. */
+/** Where a row is in a long list. */
+interface Spot {
+  /** counted from 0 */
+  spot: number;
+  /** px from the beginning of the list */
+  top: number;
+  /** rows of the list */
+  count: number;
+  /** whether Tab leads to it */
+  isTabStop: boolean;
+  /** whether the request is open beside the list */
+  isOpen: boolean;
+}
+
+/** Id of the element of a request in its log. */
+export function rowId(tunnelKey: string, id: number): string {
+  return `request-${tunnelKey}-${id}`;
+}
+
+/** The number of the request whose row has an id; `undefined` for the id of anything else. */
+export function requestOfRow(tunnelKey: string, elementId: string | undefined): number | undefined {
+  const prefix = rowId(tunnelKey, 0).slice(0, -1);
+  const id = elementId?.startsWith(prefix) === true ? Number(elementId.slice(prefix.length)) : 0;
+  return Number.isInteger(id) && id > 0 ? id : undefined;
+}
+
+interface Row {
+  tunnelKey: string;
+  request: RequestSummary;
+}
+
+/** One request on one line; a click opens it in full. In the log it says more than on a card. */
 export const RequestRow = memo(function RequestRow({
   tunnelKey,
   request,
-}: {
-  tunnelKey: string;
-  request: RequestSummary;
-}): JSX.Element {
+  ...spot
+}: Row & (Spot | Partial<Record<keyof Spot, undefined>>)): JSX.Element {
   const { go } = useShell();
+  const target = targetText(request);
+  const { id, replayOf, webhook } = request;
+  const isInLog = spot.count !== undefined;
+  const kinds = [`row-${outcome(request)}`];
+  if (isInLog) kinds.push('row-timed');
+  if (isInLog && replayOf !== undefined) kinds.push('row-repeats');
+  const place = isInLog
+    ? { 'aria-setsize': spot.count, 'aria-posinset': spot.spot + 1, style: { top: `${spot.top}px` } }
+    : {};
   return (
-    <li>
+    <li data-request={id} {...place}>
       <button
         type="button"
-        id={`request-${tunnelKey}-${request.id}`}
-        class={`row row-${outcome(request)}`}
-        onClick={() => go({ screen: 'request', key: tunnelKey, id: request.id })}
+        id={isInLog ? rowId(tunnelKey, id) : `recent-${tunnelKey}-${id}`}
+        class={`row ${kinds.join(' ')}`}
+        tabIndex={isInLog && !spot.isTabStop ? -1 : 0}
+        aria-current={spot.isOpen === true ? 'true' : undefined}
+        onClick={() => go({ screen: 'request', key: tunnelKey, id })}
       >
         <span class="method">{escapeUnprintable(request.method)}</span>
-        <span class="target">{escapeUnprintable(request.target)}</span>
+        <span class="target" title={target}>
+          {replayOf !== undefined && (
+            <span class="replay-mark" title={`Repeats request ${replayOf}`}>
+              <span aria-hidden="true">↻ </span>
+              <span class="unseen">repeated </span>
+            </span>
+          )}
+          {isInLog && webhook !== undefined && (
+            <>
+              <span class="webhook-mark">{WEBHOOK_PROVIDERS[webhook]}</span>{' '}
+            </>
+          )}
+          <SignatureMark signature={request.signature} />
+          {target}
+        </span>
         <span class="status">{statusText(request)}</span>
-        <span class="took">{timeText(request)}</span>
+        <span class="took">
+          {timeText(request)}
+          {isInLog && request.durationMs !== undefined && <DurationBar ms={request.durationMs} />}
+        </span>
+        {isInLog && <Ago startedAt={request.startedAt} />}
       </button>
     </li>
   );
 });
+
+/** The words beside it say the same. */
+function DurationBar({ ms }: { ms: number }): JSX.Element {
+  return <span class="duration" aria-hidden="true" style={{ width: `${durationFraction(ms) * 100}%` }} />;
+}
+
+function Ago({ startedAt }: { startedAt: number }): JSX.Element {
+  const words = useTime((now) => agoText(startedAt, now));
+  return (
+    <span class="ago" title={clockText(startedAt)}>
+      {words}
+      <span class="unseen">{words === 'now' ? '' : ' ago'}</span>
+    </span>
+  );
+}

@@ -1,16 +1,19 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { escapeUnprintable } from '../../../../shared/unprintable.ts';
-import type { RequestDetail } from '../../../engine/inspector/records.ts';
-import type { CallError } from '../../../shared/ipc.ts';
+import type { CallError, DetailView } from '../../../shared/ipc.ts';
 import type { TunnelView } from '../../../shared/snapshot.ts';
+import { keptMessage } from '../../model/kept-message.ts';
 import { bytesText, clockText } from '../../model/numbers.ts';
-import { outcome, statusText, timeText } from '../../model/request.ts';
+import { outcome, statusText, targetText, timeText } from '../../model/request.ts';
 import { visitorWords } from '../../model/visitor.ts';
 import { useShell } from '../../view/context.ts';
-import { Failure, Notice, Screen } from '../../view/parts.tsx';
-import { useAction } from '../../view/use-action.ts';
+import { Failure, Notice } from '../../view/parts.tsx';
+import { Screen } from '../../view/screen.tsx';
+import { Signature } from '../signature/signature.tsx';
 import { Message } from './message.tsx';
+import { RequestActions } from './request-actions.tsx';
+import { Waterfall } from './waterfall.tsx';
 
 /** How soon a request that has no response yet is looked at again. */
 const PENDING_MS = 1000;
@@ -25,49 +28,27 @@ export function RequestScreen({
   id: number;
   tunnels: readonly TunnelView[];
 }): JSX.Element {
-  const { say, go } = useShell();
-  const { detail, error } = useDetail(tunnelKey, id);
-  const action = useAction();
-  const [replayed, setReplayed] = useState<number>();
-  const canReplay = tunnels.some(({ key, status }) => key === tunnelKey && status.name === 'online');
-
-  const copy = async (): Promise<void> => {
-    const answer = await action.run('log:copy-curl', { key: tunnelKey, id });
-    if (answer.ok) say('Copied as a curl command.');
-  };
-  const replay = async (): Promise<void> => {
-    const answer = await action.run('log:replay', { key: tunnelKey, id });
-    if (!answer.ok) return;
-    setReplayed(answer.value.id);
-    say('Sent again.');
-  };
+  const [reveal, setReveal] = useState(false);
+  const { detail, error } = useDetail(tunnelKey, id, reveal);
+  const canReach = tunnels.some(({ key, status }) => key === tunnelKey && status.name === 'online');
 
   return (
-    <Screen title={detail === undefined ? 'Request' : escapeUnprintable(`${detail.method} ${detail.target}`)}>
+    <Screen
+      title={detail === undefined ? 'Request' : `${escapeUnprintable(detail.method)} ${targetText(detail)}`}
+    >
       <Failure problem={error} />
       {detail !== undefined && (
         <>
           <Facts detail={detail} />
-          <div class="buttons">
-            <button type="button" class="button" disabled={!canReplay} onClick={() => void replay()}>
-              Replay
-            </button>
-            <button type="button" class="button" onClick={() => void copy()}>
-              Copy as curl
-            </button>
-            {replayed !== undefined && (
-              <button
-                type="button"
-                id="replayed"
-                class="link"
-                onClick={() => go({ screen: 'request', key: tunnelKey, id: replayed })}
-              >
-                Sent again, show it
-              </button>
-            )}
-          </div>
-          {!canReplay && <p class="hint">Replay needs the tunnel to be online.</p>}
-          <Failure problem={action.error} />
+          <RequestActions
+            tunnelKey={tunnelKey}
+            detail={detail}
+            canReach={canReach}
+            reveal={reveal}
+            setReveal={setReveal}
+          />
+          <Waterfall detail={detail} />
+          <Signature tunnelKey={tunnelKey} detail={detail} canReach={canReach} />
           <Message title="Request" message={detail.request} />
           {detail.response === undefined ? (
             <Notice>
@@ -84,7 +65,7 @@ export function RequestScreen({
   );
 }
 
-function Facts({ detail }: { detail: RequestDetail }): JSX.Element {
+function Facts({ detail }: { detail: DetailView }): JSX.Element {
   const { startedAt, bytesIn, bytesOut, isBroken, status, visitor, replayOf } = detail;
   return (
     <p class="facts">
@@ -101,16 +82,20 @@ function Facts({ detail }: { detail: RequestDetail }): JSX.Element {
   );
 }
 
-function useDetail(key: string, id: number): { detail?: RequestDetail; error?: CallError } {
+function useDetail(key: string, id: number, reveal: boolean): { detail?: DetailView; error?: CallError } {
   const { bridge } = useShell();
-  const [state, setState] = useState<{ detail?: RequestDetail; error?: CallError }>({});
+  const [state, setState] = useState<{ detail?: DetailView; error?: CallError }>({});
   useEffect(() => {
     let timer: number | undefined;
     let isOver = false;
+    let last: DetailView | undefined;
     const load = async (): Promise<void> => {
-      const answer = await bridge.call('log:detail', { key, id });
+      const answer = await bridge.call('log:detail', { key, id, reveal });
       if (isOver) return;
-      setState(answer.ok ? { detail: answer.value } : { error: answer.error });
+      if (answer.ok) {
+        last = keptDetail(last, answer.value);
+        setState({ detail: last });
+      } else setState({ error: answer.error });
       const isPending = answer.ok && answer.value.durationMs === undefined && !answer.value.isBroken;
       if (isPending) timer = window.setTimeout(() => void load(), PENDING_MS);
     };
@@ -119,6 +104,12 @@ function useDetail(key: string, id: number): { detail?: RequestDetail; error?: C
       isOver = true;
       window.clearTimeout(timer);
     };
-  }, [bridge, key, id]);
+  }, [bridge, key, id, reveal]);
   return state;
+}
+
+/** With what of its messages is as before. */
+function keptDetail(before: DetailView | undefined, next: DetailView): DetailView {
+  const request = keptMessage(before?.request, next.request);
+  return { ...next, request, response: next.response && keptMessage(before?.response, next.response) };
 }

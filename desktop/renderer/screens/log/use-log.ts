@@ -1,60 +1,68 @@
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { RequestSummary } from '../../../engine/inspector/records.ts';
 import type { Problem, TunnelView } from '../../../shared/snapshot.ts';
-import { share } from '../../model/share.ts';
+import type { KnownLog } from '../../model/known-log.ts';
 import { useShell } from '../../view/context.ts';
+import { LogReader } from './log-reader.ts';
 
 /** A busy tunnel changes many times a second; a list for reading does not need to. */
 const REFRESH_MS = 500;
+
+/** The log that was shown last, for who comes back to it: it is there at once, and only what has changed is read. */
+let latest: { readonly key: string; readonly known: KnownLog } | undefined;
 
 export interface Log {
   /** newest first; `undefined` until there was a result */
   readonly requests: readonly RequestSummary[] | undefined;
   readonly problem: Pick<Problem, 'text'> | undefined;
-  readonly reload: () => void;
 }
 
-/** The log of a tunnel, asked for again when the search changes or the tunnel has had more requests. */
-export function useLog(key: string, search: string, tunnel: TunnelView | undefined): Log {
+/** The log of a tunnel, read on whenever it has changed. */
+export function useLog(key: string, tunnel: TunnelView | undefined): Log {
   const { bridge } = useShell();
-  const [state, setState] = useState<Omit<Log, 'reload'>>({ requests: undefined, problem: undefined });
-  const asked = useRef(0);
-  const timer = useRef<number | undefined>(undefined);
+  const [log, setLog] = useState<Log>(() => ({ requests: knownOf(key)?.requests, problem: undefined }));
+  const reader = useRef<LogReader>(undefined);
+  const timer = useRef<number>(undefined);
+  const point = tunnel?.log;
+  const seen = useRef(point);
 
-  const load = useCallback(() => {
-    window.clearTimeout(timer.current);
-    timer.current = undefined;
-    asked.current += 1;
-    const mine = asked.current;
-    const take = (next: Omit<Log, 'reload'>): void => {
-      // A result that a later question has overtaken is not shown.
-      if (mine === asked.current) setState((before) => share(before, next));
-    };
-    bridge.call('log:list', { key, search }).then(
-      (answer) =>
-        take(
-          answer.ok
-            ? { requests: answer.value, problem: undefined }
-            : { requests: undefined, problem: answer.error },
-        ),
-      () => take({ requests: undefined, problem: { text: 'The requests could not be read.' } }),
-    );
-  }, [bridge, key, search]);
-
-  useEffect(load, [load]);
-  // The first time is the effect's above; later changes wait for each other.
-  const seen = useRef(tunnel?.recent);
   useEffect(() => {
-    if (seen.current === tunnel?.recent) return;
-    seen.current = tunnel?.recent;
-    timer.current ??= window.setTimeout(load, REFRESH_MS);
-  }, [load, tunnel?.recent]);
-  useEffect(
-    () => () => {
-      asked.current += 1;
+    const own = new LogReader({
+      bridge,
+      key,
+      known: knownOf(key),
+      onRead(known) {
+        latest = { key, known };
+        setLog({ requests: known.requests, problem: undefined });
+      },
+      onProblem: (problem) => setLog({ requests: undefined, problem }),
+    });
+    reader.current = own;
+    own.read();
+    return () => {
+      own.stop();
       window.clearTimeout(timer.current);
-    },
-    [],
-  );
-  return { ...state, reload: load };
+      timer.current = undefined;
+    };
+  }, [bridge, key]);
+
+  // The first time is the effect's above; later changes wait for each other, except when the log was emptied or filled again.
+  useEffect(() => {
+    const before = seen.current;
+    seen.current = point;
+    if (before === point) return;
+    if (before?.epoch !== point?.epoch) {
+      reader.current?.read();
+      return;
+    }
+    timer.current ??= window.setTimeout(() => {
+      timer.current = undefined;
+      reader.current?.read();
+    }, REFRESH_MS);
+  }, [point]);
+  return log;
+}
+
+function knownOf(key: string): KnownLog | undefined {
+  return latest?.key === key ? latest.known : undefined;
 }

@@ -3,7 +3,8 @@ import { useEffect, useState } from 'preact/hooks';
 import type { About } from '../../../shared/ipc.ts';
 import { useShell } from '../../view/context.ts';
 import { Mark } from '../../view/icons.tsx';
-import { Failure, Screen } from '../../view/parts.tsx';
+import { Failure } from '../../view/parts.tsx';
+import { Screen } from '../../view/screen.tsx';
 import { useAction } from '../../view/use-action.ts';
 
 /** What this program is and what it is made of. */

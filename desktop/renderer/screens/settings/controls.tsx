@@ -39,20 +39,34 @@ export function Switch({
 export function Select<T extends string>({
   id,
   label,
+  hint,
   choices,
   value,
   onChange,
 }: {
   id: string;
   label: string;
+  hint?: string;
   choices: Readonly<Record<T, string>>;
   value: T;
   onChange: (value: T) => void;
 }): JSX.Element {
   return (
     <div class="setting">
-      <label for={id}>{label}</label>
-      <select id={id} value={value} onChange={(event) => onChange(event.currentTarget.value as T)}>
+      <div>
+        <label for={id}>{label}</label>
+        {hint !== undefined && (
+          <p id={`${id}-hint`} class="hint">
+            {hint}
+          </p>
+        )}
+      </div>
+      <select
+        id={id}
+        aria-describedby={hint === undefined ? undefined : `${id}-hint`}
+        value={value}
+        onChange={(event) => onChange(event.currentTarget.value as T)}
+      >
         {(Object.entries(choices) as [T, string][]).map(([choice, words]) => (
           <option key={choice} value={choice}>
             {words}

@@ -1,11 +1,14 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { SessionView, Settings } from '../../../shared/snapshot.ts';
+import { SUMMON_SHORTCUTS, type SummonShortcut } from '../../../shared/summon.ts';
 import { capitalised } from '../../model/numbers.ts';
 import { KEEP_WORDS } from '../../model/sign-in.ts';
 import { openWishes } from '../../model/wishes.ts';
+import { shortcutText } from '../../view/shortcut.tsx';
 import { useShell } from '../../view/context.ts';
-import { Failure, Screen } from '../../view/parts.tsx';
+import { Failure } from '../../view/parts.tsx';
+import { Screen } from '../../view/screen.tsx';
 import { useAction } from '../../view/use-action.ts';
 import { Select, Switch } from './controls.tsx';
 
@@ -16,6 +19,9 @@ const THEMES: Readonly<Record<Settings['theme'], string>> = {
   light: 'Light',
   dark: 'Dark',
 };
+const SHORTCUTS = Object.fromEntries(
+  SUMMON_SHORTCUTS.map((shortcut) => [shortcut, shortcut === 'off' ? 'Off' : shortcutText(shortcut)]),
+) as Readonly<Record<SummonShortcut, string>>;
 const ON_QUIT: Readonly<Record<Settings['onQuit'], string>> = {
   ask: 'Ask each time',
   close: 'Close them',
@@ -26,8 +32,10 @@ const ON_QUIT: Readonly<Record<Settings['onQuit'], string>> = {
 export function SettingsScreen({
   settings,
   session,
+  isShortcutRefused,
 }: {
   settings: Settings;
+  isShortcutRefused: boolean;
   session: SignedIn;
 }): JSX.Element {
   const { go } = useShell();
@@ -55,9 +63,21 @@ export function SettingsScreen({
         <Switch
           id="notifies"
           label="Notifications"
-          hint="When a tunnel is about to expire, has expired or is lost, and when the key is refused."
+          hint="When a tunnel has its first visitor, is about to expire, has expired or is lost, and when the key is refused."
           checked={shown.notifies}
           onChange={(notifies) => void change({ notifies })}
+        />
+        <Select
+          id="summon-shortcut"
+          label="Shortcut from anywhere"
+          hint={
+            isShortcutRefused
+              ? 'Your system does not give it: another program may have it, or none may have any.'
+              : 'Shows the newest address; pressed twice, it copies it.'
+          }
+          choices={SHORTCUTS}
+          value={shown.summonShortcut}
+          onChange={(summonShortcut) => void change({ summonShortcut })}
         />
         <Select
           id="theme"

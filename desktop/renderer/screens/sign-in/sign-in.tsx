@@ -1,11 +1,15 @@
-import type { JSX, TargetedEvent } from 'preact';
+import type { JSX, RefObject, TargetedEvent, TargetedInputEvent } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { KeyKept, SessionView } from '../../../shared/snapshot.ts';
+import { pastedInvitation } from '../../model/invitation.ts';
 import { type SignInProblems, signInProblems } from '../../model/sign-in.ts';
 import { Mark } from '../../view/icons.tsx';
 import { Failure, Field, fieldControl, Notice } from '../../view/parts.tsx';
+import { UndoDock } from '../../view/undo-dock.tsx';
 import { useAction } from '../../view/use-action.ts';
 import { KeepChoice } from './keep-choice.tsx';
+
+const IS_INVITATION = 'This is an invitation: it brings a key.';
 
 type Session = Exclude<SessionView, { state: 'signed-in' }>;
 
@@ -17,8 +21,11 @@ export function SignIn({ session, hasNetwork }: { session: Session; hasNetwork: 
   const [keep, setKeep] = useState<KeyKept>();
   const [problems, setProblems] = useState<SignInProblems>({});
   const signIn = useAction();
+  const open = useAction();
+  const cancel = useAction();
   const relayInput = useRef<HTMLInputElement>(null);
   const keyInput = useRef<HTMLInputElement>(null);
+  const invitation = pastedInvitation(relay) ?? pastedInvitation(key);
   const isBusy = signIn.isBusy || session.state === 'signing-in';
 
   useEffect(() => (relay === '' ? relayInput : keyInput).current?.focus(), []);
@@ -26,6 +33,11 @@ export function SignIn({ session, hasNetwork }: { session: Session; hasNetwork: 
   const submit = async (event: TargetedEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault();
     if (isBusy) return;
+    if (invitation !== undefined) {
+      setProblems({});
+      await open.run('invitation:open', { address: invitation });
+      return;
+    }
     const found = signInProblems(relay, key);
     setProblems(found);
     if (found.relay !== undefined) relayInput.current?.focus();
@@ -45,61 +57,107 @@ export function SignIn({ session, hasNetwork }: { session: Session; hasNetwork: 
       }
     }
   };
-  const general = signIn.error?.field === undefined ? signIn.error : undefined;
+  // Whoever has cancelled it knows.
+  const failure = signIn.error?.code === 'cancelled' ? undefined : signIn.error;
+  const general = failure?.field === undefined ? failure : undefined;
   const problem = session.state === 'signed-out' ? session.problem : undefined;
 
   return (
-    <main class="screen scroll sign-in">
-      <div class="welcome">
-        <Mark size={44} />
-        <h1>Culvert</h1>
-        <p class="dim">Puts a port of this computer on the internet, through a relay you trust.</p>
-      </div>
-      {problem !== undefined && general === undefined && <Notice>{problem.text}</Notice>}
-      {!hasNetwork && <Notice>This computer has no network. Connect it to sign in.</Notice>}
-      <form class="stack" noValidate onSubmit={(event) => void submit(event)}>
-        <Field
-          id="relay"
-          label="Relay"
-          hint="The address you were given, such as https://relay.example.com"
-          problem={problems.relay}
-        >
-          <input
-            {...fieldControl('relay', problems.relay)}
-            ref={relayInput}
-            type="url"
-            autocomplete="url"
-            spellcheck={false}
-            placeholder="https://"
+    <>
+      <main class="screen scroll sign-in">
+        <div class="welcome">
+          <Mark size={44} />
+          <h1>Culvert</h1>
+          <p class="dim">Puts a port of this computer on the internet, through a relay you trust.</p>
+        </div>
+        {problem !== undefined && general === undefined && <Notice>{problem.text}</Notice>}
+        {!hasNetwork && <Notice>This computer has no network. Connect it to sign in.</Notice>}
+        <form class="stack" noValidate onSubmit={(event) => void submit(event)}>
+          <TextField
+            id="relay"
+            label="Relay"
+            hint={
+              pastedInvitation(relay) === undefined
+                ? 'The address you were given, such as https://relay.example.com, or an invitation'
+                : IS_INVITATION
+            }
+            problem={problems.relay}
+            control={relayInput}
             value={relay}
-            onInput={(event) => setRelay(event.currentTarget.value)}
+            onChange={setRelay}
           />
-        </Field>
-        <Field
-          id="key"
-          label="API key"
-          hint="It begins with cvt_. Whoever runs the relay can make one."
-          problem={problems.key}
-        >
-          <input
-            {...fieldControl('key', problems.key)}
-            ref={keyInput}
-            type="password"
-            autocomplete="off"
-            spellcheck={false}
+          <TextField
+            id="key"
+            label="API key"
+            hint={
+              pastedInvitation(key) === undefined
+                ? 'It begins with cvt_. Whoever runs the relay can make one.'
+                : IS_INVITATION
+            }
+            problem={problems.key}
+            control={keyInput}
+            isSecret
             value={key}
-            onInput={(event) => setKey(event.currentTarget.value)}
+            onChange={setKey}
           />
-        </Field>
-        {keeps.length > 0 && (
-          <KeepChoice keeps={keeps} value={keep ?? keeps[0] ?? 'session'} onChange={setKeep} />
-        )}
-        <Failure problem={general} />
-        <button type="submit" class="button primary wide" aria-disabled={isBusy}>
-          {isBusy ? 'Signing in…' : 'Sign in'}
-        </button>
-      </form>
-    </main>
+          {keeps.length > 0 && invitation === undefined && (
+            <KeepChoice keeps={keeps} value={keep ?? keeps[0] ?? 'session'} onChange={setKeep} />
+          )}
+          <button type="submit" class="button primary wide" aria-disabled={isBusy}>
+            {isBusy ? 'Signing in…' : invitation === undefined ? 'Sign in' : 'Open the invitation'}
+          </button>
+          {isBusy && (
+            <button
+              type="button"
+              class="button wide"
+              onClick={() => void cancel.run('session:cancel', undefined)}
+            >
+              Cancel
+            </button>
+          )}
+          <Failure problem={general ?? open.error} />
+        </form>
+      </main>
+      <UndoDock />
+    </>
+  );
+}
+
+/** One line of text, with its label and what is to be said about it. */
+function TextField({
+  id,
+  label,
+  hint,
+  problem,
+  control,
+  isSecret = false,
+  value,
+  onChange,
+}: {
+  id: string;
+  label: string;
+  hint: string;
+  problem: string | undefined;
+  control: RefObject<HTMLInputElement | null>;
+  isSecret?: boolean;
+  value: string;
+  onChange: (value: string) => void;
+}): JSX.Element {
+  const input = {
+    ...fieldControl(id, problem),
+    ref: control,
+    spellcheck: false,
+    value,
+    onInput: (event: TargetedInputEvent<HTMLInputElement>) => onChange(event.currentTarget.value),
+  };
+  return (
+    <Field id={id} label={label} hint={hint} problem={problem}>
+      {isSecret ? (
+        <input {...input} type="password" autocomplete="off" />
+      ) : (
+        <input {...input} type="url" autocomplete="url" placeholder="https://" />
+      )}
+    </Field>
   );
 }
 

@@ -6,19 +6,22 @@ export function ActionLink({
   label,
   of,
   expanded,
+  apart = false,
   onClick,
 }: {
   id?: string;
   label: string;
   of: string;
   expanded?: boolean;
+  /** whether it stands apart, because it ends something */
+  apart?: boolean;
   onClick: () => void;
 }): JSX.Element {
   return (
     <button
       type="button"
       id={id}
-      class="link"
+      class={apart ? 'link apart' : 'link'}
       aria-label={`${label} ${of}`}
       aria-expanded={expanded}
       onClick={onClick}

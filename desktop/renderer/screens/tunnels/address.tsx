@@ -1,7 +1,6 @@
 import type { JSX } from 'preact';
 import type { TunnelView } from '../../../shared/snapshot.ts';
 import { addressParts } from '../../model/address.ts';
-import { isLive } from '../../model/tunnel-state.ts';
 import { useShell } from '../../view/context.ts';
 import { useCopied } from '../../view/use-copied.ts';
 import type { Action } from '../../view/use-action.ts';
@@ -10,10 +9,13 @@ import type { Action } from '../../view/use-action.ts';
 export function Address({
   id,
   tunnel,
+  canCopy,
   run,
 }: {
   id: string;
-  tunnel: TunnelView;
+  tunnel: Pick<TunnelView, 'key' | 'slug' | 'url'>;
+  /** whether there is any use in copying it */
+  canCopy: boolean;
   run: Action['run'];
 }): JSX.Element {
   const { say } = useShell();
@@ -34,7 +36,7 @@ export function Address({
         <b>{slug}</b>
         {after !== '' && <span class="dim">{after}</span>}
       </h2>
-      {isLive(tunnel) && (
+      {canCopy && (
         <button
           type="button"
           id={`copy-${tunnel.key}`}

@@ -1,5 +1,5 @@
 import type { JSX, TargetedEvent } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import {
   EMPTY_DRAFT,
   type FormContext,
@@ -10,7 +10,7 @@ import {
   readDraft,
 } from '../../model/create-form.ts';
 import { useShell } from '../../view/context.ts';
-import { hasCommand, useKey } from '../../view/keys.ts';
+import { useEscape } from '../../view/keys.ts';
 import { Failure } from '../../view/parts.tsx';
 import { useAction } from '../../view/use-action.ts';
 import { Options } from './options.tsx';
@@ -20,12 +20,16 @@ import { PortField } from './port-field.tsx';
 const CONTROLS: Readonly<Record<FormField, string>> = {
   port: 'port',
   name: 'name',
+  domain: 'domain',
   lock: 'lock-anyone',
   lockDetail: 'lock-detail',
   ttl: 'custom-ttl',
   hostHeader: 'custom-host',
   idle: 'idle',
 };
+
+/** A press so soon after another is its echo, unless something was entered in between. */
+const ECHO_MS = 1000;
 
 /** The one action: a port, and Expose; everything else is among the options. */
 export function CreateBar({
@@ -42,9 +46,10 @@ export function CreateBar({
   const [isOpen, setOpen] = useState(hasOptions(draft));
   const [problems, setProblems] = useState<FormProblems>({});
   const [created, setCreated] = useState<string>();
+  const exposedAt = useRef(-Infinity);
 
-  // A link or the tray has filled in the form.
-  useEffect(() => {
+  // A link or the tray has filled in the form. Not a moment later: by then somebody may have folded the options.
+  useLayoutEffect(() => {
     if (hasOptions(draft)) setOpen(true);
   }, [draft]);
   // The new tunnel comes with a snapshot of its own; the next thing people want is its address.
@@ -55,10 +60,11 @@ export function CreateBar({
     next.focus();
     setCreated(undefined);
   }, [created, context.tunnels]);
-  useKey(
-    (event) => hasCommand(event) && event.key === 'n',
-    () => document.getElementById(CONTROLS.port)?.focus(),
-  );
+  const fold = (): void => {
+    setOpen(false);
+    document.getElementById('options-button')?.focus();
+  };
+  useEscape(isOpen, fold);
 
   const change = (changes: Partial<FormDraft>): void => {
     setDraft({ ...draft, ...changes });
@@ -73,9 +79,11 @@ export function CreateBar({
     // The control may be among options that only now unfold.
     requestAnimationFrame(() => document.getElementById(CONTROLS[first])?.focus());
   };
+  // The form suggests the next port by then, which nobody has chosen.
+  const isEcho = (): boolean => draft === EMPTY_DRAFT && performance.now() - exposedAt.current < ECHO_MS;
   const submit = async (event: TargetedEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault();
-    if (create.isBusy) return;
+    if (create.isBusy || isEcho()) return;
     const read = readDraft(draft, context);
     if ('problems' in read) {
       show(read.problems);
@@ -84,6 +92,7 @@ export function CreateBar({
     setProblems({});
     const answer = await create.run('tunnel:create', read.form);
     if (answer.ok) {
+      exposedAt.current = performance.now();
       setDraft(EMPTY_DRAFT);
       setOpen(false);
       setCreated(answer.value.key);
@@ -103,6 +112,7 @@ export function CreateBar({
           <PortField context={context} draft={draft} problem={problems.port} change={change} />
           <button
             type="button"
+            id="options-button"
             class="button"
             aria-expanded={isOpen}
             aria-controls="options"

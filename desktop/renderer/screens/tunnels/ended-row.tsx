@@ -25,7 +25,7 @@ export function EndedRow({ tunnel, action }: { tunnel: TunnelView; action: Actio
           of={slug}
           onClick={() => void action.run('tunnel:start', { key })}
         />
-        <ActionLink label="Remove" of={slug} onClick={() => void remove()} />
+        <ActionLink label="Remove" of={slug} apart onClick={() => void remove()} />
       </span>
     </div>
   );

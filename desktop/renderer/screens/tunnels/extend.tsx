@@ -11,7 +11,7 @@ export function Extend({
   maxTtl,
   onDone,
 }: {
-  tunnel: TunnelView;
+  tunnel: Pick<TunnelView, 'key' | 'slug' | 'expiresAt'>;
   /** seconds */
   maxTtl: number;
   onDone: () => void;

@@ -4,14 +4,20 @@ import { bytesText, countText } from '../../model/numbers.ts';
 
 /** State in a word, where the tunnel leads, and how often it was used. */
 export function Meta({ tunnel, word }: { tunnel: TunnelView; word: string }): JSX.Element {
-  const { requests, localPort, framework } = tunnel;
+  const { requests, localPort, folder, framework } = tunnel;
   return (
     <p class="meta">
       <span class="word">{word}</span>
       <span>
         <span aria-hidden="true">→ </span>
         <span class="unseen">leads to </span>
-        <b>localhost:{localPort}</b>
+        {folder === undefined ? (
+          <b>localhost:{localPort}</b>
+        ) : (
+          <>
+            folder <b>{folder}</b>
+          </>
+        )}
         {framework !== undefined && ` ${framework}`}
       </span>
       {requests > 0 && (

@@ -8,7 +8,8 @@ import {
 } from '../../model/create-form.ts';
 import { createChoices, defaultChoice } from '../../model/lifetime.ts';
 import { Field, fieldControl } from '../../view/parts.tsx';
-import { LockFields } from './lock-fields.tsx';
+import { DomainField } from './domain-field.tsx';
+import { LockFields } from '../lock/lock-fields.tsx';
 import { NameField } from './name-field.tsx';
 
 /** What can be set for a tunnel besides the port; all of it is optional. */
@@ -29,6 +30,7 @@ export function Options({
   return (
     <div id="options" class="options">
       <NameField context={context} draft={draft} problem={problems.name} change={change} />
+      <DomainField context={context} draft={draft} problem={problems.domain} change={change} />
       <LockFields
         id="lock"
         draft={draft.lock}

@@ -62,8 +62,8 @@ export function PortField({ context, draft, problem, change }: FormFieldProps): 
           setActive(-1);
         }}
         onFocus={(event) => {
-          // From now on the user decides, whatever starts to listen meanwhile.
-          if (draft.port === undefined && text !== '') change({ port: text });
+          // From now on the user decides, whatever starts to listen meanwhile; also about a field that is empty.
+          if (draft.port === undefined) change({ port: text });
           event.currentTarget.select();
         }}
         onClick={() => setOpen(true)}

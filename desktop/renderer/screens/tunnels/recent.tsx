@@ -36,7 +36,8 @@ export function Recent({ tunnel }: { tunnel: TunnelView }): JSX.Element | null {
         >
           All requests
         </button>
-        <Traffic tunnel={tunnel} />
+        {/* Of one that was started again, the relay counts anew, and the rows are older. */}
+        {tunnel.requests > 0 && <Traffic tunnel={tunnel} />}
       </div>
     </div>
   );

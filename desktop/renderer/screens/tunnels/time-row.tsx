@@ -6,6 +6,7 @@ import { useTime } from '../../view/clock.ts';
 import { useShell } from '../../view/context.ts';
 import type { Action } from '../../view/use-action.ts';
 import { ActionLink } from './action-link.tsx';
+import { Pulse } from './pulse.tsx';
 
 /** What a card has unfolded. */
 export type Unfolded = 'extend' | 'lock' | 'qr' | undefined;
@@ -33,6 +34,7 @@ export function TimeRow({
   };
   return (
     <>
+      <Pulse seconds={tunnel.pulse} />
       <Fuse tunnel={tunnel} />
       <div class="time-row">
         <TimeLeft tunnel={tunnel} />
@@ -47,15 +49,23 @@ export function TimeRow({
             />
           )}
           <ActionLink label="Open" of={slug} onClick={() => void action.run('tunnel:open-url', { key })} />
-          <ActionLink label="QR" of={slug} expanded={unfolded === 'qr'} onClick={() => toggle('qr')} />
-          <ActionLink label="Stop" of={slug} onClick={() => void stop()} />
+          <ActionLink
+            id={`qr-${key}`}
+            label="QR"
+            of={slug}
+            expanded={unfolded === 'qr'}
+            onClick={() => toggle('qr')}
+          />
+          <ActionLink label="Stop" of={slug} apart onClick={() => void stop()} />
         </span>
       </div>
     </>
   );
 }
 
-function TimeLeft({ tunnel: { expiresAt, isIdle } }: { tunnel: TunnelView }): JSX.Element {
+type Timed = Pick<TunnelView, 'expiresAt' | 'isIdle' | 'ttl'>;
+
+export function TimeLeft({ tunnel: { expiresAt, isIdle } }: { tunnel: Timed }): JSX.Element {
   const words = useTime((now) => timeLeftWords(expiresAt, now));
   return (
     <span class="time-left">
@@ -65,7 +75,7 @@ function TimeLeft({ tunnel: { expiresAt, isIdle } }: { tunnel: TunnelView }): JS
   );
 }
 
-function Fuse({ tunnel: { expiresAt, ttl } }: { tunnel: TunnelView }): JSX.Element {
+export function Fuse({ tunnel: { expiresAt, ttl } }: { tunnel: Timed }): JSX.Element {
   const fraction = useTime((now) => fuseFraction(expiresAt, ttl, now));
   // The words below say the same.
   return (

@@ -8,6 +8,7 @@ import { isLive, type Shape, tunnelState } from '../../model/tunnel-state.ts';
 import { useTime } from '../../view/clock.ts';
 import { useKeptFocus } from '../../view/focus.ts';
 import { Icon, StateShape } from '../../view/icons.tsx';
+import { FindOutWhy } from '../../view/find-out-why.tsx';
 import { Failure, Notice } from '../../view/parts.tsx';
 import { QrCode } from '../../view/qr.tsx';
 import { useAction } from '../../view/use-action.ts';
@@ -15,8 +16,8 @@ import { Address } from './address.tsx';
 import { EndedRow } from './ended-row.tsx';
 import { Extend } from './extend.tsx';
 import { Knocks } from './knocks.tsx';
-import { LockPanel } from './lock-panel.tsx';
-import { LockButton, LockRow } from './lock-row.tsx';
+import { LockPanel } from '../lock/lock-panel.tsx';
+import { LockButton, LockRow } from '../lock/lock-row.tsx';
 import { Meta } from './meta.tsx';
 import { Recent } from './recent.tsx';
 import { Retry } from './retry.tsx';
@@ -26,10 +27,13 @@ import { TimeRow, type Unfolded } from './time-row.tsx';
 export const TunnelCard = memo(function TunnelCard({
   tunnel,
   maxTtl,
+  isQuiet,
 }: {
   tunnel: TunnelView;
   /** seconds */
   maxTtl: number;
+  /** whether a banner says already why the connection is lost */
+  isQuiet: boolean;
 }): JSX.Element {
   const [unfolded, setUnfolded] = useState<Unfolded>();
   const [wantsShare, setWantsShare] = useState(false);
@@ -50,6 +54,12 @@ export const TunnelCard = memo(function TunnelCard({
     share.focus();
     setWantsShare(false);
   }, [wantsShare, tunnel]);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key !== 'Escape' || event.defaultPrevented || unfolded === undefined) return;
+    event.preventDefault();
+    document.getElementById(`${unfolded}-${tunnel.key}`)?.focus();
+    setUnfolded(undefined);
+  };
   const titleId = `title-${tunnel.key}`;
   const card = useRef<HTMLLIElement>(null);
   const wasLive = useRef(live);
@@ -64,10 +74,16 @@ export const TunnelCard = memo(function TunnelCard({
   });
 
   return (
-    <li ref={card} class={`card card-${shape}`} aria-labelledby={titleId} data-slug={tunnel.slug}>
+    <li
+      ref={card}
+      class={`card card-${shape}`}
+      aria-labelledby={titleId}
+      data-slug={tunnel.slug}
+      onKeyDown={onKeyDown}
+    >
       <div class="card-top">
         <StateShape shape={shape} />
-        <Address id={titleId} tunnel={tunnel} run={action.run} />
+        <Address id={titleId} tunnel={tunnel} canCopy={live} run={action.run} />
       </div>
       <div class="about">
         <Meta tunnel={tunnel} word={word} />
@@ -75,9 +91,14 @@ export const TunnelCard = memo(function TunnelCard({
       </div>
       {live && <LockRow tunnel={tunnel} isOpen={unfolded === 'lock'} onOpen={toggleLock} run={action.run} />}
       {live && <Knocks tunnel={tunnel} action={action} />}
-      {tunnel.status.name === 'reconnecting' && <Retry status={tunnel.status} />}
+      {tunnel.status.name === 'reconnecting' && !isQuiet && <Retry status={tunnel.status} of={tunnel} />}
       {tunnel.status.name === 'online' && tunnel.localProblem !== undefined && (
-        <Notice>{tunnel.localProblem.text}</Notice>
+        <Notice>
+          <div class="outage">
+            <span>{tunnel.localProblem.text}</span>
+            <FindOutWhy of={tunnel} />
+          </div>
+        </Notice>
       )}
       {live ? (
         <TimeRow

@@ -3,15 +3,21 @@ import { useRef } from 'preact/hooks';
 import type { SessionView, Snapshot } from '../../../shared/snapshot.ts';
 import type { FormDraft } from '../../model/create-form.ts';
 import { filterTunnels } from '../../model/filter.ts';
+import { filterOthers } from '../../model/other-tunnel.ts';
+import { outageView } from '../../model/outage.ts';
 import { capitalised } from '../../model/numbers.ts';
 import { useShell } from '../../view/context.ts';
 import { useKeptFocus } from '../../view/focus.ts';
 import { Icon, Mark } from '../../view/icons.tsx';
-import { hasCommand, useKey } from '../../view/keys.ts';
+import { isTyping, useKey } from '../../view/keys.ts';
+import { SearchField } from '../../view/search-field.tsx';
+import { UndoDock } from '../../view/undo-dock.tsx';
 import { CreateBar } from './create-bar.tsx';
 import { Empty } from './empty.tsx';
-import { RelayNotice } from './relay-notice.tsx';
+import { Others } from './others.tsx';
+import { OutageNotice } from './outage-notice.tsx';
 import { TunnelCard } from './tunnel-card.tsx';
+import { UpdateNotice } from './update-notice.tsx';
 
 /** From this many on, a list is searched rather than read. */
 const SEARCHED_FROM = 8;
@@ -26,6 +32,7 @@ export function TunnelsScreen({
   setSearch,
   draft,
   setDraft,
+  isPane,
 }: {
   snapshot: Snapshot;
   session: SignedIn;
@@ -33,11 +40,19 @@ export function TunnelsScreen({
   setSearch: (search: string) => void;
   draft: FormDraft;
   setDraft: (draft: FormDraft) => void;
+  /** whether another screen is beside it, which is then the main one */
+  isPane: boolean;
 }): JSX.Element {
+  const List = isPane ? 'section' : 'main';
+  const Pane = isPane ? 'section' : 'div';
   const { go } = useShell();
-  const { tunnels, ports } = snapshot;
+  const { tunnels, others, ports } = snapshot;
+  const all = tunnels.length + others.length;
   const { account } = session;
-  const shown = filterTunnels(tunnels, tunnels.length < SEARCHED_FROM ? '' : search);
+  const outage = outageView(snapshot);
+  const typed = all < SEARCHED_FROM ? '' : search;
+  const shown = filterTunnels(tunnels, typed, Date.now());
+  const shownOthers = filterOthers(others, typed);
   const cards = useRef<HTMLUListElement>(null);
   useKeptFocus(cards, (place) => {
     const list = cards.current?.children;
@@ -45,12 +60,12 @@ export function TunnelsScreen({
     return next?.querySelector('button') ?? document.getElementById('port');
   });
   useKey(
-    (event) => hasCommand(event) && event.key === ',',
-    () => go({ screen: 'settings' }),
+    (event) => event.key === '/' && !isTyping(event) && all >= SEARCHED_FROM,
+    () => document.getElementById('search-tunnels')?.focus(),
   );
 
   return (
-    <div class="screen">
+    <Pane class="screen" aria-label={isPane ? 'Culvert' : undefined}>
       <header class="bar home">
         <Mark />
         <h1>Culvert</h1>
@@ -68,27 +83,36 @@ export function TunnelsScreen({
           <Icon name="settings" />
         </button>
       </header>
-      <main class="scroll list" aria-label="Tunnels">
-        <RelayNotice problem={session.problem} hasNetwork={snapshot.hasNetwork} />
-        {tunnels.length >= SEARCHED_FROM && (
-          <input
-            type="search"
-            class="search"
-            aria-label="Search tunnels"
-            placeholder={`Search ${tunnels.length} tunnels`}
+      <List class="scroll list" aria-label="Tunnels">
+        {outage !== undefined && <OutageNotice outage={outage} />}
+        {snapshot.update !== undefined && <UpdateNotice update={snapshot.update} />}
+        {all >= SEARCHED_FROM && (
+          <SearchField
+            id="search-tunnels"
+            label="Search tunnels"
+            placeholder={`Search ${all} tunnels`}
             value={search}
-            onInput={(event) => setSearch(event.currentTarget.value)}
+            onChange={setSearch}
           />
         )}
         {tunnels.length === 0 && <Empty ports={ports} />}
-        {tunnels.length > 0 && shown.length === 0 && <p class="dim nothing">No tunnel matches “{search}”.</p>}
+        {all > 0 && typed !== '' && shown.length + shownOthers.length === 0 && (
+          <p class="dim nothing">No tunnel matches “{search}”.</p>
+        )}
         <ul ref={cards} class="cards">
           {shown.map((tunnel) => (
-            <TunnelCard key={tunnel.key} tunnel={tunnel} maxTtl={account.maxTtl} />
+            <TunnelCard
+              key={tunnel.key}
+              tunnel={tunnel}
+              maxTtl={account.maxTtl}
+              isQuiet={outage !== undefined}
+            />
           ))}
         </ul>
-      </main>
+        <Others tunnels={shownOthers} maxTtl={account.maxTtl} />
+      </List>
+      <UndoDock />
       <CreateBar context={{ account, ports, tunnels }} draft={draft} setDraft={setDraft} />
-    </div>
+    </Pane>
   );
 }

@@ -1,0 +1,62 @@
+/** `import culvert from '@culvert/culvert/vite'`: types/vite.d.ts is what users see of it. */
+import type { AddressInfo } from 'node:net';
+import { expose } from './expose.ts';
+import { hostAt } from './served.ts';
+import type { Tunnel, TunnelOptions } from './types/index.d.ts';
+
+/** What this plugin uses of Vite's dev server. */
+interface DevServer {
+  readonly httpServer: {
+    once(event: 'listening' | 'close', listener: () => void): unknown;
+    address(): AddressInfo | string | null;
+  } | null;
+  readonly config: {
+    readonly server: { readonly https?: unknown };
+    readonly logger: { info(text: string): void; error(text: string): void };
+  };
+}
+
+/**
+ * Resolves when the tunnel before is closed: Vite starts a server anew when its configuration changes, and the next tunnel
+ * wants the same name.
+ */
+let closed: Promise<void> = Promise.resolve();
+
+/** See types/vite.d.ts. */
+export default function culvert(options: TunnelOptions = {}) {
+  let opened: Promise<Tunnel> | undefined;
+
+  function open(address: AddressInfo, { server, logger }: DevServer['config']): void {
+    // Vite lets only known hosts through, and its own name is one.
+    const local = {
+      port: address.port,
+      host: hostAt(address),
+      https: server.https !== undefined,
+      hostHeader: 'local',
+    };
+    opened = closed.then(() => expose({ ...local, ...options }));
+    opened.then(
+      ({ url }) => logger.info(`  ➜  Public:  ${url}`),
+      (error: unknown) => logger.error(`culvert: ${error instanceof Error ? error.message : String(error)}`),
+    );
+  }
+
+  function close(): Promise<void> {
+    if (opened !== undefined) closed = opened.then((tunnel) => tunnel.close()).catch(() => {});
+    return closed;
+  }
+
+  return {
+    name: 'culvert',
+    apply: 'serve',
+    configureServer({ httpServer, config }: DevServer): void {
+      httpServer?.once('listening', () => {
+        const address = httpServer.address();
+        if (address !== null && typeof address === 'object') open(address, config);
+      });
+      httpServer?.once('close', () => void close());
+    },
+    // Vite waits for it before it ends.
+    closeBundle: close,
+  } as const;
+}

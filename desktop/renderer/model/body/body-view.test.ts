@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import type { RecordedMessage } from '../../../engine/inspector/records.ts';
+import type { MessageView } from '../../../shared/ipc.ts';
+import { bodyView, plainText, prettyText } from './body-view.ts';
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+function message(
+  body: string | Uint8Array,
+  fields: RecordedMessage['fields'],
+  isTruncated = false,
+): MessageView {
+  return {
+    startLine: 'POST / HTTP/1.1',
+    fields,
+    body: typeof body === 'string' ? bytes(body) : body,
+    isTruncated,
+  };
+}
+
+describe('bodies', () => {
+  it('lays out JSON, with its digits and repeated names', () => {
+    const view = bodyView(message('{"id":12345678901234567890,"a":1.0,"a":2}', []));
+    assert.ok(view);
+    assert.match(prettyText(view), /^\{\n {2}"id": 12345678901234567890,\n {2}"a": 1\.0,\n {2}"a": 2\n\}$/);
+    assert.equal(prettyText({ text: '{"a":' }), '{"a":');
+  });
+
+  it('reads JSON, forms, pictures and pages as what they are', () => {
+    const of = (body: string | Uint8Array, type: string) => bodyView(message(body, [['Content-Type', type]]));
+    assert.equal(of('{"a":1}', 'text/plain')?.json?.nodes.length, 2);
+    assert.equal(bodyView(message('[1,2', [], true))?.json?.isCut, true);
+    assert.equal(of('a=1&b=x+y', 'application/x-www-form-urlencoded')?.form?.parts[1]?.value, 'x y');
+    assert.equal(of(new Uint8Array([0xff, 0xd8, 0xff]), 'text/html')?.image?.name, 'JPEG');
+    assert.equal(of('<svg/>', 'image/svg+xml')?.image?.name, 'SVG');
+    assert.equal(of('<p>', 'text/html; charset=utf-8')?.html, '<p>');
+    assert.equal(of('<p>', 'text/plain')?.html, undefined);
+  });
+
+  it('takes nothing for what it is that is still packed', () => {
+    const decoded = {
+      bytes: bytes('a=1'),
+      removed: [],
+      codings: ['compress'],
+      problem: 'unknown' as const,
+    };
+    const fields = [['Content-Type', 'application/x-www-form-urlencoded']] as const;
+    const view = bodyView({ ...message('a=1', fields), decoded });
+    assert.deepEqual([view?.form, view?.json, view?.text], [undefined, undefined, undefined]);
+  });
+
+  it('shows characters that hide in a text or reverse it', () => {
+    const text = '{"a":"x\u{202E}gpj.exe\u{9B}"}\n\t';
+    assert.equal(plainText({ text }), '{"a":"x\\u{202e}gpj.exe\\x9b"}\n\t');
+    assert.match(prettyText({ text }), /x\\u\{202e\}gpj\.exe\\x9b/);
+  });
+
+  it('recognises what is not text, and what is not there', () => {
+    const view = bodyView(message(new Uint8Array([0x89, 0x50, 0xff]), []));
+    assert.deepEqual([view?.text, view?.notes], [undefined, ['Not text']]);
+    assert.equal(bodyView(message('', [])), undefined);
+  });
+
+  it('shows a compressed body unpacked, and says so', () => {
+    const decoded = { bytes: bytes('{"a":1}'), removed: ['gzip'], codings: [], problem: undefined };
+    const view = bodyView({ ...message('packed', []), decoded });
+    assert.deepEqual([view?.text, view?.notes], ['{"a":1}', ['Unpacked from gzip']]);
+  });
+
+  it('says why a compressed body is shown as it was sent', () => {
+    const decoded = { bytes: bytes('packed'), removed: [], codings: ['gzip'] };
+    const problems = {
+      unknown: 'known',
+      damaged: 'unpack',
+      'too-large': '1 MiB',
+      'too-many': 'often',
+    } as const;
+    for (const [problem, word] of Object.entries(problems)) {
+      const view = bodyView({
+        ...message('packed', []),
+        decoded: { ...decoded, problem: problem as keyof typeof problems },
+      });
+      assert.equal(view?.text, undefined);
+      assert.match(view?.notes.join() ?? '', new RegExp(`gzip.*${word}.*as it was sent`));
+    }
+  });
+
+  it('treats a body that is cut within a character as text', () => {
+    const cut = bytes('grün').subarray(0, 3);
+    assert.equal(bodyView(message(cut, [], true))?.text, 'gr');
+    assert.equal(bodyView(message(cut, []))?.text, undefined);
+  });
+});

@@ -1,0 +1,96 @@
+/** The body of a recorded message as it can be shown. */
+import { escapeUnprintable } from '../../../../shared/unprintable.ts';
+import type { RecordedMessage } from '../../../engine/inspector/records.ts';
+import { indentJson } from '../../../shared/indent-json.ts';
+import type { MessageView } from '../../../shared/ipc.ts';
+import { type Form, readForm } from './form-parts.ts';
+import { type ImageType, imageType, isSvg } from './image-type.ts';
+import { type JsonDocument, readJson } from './json-document.ts';
+
+export interface BodyView {
+  /** what is shown: without content codings, where they could be removed */
+  readonly bytes: Uint8Array;
+  /** what there is to know about it besides its size */
+  readonly notes: readonly string[];
+  /** as it was sent, to be shown by {@link plainText} and {@link prettyText}; `undefined` for what is not text */
+  readonly text: string | undefined;
+  readonly json: JsonDocument | undefined;
+  readonly form: Form | undefined;
+  readonly image: ImageType | undefined;
+  /** a page to be looked at */
+  readonly html: string | undefined;
+}
+
+/** Value of a field, by its name in any case. */
+export function fieldOf(message: RecordedMessage, name: string): string | undefined {
+  return message.fields.find(([field]) => field.toLowerCase() === name)?.[1];
+}
+
+/** Decides how a body can be shown; `undefined` if there is none. */
+export function bodyView(message: MessageView): BodyView | undefined {
+  if (message.body.length === 0) return undefined;
+  const bytes = message.decoded?.bytes ?? message.body;
+  const raw = (message.decoded?.codings.length ?? 0) > 0 ? undefined : decode(bytes, message.isTruncated);
+  const isPacked = raw === undefined && (message.decoded?.codings.length ?? 0) > 0;
+  const type = fieldOf(message, 'content-type') ?? '';
+  const image = isPacked ? undefined : imageType(bytes);
+  return {
+    bytes,
+    notes: notesOf(message, raw !== undefined || image !== undefined),
+    text: raw,
+    json: raw === undefined ? undefined : readJson(raw, message.isTruncated),
+    form: isPacked ? undefined : readForm(bytes, type),
+    image: raw !== undefined && isSvg(type, raw) ? SVG : image,
+    html: raw !== undefined && /^(?:text\/html|application\/xhtml\+xml)\b/i.test(type) ? raw : undefined,
+  };
+}
+
+const SVG: ImageType = { name: 'SVG', type: 'image/svg+xml' };
+
+const PROBLEMS = {
+  unknown: 'in a way that is not known here',
+  damaged: 'and does not unpack',
+  'too-large': 'and larger than 1 MiB when it is unpacked',
+  'too-many': 'more often than is unpacked here',
+} as const;
+
+function notesOf({ decoded, isTruncated }: MessageView, isText: boolean): string[] {
+  const notes: string[] = [];
+  if (isTruncated) notes.push('The beginning of a longer body');
+  if (decoded !== undefined && decoded.removed.length > 0)
+    notes.push(`Unpacked from ${codingList(decoded.removed)}`);
+  if (decoded?.problem !== undefined)
+    notes.push(
+      `Compressed (${codingList(decoded.codings)}) ${PROBLEMS[decoded.problem]}, shown as it was sent`,
+    );
+  else if (!isText) notes.push('Not text');
+  return notes;
+}
+
+/** Names that come from a field, a few of them. */
+function codingList(codings: readonly string[]): string {
+  return codings
+    .slice(0, 5)
+    .map((coding) => escapeUnprintable(coding.slice(0, 40)))
+    .join(', ');
+}
+
+/** The text with what is hidden in it, or reverses it, made visible. */
+export function plainText({ text = '' }: Pick<BodyView, 'text'>): string {
+  return escapeUnprintable(text, '\n\r\t');
+}
+
+/** The same laid out, if that is possible: work for each character, so not before somebody looks. */
+export function prettyText({ text = '' }: Pick<BodyView, 'text'>): string {
+  return plainText({ text: indentJson(text) ?? text });
+}
+
+/** @returns `undefined` for what is not text; a character that is cut at the end of a truncated body is dropped */
+function decode(body: Uint8Array, isTruncated: boolean): string | undefined {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(body, { stream: isTruncated });
+    return text.includes('\0') ? undefined : text;
+  } catch {
+    return undefined;
+  }
+}

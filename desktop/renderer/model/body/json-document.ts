@@ -1,0 +1,220 @@
+/**
+ * A JSON text (RFC 8259) as a tree over the text itself: `JSON.parse` would round its numbers and drop all but the last of
+ * repeated names. Nothing here recurses, so no nesting is too deep.
+ */
+
+export type JsonKind = 'object' | 'array' | 'string' | 'number' | 'literal';
+
+/** Nodes are numbered in the order of the text; 0 is the root. */
+export interface JsonDocument {
+  readonly text: string;
+  readonly nodes: readonly JsonNode[];
+  /** the text ends before the document does: what is there of it is shown */
+  readonly isCut: boolean;
+}
+
+export interface JsonNode {
+  readonly kind: JsonKind;
+  /** where it begins in the text */
+  readonly start: number;
+  /** one past its end */
+  end: number;
+  /** its name, as a string of JSON; members of an object have one */
+  readonly name: string | undefined;
+  /** number of what it is in; -1 of the root */
+  readonly parent: number;
+  /** place among its siblings, from 0 */
+  readonly index: number;
+  /** of members or elements */
+  count: number;
+  /** number of the first node behind it and all that is in it */
+  next: number;
+}
+
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const LITERAL = /true|false|null/y;
+/** At the end of the text: of a number or a word there might be more. */
+const LAST_PART = /(?:[-+.\deE]+|t|tr|tru|f|fa|fal|fals|n|nu|nul)$/y;
+const LAST_ESCAPE = /\\(?:u[\da-fA-F]{0,3})?$/y;
+const ESCAPE = /["\\/bfnrt]|u[\da-fA-F]{4}/y;
+
+/** Thrown where the text ends too early. */
+class Cut extends Error {}
+/** Thrown for what is no JSON. */
+class Wrong extends Error {}
+
+/**
+ * Reads a document whose root is an object or an array.
+ *
+ * @param mayBeCut whether the text may be the beginning of a longer one
+ * @returns `undefined` for anything else
+ */
+export function readJson(text: string, mayBeCut: boolean): JsonDocument | undefined {
+  const reader = new Reader(text);
+  try {
+    reader.read();
+  } catch (error) {
+    if (!(error instanceof Cut || error instanceof Wrong)) throw error;
+    const isShown = error instanceof Cut && mayBeCut && reader.nodes.length > 0;
+    if (!isShown) return undefined;
+    reader.closeAll();
+    return { text, nodes: reader.nodes, isCut: true };
+  }
+  return { text, nodes: reader.nodes, isCut: false };
+}
+
+class Reader {
+  readonly nodes: JsonNode[] = [];
+  readonly #text: string;
+  /** numbers of the objects and arrays that have not ended, the innermost last */
+  readonly #open: number[] = [];
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  read(): void {
+    this.#skipSpace();
+    if (!'[{'.includes(this.#next())) throw new Wrong();
+    do this.#readValue();
+    while (this.#open.length > 0);
+    this.#skipSpace();
+    if (this.#at < this.#text.length) throw new Wrong();
+  }
+
+  closeAll(): void {
+    while (this.#open.length > 0) this.#close(this.#text.length);
+  }
+
+  /** One value with its name; of an object or array only its beginning; and the ends of those that end behind it. */
+  #readValue(): void {
+    const name = this.#parent?.kind === 'object' ? this.#readName() : undefined;
+    const start = this.#at;
+    const first = this.#next();
+    if (first === '{' || first === '[') {
+      this.#at += 1;
+      const number = this.#add(first === '{' ? 'object' : 'array', start, name);
+      this.#open.push(number);
+      this.#skipSpace();
+      if (this.#next() !== closerOf(first)) return;
+      this.#at += 1;
+      this.#close(this.#at);
+    } else {
+      const kind = first === '"' ? 'string' : '-0123456789'.includes(first) ? 'number' : 'literal';
+      if (kind === 'string') this.#skipString();
+      else this.#skipMatch(kind === 'number' ? NUMBER : LITERAL);
+      this.#add(kind, start, name);
+    }
+    this.#readEnds();
+  }
+
+  /** What stands behind a value: the ends of what it is in, up to the comma before the next. */
+  #readEnds(): void {
+    for (let parent = this.#parent; parent !== undefined; parent = this.#parent) {
+      this.#skipSpace();
+      const next = this.#next();
+      if (next === ',') {
+        this.#at += 1;
+        this.#skipSpace();
+        return;
+      }
+      if (next !== closerOf(parent.kind === 'object' ? '{' : '[')) throw new Wrong();
+      this.#at += 1;
+      this.#close(this.#at);
+    }
+  }
+
+  get #parent(): JsonNode | undefined {
+    return this.nodes[this.#open.at(-1) ?? -1];
+  }
+
+  #add(kind: JsonKind, start: number, name: string | undefined): number {
+    const number = this.nodes.length;
+    const parent = this.#parent;
+    const index = parent?.count ?? 0;
+    if (parent !== undefined) parent.count += 1;
+    const parentNumber = this.#open.at(-1) ?? -1;
+    this.nodes.push({
+      kind,
+      start,
+      end: this.#at,
+      name,
+      parent: parentNumber,
+      index,
+      count: 0,
+      next: number + 1,
+    });
+    return number;
+  }
+
+  #close(end: number): void {
+    const node = this.nodes[this.#open.pop() ?? -1];
+    if (node === undefined) return;
+    node.end = end;
+    node.next = this.nodes.length;
+  }
+
+  #readName(): string {
+    const start = this.#at;
+    if (this.#next() !== '"') throw new Wrong();
+    this.#skipString();
+    const name = this.#text.slice(start, this.#at);
+    this.#skipSpace();
+    if (this.#next() !== ':') throw new Wrong();
+    this.#at += 1;
+    this.#skipSpace();
+    return name;
+  }
+
+  #next(): string {
+    if (this.#at >= this.#text.length) throw new Cut();
+    return this.#text.charAt(this.#at);
+  }
+
+  #skipSpace(): void {
+    while (' \t\n\r'.includes(this.#text.charAt(this.#at)) && this.#at < this.#text.length) this.#at += 1;
+  }
+
+  /** Character by character: a pattern for all of it would need memory for each. */
+  #skipString(): void {
+    for (this.#at += 1; ; this.#at += 1) {
+      const next = this.#next();
+      if (next === '"') break;
+      if (next < ' ') throw new Wrong();
+      if (next !== '\\') continue;
+      ESCAPE.lastIndex = this.#at + 1;
+      LAST_ESCAPE.lastIndex = this.#at;
+      if (!ESCAPE.test(this.#text)) throw LAST_ESCAPE.test(this.#text) ? new Cut() : new Wrong();
+      this.#at = ESCAPE.lastIndex - 1;
+    }
+    this.#at += 1;
+  }
+
+  #skipMatch(pattern: RegExp): void {
+    LAST_PART.lastIndex = this.#at;
+    if (LAST_PART.test(this.#text)) throw new Cut();
+    pattern.lastIndex = this.#at;
+    if (!pattern.test(this.#text)) throw new Wrong();
+    this.#at = pattern.lastIndex;
+  }
+}
+
+function closerOf(opener: '{' | '['): string {
+  return opener === '{' ? '}' : ']';
+}
+
+/** What stands in the text. */
+export function sourceOf({ text }: JsonDocument, { start, end }: JsonNode): string {
+  return text.slice(start, end);
+}
+
+/** Numbers of the members or elements of a node, `count` of them from the first on. */
+export function childrenOf({ nodes }: JsonDocument, parent: number, count: number): number[] {
+  const children: number[] = [];
+  for (let at = parent + 1; children.length < count && at < (nodes[parent]?.next ?? 0);) {
+    children.push(at);
+    at = nodes[at]?.next ?? Infinity;
+  }
+  return children;
+}

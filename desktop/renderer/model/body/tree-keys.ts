@@ -1,0 +1,60 @@
+/** What keys do in a tree (WAI-ARIA Authoring Practices, tree view pattern). */
+import type { JsonDocument } from './json-document.ts';
+import { isFoldable, type JsonRow, PAGE, type Unfolded } from './json-rows.ts';
+
+export type TreeMove =
+  /** to the row with that place */
+  | { readonly kind: 'go'; readonly to: number }
+  /** folds or unfolds the row, or shows more */
+  | { readonly kind: 'act' }
+  | { readonly kind: 'unfold'; readonly more: Unfolded };
+
+/**
+ * @param key as in `KeyboardEvent.key`
+ * @param at place of the row that has the focus
+ * @returns `undefined` for a key that means nothing here
+ */
+export function treeMove(
+  key: string,
+  { nodes }: JsonDocument,
+  rows: readonly JsonRow[],
+  at: number,
+  unfolded: Unfolded,
+): TreeMove | undefined {
+  const row = rows[at];
+  const node = nodes[row?.number ?? -1];
+  if (row === undefined || node === undefined) return undefined;
+  const canFold = !row.isMore && isFoldable(node);
+  const isOpen = canFold && unfolded.has(row.number);
+  const go = (to: number): TreeMove => ({ kind: 'go', to: Math.max(0, Math.min(to, rows.length - 1)) });
+  switch (key) {
+    case 'ArrowDown':
+      return go(at + 1);
+    case 'ArrowUp':
+      return go(at - 1);
+    case 'Home':
+      return go(0);
+    case 'End':
+      return go(rows.length - 1);
+    case 'ArrowRight':
+      if (canFold && !isOpen) return { kind: 'act' };
+      return isOpen && node.count > 0 ? go(at + 1) : go(at);
+    case 'ArrowLeft': {
+      if (isOpen) return { kind: 'act' };
+      const parent = row.isMore ? row.number : node.parent;
+      return go(rows.findIndex(({ number, isMore }) => number === parent && !isMore));
+    }
+    case 'Enter':
+    case ' ':
+      return row.isMore || canFold ? { kind: 'act' } : go(at);
+    case '*': {
+      const siblings = rows.filter(({ number, isMore }) => !isMore && nodes[number]?.parent === node.parent);
+      const folded = siblings.filter(
+        ({ number }) => (nodes[number]?.count ?? 0) > 0 && !unfolded.has(number),
+      );
+      return { kind: 'unfold', more: new Map(folded.map(({ number }) => [number, PAGE])) };
+    }
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { exampleSnapshot, exampleTunnel } from '../../testing/views.ts';
+import { leavingWords, pastedInvitation } from './invitation.ts';
+
+const TOKEN = 'aB3_-'.repeat(6) + 'xy';
+const INVITATION = {
+  id: 'i',
+  relay: 'https://other.example.com',
+  state: 'open',
+  account: 'acme',
+  endsAt: 0,
+  keeps: ['system'],
+} as const;
+
+describe('an invitation', () => {
+  it('is recognised where it was pasted, with its scheme or without', () => {
+    for (const address of [
+      `https://relay.example.com/invite/${TOKEN}`,
+      `relay.example.com/invite/${TOKEN}`,
+      `localhost:8080/invite/${TOKEN}`,
+    ])
+      assert.equal(pastedInvitation(` ${address}\n`), address);
+    for (const other of [
+      '',
+      'cvt_0123',
+      'https://relay.example.com',
+      `https://relay.example.com/invite/${TOKEN}x`,
+      'https://',
+    ])
+      assert.equal(pastedInvitation(other), undefined, other);
+  });
+
+  it('says what it ends', () => {
+    const ended = exampleTunnel({ status: { name: 'ended', reason: 'stopped', why: '' } });
+    const words = (...tunnels: (typeof ended)[]) => leavingWords(INVITATION, exampleSnapshot({ tunnels }));
+    assert.equal(
+      words(),
+      'You are signed in to tunnels.example.com as acme. This signs you out there, which you can undo for 8 s.',
+    );
+    assert.match(words(exampleTunnel(), ended) ?? '', /out there and closes your tunnel, which/);
+    assert.match(words(exampleTunnel(), exampleTunnel()) ?? '', /closes your 2 tunnels, which/);
+    const same = { ...INVITATION, relay: 'https://tunnels.example.com' };
+    assert.match(leavingWords(same, exampleSnapshot()) ?? '', /already/);
+    assert.match(leavingWords({ ...same, account: 'other' }, exampleSnapshot()) ?? '', /signs you out/);
+    const session = { state: 'signing-in', relay: 'https://x.example.com' } as const;
+    assert.equal(leavingWords(INVITATION, exampleSnapshot({ session })), undefined);
+  });
+});

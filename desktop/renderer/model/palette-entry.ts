@@ -1,0 +1,38 @@
+/** What the command palette is made of. */
+import type { Channels } from '../../shared/ipc.ts';
+import type { Settings } from '../../shared/snapshot.ts';
+import type { Route } from './route.ts';
+
+export type PaletteGroup = 'Tunnels' | 'Requests' | 'Ports' | 'Commands' | 'Search';
+
+export interface PaletteEntry {
+  readonly id: string;
+  readonly group: PaletteGroup;
+  readonly label: string;
+  /** beside it, in a lighter colour */
+  readonly detail: string;
+  /** the keys that do the same without the palette; `Mod` is Control, or Command on macOS */
+  readonly shortcut?: string | undefined;
+  /** whether it is one of many like it, shown only to who types */
+  readonly isOfTunnel?: boolean;
+  readonly act: PaletteAct;
+}
+
+/** Channels that need to know only which tunnel. */
+export type TunnelChannel = Extract<
+  keyof Channels,
+  'tunnel:copy-url' | 'tunnel:open-url' | 'tunnel:stop' | 'tunnel:start'
+>;
+
+export type PaletteAct =
+  | { readonly kind: 'go'; readonly route: Route }
+  /** the list, with the focus on a control of a card */
+  | { readonly kind: 'show'; readonly focus: string }
+  /** the log of a tunnel, searched */
+  | { readonly kind: 'search'; readonly key: string; readonly search: string }
+  /** the form of a new tunnel, for a port or as it is */
+  | { readonly kind: 'port'; readonly port: number | undefined }
+  /** `said` is what there is to see of it only here */
+  | { readonly kind: 'tunnel'; readonly channel: TunnelChannel; readonly key: string; readonly said?: string }
+  | { readonly kind: 'theme'; readonly theme: Settings['theme'] }
+  | { readonly kind: 'call'; readonly channel: 'session:sign-out' | 'app:quit' };

@@ -1,0 +1,35 @@
+import type { JSX } from 'preact';
+import { isSame, type ShownRow } from '../../model/bench/answer-diff.ts';
+import { plural } from '../../model/numbers.ts';
+
+/** Two texts side by side, or below each other where there is no room; what differs is marked, not by colour alone. */
+export function DiffRows({ title, rows }: { title: string; rows: readonly ShownRow[] }): JSX.Element {
+  return (
+    <div class="diff mono" tabIndex={0} role="region" aria-label={`${title}, before and now`}>
+      {rows.map((row, index) => {
+        if (typeof row === 'number')
+          return (
+            <p key={index} class="diff-same">
+              {plural(row, 'line is', 'lines are')} not shown
+            </p>
+          );
+        const { before, after } = row;
+        if (isSame(row))
+          return (
+            <div key={index} class="diff-row">
+              <span>{before}</span>
+              <span class="diff-again" aria-hidden="true">
+                {after}
+              </span>
+            </div>
+          );
+        return (
+          <div key={index} class="diff-row">
+            {before === undefined ? <span class="diff-none" /> : <del>{before}</del>}
+            {after === undefined ? <span class="diff-none" /> : <ins>{after}</ins>}
+          </div>
+        );
+      })}
+    </div>
+  );
+}

@@ -1,0 +1,126 @@
+import type { JSX, TargetedEvent } from 'preact';
+import { REDACTED } from '../../../../shared/redacted.ts';
+import type { EditProblem } from '../../../engine/inspector/editing/request-edit.ts';
+import type { EditView } from '../../../shared/bench.ts';
+import { type EditDraft, withHeader } from '../../model/bench/edit-draft.ts';
+import { bytesText } from '../../model/numbers.ts';
+import { Field, fieldControl } from '../../view/parts.tsx';
+import { HeaderFields } from './header-fields.tsx';
+import type { Sender } from './use-sender.ts';
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'];
+
+/** Method, path, headers and body, each with what is wrong with it. */
+export function RequestForm({
+  view,
+  draft,
+  setDraft,
+  problems,
+  sender,
+  onSend,
+  onUntil,
+  onReset,
+}: {
+  view: EditView;
+  draft: EditDraft;
+  setDraft: (draft: EditDraft) => void;
+  problems: readonly EditProblem[];
+  sender: Sender;
+  onSend: () => void;
+  onUntil: () => void;
+  onReset: () => void;
+}): JSX.Element {
+  const problemOf = (part: string): string | undefined => problems.find((found) => found.part === part)?.text;
+  const isBusy = sender.busy !== undefined;
+  const hasSecrets = JSON.stringify([draft.target, draft.headers]).includes(REDACTED);
+  const submit = (event: TargetedEvent<HTMLFormElement>): void => {
+    event.preventDefault();
+    if (!isBusy) onSend();
+  };
+  return (
+    <form class="stack edit" noValidate onSubmit={submit}>
+      <div class="edit-line">
+        <Field id="edit-method" label="Method" problem={problemOf('method')}>
+          <input
+            {...fieldControl('edit-method', problemOf('method'))}
+            class="mono"
+            list="edit-methods"
+            autocomplete="off"
+            spellcheck={false}
+            value={draft.method}
+            onInput={(event) => setDraft({ ...draft, method: event.currentTarget.value })}
+          />
+          <datalist id="edit-methods">
+            {METHODS.map((method) => (
+              <option key={method} value={method} />
+            ))}
+          </datalist>
+        </Field>
+        <Field id="edit-target" label="Path" problem={problemOf('target')}>
+          <input
+            {...fieldControl('edit-target', problemOf('target'))}
+            class="mono"
+            autocomplete="off"
+            spellcheck={false}
+            value={draft.target}
+            onInput={(event) => setDraft({ ...draft, target: event.currentTarget.value })}
+          />
+        </Field>
+      </div>
+      <fieldset class="field">
+        <legend>Headers</legend>
+        <HeaderFields draft={draft} setDraft={setDraft} problemOf={problemOf} />
+        <div class="buttons">
+          <button type="button" class="link" onClick={() => setDraft(withHeader(draft))}>
+            Add a header
+          </button>
+        </div>
+        <p class="hint">Host and Content-Length are written by Culvert.</p>
+        {hasSecrets && (
+          <p class="hint">{REDACTED} stands for the secret that was there. It is put back when it is sent.</p>
+        )}
+        <div class="problem" aria-live="polite">
+          {problemOf('fields')}
+        </div>
+      </fieldset>
+      <Field id="edit-body" label="Body" hint={bodyHint(view, draft)} problem={problemOf('body')}>
+        <textarea
+          {...fieldControl('edit-body', problemOf('body'))}
+          class="mono"
+          rows={8}
+          spellcheck={false}
+          value={draft.body ?? view.body ?? ''}
+          onInput={(event) => setDraft({ ...draft, body: event.currentTarget.value })}
+        />
+      </Field>
+      <div class="buttons">
+        <button type="submit" class="button primary" aria-disabled={isBusy}>
+          Send
+        </button>
+        {sender.busy === 'until' ? (
+          <button type="button" class="button" onClick={sender.stop}>
+            Stop
+          </button>
+        ) : (
+          <button type="button" class="button" aria-disabled={isBusy} onClick={() => isBusy || onUntil()}>
+            Send until 2xx
+          </button>
+        )}
+        <button type="button" class="link" onClick={onReset}>
+          As it was
+        </button>
+      </div>
+      <p class="hint">
+        Until 2xx sends it when your server listens again, and otherwise every 2 to 30 s: 30 times or for 10
+        minutes at most, and only while you stay here.
+      </p>
+      {sender.words !== '' && <p class="sender-words">{sender.words}</p>}
+    </form>
+  );
+}
+
+function bodyHint({ body, bodySize, isCut }: EditView, draft: EditDraft): string | undefined {
+  if (draft.body !== undefined || body !== undefined) return undefined;
+  if (isCut) return 'Only the beginning of this body was kept, so the request needs another one.';
+  return `${bytesText(bodySize)} that are not text. They are sent as they were unless you write something.`;
+}

@@ -1,0 +1,100 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { EditForm, SendResult } from '../../../shared/bench.ts';
+import type { CallError } from '../../../shared/ipc.ts';
+import { isOk, nextTry } from '../../model/bench/until-ok.ts';
+import { plural } from '../../model/numbers.ts';
+import { useShell } from '../../view/context.ts';
+
+type Problems = Extract<SendResult, { problems: unknown }>['problems'];
+
+export interface Sender {
+  /** `once` and `until`: what is being done */
+  readonly busy: 'once' | 'until' | undefined;
+  /** what is going on, or how repeating it ended */
+  readonly words: string;
+  /** number of the request that was sent last */
+  readonly sent: number | undefined;
+  readonly error: CallError | undefined;
+  readonly problems: Problems;
+  readonly send: (form: EditForm) => void;
+  /** Sends it until the response is one of the 2xx, or it is stopped. */
+  readonly sendUntilOk: (form: EditForm) => void;
+  readonly stop: () => void;
+}
+
+type State = Pick<Sender, 'busy' | 'words' | 'sent' | 'error' | 'problems'>;
+
+const IDLE: State = { busy: undefined, words: '', sent: undefined, error: undefined, problems: [] };
+
+/** Sends an edited request, once or until it succeeds. What is repeated ends with the screen. */
+export function useSender(key: string, id: number): Sender {
+  const { bridge, say } = useShell();
+  const [state, setState] = useState(IDLE);
+  /** of what is being done; another one once it is to end */
+  const turn = useRef(0);
+  const timer = useRef<number | undefined>(undefined);
+  const update = (change: Partial<State>): void => setState((before) => ({ ...before, ...change }));
+  const end = (): number => {
+    window.clearTimeout(timer.current);
+    turn.current += 1;
+    return turn.current;
+  };
+  useEffect(() => () => void end(), []);
+
+  const over = (words: string, change: Partial<State> = {}): void => {
+    update({ ...change, busy: undefined, words });
+    if (words !== '') say(words);
+  };
+  const run = async (form: EditForm, busy: 'once' | 'until'): Promise<void> => {
+    const mine = end();
+    const startedMs = performance.now();
+    let tries = 0;
+    const attempt = async (): Promise<void> => {
+      update({ busy, error: undefined, problems: [], words: busy === 'once' ? '' : untilWords(tries) });
+      const answer = await bridge
+        .call('bench:send', { key, id, edit: form })
+        .catch(() => ({ ok: false as const, error: NO_ANSWER }));
+      if (turn.current !== mine) return;
+      const isRefused = !answer.ok && answer.error.code === 'local-refused';
+      if (!answer.ok && (busy === 'once' || !isRefused)) return over('', { error: answer.error });
+      if (answer.ok && 'problems' in answer.value) return over('', { problems: answer.value.problems });
+      const sent = answer.ok && 'sent' in answer.value ? answer.value.sent : undefined;
+      if (sent !== undefined) {
+        tries += 1;
+        update({ sent: sent.id });
+      }
+      if (busy === 'once') return over(`Sent: ${statusWords(sent?.status)}.`);
+      if (isOk(sent?.status)) return over(`${sent?.status} after ${plural(tries, 'try', 'tries')}.`);
+      const wait = nextTry(tries, isRefused, performance.now() - startedMs);
+      if (wait === undefined)
+        return over(`No 2xx after ${plural(tries, 'try', 'tries')}; it is not sent again.`);
+      const last = isRefused ? 'Nothing listens on the port yet.' : `${statusWords(sent?.status)}.`;
+      update({ words: `${last} ${untilWords(tries)}` });
+      timer.current = window.setTimeout(() => void attempt(), wait);
+    };
+    await attempt();
+  };
+
+  return {
+    ...state,
+    send: (form) => void run(form, 'once'),
+    sendUntilOk: (form) => void run(form, 'until'),
+    stop: () => {
+      end();
+      update({ busy: undefined, words: 'Stopped.' });
+    },
+  };
+}
+
+const NO_ANSWER: CallError = {
+  code: 'no-answer',
+  text: 'The app behind this window did not answer. Quit Culvert and start it again.',
+};
+
+function untilWords(tries: number): string {
+  return `Sent ${plural(tries, 'time', 'times')}.`;
+}
+
+function statusWords(status: number | undefined): string {
+  return status === undefined ? 'no response came' : String(status);
+}

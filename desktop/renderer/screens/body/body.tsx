@@ -1,0 +1,106 @@
+import type { JSX } from 'preact';
+import { useContext, useMemo, useRef, useState } from 'preact/hooks';
+import type { MessageView } from '../../../shared/ipc.ts';
+import { type BodyView, bodyView, plainText, prettyText } from '../../model/body/body-view.ts';
+import { hexDump } from '../../model/body/hex-dump.ts';
+import { shownWays, WAYS, type Way } from '../../model/body/ways.ts';
+import { bytesText } from '../../model/numbers.ts';
+import { useShell, WrapContext } from '../../view/context.ts';
+import { hasCommand, useKey } from '../../view/keys.ts';
+import { FindBar } from './find-bar.tsx';
+import { ShownBody } from './shown-body.tsx';
+import { useFind } from './use-find.ts';
+
+/** A body, in the way of showing it that suits it best, with the others to choose from. */
+export function Body({ of, message }: { of: string; message: MessageView }): JSX.Element {
+  const view = useMemo(() => bodyView(message), [message]);
+  return view === undefined ? <p class="hint">No body.</p> : <SomeBody of={of} view={view} />;
+}
+
+function SomeBody({ of, view }: { of: string; view: BodyView }): JSX.Element {
+  const { bridge } = useShell();
+  const wraps = useContext(WrapContext);
+  const [chosen, setChosen] = useState<Way>();
+  const ways = useMemo(() => shownWays(view), [view]);
+  const way = chosen !== undefined && ways.includes(chosen) ? chosen : (ways[0] ?? 'hex');
+  const text = useMemo(() => textOf(view, way), [view, way]);
+  const searched = way === 'json' ? view.json : text;
+  const find = useFind(searched);
+  const isFinding = find.query !== undefined && searched !== undefined;
+  const section = useRef<HTMLDivElement>(null);
+  const findButton = useRef<HTMLButtonElement>(null);
+  useKey(
+    (event) => hasCommand(event) && event.key === 'f' && searched !== undefined && isMeant(section.current),
+    () => {
+      find.setQuery(find.query ?? '');
+      section.current?.querySelector<HTMLInputElement>('.find input')?.select();
+    },
+  );
+  const endFind = (): void => {
+    find.setQuery(undefined);
+    findButton.current?.focus();
+  };
+
+  return (
+    <div ref={section} class="body-view">
+      <div class="body-bar">
+        <span class="hint">{[bytesText(view.bytes.length), ...view.notes].join('. ')}</span>
+        <span class="ways">
+          {ways.length > 1 && (
+            <span role="group" aria-label={`${of} body shown as`}>
+              {ways.map((each) => (
+                <button
+                  key={each}
+                  type="button"
+                  class="link"
+                  aria-pressed={each === way}
+                  onClick={() => setChosen(each)}
+                >
+                  {WAYS[each]}
+                </button>
+              ))}
+            </span>
+          )}
+          {(way === 'pretty' || way === 'text') && (
+            <button
+              type="button"
+              class="link"
+              aria-pressed={wraps}
+              onClick={() => void bridge.call('settings:change', { wrapsBodies: !wraps })}
+            >
+              Wrap
+            </button>
+          )}
+          {searched !== undefined && (
+            <button
+              ref={findButton}
+              type="button"
+              class="link"
+              aria-expanded={isFinding}
+              title="Find (Ctrl+F)"
+              onClick={() => (isFinding ? endFind() : find.setQuery(''))}
+            >
+              Find
+            </button>
+          )}
+        </span>
+      </div>
+      {isFinding && <FindBar of={of} find={find} close={endFind} />}
+      <ShownBody label={`${of} body`} view={view} way={way} text={text} find={find} />
+    </div>
+  );
+}
+
+/** What there is to be read. */
+function textOf(view: BodyView, way: Way): string | undefined {
+  if (way === 'hex') return hexDump(view.bytes);
+  if (way === 'pretty') return prettyText(view);
+  return way === 'text' ? plainText(view) : undefined;
+}
+
+/** Whether a key means this body: that of the message with the focus, or without one the last. */
+function isMeant(section: HTMLElement | null): boolean {
+  const focused = document.activeElement?.closest('.message')?.querySelector('.body-view');
+  const meant = focused ?? [...document.querySelectorAll('.body-view')].at(-1);
+  return section !== null && meant === section;
+}

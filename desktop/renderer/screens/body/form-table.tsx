@@ -1,0 +1,29 @@
+import type { JSX } from 'preact';
+import type { Form, FormFile } from '../../model/body/form-parts.ts';
+import { bytesText } from '../../model/numbers.ts';
+
+/** A form as a table of its fields and files. */
+export function FormTable({ label, form }: { label: string; form: Form }): JSX.Element {
+  return (
+    <div role="region" aria-label={label}>
+      <table class="parameters">
+        <caption>Form</caption>
+        <tbody>
+          {form.parts.map(({ name, value, file }, index) => (
+            // A name can occur several times; its position distinguishes it from the others.
+            <tr key={index}>
+              <th scope="row">{name}</th>
+              <td class="mono">{file === undefined ? value : fileText(file)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {form.isCut && <p class="hint">What follows is not shown.</p>}
+    </div>
+  );
+}
+
+function fileText({ name, type, size, isCut }: FormFile): string {
+  const kind = type === '' ? '' : `, ${type}`;
+  return `${name === '' ? 'file without a name' : name}${kind}, ${isCut ? 'more than ' : ''}${bytesText(size)}`;
+}

@@ -1,0 +1,103 @@
+import type { JSX } from 'preact';
+import { type JsonDocument, type JsonNode, sourceOf } from '../../model/body/json-document.ts';
+import {
+  isFoldable,
+  type JsonRow,
+  LONG_STRING,
+  PAGE,
+  shownSource,
+  summaryOf,
+} from '../../model/body/json-rows.ts';
+import { countText } from '../../model/numbers.ts';
+
+/** Deeper levels begin there, too. */
+const MOST_STEPS = 16;
+
+/** One value of a JSON tree, or what stands for more of them. */
+export function JsonRowView({
+  id,
+  document,
+  row,
+  isUnfolded,
+  isChosen,
+  isFound,
+  isTarget,
+  onClick,
+}: {
+  id: string;
+  document: JsonDocument;
+  row: JsonRow;
+  isUnfolded: boolean;
+  /** whether the keys act on it */
+  isChosen: boolean;
+  isFound: boolean;
+  /** whether it is what is looked at of what was found */
+  isTarget: boolean;
+  onClick: () => void;
+}): JSX.Element | null {
+  const node = document.nodes[row.number];
+  if (node === undefined) return null;
+  const canFold = !row.isMore && isFoldable(node);
+  return (
+    <div
+      id={id}
+      role="treeitem"
+      class={`tree-row ${isFound ? 'tree-found' : ''} ${isTarget ? 'tree-target' : ''}`}
+      aria-level={row.level}
+      aria-posinset={row.position}
+      aria-setsize={row.siblings}
+      aria-expanded={canFold ? isUnfolded : undefined}
+      aria-selected={isChosen}
+      tabIndex={isChosen ? 0 : -1}
+      style={{ paddingLeft: `${Math.min(row.level - 1, MOST_STEPS) * 1.1}rem` }}
+      onClick={onClick}
+    >
+      <span class="tree-fold" aria-hidden="true">
+        {canFold ? (isUnfolded ? '▾' : '▸') : ''}
+      </span>
+      {row.isMore ? (
+        <span class="dim">
+          Show {countText(Math.min(PAGE, row.siblings - row.position + 1))} more of {countText(row.siblings)}
+        </span>
+      ) : (
+        <span class="tree-text">
+          <Name document={document} node={node} />
+          <Value document={document} node={node} isWhole={isUnfolded} />
+        </span>
+      )}
+    </div>
+  );
+}
+
+/** What a value is called: its name in an object, its place in an array. */
+function Name({ document, node }: { document: JsonDocument; node: JsonNode }): JSX.Element | null {
+  const parent = document.nodes[node.parent];
+  if (parent === undefined) return null;
+  if (parent.kind === 'array') return <span class="dim">{node.index}: </span>;
+  return (
+    <>
+      <span class="tree-name">{shownSource(node.name ?? '')}</span>
+      {': '}
+    </>
+  );
+}
+
+function Value({
+  document,
+  node,
+  isWhole,
+}: {
+  document: JsonDocument;
+  node: JsonNode;
+  /** whether all of a long string is shown */
+  isWhole: boolean;
+}): JSX.Element {
+  if (node.kind === 'object' || node.kind === 'array') return <span class="dim">{summaryOf(node)}</span>;
+  const text = shownSource(sourceOf(document, node));
+  if (isWhole || !isFoldable(node)) return <span class={`tree-${node.kind}`}>{text}</span>;
+  return (
+    <span class={`tree-${node.kind}`}>
+      {text.slice(0, LONG_STRING)}…<span class="dim"> show all {countText(text.length)} characters</span>
+    </span>
+  );
+}

@@ -1,0 +1,70 @@
+import type { JSX } from 'preact';
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import type { HopResult } from '../../../doctor/hop.ts';
+import type { CheckupView } from '../../../shared/snapshot.ts';
+import { checkupWords, hopWords, nextHop } from '../../model/checkup.ts';
+import { Failure } from '../../view/parts.tsx';
+import { useAction } from '../../view/use-action.ts';
+import { useModal } from '../../view/use-modal.ts';
+
+const TITLE = 'checkup-title';
+const MARKS = { ok: '✓', failed: '✗', skipped: '–' } as const;
+const MARK_WORDS = { ok: 'works', failed: 'fails', skipped: 'not checked' } as const;
+
+/** The way to the relay and back, hop by hop as each is checked, with what to do where it stops. */
+export function CheckupDialog({ checkup }: { checkup: CheckupView }): JSX.Element {
+  const dialog = useModal();
+  const end = useRef<HTMLButtonElement>(null);
+  const action = useAction();
+  // Before it shows: a key that is pressed right then is for it.
+  useLayoutEffect(() => end.current?.focus(), []);
+  const close = (): void => void action.run('checkup:stop', undefined);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key !== 'Escape') return;
+    event.preventDefault();
+    close();
+  };
+  const next = nextHop(checkup);
+  return (
+    <dialog ref={dialog} class="dialog" aria-labelledby={TITLE} onKeyDown={onKeyDown}>
+      <h2 id={TITLE}>
+        {checkup.slug === undefined ? 'From here to the relay, and back' : `From here to ${checkup.slug}`}
+      </h2>
+      <ul class="hops">
+        {checkup.results.map((result) => (
+          <HopRow key={result.hop} result={result} />
+        ))}
+        {next !== undefined && (
+          <li class="hop hop-next">
+            <span class="hop-mark" aria-hidden="true">
+              …
+            </span>
+            <b>{next}</b>
+          </li>
+        )}
+      </ul>
+      <p role="status">{checkupWords(checkup)}</p>
+      <Failure problem={action.error} />
+      <div class="dialog-buttons">
+        <button ref={end} type="button" class="button" onClick={close}>
+          Close
+        </button>
+      </div>
+    </dialog>
+  );
+}
+
+function HopRow({ result: { hop, result, ms, detail, fix } }: { result: HopResult }): JSX.Element {
+  return (
+    <li class={`hop hop-${result}`}>
+      <span class="hop-mark" aria-hidden="true">
+        {MARKS[result]}
+      </span>
+      <b>{hopWords(hop)}</b>
+      <span class="unseen"> {MARK_WORDS[result]}</span>
+      {result !== 'skipped' && <span class="hop-time dim">{ms} ms</span>}
+      <span class="hop-detail">{detail}</span>
+      {fix !== undefined && <span class="hop-detail hop-fix">{fix}</span>}
+    </li>
+  );
+}

@@ -1,0 +1,31 @@
+import type { JSX } from 'preact';
+import type { RequestSummary } from '../../../engine/inspector/records.ts';
+import { ALL, chips } from '../../model/log-filter.ts';
+import { countText } from '../../model/numbers.ts';
+
+/** The parts of a log, with counts; one is shown. */
+export function ChipRow({
+  requests,
+  chosen,
+  choose,
+}: {
+  requests: readonly RequestSummary[];
+  chosen: string;
+  choose: (part: string) => void;
+}): JSX.Element {
+  return (
+    <div class="filter-chips" role="group" aria-label="Show">
+      {chips(requests, chosen).map(({ id, label, count }) => (
+        <button
+          key={id}
+          type="button"
+          class="filter-chip"
+          aria-pressed={id === chosen}
+          onClick={() => choose(id === chosen ? ALL : id)}
+        >
+          {label} <span class="dim">{countText(count)}</span>
+        </button>
+      ))}
+    </div>
+  );
+}

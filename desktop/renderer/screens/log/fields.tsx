@@ -1,0 +1,35 @@
+import type { JSX } from 'preact';
+import { escapeUnprintable } from '../../../../shared/unprintable.ts';
+import { utf8Text } from '../../../shared/readable-target.ts';
+import { CopyButton } from '../../view/copy-button.tsx';
+
+/** The fields of a message as a table, each with a button that copies its value. */
+export function Fields({
+  of,
+  fields,
+}: {
+  of: string;
+  fields: readonly (readonly [name: string, value: string])[];
+}): JSX.Element | null {
+  if (fields.length === 0) return null;
+  const lines = (): string => fields.map(([name, value]) => `${name}: ${utf8Text(value)}\n`).join('');
+  return (
+    <table class="fields">
+      <caption>
+        Headers <CopyButton what={`headers of the ${of.toLowerCase()}`} text={lines} />
+      </caption>
+      <tbody>
+        {fields.map(([name, value], index) => (
+          // A field can occur there several times; its position distinguishes it from the others.
+          <tr key={index}>
+            <th scope="row">{escapeUnprintable(name)}</th>
+            <td class="mono">{escapeUnprintable(utf8Text(value))}</td>
+            <td class="fields-copy">
+              {value !== '' && <CopyButton what={`value of ${name}`} text={() => utf8Text(value)} />}
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,27 @@
+import type { JSX } from 'preact';
+import { useMemo } from 'preact/hooks';
+import { addressParameters } from '../../model/address-parameters.ts';
+import { countText } from '../../model/numbers.ts';
+
+/** The parameters of an address as a table; nothing if it has none. */
+export function Parameters({ startLine }: { startLine: string }): JSX.Element | null {
+  const { shown, more } = useMemo(() => addressParameters(startLine), [startLine]);
+  if (shown.length === 0) return null;
+  return (
+    <>
+      <table class="parameters">
+        <caption>Parameters</caption>
+        <tbody>
+          {shown.map(([name, value], index) => (
+            // A name can occur several times; its position distinguishes it from the others.
+            <tr key={index}>
+              <th scope="row">{name}</th>
+              <td class="mono">{value}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {more > 0 && <p class="hint">And {countText(more)} more.</p>}
+    </>
+  );
+}

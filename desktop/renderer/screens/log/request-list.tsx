@@ -1,0 +1,111 @@
+import type { JSX } from 'preact';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { RequestSummary } from '../../../engine/inspector/records.ts';
+import { drawnRows } from '../../model/row-window.ts';
+import { isTyping, useKey } from '../../view/keys.ts';
+import { scrollerOf, useVirtualRows } from '../../view/virtual-rows.ts';
+import { RequestRow, rowId } from './request-row.tsx';
+import { placeAfter } from './row-keys.ts';
+
+/**
+ * The requests of a log, however many. One of them can be reached with Tab, the others from there with the keys of a list; the
+ * one that has the focus is always in the page.
+ */
+export function RequestList({
+  tunnelKey,
+  requests,
+  start,
+  opened,
+}: {
+  tunnelKey: string;
+  requests: readonly RequestSummary[];
+  /** number of the request that the user comes back to */
+  start: number | undefined;
+  /** number of the request that is open beside the list */
+  opened: number | undefined;
+}): JSX.Element {
+  const list = useRef<HTMLUListElement>(null);
+  const ruler = useRef<HTMLDivElement>(null);
+  const placeOf = useMemo(() => new Map(requests.map(({ id }, place) => [id, place])), [requests]);
+  const rows = useVirtualRows(list, ruler, requests, placeOf);
+  const [active, setActive] = useState(start);
+  const activePlace = active === undefined ? undefined : placeOf.get(active);
+  const wantsFocus = useRef(false);
+  const lastPlace = useRef(0);
+  useEffect(() => {
+    if (activePlace !== undefined) lastPlace.current = activePlace;
+  }, [activePlace]);
+
+  const goTo = (place: number): void => {
+    const request = requests[Math.max(0, Math.min(place, requests.length - 1))];
+    if (request === undefined) return;
+    wantsFocus.current = true;
+    // What is above the list comes with its first row.
+    if (request === requests[0] && list.current !== null) scrollerOf(list.current).scrollTop = 0;
+    if (request.id === active) focusRow(tunnelKey, request.id);
+    else setActive(request.id);
+  };
+  useKey(
+    (event) => placeAfter(event, list.current, 0, 1) !== undefined,
+    (event) => {
+      const isInside = list.current?.contains(document.activeElement) === true;
+      const from = isInside ? activePlace : undefined;
+      if (from !== undefined) goTo(placeAfter(event, list.current, from, rows.perPage()) ?? from);
+      else goTo(event.key === 'End' ? requests.length - 1 : isTyping(event) ? 0 : rows.firstInView());
+    },
+  );
+
+  // Read before the redraw: afterwards nothing says where the focus was.
+  const hadFocus = list.current?.contains(document.activeElement) === true;
+  useLayoutEffect(() => {
+    if (wantsFocus.current && active !== undefined && focusRow(tunnelKey, active)) wantsFocus.current = false;
+    if (!hadFocus || document.activeElement !== document.body) return;
+    // The row is gone: it was filtered out, or is no longer kept.
+    if (activePlace === undefined) goTo(lastPlace.current);
+    else if (active !== undefined) focusRow(tunnelKey, active);
+    if (requests.length === 0) document.getElementById('search-requests')?.focus();
+  });
+
+  const drawn = drawnRows(rows.window, activePlace).filter((place) => place < requests.length);
+  const stop = activePlace ?? drawn[0];
+  return (
+    <div class="log-rows">
+      <div ref={ruler} class="row-ruler" aria-hidden="true" />
+      <ul
+        ref={list}
+        class="rows log"
+        aria-label="Requests"
+        style={{ height: `${requests.length * rows.rowHeight}px` }}
+        onFocusIn={({ target }) => {
+          const id = target instanceof Element ? target.closest('li')?.dataset['request'] : undefined;
+          if (id !== undefined) setActive(Number(id));
+        }}
+      >
+        {drawn.map((place) => {
+          const request = requests[place];
+          return (
+            request && (
+              <RequestRow
+                key={request.id}
+                tunnelKey={tunnelKey}
+                request={request}
+                spot={place}
+                top={place * rows.rowHeight}
+                count={requests.length}
+                isTabStop={place === stop}
+                isOpen={request.id === opened}
+              />
+            )
+          );
+        })}
+      </ul>
+    </div>
+  );
+}
+
+/** @returns whether the row is in the page */
+function focusRow(tunnelKey: string, id: number): boolean {
+  const row = document.getElementById(rowId(tunnelKey, id));
+  row?.focus();
+  return row !== null;
+}

@@ -1,0 +1,45 @@
+import type { JSX } from 'preact';
+import type { PaletteEntry } from '../../model/palette-entry.ts';
+import { Shortcut } from '../../view/shortcut.tsx';
+
+/** What was found, by group. @param active id of the entry that Enter chooses */
+export function PaletteList({
+  id,
+  found,
+  active,
+  choose,
+}: {
+  id: string;
+  found: readonly PaletteEntry[];
+  active: string | undefined;
+  choose: (entry: PaletteEntry) => void;
+}): JSX.Element {
+  const groups = [...Map.groupBy(found, ({ group }) => group)];
+  return (
+    <div id={id} class="palette-list" role="listbox" aria-label="Found" hidden={found.length === 0}>
+      {groups.map(([group, entries]) => (
+        <div key={group} role="group" aria-label={group}>
+          <div class="palette-group" aria-hidden="true">
+            {group}
+          </div>
+          {entries.map((entry) => (
+            <div
+              key={entry.id}
+              id={entry.id}
+              class="palette-entry"
+              role="option"
+              aria-selected={entry.id === active}
+              // The field keeps the focus.
+              onMouseDown={(event) => event.preventDefault()}
+              onClick={() => choose(entry)}
+            >
+              <span class="palette-label">{entry.label}</span>
+              {entry.detail !== '' && <span class="palette-detail dim">{entry.detail}</span>}
+              {entry.shortcut !== undefined && <Shortcut keys={entry.shortcut} />}
+            </div>
+          ))}
+        </div>
+      ))}
+    </div>
+  );
+}

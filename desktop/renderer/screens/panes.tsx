@@ -1,0 +1,174 @@
+import type { ComponentChildren, JSX } from 'preact';
+import type { Dispatch, StateUpdater } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
+import type { SessionView, Snapshot, UndoView } from '../../shared/snapshot.ts';
+import type { FormDraft } from '../model/create-form.ts';
+import { beside, currentPlace, homeAt, type Route, type Trail } from '../model/route.ts';
+import { PaneContext, ShellContext, UndoContext, useShell, WrapContext } from '../view/context.ts';
+import type { LogViews } from '../view/log-views.ts';
+import { usePaneKeys } from '../view/pane-keys.ts';
+import { useMedia } from '../view/use-media.ts';
+import { EditScreen } from './bench/edit-screen.tsx';
+import { LogScreen } from './log/log-screen.tsx';
+import { requestOfRow } from './log/request-row.tsx';
+import { RequestScreen } from './log/request-screen.tsx';
+import { AboutScreen } from './settings/about-screen.tsx';
+import { SettingsScreen } from './settings/settings-screen.tsx';
+import { TunnelsScreen } from './tunnels/tunnels-screen.tsx';
+
+/** There is room for the tunnels, and beside them what was opened. */
+const WIDE = '(width >= 720px)';
+/** There is room for the requests of a tunnel between them. */
+const WIDEST = '(width >= 1100px)';
+const NO_UNDOS: readonly UndoView[] = [];
+const IN_THE_MIDDLE = { isMain: false, takesFocus: true };
+
+interface PanesProps {
+  snapshot: Snapshot;
+  session: Extract<SessionView, { state: 'signed-in' }>;
+  trail: Trail;
+  setTrail: Dispatch<StateUpdater<Trail>>;
+  /** what is typed in the search of the tunnels */
+  search: string;
+  setSearch: (search: string) => void;
+  logViews: LogViews;
+  draft: FormDraft;
+  setDraft: (draft: FormDraft) => void;
+}
+
+/** What a signed-in user sees: one screen; in a wide window the tunnels and what was opened; in a wider one a log between them. */
+export function Panes(props: PanesProps): JSX.Element {
+  const { snapshot, session, trail, search, setSearch, draft, setDraft } = props;
+  const isWide = useMedia(WIDE);
+  const isWidest = useMedia(WIDEST);
+  usePaneKeys();
+  const { route } = currentPlace(trail);
+  if (!isWide && route.screen !== 'tunnels') return <Opened {...props} />;
+  const tunnels = (
+    <TunnelsScreen
+      snapshot={snapshot}
+      session={session}
+      search={search}
+      setSearch={setSearch}
+      draft={draft}
+      setDraft={setDraft}
+      isPane={isWide}
+    />
+  );
+  if (!isWide) return tunnels;
+  const hasLog = isWidest && 'key' in route;
+  return (
+    <div class={`panes ${hasLog ? 'panes-three' : ''}`}>
+      {tunnels}
+      {/* What was just done is said once, on the left. */}
+      <UndoContext.Provider value={NO_UNDOS}>
+        {hasLog && (
+          <Middle tunnelKey={route.key} setTrail={props.setTrail}>
+            <Log {...props} tunnelKey={route.key} />
+          </Middle>
+        )}
+        {route.screen === 'tunnels' ? (
+          <Empty>Open the requests of a tunnel, and they show up here.</Empty>
+        ) : hasLog && route.screen === 'log' ? (
+          <Empty>Choose a request, and it shows up here.</Empty>
+        ) : (
+          <Opened {...props} />
+        )}
+      </UndoContext.Provider>
+    </div>
+  );
+}
+
+/** The log between tunnels and request: what is opened in it shows beside it, and the focus stays. */
+function Middle({
+  tunnelKey,
+  setTrail,
+  children,
+}: {
+  tunnelKey: string;
+  setTrail: PanesProps['setTrail'];
+  children: ComponentChildren;
+}): JSX.Element {
+  const shell = useShell();
+  const middle = useMemo(
+    () => ({
+      ...shell,
+      back: () => setTrail(homeAt(`log-${tunnelKey}`)),
+      go(route: Route) {
+        if (route.screen !== 'request') return shell.go(route);
+        const focus = document.activeElement?.id;
+        setTrail((before) => beside(before, route, focus));
+        shell.say('The request shows beside the list. F6 leads there.');
+      },
+    }),
+    [shell, setTrail, tunnelKey],
+  );
+  return (
+    <PaneContext.Provider value={IN_THE_MIDDLE}>
+      <ShellContext.Provider value={middle}>{children}</ShellContext.Provider>
+    </PaneContext.Provider>
+  );
+}
+
+/** The screen that was opened last. */
+function Opened(props: PanesProps): JSX.Element | null {
+  const { snapshot, session, trail } = props;
+  const { route, isBeside } = currentPlace(trail);
+  const pane = useMemo(() => ({ isMain: true, takesFocus: !isBeside }), [isBeside]);
+  switch (route.screen) {
+    case 'tunnels':
+      return null;
+    case 'log':
+      return <Log {...props} tunnelKey={route.key} />;
+    case 'request':
+      return (
+        <PaneContext.Provider value={pane}>
+          <WrapContext.Provider value={snapshot.settings.wrapsBodies}>
+            <RequestScreen
+              key={`${route.key} ${route.id}`}
+              tunnelKey={route.key}
+              id={route.id}
+              tunnels={snapshot.tunnels}
+            />
+          </WrapContext.Provider>
+        </PaneContext.Provider>
+      );
+    case 'edit':
+      return <EditScreen key={`${route.key} ${route.id}`} tunnelKey={route.key} id={route.id} />;
+    case 'settings':
+      return (
+        <SettingsScreen
+          settings={snapshot.settings}
+          session={session}
+          isShortcutRefused={snapshot.isShortcutRefused}
+        />
+      );
+    case 'about':
+      return <AboutScreen />;
+  }
+}
+
+function Log({ snapshot, trail, logViews, tunnelKey }: PanesProps & { tunnelKey: string }): JSX.Element {
+  const { route, focus } = currentPlace(trail);
+  const { tunnels } = snapshot;
+  const opened = 'id' in route ? route.id : undefined;
+  return (
+    <LogScreen
+      key={tunnelKey}
+      tunnelKey={tunnelKey}
+      tunnels={tunnels}
+      view={logViews.viewOf(tunnels.find(({ key }) => key === tunnelKey))}
+      show={(view) => logViews.show(tunnelKey, view)}
+      start={opened ?? requestOfRow(tunnelKey, focus)}
+      opened={opened}
+    />
+  );
+}
+
+function Empty({ children }: { children: ComponentChildren }): JSX.Element {
+  return (
+    <main class="screen nothing-opened">
+      <p class="dim">{children}</p>
+    </main>
+  );
+}

@@ -1,0 +1,156 @@
+import type { JSX } from 'preact';
+import { useContext, useEffect, useState } from 'preact/hooks';
+import type { DomainView } from '../../../shared/domain.ts';
+import { domainLabel, NEW_DOMAIN, withDomain } from '../../model/domain.ts';
+import { capitalised } from '../../model/numbers.ts';
+import { UndoContext, useShell } from '../../view/context.ts';
+import { Failure, Field, fieldControl } from '../../view/parts.tsx';
+import { useAction } from '../../view/use-action.ts';
+import { DomainSetup } from './domain-setup.tsx';
+import type { FormFieldProps } from './form-field.ts';
+
+/** An address of the user's own: one of the account's domains, or one that is added here. */
+export function DomainField({ context, draft, problem, change }: FormFieldProps): JSX.Element {
+  const list = useAction();
+  const [domains, setDomains] = useState<readonly DomainView[]>([]);
+  const { plan } = context.account;
+  const isAllowed = plan !== 'free';
+  const { run } = list;
+  // A removal that is taken back brings a domain back.
+  const undos = useContext(UndoContext).length;
+  useEffect(() => {
+    let isCurrent = true;
+    const load = async (): Promise<void> => {
+      const answer = await run('domain:list', undefined);
+      if (isCurrent && answer.ok) setDomains(answer.value);
+    };
+    if (isAllowed) void load();
+    return () => {
+      isCurrent = false;
+    };
+  }, [run, isAllowed, undos]);
+  if (!isAllowed) {
+    return (
+      <p class="hint">
+        An address of your own needs the Dev plan or above, and yours is {capitalised(plan)}.
+      </p>
+    );
+  }
+  const { choice } = draft.domain;
+  const chosen = domains.find(({ domain }) => domain === choice);
+  const choose = (next: string, known = domains): void => {
+    const isVerified = known.find(({ domain }) => domain === next)?.status === 'verified';
+    change({ domain: { choice: next, isVerified } });
+  };
+  const show = (changed: DomainView): void => {
+    const next = withDomain(domains, changed);
+    setDomains(next);
+    choose(changed.domain, next);
+  };
+  return (
+    <>
+      <Field
+        id="domain"
+        label="Own address"
+        hint="Optional: a domain of yours in place of a name of the relay"
+        problem={problem ?? list.error?.text}
+      >
+        <select
+          {...fieldControl('domain', problem)}
+          value={choice}
+          onChange={(event) => choose(event.currentTarget.value)}
+        >
+          <option value="">None</option>
+          {domains.map((domain) => (
+            <option key={domain.id} value={domain.domain}>
+              {domainLabel(domain)}
+            </option>
+          ))}
+          <option value={NEW_DOMAIN}>Add a domain…</option>
+        </select>
+      </Field>
+      {chosen !== undefined && <RemoveDomain domain={chosen} onRemoved={() => choose('')} />}
+      {choice === NEW_DOMAIN && <NewDomain onAdded={show} />}
+      {chosen?.status === 'pending' && <DomainSetup key={chosen.id} domain={chosen} onChecked={show} />}
+    </>
+  );
+}
+
+function RemoveDomain({
+  domain: { id, domain },
+  onRemoved,
+}: {
+  domain: DomainView;
+  onRemoved: () => void;
+}): JSX.Element {
+  const { say } = useShell();
+  const remove = useAction();
+  const submit = async (): Promise<void> => {
+    if (remove.isBusy) return;
+    const answer = await remove.run('domain:remove', { id });
+    if (!answer.ok) return;
+    onRemoved();
+    say(`${domain} is removed in 8 s.`);
+    // This goes; the choice stays.
+    document.getElementById('domain')?.focus();
+  };
+  return (
+    <div>
+      <button
+        type="button"
+        class="link"
+        aria-label={`Remove this domain: ${domain}`}
+        onClick={() => void submit()}
+      >
+        Remove this domain
+      </button>
+      <Failure problem={remove.error} />
+    </div>
+  );
+}
+
+function NewDomain({ onAdded }: { onAdded: (domain: DomainView) => void }): JSX.Element {
+  const { say } = useShell();
+  const add = useAction();
+  const [text, setText] = useState('');
+  const submit = async (): Promise<void> => {
+    if (add.isBusy) return;
+    const answer = await add.run('domain:add', { domain: text.trim() });
+    if (!answer.ok) {
+      document.getElementById('new-domain')?.focus();
+      return;
+    }
+    onAdded(answer.value);
+    say(
+      answer.value.status === 'verified'
+        ? `${answer.value.domain} is verified.`
+        : `${answer.value.domain} is added. Enter its records where its DNS is kept.`,
+    );
+  };
+  return (
+    <Field id="new-domain" label="Domain" hint="Such as app.example.com" problem={add.error?.text}>
+      <div class="with-button">
+        <input
+          {...fieldControl('new-domain', add.error?.text)}
+          autocomplete="off"
+          autocapitalize="none"
+          spellcheck={false}
+          value={text}
+          onInput={(event) => {
+            setText(event.currentTarget.value);
+            if (add.error !== undefined) add.clear();
+          }}
+          onKeyDown={(event) => {
+            // Enter would expose the port.
+            if (event.key !== 'Enter') return;
+            event.preventDefault();
+            void submit();
+          }}
+        />
+        <button type="button" class="button" aria-disabled={add.isBusy} onClick={() => void submit()}>
+          {add.isBusy ? 'Adding…' : 'Add'}
+        </button>
+      </div>
+    </Field>
+  );
+}

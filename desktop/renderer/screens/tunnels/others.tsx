@@ -1,0 +1,119 @@
+import type { JSX } from 'preact';
+import { memo } from 'preact/compat';
+import { useRef, useState } from 'preact/hooks';
+import type { OtherTunnelView } from '../../../shared/snapshot.ts';
+import { lockWords } from '../../model/lock.ts';
+import { countText } from '../../model/numbers.ts';
+import { otherState } from '../../model/other-tunnel.ts';
+import { useShell } from '../../view/context.ts';
+import { useKeptFocus } from '../../view/focus.ts';
+import { StateShape } from '../../view/icons.tsx';
+import { Failure } from '../../view/parts.tsx';
+import { useAction } from '../../view/use-action.ts';
+import { ActionLink } from './action-link.tsx';
+import { Address } from './address.tsx';
+import { Extend } from './extend.tsx';
+import { Fuse, TimeLeft } from './time-row.tsx';
+
+/** The account's tunnels that this app does not serve, if there are any. */
+export function Others({
+  tunnels,
+  maxTtl,
+}: {
+  tunnels: readonly OtherTunnelView[];
+  /** seconds */
+  maxTtl: number;
+}): JSX.Element | null {
+  const cards = useRef<HTMLUListElement>(null);
+  useKeptFocus(cards, (place) => {
+    const list = cards.current?.children;
+    const next = list?.[Math.min(place, list.length - 1)];
+    return next?.querySelector('button') ?? document.getElementById('port');
+  });
+  if (tunnels.length === 0) return null;
+  return (
+    <section class="others" aria-label="Opened elsewhere">
+      <p class="others-title dim" aria-hidden="true">
+        Opened elsewhere
+      </p>
+      <ul ref={cards} class="cards">
+        {tunnels.map((tunnel) => (
+          <OtherCard key={tunnel.key} tunnel={tunnel} maxTtl={maxTtl} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+/** A tunnel that this app does not serve: where it is from, and what can be done with it all the same. */
+const OtherCard = memo(function OtherCard({
+  tunnel,
+  maxTtl,
+}: {
+  tunnel: OtherTunnelView;
+  /** seconds */
+  maxTtl: number;
+}): JSX.Element {
+  const { say } = useShell();
+  const action = useAction();
+  const [isExtending, setExtending] = useState(false);
+  const { key, slug, lock, localPort, requests, isStopping } = tunnel;
+  const { shape, word, where } = otherState(tunnel);
+  const titleId = `title-${key}`;
+  const stop = async (): Promise<void> => {
+    const answer = await action.run('tunnel:stop', { key });
+    if (answer.ok) say(`${slug} stops in 8 s.`);
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key !== 'Escape' || event.defaultPrevented || !isExtending) return;
+    event.preventDefault();
+    document.getElementById(`extend-${key}`)?.focus();
+    setExtending(false);
+  };
+  return (
+    <li
+      class={`card card-other card-${shape}`}
+      aria-labelledby={titleId}
+      data-slug={slug}
+      onKeyDown={onKeyDown}
+    >
+      <div class="card-top">
+        <StateShape shape={shape} />
+        <Address id={titleId} tunnel={tunnel} canCopy run={action.run} />
+      </div>
+      <p class="meta">
+        <span class="word">{word}</span>
+        <span class="where">
+          {where}, port <b>{localPort}</b>
+        </span>
+        {requests > 0 && (
+          <span class="requests">
+            <b>{countText(requests)}</b> {requests === 1 ? 'request' : 'requests'}
+          </span>
+        )}
+        {lock.kind !== 'anyone' && <span>{lockWords(lock)}</span>}
+      </p>
+      <Fuse tunnel={tunnel} />
+      <div class="time-row">
+        <TimeLeft tunnel={tunnel} />
+        {!isStopping && (
+          <span class="actions">
+            <ActionLink
+              id={`extend-${key}`}
+              label="Extend"
+              of={slug}
+              expanded={isExtending}
+              onClick={() => setExtending(!isExtending)}
+            />
+            <ActionLink label="Open" of={slug} onClick={() => void action.run('tunnel:open-url', { key })} />
+            <ActionLink label="Stop" of={slug} apart onClick={() => void stop()} />
+          </span>
+        )}
+      </div>
+      {isExtending && !isStopping && (
+        <Extend tunnel={tunnel} maxTtl={maxTtl} onDone={() => setExtending(false)} />
+      )}
+      <Failure problem={action.error} />
+    </li>
+  );
+});

@@ -1,0 +1,41 @@
+import type { ComponentChildren, JSX } from 'preact';
+import { useContext, useEffect, useRef } from 'preact/hooks';
+import { PaneContext, useShell } from './context.ts';
+import { Icon } from './icons.tsx';
+import { UndoDock } from './undo-dock.tsx';
+
+/** A screen with a heading that takes the focus when the screen opens, and a way back. */
+export function Screen({
+  title,
+  actions,
+  children,
+}: {
+  title: string;
+  actions?: ComponentChildren;
+  children: ComponentChildren;
+}): JSX.Element {
+  const { back } = useShell();
+  const heading = useRef<HTMLHeadingElement>(null);
+  const { isMain, takesFocus } = useContext(PaneContext);
+  const Root = isMain ? 'div' : 'section';
+  const Content = isMain ? 'main' : 'div';
+  useEffect(() => {
+    if (takesFocus) heading.current?.focus();
+    // Only when it opens.
+  }, []);
+  return (
+    <Root class="screen" aria-label={isMain ? undefined : title}>
+      <header class="bar">
+        <button type="button" class="icon-button" aria-label="Back" title="Back (Esc)" onClick={back}>
+          <Icon name="back" />
+        </button>
+        <h1 ref={heading} tabIndex={-1}>
+          {title}
+        </h1>
+        <div class="bar-end">{actions}</div>
+      </header>
+      <Content class="scroll">{children}</Content>
+      <UndoDock />
+    </Root>
+  );
+}

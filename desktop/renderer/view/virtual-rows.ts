@@ -1,0 +1,98 @@
+/** A list of which only the rows around what is in view are in the page. All of its rows have one height, which its style sets. */
+import type { RefObject } from 'preact';
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { NO_ROWS, type RowWindow, rowWindow } from '../model/row-window.ts';
+
+export interface VirtualRows {
+  readonly window: RowWindow;
+  /** px of one row; 0 until it is known */
+  readonly rowHeight: number;
+  /** rows that fit into view */
+  readonly perPage: () => number;
+  /** number of the first row that is all in view */
+  readonly firstInView: () => number;
+}
+
+/**
+ * Draws rows as they come into view. When rows are added or removed further up, what is in view stays where it is.
+ *
+ * @param list as high as all of its rows
+ * @param ruler as high as one row
+ * @param ids of the rows, in order
+ * @param placeOf number of a row with an id
+ */
+export function useVirtualRows(
+  list: RefObject<HTMLElement | null>,
+  ruler: RefObject<HTMLElement | null>,
+  ids: readonly { readonly id: number }[],
+  placeOf: ReadonlyMap<number, number>,
+): VirtualRows {
+  const [rowHeight, setRowHeight] = useState(0);
+  const [shown, setShown] = useState(NO_ROWS);
+  const look = useCallback(() => {
+    if (list.current === null || rowHeight === 0) return;
+    const { above, height } = viewOf(list.current);
+    const next = rowWindow(above, height, rowHeight, ids.length);
+    setShown((before) => (before.from === next.from && before.to === next.to ? before : next));
+  }, [list, rowHeight, ids]);
+
+  useLayoutEffect(() => {
+    if (ruler.current === null) return undefined;
+    const element = ruler.current;
+    const measure = (): void => setRowHeight(element.getBoundingClientRect().height);
+    measure();
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [ruler]);
+
+  // What was in view is still there, at another place.
+  const previous = useRef(ids);
+  useLayoutEffect(() => {
+    const before = previous.current;
+    previous.current = ids;
+    if (list.current === null || rowHeight === 0 || before === ids) return;
+    const first = Math.floor(viewOf(list.current).above / rowHeight);
+    if (first < 0 || viewOf(list.current).above <= 0) return;
+    for (let at = first; at < before.length; at++) {
+      const place = placeOf.get(before[at]?.id ?? 0);
+      if (place === undefined) continue;
+      scrollerOf(list.current).scrollTop += (place - at) * rowHeight;
+      break;
+    }
+  }, [list, ids, placeOf, rowHeight]);
+
+  useLayoutEffect(look, [look]);
+  useEffect(() => {
+    // Whatever scrolls: the list's own pane, or in a low window all of it.
+    window.addEventListener('scroll', look, { capture: true, passive: true });
+    window.addEventListener('resize', look);
+    return () => {
+      window.removeEventListener('scroll', look, { capture: true });
+      window.removeEventListener('resize', look);
+    };
+  }, [look]);
+
+  return {
+    window: shown,
+    rowHeight,
+    perPage: () => Math.max(1, Math.floor(viewOf(list.current).height / (rowHeight || 1)) - 1),
+    firstInView: () => Math.max(0, Math.ceil(viewOf(list.current).above / (rowHeight || 1))),
+  };
+}
+
+/** px of the list that are above what is in view, and px that are in view of what scrolls it. */
+function viewOf(list: HTMLElement | null): { above: number; height: number } {
+  if (list === null) return { above: 0, height: 0 };
+  const box = scrollerOf(list).getBoundingClientRect();
+  const top = Math.max(0, box.top);
+  const bottom = Math.min(window.innerHeight, box.bottom);
+  return { above: top - list.getBoundingClientRect().top, height: Math.max(0, bottom - top) };
+}
+
+/** What scrolls a list: in a low window the page as one. */
+export function scrollerOf(list: HTMLElement): Element {
+  const pane = list.closest('.scroll');
+  const page = document.scrollingElement ?? document.documentElement;
+  return pane !== null && pane.scrollHeight > pane.clientHeight ? pane : page;
+}
