@@ -12,8 +12,8 @@ import { startHttpService } from '../support/services/listen.ts';
 const A = 0;
 const B = 1;
 const C = 2;
-/** ms for a knock or its answer to get from one relay to another, while the machine does much else. */
-const SOON_MS = 1000;
+/** Long before a relay would respond unasked (docs/protocol.md section 11.3), and enough for a busy machine. */
+const SOON_MS = 15_000;
 
 describe('knocking at three relays (docs/protocol.md section 11.3)', () => {
   const suite = suiteScope();
@@ -54,7 +54,7 @@ describe('knocking at three relays (docs/protocol.md section 11.3)', () => {
     return cookieOf(response);
   }
 
-  it('is heard on another one, answered on the third, and moves on within a second', async () => {
+  it('is heard on another one, answered on the third, and moves on at once', async () => {
     const cookie = await mustKnock(A);
     const { id } = await owner.hears();
     const second = await mustKnock(A);

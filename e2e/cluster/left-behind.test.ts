@@ -105,7 +105,7 @@ describe('a relay on PostgreSQL, after others have died', function () {
     const count = SWEEP_BATCH + 10;
     const end = clock.now();
     await leave(count, end);
-    const wanted = { localPort: 9, name: 'left-1', ttl: 3600, idleTtl: false, access: OPEN };
+    const wanted = { localPort: 9, name: 'left-1', ttl: 3600, idleTtl: false, access: OPEN, domain: '' };
     await assert.rejects(service.create(stranger, wanted), { status: 409 });
     await until(SWEEP_INTERVAL_MS, async () => assert.equal(await rows(), 0));
     assert.ok(clock.now() - end < HOUR / 2, `${clock.now() - end} ms`);

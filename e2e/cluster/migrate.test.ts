@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { DnsServer } from '../../server/testing/dns-server.ts';
 import type { Link } from '../../shared/links.ts';
 import { administer, createAccount } from '../support/accounts.ts';
-import { addAccounts, addTunnels } from '../support/database.ts';
+import { addAccounts, addCertificate, addTunnels } from '../support/database.ts';
+import { bringDomain, claimDomain } from '../support/domains.ts';
 import { newDatabase, query } from '../support/postgres.ts';
 import { newApiKey, POSTGRES_URL, Relay, spawnRelay, temporaryDirectory } from '../support/programs.ts';
 import { type Scope, suiteScope } from '../support/scope.ts';
@@ -15,6 +17,11 @@ const TABLES = [
   'tunnel_links',
   'released_names',
   'relay_secrets',
+  'audit',
+  'invitations',
+  'acme_accounts',
+  'certificates',
+  'domains',
 ] as const;
 const KEYS = {
   accounts: 'id',
@@ -23,6 +30,11 @@ const KEYS = {
   tunnel_links: 'id',
   released_names: 'slug',
   relay_secrets: 'name',
+  audit: 'id',
+  invitations: 'id',
+  acme_accounts: 'directory',
+  certificates: 'name',
+  domains: 'id',
 } as const;
 
 describe('culvert-relay migrate', () => {
@@ -34,6 +46,8 @@ describe('culvert-relay migrate', () => {
   let bootstrapKey: string;
 
   before(async () => {
+    const dns = await DnsServer.start();
+    scope.defer(() => dns.stop());
     const folder = temporaryDirectory(scope);
     from = `sqlite:${join(folder, 'culvert.db')}`;
     bootstrapKey = newApiKey();
@@ -42,11 +56,14 @@ describe('culvert-relay migrate', () => {
       CULVERT_DATABASE_URL: from,
       CULVERT_BOOTSTRAP_KEY: bootstrapKey,
       CULVERT_NAME_HOLD: '24h',
+      CULVERT_RESOLVER: dns.address,
     });
     const account = await createAccount(old, { subdomain: 'acme' });
     key = account.key;
     const access = { links: true };
     const tunnel = await account.api.create({ local_port: 3000, name: 'web', idle_ttl: true, access });
+    await bringDomain(account, dns, 'app.shop.test');
+    await claimDomain(account, 'shop.test');
     const links = `/v1/tunnels/${tunnel.id}/links`;
     for (const note of ['kept', 'revoked']) await account.api.send('POST', links, { json: { note } });
     const { json } = await account.api.send('GET', links);
@@ -56,8 +73,10 @@ describe('culvert-relay migrate', () => {
     await account.api.send('DELETE', `/v1/tunnels/${held.id}`);
     const revoked = await createAccount(old);
     await administer(old, 'key', 'revoke', revoked.keyId);
+    await administer(old, 'invite', 'create', '--account', revoked.name);
     addAccounts(old, revoked, 2500);
     addTunnels(old, tunnel, 2500);
+    addCertificate(old);
   });
 
   function migrate(...args: string[]) {
@@ -92,6 +111,12 @@ describe('culvert-relay migrate', () => {
       tunnels: 2501,
       tunnel_links: 1,
       released_names: 1,
+      // Two accounts with a key each, one of which was revoked, and an invitation.
+      audit: 6,
+      invitations: 1,
+      acme_accounts: 1,
+      certificates: 1,
+      domains: 2,
     });
     for (const table of TABLES) {
       const order = KEYS[table];
@@ -113,8 +138,34 @@ describe('culvert-relay migrate', () => {
     assert.equal((await child.exit()).code, 0, child.stderr);
     assert.match(
       child.lines.join('\n'),
-      /^accounts +2503\n.*^tunnels +2501$.*counted both.*is as it was\.$/ms,
+      /^accounts +2503\n.*^tunnels +2501$.*counted both.*no relay and no command uses it any more\.$/ms,
     );
+  });
+
+  it('leaves a file that no relay and no command uses any more, and that says where to', async () => {
+    const folder = { CULVERT_DATABASE_URL: from };
+    for (const args of [
+      ['serve', '--port', '0'],
+      ['account', 'list'],
+      ['key', 'revoke', 'x'],
+    ]) {
+      const child = spawnRelay(scope, args, folder);
+      assert.equal((await child.exit()).code, 1, args.join(' '));
+      assert.match(
+        child.stderr,
+        /culvert\.db was moved to postgres:\/\/[^ ]+ on 20\d\d-.*CULVERT_DATABASE_URL/,
+      );
+      assert.deepEqual(child.lines, []);
+    }
+  });
+
+  it('can be taken back', async () => {
+    const { code, lines } = await migrate('--undo', from);
+    assert.equal(code, 0);
+    assert.match(lines.join('\n'), /can be started on .*culvert\.db again/);
+    const child = spawnRelay(scope, ['account', 'list'], { CULVERT_DATABASE_URL: from });
+    assert.equal((await child.exit()).code, 0, child.stderr);
+    assert.match(child.stderr, /^culvert-relay: database .*culvert\.db$/m);
   });
 
   it('refuses a target that is not empty, and leaves it alone', async () => {
@@ -155,6 +206,11 @@ describe('culvert-relay migrate', () => {
     const missing = await migrate('--from', 'sqlite:/nowhere/x.db', '--to', to);
     assert.equal(missing.code, 1);
     assert.match(missing.stderr, /there is no database \/nowhere\/x\.db/);
+    const nothing = spawnRelay(scope, ['account', 'list'], {
+      CULVERT_DATABASE_URL: await emptyDatabase(scope),
+    });
+    assert.equal((await nothing.exit()).code, 1);
+    assert.match(nothing.stderr, /there is no database of a relay/);
     const unreachable = await migrate('--from', from, '--to', to);
     assert.equal(unreachable.code, 1);
     assert.match(

@@ -5,8 +5,11 @@ import { type IncomingMessage, type ServerResponse } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { WebSocket, WebSocketServer } from 'ws';
+import { DnsServer } from '../../server/testing/dns-server.ts';
+import { createAccount } from '../support/accounts.ts';
 import { Authority } from '../support/certificates.ts';
 import { within } from '../support/deadline.ts';
+import { bringDomain } from '../support/domains.ts';
 import { Culvert, Relay, spawnCulvert } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
@@ -24,16 +27,27 @@ behindEachProxy('the relay', (startProxy) => {
   /** settings with which `culvert` reaches the relay through the proxy */
   let settings: Record<string, string>;
   let host: string;
+  let dns: DnsServer;
+  let relay: Relay;
+  /** port of the local service */
+  let local: number;
   let finish: () => void;
 
   before(async () => {
     const authority = new Authority(scope);
     ca = authority.pem;
-    const relay = await Relay.start(scope, { ...SHIPPED.settings, ...WITH_TRUNKS });
+    dns = await DnsServer.start();
+    scope.defer(() => dns.stop());
+    relay = await Relay.start(scope, {
+      ...SHIPPED.settings,
+      ...WITH_TRUNKS,
+      CULVERT_RESOLVER: dns.address,
+    });
     port = await closedPort();
-    const files = authority.issue(SHIPPED.relayHost, `*.${SHIPPED.tunnelDomain}`);
+    const files = authority.issue(SHIPPED.relayHost, `*.${SHIPPED.tunnelDomain}`, SHIPPED.domain);
     ({ plain } = await startProxy(scope, port, relay.port, files));
     const service = await startHttpService(scope, answer);
+    local = service.port;
     new WebSocketServer({ server: service.server }).on('connection', (socket) =>
       socket.on('message', (data: Buffer) => socket.send(data.toString().toUpperCase())),
     );
@@ -54,13 +68,17 @@ behindEachProxy('the relay', (startProxy) => {
     finish = () => response.end('data: last\n\n');
   }
 
-  async function get(path: string, headers: Record<string, string> = {}): Promise<IncomingMessage> {
+  async function get(
+    path: string,
+    headers: Record<string, string> = {},
+    servername = host,
+  ): Promise<IncomingMessage> {
     const request = httpsRequest({
       host: '127.0.0.1',
       port,
       path,
       headers: { host, ...headers },
-      servername: host,
+      servername,
       ca,
     });
     request.end();
@@ -165,4 +183,38 @@ behindEachProxy('the relay', (startProxy) => {
     const location = head.field('location')?.replace(`:${port}`, '');
     assert.deepEqual([status, location], [308, `https://${host}/x?y`]);
   });
+
+  it('hands on what comes for a domain that a user brings, with a certificate for it and for no other', async () => {
+    const { domain } = SHIPPED;
+    const account = await createAccount(relay);
+    await bringDomain(account, dns, domain);
+    const address = { url: settings['CULVERT_RELAY'] ?? '' };
+    const trusting = { NODE_EXTRA_CA_CERTS: settings['NODE_EXTRA_CA_CERTS'] ?? '' };
+    const { tunnel } = await Culvert.start(
+      scope,
+      address,
+      account.key,
+      local,
+      ['--domain', domain],
+      trusting,
+    );
+    assert.equal(tunnel.public_url, `https://${domain}`);
+    const response = await get('/x?y', { host: domain }, domain);
+    const seen = JSON.parse(await text(response)) as Echo;
+    assert.deepEqual(
+      [seen.url, seenField(seen, 'host'), seenField(seen, 'x-forwarded-host')],
+      ['/x?y', domain, domain],
+    );
+    const { status, head } = await visit(plain, { host: domain, target: '/x?y' });
+    const location = head.field('location')?.replace(`:${port}`, '');
+    assert.deepEqual([status, location], [308, `https://${domain}/x?y`]);
+    const stranger = `not.${domain}`;
+    await assert.rejects(get('/', { host: stranger }, stranger), isTlsError);
+  });
 });
+
+/** The proxy has no certificate for the name: it says so, or shows that of another. */
+function isTlsError(error: Error): boolean {
+  const { code = '' } = error as NodeJS.ErrnoException;
+  return code === 'EPROTO' || code.startsWith('ERR_SSL_') || code === 'ERR_TLS_CERT_ALTNAME_INVALID';
+}

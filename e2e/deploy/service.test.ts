@@ -31,7 +31,7 @@ describe('server/deploy', () => {
       // systemd checks that the program exists.
       writeFileSync(
         path,
-        readFileSync(new URL(unit, DEPLOY), 'utf8').replace('/usr/local/bin/culvert-relay', '/bin/true'),
+        readFileSync(new URL(unit, DEPLOY), 'utf8').replaceAll('/usr/local/bin/culvert-relay', '/bin/true'),
       );
       const { status, stderr } = spawnSync('systemd-analyze', ['verify', path], { encoding: 'utf8' });
       assert.deepEqual([status, stderr.includes(unit)], [0, false], stderr);

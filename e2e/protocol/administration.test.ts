@@ -200,9 +200,116 @@ describe('accounts and keys, changed while the relay runs', () => {
       account: account.name,
       hint: account.key.slice(0, 8),
       created_at: keys[0]?.['created_at'],
+      label: '',
+      expires_at: null,
+      last_used_at: null,
+      scope: 'all',
     });
     assert.doesNotMatch(JSON.stringify(keys), new RegExp(account.key));
   });
+
+  describe('a key with an end', () => {
+    it('is refused from then on, and what it has opened is closed with 4003', async () => {
+      const account = await createAccount(relay);
+      const ends = await withNewKey(relay, account, '--expires', '4s');
+      const client = await clientOf(ends);
+      const { data, broken } = await openConnection(client);
+      const [control, open] = await Promise.all([
+        within(60_000, 'end of the control socket', client.control.closed),
+        within(60_000, 'end of the data socket', data.socket.closed),
+        within(60_000, 'cut', broken),
+      ]);
+      assert.deepEqual([control.code, open.code], [KEY_REVOKED, KEY_REVOKED]);
+      assertError(await ends.api.send('GET', '/v1/account'), 401, 'invalid api key');
+      assert.equal((await account.api.get(client.tunnel.id)).id, client.tunnel.id);
+    });
+  });
+
+  describe('a key for one tunnel', () => {
+    it('makes, sees, changes and serves that one, and knows of no other', async () => {
+      const account = await createAccount(relay);
+      const name = `only-${account.name.slice(-8)}`;
+      const { api, key } = await withNewKey(relay, account, '--name', name);
+      const scoped = /^this api key is good for the tunnel "only-.*" only$/;
+      for (const wanted of [{}, { name: `other-${name}` }]) {
+        const refused = await api.send('POST', '/v1/tunnels', { json: { local_port: 9, ...wanted } });
+        assert.equal(refused.status, 403);
+        assert.match((refused.json as { error: string }).error, scoped);
+      }
+      const other = await account.api.create({ local_port: 9 });
+      const own = await api.create({ local_port: 9, name });
+      assert.deepEqual(
+        (await api.list()).map(({ id }) => id),
+        [own.id],
+      );
+      assert.equal((await account.api.list()).length, 2);
+      const path = `/v1/tunnels/${other.id}`;
+      for (const [method, target, json] of [
+        ['GET', path],
+        ['DELETE', path],
+        ['PUT', `${path}/extend`, {}],
+        ['PUT', `${path}/access`, {}],
+        ['GET', `${path}/links`],
+        ['POST', `${path}/links`, {}],
+        ['GET', `${path}/knocks`],
+      ] as const)
+        assertError(await api.send(method, target, { json }), 404, 'tunnel not found');
+      for (const target of [`/ws/control?tunnel_id=${other.id}`, `/ws/data?tunnel_id=${other.id}`]) {
+        const opened = WebSocketClient.open(scope, {
+          port: relay.port,
+          host: `localhost:${relay.port}`,
+          target,
+          headers: [['Authorization', `Bearer ${key}`]],
+        });
+        await assert.rejects(opened, /answered with 404/);
+      }
+      assert.equal((await api.account()).client_id, account.id);
+      assert.equal((await api.extend(own.id, { ttl: '1m' })).id, own.id);
+      await api.close(own.id);
+    });
+
+    it('does not take the data sockets of another one', async () => {
+      const account = await createAccount(relay);
+      const { key } = await withNewKey(relay, account, '--name', `only-${account.name.slice(-8)}`);
+      const client = await clientOf(account);
+      const visitor = await RawConnection.open(scope, relay.port);
+      await visitor.write(formatRequest({ host: client.host }));
+      const id = await client.announced();
+      const opened = WebSocketClient.open(scope, {
+        port: relay.port,
+        host: `localhost:${relay.port}`,
+        target: `/ws/data?id=${id}`,
+        headers: [['Authorization', `Bearer ${key}`]],
+      });
+      await assert.rejects(opened, /answered with 404/);
+    });
+  });
+
+  it('a key for administration is good for nothing else', async () => {
+    const { api } = await withNewKey(relay, await createAccount(relay), '--admin');
+    for (const [method, json] of [['GET'], ['POST', { local_port: 9 }]] as const)
+      assertError(
+        await api.send(method, '/v1/tunnels', { json }),
+        403,
+        'this api key is good for administration only',
+      );
+    assert.equal((await api.account()).plan, 'dev');
+  });
+
+  it('the last use of a key is known within a minute, and while its tunnel is online', async () => {
+    const account = await createAccount(relay);
+    const { api, keyId } = await withNewKey(relay, account);
+    const before = Date.now();
+    await api.account();
+    await eventually(90_000, async () => {
+      const { keys } = (await relay.administer('key', 'list', '--account', account.name)) as {
+        keys: { id: string; last_used_at: string | null }[];
+      };
+      const used = keys.find(({ id }) => id === keyId)?.last_used_at ?? null;
+      assert.ok(used !== null && Date.parse(used) >= before, String(used));
+      assert.equal(keys.find(({ id }) => id === account.keyId)?.last_used_at, null);
+    });
+  }).timeout(120_000);
 
   it('a key is valid from the moment it is created', async () => {
     const account = await withNewKey(relay, await createAccount(relay));

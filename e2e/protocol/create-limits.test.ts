@@ -153,7 +153,7 @@ describe('limits of creating tunnels', () => {
 
     it('may not be reserved ones', async () => {
       for (const name of ['www', 'api', 'admin']) {
-        assertError(await create(other, { name }), 409, TAKEN_TEXT);
+        assertError(await create(other, { name }), 409, TAKEN_TEXT, 'name-reserved');
       }
     });
   });

@@ -50,6 +50,7 @@ describe('POST /v1/tunnels', () => {
         bytes_in: 0,
         bytes_out: 0,
         requests: 0,
+        online: false,
         access: {},
         public_url: `http://${slug}.localhost:${relay.port}`,
         urls: {

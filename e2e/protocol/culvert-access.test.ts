@@ -191,7 +191,7 @@ describe('culvert and who may come in', () => {
     await terminal.shows(/● Online[^]*^Locked {7}knock$/m);
     const place = { port: relay.port, host: hostOf({ slug: 'knocked' }, relay) };
     const first = await mustKnock(place, [['User-Agent', 'curl/8.5']]);
-    await terminal.shows(/^\? 127\.0\.0\.1 knocks: a admits for an hour, r refuses\. curl\/8\.5$/m);
+    await terminal.shows(/^\? 127\.0\.0\.1 knocks: a admits for an hour, x refuses\. curl\/8\.5$/m);
     assert.equal((await ask({ slug: 'knocked' }, [first])).status, 401);
     terminal.type('a');
     await eventually(20_000, async () =>
@@ -200,7 +200,7 @@ describe('culvert and who may come in', () => {
     await terminal.shows(/GET +200 .* knock {2}\/$/m);
     const second = await mustKnock(place);
     await terminal.shows(/^\? 127\.0\.0\.1 knocks: a admits/m);
-    terminal.type('r');
+    terminal.type('x');
     await eventually(20_000, async () =>
       assert.match((await ask({ slug: 'knocked' }, [second])).text, /has not let you in/),
     );
@@ -219,13 +219,13 @@ describe('culvert and who may come in', () => {
       played.send({ ...KNOCK, id: 'k1', address: '192.0.2.1' });
       played.send({ ...KNOCK, id: 'k2', address: '192.0.2.2' });
       await terminal.shows(
-        /^\? 192\.0\.2\.1 knocks: a admits for an hour, r refuses\. 1 more waits\. curl\/8\.5$/m,
+        /^\? 192\.0\.2\.1 knocks: a admits for an hour, x refuses\. 1 more waits\. curl\/8\.5$/m,
       );
-      terminal.type('q');
+      terminal.type('r');
       await terminal.shows(/^\? 192\.0\.2\.1 knocks: [^]*█▀|▀█/m);
       terminal.type('a');
       await terminal.shows(/^\? 192\.0\.2\.2 knocks: a admits/m);
-      terminal.type('r');
+      terminal.type('x');
       await eventually(20_000, () => {
         assert.deepEqual(played.calls.slice(1), [`${path}/k1 {"admit":true}`, `${path}/k2 {"admit":false}`]);
         assert.doesNotMatch(terminal.screen.text, /knocks/);

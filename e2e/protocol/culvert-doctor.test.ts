@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createAccount } from '../support/accounts.ts';
 import { assertAtLimit, timed } from '../support/deadline.ts';
 import { Authority } from '../support/certificates.ts';
-import { newApiKey, Relay, spawnCulvert } from '../support/programs.ts';
+import { newApiKey, Relay, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 import { startEchoService } from '../support/services/echo.ts';
 import { closedPort, type HttpService, startHttpService } from '../support/services/listen.ts';
@@ -53,7 +53,7 @@ describe('culvert doctor', () => {
   it('gives a relay that does not respond 10 s, and does not read an endless response', async () => {
     const silent = await startHttpService(scope, () => {});
     const endless = await startHttpService(scope, (_request, response) =>
-      response.end('x'.repeat(64 * 1024 + 1)),
+      response.end('x'.repeat(512 * 1024 + 1)),
     );
     const { value, ms } = await timed(() =>
       Promise.all(
@@ -113,5 +113,33 @@ describe('culvert doctor', () => {
     const { failed, ok } = await doctor(['--ca', authority.path], environment);
     assert.deepEqual(failed, []);
     assert.deepEqual(ok, ['dns', 'connect', 'tls', 'relay', 'key', 'control', 'data', 'trunk']);
+  });
+
+  it('takes no other server for a relay', async () => {
+    const other = await startHttpService(scope, (_request, response) => response.end('{"status":"ok"}'));
+    const { failed, results } = await doctor([], { CULVERT_RELAY: `http://127.0.0.1:${other.port}` });
+    assert.deepEqual(failed, ['relay']);
+    assert.match(
+      results.find(({ hop }) => hop === 'relay')?.detail ?? '',
+      /does not say that it is a Culvert relay/,
+    );
+  });
+
+  it('names a relay that speaks TLS and is asked without; an authority given to login is kept', async () => {
+    const authority = new Authority(scope);
+    const { cert, key } = authority.issue();
+    const secure = await Relay.start(scope, { ...WITH_TRUNKS, CULVERT_TLS_CERT: cert, CULVERT_TLS_KEY: key });
+    const plain = secure.url.replace(/^https/, 'http');
+    const { failed, results } = await doctor([], { CULVERT_RELAY: plain });
+    assert.deepEqual(failed, ['relay']);
+    assert.match(
+      results.find(({ hop }) => hop === 'relay')?.detail ?? '',
+      /speaks TLS, so its address begins with https/,
+    );
+    const folder = { XDG_CONFIG_HOME: temporaryDirectory(scope) };
+    const options = ['--relay', secure.url, '--key', secure.bootstrapKey, '--ca', authority.path];
+    assert.equal((await spawnCulvert(scope, ['login', ...options], folder).exit()).code, 0);
+    const list = spawnCulvert(scope, ['list'], folder);
+    assert.equal((await list.exit()).code, 0, list.stderr);
   });
 });

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { join } from 'node:path';
 import { createAccount, type TestAccount } from '../support/accounts.ts';
 import type { Child, Exit } from '../support/child.ts';
 import { concurrentTests } from '../support/concurrent-tests.ts';
+import { eventually } from '../support/deadline.ts';
 import { hostOf } from '../support/manual-client.ts';
-import { Culvert, newApiKey, Relay, spawnCulvert } from '../support/programs.ts';
+import { Culvert, newApiKey, Relay, spawnCulvert, temporaryDirectory } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
 import { relaySuite } from '../support/relay-suite.ts';
 import { readEcho, startEchoService } from '../support/services/echo.ts';
@@ -102,6 +104,33 @@ describe('culvert', () => {
       assert.equal((await child.stop('SIGINT')).code, 0);
     });
 
+    together('shows the QR code beside what programs read, and says that nothing here can copy', async () => {
+      const { key } = await pool.take();
+      const args = ['--qr', '--copy'];
+      const { child, tunnel } = await Culvert.start(scope, relay, key, service.port, args);
+      await child.stop('SIGINT');
+      assert.match(child.stderr, /^[█▀▄ \n]+\nhttp:\S+\n--copy: there is no terminal here/);
+      assert.ok(child.stderr.includes(tunnel.public_url));
+    });
+
+    together(
+      'opens the address with what the system has for that, and says if that finds nothing',
+      async () => {
+        const { key } = await pool.take();
+        const folder = temporaryDirectory(scope);
+        const file = join(folder, 'opened');
+        writeFileSync(join(folder, 'xdg-open'), `#!/bin/sh\necho "$1" >${file}\nexit 3\n`, { mode: 0o755 });
+        const path = `${folder}:${process.env['PATH'] ?? ''}`;
+        const { child, tunnel } = await Culvert.start(scope, relay, key, service.port, ['--open'], {
+          PATH: path,
+        });
+        const why = `--open: xdg-open found nothing to open ${tunnel.public_url} with.\n`;
+        await eventually(10_000, () => assert.equal(child.stderr, why));
+        assert.equal(readFileSync(file, 'utf8'), `${tunnel.public_url}\n`);
+        assert.equal((await child.stop('SIGINT')).code, 0);
+      },
+    );
+
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       together(`closes the tunnel and exits 0 at ${signal}`, async () => {
         const { key, api } = await pool.take();
@@ -150,7 +179,7 @@ describe('culvert', () => {
       const { key } = await pool.take();
       const child = await run(['http', '3000', '--name', 'www'], key);
       assert.equal(child.result.code, 1);
-      assert.match(`${child.lines.join('\n')}${child.stderr}`, /in use/);
+      assert.match(`${child.lines.join('\n')}${child.stderr}`, /reserved by the relay/);
     });
   });
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chownSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chownSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { createAccount } from '../support/accounts.ts';
 import type { Child } from '../support/child.ts';
@@ -77,6 +77,36 @@ describe('culvert with files', () => {
     visit(relay.port, { host: `${name}.localhost:${relay.port}`, target: '/hello' });
 
   describe('start', () => {
+    it('shares a folder of the project, does with addresses what is asked for, and nothing outside', async () => {
+      const { key } = await createAccount(relay);
+      const environment = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: key };
+      const file = project(
+        `tunnels:\n  docs: {share: ./public, name: docs-of-yml}\n  web: {port: ${service.port}, name: web-of-yml}\n`,
+      );
+      mkdirSync(join(dirname(file), 'public'));
+      writeFileSync(join(dirname(file), 'public', 'index.html'), 'from the folder');
+      const child = spawnCulvert(scope, ['up', '--json', '--qr', '--config', file], environment);
+      await online(child, 2);
+      assert.equal(
+        (await visit(relay.port, { host: `docs-of-yml.localhost:${relay.port}`, target: '/' })).text,
+        'from the folder',
+      );
+      assert.equal(readEcho(await visitTunnel('web-of-yml')).url, '/hello');
+      assert.equal((await child.stop('SIGINT')).code, 0);
+      for (const name of ['docs', 'web'])
+        assert.match(
+          child.stderr,
+          new RegExp(`^█+[^h]+^http://${name}-of-yml\\.localhost:${relay.port}$`, 'm'),
+        );
+      const outside = project('tunnels:\n  all: {share: up}\n');
+      symlinkSync('/', join(dirname(outside), 'up'));
+      const text = await refusal(scope, ['--config', outside], environment);
+      assert.match(
+        text,
+        /^culvert: .*: tunnels\.all\.share: "up" leads out of the folder of the file[^\n]*\n$/,
+      );
+    });
+
     it('serves all tunnels of culvert.yml in one process, and closes them at Ctrl-C', async () => {
       const { key, api } = await createAccount(relay);
       const file = project(

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { statSync } from 'node:fs';
+import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createAccount } from '../support/accounts.ts';
 import { eventually } from '../support/deadline.ts';
 import { CULVERT_SCRIPT, temporaryDirectory } from '../support/programs.ts';
 import { visit } from '../support/raw-http.ts';
@@ -20,11 +21,11 @@ describe('culvert on a terminal', () => {
   });
 
   /** Runs `culvert` between two looks at the state of the terminal; `code N` and `restored` are printed after it ends. */
-  async function open(args: string, environment: Record<string, string> = {}) {
+  async function open(args: string, environment: Record<string, string> = {}, columns?: number) {
     const { key, api } = await pool.take();
     const command = `before=$(stty -g); ${process.execPath} ${CULVERT_SCRIPT} ${args}; echo "code $?"; [ "$before" = "$(stty -g)" ] && echo restored`;
     const access = { CULVERT_RELAY: relay.url, CULVERT_API_KEY: key, XDG_CONFIG_HOME: '/nonexistent' };
-    return { terminal: new Terminal(scope, command, { ...access, ...environment }), api };
+    return { terminal: new Terminal(scope, command, { ...access, ...environment }, columns), api };
   }
 
   const request = (target: string, name: string) =>
@@ -35,20 +36,50 @@ describe('culvert on a terminal', () => {
     const first = await terminal.shows(/● Online[^]*No requests yet/);
     assert.ok(first.includes(`Address      http://viewed.localhost:${relay.port}\n`), first);
     assert.match(first, /Expires {6}in (?:1h 00m|59m \d\ds), /);
-    assert.ok(terminal.screen.isAlternate && !terminal.screen.isCursorShown);
+    assert.ok(terminal.screen.isAlternate && !terminal.screen.isCursorShown && terminal.screen.hasColour);
     await request('/page?x=1', 'viewed');
     await terminal.shows(/^\d\d:\d\d:\d\d {2}GET +200 +\d+ ms +[\d.]+ K?i?B {2}\/page\?x=1$/m);
     await terminal.shows(/Traffic {6}1 request, /);
-    terminal.type('q');
+    terminal.type('r');
     await terminal.shows(/█▀|▀█/);
-    terminal.type('q');
+    terminal.type('r');
     await terminal.shows(/GET/);
-    terminal.type(CTRL_C);
+    terminal.type('i');
+    await terminal.shows(/^> .*\/page\?x=1$/m);
+    terminal.type('\r');
+    await terminal.shows(/^GET \/page\?x=1 HTTP\/1\.1$/m);
+    terminal.type('r');
+    await terminal.shows(/Sent again, as 2\./);
+    terminal.type('q');
+    await terminal.shows(/again 1: \/page/);
+    terminal.type('qq');
+    await terminal.shows(/Close the tunnel and quit\?/);
+    terminal.type('y');
     const end = await terminal.shows(/Tunnel closed\.\ncode 0\nrestored/);
     assert.doesNotMatch(end, /Online/, 'the alternate screen is gone');
     assert.ok(!terminal.screen.isAlternate && terminal.screen.isCursorShown);
     assert.deepEqual(await api.list(), []);
   });
+
+  for (const columns of [60, 40]) {
+    it(`shows names and requests in ${columns} columns, and no colour where nobody wants one`, async () => {
+      const name = `narrow-${columns}`;
+      const file = join(temporaryDirectory(scope), 'culvert.yml');
+      const port = `port: ${service.port}`;
+      writeFileSync(file, `tunnels:\n  shop: {${port}, name: ${name}}\n  administration: {${port}}\n`);
+      const { key } = await createAccount(relay);
+      const environment = { NO_COLOR: '1', CULVERT_API_KEY: key };
+      const { terminal } = await open(`start --config ${file}`, environment, columns);
+      await terminal.shows(new RegExp(`^shop +›● http://${name}\\.[^]*^administr`, 'm'));
+      await request('/page', name);
+      const text = await terminal.shows(/^shop +GET +200 +\d+ ms +\/page$/m);
+      for (const line of text.split('\n')) assert.ok(line.length <= columns, line);
+      assert.match(text, /^culvert +\? keys +q quits/);
+      assert.equal(terminal.screen.hasColour, false);
+      terminal.type(CTRL_C);
+      await terminal.shows(/code 0\nrestored/);
+    });
+  }
 
   it('shows an expiry that somebody else has moved', async () => {
     const { terminal, api } = await open(`http ${service.port} --ttl 1h`);
@@ -92,6 +123,15 @@ describe('culvert on a terminal', () => {
     } finally {
       await relay.restart();
     }
+  });
+
+  it('begins with the QR code where the command line asks for it', async () => {
+    const { terminal } = await open(`http ${service.port} --qr --copy`);
+    await terminal.shows(/█▀|▀█/);
+    terminal.type('r');
+    await terminal.shows(/Online/);
+    terminal.type(CTRL_C);
+    await terminal.shows(/code 0\nrestored/);
   });
 
   it('writes plain lines to a dumb terminal', async () => {

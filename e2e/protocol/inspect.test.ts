@@ -83,7 +83,7 @@ describe('culvert inspect', () => {
     assert.match(text, /1 +\S+ +POST +\/hook\?token=\[redacted\]&a=1 +200 /);
     const shown = await output('show', '1');
     assert.match(shown, /authorization: bearer \[redacted\]/i);
-    assert.match(shown, /\{"event":"paid"\}/);
+    assert.match(shown, /\{\n {2}"event": "paid"\n\}/);
     assert.match(shown, /Set-Cookie: sid=\[redacted\]; HttpOnly/);
     assert.match(shown, /got 16/);
     for (const form of [
@@ -103,6 +103,17 @@ describe('culvert inspect', () => {
     assert.equal(seen.length, before + 1);
     assert.equal(seen.at(-1), seen[0]);
     assert.ok((await list()).some(({ replay_of }) => replay_of === 1));
+  });
+
+  it('says of a curl command without its secrets that it cannot work, and how to have them', async () => {
+    const child = inspect('show', '1', '--curl');
+    await child.exit();
+    assert.match(child.stderr, /written as \[redacted\].*"culvert inspect show 1 --curl --reveal"/);
+  });
+
+  it('lists what has all the words', async () => {
+    assert.match(await output('--filter', 'post HOOK 200'), /POST +\/hook/);
+    assert.equal(await output('--filter', 'post nowhere'), 'No request has all of these words.');
   });
 
   it('prints a curl command that does the same', async () => {

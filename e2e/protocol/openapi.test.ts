@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import { DnsServer } from '../../server/testing/dns-server.ts';
 import type { Knock } from '../../shared/knocks.ts';
 import type { Link } from '../../shared/links.ts';
 import type { Tunnel } from '../../shared/tunnel.ts';
-import { createAccount, type TestAccount } from '../support/accounts.ts';
+import { administer, createAccount, type TestAccount, withNewKey } from '../support/accounts.ts';
 import { Api, type ApiRequest } from '../support/api.ts';
+import { bringDomain, claimDomain } from '../support/domains.ts';
 import { mustKnock } from '../support/knocks.ts';
 import { OpenApiValidator } from '../support/openapi.ts';
 import { newApiKey } from '../support/programs.ts';
@@ -23,9 +25,17 @@ const UNKNOWN = '2c6a8f0e-7d4b-4f3a-9a51-0d9c3f1b2e47';
 const ELSEWHERE = /^(?:.* (?:500|503)|GET \/ws\/\w+ 101)$/;
 
 describe('GET /v1/openapi.json', () => {
-  const { relay } = relaySuite({ ...WITH_TRUNKS, CULVERT_TRUST_PROXY: '127.0.0.1' });
+  const settings = { ...WITH_TRUNKS, CULVERT_TRUST_PROXY: '127.0.0.1', CULVERT_RESOLVER: '' };
+  let dns: DnsServer;
+  before(async () => {
+    dns = await DnsServer.start();
+    settings.CULVERT_RESOLVER = dns.address;
+  });
+  after(() => dns.stop());
+  const { relay } = relaySuite(settings);
   let account: TestAccount;
   let free: TestAccount;
+  let operator: TestAccount;
   let tunnel: Tunnel;
   let validator: OpenApiValidator;
 
@@ -34,6 +44,7 @@ describe('GET /v1/openapi.json', () => {
       createAccount(relay, { subdomain: 'acme' }),
       createAccount(relay, { plan: 'free' }),
     ]);
+    operator = await withNewKey(relay, account, '--admin');
     tunnel = await account.api.create({ local_port: 1, name: 'taken' });
     const answer = await new Api(relay, undefined).send('GET', '/v1/openapi.json');
     validator = new OpenApiValidator(answer.json);
@@ -74,6 +85,13 @@ describe('GET /v1/openapi.json', () => {
     it(`describes ${path}`, () => send(operation, 200, undefined, new Api(relay, undefined)));
   }
 
+  it('describes what proxies ask', async () => {
+    const nobody = new Api(relay, undefined);
+    await send('GET /v1/ask', 200, undefined, nobody, '/v1/ask?domain=localhost');
+    await send('GET /v1/ask', 404, undefined, nobody, '/v1/ask?domain=elsewhere.test');
+    await send('GET /v1/ask', 404, undefined, nobody);
+  });
+
   const wrong: [body: string, status: number][] = [
     ['{', 400],
     ['[]', 400],
@@ -90,6 +108,9 @@ describe('GET /v1/openapi.json', () => {
     it(`describes the response to a create with ${body.slice(0, 40)}`, () =>
       send('POST /v1/tunnels', status, { body }));
   }
+
+  it('describes a tunnel that is taken over', () =>
+    send('POST /v1/tunnels', 200, { json: { local_port: 1, name: 'taken', take_over: true } }));
 
   it('describes what a plan does not allow', () =>
     send('POST /v1/tunnels', 403, { json: { local_port: 1, name: 'fancy' } }, free.api));
@@ -172,6 +193,44 @@ describe('GET /v1/openapi.json', () => {
     await answer(404, { json: { admit: true } });
   });
 
+  it('describes domains, and what cannot be done with them', async () => {
+    const add = 'POST /v1/domains';
+    const on = (operation: string, status: number, id: string, api = account.api) =>
+      send(operation, status, {}, api, (operation.split(' ')[1] ?? '').replace('{id}', id));
+    await send(add, 201, { json: { domain: 'App.Shop.Test.' } });
+    for (const body of ['{', '[]', '{}', '{"domain":"co.uk"}']) await send(add, 400, { body });
+    await send(add, 403, { json: { domain: 'free.shop.test' } }, free.api);
+    await send(add, 409, { json: { domain: 'below.localhost' } });
+    await send(add, 413, { body: ' '.repeat(17_000) });
+    const { id, records } = await bringDomain(account, dns, 'shop.test');
+    const other = await createAccount(relay);
+    dns.clear('shop.test');
+    const rival = await claimDomain(other, 'shop.test');
+    const proofs = [...records, ...rival.records].filter(({ type }) => type === 'TXT');
+    dns.enter(records);
+    dns.set('_culvert.shop.test', 'TXT', ...proofs.map(({ value }) => value));
+    await on('POST /v1/domains/{id}/verify', 409, rival.id, other.api);
+    await on('POST /v1/domains/{id}/verify', 200, id);
+    dns.clear('shop.test');
+    await on('POST /v1/domains/{id}/verify', 200, id);
+    await send('GET /v1/domains', 200);
+    await on('GET /v1/domains/{id}', 200, id);
+    await send('POST /v1/tunnels', 201, { json: { local_port: 1, domain: 'shop.test' } });
+    await send('POST /v1/tunnels', 409, { json: { local_port: 1, domain: 'shop.test' } }, other.api);
+    await send('POST /v1/tunnels', 404, { json: { local_port: 1, domain: 'none.test' } }, other.api);
+    await on('DELETE /v1/domains/{id}', 200, id);
+    for (const operation of [
+      'GET /v1/domains/{id}',
+      'DELETE /v1/domains/{id}',
+      'POST /v1/domains/{id}/verify',
+    ])
+      await on(operation, 404, id);
+    const hasty = await createAccount(relay, { plan: 'team' });
+    for (let call = 0; call < 10; call += 1) await claimDomain(hasty, `a${call}.shop.test`);
+    await send(add, 429, { json: { domain: 'late.shop.test' } }, hasty.api);
+    await on('POST /v1/domains/{id}/verify', 429, (await claimDomain(hasty, 'a0.shop.test')).id, hasty.api);
+  });
+
   for (const operation of [
     'GET /v1/tunnels/{id}',
     'DELETE /v1/tunnels/{id}',
@@ -196,6 +255,168 @@ describe('GET /v1/openapi.json', () => {
       const request = isSocket ? { headers: UPGRADE } : {};
       await send(operation, 401, request, new Api(relay, undefined), path);
       await send(operation, 401, request, new Api(relay, newApiKey()), path);
+    }
+  });
+
+  it('describes what a key is told that is for something else', async () => {
+    const { api } = await withNewKey(relay, account, '--admin');
+    const scoped = validator.responses.filter((response) =>
+      /^\w+ \/v1\/(?:tunnels|domains).* 403$/.test(response),
+    );
+    assert.equal(scoped.length, 16);
+    for (const response of scoped) await send(response.slice(0, -' 403'.length), 403, {}, api);
+  });
+
+  const admin = () => validator.responses.filter((response) => / \/v1\/admin\/.* 401$/.test(response));
+
+  it('describes that administration is not there for other keys', async () => {
+    assert.equal(admin().length, 17);
+    for (const response of admin()) await send(response.slice(0, -' 401'.length), 404, {}, account.api);
+  });
+
+  it('describes what administration refuses', async () => {
+    for (const response of admin()) {
+      const operation = response.slice(0, -' 401'.length);
+      if (operation.includes('{id}')) {
+        const path = (operation.split(' ')[1] ?? '').replace('{id}', UNKNOWN);
+        await send(
+          operation,
+          404,
+          { json: { reason: null, plan: 'dev', subdomain: null } },
+          operator.api,
+          path,
+        );
+      }
+      if (/^(?:GET|DELETE)/.test(operation)) continue;
+      const broken = { name: '', account: '', reason: '', label: 'x'.repeat(101) };
+      for (const [status, body] of [
+        [400, '['],
+        [400, JSON.stringify(broken)],
+        [413, ' '.repeat(17_000)],
+      ] as const)
+        await send(operation, status, { body }, operator.api);
+    }
+    await send('POST /v1/admin/accounts', 409, { json: { name: account.name } }, operator.api);
+    for (const what of ['keys', 'tunnels']) {
+      const operation = `GET /v1/admin/${what}`;
+      await send(operation, 400, {}, operator.api, `/v1/admin/${what}?account=`);
+      await send(operation, 404, {}, operator.api, `/v1/admin/${what}?account=nobody`);
+    }
+    await send('GET /v1/admin/audit', 400, {}, operator.api, '/v1/admin/audit?count=0');
+  });
+
+  it('describes administration', async () => {
+    const name = `made-${account.name.slice(-8)}`;
+    const made = await operator.api.send('POST', '/v1/admin/accounts', { json: { name, plan: 'team' } });
+    validator.check('POST /v1/admin/accounts', made);
+    const { id, plan } = made.json as Record<string, string>;
+    assert.deepEqual([made.status, plan], [201, 'team']);
+    const accounts = '/v1/admin/accounts';
+    const suspend = `PUT ${accounts}/{id}/suspension`;
+    for (const reason of ['phishing', null])
+      await send(suspend, 200, { json: { reason } }, operator.api, `${accounts}/${id}/suspension`);
+    await send(suspend, 400, { json: {} }, operator.api, `${accounts}/${id}/suspension`);
+    await send(`GET ${accounts}/{id}`, 200, {}, operator.api, `${accounts}/${id}`);
+    const setPlan = `PUT ${accounts}/{id}/plan`;
+    await send(setPlan, 200, { json: { plan: 'dev' } }, operator.api, `${accounts}/${id}/plan`);
+    const setSubdomain = (status: number, subdomain: string) =>
+      send(
+        `PUT ${accounts}/{id}/subdomain`,
+        status,
+        { json: { subdomain } },
+        operator.api,
+        `${accounts}/${id}/subdomain`,
+      );
+    await setSubdomain(200, name);
+    await createAccount(relay, { subdomain: `${name}-x` });
+    await setSubdomain(409, `${name}-x`);
+    await setSubdomain(400, 'www');
+    const keyed = await operator.api.send('POST', accounts, { json: { name: `${name}-y`, with_key: true } });
+    validator.check(`POST ${accounts}`, keyed);
+    assert.equal((await new Api(relay, (keyed.json as { key: string }).key).account()).name, `${name}-y`);
+    const key = await operator.api.send('POST', `${accounts}/${id}/keys`, {
+      json: { label: 'ci', expires: '1h' },
+    });
+    validator.check(`POST ${accounts}/{id}/keys`, key);
+    assert.equal(key.status, 201);
+    const issued = key.json as { id: string; key: string };
+    const api = new Api(relay, issued.key);
+    assert.equal((await api.account()).name, name);
+    const own = await api.create({ local_port: 9 });
+    const tunnels = '/v1/admin/tunnels';
+    await send(
+      `PUT ${tunnels}/{id}/suspension`,
+      200,
+      { json: { reason: 'x' } },
+      operator.api,
+      `${tunnels}/${own.id}/suspension`,
+    );
+    await send(`DELETE ${tunnels}/{id}`, 200, {}, operator.api, `${tunnels}/${own.id}`);
+    await send('POST /v1/admin/invites', 201, { json: { account: name, count: 2 } }, operator.api);
+    for (const what of ['accounts', 'keys', 'tunnels', 'invites', 'audit'])
+      await send(`GET /v1/admin/${what}`, 200, {}, operator.api);
+    const { keys } = (await operator.api.send('GET', `/v1/admin/keys?account=${name}`)).json as {
+      keys: { id: string; label: string }[];
+    };
+    assert.deepEqual(
+      keys.map(({ id: keyId, label }) => [keyId, label]),
+      [[issued.id, 'ci']],
+    );
+    const open = (await operator.api.send('GET', '/v1/admin/invites')).json as {
+      invites: { id: string; account: string }[];
+    };
+    const mine = open.invites.filter((invite) => invite.account === name).map((invite) => invite.id);
+    assert.equal(mine.length, 2);
+    const invite = `/v1/admin/invites/${mine[0]}`;
+    for (const status of [200, 404])
+      await send('DELETE /v1/admin/invites/{id}', status, {}, operator.api, invite);
+    const scoped = await operator.api.send('POST', `${accounts}/${id}/keys`, { json: { name: 'web' } });
+    assert.equal((scoped.json as { scope: string }).scope, 'web');
+    for (const word of ['admin', 'all', 'A', 1])
+      await send(
+        `POST ${accounts}/{id}/keys`,
+        400,
+        { json: { name: word } },
+        operator.api,
+        `${accounts}/${id}/keys`,
+      );
+    await send('DELETE /v1/admin/keys/{id}', 200, {}, operator.api, `/v1/admin/keys/${issued.id}`);
+    await send(`DELETE ${accounts}/{id}`, 200, {}, operator.api, `${accounts}/${id}`);
+    const { acts } = (await administer(relay, 'audit')) as { acts: { actor: string; action: string }[] };
+    assert.deepEqual(acts.at(-1), {
+      ...acts.at(-1),
+      actor: `key:${operator.keyId}`,
+      action: 'account.remove',
+    });
+  });
+
+  it('describes invitations', async () => {
+    const operation = 'POST /v1/invites/{token}';
+    const made = await administer(relay, 'invite', 'create', '--account', account.name);
+    const url = new URL((made as { invites: { url: string }[] }).invites[0]?.url ?? '');
+    const path = url.pathname.replace('/invite/', '/v1/invites/');
+    const api = new Api(relay, undefined);
+    await send(operation, 400, { body: '{' }, api, path);
+    await send(operation, 400, { json: { machine: 1 } }, api, path);
+    await send(operation, 413, { body: ' '.repeat(17_000) }, api, path);
+    await send(operation, 201, { json: { machine: 'laptop' } }, api, path);
+    await send(operation, 404, {}, api, path);
+    const headers: Field[] = [['X-Forwarded-For', '203.0.113.8']];
+    let answer;
+    do answer = await api.send('POST', path, { headers });
+    while (answer.status === 404);
+    validator.check(operation, answer);
+    assert.equal(answer.status, 429);
+  });
+
+  it('describes what a suspended account is told', async () => {
+    const { api, name } = await createAccount(relay);
+    await administer(relay, 'account', 'suspend', '--name', name, '--reason', 'phishing');
+    const keyed = validator.responses.filter((response) => response.endsWith(' 401'));
+    for (const operation of keyed.map((response) => response.slice(0, -' 401'.length))) {
+      const isSocket = operation.includes('/ws/');
+      const path = isSocket ? `${operation.split(' ')[1]}?tunnel_id=${tunnel.id}` : '';
+      await send(operation, 403, isSocket ? { headers: UPGRADE } : {}, api, path);
     }
   });
 

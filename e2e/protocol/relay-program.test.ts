@@ -9,6 +9,7 @@ import { visit } from '../support/raw-http.ts';
 import { suiteScope } from '../support/scope.ts';
 import { Terminal } from '../support/terminal.ts';
 
+const CTRL_C = '\u0003';
 const WRONG: [setting: string, value: string][] = [
   ['CULVERT_PORT', 'http'],
   ['CULVERT_PORT', '65536'],
@@ -27,6 +28,7 @@ const WRONG: [setting: string, value: string][] = [
   ['CULVERT_LOG_FORMAT', 'xml'],
   ['CULVERT_LOG_LEVEL', 'loud'],
   ['CULVERT_TRUST_PROXY', 'everyone'],
+  ['CULVERT_PUBLIC_ULR', 'https://relay.example'],
   ['CULVERT_TRUST_PROXY', '10.0.0.0/99'],
 ];
 
@@ -139,8 +141,34 @@ describe('culvert-relay', () => {
         readdirSync(settings['CULVERT_DATA_DIR'] ?? '').filter((name) => name.includes('key')),
         [],
       );
-      // Ctrl-C
-      terminal.type('\u0003');
+      terminal.type(CTRL_C);
+    });
+
+    it('says there what to set next, and at no later start', async () => {
+      const settings = environment();
+      const command = `${process.execPath} ${RELAY_SCRIPT} serve`;
+      const first = new Terminal(scope, command, settings);
+      const shown = await first.shows(/culvert-relay --help/);
+      assert.match(shown, /culvert login --relay http:\/\/localhost:\d+, with the key above/);
+      assert.match(shown, /CULVERT_PUBLIC_URL=[\s\S]*CULVERT_TUNNEL_DOMAIN=[\s\S]*CULVERT_ACME_EMAIL=/);
+      assert.ok(shown.includes(join(settings['CULVERT_DATA_DIR'] ?? '', 'culvert.db')), shown);
+      first.type(CTRL_C);
+      await first.shows(/relay stopped/);
+      const second = new Terminal(scope, command, settings);
+      await second.shows(/listening on \S+/);
+      second.type(CTRL_C);
+      assert.doesNotMatch(await second.shows(/relay stopped/), /CULVERT_PUBLIC_URL/);
+    });
+
+    it('logs what is missing beside a public URL', async () => {
+      const child = spawnRelay(scope, ['serve'], environment({ CULVERT_PUBLIC_URL: 'https://relay.test' }));
+      await child.line((line) => (line.startsWith('listening on ') ? line : undefined));
+      assert.equal((await child.stop('SIGTERM')).code, 0);
+      const missing = child.stderr.split('\n').filter((line) => line.includes('"msg":"setting missing"'));
+      assert.deepEqual(
+        missing.map((line) => (JSON.parse(line) as { setting: string }).setting),
+        ['CULVERT_TUNNEL_DOMAIN', 'CULVERT_ACME_EMAIL'],
+      );
     });
 
     it('ends with SIGINT as with SIGTERM', async () => {

@@ -155,6 +155,7 @@ describe('the REST interface', () => {
           create_burst: 5,
           max_tunnels: 1000,
           max_connections: 10_000,
+          max_domains: 5,
         },
       } satisfies Account);
     });

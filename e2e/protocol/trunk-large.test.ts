@@ -331,8 +331,10 @@ describe('large streams (docs/protocol.md section 10.3)', () => {
 
     it('several at once', async () => {
       const { client, trunk } = await world.farClient();
-      const one = async (): Promise<void> => {
-        const { stream, first, rest } = await downloading(client, trunk);
+      const begun: Midway[] = [];
+      // One by one: which stream is whose is told by their order.
+      while (begun.length < 8) begun.push(await downloading(client, trunk));
+      const move = async ({ stream, first, rest }: Midway): Promise<void> => {
         const last = randomBytes(500_000);
         stream.join(await open(await stream.mayMove()));
         stream.move();
@@ -340,7 +342,7 @@ describe('large streams (docs/protocol.md section 10.3)', () => {
         stream.end();
         assert.equal(await rest, checksum(Buffer.concat([first, last])));
       };
-      await Promise.all(Array.from({ length: 8 }, one));
+      await Promise.all(begun.map(move));
     });
   });
 

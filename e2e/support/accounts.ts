@@ -30,12 +30,13 @@ export async function createAccount(
   return await withNewKey(relay, { id: String(account['id']), name });
 }
 
-/** Makes another key for an account. */
+/** Makes another key for an account, with further options of `key create`. */
 export async function withNewKey(
   relay: Relay,
   { id, name }: { readonly id: string; readonly name: string },
+  ...options: readonly string[]
 ): Promise<TestAccount> {
-  const issued = await administer(relay, 'key', 'create', '--account', name);
+  const issued = await administer(relay, 'key', 'create', '--account', name, ...options);
   const key = String(issued['key']);
   return { id, name, key, keyId: String(issued['id']), api: new Api(relay, key) };
 }

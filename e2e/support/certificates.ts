@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { temporaryDirectory } from './programs.ts';
+import { type Environment, temporaryDirectory } from './programs.ts';
 import type { Scope } from './scope.ts';
 
 const EC_KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
@@ -15,10 +15,13 @@ export interface CertificateFiles {
 /** A certificate authority nobody trusts but the test; needs Debian's package `openssl`. */
 export class Authority {
   readonly #folder: string;
+  readonly #environment: Environment;
   #issued = 0;
 
-  constructor(scope: Scope) {
+  /** @param environment that openssl gets besides, such as another clock */
+  constructor(scope: Scope, environment: Environment = {}) {
     this.#folder = temporaryDirectory(scope);
+    this.#environment = environment;
     this.#openssl(
       'req',
       '-x509',
@@ -61,7 +64,8 @@ export class Authority {
   }
 
   #openssl(...args: string[]): void {
-    execFileSync('openssl', args, { cwd: this.#folder, stdio: ['ignore', 'ignore', 'pipe'] });
+    const env = { ...process.env, ...this.#environment };
+    execFileSync('openssl', args, { cwd: this.#folder, env, stdio: ['ignore', 'ignore', 'pipe'] });
   }
 }
 

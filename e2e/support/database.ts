@@ -43,6 +43,16 @@ export function addTunnels(relay: Relay, like: { readonly id: string }, count: n
   });
 }
 
+/** Adds a certificate, and the account with which it was ordered. */
+export function addCertificate(relay: Relay): void {
+  inTransaction(relay, (database) => {
+    const directory = 'https://authority.test/directory';
+    insert(database, 'acme_accounts', { directory, key: 'key', url: null, created_at: 1 });
+    const times = { renew_at: 1, not_after: 2, stored_at: 1 };
+    insert(database, 'certificates', { name: 'a.test', chain: 'chain', key: 'key', ...times });
+  });
+}
+
 function inTransaction<T>(relay: Relay, work: (database: DatabaseSync) => T): T {
   const database = new DatabaseSync(databasePath(relay));
   try {

@@ -25,18 +25,24 @@ export class Load {
   readonly asked: Asked[] = [];
   /** called for each whole response */
   onResponse: () => void = () => {};
-  readonly #port: number;
+  readonly #open: (scope: Scope) => Promise<RawConnection>;
   readonly #request: () => Request;
   readonly #visitors: Promise<void>[];
   #marked = false;
   #over = false;
 
   /**
+   * @param to a port of this machine, or what opens a connection
    * @param perSecond requests a second, of all visitors
    * @param request makes the next request
    */
-  constructor(port: number, perSecond: number, visitors: number, request: () => Request) {
-    this.#port = port;
+  constructor(
+    to: number | ((scope: Scope) => Promise<RawConnection>),
+    perSecond: number,
+    visitors: number,
+    request: () => Request,
+  ) {
+    this.#open = typeof to === 'number' ? (scope) => RawConnection.open(scope, to) : to;
     this.#request = request;
     const pauseMs = (1000 * visitors) / perSecond;
     this.#visitors = Array.from({ length: visitors }, (_, index) => this.#visit(index % 2 === 0, pauseMs));
@@ -60,7 +66,7 @@ export class Load {
       const scope = new Scope();
       const at = performance.now();
       try {
-        const connection = await RawConnection.open(scope, this.#port);
+        const connection = await this.#open(scope);
         const inFlight = !this.#marked;
         let again = true;
         while (again) {

@@ -141,7 +141,8 @@ export class RelayProgram implements Relay {
   }
 
   get url(): string {
-    const scheme = this.#environment['CULVERT_TLS_CERT'] === undefined ? 'http' : 'https';
+    const { CULVERT_TLS_CERT: file, CULVERT_ACME_EMAIL: acme } = this.#environment;
+    const scheme = file === undefined && acme === undefined ? 'http' : 'https';
     return `${scheme}://localhost:${this.#port}`;
   }
 
@@ -171,6 +172,20 @@ export class RelayProgram implements Relay {
     await this.#listening();
   }
 
+  /**
+   * Has another program take over, with `--replace`.
+   *
+   * @param settings in which it differs
+   * @returns the one that was replaced, which ends once its connections have
+   */
+  async replace(settings: Environment = {}): Promise<Child> {
+    const before = this.#child;
+    const next = spawnRelay(this.#scope, ['serve', '--replace'], { ...this.#settings, ...settings });
+    await next.line((line) => (line.startsWith('listening on ') ? line : undefined), START_MS);
+    this.#child = next;
+    return before;
+  }
+
   async administer(...args: string[]): Promise<Record<string, unknown>> {
     const child = spawnRelay(this.#scope, [...args, '--json'], this.#environment);
     const exit = await child.exit();
@@ -179,8 +194,12 @@ export class RelayProgram implements Relay {
     return JSON.parse(child.lines.join('\n')) as Record<string, unknown>;
   }
 
+  get #settings(): Environment {
+    return { ...this.#environment, CULVERT_PORT: String(this.#port) };
+  }
+
   #spawn(): Child {
-    return spawnRelay(this.#scope, ['serve'], { ...this.#environment, CULVERT_PORT: String(this.#port) });
+    return spawnRelay(this.#scope, ['serve'], this.#settings);
   }
 
   async #listening(): Promise<void> {

@@ -107,7 +107,7 @@ export class RawConnection {
     const connected = deferred();
     socket.once('connect', connected.resolve);
     socket.once('error', connected.reject);
-    await within(20_000, 'connection', connected.promise);
+    await within(60_000, 'connection', connected.promise);
     socket.off('error', connected.reject);
     return connection;
   }

@@ -3,7 +3,7 @@
 # without arguments, all of them. Names are those of Debian's packages.
 set -eu
 folder=$(dirname "$0")
-[ $# -gt 0 ] || set -- openssl curl nginx libnginx-mod-stream haproxy caddy apache2-bin chromium postgresql redis-server strace libfaketime
+[ $# -gt 0 ] || set -- openssl curl nginx libnginx-mod-stream haproxy caddy apache2-bin chromium postgresql redis-server strace libfaketime pebble unbound bind9-dnsutils libnss3-tools prometheus systemd python3 zsh fish mandoc man-db
 
 has() {
   case $1 in
@@ -12,6 +12,11 @@ has() {
     apache2-bin) [ -x /usr/sbin/apache2 ] ;;
     chromium) command -v chromium >/dev/null || [ -n "${CULVERT_CHROMIUM:-}" ] ;;
     libfaketime) ls /usr/lib/*/faketime/libfaketime.so.1 >/dev/null 2>&1 ;;
+    unbound) [ -x /usr/sbin/unbound ] ;;
+    bind9-dnsutils) command -v dig >/dev/null ;;
+    systemd) command -v systemd-socket-activate >/dev/null ;;
+    man-db) command -v man >/dev/null ;;
+    libnss3-tools) command -v certutil >/dev/null ;;
     haproxy) [ -x /usr/sbin/haproxy ] ;;
     postgresql) [ -d /usr/lib/postgresql ] ;;
     redis-server) [ -x /usr/bin/redis-server ] ;;

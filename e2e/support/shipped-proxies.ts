@@ -11,6 +11,8 @@ import { closedPort } from './services/listen.ts';
 export const SHIPPED = {
   relayHost: 'relay.example.com',
   tunnelDomain: 'tunnels.example.com',
+  /** a domain that a user brings */
+  domain: 'app.example.org',
   settings: {
     CULVERT_PUBLIC_URL: 'https://relay.example.com',
     CULVERT_TUNNEL_DOMAIN: 'tunnels.example.com',
@@ -21,6 +23,8 @@ export const SHIPPED = {
 /**
  * Starts a proxy in front of a relay; it accepts connections with TLS on `port`.
  *
+ * @param files for all names of {@link SHIPPED}
+ * @param edit what else is changed in the file; nothing unless given
  * @returns `plain`: the port on which it accepts connections without TLS, to redirect them to the other
  */
 export type StartProxy = (
@@ -28,22 +32,28 @@ export type StartProxy = (
   port: number,
   relayPort: number,
   files: CertificateFiles,
+  edit?: Edit,
 ) => Promise<{ readonly plain: number }>;
 
+type Edit = (config: string) => string;
+
+const asIs: Edit = (config) => config;
+
 export const SHIPPED_PROXIES: Readonly<Record<string, StartProxy>> = {
-  async nginx(scope, port, relayPort, { cert, key }) {
+  async nginx(scope, port, relayPort, { cert, key }, edit = asIs) {
     const plain = await closedPort();
     const site = shipped('nginx.conf', relayPort)
       .replaceAll(/^ *listen \[::\].*$/gm, '')
+      .replaceAll('.tunnels.example.com;', `.tunnels.example.com ${SHIPPED.domain};`)
       .replaceAll('listen 80;', `listen 127.0.0.1:${plain};`)
       .replaceAll('listen 443 ', `listen 127.0.0.1:${port} `)
       .replaceAll('/etc/culvert/fullchain.pem', cert)
       .replaceAll('/etc/culvert/privkey.pem', key);
-    await runNginx(scope, port, site);
+    await runNginx(scope, port, edit(site));
     return { plain };
   },
 
-  async haproxy(scope, port, relayPort, { cert, key }) {
+  async haproxy(scope, port, relayPort, { cert, key }, edit = asIs) {
     const plain = await closedPort();
     const folder = temporaryDirectory(scope);
     const both = join(folder, 'culvert.pem');
@@ -53,28 +63,55 @@ export const SHIPPED_PROXIES: Readonly<Record<string, StartProxy>> = {
       .replaceAll('bind :80\n', `bind 127.0.0.1:${plain}\n`)
       .replaceAll('bind :443 ', `bind 127.0.0.1:${port} `)
       .replaceAll('/etc/culvert/culvert.pem', both);
-    writeFileSync(file, config);
+    writeFileSync(file, edit(config));
     await runServer(scope, port, '/usr/sbin/haproxy', ['-db', '-f', file]);
     return { plain };
   },
 
-  async caddy(scope, port, relayPort, { cert, key }) {
-    const plain = await closedPort();
-    const folder = temporaryDirectory(scope);
-    const file = join(folder, 'Caddyfile');
-    // Without the second option, its own authority would become one of this machine's.
-    const options = `{\n\tadmin off\n\tskip_install_trust\n\thttp_port ${plain}\n\thttps_port ${port}\n\tdefault_bind 127.0.0.1\n}\n`;
-    const site = shipped('Caddyfile', relayPort)
-      // The name that test clients use for it.
-      .replace('relay.example.com, ', 'relay.example.com, localhost, ')
-      .replaceAll('/etc/culvert/fullchain.pem', cert)
-      .replaceAll('/etc/culvert/privkey.pem', key);
-    writeFileSync(file, options + site);
-    const home = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
-    await runServer(scope, port, 'caddy', ['run', '--config', file, '--adapter', 'caddyfile'], home);
-    return { plain };
-  },
+  caddy: (scope, port, relayPort, files, edit) => startCaddy(scope, port, relayPort, files, [], edit),
 };
+
+/**
+ * @param files without them its own authority makes certificates on demand, as others do where the file is used
+ * @param others ports of further relays of the same cluster
+ */
+export async function startCaddy(
+  scope: Scope,
+  port: number,
+  relayPort: number,
+  files?: CertificateFiles,
+  others: readonly number[] = [],
+  edit: Edit = asIs,
+): Promise<{ readonly plain: number }> {
+  const plain = await closedPort();
+  const folder = temporaryDirectory(scope);
+  const file = join(folder, 'Caddyfile');
+  // Its own authority makes the certificates, and does not become one of this machine's.
+  const options = [
+    'admin off',
+    'skip_install_trust',
+    'local_certs',
+    `http_port ${plain}`,
+    `https_port ${port}`,
+    'default_bind 127.0.0.1',
+  ];
+  const certificate = files === undefined ? 'tls {\n\t\ton_demand\n\t}' : `tls ${files.cert} ${files.key}`;
+  const site = shipped('Caddyfile', relayPort)
+    .replace('{\n\ton_demand_tls', `{\n\t${options.join('\n\t')}\n\ton_demand_tls`)
+    .replace('tls {\n\t\ton_demand\n\t}', certificate)
+    // The name that test clients use for it.
+    .replace('relay.example.com, ', 'relay.example.com, localhost, ');
+  writeFileSync(file, edit(site));
+  const relays = [relayPort, ...others].map((each) => `127.0.0.1:${each}`).join(' ');
+  const environment = {
+    HOME: folder,
+    XDG_DATA_HOME: folder,
+    XDG_CONFIG_HOME: folder,
+    ...(others.length > 0 && { RELAYS: relays }),
+  };
+  await runServer(scope, port, 'caddy', ['run', '--config', file, '--adapter', 'caddyfile'], environment);
+  return { plain };
+}
 
 function shipped(name: string, relayPort: number): string {
   const text = readFileSync(new URL(`../../server/deploy/${name}`, import.meta.url), 'utf8');

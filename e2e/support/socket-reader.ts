@@ -19,7 +19,7 @@ export class SocketReader {
   #wake: (() => void) | undefined;
 
   /** @param timeoutMs longest wait for the next bytes, in ms */
-  constructor(socket: Socket, timeoutMs = 20_000) {
+  constructor(socket: Socket, timeoutMs = 60_000) {
     this.#socket = socket;
     this.#timeoutMs = timeoutMs;
     const ending = deferred<Ending>();

@@ -14,6 +14,8 @@ class Screen {
   #rest = '';
   isAlternate = false;
   isCursorShown = true;
+  /** whether anything was written in a colour */
+  hasColour = false;
 
   get text(): string {
     return this.#lines.join('\n');
@@ -37,7 +39,8 @@ class Screen {
 
   #control(parameters: string, final: string): void {
     const set = final === 'h';
-    if (final === 'H') this.#row = Number(parameters.split(';')[0] || 1) - 1;
+    if (final === 'm') this.hasColour ||= /(?:^|;)[349]\d/.test(parameters);
+    else if (final === 'H') this.#row = Number(parameters.split(';')[0] || 1) - 1;
     else if (final === 'K') this.#lines[this.#row] = '';
     else if (final === 'J')
       this.#lines.length = parameters === '2' ? 0 : Math.min(this.#lines.length, this.#row);
@@ -65,9 +68,14 @@ export class Terminal {
   #hasEnded = false;
 
   /** @param command for the shell; killed with the scope */
-  constructor(scope: Scope, command: string, environment: Readonly<Record<string, string>>) {
+  constructor(
+    scope: Scope,
+    command: string,
+    environment: Readonly<Record<string, string>>,
+    columns = COLUMNS,
+  ) {
     const inherited = Object.entries(process.env).filter(([name]) => !name.startsWith('CULVERT_'));
-    const prepared = `stty rows ${ROWS} cols ${COLUMNS}; ${command}`;
+    const prepared = `stty rows ${ROWS} cols ${columns}; ${command}`;
     this.#process = spawn('script', ['-qfec', prepared, '/dev/null'], {
       env: { ...Object.fromEntries(inherited), TERM: 'xterm', SHELL: '/bin/sh', ...environment },
     });

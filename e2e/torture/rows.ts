@@ -10,6 +10,7 @@ import { killRelay } from './rows/kill-relay.ts';
 import { leavingAndBreaking } from './rows/leaving-and-breaking.ts';
 import { lockedTunnels } from './rows/locked-tunnels.ts';
 import { pooledTenants } from './rows/pooled-tenants.ts';
+import { replacements } from './rows/replacements.ts';
 import { secrets } from './rows/secrets.ts';
 import { slowVisitors } from './rows/slow-visitors.ts';
 import { soak } from './rows/soak.ts';
@@ -31,6 +32,7 @@ export const ROWS: readonly Row[] = [
   leavingAndBreaking,
   checksums,
   killRelay,
+  replacements,
   hostileMachine,
   secrets,
   soak,

@@ -1,6 +1,7 @@
 /** A machine that fails a relay in the middle of its work: nothing that the relay acknowledged may be lost. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Api } from '../../support/api.ts';
+import { ChangingClock } from '../../support/changing-clock.ts';
 import { addAccounts } from '../../support/database.ts';
 import { eventually } from '../../support/deadline.ts';
 import { Ledger } from '../../support/ledger.ts';
@@ -8,17 +9,17 @@ import { Load } from '../../support/load.ts';
 import { Relay, temporaryDirectory } from '../../support/programs.ts';
 import { Scope } from '../../support/scope.ts';
 import { startHttpService } from '../../support/services/listen.ts';
+import { smallDisk } from '../../support/small-disk.ts';
 import { describeFailure, tallyOf } from '../../support/tally.ts';
 import type { Row, RunOptions } from '../row.ts';
 import { Faults } from '../tools/faults.ts';
 import { inParallel } from '../tools/in-parallel.ts';
 import {
-  ChangingClock,
   failingCalls,
   fullDisk,
   lockedDatabase,
   type MachineFault,
-  smallDisk,
+  wrongClock,
 } from '../tools/machine-faults.ts';
 import { secondsUntilServed } from '../tools/serving.ts';
 import { startTenant, type Tenant } from '../tools/tenant.ts';
@@ -91,8 +92,8 @@ function faultsOf(clock: ChangingClock, hasDisk: boolean, short: boolean): Machi
     failingCalls('fsync,fdatasync', 'error=EIO:when=1+2'),
     failingCalls('pwrite64', 'error=EIO:when=3+5'),
     failingCalls('pread64', 'error=EIO:when=1+2'),
-    clock.wrong('+1h'),
-    clock.wrong('-1h'),
+    wrongClock(clock, '+1h'),
+    wrongClock(clock, '-1h'),
   ];
   return [
     ...(hasDisk ? [fullDisk] : []),
@@ -100,7 +101,7 @@ function faultsOf(clock: ChangingClock, hasDisk: boolean, short: boolean): Machi
     failingCalls('pwrite64', 'error=ENOSPC'),
     lockedDatabase,
     ...(short ? [] : rest),
-    clock.wrong('+30d'),
+    wrongClock(clock, '+30d'),
   ];
 }
 

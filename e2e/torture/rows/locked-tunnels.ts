@@ -78,7 +78,7 @@ export const lockedTunnels: Row<Figure> = {
 
   async run({ scope, short, seed, say }: RunOptions): Promise<RowResult<Figure>> {
     const service = await startHttpService(scope, (_request, response) => response.end('inside'));
-    const relay = await Relay.start(scope, { CULVERT_TRUSTED_PROXIES: '127.0.0.1' });
+    const relay = await Relay.start(scope, { CULVERT_TRUST_PROXY: '127.0.0.1' });
     const share = async (access: object): Promise<[TestAccount, Tunnel]> => {
       const account = await createAccount(relay, { plan: 'team' });
       const { tunnel } = await Culvert.start(scope, relay, account.key, service.port);

@@ -1,13 +1,13 @@
 /** What a machine may do to a relay that runs on it: begun and ended while it runs. */
-import { execFileSync, spawnSync } from 'node:child_process';
-import { globSync, mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import type { ChangingClock } from '../../support/changing-clock.ts';
 import { startProgram } from '../../support/child.ts';
 import { databasePath } from '../../support/database.ts';
 import { eventually } from '../../support/deadline.ts';
-import { type Environment, type Relay, temporaryDirectory } from '../../support/programs.ts';
+import type { Relay } from '../../support/programs.ts';
 import { openRelayDatabase } from '../../support/relay-database.ts';
 import type { Scope } from '../../support/scope.ts';
+import { fillDisk } from '../../support/small-disk.ts';
 
 export interface MachineFault {
   readonly name: string;
@@ -17,33 +17,13 @@ export interface MachineFault {
   begin(scope: Scope, relay: Relay): Promise<void>;
 }
 
-/**
- * A disk of its own, of a few megabytes, in memory.
- *
- * @returns its folder; `undefined` if the system does not let anybody mount one
- */
-export function smallDisk(scope: Scope): string | undefined {
-  const folder = join(temporaryDirectory(scope), 'disk');
-  mkdirSync(folder);
-  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', folder]).status !== 0) return undefined;
-  scope.defer(() => execFileSync('umount', [folder]));
-  return folder;
-}
-
-/** Leaves the disk of the relay's data, a {@link smallDisk}, without a free block. */
+/** Leaves the disk of the relay's data, a `smallDisk`, without a free block. */
 export const fullDisk: MachineFault = {
   name: 'a full disk',
   lasting: false,
   begin(scope, { dataDirectory }) {
-    const filler = join(dataDirectory, 'filler');
-    const { bavail, bsize } = statfsSync(dataDirectory);
-    scope.defer(() => rmSync(filler));
-    try {
-      writeFileSync(filler, Buffer.alloc(bavail * bsize));
-    } catch (error) {
-      // The relay has written meanwhile: the disk is as full as it should be.
-      if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error;
-    }
+    const empty = fillDisk(dataDirectory);
+    scope.defer(empty);
     return Promise.resolve();
   },
 };
@@ -92,36 +72,15 @@ export const lockedDatabase: MachineFault = {
   },
 };
 
-/** The clock of programs; libfaketime reads it again each time. */
-export class ChangingClock {
-  /** The environment to start a program with; its monotonic clock stays right, as on a machine whose time is set. */
-  readonly environment: Environment;
-  readonly #file: string;
-
-  constructor(scope: Scope) {
-    this.#file = join(temporaryDirectory(scope), 'clock');
-    writeFileSync(this.#file, '+0');
-    const [library] = globSync('/usr/lib/*/faketime/libfaketimeMT.so.1');
-    if (library === undefined) throw new Error('libfaketime is not installed: e2e/support/setup.sh');
-    this.environment = {
-      LD_PRELOAD: library,
-      FAKETIME_TIMESTAMP_FILE: this.#file,
-      FAKETIME_NO_CACHE: '1',
-      FAKETIME_DONT_FAKE_MONOTONIC: '1',
-      NO_FAKE_STAT: '1',
-    };
-  }
-
-  /** @param by in the form of libfaketime: `+1h` */
-  wrong(by: string): MachineFault {
-    return {
-      name: `a clock that is ${by} off`,
-      lasting: true,
-      begin: (scope) => {
-        writeFileSync(this.#file, by);
-        scope.defer(() => writeFileSync(this.#file, '+0'));
-        return Promise.resolve();
-      },
-    };
-  }
+/** @param by in the form of libfaketime: `+1h` */
+export function wrongClock(clock: ChangingClock, by: string): MachineFault {
+  return {
+    name: `a clock that is ${by} off`,
+    lasting: true,
+    begin: (scope) => {
+      clock.set(by);
+      scope.defer(() => clock.set('+0'));
+      return Promise.resolve();
+    },
+  };
 }

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { connect, createServer } from 'node:net';
+import { ChangingClock } from '../support/changing-clock.ts';
+import { RelayCluster } from '../support/cluster.ts';
+import { eventually } from '../support/deadline.ts';
+import { deferred } from '../support/deferred.ts';
+import { FaultyAuthority } from '../support/faulty-authority.ts';
+import { createNamed, shake, visit } from '../support/handshakes.ts';
+import { Pebble } from '../support/pebble.ts';
+import type { RelayProgram } from '../support/programs.ts';
+import { type Scope, suiteScope } from '../support/scope.ts';
+
+const OWN = 'relay.test';
+
+/** Passes connections on to several ports, one after the other. */
+async function balance(scope: Scope, port: number, targets: () => readonly number[]): Promise<void> {
+  let next = 0;
+  const server = createServer((near) => {
+    const ports = targets();
+    const far = connect(ports[(next += 1) % ports.length] ?? 0, '127.0.0.1');
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const)
+      one.on('error', () => other.destroy()).on('close', () => other.destroy());
+    near.pipe(far).pipe(near);
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(port, '127.0.0.1', resolve);
+  });
+  scope.defer(() => server.close());
+}
+
+describe('certificates of a cluster', function () {
+  this.timeout(180_000);
+  const scope = suiteScope();
+  let pebble: Pebble;
+  let cluster: RelayCluster;
+  let root: string;
+  let ports: readonly number[] = [];
+
+  before(async () => {
+    pebble = await Pebble.start(scope, { nonceReject: 30 });
+    // The authority looks at another relay each time, mostly not the one that orders.
+    await balance(scope, pebble.tlsPort, () => ports);
+    const { CULVERT_ACME_EMAIL, CULVERT_ACME_DIRECTORY, CULVERT_ACME_CA } = pebble.settings;
+    cluster = await RelayCluster.start(scope, 3, {
+      CULVERT_ACME_EMAIL: CULVERT_ACME_EMAIL ?? '',
+      CULVERT_ACME_DIRECTORY: CULVERT_ACME_DIRECTORY ?? '',
+      CULVERT_ACME_CA: CULVERT_ACME_CA ?? '',
+      CULVERT_HTTP_PORT: '0',
+      CULVERT_PUBLIC_URL: `https://${OWN}:${pebble.tlsPort}`,
+      CULVERT_TUNNEL_DOMAIN: 'tunnels.test',
+      // The first proof comes only once the balancer knows the relays.
+      CULVERT_ACME_ORDERS_PER_HOUR: '100',
+    });
+    ports = cluster.relays.map(({ port }) => port);
+    root = await pebble.root();
+  });
+
+  async function serials(name: string): Promise<readonly string[]> {
+    return await Promise.all(
+      ports.map(async (port) => {
+        const { authorized, certificate } = await shake(port, name, root);
+        assert.ok(authorized, name);
+        return certificate.serialNumber;
+      }),
+    );
+  }
+
+  it('of the own name are one, ordered by one relay and served by all', async () => {
+    await eventually(150_000, async () => {
+      assert.equal(new Set(await serials(OWN)).size, 1);
+    });
+  });
+
+  it('of a tunnel are one, whichever relays its first visitors come to at the same time', async () => {
+    await createNamed(ports[0] ?? 0, OWN, cluster.key, 'shared', root);
+    const before = pebble.orders;
+    assert.equal(new Set(await serials('shared.tunnels.test')).size, 1);
+    assert.equal(pebble.orders, before + 1);
+  });
+
+  it('lead from plain HTTP to https at each of them', async () => {
+    for (const relay of cluster.relays) {
+      const [, url = ''] = await relay.child.printed(/"url":"(http:[^"]+)","msg":"http listening"/);
+      const { status } = await visit({ port: Number(new URL(url).port), host: OWN, path: '/x' });
+      assert.equal(status, 308);
+    }
+  });
+});
+
+describe('an order of a relay that is killed', function () {
+  this.timeout(180_000);
+  const scope = suiteScope();
+
+  it('is left to it for 4 minutes, then another relay of the cluster orders', async () => {
+    const pebble = await Pebble.start(scope);
+    const authority = await FaultyAuthority.start(scope, pebble);
+    const clock = new ChangingClock(scope);
+    const { promise: known, resolve: begin } = deferred();
+    const { promise: inTheMiddle, resolve } = deferred();
+    const { promise: killed, resolve: goOn } = deferred();
+    authority.before = async (path) => {
+      // The proofs come only once the balancer knows the relays.
+      await known;
+      if (!path.startsWith('/finalize-order/')) return;
+      resolve();
+      await killed;
+    };
+    let ports: readonly number[] = [];
+    await balance(scope, pebble.tlsPort, () => ports);
+    const { CULVERT_ACME_EMAIL = '', CULVERT_ACME_CA = '' } = pebble.settings;
+    const { relays } = await RelayCluster.start(scope, 2, {
+      ...clock.environment,
+      CULVERT_ACME_EMAIL,
+      CULVERT_ACME_CA,
+      CULVERT_ACME_DIRECTORY: authority.directory,
+      CULVERT_HTTP_PORT: '0',
+      CULVERT_PUBLIC_URL: `https://${OWN}:${pebble.tlsPort}`,
+      CULVERT_TUNNEL_DOMAIN: 'tunnels.test',
+    });
+    ports = relays.map(({ port }) => port);
+    begin();
+    await inTheMiddle;
+    const ordering = relays.filter((relay) => isOrdering(relay));
+    assert.equal(ordering.length, 1);
+    await ordering[0]?.stop('SIGKILL');
+    goOn();
+    const [other] = relays.filter((relay) => !ordering.includes(relay));
+    assert.ok(other);
+    ports = [other.port];
+    const { orders } = pebble;
+    const root = await pebble.root();
+    // A visitor who waits for it as long as visitors do, in vain.
+    await assert.rejects(shake(other.port, OWN, root), /handshake failure/);
+    assert.equal(pebble.orders, orders);
+    assert.ok(!isOrdering(other));
+    clock.set('+5m');
+    await eventually(120_000, async () => assert.ok((await shake(other.port, OWN, root)).authorized));
+    assert.equal(pebble.orders, orders + 1);
+  });
+});
+
+function isOrdering({ child }: RelayProgram): boolean {
+  const times = (event: string): number => child.output.split(`"msg":"${event}"`).length;
+  return times('certificate ordered') > times('certificate order failed');
+}

@@ -1,0 +1,54 @@
+import assert from 'node:assert/strict';
+import { administer, createAccount } from '../support/accounts.ts';
+import { RelayCluster } from '../support/cluster.ts';
+import { eventually, within } from '../support/deadline.ts';
+import { visit } from '../support/raw-http.ts';
+import { suiteScope } from '../support/scope.ts';
+import { startHttpService } from '../support/services/listen.ts';
+import { ControlSocket } from '../support/spec-client/control.ts';
+import { SpecClient } from '../support/spec-client/client.ts';
+
+describe('what operators do, on three relays', function () {
+  const scope = suiteScope();
+  let cluster: RelayCluster;
+
+  before(async () => {
+    cluster = await RelayCluster.start(scope, 3);
+  });
+
+  /** Waits until visitors of a tunnel get this on each relay. */
+  async function everywhere(slug: string, status: number): Promise<void> {
+    for (const { port } of cluster.relays)
+      await eventually(10_000, async () => {
+        assert.equal((await visit(port, { host: `${slug}.localhost:${port}` })).status, status);
+      });
+  }
+
+  it('suspensions, resumptions and closes reach all of them, through whichever they are found', async () => {
+    const [first] = cluster.relays;
+    const relay = first ?? assert.fail('no relay');
+    const account = await createAccount(relay);
+    const service = await startHttpService(scope, (_request, response) => response.end('here'));
+    const start = () => SpecClient.start(scope, relay, account.key, { local_port: service.port });
+    const [one, two] = [(await start()).tunnel, (await start()).tunnel];
+    const elsewhere = cluster.relays.at(-1) ?? assert.fail('no relay');
+    // It has the client of a tunnel that another one has made.
+    const third = await account.api.create({ local_port: 9 });
+    const held = await ControlSocket.open(scope, elsewhere, account.key, third.id);
+    await everywhere(one.slug, 200);
+    await administer(relay, 'account', 'suspend', '--name', account.name, '--reason', 'x');
+    assert.deepEqual(await within(10_000, 'end of the control socket', held.closed), {
+      code: 4005,
+      reason: 'x',
+    });
+    // The second one was not met by all of them before.
+    for (const { slug } of [one, two]) await everywhere(slug, 451);
+    await administer(relay, 'account', 'resume', '--name', account.name);
+    for (const { slug } of [one, two]) await everywhere(slug, 200);
+    await administer(relay, 'tunnel', 'suspend', one.slug, '--reason', 'x');
+    await everywhere(one.slug, 451);
+    await everywhere(two.slug, 200);
+    await administer(relay, 'tunnel', 'close', one.slug);
+    await everywhere(one.slug, 404);
+  }).timeout(180_000);
+});

@@ -1,0 +1,308 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { Authority } from '../support/certificates.ts';
+import { Relay, spawnRelay, temporaryDirectory } from '../support/programs.ts';
+import { runNginx } from '../support/native-server.ts';
+import { type Scope, suiteScope } from '../support/scope.ts';
+import { SHIPPED, SHIPPED_PROXIES } from '../support/shipped-proxies.ts';
+import { closedPort, startHttpService } from '../support/services/listen.ts';
+
+interface Finding {
+  readonly check: string;
+  readonly result: string;
+  readonly detail: string;
+  readonly fix?: string;
+}
+
+const FORWARDED = 'proxy_set_header X-Forwarded-For $remote_addr;';
+/** What nginx does unless it is told otherwise, and what it is to be told. */
+const WRONG = 'proxy_pass http://127.0.0.1:RELAY;';
+const RIGHT = `${WRONG} proxy_http_version 1.1; proxy_set_header Host $http_host; proxy_set_header Upgrade $http_upgrade;
+  proxy_set_header Connection $connection_upgrade; proxy_buffering off; proxy_request_buffering off; ${FORWARDED}`;
+const TRUSTED = { CULVERT_TRUST_PROXY: '127.0.0.1' };
+
+function without(line: string): string {
+  return RIGHT.replace(line, '');
+}
+
+interface Case {
+  readonly what: string;
+  readonly site: string;
+  /** the checks that fail */
+  readonly wrong: readonly string[];
+  readonly fix: RegExp;
+  readonly options?: readonly string[];
+  readonly trust?: Record<string, string>;
+}
+
+describe('culvert-relay doctor', () => {
+  const scope = suiteScope();
+
+  async function doctor(settings: Record<string, string>, ...options: readonly string[]) {
+    const child = spawnRelay(scope, ['doctor', '--json', ...options], settings);
+    const { code } = await child.exit();
+    const findings = child.lines.map((line) => JSON.parse(line) as Finding);
+    const byName = (wanted: string): string[] =>
+      findings.filter(({ result }) => result === wanted).map(({ check }) => check);
+    return { code, findings, ok: byName('ok'), failed: byName('failed'), said: child.lines.join('\n') };
+  }
+
+  it('finds no fault in a relay as it starts, and knows of its backup', async () => {
+    const metrics = String(await closedPort());
+    const { relay, settings } = await start({
+      CULVERT_METRICS_PORT: metrics,
+      CULVERT_MAX_CONNECTIONS: '100',
+    });
+    const copy = spawnRelay(scope, ['backup', join(relay.dataDirectory, 'copy.db')], settings);
+    assert.equal((await copy.exit()).code, 0, copy.stderr);
+    const { code, ok, failed, said } = await doctor(settings);
+    assert.deepEqual(failed, [], said);
+    assert.deepEqual(
+      ok,
+      [
+        'database',
+        'backup',
+        'listener',
+        'metrics',
+        'files',
+        'public',
+        'host',
+        'upgrade',
+        'body',
+        'interim',
+        'tunnel',
+        'responses',
+        'hints',
+        'forwarded',
+      ],
+      said,
+    );
+    assert.equal(code, 0);
+  });
+
+  const cases: readonly Case[] = [
+    {
+      what: 'Host, Upgrade and bodies',
+      site: WRONG,
+      wrong: ['host', 'upgrade', 'body'],
+      fix: /proxy_request_buffering off/,
+    },
+    {
+      what: 'responses as they come',
+      site: without('proxy_buffering off;'),
+      wrong: ['responses'],
+      fix: /proxy_buffering off/,
+    },
+    {
+      what: 'where visitors come from',
+      site: without(FORWARDED),
+      wrong: ['forwarded'],
+      fix: /must replace X-Forwarded-For/,
+    },
+    {
+      what: 'a response that is silent for 3 s',
+      site: `${RIGHT} proxy_read_timeout 1s;`,
+      wrong: ['idle'],
+      fix: /proxy_read_timeout/,
+      options: ['--idle', '3s'],
+    },
+    {
+      what: 'hints, as it is not known to the relay',
+      site: RIGHT,
+      wrong: ['hints'],
+      fix: /CULVERT_TRUST_PROXY/,
+      trust: {},
+    },
+    {
+      what: 'requests from the address that is trusted',
+      site: RIGHT,
+      wrong: ['hints', 'forwarded'],
+      fix: /CULVERT_TRUST_PROXY|Name the proxy/,
+      trust: { CULVERT_TRUST_PROXY: '192.0.2.1' },
+    },
+    {
+      what: 'nothing wrong, where all of it is right',
+      site: RIGHT,
+      wrong: [],
+      fix: /never/,
+      options: ['--idle', '2s'],
+    },
+  ];
+  for (const { what, site, wrong, fix, options = [], trust = TRUSTED } of cases) {
+    it(`finds that an nginx does not pass on ${what}`, async () => {
+      const port = await closedPort();
+      const { relay, settings } = await start({ ...trust, CULVERT_PUBLIC_URL: `http://localhost:${port}` });
+      await startSite(scope, port, relay.port, site);
+      const { code, failed, findings, said } = await doctor(settings, ...options);
+      assert.deepEqual(failed, wrong, said);
+      assert.equal(code, wrong.length === 0 ? 0 : 1);
+      const fixes = findings.map((finding) => finding.fix ?? '').join('\n');
+      if (wrong.length > 0) assert.match(fixes, fix);
+      await leavesNothing(settings);
+    });
+  }
+
+  /** Behind a proxy with the file of `server/deploy`, or a changed one. */
+  async function behindShipped(proxy: string, edit?: (config: string) => string) {
+    const authority = new Authority(scope);
+    const port = await closedPort();
+    const { relay, settings } = await start({
+      ...SHIPPED.settings,
+      CULVERT_PUBLIC_URL: `https://localhost:${port}`,
+      NODE_EXTRA_CA_CERTS: authority.path,
+    });
+    const files = authority.issue(SHIPPED.relayHost, `*.${SHIPPED.tunnelDomain}`);
+    await (SHIPPED_PROXIES[proxy] ?? assert.fail(proxy))(scope, port, relay.port, files, edit);
+    const { failed, ok, said } = await doctor(settings, '--idle', '3s');
+    // Test certificates end within days, and no DNS has these names.
+    const around = ['certificate', 'tunnel-certificate', 'wildcard'];
+    return { failed: failed.filter((name) => !around.includes(name)), ok, said };
+  }
+
+  for (const proxy of Object.keys(SHIPPED_PROXIES)) {
+    it(`is content with ${proxy} as it is shipped`, async () => {
+      const { failed, ok, said } = await behindShipped(proxy);
+      assert.deepEqual(failed, [], said);
+      const ofProxy = [
+        'host',
+        'upgrade',
+        'body',
+        'interim',
+        'tunnel',
+        'responses',
+        'hints',
+        'forwarded',
+        'idle',
+      ];
+      for (const name of ofProxy) assert.ok(ok.includes(name), `${name}\n${said}`);
+    });
+  }
+
+  it('finds an HAProxy that gives up too soon, and a Caddy that collects responses', async () => {
+    const hasty = await behindShipped('haproxy', (file) =>
+      file.replace('timeout server 1d', 'timeout server 1s'),
+    );
+    assert.deepEqual(hasty.failed, ['idle'], hasty.said);
+    const collecting = await behindShipped('caddy', (file) => file.replace('flush_interval -1', ''));
+    assert.deepEqual(collecting.failed, ['responses'], collecting.said);
+  });
+
+  it('finds a proxy with a certificate that the relay does not know of', async () => {
+    const authority = new Authority(scope);
+    const port = await closedPort();
+    const { relay, settings } = await start({
+      CULVERT_PUBLIC_URL: `https://localhost:${port}`,
+      NODE_EXTRA_CA_CERTS: authority.path,
+    });
+    await SHIPPED_PROXIES['nginx']?.(scope, port, relay.port, authority.issue('*.localhost'));
+    const { failed, findings, said } = await doctor(settings);
+    assert.ok(failed.includes('forwarded'), said);
+    const { fix = '' } = findings.find(({ check }) => check === 'forwarded') ?? {};
+    assert.match(fix, /^Start the relay with CULVERT_TRUST_PROXY=127\.0\.0\.1/);
+  });
+
+  it('finds that the relay which answers works on another database', async () => {
+    const { settings } = await start();
+    const { settings: other } = await start();
+    const { failed, findings, said } = await doctor({
+      ...settings,
+      CULVERT_DATA_DIR: other.CULVERT_DATA_DIR,
+    });
+    assert.deepEqual(failed, ['tunnel'], said);
+    assert.match(
+      findings.find(({ check }) => check === 'tunnel')?.fix ?? '',
+      /the relay uses another database/,
+    );
+  });
+
+  it('does not bring the database of an older version up to date', async () => {
+    const { relay, settings } = await start();
+    await relay.stop();
+    const { DatabaseSync } = await import('node:sqlite');
+    const file = join(relay.dataDirectory, 'culvert.db');
+    const database = new DatabaseSync(file);
+    const count = (): unknown => database.prepare('select count(*) as n from kysely_migration').get();
+    database.exec('delete from kysely_migration where name = (select max(name) from kysely_migration)');
+    const before = count();
+    const { findings, said } = await doctor(settings);
+    const looked = findings.find(({ check }) => check === 'database');
+    assert.equal(looked?.result, 'skipped', said);
+    assert.match(looked.detail, /an older version, 1 changes behind this one: this program is newer/);
+    assert.deepEqual(count(), before);
+    database.close();
+  });
+
+  it('names what is not there: database, relay, Redis', async () => {
+    const redis = `redis://127.0.0.1:${await closedPort()}`;
+    const { code, failed, said } = await doctor({
+      CULVERT_DATABASE_URL: `postgres://culvert@127.0.0.1:${await closedPort()}/none`,
+      CULVERT_PORT: String(await closedPort()),
+      CULVERT_REDIS_URL: redis,
+      CULVERT_CLUSTER_SECRET: 'a'.repeat(32),
+    });
+    assert.deepEqual(failed, ['database', 'redis', 'listener', 'public'], said);
+    assert.equal(code, 1);
+  });
+
+  it('names a certificate that is not for tunnels, and one that ends within 14 days', async () => {
+    const authority = new Authority(scope);
+    const { cert, key } = authority.issue();
+    const { settings } = await start({ CULVERT_TLS_CERT: cert, CULVERT_TLS_KEY: key });
+    const { failed, said } = await doctor({ ...settings, NODE_EXTRA_CA_CERTS: authority.path });
+    assert.deepEqual(failed, ['certificate', 'tunnel-certificate'], said);
+    assert.match(said, /for localhost, ends in 1 days/);
+    const untrusting = await doctor(settings);
+    assert.deepEqual(untrusting.failed, ['public'], untrusting.said);
+  });
+
+  it('gives what is at the public address 10 s, and does not read an endless answer', async () => {
+    const silent = await startHttpService(scope, () => {});
+    const endless = await startHttpService(scope, (_request, response) =>
+      response.end('x'.repeat(1024 * 1024 + 1)),
+    );
+    const { settings } = await start();
+    const [none, much] = await Promise.all(
+      [silent, endless].map(({ port }) =>
+        doctor({ ...settings, CULVERT_PUBLIC_URL: `http://localhost:${port}` }),
+      ),
+    );
+    assert.deepEqual([none?.failed, much?.failed], [['public'], ['public']]);
+    assert.match(none?.said ?? '', /no answer within 10 s/);
+    assert.match(much?.said ?? '', /the answer is too long/);
+  });
+
+  it('refuses a wrong setting as every command does', async () => {
+    const { code } = await doctor({ CULVERT_DATA_DIR: temporaryDirectory(scope), CULVERT_PORT: 'none' });
+    assert.equal(code, 2);
+  });
+
+  /** What was made to look is not there any more. */
+  async function leavesNothing(settings: Record<string, string>): Promise<void> {
+    const child = spawnRelay(scope, ['account', 'list', '--json'], settings);
+    assert.equal((await child.exit()).code, 0, child.output);
+    const { accounts } = JSON.parse(child.lines.join('')) as { accounts: { name: string }[] };
+    assert.deepEqual(
+      accounts.map(({ name }) => name),
+      ['default'],
+    );
+  }
+
+  async function start(more: Record<string, string> = {}) {
+    const settings = {
+      CULVERT_DATA_DIR: temporaryDirectory(scope),
+      CULVERT_PORT: String(await closedPort()),
+      ...more,
+    };
+    return { relay: await Relay.start(scope, settings), settings };
+  }
+});
+
+async function startSite(scope: Scope, port: number, relay: number, site: string): Promise<void> {
+  const location = site.replace('RELAY', String(relay));
+  await runNginx(
+    scope,
+    port,
+    `map $http_upgrade $connection_upgrade { default upgrade; '' ''; }
+     server { listen 127.0.0.1:${port}; location / { ${location} } }`,
+  );
+}

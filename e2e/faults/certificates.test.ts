@@ -1,0 +1,138 @@
+import assert from 'node:assert/strict';
+import { Authority } from '../support/certificates.ts';
+import { ChangingClock } from '../support/changing-clock.ts';
+import { eventually } from '../support/deadline.ts';
+import { FaultyAuthority } from '../support/faulty-authority.ts';
+import { createNamed, shake } from '../support/handshakes.ts';
+import { Pebble } from '../support/pebble.ts';
+import { type Environment, RelayProgram } from '../support/programs.ts';
+import { openRelayDatabase } from '../support/relay-database.ts';
+import { type Scope, testScope } from '../support/scope.ts';
+import { fillDisk, smallDisk } from '../support/small-disk.ts';
+
+const OWN = 'relay.test';
+const WEB = 'web.tunnels.test';
+const ISSUED = /"msg":"certificate issued"/g;
+
+function start(scope: Scope, pebble: Pebble, settings: Environment = {}): Promise<RelayProgram> {
+  return RelayProgram.start(scope, {
+    ...pebble.settings,
+    CULVERT_PUBLIC_URL: `https://${OWN}:${pebble.tlsPort}`,
+    CULVERT_TUNNEL_DOMAIN: 'tunnels.test',
+    ...settings,
+  });
+}
+
+/** Waits until a host is served with a certificate of the authority as it is now. */
+async function certified(pebble: Pebble, host = OWN): Promise<void> {
+  const root = await pebble.root();
+  await eventually(120_000, async () => {
+    const { authorized, certificate } = await shake(pebble.tlsPort, host, root);
+    assert.ok(authorized);
+    assert.equal(certificate.subjectaltname, `DNS:${host}`);
+  });
+}
+
+/** @returns asks for the names of the certificates that would be there after a restart */
+async function storedBy(scope: Scope, relay: RelayProgram): Promise<() => Promise<unknown[]>> {
+  const database = await openRelayDatabase(scope, relay);
+  return async () => {
+    const rows = await database.rows('select name from certificates order by name');
+    return rows.map(({ name }) => name);
+  };
+}
+
+/** Visitors of a host who all come for nothing. */
+async function refused(pebble: Pebble, host: string): Promise<void> {
+  const root = await pebble.root();
+  for (let visitor = 0; visitor < 20; visitor += 1)
+    await assert.rejects(shake(pebble.tlsPort, host, root), /handshake failure/);
+}
+
+describe('certificates', function () {
+  this.timeout(300_000);
+  const scope = testScope();
+
+  it('are ordered and renewed with another account where the authority has forgotten everything', async () => {
+    const pebble = await Pebble.start(scope, { validity: 60 });
+    const relay = await start(scope, pebble);
+    await certified(pebble);
+    await pebble.restart();
+    // What it signs with is new, too: this is one that was renewed.
+    await certified(pebble);
+    await createNamed(pebble.tlsPort, OWN, relay.bootstrapKey, 'web', await pebble.root());
+    await certified(pebble, WEB);
+    assert.ok(pebble.lines.some((line) => line.includes('There are now 1 accounts in memory')));
+  });
+
+  it('are not ordered again and again by a relay that is a day ahead, and come when its clock is right', async () => {
+    const pebble = await Pebble.start(scope, { validity: 3600 });
+    const clock = new ChangingClock(scope, '+1d');
+    const relay = await start(scope, pebble, clock.environment);
+    await relay.child.printed(/"name":"relay.test",[^\n]*"msg":"clock off"/);
+    await refused(pebble, OWN);
+    assert.equal(pebble.orders, 1);
+    // The looks at what is to be ordered find nothing to do until these 3 minutes are over.
+    clock.set('+86600');
+    await eventually(60_000, () => assert.equal(pebble.orders, 2));
+    await eventually(60_000, () => assert.equal(relay.child.output.match(ISSUED)?.length, 2));
+    const stored = await storedBy(scope, relay);
+    await eventually(60_000, async () => assert.deepEqual(await stored(), []));
+    await refused(pebble, OWN);
+    clock.set('+0');
+    await certified(pebble);
+    // One more, unless the relay still has the last one, which is good now.
+    assert.ok(pebble.orders <= 3, `${pebble.orders} orders`);
+  });
+
+  it('are used by a relay that is a day behind, which says so', async () => {
+    const authority = new Authority(scope, new ChangingClock(scope, '-36h').environment);
+    const pebble = await Pebble.start(scope, { authority });
+    const relay = await start(scope, pebble, new ChangingClock(scope, '-1d').environment);
+    await certified(pebble);
+    await createNamed(pebble.tlsPort, OWN, relay.bootstrapKey, 'web', await pebble.root());
+    await certified(pebble, WEB);
+    assert.equal(pebble.orders, 2);
+    await relay.child.printed(/"name":"relay.test",[^\n]*"msg":"clock off"/);
+  });
+
+  it('come to a relay that is so far behind that it trusts no authority, when its clock is right', async () => {
+    const pebble = await Pebble.start(scope);
+    const clock = new ChangingClock(scope, '-1d');
+    const relay = await start(scope, pebble, clock.environment);
+    await relay.child.printed(/"error":"[^"]*not yet valid[^"]*",[^\n]*"msg":"certificate order failed"/);
+    await refused(pebble, OWN);
+    assert.equal(pebble.orders, 0);
+    clock.set('+0');
+    await certified(pebble);
+    assert.equal(pebble.orders, 1);
+  });
+
+  it('are used while the disk is full, stored once it is not, and not ordered again', async function () {
+    const disk = smallDisk(scope);
+    // Only root may mount; elsewhere this is not tested.
+    if (disk === undefined) return this.skip();
+    const pebble = await Pebble.start(scope, { nonceReject: 30 });
+    const authority = await FaultyAuthority.start(scope, pebble);
+    const settings = { CULVERT_ACME_DIRECTORY: authority.directory, CULVERT_DATA_DIR: disk };
+    const relay = await start(scope, pebble, settings);
+    await certified(pebble);
+    const root = await pebble.root();
+    await createNamed(pebble.tlsPort, OWN, relay.bootstrapKey, 'web', root);
+    let empty: (() => void) | undefined;
+    authority.before = (path) => {
+      // Asked for once more where the authority refuses a nonce.
+      if (path.startsWith('/certZ/')) empty ??= fillDisk(disk);
+    };
+    await certified(pebble, WEB);
+    await relay.child.printed(/"name":"web.tunnels.test",[^\n]*"msg":"certificate not stored"/);
+    await certified(pebble, WEB);
+    empty?.();
+    const stored = await storedBy(scope, relay);
+    await eventually(150_000, async () => assert.deepEqual(await stored(), [OWN, WEB]));
+    await relay.stop('SIGKILL');
+    await relay.restart();
+    await certified(pebble, WEB);
+    assert.equal(pebble.orders, 2);
+  });
+});

@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict';
+import { FaultyAuthority } from '../support/faulty-authority.ts';
+import { Pebble } from '../support/pebble.ts';
+import { eventually } from '../support/deadline.ts';
+import { createNamed, shake, visit } from '../support/handshakes.ts';
+import { RelayProgram } from '../support/programs.ts';
+import { type Scope, suiteScope, testScope } from '../support/scope.ts';
+
+const OWN = 'relay.test';
+
+function start(scope: Scope, pebble: Pebble, settings: Record<string, string> = {}): Promise<RelayProgram> {
+  return RelayProgram.start(scope, {
+    ...pebble.settings,
+    CULVERT_PUBLIC_URL: `https://${OWN}:${pebble.tlsPort}`,
+    CULVERT_TUNNEL_DOMAIN: 'tunnels.test',
+    ...settings,
+  });
+}
+
+/** Waits until the relay has a certificate for its own name. */
+async function certified(port: number, root: string): Promise<void> {
+  await eventually(60_000, async () => {
+    const { authorized } = await shake(port, OWN, root);
+    assert.ok(authorized);
+  });
+}
+
+describe('a relay that gets its own certificates', function () {
+  this.timeout(180_000);
+  const scope = suiteScope();
+  let pebble: Pebble;
+  let relay: RelayProgram;
+  let root: string;
+
+  before(async () => {
+    pebble = await Pebble.start(scope, { nonceReject: 30, authzReuse: 50 });
+    relay = await start(scope, pebble);
+    root = await pebble.root();
+    await certified(pebble.tlsPort, root);
+  });
+
+  function tunnel(name: string): Promise<{ readonly public_url: string }> {
+    return createNamed(pebble.tlsPort, OWN, relay.bootstrapKey, name, root);
+  }
+
+  it('has one for its own name soon after the start, and says so', async () => {
+    const { certificate, protocol } = await shake(pebble.tlsPort, OWN, root);
+    assert.equal(certificate.subjectaltname, `DNS:${OWN}`);
+    assert.equal(protocol, 'TLSv1.3');
+    await relay.child.printed(/"msg":"certificate issued"/);
+  });
+
+  it('gets one for a live tunnel at the first visit, one order for all who come meanwhile', async () => {
+    const { public_url } = await tunnel('hello');
+    assert.equal(public_url, `https://hello.tunnels.test:${pebble.tlsPort}`);
+    const before = pebble.orders;
+    const shaken = await Promise.all(
+      Array.from({ length: 10 }, () => shake(pebble.tlsPort, 'hello.tunnels.test', root)),
+    );
+    assert.ok(shaken.every(({ authorized }) => authorized));
+    assert.equal(shaken[0]?.certificate.subjectaltname, 'DNS:hello.tunnels.test');
+    const { status } = await visit({ port: pebble.tlsPort, host: 'hello.tunnels.test' }, root);
+    assert.equal(status, 503);
+    assert.equal(pebble.orders, before + 1);
+  });
+
+  it('shows its own one for every other name, and asks an authority for none of 10,000', async () => {
+    const before = pebble.orders;
+    const names = Array.from({ length: 10_000 }, (_, index) => `scan-${index}.tunnels.test`);
+    for (let at = 0; at < names.length; at += 50) {
+      const shaken = await Promise.all(
+        names.slice(at, at + 50).map((name) => shake(pebble.tlsPort, name, root)),
+      );
+      for (const { authorized, certificate } of shaken) {
+        assert.equal(authorized, false);
+        assert.equal(certificate.subjectaltname, `DNS:${OWN}`);
+      }
+    }
+    for (const name of [undefined, 'elsewhere.test', 'a.b.tunnels.test'])
+      assert.equal((await shake(pebble.tlsPort, name, root)).certificate.subjectaltname, `DNS:${OWN}`);
+    assert.equal(pebble.orders, before);
+  }).timeout(900_000);
+
+  it('tells browsers to visit its own address with https only, and says nothing of the kind for tunnels', async () => {
+    const own = await visit({ port: pebble.tlsPort, host: OWN, path: '/healthz' }, root);
+    assert.equal(own.headers['strict-transport-security'], 'max-age=31536000');
+    await tunnel('plain');
+    const other = await visit({ port: pebble.tlsPort, host: 'plain.tunnels.test' }, root);
+    assert.equal(other.headers['strict-transport-security'], undefined);
+    const path = await visit({ port: pebble.tlsPort, host: OWN, path: '/t/plain/' }, root);
+    assert.equal(path.headers['strict-transport-security'], undefined);
+  });
+
+  it('leads from plain HTTP to https, for its own names only', async () => {
+    const own = await visit({ port: pebble.httpPort, host: `${OWN}:80`, path: '/a/b?c=d' });
+    assert.equal(own.status, 308);
+    assert.equal(own.headers['location'], `https://${OWN}:${pebble.tlsPort}/a/b?c=d`);
+    assert.equal((await visit({ port: pebble.httpPort, host: 'elsewhere.test' })).status, 404);
+    assert.equal((await visit({ port: pebble.httpPort, host: 'nobody.tunnels.test' })).status, 404);
+  });
+
+  it('has its certificates again after a restart, without an order', async () => {
+    await tunnel('kept');
+    assert.ok((await shake(pebble.tlsPort, 'kept.tunnels.test', root)).authorized);
+    const before = pebble.orders;
+    await relay.stop();
+    await relay.restart();
+    for (const name of [OWN, 'kept.tunnels.test'])
+      assert.ok((await shake(pebble.tlsPort, name, root)).authorized, name);
+    assert.equal(pebble.orders, before);
+  });
+
+  it('answers who may ask which names are served', async () => {
+    const ask = async (domain: string): Promise<number> =>
+      (await visit({ port: pebble.tlsPort, host: OWN, path: `/v1/ask?domain=${domain}` }, root)).status;
+    await tunnel('asked');
+    assert.equal(await ask(OWN), 200);
+    assert.equal(await ask('asked.tunnels.test'), 200);
+    assert.equal(await ask('Asked.Tunnels.Test'), 200);
+    for (const name of ['nobody.tunnels.test', 'elsewhere.test', '127.0.0.1', '', 'a%0d%0a'])
+      assert.equal(await ask(name), 404, name);
+  });
+});
+
+describe('certificates', function () {
+  this.timeout(180_000);
+  const scope = testScope();
+
+  it('are proven with http-01 where tls-alpn-01 does not come through', async () => {
+    // The authority finds nobody on its port for TLS.
+    const elsewhere = await Pebble.start(scope);
+    const relay = await start(scope, elsewhere, { CULVERT_PORT: '0' });
+    await relay.child.printed(/"name":"relay.test",[^\n]*"msg":"certificate issued"/);
+    await certified(relay.port, await elsewhere.root());
+    assert.equal(elsewhere.orders, 2);
+  });
+
+  it('are renewed before they end', async () => {
+    const pebble = await Pebble.start(scope, { validity: 60 });
+    const relay = await start(scope, pebble);
+    const root = await pebble.root();
+    await certified(pebble.tlsPort, root);
+    await createNamed(pebble.tlsPort, OWN, relay.bootstrapKey, 'web', root);
+    const serial = async (name: string): Promise<string> => {
+      const { authorized, certificate } = await shake(pebble.tlsPort, name, root);
+      assert.ok(authorized, name);
+      return certificate.serialNumber;
+    };
+    const first = await Promise.all([OWN, 'web.tunnels.test'].map(serial));
+    await eventually(120_000, async () => {
+      const now = await Promise.all([OWN, 'web.tunnels.test'].map(serial));
+      assert.ok(now.every((one, index) => one !== first[index]));
+    });
+  });
+
+  it('are ordered so many times in an hour, and the relay goes on without more', async () => {
+    const pebble = await Pebble.start(scope);
+    const relay = await start(scope, pebble, { CULVERT_ACME_ORDERS_PER_HOUR: '4' });
+    const root = await pebble.root();
+    await certified(pebble.tlsPort, root);
+    for (const name of ['a1', 'a2', 'a3', 'a4'])
+      await createNamed(pebble.tlsPort, OWN, relay.bootstrapKey, name, root);
+    const got = [];
+    for (const name of ['a1', 'a2', 'a3', 'a4'])
+      got.push((await shake(pebble.tlsPort, `${name}.tunnels.test`, root)).authorized);
+    assert.deepEqual(got, [true, true, false, false]);
+    assert.equal(pebble.orders, 3);
+    await relay.child.printed(/"name":"a3.tunnels.test",[^\n]*"msg":"certificate order limit"/);
+  });
+
+  it('are ordered anew by a relay that was killed in the middle of an order', async () => {
+    const pebble = await Pebble.start(scope);
+    const relay = await start(scope, pebble);
+    await relay.child.printed(/"msg":"certificate ordered"/);
+    await relay.stop('SIGKILL');
+    await relay.restart();
+    await certified(pebble.tlsPort, await pebble.root());
+    assert.ok(pebble.orders <= 2);
+  });
+
+  it('are missing while the authority cannot be used: TLS refuses, and plain HTTP leads on', async () => {
+    const pebble = await Pebble.start(scope);
+    const relay = await start(scope, pebble, {
+      CULVERT_ACME_DIRECTORY: `https://localhost:${pebble.tlsPort}/nobody`,
+    });
+    await relay.child.printed(/"msg":"certificate order failed"/);
+    await assert.rejects(shake(pebble.tlsPort, OWN, await pebble.root()), /handshake failure/);
+    const { status } = await visit({ port: pebble.httpPort, host: OWN });
+    assert.equal(status, 308);
+  });
+
+  for (const [what, fault] of [
+    ['is cut off', 'cut'],
+    ['answers 503', { status: 503, type: 'serverInternal' }],
+    ['answers 429', { status: 429, type: 'rateLimited', headers: { 'retry-after': '12' } }],
+  ] satisfies [string, FaultyAuthority['fault']][]) {
+    it(`come by themselves once an authority is back that ${what}, which is left alone meanwhile`, async () => {
+      const pebble = await Pebble.start(scope);
+      const authority = await FaultyAuthority.start(scope, pebble);
+      authority.fault = fault;
+      const relay = await start(scope, pebble, { CULVERT_ACME_DIRECTORY: authority.directory });
+      await relay.child.printed(/"msg":"certificate order failed"/);
+      assert.equal(authority.asked, 1);
+      authority.fault = undefined;
+      await certified(pebble.tlsPort, await pebble.root());
+      assert.equal(pebble.orders, 1);
+    });
+  }
+});

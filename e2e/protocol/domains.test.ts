@@ -1,0 +1,258 @@
+import assert from 'node:assert/strict';
+import type { IncomingMessage } from 'node:http';
+import { DnsServer } from '../../server/testing/dns-server.ts';
+import type { Tunnel } from '../../shared/tunnel.ts';
+import { createAccount, type TestAccount, withNewKey } from '../support/accounts.ts';
+import { eventually } from '../support/deadline.ts';
+import { bringDomain, claimDomain, verifyDomain } from '../support/domains.ts';
+import { KnockOwner, mustKnock } from '../support/knocks.ts';
+import { Relay } from '../support/programs.ts';
+import { type Field, type Response, visit } from '../support/raw-http.ts';
+import { suiteScope } from '../support/scope.ts';
+import { type HttpService, startHttpService } from '../support/services/listen.ts';
+import { SpecClient } from '../support/spec-client/client.ts';
+import { ControlSocket } from '../support/spec-client/control.ts';
+
+/** ms within which all relays know what has changed. */
+const KNOWN_MS = 30_000;
+
+describe('domains (docs/protocol.md section 12)', () => {
+  const scope = suiteScope();
+  let dns: DnsServer;
+  let relay: Relay;
+  let service: HttpService;
+  let account: TestAccount;
+  let names = 0;
+  /** of its own for each test */
+  let domain: string;
+  /** what the local service was asked for last */
+  let seen: IncomingMessage | undefined;
+
+  before(async () => {
+    dns = await DnsServer.start();
+    scope.defer(() => dns.stop());
+    relay = await Relay.start(scope, { CULVERT_RESOLVER: dns.address });
+    service = await startHttpService(scope, (request, response) => {
+      seen = request;
+      response.setHeader('Set-Cookie', ['a=1; Domain=shop.test; Path=/x', 'b=2']);
+      request.resume().on('end', () => response.end('from the service'));
+    });
+  });
+
+  beforeEach(async () => {
+    account = await createAccount(relay);
+    names += 1;
+    domain = `app${names}.shop.test`;
+  });
+
+  function ask(target = '/', headers: readonly Field[] = [], host = domain): Promise<Response> {
+    return visit(relay.port, { host, target, headers });
+  }
+
+  /** As soon as all relays know it. */
+  async function askUntil(status: number, code?: string): Promise<Response> {
+    return await eventually(KNOWN_MS, async () => {
+      const response = await ask();
+      assert.deepEqual([response.status, response.head.field('culvert-error')], [status, code]);
+      return response;
+    });
+  }
+
+  async function serve(fields: object = {}): Promise<SpecClient> {
+    return await SpecClient.start(scope, relay, account.key, { local_port: service.port, domain, ...fields });
+  }
+
+  it('are served by a tunnel once they are verified, on every path', async () => {
+    await bringDomain(account, dns, domain);
+    await askUntil(503, 'domain-offline');
+    const { tunnel } = await serve();
+    assert.equal(tunnel.public_url, `http://${domain}:${relay.port}`);
+    assert.equal(tunnel.urls.domain, tunnel.public_url);
+    assert.equal((await askUntil(200)).text, 'from the service');
+    for (const target of ['/v1/tunnels', '/t/x/', '/healthz', '/ws/control?tunnel_id=1']) {
+      assert.equal((await ask(target)).text, 'from the service', target);
+      assert.equal(seen?.url, target);
+    }
+    assert.equal((await ask('/', [], `${domain.toUpperCase()}.:${relay.port}`)).text, 'from the service');
+    assert.equal((await ask('/', [], `${tunnel.slug}.localhost`)).text, 'from the service');
+  });
+
+  it('come to the local service as they were asked for, with cookies for that host alone', async () => {
+    await bringDomain(account, dns, domain);
+    await serve();
+    await askUntil(200);
+    const { head } = await ask('/y?z', [['X-Forwarded-Host', 'forged.test']], `${domain}:81`);
+    const { host, 'x-forwarded-host': forwarded, 'x-forwarded-prefix': prefix } = seen?.headers ?? {};
+    assert.deepEqual([host, forwarded, prefix], [`${domain}:81`, `${domain}:81`, undefined]);
+    assert.deepEqual(head.all('set-cookie'), ['a=1; Path=/x', 'b=2']);
+  });
+
+  it('are the relay’s own as long as nobody has proven them', async () => {
+    const claim = await claimDomain(account, domain);
+    assert.equal((await ask('/healthz')).status, 200);
+    const { status, json } = await account.api.send('POST', '/v1/tunnels', {
+      json: { local_port: service.port, domain },
+    });
+    assert.deepEqual([status, (json as { code: string }).code], [409, 'domain-not-verified']);
+    const { checks } = await verifyDomain(account, claim);
+    assert.deepEqual(
+      checks.map(({ what, ok, problem }) => [what, ok, problem]),
+      [
+        ['address', false, `There is no record that leads ${domain} to this relay.`],
+        ['proof', false, `There is no TXT record _culvert.${domain}.`],
+      ],
+    );
+  });
+
+  it('say what is wrong with their DNS', async () => {
+    const claim = await claimDomain(account, domain);
+    dns.set(`*.${domain}`, 'TXT', 'some wildcard');
+    dns.set(domain, 'A', '203.0.113.7');
+    const wildcard = await verifyDomain(account, claim);
+    assert.deepEqual(
+      wildcard.checks.map(({ found }) => found),
+      [['203.0.113.7'], ['some wildcard']],
+    );
+    dns.fail(domain, 'SERVFAIL');
+    dns.set(`_culvert.${domain}`, 'CNAME', `_other.${domain}`);
+    dns.set(`_other.${domain}`, 'CNAME', `_culvert.${domain}`);
+    const failing = await verifyDomain(account, claim);
+    for (const { problem } of failing.checks) assert.match(problem, /SERVFAIL/);
+    dns.clear(domain);
+    dns.enter(claim.records);
+    assert.equal((await verifyDomain(account, claim)).status, 'verified');
+  });
+
+  it('are given up on time by a DNS that says nothing', async () => {
+    const claim = await claimDomain(account, domain);
+    dns.enter(claim.records);
+    dns.fail(`_culvert.${domain}`, 'silent');
+    const { status, checks } = await verifyDomain(account, claim);
+    assert.equal(status, 'pending');
+    assert.match(checks[1]?.problem ?? '', /no DNS server answered in time/);
+  });
+
+  it('end their tunnel with 4004 when they are removed, and are the relay’s own again', async () => {
+    const { id } = await bringDomain(account, dns, domain);
+    const tunnel = await account.api.create({ local_port: service.port, domain });
+    const control = await ControlSocket.open(scope, relay, account.key, tunnel.id);
+    const { json } = await account.api.send('DELETE', `/v1/domains/${id}`);
+    assert.deepEqual(json, { status: 'removed' });
+    assert.equal((await control.closed).code, 4004);
+    const { status } = await account.api.send('GET', `/v1/tunnels/${tunnel.id}`);
+    assert.equal(status, 404);
+    await eventually(KNOWN_MS, async () => assert.equal((await ask('/healthz')).status, 200));
+  });
+
+  it('move to whoever proves them once the proof of before is gone', async () => {
+    await bringDomain(account, dns, domain);
+    const tunnel = await account.api.create({ local_port: service.port, domain });
+    const control = await ControlSocket.open(scope, relay, account.key, tunnel.id);
+    const other = await createAccount(relay);
+    const early = await other.api.send('POST', '/v1/domains', { json: { domain } });
+    assert.deepEqual([early.status, (early.json as { code: string }).code], [409, 'domain-taken']);
+    dns.clear(domain);
+    await bringDomain(other, dns, domain);
+    assert.equal((await control.closed).code, 4004);
+    await SpecClient.start(scope, relay, other.key, { local_port: service.port, domain });
+    await askUntil(200);
+  });
+
+  it('are known after a restart, and so are their tunnels', async () => {
+    await bringDomain(account, dns, domain);
+    const lonely = `lonely.${domain}`;
+    await bringDomain(account, dns, lonely);
+    await serve();
+    await askUntil(200);
+    await relay.stop();
+    await relay.restart();
+    await askUntil(200);
+    const { head } = await ask('/', [], lonely);
+    assert.equal(head.field('culvert-error'), 'domain-offline');
+  });
+
+  it('have one tunnel at a time', async () => {
+    await bringDomain(account, dns, domain);
+    const first = await account.api.create({ local_port: service.port, domain });
+    const again = () => account.api.send('POST', '/v1/tunnels', { json: { local_port: 1, domain } });
+    const { status, json } = await again();
+    assert.deepEqual([status, (json as { code: string }).code], [409, 'domain-in-use']);
+    await account.api.close(first.id);
+    assert.equal((await again()).status, 201);
+  });
+
+  it('are knocked at like any other address', async () => {
+    await bringDomain(account, dns, domain);
+    const access = { knock: true };
+    const tunnel = await account.api.create({ local_port: service.port, domain, access });
+    const owner = await KnockOwner.open(scope, relay, account.key, tunnel.id);
+    owner.serve(scope, relay, service.port);
+    const cookie = await mustKnock({ port: relay.port, host: domain });
+    const { id } = await owner.hears();
+    assert.equal((await ask('/', [cookie])).status, 401);
+    await owner.answer(id, true);
+    assert.equal((await ask('/', [cookie])).text, 'from the service');
+    assert.equal(seen?.headers['culvert-visitor'], 'knock');
+    assert.equal((await ask()).status, 401);
+    await owner.answer(id, false);
+    assert.equal((await ask('/', [cookie])).status, 401);
+  });
+
+  it('stay those of their tunnel when it is taken over', async () => {
+    await bringDomain(account, dns, domain);
+    const other = `other.${domain}`;
+    await bringDomain(account, dns, other);
+    const name = `shop${names}`;
+    const wanted = { local_port: service.port, name, take_over: true };
+    const send = (json: object) => account.api.send('POST', '/v1/tunnels', { json });
+    const made = await send({ ...wanted, domain });
+    assert.equal(made.status, 201);
+    const refused = await send({ ...wanted, domain: other });
+    assert.deepEqual([refused.status, (refused.json as { code: string }).code], [409, 'domain-fixed']);
+    for (const fields of [wanted, { ...wanted, domain }]) {
+      const { status, json } = await send(fields);
+      assert.deepEqual([status, json], [200, { ...(json as object), ...idAndUrls(made.json as Tunnel) }]);
+    }
+  });
+
+  it('are used by keys for one tunnel, which see and change none', async () => {
+    const { id } = await bringDomain(account, dns, domain);
+    const name = `only${names}`;
+    const { api } = await withNewKey(relay, account, '--name', name);
+    const { urls } = await api.create({ local_port: service.port, name, domain });
+    assert.equal(urls.domain, `http://${domain}:${relay.port}`);
+    const claim = { json: { domain: `more.${domain}` } };
+    const refused = await Promise.all([
+      api.send('GET', '/v1/domains'),
+      api.send('GET', `/v1/domains/${id}`),
+      api.send('POST', '/v1/domains', claim),
+      api.send('POST', `/v1/domains/${id}/verify`),
+      api.send('DELETE', `/v1/domains/${id}`),
+    ]);
+    for (const { status, json } of refused)
+      assert.deepEqual([status, (json as { code: string }).code], [403, 'key-scope']);
+    assert.equal((await account.api.send('GET', `/v1/domains/${id}`)).status, 200);
+  });
+
+  it('let nobody in who may not come in, and keep what has let them in to themselves', async () => {
+    await bringDomain(account, dns, domain);
+    const { tunnel } = await serve({ access: { links: true, basic: [{ user: 'ann', password: 'secret' }] } });
+    await askUntil(401, 'access-required');
+    const { json } = await account.api.send('POST', `/v1/tunnels/${tunnel.id}/links`, { json: {} });
+    const url = new URL((json as { url: string }).url);
+    assert.equal(url.host, `${domain}:${relay.port}`);
+    const followed = await ask(url.pathname + url.search);
+    const [cookie = ''] = followed.head.all('set-cookie');
+    assert.deepEqual([followed.status, followed.head.field('location')], [303, '/']);
+    assert.match(cookie, /^culvert-pass=[^;]+; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Lax$/);
+    const pass: Field = ['Cookie', cookie.split(';', 1)[0] ?? ''];
+    assert.equal((await ask('/', [pass])).text, 'from the service');
+    assert.equal(seen?.headers.cookie, undefined);
+    const basic = Buffer.from('ann:secret').toString('base64');
+    assert.equal((await ask('/', [['Authorization', `Basic ${basic}`]])).text, 'from the service');
+  });
+});
+
+function idAndUrls({ id, urls, public_url }: Tunnel): Pick<Tunnel, 'id' | 'urls' | 'public_url'> {
+  return { id, urls, public_url };
+}

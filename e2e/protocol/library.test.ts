@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import { getEventListeners, once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { setImmediate as turn } from 'node:timers/promises';
+import Koa from 'koa';
+import type { expose as Expose, TunnelRequest } from '../../desktop/library/types/index.d.ts';
+import { createAccount, type TestAccount } from '../support/accounts.ts';
+import { eventually, within } from '../support/deadline.ts';
+import { newApiKey } from '../support/programs.ts';
+import { visit } from '../support/raw-http.ts';
+import { relaySuite } from '../support/relay-suite.ts';
+import { startEchoService } from '../support/services/echo.ts';
+import { closedPort } from '../support/services/listen.ts';
+
+const LIBRARY = new URL('../../dist/desktop/library/index.js', import.meta.url).href;
+
+const answer = (_request: IncomingMessage, response: ServerResponse): void =>
+  void response.end('from this process');
+
+describe('the library (docs/library.md)', () => {
+  const { scope, relay } = relaySuite();
+  let expose: typeof Expose;
+  let account: TestAccount;
+
+  before(async () => {
+    ({ expose } = (await import(LIBRARY)) as { expose: typeof Expose });
+  });
+
+  beforeEach(async () => {
+    account = await createAccount(relay);
+  });
+
+  const access = () => ({ relay: relay.url, key: account.key });
+  const ask = (url: string, target = '/') => visit(relay.port, { host: new URL(url).host, target });
+
+  it('exposes a port until its scope ends, and says what was asked for', async () => {
+    const service = await startEchoService(scope);
+    let id = '';
+    {
+      await using tunnel = await expose({ port: service.port, name: 'from-code', ...access() });
+      ({ id } = tunnel);
+      assert.equal(tunnel.url, `http://from-code.localhost:${relay.port}`);
+      const requested = once(tunnel, 'request') as Promise<[TunnelRequest]>;
+      assert.equal((await ask(tunnel.url, '/x?token=s3cret')).status, 200);
+      const [{ method, target, status, isBroken }] = await within(10_000, 'request', requested);
+      assert.deepEqual([method, target, status, isBroken], ['GET', '/x?token=[redacted]', 200, false]);
+    }
+    assert.equal((await account.api.send('GET', `/v1/tunnels/${id}`)).status, 404);
+  });
+
+  const koa = new Koa().use((context) => {
+    context.body = 'from this process';
+  });
+  for (const [what, make] of [
+    ['a server', () => createServer(answer)],
+    ['a request listener, as an Express app is one', () => answer],
+    ['a Koa app', () => koa],
+  ] as const) {
+    it(`exposes ${what} that has no port`, async () => {
+      const server = make();
+      const tunnel = await expose(server, access());
+      assert.equal((await ask(tunnel.url)).text, 'from this process');
+      await tunnel.close();
+      await tunnel.close();
+      if ('listening' in server) assert.equal(server.listening, false);
+    });
+  }
+
+  it('leaves a server alone that listened before', async () => {
+    const server = createServer(answer);
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    scope.defer(() => server.close());
+    const tunnel = await expose(server, access());
+    assert.equal((await ask(tunnel.url)).text, 'from this process');
+    await tunnel.close();
+    assert.equal(server.listening, true);
+  });
+
+  it('closes with a signal, and says so', async () => {
+    const controller = new AbortController();
+    const tunnel = await expose(answer, { ...access(), signal: controller.signal });
+    const offline = once(tunnel, 'offline');
+    controller.abort();
+    await within(10_000, 'end', offline);
+    await tunnel.close();
+    assert.deepEqual(await account.api.list(), []);
+    await assert.rejects(expose(answer, { ...access(), signal: controller.signal }), { name: 'AbortError' });
+  });
+
+  it('gives up while it is being opened, for the reason of the signal, and leaves nothing at the relay', async () => {
+    const server = createServer(answer);
+    const reason = new Error('the test has ended');
+    const controller = new AbortController();
+    const opening = expose(server, { ...access(), signal: controller.signal });
+    const listening = once(server, 'listening');
+    await listening;
+    controller.abort(reason);
+    await assert.rejects(opening, reason);
+    assert.equal(server.listening, false);
+    await eventually(10_000, async () => assert.deepEqual(await account.api.list(), []));
+  });
+
+  it('is done with a signal once the tunnel is closed', async () => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const tunnel = await expose(answer, { ...access(), signal });
+    assert.equal(getEventListeners(signal, 'abort').length, 1);
+    await tunnel.close();
+    await turn();
+    assert.deepEqual(getEventListeners(signal, 'abort'), []);
+  });
+
+  it('ends the server that it has started when the tunnel is closed elsewhere', async () => {
+    const server = createServer(answer);
+    const tunnel = await expose(server, access());
+    const closed = once(server, 'close');
+    await account.api.close(tunnel.id);
+    await within(20_000, 'end of the server', closed);
+    await tunnel.close();
+  });
+
+  it('goes on serving when a listener throws', async () => {
+    const thrown: unknown[] = [];
+    const listeners = process.rawListeners('uncaughtException') as NodeJS.UncaughtExceptionListener[];
+    process.removeAllListeners('uncaughtException');
+    process.on('uncaughtException', (error) => thrown.push(error));
+    try {
+      await using tunnel = await expose(answer, access());
+      tunnel.on('request', () => {
+        throw new Error('of the caller');
+      });
+      for (let count = 1; count <= 2; count += 1) {
+        assert.equal((await ask(tunnel.url)).text, 'from this process');
+        await eventually(10_000, () => assert.equal(thrown.length, count));
+      }
+    } finally {
+      process.removeAllListeners('uncaughtException');
+      for (const listener of listeners) process.on('uncaughtException', listener);
+    }
+  });
+
+  it('says what it takes to whoever gives it something else', async () => {
+    for (const what of [3000, 'http://localhost:3000', null, undefined])
+      await assert.rejects(expose(what as never, access()), /expose takes \{ port: 3000 \}/);
+  });
+
+  it('locks a tunnel as it is told', async () => {
+    await using tunnel = await expose(answer, { ...access(), access: { password: 'mild-oak-fern' } });
+    assert.equal((await ask(tunnel.url)).status, 401);
+  });
+
+  it('says what is wrong, and leaves nothing open', async () => {
+    const server = createServer(answer);
+    await assert.rejects(expose(server, { ...access(), key: newApiKey() }), /refused the API key/);
+    assert.equal(server.listening, false);
+    await assert.rejects(expose({ port: 0, ...access() }), /port takes an integer|port takes/);
+    await assert.rejects(expose(answer, { ...access(), name: 'A' }), /tunnel name must be/);
+    const away = `http://127.0.0.1:${await closedPort()}`;
+    await assert.rejects(expose(answer, { ...access(), relay: away }), /cannot be reached/);
+    await using tunnel = await expose(answer, { ...access(), name: 'one-of-us' });
+    await assert.rejects(expose(answer, { ...access(), name: 'one-of-us' }), /Another client serves/);
+    assert.ok(tunnel.url.includes('one-of-us'));
+  });
+});

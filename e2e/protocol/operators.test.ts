@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import { createAccount, onlyAccount, type TestAccount, withNewKey } from '../support/accounts.ts';
+import { assertError } from '../support/api.ts';
+import { eventually, within } from '../support/deadline.ts';
+import { hostOf, ManualClient } from '../support/manual-client.ts';
+import { Culvert } from '../support/programs.ts';
+import { formatRequest, RawConnection, visit } from '../support/raw-http.ts';
+import { relaySuite } from '../support/relay-suite.ts';
+import { startHttpService } from '../support/services/listen.ts';
+import { SpecClient } from '../support/spec-client/client.ts';
+import { WebSocketClient } from '../support/spec-client/websocket.ts';
+
+/** ms from the end of an administering command until a running relay has applied it. */
+const EFFECT_MS = 1000;
+const TUNNEL_CLOSED = 4001;
+const KEY_REVOKED = 4003;
+const ACCOUNT_SUSPENDED = 4005;
+
+describe('what operators do while the relay runs', () => {
+  const { scope, relay } = relaySuite();
+
+  async function aClient(account: TestAccount, request: object = {}) {
+    const service = await startHttpService(scope, (asked, response) => {
+      if (asked.url === '/events')
+        response.writeHead(200, { 'Content-Type': 'text/event-stream' }).write('data: 1\n\n');
+      else response.end('here');
+    });
+    const wanted = { local_port: service.port, ...request };
+    return (await SpecClient.start(scope, relay, account.key, wanted)).tunnel;
+  }
+
+  /** What a visitor gets who prefers the form. */
+  async function visitorOf(tunnel: { readonly slug: string }, accept = 'application/json') {
+    const headers: [string, string][] = [['Accept', accept]];
+    return await visit(relay.port, { host: hostOf(tunnel, relay), headers });
+  }
+
+  async function openEvents(tunnel: { readonly slug: string }): Promise<{ cut: Promise<void> }> {
+    const visitor = await RawConnection.open(scope, relay.port);
+    await visitor.write(formatRequest({ host: hostOf(tunnel, relay), target: '/events' }));
+    const head = await visitor.finalHead();
+    return { cut: assert.rejects(visitor.rest(head), /ended/) };
+  }
+
+  /** What the control socket of a client with a key of its own is closed with. */
+  async function closedBy(
+    end: (key: TestAccount) => Promise<unknown>,
+    ...options: readonly string[]
+  ): Promise<unknown> {
+    const key = await withNewKey(relay, await createAccount(relay), ...options);
+    const { control } = await ManualClient.start(scope, relay, onlyAccount(key));
+    await end(key);
+    return await within(EFFECT_MS + 13_000, 'end of the control socket', control.closed);
+  }
+
+  describe('account suspend', () => {
+    it('keeps visitors out with 451 and cuts what is open, refuses the key with 403, until resume', async () => {
+      const account = await createAccount(relay);
+      const tunnel = await aClient(account);
+      const other = await aClient(await createAccount(relay));
+      assert.equal((await visitorOf(tunnel)).status, 200);
+      const { cut } = await openEvents(tunnel);
+      await relay.administer('account', 'suspend', '--name', account.name, '--reason', 'phishing');
+      await within(EFFECT_MS + 8000, 'end of the events', cut);
+      const refused = await visitorOf(tunnel);
+      assert.deepEqual([refused.status, refused.head.field('culvert-error')], [451, 'suspended']);
+      assert.doesNotMatch(refused.text, /phishing/);
+      assert.match((await visitorOf(tunnel, 'text/html')).text, /<h1>Suspended<\/h1>/);
+      assert.equal((await visitorOf(other)).status, 200);
+      for (const [method, path] of [
+        ['GET', '/v1/account'],
+        ['GET', `/v1/tunnels/${tunnel.id}`],
+        ['DELETE', `/v1/tunnels/${tunnel.id}`],
+      ] as const)
+        assertError(await account.api.send(method, path), 403, 'this account is suspended: phishing');
+      const opened = WebSocketClient.open(scope, {
+        port: relay.port,
+        host: `localhost:${relay.port}`,
+        target: `/ws/control?tunnel_id=${tunnel.id}`,
+        headers: [['Authorization', `Bearer ${account.key}`]],
+      });
+      await assert.rejects(opened, /answered with 403/);
+      await relay.administer('account', 'resume', '--name', account.name);
+      await eventually(EFFECT_MS + 8000, async () => {
+        assert.equal((await visitorOf(tunnel)).status, 200);
+      });
+      assert.equal((await account.api.account()).client_id, account.id);
+    });
+
+    it('closes all sockets of its clients with 4005 and the reason, whichever key they have', async () => {
+      const account = await createAccount(relay);
+      const scoped = await withNewKey(relay, account, '--name', `one-${account.name.slice(-8)}`);
+      const first = await ManualClient.start(scope, relay, onlyAccount(account));
+      const clients = [
+        first,
+        await ManualClient.start(scope, relay, onlyAccount(scoped), {
+          name: `one-${account.name.slice(-8)}`,
+        }),
+      ];
+      const visitor = await RawConnection.open(scope, relay.port);
+      await visitor.write(formatRequest({ host: first.host }));
+      const data = await first.accept();
+      await relay.administer('account', 'suspend', '--name', account.name, '--reason', 'phishing');
+      for (const { control } of clients) {
+        const closed = await within(EFFECT_MS + 8000, 'end of the control socket', control.closed);
+        assert.deepEqual(closed, { code: ACCOUNT_SUSPENDED, reason: 'phishing' });
+      }
+      const { code } = await within(EFFECT_MS + 8000, 'end of the data socket', data.socket.closed);
+      assert.equal(code, ACCOUNT_SUSPENDED);
+    });
+
+    it('tells whoever runs culvert why it ends, with code 1', async () => {
+      const account = await createAccount(relay);
+      const { child } = await Culvert.start(scope, relay, account.key, 9);
+      await relay.administer('account', 'suspend', '--name', account.name, '--reason', 'phishing');
+      assert.equal((await child.exit(EFFECT_MS + 8000)).code, 1);
+      assert.match(child.output, /The account is suspended: phishing\./);
+    });
+
+    it('applies to tunnels after a restart, too', async () => {
+      const account = await createAccount(relay);
+      const tunnel = await account.api.create({ local_port: 9 });
+      await relay.administer('account', 'suspend', '--name', account.name, '--reason', 'x');
+      await relay.stop();
+      await relay.restart();
+      assert.equal((await visitorOf(tunnel)).status, 451);
+    });
+  });
+
+  describe('tunnel suspend', () => {
+    it('keeps visitors of that one out, until resume', async () => {
+      const account = await createAccount(relay);
+      const [tunnel, other] = [await aClient(account), await aClient(account)];
+      const { cut } = await openEvents(tunnel);
+      await relay.administer('tunnel', 'suspend', tunnel.slug, '--reason', 'phishing');
+      await within(EFFECT_MS + 8000, 'end of the events', cut);
+      assert.equal((await visitorOf(tunnel)).status, 451);
+      assert.equal((await visitorOf(other)).status, 200);
+      assert.equal((await account.api.get(tunnel.id)).id, tunnel.id);
+      await relay.administer('tunnel', 'resume', tunnel.id);
+      await eventually(EFFECT_MS + 8000, async () => {
+        assert.equal((await visitorOf(tunnel)).status, 200);
+      });
+    });
+  });
+
+  describe('the end of a key', () => {
+    it('is told with 4003 and in words: revoked, over, gone with its account', async () => {
+      assert.deepEqual(await closedBy(({ keyId }) => relay.administer('key', 'revoke', keyId)), {
+        code: KEY_REVOKED,
+        reason: 'key revoked',
+      });
+      const over = await closedBy(() => Promise.resolve(), '--expires', '5s');
+      assert.deepEqual(over, { code: KEY_REVOKED, reason: 'key expired' });
+      const gone = await closedBy(({ name }) => relay.administer('account', 'remove', '--name', name));
+      assert.deepEqual(gone, { code: KEY_REVOKED, reason: 'account removed' });
+    });
+  });
+
+  describe('tunnel close', () => {
+    it('ends it with 4001 within 1 s, and frees its name', async () => {
+      const account = await createAccount(relay);
+      const name = `closed-${account.name.slice(-8)}`;
+      const client = await ManualClient.start(scope, relay, onlyAccount(account), { name });
+      await relay.administer('tunnel', 'close', name);
+      const { code } = await within(EFFECT_MS + 8000, 'end of the control socket', client.control.closed);
+      assert.equal(code, TUNNEL_CLOSED);
+      assertError(await account.api.send('GET', `/v1/tunnels/${client.tunnel.id}`), 404, 'tunnel not found');
+      assert.equal((await account.api.create({ local_port: 9, name })).name, name);
+    });
+  });
+
+  it('account set-subdomain changes the addresses of live tunnels', async () => {
+    const account = await createAccount(relay);
+    const tunnel = await aClient(account);
+    const label = `sub-${account.name.slice(-8)}`;
+    await relay.administer('account', 'set-subdomain', '--name', account.name, '--subdomain', label);
+    await eventually(EFFECT_MS + 8000, async () => {
+      const { public_url } = await account.api.get(tunnel.id);
+      assert.equal(new URL(public_url).hostname, `${tunnel.slug}.${label}.localhost`);
+    });
+    const answer = await visit(relay.port, { host: `${tunnel.slug}.${label}.localhost:${relay.port}` });
+    assert.equal(answer.status, 200);
+  });
+
+  it('tunnel list shows whose tunnels are used', async () => {
+    const account = await createAccount(relay);
+    const tunnel = await aClient(account);
+    await visitorOf(tunnel);
+    await eventually(EFFECT_MS + 8000, async () => {
+      const { tunnels } = (await relay.administer('tunnel', 'list', '--account', account.name)) as {
+        tunnels: Record<string, unknown>[];
+      };
+      assert.deepEqual([tunnels.length, tunnels[0]?.['slug'], tunnels[0]?.['requests']], [1, tunnel.slug, 1]);
+    });
+  });
+});

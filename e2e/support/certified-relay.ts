@@ -1,0 +1,98 @@
+/** A relay with certificates of its own, on an address of its own, and an authority that finds it through a resolver. */
+import { once } from 'node:events';
+import { request } from 'node:https';
+import { connect } from 'node:tls';
+import { within } from './deadline.ts';
+import { FaultyAuthority } from './faulty-authority.ts';
+import { Pebble, type PebbleOptions } from './pebble.ts';
+import { type Environment, RelayProgram } from './programs.ts';
+import type { Scope } from './scope.ts';
+import { ownAddress, Unbound } from './unbound.ts';
+
+export interface CertifiedOptions {
+  /** records of the zone `test` besides the relay's own */
+  readonly records?: readonly string[];
+  readonly pebble?: PebbleOptions;
+  readonly settings?: Environment;
+  /** called before each request of the relay to the authority, which waits for it */
+  readonly before?: FaultyAuthority['before'];
+}
+
+export class CertifiedRelay {
+  readonly relay: RelayProgram;
+  readonly pebble: Pebble;
+  readonly unbound: Unbound;
+  readonly address: string;
+  /** the authority's own certificate, PEM */
+  readonly root: string;
+
+  private constructor(relay: RelayProgram, pebble: Pebble, unbound: Unbound, address: string, root: string) {
+    this.relay = relay;
+    this.pebble = pebble;
+    this.unbound = unbound;
+    this.address = address;
+    this.root = root;
+  }
+
+  static async start(scope: Scope, options: CertifiedOptions = {}): Promise<CertifiedRelay> {
+    const address = ownAddress();
+    const { records = [], pebble: wanted, settings, before } = options;
+    const unbound = await Unbound.start(scope, [...hostRecords(address), ...records]);
+    const pebble = await Pebble.start(scope, { dns: unbound.address, ...wanted });
+    const root = await pebble.root();
+    const watched = before && (await FaultyAuthority.start(scope, pebble, before));
+    const relay = await RelayProgram.start(scope, {
+      ...pebble.settings,
+      ...(watched && { CULVERT_ACME_DIRECTORY: watched.directory }),
+      CULVERT_HOST: address,
+      CULVERT_PUBLIC_URL: `https://relay.test:${pebble.tlsPort}`,
+      CULVERT_TUNNEL_DOMAIN: 'tunnels.test',
+      CULVERT_DNS_PORT: '53',
+      CULVERT_RESOLVER: unbound.address,
+      ...settings,
+    });
+    return new CertifiedRelay(relay, pebble, unbound, address, root);
+  }
+
+  /** @returns the names on the certificate that a visitor of a host gets, who trusts the authority */
+  async namesAt(host: string): Promise<string> {
+    const socket = connect({ host: this.address, port: this.relay.port, servername: host, ca: this.root });
+    try {
+      await within(60_000, `handshake of ${host}`, once(socket, 'secureConnect'));
+      return socket.getPeerX509Certificate()?.subjectAltName ?? '';
+    } finally {
+      socket.destroy();
+    }
+  }
+
+  /** @throws Error when it cannot be made */
+  async createTunnel(key: string, name: string): Promise<void> {
+    const socket = request({
+      method: 'POST',
+      path: '/v1/tunnels',
+      host: this.address,
+      port: this.relay.port,
+      servername: 'relay.test',
+      ca: this.root,
+      headers: { Host: `relay.test:${this.relay.port}`, Authorization: `Bearer ${key}` },
+      timeout: 60_000,
+    });
+    socket.end(JSON.stringify({ local_port: 3000, name }));
+    const [response] = (await once(socket, 'response')) as [{ statusCode: number; resume(): void }];
+    response.resume();
+    if (response.statusCode !== 201) throw new Error(`creating ${name} gave ${response.statusCode}`);
+  }
+
+  /** Lines of the log with an event. */
+  logged(event: string): Record<string, unknown>[] {
+    return this.relay.child.stderr
+      .split('\n')
+      .filter((line) => line.includes(`"msg":"${event}"`))
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+  }
+}
+
+/** Everything that a relay needs without delegations. */
+export function hostRecords(address: string): string[] {
+  return [`relay A ${address}`, `*.tunnels A ${address}`, `*.ann.tunnels A ${address}`];
+}

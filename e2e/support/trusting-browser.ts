@@ -1,0 +1,31 @@
+/** Chromium as somebody has it who trusts another authority: it is in his certificate store, and nothing is ignored. */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Browser, chromium } from 'playwright-core';
+import { temporaryDirectory } from './programs.ts';
+import type { Scope } from './scope.ts';
+
+/**
+ * @param root the authority's certificate, PEM; entered with Debian's `certutil`
+ * @param address where all names below `test` are
+ */
+export async function launchTrustingBrowser(scope: Scope, root: string, address: string): Promise<Browser> {
+  const home = temporaryDirectory(scope);
+  const store = join(home, '.pki', 'nssdb');
+  mkdirSync(store, { recursive: true });
+  writeFileSync(join(home, 'root.pem'), root);
+  const database = ['-d', `sql:${store}`];
+  execFileSync('certutil', ['-N', '--empty-password', ...database]);
+  execFileSync('certutil', ['-A', ...database, '-t', 'C,,', '-n', 'authority', '-i', join(home, 'root.pem')]);
+  const isRoot = process.getuid?.() === 0;
+  const browser = await chromium.launch({
+    executablePath: process.env['CULVERT_CHROMIUM'] ?? '/usr/bin/chromium',
+    // Chromium refuses to run its sandbox as root, which containers do.
+    args: [`--host-resolver-rules=MAP *.test ${address}`, ...(isRoot ? ['--no-sandbox'] : [])],
+    env: { ...process.env, HOME: home },
+    timeout: 180_000,
+  });
+  scope.defer(() => browser.close());
+  return browser;
+}

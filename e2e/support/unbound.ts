@@ -1,0 +1,105 @@
+/** A resolver, Debian's package `unbound`, that knows one zone of its own and follows the delegations in it. */
+import assert from 'node:assert/strict';
+import { randomInt } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Child } from './child.ts';
+import { eventually } from './deadline.ts';
+import { dig } from './dig.ts';
+import { temporaryDirectory } from './programs.ts';
+import type { Scope } from './scope.ts';
+import { closedPort } from './services/listen.ts';
+
+const PROGRAM = '/usr/sbin/unbound';
+
+export class Unbound {
+  readonly port: number;
+  readonly #folder: string;
+  #child: Child;
+
+  private constructor(port: number, folder: string, child: Child) {
+    this.port = port;
+    this.#folder = folder;
+    this.#child = child;
+  }
+
+  /** @param records of the zone `test`, a line each, with names below it: `relay A 127.0.0.2` */
+  static async start(scope: Scope, records: readonly string[]): Promise<Unbound> {
+    const port = await closedPort();
+    const folder = temporaryDirectory(scope);
+    writeFileSync(join(folder, 'unbound.conf'), configuration(folder, port));
+    writeZone(folder, records);
+    const unbound = new Unbound(port, folder, run(folder));
+    scope.defer(() => unbound.#child.stop('SIGKILL'));
+    await unbound.#answers();
+    return unbound;
+  }
+
+  /** As settings have it. */
+  get address(): string {
+    return `127.0.0.1:${this.port}`;
+  }
+
+  /** Starts it anew with other records, and an empty cache. */
+  async change(records: readonly string[]): Promise<void> {
+    await this.#child.stop('SIGKILL');
+    writeZone(this.#folder, records);
+    this.#child = run(this.#folder);
+    await this.#answers();
+  }
+
+  async #answers(): Promise<void> {
+    await eventually(30_000, async () => {
+      const { answer } = await dig(this.port, '127.0.0.1', ['ns.test', 'A']);
+      assert.equal(answer.length, 1);
+    });
+  }
+}
+
+/** An address of loopback that nobody else uses, with all of its ports: delegations know port 53 alone. */
+export function ownAddress(): string {
+  return `127.${randomInt(64, 255)}.${randomInt(1, 255)}.${randomInt(2, 255)}`;
+}
+
+function run(folder: string): Child {
+  return new Child(PROGRAM, ['-d', '-p', '-c', join(folder, 'unbound.conf')]);
+}
+
+function writeZone(folder: string, records: readonly string[]): void {
+  const head = [
+    '$ORIGIN test.',
+    '$TTL 1',
+    '@ SOA ns hostmaster 1 3600 600 86400 1',
+    '@ NS ns',
+    'ns A 127.0.0.1',
+  ];
+  writeFileSync(join(folder, 'test.zone'), `${[...head, ...records].join('\n')}\n`);
+}
+
+/** Upper and lower case are mixed at random, and only as much of a name is asked for as is needed, as large resolvers do. */
+function configuration(folder: string, port: number): string {
+  return `server:
+  directory: "${folder}"
+  chroot: ""
+  username: ""
+  pidfile: ""
+  interface: 127.0.0.1
+  port: ${port}
+  do-ip6: no
+  num-threads: 1
+  use-syslog: no
+  access-control: 127.0.0.0/8 allow
+  do-not-query-localhost: no
+  module-config: "iterator"
+  use-caps-for-id: yes
+  qname-minimisation: yes
+  local-zone: "test." nodefault
+remote-control:
+  control-enable: no
+auth-zone:
+  name: "test."
+  zonefile: "${join(folder, 'test.zone')}"
+  for-downstream: no
+  for-upstream: yes
+`;
+}

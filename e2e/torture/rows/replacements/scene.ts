@@ -1,0 +1,272 @@
+/** A relay that is replaced again and again while everything goes on: visitors, what lasts, and calls of its API. */
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { connect } from 'node:tls';
+import type { Tunnel } from '../../../../shared/tunnel.ts';
+import { createAccount, type TestAccount } from '../../../support/accounts.ts';
+import { Authority } from '../../../support/certificates.ts';
+import { eventually } from '../../../support/deadline.ts';
+import { type Asked, Load } from '../../../support/load.ts';
+import { Culvert, RelayProgram } from '../../../support/programs.ts';
+import { RawConnection, type Request } from '../../../support/raw-http.ts';
+import { Scope } from '../../../support/scope.ts';
+import { SpecClient } from '../../../support/spec-client/client.ts';
+import { describeFailure, tallyOf } from '../../../support/tally.ts';
+import { LASTING } from './lasting.ts';
+import { responseText, type Site, startSite } from './site.ts';
+
+/** What is reached, together: `culvert`'s tunnel gets the most, and one of a client that knows only the specification the rest. */
+const PER_SECOND = 500;
+const SPEC_PER_SECOND = 50;
+const VISITORS_PER_REQUEST_A_SECOND = 1 / 5;
+const BODY = 'x'.repeat(20_000);
+const ANSWER_MS = 60_000;
+/** One create each 800 ms is within the rate limit of four accounts. */
+const CREATE_MS = 800;
+const ACCOUNTS = 6;
+
+interface Served {
+  readonly tunnel: Tunnel;
+  readonly site: Site;
+  readonly load: Load;
+}
+
+export interface Outcome {
+  readonly requests: number;
+  /** ms of the one that took longest */
+  readonly longestMs: number;
+  readonly faults: readonly string[];
+  /** requests by which a counter is off */
+  readonly miscounted: number;
+  readonly created: number;
+  readonly missing: number;
+  /** ms from the start of a program to the moment that it serves, of each replacement */
+  readonly tookMs: readonly number[];
+}
+
+export class Scene {
+  readonly #scope: Scope;
+  readonly #relay: RelayProgram;
+  readonly #authority: Authority | undefined;
+  /** of the tunnels that are visited */
+  readonly #owner: TestAccount;
+  /** create tunnels meanwhile */
+  readonly #accounts: readonly TestAccount[];
+  readonly #served: Served[] = [];
+  readonly #faults: string[] = [];
+  readonly #created: { readonly id: string; readonly key: string }[] = [];
+  readonly #tookMs: number[] = [];
+  #over = false;
+
+  private constructor(
+    scope: Scope,
+    relay: RelayProgram,
+    authority: Authority | undefined,
+    [owner, ...accounts]: readonly [TestAccount, ...TestAccount[]],
+  ) {
+    this.#scope = scope;
+    this.#relay = relay;
+    this.#authority = authority;
+    this.#owner = owner;
+    this.#accounts = accounts;
+  }
+
+  static async start(scope: Scope, isSecure: boolean): Promise<Scene> {
+    const authority = isSecure ? new Authority(scope) : undefined;
+    const files = authority?.issue();
+    const relay = await RelayProgram.start(
+      scope,
+      files === undefined ? {} : { CULVERT_TLS_CERT: files.cert, CULVERT_TLS_KEY: files.key },
+    );
+    const owner = await createAccount(relay, { plan: 'team' });
+    const made = Array.from({ length: ACCOUNTS }, () => createAccount(relay, { plan: 'team' }));
+    const scene = new Scene(scope, relay, authority, [owner, ...(await Promise.all(made))]);
+    await scene.#serve(authority);
+    return scene;
+  }
+
+  async #serve(authority: Authority | undefined): Promise<void> {
+    const { key } = this.#owner;
+    const site = await startSite(this.#scope);
+    const environment = authority === undefined ? {} : { NODE_EXTRA_CA_CERTS: authority.path };
+    const { tunnel } = await Culvert.start(this.#scope, this.#relay, key, site.port, [], environment);
+    const isAlone = authority !== undefined;
+    this.#visit(tunnel, site, isAlone ? PER_SECOND : PER_SECOND - SPEC_PER_SECOND);
+    // That client speaks no TLS.
+    if (isAlone) return;
+    const other = await startSite(this.#scope);
+    const client = await SpecClient.start(this.#scope, this.#relay, key, { local_port: other.port });
+    this.#visit(client.tunnel, other, SPEC_PER_SECOND);
+  }
+
+  /** Every fourth request is a POST, every eighth one with a larger body. */
+  #visit(tunnel: Tunnel, site: Site, perSecond: number): void {
+    const host = this.#host(tunnel);
+    let next = 0;
+    const request = (): Request => {
+      next += 1;
+      return next % 4 === 0
+        ? { host, method: 'POST', target: `/${next}`, body: next % 8 === 0 ? BODY : 'x' }
+        : { host, target: `/${next}` };
+    };
+    const load = new Load(
+      (scope) => this.#open(scope),
+      perSecond,
+      perSecond * VISITORS_PER_REQUEST_A_SECOND,
+      request,
+    );
+    this.#served.push({ tunnel, site, load });
+  }
+
+  /**
+   * Replaces the relay so many times, each time in the middle of everything.
+   *
+   * @param say hears how each went, if anybody wants to
+   */
+  async replace(times: number, say: (line: string) => void = () => {}): Promise<Outcome> {
+    const begin = performance.now();
+    const creating = this.#create();
+    await delay(1000);
+    for (let turn = 1; turn <= times; turn += 1) {
+      const lasting = this.#last(turn);
+      await delay(500);
+      const from = performance.now();
+      const before = await this.#relay.replace();
+      this.#tookMs.push(performance.now() - from);
+      const exit = await before.exit(40_000);
+      if (exit.code !== 0) this.#faults.push(`replacement ${turn}: the relay before ended with ${exit.code}`);
+      await Promise.all(lasting);
+      say(
+        `replacement ${turn}: ${this.#served.map(({ load }) => load.asked.length).join(' and ')} requests so far`,
+      );
+    }
+    this.#over = true;
+    await creating;
+    for (const { load } of this.#served) await load.stop();
+    return await this.#outcome(begin);
+  }
+
+  #last(turn: number): Promise<void>[] {
+    return this.#served.flatMap(({ tunnel }) =>
+      Object.entries(LASTING).map(async ([name, visit]) => {
+        const scope = new Scope();
+        try {
+          const fault = await visit(() => this.#open(scope), this.#host(tunnel));
+          if (fault !== undefined) this.#faults.push(`replacement ${turn}: ${fault}`);
+        } catch (error) {
+          this.#faults.push(`replacement ${turn}: ${name}: ${String(error)}`);
+        } finally {
+          await scope.end();
+        }
+      }),
+    );
+  }
+
+  /** Creates a tunnel now and then, and extends it on the same connection. */
+  async #create(): Promise<void> {
+    for (let turn = 0; !this.#over && turn < 5 * ACCOUNTS; turn += 1) {
+      const { key } = this.#accounts[turn % ACCOUNTS] ?? { key: '' };
+      const scope = new Scope();
+      try {
+        const connection = await this.#open(scope);
+        const { id } = await this.#ask(connection, 201, key, 'POST', '/v1/tunnels', '{"local_port":9}');
+        this.#created.push({ id: String(id), key });
+        await delay(CREATE_MS);
+        const again = connection.socket.readyState === 'open' ? connection : await this.#open(scope);
+        await this.#ask(again, 200, key, 'PUT', `/v1/tunnels/${String(id)}/extend`, '{"ttl":"1h"}');
+      } catch (error) {
+        this.#faults.push(`API: ${String(error)}`);
+      } finally {
+        await scope.end();
+      }
+    }
+  }
+
+  async #ask(
+    connection: RawConnection,
+    status: number,
+    key: string,
+    method: string,
+    target: string,
+    body?: string,
+  ): Promise<Record<string, unknown>> {
+    const host = `localhost:${this.#relay.port}`;
+    const headers = [['Authorization', `Bearer ${key}`]] as const;
+    const answer = await connection.request({
+      host,
+      method,
+      target,
+      headers,
+      ...(body !== undefined && { body }),
+    });
+    if (answer.status !== status)
+      throw new Error(`${method} ${target} answered ${answer.status} ${answer.text}`);
+    return JSON.parse(answer.text) as Record<string, unknown>;
+  }
+
+  async #outcome(begin: number): Promise<Outcome> {
+    const asked: Asked[] = [];
+    for (const { load } of this.#served) {
+      const { failed } = tallyOf(load.asked, ({ method, target, body = '' }) =>
+        responseText(method, target, body.length, createHash('sha256').update(body).digest('hex')),
+      );
+      this.#faults.push(...failed.map((each) => describeFailure(each, begin)));
+      asked.push(...load.asked);
+    }
+    return {
+      requests: asked.length,
+      longestMs: Math.round(Math.max(...asked.map(({ ms }) => ms))),
+      faults: this.#faults,
+      miscounted: await this.#miscounted(),
+      created: this.#created.length,
+      missing: await this.#missing(),
+      tookMs: this.#tookMs,
+    };
+  }
+
+  /** A counter is at most a second behind. */
+  async #miscounted(): Promise<number> {
+    const { key } = this.#owner;
+    let off = Infinity;
+    await eventually(10_000, async () => {
+      off = 0;
+      for (const { tunnel, site } of this.#served) {
+        const { requests } = await this.#get(key, `/v1/tunnels/${tunnel.id}`);
+        off += Math.abs(Number(requests) - site.requests);
+      }
+      if (off > 0) throw new Error(`counters are off by ${off}`);
+    }).catch(() => {});
+    return off;
+  }
+
+  async #missing(): Promise<number> {
+    let missing = 0;
+    for (const { id, key } of this.#created) {
+      await this.#get(key, `/v1/tunnels/${id}`).catch(() => (missing += 1));
+    }
+    return missing;
+  }
+
+  async #get(key: string, target: string): Promise<Record<string, unknown>> {
+    const scope = new Scope();
+    try {
+      return await this.#ask(await this.#open(scope), 200, key, 'GET', target);
+    } finally {
+      await scope.end();
+    }
+  }
+
+  #host(tunnel: Tunnel): string {
+    return `${tunnel.slug}.localhost:${this.#relay.port}`;
+  }
+
+  async #open(scope: Scope, timeoutMs = ANSWER_MS): Promise<RawConnection> {
+    const { port } = this.#relay;
+    if (this.#authority === undefined) return await RawConnection.open(scope, port, timeoutMs);
+    const socket = connect({ port, host: '127.0.0.1', servername: 'localhost', ca: this.#authority.pem });
+    scope.defer(() => socket.destroy());
+    await once(socket, 'secureConnect');
+    return RawConnection.over(socket, timeoutMs);
+  }
+}
