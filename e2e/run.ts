@@ -85,12 +85,23 @@ async function runAll(suites: readonly Suite[]): Promise<void> {
       const seconds = Math.round((performance.now() - start) / 1000);
       const verdict = `\n──── ${suite.name}: ${hasPassed ? 'passed' : 'failed'} after ${seconds} s\n\n`;
       if (hasPassed) console.log(verdict + said);
-      else failed.set(suite.name, verdict + said);
+      else {
+        console.log(`${suite.name} failed after ${seconds} s`);
+        failed.set(suite.name, verdict + said);
+      }
     }
   }
   await Promise.all(Array.from({ length: LANES }, lane));
   if (failed.size === 0) return;
-  for (const said of failed.values()) console.log(said);
+  const parts = [...failed].map(([suite, said]) => ({ suite, ...atTotals(said) }));
+  for (const { before } of parts) console.log(before);
+  for (const { suite, totals } of parts) console.log(`──── ${suite}\n${totals}`);
   console.error(`failed: ${[...failed.keys()].join(', ')}`);
   process.exitCode = 1;
+}
+
+/** Parts what a suite has said: of a long output only the end is read, and there all suites tell what has failed. */
+function atTotals(said: string): { before: string; totals: string } {
+  const at = said.search(/^ *\d+ passing\b/m);
+  return at < 0 ? { before: '', totals: said } : { before: said.slice(0, at), totals: said.slice(at) };
 }

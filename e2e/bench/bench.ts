@@ -16,6 +16,7 @@ import { requests } from './cases/requests.ts';
 import { responses } from './cases/responses.ts';
 import { slowReaders } from './cases/slow-readers.ts';
 import { startUp } from './cases/start-up.ts';
+import { tlsHandshakes } from './cases/tls-handshakes.ts';
 import { tls } from './cases/tls.ts';
 import { transfers } from './cases/transfers.ts';
 import { webSockets } from './cases/web-sockets.ts';
@@ -40,6 +41,7 @@ const CASES = [
   requests,
   responses,
   tls,
+  tlsHandshakes,
   manyTunnels,
 ];
 const PEERS = [direct, nginx, ssh, floor, localtunnel, culvert, culvertWithoutTrunks];
@@ -86,6 +88,8 @@ function resultsText({ samples, rounds, seconds, peers }: Bench, measuredOn: Mac
   return `# Benchmark results
 
 ${machineText(measuredOn, rounds, seconds)}
+
+Measured by itself: [what a TLS handshake takes](../performance.md#a-tls-handshake).
 
 ${names}
 

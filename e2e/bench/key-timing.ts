@@ -45,7 +45,7 @@ try {
 async function inThisProcess(): Promise<Times> {
   const store = await openSqlite(':memory:', () => {});
   const valid = await issueKeys(store);
-  const authenticator = new Authenticator(store, systemClock);
+  const authenticator = new Authenticator(store, systemClock, { note() {} });
   const times = await measure(valid, (key) =>
     authenticator.authenticate(`Bearer ${key}`).then(
       () => Promise.reject(new Error('a wrong key was taken')),

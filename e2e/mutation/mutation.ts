@@ -10,6 +10,7 @@ export const PARTS = [
   'link',
   'tunnels',
   'api',
+  'certificates',
 ] as const;
 export type Part = (typeof PARTS)[number];
 

@@ -27,6 +27,7 @@ interface Started {
   schemes: string[];
   urls: string[];
   tooltips: string[];
+  shortcuts: string[];
   errors: string[];
 }
 
@@ -85,13 +86,16 @@ describe('the package', () => {
     const { stdout } = await execute(process.execPath, [join(import.meta.dirname, 'starts.ts'), main, work], {
       timeout: STARTING_TIMEOUT_MS,
     });
-    const { channels, preferences, schemes, urls, tooltips, errors } = JSON.parse(stdout) as Started;
+    const { channels, preferences, schemes, urls, tooltips, shortcuts, errors } = JSON.parse(
+      stdout,
+    ) as Started;
     assert.deepEqual(errors, []);
     assert.deepEqual(channels.sort(), [...CALL_NAMES].sort());
     assert.deepEqual([schemes, urls], [['culvert-app'], ['culvert-app://app/index.html']]);
     assert.equal(preferences[0]?.['sandbox'], true);
     assert.equal(preferences[0]['preload'], join(ROOT, 'dist-desktop/app/preload.cjs'));
     assert.equal(tooltips[0], 'Culvert: signed out');
+    assert.deepEqual(shortcuts, ['CommandOrControl+Alt+Shift+C']);
   });
 
   it('stays within 3 MB of its own files', async () => {

@@ -3,12 +3,13 @@ import { fakeElectron } from '../../desktop/testing/electron/fake-electron.ts';
 import { loadBundle } from '../../desktop/testing/electron/load-bundle.ts';
 
 const [, , main = '', directory = ''] = process.argv;
-const { module, ipc, windows, schemes, urls, tooltips, errors, shown } = fakeElectron(directory);
+const { module, ipc, windows, schemes, urls, tooltips, shortcuts, errors, shown } = fakeElectron(directory);
 process.argv.splice(2);
 loadBundle(main, module);
 await shown;
 const channels = [...ipc.handlers.keys()];
 const preferences = windows.map(({ webPreferences }) => webPreferences);
-process.stdout.write(JSON.stringify({ channels, preferences, schemes, urls, tooltips, errors }), () =>
-  process.exit(),
+process.stdout.write(
+  JSON.stringify({ channels, preferences, schemes, urls, tooltips, shortcuts, errors }),
+  () => process.exit(),
 );

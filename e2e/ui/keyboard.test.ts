@@ -78,10 +78,14 @@ scenarios('the main job without a mouse', (fixture) => {
     await tabToId(page, 'notifies');
     await keys.press('Space');
     await keys.press('Tab');
+    await focused(page, 'summon-shortcut');
+    await keys.type('Off');
+    await keys.press('Tab');
     await focused(page, 'theme');
     await keys.type('Dark');
     await page.locator('html[data-theme="dark"]').waitFor();
     assert.equal(await page.getByLabel('Notifications').isChecked(), false);
+    assert.equal(await page.getByLabel('Shortcut from anywhere').inputValue(), 'off');
     await keys.press('Escape');
     await focused(page, 'port');
   });
@@ -103,7 +107,7 @@ scenarios('the main job without a mouse', (fixture) => {
     await keys.press('/');
     await keys.type('POST order');
     await eventually(20_000, async () => assert.equal(await page.locator('.log .row').count(), 1));
-    await keys.press('Tab');
+    await keys.press('ArrowDown');
     await focusedName(page, /^POST \/order/);
     await keys.press('Enter');
     await page.getByRole('heading', { name: 'POST /order' }).and(page.locator(':focus')).waitFor();
@@ -123,6 +127,26 @@ scenarios('the main job without a mouse', (fixture) => {
     assert.equal(await page.getByLabel('Search requests').inputValue(), 'POST order');
     await keys.press('Escape');
     await focusedName(page, /^All requests to /);
+  });
+
+  it('folds what is unfolded with Escape, and goes back to where that was opened', async () => {
+    const { page } = await signInAndExpose();
+    const keys = page.keyboard;
+    for (const name of [/^QR /, /^Extend /, /^Who may come in/]) {
+      await page.getByRole('button', { name }).focus();
+      await keys.press('Enter');
+      const button = page.getByRole('button', { name, expanded: true });
+      await button.waitFor();
+      await keys.press('Escape');
+      await page.getByRole('button', { name, expanded: false }).and(page.locator(':focus')).waitFor();
+    }
+    await page.getByRole('button', { name: 'Options' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('half-typed');
+    await keys.press('Escape');
+    await page.getByLabel('Name', { exact: true }).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Options' }).and(page.locator(':focus')).waitFor();
+    await keys.press('Enter');
+    assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'half-typed');
   });
 
   it('chooses a suggested port with the arrow keys', async () => {

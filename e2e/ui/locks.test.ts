@@ -91,6 +91,7 @@ scenarios('who may come in', (fixture) => {
     await field.fill('10.0.0.0/8, 192.0.2.7');
     await page.getByRole('button', { name: 'Apply' }).click();
     await page.getByText('Only from 10.0.0.0/8 and 192.0.2.7').waitFor();
+    await field.waitFor({ state: 'detached' });
     await eventually(20_000, async () => assert.equal((await visit(url)).status, 403));
 
     await page.getByRole('button', { name: `Who may come in to ${slug}` }).click();
@@ -206,6 +207,8 @@ async function lock(page: Page, slug: string, choice: string): Promise<void> {
   await choose(page, slug, choice);
   await page.getByRole('button', { name: 'Apply' }).click();
   await page.getByRole('button', { name: `Who may come in to ${slug}: ${choice}` }).waitFor();
+  // The name may change before the form is gone, and its button would close it then.
+  await page.getByRole('button', { name: 'Apply' }).waitFor({ state: 'detached' });
 }
 
 /** What the form of the password page sends. */

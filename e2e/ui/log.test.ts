@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { eventually } from '../support/deadline.ts';
 import { startHttpService } from '../support/services/listen.ts';
 import { expose, scenarios } from './support/fixture.ts';
+import { assertReadable } from './support/readable.ts';
 import { visit } from './support/visit.ts';
 
 scenarios('the request log', (fixture) => {
@@ -19,7 +22,7 @@ scenarios('the request log', (fixture) => {
         response.end(JSON.stringify({ path: request.url, orders: orders.length }));
       });
     });
-    const { page, app } = await fixture.openSignedIn();
+    const { page, app, directory } = await fixture.openSignedIn();
     const slug = await expose(page, shop.port);
     const address = (await app.tunnel()).url;
     await visit(`${address}/first?a=1`);
@@ -27,7 +30,7 @@ scenarios('the request log', (fixture) => {
     await visit(`${address}/order`, { method: 'POST', body: '{"mugs":2}', type: 'application/json' });
     await page.getByRole('button', { name: `All requests to ${slug}` }).click();
     await row(page, 'POST /order 200').waitFor();
-    return { page, app, address, orders };
+    return { page, app, address, orders, directory };
   }
 
   it('lists requests, newest first, and takes in new ones', async () => {
@@ -51,20 +54,36 @@ scenarios('the request log', (fixture) => {
     await page.getByText('No request matches').waitFor();
   });
 
-  it('shows a request in full, with bodies laid out, as sent and as bytes', async () => {
+  it('shows a request in full, with bodies as a tree, laid out, as sent and as bytes', async () => {
     const { page } = await openLog();
     await row(page, 'POST /order 200').click();
     const request = page.getByRole('region', { name: 'Request', exact: true });
     await request.getByText('POST /order HTTP/1.1').waitFor();
     await request.getByText('application/json').waitFor();
     const body = page.getByRole('region', { name: 'Request body' });
+    await body.getByText('"mugs": 2').waitFor();
+    await request.getByRole('button', { name: 'Pretty' }).click();
     assert.equal(await body.innerText(), '{\n  "mugs": 2\n}');
-    await request.getByRole('button', { name: 'As sent' }).click();
+    await request.getByRole('button', { name: 'Text' }).click();
     assert.equal(await body.innerText(), '{"mugs":2}');
     await request.getByRole('button', { name: 'Hex' }).click();
     assert.match(await body.innerText(), /^000000 {2}7b 22 6d/);
     const response = page.getByRole('region', { name: 'Response body' });
     assert.match(await response.innerText(), /"orders": 1/);
+  });
+
+  it('shows the parameters of an address decoded, and runs nothing of them', async () => {
+    const { page, address } = await openLog();
+    await visit(`${address}/find?q=caf%C3%A9+au+lait&q=%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E`);
+    await row(page, /^GET \/find/).click();
+    const table = page.getByRole('table', { name: 'Parameters' });
+    await table.waitFor();
+    assert.deepEqual(await table.getByRole('cell').allInnerTexts(), [
+      'café au lait',
+      '<img src=x onerror=alert(1)>',
+    ]);
+    assert.equal(await page.locator('img').count(), 0);
+    await assertReadable(page, 'parameters');
   });
 
   it('sends a request again, and shows the result', async () => {
@@ -75,6 +94,159 @@ scenarios('the request log', (fixture) => {
     await page.getByText('Repeats request 3.').waitFor();
     await page.getByRole('region', { name: 'Response body' }).getByText('"orders": 2').waitFor();
     assert.deepEqual(orders, ['{"mugs":2}', '{"mugs":2}']);
+  });
+
+  it('says when requests came, which repeats another, and reads addresses as people do', async () => {
+    const { page, address } = await openLog();
+    await visit(`${address}/caf%C3%A9`);
+    await row(page, 'GET /café 200').waitFor();
+    await row(page, /^POST \/order 200 .*(now|ago)$/).click();
+    await page.getByRole('button', { name: 'Replay' }).click();
+    await page.getByText('Sent again, show it').waitFor();
+    await page.keyboard.press('Escape');
+    await row(page, 'POST repeated /order 200').waitFor();
+    await page.getByLabel('Search requests').fill('café');
+    await eventually(20_000, async () => assert.equal(await row(page, /./).count(), 1));
+  });
+
+  it('shows a stream as live until it ends', async () => {
+    const { page, app } = await fixture.openSignedIn();
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    const stream = await startHttpService(fixture.scope, (_, response) => {
+      response.write('one\n');
+      void ended.then(() => response.end('two\n'));
+    });
+    const slug = await expose(page, stream.port);
+    const reader = visit(`${(await app.tunnel()).url}/events`);
+    await page.getByRole('button', { name: `All requests to ${slug}` }).click();
+    await row(page, 'GET /events 200 live').waitFor();
+    end();
+    assert.equal((await reader).body, 'one\ntwo\n');
+    await row(page, /GET \/events 200 \d+/).waitFor();
+  });
+
+  it('offers no replay of a body that is not kept', async () => {
+    const { page, address } = await openLog();
+    await visit(`${address}/large`, { method: 'POST', body: 'x'.repeat(300_000) });
+    await row(page, 'POST /large 200').click();
+    await page.getByText('Only the beginning of its body is kept').waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Replay' }).isDisabled(), true);
+  });
+
+  it('copies a request without its secrets, says so, and with them once they are shown', async () => {
+    const { page, app, address } = await openLog();
+    await visit(`${address}/secret?token=hush`, { headers: { authorization: 'Bearer s3cret' } });
+    await row(page, 'GET /secret').click();
+    await page.getByText('Copies and files leave out 2 secrets').waitFor();
+    await page.getByRole('button', { name: 'Copy as curl' }).click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    await page.getByRole('button', { name: 'Show secrets' }).click();
+    await page.getByText('Bearer s3cret').waitFor();
+    await page.getByRole('button', { name: /^Cop(y as curl|ied)$/ }).click();
+    await eventually(20_000, async () => {
+      const [hidden = '', shown = ''] = await app.copied();
+      assert.match(hidden, /Bearer \[redacted\]/);
+      assert.match(shown, /token=hush[\s\S]*Bearer s3cret/);
+    });
+    await page.getByRole('button', { name: 'Hide secrets' }).click();
+    await page.getByText('Bearer s3cret').waitFor({ state: 'detached' });
+  });
+
+  it('shows the part that was chosen, with counts, and the same the next time', async () => {
+    const { page, app } = await openLog();
+    const { slug } = await app.tunnel();
+    await page.getByRole('button', { name: 'Errors 1' }).click();
+    await eventually(20_000, async () =>
+      assert.deepEqual(await page.locator('.log .target').allInnerTexts(), ['/missing']),
+    );
+    await page.getByRole('button', { name: 'Back' }).click();
+    await page.getByRole('button', { name: `All requests to ${slug}` }).click();
+    await page.getByRole('button', { name: 'Errors 1', pressed: true }).click();
+    await page.getByRole('button', { name: 'POST 1' }).click();
+    await eventually(20_000, async () =>
+      assert.deepEqual(await page.locator('.log .target').allInnerTexts(), ['/order']),
+    );
+  });
+
+  it('remembers the part and the search of a tunnel, when the page is loaded again and after a restart', async () => {
+    const { page, app, address, directory } = await openLog();
+    const { slug } = await app.tunnel();
+    await page.getByRole('button', { name: 'Errors 1' }).click();
+    await page.getByLabel('Search requests').fill('miss');
+    await eventually(20_000, () => {
+      const file = readFileSync(join(directory, 'culvert.json'), 'utf8');
+      assert.match(file, /"search": "miss"/);
+      return Promise.resolve();
+    });
+    const openAgain = async (again: Page): Promise<void> => {
+      await again.getByRole('button', { name: `All requests to ${slug}` }).click();
+      await again.getByRole('button', { name: 'Errors 1', pressed: true }).waitFor();
+      assert.equal(await again.getByLabel('Search requests').inputValue(), 'miss');
+    };
+    await page.reload();
+    await openAgain(page);
+
+    const { page: restarted } = await fixture.open(directory);
+    await restarted.locator('.card').getByText('Online').waitFor();
+    await visit(`${address}/missing`);
+    await visit(`${address}/first`);
+    await openAgain(restarted);
+    assert.deepEqual(await restarted.locator('.log .target').allInnerTexts(), ['/missing']);
+  });
+
+  it('shows who sent a webhook, and the webhooks alone', async () => {
+    const { page, address } = await openLog();
+    await visit(`${address}/hook`, { method: 'POST', body: '{}', headers: { 'x-github-event': 'push' } });
+    await row(page, /^POST GitHub \/hook 200/).waitFor();
+    await page.getByRole('button', { name: 'Webhooks 1' }).click();
+    await eventually(20_000, async () => assert.equal(await row(page, /./).count(), 1));
+  });
+
+  it('stands still while it is paused, and says how many have come', async () => {
+    const { page, address } = await openLog();
+    await page.getByRole('button', { name: 'Pause', exact: true }).click();
+    await visit(`${address}/late`);
+    await page.getByRole('button', { name: '1 new' }).waitFor();
+    assert.equal(await row(page, 'GET /late').count(), 0);
+    await page.getByRole('button', { name: '1 new' }).click();
+    await row(page, 'GET /late 200').waitFor();
+  });
+
+  it('is walked through with the arrows, and with j and k', async () => {
+    const { page } = await openLog();
+    const keys = page.keyboard;
+    const isAt = (name: string) => row(page, name).and(page.locator(':focus')).waitFor();
+    await keys.press('ArrowDown');
+    await isAt('POST /order');
+    await keys.press('j');
+    await isAt('GET /missing');
+    await keys.press('ArrowDown');
+    await keys.press('ArrowDown');
+    await isAt('GET /first');
+    await keys.press('k');
+    await isAt('GET /missing');
+    await keys.press('Enter');
+    await page.getByRole('heading', { name: 'GET /missing' }).waitFor();
+  });
+
+  it('empties the search at the first Escape, and leaves at the second', async () => {
+    const { page } = await openLog();
+    await page.keyboard.press('/');
+    await page.keyboard.type('missing');
+    await eventually(20_000, async () => assert.equal(await row(page, /./).count(), 1));
+    await page.keyboard.press('Escape');
+    await eventually(20_000, async () => assert.equal(await row(page, /./).count(), 3));
+    assert.equal(await page.getByLabel('Search requests').inputValue(), '');
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Expose' }).waitFor();
+  });
+
+  it('has the keys of the whole window', async () => {
+    const { page } = await openLog();
+    await page.keyboard.press('Control+,');
+    await page.getByRole('heading', { name: 'Settings' }).waitFor();
+    await page.keyboard.press('Control+n');
+    await page.locator('#port:focus').waitFor();
   });
 
   it('copies a request as a curl command', async () => {

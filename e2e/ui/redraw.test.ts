@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { eventually } from '../support/deadline.ts';
 import { testScope } from '../support/scope.ts';
 import { openWindow } from './support/app-window.ts';
 import { NOW, SCENES } from './support/gallery.ts';
@@ -33,5 +34,28 @@ describe('a snapshot in which one of fifty tunnels has changed', () => {
     await page.locator('.card', { hasText: 'service-20' }).getByText('4,711').waitFor();
     const questions = await page.evaluate<number>('questions()');
     assert.ok(questions > 0 && questions < tunnels.length / 2, `${questions} questions for the time`);
+  });
+});
+
+describe('the field of the port', () => {
+  const scope = testScope();
+
+  it('takes no suggestion once it has the focus: what is typed next would go behind it', async () => {
+    const scene = SCENES.find(({ name }) => name === 'ports');
+    assert.ok(scene);
+    const main = scene.main();
+    const { ports } = main.snapshot;
+    assert.ok(ports.length > 0);
+    const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
+    const page = await openWindow(scope, browser, built, main, { now: NOW });
+    await main.show({ ports: [] });
+    const field = page.getByLabel('Port', { exact: true });
+    await eventually(20_000, async () => assert.equal(await field.inputValue(), ''));
+    await field.focus();
+    await main.show({ ports });
+    await field.press('ArrowDown');
+    await page.getByRole('option').first().waitFor();
+    await page.keyboard.type('39');
+    assert.equal(await field.inputValue(), '39');
   });
 });

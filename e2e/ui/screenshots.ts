@@ -3,35 +3,47 @@ import { mkdirSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { join } from 'node:path';
 import { Scope } from '../support/scope.ts';
-import { openWindow } from './support/app-window.ts';
+import { openWindow, WINDOW_SIZE } from './support/app-window.ts';
 import { startBrowser } from './support/browser.ts';
 import { buildWindow } from './support/build.ts';
-import { NOW, SCENES } from './support/gallery.ts';
+import { NOW, type Scene, SCENES } from './support/gallery.ts';
 
 const IMAGES = process.argv[2] ?? fileURLToPath(new URL('../../docs/images/', import.meta.url));
 const THEMES = ['light', 'dark'] as const;
+/** Screens of which a wide window shows several beside each other. */
+const WIDE = new Set(['tunnels', 'log', 'request']);
+const WIDE_SIZE = { width: 1200, height: 720 };
 
 const scope = new Scope();
 try {
   const built = await buildWindow(scope);
   const browser = await startBrowser(scope);
   mkdirSync(IMAGES, { recursive: true });
-  for (const scene of SCENES) {
-    for (const theme of THEMES) {
+
+  async function shoot(scene: Scene, part: string, viewport: typeof WINDOW_SIZE): Promise<void> {
+    for (const colorScheme of THEMES) {
       const shot = new Scope();
       try {
-        const page = await openWindow(shot, browser, built, scene.main(), {
-          colorScheme: theme,
+        const options = {
+          colorScheme,
+          viewport,
           reducedMotion: 'reduce',
           timezoneId: 'UTC',
           now: NOW,
-        });
+        } as const;
+        const page = await openWindow(shot, browser, built, scene.main(), options);
         await scene.go?.(page);
-        await page.screenshot({ path: join(IMAGES, `${scene.name}-${theme}.png`), caret: 'hide' });
+        const path = join(IMAGES, `${scene.name}${part}-${colorScheme}.png`);
+        await page.screenshot({ path, caret: 'hide' });
       } finally {
         await shot.end();
       }
     }
+  }
+
+  for (const scene of SCENES) {
+    await shoot(scene, '', WINDOW_SIZE);
+    if (WIDE.has(scene.name)) await shoot(scene, '-wide', WIDE_SIZE);
   }
 } finally {
   await scope.end();

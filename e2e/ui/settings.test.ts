@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { VERSION } from '../../shared/version.ts';
 import { eventually } from '../support/deadline.ts';
+import { assertReadable } from './support/readable.ts';
 import { scenarios } from './support/fixture.ts';
 
 scenarios('settings', (fixture) => {
@@ -24,6 +25,19 @@ scenarios('settings', (fixture) => {
     assert.equal(await again.getByLabel('Notifications').isChecked(), false);
     assert.equal(await again.getByLabel('Theme').inputValue(), 'dark');
     assert.equal(await again.getByLabel('Tunnels when Culvert quits').inputValue(), 'leave');
+  });
+
+  it('say that the system does not give a shortcut, and keep the one before', async () => {
+    const { page } = await fixture.openSignedIn();
+    await page.getByRole('button', { name: 'Settings' }).click();
+    const shortcut = page.getByLabel('Shortcut from anywhere');
+    assert.equal(await shortcut.inputValue(), 'CommandOrControl+Alt+Shift+C');
+    await shortcut.selectOption('Alt+Shift+C');
+    await page.getByText('Your system did not accept this shortcut').waitFor();
+    assert.equal(await shortcut.inputValue(), 'CommandOrControl+Alt+Shift+C');
+    await shortcut.selectOption('off');
+    await page.getByText('Your system did not accept this shortcut').waitFor({ state: 'detached' });
+    await assertReadable(page, 'settings');
   });
 
   it('start the app at login', async () => {

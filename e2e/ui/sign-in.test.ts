@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createAccount } from '../support/accounts.ts';
 import { newApiKey } from '../support/programs.ts';
-import { closedPort, startHttpService } from '../support/services/listen.ts';
+import { closedPort, startHttpService, startRawService } from '../support/services/listen.ts';
 import { signIn, scenarios } from './support/fixture.ts';
 
 scenarios('signing in', (fixture) => {
@@ -67,6 +67,19 @@ scenarios('signing in', (fixture) => {
     await signIn(page, `http://localhost:${site.port}`, newApiKey());
     await page.locator('#relay-note.problem').waitFor();
     assert.match(await page.locator('#relay-note').innerText(), /Check the address/);
+  });
+
+  it('is cancelled while the relay says nothing', async () => {
+    const silent = await startRawService(fixture.scope, () => {});
+    const account = await createAccount(fixture.relay);
+    const { page } = await fixture.open();
+    await signIn(page, `http://127.0.0.1:${silent.port}`, account.key);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor();
+    assert.equal(await page.getByRole('alert').count(), 0);
+    await page.getByLabel('Relay').fill(fixture.relay.url);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByRole('heading', { name: 'Nothing is exposed' }).waitFor();
   });
 
   it('signs out, and forgets the key', async () => {

@@ -35,7 +35,7 @@ scenarios('tunnels', (fixture) => {
     await page.getByRole('button', { name: `Extend ${slug}` }).click();
     await page.getByLabel('Another length of time').fill('soon');
     await page.keyboard.press('Enter');
-    await page.getByText('Give a number with its unit').waitFor();
+    await page.getByText('Give a time such as').waitFor();
     await page.getByLabel('Another length of time').fill('2 hours');
     await page.keyboard.press('Enter');
     await page.getByText('3 h 14 min left').waitFor();
@@ -56,7 +56,7 @@ scenarios('tunnels', (fixture) => {
     await page.getByRole('button', { name: `Stop ${again.slug}` }).click();
     await page.getByRole('button', { name: `Remove ${again.slug}` }).click();
     await page.getByRole('heading', { name: 'Nothing is exposed' }).waitFor();
-    assert.deepEqual(await account.api.list(), []);
+    await eventually(20_000, async () => assert.deepEqual(await account.api.list(), []));
   });
 
   it('says that a tunnel has expired', async () => {

@@ -47,7 +47,7 @@ async function flushAll(store: Store, tunnels: readonly StoredTunnel[]): Promise
   const batches = Array.from({ length: Math.ceil(tunnels.length / FLUSH_BATCH) }, (_, index) =>
     tunnels.slice(index * FLUSH_BATCH, (index + 1) * FLUSH_BATCH),
   );
-  const traffic = { bytesIn: 100, bytesOut: 1000, requests: 1, expiresAt: 0 };
+  const traffic = { bytesIn: 100, bytesOut: 1000, requests: 1, expiresAt: 0, termsRevision: 0 };
   await inTurns(batches, (batch) => store.addTraffic(batch.map(({ id }) => ({ id, ...traffic }))));
 }
 

@@ -195,8 +195,8 @@ export const EDGE: readonly Mutation[] = [
     part: 'edge',
     notice: 'passwords and tokens of addresses are in the access log',
     file: 'server/edge/connection/access-record.ts',
-    find: "path: head?.target.split('?', 1)[0],",
-    replace: 'path: head?.target,',
+    find: "const path = target.split('?', 1)[0] ?? '';",
+    replace: 'const path = target;',
     tests: unit(
       'Visitor is recorded in the access log when its request has ended, a WebSocket when it is over',
     ),

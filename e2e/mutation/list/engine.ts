@@ -71,8 +71,8 @@ export const ENGINE: readonly Mutation[] = [
     part: 'engine',
     notice: 'a relay that is too old leaves a tunnel open that was to be locked',
     file: 'desktop/engine/relay/api-client.ts',
-    find: 'if (asksVisitorsFor(access, tunnel.access)) return tunnel;\n    try {',
-    replace: 'if (tunnel.id !== undefined) return tunnel;\n    try {',
+    find: 'if (!asksVisitorsFor(access, tunnel.access))\n',
+    replace: 'if (tunnel.id === undefined)\n',
     tests: unit('ApiClient closes at once a tunnel that came up more open than was asked'),
   },
   {

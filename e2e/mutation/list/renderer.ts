@@ -51,10 +51,18 @@ export const RENDERER: readonly Mutation[] = [
   },
   {
     part: 'renderer',
+    notice: 'the search of the request log does not look at paths',
+    file: 'desktop/renderer/model/log-search.ts',
+    find: '`${method} ${target} ${status ??',
+    replace: '`${method} ${status ??',
+    tests: ui('the request log searches by path, method and status'),
+  },
+  {
+    part: 'renderer',
     notice: 'the search of the request log finds everything',
-    file: 'desktop/renderer/screens/log/use-log.ts',
-    find: "bridge.call('log:list', { key, search })",
-    replace: "bridge.call('log:list', { key, search: '' })",
+    file: 'desktop/renderer/screens/log/log-screen.tsx',
+    find: 'foundRequests(all, search)',
+    replace: "foundRequests(all, '')",
     tests: ui('the request log searches by path, method and status'),
   },
   {
@@ -113,8 +121,8 @@ export const RENDERER: readonly Mutation[] = [
     part: 'renderer',
     notice: 'the search among many tunnels finds all of them',
     file: 'desktop/renderer/model/filter.ts',
-    find: 'return words.every((word) => text.includes(word));',
-    replace: 'return words.some((word) => text !== word);',
+    find: 'return words.every((word) => lower.includes(word));',
+    replace: 'return words.some((word) => lower !== word);',
     tests: ui(
       'fifty tunnels are all listed and online, searched, and scrolled to the last one, whose visitor shows',
     ),

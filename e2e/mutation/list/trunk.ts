@@ -168,7 +168,7 @@ export const TRUNK: readonly Mutation[] = [
     part: 'link',
     notice: 'a revoked key ends the trunks of all keys',
     file: 'server/link/tunnel-trunks.ts',
-    find: 'if (keyIds.has(trunk.keyId)) trunk.close',
+    find: 'if (keys.has(trunk.keyId)) trunk.close',
     replace: 'trunk.close',
     tests: unit('TunnelTrunks end with their keys, those that are retired, too'),
   },

@@ -24,8 +24,8 @@ export const TUNNELS: readonly Mutation[] = [
     part: 'tunnels',
     notice: 'a tunnel that was acknowledged is gone after a crash: the answer did not wait for the store',
     file: 'server/tunnels/tunnel-service.ts',
-    find: 'await orUnavailable(this.#insert(owned));',
-    replace: 'void this.#insert(owned).catch(() => undefined);',
+    find: 'await orUnavailable(this.#insert({ account, tunnel: record }));',
+    replace: 'void this.#insert({ account, tunnel: record }).catch(() => undefined);',
     tests: unit('TunnelService create leaves nothing behind when the store fails'),
   },
   {
@@ -86,7 +86,7 @@ export const TUNNELS: readonly Mutation[] = [
   {
     part: 'tunnels',
     notice: 'an account has as many tunnels as it likes, if only it asks several relays',
-    file: 'server/store/tunnel-queries.ts',
+    file: 'server/store/queries/tunnel-queries.ts',
     find: 'if (count >= maxTunnels) throw new FullError(next ?? createdAt);',
     replace: '',
     tests: unit(
@@ -148,18 +148,18 @@ export const TUNNELS: readonly Mutation[] = [
   {
     part: 'tunnels',
     notice: 'visitors who make names up fill the memory of a relay in a cluster',
-    file: 'server/tunnels/slug-lookup.ts',
+    file: 'server/tunnels/name-lookup.ts',
     find: "if (this.#waiting.size >= LOOKUPS_WAITING_MAX) throw new StoreError(new Error('too many lookups'));",
     replace: '',
-    tests: unit('SlugLookup lets no more names wait than the limit'),
+    tests: unit('NameLookup lets no more names wait than the limit'),
   },
   {
     part: 'tunnels',
     notice: 'a tunnel that another relay has just made is unknown here for as long as it is asked for',
-    file: 'server/tunnels/slug-lookup.ts',
-    find: 'this.#misses.delete(slug);\n    this.#asked.delete(slug);',
-    replace: 'this.#asked.delete(slug);',
-    tests: unit('SlugLookup believes for 5 s that there is no such tunnel, unless it is told of one'),
+    file: 'server/tunnels/name-lookup.ts',
+    find: 'this.#misses.delete(name);\n    this.#asked.delete(name);',
+    replace: 'this.#asked.delete(name);',
+    tests: unit('NameLookup believes for 5 s that there is no such tunnel, unless it is told of one'),
   },
   {
     part: 'tunnels',
@@ -180,7 +180,7 @@ export const TUNNELS: readonly Mutation[] = [
   {
     part: 'tunnels',
     notice: "a tunnel takes the name of another account's subdomain, and sets cookies for its tunnels",
-    file: 'server/store/tunnel-queries.ts',
+    file: 'server/store/queries/tunnel-queries.ts',
     find: 'await mustBeFreeForTunnel(transaction, tunnel.slug);',
     replace: '',
     tests: unit(
@@ -190,7 +190,7 @@ export const TUNNELS: readonly Mutation[] = [
   {
     part: 'tunnels',
     notice: 'an account takes a name that is held for another one as its subdomain',
-    file: 'server/store/namespace.ts',
+    file: 'server/store/queries/namespace.ts',
     find: 'if (tunnel !== undefined || held !== undefined) throw',
     replace: 'if (tunnel !== undefined) throw',
     tests: unit(
@@ -200,7 +200,7 @@ export const TUNNELS: readonly Mutation[] = [
   {
     part: 'tunnels',
     notice: 'a name whose tunnel may still be alive on another relay goes to a stranger',
-    file: 'server/store/tunnel-queries.ts',
+    file: 'server/store/queries/tunnel-queries.ts',
     find: "row('account_id', '=', accountId),",
     replace: '',
     tests: unit(
@@ -210,7 +210,7 @@ export const TUNNELS: readonly Mutation[] = [
   {
     part: 'tunnels',
     notice: 'a tunnel that one relay has extended is ended by another one',
-    file: 'server/store/tunnel-queries.ts',
+    file: 'server/store/queries/tunnel-queries.ts',
     find: '({ id, expiredAt }) => expiredAt === undefined || (ends.get(id) ?? Infinity) <= expiredAt,',
     replace: '() => true,',
     tests: unit(
@@ -220,7 +220,7 @@ export const TUNNELS: readonly Mutation[] = [
   {
     part: 'tunnels',
     notice: 'two extensions at two relays together go beyond the longest life',
-    file: 'server/store/tunnel-queries.ts',
+    file: 'server/store/queries/tunnel-queries.ts',
     find: ".where('expires_at', '<=', latest - by)",
     replace: '',
     tests: unit('KyselyStore extends from where the expiry is by now, not beyond the latest'),
@@ -229,7 +229,7 @@ export const TUNNELS: readonly Mutation[] = [
     part: 'tunnels',
     notice: 'a tunnel was closed, and its client and its visitors go on as if it were not',
     file: 'server/relay/tunnels.ts',
-    find: 'hub.end(tunnel, END_CODES[reason]);',
+    find: 'hub.end(tunnel, ENDS[reason]);',
     replace: 'void END_CODES[reason];',
     tests: protocol('the control WebSocket ends with 4001 when the tunnel is closed through the API'),
   },

@@ -27,6 +27,8 @@ export interface MainSide {
 export interface WindowOptions extends BrowserContextOptions {
   /** wall-clock ms at which the page's clock stands still; the real time by default */
   readonly now?: number;
+  /** errors that belong to what is tested, such as what the policy blocks of a hostile page */
+  readonly expected?: RegExp;
 }
 
 /** Runs in the page before its own script: the preload, on as much of Electron as it uses. */
@@ -41,6 +43,8 @@ function preloadScript(preload: string): string {
         off: (channel, listener) => listeners.get(channel)?.delete(listener),
       },
     };
+    // A file of the browser has no path: a test names it after what it stands for.
+    electron.webUtils = { getPathForFile: (file) => decodeURIComponent(file.name) };
     // In a task of its own, like a message from main.
     globalThis.fakePush = (channel, value) =>
       setTimeout(() => listeners.get(channel)?.forEach((listener) => listener({}, value)));
@@ -57,7 +61,7 @@ export async function openWindow(
   browser: Browser,
   built: BuiltWindow,
   main: MainSide,
-  { now, ...options }: WindowOptions = {},
+  { now, expected, ...options }: WindowOptions = {},
 ): Promise<Page> {
   const context = await browser.newContext({ viewport: WINDOW_SIZE, deviceScaleFactor: 1, ...options });
   scope.defer(() => context.close());
@@ -66,7 +70,7 @@ export async function openWindow(
   );
   await context.addInitScript({ content: preloadScript(built.preload) });
   const page = await context.newPage();
-  const errors = watchPage(scope, page);
+  const errors = watchPage(scope, page, expected);
   if (now !== undefined) await page.clock.setFixedTime(now);
   await page.route('**/*', async (route) => {
     const url = new URL(route.request().url());
@@ -93,6 +97,20 @@ export async function openWindow(
   return page;
 }
 
+/** Drops files on the window; their names stand for their paths, which a browser does not know. */
+export async function dropOnWindow(page: Page, paths: readonly string[]): Promise<void> {
+  const names = JSON.stringify(paths.map((path) => encodeURIComponent(path)));
+  await page.evaluate(`{
+    const dataTransfer = new DataTransfer();
+    for (const name of ${names}) dataTransfer.items.add(new File([], name));
+    const event = (type) => new DragEvent(type, { bubbles: true, cancelable: true, dataTransfer });
+    const target = document.querySelector('main');
+    // A browser would open what nobody takes.
+    if (target.dispatchEvent(event('dragover'))) throw new Error('the window does not take it');
+    target.dispatchEvent(event('drop'));
+  }`);
+}
+
 /** Zooming gives a page correspondingly less room. */
 export async function zoomWindow(page: Page, factor: number): Promise<void> {
   const { width, height } = WINDOW_SIZE;
@@ -102,9 +120,10 @@ export async function zoomWindow(page: Page, factor: number): Promise<void> {
 /**
  * Makes errors that the page logs fail the end of the scope.
  *
+ * @param expected errors that do not
  * @returns the list of errors, to which more may be added
  */
-export function watchPage(scope: Scope, page: Page): string[] {
+export function watchPage(scope: Scope, page: Page, expected?: RegExp): string[] {
   const errors: string[] = [];
   scope.defer(() => {
     if (errors.length > 0) throw new Error(`the page had errors: ${errors.join('; ')}`);
@@ -113,7 +132,8 @@ export function watchPage(scope: Scope, page: Page): string[] {
   page.setDefaultTimeout(25_000);
   page.on('pageerror', (error) => errors.push(String(error)));
   page.on('console', (message) => {
-    if (message.type() === 'error') errors.push(message.text());
+    const text = message.text();
+    if (message.type() === 'error' && expected?.test(text) !== true) errors.push(text);
   });
   return errors;
 }

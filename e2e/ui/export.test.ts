@@ -1,0 +1,61 @@
+/** Requests that are exported in the window. */
+import assert from 'node:assert/strict';
+import { mkdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Har } from '../../desktop/engine/inspector/transfer/har.ts';
+import { startHttpService } from '../support/services/listen.ts';
+import { expose, scenarios } from './support/fixture.ts';
+import { assertReadable } from './support/readable.ts';
+import { visit } from './support/visit.ts';
+
+scenarios('an export', (fixture) => {
+  async function openLog() {
+    const service = await startHttpService(fixture.scope, (_request, response) => response.end('hello'));
+    const { page, app, directory } = await fixture.openSignedIn();
+    await expose(page, service.port);
+    const { url, slug } = await app.tunnel();
+    await visit(`${url}/one?token=s3cret`);
+    await visit(`${url}/two`);
+    await page.getByRole('button', { name: `All requests to ${slug}` }).click();
+    const path = join(directory, `${slug}.har`);
+    const exported = async (): Promise<string[]> => {
+      const har = JSON.parse(await readFile(path, 'utf8')) as Har;
+      return har.log.entries.map(({ request }) => request.url.slice(url.length));
+    };
+    return { page, path, exported };
+  }
+
+  it('is a HAR of what the log shows, without secrets, and says where', async () => {
+    const { page, path, exported } = await openLog();
+    await page.getByRole('button', { name: 'Export', exact: true }).click();
+    await page.locator('.file-words', { hasText: `2 requests are in ${path}, without secrets.` }).waitFor();
+    assert.deepEqual(await exported(), ['/one?token=[redacted]', '/two']);
+    await assertReadable(page, 'a log that was exported');
+    await page.getByLabel('Search requests').fill('two');
+    await page.getByRole('button', { name: 'Export', exact: true }).press('Enter');
+    await page.locator('.file-words', { hasText: `1 request is in ${path}.` }).waitFor();
+    assert.deepEqual(await exported(), ['/two']);
+  });
+
+  it('that cannot be written says why', async () => {
+    const { page, path } = await openLog();
+    await mkdir(path);
+    await page.getByRole('button', { name: 'Export', exact: true }).click();
+    await page
+      .getByRole('alert')
+      .getByText(`Culvert cannot write ${path}: a folder has this name.`)
+      .waitFor();
+  });
+
+  it('of one request has its secrets once they are shown', async () => {
+    const { page, exported } = await openLog();
+    await page.getByRole('button', { name: /GET \/one/ }).click();
+    await page.getByRole('button', { name: 'Export as HAR' }).click();
+    await page.locator('.file-words', { hasText: 'without secrets' }).waitFor();
+    assert.deepEqual(await exported(), ['/one?token=[redacted]']);
+    await page.getByRole('button', { name: 'Show secrets' }).click();
+    await page.getByRole('button', { name: 'Export as HAR' }).click();
+    await page.locator('.file-words:not(:has-text("without"))').waitFor();
+    assert.deepEqual(await exported(), ['/one?token=s3cret']);
+  });
+});

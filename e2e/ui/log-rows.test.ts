@@ -1,0 +1,181 @@
+import assert from 'node:assert/strict';
+import type { Page } from 'playwright-core';
+import { exampleDetail, exampleSnapshot, exampleTunnel } from '../../desktop/testing/views.ts';
+import { eventually } from '../support/deadline.ts';
+import { testScope } from '../support/scope.ts';
+import { openWindow, type WindowOptions } from './support/app-window.ts';
+import { assertReadable } from './support/readable.ts';
+import { ScriptedLog } from './support/scripted-log.ts';
+import { ScriptedMain } from './support/scripted-main.ts';
+import { sharedBrowser, sharedWindow } from './support/shared.ts';
+
+const COUNT = 10_000;
+/** Rows that fit into the highest window, and some around them. */
+const MOST_ROWS = 80;
+
+describe('a log of ten thousand requests', () => {
+  const scope = testScope();
+
+  async function open(options: WindowOptions = {}, count = COUNT) {
+    const log = new ScriptedLog();
+    log.add(count, (id) => ({
+      status: id % 10 === 0 ? 500 : 200,
+      durationMs: id === count ? undefined : 12,
+    }));
+    const tunnel = () => exampleTunnel({ log: log.point, recent: log.recent, requests: log.point.revision });
+    const main = new ScriptedMain(exampleSnapshot({ tunnels: [tunnel()] }), {
+      'log:changes': ({ since }) => log.update(since),
+      'log:detail': ({ id }) => exampleDetail({ id, target: `/${id}` }),
+    });
+    const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
+    const page = await openWindow(scope, browser, built, main, options);
+    await page.getByRole('button', { name: 'All requests to quiet-heron' }).click();
+    await page.locator(`.log li[aria-posinset="1"][aria-setsize="${count}"]`).waitFor();
+    const come = async (more: number): Promise<void> => {
+      log.add(more);
+      await main.show({ tunnels: [tunnel()] });
+    };
+    return { page, come };
+  }
+
+  it('has few rows in the page, each with its place, wherever it is scrolled to', async () => {
+    const { page } = await open();
+    await page.locator('main').hover();
+    for (const [by, place] of [
+      [0, 1],
+      [100_000, 3340],
+      [1_000_000, COUNT],
+      [-2_000_000, 1],
+    ] as const) {
+      await page.mouse.wheel(0, by);
+      await page.locator(`.log li[aria-posinset="${place}"]`).waitFor({ state: 'attached' });
+      assert.ok((await page.locator('.log li').count()) <= MOST_ROWS);
+    }
+  });
+
+  it('can be read by everybody', async () => {
+    const { page } = await open();
+    await page.keyboard.press('PageDown');
+    await page.keyboard.press('PageDown');
+    await assertReadable(page, 'scrolled');
+  });
+
+  it('is walked through by the keys of a list, which is one stop of Tab', async () => {
+    const { page } = await open();
+    const { keyboard: keys } = page;
+    await keys.press('ArrowDown');
+    await isAt(page, COUNT);
+    await keys.press('End');
+    await isAt(page, 1);
+    await keys.press('k');
+    await isAt(page, 2);
+    await keys.press('Home');
+    await isAt(page, COUNT);
+    await keys.press('j');
+    await isAt(page, COUNT - 1);
+    await keys.press('PageDown');
+    const paged = await page.evaluate<number>(FOCUSED);
+    assert.ok(paged < COUNT - 5 && paged > COUNT - 40, `${paged}`);
+    await keys.press('PageUp');
+    await isAt(page, COUNT - 1);
+    await keys.press('Tab');
+    assert.equal(await page.locator('.log :focus').count(), 0);
+    await keys.press('Shift+Tab');
+    await isAt(page, COUNT - 1);
+  });
+
+  it('leaves what is read where it is when new requests come, and shows them at its top', async () => {
+    const { page, come } = await open();
+    await come(3);
+    await page
+      .locator(`#request-k-${COUNT + 3}`)
+      .and(page.locator(':visible'))
+      .waitFor();
+    await page.locator('main').hover();
+    await page.mouse.wheel(0, 30_011);
+    const row = page.locator('.log li[aria-posinset="1010"] .row');
+    await row.waitFor();
+    const [id, before] = [await row.getAttribute('id'), await row.boundingBox()];
+    await come(57);
+    await page.locator(`.log li[aria-posinset="1067"] #${id}`).waitFor();
+    assert.deepEqual(await page.locator(`#${id}`).boundingBox(), before);
+  });
+
+  it('keeps the focus in its row, also out of view, and goes on from there', async () => {
+    const { page, come } = await open();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowDown');
+    await isAt(page, COUNT - 1);
+    await page.locator('main').hover();
+    await page.mouse.wheel(0, 200_000);
+    await page.locator('.log li[aria-posinset="6680"]').waitFor();
+    await come(2);
+    await page
+      .locator(`.log li[aria-setsize="${COUNT + 2}"]`)
+      .first()
+      .waitFor({ state: 'attached' });
+    await isAt(page, COUNT - 1);
+    await page.keyboard.press('ArrowDown');
+    await isAt(page, COUNT - 2);
+    assert.equal(await page.evaluate<boolean>(IN_VIEW), true);
+  });
+
+  it('gives the focus to a neighbour of a row that is filtered out', async () => {
+    const { page } = await open();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowDown');
+    await isAt(page, COUNT - 1);
+    await page.evaluate(
+      `[...document.querySelectorAll('.filter-chip')].find((chip) => /Errors/.test(chip.textContent)).click()`,
+    );
+    await isAt(page, COUNT - 10);
+  });
+
+  it('comes back to the request that was looked at, however far down', async () => {
+    const { page } = await open();
+    await page.keyboard.press('End');
+    await page.keyboard.press('k');
+    await isAt(page, 2);
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'GET /2', exact: true }).waitFor();
+    await page.keyboard.press('Escape');
+    await isAt(page, 2);
+    assert.equal(await page.evaluate<boolean>(IN_VIEW), true);
+  });
+
+  it('is searched where a browser would find nothing, also with Ctrl+F', async () => {
+    const { page } = await open();
+    await page.keyboard.press('Control+f');
+    await page.keyboard.type('/4321');
+    await eventually(20_000, async () => assert.equal(await page.locator('.log li').count(), 1));
+    await page.keyboard.press('ArrowDown');
+    await isAt(page, 4321);
+  });
+
+  it('pulses where a response still comes, and stands still for those who want that', async () => {
+    for (const [reducedMotion, name] of [
+      ['no-preference', 'pulse'],
+      ['reduce', 'none'],
+    ] as const) {
+      const { page } = await open({ reducedMotion }, 3);
+      const live = page.getByRole('button', { name: 'GET /3 200 live' });
+      await live.waitFor();
+      const shown = await page.evaluate<string>(PULSE);
+      assert.equal(shown, name);
+    }
+  });
+});
+
+/** The number of the request whose row has the focus. */
+const FOCUSED = `Number(document.activeElement.id.replace('request-k-', ''))`;
+/** The animation of a row that is live. */
+const PULSE = `getComputedStyle(document.querySelector('.row-live .took'), '::before').animationName`;
+/** Whether all of what has the focus is in view. */
+const IN_VIEW = `(() => {
+  const { top, bottom } = document.activeElement.getBoundingClientRect();
+  return top >= 0 && bottom <= innerHeight;
+})()`;
+
+async function isAt(page: Page, id: number): Promise<void> {
+  await page.locator(`#request-k-${id}`).and(page.locator(':focus')).waitFor();
+}

@@ -1,0 +1,264 @@
+import assert from 'node:assert/strict';
+import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import type { Page } from 'playwright-core';
+import { eventually } from '../support/deadline.ts';
+import { startHttpService } from '../support/services/listen.ts';
+import { expose, scenarios } from './support/fixture.ts';
+import { assertReadable } from './support/readable.ts';
+import { visit } from './support/visit.ts';
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+const answer = (page: Page) => page.getByRole('region', { name: 'Response', exact: true });
+
+scenarios('one request in full', (fixture) => {
+  /** Opens a request to a service that answers with these bodies, by path. */
+  async function openRequest(
+    bodies: Readonly<Record<string, [fields: Record<string, string>, body: Buffer]>>,
+  ) {
+    const service = await startHttpService(fixture.scope, (request, response) => {
+      const [fields, body] = bodies[request.url ?? ''] ?? [{}, Buffer.from('nothing')];
+      response.writeHead(200, fields);
+      response.end(body);
+    });
+    const { page, app } = await fixture.openSignedIn();
+    await expose(page, service.port);
+    const address = (await app.tunnel()).url;
+    const show = async (path: string): Promise<void> => {
+      await visit(`${address}${path}`);
+      await page.getByRole('button', { name: `GET ${path} 200` }).click();
+      await answer(page).waitFor();
+    };
+    return { page, app, show };
+  }
+
+  it('shows compressed bodies unpacked, and says so', async () => {
+    const text = Buffer.from('{"mugs":2}');
+    const { page, show } = await openRequest({
+      '/gzip': [{ 'content-encoding': 'gzip' }, gzipSync(text)],
+      '/br': [{ 'content-encoding': 'br' }, brotliCompressSync(text)],
+      '/zstd': [{ 'content-encoding': 'zstd' }, zstdCompressSync(text)],
+    });
+    for (const coding of ['gzip', 'br', 'zstd']) {
+      await show(`/${coding}`);
+      await answer(page).getByText(`Unpacked from ${coding}`).waitFor();
+      await answer(page).getByText('"mugs": 2').waitFor();
+      await page.keyboard.press('Escape');
+    }
+  });
+
+  it('leaves a bomb packed, and says so', async () => {
+    const bomb = Array.from({ length: 3 }).reduce<Buffer>((body) => gzipSync(body), Buffer.alloc(50_000_000));
+    const { page, show } = await openRequest({
+      '/bomb': [{ 'content-encoding': 'gzip, gzip, gzip' }, bomb],
+    });
+    await show('/bomb');
+    await answer(page)
+      .getByText(/larger than 1 MiB .* shown as it was sent/)
+      .waitFor();
+    await assertReadable(page, 'a bomb');
+  });
+
+  it('says what a request has spent its time on', async () => {
+    const { page, show } = await openRequest({});
+    await show('/');
+    const table = page.getByRole('table', { name: 'Time' });
+    assert.deepEqual(await table.getByRole('rowheader').allInnerTexts(), [
+      'Waiting for a stream',
+      'Local connection',
+      'Your server',
+      'The rest of the response',
+    ]);
+    for (const cell of await table.locator('.waterfall-took').allInnerTexts())
+      assert.match(cell, /^\d+ m?s$/);
+    await assertReadable(page, 'the waterfall');
+  });
+
+  it('shows JSON as a tree for keys alone, and copies a value and its path', async () => {
+    const json = '{"big":12345678901234567890,"a":1.0,"a":2,"cart":[{"it\'s":"caf\\u00e9"}]}';
+    const { page, app, show } = await openRequest({ '/json': [JSON_TYPE, Buffer.from(json)] });
+    await show('/json');
+    const tree = page.getByRole('tree', { name: 'Response body as a tree' });
+    const rows = tree.getByRole('treeitem');
+    assert.deepEqual(await rows.allInnerTexts().then(plain), [
+      '▾ {…} 4 members',
+      '"big": 12345678901234567890',
+      '"a": 1.0',
+      '"a": 2',
+      '▾ "cart": […] 1 element',
+      '▾ 0: {…} 1 member',
+      `"it's": "café"`,
+    ]);
+    await rows.first().focus();
+    for (const key of ['End', 'ArrowLeft', 'ArrowLeft']) await page.keyboard.press(key);
+    await eventually(20_000, async () => assert.equal(await rows.count(), 6));
+    await tree
+      .getByRole('treeitem', { name: '0: {…}', expanded: false })
+      .and(page.locator(':focus'))
+      .waitFor();
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('ArrowRight');
+    await tree.getByRole('treeitem', { name: 'café' }).and(page.locator(':focus')).waitFor();
+    await page.getByText("$.cart[0]['it\\'s']").waitFor();
+    await answer(page).getByRole('button', { name: 'Copy the path', exact: true }).click();
+    await answer(page).getByRole('button', { name: 'Copy the value', exact: true }).click();
+    await rows.nth(1).click();
+    await page.getByText('$.big').waitFor();
+    await answer(page).getByRole('button', { name: 'Copy the value', exact: true }).click();
+    await eventually(20_000, async () =>
+      assert.deepEqual(await app.copied(), ["$.cart[0]['it\\'s']", 'café', '12345678901234567890']),
+    );
+    await assertReadable(page, 'a tree');
+  });
+
+  it('shows large, deep and hostile JSON bit by bit', async () => {
+    const long = JSON.stringify({ list: Array.from({ length: 250 }, (_, n) => n), text: 'x'.repeat(5000) });
+    const hostile = JSON.stringify({ '<img src=x onerror=alert(1)>': '\u202egpj.exe', __proto__: null });
+    const { page, show } = await openRequest({
+      '/long': [JSON_TYPE, Buffer.from(long)],
+      '/deep': [JSON_TYPE, Buffer.from('['.repeat(30_000) + ']'.repeat(30_000))],
+      '/hostile': [JSON_TYPE, Buffer.from(hostile)],
+      '/cut': [JSON_TYPE, Buffer.from(JSON.stringify(Array.from({ length: 40_000 }, () => 'abc')))],
+    });
+    const item = (name: string | RegExp) => answer(page).getByRole('treeitem', { name });
+    await show('/long');
+    await item('"list"').click();
+    await item('Show 100 more of 250').click();
+    await item('Show 50 more of 250').click();
+    await item('249: 249').waitFor();
+    await item('show all 5,002 characters').click();
+    await item('x'.repeat(5000)).waitFor();
+    await page.keyboard.press('Escape');
+    await show('/deep');
+    await answer(page).getByRole('treeitem').last().click();
+    for (const key of ['ArrowRight', 'ArrowRight', 'ArrowRight']) await page.keyboard.press(key);
+    await answer(page).getByRole('treeitem').nth(41).waitFor();
+    await page.keyboard.press('Escape');
+    await show('/hostile');
+    await item('"\\u{202e}gpj.exe"').waitFor();
+    assert.equal(await page.locator('.message img').count(), 0);
+    await page.keyboard.press('Escape');
+    await show('/cut');
+    await answer(page).getByText('What follows is not kept.').waitFor();
+    await item('0: "abc"').first().waitFor();
+  });
+
+  it('finds a text in what is shown, forwards and backwards, with marks', async () => {
+    const { page, show } = await openRequest({
+      '/json': [
+        JSON_TYPE,
+        Buffer.from(
+          JSON.stringify({
+            a: { b: { mug: 1 } },
+            list: Array.from({ length: 150 }, (_, n) => ({ n })),
+            Mug: 'a MUG',
+          }),
+        ),
+      ],
+      '/text': [{ 'content-type': 'text/plain' }, Buffer.from(`one mug\n${'line\n'.repeat(500)}two Mugs`)],
+    });
+    await show('/text');
+    await page.keyboard.press('Control+f');
+    await page.keyboard.type('mug');
+    const bar = answer(page).getByRole('search');
+    // They come and go once the rest is shown.
+    const marks = (count: number): Promise<void> =>
+      eventually(20_000, async () =>
+        assert.equal(await page.evaluate('CSS.highlights.get("found").size'), count),
+      );
+    await bar.getByText('1 of 2').waitFor();
+    await marks(2);
+    await page.keyboard.press('Enter');
+    await bar.getByText('2 of 2').waitFor();
+    const body = answer(page).getByRole('region', { name: 'Response body' });
+    await eventually(20_000, async () => assert.ok((await body.evaluate((pre) => pre.scrollTop)) > 0));
+    await page.keyboard.press('Shift+Enter');
+    await bar.getByText('1 of 2').waitFor();
+    await assertReadable(page, 'find');
+    await page.keyboard.press('Escape');
+    await answer(page).getByRole('button', { name: 'Find' }).and(page.locator(':focus')).waitFor();
+    await marks(0);
+    await page.keyboard.press('Escape');
+    await show('/json');
+    await answer(page).getByRole('treeitem').first().waitFor();
+    await page.keyboard.press('Control+f');
+    await page.keyboard.type('149');
+    await bar.getByText('1 of 1').waitFor();
+    await answer(page).getByRole('treeitem', { name: '"n": 149', selected: true }).waitFor();
+    await bar.getByRole('searchbox').fill('nowhere');
+    await bar.getByText('Not found').waitFor();
+  });
+
+  it('stays where it was left while more of the response comes', async () => {
+    const { promise: asked, resolve: go } = Promise.withResolvers<void>();
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    const service = await startHttpService(fixture.scope, (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/plain' });
+      response.write('one\n');
+      void asked.then(() => response.write('two\n'));
+      void ended.then(() => response.end());
+    });
+    const { page, app } = await fixture.openSignedIn();
+    await expose(page, service.port);
+    const visitor = visit(`${(await app.tunnel()).url}/live`, {
+      method: 'POST',
+      body: '{"mug":1,"other":"mug"}',
+      type: 'application/json',
+    });
+    await page.getByRole('button', { name: 'POST /live 200' }).click();
+    const request = page.getByRole('region', { name: 'Request', exact: true });
+    await request.getByRole('button', { name: 'Find' }).click();
+    await request.getByRole('searchbox').fill('mug');
+    await request.getByText('1 of 2').waitFor();
+    await page.keyboard.press('Enter');
+    await request.getByText('2 of 2').waitFor();
+    go();
+    await answer(page).getByText('two').waitFor();
+    // Whatever follows from it has happened two frames later.
+    await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+    assert.equal(await request.getByText('2 of 2').count(), 1);
+    end();
+    assert.equal((await visitor).body, 'one\ntwo\n');
+  });
+
+  it('wraps long lines or not, and keeps that', async () => {
+    const { page, show } = await openRequest({
+      '/long': [{ 'content-type': 'text/plain' }, Buffer.from('word '.repeat(500))],
+      '/other': [{ 'content-type': 'text/plain' }, Buffer.from('x'.repeat(3000))],
+    });
+    const isWide = () =>
+      answer(page)
+        .getByRole('region', { name: 'Response body' })
+        .evaluate((pre) => pre.scrollWidth > pre.clientWidth);
+    await show('/long');
+    assert.equal(await isWide(), false);
+    await answer(page).getByRole('button', { name: 'Wrap', pressed: true }).click();
+    await answer(page).getByRole('button', { name: 'Wrap', pressed: false }).waitFor();
+    assert.equal(await isWide(), true);
+    await page.keyboard.press('Escape');
+    await show('/other');
+    assert.equal(await isWide(), true);
+    await answer(page).getByRole('button', { name: 'Wrap', pressed: false }).click();
+    await eventually(20_000, async () => assert.equal(await isWide(), false));
+  });
+
+  it('copies one header, or all of them', async () => {
+    const { page, app, show } = await openRequest({
+      '/': [{ 'x-first': 'caf\u00e9', 'x-second': 'two' }, Buffer.from('x')],
+    });
+    await show('/');
+    const table = answer(page).getByRole('table', { name: 'Headers' });
+    await table.getByRole('row', { name: 'x-second two' }).hover();
+    await table.getByRole('button', { name: 'Copy the value of x-second' }).click();
+    await table.getByRole('button', { name: 'Copy the headers of the response' }).click();
+    await eventually(20_000, async () => {
+      const [one, all] = await app.copied();
+      assert.equal(one, 'two');
+      assert.match(all ?? '', /^x-first: caf.*\nx-second: two\n/);
+    });
+  });
+});
+
+/** Rows as one line each, with plain spaces. */
+function plain(texts: readonly string[]): string[] {
+  return texts.map((text) => text.replaceAll(/\s+/g, ' ').trim());
+}

@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { eventually } from '../support/deadline.ts';
+import { startHttpService } from '../support/services/listen.ts';
+import { card, expose, scenarios } from './support/fixture.ts';
+import { visit } from './support/visit.ts';
+
+scenarios('what was done by mistake', (fixture) => {
+  /** A tunnel that a visitor has come through. */
+  async function exposed() {
+    const opened = await fixture.openSignedIn();
+    const { port } = await startHttpService(fixture.scope, (_, response) => response.end('hello'));
+    const slug = await expose(opened.page, port);
+    const { url } = await opened.app.tunnel();
+    assert.equal((await visit(`${url}/seen`)).body, 'hello');
+    await opened.page.getByRole('button', { name: 'GET /seen 200' }).waitFor();
+    return { ...opened, slug, url };
+  }
+
+  it('a stop is taken back, with the address', async () => {
+    const { page, slug, url } = await exposed();
+    await page.getByRole('button', { name: `Stop ${slug}` }).click();
+    await card(page, slug).getByText('Stopped', { exact: true }).waitFor();
+    const visitor = visit(`${url}/meanwhile`);
+    await page.getByRole('button', { name: `Undo: ${slug} is stopped.` }).click();
+    await card(page, slug).getByText('Online').waitFor();
+    assert.equal(
+      (await visitor).body,
+      'hello',
+      'the relay lets visitors wait for a tunnel that may come back',
+    );
+    assert.equal((await visit(url)).body, 'hello');
+  });
+
+  it('a stop and a removal are taken back with the keyboard', async () => {
+    const { page, slug, url } = await exposed();
+    await page.getByRole('button', { name: `Stop ${slug}` }).click();
+    await page.getByRole('button', { name: `Remove ${slug}` }).click();
+    await page.getByRole('heading', { name: 'Nothing is exposed' }).waitFor();
+    // In the field, the key is the field's own; the heading is no field.
+    await page.getByRole('heading', { name: 'Nothing is exposed' }).click();
+    await page.keyboard.press('Control+z');
+    await card(page, slug).waitFor();
+    await page.keyboard.press('Control+z');
+    await card(page, slug).getByText('Online').waitFor();
+    assert.equal((await visit(url)).body, 'hello');
+  });
+
+  it('an emptied log is taken back, with what came meanwhile', async () => {
+    const { page, slug, url } = await exposed();
+    await page.getByRole('button', { name: `All requests to ${slug}` }).click();
+    const rows = page.locator('.log .target');
+    await rows.getByText('/seen').waitFor();
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await page.getByText('No request yet').waitFor();
+    await visit(`${url}/late`);
+    await page.getByRole('button', { name: `Undo: The log of ${slug} is cleared.` }).click();
+    await eventually(20_000, async () => assert.deepEqual(await rows.allInnerTexts(), ['/late', '/seen']));
+  });
+
+  it('a sign-out is taken back, with key, tunnels and addresses', async () => {
+    const { page, slug, url } = await exposed();
+    await page.getByRole('button', { name: 'Settings' }).click();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('button', { name: 'Sign in' }).waitFor();
+    await page.getByRole('button', { name: /^Undo: You are signed out/ }).click();
+    await card(page, slug).getByText('Online').waitFor();
+    assert.equal((await visit(url)).body, 'hello');
+  });
+
+  it('is final after 8 s: nothing is offered any more, and the relay no longer has the tunnel', async () => {
+    const { page, slug, account } = await exposed();
+    await page.getByRole('button', { name: `Stop ${slug}` }).click();
+    const undo = page.getByRole('button', { name: `Undo: ${slug} is stopped.` });
+    await undo.waitFor();
+    assert.equal((await account.api.list()).length, 1);
+    await undo.waitFor({ state: 'detached' });
+    await eventually(20_000, async () => assert.deepEqual(await account.api.list(), []));
+  });
+});

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { createHmac } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Page } from 'playwright-core';
+import { startHttpService } from '../support/services/listen.ts';
+import { expose, scenarios } from './support/fixture.ts';
+import { focused, focusedName } from './support/keyboard.ts';
+import { assertReadable } from './support/readable.ts';
+import { visit } from './support/visit.ts';
+
+const SECRET = 'whsec_4eC39HqLyjWDarjtT1zdp7dc';
+const BODY = '{"id":"evt_1","type":"invoice.paid"}';
+const DAY_S = 86_400;
+
+/** As Stripe writes it, and its own libraries read it. */
+function stripeSignature(time: number, body: string): string {
+  return `t=${time},v1=${createHmac('sha256', SECRET).update(`${time}.${body}`).digest('hex')}`;
+}
+
+scenarios('signatures of webhooks', (fixture) => {
+  /** A tunnel to a service that takes webhooks of Stripe, and refuses others, and its log after two of them. */
+  async function openHooks() {
+    const answers: number[] = [];
+    const service = await startHttpService(fixture.scope, (request, response) => {
+      let body = '';
+      request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+      request.on('end', () => {
+        const given = String(request.headers['stripe-signature']);
+        const time = Number(/^t=(\d+)/.exec(given)?.[1]);
+        const isRight = given === stripeSignature(time, body) && Math.abs(Date.now() / 1000 - time) <= 300;
+        answers.push((response.statusCode = isRight ? 200 : 400));
+        response.end();
+      });
+    });
+    const { page, app, directory } = await fixture.openSignedIn();
+    const slug = await expose(page, service.port);
+    const address = (await app.tunnel()).url;
+    const now = Math.floor(Date.now() / 1000);
+    for (const [path, time] of [
+      ['/yesterday', now - DAY_S],
+      ['/today', now],
+    ] as const) {
+      const headers = { 'stripe-signature': stripeSignature(time, BODY) };
+      await visit(`${address}${path}`, { method: 'POST', body: BODY, type: 'application/json', headers });
+    }
+    await page.getByRole('button', { name: `All requests to ${slug}` }).click();
+    return { page, directory, answers };
+  }
+
+  it('are checked once the secret is there, by keyboard alone, and the log says what they are', async () => {
+    const { page } = await openHooks();
+    await row(page, /POST Stripe \/today 200/).click();
+    await page.getByText('Not checked: Culvert does not know the secret.').waitFor();
+    await assertReadable(page, 'no secret');
+    await setSecret(page, SECRET);
+    await page.getByText('Valid: made with the secret, for this body.').waitFor();
+    await focusedName(page, /^1 secret$/);
+    await assertReadable(page, 'valid');
+    await page.keyboard.press('Escape');
+    await row(page, /POST Stripe valid \/today 200/).waitFor();
+    await row(page, /POST Stripe too old \/yesterday 400/).waitFor();
+  });
+
+  it('that are too old are made anew, so that the service takes the request', async () => {
+    const { page, answers } = await openHooks();
+    assert.deepEqual(answers, [400, 200]);
+    await row(page, /POST Stripe \/yesterday 400/).click();
+    await setSecret(page, SECRET);
+    await page.getByText('Too old: it fits').waitFor();
+    await page.getByRole('button', { name: 'Replay' }).click();
+    await page.getByText('Sent again, show it').waitFor();
+    assert.deepEqual(answers, [400, 200, 400]);
+    await page.getByRole('button', { name: 'Sign and send again' }).click();
+    await page.locator('#signed-again').click();
+    await page.getByText('Valid: made with the secret, for this body.').waitFor();
+    assert.deepEqual(answers, [400, 200, 400, 200]);
+  });
+
+  it('are checked with each of several secrets, which can be removed', async () => {
+    const { page } = await openHooks();
+    await row(page, /POST Stripe \/today 200/).click();
+    await setSecret(page, 'whsec_other');
+    await page.getByText('It does not fit').waitFor();
+    await page.getByRole('button', { name: '1 secret', exact: true }).click();
+    await setSecret(page, SECRET);
+    await page.getByText('Valid: made with').waitFor();
+    await page.getByRole('button', { name: '2 secrets' }).click();
+    const secrets = page.getByRole('list', { name: 'Secrets' }).getByRole('button');
+    await secrets.first().click();
+    await page.getByText('It does not fit').waitFor();
+    await secrets.first().click();
+    await page.getByText('Not checked: Culvert does not know the secret.').waitFor();
+    await focused(page, 'signing-secret');
+  });
+
+  it('have secrets that come back neither to the page nor to a file', async () => {
+    const { page, directory } = await openHooks();
+    await row(page, /POST Stripe \/today 200/).click();
+    await setSecret(page, 'not a secret');
+    await page.getByText('A secret has no spaces').waitFor();
+    await setSecret(page, SECRET);
+    await page.getByText('Valid: made with').waitFor();
+    assert.ok(!(await page.content()).includes(SECRET));
+    const files = readdirSync(directory, { withFileTypes: true }).filter((entry) => entry.isFile());
+    for (const { name } of files)
+      assert.ok(!readFileSync(join(directory, name), 'utf8').includes(SECRET), name);
+    assert.ok(files.some(({ name }) => name === 'signing-secrets.json'));
+  });
+});
+
+/** A line of the log. */
+function row(page: Page, name: RegExp) {
+  return page.locator('.log').getByRole('button', { name });
+}
+
+async function setSecret(page: Page, secret: string): Promise<void> {
+  await page.getByLabel('Signing secret').fill(secret);
+  await page.keyboard.press('Enter');
+}

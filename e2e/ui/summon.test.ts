@@ -1,0 +1,46 @@
+/** The window is summoned from anywhere: what the page does then. The keys are of the system, and tested beside their code. */
+import assert from 'node:assert/strict';
+import type { Browser } from 'playwright-core';
+import { exampleSnapshot, exampleTunnel } from '../../desktop/testing/views.ts';
+import { eventually } from '../support/deadline.ts';
+import { testScope } from '../support/scope.ts';
+import { openWindow } from './support/app-window.ts';
+import type { BuiltWindow } from './support/build.ts';
+import { focused } from './support/keyboard.ts';
+import { ScriptedMain } from './support/scripted-main.ts';
+import { sharedBrowser, sharedWindow } from './support/shared.ts';
+
+describe('the window that is summoned', function () {
+  const scope = testScope();
+  let browser: Browser;
+  let built: BuiltWindow;
+
+  before(async () => {
+    [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
+  });
+
+  async function open() {
+    const main = new ScriptedMain(exampleSnapshot({ tunnels: [exampleTunnel({ key: 'shop' })] }));
+    const page = await openWindow(scope, browser, built, main);
+    await page.getByRole('button', { name: 'Settings' }).click();
+    await page.getByRole('heading', { name: 'Settings' }).waitFor();
+    const copies = () => main.calls.filter(({ channel }) => channel === 'tunnel:copy-url').length;
+    return { page, main, copies };
+  }
+
+  it('is at the newest address, from wherever it was, and copies it the second time', async () => {
+    const { page, main, copies } = await open();
+    await main.push('address:show', { key: 'shop', copies: false });
+    await focused(page, 'copy-shop');
+    assert.equal(copies(), 0);
+    await main.push('address:show', { key: 'shop', copies: true });
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    assert.equal(copies(), 1);
+  });
+
+  it('copies also an address that is not in view', async () => {
+    const { main, copies } = await open();
+    await main.push('address:show', { key: 'shop', copies: true });
+    await eventually(20_000, () => assert.equal(copies(), 1));
+  });
+});

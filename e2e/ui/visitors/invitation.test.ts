@@ -1,0 +1,71 @@
+/** What somebody sees who was invited, and at the relay's own address (docs/protocol.md section 13). */
+import assert from 'node:assert/strict';
+import type { Browser } from 'playwright-core';
+import { signInLink } from '../../../shared/invitations.ts';
+import { administer } from '../../support/accounts.ts';
+import { Relay } from '../../support/programs.ts';
+import { suiteScope, testScope } from '../../support/scope.ts';
+import { sharedBrowser } from '../support/shared.ts';
+import { openAddress } from './support/open-address.ts';
+import { assertReadable } from './support/readable.ts';
+
+describe('pages of the relay itself', () => {
+  const suite = suiteScope();
+  const scope = testScope();
+  let relay: Relay;
+  let browser: Browser;
+
+  before(async () => {
+    [relay, browser] = await Promise.all([Relay.start(suite), sharedBrowser()]);
+  });
+
+  async function invitation(at = relay): Promise<string> {
+    const made = await administer(at, 'invite', 'create', '--account', 'A team with a <b>long</b> name');
+    // The command does not know the port that this relay has found free.
+    const { pathname } = new URL((made as { invites: { url: string }[] }).invites[0]?.url ?? '');
+    return at.url + pathname;
+  }
+
+  it('an invitation can be read by everybody, and says what to do', async () => {
+    const address = await invitation();
+    const { page } = await openAddress(scope, browser, address);
+    assert.equal(await page.title(), 'You are invited');
+    assert.ok((await page.locator('main').innerText()).includes(`culvert login ${address}`));
+    assert.ok((await page.locator('strong').allInnerTexts()).includes('A team with a <b>long</b> name'));
+    await assertReadable(page);
+  });
+
+  it('an invitation opens in the app, and its address goes nowhere else', async () => {
+    const address = await invitation();
+    const { page } = await openAddress(scope, browser, address);
+    const open = page.getByRole('link', { name: 'Open in Culvert' });
+    assert.equal(await open.getAttribute('href'), signInLink(address));
+    assert.equal(await page.locator('[href], [src], form').count(), 1);
+    await page.getByText('Whoever sent you this address knows where to get it.').waitFor();
+  });
+
+  it('an invitation says where to get Culvert, if the relay was told', async () => {
+    const downloads = 'https://downloads.example.com/culvert?for="us"&x=1';
+    const other = await Relay.start(scope, { CULVERT_DOWNLOAD_PAGE: downloads });
+    const { page } = await openAddress(scope, browser, await invitation(other));
+    const get = page.getByRole('link', { name: 'Get Culvert' });
+    assert.equal(await get.getAttribute('href'), new URL(downloads).href);
+    const response = await fetch(page.url(), { headers: { accept: 'text/html' } });
+    assert.equal(response.headers.get('referrer-policy'), 'no-referrer');
+    await assertReadable(page);
+  });
+
+  it('an invitation that was used says so', async () => {
+    const address = await invitation();
+    await fetch(address.replace('/invite/', '/v1/invites/'), { method: 'POST' });
+    const { page } = await openAddress(scope, browser, address);
+    assert.equal(await page.title(), 'This invitation has ended');
+    await assertReadable(page);
+  });
+
+  it("the relay's own address says what it is", async () => {
+    const { page } = await openAddress(scope, browser, `${relay.url}/`);
+    assert.equal(await page.title(), 'A Culvert relay');
+    await assertReadable(page);
+  });
+});
