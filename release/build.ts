@@ -1,5 +1,5 @@
-/** `npm run build`: bundles the two programs into dist/, one folder each (docs/decisions/0015-bundled-programs.md). */
-import { rmSync, writeFileSync } from 'node:fs';
+/** `npm run build`: bundles the two programs and the library into dist/, one folder each (docs/decisions/0015-bundled-programs.md). */
+import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { join, relative } from 'node:path';
 import { build, type BuildOptions, type Metafile, type Plugin } from 'esbuild';
@@ -7,6 +7,8 @@ import { ROOT } from './repository.ts';
 import { bundledPackages, licenceNotices } from './licences.ts';
 
 const DIST = join(ROOT, 'dist');
+/** What other programs import (docs/library.md). */
+const LIBRARY = 'desktop/library';
 const LINE_LENGTH = 120;
 
 /**
@@ -83,21 +85,27 @@ const PROGRAM: Format = { format: 'esm', splitting: true };
 const THREAD: Format = { format: 'cjs', outExtension: { '.js': '.cjs' } };
 
 /**
- * Bundles a program.
+ * Bundles a program, or the library.
  *
- * @param folder of the program, in the sources and in dist/
- * @param entryPoint the file that is started: the program, or a thread of it
+ * @param folder of it, in the sources and in dist/
+ * @param plugins besides those that all of them need
+ * @param entryPoints the files that are started: the program, or a thread of it; those of the library, which are imported
  */
-async function bundle(folder: string, entryPoint: string, as: Format): Promise<Metafile> {
+async function bundle(
+  folder: string,
+  entryPoints: readonly string[],
+  as: Format,
+  plugins: Plugin[] = [],
+): Promise<Metafile> {
   const { metafile } = await build({
     absWorkingDir: ROOT,
-    entryPoints: [join(folder, entryPoint)],
+    entryPoints: entryPoints.map((file) => join(folder, file)),
     outdir: join(DIST, folder),
     entryNames: '[name]',
     bundle: true,
     platform: 'node',
     target: 'node22.13',
-    plugins: [builtins, mediaTypes, unused],
+    plugins: [builtins, unused, ...plugins],
     // Koa comes with two versions of it, and setting one up takes longer than the rest of Koa.
     alias: { 'http-errors': './node_modules/http-errors' },
     // `ws` and `pg` use them if they are installed, and work without.
@@ -115,8 +123,12 @@ async function bundle(folder: string, entryPoint: string, as: Format): Promise<M
 
 rmSync(DIST, { recursive: true, force: true });
 const metafiles = await Promise.all([
-  bundle('server', 'cli.ts', PROGRAM),
-  bundle('server', 'store/thread/store-thread.ts', THREAD),
-  bundle('desktop', 'cli.ts', PROGRAM),
+  bundle('server', ['cli.ts'], PROGRAM, [mediaTypes]),
+  bundle('server', ['store/thread/store-thread.ts'], THREAD),
+  bundle('server', ['succession/send-listeners.ts'], THREAD),
+  bundle('server', ['succession/pass-listeners.ts'], THREAD),
+  bundle('desktop', ['cli.ts'], PROGRAM),
+  bundle(LIBRARY, ['index.ts', 'vite.ts'], PROGRAM),
 ]);
+cpSync(join(ROOT, LIBRARY, 'types'), join(DIST, LIBRARY, 'types'), { recursive: true });
 writeFileSync(join(DIST, 'NOTICES.txt'), licenceNotices(bundledPackages(metafiles)));

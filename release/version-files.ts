@@ -12,7 +12,8 @@ const PLACES: readonly Place[] = [
   // That of the project, and of its entry among the packages.
   {
     file: 'package-lock.json',
-    pattern: /^( {2}"version": "|\s{4}"": \{\n\s+"name": "culvert",\n\s+"version": ")([^"]+)(",)$/gm,
+    pattern:
+      /^( {2}"version": "|\s{4}"": \{\n\s+"name": "@culvert\/culvert",\n\s+"version": ")([^"]+)(",)$/gm,
     count: 2,
   },
   { file: 'shared/version.ts', pattern: /^(export const VERSION = ')([^']+)(';)$/gm, count: 1 },
