@@ -4,6 +4,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 import { Random } from './random.ts';
 import type { Scope } from './scope.ts';
+import { closedPort } from './services/listen.ts';
 
 /** What happens to bytes on the way; settings apply from the next bytes on. */
 export interface NetworkShape {
@@ -27,33 +28,31 @@ export class FaultProxy {
   readonly shape: NetworkShape = { latencyMs: 0, bytesPerSecond: 0, pieceBytes: 0, bytesPerLoss: 0 };
   /** Told of each connection when its first request has come, before that is passed on. */
   onRequest: (connection: ProxiedConnection) => void = () => {};
+  readonly port: number;
   readonly #target: number;
   readonly #server: Server;
   readonly #connections = new Set<ProxiedConnection>();
   readonly #gate = new Gate();
   readonly #random = new Random(1);
-  #port = 0;
 
-  private constructor(target: number) {
+  private constructor(port: number, target: number) {
+    this.port = port;
     this.#target = target;
     this.#server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => this.#join(socket));
   }
 
   /** @param target port of this machine to which connections lead */
   static async start(scope: Scope, target: number): Promise<FaultProxy> {
-    const proxy = new FaultProxy(target);
+    // Nobody else gets it while the proxy is away.
+    const proxy = new FaultProxy(await closedPort(), target);
     await proxy.restore();
     scope.defer(() => proxy.cut());
     return proxy;
   }
 
-  get port(): number {
-    return this.#port;
-  }
-
   /** The relay's address for those who come this way. */
   get url(): string {
-    return `http://127.0.0.1:${this.#port}`;
+    return `http://127.0.0.1:${this.port}`;
   }
 
   /** Connections that are open. */
@@ -97,9 +96,8 @@ export class FaultProxy {
 
   /** Takes connections (again), at the same port. */
   async restore(): Promise<void> {
-    this.#server.listen(this.#port, '127.0.0.1');
+    this.#server.listen(this.port, '127.0.0.1');
     await once(this.#server, 'listening');
-    this.#port = (this.#server.address() as { port: number }).port;
   }
 
   #join(client: Socket): void {

@@ -51,20 +51,21 @@ function chooseRows(names: readonly string[] | undefined, short: boolean): reado
 }
 
 async function torture(rows: readonly Row[], short: boolean): Promise<void> {
-  let failed = 0;
+  const failed: string[] = [];
   for (const row of rows) {
     const say = (line: string): void => console.error(`    ${row.name}: ${line}`);
     const outcome = await runRow(row, { short, seed, say }, short ? TIMEOUT_MS.short : TIMEOUT_MS.whole);
-    console.log(summary(outcome));
-    if (outcome.problems.length > 0) {
-      failed += 1;
-      console.log(`      repeat with: ${commandOf(row.name, seed)}${short ? ' --short' : ''}`);
-    }
+    const said = summary(outcome);
+    console.log(said);
+    if (outcome.problems.length > 0)
+      failed.push(`${said}\n      repeat with: ${commandOf(row.name, seed)}${short ? ' --short' : ''}`);
     if (!short) await write(outcome);
   }
   // In mocha's form: continuous integration adds these up.
-  console.log(`\n  ${rows.length - failed} passing\n  ${failed} failing\n  0 pending`);
-  if (failed > 0) process.exitCode = 1;
+  console.log(`\n  ${rows.length - failed.length} passing\n  ${failed.length} failing\n  0 pending\n`);
+  // Once more, as mocha does: of a long output only the end is read.
+  for (const said of failed) console.log(said);
+  if (failed.length > 0) process.exitCode = 1;
 }
 
 /** Writes after each row, so that an interrupted run keeps what it has measured. */

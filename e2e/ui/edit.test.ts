@@ -1,9 +1,10 @@
 /** Requests that are edited in the window and sent again, on a real relay and a real service. */
 import assert from 'node:assert/strict';
+import type { RequestListener } from 'node:http';
 import { createServer } from 'node:net';
 import type { Page } from 'playwright-core';
 import { eventually } from '../support/deadline.ts';
-import { startHttpService } from '../support/services/listen.ts';
+import { closedPort, startHttpService } from '../support/services/listen.ts';
 import { expose, scenarios } from './support/fixture.ts';
 import { assertReadable } from './support/readable.ts';
 import { visit } from './support/visit.ts';
@@ -22,7 +23,7 @@ scenarios('an edited request', (fixture) => {
   async function openEdit() {
     const seen: Seen[] = [];
     let status = 500;
-    const service = await startHttpService(fixture.scope, (request, response) => {
+    const listener: RequestListener = (request, response) => {
       const chunks: Buffer[] = [];
       request.on('data', (chunk: Buffer) => chunks.push(chunk));
       request.on('end', () => {
@@ -39,7 +40,9 @@ scenarios('an edited request', (fixture) => {
         });
         response.end(JSON.stringify({ tries: 1, right: isRight, text: isRight ? '<b>\u202enew' : 'old' }));
       });
-    });
+    };
+    // Nobody else gets its port while it is stopped.
+    const service = await startHttpService(fixture.scope, listener, await closedPort());
     const { page, app } = await fixture.openSignedIn();
     await expose(page, service.port);
     const address = (await app.tunnel()).url;

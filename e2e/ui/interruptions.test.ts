@@ -3,7 +3,7 @@ import { administer, createAccount, withNewKey } from '../support/accounts.ts';
 import { eventually } from '../support/deadline.ts';
 import { FaultProxy } from '../support/fault-proxy.ts';
 import { Relay } from '../support/programs.ts';
-import { startHttpService } from '../support/services/listen.ts';
+import { closedPort, startHttpService } from '../support/services/listen.ts';
 import { Scope } from '../support/scope.ts';
 import { card, expose, scenarios, signIn } from './support/fixture.ts';
 import { visit } from './support/visit.ts';
@@ -76,7 +76,8 @@ scenarios('what comes back by itself', (fixture) => {
     const { page, app } = await fixture.openSignedIn();
     const running = new Scope();
     fixture.scope.defer(() => running.end());
-    const { port } = await startHttpService(running, (_, response) => response.end('before'));
+    const port = await closedPort();
+    await startHttpService(running, (_, response) => response.end('before'), port);
     const slug = await expose(page, port);
     const { url } = await app.tunnel();
     assert.equal((await visit(url)).body, 'before');
