@@ -1,12 +1,13 @@
 /** The app without Electron: what it remembers, who is signed in, its tunnels, and what is shown of them. */
 import { join } from 'node:path';
+import { currentLocale } from '../i18n/translate.ts';
 import type { Snapshot, UpdateView } from '../shared/snapshot.ts';
 import { Checkup } from './checkup.ts';
 import { Domains } from './domains.ts';
 import { Drops } from './drops.ts';
 import type { Handlers } from './handlers/handle.ts';
 import { createHandlers } from './handlers/handlers.ts';
-import { followAutostart } from './handlers/settings.ts';
+import { followAutostart, followLanguage } from './handlers/settings.ts';
 import {
   KNOCK_NOTICES_MAX,
   NOTICE_TICK_MS,
@@ -77,6 +78,7 @@ export interface Core {
 export async function createCore(platform: Platform): Promise<Core> {
   const { clock } = platform;
   const store = await openStore(platform);
+  followLanguage(store, platform);
   const vault = openVault(platform, 'key.json');
   const { store: passwordStore, passwords } = await PasswordStore.open(openVault(platform, 'passwords.json'));
   let scan: PortScan | undefined;
@@ -195,6 +197,7 @@ export async function createCore(platform: Platform): Promise<Core> {
       drop: drops.view,
       ports: scan?.ports ?? [],
       settings: store.data.settings,
+      locale: currentLocale(),
       undos: undos.views,
       update,
       isShortcutRefused: platform.summonKey.isRefused,

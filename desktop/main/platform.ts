@@ -29,6 +29,8 @@ export interface Platform extends InvitationCalls {
   servedHere(): Promise<ReadonlySet<string>>;
   scanPorts(): Promise<PortScan | undefined>;
   hasNetwork(): boolean;
+  /** BCP 47 tags of the languages that the user reads, best first. */
+  preferredLanguages(): readonly string[];
   /** Makes up a password that people can say and type: three words. */
   readonly inventPassword: () => string;
   copy(text: string): Promise<void>;

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
-import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useMemo, useState } from 'preact/hooks';
+import { DEFAULT_LOCALE, directionOf } from '../i18n/locale.ts';
 import { WHOLE_LOG } from '../shared/log.ts';
 import type { Snapshot } from '../shared/snapshot.ts';
 import type { Bridge } from './bridge.ts';
@@ -121,13 +122,19 @@ export function App({ bridge }: { bridge: Bridge }): JSX.Element {
   useEffect(() => {
     document.documentElement.dataset['theme'] = theme;
   }, [theme]);
+  const { language, tag } = snapshot?.locale ?? DEFAULT_LOCALE;
+  useLayoutEffect(() => {
+    document.documentElement.lang = language;
+    document.documentElement.dir = directionOf(language);
+  }, [language]);
 
   return (
     <ShellContext.Provider value={shell}>
       {snapshot === undefined ? (
         <Loading problem={problem} />
       ) : (
-        <UndoContext.Provider value={snapshot.undos}>
+        // Everything is said anew in another language.
+        <UndoContext.Provider key={`${language} ${tag}`} value={snapshot.undos}>
           {snapshot.session.state === 'signed-in' ? (
             <Panes
               snapshot={snapshot}

@@ -2,6 +2,7 @@
 import type { HostHeader } from '../../shared/value-rules.ts';
 import type { PulseSecond, RequestSummary } from '../engine/inspector/records.ts';
 import type { HopResult } from '../doctor/hop.ts';
+import type { LanguageChoice, Locale } from '../i18n/locale.ts';
 import type { KnockView, LockView } from './lock.ts';
 import type { LogPoint, LogView } from './log.ts';
 import type { SummonShortcut } from './summon.ts';
@@ -22,6 +23,8 @@ export interface Snapshot {
   /** ports that something on this machine listens on now, likeliest first */
   readonly ports: readonly PortView[];
   readonly settings: Settings;
+  /** how the app speaks to the user now */
+  readonly locale: Locale;
   /** what the user has just done and can still take back, in that order */
   readonly undos: readonly UndoView[];
   /** a newer version of the app */
@@ -196,6 +199,8 @@ export interface Settings {
   readonly startsAtLogin: boolean;
   readonly notifies: boolean;
   readonly theme: 'system' | 'light' | 'dark';
+  /** of every text, date and number */
+  readonly language: LanguageChoice;
   /** what quitting does to tunnels that are online */
   readonly onQuit: 'ask' | 'close' | 'leave';
   /** whether long lines of bodies are wrapped where they are shown */

@@ -326,6 +326,7 @@ export function fakeSystem(
     servedHere: () => Promise.resolve(new Set(api.servedHere)),
     scanPorts: () => Promise.resolve(undefined),
     hasNetwork: () => true,
+    preferredLanguages: () => ['en'],
     inventPassword: () => 'mild-oak-fern',
     copy: (text) => Promise.resolve(void seen.copied.push(text)),
     chooseFileToWrite(name) {

@@ -1,6 +1,7 @@
 /** What the window shows, for tests: complete and ordinary, except for what a test changes. */
 import type { RequestDetail, RequestSummary } from '../engine/inspector/records.ts';
 import type { OtherTunnelView, Snapshot, TunnelView } from '../shared/snapshot.ts';
+import { DEFAULT_LOCALE } from '../i18n/locale.ts';
 import { LOG_START, WHOLE_LOG } from '../shared/log.ts';
 
 export function exampleTunnel(changes: Partial<TunnelView> = {}): TunnelView {
@@ -75,6 +76,7 @@ export function exampleSnapshot(changes: Partial<Snapshot> = {}): Snapshot {
       startsAtLogin: false,
       notifies: true,
       theme: 'system',
+      language: 'system',
       onQuit: 'ask',
       wrapsBodies: true,
       summonShortcut: 'CommandOrControl+Alt+Shift+C',
@@ -83,6 +85,7 @@ export function exampleSnapshot(changes: Partial<Snapshot> = {}): Snapshot {
     undos: [],
     update: undefined,
     hasNetwork: true,
+    locale: DEFAULT_LOCALE,
     ...changes,
   };
 }

@@ -65,6 +65,7 @@ export function electronPlatform(options: ElectronPlatformOptions): Platform {
     servedHere: async () => new Set((await findTunnels(runtimeFolder(env, platform))).map(({ id }) => id)),
     scanPorts: createPortScan(platform, () => ownProcesses(app)),
     hasNetwork: () => net.isOnline(),
+    preferredLanguages: () => app.getPreferredSystemLanguages(),
     inventPassword: () => inventPassword(),
     copy: (text) => clipboard.writeText(text),
     async chooseFileToWrite(name) {

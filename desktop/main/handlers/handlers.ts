@@ -30,7 +30,15 @@ import { signatureHandlers } from './signatures.ts';
 export interface HandlersOptions {
   readonly platform: Pick<
     Platform,
-    'copy' | 'chooseFileToWrite' | 'open' | 'autostart' | 'setTheme' | 'summonKey' | 'about' | 'links'
+    | 'copy'
+    | 'chooseFileToWrite'
+    | 'open'
+    | 'autostart'
+    | 'setTheme'
+    | 'preferredLanguages'
+    | 'summonKey'
+    | 'about'
+    | 'links'
   >;
   readonly signIn: SignIn;
   readonly invitations: Invitations;

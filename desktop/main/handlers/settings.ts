@@ -1,3 +1,5 @@
+import { chooseLocale } from '../../i18n/locale.ts';
+import { setLocale } from '../../i18n/translate.ts';
 import type { Settings } from '../../shared/snapshot.ts';
 import { CallFailure } from '../failure.ts';
 import type { Platform } from '../platform.ts';
@@ -14,6 +16,14 @@ export async function followAutostart(
   return true;
 }
 
+/** Has the app speak the language that the user has chosen. */
+export function followLanguage(
+  store: AppStore,
+  { preferredLanguages }: Pick<Platform, 'preferredLanguages'>,
+): void {
+  setLocale(chooseLocale(store.data.settings.language, preferredLanguages()));
+}
+
 /**
  * Settings that the system also stores are set there first: if it refuses one, that is not remembered.
  *
@@ -22,8 +32,9 @@ export async function followAutostart(
 export async function changeSettings(
   change: Partial<Settings>,
   store: AppStore,
-  { autostart, setTheme, summonKey }: Pick<Platform, 'autostart' | 'setTheme' | 'summonKey'>,
+  platform: Pick<Platform, 'autostart' | 'setTheme' | 'summonKey' | 'preferredLanguages'>,
 ): Promise<void> {
+  const { autostart, setTheme, summonKey } = platform;
   if (change.startsAtLogin !== undefined) {
     try {
       await autostart.set(change.startsAtLogin);
@@ -45,4 +56,5 @@ export async function changeSettings(
   }
   if (change.theme !== undefined) setTheme(change.theme);
   await store.change({ settings: { ...store.data.settings, ...change } });
+  if (change.language !== undefined) followLanguage(store, platform);
 }

@@ -40,6 +40,7 @@ export const INITIAL_APP_DATA: AppData = {
     startsAtLogin: false,
     notifies: true,
     theme: 'system',
+    language: 'system',
     onQuit: 'ask',
     wrapsBodies: true,
     summonShortcut: SUMMON_SHORTCUTS[0],

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { t } from '../../i18n/translate.ts';
 import { Mark } from '../view/icons.tsx';
 import { Notice } from '../view/parts.tsx';
 
@@ -19,11 +20,11 @@ export function Loading({ problem }: { problem: string | undefined }): JSX.Eleme
       <h1 class="unseen">Culvert</h1>
       {problem !== undefined && (
         <Notice kind="error" alert>
-          {problem} Close this window and open it again.
+          {t('common.openAgain', { problem })}
         </Notice>
       )}
       {problem === undefined && isSlow && (
-        <p class="dim">Still starting. This takes longer than it should.</p>
+        <p class="dim">{t('common.stillStarting')}</p>
       )}
     </main>
   );

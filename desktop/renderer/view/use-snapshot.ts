@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import { setLocale, t } from '../../i18n/translate.ts';
 import type { Snapshot } from '../../shared/snapshot.ts';
 import type { Bridge } from '../bridge.ts';
 import { share } from '../model/share.ts';
@@ -25,6 +26,7 @@ export function useSnapshot(
     const take = (received: Snapshot): void => {
       const next = share(latest, received);
       if (next === latest) return;
+      setLocale(next.locale);
       onChange(latest, next);
       latest = next;
       setWatched({ snapshot: next, problem: undefined });
@@ -37,7 +39,7 @@ export function useSnapshot(
       if (answer.ok) take(answer.value);
       else setWatched({ snapshot: undefined, problem: answer.error.text });
     };
-    ask().catch(() => setWatched({ snapshot: undefined, problem: 'The window lost contact with the app.' }));
+    ask().catch(() => setWatched({ snapshot: undefined, problem: t('common.lostContact') }));
     return stop;
   }, [bridge, onChange]);
   return watched;

@@ -56,6 +56,7 @@ export function fakeElectron(directory: string): FakeElectron {
     setAsDefaultProtocolClient: () => true,
     getPath: () => directory,
     getLoginItemSettings: () => ({ openAtLogin: false, wasOpenedAtLogin: false }),
+    getPreferredSystemLanguages: () => ['en'],
     getAppMetrics: () => [],
     quit() {},
     exit() {},

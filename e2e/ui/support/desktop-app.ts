@@ -207,6 +207,7 @@ function fakeElectron(directory: string, outside: Outside): ElectronPlatformOpti
       getPath: () => directory,
       getAppMetrics: () => [],
       getLoginItemSettings: () => ({ openAtLogin: false }),
+      getPreferredSystemLanguages: () => ['en'],
     },
     clipboard: { writeText: (text: string) => Promise.resolve(void outside.copied.push(text)) },
     globalShortcut: {

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { t } from '../../../i18n/translate.ts';
 import type { About } from '../../../shared/ipc.ts';
 import { useShell } from '../../view/context.ts';
 import { Mark } from '../../view/icons.tsx';
@@ -21,7 +22,7 @@ export function AboutScreen(): JSX.Element {
     void ask();
   }, [run]);
   return (
-    <Screen title="About">
+    <Screen title={t('about.title')}>
       <Failure problem={load.error} />
       {about !== undefined && (
         <>
@@ -35,18 +36,24 @@ export function AboutScreen(): JSX.Element {
               class="link"
               onClick={() => void bridge.call('app:open-link', { link: 'source' })}
             >
-              Source code
+              {t('about.source')}
             </button>
             <button
               type="button"
               class="link"
               onClick={() => void bridge.call('app:open-link', { link: 'releases' })}
             >
-              All versions
+              {t('about.releases')}
             </button>
           </div>
-          <Table title="Versions" rows={about.versions.map(({ name, version }) => [name, version])} />
-          <Table title="Licences" rows={about.licences.map(({ name, licence }) => [name, licence])} />
+          <Table
+            title={t('about.versions')}
+            rows={about.versions.map(({ name, version }) => [name, version])}
+          />
+          <Table
+            title={t('about.licences')}
+            rows={about.licences.map(({ name, licence }) => [name, licence])}
+          />
         </>
       )}
     </Screen>

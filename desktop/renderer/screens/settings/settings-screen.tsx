@@ -1,5 +1,12 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import {
+  LANGUAGE_CHOICES,
+  LANGUAGE_NAMES,
+  type LanguageChoice,
+  PSEUDO_LANGUAGE,
+} from '../../../i18n/locale.ts';
+import { t } from '../../../i18n/translate.ts';
 import type { SessionView, Settings } from '../../../shared/snapshot.ts';
 import { SUMMON_SHORTCUTS, type SummonShortcut } from '../../../shared/summon.ts';
 import { capitalised } from '../../model/numbers.ts';
@@ -14,19 +21,33 @@ import { Select, Switch } from './controls.tsx';
 
 type SignedIn = Extract<SessionView, { state: 'signed-in' }>;
 
-const THEMES: Readonly<Record<Settings['theme'], string>> = {
-  system: 'As the system',
-  light: 'Light',
-  dark: 'Dark',
-};
-const SHORTCUTS = Object.fromEntries(
-  SUMMON_SHORTCUTS.map((shortcut) => [shortcut, shortcut === 'off' ? 'Off' : shortcutText(shortcut)]),
-) as Readonly<Record<SummonShortcut, string>>;
-const ON_QUIT: Readonly<Record<Settings['onQuit'], string>> = {
-  ask: 'Ask each time',
-  close: 'Close them',
-  leave: 'Leave them until they expire',
-};
+/** What is chosen, by what it is called; in the user's language, so made when it is shown. */
+type Choices<T extends string> = Readonly<Record<T, string>>;
+
+const themes = (): Choices<Settings['theme']> => ({
+  system: t('settings.theme.system'),
+  light: t('settings.theme.light'),
+  dark: t('settings.theme.dark'),
+});
+const shortcuts = (): Choices<SummonShortcut> =>
+  Object.fromEntries(
+    SUMMON_SHORTCUTS.map((shortcut) => [
+      shortcut,
+      shortcut === 'off' ? t('settings.shortcut.off') : shortcutText(shortcut),
+    ]),
+  ) as Choices<SummonShortcut>;
+const onQuit = (): Choices<Settings['onQuit']> => ({
+  ask: t('settings.onQuit.ask'),
+  close: t('settings.onQuit.close'),
+  leave: t('settings.onQuit.leave'),
+});
+const languages = (chosen: LanguageChoice): Choices<LanguageChoice> =>
+  Object.fromEntries(
+    LANGUAGE_CHOICES.filter((choice) => choice !== PSEUDO_LANGUAGE || choice === chosen).map((choice) => [
+      choice,
+      choice === 'system' ? t('settings.language.system') : LANGUAGE_NAMES[choice],
+    ]),
+  ) as Choices<LanguageChoice>;
 
 /** Everything that can be set; each change takes effect at once. */
 export function SettingsScreen({
@@ -50,79 +71,85 @@ export function SettingsScreen({
     if (!answer.ok) setWished({});
   };
   return (
-    <Screen title="Settings">
+    <Screen title={t('settings.title')}>
       <Failure problem={action.error} />
-      <section class="group" aria-label="App">
+      <section class="group" aria-label={t('settings.app')}>
         <Switch
           id="starts-at-login"
-          label="Start at login"
-          hint="Without a window, in the tray."
+          label={t('settings.startsAtLogin')}
+          hint={t('settings.startsAtLogin.hint')}
           checked={shown.startsAtLogin}
           onChange={(startsAtLogin) => void change({ startsAtLogin })}
         />
         <Switch
           id="notifies"
-          label="Notifications"
-          hint="When a tunnel has its first visitor, is about to expire, has expired or is lost, and when the key is refused."
+          label={t('settings.notifies')}
+          hint={t('settings.notifies.hint')}
           checked={shown.notifies}
           onChange={(notifies) => void change({ notifies })}
         />
         <Select
           id="summon-shortcut"
-          label="Shortcut from anywhere"
-          hint={
-            isShortcutRefused
-              ? 'Your system does not give it: another program may have it, or none may have any.'
-              : 'Shows the newest address; pressed twice, it copies it.'
-          }
-          choices={SHORTCUTS}
+          label={t('settings.shortcut')}
+          hint={t(isShortcutRefused ? 'settings.shortcut.refused' : 'settings.shortcut.hint')}
+          choices={shortcuts()}
           value={shown.summonShortcut}
           onChange={(summonShortcut) => void change({ summonShortcut })}
         />
         <Select
+          id="language"
+          label={t('settings.language')}
+          choices={languages(shown.language)}
+          value={shown.language}
+          onChange={(language) => void change({ language })}
+        />
+        <Select
           id="theme"
-          label="Theme"
-          choices={THEMES}
+          label={t('settings.theme')}
+          choices={themes()}
           value={shown.theme}
           onChange={(theme) => void change({ theme })}
         />
         <Select
           id="on-quit"
-          label="Tunnels when Culvert quits"
-          choices={ON_QUIT}
+          label={t('settings.onQuit')}
+          choices={onQuit()}
           value={shown.onQuit}
-          onChange={(onQuit) => void change({ onQuit })}
+          onChange={(wish) => void change({ onQuit: wish })}
         />
       </section>
-      <section class="group" aria-label="Account">
+      <section class="group" aria-label={t('settings.account')}>
         <dl class="pairs">
-          <dt>Relay</dt>
+          <dt>{t('settings.account.relay')}</dt>
           <dd>{session.relay}</dd>
-          <dt>Account</dt>
+          <dt>{t('settings.account.name')}</dt>
           <dd>
-            {session.account.name}, {capitalised(session.account.plan)} plan
+            {t('settings.account.nameAndPlan', {
+              name: session.account.name,
+              plan: capitalised(session.account.plan),
+            })}
           </dd>
-          <dt>API key</dt>
+          <dt>{t('settings.account.key')}</dt>
           <dd>{KEEP_WORDS[session.keyKept].kept}</dd>
         </dl>
         <button type="button" class="button" onClick={() => void action.run('session:sign-out', undefined)}>
-          Sign out
+          {t('settings.signOut')}
         </button>
-        <p class="hint">Signing out closes your tunnels and forgets the key on this computer.</p>
+        <p class="hint">{t('settings.signOut.hint')}</p>
       </section>
       <div class="buttons">
         <button type="button" id="about" class="button" onClick={() => go({ screen: 'about' })}>
-          About and licences
+          {t('settings.about')}
         </button>
         <button
           type="button"
           class="button"
           onClick={() => void action.run('app:open-link', { link: 'documentation' })}
         >
-          Documentation
+          {t('settings.documentation')}
         </button>
         <button type="button" class="button" onClick={() => void action.run('app:quit', undefined)}>
-          Quit Culvert
+          {t('settings.quit')}
         </button>
       </div>
     </Screen>

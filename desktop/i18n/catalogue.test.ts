@@ -1,0 +1,71 @@
+/** Whether all languages say everything, with the same places, and whether everything that they say is said somewhere. */
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import {
+  isLiteralElement,
+  isPoundElement,
+  type MessageFormatElement,
+  parse,
+} from '@formatjs/icu-messageformat-parser';
+import { DE } from './de/de.ts';
+import { EN } from './en/en.ts';
+
+const ROOT = new URL('../', import.meta.url);
+/** Texts that are the same in German. */
+const SAME = new Set(['settings.app', 'settings.account.relay']);
+
+function sources(): { path: string; text: string }[] {
+  return globSync('{main,renderer,doctor,engine,shared}/**/*.{ts,tsx}', { cwd: ROOT })
+    .filter((path) => !path.includes('.test.'))
+    .map((path) => ({ path, text: readFileSync(new URL(path, ROOT), 'utf8') }));
+}
+
+describe('the catalogue of texts', () => {
+  const english = Object.entries(EN);
+  const german: Readonly<Record<string, string>> = DE;
+
+  it('has the same texts in all languages', () => {
+    assert.deepEqual(Object.keys(DE).toSorted(), Object.keys(EN).toSorted());
+  });
+
+  it('has messages whose places are the same in all languages', () => {
+    const others = english.filter(([key, message]) => {
+      return placesOf(message).join() !== placesOf(german[key] ?? '').join();
+    });
+    assert.deepEqual(others, []);
+  });
+
+  it('is translated', () => {
+    const same = english.filter(([key, message]) => message === german[key]).map(([key]) => key);
+    assert.deepEqual(same.toSorted(), [...SAME].toSorted());
+  });
+
+  it('has no texts that nobody says', () => {
+    const all = sources()
+      .map(({ text }) => text)
+      .join('\n');
+    const unsaid = Object.keys(EN).filter((key) => !all.includes(`'${key}'`));
+    assert.deepEqual(unsaid, []);
+  });
+
+  it('has no quotes that ICU reads as something else', () => {
+    const quoted = [...english, ...Object.entries(german)].filter(([, message]) =>
+      /'[{}'<]|[{}]'/.test(message),
+    );
+    assert.deepEqual(quoted, []);
+  });
+});
+
+/** @returns the names of the places of a message, sorted */
+function placesOf(message: string): string[] {
+  const names = new Set<string>();
+  const collect = (parts: readonly MessageFormatElement[]): void => {
+    for (const part of parts) {
+      if (!isLiteralElement(part) && !isPoundElement(part)) names.add(part.value);
+      if ('options' in part) for (const option of Object.values(part.options)) collect(option.value);
+      if ('children' in part) collect(part.children);
+    }
+  };
+  collect(parse(message));
+  return [...names].toSorted();
+}
