@@ -23,9 +23,7 @@ export function Loading({ problem }: { problem: string | undefined }): JSX.Eleme
           {t('common.openAgain', { problem })}
         </Notice>
       )}
-      {problem === undefined && isSlow && (
-        <p class="dim">{t('common.stillStarting')}</p>
-      )}
+      {problem === undefined && isSlow && <p class="dim">{t('common.stillStarting')}</p>}
     </main>
   );
 }
