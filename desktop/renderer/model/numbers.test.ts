@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { bytesText, capitalised, latencyText, plural } from './numbers.ts';
+import { env } from 'node:process';
+import { bytesText, capitalised, clockText, latencyText, plural } from './numbers.ts';
 
 describe('numbers', () => {
   const sizes: readonly [bytes: number, text: string][] = [
@@ -32,6 +33,22 @@ describe('numbers', () => {
     assert.equal(plural(1, 'request', 'requests'), '1 request');
     assert.equal(plural(1284, 'request', 'requests'), '1,284 requests');
     assert.equal(plural(0, 'request', 'requests'), '0 requests');
+  });
+
+  it('says the time of day in the time zone in which the machine is now', () => {
+    const { TZ } = env;
+    try {
+      const inZones = ['UTC', 'Asia/Tokyo'].map((zone) => {
+        env['TZ'] = zone;
+        return clockText(Date.UTC(2026, 0, 1, 3, 4, 5))
+          .replace(/\D+/g, ' ')
+          .trim();
+      });
+      assert.deepEqual(inZones, ['03 04 05', '12 04 05']);
+    } finally {
+      if (TZ === undefined) delete env['TZ'];
+      else env['TZ'] = TZ;
+    }
   });
 
   it('capitalises a word', () => assert.equal(capitalised('dev'), 'Dev'));

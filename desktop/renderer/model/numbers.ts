@@ -39,13 +39,21 @@ export function capitalised(word: string): string {
   return word.slice(0, 1).toUpperCase() + word.slice(1);
 }
 
-/** Time of day with seconds, in the format of this machine. */
+/** Time of day with seconds, in the format and time zone of this machine. */
 export function clockText(ms: number): string {
-  return new Date(ms).toLocaleTimeString(undefined, {
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-  });
+  return clockFormat().format(ms);
+}
+
+/** To make one takes longer than to draw a row. It knows only the time zone in which it was made. */
+let clock: { readonly offset: number; readonly format: Intl.DateTimeFormat } | undefined;
+
+function clockFormat(): Intl.DateTimeFormat {
+  const offset = new Date().getTimezoneOffset();
+  if (clock?.offset !== offset) {
+    const parts = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const;
+    clock = { offset, format: new Intl.DateTimeFormat(undefined, parts) };
+  }
+  return clock.format;
 }
 
 /** Day and time without seconds, in the format of this machine. */

@@ -38,6 +38,7 @@ describe('the rows of a JSON tree', () => {
     const unfolded = revealed(deep, new Map([[0, 100]]), target);
     assert.deepEqual(unfolded.get(1), 200);
     assert.ok(jsonRows(deep, unfolded).some(({ number }) => number === target));
+    assert.equal(revealed(deep, unfolded, target), unfolded, 'what shows already is not drawn again');
   });
 
   it('cope with a nesting of any depth', () => {
@@ -50,6 +51,7 @@ describe('the rows of a JSON tree', () => {
   it('show strings as they read, and what hides in them', () => {
     assert.equal(shownSource('"caf\\u00e9\\u202e\\n"'), '"café\\u{202e}\\n"');
     assert.equal(shownSource('12345678901234567890'), '12345678901234567890');
+    assert.equal(shownSource('"a [b] \\u005c \\"c\\""'), String.raw`"a [b] \\ \"c\""`);
     assert.deepEqual(
       document([{}, [], { a: 1 }, [1, 2]])
         .nodes.map(summaryOf)

@@ -74,18 +74,22 @@ export function isFoldable(node: JsonNode): boolean {
   return node.count > 0 || (node.kind === 'string' && node.end - node.start > LONG_STRING);
 }
 
-/** With all that a node is in unfolded far enough to show it. */
+/** With all that a node is in unfolded far enough to show it; the same if it is. */
 export function revealed({ nodes }: JsonDocument, unfolded: Unfolded, number: number): Unfolded {
-  const next = new Map(unfolded);
+  const more = new Map<number, number>();
   for (let node = nodes[number]; node !== undefined && node.parent >= 0; node = nodes[node.parent]) {
     const needed = Math.ceil((node.index + 1) / PAGE) * PAGE;
-    next.set(node.parent, Math.max(needed, next.get(node.parent) ?? PAGE));
+    if ((unfolded.get(node.parent) ?? 0) < needed) more.set(node.parent, needed);
   }
-  return next;
+  return more.size === 0 ? unfolded : new Map([...unfolded, ...more]);
 }
+
+/** What is shown as it was sent: without escapes, and without what could be unprintable. */
+const PLAIN = /^[ !#-[\]-~]*$|^"[ !#-[\]-~]*"$/;
 
 /** A value or name as it is shown: strings with their escapes read, and nothing in them that hides or turns around the rest. */
 export function shownSource(source: string): string {
+  if (PLAIN.test(source)) return source;
   const text = source.startsWith('"') ? JSON.stringify(JSON.parse(source)) : source;
   return escapeUnprintable(text);
 }

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { useMemo } from 'preact/hooks';
 import type { RequestSummary } from '../../../engine/inspector/records.ts';
 import { ALL, chips } from '../../model/log-filter.ts';
 import { countText } from '../../model/numbers.ts';
@@ -13,9 +14,10 @@ export function ChipRow({
   chosen: string;
   choose: (part: string) => void;
 }): JSX.Element {
+  const parts = useMemo(() => chips(requests, chosen), [requests, chosen]);
   return (
     <div class="filter-chips" role="group" aria-label="Show">
-      {chips(requests, chosen).map(({ id, label, count }) => (
+      {parts.map(({ id, label, count }) => (
         <button
           key={id}
           type="button"

@@ -46,50 +46,69 @@ export const RequestRow = memo(function RequestRow({
   request,
   ...spot
 }: Row & (Spot | Partial<Record<keyof Spot, undefined>>)): JSX.Element {
-  const { go } = useShell();
-  const target = targetText(request);
-  const { id, replayOf, webhook } = request;
   const isInLog = spot.count !== undefined;
-  const kinds = [`row-${outcome(request)}`];
-  if (isInLog) kinds.push('row-timed');
-  if (isInLog && replayOf !== undefined) kinds.push('row-repeats');
   const place = isInLog
     ? { 'aria-setsize': spot.count, 'aria-posinset': spot.spot + 1, style: { top: `${spot.top}px` } }
     : {};
   return (
-    <li data-request={id} {...place}>
-      <button
-        type="button"
-        id={isInLog ? rowId(tunnelKey, id) : `recent-${tunnelKey}-${id}`}
-        class={`row ${kinds.join(' ')}`}
-        tabIndex={isInLog && !spot.isTabStop ? -1 : 0}
-        aria-current={spot.isOpen === true ? 'true' : undefined}
-        onClick={() => go({ screen: 'request', key: tunnelKey, id })}
-      >
-        <span class="method">{escapeUnprintable(request.method)}</span>
-        <span class="target" title={target}>
-          {replayOf !== undefined && (
-            <span class="replay-mark" title={`Repeats request ${replayOf}`}>
-              <span aria-hidden="true">↻ </span>
-              <span class="unseen">repeated </span>
-            </span>
-          )}
-          {isInLog && webhook !== undefined && (
-            <>
-              <span class="webhook-mark">{WEBHOOK_PROVIDERS[webhook]}</span>{' '}
-            </>
-          )}
-          <SignatureMark signature={request.signature} />
-          {target}
-        </span>
-        <span class="status">{statusText(request)}</span>
-        <span class="took">
-          {timeText(request)}
-          {isInLog && request.durationMs !== undefined && <DurationBar ms={request.durationMs} />}
-        </span>
-        {isInLog && <Ago startedAt={request.startedAt} />}
-      </button>
+    <li data-request={request.id} {...place}>
+      <RowButton
+        tunnelKey={tunnelKey}
+        request={request}
+        isInLog={isInLog}
+        isTabStop={!isInLog || spot.isTabStop}
+        isOpen={spot.isOpen === true}
+      />
     </li>
+  );
+});
+
+/** What does not change when newer requests move a row down. */
+const RowButton = memo(function RowButton({
+  tunnelKey,
+  request,
+  isInLog,
+  isTabStop,
+  isOpen,
+}: Row & Pick<Spot, 'isTabStop' | 'isOpen'> & { isInLog: boolean }): JSX.Element {
+  const { go } = useShell();
+  const target = targetText(request);
+  const { id, replayOf, webhook } = request;
+  const kinds = [`row-${outcome(request)}`];
+  if (isInLog) kinds.push('row-timed');
+  if (isInLog && replayOf !== undefined) kinds.push('row-repeats');
+  return (
+    <button
+      type="button"
+      id={isInLog ? rowId(tunnelKey, id) : `recent-${tunnelKey}-${id}`}
+      class={`row ${kinds.join(' ')}`}
+      tabIndex={isTabStop ? 0 : -1}
+      aria-current={isOpen ? 'true' : undefined}
+      onClick={() => go({ screen: 'request', key: tunnelKey, id })}
+    >
+      <span class="method">{escapeUnprintable(request.method)}</span>
+      <span class="target" title={target}>
+        {replayOf !== undefined && (
+          <span class="replay-mark" title={`Repeats request ${replayOf}`}>
+            <span aria-hidden="true">↻ </span>
+            <span class="unseen">repeated </span>
+          </span>
+        )}
+        {isInLog && webhook !== undefined && (
+          <>
+            <span class="webhook-mark">{WEBHOOK_PROVIDERS[webhook]}</span>{' '}
+          </>
+        )}
+        <SignatureMark signature={request.signature} />
+        {target}
+      </span>
+      <span class="status">{statusText(request)}</span>
+      <span class="took">
+        {timeText(request)}
+        {isInLog && request.durationMs !== undefined && <DurationBar ms={request.durationMs} />}
+      </span>
+      {isInLog && <Ago startedAt={request.startedAt} />}
+    </button>
   );
 });
 
