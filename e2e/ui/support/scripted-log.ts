@@ -1,16 +1,16 @@
 /** The request log of a tunnel as main gives it to the page, part by part, with as many requests as a test wants. */
 import type { RequestSummary } from '../../../desktop/engine/inspector/records.ts';
-import { LOG_PART_MAX } from '../../../desktop/main/limits.ts';
+import { LOG_PART_MAX, LOG_REQUESTS_MAX } from '../../../desktop/main/limits.ts';
 import type { LogPoint, LogUpdate } from '../../../desktop/shared/log.ts';
 import { exampleRequest } from '../../../desktop/testing/views.ts';
 
 export class ScriptedLog {
-  /** in the order of their last change */
+  /** in the order of their last change; as many as main keeps */
   #changes: RequestSummary[] = [];
   #lastId = 0;
 
   get point(): LogPoint {
-    return { epoch: 0, revision: this.#changes.length };
+    return { epoch: 0, revision: this.#lastId };
   }
 
   /** The newest three, as a card shows them. */
@@ -26,12 +26,20 @@ export class ScriptedLog {
         exampleRequest({ id: this.#lastId, target: `/${this.#lastId}`, ...of(this.#lastId) }),
       );
     }
+    this.#changes = this.#changes.slice(-LOG_REQUESTS_MAX);
   }
 
   update(since: LogPoint): LogUpdate {
-    const requests = this.#changes.slice(since.revision, since.revision + LOG_PART_MAX);
-    const revision = since.revision + requests.length;
-    const isMore = revision < this.#changes.length;
-    return { at: { epoch: 0, revision }, isWhole: false, isMore, oldest: 1, requests };
+    const gone = this.#lastId - this.#changes.length;
+    const from = Math.max(since.revision, gone);
+    const requests = this.#changes.slice(from - gone, from - gone + LOG_PART_MAX);
+    const revision = from + requests.length;
+    return {
+      at: { epoch: 0, revision },
+      isWhole: false,
+      isMore: revision < this.#lastId,
+      oldest: gone + 1,
+      requests,
+    };
   }
 }
