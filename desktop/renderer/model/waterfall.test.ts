@@ -35,7 +35,7 @@ describe('phases', () => {
     const all = phases({ timing: { waitedMs: 25, connectedMs: 25, answeredMs: 50 }, durationMs: 75 });
     assert.deepEqual(
       all.map((phase) => barOf(phase, all)),
-      [0, 0.25, 0.5, 0.75].map((left) => ({ left, width: 0.25 })),
+      [0, 0.25, 0.5, 0.75].map((start) => ({ start, width: 0.25 })),
     );
     const open = phases({
       timing: { waitedMs: 0, connectedMs: 5, answeredMs: undefined },

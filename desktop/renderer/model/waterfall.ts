@@ -37,9 +37,9 @@ export function phases({
 export function barOf(
   phase: Phase,
   all: readonly Phase[],
-): { readonly left: number; readonly width: number } {
+): { readonly start: number; readonly width: number } {
   const total = all.reduce((sum, { ms = 0 }) => sum + ms, 0);
-  if (total === 0) return { left: 0, width: phase.ms === undefined ? 1 : 0 };
-  const left = phase.startMs / total;
-  return { left, width: phase.ms === undefined ? 1 - left : phase.ms / total };
+  if (total === 0) return { start: 0, width: phase.ms === undefined ? 1 : 0 };
+  const start = phase.startMs / total;
+  return { start, width: phase.ms === undefined ? 1 - start : phase.ms / total };
 }

@@ -49,9 +49,18 @@ const ICONS = {
   next: 'm6 3.5 4.5 4.5L6 12.5',
 } as const;
 
+/** Those that point to where a line begins or ends. */
+const TURNING: ReadonlySet<keyof typeof ICONS> = new Set(['back']);
+
 export function Icon({ name }: { name: keyof typeof ICONS }): JSX.Element {
   return (
-    <svg class="icon" width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">
+    <svg
+      class={TURNING.has(name) ? 'icon turns' : 'icon'}
+      width="16"
+      height="16"
+      viewBox="0 0 16 16"
+      aria-hidden="true"
+    >
       <path d={ICONS[name]} />
     </svg>
   );

@@ -1,4 +1,7 @@
-/** What keys do in a tree (WAI-ARIA Authoring Practices, tree view pattern). */
+/**
+ * What keys do in a tree (WAI-ARIA Authoring Practices, tree view pattern). JSON is written from left to right in every
+ * language, and so is its tree: the right arrow unfolds.
+ */
 import type { JsonDocument } from './json-document.ts';
 import { isFoldable, type JsonRow, PAGE, type Unfolded } from './json-rows.ts';
 

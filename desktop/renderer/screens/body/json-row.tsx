@@ -49,7 +49,7 @@ export function JsonRowView({
       aria-expanded={canFold ? isUnfolded : undefined}
       aria-selected={isChosen}
       tabIndex={isChosen ? 0 : -1}
-      style={{ paddingLeft: `${Math.min(row.level - 1, MOST_STEPS) * 1.1}rem` }}
+      style={{ paddingInlineStart: `${Math.min(row.level - 1, MOST_STEPS) * 1.1}rem` }}
       onClick={onClick}
     >
       <span class="tree-fold" aria-hidden="true">

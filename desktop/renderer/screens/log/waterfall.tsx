@@ -11,7 +11,7 @@ export function Waterfall({ detail }: { detail: RequestDetail }): JSX.Element {
       <caption>Time</caption>
       <tbody>
         {all.map((phase) => {
-          const { left, width } = barOf(phase, all);
+          const { start, width } = barOf(phase, all);
           return (
             <tr key={phase.name}>
               <th scope="row">{phase.name}</th>
@@ -19,7 +19,10 @@ export function Waterfall({ detail }: { detail: RequestDetail }): JSX.Element {
                 {phase.ms !== undefined ? latencyText(phase.ms) : detail.isBroken ? 'broke off' : 'so far'}
               </td>
               <td class="waterfall-track" aria-hidden="true">
-                <span class="waterfall-bar" style={{ left: `${left * 100}%`, width: `${width * 100}%` }} />
+                <span
+                  class="waterfall-bar"
+                  style={{ insetInlineStart: `${start * 100}%`, width: `${width * 100}%` }}
+                />
               </td>
             </tr>
           );
