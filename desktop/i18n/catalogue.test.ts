@@ -12,7 +12,13 @@ import { EN } from './en/en.ts';
 
 const ROOT = new URL('../', import.meta.url);
 /** Texts that are the same in German. */
-const SAME = new Set(['settings.app', 'settings.account.relay']);
+const SAME = new Set([
+  'settings.app',
+  'settings.account.relay',
+  'latency.milliseconds',
+  'latency.seconds',
+  'latency.minutes',
+]);
 
 function sources(): { path: string; text: string }[] {
   return globSync('{main,renderer,doctor,engine,shared}/**/*.{ts,tsx}', { cwd: ROOT })

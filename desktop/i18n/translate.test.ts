@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { chooseLocale, DEFAULT_LOCALE } from './locale.ts';
 import { PSEUDO_MARK } from './pseudo.ts';
-import { currentLocale, setLocale, t } from './translate.ts';
+import { currentLocale, setLocale, t, tagged } from './translate.ts';
 
 const marked = (word: string): string => `${PSEUDO_MARK}${word}\u202c`;
+const bold = (inside: unknown[]): { readonly bold: unknown[] } => ({ bold: inside });
 
 describe('the language of the app', () => {
   afterEach(() => setLocale(DEFAULT_LOCALE));
@@ -34,6 +35,11 @@ describe('the language of the app', () => {
       t('settings.account.nameAndPlan', { name: 'acme', plan: 'Dev' }),
       `acme${marked(',')} Dev ${marked('plan')}`,
     );
+  });
+
+  it('puts what it is told to in the place of tags, and reads none in values', () => {
+    const parts = tagged('drop.question', { name: '<b>a</b>' }, { b: bold });
+    assert.deepEqual(parts, ['Share the folder ', { bold: ['<b>a</b>'] }, '?']);
   });
 
   it('does not hide that a place has no value', () => {

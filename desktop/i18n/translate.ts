@@ -38,13 +38,35 @@ export function currentLocale(): Locale {
  * @throws if a place has no value
  */
 export function t(key: TextKey, values?: TextValues): string {
-  const isPseudo = locale.language === 'ar-XB';
-  const message = CATALOGUES[locale.language === 'ar-XB' ? 'en' : locale.language][key];
-  if (values === undefined && !isPseudo) return message;
+  if (values === undefined && locale.language !== 'ar-XB') return messageOf(key);
+  return String(formatOf(key).format(values));
+}
+
+/**
+ * A text with tags in it, such as `<b>…</b>`.
+ *
+ * @param tags what becomes of what is in each tag
+ * @returns the text in pieces, which are strings or what `tags` have made
+ * @throws if a place or a tag has no value
+ */
+export function tagged<Part>(
+  key: TextKey,
+  values: TextValues,
+  tags: Readonly<Record<string, (inside: (string | Part)[]) => Part>>,
+): (string | Part)[] {
+  return [formatOf(key).format<Part>({ ...values, ...tags })].flat() as (string | Part)[];
+}
+
+function messageOf(key: TextKey): string {
+  return CATALOGUES[locale.language === 'ar-XB' ? 'en' : locale.language][key];
+}
+
+function formatOf(key: TextKey): IntlMessageFormat {
   let format = formats.get(key);
   if (format === undefined) {
-    format = new IntlMessageFormat(isPseudo ? pseudo(message) : message, locale.tag);
+    const message = messageOf(key);
+    format = new IntlMessageFormat(locale.language === 'ar-XB' ? pseudo(message) : message, locale.tag);
     formats.set(key, format);
   }
-  return String(format.format(values));
+  return format;
 }

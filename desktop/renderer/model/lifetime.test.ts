@@ -33,6 +33,10 @@ describe('lifetime', () => {
     ['2h30', '2h30m'],
     ['1w', '168h'],
     ['0.5 weeks', '84h'],
+    ['2 Tage 3 Std.', '48h3h'],
+    ['1 Stunde 30 Minuten', '1h30m'],
+    ['1 Woche', '168h'],
+    ['90 Sek.', '90s'],
   ];
   for (const [text, ttl] of typed) {
     it(`reads "${text}"`, () => assert.deepEqual(readLifetime(text, 168 * HOUR), { ttl }));

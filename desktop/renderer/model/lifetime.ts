@@ -1,7 +1,8 @@
 /** Lifetimes as the forms offer and read them. */
+import { t } from '../../i18n/translate.ts';
 import { parseDuration } from '../../../shared/duration.ts';
 import { TTL_RULE } from '../../../shared/value-rules.ts';
-import { durationWords } from './time-left.ts';
+import { durationWords, wholeWords } from './time-left.ts';
 
 export interface Choice {
   /** duration string; empty for the relay's default */
@@ -9,29 +10,26 @@ export interface Choice {
   readonly label: string;
 }
 
-const CREATE_CHOICES: readonly Choice[] = [
-  { ttl: '15m', label: '15 minutes' },
-  { ttl: '1h', label: '1 hour' },
-  { ttl: '8h', label: '8 hours' },
-  { ttl: '24h', label: '1 day' },
-  { ttl: '168h', label: '7 days' },
-];
-const EXTEND_CHOICES: readonly Choice[] = [
-  { ttl: '15m', label: '15 min' },
-  { ttl: '1h', label: '1 h' },
-  { ttl: '8h', label: '8 h' },
-];
+/** Duration strings. */
+const CREATE_CHOICES: readonly string[] = ['15m', '1h', '8h', '24h', '168h'];
+const EXTEND_CHOICES: readonly string[] = ['15m', '1h', '8h'];
+
+/** A duration string to choose, written out: `15 minutes`. */
+export function wholeChoice(ttl: string): Choice {
+  return { ttl, label: wholeWords(seconds(ttl) * 1000) };
+}
 
 /** The lifetimes that a new tunnel can have. Arguments in seconds. */
 export function createChoices(defaultTtl: number, maxTtl: number): readonly Choice[] {
-  const fitting = CREATE_CHOICES.filter(({ ttl }) => seconds(ttl) <= maxTtl);
-  const isListed = fitting.some(({ ttl }) => seconds(ttl) === defaultTtl);
-  return isListed ? fitting : [{ ttl: '', label: durationWords(defaultTtl * 1000) }, ...fitting];
+  const fitting = CREATE_CHOICES.filter((ttl) => seconds(ttl) <= maxTtl);
+  const choices = fitting.map(wholeChoice);
+  const isListed = fitting.some((ttl) => seconds(ttl) === defaultTtl);
+  return isListed ? choices : [{ ttl: '', label: durationWords(defaultTtl * 1000) }, ...choices];
 }
 
 /** The choice that is taken unless the user takes another. */
 export function defaultChoice(defaultTtl: number): string {
-  return CREATE_CHOICES.find(({ ttl }) => seconds(ttl) === defaultTtl)?.ttl ?? '';
+  return CREATE_CHOICES.find((ttl) => seconds(ttl) === defaultTtl) ?? '';
 }
 
 /**
@@ -43,11 +41,14 @@ export function defaultChoice(defaultTtl: number): string {
  */
 export function extendChoices(expiresAt: number, maxTtl: number, now: number): readonly Choice[] {
   const room = maxTtl - (expiresAt - now) / 1000;
-  return EXTEND_CHOICES.filter(({ ttl }) => seconds(ttl) <= room);
+  return EXTEND_CHOICES.filter((ttl) => seconds(ttl) <= room).map((ttl) => ({
+    ttl,
+    label: durationWords(seconds(ttl) * 1000),
+  }));
 }
 
 /**
- * Reads a lifetime that was typed, with the words people use for units.
+ * Reads a lifetime that was typed, with the words people use for units in the languages of the app.
  *
  * @param maxTtl seconds
  * @returns a duration string of the relay's grammar, or what to change
@@ -56,17 +57,18 @@ export function readLifetime(text: string, maxTtl: number): { ttl: string } | { 
   const ttl = text
     .toLowerCase()
     .replace(/\s+/g, '')
-    .replace(/(\d+(?:\.\d+)?)w(?:eeks?)?/g, (_, weeks: string) => `${Number(weeks) * 168}h`)
-    .replace(/(\d+(?:\.\d+)?)d(?:ays?)?/g, (_, days: string) => `${Number(days) * 24}h`)
-    .replace(/h(?:ours?|rs?)/g, 'h')
-    .replace(/m(?:in(?:ute)?s?)/g, 'm')
-    .replace(/s(?:ec(?:ond)?s?)/g, 's')
+    .replace(/(\d+(?:\.\d+)?)w(?:eeks?|ochen?)?/g, (_, weeks: string) => `${Number(weeks) * 168}h`)
+    .replace(/(\d+(?:\.\d+)?)(?:d(?:ays?)?|tage?)/g, (_, days: string) => `${Number(days) * 24}h`)
+    .replace(/h(?:ours?|rs?)|std\.?|stunden?/g, 'h')
+    .replace(/m(?:in(?:ute[ns]?|s)?\.?)/g, 'm')
+    .replace(/s(?:ec(?:ond)?s?|ek(?:unden?)?\.?)/g, 's')
     // A number on its own is minutes, as it is after hours.
     .replace(/(^|h)(\d+)$/, '$1$2m');
   if (!TTL_RULE.accepts(ttl)) {
-    return { problem: 'Give a time such as 30m, 4h, 1h30m or 2d; a number alone is minutes.' };
+    return { problem: t('time.problem') };
   }
-  if (seconds(ttl) > maxTtl) return { problem: `The relay allows at most ${durationWords(maxTtl * 1000)}.` };
+  if (seconds(ttl) > maxTtl)
+    return { problem: t('time.tooLong', { duration: durationWords(maxTtl * 1000) }) };
   return { ttl };
 }
 

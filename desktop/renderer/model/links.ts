@@ -1,14 +1,13 @@
 /** Links that let visitors in, as they are made and listed. */
 import type { LinkView } from '../../shared/lock.ts';
-import type { Choice } from './lifetime.ts';
-import { durationWords } from './time-left.ts';
+import { type Choice, wholeChoice } from './lifetime.ts';
+import { leftWords } from './time-left.ts';
 
 /** How long a link can be good. */
-export const LINK_CHOICES: readonly Choice[] = [
-  { ttl: '1h', label: '1 hour' },
-  { ttl: '24h', label: '1 day' },
-  { ttl: '168h', label: '7 days' },
-];
+export function linkChoices(): readonly Choice[] {
+  return ['1h', '24h', '168h'].map(wholeChoice);
+}
+
 /** As the relay's own. */
 export const LINK_DEFAULT_TTL = '24h';
 
@@ -20,5 +19,5 @@ export function linkName({ note }: LinkView): string {
 /** `23 h 59 min left`. @param now wall-clock ms */
 export function linkEnd({ expiresAt }: LinkView, now: number): string {
   const left = expiresAt - now;
-  return left <= 0 ? 'ended' : `${durationWords(left)} left`;
+  return left <= 0 ? 'ended' : leftWords(left);
 }

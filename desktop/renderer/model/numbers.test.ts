@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { env } from 'node:process';
-import { bytesText, capitalised, clockText, latencyText, plural } from './numbers.ts';
+import { DEFAULT_LOCALE } from '../../i18n/locale.ts';
+import { setLocale } from '../../i18n/translate.ts';
+import { bytesText, capitalised, clockText, countText, latencyText, momentText, plural } from './numbers.ts';
 
 describe('numbers', () => {
   const sizes: readonly [bytes: number, text: string][] = [
@@ -52,4 +54,24 @@ describe('numbers', () => {
   });
 
   it('capitalises a word', () => assert.equal(capitalised('dev'), 'Dev'));
+});
+
+describe('numbers, elsewhere', () => {
+  afterEach(() => setLocale(DEFAULT_LOCALE));
+
+  it('have the decimal comma and the thousands point in German', () => {
+    setLocale({ language: 'de', tag: 'de-DE' });
+    assert.equal(countText(1284), '1.284');
+    const sizes = [1, 999, 1234, 36_200_000].map((size) => bytesText(size).replace(/\s/g, ' '));
+    assert.deepEqual(sizes, ['1 Byte', '999 Byte', '1,2 kB', '36,2 MB']);
+    assert.deepEqual([12.4, 1234].map(latencyText), ['12 ms', '1,2 s']);
+  });
+
+  it('follow the region', () => {
+    const moment = Date.UTC(2026, 0, 15, 12);
+    setLocale({ language: 'en', tag: 'en-US' });
+    assert.match(momentText(moment), /^Jan 15, 2026/);
+    setLocale({ language: 'en', tag: 'en-GB' });
+    assert.match(momentText(moment), /^15 Jan 2026/);
+  });
 });

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { durationWords, expiresSoon, fuseFraction, timeLeftWords } from './time-left.ts';
+import { DEFAULT_LOCALE } from '../../i18n/locale.ts';
+import { setLocale } from '../../i18n/translate.ts';
+import { durationWords, expiresSoon, fuseFraction, timeLeftWords, wholeWords } from './time-left.ts';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
@@ -27,6 +29,16 @@ describe('time left', () => {
     assert.equal(timeLeftWords(100_000, 200_000), 'Expires now');
   });
 
+  it('writes whole lengths out', () => {
+    assert.deepEqual([15 * MINUTE, HOUR, 8 * HOUR, 24 * HOUR, 168 * HOUR].map(wholeWords), [
+      '15 minutes',
+      '1 hour',
+      '8 hours',
+      '1 day',
+      '7 days',
+    ]);
+  });
+
   it('shows a fuse between 0 and 1, in thousandths', () => {
     assert.equal(fuseFraction(HOUR, 3600, 0), 1);
     assert.equal(fuseFraction(41 * MINUTE, 3600, 0), 0.683);
@@ -40,4 +52,17 @@ describe('time left', () => {
     assert.equal(expiresSoon(2 * MINUTE, 120, 0), false);
     assert.equal(expiresSoon(30_000, 120, 0), true);
   });
+});
+
+describe('time left, in German', () => {
+  before(() => setLocale({ language: 'de', tag: 'de-DE' }));
+  after(() => setLocale(DEFAULT_LOCALE));
+
+  it('counts days in words', () => {
+    assert.equal(durationWords(24 * HOUR), '1 Tag');
+    assert.equal(durationWords(76 * HOUR), '3 Tage 4 Std.');
+    assert.equal(wholeWords(168 * HOUR), '7 Tage');
+  });
+
+  it('says first that it is left', () => assert.equal(timeLeftWords(100_000, 55_000), 'noch 45 Sek.'));
 });

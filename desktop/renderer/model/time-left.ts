@@ -1,4 +1,6 @@
 /** How long a tunnel still lives, in words and as the fraction that its fuse shows. */
+import { perLocale } from '../../i18n/per-locale.ts';
+import { t } from '../../i18n/translate.ts';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -16,18 +18,42 @@ const SOON_FRACTION = 0.25;
  * @param ms 0 or more; fractions of a second are dropped
  */
 export function durationWords(ms: number): string {
-  if (ms >= DAY) return units(ms, DAY, 'd', HOUR, 'h');
-  if (ms >= HOUR) return units(ms, HOUR, 'h', MINUTE, 'min');
+  const days = Math.floor(ms / DAY);
+  const hours = Math.floor(ms / HOUR) % 24;
+  const minutes = Math.floor(ms / MINUTE) % 60;
+  const seconds = Math.floor(ms / SECOND) % 60;
+  if (days > 0) return hours === 0 ? t('time.days', { days }) : t('time.daysHours', { days, hours });
+  if (hours > 0)
+    return minutes === 0 ? t('time.hours', { hours }) : t('time.hoursMinutes', { hours, minutes });
   // Seconds matter only if few minutes are left, and a number that changes each second draws the eye.
-  if (ms >= 2 * MINUTE) return `${Math.floor(ms / MINUTE)} min`;
-  if (ms >= MINUTE) return units(ms, MINUTE, 'min', SECOND, 's');
-  return `${Math.floor(ms / SECOND)} s`;
+  if (minutes > 1 || (minutes === 1 && seconds === 0)) return t('time.minutes', { minutes });
+  if (minutes === 1) return t('time.minutesSeconds', { minutes, seconds });
+  return t('time.seconds', { seconds });
+}
+
+const LONG = { style: 'unit', unitDisplay: 'long' } as const;
+const longFormats = perLocale((tag) => ({
+  day: new Intl.NumberFormat(tag, { ...LONG, unit: 'day' }),
+  hour: new Intl.NumberFormat(tag, { ...LONG, unit: 'hour' }),
+  minute: new Intl.NumberFormat(tag, { ...LONG, unit: 'minute' }),
+}));
+
+/** A length of time to choose, written out: `15 minutes`, `1 hour`, `7 days`. @param ms whole minutes; hours or days, if it is whole ones */
+export function wholeWords(ms: number): string {
+  const { day, hour, minute } = longFormats();
+  if (ms % DAY === 0) return day.format(ms / DAY);
+  return ms % HOUR === 0 ? hour.format(ms / HOUR) : minute.format(ms / MINUTE);
 }
 
 /** The text under the fuse: `41 min left`. Times in ms. */
 export function timeLeftWords(expiresAt: number, now: number): string {
   const left = expiresAt - now;
-  return left < SECOND ? 'Expires now' : `${durationWords(left)} left`;
+  return left < SECOND ? t('time.expiresNow') : leftWords(left);
+}
+
+/** `23 h 59 min left`. @param ms 0 or more */
+export function leftWords(ms: number): string {
+  return t('time.left', { duration: durationWords(ms) });
 }
 
 /**
@@ -45,10 +71,4 @@ export function fuseFraction(expiresAt: number, ttl: number, now: number): numbe
 /** Whether a tunnel ends so soon that its card should say so. Arguments as for {@link fuseFraction}. */
 export function expiresSoon(expiresAt: number, ttl: number, now: number): boolean {
   return expiresAt - now <= SOON_MS && fuseFraction(expiresAt, ttl, now) <= SOON_FRACTION;
-}
-
-function units(ms: number, big: number, bigUnit: string, small: number, smallUnit: string): string {
-  const rest = Math.floor((ms % big) / small);
-  const whole = `${Math.floor(ms / big)} ${bigUnit}`;
-  return rest === 0 ? whole : `${whole} ${rest} ${smallUnit}`;
 }

@@ -1,9 +1,10 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
-import { SHARE_WORDS } from '../../../share/words.ts';
+import { t } from '../../../i18n/translate.ts';
 import type { DropView } from '../../../shared/snapshot.ts';
 import { useShell } from '../../view/context.ts';
 import { Failure } from '../../view/parts.tsx';
+import { rich } from '../../view/rich.tsx';
 import { useAction } from '../../view/use-action.ts';
 import { useModal } from '../../view/use-modal.ts';
 
@@ -25,7 +26,7 @@ export function DropDialog({ drop }: { drop: DropView }): JSX.Element {
   const publish = async (name: string): Promise<void> => {
     if (share.isBusy) return;
     const answer = await share.run('folder:share', { id });
-    if (answer.ok) say(`Folder ${name} is shared.`);
+    if (answer.ok) say(t('drop.shared', { name }));
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key !== 'Escape') return;
@@ -36,21 +37,19 @@ export function DropDialog({ drop }: { drop: DropView }): JSX.Element {
     <dialog ref={dialog} class="dialog" aria-labelledby={TITLE} onKeyDown={onKeyDown}>
       {drop.state === 'folder' ? (
         <>
-          <h2 id={TITLE}>
-            Share the folder <b>{drop.name}</b>?
-          </h2>
-          <p>Anyone who has the address can read it for an hour. {SHARE_WORDS}</p>
+          <h2 id={TITLE}>{rich('drop.question', { name: drop.name })}</h2>
+          <p>{t('drop.explained')}</p>
         </>
       ) : (
         <>
-          <h2 id={TITLE}>This cannot be shared</h2>
+          <h2 id={TITLE}>{t('drop.cannot')}</h2>
           <Failure problem={drop.problem} />
         </>
       )}
       <Failure problem={share.error} />
       <div class="dialog-buttons">
         <button ref={cancel} type="button" class="button" aria-disabled={share.isBusy} onClick={close}>
-          {drop.state === 'folder' ? 'Cancel' : 'Close'}
+          {t(drop.state === 'folder' ? 'common.cancel' : 'common.close')}
         </button>
         {drop.state === 'folder' && (
           <button
@@ -59,7 +58,7 @@ export function DropDialog({ drop }: { drop: DropView }): JSX.Element {
             aria-disabled={share.isBusy}
             onClick={() => void publish(drop.name)}
           >
-            {share.isBusy ? 'Sharing…' : 'Share for 1 h'}
+            {t(share.isBusy ? 'drop.sharing' : 'drop.share')}
           </button>
         )}
       </div>

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { LINK_NOTE_MAX_LENGTH } from '../../../../shared/links.ts';
 import type { LinkView } from '../../../shared/lock.ts';
 import type { TunnelView } from '../../../shared/snapshot.ts';
-import { LINK_CHOICES, LINK_DEFAULT_TTL, linkEnd, linkName } from '../../model/links.ts';
+import { LINK_DEFAULT_TTL, linkChoices, linkEnd, linkName } from '../../model/links.ts';
 import { useTime } from '../../view/clock.ts';
 import { useShell } from '../../view/context.ts';
 import { useKeptFocus } from '../../view/focus.ts';
@@ -80,7 +80,7 @@ export function Links({ tunnel: { key, slug } }: { tunnel: TunnelView }): JSX.El
           value={ttl}
           onChange={(event) => setTtl(event.currentTarget.value)}
         >
-          {LINK_CHOICES.map((choice) => (
+          {linkChoices().map((choice) => (
             <option key={choice.ttl} value={choice.ttl}>
               {choice.label}
             </option>
