@@ -1,4 +1,5 @@
 /** What a visitor uses, in words: for an owner who decides whether to let somebody in. */
+import { t } from '../i18n/translate.ts';
 
 /** In this order: most browsers also claim to be an older one. */
 const PROGRAMS: readonly (readonly [RegExp, string])[] = [
@@ -18,7 +19,7 @@ const SYSTEMS: readonly (readonly [RegExp, string])[] = [
   [/\bAndroid\b/, 'Android'],
   [/\bCrOS\b/, 'ChromeOS'],
   [/\bWindows\b/, 'Windows'],
-  [/\bMacintosh\b/, 'a Mac'],
+  [/\bMacintosh\b/, 'macOS'],
   [/\bLinux\b/, 'Linux'],
 ];
 
@@ -29,8 +30,9 @@ const SYSTEMS: readonly (readonly [RegExp, string])[] = [
 export function agentWords(agent: string): string {
   const program = nameOf(PROGRAMS, agent);
   const system = nameOf(SYSTEMS, agent);
-  if (program !== undefined) return system === undefined ? program : `${program} on ${system}`;
-  return system === undefined ? 'An unknown program' : `A program on ${system}`;
+  if (program !== undefined)
+    return system === undefined ? program : t('agent.programOn', { program, system });
+  return system === undefined ? t('agent.unknown') : t('agent.someOn', { system });
 }
 
 function nameOf(names: readonly (readonly [RegExp, string])[], agent: string): string | undefined {

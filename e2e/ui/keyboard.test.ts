@@ -81,6 +81,8 @@ scenarios('the main job without a mouse', (fixture) => {
     await focused(page, 'summon-shortcut');
     await keys.type('Off');
     await keys.press('Tab');
+    await focused(page, 'language');
+    await keys.press('Tab');
     await focused(page, 'theme');
     await keys.type('Dark');
     await page.locator('html[data-theme="dark"]').waitFor();

@@ -1,7 +1,32 @@
 /** Every text of the app in German, which says "Sie". */
+import { BENCH_DE } from './bench.ts';
+import { BODY_DE } from './body.ts';
+import { CHECKUP_DE } from './checkup.ts';
 import { COMMON_DE } from './common.ts';
+import { CREATE_DE } from './create.ts';
 import { DROP_DE } from './drop.ts';
+import { LOCK_DE } from './lock.ts';
+import { LOG_DE } from './log.ts';
+import { PALETTE_DE } from './palette.ts';
 import { SETTINGS_DE } from './settings.ts';
+import { SIGN_IN_DE } from './sign-in.ts';
+import { SIGNATURE_DE } from './signature.ts';
 import { TIME_DE } from './time.ts';
+import { TUNNELS_DE } from './tunnels.ts';
 
-export const DE = { ...COMMON_DE, ...DROP_DE, ...SETTINGS_DE, ...TIME_DE } as const;
+export const DE = {
+  ...BENCH_DE,
+  ...BODY_DE,
+  ...CHECKUP_DE,
+  ...COMMON_DE,
+  ...CREATE_DE,
+  ...DROP_DE,
+  ...LOCK_DE,
+  ...LOG_DE,
+  ...PALETTE_DE,
+  ...SETTINGS_DE,
+  ...SIGN_IN_DE,
+  ...SIGNATURE_DE,
+  ...TIME_DE,
+  ...TUNNELS_DE,
+} as const;

@@ -1,8 +1,42 @@
-/** What several parts of the app say. */
+/** What several parts of the window say. */
 export const COMMON = {
   'common.stillStarting': 'Still starting. This takes longer than it should.',
   'common.openAgain': '{problem} Close this window and open it again.',
   'common.lostContact': 'The window lost contact with the app.',
+  'common.noAnswer': 'The app behind this window did not answer. Quit Culvert and start it again.',
+  'common.qr': 'QR code of {text}',
+  'common.back': 'Back',
+  'common.backWithKey': 'Back (Esc)',
   'common.close': 'Close',
   'common.cancel': 'Cancel',
+  'common.findOutWhy': 'Find out why',
+  'common.findOutWhyOf': 'Find out why: {slug}',
+  'undo.undone': 'Undone.',
+  'undo.justNow': 'Done just now',
+  'undo.undoOf': 'Undo: {text}',
+  'undo.undoWithKey': 'Undo (Ctrl+Z)',
+  'undo.undo': 'Undo',
+  'panes.openRequests': 'Open the requests of a tunnel, and they show up here.',
+  'panes.chooseRequest': 'Choose a request, and it shows up here.',
+  'panes.besideList': 'The request shows beside the list. F6 leads there.',
+  'announce.noNetwork': 'This computer has no network.',
+  'announce.wantsIn': '{agent} wants to come in to {slug}.',
+  'announce.online': '{slug} is online.',
+  'announce.lost': '{slug} has lost its connection and is reconnecting.',
+  'announce.ended': '{slug} has ended. {why}',
+  'announce.reaches': '{slug} reaches your server again.',
+  'common.copy': 'Copy',
+  'common.copied': 'Copied',
+  'common.copyThing':
+    'Copy the {kind, select, requestHeaders {headers of the request} responseHeaders {headers of the response} header {value of {name}} jsonValue {value} jsonPath {path} recordName {name of the {name} record} other {value of the {name} record}}',
+  'common.isCopiedThing':
+    'Copied the {kind, select, requestHeaders {headers of the request} responseHeaders {headers of the response} header {value of {name}} jsonValue {value} jsonPath {path} recordName {name of the {name} record} other {value of the {name} record}}',
+  'common.copiedThing':
+    'Copied the {kind, select, requestHeaders {headers of the request} responseHeaders {headers of the response} header {value of {name}} jsonValue {value} jsonPath {path} recordName {name of the {name} record} other {value of the {name} record}}.',
+  'common.leadsToPort': 'port {port}',
+  'common.leadsToFolder': 'folder {folder}',
+  'agent.programOn': '{program} on {system}',
+  'agent.unknown': 'An unknown program',
+  'agent.someOn': 'A program on {system}',
+  'announce.more': 'And {count} more changes.',
 } as const;

@@ -1,7 +1,32 @@
 /** Every text of the app in English, from which others are translated. */
+import { BENCH } from './bench.ts';
+import { BODY } from './body.ts';
+import { CHECKUP } from './checkup.ts';
 import { COMMON } from './common.ts';
+import { CREATE } from './create.ts';
 import { DROP } from './drop.ts';
+import { LOCK } from './lock.ts';
+import { LOG } from './log.ts';
+import { PALETTE } from './palette.ts';
 import { SETTINGS } from './settings.ts';
+import { SIGN_IN } from './sign-in.ts';
+import { SIGNATURE } from './signature.ts';
 import { TIME } from './time.ts';
+import { TUNNELS } from './tunnels.ts';
 
-export const EN = { ...COMMON, ...DROP, ...SETTINGS, ...TIME } as const;
+export const EN = {
+  ...BENCH,
+  ...BODY,
+  ...CHECKUP,
+  ...COMMON,
+  ...CREATE,
+  ...DROP,
+  ...LOCK,
+  ...LOG,
+  ...PALETTE,
+  ...SETTINGS,
+  ...SIGN_IN,
+  ...SIGNATURE,
+  ...TIME,
+  ...TUNNELS,
+} as const;

@@ -7,7 +7,7 @@ const at = (hours: number, minutes: number, seconds = 0): number =>
 
 describe('admissionTtl', () => {
   it('is a duration that a relay takes, at any time of the day', () => {
-    for (const { id } of ADMISSIONS)
+    for (const id of ADMISSIONS)
       for (const now of [at(0, 0), at(12, 0), at(23, 59, 59)])
         assert.ok((parseDuration(admissionTtl(id, now)) ?? 0) > 0, id);
   });

@@ -1,24 +1,22 @@
 /** For how long a visitor who knocks is let in. */
+import { t } from '../../i18n/translate.ts';
 
-export interface AdmissionChoice {
-  readonly id: 'hour' | 'today' | 'week';
-  readonly label: string;
-}
-
-export const ADMISSIONS: readonly AdmissionChoice[] = [
-  { id: 'hour', label: 'for 1 hour' },
-  { id: 'today', label: 'for today' },
-  { id: 'week', label: 'for 7 days' },
-];
+export const ADMISSIONS = ['hour', 'today', 'week'] as const;
+export type AdmissionChoice = (typeof ADMISSIONS)[number];
 
 const MINUTE_MS = 60_000;
+
+/** What a choice is called. */
+export function admissionWords(choice: AdmissionChoice): string {
+  return t(`knocks.for.${choice}`);
+}
 
 /**
  * @param now wall-clock ms; today ends at midnight where the user is
  * @returns a duration string
  */
-export function admissionTtl(id: AdmissionChoice['id'], now: number): string {
-  switch (id) {
+export function admissionTtl(choice: AdmissionChoice, now: number): string {
+  switch (choice) {
     case 'hour':
       return '1h';
     case 'today':

@@ -1,4 +1,5 @@
 /** What a screen reader is told when a snapshot replaces another: changes of state, never numbers. */
+import { t } from '../../i18n/translate.ts';
 import { agentWords } from '../../shared/agent.ts';
 import type { Snapshot, TunnelView } from '../../shared/snapshot.ts';
 
@@ -9,7 +10,7 @@ const MOST = 3;
 export function announcements(previous: Snapshot | undefined, next: Snapshot): readonly string[] {
   if (previous?.session.state !== 'signed-in' || next.session.state !== 'signed-in') return [];
   const sentences: string[] = [];
-  if (previous.hasNetwork && !next.hasNetwork) sentences.push('This computer has no network.');
+  if (previous.hasNetwork && !next.hasNetwork) sentences.push(t('announce.noNetwork'));
   if (previous.session.problem === undefined && next.session.problem !== undefined) {
     sentences.push(next.session.problem.text);
   }
@@ -20,14 +21,14 @@ export function announcements(previous: Snapshot | undefined, next: Snapshot): r
     sentences.push(...newKnocks(before.get(tunnel.key), tunnel));
   }
   if (sentences.length <= MOST) return sentences;
-  return [...sentences.slice(0, MOST), `And ${sentences.length - MOST} more changes.`];
+  return [...sentences.slice(0, MOST), t('announce.more', { count: sentences.length - MOST })];
 }
 
 function newKnocks(before: TunnelView | undefined, { slug, knocks }: TunnelView): string[] {
   const known = new Set(before?.knocks.map(({ id }) => id));
   return knocks
     .filter(({ id }) => !known.has(id))
-    .map(({ agent }) => `${agentWords(agent)} wants to come in to ${slug}.`);
+    .map(({ agent }) => t('announce.wantsIn', { agent: agentWords(agent), slug }));
 }
 
 function changeOf(
@@ -39,14 +40,14 @@ function changeOf(
       case 'connecting':
         return undefined;
       case 'online':
-        return `${slug} is online.`;
+        return t('announce.online', { slug });
       case 'reconnecting':
-        return `${slug} has lost its connection and is reconnecting.`;
+        return t('announce.lost', { slug });
       case 'ended':
         // One that had ended before the window knew it is not news.
-        return before === undefined ? undefined : `${slug} has ended. ${status.why}`;
+        return before === undefined ? undefined : t('announce.ended', { slug, why: status.why });
     }
   }
   if (status.name !== 'online' || before.localProblem?.code === localProblem?.code) return undefined;
-  return localProblem === undefined ? `${slug} reaches your server again.` : `${slug}: ${localProblem.text}`;
+  return localProblem === undefined ? t('announce.reaches', { slug }) : `${slug}: ${localProblem.text}`;
 }

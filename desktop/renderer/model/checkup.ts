@@ -1,36 +1,38 @@
 /** What is said of a check of the way to the relay and back: hop by hop, and in the end. */
+import { t } from '../../i18n/translate.ts';
 import type { CheckupView } from '../../shared/snapshot.ts';
 
 /** The hops, in the order in which they are checked. */
-const HOP_WORDS: readonly (readonly [hop: string, words: string])[] = [
-  ['dns', 'The name of the relay'],
-  ['connect', 'A connection to it'],
-  ['tls', 'Encryption'],
-  ['relay', 'The relay itself'],
-  ['key', 'Your key'],
-  ['control', 'A tunnel for the check'],
-  ['data', 'A request through it'],
-  ['address', 'The address of tunnels'],
-  ['trunk', 'Connections that visitors share'],
-  ['local', 'Your server'],
-];
-const WORDS = new Map(HOP_WORDS);
+const HOPS = [
+  'dns',
+  'connect',
+  'tls',
+  'relay',
+  'key',
+  'control',
+  'data',
+  'address',
+  'trunk',
+  'local',
+] as const;
 
 /** @param hop its stable name */
 export function hopWords(hop: string): string {
-  return WORDS.get(hop) ?? hop;
+  const known = HOPS.find((each) => each === hop);
+  return known === undefined ? hop : t(`checkup.hop.${known}`);
 }
 
 /** What is being checked now; `undefined` once it is over. */
 export function nextHop({ isRunning, results }: CheckupView): string | undefined {
-  return isRunning ? HOP_WORDS[results.length]?.[1] : undefined;
+  const next = isRunning ? HOPS[results.length] : undefined;
+  return next === undefined ? undefined : hopWords(next);
 }
 
 /** The result in a sentence. */
 export function checkupWords(view: CheckupView): string {
   const failed = view.results.filter(({ result }) => result === 'failed').map(({ hop }) => hopWords(hop));
   const [first] = failed;
-  if (first !== undefined) return `It stops at: ${failed.join(', ')}.`;
-  if (view.isRunning) return 'Checking each step of the way…';
-  return view.results.length === 0 ? 'It could not be checked.' : 'Everything works.';
+  if (first !== undefined) return t('checkup.stopsAt', { failed: failed.join(', ') });
+  if (view.isRunning) return t('checkup.checking');
+  return view.results.length === 0 ? t('checkup.notPossible') : t('checkup.works');
 }

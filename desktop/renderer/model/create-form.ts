@@ -1,4 +1,5 @@
 /** The create form as it is typed, and how it is read. */
+import { t } from '../../i18n/translate.ts';
 import { HOST_HEADER_RULE } from '../../../shared/value-rules.ts';
 import type { CreateForm, TunnelForm } from '../../shared/ipc.ts';
 import type { AccountView, PortView, TunnelView } from '../../shared/snapshot.ts';
@@ -78,9 +79,7 @@ export function readDraft(
     ...('problem' in lock ? { lockDetail: lock.problem } : {}),
     ...('problem' in domain ? { domain: domain.problem } : {}),
     ...('problem' in ttl ? { ttl: ttl.problem } : {}),
-    ...(HOST_HEADER_RULE.accepts(hostHeader)
-      ? {}
-      : { hostHeader: 'Give a host name, such as shop.test or shop.test:8080.' }),
+    ...(HOST_HEADER_RULE.accepts(hostHeader) ? {} : { hostHeader: t('options.giveHost') }),
   };
   if (typeof port === 'string' || 'problem' in ttl || 'problem' in lock) return { problems };
   if ('problem' in domain || Object.keys(problems).length > 0) return { problems };

@@ -1,4 +1,5 @@
 /** The own address of a new tunnel, as it is chosen. */
+import { t } from '../../i18n/translate.ts';
 import type { DomainView } from '../../shared/domain.ts';
 
 /** Value of the choice for a domain that is not there yet. */
@@ -18,12 +19,12 @@ export function readDomainDraft({
   isVerified,
 }: DomainDraft): { domain: string } | { problem: string } {
   if (choice === '' || isVerified) return { domain: choice };
-  if (choice === NEW_DOMAIN) return { problem: 'Add the domain first, or choose none.' };
-  return { problem: `${choice} is not verified yet. Enter its records, then check them.` };
+  if (choice === NEW_DOMAIN) return { problem: t('domain.addFirst') };
+  return { problem: t('domain.notVerified', { choice }) };
 }
 
 export function domainLabel({ domain, status }: DomainView): string {
-  return status === 'verified' ? domain : `${domain} (not verified)`;
+  return status === 'verified' ? domain : t('domain.notVerifiedChoice', { domain });
 }
 
 /** A list with a domain as it is now. */

@@ -1,4 +1,5 @@
 /** An invitation to a relay: what was pasted, and what taking it means. */
+import { t } from '../../i18n/translate.ts';
 import { invitationToken } from '../../../shared/invitations.ts';
 import type { InvitationView, Snapshot } from '../../shared/snapshot.ts';
 
@@ -16,11 +17,9 @@ export function leavingWords(
 ): string | undefined {
   if (invitation.state !== 'open' || session.state !== 'signed-in') return undefined;
   const { relay, account } = session;
-  if (relay === invitation.relay && account.name === invitation.account)
-    return 'You are signed in there already: this gives you another key.';
+  if (relay === invitation.relay && account.name === invitation.account) return t('invitation.another');
   const live = tunnels.filter(({ status }) => status.name !== 'ended').length;
-  const closed = live === 0 ? '' : ` and closes ${live === 1 ? 'your tunnel' : `your ${live} tunnels`}`;
-  return `You are signed in to ${hostOf(relay)} as ${account.name}. This signs you out there${closed}, which you can undo for 8 s.`;
+  return t('invitation.leaving', { host: hostOf(relay), account: account.name, live });
 }
 
 /** A relay as people know it. @param origin of the relay */

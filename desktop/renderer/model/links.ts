@@ -1,4 +1,5 @@
 /** Links that let visitors in, as they are made and listed. */
+import { t } from '../../i18n/translate.ts';
 import type { LinkView } from '../../shared/lock.ts';
 import { type Choice, wholeChoice } from './lifetime.ts';
 import { leftWords } from './time-left.ts';
@@ -13,11 +14,11 @@ export const LINK_DEFAULT_TTL = '24h';
 
 /** What a link is called in the list. */
 export function linkName({ note }: LinkView): string {
-  return note === '' ? 'Without a note' : note;
+  return note === '' ? t('links.withoutNote') : note;
 }
 
 /** `23 h 59 min left`. @param now wall-clock ms */
 export function linkEnd({ expiresAt }: LinkView, now: number): string {
   const left = expiresAt - now;
-  return left <= 0 ? 'ended' : leftWords(left);
+  return left <= 0 ? t('links.ended') : leftWords(left);
 }

@@ -1,34 +1,16 @@
 /** Who may come in, as it is chosen, typed and shown. */
-import { ALLOW_MAX } from '../../../shared/access.ts';
+import { t } from '../../i18n/translate.ts';
+import { ALLOW_MAX, PASSWORD_MAX_LENGTH, PASSWORD_MIN_LENGTH } from '../../../shared/access.ts';
 import { NETWORK_RULE, PASSWORD_RULE } from '../../../shared/access-rules.ts';
 import type { Lock, LockKind, LockPart, LockView } from '../../shared/lock.ts';
 
-export interface LockChoice {
-  readonly kind: LockKind;
-  readonly label: string;
-  /** who that is, in a sentence */
-  readonly hint: string;
-}
+/** In the order in which they are offered. */
+export const LOCK_KINDS: readonly LockKind[] = ['anyone', 'password', 'links', 'addresses', 'knock'];
 
-export const LOCK_CHOICES: readonly LockChoice[] = [
-  { kind: 'anyone', label: 'Anyone', hint: 'Whoever has the address.' },
-  { kind: 'password', label: 'Password', hint: 'Visitors type it into a page. Scripts cannot.' },
-  {
-    kind: 'links',
-    label: 'Only with a link',
-    hint: 'Whoever has one of the links that you make. You can revoke each of them.',
-  },
-  {
-    kind: 'addresses',
-    label: 'These addresses',
-    hint: 'Only from these places; all others are turned away.',
-  },
-  {
-    kind: 'knock',
-    label: 'Ask me',
-    hint: 'Visitors wait until you let them in. While Culvert is closed, nobody new comes in.',
-  },
-];
+/** What a choice is called, and who that is, in a sentence. */
+export function lockChoice(kind: LockKind): { label: string; hint: string } {
+  return { label: t(`lock.kind.${kind}`), hint: t(`lock.kind.${kind}.hint`) };
+}
 
 /** A lock as it is chosen and typed. What was typed for one kind is kept while others are looked at. */
 export interface LockDraft {
@@ -62,7 +44,7 @@ export function readLock(draft: LockDraft): { lock: Lock } | { problem: string }
     case 'password':
       return PASSWORD_RULE.accepts(draft.password)
         ? { lock: { kind: 'password', password: draft.password } }
-        : { problem: `Give a password of ${PASSWORD_RULE.accepted}.` };
+        : { problem: t('lock.givePassword', { min: PASSWORD_MIN_LENGTH, max: PASSWORD_MAX_LENGTH }) };
     case 'addresses':
       return readAddresses(draft.addresses);
     case 'anyone':
@@ -88,34 +70,29 @@ function passwordOf(lock: LockView): string | undefined {
 function readAddresses(text: string): { lock: Lock } | { problem: string } {
   const given = text.split(/[\s,;]+/).filter((part) => part !== '');
   const allow = [...new Set(given)];
-  if (allow.length === 0)
-    return { problem: 'Give an address such as 203.0.113.7, or a network such as 10.0.0.0/8.' };
+  if (allow.length === 0) return { problem: t('lock.giveAddress') };
   const wrong = allow.find((address) => !NETWORK_RULE.accepts(address));
   if (wrong !== undefined) return { problem: addressProblem(wrong) };
-  if (allow.length > ALLOW_MAX) return { problem: `Give at most ${ALLOW_MAX} addresses and networks.` };
+  if (allow.length > ALLOW_MAX) return { problem: t('lock.tooMany', { max: ALLOW_MAX }) };
   return { lock: { kind: 'addresses', allow } };
 }
 
 function addressProblem(text: string): string {
   const [address = '', bits] = text.split('/');
   if (bits !== undefined && NETWORK_RULE.accepts(address))
-    return `“${text}”: after the slash comes a number up to ${address.includes(':') ? 128 : 32}.`;
-  if (/[g-z]/i.test(address)) return `“${text}” is a name. Give its IP address instead.`;
-  return `“${text}” is not an IP address or network. Give such as 203.0.113.7 or 10.0.0.0/8.`;
+    return t('lock.badPrefix', { text, max: address.includes(':') ? 128 : 32 });
+  if (/[g-z]/i.test(address)) return t('lock.isName', { text });
+  return t('lock.notAddress', { text });
 }
-
-const PART_WORDS: Readonly<Record<LockPart, string>> = {
-  addresses: 'Addresses',
-  users: 'Users',
-  password: 'Password',
-  links: 'Links',
-  knock: 'Ask me',
-};
 
 /** The lock in a few words, as a card and its button say it. */
 export function lockWords(lock: LockView): string {
-  if (lock.kind === 'other') return lock.parts.map((part) => PART_WORDS[part]).join(' · ');
-  return LOCK_CHOICES.find(({ kind }) => kind === lock.kind)?.label ?? '';
+  if (lock.kind === 'other') return lock.parts.map(partWords).join(' · ');
+  return lockChoice(lock.kind).label;
+}
+
+function partWords(part: LockPart): string {
+  return t(`lock.part.${part}`);
 }
 
 /** The same on a card of its own line, with what it is: both may be read as one sentence. */
@@ -123,21 +100,21 @@ export function lockLine(lock: Exclude<LockView, { kind: 'anyone' }>): { label: 
   switch (lock.kind) {
     case 'password':
       return lock.password === undefined
-        ? { label: 'Password, not set in this app', value: '' }
-        : { label: 'Password', value: lock.password };
+        ? { label: t('lock.passwordElsewhere'), value: '' }
+        : { label: t('lock.kindPassword'), value: lock.password };
     case 'links':
-      return { label: 'Only with a link', value: '' };
+      return { label: t('lock.onlyLink'), value: '' };
     case 'addresses': {
       const [first = '', ...others] = lock.allow;
       const [second] = others;
-      if (second === undefined) return { label: 'Only from', value: first };
-      const rest = others.length === 1 ? second : `${others.length} more`;
-      return { label: 'Only from', value: `${first} and ${rest}` };
+      if (second === undefined) return { label: t('lock.onlyFrom'), value: first };
+      const rest = others.length === 1 ? second : t('lock.moreAddresses', { count: others.length });
+      return { label: t('lock.onlyFrom'), value: t('lock.firstAndRest', { first, rest }) };
     }
     case 'knock':
-      return { label: 'You are asked who may come in', value: '' };
+      return { label: t('lock.youAreAsked'), value: '' };
     case 'other':
-      return { label: `${lockWords(lock)}, not set in this app`, value: '' };
+      return { label: t('lock.elsewhere', { lock: lockWords(lock) }), value: '' };
   }
 }
 
@@ -148,15 +125,15 @@ export function scanWords(lock: LockView): string | undefined {
       return undefined;
     case 'password':
       return lock.password === undefined
-        ? 'Opens after the password.'
-        : `Opens after the password: ${lock.password}`;
+        ? t('lock.shareAfterPassword')
+        : t('lock.shareWithPassword', { password: lock.password });
     case 'links':
-      return 'This address alone lets nobody in: only your links do.';
+      return t('lock.shareLinks');
     case 'addresses':
-      return 'Opens only from the addresses that you allow.';
+      return t('lock.shareAddresses');
     case 'knock':
-      return 'Whoever opens it waits until you let them in.';
+      return t('lock.shareKnock');
     case 'other':
-      return 'Not everybody may come in.';
+      return t('lock.shareOther');
   }
 }

@@ -1,4 +1,5 @@
 /** Which requests of a log are shown, and in which order. */
+import { t, type TextKey } from '../../i18n/translate.ts';
 import { escapeUnprintable } from '../../../shared/unprintable.ts';
 import type { RequestSummary } from '../../engine/inspector/records.ts';
 import { outcome } from './request.ts';
@@ -19,17 +20,21 @@ const METHOD_MAX_CHARS = 16;
 const METHOD = 'method ';
 export const ALL = 'all';
 
-const PARTS: readonly (readonly [id: string, label: string, has: (request: RequestSummary) => boolean])[] = [
-  [ALL, 'All', () => true],
-  ['errors', 'Errors', (request) => ['failed', 'broken'].includes(outcome(request))],
-  ['slow', 'Slow', ({ durationMs = 0 }) => durationMs >= SLOW_MS],
-  ['live', 'Live', (request) => outcome(request) === 'live'],
-  ['webhooks', 'Webhooks', ({ webhook }) => webhook !== undefined],
+const PARTS: readonly (readonly [id: string, label: TextKey, has: (request: RequestSummary) => boolean])[] = [
+  [ALL, 'log.chip.all', () => true],
+  ['errors', 'log.chip.errors', (request) => ['failed', 'broken'].includes(outcome(request))],
+  ['slow', 'log.chip.slow', ({ durationMs = 0 }) => durationMs >= SLOW_MS],
+  ['live', 'log.chip.live', (request) => outcome(request) === 'live'],
+  ['webhooks', 'log.chip.webhooks', ({ webhook }) => webhook !== undefined],
 ];
 
 /** The parts that have something in them, and the chosen one, so that it can be left. */
 export function chips(requests: readonly RequestSummary[], chosen: string): readonly Chip[] {
-  const parts = PARTS.map(([id, label, has]) => ({ id, label, count: requests.filter(has).length }));
+  const parts = PARTS.map(([id, label, has]) => ({
+    id,
+    label: t(label),
+    count: requests.filter(has).length,
+  }));
   const counts = new Map<string, number>();
   for (const { method } of requests) counts.set(method, (counts.get(method) ?? 0) + 1);
   const methods = [...counts.keys()].filter(({ length }) => length <= METHOD_MAX_CHARS).toSorted();

@@ -1,8 +1,10 @@
 /** What is wrong with a tunnel's name while it is typed, by the same constants that the relay checks with. */
+import { t } from '../../i18n/translate.ts';
 import { NAME_MAX_LENGTH, NAME_MIN_LENGTH } from '../../../shared/constraints.ts';
 import { NAME_RULE } from '../../../shared/value-rules.ts';
 
-export const NAME_HINT = `${NAME_MIN_LENGTH} to ${NAME_MAX_LENGTH} lowercase letters, digits and hyphens`;
+/** For the hint at the field. */
+export const NAME_LENGTHS = { min: NAME_MIN_LENGTH, max: NAME_MAX_LENGTH };
 
 /**
  * Checks a name that may not be complete yet.
@@ -15,19 +17,19 @@ export function nameProblem(name: string, taken: ReadonlySet<string> = new Set()
   if (name === '') return undefined;
   const foreign = /[^a-z0-9-]/u.exec(name)?.[0];
   if (foreign !== undefined) {
-    const shown = foreign.trim() === '' ? 'A space' : `"${foreign}"`;
-    return `${shown} cannot be in a name. Use lowercase letters, digits and hyphens.`;
+    const shown = foreign.trim() === '' ? t('name.aSpace') : `"${foreign}"`;
+    return t('name.cannotHave', { shown });
   }
-  if (name.startsWith('-')) return 'Start with a letter or a digit.';
-  if (name.startsWith('xn--')) return 'A name cannot start with "xn--".';
-  if (name.length < NAME_MIN_LENGTH) return `Use at least ${NAME_MIN_LENGTH} characters.`;
+  if (name.startsWith('-')) return t('name.startWith');
+  if (name.startsWith('xn--')) return t('name.noXn');
+  if (name.length < NAME_MIN_LENGTH) return t('name.atLeast', { min: NAME_MIN_LENGTH });
   if (name.length > NAME_MAX_LENGTH) {
-    return `Use at most ${NAME_MAX_LENGTH} characters; this has ${name.length}.`;
+    return t('name.atMost', { max: NAME_MAX_LENGTH, length: name.length });
   }
-  if (name.endsWith('-')) return 'End with a letter or a digit.';
+  if (name.endsWith('-')) return t('name.endWith');
   // Whatever else the relay's rule may require one day.
-  if (!NAME_RULE.accepts(name)) return `Use ${NAME_RULE.accepted}.`;
-  return taken.has(name) ? 'You already have a tunnel with this name.' : undefined;
+  if (!NAME_RULE.accepts(name)) return t('name.use', { accepted: NAME_RULE.accepted });
+  return taken.has(name) ? t('name.taken') : undefined;
 }
 
 /** A typed name with obvious corrections: lower case, and hyphens for spaces or underscores between words. */

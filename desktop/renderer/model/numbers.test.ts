@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { env } from 'node:process';
 import { DEFAULT_LOCALE } from '../../i18n/locale.ts';
 import { setLocale } from '../../i18n/translate.ts';
-import { bytesText, capitalised, clockText, countText, latencyText, momentText, plural } from './numbers.ts';
+import { bytesText, capitalised, clockText, countText, latencyText, momentText } from './numbers.ts';
 
 describe('numbers', () => {
   const sizes: readonly [bytes: number, text: string][] = [
@@ -30,12 +30,6 @@ describe('numbers', () => {
   for (const [ms, text] of times) {
     it(`writes ${ms} ms as "${text}"`, () => assert.equal(latencyText(ms), text));
   }
-
-  it('counts in the singular and the plural', () => {
-    assert.equal(plural(1, 'request', 'requests'), '1 request');
-    assert.equal(plural(1284, 'request', 'requests'), '1,284 requests');
-    assert.equal(plural(0, 'request', 'requests'), '0 requests');
-  });
 
   it('says the time of day in the time zone in which the machine is now', () => {
     const { TZ } = env;

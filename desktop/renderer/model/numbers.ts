@@ -27,11 +27,6 @@ export function countText(count: number): string {
   return counts().format(count);
 }
 
-/** `1 request`, `1,284 requests` */
-export function plural(count: number, one: string, many: string): string {
-  return `${countText(count)} ${count === 1 ? one : many}`;
-}
-
 /** `0 bytes`, `999 bytes`, `1.2 kB`, `36.2 MB`: three significant digits, units of 1000. */
 export function bytesText(count: number): string {
   if (count < 1000) return bytes().format(count);

@@ -1,4 +1,5 @@
 /** What is shown of a tunnel that this app does not serve. */
+import { t } from '../../i18n/translate.ts';
 import type { OtherTunnelView } from '../../shared/snapshot.ts';
 import { matchesAll, wordsOf } from './filter.ts';
 import type { TunnelState } from './tunnel-state.ts';
@@ -10,12 +11,14 @@ export function otherState({
   isStopping,
 }: Pick<OtherTunnelView, 'isOnline' | 'isHere' | 'isStopping'>): TunnelState & { readonly where: string } {
   const where = isHere
-    ? 'The command on this computer'
+    ? t('others.commandHere')
     : isOnline
-      ? 'Another computer or program'
-      : 'Its program is not connected';
-  if (isStopping) return { shape: 'ended', word: 'Stopping', where };
-  return isOnline ? { shape: 'online', word: 'Online', where } : { shape: 'ended', word: 'Offline', where };
+      ? t('others.elsewhere')
+      : t('others.notConnected');
+  if (isStopping) return { shape: 'ended', word: t('others.stopping'), where };
+  return isOnline
+    ? { shape: 'online', word: t('state.online'), where }
+    : { shape: 'ended', word: t('others.offline'), where };
 }
 
 /** Those whose address, port or state contains every word that was typed; the order stays. */

@@ -1,3 +1,4 @@
+import { t } from '../../i18n/translate.ts';
 import type { Snapshot } from '../../shared/snapshot.ts';
 
 /** Why nothing, or not all, can be reached for now: said once, however many tunnels it concerns. */
@@ -14,7 +15,7 @@ export function outageView({
   hasNetwork,
 }: Pick<Snapshot, 'session' | 'tunnels' | 'hasNetwork'>): OutageView | undefined {
   if (!hasNetwork) {
-    const text = 'This computer has no network. Your tunnels come back by themselves when it has.';
+    const text = t('outage.noNetwork');
     return { text, retryAt: undefined };
   }
   const lost = tunnels.map(({ status }) => status).filter((status) => status.name === 'reconnecting');

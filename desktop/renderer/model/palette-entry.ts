@@ -3,7 +3,7 @@ import type { Channels } from '../../shared/ipc.ts';
 import type { Settings } from '../../shared/snapshot.ts';
 import type { Route } from './route.ts';
 
-export type PaletteGroup = 'Tunnels' | 'Requests' | 'Ports' | 'Commands' | 'Search';
+export type PaletteGroup = 'tunnels' | 'requests' | 'ports' | 'commands' | 'search';
 
 export interface PaletteEntry {
   readonly id: string;

@@ -67,7 +67,7 @@ describe('the command palette', () => {
   it('shows six of a group', () => {
     const many = Array.from({ length: 12 }, (_, key) => exampleTunnel({ key: String(key) }));
     const found = foundEntries(paletteEntries({ tunnels: many, ports: [] }, 0), many, '');
-    assert.equal(found.filter(({ group }) => group === 'Tunnels').length, 6);
+    assert.equal(found.filter(({ group }) => group === 'tunnels').length, 6);
   });
 
   it('has an id of its own for every entry', () => {

@@ -1,9 +1,10 @@
 /** What the command palette offers, and what of it matches what is typed. */
+import { t } from '../../i18n/translate.ts';
 import { escapeUnprintable } from '../../../shared/unprintable.ts';
 import { leadsTo } from '../../shared/leads-to.ts';
 import type { Snapshot, TunnelView } from '../../shared/snapshot.ts';
 import { matchesAll, wordsOf } from './filter.ts';
-import { COMMANDS, tunnelCommands } from './palette-commands.ts';
+import { commands, tunnelCommands } from './palette-commands.ts';
 import type { PaletteEntry, PaletteGroup } from './palette-entry.ts';
 import { freePorts, programName } from './ports.ts';
 import { statusText, targetText } from './request.ts';
@@ -13,7 +14,7 @@ import { isLive, tunnelState } from './tunnel-state.ts';
 const MOST_OF_GROUP = 6;
 /** Tunnels that a digit leads to. */
 const MOST_NUMBERED = 9;
-const GROUPS: readonly PaletteGroup[] = ['Tunnels', 'Requests', 'Ports', 'Commands', 'Search'];
+const GROUPS: readonly PaletteGroup[] = ['tunnels', 'requests', 'ports', 'commands', 'search'];
 
 /** Everything that can be chosen, the likeliest of each group first. @param now wall-clock ms */
 export function paletteEntries(
@@ -25,12 +26,12 @@ export function paletteEntries(
     ...requestEntries(tunnels),
     ...freePorts(ports, tunnels).map((view): PaletteEntry => ({
       id: `port-${view.port}`,
-      group: 'Ports',
-      label: `New tunnel to ${view.port}`,
+      group: 'ports',
+      label: t('palette.newTunnelTo', { port: view.port }),
       detail: programName(view) ?? '',
       act: { kind: 'port', port: view.port },
     })),
-    ...COMMANDS,
+    ...commands(),
     ...tunnels.flatMap(tunnelCommands),
   ];
 }
@@ -53,7 +54,7 @@ export function foundEntries(
   const found = entries.filter((entry) =>
     words.length === 0
       ? entry.isOfTunnel !== true
-      : matchesAll(`${entry.group} ${entry.label} ${entry.detail}`, words),
+      : matchesAll(`${t(`palette.group.${entry.group}`)} ${entry.label} ${entry.detail}`, words),
   );
   const all = words.length === 0 ? found : [...found, ...searches(tunnels, typed.trim())];
   return GROUPS.flatMap((group) => all.filter((entry) => entry.group === group).slice(0, MOST_OF_GROUP));
@@ -68,7 +69,7 @@ function tunnelEntry(tunnel: TunnelView, index: number, now: number): PaletteEnt
   ];
   return {
     id: `tunnel-${key}`,
-    group: 'Tunnels',
+    group: 'tunnels',
     label: slug,
     detail: parts.filter((part) => part !== undefined).join(' · '),
     shortcut: index < MOST_NUMBERED ? `Mod+${index + 1}` : undefined,
@@ -83,7 +84,7 @@ function requestEntries(tunnels: readonly TunnelView[]): readonly PaletteEntry[]
     .toSorted((one, other) => other.request.startedAt - one.request.startedAt)
     .map(({ key, slug, request }) => ({
       id: `request-${key}-${request.id}`,
-      group: 'Requests',
+      group: 'requests',
       label: `${escapeUnprintable(request.method)} ${targetText(request)}`,
       detail: `${statusText(request)} · ${slug}`,
       act: { kind: 'go', route: { screen: 'request', key, id: request.id } },
@@ -95,8 +96,8 @@ function searches(tunnels: readonly TunnelView[], typed: string): readonly Palet
     .filter(({ recent }) => recent.length > 0)
     .map(({ key, slug }) => ({
       id: `search-${key}`,
-      group: 'Search',
-      label: `Requests to ${slug} with “${typed}”`,
+      group: 'search',
+      label: t('palette.requestsWith', { slug, typed }),
       detail: '',
       act: { kind: 'search', key, search: typed },
     }));

@@ -1,5 +1,7 @@
 /** The port field: what it suggests, and what is known about the port that is typed. */
-import { parsePort, PORT_RULE } from '../../../shared/value-rules.ts';
+import { t } from '../../i18n/translate.ts';
+import { LOCAL_PORT_MAX, LOCAL_PORT_MIN } from '../../../shared/constraints.ts';
+import { parsePort } from '../../../shared/value-rules.ts';
 import type { PortView, TunnelView } from '../../shared/snapshot.ts';
 import { isLive } from './tunnel-state.ts';
 
@@ -9,8 +11,8 @@ const MOST_SUGGESTIONS = 8;
 /** @returns the port, or what to change */
 export function readPort(text: string): number | string {
   const trimmed = text.trim();
-  if (trimmed === '') return 'Type the port of your local server, such as 3000.';
-  return parsePort(trimmed) ?? `A port is ${PORT_RULE.accepted}.`;
+  if (trimmed === '') return t('port.type');
+  return parsePort(trimmed) ?? t('port.accepted', { min: LOCAL_PORT_MIN, max: LOCAL_PORT_MAX });
 }
 
 /** Ports that something listens on and no live tunnel leads to, likeliest first. */
@@ -47,8 +49,9 @@ export function portHint(typed: string, ports: readonly PortView[]): string | un
   const port = readPort(typed);
   if (typeof port === 'string') return undefined;
   const found = ports.find((view) => view.port === port);
-  if (found === undefined) return 'nothing here yet';
-  return `${programName(found) ?? 'A program'} is here`;
+  if (found === undefined) return t('port.nothingYet');
+  const program = programName(found);
+  return program === undefined ? t('port.aProgramIsHere') : t('port.programIsHere', { program });
 }
 
 function words(view: PortView): readonly string[] {

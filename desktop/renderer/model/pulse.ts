@@ -1,6 +1,6 @@
 /** The traffic of a tunnel in the last minute, as a drawing and in words. */
+import { t } from '../../i18n/translate.ts';
 import type { PulseSecond } from '../../engine/inspector/records.ts';
-import { plural } from './numbers.ts';
 
 /** Seconds that are shown: the width of the drawing. */
 export const PULSE_WIDTH = 60;
@@ -32,7 +32,7 @@ export function pulseDrawing(seconds: readonly PulseSecond[], until: number): Pu
   return {
     requests: bars((second) => second.requests),
     errors: bars((second) => second.errors),
-    words: `${plural(requests, 'request', 'requests')} in the last minute, ${errors === 0 ? 'none' : errors} failed`,
+    words: t('tunnels.pulse', { requests, errors }),
   };
 }
 

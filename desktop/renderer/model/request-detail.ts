@@ -1,6 +1,9 @@
 /** What can be done with one request, and what of it is not shown. */
+import { t } from '../../i18n/translate.ts';
 import { REDACTED } from '../../../shared/redacted.ts';
 import type { RecordedMessage, RequestDetail } from '../../engine/inspector/records.ts';
+
+export type MessageKind = 'request' | 'response';
 
 const SWITCHING_PROTOCOLS = 101;
 
@@ -26,9 +29,8 @@ export function replayProblem(
   }: Pick<RequestDetail, 'request' | 'status' | 'durationMs' | 'isBroken'>,
   canReach: boolean,
 ): string | undefined {
-  if (request.isTruncated) return 'Only the beginning of its body is kept, so it cannot be sent again.';
-  if (status === SWITCHING_PROTOCOLS) return 'It opened a WebSocket, which cannot be sent again.';
-  if (status === undefined && durationMs === undefined && isBroken)
-    return 'It broke off before all of it had come, so it cannot be sent again.';
-  return canReach ? undefined : 'Replay needs the tunnel to be online.';
+  if (request.isTruncated) return t('request.cutBody');
+  if (status === SWITCHING_PROTOCOLS) return t('request.webSocket');
+  if (status === undefined && durationMs === undefined && isBroken) return t('request.incomplete');
+  return canReach ? undefined : t('request.needsOnline');
 }

@@ -1,4 +1,5 @@
 /** One line of the request log, in words. */
+import { t } from '../../i18n/translate.ts';
 import { escapeUnprintable } from '../../../shared/unprintable.ts';
 import type { RequestSummary } from '../../engine/inspector/records.ts';
 import { readableTarget } from '../../shared/readable-target.ts';
@@ -16,14 +17,15 @@ export function outcome(request: RequestSummary): Outcome {
 
 /** The status code, or a word if there is none; `200 cut` for a response that broke off. */
 export function statusText(request: RequestSummary): string {
-  if (request.status === undefined) return request.isBroken ? 'broken' : 'waiting';
-  return request.isBroken ? `${request.status} cut` : String(request.status);
+  if (request.status === undefined)
+    return request.isBroken ? t('request.status.broken') : t('request.status.waiting');
+  return request.isBroken ? t('request.status.cut', { status: request.status }) : String(request.status);
 }
 
 /** How long it took; `live` while its response comes. */
 export function timeText(request: RequestSummary): string {
   if (request.durationMs !== undefined) return latencyText(request.durationMs);
-  return request.status === undefined || request.isBroken ? '' : 'live';
+  return request.status === undefined || request.isBroken ? '' : t('request.status.live');
 }
 
 /** The address as people read it, with nothing in it that hides or turns around the rest. */
@@ -39,8 +41,10 @@ export function durationFraction(ms: number): number {
 /** When it came, seen from now: `now`, `12 s`, `5 min`, `3 h`, `2 d`. Times in wall-clock ms. */
 export function agoText(startedAt: number, now: number): string {
   const seconds = Math.max(0, Math.floor((now - startedAt) / 1000));
-  if (seconds < 5) return 'now';
-  if (seconds < 60) return `${Math.floor(seconds / 5) * 5} s`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min`;
-  return seconds < 86_400 ? `${Math.floor(seconds / 3600)} h` : `${Math.floor(seconds / 86_400)} d`;
+  if (seconds < 5) return t('log.now');
+  if (seconds < 60) return t('time.seconds', { seconds: Math.floor(seconds / 5) * 5 });
+  if (seconds < 3600) return t('time.minutes', { minutes: Math.floor(seconds / 60) });
+  return seconds < 86_400
+    ? t('time.hours', { hours: Math.floor(seconds / 3600) })
+    : t('time.days', { days: Math.floor(seconds / 86_400) });
 }

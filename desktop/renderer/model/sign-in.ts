@@ -1,4 +1,5 @@
 /** The sign-in form: what can be said about it before a relay is asked. */
+import { t } from '../../i18n/translate.ts';
 import { API_KEY_PATTERN, API_KEY_PREFIX } from '../../../shared/constraints.ts';
 import type { KeyKept } from '../../shared/snapshot.ts';
 
@@ -7,23 +8,29 @@ export interface SignInProblems {
   readonly key?: string;
 }
 
-export const KEEP_WORDS: Readonly<Record<KeyKept, { label: string; hint: string; kept: string }>> = {
-  system: {
-    label: 'Encrypted by this system',
-    hint: 'You stay signed in.',
-    kept: 'Kept on this computer, encrypted by the system.',
-  },
-  session: {
-    label: 'Until Culvert quits',
-    hint: 'Nothing is stored; sign in again next time.',
-    kept: 'In memory only. You sign in again after Culvert quits.',
-  },
-  file: {
-    label: 'In a plain file',
-    hint: 'Not encrypted: every program you run can read it.',
-    kept: 'In a plain file that every program you run can read.',
-  },
-};
+/** How a key is kept: the choice, what it means, and how that is said afterwards. */
+export function keepWords(keep: KeyKept): { label: string; hint: string; kept: string } {
+  switch (keep) {
+    case 'system':
+      return {
+        label: t('signIn.keep.system'),
+        hint: t('signIn.keep.system.hint'),
+        kept: t('signIn.keep.system.kept'),
+      };
+    case 'session':
+      return {
+        label: t('signIn.keep.session'),
+        hint: t('signIn.keep.session.hint'),
+        kept: t('signIn.keep.session.kept'),
+      };
+    case 'file':
+      return {
+        label: t('signIn.keep.file'),
+        hint: t('signIn.keep.file.hint'),
+        kept: t('signIn.keep.file.kept'),
+      };
+  }
+}
 
 /** @returns what to change in each field; both are trimmed first */
 export function signInProblems(relay: string, key: string): SignInProblems {
@@ -31,21 +38,19 @@ export function signInProblems(relay: string, key: string): SignInProblems {
 }
 
 function relayProblem(relay: string): string | undefined {
-  if (relay === '') return 'Give the address of your relay, such as https://relay.example.com.';
+  if (relay === '') return t('signIn.giveRelay');
   // Main adds the scheme if people leave it out.
   const url = URL.parse(relay.includes('://') ? relay : `https://${relay}`);
   // Chromium accepts a host with a space in it, Node does not.
   const isWeb = url !== null && !/\s/.test(relay) && (url.protocol === 'http:' || url.protocol === 'https:');
   if (isWeb) return undefined;
-  return "This is not a relay's address. Give one such as https://relay.example.com.";
+  return t('signIn.notRelay');
 }
 
 function keyProblem(key: string): string | undefined {
-  if (key === '') return 'Paste your API key.';
-  if (!key.startsWith(API_KEY_PREFIX))
-    return `An API key begins with ${API_KEY_PREFIX}. This is something else.`;
-  if (!API_KEY_PATTERN.test(key))
-    return 'The key is not complete, or has characters that no key has. Copy it again.';
+  if (key === '') return t('signIn.pasteKey');
+  if (!key.startsWith(API_KEY_PREFIX)) return t('signIn.keyBegins', { prefix: API_KEY_PREFIX });
+  if (!API_KEY_PATTERN.test(key)) return t('signIn.keyIncomplete');
   return undefined;
 }
 

@@ -1,4 +1,5 @@
 /** What a card shows of a tunnel's state: a shape and a word, so that neither needs colour to be understood. */
+import { t } from '../../i18n/translate.ts';
 import type { TunnelStatus, TunnelView } from '../../shared/snapshot.ts';
 import { expiresSoon } from './time-left.ts';
 
@@ -9,29 +10,27 @@ export interface TunnelState {
   readonly word: string;
 }
 
-const ENDED_WORDS: Readonly<Record<string, string>> = {
-  stopped: 'Stopped',
-  closed: 'Closed',
-  expired: 'Expired',
-  gone: 'Gone',
-  replaced: 'Taken over',
-  'key-refused': 'Key refused',
-  refused: 'Refused',
-};
+const ENDS = ['stopped', 'closed', 'expired', 'gone', 'replaced', 'key-refused', 'refused'] as const;
+
+function endedWord(reason: string): string {
+  const known = ENDS.find((each) => each === reason);
+  return known === undefined ? t('state.ended') : t(`state.ended.${known}`);
+}
 
 /** @param now wall-clock ms */
 export function tunnelState(tunnel: TunnelView, now: number): TunnelState {
   switch (tunnel.status.name) {
     case 'connecting':
-      return { shape: 'connecting', word: 'Connecting' };
+      return { shape: 'connecting', word: t('state.connecting') };
     case 'reconnecting':
-      return { shape: 'reconnecting', word: 'Reconnecting' };
+      return { shape: 'reconnecting', word: t('state.reconnecting') };
     case 'ended':
-      return { shape: 'ended', word: ENDED_WORDS[tunnel.status.reason] ?? 'Ended' };
+      return { shape: 'ended', word: endedWord(tunnel.status.reason) };
     case 'online':
-      if (tunnel.localProblem !== undefined) return { shape: 'trouble', word: 'Needs your server' };
-      if (expiresSoon(tunnel.expiresAt, tunnel.ttl, now)) return { shape: 'soon', word: 'Expires soon' };
-      return { shape: 'online', word: 'Online' };
+      if (tunnel.localProblem !== undefined) return { shape: 'trouble', word: t('state.needsServer') };
+      if (expiresSoon(tunnel.expiresAt, tunnel.ttl, now))
+        return { shape: 'soon', word: t('state.expiresSoon') };
+      return { shape: 'online', word: t('state.online') };
   }
 }
 
@@ -46,5 +45,5 @@ export function retryWords(
   now: number,
 ): string {
   const seconds = Math.ceil((status.retryAt - now) / 1000);
-  return seconds > 0 ? `Trying again in ${seconds} s.` : 'Trying again now.';
+  return seconds > 0 ? t('state.tryingIn', { seconds }) : t('state.tryingNow');
 }

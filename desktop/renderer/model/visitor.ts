@@ -3,19 +3,20 @@
  *
  * @param visitor as the request log has it: `link:for the review`, `basic:ann`, `password`, `knock`
  */
+import { t } from '../../i18n/translate.ts';
 export function visitorWords(visitor: string): string {
   const [way = '', ...rest] = visitor.split(':');
   const name = rest.join(':');
   switch (way) {
     case 'link':
-      return name === '' ? 'With a link.' : `With the link “${name}”.`;
+      return name === '' ? t('visitor.withLink') : t('visitor.withTheLink', { name });
     case 'basic':
-      return `As ${name}.`;
+      return t('visitor.as', { name });
     case 'password':
-      return 'With the password.';
+      return t('visitor.withPassword');
     case 'knock':
-      return 'Admitted by you.';
+      return t('visitor.admitted');
     default:
-      return `As ${visitor}.`;
+      return t('visitor.asVisitor', { visitor });
   }
 }

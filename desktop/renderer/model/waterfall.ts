@@ -1,4 +1,5 @@
 /** What a request has spent its time on, as a waterfall: one phase after the other. */
+import { t } from '../../i18n/translate.ts';
 import type { RequestDetail } from '../../engine/inspector/records.ts';
 
 export interface Phase {
@@ -26,10 +27,10 @@ export function phases({
     found.push({ name, startMs: waitedMs + from, ms: until === undefined ? undefined : until - from });
     from = until ?? from;
   };
-  found.push({ name: 'Waiting for a stream', startMs: 0, ms: waitedMs });
-  add('Local connection', connectedMs ?? answeredMs ?? durationMs);
-  if (connectedMs !== undefined) add('Your server', answeredMs ?? durationMs);
-  if (answeredMs !== undefined) add('The rest of the response', durationMs);
+  found.push({ name: t('request.waiting'), startMs: 0, ms: waitedMs });
+  add(t('request.connection'), connectedMs ?? answeredMs ?? durationMs);
+  if (connectedMs !== undefined) add(t('request.server'), answeredMs ?? durationMs);
+  if (answeredMs !== undefined) add(t('request.rest'), durationMs);
   return found;
 }
 

@@ -1,6 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import type { Dispatch, StateUpdater } from 'preact/hooks';
 import { useMemo } from 'preact/hooks';
+import { t } from '../../i18n/translate.ts';
 import type { SessionView, Snapshot, UndoView } from '../../shared/snapshot.ts';
 import type { FormDraft } from '../model/create-form.ts';
 import { beside, currentPlace, homeAt, type Route, type Trail } from '../model/route.ts';
@@ -68,9 +69,9 @@ export function Panes(props: PanesProps): JSX.Element {
           </Middle>
         )}
         {route.screen === 'tunnels' ? (
-          <Empty>Open the requests of a tunnel, and they show up here.</Empty>
+          <Empty>{t('panes.openRequests')}</Empty>
         ) : hasLog && route.screen === 'log' ? (
-          <Empty>Choose a request, and it shows up here.</Empty>
+          <Empty>{t('panes.chooseRequest')}</Empty>
         ) : (
           <Opened {...props} />
         )}
@@ -98,7 +99,7 @@ function Middle({
         if (route.screen !== 'request') return shell.go(route);
         const focus = document.activeElement?.id;
         setTrail((before) => beside(before, route, focus));
-        shell.say('The request shows beside the list. F6 leads there.');
+        shell.say(t('panes.besideList'));
       },
     }),
     [shell, setTrail, tunnelKey],

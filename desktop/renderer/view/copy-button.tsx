@@ -1,16 +1,24 @@
 import type { JSX } from 'preact';
+import { t, type TextValues } from '../../i18n/translate.ts';
 import { useShell } from './context.ts';
 import { useAction } from './use-action.ts';
 import { useCopied } from './use-copied.ts';
+
+/** What can be copied; messages choose the words by its kind. */
+export interface CopiedThing extends TextValues {
+  readonly kind:
+    'requestHeaders' | 'responseHeaders' | 'header' | 'jsonValue' | 'jsonPath' | 'recordName' | 'recordValue';
+  readonly name: string;
+}
 
 /** Copies a text, and says so. */
 export function CopyButton({
   what,
   text,
-  label = 'Copy',
+  label = t('common.copy'),
 }: {
-  /** what is copied, after "the" */
-  what: string;
+  /** what is copied, and its name where there are several */
+  what: CopiedThing;
   text: () => string;
   /** what stands on it */
   label?: string;
@@ -20,17 +28,17 @@ export function CopyButton({
   const { isCopied, setCopied } = useCopied();
   const copy = async (): Promise<void> => {
     const answer = await action.run('text:copy', { text: text() });
-    say(answer.ok ? `Copied the ${what}.` : answer.error.text);
+    say(answer.ok ? t('common.copiedThing', what) : answer.error.text);
     if (answer.ok) setCopied();
   };
   return (
     <button
       type="button"
       class="link copy"
-      aria-label={`${isCopied ? 'Copied' : 'Copy'} the ${what}`}
+      aria-label={t(isCopied ? 'common.isCopiedThing' : 'common.copyThing', what)}
       onClick={() => void copy()}
     >
-      {isCopied ? 'Copied' : label}
+      {isCopied ? t('common.copied') : label}
     </button>
   );
 }

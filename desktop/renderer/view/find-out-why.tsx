@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { t } from '../../i18n/translate.ts';
 import { Failure } from './parts.tsx';
 import { useAction } from './use-action.ts';
 
@@ -10,10 +11,10 @@ export function FindOutWhy({ of }: { of?: { readonly key: string; readonly slug:
       <button
         type="button"
         class="button small"
-        aria-label={of === undefined ? undefined : `Find out why: ${of.slug}`}
+        aria-label={of === undefined ? undefined : t('common.findOutWhyOf', { slug: of.slug })}
         onClick={() => void action.run('checkup:start', { key: of?.key })}
       >
-        Find out why
+        {t('common.findOutWhy')}
       </button>
       <Failure problem={action.error} />
     </>

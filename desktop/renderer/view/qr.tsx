@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { encode } from 'uqr';
+import { t } from '../../i18n/translate.ts';
 
 /** A light frame of this many modules is part of the code (ISO/IEC 18004 section 9.1). */
 const BORDER = 4;
@@ -9,7 +10,7 @@ const BORDER = 4;
 export function QrCode({ text }: { text: string }): JSX.Element {
   const { size, path } = useMemo(() => drawQr(text), [text]);
   return (
-    <svg class="qr" viewBox={`0 0 ${size} ${size}`} role="img" aria-label={`QR code of ${text}`}>
+    <svg class="qr" viewBox={`0 0 ${size} ${size}`} role="img" aria-label={t('common.qr', { text })}>
       <rect class="qr-light" width={size} height={size} />
       <path class="qr-dark" d={path} />
     </svg>

@@ -1,5 +1,6 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useContext, useEffect, useRef } from 'preact/hooks';
+import { t } from '../../i18n/translate.ts';
 import { PaneContext, useShell } from './context.ts';
 import { Icon } from './icons.tsx';
 import { UndoDock } from './undo-dock.tsx';
@@ -26,7 +27,13 @@ export function Screen({
   return (
     <Root class="screen" aria-label={isMain ? undefined : title}>
       <header class="bar">
-        <button type="button" class="icon-button" aria-label="Back" title="Back (Esc)" onClick={back}>
+        <button
+          type="button"
+          class="icon-button"
+          aria-label={t('common.back')}
+          title={t('common.backWithKey')}
+          onClick={back}
+        >
           <Icon name="back" />
         </button>
         <h1 ref={heading} tabIndex={-1}>

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useContext, useRef } from 'preact/hooks';
+import { t } from '../../i18n/translate.ts';
 import type { UndoView } from '../../shared/snapshot.ts';
 import { UndoContext, useShell } from './context.ts';
 import { useKeptFocus } from './focus.ts';
@@ -16,7 +17,7 @@ export function UndoDock(): JSX.Element | null {
   useKeptFocus(list, () => document.getElementById('port') ?? document.querySelector('h1'));
   const undo = async ({ id }: UndoView): Promise<void> => {
     const answer = await action.run('undo:take', { id });
-    if (answer.ok) say('Undone.');
+    if (answer.ok) say(t('undo.undone'));
   };
   const latest = undos.at(-1);
   useKey(
@@ -25,7 +26,7 @@ export function UndoDock(): JSX.Element | null {
   );
   if (undos.length === 0 && action.error === undefined) return null;
   return (
-    <aside class="undo-dock" aria-label="Done just now">
+    <aside class="undo-dock" aria-label={t('undo.justNow')}>
       <div class="undo-stack">
         <Failure problem={action.error} />
         <ul ref={list}>
@@ -35,11 +36,11 @@ export function UndoDock(): JSX.Element | null {
               <button
                 type="button"
                 class="link"
-                aria-label={`Undo: ${view.text}`}
-                title={view === latest ? 'Undo (Ctrl+Z)' : undefined}
+                aria-label={t('undo.undoOf', { text: view.text })}
+                title={view === latest ? t('undo.undoWithKey') : undefined}
                 onClick={() => void undo(view)}
               >
-                Undo
+                {t('undo.undo')}
               </button>
             </li>
           ))}

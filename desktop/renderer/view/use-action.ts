@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { t } from '../../i18n/translate.ts';
 import type { CallError, Channels } from '../../shared/ipc.ts';
 import { useShell } from './context.ts';
 
@@ -48,7 +49,7 @@ async function ask<C extends keyof Channels>(call: () => Promise<Outcome<C>>): P
   try {
     return await call();
   } catch {
-    const text = 'The app behind this window did not answer. Quit Culvert and start it again.';
+    const text = t('common.noAnswer');
     return { ok: false, error: { code: 'no-answer', text } };
   }
 }

@@ -1,4 +1,5 @@
 /** The response that came to an edited request, beside the one that came before. */
+import { t } from '../../../i18n/translate.ts';
 import { escapeUnprintable } from '../../../../shared/unprintable.ts';
 import type { MessageView } from '../../../shared/ipc.ts';
 import { utf8Text } from '../../../shared/readable-target.ts';
@@ -55,9 +56,12 @@ function bodyOf(message: MessageView | undefined): string[] {
   const view = message && bodyView(message);
   if (view === undefined) return [];
   const text = view.text === undefined ? undefined : prettyText(view);
-  const cut = message?.isTruncated === true ? ['(There was more than is kept.)'] : [];
+  const cut = message?.isTruncated === true ? [t('bench.moreNotKept')] : [];
   if (text !== undefined) return [...text.split('\n'), ...cut];
-  return [`${bytesText(view.bytes.length)} that are not text, checksum ${checksum(view.bytes)}`, ...cut];
+  return [
+    t('bench.notTextChecksum', { bytes: bytesText(view.bytes.length), checksum: checksum(view.bytes) }),
+    ...cut,
+  ];
 }
 
 /** Tells bytes apart for people (FNV-1a, 32 bits). */

@@ -1,4 +1,5 @@
 /** The body of a recorded message as it can be shown. */
+import { t } from '../../../i18n/translate.ts';
 import { escapeUnprintable } from '../../../../shared/unprintable.ts';
 import type { RecordedMessage } from '../../../engine/inspector/records.ts';
 import { indentJson } from '../../../shared/indent-json.ts';
@@ -47,23 +48,14 @@ export function bodyView(message: MessageView): BodyView | undefined {
 
 const SVG: ImageType = { name: 'SVG', type: 'image/svg+xml' };
 
-const PROBLEMS = {
-  unknown: 'in a way that is not known here',
-  damaged: 'and does not unpack',
-  'too-large': 'and larger than 1 MiB when it is unpacked',
-  'too-many': 'more often than is unpacked here',
-} as const;
-
 function notesOf({ decoded, isTruncated }: MessageView, isText: boolean): string[] {
   const notes: string[] = [];
-  if (isTruncated) notes.push('The beginning of a longer body');
+  if (isTruncated) notes.push(t('body.beginning'));
   if (decoded !== undefined && decoded.removed.length > 0)
-    notes.push(`Unpacked from ${codingList(decoded.removed)}`);
+    notes.push(t('body.unpacked', { codings: codingList(decoded.removed) }));
   if (decoded?.problem !== undefined)
-    notes.push(
-      `Compressed (${codingList(decoded.codings)}) ${PROBLEMS[decoded.problem]}, shown as it was sent`,
-    );
-  else if (!isText) notes.push('Not text');
+    notes.push(t(`body.packed.${decoded.problem}`, { codings: codingList(decoded.codings) }));
+  else if (!isText) notes.push(t('body.notText'));
   return notes;
 }
 

@@ -1,4 +1,5 @@
 /** Where a text occurs in a body, in any case. */
+import { t } from '../../../i18n/translate.ts';
 import type { JsonDocument } from './json-document.ts';
 import { sourceOf } from './json-document.ts';
 import { shownSource } from './json-rows.ts';
@@ -45,9 +46,9 @@ export function findInJson(document: JsonDocument, query: string): Found {
 
 /** How many were found, for people: `2 of 17`, `2 of more than 2,000`. */
 export function foundText({ at, isCut }: Found, current: number): string {
-  if (at.length === 0) return 'Not found';
-  const count = at.length.toLocaleString('en');
-  return `${(current + 1).toLocaleString('en')} of ${isCut ? 'more than ' : ''}${count}`;
+  if (at.length === 0) return t('body.notFound');
+  const values = { place: current + 1, count: at.length };
+  return isCut ? t('body.foundOfMore', values) : t('body.foundOf', values);
 }
 
 function patternOf(query: string, flags: string): RegExp {

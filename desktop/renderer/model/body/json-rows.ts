@@ -1,6 +1,6 @@
 /** A JSON document as the rows of a tree: what is unfolded, and of long lists only the beginning. */
+import { t } from '../../../i18n/translate.ts';
 import { escapeUnprintable } from '../../../../shared/unprintable.ts';
-import { plural } from '../numbers.ts';
 import { childrenOf, type JsonDocument, type JsonNode, sourceOf } from './json-document.ts';
 
 /** Members of one object or array that are shown at a time; more on demand. */
@@ -98,8 +98,8 @@ export function shownSource(source: string): string {
 export function summaryOf(node: JsonNode): string {
   if (node.count === 0) return node.kind === 'object' ? '{}' : '[]';
   return node.kind === 'object'
-    ? `{…} ${plural(node.count, 'member', 'members')}`
-    : `[…] ${plural(node.count, 'element', 'elements')}`;
+    ? t('body.members', { braces: '{…}', count: node.count })
+    : t('body.elements', { braces: '[…]', count: node.count });
 }
 
 /** What is copied of a value: of a string its characters, of anything else what was sent. */

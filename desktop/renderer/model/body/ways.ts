@@ -1,17 +1,7 @@
 /** The ways in which a body can be shown. */
 import type { BodyView } from './body-view.ts';
 
-export const WAYS = {
-  json: 'Tree',
-  form: 'Form',
-  image: 'Picture',
-  pretty: 'Pretty',
-  text: 'Text',
-  html: 'Page',
-  hex: 'Hex',
-} as const;
-
-export type Way = keyof typeof WAYS;
+export type Way = 'json' | 'form' | 'image' | 'pretty' | 'text' | 'html' | 'hex';
 
 /** Those that fit, the best one first. A stranger's page or drawing is shown once it is asked for. */
 export function shownWays(view: BodyView): readonly Way[] {

@@ -1,8 +1,8 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import { t } from '../../../i18n/translate.ts';
 import type { DetailView } from '../../../shared/ipc.ts';
 import { answerDiff, isSame, type ShownRow } from '../../model/bench/answer-diff.ts';
-import { plural } from '../../model/numbers.ts';
 import { useShell } from '../../view/context.ts';
 import { DiffRows } from './diff-rows.tsx';
 
@@ -23,25 +23,25 @@ export function Answers({
   if (diff === undefined) return null;
   const { status, headers, body } = diff;
   return (
-    <section class="responses" aria-label="Responses">
-      <h2>Responses</h2>
+    <section class="responses" aria-label={t('bench.responses')}>
+      <h2>{t('bench.responses')}</h2>
       <p class="response-status">
-        <span class="unseen">Before: </span>
-        <span class="mono">{status.before ?? 'none'}</span>
+        <span class="unseen">{t('bench.before')}</span>
+        <span class="mono">{status.before ?? t('bench.noStatus')}</span>
         <span aria-hidden="true">→</span>
-        <span class="unseen">Now: </span>
-        <b class="mono">{status.after ?? 'none'}</b>
+        <span class="unseen">{t('bench.now')}</span>
+        <b class="mono">{status.after ?? t('bench.noStatus')}</b>
         <button
           type="button"
           id={`sent-${after}`}
           class="link"
           onClick={() => go({ screen: 'request', key: tunnelKey, id: after })}
         >
-          Show request {after}
+          {t('bench.showRequest', { after })}
         </button>
       </p>
-      <Part title="Headers" rows={headers} />
-      <Part title="Body" rows={body} />
+      <Part title={t('bench.headers')} rows={headers} />
+      <Part title={t('bench.body')} rows={body} />
     </section>
   );
 }
@@ -49,15 +49,15 @@ export function Answers({
 function Part({ title, rows }: { title: string; rows: readonly ShownRow[] }): JSX.Element {
   const differing = rows.filter((row) => typeof row !== 'number' && !isSame(row)).length;
   return (
-    <section aria-label={`${title}, compared`}>
+    <section aria-label={t('bench.compared', { title })}>
       <h3>{title}</h3>
       {rows.length === 0 ? (
-        <p class="hint">None, neither before nor now.</p>
+        <p class="hint">{t('bench.none')}</p>
       ) : differing === 0 ? (
-        <p class="hint">The same as before.</p>
+        <p class="hint">{t('bench.same')}</p>
       ) : (
         <>
-          <p class="hint">{plural(differing, 'line differs', 'lines differ')}.</p>
+          <p class="hint">{t('bench.linesDiffer', { lines: differing })}</p>
           <DiffRows title={title} rows={rows} />
         </>
       )}

@@ -1,16 +1,16 @@
 import type { JSX } from 'preact';
+import { t } from '../../../i18n/translate.ts';
 import { isSame, type ShownRow } from '../../model/bench/answer-diff.ts';
-import { plural } from '../../model/numbers.ts';
 
 /** Two texts side by side, or below each other where there is no room; what differs is marked, not by colour alone. */
 export function DiffRows({ title, rows }: { title: string; rows: readonly ShownRow[] }): JSX.Element {
   return (
-    <div class="diff mono" tabIndex={0} role="region" aria-label={`${title}, before and now`}>
+    <div class="diff mono" tabIndex={0} role="region" aria-label={t('bench.beforeAndNow', { title })}>
       {rows.map((row, index) => {
         if (typeof row === 'number')
           return (
             <p key={index} class="diff-same">
-              {plural(row, 'line is', 'lines are')} not shown
+              {t('bench.linesNotShown', { lines: row })}
             </p>
           );
         const { before, after } = row;

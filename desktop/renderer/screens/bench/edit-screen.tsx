@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { t } from '../../../i18n/translate.ts';
 import type { EditView } from '../../../shared/bench.ts';
 import type { CallError } from '../../../shared/ipc.ts';
 import { draftOf, type EditDraft, formOf } from '../../model/bench/edit-draft.ts';
@@ -18,7 +19,7 @@ const drafts = new Map<string, EditDraft>();
 export function EditScreen({ tunnelKey, id }: { tunnelKey: string; id: number }): JSX.Element {
   const { view, error } = useEditView(tunnelKey, id);
   return (
-    <Screen title={`Edit request ${id}`}>
+    <Screen title={t('bench.editRequest', { id })}>
       <Failure problem={error} />
       {view !== undefined && <Editing tunnelKey={tunnelKey} id={id} view={view} />}
     </Screen>
@@ -68,7 +69,7 @@ function useEditView(key: string, id: number): { view?: EditView; error?: CallEr
       const answer = await bridge.call('bench:open', { key, id });
       if (!isOver) setState(answer.ok ? { view: answer.value } : { error: answer.error });
     };
-    load().catch(() => setState({ error: { code: 'no-answer', text: 'The request could not be read.' } }));
+    load().catch(() => setState({ error: { code: 'no-answer', text: t('request.notRead') } }));
     return () => {
       isOver = true;
     };

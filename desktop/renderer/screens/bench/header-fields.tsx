@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { t } from '../../../i18n/translate.ts';
 import { changeHeader, type EditDraft, withoutHeader } from '../../model/bench/edit-draft.ts';
 
 /** A name and a value for each header, and what is wrong with them. */
@@ -24,7 +25,11 @@ export function HeaderFields({
             id={`edit-header-${key}-${part}`}
             class="mono"
             aria-label={
-              part === 'name' ? `Header ${index + 1}, name` : `Value of ${name || `header ${index + 1}`}`
+              part === 'name'
+                ? t('bench.headerName', { place: index + 1 })
+                : name === ''
+                  ? t('bench.headerValueAt', { place: index + 1 })
+                  : t('bench.headerValue', { name })
             }
             aria-describedby={note}
             aria-invalid={problems[part] === undefined ? undefined : 'true'}
@@ -41,10 +46,14 @@ export function HeaderFields({
             <button
               type="button"
               class="link"
-              aria-label={`Remove ${name || `header ${index + 1}`}`}
+              aria-label={
+                name === ''
+                  ? t('bench.removeHeaderAt', { place: index + 1 })
+                  : t('bench.removeHeader', { name })
+              }
               onClick={() => setDraft(withoutHeader(draft, key))}
             >
-              Remove
+              {t('bench.remove')}
             </button>
             <div id={note} class="problem" aria-live="polite">
               {problems.name ?? problems.value}

@@ -1,4 +1,5 @@
 import type { JSX, TargetedEvent } from 'preact';
+import { t } from '../../../i18n/translate.ts';
 import { REDACTED } from '../../../../shared/redacted.ts';
 import type { EditProblem } from '../../../engine/inspector/editing/request-edit.ts';
 import type { EditView } from '../../../shared/bench.ts';
@@ -40,7 +41,7 @@ export function RequestForm({
   return (
     <form class="stack edit" noValidate onSubmit={submit}>
       <div class="edit-line">
-        <Field id="edit-method" label="Method" problem={problemOf('method')}>
+        <Field id="edit-method" label={t('bench.method')} problem={problemOf('method')}>
           <input
             {...fieldControl('edit-method', problemOf('method'))}
             class="mono"
@@ -56,7 +57,7 @@ export function RequestForm({
             ))}
           </datalist>
         </Field>
-        <Field id="edit-target" label="Path" problem={problemOf('target')}>
+        <Field id="edit-target" label={t('bench.path')} problem={problemOf('target')}>
           <input
             {...fieldControl('edit-target', problemOf('target'))}
             class="mono"
@@ -68,22 +69,20 @@ export function RequestForm({
         </Field>
       </div>
       <fieldset class="field">
-        <legend>Headers</legend>
+        <legend>{t('bench.headers')}</legend>
         <HeaderFields draft={draft} setDraft={setDraft} problemOf={problemOf} />
         <div class="buttons">
           <button type="button" class="link" onClick={() => setDraft(withHeader(draft))}>
-            Add a header
+            {t('bench.addHeader')}
           </button>
         </div>
-        <p class="hint">Host and Content-Length are written by Culvert.</p>
-        {hasSecrets && (
-          <p class="hint">{REDACTED} stands for the secret that was there. It is put back when it is sent.</p>
-        )}
+        <p class="hint">{t('bench.byCulvert')}</p>
+        {hasSecrets && <p class="hint">{t('bench.redacted', { mark: REDACTED })}</p>}
         <div class="problem" aria-live="polite">
           {problemOf('fields')}
         </div>
       </fieldset>
-      <Field id="edit-body" label="Body" hint={bodyHint(view, draft)} problem={problemOf('body')}>
+      <Field id="edit-body" label={t('bench.body')} hint={bodyHint(view, draft)} problem={problemOf('body')}>
         <textarea
           {...fieldControl('edit-body', problemOf('body'))}
           class="mono"
@@ -95,25 +94,22 @@ export function RequestForm({
       </Field>
       <div class="buttons">
         <button type="submit" class="button primary" aria-disabled={isBusy}>
-          Send
+          {t('bench.send')}
         </button>
         {sender.busy === 'until' ? (
           <button type="button" class="button" onClick={sender.stop}>
-            Stop
+            {t('bench.stop')}
           </button>
         ) : (
           <button type="button" class="button" aria-disabled={isBusy} onClick={() => isBusy || onUntil()}>
-            Send until 2xx
+            {t('bench.sendUntil')}
           </button>
         )}
         <button type="button" class="link" onClick={onReset}>
-          As it was
+          {t('bench.asItWas')}
         </button>
       </div>
-      <p class="hint">
-        Until 2xx sends it when your server listens again, and otherwise every 2 to 30 s: 30 times or for 10
-        minutes at most, and only while you stay here.
-      </p>
+      <p class="hint">{t('bench.untilHint')}</p>
       {sender.words !== '' && <p class="sender-words">{sender.words}</p>}
     </form>
   );
@@ -121,6 +117,6 @@ export function RequestForm({
 
 function bodyHint({ body, bodySize, isCut }: EditView, draft: EditDraft): string | undefined {
   if (draft.body !== undefined || body !== undefined) return undefined;
-  if (isCut) return 'Only the beginning of this body was kept, so the request needs another one.';
-  return `${bytesText(bodySize)} that are not text. They are sent as they were unless you write something.`;
+  if (isCut) return t('bench.needsAnother');
+  return t('bench.notText', { bytes: bytesText(bodySize) });
 }

@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { t } from '../../../i18n/translate.ts';
 import type { EditForm, SendResult } from '../../../shared/bench.ts';
 import type { CallError } from '../../../shared/ipc.ts';
 import { isOk, nextTry } from '../../model/bench/until-ok.ts';
-import { plural } from '../../model/numbers.ts';
 import { useShell } from '../../view/context.ts';
 
 type Problems = Extract<SendResult, { problems: unknown }>['problems'];
@@ -53,7 +53,7 @@ export function useSender(key: string, id: number): Sender {
       update({ busy, error: undefined, problems: [], words: busy === 'once' ? '' : untilWords(tries) });
       const answer = await bridge
         .call('bench:send', { key, id, edit: form })
-        .catch(() => ({ ok: false as const, error: NO_ANSWER }));
+        .catch(() => ({ ok: false as const, error: noAnswer() }));
       if (turn.current !== mine) return;
       const isRefused = !answer.ok && answer.error.code === 'local-refused';
       if (!answer.ok && (busy === 'once' || !isRefused)) return over('', { error: answer.error });
@@ -63,12 +63,11 @@ export function useSender(key: string, id: number): Sender {
         tries += 1;
         update({ sent: sent.id });
       }
-      if (busy === 'once') return over(`Sent: ${statusWords(sent?.status)}.`);
-      if (isOk(sent?.status)) return over(`${sent?.status} after ${plural(tries, 'try', 'tries')}.`);
+      if (busy === 'once') return over(t('bench.sentStatus', { status: statusWords(sent?.status) }));
+      if (isOk(sent?.status)) return over(t('bench.okAfter', { status: String(sent?.status), tries }));
       const wait = nextTry(tries, isRefused, performance.now() - startedMs);
-      if (wait === undefined)
-        return over(`No 2xx after ${plural(tries, 'try', 'tries')}; it is not sent again.`);
-      const last = isRefused ? 'Nothing listens on the port yet.' : `${statusWords(sent?.status)}.`;
+      if (wait === undefined) return over(t('bench.noneAfter', { tries }));
+      const last = isRefused ? t('bench.nothingListens') : `${statusWords(sent?.status)}.`;
       update({ words: `${last} ${untilWords(tries)}` });
       timer.current = window.setTimeout(() => void attempt(), wait);
     };
@@ -81,20 +80,19 @@ export function useSender(key: string, id: number): Sender {
     sendUntilOk: (form) => void run(form, 'until'),
     stop: () => {
       end();
-      update({ busy: undefined, words: 'Stopped.' });
+      update({ busy: undefined, words: t('bench.stopped') });
     },
   };
 }
 
-const NO_ANSWER: CallError = {
-  code: 'no-answer',
-  text: 'The app behind this window did not answer. Quit Culvert and start it again.',
-};
+function noAnswer(): CallError {
+  return { code: 'no-answer', text: t('common.noAnswer') };
+}
 
 function untilWords(tries: number): string {
-  return `Sent ${plural(tries, 'time', 'times')}.`;
+  return t('bench.sentTimes', { tries });
 }
 
 function statusWords(status: number | undefined): string {
-  return status === undefined ? 'no response came' : String(status);
+  return status === undefined ? t('bench.noResponse') : String(status);
 }

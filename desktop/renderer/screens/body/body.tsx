@@ -1,9 +1,11 @@
 import type { JSX } from 'preact';
 import { useContext, useMemo, useRef, useState } from 'preact/hooks';
+import { t } from '../../../i18n/translate.ts';
 import type { MessageView } from '../../../shared/ipc.ts';
 import { type BodyView, bodyView, plainText, prettyText } from '../../model/body/body-view.ts';
 import { hexDump } from '../../model/body/hex-dump.ts';
-import { shownWays, WAYS, type Way } from '../../model/body/ways.ts';
+import { shownWays, type Way } from '../../model/body/ways.ts';
+import type { MessageKind } from '../../model/request-detail.ts';
 import { bytesText } from '../../model/numbers.ts';
 import { useShell, WrapContext } from '../../view/context.ts';
 import { hasCommand, useKey } from '../../view/keys.ts';
@@ -12,12 +14,12 @@ import { ShownBody } from './shown-body.tsx';
 import { useFind } from './use-find.ts';
 
 /** A body, in the way of showing it that suits it best, with the others to choose from. */
-export function Body({ of, message }: { of: string; message: MessageView }): JSX.Element {
+export function Body({ of, message }: { of: MessageKind; message: MessageView }): JSX.Element {
   const view = useMemo(() => bodyView(message), [message]);
-  return view === undefined ? <p class="hint">No body.</p> : <SomeBody of={of} view={view} />;
+  return view === undefined ? <p class="hint">{t('body.none')}</p> : <SomeBody of={of} view={view} />;
 }
 
-function SomeBody({ of, view }: { of: string; view: BodyView }): JSX.Element {
+function SomeBody({ of, view }: { of: MessageKind; view: BodyView }): JSX.Element {
   const { bridge } = useShell();
   const wraps = useContext(WrapContext);
   const [chosen, setChosen] = useState<Way>();
@@ -47,7 +49,7 @@ function SomeBody({ of, view }: { of: string; view: BodyView }): JSX.Element {
         <span class="hint">{[bytesText(view.bytes.length), ...view.notes].join('. ')}</span>
         <span class="ways">
           {ways.length > 1 && (
-            <span role="group" aria-label={`${of} body shown as`}>
+            <span role="group" aria-label={t(`body.shownAs.${of}`)}>
               {ways.map((each) => (
                 <button
                   key={each}
@@ -56,7 +58,7 @@ function SomeBody({ of, view }: { of: string; view: BodyView }): JSX.Element {
                   aria-pressed={each === way}
                   onClick={() => setChosen(each)}
                 >
-                  {WAYS[each]}
+                  {t(`body.way.${each}`)}
                 </button>
               ))}
             </span>
@@ -68,7 +70,7 @@ function SomeBody({ of, view }: { of: string; view: BodyView }): JSX.Element {
               aria-pressed={wraps}
               onClick={() => void bridge.call('settings:change', { wrapsBodies: !wraps })}
             >
-              Wrap
+              {t('body.wrap')}
             </button>
           )}
           {searched !== undefined && (
@@ -77,16 +79,16 @@ function SomeBody({ of, view }: { of: string; view: BodyView }): JSX.Element {
               type="button"
               class="link"
               aria-expanded={isFinding}
-              title="Find (Ctrl+F)"
+              title={t('body.findWithKey')}
               onClick={() => (isFinding ? endFind() : find.setQuery(''))}
             >
-              Find
+              {t('body.find')}
             </button>
           )}
         </span>
       </div>
       {isFinding && <FindBar of={of} find={find} close={endFind} />}
-      <ShownBody label={`${of} body`} view={view} way={way} text={text} find={find} />
+      <ShownBody label={t(`body.of.${of}`)} view={view} way={way} text={text} find={find} />
     </div>
   );
 }

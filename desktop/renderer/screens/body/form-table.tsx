@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { t } from '../../../i18n/translate.ts';
 import type { Form, FormFile } from '../../model/body/form-parts.ts';
 import { bytesText } from '../../model/numbers.ts';
 
@@ -7,7 +8,7 @@ export function FormTable({ label, form }: { label: string; form: Form }): JSX.E
   return (
     <div role="region" aria-label={label}>
       <table class="parameters">
-        <caption>Form</caption>
+        <caption>{t('body.form')}</caption>
         <tbody>
           {form.parts.map(({ name, value, file }, index) => (
             // A name can occur several times; its position distinguishes it from the others.
@@ -18,12 +19,16 @@ export function FormTable({ label, form }: { label: string; form: Form }): JSX.E
           ))}
         </tbody>
       </table>
-      {form.isCut && <p class="hint">What follows is not shown.</p>}
+      {form.isCut && <p class="hint">{t('body.notShown')}</p>}
     </div>
   );
 }
 
 function fileText({ name, type, size, isCut }: FormFile): string {
-  const kind = type === '' ? '' : `, ${type}`;
-  return `${name === '' ? 'file without a name' : name}${kind}, ${isCut ? 'more than ' : ''}${bytesText(size)}`;
+  const bytes = bytesText(size);
+  return [
+    name === '' ? t('body.fileWithoutName') : name,
+    ...(type === '' ? [] : [type]),
+    isCut ? t('body.moreThan', { bytes }) : bytes,
+  ].join(', ');
 }

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { t } from '../../../i18n/translate.ts';
 import { fillWithHtml } from './safe-html.ts';
 
 /**
@@ -17,11 +18,11 @@ export function HtmlPreview({ label, html }: { label: string; html: string }): J
       <iframe
         ref={frame}
         class="preview-frame"
-        title={`${label} as a page`}
+        title={t('body.asPage', { label })}
         sandbox="allow-same-origin"
         tabIndex={0}
       />
-      <p class="hint">Without scripts, links, and anything from the network.</p>
+      <p class="hint">{t('body.pageWithout')}</p>
     </div>
   );
 }

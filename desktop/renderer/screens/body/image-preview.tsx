@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { t, type TextKey } from '../../../i18n/translate.ts';
 import { dataUrl, type ImageType, MOST_PIXELS } from '../../model/body/image-type.ts';
 import { countText } from '../../model/numbers.ts';
 import { useMedia } from '../../view/use-media.ts';
@@ -9,10 +10,10 @@ const STILL = '(prefers-reduced-motion: reduce)';
 type State = { kind: 'waiting' | 'broken' | 'large' } | { kind: 'shown'; width: number; height: number };
 
 const WORDS = {
-  waiting: 'The picture is being read.',
-  broken: 'The picture cannot be read.',
-  large: 'The picture is larger than is shown here.',
-} as const;
+  waiting: 'body.picture.waiting',
+  broken: 'body.picture.broken',
+  large: 'body.picture.large',
+} as const satisfies Record<string, TextKey>;
 
 /** A picture. Its size is known before it is unpacked: one that would fill the memory is not drawn. */
 export function ImagePreview({
@@ -24,7 +25,7 @@ export function ImagePreview({
   image: ImageType;
   body: Uint8Array;
 }): JSX.Element {
-  const name = `${image.name} picture`;
+  const name = t('body.picture.name', { format: image.name });
   const source = useMemo(() => dataUrl(image.type, body), [image, body]);
   const [state, setState] = useState<State>({ kind: 'waiting' });
   const onLoad = ({ naturalWidth: width, naturalHeight: height }: HTMLImageElement): void =>
@@ -53,7 +54,7 @@ export function ImagePreview({
       <p class="hint">
         {state.kind === 'shown'
           ? `${image.name}, ${countText(state.width)} × ${countText(state.height)}`
-          : WORDS[state.kind]}
+          : t(WORDS[state.kind])}
       </p>
     </div>
   );

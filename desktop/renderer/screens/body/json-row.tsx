@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { t } from '../../../i18n/translate.ts';
 import { type JsonDocument, type JsonNode, sourceOf } from '../../model/body/json-document.ts';
 import {
   isFoldable,
@@ -57,7 +58,10 @@ export function JsonRowView({
       </span>
       {row.isMore ? (
         <span class="dim">
-          Show {countText(Math.min(PAGE, row.siblings - row.position + 1))} more of {countText(row.siblings)}
+          {t('body.showMoreOf', {
+            count: countText(Math.min(PAGE, row.siblings - row.position + 1)),
+            count2: countText(row.siblings),
+          })}
         </span>
       ) : (
         <span class="tree-text">
@@ -97,7 +101,8 @@ function Value({
   if (isWhole || !isFoldable(node)) return <span class={`tree-${node.kind}`}>{text}</span>;
   return (
     <span class={`tree-${node.kind}`}>
-      {text.slice(0, LONG_STRING)}…<span class="dim"> show all {countText(text.length)} characters</span>
+      {text.slice(0, LONG_STRING)}…
+      <span class="dim">{t('body.showAllInline', { count: countText(text.length) })}</span>
     </span>
   );
 }

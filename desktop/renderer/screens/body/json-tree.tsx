@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useId, useMemo, useState } from 'preact/hooks';
+import { t } from '../../../i18n/translate.ts';
 import type { Found } from '../../model/body/find.ts';
 import type { JsonDocument } from '../../model/body/json-document.ts';
 import { jsonPath } from '../../model/body/json-path.ts';
@@ -89,7 +90,7 @@ export function JsonTree({
   return (
     <>
       <div class="body mono" role="region" aria-label={label}>
-        <div class="tree" role="tree" aria-label={`${label} as a tree`} onKeyDown={onKeyDown}>
+        <div class="tree" role="tree" aria-label={t('body.asTree', { label })} onKeyDown={onKeyDown}>
           {rows.map((row, index) => {
             const id = rowId(row.number, row.isMore);
             return (
@@ -108,14 +109,18 @@ export function JsonTree({
           })}
         </div>
       </div>
-      {document.isCut && <p class="hint">What follows is not kept.</p>}
+      {document.isCut && <p class="hint">{t('body.notKept')}</p>}
       <div class="tree-bar">
-        <code class="mono" title="JSONPath of the chosen value">
+        <code class="mono" title={t('body.jsonPath')}>
           {path.length > PATH_CHARACTERS ? `…${path.slice(-PATH_CHARACTERS)}` : path}
         </code>
         <span class="ways">
-          <CopyButton what="value" label="Copy the value" text={() => copiedValue(document, number)} />
-          <CopyButton what="path" label="Copy the path" text={() => path} />
+          <CopyButton
+            what={{ kind: 'jsonValue', name: '' }}
+            label={t('body.copyValue')}
+            text={() => copiedValue(document, number)}
+          />
+          <CopyButton what={{ kind: 'jsonPath', name: '' }} label={t('body.copyPath')} text={() => path} />
         </span>
       </div>
     </>

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { t } from '../../../i18n/translate.ts';
 import type { Found } from '../../model/body/find.ts';
 import { countText } from '../../model/numbers.ts';
 import { WrapContext } from '../../view/context.ts';
@@ -49,7 +50,7 @@ export function TextView({
       </pre>
       {!isWhole && (
         <button type="button" class="link" onClick={() => setShowsAll(true)}>
-          Show all {countText(text.length)} characters
+          {t('body.showAll', { count: countText(text.length) })}
         </button>
       )}
     </>

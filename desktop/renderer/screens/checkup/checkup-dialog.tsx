@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { t } from '../../../i18n/translate.ts';
 import type { HopResult } from '../../../doctor/hop.ts';
 import type { CheckupView } from '../../../shared/snapshot.ts';
 import { checkupWords, hopWords, nextHop } from '../../model/checkup.ts';
@@ -9,7 +10,6 @@ import { useModal } from '../../view/use-modal.ts';
 
 const TITLE = 'checkup-title';
 const MARKS = { ok: '✓', failed: '✗', skipped: '–' } as const;
-const MARK_WORDS = { ok: 'works', failed: 'fails', skipped: 'not checked' } as const;
 
 /** The way to the relay and back, hop by hop as each is checked, with what to do where it stops. */
 export function CheckupDialog({ checkup }: { checkup: CheckupView }): JSX.Element {
@@ -28,7 +28,7 @@ export function CheckupDialog({ checkup }: { checkup: CheckupView }): JSX.Elemen
   return (
     <dialog ref={dialog} class="dialog" aria-labelledby={TITLE} onKeyDown={onKeyDown}>
       <h2 id={TITLE}>
-        {checkup.slug === undefined ? 'From here to the relay, and back' : `From here to ${checkup.slug}`}
+        {checkup.slug === undefined ? t('checkup.toRelay') : t('checkup.toTunnel', { slug: checkup.slug })}
       </h2>
       <ul class="hops">
         {checkup.results.map((result) => (
@@ -47,7 +47,7 @@ export function CheckupDialog({ checkup }: { checkup: CheckupView }): JSX.Elemen
       <Failure problem={action.error} />
       <div class="dialog-buttons">
         <button ref={end} type="button" class="button" onClick={close}>
-          Close
+          {t('common.close')}
         </button>
       </div>
     </dialog>
@@ -61,7 +61,7 @@ function HopRow({ result: { hop, result, ms, detail, fix } }: { result: HopResul
         {MARKS[result]}
       </span>
       <b>{hopWords(hop)}</b>
-      <span class="unseen"> {MARK_WORDS[result]}</span>
+      <span class="unseen"> {t(`checkup.result.${result}`)}</span>
       {result !== 'skipped' && <span class="hop-time dim">{ms} ms</span>}
       <span class="hop-detail">{detail}</span>
       {fix !== undefined && <span class="hop-detail hop-fix">{fix}</span>}

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { t } from '../../../i18n/translate.ts';
 import { agentWords } from '../../../shared/agent.ts';
 import type { AdmittedView } from '../../../shared/lock.ts';
 import type { TunnelView } from '../../../shared/snapshot.ts';
@@ -41,14 +42,14 @@ export function Admitted({ tunnel: { key, slug, knocks } }: { tunnel: TunnelView
     const answer = await action.run('knock:refuse', { key, id });
     if (!answer.ok) return;
     setVisitors((before) => before?.filter((visitor) => visitor.id !== id));
-    say(`${agentWords(agent)} is sent out.`);
+    say(t('admitted.sentOut', { agent: agentWords(agent) }));
   };
 
   return (
     <div class="links">
       <Failure problem={action.error ?? list.error} />
-      {visitors?.length === 0 && <p class="hint">Nobody is admitted at the moment.</p>}
-      <ul ref={rows} class="link-list" aria-label={`Visitors admitted to ${slug}`}>
+      {visitors?.length === 0 && <p class="hint">{t('admitted.nobody')}</p>}
+      <ul ref={rows} class="link-list" aria-label={t('admitted.visitors', { slug })}>
         {visitors?.map((visitor) => (
           <Visitor key={visitor.id} visitor={visitor} onSendOut={() => void sendOut(visitor)} />
         ))}
@@ -72,8 +73,13 @@ function Visitor({
         {who} <span class="hint">{address}</span>
       </span>
       <span class="dim nowrap">{left}</span>
-      <button type="button" class="link" aria-label={`Send out ${who}, ${address}`} onClick={onSendOut}>
-        Send out
+      <button
+        type="button"
+        class="link"
+        aria-label={t('admitted.sendOutOf', { who, address })}
+        onClick={onSendOut}
+      >
+        {t('admitted.sendOut')}
       </button>
     </li>
   );

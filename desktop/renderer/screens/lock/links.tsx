@@ -1,9 +1,10 @@
 import type { JSX, TargetedEvent } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { t } from '../../../i18n/translate.ts';
 import { LINK_NOTE_MAX_LENGTH } from '../../../../shared/links.ts';
 import type { LinkView } from '../../../shared/lock.ts';
 import type { TunnelView } from '../../../shared/snapshot.ts';
-import { LINK_DEFAULT_TTL, linkChoices, linkEnd, linkName } from '../../model/links.ts';
+import { linkChoices, LINK_DEFAULT_TTL, linkEnd, linkName } from '../../model/links.ts';
 import { useTime } from '../../view/clock.ts';
 import { useShell } from '../../view/context.ts';
 import { useKeptFocus } from '../../view/focus.ts';
@@ -50,33 +51,33 @@ export function Links({ tunnel: { key, slug } }: { tunnel: TunnelView }): JSX.El
     setLinks((before = []) => [answer.value, ...before]);
     setCopied(answer.value.id);
     setNote('');
-    say('The link is made and copied.');
+    say(t('links.made'));
   };
   const revoke = async (link: LinkView): Promise<void> => {
     const answer = await action.run('link:revoke', { key, id: link.id });
     if (!answer.ok) return;
     setLinks((before) => before?.filter(({ id }) => id !== link.id));
-    say(`The link ${linkName(link)} is revoked.`);
+    say(t('links.revoked', { link: linkName(link) }));
   };
 
   return (
     <div class="links">
       <form
         class="link-form"
-        aria-label={`New link to ${slug}`}
+        aria-label={t('links.newTo', { slug })}
         noValidate
         onSubmit={(event) => void make(event)}
       >
         <input
           id={noteId}
-          aria-label="What the link is for"
-          placeholder="What it is for, such as: review"
+          aria-label={t('links.whatFor')}
+          placeholder={t('links.whatForExample')}
           maxLength={LINK_NOTE_MAX_LENGTH}
           value={note}
           onInput={(event) => setNote(event.currentTarget.value)}
         />
         <select
-          aria-label="How long the link is good"
+          aria-label={t('links.howLong')}
           value={ttl}
           onChange={(event) => setTtl(event.currentTarget.value)}
         >
@@ -87,12 +88,12 @@ export function Links({ tunnel: { key, slug } }: { tunnel: TunnelView }): JSX.El
           ))}
         </select>
         <button type="submit" class="button primary small" aria-disabled={action.isBusy}>
-          Make and copy link
+          {t('links.makeAndCopy')}
         </button>
       </form>
       <Failure problem={action.error ?? list.error} />
-      {links?.length === 0 && <p class="hint">No link yet. Whoever has one comes in until it ends.</p>}
-      <ul ref={rows} class="link-list" aria-label={`Links to ${slug}`}>
+      {links?.length === 0 && <p class="hint">{t('links.noneYet')}</p>}
+      <ul ref={rows} class="link-list" aria-label={t('links.linksTo', { slug })}>
         {links?.map((link) => (
           <LinkRow
             key={link.id}
@@ -121,9 +122,14 @@ function LinkRow({
       <span class={link.note === '' ? 'link-name dim' : 'link-name'} title={link.note}>
         {linkName(link)}
       </span>
-      <span class="dim nowrap">{isCopied ? 'Copied' : end}</span>
-      <button type="button" class="link" aria-label={`Revoke the link ${linkName(link)}`} onClick={onRevoke}>
-        Revoke
+      <span class="dim nowrap">{isCopied ? t('common.copied') : end}</span>
+      <button
+        type="button"
+        class="link"
+        aria-label={t('links.revokeOf', { link: linkName(link) })}
+        onClick={onRevoke}
+      >
+        {t('links.revoke')}
       </button>
     </li>
   );

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
-import { LOCK_CHOICES, type LockDraft } from '../../model/lock.ts';
+import { t } from '../../../i18n/translate.ts';
+import { LOCK_KINDS, lockChoice, type LockDraft } from '../../model/lock.ts';
 import { useShell } from '../../view/context.ts';
 import { Failure, Field, fieldControl } from '../../view/parts.tsx';
 import { useAction } from '../../view/use-action.ts';
@@ -31,19 +32,19 @@ export function LockFields({
     const answer = await invent.run('lock:invent', undefined);
     if (!answer.ok) return;
     change({ ...latest.current, password: answer.value.password });
-    say(`The password is ${answer.value.password}.`);
+    say(t('lock.passwordIs', { password: answer.value.password }));
   };
   const choose = (kind: LockDraft['kind']): void => {
     change({ ...draft, kind });
     if (kind === 'password' && draft.password === '') void inventPassword();
   };
-  const hint = LOCK_CHOICES.find(({ kind }) => kind === draft.kind)?.hint;
+  const hint = lockChoice(draft.kind).hint;
   return (
     <>
       <fieldset class="field" aria-describedby={`${id}-note`}>
-        <legend>Who may come in</legend>
+        <legend>{t('lock.whoMayComeIn')}</legend>
         <div class="chips">
-          {LOCK_CHOICES.map(({ kind, label }) => (
+          {LOCK_KINDS.map((kind) => (
             <label key={kind} class="chip">
               <input
                 type="radio"
@@ -52,7 +53,7 @@ export function LockFields({
                 checked={kind === draft.kind}
                 onChange={() => choose(kind)}
               />
-              {label}
+              {lockChoice(kind).label}
             </label>
           ))}
         </div>
@@ -61,7 +62,7 @@ export function LockFields({
         </div>
       </fieldset>
       {draft.kind === 'password' && (
-        <Field id={`${id}-detail`} label="Password" problem={detailProblem}>
+        <Field id={`${id}-detail`} label={t('lock.password')} problem={detailProblem}>
           <div class="with-button">
             <input
               {...fieldControl(`${id}-detail`, detailProblem)}
@@ -73,7 +74,7 @@ export function LockFields({
               onInput={(event) => change({ ...draft, password: event.currentTarget.value })}
             />
             <button type="button" class="button" onClick={() => void inventPassword()}>
-              New words
+              {t('lock.newWords')}
             </button>
           </div>
         </Field>
@@ -81,8 +82,8 @@ export function LockFields({
       {draft.kind === 'addresses' && (
         <Field
           id={`${id}-detail`}
-          label="Addresses and networks"
-          hint="Such as 203.0.113.7 or 10.0.0.0/8, with commas or lines between them"
+          label={t('lock.addresses')}
+          hint={t('lock.addressesHint')}
           problem={detailProblem}
         >
           <textarea

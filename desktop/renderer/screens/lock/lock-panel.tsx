@@ -1,5 +1,6 @@
 import type { JSX, TargetedEvent } from 'preact';
 import { useState } from 'preact/hooks';
+import { t } from '../../../i18n/translate.ts';
 import type { LockKind } from '../../../shared/lock.ts';
 import type { TunnelView } from '../../../shared/snapshot.ts';
 import { isSameLock, type LockDraft, lockDraft, lockWords, readLock } from '../../model/lock.ts';
@@ -43,7 +44,7 @@ export function LockPanel({
     if (!isSame) {
       const answer = await action.run('lock:set', { key, lock: read.lock });
       if (!answer.ok) return;
-      say(`Who may come in to ${slug} now: ${lockWords(read.lock)}.`);
+      say(t('lock.whoNow', { slug, lock: lockWords(read.lock) }));
     }
     // Links are made in this panel, of which more is shown from now on.
     if (read.lock.kind !== 'links') onDone(read.lock.kind);
@@ -53,7 +54,7 @@ export function LockPanel({
     <div class="lock-panel">
       <form
         class="lock-form"
-        aria-label={`Who may come in to ${slug}`}
+        aria-label={t('lock.whoTo', { slug })}
         noValidate
         onSubmit={(event) => void submit(event)}
       >
@@ -67,9 +68,9 @@ export function LockPanel({
         {action.error?.field !== 'lock' && <Failure problem={action.error} />}
         {!isSame && (
           <div class="lock-apply">
-            <span class="hint">Takes effect at once, also for those who are in.</span>
+            <span class="hint">{t('lock.atOnce')}</span>
             <button type="submit" class="button primary small" aria-disabled={action.isBusy}>
-              {action.isBusy ? 'Applying…' : 'Apply'}
+              {action.isBusy ? t('lock.applying') : t('lock.apply')}
             </button>
           </div>
         )}

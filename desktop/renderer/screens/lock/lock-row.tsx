@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { t } from '../../../i18n/translate.ts';
 import type { TunnelView } from '../../../shared/snapshot.ts';
 import { lockLine, lockWords } from '../../model/lock.ts';
 import { useShell } from '../../view/context.ts';
@@ -23,9 +24,9 @@ export function LockButton({
       type="button"
       id={`lock-${key}`}
       class={`icon-button lock-button ${isLocked ? 'locked' : ''}`}
-      aria-label={`Who may come in to ${slug}: ${lockWords(lock)}`}
+      aria-label={t('lock.whoToIs', { slug, lock: lockWords(lock) })}
       aria-expanded={isOpen}
-      title={`Who may come in: ${lockWords(lock)}`}
+      title={t('lock.whoIs', { lock: lockWords(lock) })}
       onClick={onClick}
     >
       <Icon name={isLocked ? 'locked' : 'unlocked'} />
@@ -60,11 +61,11 @@ export function LockRow({
           type="button"
           id={`share-${key}`}
           class="link"
-          aria-label={`Make a link to ${slug}`}
+          aria-label={t('lock.makeLinkTo', { slug })}
           aria-expanded={isOpen}
           onClick={onOpen}
         >
-          Make a link
+          {t('lock.makeLink')}
         </button>
       )}
     </div>
@@ -79,17 +80,17 @@ function CopyShare({ tunnel: { key, slug }, run }: { tunnel: TunnelView; run: Ac
     const answer = await run('tunnel:copy-share', { key });
     if (!answer.ok) return;
     setCopied();
-    say('Link and password copied.');
+    say(t('lock.copiedBoth'));
   };
   return (
     <button
       type="button"
       id={`share-${key}`}
       class="link"
-      aria-label={`${isCopied ? 'Copied' : 'Copy'} link and password of ${slug}`}
+      aria-label={t(isCopied ? 'lock.isCopiedBothOf' : 'lock.copyBothOf', { slug })}
       onClick={() => void copy()}
     >
-      {isCopied ? 'Copied' : 'Copy link and password'}
+      {isCopied ? t('common.copied') : t('lock.copyBoth')}
     </button>
   );
 }

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
+import { t } from '../../../i18n/translate.ts';
 import type { RequestSummary } from '../../../engine/inspector/records.ts';
 import { ALL, chips } from '../../model/log-filter.ts';
 import { countText } from '../../model/numbers.ts';
@@ -16,7 +17,7 @@ export function ChipRow({
 }): JSX.Element {
   const parts = useMemo(() => chips(requests, chosen), [requests, chosen]);
   return (
-    <div class="filter-chips" role="group" aria-label="Show">
+    <div class="filter-chips" role="group" aria-label={t('log.show')}>
       {parts.map(({ id, label, count }) => (
         <button
           key={id}

@@ -1,6 +1,8 @@
 import type { JSX } from 'preact';
+import { t } from '../../../i18n/translate.ts';
 import { escapeUnprintable } from '../../../../shared/unprintable.ts';
 import { utf8Text } from '../../../shared/readable-target.ts';
+import type { MessageKind } from '../../model/request-detail.ts';
 import { CopyButton } from '../../view/copy-button.tsx';
 
 /** The fields of a message as a table, each with a button that copies its value. */
@@ -8,7 +10,7 @@ export function Fields({
   of,
   fields,
 }: {
-  of: string;
+  of: MessageKind;
   fields: readonly (readonly [name: string, value: string])[];
 }): JSX.Element | null {
   if (fields.length === 0) return null;
@@ -16,7 +18,11 @@ export function Fields({
   return (
     <table class="fields">
       <caption>
-        Headers <CopyButton what={`headers of the ${of.toLowerCase()}`} text={lines} />
+        {t('bench.headers')}{' '}
+        <CopyButton
+          what={{ kind: of === 'request' ? 'requestHeaders' : 'responseHeaders', name: '' }}
+          text={lines}
+        />
       </caption>
       <tbody>
         {fields.map(([name, value], index) => (
@@ -25,7 +31,7 @@ export function Fields({
             <th scope="row">{escapeUnprintable(name)}</th>
             <td class="mono">{escapeUnprintable(utf8Text(value))}</td>
             <td class="fields-copy">
-              {value !== '' && <CopyButton what={`value of ${name}`} text={() => utf8Text(value)} />}
+              {value !== '' && <CopyButton what={{ kind: 'header', name }} text={() => utf8Text(value)} />}
             </td>
           </tr>
         ))}

@@ -1,4 +1,5 @@
 /** Reads a request log part by part, and only what has changed since the last time. */
+import { t } from '../../../i18n/translate.ts';
 import type { Bridge } from '../../bridge.ts';
 import type { Problem } from '../../../shared/snapshot.ts';
 import { type KnownLog, NOTHING_KNOWN, updated } from '../../model/known-log.ts';
@@ -32,7 +33,7 @@ export class LogReader {
     this.#isStale = true;
     if (this.#isReading) return;
     this.#isReading = true;
-    this.#readAll().catch(() => this.#options.onProblem({ text: 'The requests could not be read.' }));
+    this.#readAll().catch(() => this.#options.onProblem({ text: t('log.notRead') }));
   }
 
   /** Tells nothing more. */

@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { t } from '../../../i18n/translate.ts';
 import type { LogView } from '../../../shared/log.ts';
 import type { TunnelView } from '../../../shared/snapshot.ts';
 import { partOf, threads } from '../../model/log-filter.ts';
 import { foundRequests } from '../../model/log-search.ts';
-import { countText, plural } from '../../model/numbers.ts';
 import { useShell } from '../../view/context.ts';
 import { hasCommand, isTyping, useKey } from '../../view/keys.ts';
 import { SearchField } from '../../view/search-field.tsx';
@@ -60,10 +60,7 @@ export function LogScreen({
   found.current = count;
   useEffect(() => {
     if (search === '') return undefined;
-    const timer = window.setTimeout(
-      () => say(`${plural(found.current, 'request', 'requests')} found.`),
-      1000,
-    );
+    const timer = window.setTimeout(() => say(t('log.found', { count: found.current })), 1000);
     return () => window.clearTimeout(timer);
   }, [search, say]);
 
@@ -71,19 +68,19 @@ export function LogScreen({
     const answer = await clear.run('log:clear', { key: tunnelKey });
     if (!answer.ok) return;
     setFrozen(undefined);
-    say('The log is empty.');
+    say(t('log.empty'));
   };
 
   return (
     <Screen
-      title={tunnel === undefined ? 'Requests' : `Requests to ${tunnel.slug}`}
+      title={tunnel === undefined ? t('log.requests') : t('log.requestsTo', { slug: tunnel.slug })}
       actions={
         <>
           {shown !== undefined && shown.length > 0 && (
             <button
               type="button"
               class="link"
-              title="Write the requests that are shown to a HAR file, without their secrets"
+              title={t('log.exportTitle')}
               aria-disabled={har.isBusy}
               onClick={() =>
                 void har.run(
@@ -92,25 +89,25 @@ export function LogScreen({
                 )
               }
             >
-              Export
+              {t('log.export')}
             </button>
           )}{' '}
           <button type="button" class="link" onClick={() => void onClear()}>
-            Clear
+            {t('log.clear')}
           </button>
         </>
       }
     >
       <SearchField
         id="search-requests"
-        label="Search requests"
-        placeholder="Search by path, method or status  ( / )"
+        label={t('log.search')}
+        placeholder={t('log.searchBy')}
         value={search}
         onChange={(text) => show({ part, search: text })}
       />
       {har.words !== '' && <p class="hint file-words">{har.words}</p>}
       <Failure problem={clear.error ?? har.error ?? log.problem} />
-      {tunnel === undefined && <Notice>This tunnel is no longer in the list.</Notice>}
+      {tunnel === undefined && <Notice>{t('log.tunnelGone')}</Notice>}
       {requests !== undefined && requests.length > 0 && (
         <div class="log-bar">
           <ChipRow requests={requests} chosen={part} choose={(chosen) => show({ part: chosen, search })} />
@@ -120,12 +117,16 @@ export function LogScreen({
             aria-pressed={frozen !== undefined}
             onClick={() => setFrozen(frozen === undefined ? log.requests : undefined)}
           >
-            {frozen === undefined ? 'Pause' : waiting === 0 ? 'Paused' : `${countText(waiting)} new`}
+            {frozen === undefined
+              ? t('log.pause')
+              : waiting === 0
+                ? t('log.paused')
+                : t('log.newOnes', { count: waiting })}
           </button>
         </div>
       )}
       {shown?.length === 0 && requests !== undefined && requests.length > 0 && (
-        <p class="dim nothing">None of these requests.</p>
+        <p class="dim nothing">{t('log.noneOfThese')}</p>
       )}
       {requests?.length === 0 && <NoRequests search={search} url={tunnel?.url} />}
       {shown !== undefined && (
@@ -139,8 +140,10 @@ function NoRequests({ search, url }: { search: string; url: string | undefined }
   return (
     <p class="dim nothing">
       {search === ''
-        ? `No request yet. Open ${url ?? 'the address'} and it shows up here.`
-        : `No request matches “${search}”.`}
+        ? url === undefined
+          ? t('log.noneYetOpen')
+          : t('log.noneYet', { url })
+        : t('log.noMatch', { search })}
     </p>
   );
 }

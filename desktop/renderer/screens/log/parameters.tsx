@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
+import { t } from '../../../i18n/translate.ts';
 import { addressParameters } from '../../model/address-parameters.ts';
 import { countText } from '../../model/numbers.ts';
 
@@ -10,7 +11,7 @@ export function Parameters({ startLine }: { startLine: string }): JSX.Element | 
   return (
     <>
       <table class="parameters">
-        <caption>Parameters</caption>
+        <caption>{t('log.parameters')}</caption>
         <tbody>
           {shown.map(([name, value], index) => (
             // A name can occur several times; its position distinguishes it from the others.
@@ -21,7 +22,7 @@ export function Parameters({ startLine }: { startLine: string }): JSX.Element | 
           ))}
         </tbody>
       </table>
-      {more > 0 && <p class="hint">And {countText(more)} more.</p>}
+      {more > 0 && <p class="hint">{t('log.andMore', { count: countText(more) })}</p>}
     </>
   );
 }

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { t } from '../../../i18n/translate.ts';
 import type { RequestDetail } from '../../../engine/inspector/records.ts';
-import { plural } from '../../model/numbers.ts';
 import { hiddenSecrets, replayProblem } from '../../model/request-detail.ts';
 import { useShell } from '../../view/context.ts';
 import { Failure } from '../../view/parts.tsx';
@@ -40,13 +40,13 @@ export function RequestActions({
     const answer = await action.run('log:copy-curl', { key: tunnelKey, id, reveal });
     if (!answer.ok) return;
     setCopied();
-    say(secrets > 0 ? 'Copied as a curl command, without its secrets.' : 'Copied as a curl command.');
+    say(secrets > 0 ? t('request.copiedCurlClean') : t('request.copiedCurl'));
   };
   const replay = async (): Promise<void> => {
     const answer = await action.run('log:replay', { key: tunnelKey, id });
     if (!answer.ok) return;
     setReplayed(answer.value.id);
-    say('Sent again.');
+    say(t('request.sentAgain'));
   };
 
   return (
@@ -59,7 +59,7 @@ export function RequestActions({
           aria-disabled={action.isBusy}
           onClick={() => void (action.isBusy || replay())}
         >
-          Replay
+          {t('request.replay')}
         </button>
         <button
           type="button"
@@ -67,10 +67,10 @@ export function RequestActions({
           class="button"
           onClick={() => go({ screen: 'edit', key: tunnelKey, id })}
         >
-          Edit and send
+          {t('request.edit')}
         </button>
         <button type="button" class="button" onClick={() => void copy()}>
-          {isCopied ? 'Copied' : 'Copy as curl'}
+          {isCopied ? t('request.copied') : t('request.copyCurl')}
         </button>
         <button
           type="button"
@@ -78,11 +78,11 @@ export function RequestActions({
           aria-disabled={har.isBusy}
           onClick={() => void har.run([id], reveal)}
         >
-          Export as HAR
+          {t('request.exportHar')}
         </button>
         {canReveal && (
           <button type="button" class="button" aria-pressed={reveal} onClick={() => setReveal(!reveal)}>
-            {reveal ? 'Hide secrets' : 'Show secrets'}
+            {reveal ? t('request.hideSecrets') : t('request.showSecrets')}
           </button>
         )}
         {replayed !== undefined && (
@@ -92,17 +92,12 @@ export function RequestActions({
             class="link"
             onClick={() => go({ screen: 'request', key: tunnelKey, id: replayed })}
           >
-            Sent again, show it
+            {t('request.sentAgainShow')}
           </button>
         )}
       </div>
       {problem !== undefined && <p class="hint">{problem}</p>}
-      {secrets > 0 && (
-        <p class="hint">
-          Copies and files leave out {plural(secrets, 'secret', 'secrets')}. Show{' '}
-          {secrets === 1 ? 'it' : 'them'} to have {secrets === 1 ? 'it' : 'them'}, too.
-        </p>
-      )}
+      {secrets > 0 && <p class="hint">{t('request.leavesOut', { secrets })}</p>}
       {har.words !== '' && <p class="hint file-words">{har.words}</p>}
       <Failure problem={action.error ?? har.error} />
     </>

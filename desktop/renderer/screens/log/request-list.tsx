@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { t } from '../../../i18n/translate.ts';
 import type { RequestSummary } from '../../../engine/inspector/records.ts';
 import { drawnRows } from '../../model/row-window.ts';
 import { isTyping, useKey } from '../../view/keys.ts';
@@ -74,7 +75,7 @@ export function RequestList({
       <ul
         ref={list}
         class="rows log"
-        aria-label="Requests"
+        aria-label={t('log.requests')}
         style={{ height: `${requests.length * rows.rowHeight}px` }}
         onFocusIn={({ target }) => {
           const id = target instanceof Element ? target.closest('li')?.dataset['request'] : undefined;

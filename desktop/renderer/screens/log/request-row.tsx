@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { memo } from 'preact/compat';
+import { t } from '../../../i18n/translate.ts';
 import { escapeUnprintable } from '../../../../shared/unprintable.ts';
 import type { RequestSummary } from '../../../engine/inspector/records.ts';
 import { WEBHOOK_PROVIDERS } from '../../../engine/webhooks/provider.ts';
@@ -89,9 +90,9 @@ const RowButton = memo(function RowButton({
       <span class="method">{escapeUnprintable(request.method)}</span>
       <span class="target" title={target}>
         {replayOf !== undefined && (
-          <span class="replay-mark" title={`Repeats request ${replayOf}`}>
+          <span class="replay-mark" title={t('log.repeats', { replayOf })}>
             <span aria-hidden="true">↻ </span>
-            <span class="unseen">repeated </span>
+            <span class="unseen">{t('log.repeated')}</span>
           </span>
         )}
         {isInLog && webhook !== undefined && (

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { t } from '../../../i18n/translate.ts';
 import { escapeUnprintable } from '../../../../shared/unprintable.ts';
 import type { CallError, DetailView } from '../../../shared/ipc.ts';
 import type { TunnelView } from '../../../shared/snapshot.ts';
@@ -34,7 +35,11 @@ export function RequestScreen({
 
   return (
     <Screen
-      title={detail === undefined ? 'Request' : `${escapeUnprintable(detail.method)} ${targetText(detail)}`}
+      title={
+        detail === undefined
+          ? t('request.request')
+          : `${escapeUnprintable(detail.method)} ${targetText(detail)}`
+      }
     >
       <Failure problem={error} />
       {detail !== undefined && (
@@ -49,15 +54,11 @@ export function RequestScreen({
           />
           <Waterfall detail={detail} />
           <Signature tunnelKey={tunnelKey} detail={detail} canReach={canReach} />
-          <Message title="Request" message={detail.request} />
+          <Message of="request" message={detail.request} />
           {detail.response === undefined ? (
-            <Notice>
-              {detail.isBroken
-                ? 'The connection broke before a response came.'
-                : 'Your server has not responded yet.'}
-            </Notice>
+            <Notice>{detail.isBroken ? t('request.brokeBefore') : t('request.notYet')}</Notice>
           ) : (
-            <Message title="Response" message={detail.response} />
+            <Message of="response" message={detail.response} />
           )}
         </>
       )}
@@ -71,13 +72,11 @@ function Facts({ detail }: { detail: DetailView }): JSX.Element {
     <p class="facts">
       <b class={`status-${outcome(detail)}`}>{statusText(detail)}</b>
       <span>{timeText(detail)}</span>
-      <span>
-        {bytesText(bytesIn)} in, {bytesText(bytesOut)} out
-      </span>
+      <span>{t('request.inAndOut', { received: bytesText(bytesIn), sent: bytesText(bytesOut) })}</span>
       <span>{clockText(startedAt)}</span>
       {visitor !== undefined && <span>{visitorWords(visitor)}</span>}
-      {isBroken && status !== undefined && <span class="status-broken">The response broke off.</span>}
-      {replayOf !== undefined && <span>Repeats request {replayOf}.</span>}
+      {isBroken && status !== undefined && <span class="status-broken">{t('request.brokeOff')}</span>}
+      {replayOf !== undefined && <span>{t('log.repeatsSentence', { replayOf })}</span>}
     </p>
   );
 }
@@ -99,7 +98,7 @@ function useDetail(key: string, id: number, reveal: boolean): { detail?: DetailV
       const isPending = answer.ok && answer.value.durationMs === undefined && !answer.value.isBroken;
       if (isPending) timer = window.setTimeout(() => void load(), PENDING_MS);
     };
-    load().catch(() => setState({ error: { code: 'no-answer', text: 'The request could not be read.' } }));
+    load().catch(() => setState({ error: { code: 'no-answer', text: t('request.notRead') } }));
     return () => {
       isOver = true;
       window.clearTimeout(timer);

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { t } from '../../../i18n/translate.ts';
 import type { RequestDetail } from '../../../engine/inspector/records.ts';
 import { latencyText } from '../../model/numbers.ts';
 import { barOf, phases } from '../../model/waterfall.ts';
@@ -8,7 +9,7 @@ export function Waterfall({ detail }: { detail: RequestDetail }): JSX.Element {
   const all = phases(detail);
   return (
     <table class="waterfall">
-      <caption>Time</caption>
+      <caption>{t('request.time')}</caption>
       <tbody>
         {all.map((phase) => {
           const { start, width } = barOf(phase, all);
@@ -16,7 +17,11 @@ export function Waterfall({ detail }: { detail: RequestDetail }): JSX.Element {
             <tr key={phase.name}>
               <th scope="row">{phase.name}</th>
               <td class="waterfall-took">
-                {phase.ms !== undefined ? latencyText(phase.ms) : detail.isBroken ? 'broke off' : 'so far'}
+                {phase.ms !== undefined
+                  ? latencyText(phase.ms)
+                  : detail.isBroken
+                    ? t('request.timeBrokeOff')
+                    : t('request.soFar')}
               </td>
               <td class="waterfall-track" aria-hidden="true">
                 <span

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { t } from '../../../i18n/translate.ts';
 import type { PaletteEntry } from '../../model/palette-entry.ts';
 import { Shortcut } from '../../view/shortcut.tsx';
 
@@ -16,11 +17,17 @@ export function PaletteList({
 }): JSX.Element {
   const groups = [...Map.groupBy(found, ({ group }) => group)];
   return (
-    <div id={id} class="palette-list" role="listbox" aria-label="Found" hidden={found.length === 0}>
+    <div
+      id={id}
+      class="palette-list"
+      role="listbox"
+      aria-label={t('palette.found')}
+      hidden={found.length === 0}
+    >
       {groups.map(([group, entries]) => (
-        <div key={group} role="group" aria-label={group}>
+        <div key={group} role="group" aria-label={t(`palette.group.${group}`)}>
           <div class="palette-group" aria-hidden="true">
-            {group}
+            {t(`palette.group.${group}`)}
           </div>
           {entries.map((entry) => (
             <div

@@ -1,5 +1,6 @@
 import type { JSX, TargetedKeyboardEvent } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { t } from '../../../i18n/translate.ts';
 import type { Snapshot } from '../../../shared/snapshot.ts';
 import { foundEntries, paletteEntries } from '../../model/palette.ts';
 import type { PaletteEntry } from '../../model/palette-entry.ts';
@@ -58,14 +59,14 @@ export function Palette({
     <dialog
       ref={dialog}
       class="palette"
-      aria-label="Commands"
+      aria-label={t('palette.group.commands')}
       onKeyDown={onKeyDown}
       onClick={(event) => event.target === event.currentTarget && close()}
     >
       <input
         role="combobox"
-        aria-label="Find a tunnel, request, port or command"
-        placeholder="Tunnel, request, port or command"
+        aria-label={t('palette.find')}
+        placeholder={t('palette.findShort')}
         autocomplete="off"
         spellcheck={false}
         maxLength={MOST_TYPED}
@@ -81,7 +82,7 @@ export function Palette({
       />
       <PaletteList id={LIST} found={found} active={activeId} choose={choose} />
       <p class="palette-note" role="status">
-        {said ?? (found.length === 0 ? `Nothing matches “${typed}”.` : '')}
+        {said ?? (found.length === 0 ? t('palette.nothing', { typed }) : '')}
       </p>
       <Failure problem={error} />
     </dialog>

@@ -10,7 +10,7 @@ import { t } from '../../../i18n/translate.ts';
 import type { SessionView, Settings } from '../../../shared/snapshot.ts';
 import { SUMMON_SHORTCUTS, type SummonShortcut } from '../../../shared/summon.ts';
 import { capitalised } from '../../model/numbers.ts';
-import { KEEP_WORDS } from '../../model/sign-in.ts';
+import { keepWords } from '../../model/sign-in.ts';
 import { openWishes } from '../../model/wishes.ts';
 import { shortcutText } from '../../view/shortcut.tsx';
 import { useShell } from '../../view/context.ts';
@@ -130,7 +130,7 @@ export function SettingsScreen({
             })}
           </dd>
           <dt>{t('settings.account.key')}</dt>
-          <dd>{KEEP_WORDS[session.keyKept].kept}</dd>
+          <dd>{keepWords(session.keyKept).kept}</dd>
         </dl>
         <button type="button" class="button" onClick={() => void action.run('session:sign-out', undefined)}>
           {t('settings.signOut')}

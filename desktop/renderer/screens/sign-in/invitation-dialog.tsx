@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { t } from '../../../i18n/translate.ts';
 import type { InvitationView, KeyKept } from '../../../shared/snapshot.ts';
 import { hostOf } from '../../model/invitation.ts';
 import { useShell } from '../../view/context.ts';
@@ -7,6 +8,7 @@ import { Failure } from '../../view/parts.tsx';
 import { useAction } from '../../view/use-action.ts';
 import { useModal } from '../../view/use-modal.ts';
 import { KeepChoice } from './keep-choice.tsx';
+import { rich } from '../../view/rich.tsx';
 
 const TITLE = 'invitation-title';
 
@@ -37,7 +39,7 @@ export function InvitationDialog({
   const take = async (kept: KeyKept): Promise<void> => {
     if (accept.isBusy) return;
     const answer = await accept.run('invitation:accept', { id, keep: kept });
-    if (answer.ok) say(`Signed in to ${hostOf(relay)}.`);
+    if (answer.ok) say(t('invitation.signedInTo', { host: hostOf(relay) }));
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key !== 'Escape') return;
@@ -54,7 +56,7 @@ export function InvitationDialog({
       <Failure problem={accept.error} />
       <div class="dialog-buttons">
         <button ref={notNow} type="button" class="button" aria-disabled={accept.isBusy} onClick={close}>
-          {invitation.state === 'failed' ? 'Close' : 'Not now'}
+          {invitation.state === 'failed' ? t('common.close') : t('invitation.notNow')}
         </button>
         {invitation.state === 'open' && (
           <button
@@ -63,7 +65,7 @@ export function InvitationDialog({
             aria-disabled={accept.isBusy}
             onClick={() => void take(kept)}
           >
-            {accept.isBusy ? 'Signing in…' : 'Sign in'}
+            {accept.isBusy ? t('signIn.signingIn') : t('signIn.signIn')}
           </button>
         )}
       </div>
@@ -72,31 +74,26 @@ export function InvitationDialog({
 }
 
 function Question({ invitation }: { invitation: InvitationView }): JSX.Element {
-  const host = <b>{hostOf(invitation.relay)}</b>;
+  const host = hostOf(invitation.relay);
   switch (invitation.state) {
     case 'looking':
       return (
         <>
-          <h2 id={TITLE}>An invitation to {host}</h2>
-          <p role="status">Asking the relay whom it is for…</p>
+          <h2 id={TITLE}>{rich('invitation.to', { host })}</h2>
+          <p role="status">{t('invitation.asking')}</p>
         </>
       );
     case 'open':
       return (
         <>
-          <h2 id={TITLE}>
-            Sign in to {host} as <b>{invitation.account}</b>?
-          </h2>
-          <p>
-            This invitation gives this computer a key of its own. Take it only if you expected it: whoever
-            runs the relay can see what goes through your tunnels there.
-          </p>
+          <h2 id={TITLE}>{rich('invitation.signInTo', { host, account: invitation.account })}</h2>
+          <p>{t('invitation.explained')}</p>
         </>
       );
     case 'failed':
       return (
         <>
-          <h2 id={TITLE}>An invitation to {host}</h2>
+          <h2 id={TITLE}>{rich('invitation.to', { host })}</h2>
           <Failure problem={invitation.problem} />
         </>
       );

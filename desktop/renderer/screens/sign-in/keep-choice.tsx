@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
+import { t } from '../../../i18n/translate.ts';
 import type { KeyKept } from '../../../shared/snapshot.ts';
-import { KEEP_WORDS } from '../../model/sign-in.ts';
+import { keepWords } from '../../model/sign-in.ts';
 
 /** Where the key is stored, with what each choice means. */
 export function KeepChoice({
@@ -14,18 +15,14 @@ export function KeepChoice({
 }): JSX.Element {
   return (
     <fieldset class="choices">
-      <legend>Keep the key</legend>
-      {!keeps.includes('system') && (
-        <p class="hint">
-          This system cannot store it encrypted, so it is not stored unless you ask for that.
-        </p>
-      )}
+      <legend>{t('signIn.keepKey')}</legend>
+      {!keeps.includes('system') && <p class="hint">{t('signIn.notEncrypted')}</p>}
       {keeps.map((keep) => (
         <label key={keep} class="choice">
           <input type="radio" name="keep" checked={keep === value} onChange={() => onChange(keep)} />
           <span>
-            {KEEP_WORDS[keep].label}
-            <span class="hint">{KEEP_WORDS[keep].hint}</span>
+            {keepWords(keep).label}
+            <span class="hint">{keepWords(keep).hint}</span>
           </span>
         </label>
       ))}

@@ -1,5 +1,6 @@
 import type { JSX, RefObject, TargetedEvent, TargetedInputEvent } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { t } from '../../../i18n/translate.ts';
 import type { KeyKept, SessionView } from '../../../shared/snapshot.ts';
 import { pastedInvitation } from '../../model/invitation.ts';
 import { type SignInProblems, signInProblems } from '../../model/sign-in.ts';
@@ -8,8 +9,6 @@ import { Failure, Field, fieldControl, Notice } from '../../view/parts.tsx';
 import { UndoDock } from '../../view/undo-dock.tsx';
 import { useAction } from '../../view/use-action.ts';
 import { KeepChoice } from './keep-choice.tsx';
-
-const IS_INVITATION = 'This is an invitation: it brings a key.';
 
 type Session = Exclude<SessionView, { state: 'signed-in' }>;
 
@@ -68,19 +67,15 @@ export function SignIn({ session, hasNetwork }: { session: Session; hasNetwork: 
         <div class="welcome">
           <Mark size={44} />
           <h1>Culvert</h1>
-          <p class="dim">Puts a port of this computer on the internet, through a relay you trust.</p>
+          <p class="dim">{t('signIn.welcome')}</p>
         </div>
         {problem !== undefined && general === undefined && <Notice>{problem.text}</Notice>}
-        {!hasNetwork && <Notice>This computer has no network. Connect it to sign in.</Notice>}
+        {!hasNetwork && <Notice>{t('signIn.noNetwork')}</Notice>}
         <form class="stack" noValidate onSubmit={(event) => void submit(event)}>
           <TextField
             id="relay"
-            label="Relay"
-            hint={
-              pastedInvitation(relay) === undefined
-                ? 'The address you were given, such as https://relay.example.com, or an invitation'
-                : IS_INVITATION
-            }
+            label={t('signIn.relay')}
+            hint={pastedInvitation(relay) === undefined ? t('signIn.relayHint') : t('signIn.isInvitation')}
             problem={problems.relay}
             control={relayInput}
             value={relay}
@@ -88,12 +83,8 @@ export function SignIn({ session, hasNetwork }: { session: Session; hasNetwork: 
           />
           <TextField
             id="key"
-            label="API key"
-            hint={
-              pastedInvitation(key) === undefined
-                ? 'It begins with cvt_. Whoever runs the relay can make one.'
-                : IS_INVITATION
-            }
+            label={t('signIn.key')}
+            hint={pastedInvitation(key) === undefined ? t('signIn.keyHint') : t('signIn.isInvitation')}
             problem={problems.key}
             control={keyInput}
             isSecret
@@ -104,7 +95,11 @@ export function SignIn({ session, hasNetwork }: { session: Session; hasNetwork: 
             <KeepChoice keeps={keeps} value={keep ?? keeps[0] ?? 'session'} onChange={setKeep} />
           )}
           <button type="submit" class="button primary wide" aria-disabled={isBusy}>
-            {isBusy ? 'Signing in…' : invitation === undefined ? 'Sign in' : 'Open the invitation'}
+            {isBusy
+              ? t('signIn.signingIn')
+              : invitation === undefined
+                ? t('signIn.signIn')
+                : t('signIn.openInvitation')}
           </button>
           {isBusy && (
             <button
@@ -112,7 +107,7 @@ export function SignIn({ session, hasNetwork }: { session: Session; hasNetwork: 
               class="button wide"
               onClick={() => void cancel.run('session:cancel', undefined)}
             >
-              Cancel
+              {t('common.cancel')}
             </button>
           )}
           <Failure problem={general ?? open.error} />

@@ -1,8 +1,9 @@
 import type { JSX, TargetedEvent } from 'preact';
 import { useRef, useState } from 'preact/hooks';
+import { t } from '../../../i18n/translate.ts';
 import type { SignatureView } from '../../../engine/webhooks/verdict.ts';
 import type { SecretView } from '../../../shared/signatures.ts';
-import { momentText, plural } from '../../model/numbers.ts';
+import { momentText } from '../../model/numbers.ts';
 import { secretWords } from '../../model/signature.ts';
 import { useShell } from '../../view/context.ts';
 import { useKeptFocus } from '../../view/focus.ts';
@@ -55,13 +56,13 @@ export function Secrets({
     setOpen(false);
     await onChange();
     document.getElementById(TOGGLE_ID)?.focus();
-    say('The secret is set.');
+    say(t('secrets.set'));
   };
   const forget = async (id: string): Promise<void> => {
     const answer = await remove.run('signature:remove-secret', { key: tunnelKey, id });
     if (!answer.ok) return;
     await onChange();
-    say('The secret is removed.');
+    say(t('secrets.removed'));
   };
 
   return (
@@ -75,30 +76,30 @@ export function Secrets({
             aria-expanded={isOpen}
             onClick={() => setOpen(!isOpen)}
           >
-            {plural(secrets.length, 'secret', 'secrets')}
+            {t('secrets.count', { count: secrets.length })}
           </button>
         </p>
       )}
       {isOpen && secrets.length > 0 && (
-        <ul ref={rows} class="link-list" aria-label="Secrets">
+        <ul ref={rows} class="link-list" aria-label={t('secrets.title')}>
           {secrets.map(({ id, addedAt }, index) => (
             <li key={id}>
-              <span class="link-name">{index === 0 ? 'The newest' : 'An earlier one'}</span>
-              <span class="dim">set {momentText(addedAt)}</span>
+              <span class="link-name">{index === 0 ? t('secrets.newest') : t('secrets.earlier')}</span>
+              <span class="dim">{t('secrets.setAt', { moment: momentText(addedAt) })}</span>
               <button
                 type="button"
                 class="link"
-                aria-label={`Remove the secret set ${momentText(addedAt)}`}
+                aria-label={t('secrets.removeSetAt', { moment: momentText(addedAt) })}
                 onClick={() => void forget(id)}
               >
-                Remove
+                {t('secrets.remove')}
               </button>
             </li>
           ))}
         </ul>
       )}
       {(isOpen || secrets.length === 0) && (
-        <form aria-label="New secret" noValidate onSubmit={(event) => void submit(event)}>
+        <form aria-label={t('secrets.new')} noValidate onSubmit={(event) => void submit(event)}>
           <Field
             id={FIELD_ID}
             label={label}
@@ -118,7 +119,7 @@ export function Secrets({
                 }}
               />
               <button type="submit" class="button" aria-disabled={add.isBusy}>
-                {secrets.length === 0 ? 'Set' : 'Add'}
+                {secrets.length === 0 ? t('secrets.setIt') : t('secrets.add')}
               </button>
             </div>
           </Field>
@@ -131,6 +132,6 @@ export function Secrets({
 
 /** Where it stays: known once there is one. */
 function keptWords(count: number, isKept: boolean): string {
-  if (count === 0) return 'It stays on this computer.';
-  return isKept ? 'Kept on this computer, encrypted by the system.' : 'In memory only, until Culvert quits.';
+  if (count === 0) return t('secrets.staysHere');
+  return isKept ? t('secrets.keptBySystem') : t('secrets.inMemory');
 }

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { t } from '../../../i18n/translate.ts';
 import type { RequestDetail } from '../../../engine/inspector/records.ts';
 import { replayProblem } from '../../model/request-detail.ts';
 import { signatureTone, signatureWords } from '../../model/signature.ts';
@@ -29,7 +30,7 @@ export function Signature({
   const { check, reload } = useSignature(tunnelKey, detail);
   if (check === undefined) return null;
   const { signature, name, secrets, isKept } = check;
-  const title = `Signature of ${name}`;
+  const title = t('signature.of', { name });
   const tone = signatureTone(signature);
   const problem = replayProblem(detail, canReach);
 
@@ -37,7 +38,7 @@ export function Signature({
     const answer = await action.run('signature:replay', { key: tunnelKey, id: detail.id });
     if (!answer.ok) return;
     setReplayed(answer.value.id);
-    say('Signed and sent again.');
+    say(t('signature.sentAgain'));
   };
 
   return (
@@ -56,7 +57,7 @@ export function Signature({
             aria-disabled={action.isBusy}
             onClick={() => void (action.isBusy || signAgain())}
           >
-            Sign and send again
+            {t('signature.signAndSend')}
           </button>
           {replayed !== undefined && (
             <button
@@ -65,7 +66,7 @@ export function Signature({
               class="link"
               onClick={() => go({ screen: 'request', key: tunnelKey, id: replayed })}
             >
-              Sent again, show it
+              {t('request.sentAgainShow')}
             </button>
           )}
         </div>

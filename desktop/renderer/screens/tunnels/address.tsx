@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { t } from '../../../i18n/translate.ts';
 import type { TunnelView } from '../../../shared/snapshot.ts';
 import { addressParts } from '../../model/address.ts';
 import { useShell } from '../../view/context.ts';
@@ -26,7 +27,7 @@ export function Address({
     const answer = await run('tunnel:copy-url', { key: tunnel.key });
     if (!answer.ok) return;
     setCopied();
-    say('Address copied.');
+    say(t('address.copied'));
   };
 
   return (
@@ -42,10 +43,10 @@ export function Address({
           id={`copy-${tunnel.key}`}
           class="button copy"
           // The accessible name contains the visible word (WCAG 2.5.3).
-          aria-label={`${isCopied ? 'Copied' : 'Copy'} the address of ${tunnel.slug}`}
+          aria-label={t(isCopied ? 'address.isCopiedOf' : 'address.copyOf', { slug: tunnel.slug })}
           onClick={() => void copy()}
         >
-          {isCopied ? 'Copied' : 'Copy'}
+          {isCopied ? t('common.copied') : t('common.copy')}
         </button>
       )}
     </>

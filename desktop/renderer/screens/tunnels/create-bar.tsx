@@ -1,5 +1,6 @@
 import type { JSX, TargetedEvent } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { t } from '../../../i18n/translate.ts';
 import {
   EMPTY_DRAFT,
   type FormContext,
@@ -96,13 +97,13 @@ export function CreateBar({
       setDraft(EMPTY_DRAFT);
       setOpen(false);
       setCreated(answer.value.key);
-      say(`Port ${read.form.port} is exposed.`);
+      say(t('create.exposed', { port: read.form.port }));
     } else if (isField(answer.error.field)) show({ [answer.error.field]: answer.error.text });
   };
 
   return (
     <footer class="create">
-      <form aria-label="New tunnel" noValidate onSubmit={(event) => void submit(event)}>
+      <form aria-label={t('create.newTunnel')} noValidate onSubmit={(event) => void submit(event)}>
         {isOpen && <Options context={context} draft={draft} problems={problems} change={change} />}
         {!isField(create.error?.field) && <Failure problem={create.error} />}
         <div class="problem" id="port-note" role="alert">
@@ -118,10 +119,10 @@ export function CreateBar({
             aria-controls="options"
             onClick={() => setOpen(!isOpen)}
           >
-            Options
+            {t('create.options')}
           </button>
           <button type="submit" class="button primary" aria-disabled={create.isBusy}>
-            {create.isBusy ? 'Exposing…' : 'Expose'}
+            {create.isBusy ? t('create.exposing') : t('create.expose')}
           </button>
         </div>
       </form>

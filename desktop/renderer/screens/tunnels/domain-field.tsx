@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
+import { t } from '../../../i18n/translate.ts';
 import type { DomainView } from '../../../shared/domain.ts';
 import { domainLabel, NEW_DOMAIN, withDomain } from '../../model/domain.ts';
 import { capitalised } from '../../model/numbers.ts';
@@ -30,11 +31,7 @@ export function DomainField({ context, draft, problem, change }: FormFieldProps)
     };
   }, [run, isAllowed, undos]);
   if (!isAllowed) {
-    return (
-      <p class="hint">
-        An address of your own needs the Dev plan or above, and yours is {capitalised(plan)}.
-      </p>
-    );
+    return <p class="hint">{t('domain.needsPlan', { plan: capitalised(plan) })}</p>;
   }
   const { choice } = draft.domain;
   const chosen = domains.find(({ domain }) => domain === choice);
@@ -51,8 +48,8 @@ export function DomainField({ context, draft, problem, change }: FormFieldProps)
     <>
       <Field
         id="domain"
-        label="Own address"
-        hint="Optional: a domain of yours in place of a name of the relay"
+        label={t('domain.label')}
+        hint={t('domain.hint')}
         problem={problem ?? list.error?.text}
       >
         <select
@@ -60,13 +57,13 @@ export function DomainField({ context, draft, problem, change }: FormFieldProps)
           value={choice}
           onChange={(event) => choose(event.currentTarget.value)}
         >
-          <option value="">None</option>
+          <option value="">{t('domain.none')}</option>
           {domains.map((domain) => (
             <option key={domain.id} value={domain.domain}>
               {domainLabel(domain)}
             </option>
           ))}
-          <option value={NEW_DOMAIN}>Add a domain…</option>
+          <option value={NEW_DOMAIN}>{t('domain.addOne')}</option>
         </select>
       </Field>
       {chosen !== undefined && <RemoveDomain domain={chosen} onRemoved={() => choose('')} />}
@@ -90,7 +87,7 @@ function RemoveDomain({
     const answer = await remove.run('domain:remove', { id });
     if (!answer.ok) return;
     onRemoved();
-    say(`${domain} is removed in 8 s.`);
+    say(t('domain.removedSoon', { domain }));
     // This goes; the choice stays.
     document.getElementById('domain')?.focus();
   };
@@ -99,10 +96,10 @@ function RemoveDomain({
       <button
         type="button"
         class="link"
-        aria-label={`Remove this domain: ${domain}`}
+        aria-label={t('domain.removeOf', { domain })}
         onClick={() => void submit()}
       >
-        Remove this domain
+        {t('domain.remove')}
       </button>
       <Failure problem={remove.error} />
     </div>
@@ -123,12 +120,12 @@ function NewDomain({ onAdded }: { onAdded: (domain: DomainView) => void }): JSX.
     onAdded(answer.value);
     say(
       answer.value.status === 'verified'
-        ? `${answer.value.domain} is verified.`
-        : `${answer.value.domain} is added. Enter its records where its DNS is kept.`,
+        ? t('domain.verified', { domain: answer.value.domain })
+        : t('domain.added', { domain: answer.value.domain }),
     );
   };
   return (
-    <Field id="new-domain" label="Domain" hint="Such as app.example.com" problem={add.error?.text}>
+    <Field id="new-domain" label={t('domain.domain')} hint={t('domain.example')} problem={add.error?.text}>
       <div class="with-button">
         <input
           {...fieldControl('new-domain', add.error?.text)}
@@ -148,7 +145,7 @@ function NewDomain({ onAdded }: { onAdded: (domain: DomainView) => void }): JSX.
           }}
         />
         <button type="button" class="button" aria-disabled={add.isBusy} onClick={() => void submit()}>
-          {add.isBusy ? 'Adding…' : 'Add'}
+          {add.isBusy ? t('domain.adding') : t('domain.add')}
         </button>
       </div>
     </Field>

@@ -1,8 +1,9 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { t } from '../../../i18n/translate.ts';
 import type { CheckedDomainView, DomainView } from '../../../shared/domain.ts';
 import { useShell } from '../../view/context.ts';
-import { CopyButton } from '../../view/copy-button.tsx';
+import { type CopiedThing, CopyButton } from '../../view/copy-button.tsx';
 import { Failure } from '../../view/parts.tsx';
 import { useAction } from '../../view/use-action.ts';
 
@@ -24,27 +25,24 @@ export function DomainSetup({
     setProblems(answer.value.problems);
     onChecked(answer.value);
     if (answer.value.status !== 'verified') return;
-    say(`${domain.domain} is verified.`);
+    say(t('domain.verified', { domain: domain.domain }));
     // This goes; the choice stays.
     document.getElementById('domain')?.focus();
   };
   return (
-    <div class="domain-setup" role="group" aria-label={`Records of ${domain.domain}`}>
-      <p class="hint">
-        Enter these where the DNS of {domain.domain} is kept. They may take some minutes to be seen
-        everywhere.
-      </p>
+    <div class="domain-setup" role="group" aria-label={t('domain.recordsOf', { domain: domain.domain })}>
+      <p class="hint">{t('domain.enterRecords', { domain: domain.domain })}</p>
       <ul class="records">
         {domain.records.map(({ type, name, value }) => (
           <li key={type + value}>
             <span class="record-type">{type}</span>
-            <Copied what={`name of the ${type} record`} text={name} />
-            <Copied what={`value of the ${type} record`} text={value} />
+            <Copied what={{ kind: 'recordName', name: type }} text={name} />
+            <Copied what={{ kind: 'recordValue', name: type }} text={value} />
           </li>
         ))}
       </ul>
       <button type="button" class="button" aria-disabled={check.isBusy} onClick={() => void look()}>
-        {check.isBusy ? 'Checking…' : 'Check'}
+        {check.isBusy ? t('domain.checking') : t('domain.check')}
       </button>
       <Failure problem={check.error} />
       <div role="status">
@@ -53,7 +51,7 @@ export function DomainSetup({
             {problems.map(({ text, found }) => (
               <li key={text}>
                 {text}
-                {found.length > 0 && ` Found: ${found.join(', ')}`}
+                {found.length > 0 && ` ${t('domain.found', { found: found.join(', ') })}`}
               </li>
             ))}
           </ul>
@@ -64,7 +62,7 @@ export function DomainSetup({
 }
 
 /** A text to be entered elsewhere, and a button that copies it. */
-function Copied({ what, text }: { what: string; text: string }): JSX.Element {
+function Copied({ what, text }: { what: CopiedThing; text: string }): JSX.Element {
   return (
     <span class="record-text">
       <code>{text}</code>

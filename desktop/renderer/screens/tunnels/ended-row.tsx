@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { t } from '../../../i18n/translate.ts';
 import type { TunnelView } from '../../../shared/snapshot.ts';
 import { useShell } from '../../view/context.ts';
 import type { Action } from '../../view/use-action.ts';
@@ -10,22 +11,22 @@ export function EndedRow({ tunnel, action }: { tunnel: TunnelView; action: Actio
   const { key, slug, name, status } = tunnel;
   const remove = async (): Promise<void> => {
     const answer = await action.run('tunnel:forget', { key });
-    if (answer.ok) say(`${slug} is removed.`);
+    if (answer.ok) say(t('tunnels.removed', { slug }));
   };
   return (
     <div class="time-row ended-row">
       <span class="time-left">
         {status.name === 'ended' && status.why}
-        {name === '' && ' Started again, it gets a new address.'}
+        {name === '' && t('tunnels.newAddress')}
       </span>
       <span class="actions">
         <ActionLink
           id={`start-${key}`}
-          label="Start again"
+          label={t('tunnels.startAgain')}
           of={slug}
           onClick={() => void action.run('tunnel:start', { key })}
         />
-        <ActionLink label="Remove" of={slug} apart onClick={() => void remove()} />
+        <ActionLink label={t('tunnels.remove')} of={slug} apart onClick={() => void remove()} />
       </span>
     </div>
   );

@@ -1,5 +1,6 @@
 import type { JSX, TargetedEvent } from 'preact';
 import { useState } from 'preact/hooks';
+import { t } from '../../../i18n/translate.ts';
 import type { TunnelView } from '../../../shared/snapshot.ts';
 import { extendChoices, readLifetime } from '../../model/lifetime.ts';
 import { useShell } from '../../view/context.ts';
@@ -26,7 +27,7 @@ export function Extend({
     setProblem(undefined);
     const answer = await action.run('tunnel:extend', { key: tunnel.key, ttl });
     if (!answer.ok) return;
-    say(`${tunnel.slug} is extended by ${words}.`);
+    say(t('tunnels.extended', { slug: tunnel.slug, words }));
     setCustom('');
     onDone();
   };
@@ -41,7 +42,7 @@ export function Extend({
   return (
     <form
       class="extend"
-      aria-label={`Extend ${tunnel.slug}`}
+      aria-label={t('tunnels.extendOf', { slug: tunnel.slug })}
       noValidate
       onSubmit={(event) => void submit(event)}
     >
@@ -54,15 +55,15 @@ export function Extend({
       </span>
       <input
         class="small"
-        aria-label="Another length of time"
+        aria-label={t('tunnels.anotherTime')}
         aria-describedby={noteId}
         aria-invalid={text === undefined ? undefined : 'true'}
-        placeholder="2h 30m"
+        placeholder={t('tunnels.timeExample')}
         value={custom}
         onInput={(event) => setCustom(event.currentTarget.value)}
       />
       <button type="submit" class="button small">
-        Add
+        {t('tunnels.addTime')}
       </button>
       <span id={noteId} class="problem" role="alert">
         {text}

@@ -1,12 +1,14 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
+import { t } from '../../../i18n/translate.ts';
 import { agentWords } from '../../../shared/agent.ts';
 import type { KnockView } from '../../../shared/lock.ts';
 import type { TunnelView } from '../../../shared/snapshot.ts';
-import { ADMISSIONS, type AdmissionChoice, admissionTtl } from '../../model/admission.ts';
+import { ADMISSIONS, type AdmissionChoice, admissionTtl, admissionWords } from '../../model/admission.ts';
 import { useShell } from '../../view/context.ts';
 import { useKeptFocus } from '../../view/focus.ts';
 import type { Action } from '../../view/use-action.ts';
+import { rich } from '../../view/rich.tsx';
 
 /** Visitors who wait: who they are, as far as that can be known, and the answer. */
 export function Knocks({ tunnel, action }: { tunnel: TunnelView; action: Action }): JSX.Element | null {
@@ -19,7 +21,7 @@ export function Knocks({ tunnel, action }: { tunnel: TunnelView; action: Action 
   });
   if (knocks.length === 0) return null;
   return (
-    <ul ref={list} class="knocks" aria-label={`Visitors who wait at ${slug}`}>
+    <ul ref={list} class="knocks" aria-label={t('knocks.waiting', { slug })}>
       {knocks.map((knock, index) => (
         <Knock
           key={knock.id}
@@ -46,51 +48,51 @@ function Knock({
   action: Action;
 }): JSX.Element {
   const { say } = useShell();
-  const [admission, setAdmission] = useState<AdmissionChoice['id']>('hour');
+  const [admission, setAdmission] = useState<AdmissionChoice>('hour');
   const who = agentWords(agent);
   const label = `${who}, ${address}`;
   const admit = async (): Promise<void> => {
     const ttl = admissionTtl(admission, Date.now());
     const answer = await action.run('knock:admit', { key, id, ttl });
-    if (answer.ok) say(`${who} is admitted.`);
+    if (answer.ok) say(t('knocks.admitted', { who }));
   };
   const refuse = async (): Promise<void> => {
     const answer = await action.run('knock:refuse', { key, id });
-    if (answer.ok) say(`${who} is refused.`);
+    if (answer.ok) say(t('knocks.refused', { who }));
   };
   return (
     <li>
       <span class="who-knocks">
-        <b>{who}</b> wants to come in <span class="from">from {address}</span>
+        {rich('knocks.wantsIn', { who })} <span class="from">{t('knocks.from', { address })}</span>
       </span>
       <span class="answers">
         <button
           type="button"
           id={admitId}
           class="button primary small"
-          aria-label={`Admit ${label}`}
+          aria-label={t('knocks.admitOf', { label })}
           onClick={() => void admit()}
         >
-          Admit
+          {t('knocks.admit')}
         </button>
         <select
-          aria-label={`For how long to admit ${label}`}
+          aria-label={t('knocks.howLong', { label })}
           value={admission}
-          onChange={(event) => setAdmission(event.currentTarget.value as AdmissionChoice['id'])}
+          onChange={(event) => setAdmission(event.currentTarget.value as AdmissionChoice)}
         >
           {ADMISSIONS.map((choice) => (
-            <option key={choice.id} value={choice.id}>
-              {choice.label}
+            <option key={choice} value={choice}>
+              {admissionWords(choice)}
             </option>
           ))}
         </select>
         <button
           type="button"
           class="button small"
-          aria-label={`Refuse ${label}`}
+          aria-label={t('knocks.refuseOf', { label })}
           onClick={() => void refuse()}
         >
-          Refuse
+          {t('knocks.refuse')}
         </button>
       </span>
     </li>

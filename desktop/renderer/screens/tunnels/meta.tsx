@@ -1,6 +1,8 @@
 import type { JSX } from 'preact';
+import { t } from '../../../i18n/translate.ts';
 import type { TunnelView } from '../../../shared/snapshot.ts';
-import { bytesText, countText } from '../../model/numbers.ts';
+import { bytesText } from '../../model/numbers.ts';
+import { rich } from '../../view/rich.tsx';
 
 /** State in a word, where the tunnel leads, and how often it was used. */
 export function Meta({ tunnel, word }: { tunnel: TunnelView; word: string }): JSX.Element {
@@ -10,21 +12,11 @@ export function Meta({ tunnel, word }: { tunnel: TunnelView; word: string }): JS
       <span class="word">{word}</span>
       <span>
         <span aria-hidden="true">→ </span>
-        <span class="unseen">leads to </span>
-        {folder === undefined ? (
-          <b>localhost:{localPort}</b>
-        ) : (
-          <>
-            folder <b>{folder}</b>
-          </>
-        )}
+        <span class="unseen">{t('meta.leadsTo')}</span>
+        {folder === undefined ? <b>localhost:{localPort}</b> : rich('meta.folder', { folder })}
         {framework !== undefined && ` ${framework}`}
       </span>
-      {requests > 0 && (
-        <span class="requests">
-          <b>{countText(requests)}</b> {requests === 1 ? 'request' : 'requests'}
-        </span>
-      )}
+      {requests > 0 && <span class="requests">{rich('meta.requests', { requests })}</span>}
     </p>
   );
 }
@@ -33,8 +25,8 @@ export function Meta({ tunnel, word }: { tunnel: TunnelView; word: string }): JS
 export function Traffic({ tunnel: { bytesIn, bytesOut } }: { tunnel: TunnelView }): JSX.Element {
   return (
     <>
-      <Bytes arrow="↑" words="received from visitors" bytes={bytesIn} />
-      <Bytes arrow="↓" words="sent to visitors" bytes={bytesOut} />
+      <Bytes arrow="↑" words={t('meta.received')} bytes={bytesIn} />
+      <Bytes arrow="↓" words={t('meta.sent')} bytes={bytesOut} />
     </>
   );
 }

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
+import { t } from '../../../i18n/translate.ts';
 import { draftNameProblem } from '../../model/create-form.ts';
-import { NAME_HINT, tidyName } from '../../model/name-rules.ts';
+import { NAME_LENGTHS, tidyName } from '../../model/name-rules.ts';
 import { capitalised } from '../../model/numbers.ts';
 import { Field, fieldControl } from '../../view/parts.tsx';
 import type { FormFieldProps } from './form-field.ts';
@@ -9,19 +10,14 @@ import type { FormFieldProps } from './form-field.ts';
 export function NameField({ context, draft, problem, change }: FormFieldProps): JSX.Element {
   const { allowsNames, nameDomain, plan } = context.account;
   if (!allowsNames) {
-    return (
-      <p class="hint">
-        Your tunnels get random names: choosing one needs the Dev plan or above, and yours is{' '}
-        {capitalised(plan)}.
-      </p>
-    );
+    return <p class="hint">{t('name.needsPlan', { plan: capitalised(plan) })}</p>;
   }
   const shown = problem ?? draftNameProblem(draft, context);
   // The domain is known from the first tunnel on.
-  const address = nameDomain === '' ? `${draft.name} is a good name.` : `${draft.name}.${nameDomain}`;
-  const hint = draft.name === '' ? `Optional: ${NAME_HINT}. Empty for a random one.` : address;
+  const address = nameDomain === '' ? t('name.good', { name: draft.name }) : `${draft.name}.${nameDomain}`;
+  const hint = draft.name === '' ? t('name.hint', NAME_LENGTHS) : address;
   return (
-    <Field id="name" label="Name" hint={hint} problem={shown}>
+    <Field id="name" label={t('name.label')} hint={hint} problem={shown}>
       <input
         {...fieldControl('name', shown)}
         autocomplete="off"

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { t } from '../../../i18n/translate.ts';
 import {
   CUSTOM,
   draftPort,
@@ -39,30 +40,30 @@ export function Options({
         change={(lock) => change({ lock })}
       />
       <div class="pair">
-        <Field id="ttl" label="Lives for">
+        <Field id="ttl" label={t('options.livesFor')}>
           <select id="ttl" value={ttl} onChange={(event) => change({ ttl: event.currentTarget.value })}>
             {createChoices(defaultTtl, maxTtl).map((choice) => (
               <option key={choice.ttl} value={choice.ttl}>
                 {choice.label}
               </option>
             ))}
-            <option value={CUSTOM}>Another time…</option>
+            <option value={CUSTOM}>{t('options.anotherTime')}</option>
           </select>
         </Field>
-        <Field id="host" label="Host header">
+        <Field id="host" label={t('options.hostHeader')}>
           <select
             id="host"
             value={draft.host}
             onChange={(event) => change({ host: event.currentTarget.value as FormDraft['host'] })}
           >
-            <option value="keep">As the visitor sent it</option>
-            <option value="local">localhost:{port === '' ? 'port' : port}</option>
-            <option value={CUSTOM}>Another name…</option>
+            <option value="keep">{t('options.asSent')}</option>
+            <option value="local">localhost:{port === '' ? t('options.portOfHost') : port}</option>
+            <option value={CUSTOM}>{t('options.anotherName')}</option>
           </select>
         </Field>
       </div>
       {ttl === CUSTOM && (
-        <Field id="custom-ttl" label="Time to live" hint="Such as 45m, 4h or 1h30m" problem={problems.ttl}>
+        <Field id="custom-ttl" label={t('options.ttl')} hint={t('options.ttlExample')} problem={problems.ttl}>
           <input
             {...fieldControl('custom-ttl', problems.ttl)}
             value={draft.customTtl}
@@ -73,8 +74,8 @@ export function Options({
       {draft.host === CUSTOM && (
         <Field
           id="custom-host"
-          label="Host name"
-          hint="Your server sees this name on every request"
+          label={t('options.hostName')}
+          hint={t('options.hostNameHint')}
           problem={problems.hostHeader}
         >
           <input
@@ -93,8 +94,8 @@ export function Options({
           onChange={(event) => change({ idle: event.currentTarget.checked })}
         />
         <span>
-          Restart the timer on every visit
-          <span class="hint">It ends only after this long without a visitor.</span>
+          {t('options.idle')}
+          <span class="hint">{t('options.idleHint')}</span>
         </span>
       </label>
     </div>

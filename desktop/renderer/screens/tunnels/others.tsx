@@ -1,9 +1,9 @@
 import type { JSX } from 'preact';
 import { memo } from 'preact/compat';
 import { useRef, useState } from 'preact/hooks';
+import { t } from '../../../i18n/translate.ts';
 import type { OtherTunnelView } from '../../../shared/snapshot.ts';
 import { lockWords } from '../../model/lock.ts';
-import { countText } from '../../model/numbers.ts';
 import { otherState } from '../../model/other-tunnel.ts';
 import { useShell } from '../../view/context.ts';
 import { useKeptFocus } from '../../view/focus.ts';
@@ -14,6 +14,7 @@ import { ActionLink } from './action-link.tsx';
 import { Address } from './address.tsx';
 import { Extend } from './extend.tsx';
 import { Fuse, TimeLeft } from './time-row.tsx';
+import { rich } from '../../view/rich.tsx';
 
 /** The account's tunnels that this app does not serve, if there are any. */
 export function Others({
@@ -32,9 +33,9 @@ export function Others({
   });
   if (tunnels.length === 0) return null;
   return (
-    <section class="others" aria-label="Opened elsewhere">
+    <section class="others" aria-label={t('others.title')}>
       <p class="others-title dim" aria-hidden="true">
-        Opened elsewhere
+        {t('others.title')}
       </p>
       <ul ref={cards} class="cards">
         {tunnels.map((tunnel) => (
@@ -62,7 +63,7 @@ const OtherCard = memo(function OtherCard({
   const titleId = `title-${key}`;
   const stop = async (): Promise<void> => {
     const answer = await action.run('tunnel:stop', { key });
-    if (answer.ok) say(`${slug} stops in 8 s.`);
+    if (answer.ok) say(t('others.stopsSoon', { slug }));
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key !== 'Escape' || event.defaultPrevented || !isExtending) return;
@@ -83,14 +84,8 @@ const OtherCard = memo(function OtherCard({
       </div>
       <p class="meta">
         <span class="word">{word}</span>
-        <span class="where">
-          {where}, port <b>{localPort}</b>
-        </span>
-        {requests > 0 && (
-          <span class="requests">
-            <b>{countText(requests)}</b> {requests === 1 ? 'request' : 'requests'}
-          </span>
-        )}
+        <span class="where">{rich('others.whereAndPort', { where, port: localPort })}</span>
+        {requests > 0 && <span class="requests">{rich('meta.requests', { requests })}</span>}
         {lock.kind !== 'anyone' && <span>{lockWords(lock)}</span>}
       </p>
       <Fuse tunnel={tunnel} />
@@ -100,13 +95,17 @@ const OtherCard = memo(function OtherCard({
           <span class="actions">
             <ActionLink
               id={`extend-${key}`}
-              label="Extend"
+              label={t('tunnels.extend')}
               of={slug}
               expanded={isExtending}
               onClick={() => setExtending(!isExtending)}
             />
-            <ActionLink label="Open" of={slug} onClick={() => void action.run('tunnel:open-url', { key })} />
-            <ActionLink label="Stop" of={slug} apart onClick={() => void stop()} />
+            <ActionLink
+              label={t('tunnels.open')}
+              of={slug}
+              onClick={() => void action.run('tunnel:open-url', { key })}
+            />
+            <ActionLink label={t('tunnels.stop')} of={slug} apart onClick={() => void stop()} />
           </span>
         )}
       </div>

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { t } from '../../../i18n/translate.ts';
 import type { OutageView } from '../../model/outage.ts';
 import { retryWords } from '../../model/tunnel-state.ts';
 import { useTime } from '../../view/clock.ts';
@@ -22,7 +23,7 @@ export function OutageNotice({ outage: { text, retryAt } }: { outage: OutageView
               class="button small"
               onClick={() => void action.run('relay:try', undefined)}
             >
-              Try now
+              {t('tunnels.tryNow')}
             </button>
           )}
           <FindOutWhy />

@@ -1,5 +1,6 @@
 import type { JSX, TargetedKeyboardEvent } from 'preact';
 import { useState } from 'preact/hooks';
+import { t } from '../../../i18n/translate.ts';
 import { draftPort } from '../../model/create-form.ts';
 import { freePorts, portHint, programName, suggestedPorts } from '../../model/ports.ts';
 import type { FormFieldProps } from './form-field.ts';
@@ -40,7 +41,7 @@ export function PortField({ context, draft, problem, change }: FormFieldProps): 
 
   return (
     <div class="port-field">
-      <label for="port">Port</label>
+      <label for="port">{t('port.label')}</label>
       <input
         id="port"
         role="combobox"
@@ -73,13 +74,7 @@ export function PortField({ context, draft, problem, change }: FormFieldProps): 
       <span id="port-hint" class="port-hint">
         {portHint(text, context.ports)}
       </span>
-      <ul
-        id="ports"
-        class="ports"
-        role="listbox"
-        aria-label="Ports in use on this computer"
-        hidden={!isShown}
-      >
+      <ul id="ports" class="ports" role="listbox" aria-label={t('port.inUse')} hidden={!isShown}>
         {suggested.map((view, index) => (
           <li
             key={view.port}
@@ -91,7 +86,7 @@ export function PortField({ context, draft, problem, change }: FormFieldProps): 
             onClick={() => take(view.port)}
           >
             <b>{view.port}</b>
-            <span>{programName(view) ?? 'unknown program'}</span>
+            <span>{programName(view) ?? t('port.unknownProgram')}</span>
             {view.framework !== undefined && <span class="dim">{view.process}</span>}
           </li>
         ))}

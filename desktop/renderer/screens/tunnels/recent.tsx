@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
+import { t } from '../../../i18n/translate.ts';
 import type { TunnelView } from '../../../shared/snapshot.ts';
 import { RequestRow } from '../log/request-row.tsx';
 import { Traffic } from './meta.tsx';
@@ -20,7 +21,7 @@ export function Recent({ tunnel }: { tunnel: TunnelView }): JSX.Element | null {
   return (
     <div class="recent">
       {recent.length > 0 && (
-        <ul ref={rows} class="rows" aria-label={`Last requests to ${slug}`}>
+        <ul ref={rows} class="rows" aria-label={t('tunnels.lastRequests', { slug })}>
           {recent.slice(0, SHOWN).map((request) => (
             <RequestRow key={request.id} tunnelKey={key} request={request} />
           ))}
@@ -31,10 +32,10 @@ export function Recent({ tunnel }: { tunnel: TunnelView }): JSX.Element | null {
           type="button"
           id={`log-${key}`}
           class="link"
-          aria-label={`All requests to ${slug}`}
+          aria-label={t('tunnels.allRequestsTo', { slug })}
           onClick={() => go({ screen: 'log', key })}
         >
-          All requests
+          {t('tunnels.allRequests')}
         </button>
         {/* Of one that was started again, the relay counts anew, and the rows are older. */}
         {tunnel.requests > 0 && <Traffic tunnel={tunnel} />}

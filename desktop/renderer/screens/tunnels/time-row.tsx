@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { t } from '../../../i18n/translate.ts';
 import type { TunnelView } from '../../../shared/snapshot.ts';
 import { fuseFraction, timeLeftWords } from '../../model/time-left.ts';
 import type { Shape } from '../../model/tunnel-state.ts';
@@ -30,7 +31,7 @@ export function TimeRow({
   const toggle = (part: Unfolded) => setUnfolded(unfolded === part ? undefined : part);
   const stop = async (): Promise<void> => {
     const answer = await action.run('tunnel:stop', { key });
-    if (answer.ok) say(`${slug} is stopped.`);
+    if (answer.ok) say(t('tunnels.stopped', { slug }));
   };
   return (
     <>
@@ -42,21 +43,25 @@ export function TimeRow({
           {shape !== 'soon' && (
             <ActionLink
               id={`extend-${key}`}
-              label="Extend"
+              label={t('tunnels.extend')}
               of={slug}
               expanded={unfolded === 'extend'}
               onClick={() => toggle('extend')}
             />
           )}
-          <ActionLink label="Open" of={slug} onClick={() => void action.run('tunnel:open-url', { key })} />
+          <ActionLink
+            label={t('tunnels.open')}
+            of={slug}
+            onClick={() => void action.run('tunnel:open-url', { key })}
+          />
           <ActionLink
             id={`qr-${key}`}
-            label="QR"
+            label={t('tunnels.qr')}
             of={slug}
             expanded={unfolded === 'qr'}
             onClick={() => toggle('qr')}
           />
-          <ActionLink label="Stop" of={slug} apart onClick={() => void stop()} />
+          <ActionLink label={t('tunnels.stop')} of={slug} apart onClick={() => void stop()} />
         </span>
       </div>
     </>
@@ -70,7 +75,7 @@ export function TimeLeft({ tunnel: { expiresAt, isIdle } }: { tunnel: Timed }): 
   return (
     <span class="time-left">
       {words}
-      {isIdle && ' if unused'}
+      {isIdle && t('tunnels.ifUnused')}
     </span>
   );
 }

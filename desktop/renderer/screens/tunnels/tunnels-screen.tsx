@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useRef } from 'preact/hooks';
+import { t } from '../../../i18n/translate.ts';
 import type { SessionView, Snapshot } from '../../../shared/snapshot.ts';
 import type { FormDraft } from '../../model/create-form.ts';
 import { filterTunnels } from '../../model/filter.ts';
@@ -70,34 +71,34 @@ export function TunnelsScreen({
         <Mark />
         <h1>Culvert</h1>
         <span class="who dim" title={session.relay}>
-          {account.name} · {capitalised(account.plan)} plan
+          {t('tunnels.nameAndPlan', { name: account.name, plan: capitalised(account.plan) })}
         </span>
         <button
           type="button"
           id="settings"
           class="icon-button"
-          aria-label="Settings"
-          title="Settings"
+          aria-label={t('tunnels.settings')}
+          title={t('tunnels.settings')}
           onClick={() => go({ screen: 'settings' })}
         >
           <Icon name="settings" />
         </button>
       </header>
-      <List class="scroll list" aria-label="Tunnels">
+      <List class="scroll list" aria-label={t('tunnels.tunnels')}>
         {outage !== undefined && <OutageNotice outage={outage} />}
         {snapshot.update !== undefined && <UpdateNotice update={snapshot.update} />}
         {all >= SEARCHED_FROM && (
           <SearchField
             id="search-tunnels"
-            label="Search tunnels"
-            placeholder={`Search ${all} tunnels`}
+            label={t('tunnels.search')}
+            placeholder={t('tunnels.searchAll', { all })}
             value={search}
             onChange={setSearch}
           />
         )}
         {tunnels.length === 0 && <Empty ports={ports} />}
         {all > 0 && typed !== '' && shown.length + shownOthers.length === 0 && (
-          <p class="dim nothing">No tunnel matches “{search}”.</p>
+          <p class="dim nothing">{t('tunnels.noMatch', { search })}</p>
         )}
         <ul ref={cards} class="cards">
           {shown.map((tunnel) => (

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { t } from '../../../i18n/translate.ts';
 import type { UpdateView } from '../../../shared/snapshot.ts';
 import { Failure } from '../../view/parts.tsx';
 import { useAction } from '../../view/use-action.ts';
@@ -9,14 +10,10 @@ export function UpdateNotice({ update: { version, isReady } }: { update: UpdateV
   return (
     <div class="notice notice-news">
       <div class="outage">
-        <span>
-          {isReady
-            ? `Culvert ${version} is ready, and installed once no tunnel is live and this window is closed.`
-            : `Culvert ${version} is out. This copy does not update itself.`}
-        </span>
+        <span>{isReady ? t('tunnels.updateReady', { version }) : t('tunnels.updateOut', { version })}</span>
         {isReady ? (
           <button type="button" class="button small" onClick={() => void action.run('app:update', undefined)}>
-            Restart now
+            {t('tunnels.restartNow')}
           </button>
         ) : (
           <button
@@ -24,7 +21,7 @@ export function UpdateNotice({ update: { version, isReady } }: { update: UpdateV
             class="button small"
             onClick={() => void action.run('app:open-link', { link: 'releases' })}
           >
-            Get it
+            {t('tunnels.getIt')}
           </button>
         )}
       </div>

@@ -1,0 +1,22 @@
+/** "Find out why": the check of the way. */
+export const CHECKUP = {
+  'checkup.toRelay': 'From here to the relay, and back',
+  'checkup.toTunnel': 'From here to {slug}',
+  'checkup.stopsAt': 'It stops at: {failed}.',
+  'checkup.checking': 'Checking each step of the way…',
+  'checkup.notPossible': 'It could not be checked.',
+  'checkup.works': 'Everything works.',
+  'checkup.result.ok': 'works',
+  'checkup.result.failed': 'fails',
+  'checkup.result.skipped': 'not checked',
+  'checkup.hop.dns': 'The name of the relay',
+  'checkup.hop.connect': 'A connection to it',
+  'checkup.hop.tls': 'Encryption',
+  'checkup.hop.relay': 'The relay itself',
+  'checkup.hop.key': 'Your key',
+  'checkup.hop.control': 'A tunnel for the check',
+  'checkup.hop.data': 'A request through it',
+  'checkup.hop.address': 'The address of tunnels',
+  'checkup.hop.trunk': 'Connections that visitors share',
+  'checkup.hop.local': 'Your server',
+} as const;
