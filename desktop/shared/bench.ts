@@ -13,6 +13,8 @@ export interface EditView {
   readonly bodySize: number;
   /** there was more of the body than is kept, so it can only be replaced */
   readonly isCut: boolean;
+  /** name of the service whose signature it can be given anew; `undefined` for what is no webhook, and without its secret */
+  readonly signer: string | undefined;
 }
 
 /** The same as it is to be sent. */
@@ -22,6 +24,8 @@ export interface EditForm {
   readonly fields: readonly (readonly [name: string, value: string])[];
   /** `null`: the one that was recorded */
   readonly body: string | null;
+  /** whether it gets a new signature */
+  readonly signs: boolean;
 }
 
 /** What became of it. */

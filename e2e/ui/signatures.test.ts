@@ -77,6 +77,29 @@ scenarios('signatures of webhooks', (fixture) => {
     assert.deepEqual(answers, [400, 200, 400, 200]);
   });
 
+  it('are made for an edited request, unless that is not wanted', async () => {
+    const { page, answers } = await openHooks();
+    await row(page, /POST Stripe \/yesterday 400/).click();
+    await setSecret(page, SECRET);
+    await page.getByText('Too old: it fits').waitFor();
+    await page.getByRole('button', { name: 'Edit and send' }).click();
+    await page.getByLabel('Body').fill('{"id":"evt_2"}');
+    const signs = page.getByRole('checkbox', { name: 'Sign it for Stripe' });
+    assert.equal(await signs.isChecked(), true);
+    await assertReadable(page, 'an edited webhook');
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await sent(page, 200).waitFor();
+    await signs.uncheck();
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await sent(page, 400).waitFor();
+    assert.deepEqual(answers, [400, 200, 200, 400]);
+    await signs.check();
+    await page.getByRole('button', { name: 'Remove Stripe-Signature' }).click();
+    await page.getByRole('button', { name: 'Send', exact: true }).click();
+    await page.getByText('Culvert cannot sign this request').waitFor();
+    assert.equal(answers.length, 4);
+  });
+
   it('are checked with each of several secrets, which can be removed', async () => {
     const { page } = await openHooks();
     await row(page, /POST Stripe \/today 200/).click();
@@ -112,6 +135,11 @@ scenarios('signatures of webhooks', (fixture) => {
 /** A line of the log. */
 function row(page: Page, name: RegExp) {
   return page.locator('.log').getByRole('button', { name });
+}
+
+/** What the editor says of what it has sent. */
+function sent(page: Page, status: number) {
+  return page.locator('.sender-words', { hasText: `Sent: ${status}.` });
 }
 
 async function setSecret(page: Page, secret: string): Promise<void> {

@@ -91,6 +91,10 @@ describe('a repeated request', () => {
     const headers = ['Host', 'demo.example.com', 'X', '1', 'Content-Length', '2'];
     assert.deepEqual(seen, [['PATCH', '/y?token=1', headers, 'hi']]);
     assert.deepEqual([log.detail(2)?.replayOf, log.detail(2)?.status], [1, 200]);
+    await replayer(log, port).replayEdited(1, edit, (request) =>
+      Buffer.from(request.toString('latin1').replace('X: 1', 'X: 2'), 'latin1'),
+    );
+    assert.deepEqual(seen[1], ['PATCH', '/y?token=1', headers.with(3, '2'), 'hi']);
     await assert.rejects(replayer(log, port).replayEdited(1, { ...edit, method: '' }), EditRefused);
   });
 

@@ -58,11 +58,12 @@ export class Replayer {
   /**
    * Sends a request once more as somebody has edited it; it is recorded like a repetition.
    *
+   * @param prepare makes what is sent of what was edited
    * @returns like {@link Replayer.replay}
    * @throws ReplayRefused, EditRefused
    */
-  async replayEdited(id: number, edit: RequestEdit): Promise<number> {
-    return this.#send(id, edited(this.#log, id, edit));
+  async replayEdited(id: number, edit: RequestEdit, prepare: PrepareReplay = asItIs): Promise<number> {
+    return this.#send(id, prepare(edited(this.#log, id, edit)));
   }
 
   async #send(id: number, request: Buffer): Promise<number> {

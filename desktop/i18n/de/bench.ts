@@ -22,6 +22,8 @@ export const BENCH_DE: Translation<typeof BENCH> = {
   'bench.addHeader': 'Header hinzufügen',
   'bench.byCulvert': 'Host und Content-Length schreibt Culvert.',
   'bench.redacted': '{mark} steht für das Geheimnis, das dort war. Beim Senden wird es wieder eingesetzt.',
+  'bench.signs': 'Für {name} signieren',
+  'bench.signsHint': 'Mit dem neuesten Geheimnis und für jetzt, damit Ihr Server sie annimmt.',
   'bench.send': 'Senden',
   'bench.stop': 'Anhalten',
   'bench.sendUntil': 'Senden bis 2xx',

@@ -20,6 +20,8 @@ export const BENCH = {
   'bench.addHeader': 'Add a header',
   'bench.byCulvert': 'Host and Content-Length are written by Culvert.',
   'bench.redacted': '{mark} stands for the secret that was there. It is put back when it is sent.',
+  'bench.signs': 'Sign it for {name}',
+  'bench.signsHint': 'With the newest secret, for now, so that your server accepts it.',
   'bench.send': 'Send',
   'bench.stop': 'Stop',
   'bench.sendUntil': 'Send until 2xx',

@@ -5,7 +5,7 @@ import { ReplayRefused } from '../../engine/inspector/replay.ts';
 import { RequestLog } from '../../engine/inspector/request-log.ts';
 import { editView, sendEdited } from './edit.ts';
 
-const FORM = { method: 'PUT', target: '/x', fields: [['X', 'ü']] as const, body: 'ä' };
+const FORM = { method: 'PUT', target: '/x', fields: [['X', 'ü']] as const, body: 'ä', signs: false };
 
 function recorded(request: string): RequestDetail {
   const log = new RequestLog();
@@ -13,9 +13,16 @@ function recorded(request: string): RequestDetail {
   return log.detail(1) ?? assert.fail('the request was not recorded');
 }
 
-function logThat(answers: (edit: RequestEdit) => Promise<number>) {
-  return { replayEdited: (_id: number, edit: RequestEdit) => answers(edit), detail: () => undefined };
+function tunnelThat(answers: (edit: RequestEdit) => Promise<number>) {
+  const log = {
+    replay: () => assert.fail('it was repeated as it is'),
+    replayEdited: (_id: number, edit: RequestEdit) => answers(edit),
+    detail: () => undefined,
+  };
+  return { key: 'k', form: { name: '' }, log };
 }
+
+const UNSIGNED = { replayEdited: () => assert.fail('it was signed') };
 
 describe('a request that is edited in the window', () => {
   it('is shown without its secrets and without what Culvert writes, as text', () => {
@@ -23,6 +30,7 @@ describe('a request that is edited in the window', () => {
       recorded(
         'POST /a?token=s3cret HTTP/1.1\r\nHost: x\r\nX-Name: \xc3\xbc\r\nCookie: a=s3cret\r\nContent-Length: 2\r\n\r\n\xc3\xa4',
       ),
+      undefined,
     );
     assert.deepEqual(view, {
       method: 'POST',
@@ -34,20 +42,24 @@ describe('a request that is edited in the window', () => {
       body: 'ä',
       bodySize: 2,
       isCut: false,
+      signer: undefined,
     });
   });
 
   it('has no body to edit where it is not text, or was cut', () => {
-    assert.equal(editView(recorded('POST / HTTP/1.1\r\nContent-Length: 1\r\n\r\n\xff')).body, undefined);
-    const cut = editView(recorded(`POST / HTTP/1.1\r\nContent-Length: 70000\r\n\r\n${'x'.repeat(70_000)}`));
+    const binary = recorded('POST / HTTP/1.1\r\nContent-Length: 1\r\n\r\n\xff');
+    assert.equal(editView(binary, undefined).body, undefined);
+    const long = recorded(`POST / HTTP/1.1\r\nContent-Length: 70000\r\n\r\n${'x'.repeat(70_000)}`);
+    const cut = editView(long, undefined);
     assert.deepEqual([cut.body, cut.isCut], [undefined, true]);
   });
 
   it('is sent as UTF-8, or with the body that it had', async () => {
     const sent: RequestEdit[] = [];
-    const log = logThat((edit) => Promise.resolve(sent.push(edit)));
-    assert.deepEqual(await sendEdited(log, 1, FORM), { sent: { id: 1, status: undefined } });
-    await sendEdited(log, 1, { ...FORM, body: null });
+    const tunnel = tunnelThat((edit) => Promise.resolve(sent.push(edit)));
+    const result = await sendEdited(tunnel, 1, FORM, UNSIGNED);
+    assert.deepEqual(result, { sent: { id: 1, status: undefined } });
+    await sendEdited(tunnel, 1, { ...FORM, body: null }, UNSIGNED);
     assert.deepEqual(
       sent.map(({ fields, body }) => [fields, body && [...body]]),
       [
@@ -57,11 +69,23 @@ describe('a request that is edited in the window', () => {
     );
   });
 
+  it('can be signed where a secret of its service is set, and is if that is wanted', async () => {
+    const webhook = recorded('POST / HTTP/1.1\r\nContent-Length: 1\r\n\r\nx');
+    const signature = { provider: 'stripe', verdict: 'too-old' } as const;
+    const check = { signature, name: 'Stripe', secrets: [], isKept: true };
+    assert.equal(editView(webhook, check).signer, undefined);
+    assert.equal(editView(webhook, { ...check, secrets: [{ id: 's', addedAt: 0 }] }).signer, 'Stripe');
+    const unsigned = tunnelThat(() => assert.fail('it was not signed'));
+    const signing = { replayEdited: () => Promise.resolve(3) };
+    const result = await sendEdited(unsigned, 1, { ...FORM, signs: true }, signing);
+    assert.deepEqual(result, { sent: { id: 3, status: undefined } });
+  });
+
   it('comes back with what is wrong with it; anything else is a failure', async () => {
     const problems = [{ part: 'method', text: 'No.' }];
-    const wrong = logThat(() => Promise.reject(new EditRefused(problems)));
-    assert.deepEqual(await sendEdited(wrong, 1, FORM), { problems });
-    const gone = logThat(() => Promise.reject(new ReplayRefused('local-refused', 'Nobody.')));
-    await assert.rejects(sendEdited(gone, 1, FORM), ReplayRefused);
+    const wrong = tunnelThat(() => Promise.reject(new EditRefused(problems)));
+    assert.deepEqual(await sendEdited(wrong, 1, FORM, UNSIGNED), { problems });
+    const gone = tunnelThat(() => Promise.reject(new ReplayRefused('local-refused', 'Nobody.')));
+    await assert.rejects(sendEdited(gone, 1, FORM, UNSIGNED), ReplayRefused);
   });
 });

@@ -4,10 +4,14 @@ import { shownValue, writtenValue } from '../../engine/inspector/editing/field-t
 import { EditRefused } from '../../engine/inspector/editing/request-edit.ts';
 import type { RequestDetail } from '../../engine/inspector/records.ts';
 import type { EditForm, EditView, SendResult } from '../../shared/bench.ts';
-import type { TunnelLog } from '../tunnels/tunnel-log.ts';
+import type { SignatureCheck } from '../../shared/signatures.ts';
+import type { SignedTunnel, Signatures } from '../signing/signatures.ts';
 
-/** @param detail without its secrets */
-export function editView(detail: RequestDetail): EditView {
+/**
+ * @param detail without its secrets
+ * @param check of its signature
+ */
+export function editView(detail: RequestDetail, check: SignatureCheck | undefined): EditView {
   const { method, target, fields } = editable(detail);
   const { body, isTruncated } = detail.request;
   return {
@@ -17,18 +21,20 @@ export function editView(detail: RequestDetail): EditView {
     body: isTruncated ? undefined : editableText(body),
     bodySize: body.length,
     isCut: isTruncated,
+    signer: check === undefined || check.secrets.length === 0 ? undefined : check.name,
   };
 }
 
 /**
  * Sends a request to the local service as it was edited. What is wrong with it is a result: the window says it where it is.
  *
- * @throws ReplayRefused
+ * @throws ReplayRefused, CallFailure
  */
 export async function sendEdited(
-  log: Pick<TunnelLog, 'detail' | 'replayEdited'>,
+  tunnel: SignedTunnel,
   id: number,
-  { method, target, fields, body }: EditForm,
+  { method, target, fields, body, signs }: EditForm,
+  signatures: Pick<Signatures, 'replayEdited'>,
 ): Promise<SendResult> {
   const edit = {
     method,
@@ -37,8 +43,10 @@ export async function sendEdited(
     body: body === null ? undefined : new TextEncoder().encode(body),
   };
   try {
-    const sent = await log.replayEdited(id, edit);
-    return { sent: { id: sent, status: log.detail(sent, false)?.status } };
+    const sent = await (signs
+      ? signatures.replayEdited(tunnel, id, edit)
+      : tunnel.log.replayEdited(id, edit));
+    return { sent: { id: sent, status: tunnel.log.detail(sent, false)?.status } };
   } catch (error) {
     if (error instanceof EditRefused) return { problems: error.problems };
     throw error;

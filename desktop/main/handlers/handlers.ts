@@ -219,8 +219,11 @@ export function createHandlers({
     },
     'log:export': ({ key, ids, reveal }) => exportHar(desk.find(key), ids, reveal, platform),
     'log:replay': async ({ key, id }) => ({ id: await desk.find(key).log.replay(id) }),
-    'bench:open': ({ key, id }) => editView(desk.find(key).log.detail(id, false) ?? noSuchRequest()),
-    'bench:send': ({ key, id, edit }) => sendEdited(desk.find(key).log, id, edit),
+    'bench:open': ({ key, id }) => {
+      const tunnel = desk.find(key);
+      return editView(tunnel.log.detail(id, false) ?? noSuchRequest(), signatures.look(tunnel, id));
+    },
+    'bench:send': ({ key, id, edit }) => sendEdited(desk.find(key), id, edit, signatures),
     'log:clear': ({ key }) => {
       const { log, tunnel } = desk.find(key);
       const hidden = log.hide();

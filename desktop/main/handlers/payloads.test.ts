@@ -74,7 +74,7 @@ describe('what the page may send', () => {
       (length) => ({
         key: 'k',
         id: 1,
-        edit: { method: '', target: '', fields: [['', '']], body: letters(length) },
+        edit: { method: '', target: '', fields: [['', '']], body: letters(length), signs: false },
       }),
     ],
     [

@@ -59,6 +59,7 @@ const editForm = exact({
     .max(EDITED_FIELDS_MAX, `A request takes ${EDITED_FIELDS_MAX} headers.`)
     .required(),
   body: editText.nullable(),
+  signs: yup.boolean().required(),
 });
 
 export const PAYLOADS: { readonly [C in keyof Channels]: PayloadSchema<Channels[C]['payload']> } = {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { RequestEdit } from '../../engine/inspector/editing/request-edit.ts';
 import { readMessage } from '../../engine/inspector/messages.ts';
 import { RequestLog } from '../../engine/inspector/request-log.ts';
 import { checkSignature } from '../../engine/signatures/check-signature.ts';
@@ -9,6 +10,7 @@ import { SIGNING_SECRETS_MAX } from '../limits.ts';
 import { Signatures } from './signatures.ts';
 import { SigningSecrets } from './signing-secrets.ts';
 
+const EMPTY = new Uint8Array();
 const SECRET = 'whsec_c2VjcmV0';
 const RESPONSE = Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
 
@@ -42,6 +44,10 @@ async function bench() {
       replay: (_id: number, prepare = (bytes: Buffer) => bytes) => {
         sent.push(prepare(webhook(0)));
         return Promise.resolve(2);
+      },
+      replayEdited: (_id: number, { body = EMPTY }: RequestEdit, prepare = (bytes: Buffer) => bytes) => {
+        sent.push(prepare(webhook(0, 'other', Buffer.from(body).toString())));
+        return Promise.resolve(3);
       },
     },
   };
@@ -100,6 +106,23 @@ describe('signatures in the log', () => {
     assert.ok(bytes);
     const message = readMessage(bytes, bytes.length, { reveal: true });
     assert.ok(message);
+    assert.equal(checkSignature(message, clock.now(), () => [SECRET])?.verdict, 'valid');
+  });
+
+  it('are made for what was edited', async () => {
+    const { clock, tunnel, sent, signatures } = await bench();
+    const edit = { method: 'POST', target: '/in', fields: [], body: new TextEncoder().encode('{"new":1}') };
+    await assert.rejects(
+      async () => signatures.replayEdited(tunnel, 1, edit),
+      (error) => error instanceof CallFailure && error.error.code === 'no-secret',
+    );
+    await signatures.addSecret(tunnel, { provider: 'stripe', secret: SECRET });
+    assert.equal(await signatures.replayEdited(tunnel, 1, edit), 3);
+    const [bytes] = sent;
+    assert.ok(bytes);
+    const message = readMessage(bytes, bytes.length, { reveal: true });
+    assert.ok(message);
+    assert.equal(Buffer.from(message.body).toString(), '{"new":1}');
     assert.equal(checkSignature(message, clock.now(), () => [SECRET])?.verdict, 'valid');
   });
 

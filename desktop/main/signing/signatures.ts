@@ -1,5 +1,7 @@
 /** Checks the signatures of recorded webhooks with the secrets of their tunnels, and makes new ones. */
+import type { RequestEdit } from '../../engine/inspector/editing/request-edit.ts';
 import type { RequestSummary } from '../../engine/inspector/records.ts';
+import type { PrepareReplay } from '../../engine/inspector/replay.ts';
 import { RECORDED_REQUESTS_MAX } from '../../engine/limits.ts';
 import { checkSignature } from '../../engine/signatures/check-signature.ts';
 import { SCHEMES } from '../../engine/signatures/schemes.ts';
@@ -13,7 +15,7 @@ import type { SecretOwner, SigningSecrets } from './signing-secrets.ts';
 
 /** A tunnel whose webhooks are checked. */
 export interface SignedTunnel extends SecretOwner {
-  readonly log: Pick<TunnelLog, 'detail' | 'replay'>;
+  readonly log: Pick<TunnelLog, 'detail' | 'replay' | 'replayEdited'>;
 }
 
 /** What is known of the requests of one tunnel, by number, as long as no secret changes. */
@@ -67,14 +69,31 @@ export class Signatures {
    * @throws ReplayRefused, CallFailure
    */
   replay(tunnel: SignedTunnel, id: number): Promise<number> {
-    return tunnel.log.replay(id, (request) => {
+    return tunnel.log.replay(
+      id,
+      this.#signer(tunnel, 'There is no secret to sign this request with. Add it first.'),
+    );
+  }
+
+  /**
+   * Makes a request once more as somebody has edited it, with a signature for what it is now.
+   *
+   * @returns number of the new request
+   * @throws ReplayRefused, EditRefused, CallFailure
+   */
+  replayEdited(tunnel: SignedTunnel, id: number, edit: RequestEdit): Promise<number> {
+    const text =
+      'Culvert cannot sign this request: it has no header of a service whose secret is set. Put the header back, or send the request without signing it.';
+    return tunnel.log.replayEdited(id, edit, this.#signer(tunnel, text));
+  }
+
+  /** Signs with the newest secret, for now. @param unsigned says that there is nothing to sign with */
+  #signer(tunnel: SignedTunnel, unsigned: string): PrepareReplay {
+    return (request) => {
       const signed = signAgain(request, (provider) => this.#secrets.of(tunnel, provider)[0], this.#now());
       if (signed !== undefined) return signed;
-      throw new CallFailure({
-        code: 'no-secret',
-        text: 'There is no secret to sign this request with. Add it first.',
-      });
-    });
+      throw new CallFailure({ code: 'no-secret', text: unsigned });
+    };
   }
 
   #view(tunnel: SignedTunnel, request: RequestSummary): SignatureView | undefined {

@@ -30,7 +30,7 @@ export function createEngineLog(target: LocalTarget): TunnelLog {
       return detail && curlCommand(detail, origin);
     },
     replay: (id, prepare) => replayer.replay(id, prepare),
-    replayEdited: (id, edit) => replayer.replayEdited(id, edit),
+    replayEdited: (id, edit, prepare) => replayer.replayEdited(id, edit, prepare),
     clear: (upTo) => log.clear(upTo),
     subscribe: (listener) => log.subscribe(listener),
   };

@@ -66,8 +66,8 @@ export class ShownLog implements Omit<TunnelLog, 'changes' | 'revision'> {
     return this.#log.replay(id, prepare);
   }
 
-  replayEdited(id: number, edit: RequestEdit): Promise<number> {
-    return this.#log.replayEdited(id, edit);
+  replayEdited(id: number, edit: RequestEdit, prepare?: PrepareReplay): Promise<number> {
+    return this.#log.replayEdited(id, edit, prepare);
   }
 
   clear(upTo: number): void {

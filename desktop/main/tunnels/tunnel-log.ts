@@ -47,9 +47,10 @@ export interface TunnelLog {
   /**
    * The same with what was edited of it.
    *
+   * @param prepare makes what is sent of what was edited
    * @throws ReplayRefused, EditRefused
    */
-  replayEdited(id: number, edit: RequestEdit): Promise<number>;
+  replayEdited(id: number, edit: RequestEdit, prepare?: PrepareReplay): Promise<number>;
   /** Forgets requests up to a number. */
   clear(upTo: number): void;
   /** Tells the listener of every request that begins, gets a response or ends. */

@@ -252,6 +252,7 @@ const EDITED: EditView = {
   body: new TextDecoder().decode(ASKED.body),
   bodySize: ASKED.body.length,
   isCut: false,
+  signer: undefined,
 };
 /** What came to it once it was edited. */
 const SENT = { id: 96, status: 201 };

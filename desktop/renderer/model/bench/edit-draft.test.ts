@@ -12,6 +12,7 @@ const VIEW: EditView = {
   body: 'a\r\nb',
   bodySize: 4,
   isCut: false,
+  signer: undefined,
 };
 
 describe('an edited request, as it is typed', () => {
@@ -21,7 +22,16 @@ describe('an edited request, as it is typed', () => {
       target: '/a',
       fields: VIEW.fields,
       body: null,
+      signs: false,
     });
+  });
+
+  it('is signed where it can be, unless that is not wanted', () => {
+    const signed = { ...VIEW, signer: 'Stripe' };
+    const draft = draftOf(signed);
+    assert.equal(formOf(draft, signed).signs, true);
+    assert.equal(formOf({ ...draft, signs: false }, signed).signs, false);
+    assert.equal(formOf(draft, VIEW).signs, false);
   });
 
   it('has headers that come and go, each its own', () => {

@@ -14,11 +14,14 @@ export interface EditDraft {
   readonly headers: readonly HeaderDraft[];
   /** `undefined`: the one that was recorded */
   readonly body: string | undefined;
+  /** whether it gets a new signature, where it can have one */
+  readonly signs: boolean;
 }
 
-export function draftOf({ method, target, fields }: EditView): EditDraft {
+export function draftOf({ method, target, fields, signer }: EditView): EditDraft {
   const headers = fields.map(([name, value], key) => ({ key, name, value }));
-  return { method, target, headers, body: undefined };
+  // The signature that it came with fits neither another body nor another day.
+  return { method, target, headers, body: undefined, signs: signer !== undefined };
 }
 
 export function withHeader(draft: EditDraft): EditDraft {
@@ -36,12 +39,13 @@ export function withoutHeader(draft: EditDraft, key: number): EditDraft {
 }
 
 /** As it is sent. A text field knows line feeds only: where lines ended with CR and LF, they do again. */
-export function formOf({ method, target, headers, body }: EditDraft, view: EditView): EditForm {
+export function formOf({ method, target, headers, body, signs }: EditDraft, view: EditView): EditForm {
   const hadCrlf = view.body !== undefined && /\r\n/.test(view.body) && !/[^\r]\n/.test(view.body);
   return {
     method: method.trim(),
     target: target.trim(),
     fields: headers.map(({ name, value }) => [name.trim(), value]),
     body: body === undefined ? null : hadCrlf ? body.replaceAll(/\r?\n/g, '\r\n') : body,
+    signs: signs && view.signer !== undefined,
   };
 }

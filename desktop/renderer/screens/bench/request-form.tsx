@@ -92,6 +92,19 @@ export function RequestForm({
           onInput={(event) => setDraft({ ...draft, body: event.currentTarget.value })}
         />
       </Field>
+      {view.signer !== undefined && (
+        <label class="choice">
+          <input
+            type="checkbox"
+            checked={draft.signs}
+            onChange={(event) => setDraft({ ...draft, signs: event.currentTarget.checked })}
+          />
+          <span>
+            {t('bench.signs', { name: view.signer })}
+            <span class="hint">{t('bench.signsHint')}</span>
+          </span>
+        </label>
+      )}
       <div class="buttons">
         <button type="submit" class="button primary" aria-disabled={isBusy}>
           {t('bench.send')}
