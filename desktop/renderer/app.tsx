@@ -119,7 +119,7 @@ export function App({ bridge }: { bridge: Bridge }): JSX.Element {
   });
   useReturnedFocus(trail);
   const theme = snapshot?.settings.theme ?? 'system';
-  useEffect(() => {
+  useLayoutEffect(() => {
     document.documentElement.dataset['theme'] = theme;
   }, [theme]);
   const { language, tag } = snapshot?.locale ?? DEFAULT_LOCALE;

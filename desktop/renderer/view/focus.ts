@@ -1,5 +1,5 @@
 import type { RefObject } from 'preact';
-import { useEffect, useLayoutEffect } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 import type { Trail } from '../model/route.ts';
 
 /** What a screen still waits for, such as its list, has come by then, or the focus stays where it is. */
@@ -8,7 +8,7 @@ const PATIENCE_MS = 10_000;
 /** Gives the focus back to the element with which the user left the screen they return to. */
 export function useReturnedFocus(trail: Trail): void {
   const id = trail.at(-1)?.focus;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (id === undefined || id === '' || focusOn(id)) return undefined;
     const observer = new MutationObserver(() => {
       if (focusOn(id)) stop();

@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useContext, useEffect, useRef } from 'preact/hooks';
+import { useContext, useLayoutEffect, useRef } from 'preact/hooks';
 import { t } from '../../i18n/translate.ts';
 import { PaneContext, useShell } from './context.ts';
 import { Icon } from './icons.tsx';
@@ -20,7 +20,8 @@ export function Screen({
   const { isMain, takesFocus } = useContext(PaneContext);
   const Root = isMain ? 'div' : 'section';
   const Content = isMain ? 'main' : 'div';
-  useEffect(() => {
+  // Before it shows: later, the focus would be taken from whoever has gone on by a key.
+  useLayoutEffect(() => {
     if (takesFocus) heading.current?.focus();
     // Only when it opens.
   }, []);

@@ -1,6 +1,6 @@
 /** A list of which only the rows around what is in view are in the page. All of its rows have one height, which its style sets. */
 import type { RefObject } from 'preact';
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useCallback, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { NO_ROWS, type RowWindow, rowWindow } from '../model/row-window.ts';
 
 export interface VirtualRows {
@@ -63,7 +63,7 @@ export function useVirtualRows(
   }, [list, ids, placeOf, rowHeight]);
 
   useLayoutEffect(look, [look]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     // Whatever scrolls: the list's own pane, or in a low window all of it.
     window.addEventListener('scroll', look, { capture: true, passive: true });
     window.addEventListener('resize', look);

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { t } from '../../../i18n/translate.ts';
 import type { EditView } from '../../../shared/bench.ts';
 import type { CallError } from '../../../shared/ipc.ts';
@@ -30,9 +30,10 @@ function Editing({ tunnelKey, id, view }: { tunnelKey: string; id: number; view:
   const draftId = `${tunnelKey} ${id}`;
   const [draft, setDraft] = useState(() => drafts.get(draftId) ?? draftOf(view));
   const sender = useSender(tunnelKey, id);
-  useEffect(() => keep(draftId, draft), [draftId, draft]);
+  // Not a moment later: by then the screen may have been left.
+  useLayoutEffect(() => keep(draftId, draft), [draftId, draft]);
   const { problems, error } = sender;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (problems.length > 0) document.querySelector<HTMLElement>('.edit [aria-invalid]')?.focus();
   }, [problems]);
   return (

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useContext, useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useContext, useMemo, useRef, useState } from 'preact/hooks';
 import { t } from '../../../i18n/translate.ts';
 import type { Found } from '../../model/body/find.ts';
 import { countText } from '../../model/numbers.ts';
@@ -29,10 +29,9 @@ export function TextView({
   mayWrap: boolean;
 }): JSX.Element {
   const wraps = useContext(WrapContext) && mayWrap;
-  const [showsAll, setShowsAll] = useState(false);
-  useEffect(() => setShowsAll(false), [text]);
+  const [shownWhole, setShownWhole] = useState<string>();
   const isBeyond = (found.at[current] ?? 0) + length > FIRST_CHARACTERS;
-  const isWhole = showsAll || isBeyond || text.length <= FIRST_CHARACTERS;
+  const isWhole = shownWhole === text || isBeyond || text.length <= FIRST_CHARACTERS;
   const shown = useMemo(() => (isWhole ? text : text.slice(0, FIRST_CHARACTERS)), [text, isWhole]);
   const pre = useRef<HTMLPreElement>(null);
   useHighlights(pre, found.at, length, current, shown);
@@ -49,7 +48,7 @@ export function TextView({
         {shown}
       </pre>
       {!isWhole && (
-        <button type="button" class="link" onClick={() => setShowsAll(true)}>
+        <button type="button" class="link" onClick={() => setShownWhole(text)}>
           {t('body.showAll', { count: countText(text.length) })}
         </button>
       )}

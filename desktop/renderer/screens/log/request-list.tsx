@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { t } from '../../../i18n/translate.ts';
 import type { RequestSummary } from '../../../engine/inspector/records.ts';
 import { drawnRows } from '../../model/row-window.ts';
@@ -33,7 +33,7 @@ export function RequestList({
   const activePlace = active === undefined ? undefined : placeOf.get(active);
   const wantsFocus = useRef(false);
   const lastPlace = useRef(0);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (activePlace !== undefined) lastPlace.current = activePlace;
   }, [activePlace]);
 
@@ -67,7 +67,11 @@ export function RequestList({
     if (requests.length === 0) document.getElementById('search-requests')?.focus();
   });
 
-  const drawn = drawnRows(rows.window, activePlace).filter((place) => place < requests.length);
+  // None until the height of one is known: a row that was given the focus before would not be in view at its place.
+  const drawn =
+    rows.rowHeight === 0
+      ? []
+      : drawnRows(rows.window, activePlace).filter((place) => place < requests.length);
   const stop = activePlace ?? drawn[0];
   return (
     <div class="log-rows">

@@ -1,5 +1,5 @@
 import type { JSX, TargetedKeyboardEvent } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { t } from '../../../i18n/translate.ts';
 import type { Snapshot } from '../../../shared/snapshot.ts';
 import { foundEntries, paletteEntries } from '../../model/palette.ts';
@@ -39,7 +39,7 @@ export function Palette({
   });
   const found = foundEntries(entries, tunnels, typed);
   const activeId = found[active]?.id;
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (activeId !== undefined) document.getElementById(activeId)?.scrollIntoView({ block: 'nearest' });
   }, [activeId]);
 

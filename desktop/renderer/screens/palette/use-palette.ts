@@ -28,10 +28,11 @@ export function usePalette({
   /** whether somebody is signed in */
   isOn: boolean;
 }): { isOpen: boolean; close: () => void; places: PlaceActs } {
-  const [isOpen, setOpen] = useState(false);
+  // Whatever leads elsewhere also closes it, in the same redraw: what is to have the focus there could not have it behind a dialog.
+  const [openAt, setOpenAt] = useState<Trail>();
   useKey(
     (event) => isOn && hasCommand(event) && event.key === 'k',
-    () => setOpen((before) => !before),
+    () => setOpenAt((before) => (before === trail ? undefined : trail)),
   );
   useKey(
     (event) => isOn && hasCommand(event) && numbered(event, tunnels) !== undefined,
@@ -40,8 +41,7 @@ export function usePalette({
       if (tunnel !== undefined) goHome(cardFocus(tunnel));
     },
   );
-  // Whatever leads elsewhere also closes it. Not a moment later: by then its key may have been pressed again.
-  useLayoutEffect(() => setOpen(false), [trail, isOn]);
+  useLayoutEffect(() => setOpenAt(undefined), [isOn]);
   const places = useMemo(
     () => ({
       show: goHome,
@@ -57,7 +57,7 @@ export function usePalette({
     }),
     [setTrail, setDraft, goHome, searchLog],
   );
-  return { isOpen: isOpen && isOn, close: () => setOpen(false), places };
+  return { isOpen: isOn && openAt === trail, close: () => setOpenAt(undefined), places };
 }
 
 /** The tunnel that a digit leads to. */

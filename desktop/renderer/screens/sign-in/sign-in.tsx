@@ -1,5 +1,5 @@
 import type { JSX, RefObject, TargetedEvent, TargetedInputEvent } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { t } from '../../../i18n/translate.ts';
 import type { KeyKept, SessionView } from '../../../shared/snapshot.ts';
 import { pastedInvitation } from '../../model/invitation.ts';
@@ -27,7 +27,7 @@ export function SignIn({ session, hasNetwork }: { session: Session; hasNetwork: 
   const invitation = pastedInvitation(relay) ?? pastedInvitation(key);
   const isBusy = signIn.isBusy || session.state === 'signing-in';
 
-  useEffect(() => (relay === '' ? relayInput : keyInput).current?.focus(), []);
+  useLayoutEffect(() => (relay === '' ? relayInput : keyInput).current?.focus(), []);
 
   const submit = async (event: TargetedEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault();

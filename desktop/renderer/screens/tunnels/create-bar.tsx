@@ -1,5 +1,5 @@
 import type { JSX, TargetedEvent } from 'preact';
-import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { t } from '../../../i18n/translate.ts';
 import {
   EMPTY_DRAFT,
@@ -54,7 +54,7 @@ export function CreateBar({
     if (hasOptions(draft)) setOpen(true);
   }, [draft]);
   // The new tunnel comes with a snapshot of its own; the next thing people want is its address.
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (created === undefined) return;
     const next = document.getElementById(`share-${created}`) ?? document.getElementById(`copy-${created}`);
     if (next === null) return;

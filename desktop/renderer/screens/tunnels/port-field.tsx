@@ -11,29 +11,29 @@ import type { FormFieldProps } from './form-field.ts';
  */
 export function PortField({ context, draft, problem, change }: FormFieldProps): JSX.Element {
   const [isOpen, setOpen] = useState(false);
-  const [active, setActive] = useState(-1);
+  // By its port, not by its place: what starts to listen meanwhile must not come under the choice.
+  const [chosen, setChosen] = useState<number>();
   const text = draftPort(draft, context);
   const free = freePorts(context.ports, context.tunnels);
   const suggested = suggestedPorts(free, text);
+  const active = suggested.findIndex((view) => view.port === chosen);
   const isShown = isOpen && suggested.length > 0;
 
   const close = (): void => {
     setOpen(false);
-    setActive(-1);
+    setChosen(undefined);
   };
   const take = (port: number): void => {
     change({ port: String(port) });
     close();
   };
   const onKeyDown = (event: TargetedKeyboardEvent<HTMLInputElement>): void => {
-    const chosen = suggested[active];
     if (event.key === 'ArrowDown' || event.key === 'ArrowUp') {
       const step = event.key === 'ArrowDown' ? 1 : -1;
       setOpen(true);
-      setActive(
-        isShown ? (active + step + suggested.length) % suggested.length : step > 0 ? 0 : suggested.length - 1,
-      );
-    } else if (event.key === 'Enter' && isShown && chosen !== undefined) take(chosen.port);
+      const from = isShown && active >= 0 ? active : step > 0 ? -1 : 0;
+      setChosen(suggested.at((from + step) % suggested.length)?.port);
+    } else if (event.key === 'Enter' && isShown && chosen !== undefined && active >= 0) take(chosen);
     else if (event.key === 'Escape' && isShown) close();
     else return;
     event.preventDefault();
@@ -60,7 +60,7 @@ export function PortField({ context, draft, problem, change }: FormFieldProps): 
         onInput={(event) => {
           change({ port: event.currentTarget.value });
           setOpen(true);
-          setActive(-1);
+          setChosen(undefined);
         }}
         onFocus={(event) => {
           // From now on the user decides, whatever starts to listen meanwhile; also about a field that is empty.

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { memo } from 'preact/compat';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { LockKind, LockView } from '../../../shared/lock.ts';
 import type { TunnelView } from '../../../shared/snapshot.ts';
 import { scanWords } from '../../model/lock.ts';
@@ -48,7 +48,7 @@ export const TunnelCard = memo(function TunnelCard({
     setWantsShare(kind === 'password');
   };
   // After a password was set, the next thing people want is to send it; the button for that comes with the next snapshot.
-  useEffect(() => {
+  useLayoutEffect(() => {
     const share = wantsShare ? document.getElementById(`share-${tunnel.key}`) : null;
     if (share === null) return;
     share.focus();
