@@ -32,6 +32,7 @@ const SAME = new Set([
   'signature.secret.github',
   'signature.secret.stripe',
   'state.online',
+  'tray.status.online',
   'tunnels.qr',
   'tunnels.timeExample',
 ]);
@@ -75,9 +76,7 @@ describe('the catalogue of texts', () => {
   });
 
   it('has no quotes that ICU reads as something else', () => {
-    const quoted = [...english, ...Object.entries(german)].filter(([, message]) =>
-      /'[{}'<]|[{}]'/.test(message),
-    );
+    const quoted = [...english, ...Object.entries(german)].filter(([, message]) => /'[{}'<#]/.test(message));
     assert.deepEqual(quoted, []);
   });
 });

@@ -1,4 +1,5 @@
 /** The relay that the app is signed in to. */
+import { t } from '../i18n/translate.ts';
 import type { ApiClient } from '../engine/relay/api-client.ts';
 import type { RelayAddress } from '../engine/relay/relay-address.ts';
 import { CallFailure } from './failure.ts';
@@ -33,5 +34,5 @@ export interface Connection {
 /** @throws CallFailure if nobody is signed in */
 export function signedIn(connection: Connection | undefined): Connection {
   if (connection !== undefined) return connection;
-  throw new CallFailure({ code: 'signed-out', text: 'You are signed out. Sign in first.' });
+  throw new CallFailure({ code: 'signed-out', text: t('session.signedOutFirst') });
 }

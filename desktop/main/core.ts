@@ -1,5 +1,6 @@
 /** The app without Electron: what it remembers, who is signed in, its tunnels, and what is shown of them. */
 import { join } from 'node:path';
+import { t } from '../i18n/translate.ts';
 import { currentLocale } from '../i18n/translate.ts';
 import type { Snapshot, UpdateView } from '../shared/snapshot.ts';
 import { Checkup } from './checkup.ts';
@@ -17,7 +18,7 @@ import {
   SNAPSHOT_INTERVAL_MS,
   TRAY_INTERVAL_MS,
 } from './limits.ts';
-import { KEY_REFUSED_NOTICE, knockNotice, type Notice } from './notices/notice.ts';
+import { keyRefusedNotice, knockNotice, type Notice } from './notices/notice.ts';
 import { Notices } from './notices/notices.ts';
 import type { Platform } from './platform.ts';
 import { Poller } from './poller.ts';
@@ -48,6 +49,8 @@ export interface Core {
   readonly undos: UndoList;
   readonly snapshots: Feed<Snapshot>;
   readonly tray: Feed<TrayModel>;
+  /** The app speaks another language from now on. */
+  readonly localeChanged: Signal;
   /** what the user is to be told outside the window */
   readonly notices: Signal<Notice>;
   /** Shows an invitation that a link has, and asks the user. */
@@ -86,6 +89,7 @@ export async function createCore(platform: Platform): Promise<Core> {
   let isInFront = false;
   const notices = new Signal<Notice>();
   const quitRequested = new Signal();
+  const localeChanged = new Signal();
   const updateRequested = new Signal();
   let update: UpdateView | undefined;
   const tunnelNotices = new Notices();
@@ -116,7 +120,7 @@ export async function createCore(platform: Platform): Promise<Core> {
       },
       onKeyRefused() {
         if (signIn.connection === undefined) return;
-        notify(KEY_REFUSED_NOTICE);
+        notify(keyRefusedNotice());
         inBackground('signing out', signIn.keyRefused());
       },
       onSaveFailed: (error) => platform.report('saving tunnels', error),
@@ -274,6 +278,10 @@ export async function createCore(platform: Platform): Promise<Core> {
       store,
       undos,
       feed: snapshots,
+      onLocale() {
+        tray.changed();
+        localeChanged.emit();
+      },
       wake,
       update: () => updateRequested.emit(),
       quit: () => quitRequested.emit(),
@@ -290,6 +298,7 @@ export async function createCore(platform: Platform): Promise<Core> {
     drop(paths) {
       inBackground('looking at what was dropped', drops.show(paths));
     },
+    localeChanged,
     quitRequested,
     updateRequested,
     setUpdate(value) {
@@ -332,7 +341,7 @@ async function openStore(platform: Platform): Promise<AppStore> {
   if (asideAt !== undefined) {
     platform.tell({
       code: 'settings-bad',
-      text: `Your settings could not be read, so Culvert starts with new ones. The old file is kept at ${asideAt}.`,
+      text: t('session.settingsUnreadable', { path: asideAt }),
     });
   }
   return new AppStore(file, value);

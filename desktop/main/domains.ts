@@ -1,4 +1,5 @@
 /** Domains of the account that is signed in (docs/protocol.md section 12). */
+import { t } from '../i18n/translate.ts';
 import type { Domain } from '../../shared/domains.ts';
 import type { CheckedDomainView, DomainView } from '../shared/domain.ts';
 import { type Connection, signedIn } from './connection.ts';
@@ -39,11 +40,10 @@ export class Domains {
   async remove(id: string): Promise<void> {
     const { api } = signedIn(this.#connection());
     const found = (await api.listDomains()).find((one) => one.id === id);
-    if (found === undefined)
-      throw new CallFailure({ code: 'domain-gone', text: 'You do not have this domain any more.' });
+    if (found === undefined) throw new CallFailure({ code: 'domain-gone', text: t('problem.domainGone') });
     if (this.#removals.has(id)) return;
     const pending = this.#undos.offer({
-      text: `${found.domain} is removed in 8 s. A tunnel that has it ends.`,
+      text: t('undo.domainRemoved', { domain: found.domain }),
       undo: () => Promise.resolve(void this.#removals.delete(id)),
       commit: async () => {
         try {

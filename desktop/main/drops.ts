@@ -1,6 +1,7 @@
 /** Folders that are dropped on the window or the tray: shown first, and shared once the user says so. */
 import { randomUUID } from 'node:crypto';
 import { basename } from 'node:path';
+import { t } from '../i18n/translate.ts';
 import { FolderUnreadable, locateFolder } from '../share/shared-folder.ts';
 import type { DropView } from '../shared/snapshot.ts';
 import { CallFailure } from './failure.ts';
@@ -22,7 +23,6 @@ interface Dropped {
 const SHARED_TTL = '1h';
 /** What the relay is told in place of a local port, which a folder has only while it is served. */
 const FOLDER_PORT = 80;
-const ACCEPTED = 'Drop one folder that you can read.';
 
 export class Drops {
   /** The view has changed. */
@@ -64,7 +64,7 @@ export class Drops {
   async share(id: string): Promise<string> {
     const { path, view } = this.#dropped ?? {};
     if (path === undefined || view?.id !== id || this.#isSharing)
-      throw new CallFailure({ code: 'no-folder', text: 'This folder is no longer shown. Drop it again.' });
+      throw new CallFailure({ code: 'no-folder', text: t('problem.dropAgain') });
     this.#isSharing = true;
     try {
       const { key } = await this.#options.desk.create({
@@ -95,16 +95,15 @@ export class Drops {
       view: { id, state: 'refused', problem: { code, text } },
     });
     const [dropped = '', ...others] = paths;
-    if (!this.#options.isSignedIn())
-      return refused('signed-out', 'Sign in first. Then drop the folder again.');
-    if (others.length > 0) return refused('several', `These are several things. ${ACCEPTED}`);
-    if (dropped === '') return refused('no-path', `This is not a folder of this computer. ${ACCEPTED}`);
+    if (!this.#options.isSignedIn()) return refused('signed-out', t('problem.dropSignIn'));
+    if (others.length > 0) return refused('several', t('problem.dropSeveral'));
+    if (dropped === '') return refused('no-path', t('problem.dropNoFolder'));
     try {
       const path = await locateFolder(dropped);
       return { path, view: { id, state: 'folder', name: folderName(path) } };
     } catch (error) {
       if (!(error instanceof FolderUnreadable)) throw error;
-      return refused('unreadable', `${error.message} ${ACCEPTED}`);
+      return refused('unreadable', t('problem.dropOther', { why: error.message }));
     }
   }
 

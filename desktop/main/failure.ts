@@ -1,4 +1,5 @@
 /** What went wrong with a call of the page, in words for people and with the field of the form it belongs to. */
+import { t } from '../i18n/translate.ts';
 import { API_ERRORS, VARIABLE_API_ERRORS } from '../../shared/errors.ts';
 import { ReplayRefused } from '../engine/inspector/replay.ts';
 import {
@@ -33,7 +34,7 @@ export function relayProblem(error: unknown): Problem | undefined {
   if (failure === undefined) return undefined;
   const { code, text } = failure;
   if (code === 'certificate' || !(error instanceof RelayUnreachable)) return { code, text };
-  return { code, text: `${sentence(error.message)} Culvert keeps trying.` };
+  return { code, text: t('problem.keepsTrying', { why: sentence(error.message) }) };
 }
 
 /** @returns `undefined` for a bug, which is not such a failure */
@@ -57,13 +58,13 @@ function unreachable(error: RelayUnreachable): CallError {
     return {
       code: 'certificate',
       field: 'relay',
-      text: `${text} Ask whoever runs the relay, or check the address.`,
+      text: t('problem.askRelay', { why: text }),
     };
   }
   const isReached = error.cause === undefined;
   return isReached
-    ? { code: 'no-relay', field: 'relay', text: `${text} Check the address.` }
-    : { code: 'unreachable', field: 'relay', text: `${text} Check the address and your network.` };
+    ? { code: 'no-relay', field: 'relay', text: t('problem.checkAddress', { why: text }) }
+    : { code: 'unreachable', field: 'relay', text: t('problem.checkAddressAndNetwork', { why: text }) };
 }
 
 function hasCertificateCause(error: unknown): boolean {
@@ -80,7 +81,7 @@ function refusal(error: RelayRefusal): CallError {
     return {
       code: 'key-refused',
       field: 'key',
-      text: 'The relay does not know this key. Check that you copied all of it, or make a new one.',
+      text: t('problem.keyUnknown'),
     };
   }
   switch (status) {
@@ -91,25 +92,25 @@ function refusal(error: RelayRefusal): CallError {
         ? {
             code: 'plan-too-low',
             field: 'name',
-            text: 'Custom names need the Dev plan or above. Leave the name empty.',
+            text: t('problem.namesNeedPlan'),
           }
         : { code: 'not-allowed', text: sentence(message) };
     case 404:
       if (error.is(API_ERRORS.domainNotFound))
-        return { code: 'domain-gone', field: 'domain', text: 'You do not have this domain any more.' };
+        return { code: 'domain-gone', field: 'domain', text: t('problem.domainGone') };
       if (error.is(API_ERRORS.invitationNotFound)) {
         return {
           code: 'invitation-ended',
           field: 'relay',
-          text: 'This invitation was used already, has ended, or never was. Whoever sent it to you can send another one.',
+          text: t('problem.invitationGone'),
         };
       }
       return error.is(API_ERRORS.tunnelNotFound)
-        ? { code: 'tunnel-gone', text: 'The tunnel was closed or has expired. Start it again.' }
+        ? { code: 'tunnel-gone', text: t('problem.tunnelGone') }
         : {
             code: 'no-relay',
             field: 'relay',
-            text: 'What responds there is not a Culvert relay. Check the address.',
+            text: t('problem.notRelay'),
           };
     case 409:
       if (error.code?.startsWith('domain-') === true)
@@ -118,41 +119,40 @@ function refusal(error: RelayRefusal): CallError {
         return {
           code: 'name-reserved',
           field: 'name',
-          text: 'This name is reserved by the relay. Choose another one.',
+          text: t('problem.nameReserved'),
         };
       if (error.code !== undefined && !error.is(API_ERRORS.nameTaken))
         return { code: error.code, text: sentence(message) };
       return {
         code: 'name-taken',
         field: 'name',
-        text: 'Somebody else has this name now. Choose another one.',
+        text: t('problem.nameTaken'),
       };
     case 429:
       return {
         code: 'rate-limit',
-        text: `Too many new tunnels at once. Try again ${inSeconds(retryAfterMs)}.`,
+        text: t('problem.rateLimit', { seconds: waitSeconds(retryAfterMs) }),
       };
     default:
       return status >= 500
         ? {
             code: 'relay-trouble',
-            text: `The relay cannot do this right now: ${message}. Try again ${inSeconds(retryAfterMs)}.`,
+            text: t('problem.relayTrouble', { message, seconds: waitSeconds(retryAfterMs) }),
           }
-        : { code: 'refused', text: sentence(`The relay refused: ${message}`) };
+        : { code: 'refused', text: sentence(t('problem.refused', { message })) };
   }
 }
 
 function badField(error: RelayRefusal): CallError {
   const { message } = error;
   if (error.is(API_ERRORS.invalidName)) return { code: 'bad-name', field: 'name', text: sentence(message) };
-  if (error.is(API_ERRORS.invalidPort))
-    return { code: 'bad-port', field: 'port', text: 'Give a port from 1 to 65535.' };
+  if (error.is(API_ERRORS.invalidPort)) return { code: 'bad-port', field: 'port', text: t('problem.port') };
   if (error.is(VARIABLE_API_ERRORS.invalidDomain))
     return { code: 'bad-domain', field: 'domain', text: sentence(message) };
   if (error.is(VARIABLE_API_ERRORS.invalidAccess))
     return { code: 'bad-lock', field: 'lock', text: sentence(message) };
   if (isAboutTtl(error)) return { code: 'bad-ttl', field: 'ttl', text: sentence(message) };
-  return { code: 'refused', text: sentence(`The relay refused: ${message}`) };
+  return { code: 'refused', text: sentence(t('problem.refused', { message })) };
 }
 
 /** The text of one of its two errors contains a limit, so it cannot be used to recognise a refusal without a code. */
@@ -161,8 +161,9 @@ function isAboutTtl(error: RelayRefusal): boolean {
   return error.is(API_ERRORS.invalidTtl) || error.is(VARIABLE_API_ERRORS.ttlTooLong);
 }
 
-function inSeconds(ms: number | undefined): string {
-  return ms === undefined ? 'in a minute' : `in ${Math.max(1, Math.ceil(ms / 1000))} s`;
+/** @returns s; 0 if the relay has not said how long to wait */
+function waitSeconds(ms: number | undefined): number {
+  return ms === undefined ? 0 : Math.max(1, Math.ceil(ms / 1000));
 }
 
 function sentence(text: string): string {

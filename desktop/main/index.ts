@@ -1,6 +1,7 @@
 /** Composition root of the desktop app: builds the parts, connects them, and starts. */
 import { join } from 'node:path';
 import electronUpdater from 'electron-updater';
+import { t } from '../i18n/translate.ts';
 import { type Core, createCore } from './core.ts';
 import { readAbout, readLinks, readUpdateConfig } from './electron/about.ts';
 import { createQuit } from './electron/ask-quit.ts';
@@ -35,13 +36,16 @@ if (app.requestSingleInstanceLock()) app.whenReady().then(start).catch(fail);
 else app.quit();
 
 function fail(error: unknown): void {
-  dialog.showErrorBox('Culvert cannot start', error instanceof Error ? error.message : String(error));
+  dialog.showErrorBox(t('problem.cannotStart'), error instanceof Error ? error.message : String(error));
   app.exit(1);
+}
+
+function setMenu(): void {
+  Menu.setApplicationMenu(Menu.buildFromTemplate(applicationMenu(process.platform)));
 }
 
 async function start(): Promise<void> {
   denyPermissions(session.defaultSession);
-  Menu.setApplicationMenu(Menu.buildFromTemplate(applicationMenu(process.platform)));
   servePage(protocol, join(FILES, 'renderer'));
   const platform = electronPlatform({
     electron,
@@ -50,6 +54,8 @@ async function start(): Promise<void> {
     links: readLinks(FILES),
   });
   const core: Core = await createCore(platform);
+  setMenu();
+  core.localeChanged.listen(setMenu);
   const quit = createQuit({ core, platform, dialog, exit: () => app.quit() });
   const shell = new Shell({
     electron,

@@ -42,4 +42,13 @@ export const COMMON_DE: Translation<typeof COMMON> = {
   'agent.unknown': 'Ein unbekanntes Programm',
   'agent.someOn': 'Ein Programm auf {system}',
   'announce.more': 'Und {count, plural, one {eine weitere Änderung} other {# weitere Änderungen}}.',
+  'undo.domainRemoved': '{domain} wird in 8 s entfernt. Ein Tunnel, der sie hat, endet.',
+  'undo.stopsSoon': '{slug} wird in 8 s gestoppt.',
+  'undo.stopped': '{slug} ist gestoppt.',
+  'undo.removed': '{slug} ist entfernt.',
+  'undo.logCleared': 'Das Protokoll von {slug} ist geleert.',
+  'undo.left':
+    'Sie haben {account} bei {relay} verlassen{closed, plural, =0 {} one {, und Ihr Tunnel ist geschlossen} other {, und # Tunnel sind geschlossen}}.',
+  'undo.signedOut':
+    'Sie sind abgemeldet{closed, plural, =0 {} one {, und Ihr Tunnel ist geschlossen} other {, und # Tunnel sind geschlossen}}.',
 };

@@ -7,10 +7,13 @@ import { CREATE_DE } from './create.ts';
 import { DROP_DE } from './drop.ts';
 import { LOCK_DE } from './lock.ts';
 import { LOG_DE } from './log.ts';
+import { NOTICES_DE } from './notices.ts';
 import { PALETTE_DE } from './palette.ts';
+import { PROBLEMS_DE } from './problems.ts';
 import { SETTINGS_DE } from './settings.ts';
 import { SIGN_IN_DE } from './sign-in.ts';
 import { SIGNATURE_DE } from './signature.ts';
+import { SYSTEM_DE } from './system.ts';
 import { TIME_DE } from './time.ts';
 import { TUNNELS_DE } from './tunnels.ts';
 
@@ -23,10 +26,13 @@ export const DE = {
   ...DROP_DE,
   ...LOCK_DE,
   ...LOG_DE,
+  ...NOTICES_DE,
   ...PALETTE_DE,
+  ...PROBLEMS_DE,
   ...SETTINGS_DE,
   ...SIGN_IN_DE,
   ...SIGNATURE_DE,
+  ...SYSTEM_DE,
   ...TIME_DE,
   ...TUNNELS_DE,
 } as const;

@@ -39,4 +39,13 @@ export const COMMON = {
   'agent.unknown': 'An unknown program',
   'agent.someOn': 'A program on {system}',
   'announce.more': 'And {count} more changes.',
+  'undo.domainRemoved': '{domain} is removed in 8 s. A tunnel that has it ends.',
+  'undo.stopsSoon': '{slug} stops in 8 s.',
+  'undo.stopped': '{slug} is stopped.',
+  'undo.removed': '{slug} is removed.',
+  'undo.logCleared': 'The log of {slug} is cleared.',
+  'undo.left':
+    'You have left {account} at {relay}{closed, plural, =0 {} one {, and your tunnel is closed} other {, and # tunnels are closed}}.',
+  'undo.signedOut':
+    'You are signed out{closed, plural, =0 {} one {, and your tunnel is closed} other {, and # tunnels are closed}}.',
 } as const;

@@ -7,10 +7,13 @@ import { CREATE } from './create.ts';
 import { DROP } from './drop.ts';
 import { LOCK } from './lock.ts';
 import { LOG } from './log.ts';
+import { NOTICES } from './notices.ts';
 import { PALETTE } from './palette.ts';
+import { PROBLEMS } from './problems.ts';
 import { SETTINGS } from './settings.ts';
 import { SIGN_IN } from './sign-in.ts';
 import { SIGNATURE } from './signature.ts';
+import { SYSTEM } from './system.ts';
 import { TIME } from './time.ts';
 import { TUNNELS } from './tunnels.ts';
 
@@ -23,10 +26,13 @@ export const EN = {
   ...DROP,
   ...LOCK,
   ...LOG,
+  ...NOTICES,
   ...PALETTE,
+  ...PROBLEMS,
   ...SETTINGS,
   ...SIGN_IN,
   ...SIGNATURE,
+  ...SYSTEM,
   ...TIME,
   ...TUNNELS,
 } as const;

@@ -1,5 +1,6 @@
 /** Requests of a tunnel's log as a HAR, in a file that the user names. */
 import { setImmediate as otherWork } from 'node:timers/promises';
+import { t } from '../../i18n/translate.ts';
 import { DurableFile } from '../../config/durable-file.ts';
 import { harEntry, harOfEntries } from '../../engine/inspector/transfer/har-export.ts';
 import type { Har, HarEntry } from '../../engine/inspector/transfer/har.ts';
@@ -37,7 +38,7 @@ export async function exportHar(
   } catch (error) {
     throw new CallFailure({
       code: 'not-written',
-      text: `Culvert cannot write ${path}: ${writeProblem(error)}.`,
+      text: t('problem.fileNotWritten', { path, why: writeProblem(error) }),
     });
   }
   return {
@@ -68,11 +69,11 @@ async function harOfRequests(
   if (entries.length > 0) return harOfEntries(entries);
   throw new CallFailure({
     code: 'no-such-request',
-    text: 'What was recorded of these requests is no longer kept.',
+    text: t('problem.requestsGone'),
   });
 }
 
 function tooLarge(count: number): CallFailure {
-  const text = `A HAR takes at most ${HAR_MAX_BYTES / 1024 / 1024} MiB, as much as the first ${count} of these requests: search for fewer.`;
+  const text = t('problem.harTooLarge', { max: HAR_MAX_BYTES / 1024 / 1024, count });
   return new CallFailure({ code: 'too-large', text });
 }

@@ -1,4 +1,5 @@
 import type { Dialog } from 'electron';
+import { t } from '../../i18n/translate.ts';
 import type { Settings } from '../../shared/snapshot.ts';
 import type { Core } from '../core.ts';
 import { QUIT_TIMEOUT_MS } from '../limits.ts';
@@ -13,13 +14,11 @@ export async function askQuit(
   dialog: Pick<Dialog, 'showMessageBox'>,
   liveCount: number,
 ): Promise<QuitChoice> {
-  const tunnels = liveCount === 1 ? '1 tunnel is' : `${liveCount} tunnels are`;
   const { response } = await dialog.showMessageBox({
     type: 'question',
-    message: `${tunnels} online`,
-    detail:
-      'Close them, so that their addresses stop working, or leave them: visitors then see that they are offline until you start Culvert again.',
-    buttons: ['Close and quit', 'Leave and quit', 'Cancel'],
+    message: t('quit.online', { count: liveCount }),
+    detail: t('quit.explained'),
+    buttons: [t('quit.close'), t('quit.leave'), t('quit.cancel')],
     defaultId: 0,
     cancelId: 2,
     noLink: true,
@@ -46,7 +45,7 @@ export function createQuit({ core, platform, dialog, exit }: CreateQuitOptions):
     liveCount: () => core.desk.liveCount,
     onQuit: () => core.store.data.settings.onQuit,
     ask: (liveCount) => askQuit(dialog, liveCount),
-    closeAll: () => inTime(core.desk.closeAll('Culvert was quit.')),
+    closeAll: () => inTime(core.desk.closeAll(t('ended.quit'))),
     settle: () => inTime(core.undos.commitAll()),
     exit,
   });

@@ -1,14 +1,41 @@
 /** The menus of the system: what the app has in the menu bar, and what a click with the other button offers. */
+import { t } from '../../i18n/translate.ts';
 import type { App, ContextMenuParams, Menu, MenuItemConstructorOptions } from 'electron';
 
 type BuildMenu = (template: MenuItemConstructorOptions[]) => Pick<Menu, 'popup'>;
 
+const SEPARATOR: MenuItemConstructorOptions = { type: 'separator' };
+
+/** Electron knows what a role does on each system, and calls it by an English name. */
+function labelled(
+  role:
+    'quit' | 'undo' | 'redo' | 'cut' | 'copy' | 'paste' | 'selectAll' | 'resetZoom' | 'zoomIn' | 'zoomOut',
+): MenuItemConstructorOptions {
+  return { role, label: t(`menu.${role}`) };
+}
+
 /** Without reload and developer tools, which Electron's own menu has. Its keys work on all systems, also where it is hidden. */
 export function applicationMenu(platform: NodeJS.Platform): MenuItemConstructorOptions[] {
+  const quit = labelled('quit');
   return [
-    platform === 'darwin' ? { role: 'appMenu' } : { label: '&File', submenu: [{ role: 'quit' }] },
-    { role: 'editMenu' },
-    { label: '&View', submenu: [{ role: 'resetZoom' }, { role: 'zoomIn' }, { role: 'zoomOut' }] },
+    platform === 'darwin' ? { role: 'appMenu' } : { label: t('menu.file'), submenu: [quit] },
+    {
+      role: 'editMenu',
+      label: t('menu.edit'),
+      submenu: [
+        labelled('undo'),
+        labelled('redo'),
+        SEPARATOR,
+        labelled('cut'),
+        labelled('copy'),
+        labelled('paste'),
+        labelled('selectAll'),
+      ],
+    },
+    {
+      label: t('menu.view'),
+      submenu: [labelled('resetZoom'), labelled('zoomIn'), labelled('zoomOut')],
+    },
     ...(platform === 'darwin' ? [{ role: 'windowMenu' } as const] : []),
   ];
 }
@@ -22,14 +49,14 @@ export function contextMenu({
   const { canCut, canCopy, canPaste, canSelectAll } = editFlags;
   if (isEditable) {
     return [
-      { role: 'cut', enabled: canCut },
-      { role: 'copy', enabled: canCopy },
-      { role: 'paste', enabled: canPaste },
-      { type: 'separator' },
-      { role: 'selectAll', enabled: canSelectAll },
+      { ...labelled('cut'), enabled: canCut },
+      { ...labelled('copy'), enabled: canCopy },
+      { ...labelled('paste'), enabled: canPaste },
+      SEPARATOR,
+      { ...labelled('selectAll'), enabled: canSelectAll },
     ];
   }
-  return selectionText.trim() === '' ? [] : [{ role: 'copy', enabled: canCopy }];
+  return selectionText.trim() === '' ? [] : [{ ...labelled('copy'), enabled: canCopy }];
 }
 
 /** Gives every page of the app its context menu. */

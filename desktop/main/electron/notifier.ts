@@ -1,4 +1,5 @@
 import type { Notification as ElectronNotification, NotificationConstructorOptions } from 'electron';
+import { t } from '../../i18n/translate.ts';
 import type { Notice } from '../notices/notice.ts';
 
 /** What is used of a notification. */
@@ -82,18 +83,18 @@ export class Notifier {
     const { onShow, onExtend, onAnswer, onReleases } = this.#options;
     const click = kind === 'new-version' ? onReleases : () => onShow(knock === undefined ? undefined : key);
     if (key !== undefined && kind === 'expires-soon') {
-      const extend = { text: 'Extend by 1 hour', press: () => onExtend(key) };
-      return { buttons: [extend], click, hint: ' Click to extend it by 1 hour.' };
+      const extend = { text: t('notice.extend'), press: () => onExtend(key) };
+      return { buttons: [extend], click, hint: t('notice.clickToExtend') };
     }
     if (key !== undefined && knock !== undefined) {
       const answer = (admits: boolean) => () => onAnswer(key, knock, admits);
       return {
         buttons: [
-          { text: 'Admit', press: answer(true) },
-          { text: 'Refuse', press: answer(false) },
+          { text: t('notice.admit'), press: answer(true) },
+          { text: t('notice.refuse'), press: answer(false) },
         ],
         click,
-        hint: ' Click to answer.',
+        hint: t('notice.clickToAnswer'),
       };
     }
     return { buttons: [], click, hint: '' };

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type * as Electron from 'electron';
 import type { Pushes, TunnelForm } from '../../shared/ipc.ts';
 import type { Core } from '../core.ts';
-import { type Notice, TRAY_HINT } from '../notices/notice.ts';
+import { type Notice, trayHint } from '../notices/notice.ts';
 import type { Platform } from '../platform.ts';
 import { findDeepLink, readDeepLink } from '../system/deep-link.ts';
 import { Summon } from '../system/summon.ts';
@@ -177,7 +177,7 @@ export class Shell {
   #sayTray(): void {
     const { store } = this.#options.core;
     if (store.data.hasSaidTray) return;
-    this.#notifier.notify(TRAY_HINT);
+    this.#notifier.notify(trayHint());
     this.#inBackground('saving settings', store.change({ hasSaidTray: true }));
   }
 

@@ -1,5 +1,6 @@
 /** The one wrapper around every handler: the caller and its input are checked here and nowhere else. */
 import * as yup from 'yup';
+import { t } from '../../i18n/translate.ts';
 import type { Answer, CallError, Channels } from '../../shared/ipc.ts';
 import { toCallError } from '../failure.ts';
 import type { PayloadSchema } from './payloads.ts';
@@ -29,8 +30,7 @@ export function handle<C extends keyof Channels>(
   reportBug: (channel: string, error: unknown) => void,
 ): CheckedHandler<C> {
   return async (isPage, payload) => {
-    if (!isPage)
-      return refuse({ code: 'foreign-sender', text: "Only Culvert's own window may ask for this." });
+    if (!isPage) return refuse({ code: 'foreign-sender', text: t('problem.ownWindow') });
     try {
       return { ok: true, value: await fn(schema.validateSync(payload)) };
     } catch (error) {
@@ -38,7 +38,7 @@ export function handle<C extends keyof Channels>(
       const known = toCallError(error);
       if (known !== undefined) return refuse(known);
       reportBug(channel, error);
-      return refuse({ code: 'internal', text: 'Something went wrong in Culvert. Try again.' });
+      return refuse({ code: 'internal', text: t('problem.wrong') });
     }
   };
 }

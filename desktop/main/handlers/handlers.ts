@@ -1,4 +1,5 @@
 /** What the page may ask main to do. */
+import { t } from '../../i18n/translate.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import { isWebAddress } from '../../engine/relay/web-address.ts';
 import type { Snapshot } from '../../shared/snapshot.ts';
@@ -54,6 +55,8 @@ export interface HandlersOptions {
   readonly inventPassword: () => string;
   readonly store: AppStore;
   readonly undos: UndoList;
+  /** The app speaks another language. */
+  readonly onLocale: () => void;
   readonly feed: Feed<Snapshot>;
   /** Connects now what waits for its next attempt. */
   readonly wake: () => void;
@@ -79,6 +82,7 @@ export function createHandlers({
   store,
   undos,
   feed,
+  onLocale,
   wake,
   update,
   quit,
@@ -101,7 +105,7 @@ export function createHandlers({
       return undefined;
     },
     'session:sign-out': async () => {
-      await leave('You are signed out', { signIn, desk, secrets, undos });
+      await leave((closed) => t('undo.signedOut', { closed }), { signIn, desk, secrets, undos });
       return undefined;
     },
     'invitation:open': async ({ address }) => {
@@ -228,7 +232,7 @@ export function createHandlers({
       const { log, tunnel } = desk.find(key);
       const hidden = log.hide();
       undos.offer({
-        text: `The log of ${tunnel.slug} is cleared.`,
+        text: t('undo.logCleared', { slug: tunnel.slug }),
         undo: () => Promise.resolve(hidden.show()),
         commit: () => Promise.resolve(hidden.forget()),
       });
@@ -257,6 +261,7 @@ export function createHandlers({
     'settings:change': async (change) => {
       await changeSettings(change, store, platform);
       feed.changed();
+      if (change.language !== undefined) onLocale();
       return undefined;
     },
     'app:about': () => platform.about,
@@ -280,7 +285,7 @@ function webAddress(text: string): string {
   if (isWebAddress(text)) return text;
   throw new CallFailure({
     code: 'bad-address',
-    text: 'The relay gave an address that is not a web address.',
+    text: t('problem.notWebAddress'),
   });
 }
 
@@ -292,6 +297,6 @@ function failing({ tunnel, form }: DeskTunnel): { slug: string; port: number | u
 function noSuchRequest(): never {
   throw new CallFailure({
     code: 'no-such-request',
-    text: 'What was recorded of this request is no longer kept.',
+    text: t('problem.requestGone'),
   });
 }

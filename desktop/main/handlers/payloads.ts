@@ -2,6 +2,7 @@
  * What each channel takes: the page's input is checked like any other caller's. A channel without an entry does not compile.
  */
 import * as yup from 'yup';
+import { t } from '../../i18n/translate.ts';
 import { readDomain } from '../../../shared/domain-rules.ts';
 import { LINK_NOTE_MAX_LENGTH } from '../../../shared/links.ts';
 import { WEBHOOK_PROVIDER_IDS } from '../../engine/webhooks/provider.ts';
@@ -32,9 +33,11 @@ import { lockSchema } from '../tunnels/lock-schema.ts';
 /** Throws for a value that does not fit; a value that it accepts has the channel's type. */
 export type PayloadSchema<T> = yup.Schema<T>;
 
-const nothing = yup
-  .mixed()
-  .test('nothing', 'This takes nothing.', (value) => value === undefined) as yup.Schema<undefined>;
+const nothing = yup.mixed().test(
+  'nothing',
+  () => t('problem.takesNothing'),
+  (value) => value === undefined,
+) as yup.Schema<undefined>;
 const key = yup.string().max(TUNNEL_KEY_MAX_CHARS).required();
 const ownId = yup.string().max(OWN_ID_MAX_CHARS).required();
 const keep = yup
@@ -43,7 +46,7 @@ const keep = yup
   .required();
 const ref = exact({ key });
 const relayId = yup.string().max(RELAY_ID_MAX_CHARS).required();
-const someTtl = ttlSchema.required('Give a time such as 30m, 4h or 1h30m.');
+const someTtl = ttlSchema.required(() => t('problem.time'));
 const count = yup.number().integer().min(0).required();
 const requestId = yup.number().integer().min(1).required();
 const request = exact({ key, id: requestId });
@@ -56,7 +59,7 @@ const editForm = exact({
   target: editText,
   fields: yup
     .array(yup.tuple([editText, editText]).required())
-    .max(EDITED_FIELDS_MAX, `A request takes ${EDITED_FIELDS_MAX} headers.`)
+    .max(EDITED_FIELDS_MAX, () => t('problem.tooManyHeaders', { max: EDITED_FIELDS_MAX }))
     .required(),
   body: editText.nullable(),
   signs: yup.boolean().required(),
@@ -65,8 +68,14 @@ const editForm = exact({
 export const PAYLOADS: { readonly [C in keyof Channels]: PayloadSchema<Channels[C]['payload']> } = {
   'snapshot:get': nothing,
   'session:sign-in': exact({
-    relay: yup.string().max(RELAY_MAX_CHARS).required('Give the address of your relay.'),
-    key: yup.string().max(KEY_MAX_CHARS).required('Give an API key. It begins with cvt_.'),
+    relay: yup
+      .string()
+      .max(RELAY_MAX_CHARS)
+      .required(() => t('problem.giveRelay')),
+    key: yup
+      .string()
+      .max(KEY_MAX_CHARS)
+      .required(() => t('problem.giveKey')),
     keep,
   }),
   'session:cancel': nothing,
@@ -94,7 +103,7 @@ export const PAYLOADS: { readonly [C in keyof Channels]: PayloadSchema<Channels[
     note: yup
       .string()
       .defined()
-      .max(LINK_NOTE_MAX_LENGTH, `A note has at most ${LINK_NOTE_MAX_LENGTH} characters.`),
+      .max(LINK_NOTE_MAX_LENGTH, () => t('problem.longNote', { max: LINK_NOTE_MAX_LENGTH })),
     ttl: someTtl,
   }),
   'link:list': ref,
@@ -104,10 +113,13 @@ export const PAYLOADS: { readonly [C in keyof Channels]: PayloadSchema<Channels[
     domain: yup
       .string()
       .max(DOMAIN_TEXT_MAX_CHARS)
-      .required('Give a domain, such as app.example.com.')
+      .required(() => t('problem.giveDomain'))
       .test('domain', (value, context) => {
         const reading = readDomain(value);
-        return 'name' in reading || context.createError({ message: `The domain ${reading.problem}.` });
+        return (
+          'name' in reading ||
+          context.createError({ message: t('problem.badDomain', { problem: reading.problem }) })
+        );
       }),
   }),
   'domain:check': exact({ id: relayId }),
@@ -137,7 +149,10 @@ export const PAYLOADS: { readonly [C in keyof Channels]: PayloadSchema<Channels[
   'signature:add-secret': exact({
     key,
     provider: yup.string().oneOf(WEBHOOK_PROVIDER_IDS).required(),
-    secret: yup.string().max(SIGNING_SECRET_MAX_CHARS).required('Paste the secret.'),
+    secret: yup
+      .string()
+      .max(SIGNING_SECRET_MAX_CHARS)
+      .required(() => t('problem.pasteSecret')),
   }),
   'signature:remove-secret': exact({ key, id: yup.string().max(SIGNING_SECRET_ID_MAX_CHARS).required() }),
   'signature:replay': request,

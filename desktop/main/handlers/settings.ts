@@ -1,3 +1,4 @@
+import { t } from '../../i18n/translate.ts';
 import { chooseLocale } from '../../i18n/locale.ts';
 import { setLocale } from '../../i18n/translate.ts';
 import type { Settings } from '../../shared/snapshot.ts';
@@ -42,7 +43,7 @@ export async function changeSettings(
       throw new CallFailure({
         code: 'autostart',
         field: 'startsAtLogin',
-        text: `Your system did not accept this: ${error instanceof Error ? error.message : String(error)}.`,
+        text: t('problem.systemRefused', { why: error instanceof Error ? error.message : String(error) }),
       });
     }
   }
@@ -51,7 +52,7 @@ export async function changeSettings(
     throw new CallFailure({
       code: 'shortcut',
       field: 'summonShortcut',
-      text: 'Your system did not accept this shortcut: another program may have it. Choose another one.',
+      text: t('problem.shortcut'),
     });
   }
   if (change.theme !== undefined) setTheme(change.theme);

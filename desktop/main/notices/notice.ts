@@ -1,4 +1,5 @@
 /** What a user is told outside the window. */
+import { t } from '../../i18n/translate.ts';
 import { agentWords } from '../../shared/agent.ts';
 import type { KnockView } from '../../shared/lock.ts';
 
@@ -27,32 +28,31 @@ export function knockNotice(key: string, slug: string, { id, address, agent }: K
     kind: 'knock',
     key,
     knock: id,
-    title: `Somebody wants to see ${slug}`,
-    text: `${agentWords(agent)}, from ${address}.`,
+    title: t('notice.knock', { slug }),
+    text: t('notice.knockFrom', { agent: agentWords(agent), address }),
   };
 }
 
-export const KEY_REFUSED_NOTICE: Notice = {
-  kind: 'key-refused',
-  key: undefined,
-  title: 'Your key was refused',
-  text: 'Your tunnels are offline. Sign in with another key.',
-};
+export function keyRefusedNotice(): Notice {
+  return {
+    kind: 'key-refused',
+    key: undefined,
+    title: t('notice.keyRefused'),
+    text: t('notice.keyRefused.text'),
+  };
+}
 
 /** For an app that does not install newer versions itself. */
 export function newVersionNotice(version: string): Notice {
   return {
     kind: 'new-version',
     key: undefined,
-    title: `Culvert ${version} is out`,
-    text: 'This copy does not update itself, because it is not signed. Click to see where to get the new one.',
+    title: t('notice.updateOut', { version }),
+    text: t('notice.updateOut.text'),
   };
 }
 
 /** Shown once in the life of an installation. */
-export const TRAY_HINT: Notice = {
-  kind: 'tray-hint',
-  key: undefined,
-  title: 'Culvert is still here',
-  text: 'Your tunnels stay online. Open Culvert from the tray, or start it again; Quit in its menu ends it.',
-};
+export function trayHint(): Notice {
+  return { kind: 'tray-hint', key: undefined, title: t('notice.trayHint'), text: t('notice.trayHint.text') };
+}

@@ -1,7 +1,7 @@
 /** Which notifications a user gets: only those that need the user, and each once. */
+import { t } from '../../i18n/translate.ts';
 import type { OfflineReason } from '../../engine/control/verdict.ts';
 import type { TunnelView } from '../../shared/snapshot.ts';
-import { leadsTo } from '../../shared/leads-to.ts';
 import { EXPIRY_NOTICE_MS, LOST_NOTICE_MS } from '../limits.ts';
 import type { Notice } from './notice.ts';
 import { Outage } from './outage.ts';
@@ -43,8 +43,8 @@ export class Notices {
     const connection = this.#outage.look(tunnels, now, isSeen);
     if (isSeen) return [];
     return [
-      ...together(present(visitors), 'first-visitor', FIRST_VISITORS),
-      ...together(present(times), 'expired', EXPIRED_TOGETHER),
+      ...together(present(visitors), 'first-visitor', firstVisitors),
+      ...together(present(times), 'expired', expiredTogether),
       ...connection,
     ];
   }
@@ -71,8 +71,8 @@ function firstVisitor(tunnel: Watched, memory: Memory): Notice | undefined {
   return {
     kind: 'first-visitor',
     key,
-    title: `${slug} has its first visitor`,
-    text: `A request has come to ${leadsTo(tunnel)}.`,
+    title: t('notice.firstVisitor', { slug }),
+    text: t('notice.firstVisitor.text', place(tunnel)),
   };
 }
 
@@ -85,12 +85,11 @@ function expiry(tunnel: Watched, memory: Memory, now: number): Notice | undefine
   const { key, slug, status, expiresAt } = tunnel;
   if (status.name === 'ended') {
     if (memory.wasEnded || status.reason !== EXPIRED) return undefined;
-    const place = leadsTo(tunnel);
     return {
       kind: 'expired',
       key,
-      title: `${slug} has expired`,
-      text: `${place.charAt(0).toUpperCase()}${place.slice(1)} is no longer shared. Start it again from Culvert.`,
+      title: t('notice.expired', { slug }),
+      text: t('notice.expired.text', place(tunnel)),
     };
   }
   const left = expiresAt - now;
@@ -102,8 +101,8 @@ function expiry(tunnel: Watched, memory: Memory, now: number): Notice | undefine
   return {
     kind: 'expires-soon',
     key,
-    title: `${slug} expires in ${minutes} min`,
-    text: `After that nobody can reach ${leadsTo(tunnel)}.`,
+    title: t('notice.expiresIn', { slug, minutes }),
+    text: t('notice.expiresIn.text', place(tunnel)),
   };
 }
 
@@ -113,14 +112,18 @@ interface Together {
   readonly text: string;
 }
 
-const EXPIRED_TOGETHER: Together = {
-  title: 'tunnels have expired',
-  text: 'Their ports are no longer shared. Start them again from Culvert.',
-};
-const FIRST_VISITORS: Together = {
-  title: 'tunnels have their first visitors',
-  text: 'Culvert shows their requests.',
-};
+function expiredTogether(count: number): Together {
+  return { title: t('notice.expiredTogether', { count }), text: t('notice.expiredTogether.text') };
+}
+
+function firstVisitors(count: number): Together {
+  return { title: t('notice.firstVisitors', { count }), text: t('notice.firstVisitors.text') };
+}
+
+/** Where a tunnel leads, for messages that choose their words by that. */
+function place({ folder, localPort }: Watched): { kind: 'folder' | 'port'; name: string } {
+  return folder === undefined ? { kind: 'port', name: String(localPort) } : { kind: 'folder', name: folder };
+}
 
 function present(notices: readonly (Notice | undefined)[]): readonly Notice[] {
   return notices.filter((notice) => notice !== undefined);
@@ -130,10 +133,10 @@ function present(notices: readonly (Notice | undefined)[]): readonly Notice[] {
 function together(
   notices: readonly Notice[],
   kind: Notice['kind'],
-  { title, text }: Together,
+  words: (count: number) => Together,
 ): readonly Notice[] {
   const same = notices.filter((notice) => notice.kind === kind);
   if (same.length < 2) return notices;
   const others = notices.filter((notice) => notice.kind !== kind);
-  return [...others, { kind, key: undefined, title: `${same.length} ${title}`, text }];
+  return [...others, { kind, key: undefined, ...words(same.length) }];
 }

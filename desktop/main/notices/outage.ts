@@ -1,3 +1,4 @@
+import { t } from '../../i18n/translate.ts';
 import type { TunnelView } from '../../shared/snapshot.ts';
 import { LOST_NOTICE_MS } from '../limits.ts';
 import type { Notice } from './notice.ts';
@@ -58,8 +59,8 @@ export class Outage {
       {
         kind: 'lost',
         key: undefined,
-        title: lost.length === 1 ? `${first.slug} is offline` : `${lost.length} tunnels are offline`,
-        text: `${why ?? 'No connection to the relay.'} Culvert keeps trying.`,
+        title: t('notice.lost', { count: lost.length, slug: first.slug }),
+        text: t('problem.keepsTrying', { why: why ?? t('problem.noConnection') }),
       },
     ];
   }
@@ -77,10 +78,10 @@ export class Outage {
         kind: 'back',
         key: undefined,
         title:
-          back.length === 1
-            ? `${first.slug} is back`
-            : `${isAll ? `All ${back.length}` : back.length} tunnels are back`,
-        text: `Visitors can reach ${back.length === 1 ? 'it' : 'them'} again.`,
+          isAll && back.length > 1
+            ? t('notice.allBack', { count: back.length })
+            : t('notice.back', { count: back.length, slug: first.slug }),
+        text: t('notice.back.text', { count: back.length }),
       },
     ];
   }

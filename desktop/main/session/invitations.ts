@@ -1,5 +1,6 @@
 /** Invitations that somebody opens in the app (docs/protocol.md section 13): shown first, and taken once the user says so. */
 import { randomUUID } from 'node:crypto';
+import { t } from '../../i18n/translate.ts';
 import type { OpenInvite, TakenInvite } from '../../../shared/invitations.ts';
 import { type InvitationAddress, readInvitation } from '../../engine/relay/invitation.ts';
 import { isProtected, type RelayAddress } from '../../engine/relay/relay-address.ts';
@@ -9,7 +10,7 @@ import { CallFailure, toCallError } from '../failure.ts';
 import { INVITATION_LOOKS_MAX } from '../limits.ts';
 import { Signal } from '../signal.ts';
 import { leave, type LeaveOptions } from './leave.ts';
-import { NOT_ENCRYPTED, withScheme } from './relay-text.ts';
+import { notEncrypted, withScheme } from './relay-text.ts';
 
 /** The calls of relays that it makes. */
 export interface InvitationCalls {
@@ -59,12 +60,12 @@ export class Invitations {
   async open(address: string): Promise<void> {
     const invitation = readInvitation(withScheme(address.trim()));
     if (invitation === undefined)
-      throw new CallFailure({ code: 'no-invitation', field: 'relay', text: 'This is not an invitation.' });
+      throw new CallFailure({ code: 'no-invitation', field: 'relay', text: t('problem.notInvitation') });
     if (this.#isTaking) return;
     if (this.#looks >= INVITATION_LOOKS_MAX)
       throw new CallFailure({
         code: 'busy',
-        text: 'Other invitations are being opened. Try again in a moment.',
+        text: t('problem.otherInvitations'),
       });
     const asked = { id: randomUUID(), relay: invitation.relay.origin };
     this.#show({ invitation, view: { ...asked, state: 'looking' } });
@@ -84,12 +85,12 @@ export class Invitations {
     if (opened?.view.id !== id || opened.view.state !== 'open')
       throw new CallFailure({
         code: 'no-invitation',
-        text: 'This invitation is no longer shown. Open it again.',
+        text: t('problem.invitationNotShown'),
       });
     if (this.#options.signIn.view.state === 'signing-in')
       throw new CallFailure({
         code: 'busy',
-        text: 'Culvert is signing in. Wait for that, or cancel it first.',
+        text: t('problem.signingIn'),
       });
     this.#isTaking = true;
     try {
@@ -111,7 +112,7 @@ export class Invitations {
   ): Promise<InvitationView> {
     this.#looks += 1;
     try {
-      if (!isProtected(invitation.relay)) throw new CallFailure(NOT_ENCRYPTED);
+      if (!isProtected(invitation.relay)) throw new CallFailure(notEncrypted());
       const { account, expires_at } = await this.#options.platform.lookAtInvitation(invitation);
       const keeps = await this.#options.keeps();
       return { ...asked, state: 'open', account, endsAt: Date.parse(expires_at), keeps };
@@ -135,7 +136,10 @@ export class Invitations {
     const { view: session } = signIn;
     if (session.state !== 'signed-in') void undos.commitAll();
     else if (!signIn.isSame(relay, account))
-      await leave(`You have left ${session.account.name} at ${session.relay}`, this.#options);
+      await leave(
+        (closed) => t('undo.left', { account: session.account.name, relay: session.relay, closed }),
+        this.#options,
+      );
     await signIn.enter({ relay, key, api }, account, keep);
   }
 

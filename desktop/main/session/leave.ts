@@ -1,3 +1,4 @@
+import { t } from '../../i18n/translate.ts';
 import type { SigningSecrets } from '../signing/signing-secrets.ts';
 import type { TunnelDesk } from '../tunnels/tunnel-desk.ts';
 import type { UndoList } from '../undo/undo-list.ts';
@@ -13,20 +14,23 @@ export interface LeaveOptions {
 /**
  * Signs out, forgets secrets, and ends the tunnels; the relay keeps those until this can no longer be undone.
  *
- * @param what was done, as the beginning of a sentence: `You are signed out`
+ * @param said what was done, as a sentence; takes how many tunnels that has closed
  */
-export async function leave(what: string, { signIn, desk, secrets, undos }: LeaveOptions): Promise<void> {
+export async function leave(
+  said: (closed: number) => string,
+  { signIn, desk, secrets, undos }: LeaveOptions,
+): Promise<void> {
   // It does not reject, and takes as long as the relay does.
   void undos.commitAll();
   const count = desk.liveCount;
-  const tunnels = await desk.setAside('You signed out.');
+  const tunnels = await desk.setAside(t('ended.youSignedOut'));
   const restoreSecrets = await secrets.setAside();
   const signInAgain = await signIn.signOut();
   undos.offer({
-    text: sentence(what, count),
+    text: said(count),
     undo: async () => {
       // Whoever has signed in since is signed out; their tunnels end with that.
-      const since = await desk.setAside('You signed out.');
+      const since = await desk.setAside(t('ended.youSignedOut'));
       await signInAgain();
       await restoreSecrets();
       await tunnels.restore();
@@ -34,9 +38,4 @@ export async function leave(what: string, { signIn, desk, secrets, undos }: Leav
     },
     commit: () => tunnels.close(),
   });
-}
-
-function sentence(what: string, tunnels: number): string {
-  if (tunnels === 0) return `${what}.`;
-  return `${what}, and ${tunnels === 1 ? 'your tunnel is' : `${tunnels} tunnels are`} closed.`;
 }

@@ -1,10 +1,10 @@
 /** The address of a relay as people type it. */
+import { t } from '../../i18n/translate.ts';
 import type { Problem } from '../../shared/snapshot.ts';
 
-export const NOT_ENCRYPTED: Problem = {
-  code: 'not-encrypted',
-  text: 'This relay is not encrypted: others on the way could read your key. Give an address that begins with https://.',
-};
+export function notEncrypted(): Problem {
+  return { code: 'not-encrypted', text: t('problem.notEncrypted') };
+}
 
 /** People type `relay.example.com`, or `localhost:8080` to try things out. */
 export function withScheme(text: string): string {

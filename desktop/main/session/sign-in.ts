@@ -1,4 +1,5 @@
 /** Whose tunnels this app shows: one account at one relay, or none. */
+import { t } from '../../i18n/translate.ts';
 import { API_KEY_PATTERN, API_KEY_PREFIX } from '../../../shared/constraints.ts';
 import type { Account } from '../../../shared/tunnel.ts';
 import { refusesKey } from '../../engine/relay/errors.ts';
@@ -10,7 +11,7 @@ import type { AppStore } from '../settings/app-store.ts';
 import { Signal } from '../signal.ts';
 import { accountView } from './account-view.ts';
 import type { KeyVault } from './key-vault.ts';
-import { NOT_ENCRYPTED, withScheme } from './relay-text.ts';
+import { notEncrypted, withScheme } from './relay-text.ts';
 
 export interface SignInOptions {
   readonly vault: KeyVault;
@@ -25,10 +26,9 @@ export interface SignedIn {
   readonly isSameAccount: boolean;
 }
 
-const KEY_REFUSED: Problem = {
-  code: 'key-refused',
-  text: 'The relay no longer accepts your key. Sign in with another one.',
-};
+function keyRefused(): Problem {
+  return { code: 'key-refused', text: t('problem.keyRefused') };
+}
 
 /** Handles signing in and out, from the first start on. Its methods are called one after another. */
 export class SignIn {
@@ -70,7 +70,7 @@ export class SignIn {
     }
     const relay = parseRelayAddress(origin);
     if (!isProtected(relay)) {
-      await this.#signedOut(NOT_ENCRYPTED);
+      await this.#signedOut(notEncrypted());
       return;
     }
     this.#connection = { relay, key: saved.key, api: connect(relay, saved.key) };
@@ -104,13 +104,13 @@ export class SignIn {
   async signIn(form: { relay: string; key: string; keep: KeyKept }): Promise<void> {
     const { connect } = this.#options;
     const relay = parseRelayAddress(withScheme(form.relay.trim()));
-    if (!isProtected(relay)) throw new CallFailure({ ...NOT_ENCRYPTED, field: 'relay' });
+    if (!isProtected(relay)) throw new CallFailure({ ...notEncrypted(), field: 'relay' });
     const key = form.key.trim();
     if (!API_KEY_PATTERN.test(key)) {
       throw new CallFailure({
         code: 'bad-key',
         field: 'key',
-        text: `This is not a Culvert key: a key begins with ${API_KEY_PREFIX} and has at least 36 letters and digits.`,
+        text: t('problem.notKey', { prefix: API_KEY_PREFIX }),
       });
     }
     const api = connect(relay, key);
@@ -180,7 +180,7 @@ export class SignIn {
     if (this.#connection === undefined) return;
     // Every tunnel reports it.
     this.#connection = undefined;
-    await this.#signedOut(KEY_REFUSED);
+    await this.#signedOut(keyRefused());
   }
 
   /**
@@ -210,7 +210,7 @@ export class SignIn {
 
   #cancelled(): Promise<never> {
     const { promise, reject } = Promise.withResolvers<never>();
-    this.#cancel = () => reject(new CallFailure({ code: 'cancelled', text: 'You have cancelled it.' }));
+    this.#cancel = () => reject(new CallFailure({ code: 'cancelled', text: t('problem.cancelled') }));
     return promise;
   }
 

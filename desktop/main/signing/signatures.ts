@@ -1,5 +1,6 @@
 /** Checks the signatures of recorded webhooks with the secrets of their tunnels, and makes new ones. */
 import type { RequestEdit } from '../../engine/inspector/editing/request-edit.ts';
+import { t } from '../../i18n/translate.ts';
 import type { RequestSummary } from '../../engine/inspector/records.ts';
 import type { PrepareReplay } from '../../engine/inspector/replay.ts';
 import { RECORDED_REQUESTS_MAX } from '../../engine/limits.ts';
@@ -69,10 +70,7 @@ export class Signatures {
    * @throws ReplayRefused, CallFailure
    */
   replay(tunnel: SignedTunnel, id: number): Promise<number> {
-    return tunnel.log.replay(
-      id,
-      this.#signer(tunnel, 'There is no secret to sign this request with. Add it first.'),
-    );
+    return tunnel.log.replay(id, this.#signer(tunnel, t('problem.noSecret')));
   }
 
   /**
@@ -82,9 +80,7 @@ export class Signatures {
    * @throws ReplayRefused, EditRefused, CallFailure
    */
   replayEdited(tunnel: SignedTunnel, id: number, edit: RequestEdit): Promise<number> {
-    const text =
-      'Culvert cannot sign this request: it has no header of a service whose secret is set. Put the header back, or send the request without signing it.';
-    return tunnel.log.replayEdited(id, edit, this.#signer(tunnel, text));
+    return tunnel.log.replayEdited(id, edit, this.#signer(tunnel, t('problem.cannotSign')));
   }
 
   /** Signs with the newest secret, for now. @param unsigned says that there is nothing to sign with */

@@ -1,6 +1,7 @@
 /** Secrets with which services sign their webhooks, as they were set for tunnels. None of them leaves main. */
 import { randomUUID } from 'node:crypto';
 import * as yup from 'yup';
+import { t } from '../../i18n/translate.ts';
 import { type WebhookProvider, WEBHOOK_PROVIDER_IDS } from '../../engine/webhooks/provider.ts';
 import type { KeyKept } from '../../shared/snapshot.ts';
 import type { SecretView } from '../../shared/signatures.ts';
@@ -91,7 +92,7 @@ export class SigningSecrets {
       throw new CallFailure({
         code: 'too-many-secrets',
         field: 'secret',
-        text: `Culvert keeps ${SIGNING_SECRETS_MAX} secrets of a service for a tunnel. Remove one first.`,
+        text: t('problem.tooManySecrets', { max: SIGNING_SECRETS_MAX }),
       });
     }
     await this.#keep([

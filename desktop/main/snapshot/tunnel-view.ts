@@ -1,3 +1,4 @@
+import { t } from '../../i18n/translate.ts';
 import { parseDuration } from '../../../shared/duration.ts';
 import type { Problem, TunnelView } from '../../shared/snapshot.ts';
 import { folderName } from '../drops.ts';
@@ -70,6 +71,6 @@ function problemNow(
   if (!scan.isComplete) return problem;
   return {
     code: 'local-refused',
-    text: `Nothing listens on port ${port}. Visitors see a 502 until you start your server.`,
+    text: t('problem.nothingListens', { port }),
   };
 }

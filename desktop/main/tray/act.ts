@@ -1,3 +1,4 @@
+import { t } from '../../i18n/translate.ts';
 import type { Problem } from '../../shared/snapshot.ts';
 import { toCallError } from '../failure.ts';
 import type { Handlers } from '../handlers/handle.ts';
@@ -66,5 +67,5 @@ export async function act(
 }
 
 function problemOf(error: unknown): Problem {
-  return toCallError(error) ?? { code: 'internal', text: 'Something went wrong in Culvert. Try again.' };
+  return toCallError(error) ?? { code: 'internal', text: t('problem.wrong') };
 }

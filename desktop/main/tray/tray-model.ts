@@ -1,6 +1,6 @@
 /** What the tray shows, derived from what the window shows: the menu alone is enough to use a tunnel. */
+import { t } from '../../i18n/translate.ts';
 import { agentWords } from '../../shared/agent.ts';
-import type { LockView } from '../../shared/lock.ts';
 import type { Snapshot, TunnelView } from '../../shared/snapshot.ts';
 
 /** Shapes, not only colours: an arch, a filled one, one with a mark, a struck one. */
@@ -51,20 +51,20 @@ function trayIcon(live: readonly TunnelView[], isSignedIn: boolean, hasNetwork: 
 }
 
 function tooltip(icon: TrayIcon, live: readonly TunnelView[], isSignedIn: boolean): string {
-  if (!isSignedIn) return 'Culvert: signed out';
-  const count = live.length === 1 ? '1 tunnel' : `${live.length} tunnels`;
+  if (!isSignedIn) return t('tray.signedOut');
+  const count = live.length;
   switch (icon) {
     case 'idle':
-      return 'Culvert: no tunnels';
+      return t('tray.noTunnels');
     case 'online':
-      return `Culvert: ${count} online`;
+      return t('tray.online', { count });
     case 'offline':
-      return 'Culvert: no network';
+      return t('tray.noNetwork');
     case 'trouble': {
       const online = live.filter(({ status }) => status.name === 'online').length;
       return online === live.length
-        ? `Culvert: ${count} online, a local server does not answer`
-        : `Culvert: ${online} of ${count} online`;
+        ? t('tray.someTrouble', { count })
+        : t('tray.someOnline', { online, count });
     }
   }
 }
@@ -77,16 +77,16 @@ function entries(tunnels: readonly TunnelView[], isSignedIn: boolean): TrayEntry
     entries: tunnelEntries(tunnel, isSignedIn),
   }));
   if (tunnels.length > shown.length)
-    list.push({ kind: 'text', label: `${tunnels.length - shown.length} more in the window` });
+    list.push({ kind: 'text', label: t('tray.more', { count: tunnels.length - shown.length }) });
   return [
     ...copyEntry(tunnels),
     ...(list.length > 0 ? [...list, SEPARATOR] : []),
     isSignedIn
-      ? { kind: 'action', label: 'New tunnel…', action: { do: 'new' } }
-      : { kind: 'action', label: 'Sign in…', action: { do: 'show' } },
-    { kind: 'action', label: 'Open Culvert', action: { do: 'show' } },
+      ? { kind: 'action', label: t('tray.newTunnel'), action: { do: 'new' } }
+      : { kind: 'action', label: t('tray.signIn'), action: { do: 'show' } },
+    { kind: 'action', label: t('tray.open'), action: { do: 'show' } },
     SEPARATOR,
-    { kind: 'action', label: 'Quit', action: { do: 'quit' } },
+    { kind: 'action', label: t('tray.quit'), action: { do: 'quit' } },
   ];
 }
 
@@ -95,7 +95,10 @@ function copyEntry(tunnels: readonly TunnelView[]): TrayEntry[] {
   const newest = tunnels.find(({ status }) => status.name !== 'ended');
   if (newest === undefined) return [];
   const { key, slug } = newest;
-  return [{ kind: 'action', label: `Copy ${slug}'s address`, action: { do: 'copy', key } }, SEPARATOR];
+  return [
+    { kind: 'action', label: t('tray.copyAddressOf', { slug }), action: { do: 'copy', key } },
+    SEPARATOR,
+  ];
 }
 
 function tunnelEntries(
@@ -106,52 +109,44 @@ function tunnelEntries(
     const why: TrayEntry = { kind: 'text', label: status.why };
     // Without a key, nothing can be started.
     if (!isSignedIn) return [why];
-    return [why, { kind: 'action', label: 'Start again', action: { do: 'start', key } }];
+    return [why, { kind: 'action', label: t('tray.startAgain'), action: { do: 'start', key } }];
   }
   return [
     ...(localProblem === undefined ? [] : [{ kind: 'text', label: localProblem.text } as const]),
     ...knocks.slice(0, KNOCKS_SHOWN_MAX).map(({ id, address, agent }): TrayEntry => ({
       kind: 'menu',
-      label: `${agentWords(agent)} knocks, from ${address}`,
+      label: t('tray.knocks', { agent: agentWords(agent), address }),
       entries: [
-        { kind: 'action', label: 'Admit for 1 hour', action: { do: 'admit', key, id } },
-        { kind: 'action', label: 'Refuse', action: { do: 'refuse', key, id } },
+        { kind: 'action', label: t('tray.admit'), action: { do: 'admit', key, id } },
+        { kind: 'action', label: t('tray.refuse'), action: { do: 'refuse', key, id } },
       ],
     })),
     ...(lock.kind === 'password' && lock.password !== undefined
-      ? [{ kind: 'action', label: 'Copy link and password', action: { do: 'copy-share', key } } as const]
+      ? [{ kind: 'action', label: t('tray.copyBoth'), action: { do: 'copy-share', key } } as const]
       : []),
-    { kind: 'action', label: 'Copy address', action: { do: 'copy', key } },
-    { kind: 'action', label: 'Open in browser', action: { do: 'open', key } },
-    { kind: 'action', label: 'Extend by 1 hour', action: { do: 'extend', key, ttl: '1h' } },
-    { kind: 'action', label: 'Stop', action: { do: 'stop', key } },
+    { kind: 'action', label: t('tray.copyAddress'), action: { do: 'copy', key } },
+    { kind: 'action', label: t('tray.openInBrowser'), action: { do: 'open', key } },
+    { kind: 'action', label: t('tray.extend'), action: { do: 'extend', key, ttl: '1h' } },
+    { kind: 'action', label: t('tray.stop'), action: { do: 'stop', key } },
   ];
 }
 
 /** What the tunnel asks of its visitors, and how many wait; nothing if it is open to everybody. */
 function lockWords({ status, lock, knocks }: TunnelView): string[] {
   if (status.name === 'ended') return [];
-  const waiting = knocks.length === 0 ? [] : [`${knocks.length} waiting`];
-  return [...(lock.kind === 'anyone' ? [] : [LOCK_WORDS[lock.kind]]), ...waiting];
+  const waiting = knocks.length === 0 ? [] : [t('tray.waiting', { count: knocks.length })];
+  return [...(lock.kind === 'anyone' ? [] : [t(`lockSummary.${lock.kind}`)]), ...waiting];
 }
-
-const LOCK_WORDS: Readonly<Record<Exclude<LockView['kind'], 'anyone'>, string>> = {
-  password: 'password',
-  links: 'only with a link',
-  addresses: 'some addresses only',
-  knock: 'asks you',
-  other: 'locked',
-};
 
 function statusWord({ status, localProblem }: TunnelView): string {
   switch (status.name) {
     case 'online':
-      return localProblem === undefined ? 'online' : 'local server does not answer';
+      return localProblem === undefined ? t('tray.status.online') : t('tray.serverSilent');
     case 'connecting':
-      return 'connecting';
+      return t('tray.status.connecting');
     case 'reconnecting':
-      return 'reconnecting';
+      return t('tray.status.reconnecting');
     case 'ended':
-      return status.reason === 'expired' ? 'expired' : 'stopped';
+      return status.reason === 'expired' ? t('tray.status.expired') : t('tray.status.stopped');
   }
 }

@@ -1,4 +1,5 @@
 /** Links and answers by which single visitors come into a tunnel (docs/protocol.md section 11). */
+import { t } from '../../i18n/translate.ts';
 import type { Link } from '../../../shared/links.ts';
 import { RelayRefusal } from '../../engine/relay/errors.ts';
 import type { AdmittedView, LinkView } from '../../shared/lock.ts';
@@ -67,7 +68,7 @@ export class Admission {
     const waits = await unlessGone(api.answerKnock(id, knockId, ttl !== undefined, ttl));
     tunnel.answered(knockId);
     if (waits || ttl === undefined) return;
-    throw new CallFailure({ code: 'visitor-gone', text: 'This visitor no longer waits.' });
+    throw new CallFailure({ code: 'visitor-gone', text: t('problem.visitorGone') });
   }
 
   #tunnel(key: string) {

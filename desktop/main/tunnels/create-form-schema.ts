@@ -1,5 +1,6 @@
 /** What the create form may contain. */
 import * as yup from 'yup';
+import { t } from '../../i18n/translate.ts';
 import { DOMAIN_RULE } from '../../../shared/domain-rules.ts';
 import {
   HOST_HEADER_RULE,
@@ -41,7 +42,7 @@ export const createFormSchema: yup.ObjectSchema<CreateForm> = yup
 function ruled<T extends yup.Schema>(schema: T, rule: ValueRule): T {
   return schema.test(
     'rule',
-    `Give ${rule.accepted}.`,
+    () => t('problem.give', { accepted: rule.accepted }),
     (value) => value === undefined || value === '' || rule.accepts(value),
   );
 }

@@ -1,4 +1,5 @@
 /** The folder that a tunnel leads to, as its local service. */
+import { t } from '../../i18n/translate.ts';
 import type { LocalTarget } from '../../engine/local/local-target.ts';
 import { FolderUnreadable, secretHost, shareFolder, type SharedFolder } from '../../share/shared-folder.ts';
 import { localTarget, type Serve, type Served } from './serve.ts';
@@ -34,7 +35,7 @@ export class FolderService {
         const why =
           error instanceof FolderUnreadable
             ? error.message
-            : `The folder cannot be served: ${String(error)}.`;
+            : t('problem.folderNotServed', { why: String(error) });
         // The relay still has the tunnel, which Start again takes back.
         options.onState({ name: 'offline', reason: 'refused', why });
       });

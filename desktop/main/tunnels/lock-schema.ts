@@ -1,5 +1,6 @@
 /** What a lock may contain, by the same rules as the relay's. */
 import * as yup from 'yup';
+import { t } from '../../i18n/translate.ts';
 import { ALLOW_MAX } from '../../../shared/access.ts';
 import { NETWORK_RULE, PASSWORD_RULE } from '../../../shared/access-rules.ts';
 import type { Lock, LockKind } from '../../shared/lock.ts';
@@ -10,7 +11,11 @@ const kinds = {
     password: yup
       .string()
       .required()
-      .test('rule', `Give ${PASSWORD_RULE.accepted}.`, (value) => PASSWORD_RULE.accepts(value)),
+      .test(
+        'rule',
+        () => t('problem.give', { accepted: PASSWORD_RULE.accepted }),
+        (value) => PASSWORD_RULE.accepts(value),
+      ),
   }),
   links: exact('links', {}),
   addresses: exact('addresses', {
@@ -20,7 +25,11 @@ const kinds = {
         yup
           .string()
           .required()
-          .test('rule', `Give ${NETWORK_RULE.accepted}.`, (value) => NETWORK_RULE.accepts(value)),
+          .test(
+            'rule',
+            () => t('problem.give', { accepted: NETWORK_RULE.accepted }),
+            (value) => NETWORK_RULE.accepts(value),
+          ),
       )
       .min(1)
       .max(ALLOW_MAX)

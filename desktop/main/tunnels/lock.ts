@@ -1,4 +1,5 @@
 /** Locks as the app offers them, and `access` as the relay has it (docs/protocol.md section 11). */
+import { t } from '../../i18n/translate.ts';
 import { type Access, type AccessView, OPEN } from '../../../shared/access.ts';
 import type { Lock, LockPart, LockView } from '../../shared/lock.ts';
 import { CallFailure } from '../failure.ts';
@@ -55,7 +56,7 @@ export function accessAgain(access: AccessView, password: () => string): Access 
   if (access.basic !== undefined) {
     throw new CallFailure({
       code: 'lock-unknown',
-      text: 'Its users and their passwords were not set in this app, which cannot set them again. Expose the port anew.',
+      text: t('problem.usersElsewhere'),
     });
   }
   return {

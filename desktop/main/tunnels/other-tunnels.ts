@@ -1,3 +1,4 @@
+import { t } from '../../i18n/translate.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import { parseDuration } from '../../../shared/duration.ts';
 import type { OtherTunnelView } from '../../shared/snapshot.ts';
@@ -92,7 +93,7 @@ export class OtherTunnels {
     const { api } = this.#connection();
     this.#stopping.add(id);
     this.#options.undos.offer({
-      text: `${slug} stops in 8 s.`,
+      text: t('undo.stopsSoon', { slug }),
       undo: () => {
         this.#stopping.delete(id);
         return Promise.resolve();

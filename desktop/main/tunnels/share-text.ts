@@ -1,4 +1,5 @@
 /** What an owner sends to people: one sentence. */
+import { t } from '../../i18n/translate.ts';
 import { CallFailure } from '../failure.ts';
 import type { DeskTunnel } from './desk-tunnel.ts';
 
@@ -10,9 +11,10 @@ import type { DeskTunnel } from './desk-tunnel.ts';
 export function shareText({ tunnel, lock }: Pick<DeskTunnel, 'tunnel' | 'lock'>): string {
   const { public_url } = tunnel;
   if (lock.kind !== 'password') return public_url;
-  if (lock.password !== undefined) return `Open ${public_url} and type the password ${lock.password}`;
+  if (lock.password !== undefined)
+    return t('share.withPassword', { url: public_url, password: lock.password });
   throw new CallFailure({
     code: 'password-unknown',
-    text: 'The password was not set in this app, or is no longer known. Set another one.',
+    text: t('problem.passwordUnknown'),
   });
 }

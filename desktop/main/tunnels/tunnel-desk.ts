@@ -1,5 +1,6 @@
 /** The list of tunnels that this app has created: creates, serves, extends and closes them. */
 import { randomUUID } from 'node:crypto';
+import { t } from '../../i18n/translate.ts';
 import type { Tunnel } from '../../../shared/tunnel.ts';
 import type { OfflineReason } from '../../engine/control/verdict.ts';
 import type { LocalTarget } from '../../engine/local/local-target.ts';
@@ -42,8 +43,6 @@ export interface TunnelDeskOptions {
   /** The list could not be saved, while nobody waited for it. */
   readonly onSaveFailed: (error: unknown) => void;
 }
-
-const STOPPED = 'You stopped it.';
 
 export class TunnelDesk {
   /** The list, or something about one of its tunnels, has changed. */
@@ -100,7 +99,7 @@ export class TunnelDesk {
    */
   async resume(connection: Connection, isSameAccount: boolean): Promise<void> {
     if (!isSameAccount) {
-      for (const tunnel of this.#tunnels) tunnel.end('signed-out', 'You signed in to another account.');
+      for (const tunnel of this.#tunnels) tunnel.end('signed-out', t('ended.otherAccount'));
       this.#tunnels = [];
       await this.#save();
       return;
@@ -120,7 +119,7 @@ export class TunnelDesk {
     if (this.#tunnels.length >= TUNNELS_MAX && !this.#tunnels.some((other) => other.isEnded)) {
       throw new CallFailure({
         code: 'too-many',
-        text: `Culvert keeps ${TUNNELS_MAX} tunnels. Stop one first.`,
+        text: t('problem.tooManyTunnels', { max: TUNNELS_MAX }),
       });
     }
     const { lock, ...kept } = form;
@@ -137,9 +136,9 @@ export class TunnelDesk {
     const connection = this.#connection();
     const tunnel = this.find(key);
     if (tunnel.isEnded) return;
-    tunnel.end('stopped', STOPPED);
+    tunnel.end('stopped', t('ended.youStopped'));
     const pending = this.#options.undos.offer({
-      text: `${tunnel.tunnel.slug} is stopped.`,
+      text: t('undo.stopped', { slug: tunnel.tunnel.slug }),
       undo: async () => {
         await this.#removals.get(tunnel)?.undo();
         tunnel.serve(this.#connection());
@@ -198,12 +197,12 @@ export class TunnelDesk {
   async forget(key: string): Promise<void> {
     const tunnel = this.find(key);
     if (!tunnel.isEnded) {
-      throw new CallFailure({ code: 'still-live', text: 'Stop the tunnel before you remove it.' });
+      throw new CallFailure({ code: 'still-live', text: t('problem.stopFirst') });
     }
     const place = this.#tunnels.indexOf(tunnel);
     this.#tunnels = this.#tunnels.toSpliced(place, 1);
     const pending = this.#options.undos.offer({
-      text: `${tunnel.tunnel.slug} is removed.`,
+      text: t('undo.removed', { slug: tunnel.tunnel.slug }),
       undo: async () => {
         this.#removals.delete(tunnel);
         this.#tunnels = this.#tunnels.toSpliced(place, 0, tunnel);
@@ -223,7 +222,7 @@ export class TunnelDesk {
   find(key: string): DeskTunnel {
     const tunnel = this.#tunnels.find((other) => other.key === key);
     if (tunnel !== undefined) return tunnel;
-    throw new CallFailure({ code: 'no-such-tunnel', text: 'This tunnel is no longer in the list.' });
+    throw new CallFailure({ code: 'no-such-tunnel', text: t('problem.notInList') });
   }
 
   /**
@@ -368,11 +367,13 @@ export class TunnelDesk {
     try {
       await this.#save();
     } catch (error) {
-      tunnel.end('stopped', 'It could not be saved.');
+      tunnel.end('stopped', t('problem.notSaved'));
       await this.#closer.close(connection.api, made.id);
       throw new CallFailure({
         code: 'not-saved',
-        text: `Culvert cannot write its settings: ${error instanceof Error ? error.message : String(error)}.`,
+        text: t('problem.settingsNotWritten', {
+          why: error instanceof Error ? error.message : String(error),
+        }),
       });
     }
   }

@@ -1,5 +1,6 @@
 /** What the user has just done and can still take back. */
 import { randomUUID } from 'node:crypto';
+import { t } from '../../i18n/translate.ts';
 import type { Clock, Timer } from '../../engine/clock.ts';
 import type { UndoView } from '../../shared/snapshot.ts';
 import { CallFailure } from '../failure.ts';
@@ -63,7 +64,7 @@ export class UndoList {
   async undo(id: string): Promise<void> {
     const entry = this.#take(id);
     if (entry === undefined) {
-      throw new CallFailure({ code: 'too-late', text: 'This can no longer be undone.' });
+      throw new CallFailure({ code: 'too-late', text: t('problem.notUndone') });
     }
     try {
       await entry.action.undo();

@@ -23,8 +23,8 @@ export const HANDLERS: readonly Mutation[] = [
     part: 'handlers',
     notice: 'nothing, until a frame of somebody else gives the app orders',
     file: 'desktop/main/handlers/handle.ts',
-    find: 'if (!isPage)\n',
-    replace: 'if (!isPage && payload === null)\n',
+    find: 'if (!isPage) return',
+    replace: 'if (!isPage && payload === null) return',
     tests: unit('the contract between page and main tunnel:create refuses a foreign sender'),
   },
   {
@@ -47,8 +47,8 @@ export const HANDLERS: readonly Mutation[] = [
     part: 'handlers',
     notice: 'after too many new tunnels nobody says when to try again',
     file: 'desktop/main/failure.ts',
-    find: 'text: `Too many new tunnels at once. Try again ${inSeconds(retryAfterMs)}.`,',
-    replace: "text: 'Too many new tunnels at once.',",
+    find: "text: t('problem.rateLimit', { seconds: waitSeconds(retryAfterMs) }),",
+    replace: "text: t('problem.wrong'),",
     tests: ui('creating a tunnel says when the relay takes no more creates'),
   },
   {
