@@ -1,12 +1,7 @@
 /** Whether all languages say everything, with the same places, and whether everything that they say is said somewhere. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
-import {
-  isLiteralElement,
-  isPoundElement,
-  type MessageFormatElement,
-  parse,
-} from '@formatjs/icu-messageformat-parser';
+import { placesOf } from '../testing/places.ts';
 import { DE } from './de/de.ts';
 import { EN } from './en/en.ts';
 
@@ -80,17 +75,3 @@ describe('the catalogue of texts', () => {
     assert.deepEqual(quoted, []);
   });
 });
-
-/** @returns the names of the places of a message, sorted */
-function placesOf(message: string): string[] {
-  const names = new Set<string>();
-  const collect = (parts: readonly MessageFormatElement[]): void => {
-    for (const part of parts) {
-      if (!isLiteralElement(part) && !isPoundElement(part)) names.add(part.value);
-      if ('options' in part) for (const option of Object.values(part.options)) collect(option.value);
-      if ('children' in part) collect(part.children);
-    }
-  };
-  collect(parse(message));
-  return [...names].toSorted();
-}

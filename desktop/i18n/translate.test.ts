@@ -33,7 +33,7 @@ describe('the language of the app', () => {
     assert.equal(t('about.source'), `${marked('Source')} ${marked('code')}`);
     assert.equal(
       t('settings.account.nameAndPlan', { name: 'acme', plan: 'Dev' }),
-      `acme${marked(',')} Dev ${marked('plan')}`,
+      `\u2068acme\u2069${marked(',')} \u2068Dev\u2069 ${marked('plan')}`,
     );
   });
 

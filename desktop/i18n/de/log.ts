@@ -65,9 +65,10 @@ export const LOG_DE: Translation<typeof LOG> = {
   'request.leavesOut':
     'Kopien und Dateien lassen {secrets, plural, one {# Geheimnis} other {# Geheimnisse}} weg. Zeigen Sie {secrets, plural, one {es} other {sie}}, damit {secrets, plural, one {es} other {sie}} dabei {secrets, plural, one {ist} other {sind}}.',
   'request.inAndOut': '{received} hinein, {sent} hinaus',
-  'request.status.broken': 'abgebrochen',
+  'request.status.broken': 'Abbruch',
   'request.status.waiting': 'wartet',
-  'request.status.cut': '{status} abgebrochen',
+  'request.status.cut': '{status} Abbruch',
   'request.status.live': 'läuft',
   'log.now': 'jetzt',
+  'log.ago': 'vor {words}',
 };

@@ -67,4 +67,5 @@ export const LOG = {
   'request.status.cut': '{status} cut',
   'request.status.live': 'live',
   'log.now': 'now',
+  'log.ago': '{words} ago',
 } as const;

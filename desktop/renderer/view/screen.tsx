@@ -8,10 +8,13 @@ import { UndoDock } from './undo-dock.tsx';
 /** A screen with a heading that takes the focus when the screen opens, and a way back. */
 export function Screen({
   title,
+  titleDir,
   actions,
   children,
 }: {
   title: string;
+  /** of one that is code, not words of ours */
+  titleDir?: 'ltr' | undefined;
   actions?: ComponentChildren;
   children: ComponentChildren;
 }): JSX.Element {
@@ -37,7 +40,7 @@ export function Screen({
         >
           <Icon name="back" />
         </button>
-        <h1 ref={heading} tabIndex={-1}>
+        <h1 ref={heading} tabIndex={-1} dir={titleDir}>
           {title}
         </h1>
         <div class="bar-end">{actions}</div>

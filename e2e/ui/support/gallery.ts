@@ -8,7 +8,7 @@ import type {
 import type { EditView } from '../../../desktop/shared/bench.ts';
 import type { DomainView } from '../../../desktop/shared/domain.ts';
 import type { About } from '../../../desktop/shared/ipc.ts';
-import type { AdmittedView, KnockView, LinkView, LockView } from '../../../desktop/shared/lock.ts';
+import type { AdmittedView, KnockView, LinkView, LockKind, LockView } from '../../../desktop/shared/lock.ts';
 import type { SignatureCheck } from '../../../desktop/shared/signatures.ts';
 import type {
   CheckupView,
@@ -402,15 +402,15 @@ const LOST: TunnelView['status'] = {
   why: 'No connection to the relay: the connection was reset.',
 };
 
-async function openLock(page: Page, choice?: string): Promise<void> {
-  await page.getByRole('button', { name: 'Who may come in to shop-demo' }).click();
-  if (choice !== undefined) await page.getByRole('radio', { name: choice }).check();
+async function openLock(page: Page, choice?: LockKind): Promise<void> {
+  await page.locator('#lock-shop').click();
+  if (choice !== undefined) await page.locator(`#lock-form-shop-${choice}`).check();
 }
 async function openSettings(page: Page): Promise<void> {
-  await page.getByRole('button', { name: 'Settings' }).click();
+  await page.locator('#settings').click();
 }
 async function openLog(page: Page): Promise<void> {
-  await page.getByRole('button', { name: 'All requests to shop-demo' }).click();
+  await page.locator('#log-shop').click();
 }
 
 function signed(check: SignatureCheck): () => ScriptedMain {
@@ -418,12 +418,12 @@ function signed(check: SignatureCheck): () => ScriptedMain {
 }
 async function openSigned(page: Page): Promise<void> {
   await page.getByRole('button', { name: /POST \/api\/checkout/ }).click();
-  await page.getByRole('heading', { name: 'Signature of' }).scrollIntoViewIfNeeded();
+  await page.locator('.signature h2').scrollIntoViewIfNeeded();
 }
 async function openEdit(page: Page): Promise<void> {
   await page.getByRole('button', { name: /POST \/api\/checkout/ }).click();
-  await page.getByRole('button', { name: 'Edit and send' }).click();
-  await page.getByLabel('Body').waitFor();
+  await page.locator('#edit-request').click();
+  await page.locator('#edit-body').waitFor();
 }
 
 export const SCENES: readonly Scene[] = [
@@ -444,9 +444,9 @@ export const SCENES: readonly Scene[] = [
       },
     }),
     go: async (page) => {
-      await page.getByLabel('Relay').fill('my relay');
-      await page.getByLabel('API key').fill('cvt_short');
-      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.locator('#relay').fill('my relay');
+      await page.locator('#key').fill('cvt_short');
+      await page.locator('button.primary').click();
     },
   },
   {
@@ -497,9 +497,9 @@ export const SCENES: readonly Scene[] = [
     alt: 'The command palette: tunnels, requests and commands that match what is typed, each with its keys',
     main: live(SHOP, HOOKS, HERON),
     go: async (page) => {
-      await page.getByRole('button', { name: 'Expose' }).waitFor();
+      await page.locator('.create .primary').waitFor();
       await page.keyboard.press('Control+k');
-      await page.getByRole('combobox', { name: 'Find a tunnel' }).fill('shop');
+      await page.locator('.palette input').fill('shop');
     },
   },
   { name: 'empty', alt: 'No tunnel yet, with what to do', main: scripted({}) },
@@ -527,8 +527,8 @@ export const SCENES: readonly Scene[] = [
     alt: 'The form with its options unfolded: name, who may come in, lifetime, host header, idle mode',
     main: live(SHOP),
     go: async (page) => {
-      await page.getByRole('button', { name: 'Options' }).click();
-      await page.getByLabel('Name', { exact: true }).fill('design-review');
+      await page.locator('#options-button').click();
+      await page.locator('#name').fill('design-review');
     },
   },
   {
@@ -536,9 +536,9 @@ export const SCENES: readonly Scene[] = [
     alt: 'The form with a domain of the user: what to enter at the DNS provider, and what is still missing',
     main: live(QUIET_SHOP),
     go: async (page) => {
-      await page.getByRole('button', { name: 'Options' }).click();
-      await page.getByLabel('Own address').selectOption('shop.example.org');
-      await page.getByRole('button', { name: 'Check', exact: true }).click();
+      await page.locator('#options-button').click();
+      await page.locator('#domain').selectOption('shop.example.org');
+      await page.locator('.domain-setup > .button').click();
       await page.getByText('203.0.113.7').scrollIntoViewIfNeeded();
     },
   },
@@ -547,13 +547,13 @@ export const SCENES: readonly Scene[] = [
     alt: 'The form with a word beside each field that is wrong',
     main: live(SHOP),
     go: async (page) => {
-      await page.getByRole('button', { name: 'Options' }).click();
-      await page.getByLabel('Name', { exact: true }).fill('café');
-      await page.getByLabel('Lives for').selectOption('custom');
-      await page.getByLabel('Time to live').fill('soon');
-      await page.getByLabel('Host header').selectOption('custom');
-      await page.getByLabel('Port', { exact: true }).fill('99999');
-      await page.getByRole('button', { name: 'Expose' }).click();
+      await page.locator('#options-button').click();
+      await page.locator('#name').fill('café');
+      await page.locator('#ttl').selectOption('custom');
+      await page.locator('#custom-ttl').fill('soon');
+      await page.locator('#host').selectOption('custom');
+      await page.locator('#port').fill('99999');
+      await page.locator('.create .primary').click();
     },
   },
   {
@@ -561,7 +561,7 @@ export const SCENES: readonly Scene[] = [
     alt: 'Ports that something on this computer listens on, with the program',
     main: live(SHOP),
     go: async (page) => {
-      await page.getByLabel('Port', { exact: true }).click();
+      await page.locator('#port').click();
       await page.keyboard.press('ArrowDown');
     },
   },
@@ -569,19 +569,19 @@ export const SCENES: readonly Scene[] = [
     name: 'extend',
     alt: 'A card with the lengths of time to extend by',
     main: live(SHOP, HERON),
-    go: async (page) => await page.getByRole('button', { name: 'Extend shop-demo' }).click(),
+    go: async (page) => await page.locator('#extend-shop').click(),
   },
   {
     name: 'qr',
     alt: 'A card with its address as a QR code',
     main: live(SHOP),
-    go: async (page) => await page.getByRole('button', { name: 'QR shop-demo' }).click(),
+    go: async (page) => await page.locator('#qr-shop').click(),
   },
   {
     name: 'qr-locked',
     alt: 'A card with its address as a QR code, and the password that it asks for',
     main: live({ ...QUIET_SHOP, lock: PASSWORD }),
-    go: async (page) => await page.getByRole('button', { name: 'QR shop-demo' }).click(),
+    go: async (page) => await page.locator('#qr-shop').click(),
   },
   {
     name: 'locked',
@@ -599,8 +599,8 @@ export const SCENES: readonly Scene[] = [
     alt: 'The lock of a card: a password of three words, made up',
     main: live(QUIET_SHOP),
     go: async (page) => {
-      await openLock(page, 'Password');
-      await page.getByText('The password is').waitFor({ state: 'attached' });
+      await openLock(page, 'password');
+      await page.getByRole('status').getByText('brisk-plum-tide').waitFor({ state: 'attached' });
     },
   },
   {
@@ -617,9 +617,9 @@ export const SCENES: readonly Scene[] = [
     alt: 'The lock of a card: addresses, with one that is wrong',
     main: live(QUIET_SHOP),
     go: async (page) => {
-      await openLock(page, 'These addresses');
-      await page.getByLabel('Addresses and networks').fill('203.0.113.0/24, office.example.com');
-      await page.getByRole('button', { name: 'Apply' }).click();
+      await openLock(page, 'addresses');
+      await page.locator('#lock-form-shop-detail').fill('203.0.113.0/24, office.example.com');
+      await page.locator('.lock-apply button').click();
     },
   },
   {
@@ -636,9 +636,9 @@ export const SCENES: readonly Scene[] = [
         },
       }),
     go: async (page) => {
-      await openLock(page, 'Ask me');
-      await page.getByRole('button', { name: 'Apply' }).click();
-      await page.getByText('too old').waitFor();
+      await openLock(page, 'knock');
+      await page.locator('.lock-apply button').click();
+      await page.locator('.lock-form .problem').first().waitFor();
     },
   },
   {
@@ -660,9 +660,9 @@ export const SCENES: readonly Scene[] = [
     alt: 'The form with its options: a password for the new tunnel',
     main: live(QUIET_SHOP),
     go: async (page) => {
-      await page.getByRole('button', { name: 'Options' }).click();
-      await page.getByRole('radio', { name: 'Password' }).check();
-      await page.getByRole('textbox', { name: 'Password' }).scrollIntoViewIfNeeded();
+      await page.locator('#options-button').click();
+      await page.locator('#lock-password').check();
+      await page.locator('#lock-detail').scrollIntoViewIfNeeded();
     },
   },
   {
@@ -687,8 +687,8 @@ export const SCENES: readonly Scene[] = [
     main: live(SHOP),
     go: async (page) => {
       await openLog(page);
-      await page.getByLabel('Search requests').fill('nowhere');
-      await page.getByText('No request matches').waitFor();
+      await page.locator('#search-requests').fill('nowhere');
+      await page.locator('.nothing').waitFor();
     },
   },
   {
@@ -697,7 +697,7 @@ export const SCENES: readonly Scene[] = [
     main: live(SHOP),
     go: async (page) => {
       await page.getByRole('button', { name: /POST \/api\/checkout/ }).click();
-      await page.getByRole('heading', { name: 'Response' }).waitFor();
+      await page.locator('.message + .message h2').waitFor();
     },
   },
   {
@@ -714,7 +714,7 @@ export const SCENES: readonly Scene[] = [
     }),
     go: async (page) => {
       await openSigned(page);
-      await page.getByRole('button', { name: '2 secrets' }).click();
+      await page.locator('.signature button[aria-expanded]').click();
     },
   },
   {
@@ -757,11 +757,11 @@ export const SCENES: readonly Scene[] = [
     main: live(SHOP),
     go: async (page) => {
       await page.getByRole('button', { name: /POST \/api\/checkout/ }).click();
-      const response = page.getByRole('region', { name: 'Response', exact: true });
-      await response.getByRole('button', { name: 'Find' }).click();
+      const response = page.locator('.message + .message');
+      await response.locator('.body-bar button[aria-expanded]').click();
       await response.getByRole('searchbox').fill('mug');
-      await response.getByText('1 of 1').waitFor();
-      await response.getByRole('button', { name: 'Copy the path' }).scrollIntoViewIfNeeded();
+      await response.locator('.tree-target').waitFor();
+      await response.locator('.tree-bar .copy').last().scrollIntoViewIfNeeded();
     },
   },
   {
@@ -776,9 +776,9 @@ export const SCENES: readonly Scene[] = [
     main: live(SHOP),
     go: async (page) => {
       await openEdit(page);
-      await page.getByLabel('Method').fill('P OST');
-      await page.getByRole('button', { name: 'Send', exact: true }).click();
-      await page.getByText('The method takes').waitFor();
+      await page.locator('#edit-method').fill('P OST');
+      await page.locator('.edit .primary').click();
+      await page.locator('#edit-method-note.problem').waitFor();
     },
   },
   {
@@ -787,9 +787,9 @@ export const SCENES: readonly Scene[] = [
     main: live(SHOP),
     go: async (page) => {
       await openEdit(page);
-      await page.getByRole('button', { name: 'Send', exact: true }).click();
-      await page.getByRole('heading', { name: 'Responses' }).waitFor();
-      await page.getByRole('region', { name: 'Body, before and now' }).scrollIntoViewIfNeeded();
+      await page.locator('.edit .primary').click();
+      await page.locator('.responses h2').waitFor();
+      await page.locator('.diff').last().scrollIntoViewIfNeeded();
     },
   },
   {
@@ -818,8 +818,8 @@ export const SCENES: readonly Scene[] = [
     main: live(SHOP),
     go: async (page) => {
       await openSettings(page);
-      await page.getByRole('button', { name: 'About and licences' }).click();
-      await page.getByText('Culvert 0.1.0').waitFor();
+      await page.locator('#about').click();
+      await page.getByText('0.1.0').waitFor();
     },
   },
 ];

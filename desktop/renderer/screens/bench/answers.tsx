@@ -27,10 +27,14 @@ export function Answers({
       <h2>{t('bench.responses')}</h2>
       <p class="response-status">
         <span class="unseen">{t('bench.before')}</span>
-        <span class="mono">{status.before ?? t('bench.noStatus')}</span>
-        <span aria-hidden="true">→</span>
+        <Status status={status.before} />
+        <span class="turns" aria-hidden="true">
+          →
+        </span>
         <span class="unseen">{t('bench.now')}</span>
-        <b class="mono">{status.after ?? t('bench.noStatus')}</b>
+        <b>
+          <Status status={status.after} />
+        </b>
         <button
           type="button"
           id={`sent-${after}`}
@@ -44,6 +48,10 @@ export function Answers({
       <Part title={t('bench.body')} rows={body} />
     </section>
   );
+}
+
+function Status({ status }: { status: string | undefined }): JSX.Element {
+  return status === undefined ? <span>{t('bench.noStatus')}</span> : <code class="mono">{status}</code>;
 }
 
 function Part({ title, rows }: { title: string; rows: readonly ShownRow[] }): JSX.Element {

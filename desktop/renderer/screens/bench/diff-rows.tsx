@@ -16,7 +16,7 @@ export function DiffRows({ title, rows }: { title: string; rows: readonly ShownR
         const { before, after } = row;
         if (isSame(row))
           return (
-            <div key={index} class="diff-row">
+            <div key={index} class="diff-row" dir="ltr">
               <span>{before}</span>
               <span class="diff-again" aria-hidden="true">
                 {after}
@@ -24,12 +24,30 @@ export function DiffRows({ title, rows }: { title: string; rows: readonly ShownR
             </div>
           );
         return (
-          <div key={index} class="diff-row">
-            {before === undefined ? <span class="diff-none" /> : <del>{before}</del>}
-            {after === undefined ? <span class="diff-none" /> : <ins>{after}</ins>}
+          <div key={index} class="diff-row" dir="ltr">
+            {before === undefined ? (
+              <span class="diff-none" />
+            ) : (
+              <Side is="del" said={t('bench.before')} text={before} />
+            )}
+            {after === undefined ? (
+              <span class="diff-none" />
+            ) : (
+              <Side is="ins" said={t('bench.now')} text={after} />
+            )}
           </div>
         );
       })}
     </div>
+  );
+}
+
+/** A line that differs. @param said which of the two it is, for ears only */
+function Side({ is: Tag, said, text }: { is: 'del' | 'ins'; said: string; text: string }): JSX.Element {
+  return (
+    <Tag>
+      <span class="unseen">{said} </span>
+      {text}
+    </Tag>
   );
 }

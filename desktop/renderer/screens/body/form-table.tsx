@@ -13,7 +13,9 @@ export function FormTable({ label, form }: { label: string; form: Form }): JSX.E
           {form.parts.map(({ name, value, file }, index) => (
             // A name can occur several times; its position distinguishes it from the others.
             <tr key={index}>
-              <th scope="row">{name}</th>
+              <th scope="row" dir="ltr">
+                {name}
+              </th>
               <td class="mono">{file === undefined ? value : fileText(file)}</td>
             </tr>
           ))}

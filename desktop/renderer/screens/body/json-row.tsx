@@ -80,7 +80,9 @@ function Name({ document, node }: { document: JsonDocument; node: JsonNode }): J
   if (parent.kind === 'array') return <span class="dim">{node.index}: </span>;
   return (
     <>
-      <span class="tree-name">{shownSource(node.name ?? '')}</span>
+      <span class="tree-name" dir="ltr">
+        {shownSource(node.name ?? '')}
+      </span>
       {': '}
     </>
   );
@@ -98,7 +100,12 @@ function Value({
 }): JSX.Element {
   if (node.kind === 'object' || node.kind === 'array') return <span class="dim">{summaryOf(node)}</span>;
   const text = shownSource(sourceOf(document, node));
-  if (isWhole || !isFoldable(node)) return <span class={`tree-${node.kind}`}>{text}</span>;
+  if (isWhole || !isFoldable(node))
+    return (
+      <span class={`tree-${node.kind}`} dir="ltr">
+        {text}
+      </span>
+    );
   return (
     <span class={`tree-${node.kind}`}>
       {text.slice(0, LONG_STRING)}…

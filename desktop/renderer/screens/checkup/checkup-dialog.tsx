@@ -62,7 +62,9 @@ function HopRow({ result: { hop, result, ms, detail, fix } }: { result: HopResul
       </span>
       <b>{hopWords(hop)}</b>
       <span class="unseen"> {t(`checkup.result.${result}`)}</span>
-      {result !== 'skipped' && <span class="hop-time dim">{ms} ms</span>}
+      {result !== 'skipped' && (
+        <span class="hop-time dim">{t('latency.milliseconds', { milliseconds: ms })}</span>
+      )}
       <span class="hop-detail">{detail}</span>
       {fix !== undefined && <span class="hop-detail hop-fix">{fix}</span>}
     </li>

@@ -70,7 +70,10 @@ function Visitor({
   return (
     <li>
       <span class="visitor">
-        {who} <span class="hint">{address}</span>
+        {who}{' '}
+        <span class="hint" dir="ltr">
+          {address}
+        </span>
       </span>
       <span class="dim nowrap">{left}</span>
       <button

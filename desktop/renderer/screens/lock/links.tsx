@@ -119,9 +119,13 @@ function LinkRow({
   const end = useTime((now) => linkEnd(link, now));
   return (
     <li>
-      <span class={link.note === '' ? 'link-name dim' : 'link-name'} title={link.note}>
-        {linkName(link)}
-      </span>
+      {link.note === '' ? (
+        <span class="link-name dim">{linkName(link)}</span>
+      ) : (
+        <bdi class="link-name" title={link.note}>
+          {link.note}
+        </bdi>
+      )}
       <span class="dim nowrap">{isCopied ? t('common.copied') : end}</span>
       <button
         type="button"

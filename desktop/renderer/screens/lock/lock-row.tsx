@@ -53,7 +53,7 @@ export function LockRow({
     <div class="lock-row">
       <span class="lock-line">
         {label}
-        {value !== '' && <b> {value}</b>}
+        {value !== '' && <b dir="ltr"> {value}</b>}
       </span>
       {lock.kind === 'password' && lock.password !== undefined && <CopyShare tunnel={tunnel} run={run} />}
       {lock.kind === 'links' && (

@@ -26,7 +26,7 @@ export function ChipRow({
           aria-pressed={id === chosen}
           onClick={() => choose(id === chosen ? ALL : id)}
         >
-          {label} <span class="dim">{countText(count)}</span>
+          <bdi>{label}</bdi> <span class="dim">{countText(count)}</span>
         </button>
       ))}
     </div>

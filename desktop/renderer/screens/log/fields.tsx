@@ -28,8 +28,12 @@ export function Fields({
         {fields.map(([name, value], index) => (
           // A field can occur there several times; its position distinguishes it from the others.
           <tr key={index}>
-            <th scope="row">{escapeUnprintable(name)}</th>
-            <td class="mono">{escapeUnprintable(utf8Text(value))}</td>
+            <th scope="row" dir="ltr">
+              {escapeUnprintable(name)}
+            </th>
+            <td class="mono" dir="ltr">
+              {escapeUnprintable(utf8Text(value))}
+            </td>
             <td class="fields-copy">
               {value !== '' && <CopyButton what={{ kind: 'header', name }} text={() => utf8Text(value)} />}
             </td>

@@ -14,7 +14,9 @@ export function Message({ of, message }: { of: MessageKind; message: MessageView
   return (
     <section class="message" aria-label={title}>
       <h2>{title}</h2>
-      <p class="start-line mono">{escapeUnprintable(utf8Text(message.startLine))}</p>
+      <p class="start-line mono" dir="ltr">
+        {escapeUnprintable(utf8Text(message.startLine))}
+      </p>
       <Parameters startLine={message.startLine} />
       <Fields of={of} fields={message.fields} />
       <Body of={of} message={message} />

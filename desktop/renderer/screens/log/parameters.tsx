@@ -16,8 +16,12 @@ export function Parameters({ startLine }: { startLine: string }): JSX.Element | 
           {shown.map(([name, value], index) => (
             // A name can occur several times; its position distinguishes it from the others.
             <tr key={index}>
-              <th scope="row">{name}</th>
-              <td class="mono">{value}</td>
+              <th scope="row" dir="ltr">
+                {name}
+              </th>
+              <td class="mono" dir="ltr">
+                {value}
+              </td>
             </tr>
           ))}
         </tbody>

@@ -87,8 +87,10 @@ const RowButton = memo(function RowButton({
       aria-current={isOpen ? 'true' : undefined}
       onClick={() => go({ screen: 'request', key: tunnelKey, id })}
     >
-      <span class="method">{escapeUnprintable(request.method)}</span>
-      <span class="target" title={target}>
+      <span class="method" dir="ltr">
+        {escapeUnprintable(request.method)}
+      </span>
+      <span class="target" dir="ltr" title={target}>
         {replayOf !== undefined && (
           <span class="replay-mark" title={t('log.repeats', { replayOf })}>
             <span aria-hidden="true">↻ </span>
@@ -97,7 +99,9 @@ const RowButton = memo(function RowButton({
         )}
         {isInLog && webhook !== undefined && (
           <>
-            <span class="webhook-mark">{WEBHOOK_PROVIDERS[webhook]}</span>{' '}
+            <span class="webhook-mark" translate={false}>
+              {WEBHOOK_PROVIDERS[webhook]}
+            </span>{' '}
           </>
         )}
         <SignatureMark signature={request.signature} />
@@ -120,10 +124,17 @@ function DurationBar({ ms }: { ms: number }): JSX.Element {
 
 function Ago({ startedAt }: { startedAt: number }): JSX.Element {
   const words = useTime((now) => agoText(startedAt, now));
+  if (words === t('log.now')) {
+    return (
+      <span class="ago" title={clockText(startedAt)}>
+        {words}
+      </span>
+    );
+  }
   return (
     <span class="ago" title={clockText(startedAt)}>
-      {words}
-      <span class="unseen">{words === 'now' ? '' : ' ago'}</span>
+      <span aria-hidden="true">{words}</span>
+      <span class="unseen">{t('log.ago', { words })}</span>
     </span>
   );
 }

@@ -40,6 +40,7 @@ export function RequestScreen({
           ? t('request.request')
           : `${escapeUnprintable(detail.method)} ${targetText(detail)}`
       }
+      titleDir={detail === undefined ? undefined : 'ltr'}
     >
       <Failure problem={error} />
       {detail !== undefined && (

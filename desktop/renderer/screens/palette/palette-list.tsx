@@ -1,7 +1,10 @@
 import type { JSX } from 'preact';
 import { t } from '../../../i18n/translate.ts';
-import type { PaletteEntry } from '../../model/palette-entry.ts';
+import type { PaletteEntry, PaletteGroup } from '../../model/palette-entry.ts';
 import { Shortcut } from '../../view/shortcut.tsx';
+
+/** Groups of what others have named. */
+const IS_CODE: ReadonlySet<PaletteGroup> = new Set(['tunnels', 'requests']);
 
 /** What was found, by group. @param active id of the entry that Enter chooses */
 export function PaletteList({
@@ -40,8 +43,10 @@ export function PaletteList({
               onMouseDown={(event) => event.preventDefault()}
               onClick={() => choose(entry)}
             >
-              <span class="palette-label">{entry.label}</span>
-              {entry.detail !== '' && <span class="palette-detail dim">{entry.detail}</span>}
+              <span class="palette-label" dir={IS_CODE.has(group) ? 'ltr' : undefined}>
+                {entry.label}
+              </span>
+              {entry.detail !== '' && <bdi class="palette-detail dim">{entry.detail}</bdi>}
               {entry.shortcut !== undefined && <Shortcut keys={entry.shortcut} />}
             </div>
           ))}

@@ -29,7 +29,7 @@ export function AboutScreen(): JSX.Element {
           <div class="welcome">
             <Mark size={44} />
             <p>
-              <b>Culvert {about.version}</b>
+              <b dir="ltr">Culvert {about.version}</b>
             </p>
             <button
               type="button"
@@ -70,7 +70,7 @@ function Table({
   return (
     <section class="group" aria-label={title}>
       <h2>{title}</h2>
-      <dl class="pairs">
+      <dl class="pairs" translate={false}>
         {rows.flatMap(([name, value]) => [<dt key={`${name}-name`}>{name}</dt>, <dd key={name}>{value}</dd>])}
       </dl>
     </section>

@@ -121,7 +121,7 @@ export function SettingsScreen({
       <section class="group" aria-label={t('settings.account')}>
         <dl class="pairs">
           <dt>{t('settings.account.relay')}</dt>
-          <dd>{session.relay}</dd>
+          <dd dir="ltr">{session.relay}</dd>
           <dt>{t('settings.account.name')}</dt>
           <dd>
             {t('settings.account.nameAndPlan', {

@@ -66,7 +66,7 @@ export function SignIn({ session, hasNetwork }: { session: Session; hasNetwork: 
       <main class="screen scroll sign-in">
         <div class="welcome">
           <Mark size={44} />
-          <h1>Culvert</h1>
+          <h1 translate={false}>Culvert</h1>
           <p class="dim">{t('signIn.welcome')}</p>
         </div>
         {problem !== undefined && general === undefined && <Notice>{problem.text}</Notice>}

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { t } from '../../../i18n/translate.ts';
 
 /** A word that does something with a tunnel; its name for screen readers says which tunnel. */
 export function ActionLink({
@@ -22,7 +23,7 @@ export function ActionLink({
       type="button"
       id={id}
       class={apart ? 'link apart' : 'link'}
-      aria-label={`${label} ${of}`}
+      aria-label={t('tunnels.actionOf', { action: label, slug: of })}
       aria-expanded={expanded}
       onClick={onClick}
     >

@@ -32,7 +32,7 @@ export function Address({
 
   return (
     <>
-      <h2 id={id} class="address" title={tunnel.url}>
+      <h2 id={id} class="address" dir="ltr" title={tunnel.url}>
         {before !== '' && <span class="dim">{before}</span>}
         <b>{slug}</b>
         {after !== '' && <span class="dim">{after}</span>}

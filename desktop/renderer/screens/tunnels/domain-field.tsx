@@ -59,7 +59,11 @@ export function DomainField({ context, draft, problem, change }: FormFieldProps)
         >
           <option value="">{t('domain.none')}</option>
           {domains.map((domain) => (
-            <option key={domain.id} value={domain.domain}>
+            <option
+              key={domain.id}
+              value={domain.domain}
+              dir={domain.status === 'verified' ? 'ltr' : undefined}
+            >
               {domainLabel(domain)}
             </option>
           ))}

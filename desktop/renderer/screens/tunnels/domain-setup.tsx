@@ -35,7 +35,9 @@ export function DomainSetup({
       <ul class="records">
         {domain.records.map(({ type, name, value }) => (
           <li key={type + value}>
-            <span class="record-type">{type}</span>
+            <span class="record-type" translate={false}>
+              {type}
+            </span>
             <Copied what={{ kind: 'recordName', name: type }} text={name} />
             <Copied what={{ kind: 'recordValue', name: type }} text={value} />
           </li>

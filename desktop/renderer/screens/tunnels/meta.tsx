@@ -11,10 +11,17 @@ export function Meta({ tunnel, word }: { tunnel: TunnelView; word: string }): JS
     <p class="meta">
       <span class="word">{word}</span>
       <span>
-        <span aria-hidden="true">→ </span>
-        <span class="unseen">{t('meta.leadsTo')}</span>
-        {folder === undefined ? <b>localhost:{localPort}</b> : rich('meta.folder', { folder })}
-        {framework !== undefined && ` ${framework}`}
+        <span class="turns" aria-hidden="true">
+          →
+        </span>{' '}
+        <span class="unseen">{t('meta.leadsTo')} </span>
+        {folder === undefined ? <b dir="ltr">localhost:{localPort}</b> : rich('meta.folder', { folder })}
+        {framework !== undefined && (
+          <>
+            {' '}
+            <bdi>{framework}</bdi>
+          </>
+        )}
       </span>
       {requests > 0 && <span class="requests">{rich('meta.requests', { requests })}</span>}
     </p>
@@ -25,18 +32,28 @@ export function Meta({ tunnel, word }: { tunnel: TunnelView; word: string }): JS
 export function Traffic({ tunnel: { bytesIn, bytesOut } }: { tunnel: TunnelView }): JSX.Element {
   return (
     <>
-      <Bytes arrow="↑" words={t('meta.received')} bytes={bytesIn} />
-      <Bytes arrow="↓" words={t('meta.sent')} bytes={bytesOut} />
+      <Bytes arrow="↑" said="meta.received" bytes={bytesText(bytesIn)} />
+      <Bytes arrow="↓" said="meta.sent" bytes={bytesText(bytesOut)} />
     </>
   );
 }
 
-function Bytes({ arrow, words, bytes }: { arrow: string; words: string; bytes: number }): JSX.Element {
+function Bytes({
+  arrow,
+  said,
+  bytes,
+}: {
+  arrow: string;
+  said: 'meta.received' | 'meta.sent';
+  bytes: string;
+}): JSX.Element {
+  const words = t(said, { bytes });
   return (
-    <span title={`${bytesText(bytes)} ${words}`}>
-      <span aria-hidden="true">{arrow} </span>
-      <b>{bytesText(bytes)}</b>
-      <span class="unseen"> {words}</span>
+    <span title={words}>
+      <span aria-hidden="true">
+        {arrow} <b>{bytes}</b>
+      </span>
+      <span class="unseen">{words}</span>
     </span>
   );
 }

@@ -14,7 +14,14 @@ export function NameField({ context, draft, problem, change }: FormFieldProps): 
   }
   const shown = problem ?? draftNameProblem(draft, context);
   // The domain is known from the first tunnel on.
-  const address = nameDomain === '' ? t('name.good', { name: draft.name }) : `${draft.name}.${nameDomain}`;
+  const address =
+    nameDomain === '' ? (
+      t('name.good', { name: draft.name })
+    ) : (
+      <span dir="ltr">
+        {draft.name}.{nameDomain}
+      </span>
+    );
   const hint = draft.name === '' ? t('name.hint', NAME_LENGTHS) : address;
   return (
     <Field id="name" label={t('name.label')} hint={hint} problem={shown}>

@@ -57,7 +57,9 @@ export function Options({
             onChange={(event) => change({ host: event.currentTarget.value as FormDraft['host'] })}
           >
             <option value="keep">{t('options.asSent')}</option>
-            <option value="local">localhost:{port === '' ? t('options.portOfHost') : port}</option>
+            <option value="local" dir="ltr">
+              localhost:{port === '' ? t('options.portOfHost') : port}
+            </option>
             <option value={CUSTOM}>{t('options.anotherName')}</option>
           </select>
         </Field>

@@ -86,8 +86,12 @@ export function PortField({ context, draft, problem, change }: FormFieldProps): 
             onClick={() => take(view.port)}
           >
             <b>{view.port}</b>
-            <span>{programName(view) ?? t('port.unknownProgram')}</span>
-            {view.framework !== undefined && <span class="dim">{view.process}</span>}
+            {programName(view) === undefined ? (
+              <span>{t('port.unknownProgram')}</span>
+            ) : (
+              <bdi>{programName(view)}</bdi>
+            )}
+            {view.framework !== undefined && <bdi class="dim">{view.process}</bdi>}
           </li>
         ))}
       </ul>

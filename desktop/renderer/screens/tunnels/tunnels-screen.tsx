@@ -69,7 +69,7 @@ export function TunnelsScreen({
     <Pane class="screen" aria-label={isPane ? 'Culvert' : undefined}>
       <header class="bar home">
         <Mark />
-        <h1>Culvert</h1>
+        <h1 translate={false}>Culvert</h1>
         <span class="who dim" title={session.relay}>
           {t('tunnels.nameAndPlan', { name: account.name, plan: capitalised(account.plan) })}
         </span>

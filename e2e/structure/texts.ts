@@ -1,0 +1,156 @@
+/** Which texts a source shows that are in no catalogue, and what it gives the messages of the catalogue. */
+import { parsers } from 'prettier/plugins/typescript';
+
+/** A node of the syntax tree, as ESTree has them. */
+interface Node {
+  readonly type: string;
+  readonly loc?: { readonly start: { readonly line: number } };
+  readonly [part: string]: unknown;
+}
+
+/** Attributes that people read or hear, of elements and of the window's own components. */
+const SHOWN = new Set([
+  'alt',
+  'aria-description',
+  'aria-label',
+  'aria-roledescription',
+  'aria-valuetext',
+  'hint',
+  'label',
+  'placeholder',
+  'title',
+  'what',
+  'words',
+]);
+/** Functions of which people hear what they are given. */
+const SAYING = new Set(['say']);
+const LETTER = /\p{L}/u;
+
+/** TypeScript, with or without JSX as its name says. */
+export interface Source {
+  readonly path: string;
+  readonly text: string;
+}
+
+export interface Text {
+  readonly line: number;
+  readonly text: string;
+}
+
+/** A call that says a message. */
+export interface Said {
+  readonly line: number;
+  readonly key: string;
+  /** names of the values that it is given; `undefined` if they are made elsewhere */
+  readonly places: readonly string[] | undefined;
+}
+
+/** @returns texts that are shown and written where they are shown, each with its line */
+export function writtenTexts(source: Source): Text[] {
+  const found: Text[] = [];
+  const add = (node: unknown): void => {
+    for (const { text, line } of strings(node))
+      if (LETTER.test(text)) found.push({ line, text: text.trim() });
+  };
+  walk(source, (node) => {
+    switch (node.type) {
+      case 'JSXText':
+        add(node);
+        break;
+      case 'JSXAttribute':
+        if (SHOWN.has(nameOf(node['name']))) add(node['value']);
+        break;
+      case 'JSXElement':
+      case 'JSXFragment':
+        for (const child of nodes(node['children'])) if (child.type === 'JSXExpressionContainer') add(child);
+        break;
+      case 'CallExpression':
+        if (SAYING.has(nameOf(node['callee']))) nodes(node['arguments']).forEach(add);
+        break;
+    }
+  });
+  return found;
+}
+
+/**
+ * @param speakers names of the functions that say a message: its key is their first argument, its values the ones after
+ */
+export function saidMessages(source: Source, speakers: readonly string[]): Said[] {
+  const said: Said[] = [];
+  walk(source, (node) => {
+    if (node.type !== 'CallExpression' || !speakers.includes(nameOf(node['callee']))) return;
+    const [key, ...values] = nodes(node['arguments']);
+    const places = values.map(propertyNames);
+    const isKnown = places.every((names) => names !== undefined);
+    for (const { text, line } of strings(key))
+      said.push({ key: text, line, places: isKnown ? places.flatMap((names) => names ?? []) : undefined });
+  });
+  return said;
+}
+
+/** @returns the names in an object literal; `undefined` if it is none, or takes over more from another one */
+function propertyNames(node: Node): string[] | undefined {
+  if (node.type !== 'ObjectExpression') return undefined;
+  const properties = nodes(node['properties']);
+  if (properties.some(({ type, computed }) => type !== 'Property' || computed === true)) return undefined;
+  return properties.map(({ key }) => nameOf(key));
+}
+
+/** The string literals that an expression may have as its value, or a part of it. */
+function strings(node: unknown): Text[] {
+  if (!isNode(node)) return [];
+  const line = node.loc?.start.line ?? 0;
+  switch (node.type) {
+    case 'JSXText':
+    case 'Literal':
+      return typeof node['value'] === 'string' ? [{ text: node['value'], line }] : [];
+    case 'TemplateLiteral':
+      return [...nodes(node['quasis']), ...nodes(node['expressions'])].flatMap(strings);
+    case 'TemplateElement':
+      return [{ text: (node['value'] as { readonly cooked: string }).cooked, line }];
+    case 'ConditionalExpression':
+      return [node['consequent'], node['alternate']].flatMap(strings);
+    case 'LogicalExpression':
+      return [...(node['operator'] === '&&' ? [] : strings(node['left'])), ...strings(node['right'])];
+    case 'BinaryExpression':
+      return node['operator'] === '+' ? [node['left'], node['right']].flatMap(strings) : [];
+    case 'JSXExpressionContainer':
+    case 'TSAsExpression':
+      return strings(node['expression']);
+    default:
+      return [];
+  }
+}
+
+/** @returns texts that a style sheet shows, or has said by screen readers */
+export function styledTexts(sheet: string): string[] {
+  return [...sheet.matchAll(/^\s*content:(.*);/gm)]
+    .map(([, value = '']) => value.trim())
+    .filter((value) => /'[^']*\p{L}/u.test(value));
+}
+
+function walk({ path, text }: Source, visit: (node: Node) => void): void {
+  const step = (part: unknown): void => {
+    if (Array.isArray(part)) part.forEach(step);
+    if (!isNode(part)) return;
+    visit(part);
+    for (const [name, each] of Object.entries(part)) if (name !== 'loc' && name !== 'range') step(each);
+  };
+  // The TypeScript compiler, since version 7, gives no syntax tree without a process of its own.
+  const { body } = parsers.typescript.parse(text, { filepath: path } as never) as Node;
+  step(body);
+}
+
+function isNode(part: unknown): part is Node {
+  return typeof part === 'object' && part !== null && 'type' in part;
+}
+
+function nodes(part: unknown): Node[] {
+  return Array.isArray(part) ? part.filter(isNode) : [];
+}
+
+/** Of an identifier, an attribute or a key. */
+function nameOf(node: unknown): string {
+  if (!isNode(node)) return '';
+  return String(node['name'] ?? node['value']);
+}

@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import type { Page } from 'playwright-core';
+import { chooseLocale, type LanguageChoice, PSEUDO_LANGUAGE } from '../../desktop/i18n/locale.ts';
+import { Scope } from '../support/scope.ts';
+import { openWindow, WINDOW_SIZE } from './support/app-window.ts';
+import { violations } from './support/axe.ts';
+import { NOW, type Scene, SCENES } from './support/gallery.ts';
+import { assertNothingCutOff } from './support/readable.ts';
+import { inLanguage, Stage } from './support/stage.ts';
+import { sharedBrowser, sharedWindow } from './support/shared.ts';
+import { untranslated } from './support/untranslated.ts';
+
+/** The narrowest window; the usual one at a zoom of 200 %. */
+const SIZES = [
+  { width: 360, height: 640 },
+  { width: 200, height: 320 },
+] as const;
+/** Judged by axe-core, too, which takes a while. */
+const JUDGED = new Set(['sign-in', 'tunnels', 'create', 'request', 'settings']);
+
+const VIEWS = {
+  German: {
+    choice: 'de',
+    look: async ({ name }, page) => {
+      if (JUDGED.has(name)) assert.deepEqual(await violations(page), []);
+      for (const size of SIZES) {
+        await page.setViewportSize(size);
+        await assertNothingCutOff(page, `${size.width} x ${size.height}`);
+      }
+    },
+  },
+  'a language from right to left': {
+    choice: PSEUDO_LANGUAGE,
+    look: async (_scene, page) => {
+      await assertNothingCutOff(page, 'the usual size');
+      assert.deepEqual(await untranslated(page), []);
+    },
+  },
+} as const satisfies Record<
+  string,
+  { choice: LanguageChoice; look: (scene: Scene, page: Page) => Promise<void> }
+>;
+
+for (const [language, { choice, look }] of Object.entries(VIEWS))
+  describe(`every screen in ${language}: nothing cut off, nothing untranslated`, () => {
+    const locale = chooseLocale(choice, []);
+    const scope = new Scope();
+    const stage = new Stage();
+    let page: Page;
+
+    // One page shows all of them, one after the other.
+    before(async () => {
+      const [browser, built] = await Promise.all([sharedBrowser(), sharedWindow()]);
+      page = await openWindow(scope, browser, built, stage, { reducedMotion: 'reduce', now: NOW });
+    });
+    after(() => scope.end());
+
+    for (const scene of SCENES)
+      it(scene.name, async () => {
+        stage.main = inLanguage(scene.main(), locale);
+        await page.setViewportSize(WINDOW_SIZE);
+        await page.reload();
+        await page.locator(`html[lang="${locale.language}"]`).waitFor();
+        await scene.go?.(page);
+        await look(scene, page);
+      });
+  });
