@@ -29,7 +29,7 @@ scenarios('finding out why', (fixture) => {
     assert.match(rows.find((row) => row.includes('A request through it')) ?? '', /answered/);
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
-    assert.equal(await page.evaluate('document.activeElement.textContent'), 'Find out why');
+    await page.locator(':focus', { hasText: 'Find out why' }).waitFor();
     const api = new Api(fixture.relay, account.key);
     await eventually(20_000, async () => {
       const left = await api.list();
@@ -38,7 +38,7 @@ scenarios('finding out why', (fixture) => {
         [slug],
       );
     });
-    assert.equal(await page.getByRole('region', { name: 'Opened elsewhere' }).count(), 0);
+    await page.getByRole('region', { name: 'Opened elsewhere' }).waitFor({ state: 'detached' });
   });
 
   it('says at the banner of an outage where it stops, and what to do', async () => {

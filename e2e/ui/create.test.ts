@@ -66,7 +66,7 @@ scenarios('creating a tunnel', (fixture) => {
     const { page, account } = await fixture.openSignedIn();
     for (let left = 5; left > 0; left -= 1) await account.api.create({ local_port: 9 });
     // One more is allowed every 6 s, and a slow machine may take that long.
-    await eventually(20_000, async () => {
+    await eventually(60_000, async () => {
       await page.getByLabel('Port', { exact: true }).fill('3000');
       await page.getByRole('button', { name: 'Expose' }).click();
       await page

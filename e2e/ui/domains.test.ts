@@ -70,7 +70,9 @@ scenarios('an own address', (fixture) => {
       .locator('.card')
       .getByRole('button', { name: /^Start again/ })
       .waitFor();
-    assert.deepEqual(await field.locator('option').allInnerTexts(), ['None', 'Add a domain…']);
+    await eventually(20_000, async () =>
+      assert.deepEqual(await field.locator('option').allInnerTexts(), ['None', 'Add a domain…']),
+    );
   });
 
   it('needs a plan that has domains', async () => {

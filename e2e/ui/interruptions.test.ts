@@ -115,7 +115,7 @@ scenarios('what comes back by itself', (fixture) => {
     await card(opened.page, slug).getByText('Online').waitFor();
     await opened.app.wake();
     // Without the wake-up, the app would notice after 75 s.
-    await eventually(20_000, async () => assert.equal((await visit(url, { ms: 2000 })).body, 'hello'));
+    await eventually(60_000, async () => assert.equal((await visit(url, { ms: 5000 })).body, 'hello'));
     await card(opened.page, slug).getByText('Online').waitFor();
   });
 

@@ -52,7 +52,7 @@ scenarios('the main job without a mouse', (fixture) => {
     await keys.press('Enter');
     await tabTo(page, /^\+1 h$/);
     await keys.press('Space');
-    await page.getByText(/^1 h 59 min left/).waitFor();
+    await page.getByText(/^1 h 5\d min left/).waitFor();
     await focusedName(page, /^Extend /);
 
     await tabTo(page, /^Stop /);

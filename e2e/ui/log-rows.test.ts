@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { exampleDetail, exampleSnapshot, exampleTunnel } from '../../desktop/testing/views.ts';
 import { eventually } from '../support/deadline.ts';
 import { testScope } from '../support/scope.ts';
@@ -95,10 +95,11 @@ describe('a log of ten thousand requests', () => {
     await page.mouse.wheel(0, 30_011);
     const row = page.locator('.log li[aria-posinset="1010"] .row');
     await row.waitFor();
-    const [id, before] = [await row.getAttribute('id'), await row.boundingBox()];
+    const before = await rested(row);
+    const id = await row.getAttribute('id');
     await come(57);
     await page.locator(`.log li[aria-posinset="1067"] #${id}`).waitFor();
-    assert.deepEqual(await page.locator(`#${id}`).boundingBox(), before);
+    assert.deepEqual(await rested(page.locator(`#${id}`)), before);
   });
 
   it('keeps the focus in its row, also out of view, and goes on from there', async () => {
@@ -175,4 +176,15 @@ const IN_VIEW = `(() => {
 
 async function isAt(page: Page, id: number): Promise<void> {
   await page.locator(`#request-k-${id}`).and(page.locator(':focus')).waitFor();
+}
+
+/** Where an element is once it no longer moves: what a wheel scrolls may go there step by step. */
+async function rested(element: Locator): ReturnType<Locator['boundingBox']> {
+  let last: Awaited<ReturnType<Locator['boundingBox']>> | undefined;
+  return await eventually(20_000, async () => {
+    const before = last;
+    last = await element.boundingBox();
+    assert.deepEqual(last, before);
+    return last;
+  });
 }

@@ -191,7 +191,9 @@ scenarios('the request log', (fixture) => {
     await visit(`${address}/missing`);
     await visit(`${address}/first`);
     await openAgain(restarted);
-    assert.deepEqual(await restarted.locator('.log .target').allInnerTexts(), ['/missing']);
+    await eventually(20_000, async () =>
+      assert.deepEqual(await restarted.locator('.log .target').allInnerTexts(), ['/missing']),
+    );
   });
 
   it('shows who sent a webhook, and the webhooks alone', async () => {

@@ -62,9 +62,9 @@ describe('a wide window', () => {
 
     await keys.press('F6');
     await page.locator('h1').and(focused).waitFor();
-    assert.equal(await page.locator('.screen').nth(2).locator(':focus').count(), 1);
+    await page.locator('.screen').nth(2).locator(':focus').waitFor();
     await keys.press('F6');
-    assert.equal(await page.locator('.screen').nth(0).locator(':focus').count(), 1);
+    await page.locator('.screen').nth(0).locator(':focus').waitFor();
     await keys.press('Shift+F6');
     await keys.press('Shift+F6');
     await row(94).and(focused).waitFor();

@@ -34,7 +34,9 @@ scenarios('settings', (fixture) => {
     assert.equal(await shortcut.inputValue(), 'CommandOrControl+Alt+Shift+C');
     await shortcut.selectOption('Alt+Shift+C');
     await page.getByText('Your system did not accept this shortcut').waitFor();
-    assert.equal(await shortcut.inputValue(), 'CommandOrControl+Alt+Shift+C');
+    await eventually(20_000, async () =>
+      assert.equal(await shortcut.inputValue(), 'CommandOrControl+Alt+Shift+C'),
+    );
     await shortcut.selectOption('off');
     await page.getByText('Your system did not accept this shortcut').waitFor({ state: 'detached' });
     await assertReadable(page, 'settings');

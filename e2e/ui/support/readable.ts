@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
+import { eventually } from '../../support/deadline.ts';
 import { violations } from './axe.ts';
 
 /** This many pixels of a text that has no room show what it is about: some five letters. */
 const SEEN_PX = 40;
+/** A page is drawn again for another size or theme a moment after it has that. */
+const SETTLE_MS = 20_000;
 
 /**
  * Asserts that everybody can read and use what the page shows: axe-core finds nothing, and nothing is cut off.
@@ -11,7 +14,7 @@ const SEEN_PX = 40;
  * @param view named in the error
  */
 export async function assertReadable(page: Page, view: string): Promise<void> {
-  assert.deepEqual(await violations(page), [], view);
+  await eventually(SETTLE_MS, async () => assert.deepEqual(await violations(page), [], view));
   await assertNothingCutOff(page, view);
 }
 
@@ -20,7 +23,7 @@ export async function assertReadable(page: Page, view: string): Promise<void> {
  * away.
  */
 export async function assertNothingCutOff(page: Page, view: string): Promise<void> {
-  assert.deepEqual(await overflowing(page), [], view);
+  await eventually(SETTLE_MS, async () => assert.deepEqual(await overflowing(page), [], view));
 }
 
 async function overflowing(page: Page): Promise<readonly string[]> {
