@@ -20,15 +20,23 @@ export function replaceUnprintable(
   );
 }
 
+/** By the characters that stay. Long texts are mostly lines: to look at the end of each would take longer than all the rest. */
+const patterns = new Map([['', EACH_UNPRINTABLE]]);
+
 /**
  * Writes them as `\x1b` or `\u{202e}`, for people to read.
  *
  * @param allowed characters that stay, such as line feeds
  */
 export function escapeUnprintable(text: string, allowed = ''): string {
-  return replaceUnprintable(text, (character) =>
-    allowed.includes(character) ? character : escapeCharacter(character),
-  );
+  const pattern = patterns.get(allowed) ?? without(allowed);
+  patterns.set(allowed, pattern);
+  return text.replace(pattern, escapeCharacter);
+}
+
+function without(allowed: string): RegExp {
+  const characters = [...allowed].map((character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+  return new RegExp(`[${UNPRINTABLE.source}--[${characters.join('')}]]`, 'gv');
 }
 
 /** `\x1b` or `\u{202e}`. @param character one code point */

@@ -1,8 +1,7 @@
 /** Lays JSON out for reading. */
 
-const STEP = '  ';
-/** Deeper levels begin there, too: the white space of a body of brackets grows with the square of its length. */
-const STEPS_MAX = 32;
+/** How a line of each level begins. Deeper ones do as the last: the white space of a body of brackets grows with the square of its length. */
+const LINES = Array.from({ length: 33 }, (_, level) => `\n${'  '.repeat(level)}`);
 /** A text that is longer when it is laid out is not: more than this nobody reads. */
 const LAID_OUT_MAX_CHARS = 4_000_000;
 const TOKEN = /"(?:[^"\\]|\\.)*"|[[\]{},:]|[^\s[\]{},:"]+/g;
@@ -14,40 +13,35 @@ const TOKEN = /"(?:[^"\\]|\\.)*"|[[\]{},:]|[^\s[\]{},:"]+/g;
  * @returns `undefined` for what is no JSON object or array, or too long
  */
 export function indentJson(text: string): string | undefined {
-  if (!/^\s*[[{]/.test(text) || !isJson(text)) return undefined;
-  const tokens = text.match(TOKEN) ?? [];
-  let depth = 0;
-  let laidOut = '';
-  for (const [index, token] of tokens.entries()) {
-    if (laidOut.length > LAID_OUT_MAX_CHARS) return undefined;
-    const next = tokens[index + 1];
-    const isEmpty = next === ']' || next === '}';
-    switch (token) {
-      case '{':
-      case '[':
-        depth += 1;
-        laidOut += isEmpty ? token : token + newLine(depth);
-        break;
-      case '}':
-      case ']':
-        depth -= 1;
-        laidOut += tokens[index - 1] === '{' || tokens[index - 1] === '[' ? token : newLine(depth) + token;
-        break;
-      case ',':
-        laidOut += token + newLine(depth);
-        break;
-      case ':':
-        laidOut += ': ';
-        break;
-      default:
-        laidOut += token;
-    }
-  }
-  return laidOut;
+  return /^\s*[[{]/.test(text) && isJson(text) ? laidOutJson(text) : undefined;
 }
 
-function newLine(depth: number): string {
-  return `\n${STEP.repeat(Math.min(depth, STEPS_MAX))}`;
+/**
+ * The same of a text that is known to be JSON.
+ *
+ * @returns `undefined` for what is too long
+ */
+export function laidOutJson(text: string): string | undefined {
+  let depth = 0;
+  let laidOut = '';
+  /** nothing stands behind its opening bracket so far */
+  let isEmpty = false;
+  const newLine = (): string => LINES[Math.min(depth, LINES.length - 1)] ?? '';
+  for (const [token] of text.matchAll(TOKEN)) {
+    if (laidOut.length > LAID_OUT_MAX_CHARS) return undefined;
+    if (token === '}' || token === ']') {
+      depth -= 1;
+      laidOut += isEmpty ? token : newLine() + token;
+      isEmpty = false;
+      continue;
+    }
+    if (isEmpty) laidOut += newLine();
+    isEmpty = token === '{' || token === '[';
+    if (isEmpty) depth += 1;
+    laidOut += token === ':' ? ': ' : token;
+    if (token === ',') laidOut += newLine();
+  }
+  return laidOut;
 }
 
 function isJson(text: string): boolean {

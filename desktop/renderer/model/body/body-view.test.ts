@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { RecordedMessage } from '../../../engine/inspector/records.ts';
 import type { MessageView } from '../../../shared/ipc.ts';
 import { bodyView, plainText, prettyText } from './body-view.ts';
+import { readJson } from './json-document.ts';
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
 
@@ -23,7 +24,7 @@ describe('bodies', () => {
     const view = bodyView(message('{"id":12345678901234567890,"a":1.0,"a":2}', []));
     assert.ok(view);
     assert.match(prettyText(view), /^\{\n {2}"id": 12345678901234567890,\n {2}"a": 1\.0,\n {2}"a": 2\n\}$/);
-    assert.equal(prettyText({ text: '{"a":' }), '{"a":');
+    assert.equal(prettyText({ text: '{"a":', json: undefined }), '{"a":');
   });
 
   it('reads JSON, forms, pictures and pages as what they are', () => {
@@ -52,7 +53,7 @@ describe('bodies', () => {
   it('shows characters that hide in a text or reverse it', () => {
     const text = '{"a":"x\u{202E}gpj.exe\u{9B}"}\n\t';
     assert.equal(plainText({ text }), '{"a":"x\\u{202e}gpj.exe\\x9b"}\n\t');
-    assert.match(prettyText({ text }), /x\\u\{202e\}gpj\.exe\\x9b/);
+    assert.match(prettyText({ text, json: readJson(text, false) }), /x\\u\{202e\}gpj\.exe\\x9b/);
   });
 
   it('recognises what is not text, and what is not there', () => {

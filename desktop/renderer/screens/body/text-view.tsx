@@ -1,13 +1,12 @@
 import type { JSX } from 'preact';
-import { useContext, useMemo, useRef, useState } from 'preact/hooks';
-import { t } from '../../../i18n/translate.ts';
+import { useContext, useMemo, useRef } from 'preact/hooks';
 import type { Found } from '../../model/body/find.ts';
-import { countText } from '../../model/numbers.ts';
+import { type TextBlock, textBlocks } from '../../model/body/text-blocks.ts';
 import { WrapContext } from '../../view/context.ts';
 import { useHighlights } from './use-highlights.ts';
 
-/** Characters that are laid out without being asked for. */
-const FIRST_CHARACTERS = 100_000;
+/** Characters of a line that is wrapped, as a guess: until a block has come into view, its height is one. */
+const WRAPPED_AFTER = 80;
 
 /** A body as text. */
 export function TextView({
@@ -29,29 +28,43 @@ export function TextView({
   mayWrap: boolean;
 }): JSX.Element {
   const wraps = useContext(WrapContext) && mayWrap;
-  const [shownWhole, setShownWhole] = useState<string>();
-  const isBeyond = (found.at[current] ?? 0) + length > FIRST_CHARACTERS;
-  const isWhole = shownWhole === text || isBeyond || text.length <= FIRST_CHARACTERS;
-  const shown = useMemo(() => (isWhole ? text : text.slice(0, FIRST_CHARACTERS)), [text, isWhole]);
   const pre = useRef<HTMLPreElement>(null);
-  useHighlights(pre, found.at, length, current, shown);
+  const blocks = useMemo(() => textBlocks(text).map(block), [text]);
+  useHighlights(pre, found.at, length, current, text);
   return (
-    <>
-      {/* A region that scrolls must be reachable without a mouse. */}
-      <pre
-        ref={pre}
-        class={`body mono ${wraps ? 'body-wraps' : ''}`}
-        tabIndex={0}
-        role="region"
-        aria-label={label}
-      >
-        {shown}
-      </pre>
-      {!isWhole && (
-        <button type="button" class="link" onClick={() => setShownWhole(text)}>
-          {t('body.showAll', { count: countText(text.length) })}
-        </button>
-      )}
-    </>
+    // A region that scrolls must be reachable without a mouse.
+    <pre
+      ref={pre}
+      class={`body mono ${wraps ? 'body-wraps' : ''}`}
+      tabIndex={0}
+      role="region"
+      aria-label={label}
+    >
+      {blocks}
+    </pre>
   );
+}
+
+function block({ pieces, lines }: TextBlock, index: number): JSX.Element {
+  const [first] = pieces;
+  if (pieces.length === 1)
+    return (
+      <span key={index} class="text-block" style={{ containIntrinsicHeight: `auto ${lines}lh` }}>
+        {first}
+      </span>
+    );
+  return (
+    <span key={index} class="text-line">
+      {pieces.map((piece, place) => (
+        <span key={place} class="text-piece" style={pieceSize(piece.length)}>
+          {piece}
+        </span>
+      ))}
+    </span>
+  );
+}
+
+/** Which of both counts depends on whether it is wrapped. */
+function pieceSize(characters: number): Record<string, number> {
+  return { '--characters': characters, '--wrapped-lines': Math.ceil(characters / WRAPPED_AFTER) };
 }

@@ -11,8 +11,8 @@ CSS.highlights.set('found-current', current);
 /**
  * Marks what was found in a text without a change of its elements (CSS Custom Highlight API), and scrolls to what is looked at.
  *
- * @param element with the text as its only child
- * @param starts where each begins
+ * @param element with the text in it, and nothing else
+ * @param starts where each begins, in order
  * @param length of each
  * @param at which of them is looked at
  * @param text as shown
@@ -25,37 +25,73 @@ export function useHighlights(
   text: string,
 ): void {
   useEffect(() => {
-    const node = element.current?.firstChild;
-    if (!(node instanceof Text)) return undefined;
-    const ranges = starts
-      .filter((start) => start + length <= node.length)
-      .map((start) => rangeOf(node, start, start + length));
+    const ranges = rangesOf(element.current, starts, length);
     for (const range of ranges) found.add(range);
     return () => {
       for (const range of ranges) found.delete(range);
     };
   }, [element, starts, length, text]);
   useEffect(() => {
-    const node = element.current?.firstChild;
     const start = starts[at];
-    if (!(node instanceof Text) || start === undefined || start + length > node.length) return undefined;
-    const range = rangeOf(node, start, start + length);
+    const [range] = start === undefined ? [] : rangesOf(element.current, [start], length);
+    if (range === undefined) return undefined;
     current.add(range);
     scrollTo(element.current, range);
     return () => void current.delete(range);
   }, [element, starts, length, at, text]);
 }
 
-function rangeOf(node: Text, start: number, end: number): Range {
-  const range = new Range();
-  range.setStart(node, start);
-  range.setEnd(node, end);
-  return range;
+/** A text of the page, and where it is in all that is shown. */
+interface Piece {
+  readonly node: Node;
+  readonly from: number;
+  readonly to: number;
+}
+
+function piecesOf(element: HTMLElement): readonly Piece[] {
+  const pieces: Piece[] = [];
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(), from = 0; node !== null; node = walker.nextNode()) {
+    const to = from + (node.textContent ?? '').length;
+    pieces.push({ node, from, to });
+    from = to;
+  }
+  return pieces;
+}
+
+/**
+ * The ranges of what was found, as far as it is shown; one may begin in one text and end in another. Static ones: of live ones each
+ * would be looked at whenever a text goes.
+ */
+function rangesOf(
+  element: HTMLElement | null,
+  starts: readonly number[],
+  length: number,
+): readonly StaticRange[] {
+  const pieces = element === null ? [] : piecesOf(element);
+  let place = 0;
+  return starts.flatMap((start) => {
+    while ((pieces[place]?.to ?? Infinity) <= start) place += 1;
+    const first = pieces[place];
+    const last = pieces.slice(place).find(({ to }) => to >= start + length);
+    if (first === undefined || last === undefined) return [];
+    return [
+      new StaticRange({
+        startContainer: first.node,
+        startOffset: start - first.from,
+        endContainer: last.node,
+        endOffset: start + length - last.from,
+      }),
+    ];
+  });
 }
 
 /** Into view, first within the element, then the element itself. */
-function scrollTo(element: HTMLElement | null, range: Range): void {
+function scrollTo(element: HTMLElement | null, found: StaticRange): void {
   if (element === null) return;
+  const range = new Range();
+  range.setStart(found.startContainer, found.startOffset);
+  range.setEnd(found.endContainer, found.endOffset);
   const { top, left, bottom, right } = range.getBoundingClientRect();
   const room = element.getBoundingClientRect();
   if (top < room.top || bottom > room.bottom)
