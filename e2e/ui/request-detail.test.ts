@@ -79,7 +79,8 @@ scenarios('one request in full', (fixture) => {
     await show('/json');
     const tree = page.getByRole('tree', { name: 'Response body as a tree' });
     const rows = tree.getByRole('treeitem');
-    assert.deepEqual(await rows.allInnerTexts().then(plain), [
+    await rows.first().focus();
+    const shown = [
       '▾ {…} 4 members',
       '"big": 12345678901234567890',
       '"a": 1.0',
@@ -87,8 +88,8 @@ scenarios('one request in full', (fixture) => {
       '▾ "cart": […] 1 element',
       '▾ 0: {…} 1 member',
       `"it's": "café"`,
-    ]);
-    await rows.first().focus();
+    ];
+    await eventually(20_000, async () => assert.deepEqual(await rows.allInnerTexts().then(plain), shown));
     for (const key of ['End', 'ArrowLeft', 'ArrowLeft']) await page.keyboard.press(key);
     await eventually(20_000, async () => assert.equal(await rows.count(), 6));
     await tree
@@ -121,10 +122,16 @@ scenarios('one request in full', (fixture) => {
     });
     const item = (name: string | RegExp) => answer(page).getByRole('treeitem', { name });
     await show('/long');
+    const focused = (name: string) => item(name).and(page.locator(':focus'));
     await item('"list"').click();
-    await item('Show 100 more of 250').click();
-    await item('Show 50 more of 250').click();
-    await item('249: 249').waitFor();
+    // What is far from what is in view is not in the page.
+    assert.equal(await item('Show 100 more of 250').count(), 0);
+    for (const key of ['End', 'ArrowUp']) await page.keyboard.press(key);
+    await focused('Show 100 more of 250').click();
+    await focused('Show 50 more of 250').click();
+    await focused('200: 200').waitFor();
+    for (const key of ['End', 'ArrowUp']) await page.keyboard.press(key);
+    await focused('249: 249').waitFor();
     await item('show all 5,002 characters').click();
     await item('x'.repeat(5000)).waitFor();
     await page.keyboard.press('Escape');
@@ -186,6 +193,26 @@ scenarios('one request in full', (fixture) => {
     await answer(page).getByRole('treeitem', { name: '"n": 149', selected: true }).waitFor();
     await bar.getByRole('searchbox').fill('nowhere');
     await bar.getByText('Not found').waitFor();
+  });
+
+  it('selects and finds long texts whole, which are laid out as they come into view', async () => {
+    // The word begins in one piece of the long line and ends in the next.
+    const long = `${'x'.repeat(3997)}heron😀${'y '.repeat(4000)}`;
+    const text = `${'line\n\n'.repeat(2000)}${long}\nlast`;
+    const { page, show } = await openRequest({ '/': [{ 'content-type': 'text/plain' }, Buffer.from(text)] });
+    await show('/');
+    await answer(page).getByRole('region', { name: 'Response body' }).waitFor();
+    for (const isWrapped of [true, false]) {
+      const wrap = answer(page).getByRole('button', { name: 'Wrap', pressed: isWrapped });
+      await wrap.waitFor();
+      assert.equal(await page.evaluate<string>(SELECTED), text);
+      await page.keyboard.press('Control+f');
+      await page.keyboard.type('heron');
+      await answer(page).getByRole('search').getByText('1 of 1').waitFor();
+      await eventually(20_000, async () => assert.equal(await page.evaluate(IS_MARK_IN_VIEW), true));
+      await page.keyboard.press('Escape');
+      if (isWrapped) await wrap.click();
+    }
   });
 
   it('stays where it was left while more of the response comes', async () => {
@@ -259,6 +286,24 @@ scenarios('one request in full', (fixture) => {
 });
 
 /** Rows as one line each, with plain spaces. */
+/** Selects all of the last body that is shown, as Ctrl+C would copy it. */
+const SELECTED = `(() => {
+  getSelection().selectAllChildren([...document.querySelectorAll('pre.body')].at(-1));
+  return String(getSelection());
+})()`;
+
+/** Whether what is looked at of what was found is in view of its body. */
+const IS_MARK_IN_VIEW = `(() => {
+  const [mark] = CSS.highlights.get('found-current');
+  if (mark === undefined) return false;
+  const range = new Range();
+  range.setStart(mark.startContainer, mark.startOffset);
+  range.setEnd(mark.endContainer, mark.endOffset);
+  const { top, bottom, left, right } = range.getBoundingClientRect();
+  const room = mark.startContainer.parentElement.closest('.body').getBoundingClientRect();
+  return range.toString() === 'heron' && top >= room.top && bottom <= room.bottom && left >= room.left && right <= room.right;
+})()`;
+
 function plain(texts: readonly string[]): string[] {
   return texts.map((text) => text.replaceAll(/\s+/g, ' ').trim());
 }

@@ -21,7 +21,6 @@ export const BODY_DE: Translation<typeof BODY> = {
   'body.pageWithout': 'Ohne Skripte, Links und alles aus dem Netz.',
   'body.showMoreOf': '{count} weitere von {count2} zeigen',
   'body.showAllInline': 'alle {count} Zeichen zeigen',
-  'body.showAll': 'Alle {count} Zeichen zeigen',
   'body.notKept': 'Was folgt, ist nicht aufbewahrt.',
   'body.jsonPath': 'JSONPath des gewählten Werts',
   'body.copyValue': 'Wert kopieren',

@@ -19,7 +19,6 @@ export const BODY = {
   'body.pageWithout': 'Without scripts, links, and anything from the network.',
   'body.showMoreOf': 'Show {count} more of {count2}',
   'body.showAllInline': 'show all {count} characters',
-  'body.showAll': 'Show all {count} characters',
   'body.notKept': 'What follows is not kept.',
   'body.jsonPath': 'JSONPath of the chosen value',
   'body.copyValue': 'Copy the value',

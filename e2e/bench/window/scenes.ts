@@ -42,10 +42,13 @@ export function scenes(page: Page, world: World): readonly Scene[] {
   };
   const shown = (selector: string): Promise<void> =>
     until(page, `document.querySelector(${JSON.stringify(selector)})`);
-  /** Opens one of the newest requests whose number ends so. */
-  const open = async (digit: number): Promise<void> => {
+  /** Opens one of the newest requests whose number ends so, and waits for the size of its body. */
+  const open = async (digit: number, size: string): Promise<void> => {
     await click(`.log li[data-request$="${digit}"] button`);
-    await shown('.tree-row');
+    await until(
+      page,
+      `document.querySelector('.message:last-of-type .body-bar')?.textContent.startsWith('${size}')`,
+    );
   };
   const tree = '.message:last-of-type .tree';
 
@@ -102,18 +105,18 @@ export function scenes(page: Page, world: World): readonly Scene[] {
         await press('Escape');
       },
     },
-    { name: 'opening a response of 64 KiB JSON', act: () => open(0) },
+    { name: 'opening a response of 64 KiB JSON', act: () => open(0, '65.') },
     {
       name: 'opening a response of 1 MiB JSON',
       act: async () => {
-        await open(1);
+        await open(1, '1.0 MB');
       },
     },
     {
       name: 'unfolding its array',
       act: async () => {
-        await click(`${tree} .tree-row:nth-child(2)`);
-        await until(page, `document.querySelectorAll(${JSON.stringify(tree + ' .tree-row')}).length > 100`);
+        await click(`${tree} [aria-level="2"]`);
+        await shown(`${tree} .tree-part:nth-child(3)`);
       },
     },
     {
@@ -121,7 +124,7 @@ export function scenes(page: Page, world: World): readonly Scene[] {
       act: async () => {
         await press('ArrowDown');
         await press('Shift+*');
-        await until(page, `document.querySelectorAll(${JSON.stringify(tree + ' .tree-row')}).length > 500`);
+        await shown(`${tree} .tree-part:nth-child(9)`);
       },
     },
     {

@@ -7,6 +7,8 @@ import { childrenOf, type JsonDocument, type JsonNode, sourceOf } from './json-d
 export const PAGE = 100;
 /** Characters of a string that are shown while it is folded. */
 export const LONG_STRING = 300;
+/** As many as are drawn at once: some more than are in view at a time. */
+const PART_ROWS = 50;
 /** Rows that are unfolded without being asked for. */
 const FIRST_ROWS = 40;
 
@@ -23,6 +25,9 @@ export interface JsonRow {
   readonly position: number;
   readonly siblings: number;
 }
+
+/** What tells a row from the others. */
+export type RowName = Pick<JsonRow, 'number' | 'isMore'>;
 
 /** What is unfolded at first: level by level, as long as it stays easy to survey. */
 export function firstUnfolded(document: JsonDocument): Unfolded {
@@ -64,8 +69,14 @@ export function jsonRows(document: JsonDocument, unfolded: Unfolded): readonly J
   return rows;
 }
 
+/** The rows in parts, of which only those near to what is in view are drawn. */
+export function rowParts(rows: readonly JsonRow[]): readonly (readonly JsonRow[])[] {
+  const count = Math.ceil(rows.length / PART_ROWS);
+  return Array.from({ length: count }, (_, n) => rows.slice(n * PART_ROWS, (n + 1) * PART_ROWS));
+}
+
 /** Names a row. */
-export function rowId(number: number, isMore: boolean): string {
+export function rowId({ number, isMore }: RowName): string {
   return `${isMore ? 'more' : 'row'}-${number}`;
 }
 

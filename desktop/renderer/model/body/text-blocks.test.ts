@@ -8,7 +8,7 @@ describe('the blocks of a text', () => {
       .join('');
 
   it('are one of a short text, and none of an empty one', () => {
-    assert.deepEqual(textBlocks('a\n\nb'), [{ pieces: ['a\n\nb'], lines: 3 }]);
+    assert.deepEqual(textBlocks('abc\n\nb'), [{ pieces: ['abc\n\nb'], lines: 3, columns: 4 }]);
     assert.deepEqual(textBlocks(''), []);
   });
 

@@ -7,8 +7,9 @@ export const BLOCK_CHARACTERS = 4000;
 export interface TextBlock {
   /** one text, or the line cut into several */
   readonly pieces: readonly string[];
-  /** how many lines it has where none is wrapped */
   readonly lines: number;
+  /** characters of the longest */
+  readonly columns: number;
 }
 
 /** The blocks of a text, in order: all of their pieces together are the text. */
@@ -16,14 +17,16 @@ export function textBlocks(text: string): readonly TextBlock[] {
   const blocks: TextBlock[] = [];
   let start = 0;
   let lines = 0;
+  let columns = 0;
   const end = (at: number): void => {
-    if (at > start) blocks.push({ pieces: pieces(text.slice(start, at)), lines });
-    start = at;
-    lines = 0;
+    if (at > start) blocks.push({ pieces: pieces(text.slice(start, at)), lines, columns });
+    [start, lines, columns] = [at, 0, 0];
   };
-  for (let at = 0; at < text.length; lines += 1) {
+  for (let at = 0; at < text.length;) {
     const next = text.indexOf('\n', at) + 1 || text.length;
     if (next - start > BLOCK_CHARACTERS) end(at);
+    lines += 1;
+    columns = Math.max(columns, next - at);
     at = next;
   }
   end(text.length);

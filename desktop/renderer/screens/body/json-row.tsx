@@ -1,9 +1,11 @@
 import type { JSX } from 'preact';
+import { memo } from 'preact/compat';
 import { t } from '../../../i18n/translate.ts';
 import { type JsonDocument, type JsonNode, sourceOf } from '../../model/body/json-document.ts';
 import {
   isFoldable,
   type JsonRow,
+  type RowName,
   LONG_STRING,
   PAGE,
   shownSource,
@@ -14,27 +16,27 @@ import { countText } from '../../model/numbers.ts';
 /** Deeper levels begin there, too. */
 const MOST_STEPS = 16;
 
-/** One value of a JSON tree, or what stands for more of them. */
-export function JsonRowView({
+/** One value of a JSON tree, or what stands for more of them. Few of many rows change at a time. */
+export const JsonRowView = memo(function JsonRowView({
   id,
   document,
-  row,
   isUnfolded,
   isChosen,
   isFound,
   isTarget,
-  onClick,
-}: {
+  act,
+  ...row
+}: JsonRow & {
   id: string;
   document: JsonDocument;
-  row: JsonRow;
   isUnfolded: boolean;
   /** whether the keys act on it */
   isChosen: boolean;
   isFound: boolean;
   /** whether it is what is looked at of what was found */
   isTarget: boolean;
-  onClick: () => void;
+  /** folds or unfolds it, or shows more */
+  act: (row: RowName) => void;
 }): JSX.Element | null {
   const node = document.nodes[row.number];
   if (node === undefined) return null;
@@ -51,7 +53,7 @@ export function JsonRowView({
       aria-selected={isChosen}
       tabIndex={isChosen ? 0 : -1}
       style={{ paddingInlineStart: `${Math.min(row.level - 1, MOST_STEPS) * 1.1}rem` }}
-      onClick={onClick}
+      onClick={() => act(row)}
     >
       <span class="tree-fold" aria-hidden="true">
         {canFold ? (isUnfolded ? '▾' : '▸') : ''}
@@ -71,7 +73,7 @@ export function JsonRowView({
       )}
     </div>
   );
-}
+});
 
 /** What a value is called: its name in an object, its place in an array. */
 function Name({ document, node }: { document: JsonDocument; node: JsonNode }): JSX.Element | null {

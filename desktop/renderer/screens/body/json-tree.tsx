@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useLayoutEffect, useId, useMemo, useState } from 'preact/hooks';
+import { useCallback, useEffect, useLayoutEffect, useId, useMemo, useRef, useState } from 'preact/hooks';
 import { t } from '../../../i18n/translate.ts';
 import type { Found } from '../../model/body/find.ts';
 import type { JsonDocument } from '../../model/body/json-document.ts';
@@ -11,10 +11,13 @@ import {
   PAGE,
   revealed,
   rowId,
+  type RowName,
+  rowParts,
   type Unfolded,
 } from '../../model/body/json-rows.ts';
 import { treeMove } from '../../model/body/tree-keys.ts';
 import { CopyButton } from '../../view/copy-button.tsx';
+import { JsonPart } from './json-part.tsx';
 import { JsonRowView } from './json-row.tsx';
 
 /** Of a long path its end is shown. */
@@ -35,32 +38,39 @@ export function JsonTree({
 }): JSX.Element {
   const base = useId();
   const [unfolded, setUnfolded] = useState<Unfolded>(() => firstUnfolded(document));
-  const [chosen, setChosen] = useState(rowId(0, false));
+  const [chosen, setChosen] = useState<RowName>({ number: 0, isMore: false });
+  const tree = useRef<HTMLDivElement>(null);
   const rows = useMemo(() => jsonRows(document, unfolded), [document, unfolded]);
-  // What was chosen may have been folded away since.
-  const at = Math.max(
-    0,
-    rows.findIndex((row) => rowId(row.number, row.isMore) === chosen),
-  );
+  const place = rows.findIndex(({ number, isMore }) => number === chosen.number && isMore === chosen.isMore);
+  // What was chosen may be gone since: what showed more of a list, once it shows all of it.
+  const lastPlace = useRef(0);
+  const at = place >= 0 ? place : Math.min(lastPlace.current, rows.length - 1);
+  lastPlace.current = at;
   const foundNodes = useMemo(() => new Set(found.at), [found]);
   const target = found.at[current];
   // Before it shows: whoever moves on by then moves on from there.
   useLayoutEffect(() => {
     if (target === undefined) return;
     setUnfolded((before) => revealed(document, before, target));
-    setChosen(rowId(target, false));
+    setChosen({ number: target, isMore: false });
   }, [document, target]);
   useEffect(() => {
     if (target === undefined) return;
-    const element = window.document.getElementById(`${base}-${rowId(target, false)}`);
-    element?.scrollIntoView({ block: 'nearest' });
+    elementOf(base, { number: target, isMore: false })?.scrollIntoView({ block: 'nearest' });
   }, [base, target, rows]);
+  // Read before the redraw: the element with the focus may go with its part.
+  const hasFocus = tree.current?.contains(window.document.activeElement) === true;
+  useLayoutEffect(() => {
+    if (hasFocus) elementOf(base, chosen)?.focus();
+  }, [base, chosen]);
+  useLayoutEffect(() => {
+    const isLost = hasFocus && window.document.activeElement === window.document.body;
+    if (isLost) elementOf(base, rows[at] ?? chosen)?.focus();
+  });
 
-  const act = (index: number): void => {
-    const row = rows[index];
-    if (row === undefined) return;
+  const act = useCallback((row: RowName): void => {
     const { number, isMore } = row;
-    setChosen(rowId(number, isMore));
+    setChosen(row);
     setUnfolded((before) => {
       const shown = before.get(number);
       const next = new Map(before);
@@ -68,21 +78,17 @@ export function JsonTree({
       else next.set(number, (shown ?? 0) + PAGE);
       return next;
     });
-  };
+  }, []);
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey !== (event.key === '*')) return;
     const move = treeMove(event.key, document, rows, at, unfolded);
     if (move === undefined) return;
     event.preventDefault();
-    if (move.kind === 'act') act(at);
-    else if (move.kind === 'unfold') setUnfolded((before) => new Map([...before, ...move.more]));
-    else {
-      const next = rows[move.to];
-      if (next === undefined) return;
-      const id = rowId(next.number, next.isMore);
-      setChosen(id);
-      window.document.getElementById(`${base}-${id}`)?.focus();
-    }
+    const row = rows[move.kind === 'go' ? move.to : at];
+    if (move.kind === 'unfold') setUnfolded((before) => new Map([...before, ...move.more]));
+    else if (row === undefined) return;
+    else if (move.kind === 'act') act(row);
+    else setChosen(row);
   };
 
   const number = rows[at]?.number ?? 0;
@@ -90,23 +96,33 @@ export function JsonTree({
   return (
     <>
       <div class="body mono" role="region" aria-label={label}>
-        <div class="tree" role="tree" aria-label={t('body.asTree', { label })} onKeyDown={onKeyDown}>
-          {rows.map((row, index) => {
-            const id = rowId(row.number, row.isMore);
-            return (
-              <JsonRowView
-                key={id}
-                id={`${base}-${id}`}
-                document={document}
-                row={row}
-                isUnfolded={unfolded.has(row.number)}
-                isChosen={index === at}
-                isFound={!row.isMore && foundNodes.has(row.number)}
-                isTarget={!row.isMore && row.number === target}
-                onClick={() => act(index)}
-              />
-            );
-          })}
+        <div
+          ref={tree}
+          class="tree"
+          role="tree"
+          aria-label={t('body.asTree', { label })}
+          onKeyDown={onKeyDown}
+        >
+          {rowParts(rows).map((part, index) => (
+            <JsonPart
+              key={index}
+              rows={part}
+              isNeeded={index === 0 || part.some((row) => row === rows[at])}
+              draw={(row) => (
+                <JsonRowView
+                  key={rowId(row)}
+                  {...row}
+                  id={`${base}-${rowId(row)}`}
+                  document={document}
+                  isUnfolded={unfolded.has(row.number)}
+                  isChosen={row === rows[at]}
+                  isFound={!row.isMore && foundNodes.has(row.number)}
+                  isTarget={!row.isMore && row.number === target}
+                  act={act}
+                />
+              )}
+            />
+          ))}
         </div>
       </div>
       {document.isCut && <p class="hint">{t('body.notKept')}</p>}
@@ -125,4 +141,9 @@ export function JsonTree({
       </div>
     </>
   );
+}
+
+/** @param base what its id begins with */
+function elementOf(base: string, row: RowName): HTMLElement | null {
+  return window.document.getElementById(`${base}-${rowId(row)}`);
 }

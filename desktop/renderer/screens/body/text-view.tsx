@@ -5,7 +5,7 @@ import { type TextBlock, textBlocks } from '../../model/body/text-blocks.ts';
 import { WrapContext } from '../../view/context.ts';
 import { useHighlights } from './use-highlights.ts';
 
-/** Characters of a line that is wrapped, as a guess: until a block has come into view, its height is one. */
+/** Characters of a line that is wrapped, as a guess. */
 const WRAPPED_AFTER = 80;
 
 /** A body as text. */
@@ -45,18 +45,18 @@ export function TextView({
   );
 }
 
-function block({ pieces, lines }: TextBlock, index: number): JSX.Element {
-  const [first] = pieces;
+function block({ pieces, lines, columns }: TextBlock, index: number): JSX.Element {
+  const [first = ''] = pieces;
   if (pieces.length === 1)
     return (
-      <span key={index} class="text-block" style={{ containIntrinsicHeight: `auto ${lines}lh` }}>
+      <span key={index} class="text-block" style={guess(first.length, columns, lines)}>
         {first}
       </span>
     );
   return (
     <span key={index} class="text-line">
       {pieces.map((piece, place) => (
-        <span key={place} class="text-piece" style={pieceSize(piece.length)}>
+        <span key={place} class="text-piece" style={guess(piece.length, piece.length, 1)}>
           {piece}
         </span>
       ))}
@@ -64,7 +64,8 @@ function block({ pieces, lines }: TextBlock, index: number): JSX.Element {
   );
 }
 
-/** Which of both counts depends on whether it is wrapped. */
-function pieceSize(characters: number): Record<string, number> {
-  return { '--characters': characters, '--wrapped-lines': Math.ceil(characters / WRAPPED_AFTER) };
+/** The size of what has not come into view, for the style: as wide as its longest line, or wrapped. */
+function guess(characters: number, columns: number, lines: number): Record<string, number> {
+  const wrapped = Math.max(lines, Math.ceil(characters / WRAPPED_AFTER));
+  return { '--columns': columns, '--lines': lines, '--wrapped': wrapped };
 }
