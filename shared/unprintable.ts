@@ -35,7 +35,7 @@ export function escapeUnprintable(text: string, allowed = ''): string {
 }
 
 function without(allowed: string): RegExp {
-  const characters = [...allowed].map((character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+  const characters = Array.from(allowed, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
   return new RegExp(`[${UNPRINTABLE.source}--[${characters.join('')}]]`, 'gv');
 }
 

@@ -2,11 +2,6 @@ import assert from 'node:assert/strict';
 import { BLOCK_CHARACTERS, textBlocks } from './text-blocks.ts';
 
 describe('the blocks of a text', () => {
-  const joined = (text: string): string =>
-    textBlocks(text)
-      .flatMap(({ pieces }) => pieces)
-      .join('');
-
   it('are one of a short text, and none of an empty one', () => {
     assert.deepEqual(textBlocks('abc\n\nb'), [{ pieces: ['abc\n\nb'], lines: 3, columns: 4 }]);
     assert.deepEqual(textBlocks(''), []);
@@ -40,7 +35,13 @@ describe('the blocks of a text', () => {
   });
 
   it('are all of the text', () => {
-    for (const text of ['\n', '\n\n', 'a\n', `${'z'.repeat(9000)}`, `${'z\n'.repeat(9000)}`])
+    for (const text of ['\n', '\n\n', 'a\n', 'z'.repeat(9000), 'z\n'.repeat(9000)])
       assert.equal(joined(text), text);
   });
 });
+
+function joined(text: string): string {
+  return textBlocks(text)
+    .flatMap(({ pieces }) => pieces)
+    .join('');
+}

@@ -87,11 +87,11 @@ function rangesOf(
 }
 
 /** Into view, first within the element, then the element itself. */
-function scrollTo(element: HTMLElement | null, found: StaticRange): void {
+function scrollTo(element: HTMLElement | null, place: StaticRange): void {
   if (element === null) return;
   const range = new Range();
-  range.setStart(found.startContainer, found.startOffset);
-  range.setEnd(found.endContainer, found.endOffset);
+  range.setStart(place.startContainer, place.startOffset);
+  range.setEnd(place.endContainer, place.endOffset);
   const { top, left, bottom, right } = range.getBoundingClientRect();
   const room = element.getBoundingClientRect();
   if (top < room.top || bottom > room.bottom)
