@@ -177,16 +177,6 @@ export function scenes(page: Page, world: World): readonly Scene[] {
         },
       },
       {
-        name: `all of it as ${way}`,
-        act: async () => {
-          await page.evaluate(
-            `globalThis.wanted = [...document.querySelectorAll('.message:last-of-type .body-view > button.link')][0]; wanted?.scrollIntoView()`,
-          );
-          if (await page.evaluate(`Boolean(wanted) && (wanted.id = 'wanted')`)) await click('#wanted');
-          await sleep(500);
-        },
-      },
-      {
         name: `finding in it as ${way}`,
         act: async () => {
           await page.keyboard.press('Control+f');
