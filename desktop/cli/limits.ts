@@ -33,8 +33,3 @@ export const EXPIRY_LOOK_MS = 60_000;
 export const VIEW_KNOCK_MS = 5 * 60_000;
 /** Visitors who wait at one tunnel; the relay lets no more of them wait. */
 export const VIEW_KNOCKS_MAX = 32;
-
-/** A HAR of some hundred requests with their responses; a longer one is filtered by the browser that writes it. */
-export const IMPORT_MAX_BYTES = 32 * 1024 * 1024;
-/** Half of what a log keeps: visitors' requests make room for those that are imported. */
-export const IMPORTED_REQUESTS_MAX = 100;

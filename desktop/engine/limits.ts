@@ -122,6 +122,10 @@ export const EDITED_TARGET_MAX_CHARS = 8 * 1024;
 export const EDITED_FIELDS_MAX = 256;
 /** As much as the head of a visitor's request has; together with the target it is recorded whole. */
 export const EDITED_HEAD_MAX_BYTES = 32 * 1024;
+/** A HAR of some hundred requests with their responses; a longer one is filtered by the browser that writes it. */
+export const IMPORT_MAX_BYTES = 32 * 1024 * 1024;
+/** Half of what a log of the command keeps: visitors' requests make room for those that are imported. */
+export const IMPORTED_REQUESTS_MAX = 100;
 
 /** For how many seconds the traffic of a tunnel is counted. */
 export const PULSE_SECONDS = 60;

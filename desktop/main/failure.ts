@@ -2,6 +2,7 @@
 import { t } from '../i18n/translate.ts';
 import { API_ERRORS, VARIABLE_API_ERRORS } from '../../shared/errors.ts';
 import { ReplayRefused } from '../engine/inspector/replay.ts';
+import { ImportRefused } from '../engine/inspector/transfer/imported.ts';
 import {
   AccessUnsupported,
   DomainUnsupported,
@@ -46,6 +47,7 @@ export function toCallError(error: unknown): CallError | undefined {
     return { code: 'relay-too-old', field: 'domain', text: sentence(error.message) };
   if (error instanceof AccessUnsupported)
     return { code: 'relay-too-old', field: 'lock', text: sentence(error.message) };
+  if (error instanceof ImportRefused) return { code: 'not-imported', text: error.message };
   if (error instanceof ReplayRefused) return { code: error.code, text: error.message };
   if (error instanceof RelayUnreachable) return unreachable(error);
   if (error instanceof RelayRefusal) return refusal(error);

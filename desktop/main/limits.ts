@@ -100,3 +100,5 @@ export const HAR_MAX_BYTES = 32 * 1024 * 1024;
 
 /** Each part of an edited request, as the window sends it: twice what a body takes, so that whoever pastes too much is told how much. */
 export const EDIT_TEXT_MAX_CHARS = 128 * 1024;
+/** A `curl` command that is pasted: the largest body with each byte written as four characters, or a small HAR. */
+export const IMPORT_TEXT_MAX_CHARS = 256 * 1024;

@@ -41,6 +41,12 @@ export interface Platform extends InvitationCalls {
    * @returns its path; `undefined` if the user does not want it
    */
   chooseFileToWrite(name: string): Promise<string | undefined>;
+  /**
+   * Asks the user for a HAR.
+   *
+   * @returns its path; `undefined` if the user does not want one
+   */
+  chooseHarToRead(): Promise<string | undefined>;
   /** Opens an address in the user's browser. */
   open(url: string): Promise<void>;
   /** Something that the user must know and cannot do anything about in the window. */

@@ -15,6 +15,7 @@ import { Loading } from './screens/loading.tsx';
 import { Panes } from './screens/panes.tsx';
 import { Palette } from './screens/palette/palette.tsx';
 import { usePalette } from './screens/palette/use-palette.ts';
+import { ImportDialog } from './screens/transfer/import-dialog.tsx';
 import { InvitationDialog } from './screens/sign-in/invitation-dialog.tsx';
 import { SignIn } from './screens/sign-in/sign-in.tsx';
 import { ShellContext, UndoContext } from './view/context.ts';
@@ -29,6 +30,7 @@ export function App({ bridge }: { bridge: Bridge }): JSX.Element {
   const [trail, setTrail] = useState<Trail>(HOME);
   const [search, setSearch] = useState('');
   const [draft, setDraft] = useState<FormDraft>(EMPTY_DRAFT);
+  const [importing, setImporting] = useState<string>();
   const [told, setTold] = useState('');
   const say = useCallback((text: string) => {
     // The same words are spoken again only if something differs.
@@ -41,6 +43,7 @@ export function App({ bridge }: { bridge: Bridge }): JSX.Element {
       if (next.session.state === 'signed-in') return;
       setTrail(HOME);
       setSearch('');
+      setImporting(undefined);
     },
     [say],
   );
@@ -58,6 +61,7 @@ export function App({ bridge }: { bridge: Bridge }): JSX.Element {
       say,
       back,
       go: (route: Route) => setTrail((before) => forward(before, route, document.activeElement?.id)),
+      importTo: setImporting,
     }),
     [bridge, say, back],
   );
@@ -118,6 +122,7 @@ export function App({ bridge }: { bridge: Bridge }): JSX.Element {
     isOn: isSignedIn,
   });
   useReturnedFocus(trail);
+  const importingTo = snapshot?.tunnels.find(({ key }) => key === importing);
   const theme = snapshot?.settings.theme ?? 'system';
   useLayoutEffect(() => {
     document.documentElement.dataset['theme'] = theme;
@@ -160,6 +165,9 @@ export function App({ bridge }: { bridge: Bridge }): JSX.Element {
           {snapshot.drop !== undefined && <DropDialog key={snapshot.drop.id} drop={snapshot.drop} />}
           {snapshot.checkup !== undefined && (
             <CheckupDialog key={snapshot.checkup.id} checkup={snapshot.checkup} />
+          )}
+          {importingTo !== undefined && (
+            <ImportDialog key={importingTo.key} tunnel={importingTo} close={() => setImporting(undefined)} />
           )}
           {palette.isOpen && <Palette snapshot={snapshot} close={palette.close} places={palette.places} />}
         </UndoContext.Provider>

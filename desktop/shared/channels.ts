@@ -38,6 +38,8 @@ const CALLS: Record<keyof Channels, true> = {
   'log:detail': true,
   'log:copy-curl': true,
   'log:export': true,
+  'import:text': true,
+  'import:file': true,
   'log:replay': true,
   'bench:open': true,
   'bench:send': true,

@@ -5,7 +5,7 @@ import type { EditForm, EditView, SendResult } from './bench.ts';
 import type { CheckedDomainView, DomainView } from './domain.ts';
 import type { AdmittedView, LinkView, Lock } from './lock.ts';
 import type { LogPoint, LogUpdate, LogView } from './log.ts';
-import type { ExportedRequests, WrittenHar } from './transfer.ts';
+import type { ExportedRequests, Imported, WrittenHar } from './transfer.ts';
 import type { NewSecret, SignatureCheck } from './signatures.ts';
 import type { KeyKept, Settings, Snapshot } from './snapshot.ts';
 
@@ -63,6 +63,10 @@ export interface Channels {
   'log:copy-curl': { payload: ShownRequest; result: undefined };
   /** writes requests as a HAR to a file that the user names; nothing if the user does not */
   'log:export': { payload: ExportedRequests; result: WrittenHar | undefined };
+  /** brings what a HAR or a `curl` command has into the log; nothing is sent */
+  'import:text': { payload: TunnelRef & { text: string }; result: Imported };
+  /** the same with a HAR that the user chooses; nothing if the user does not */
+  'import:file': { payload: TunnelRef; result: Imported | undefined };
   'log:replay': { payload: RequestRef; result: { id: number } };
   /** a request as it can be edited, without its secrets */
   'bench:open': { payload: RequestRef; result: EditView };

@@ -1,4 +1,4 @@
-/** Requests that leave a request log as a file. */
+/** Requests that leave a request log as a file, and that come into one. */
 
 export interface ExportedRequests {
   /** of the tunnel */
@@ -18,4 +18,13 @@ export interface WrittenHar {
   readonly missing: number;
   /** secrets were left out */
   readonly hidesSecrets: boolean;
+}
+
+export interface Imported {
+  /** numbers of the requests in the log, in their order */
+  readonly ids: readonly number[];
+  /** a sentence for each that cannot be sent */
+  readonly leftOut: readonly string[];
+  /** some have a word in place of secrets, which nobody here knows */
+  readonly hasRedacted: boolean;
 }

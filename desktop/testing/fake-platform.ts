@@ -234,6 +234,7 @@ export function emptyLog(): TunnelLog {
     curl: () => undefined,
     replay: () => Promise.reject(new Error('nothing to repeat')),
     replayEdited: () => Promise.reject(new Error('nothing to edit')),
+    add: () => 1,
     clear() {},
     subscribe: () => () => {},
   };
@@ -274,7 +275,7 @@ export interface FakeExamination {
 
 export interface FakeSystem {
   /** what the user says next */
-  readonly answers: { fileToWrite: string | undefined };
+  readonly answers: { fileToWrite: string | undefined; harToRead: string | undefined };
   readonly examined: readonly FakeExamination[];
   readonly platform: Platform;
   readonly clock: FakeClock;
@@ -302,7 +303,7 @@ export function fakeSystem(
     autostart: [],
     quits: 0,
   };
-  const answers: FakeSystem['answers'] = { fileToWrite: undefined };
+  const answers: FakeSystem['answers'] = { fileToWrite: undefined, harToRead: undefined };
   const platform: Platform = {
     clock,
     dataDirectory,
@@ -333,6 +334,7 @@ export function fakeSystem(
       seen.filesOffered.push(name);
       return Promise.resolve(answers.fileToWrite);
     },
+    chooseHarToRead: () => Promise.resolve(answers.harToRead),
     open: (url) => Promise.resolve(void seen.opened.push(url)),
     tell: (problem) => void seen.problems.push(problem),
     summonKey: new SummonKey({ register: () => true, unregister: () => undefined }),

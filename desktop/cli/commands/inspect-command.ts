@@ -14,7 +14,7 @@ import { editText } from '../inspect/editor.ts';
 import { readAll } from '../inspect/read-all.ts';
 import { exportHar, importRequests } from '../inspect/transfer.ts';
 import { jsonLine } from '../json-line.ts';
-import { IMPORT_MAX_BYTES } from '../limits.ts';
+import { IMPORT_MAX_BYTES } from '../../engine/limits.ts';
 import type { Output } from '../reporter.ts';
 
 /** No tunnel can be inspected, or not the requested one. */

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { IMPORT_MAX_BYTES } from '../limits.ts';
+import { IMPORT_MAX_BYTES } from '../../engine/limits.ts';
 
 /** The editor could not be used; the message says why. */
 export class EditorError extends Error {}

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { IMPORT_MAX_BYTES } from '../limits.ts';
+import { IMPORT_MAX_BYTES } from '../../engine/limits.ts';
 import { InputError, readAll } from './read-all.ts';
 
 const NOTHING = Readable.from([]);

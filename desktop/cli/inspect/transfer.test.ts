@@ -3,7 +3,7 @@ import { RequestLog } from '../../engine/inspector/request-log.ts';
 import { InspectRefused } from '../../engine/inspector/socket/inspector-client.ts';
 import { addImported } from '../../engine/inspector/transfer/add-imported.ts';
 import type { ImportedRequest } from '../../engine/inspector/transfer/imported.ts';
-import { IMPORTED_REQUESTS_MAX } from '../limits.ts';
+import { IMPORTED_REQUESTS_MAX } from '../../engine/limits.ts';
 import { exportHar, importRequests } from './transfer.ts';
 
 const ORIGIN = 'https://demo.example.com';

@@ -1,13 +1,13 @@
 /** `culvert inspect export` and `import`: requests to and from other programs. */
 import { REDACTED } from '../../../shared/redacted.ts';
 import { matches, matching } from '../../engine/inspector/filter.ts';
+import { IMPORTED_REQUESTS_MAX } from '../../engine/limits.ts';
 import type { RequestDetail, RequestSummary } from '../../engine/inspector/records.ts';
 import { type Inspector, InspectRefused } from '../../engine/inspector/socket/inspector-client.ts';
 import { harOf } from '../../engine/inspector/transfer/har-export.ts';
 import type { Har } from '../../engine/inspector/transfer/har.ts';
 import { importText } from '../../engine/inspector/transfer/import-text.ts';
 import { ImportRefused } from '../../engine/inspector/transfer/imported.ts';
-import { IMPORTED_REQUESTS_MAX } from '../limits.ts';
 
 /** What of a log is exported. */
 export interface Exported {
@@ -65,7 +65,7 @@ export async function importRequests(
   text: string,
   filter: string,
 ): Promise<Imports> {
-  const { requests: all, leftOut } = importText(text);
+  const { requests: all, leftOut } = await importText(text);
   const requests = all.filter(({ method, target, response }) =>
     matches(
       { method, target, status: response?.status, isBroken: false, visitor: undefined, webhook: undefined },

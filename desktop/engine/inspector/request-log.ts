@@ -128,15 +128,15 @@ export class RequestLog implements Recorder, ExchangeStore {
   }
 
   begin(replayOf: number | undefined): Exchange {
-    const id = (this.#lastId += 1);
-    const slot = id % this.#max;
-    const dropped = this.#ring[slot];
-    this.#capturedBytes -= dropped?.capturedBytes ?? 0;
-    const captures = dropped?.release() ?? { request: new Capture(), response: new Capture() };
-    const exchange = new Exchange(id, replayOf, this.#clock.now(), this.#clock.monotonic(), captures);
-    this.#capturedBytes += exchange.capturedBytes;
-    this.#ring[slot] = exchange;
+    const exchange = this.#begin(replayOf);
     if (replayOf === undefined) this.#pulse.count(exchange.startedAt);
+    return exchange;
+  }
+
+  /** One that was written down elsewhere. No visitor has come with it. */
+  beginImported(): Exchange {
+    const exchange = this.#begin(undefined);
+    exchange.isImported = true;
     return exchange;
   }
 
@@ -168,6 +168,18 @@ export class RequestLog implements Recorder, ExchangeStore {
     const isError = isBroken || (exchange.status ?? 0) >= FIRST_ERROR_STATUS;
     if (isError && exchange.replayOf === undefined) this.#pulse.countError(this.#clock.now());
     this.changed(exchange);
+  }
+
+  #begin(replayOf: number | undefined): Exchange {
+    const id = (this.#lastId += 1);
+    const slot = id % this.#max;
+    const dropped = this.#ring[slot];
+    this.#capturedBytes -= dropped?.capturedBytes ?? 0;
+    const captures = dropped?.release() ?? { request: new Capture(), response: new Capture() };
+    const exchange = new Exchange(id, replayOf, this.#clock.now(), this.#clock.monotonic(), captures);
+    this.#capturedBytes += exchange.capturedBytes;
+    this.#ring[slot] = exchange;
+    return exchange;
   }
 
   /** Number of the oldest that is kept. */

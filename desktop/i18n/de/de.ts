@@ -15,6 +15,7 @@ import { SIGN_IN_DE } from './sign-in.ts';
 import { SIGNATURE_DE } from './signature.ts';
 import { SYSTEM_DE } from './system.ts';
 import { TIME_DE } from './time.ts';
+import { TRANSFER_DE } from './transfer.ts';
 import { TUNNELS_DE } from './tunnels.ts';
 
 export const DE = {
@@ -34,5 +35,6 @@ export const DE = {
   ...SIGNATURE_DE,
   ...SYSTEM_DE,
   ...TIME_DE,
+  ...TRANSFER_DE,
   ...TUNNELS_DE,
 } as const;

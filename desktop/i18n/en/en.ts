@@ -15,6 +15,7 @@ import { SIGN_IN } from './sign-in.ts';
 import { SIGNATURE } from './signature.ts';
 import { SYSTEM } from './system.ts';
 import { TIME } from './time.ts';
+import { TRANSFER } from './transfer.ts';
 import { TUNNELS } from './tunnels.ts';
 
 export const EN = {
@@ -34,5 +35,6 @@ export const EN = {
   ...SIGNATURE,
   ...SYSTEM,
   ...TIME,
+  ...TRANSFER,
   ...TUNNELS,
 } as const;

@@ -75,6 +75,14 @@ export function electronPlatform(options: ElectronPlatformOptions): Platform {
       });
       return canceled ? undefined : filePath;
     },
+    async chooseHarToRead() {
+      const { canceled, filePaths } = await dialog.showOpenDialog({
+        defaultPath: app.getPath('downloads'),
+        filters: [{ name: 'HAR', extensions: ['har', 'json'] }],
+        properties: ['openFile'],
+      });
+      return canceled ? undefined : filePaths[0];
+    },
     open: (url) => shell.openExternal(url),
     tell({ text }) {
       dialog

@@ -5,6 +5,7 @@ import { isWebAddress } from '../../engine/relay/web-address.ts';
 import type { Snapshot } from '../../shared/snapshot.ts';
 import { editView, sendEdited } from '../bench/edit.ts';
 import { exportHar } from '../bench/export-har.ts';
+import { importFile, importInto } from '../bench/import.ts';
 import type { Checkup } from '../checkup.ts';
 import type { Domains } from '../domains.ts';
 import type { Drops } from '../drops.ts';
@@ -33,6 +34,7 @@ export interface HandlersOptions {
     Platform,
     | 'copy'
     | 'chooseFileToWrite'
+    | 'chooseHarToRead'
     | 'open'
     | 'autostart'
     | 'setTheme'
@@ -222,6 +224,8 @@ export function createHandlers({
       return undefined;
     },
     'log:export': ({ key, ids, reveal }) => exportHar(desk.find(key), ids, reveal, platform),
+    'import:text': ({ key, text }) => importInto(desk.find(key), text),
+    'import:file': ({ key }) => importFile(desk.find(key), platform),
     'log:replay': async ({ key, id }) => ({ id: await desk.find(key).log.replay(id) }),
     'bench:open': ({ key, id }) => {
       const tunnel = desk.find(key);

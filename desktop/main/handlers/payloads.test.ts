@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { LINK_NOTE_MAX_LENGTH } from '../../../shared/links.ts';
 import type { Channels } from '../../shared/ipc.ts';
 import {
+  IMPORT_TEXT_MAX_CHARS,
   INVITATION_MAX_CHARS,
   KEY_MAX_CHARS,
   LOG_PART_NAME_MAX_CHARS,
@@ -67,6 +68,7 @@ describe('what the page may send', () => {
       (length) => ({ domain: 'a.example'.padEnd(length, SOFT_HYPHEN) }),
     ],
     ['text', COPIED_TEXT_MAX_CHARS, 'text:copy', (length) => ({ text: letters(length) })],
+    ['text', IMPORT_TEXT_MAX_CHARS, 'import:text', (length) => ({ key: 'k', text: letters(length) })],
     [
       'edit.body',
       EDIT_TEXT_MAX_CHARS,

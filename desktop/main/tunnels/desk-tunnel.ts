@@ -57,8 +57,9 @@ export class DeskTunnel {
     this.#logView = saved.logView ?? WHOLE_LOG;
     this.#waiting = new WaitingVisitors(options.now);
     this.#status = saved.ended === undefined ? { name: 'connecting' } : { name: 'ended', ...saved.ended };
-    this.log.subscribe(({ status }) => {
-      if (status !== undefined && status !== 502) this.#localProblem = undefined;
+    this.log.subscribe(({ status, isImported }) => {
+      // The status of an imported request is another server's.
+      if (!isImported && status !== undefined && status !== 502) this.#localProblem = undefined;
       options.onChange();
     });
   }

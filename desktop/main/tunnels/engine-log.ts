@@ -4,6 +4,7 @@ import { Deadlines } from '../../engine/deadlines.ts';
 import { curlCommand } from '../../engine/inspector/curl.ts';
 import { Replayer } from '../../engine/inspector/replay.ts';
 import { RequestLog } from '../../engine/inspector/request-log.ts';
+import { addImported } from '../../engine/inspector/transfer/add-imported.ts';
 import { LocalDialer } from '../../engine/local/local-dialer.ts';
 import type { LocalTarget } from '../../engine/local/local-target.ts';
 import { LOG_REQUESTS_MAX } from '../limits.ts';
@@ -31,6 +32,7 @@ export function createEngineLog(target: LocalTarget): TunnelLog {
     },
     replay: (id, prepare) => replayer.replay(id, prepare),
     replayEdited: (id, edit, prepare) => replayer.replayEdited(id, edit, prepare),
+    add: (request, host) => addImported(log, request, host),
     clear: (upTo) => log.clear(upTo),
     subscribe: (listener) => log.subscribe(listener),
   };

@@ -2,6 +2,7 @@ import type { RequestEdit } from '../../engine/inspector/editing/request-edit.ts
 import type { LogPoint, LogUpdate } from '../../shared/log.ts';
 import type { RequestDetail, RequestSummary } from '../../engine/inspector/records.ts';
 import type { PrepareReplay } from '../../engine/inspector/replay.ts';
+import type { ImportedRequest } from '../../engine/inspector/transfer/imported.ts';
 import { LOG_PART_MAX } from '../limits.ts';
 import type { TunnelLog } from './tunnel-log.ts';
 
@@ -68,6 +69,10 @@ export class ShownLog implements Omit<TunnelLog, 'changes' | 'revision'> {
 
   replayEdited(id: number, edit: RequestEdit, prepare?: PrepareReplay): Promise<number> {
     return this.#log.replayEdited(id, edit, prepare);
+  }
+
+  add(request: ImportedRequest, host: string): number {
+    return this.#log.add(request, host);
   }
 
   clear(upTo: number): void {

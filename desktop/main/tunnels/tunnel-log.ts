@@ -8,6 +8,7 @@ import type {
   RequestSummary,
 } from '../../engine/inspector/records.ts';
 import type { PrepareReplay } from '../../engine/inspector/replay.ts';
+import type { ImportedRequest } from '../../engine/inspector/transfer/imported.ts';
 
 export interface TunnelLog {
   /** the traffic of visitors in the last seconds, earliest first */
@@ -51,6 +52,13 @@ export interface TunnelLog {
    * @throws ReplayRefused, EditRefused
    */
   replayEdited(id: number, edit: RequestEdit, prepare?: PrepareReplay): Promise<number>;
+  /**
+   * Puts a request there that was written down elsewhere. Nothing is sent.
+   *
+   * @param host the Host that the local service gets
+   * @returns its number
+   */
+  add(request: ImportedRequest, host: string): number;
   /** Forgets requests up to a number. */
   clear(upTo: number): void;
   /** Tells the listener of every request that begins, gets a response or ends. */

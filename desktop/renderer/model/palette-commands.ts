@@ -20,20 +20,24 @@ export function commands(): readonly PaletteEntry[] {
 
 /** What can be done with one tunnel. */
 export function tunnelCommands(tunnel: TunnelView): readonly PaletteEntry[] {
-  const { key, slug, url } = tunnel;
+  const { key, slug, url, folder } = tunnel;
   const one = (name: string, label: string, act: PaletteAct): PaletteEntry => ({
     ...command(`${name}-${key}`, label, act),
     isOfTunnel: true,
   });
   const log = one('log', t('palette.requestsTo', { slug }), { kind: 'go', route: { screen: 'log', key } });
+  // What a folder is asked for, is not written by hand.
+  const imports =
+    folder === undefined ? [one('import', t('palette.importTo', { slug }), { kind: 'import', key })] : [];
   if (!isLive(tunnel))
-    return [log, one('start', t('palette.startAgain', { slug }), call('tunnel:start', key))];
+    return [log, ...imports, one('start', t('palette.startAgain', { slug }), call('tunnel:start', key))];
   return [
     one('copy', t('palette.copyAddress', { slug }), {
       ...call('tunnel:copy-url', key),
       said: t('palette.copied', { url }),
     }),
     log,
+    ...imports,
     one('open', t('palette.open', { slug }), call('tunnel:open-url', key)),
     one('stop', t('palette.stop', { slug }), call('tunnel:stop', key)),
   ];

@@ -34,5 +34,7 @@ export type PaletteAct =
   | { readonly kind: 'port'; readonly port: number | undefined }
   /** `said` is what there is to see of it only here */
   | { readonly kind: 'tunnel'; readonly channel: TunnelChannel; readonly key: string; readonly said?: string }
+  /** what to import into the log of a tunnel */
+  | { readonly kind: 'import'; readonly key: string }
   | { readonly kind: 'theme'; readonly theme: Settings['theme'] }
   | { readonly kind: 'call'; readonly channel: 'session:sign-out' | 'app:quit' };

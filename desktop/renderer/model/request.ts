@@ -5,18 +5,19 @@ import type { RequestSummary } from '../../engine/inspector/records.ts';
 import { readableTarget } from '../../shared/readable-target.ts';
 import { latencyText } from './numbers.ts';
 
-export type Outcome = 'pending' | 'live' | 'fine' | 'failed' | 'broken';
+export type Outcome = 'unsent' | 'pending' | 'live' | 'fine' | 'failed' | 'broken';
 
 /** How a request went: its row shows it in words as well as in colour. */
 export function outcome(request: RequestSummary): Outcome {
   if (request.isBroken) return 'broken';
-  if (request.status === undefined) return 'pending';
+  if (request.status === undefined) return request.isImported ? 'unsent' : 'pending';
   if (request.status >= 400) return 'failed';
   return request.durationMs === undefined ? 'live' : 'fine';
 }
 
 /** The status code, or a word if there is none; `200 cut` for a response that broke off. */
 export function statusText(request: RequestSummary): string {
+  if (outcome(request) === 'unsent') return t('request.status.notSent');
   if (request.status === undefined)
     return request.isBroken ? t('request.status.broken') : t('request.status.waiting');
   return request.isBroken ? t('request.status.cut', { status: request.status }) : String(request.status);
@@ -24,6 +25,7 @@ export function statusText(request: RequestSummary): string {
 
 /** How long it took; `live` while its response comes. */
 export function timeText(request: RequestSummary): string {
+  if (outcome(request) === 'unsent') return '';
   if (request.durationMs !== undefined) return latencyText(request.durationMs);
   return request.status === undefined || request.isBroken ? '' : t('request.status.live');
 }

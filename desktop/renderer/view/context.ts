@@ -10,6 +10,8 @@ export interface Shell {
   /** speaks to people who listen rather than look; a polite live region */
   readonly say: (text: string) => void;
   readonly go: (route: Route) => void;
+  /** asks what to import into the log of a tunnel */
+  readonly importTo: (key: string) => void;
   /** to the previous screen */
   readonly back: () => void;
 }

@@ -219,6 +219,8 @@ function fakeElectron(directory: string, outside: Outside): ElectronPlatformOpti
       showMessageBox: () => Promise.resolve({ response: 0, checkboxChecked: false }),
       showSaveDialog: ({ defaultPath }: Electron.SaveDialogOptions) =>
         Promise.resolve({ canceled: false, filePath: defaultPath }),
+      showOpenDialog: ({ defaultPath = '' }: Electron.OpenDialogOptions) =>
+        Promise.resolve({ canceled: false, filePaths: [join(defaultPath, 'import.har')] }),
     },
     nativeTheme: {
       set themeSource(theme: string) {

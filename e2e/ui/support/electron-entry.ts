@@ -3,6 +3,7 @@
  * tests (files, key store, clipboard, browser, links), and answers every question at once.
  */
 import type * as Electron from 'electron';
+import { join } from 'node:path';
 import { app, clipboard, dialog, safeStorage, shell } from 'electron';
 import { DIRECTORY_VARIABLE, type ElectronOutside, type EntryGlobals } from './electron-entry-names.ts';
 import { FAKE_KEY_STORE } from './fake-key-store.ts';
@@ -21,4 +22,6 @@ Object.assign(dialog, {
   showMessageBox: () => Promise.resolve({ response: LEAVE_AND_QUIT, checkboxChecked: false }),
   showSaveDialog: ({ defaultPath }: Electron.SaveDialogOptions) =>
     Promise.resolve({ canceled: false, filePath: defaultPath }),
+  showOpenDialog: ({ defaultPath = '' }: Electron.OpenDialogOptions) =>
+    Promise.resolve({ canceled: false, filePaths: [join(defaultPath, 'import.har')] }),
 });

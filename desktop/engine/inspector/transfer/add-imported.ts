@@ -14,10 +14,9 @@ import type { ImportedRequest, ImportedResponse } from './imported.ts';
  * @returns its number
  */
 export function addImported(log: RequestLog, request: ImportedRequest, host: string): number {
-  const exchange = log.begin(undefined);
+  const exchange = log.beginImported();
   const { captures } = exchange;
   const { response } = request;
-  exchange.isImported = true;
   exchange.bytesIn = keep(log, captures?.request, composeRequest(request, host), request.isCut);
   exchange.isRequestComplete = true;
   if (response !== undefined) {

@@ -35,12 +35,14 @@ type Body = InferType<typeof BODY>;
 /**
  * Custom fields tell what HAR has no words for (har.ts); others' are ignored. Files that it may name are not read.
  *
- * @returns in its order
+ * Reads one request after the other, in their order.
+ *
  * @throws ImportRefused
  */
-export function importHar(text: string): ImportedRequest[] {
+export function* importHar(text: string): Generator<ImportedRequest> {
   const { entries } = checked('', HAR, parsed(text)).log;
-  return entries.map((entry, index) => importedOf(checked(`log.entries[${index}].`, ENTRY, entry)));
+  for (const [index, entry] of entries.entries())
+    yield importedOf(checked(`log.entries[${index}].`, ENTRY, entry));
 }
 
 function parsed(text: string): unknown {

@@ -202,13 +202,13 @@ describe('an imported HAR', () => {
       [entry({ headers: [{ name: 'x' }] }), /log\.entries\[0\]\.request\.headers\[0\]\.value/],
     ] as const)
       assert.throws(
-        () => importHar(text),
+        () => [...importHar(text)],
         (error) => error instanceof ImportRefused && reason.test(error.message),
         text,
       );
   });
 
-  it('leaves out what cannot be sent, and says why', () => {
+  it('leaves out what cannot be sent, and says why', async () => {
     const text = JSON.stringify({
       log: {
         entries: [
@@ -227,7 +227,7 @@ describe('an imported HAR', () => {
         ],
       },
     });
-    const { requests, leftOut } = importText(`\uFEFF ${text}`);
+    const { requests, leftOut } = await importText(`\uFEFF ${text}`);
     assert.deepEqual(
       requests.map(({ target }) => target),
       ['/1'],
@@ -268,6 +268,7 @@ describe('an imported request in the log', () => {
     assert.equal(addImported(log, { ...request, response: undefined }, 'demo.example.com'), 2);
     const [unsent] = log.list();
     assert.deepEqual([unsent?.status, unsent?.durationMs, unsent?.bytesOut], [undefined, 0, 0]);
+    assert.deepEqual(log.pulse, [], 'no visitor has come');
   });
 
   it('is cut when it was', () => {

@@ -1,7 +1,8 @@
+import { setImmediate as otherWork } from 'node:timers/promises';
 import { checkEdit } from '../editing/check-edit.ts';
 import { importCurl } from './curl-import.ts';
 import { importHar } from './har-import.ts';
-import type { ImportedRequest } from './imported.ts';
+import { type ImportedRequest, ImportRefused } from './imported.ts';
 
 /** What a text has to import, and why not all of it can be. */
 export interface ImportedText {
@@ -11,19 +12,27 @@ export interface ImportedText {
 }
 
 /**
- * Reads a HAR, or a `curl` command. No files are read and nothing is run.
+ * Reads a HAR, or a `curl` command. No files are read and nothing is run. Visitors are served meanwhile.
  *
+ * @param most requests that it may have; the others are not even looked at
  * @throws ImportRefused for a text that is neither
  */
-export function importText(text: string): ImportedText {
+export async function importText(text: string, most = Infinity): Promise<ImportedText> {
   const isHar = /^\uFEFF?\s*\{/.test(text);
   const all = isHar ? importHar(text.replace(/^\uFEFF/, '')) : [importCurl(text)];
   const requests: ImportedRequest[] = [];
   const leftOut: string[] = [];
-  for (const [index, request] of all.entries()) {
+  let number = 0;
+  for (const request of all) {
+    number += 1;
+    if (number > most)
+      throw new ImportRefused(
+        `There are more than ${most} requests, which are taken at a time: export fewer where the HAR was made.`,
+      );
     const [problem] = checkEdit(request);
     if (problem === undefined) requests.push(request);
-    else leftOut.push(`Request ${index + 1} is left out: ${problem.text}`);
+    else leftOut.push(`Request ${number} is left out: ${problem.text}`);
+    await otherWork();
   }
   return { requests, leftOut };
 }

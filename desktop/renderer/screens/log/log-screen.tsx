@@ -35,7 +35,7 @@ export function LogScreen({
   /** number of the request that is open beside the list */
   opened?: number | undefined;
 }): JSX.Element {
-  const { say } = useShell();
+  const { say, importTo } = useShell();
   const tunnel = tunnels.find(({ key }) => key === tunnelKey);
   const log = useLog(tunnelKey, tunnel);
   const clear = useAction();
@@ -92,6 +92,19 @@ export function LogScreen({
               {t('log.export')}
             </button>
           )}{' '}
+          {tunnel !== undefined && tunnel.folder === undefined && (
+            <>
+              <button
+                type="button"
+                id="import-requests"
+                class="link"
+                title={t('log.importTitle')}
+                onClick={() => importTo(tunnelKey)}
+              >
+                {t('log.import')}
+              </button>{' '}
+            </>
+          )}
           <button type="button" class="link" onClick={() => void onClear()}>
             {t('log.clear')}
           </button>

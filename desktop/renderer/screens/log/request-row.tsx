@@ -74,7 +74,7 @@ const RowButton = memo(function RowButton({
 }: Row & Pick<Spot, 'isTabStop' | 'isOpen'> & { isInLog: boolean }): JSX.Element {
   const { go } = useShell();
   const target = targetText(request);
-  const { id, replayOf, webhook } = request;
+  const { id, replayOf, isImported, webhook } = request;
   const kinds = [`row-${outcome(request)}`];
   if (isInLog) kinds.push('row-timed');
   if (isInLog && replayOf !== undefined) kinds.push('row-repeats');
@@ -95,6 +95,12 @@ const RowButton = memo(function RowButton({
           <span class="replay-mark" title={t('log.repeats', { replayOf })}>
             <span aria-hidden="true">↻ </span>
             <span class="unseen">{t('log.repeated')}</span>
+          </span>
+        )}
+        {isImported && (
+          <span class="replay-mark" title={t('log.importedHint')}>
+            <span aria-hidden="true">⇣ </span>
+            <span class="unseen">{t('log.imported')}</span>
           </span>
         )}
         {isInLog && webhook !== undefined && (

@@ -53,11 +53,11 @@ export function RequestScreen({
             reveal={reveal}
             setReveal={setReveal}
           />
-          <Waterfall detail={detail} />
+          {!detail.isImported && <Waterfall detail={detail} />}
           <Signature tunnelKey={tunnelKey} detail={detail} canReach={canReach} />
           <Message of="request" message={detail.request} />
           {detail.response === undefined ? (
-            <Notice>{detail.isBroken ? t('request.brokeBefore') : t('request.notYet')}</Notice>
+            <Notice>{missingResponse(detail)}</Notice>
           ) : (
             <Message of="response" message={detail.response} />
           )}
@@ -67,8 +67,13 @@ export function RequestScreen({
   );
 }
 
+function missingResponse(detail: DetailView): string {
+  if (outcome(detail) === 'unsent') return t('request.notSentYet');
+  return detail.isBroken ? t('request.brokeBefore') : t('request.notYet');
+}
+
 function Facts({ detail }: { detail: DetailView }): JSX.Element {
-  const { startedAt, bytesIn, bytesOut, isBroken, status, visitor, replayOf } = detail;
+  const { startedAt, bytesIn, bytesOut, isBroken, status, visitor, replayOf, isImported } = detail;
   return (
     <p class="facts">
       <b class={`status-${outcome(detail)}`}>{statusText(detail)}</b>
@@ -77,6 +82,7 @@ function Facts({ detail }: { detail: DetailView }): JSX.Element {
       <span>{clockText(startedAt)}</span>
       {visitor !== undefined && <span>{visitorWords(visitor)}</span>}
       {isBroken && status !== undefined && <span class="status-broken">{t('request.brokeOff')}</span>}
+      {isImported && <span>{t('log.importedHint')}</span>}
       {replayOf !== undefined && <span>{t('log.repeatsSentence', { replayOf })}</span>}
     </p>
   );

@@ -25,7 +25,7 @@ export function useActs(
   said: string | undefined;
   error: CallError | undefined;
 } {
-  const { go } = useShell();
+  const { go, importTo } = useShell();
   const action = useAction();
   const [said, setSaid] = useState<string>();
   const run = async (act: PaletteAct): Promise<void> => {
@@ -34,7 +34,8 @@ export function useActs(
     // A place remembers where the focus was, which closing gives back.
     if (isMove(act)) {
       close();
-      move(act, places, go);
+      if (act.kind === 'import') importTo(act.key);
+      else move(act, places, go);
     } else if (await ask(act, action.run)) {
       if (act.kind === 'tunnel' && act.said !== undefined) setSaid(act.said);
       else close();
@@ -44,10 +45,11 @@ export function useActs(
 }
 
 type Ask = Extract<PaletteAct, { kind: 'tunnel' | 'theme' | 'call' }>;
-type Move = Exclude<PaletteAct, Ask>;
+type Import = Extract<PaletteAct, { kind: 'import' }>;
+type Move = Exclude<PaletteAct, Ask | Import>;
 
-function isMove(act: PaletteAct): act is Move {
-  return ['go', 'show', 'search', 'port'].includes(act.kind);
+function isMove(act: PaletteAct): act is Move | Import {
+  return ['go', 'show', 'search', 'port', 'import'].includes(act.kind);
 }
 
 function move(act: Move, places: PlaceActs, go: (route: Route) => void): void {
