@@ -4,7 +4,7 @@ import type { CHECKUP } from '../en/checkup.ts';
 export const CHECKUP_DE: Translation<typeof CHECKUP> = {
   'checkup.toRelay': 'Von hier zum Relay und zurück',
   'checkup.toTunnel': 'Von hier zu {slug}',
-  'checkup.stopsAt': 'Es endet bei: {failed}.',
+  'checkup.stopsAt': 'Hier geht es nicht weiter: {failed}.',
   'checkup.checking': 'Jeder Schritt des Weges wird geprüft …',
   'checkup.notPossible': 'Das konnte nicht geprüft werden.',
   'checkup.works': 'Alles funktioniert.',

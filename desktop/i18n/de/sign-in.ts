@@ -11,7 +11,7 @@ export const SIGN_IN_DE: Translation<typeof SIGN_IN> = {
   'invitation.explained':
     'Diese Einladung gibt diesem Computer einen eigenen Schlüssel. Nehmen Sie sie nur an, wenn Sie sie erwartet haben: Wer das Relay betreibt, kann sehen, was dort durch Ihre Tunnel geht.',
   'invitation.another': 'Sie sind dort schon angemeldet: Damit bekommen Sie einen weiteren Schlüssel.',
-  'signIn.keepKey': 'Schlüssel aufbewahren',
+  'signIn.keepKey': 'Aufbewahrung des Schlüssels',
   'signIn.notEncrypted':
     'Dieses System kann ihn nicht verschlüsselt speichern. Er wird nur gespeichert, wenn Sie es verlangen.',
   'signIn.isInvitation': 'Das ist eine Einladung: Sie bringt einen Schlüssel mit.',
@@ -31,7 +31,7 @@ export const SIGN_IN_DE: Translation<typeof SIGN_IN> = {
     'Der Schlüssel ist unvollständig oder hat Zeichen, die kein Schlüssel hat. Kopieren Sie ihn noch einmal.',
   'invitation.signInTo': 'Bei <b>{host}</b> als <b>{account}</b> anmelden?',
   'invitation.leaving':
-    'Sie sind bei {host} als {account} angemeldet. Damit werden Sie dort abgemeldet{live, plural, =0 {} one {, und Ihr Tunnel wird geschlossen} other {, und Ihre # Tunnel werden geschlossen}}; das können Sie 8 s lang rückgängig machen.',
+    'Sie sind bei {host} als {account} angemeldet. Damit werden Sie dort abgemeldet{live, plural, =0 {} one {, und Ihr Tunnel wird geschlossen} other {, und Ihre # Tunnel werden geschlossen}}; das können Sie 8 Sek. lang rückgängig machen.',
   'signIn.keep.system': 'Von diesem System verschlüsselt',
   'signIn.keep.system.hint': 'Sie bleiben angemeldet.',
   'signIn.keep.system.kept': 'Auf diesem Computer aufbewahrt, vom System verschlüsselt.',

@@ -48,4 +48,7 @@ export const COMMON = {
     'You have left {account} at {relay}{closed, plural, =0 {} one {, and your tunnel is closed} other {, and # tunnels are closed}}.',
   'undo.signedOut':
     'You are signed out{closed, plural, =0 {} one {, and your tunnel is closed} other {, and # tunnels are closed}}.',
+  'keys.control': 'Ctrl',
+  'keys.shift': 'Shift',
+  'keys.space': 'Space',
 } as const;

@@ -47,6 +47,7 @@ export const CREATE = {
   'port.type': 'Type the port of your local server, such as 3000.',
   'port.nothingYet': 'nothing here yet',
   'name.aSpace': 'A space',
+  'name.quoted': '"{character}"',
   'name.cannotHave': '{shown} cannot be in a name. Use lowercase letters, digits and hyphens.',
   'name.startWith': 'Start with a letter or a digit.',
   'name.noXn': 'A name cannot start with "xn--".',
@@ -56,7 +57,8 @@ export const CREATE = {
   'name.taken': 'You already have a tunnel with this name.',
   'domain.found': 'Found: {found}',
   'name.hint': 'Optional: {min} to {max} lowercase letters, digits and hyphens. Empty for a random one.',
-  'name.use': 'Use {accepted}.',
+  'name.use':
+    'Use {min} to {max} lowercase letters, digits and hyphens, not starting or ending with a hyphen, and not starting with xn--.',
   'options.portOfHost': 'port',
   'options.idle': 'Restart the timer on every visit',
   'options.idleHint': 'It ends only after this long without a visitor.',

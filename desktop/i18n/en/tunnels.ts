@@ -7,7 +7,7 @@ export const TUNNELS = {
   'tunnels.startServer':
     'Start your local server, type its port below, and press Expose to give it a public address.',
   'tunnels.removed': '{slug} is removed.',
-  'tunnels.newAddress': ' Started again, it gets a new address.',
+  'tunnels.newAddress': 'Started again, it gets a new address.',
   'tunnels.startAgain': 'Start again',
   'tunnels.remove': 'Remove',
   'tunnels.extended': '{slug} is extended by {words}.',
@@ -20,8 +20,8 @@ export const TUNNELS = {
   'tunnels.open': 'Open',
   'tunnels.qr': 'QR',
   'tunnels.stop': 'Stop',
+  'tunnels.leftIfUnused': '{left} if unused',
   'tunnels.actionOf': '{action} {slug}',
-  'tunnels.ifUnused': ' if unused',
   'tunnels.settings': 'Settings',
   'tunnels.tunnels': 'Tunnels',
   'tunnels.search': 'Search tunnels',

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
+import { DEFAULT_LOCALE } from '../../i18n/locale.ts';
+import { setLocale } from '../../i18n/translate.ts';
 import { exampleSnapshot, exampleTunnel } from '../../testing/views.ts';
 import { announcements } from './announce.ts';
 
 describe('announcements', () => {
+  afterEach(() => setLocale(DEFAULT_LOCALE));
+
   const tunnel = exampleTunnel({ slug: 'shop' });
   const before = exampleSnapshot({ tunnels: [tunnel] });
   const after = (changes: Partial<typeof tunnel>) =>
@@ -43,5 +47,16 @@ describe('announcements', () => {
     const told = announcements(exampleSnapshot({ tunnels: [] }), exampleSnapshot({ tunnels: many }));
     assert.equal(told.length, 4);
     assert.equal(told[3], 'And 47 more changes.');
+  });
+
+  it('are in German for whom the app speaks that', () => {
+    setLocale({ language: 'de', tag: 'de-DE' });
+    const knocks = [{ id: 'n1', address: '192.0.2.7', agent: '' }];
+    assert.deepEqual(announcements(before, after({ knocks })), [
+      'Ein unbekanntes Programm bittet um Zugang zu shop.',
+    ]);
+    const four = Array.from({ length: 4 }, (_, n) => exampleTunnel({ key: `k${n}`, slug: `s${n}` }));
+    const told = announcements(exampleSnapshot({ tunnels: [] }), exampleSnapshot({ tunnels: four }));
+    assert.equal(told[3], 'Und eine weitere Änderung.');
   });
 });

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { DEFAULT_LOCALE } from '../../i18n/locale.ts';
+import { setLocale } from '../../i18n/translate.ts';
 import { exampleSnapshot, exampleTunnel } from '../../testing/views.ts';
 import { leavingWords, pastedInvitation } from './invitation.ts';
 
@@ -13,6 +15,8 @@ const INVITATION = {
 } as const;
 
 describe('an invitation', () => {
+  afterEach(() => setLocale(DEFAULT_LOCALE));
+
   it('is recognised where it was pasted, with its scheme or without', () => {
     for (const address of [
       `https://relay.example.com/invite/${TOKEN}`,
@@ -44,5 +48,16 @@ describe('an invitation', () => {
     assert.match(leavingWords({ ...same, account: 'other' }, exampleSnapshot()) ?? '', /signs you out/);
     const session = { state: 'signing-in', relay: 'https://x.example.com' } as const;
     assert.equal(leavingWords(INVITATION, exampleSnapshot({ session })), undefined);
+  });
+
+  it('counts in German what it closes', () => {
+    setLocale({ language: 'de', tag: 'de-DE' });
+    const [none, one, two] = [0, 1, 2].map((count) => {
+      const tunnels = Array.from({ length: count }, () => exampleTunnel());
+      return leavingWords(INVITATION, exampleSnapshot({ tunnels })) ?? '';
+    });
+    assert.match(none ?? '', /dort abgemeldet; das/);
+    assert.match(one ?? '', /und Ihr Tunnel wird geschlossen; das/);
+    assert.match(two ?? '', /und Ihre 2 Tunnel werden geschlossen; das/);
   });
 });

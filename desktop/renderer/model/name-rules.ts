@@ -17,7 +17,7 @@ export function nameProblem(name: string, taken: ReadonlySet<string> = new Set()
   if (name === '') return undefined;
   const foreign = /[^a-z0-9-]/u.exec(name)?.[0];
   if (foreign !== undefined) {
-    const shown = foreign.trim() === '' ? t('name.aSpace') : `"${foreign}"`;
+    const shown = foreign.trim() === '' ? t('name.aSpace') : t('name.quoted', { character: foreign });
     return t('name.cannotHave', { shown });
   }
   if (name.startsWith('-')) return t('name.startWith');
@@ -28,7 +28,7 @@ export function nameProblem(name: string, taken: ReadonlySet<string> = new Set()
   }
   if (name.endsWith('-')) return t('name.endWith');
   // Whatever else the relay's rule may require one day.
-  if (!NAME_RULE.accepts(name)) return t('name.use', { accepted: NAME_RULE.accepted });
+  if (!NAME_RULE.accepts(name)) return t('name.use', NAME_LENGTHS);
   return taken.has(name) ? t('name.taken') : undefined;
 }
 

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { DEFAULT_LOCALE } from '../../i18n/locale.ts';
+import { setLocale } from '../../i18n/translate.ts';
 import { exampleRequest, exampleTunnel } from '../../testing/views.ts';
 import { foundEntries, paletteEntries } from './palette.ts';
 
@@ -77,5 +79,18 @@ describe('the command palette', () => {
       ids.filter((id) => /\s/.test(id)),
       [],
     );
+  });
+
+  it('speaks German, and finds what is said in it', () => {
+    setLocale({ language: 'de', tag: 'de-DE' });
+    try {
+      const german = paletteEntries({ tunnels: [shop, hooks], ports }, 0);
+      const found = (typed: string) => foundEntries(german, [], typed).map(({ label }) => label);
+      assert.deepEqual(found('stoppen'), ['shop stoppen']);
+      assert.deepEqual(found('befehle einst'), ['Einstellungen']);
+      assert.deepEqual(found('gestoppt'), ['hooks']);
+    } finally {
+      setLocale(DEFAULT_LOCALE);
+    }
   });
 });

@@ -16,8 +16,7 @@ export function EndedRow({ tunnel, action }: { tunnel: TunnelView; action: Actio
   return (
     <div class="time-row ended-row">
       <span class="time-left">
-        {status.name === 'ended' && status.why}
-        {name === '' && t('tunnels.newAddress')}
+        {status.name === 'ended' && status.why} {name === '' && t('tunnels.newAddress')}
       </span>
       <span class="actions">
         <ActionLink

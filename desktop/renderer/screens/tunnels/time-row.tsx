@@ -72,12 +72,7 @@ type Timed = Pick<TunnelView, 'expiresAt' | 'isIdle' | 'ttl'>;
 
 export function TimeLeft({ tunnel: { expiresAt, isIdle } }: { tunnel: Timed }): JSX.Element {
   const words = useTime((now) => timeLeftWords(expiresAt, now));
-  return (
-    <span class="time-left">
-      {words}
-      {isIdle && t('tunnels.ifUnused')}
-    </span>
-  );
+  return <span class="time-left">{isIdle ? t('tunnels.leftIfUnused', { left: words }) : words}</span>;
 }
 
 export function Fuse({ tunnel: { expiresAt, ttl } }: { tunnel: Timed }): JSX.Element {
