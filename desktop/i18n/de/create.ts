@@ -37,7 +37,7 @@ export const CREATE_DE: Translation<typeof CREATE> = {
   'options.livesFor': 'Läuft ab nach',
   'options.anotherTime': 'Andere Dauer …',
   'options.hostHeader': 'Host-Header',
-  'options.asSent': 'Wie vom Besucher gesendet',
+  'options.asSent': 'Wie gesendet',
   'options.anotherName': 'Anderer Name …',
   'options.ttl': 'Lebensdauer',
   'options.ttlExample': 'Zum Beispiel 45m, 4h oder 1h30m',
