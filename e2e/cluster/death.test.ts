@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { assertWithin, eventually } from '../support/deadline.ts';
 import { responseTo, Fleet } from '../support/fleet.ts';
 import { Api } from '../support/api.ts';
-import type { Asked } from '../support/load.ts';
+import { type Asked, latenessOf } from '../support/load.ts';
 import { suiteScope } from '../support/scope.ts';
 import { describeFailure, tallyOf } from '../support/tally.ts';
 
@@ -66,7 +66,8 @@ describe('a relay that is killed under load', function () {
       const slowest = Math.max(...load.asked.filter(({ at }) => at > goneAt).map(({ ms }) => ms));
       const isFailed = new Set(failed);
       const answered = load.asked.filter((asked) => !isFailed.has(asked));
-      const due = answered.filter(({ at, ms }) => at + ms < killedAt - 1000 || at > goneAt).length;
+      const lateMs = latenessOf(load.asked, killedAt);
+      const due = answered.filter(({ at, ms }) => at + ms < killedAt - 1000 - lateMs || at > goneAt).length;
       const requests = await eventually(20_000, async () => {
         const now = (await new Api(relay, fleet.cluster.key).get(fleet.culvert.tunnel.id)).requests - before;
         assert.ok(now >= due, `${now} counted of ${due}`);

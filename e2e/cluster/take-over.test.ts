@@ -6,7 +6,7 @@ import { eventually, within } from '../support/deadline.ts';
 import { suiteScope, testScope } from '../support/scope.ts';
 import { ControlSocket } from '../support/spec-client/control.ts';
 
-const SOON_MS = 5000;
+const SOON_MS = 15_000;
 
 describe('coming back to a tunnel at another relay (docs/protocol.md section 3.2)', () => {
   const suite = suiteScope();

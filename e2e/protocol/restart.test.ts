@@ -84,14 +84,14 @@ describe('a relay that ends', () => {
     await client.control.closed;
     assert.equal(relay.child.hasExited, false, 'it waits for the open connection');
     relay.child.kill('SIGTERM');
-    await relay.child.exit(2000);
+    await relay.child.exit(20_000);
   });
 
   together('closes idle keep-alive connections at once', async () => {
     const relay = await Relay.start(scope);
     const visitor = await RawConnection.open(scope, relay.port);
     await visitor.request({ host: 'localhost', target: '/healthz' });
-    assert.deepEqual(await relay.stop('SIGTERM', 3000), { code: 0, signal: null });
+    assert.deepEqual(await relay.stop('SIGTERM', 20_000), { code: 0, signal: null });
     assert.equal(await visitor.ending, 'end');
   });
 

@@ -38,7 +38,7 @@ describe('SIGTERM and what is in flight', () => {
     assert.equal(answer.text, 'done');
     assert.equal(answer.head.field('connection'), 'close');
     assert.equal((await within(20_000, 'close', client.control.closed)).code, 1001);
-    assert.deepEqual(await relay.child.exit(3000), { code: 0, signal: null });
+    assert.deepEqual(await relay.child.exit(20_000), { code: 0, signal: null });
   });
 
   together('a connection that has not sent a request yet may send one', async () => {
@@ -51,7 +51,7 @@ describe('SIGTERM and what is in flight', () => {
     const answer = await quiet.response();
     assert.deepEqual([answer.text, answer.head.field('connection')], ['done', 'close']);
     assert.equal(await quiet.ending, 'end');
-    assert.deepEqual(await relay.child.exit(3000), { code: 0, signal: null });
+    assert.deepEqual(await relay.child.exit(20_000), { code: 0, signal: null });
   });
 
   together(
@@ -74,7 +74,7 @@ describe('SIGTERM and what is in flight', () => {
       data.send(ANSWER);
       const answer = await kept.response();
       assert.deepEqual([answer.text, answer.head.field('connection')], ['done', 'close']);
-      assert.deepEqual(await relay.child.exit(3000), { code: 0, signal: null });
+      assert.deepEqual(await relay.child.exit(20_000), { code: 0, signal: null });
     },
   );
 
@@ -98,7 +98,7 @@ describe('SIGTERM and what is in flight', () => {
     await assert.rejects(visit(relay.port, { host: client.host }), /ECONNREFUSED/);
     data.send('done');
     assert.equal((await waiting.rest(head)).text, 'halfdone');
-    assert.deepEqual(await relay.child.exit(3000), { code: 0, signal: null });
+    assert.deepEqual(await relay.child.exit(20_000), { code: 0, signal: null });
   });
 });
 

@@ -43,7 +43,7 @@ describe('coming back to a tunnel (docs/protocol.md section 3.2)', () => {
       const tunnel = await account.api.create({ local_port: 3000, name: 'kept-open' });
       assert.equal(tunnel.online, false);
       const control = await ControlSocket.open(scope, relay, account.key, tunnel.id);
-      await eventually(5000, async () => assert.equal((await account.api.get(tunnel.id)).online, true));
+      await eventually(20_000, async () => assert.equal((await account.api.get(tunnel.id)).online, true));
       const json = { local_port: 1, name: 'kept-open', take_over: true };
       const taken = await account.api.send('POST', '/v1/tunnels', { json });
       assert.equal((taken.json as { online: boolean }).online, true);

@@ -176,7 +176,7 @@ describe('TLS by the relay itself', () => {
       probe.end();
       await within(20_000, 'end', once(probe.resume(), 'close'));
       await tcp(relay).then((gone) => gone.destroy());
-      assert.deepEqual(await relay.stop('SIGTERM', 2000), { code: 0, signal: null });
+      assert.deepEqual(await relay.stop('SIGTERM', 8000), { code: 0, signal: null });
     },
   );
 
@@ -189,7 +189,7 @@ describe('TLS by the relay itself', () => {
     const late = await visitor(relay, { socket });
     const { status, head } = await late.request({ host: 'localhost', target: '/healthz' });
     assert.deepEqual([status, head.field('connection')], [200, 'close']);
-    assert.deepEqual(await relay.child.exit(5000), { code: 0, signal: null });
+    assert.deepEqual(await relay.child.exit(20_000), { code: 0, signal: null });
   });
 
   together('a renewed certificate is used within 5 s, and connections continue', async () => {

@@ -102,3 +102,16 @@ export class Load {
     this.asked.push({ ...asked, ms: performance.now() - asked.at });
   }
 }
+
+/**
+ * How late a machine was that is busy with other things: a relay that has to wait for the processor stores late, too.
+ *
+ * @param before `performance.now()`
+ * @returns ms that the slowest response took among those of the three seconds before
+ */
+export function latenessOf(asked: readonly Asked[], before: number): number {
+  const late = asked.filter(
+    ({ at, ms, outcome }) => !(outcome instanceof Error) && at + ms < before && at + ms > before - 3000,
+  );
+  return Math.max(0, ...late.map(({ ms }) => ms));
+}

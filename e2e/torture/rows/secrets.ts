@@ -83,7 +83,7 @@ export const secrets: Row<Figure> = {
       search.look('logs', 'culvert', child.lines.join('\n') + child.stderr);
     }
     await relay.stop('SIGTERM', 40_000).catch(() => undefined);
-    await eventually(1000, () =>
+    await eventually(20_000, () =>
       search.look('logs', "the relay's log", relay.child.lines.join('\n') + relay.child.stderr),
     );
 

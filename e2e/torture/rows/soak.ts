@@ -97,7 +97,7 @@ export const soak: Row<Figure> = {
 
 /** @returns ms, the p99 since the last call */
 async function eventLoopDelay(relay: Relay): Promise<number> {
-  const port = await eventually(5000, () => {
+  const port = await eventually(20_000, () => {
     const url = /"url":"http:\/\/127\.0\.0\.1:(\d+)\/metrics"/.exec(relay.child.stderr)?.[1];
     if (url === undefined) throw new Error('the log does not say where metrics are');
     return Number(url);
